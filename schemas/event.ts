@@ -1,0 +1,83 @@
+import { type Static, Type } from 'typebox'
+
+/** Limits of one event, in characters (Unicode code points) unless the name says otherwise. */
+export const EVENT_LIMITS = {
+  eventIdMaxChars: 256,
+  labelMaxChars: 256,
+  eventsMaxPerRequest: 100,
+  bodyMaxBytes: 1_048_576,
+} as const
+
+const label = (description: string) =>
+  Type.Optional(Type.String({ maxLength: EVENT_LIMITS.labelMaxChars, format: 'well-formed', description }))
+
+/**
+ * One visitor event as a caller sends it (interface specification 2.4). Unknown keys are kept. The formats are ours:
+ * `rfc3339` is a date-time of RFC 3339 between the years 1900 and 2299, `well-formed` is a string without lone surrogates.
+ */
+export const EventEnvelope = Type.Object(
+  {
+    ip: Type.String({ description: 'IPv4 or IPv6 address of the visitor' }),
+    event_id: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: EVENT_LIMITS.eventIdMaxChars,
+        format: 'well-formed',
+        description: 'Idempotency key; a UUID is generated when it is left out',
+      }),
+    ),
+    timestamp: Type.Optional(
+      Type.String({ format: 'rfc3339', description: 'RFC 3339 date-time; the time of receipt when it is left out' }),
+    ),
+    event_type: label('Free-form label'),
+    account_id: label("The caller's identifier of the account; derived from the organisation when it is left out"),
+    session_id: Type.Optional(
+      Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER, description: 'Session' }),
+    ),
+    platform: label('Label such as web, ios, android'),
+    properties: Type.Optional(Type.Unknown({ description: 'Any JSON, kept as it was sent' })),
+    user_properties: Type.Optional(Type.Unknown({ description: 'Any JSON, kept as it was sent' })),
+  },
+  { additionalProperties: true },
+)
+export type EventEnvelope = Static<typeof EventEnvelope>
+
+/** Body of `POST /v1/ingest`. An empty array answers 400 and more than 100 events 413, so neither is a matter of schema. */
+export const IngestRequest = Type.Object({
+  events: Type.Array(EventEnvelope, { description: '1 to 100 events' }),
+})
+export type IngestRequest = Static<typeof IngestRequest>
+
+/** Attributes of the organisation behind an address; those that no provider knows are left out. */
+export const IngestEnrichment = Type.Object({
+  business_name: Type.Optional(Type.String()),
+  org_name: Type.Optional(Type.String()),
+  hostname: Type.Optional(Type.String()),
+  industry: Type.Optional(Type.String()),
+  industry_category: Type.Optional(Type.String()),
+  classification: Type.Optional(
+    Type.Enum(['business', 'education', 'government', 'isp', 'hosting', 'cloud', 'cdn', 'reserved']),
+  ),
+})
+
+export const IngestResult = Type.Object({
+  event_id: Type.String(),
+  ip: Type.String({ description: 'The address as it was sent' }),
+  status: Type.Enum(['ok', 'filtered', 'invalid_ip']),
+  enrichment: IngestEnrichment,
+  quality: Type.Integer({ minimum: 0, maximum: 100 }),
+})
+
+/** Answer of `POST /v1/ingest`: results are in the order of the events. */
+export const IngestResponse = Type.Object({
+  stats: Type.Object({
+    received: Type.Integer(),
+    accepted: Type.Integer({ description: 'Entries with status ok, repeats included' }),
+    rejected: Type.Integer({ description: 'All other entries' }),
+    filtered: Type.Integer(),
+    invalid_ip: Type.Integer(),
+    unique_ips: Type.Integer({ description: 'Distinct valid addresses after normalisation' }),
+  }),
+  results: Type.Array(IngestResult),
+})
+export type IngestResponse = Static<typeof IngestResponse>

@@ -1,0 +1,132 @@
+import { type Envelope, type EnvelopeState, IDENTITY_BYTES } from './envelope.ts'
+
+/**
+ * The envelopes of one stream entry, packed so that a stage touches only what it needs: identities and states side by
+ * side, rows as one run of lines. Blocks are never changed; a stage makes a new one of what it keeps.
+ */
+export interface Block {
+  readonly count: number
+  /** 16 bytes each. */
+  readonly identities: Buffer
+  /** One `EnvelopeState` each. */
+  readonly states: Uint8Array
+  /** Lines of UTF-8, each ended by a line feed. */
+  readonly rows: Buffer
+  /** The batch job that the events came with; undefined for live events. */
+  readonly job: string | undefined
+}
+
+/** Limits of one block. A block is closed when either is reached; one event larger than that is a block of its own. */
+export const BLOCK_MAX_EVENTS = 1_000
+export const BLOCK_MAX_BYTES = 262_144
+
+/** @param envelopes 1 or more */
+export function packBlock(envelopes: readonly Envelope[], job?: string): Block {
+  const identities = Buffer.allocUnsafe(envelopes.length * IDENTITY_BYTES)
+  const states = new Uint8Array(envelopes.length)
+  let rows = ''
+  for (let i = 0; i < envelopes.length; i++) {
+    const envelope = envelopes[i]!
+    identities.write(envelope.identity, i * IDENTITY_BYTES, IDENTITY_BYTES, 'latin1')
+    states[i] = envelope.state
+    rows += `${envelope.row}\n`
+  }
+  return { count: envelopes.length, identities, states, rows: Buffer.from(rows, 'utf8'), job }
+}
+
+export function identityAt(block: Block, index: number): string {
+  return block.identities.toString('latin1', index * IDENTITY_BYTES, (index + 1) * IDENTITY_BYTES)
+}
+
+export function stateAt(block: Block, index: number): EnvelopeState {
+  return block.states[index] as EnvelopeState
+}
+
+const LINE_FEED = 10
+
+/** Where each row ends, behind its line feed. */
+export function rowEnds(block: Block): Uint32Array {
+  const ends = new Uint32Array(block.count)
+  let at = 0
+  for (let i = 0; i < block.count; i++) {
+    at = block.rows.indexOf(LINE_FEED, at) + 1
+    if (at === 0) throw new Error(`block of ${block.count} events has only ${i} rows`)
+    ends[i] = at
+  }
+  return ends
+}
+
+export function rowAt(block: Block, ends: Uint32Array, index: number): Buffer {
+  return block.rows.subarray(index === 0 ? 0 : ends[index - 1]!, ends[index]! - 1)
+}
+
+/** A row and state that replace those of an event. */
+export interface RowChange {
+  readonly state: EnvelopeState
+  readonly row: string
+}
+
+/**
+ * The block of the events at `keep`, in that order, with `changes` applied.
+ * @param keep strictly ascending positions
+ */
+export function selectEvents(
+  block: Block,
+  keep: readonly number[],
+  changes: ReadonlyMap<number, RowChange> = new Map(),
+): Block {
+  if (keep.length === block.count && changes.size === 0) return block
+  const identities = Buffer.allocUnsafe(keep.length * IDENTITY_BYTES)
+  const states = new Uint8Array(keep.length)
+  const ends = rowEnds(block)
+  const rows: Buffer[] = []
+  for (let to = 0; to < keep.length; to++) {
+    const from = keep[to]!
+    const change = changes.get(from)
+    block.identities.copy(identities, to * IDENTITY_BYTES, from * IDENTITY_BYTES, (from + 1) * IDENTITY_BYTES)
+    states[to] = change?.state ?? block.states[from]!
+    rows.push(
+      change === undefined
+        ? block.rows.subarray(from === 0 ? 0 : ends[from - 1]!, ends[from]!)
+        : Buffer.from(`${change.row}\n`, 'utf8'),
+    )
+  }
+  return { count: keep.length, identities, states, rows: Buffer.concat(rows), job: block.job }
+}
+
+/** Fields of a stream entry, as names and values in turn. */
+export type EntryFields = (string | Buffer)[]
+
+export function encodeBlock(block: Block): EntryFields {
+  const fields: EntryFields = [
+    'n',
+    String(block.count),
+    'i',
+    block.identities,
+    's',
+    Buffer.from(block.states),
+    'r',
+    block.rows,
+  ]
+  if (block.job !== undefined) fields.push('j', block.job)
+  return fields
+}
+
+/** @throws when the fields are not those of a block */
+export function decodeBlock(fields: readonly Buffer[]): Block {
+  const byName = new Map<string, Buffer>()
+  for (let i = 0; i + 1 < fields.length; i += 2) byName.set(fields[i]!.toString('latin1'), fields[i + 1]!)
+  const count = Number(byName.get('n')?.toString('latin1'))
+  const identities = byName.get('i')
+  const states = byName.get('s')
+  const rows = byName.get('r')
+  if (
+    !Number.isInteger(count) ||
+    identities?.length !== count * IDENTITY_BYTES ||
+    states?.length !== count ||
+    rows === undefined
+  ) {
+    throw new Error(`not a block: fields ${[...byName.keys()].join(', ')}, count ${count}`)
+  }
+  return { count, identities, states, rows, job: byName.get('j')?.toString('utf8') }
+}

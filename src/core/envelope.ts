@@ -1,0 +1,33 @@
+import { hash } from 'node:crypto'
+
+/** How far an envelope's row is. One byte in a block. */
+export const EnvelopeState = {
+  /** The row ends with the caller's account; the enrich stage completes it. */
+  Raw: 0,
+  /** The row is complete. */
+  Enriched: 1,
+  /** The address is noise; the row is empty, the event only counts as seen. */
+  Noise: 2,
+} as const
+export type EnvelopeState = (typeof EnvelopeState)[keyof typeof EnvelopeState]
+
+/** An event on its way through the pipeline. */
+export interface Envelope {
+  /** 128 bits that stand for (tenant, event id), as 16 latin1 characters. */
+  readonly identity: string
+  readonly state: EnvelopeState
+  /** See `row.ts`; `''` for noise. */
+  readonly row: string
+}
+
+export const IDENTITY_BYTES = 16
+
+/** SHA-256 of tenant and event id, cut to 128 bits. A tenant id has no NUL, so the pair is told apart. */
+export function identityOf(tenantId: string, eventId: string): string {
+  return hash('sha256', `${tenantId}\0${eventId}`, 'binary').slice(0, IDENTITY_BYTES)
+}
+
+/** The partition in which all repeats of an event meet. */
+export function partitionOf(identity: string, partitions: number): number {
+  return ((identity.charCodeAt(0) << 8) | identity.charCodeAt(1)) % partitions
+}

@@ -1,0 +1,88 @@
+/**
+ * Finds values in JSON text without building them, so that what a caller sent can be kept to the letter: numbers beyond
+ * double precision, `1.0`, the order of keys. The text must be valid JSON (`JSON.parse` has read it); nothing is checked.
+ */
+
+const QUOTE = 34
+const COMMA = 44
+const COLON = 58
+const OPEN_BRACKET = 91
+const BACKSLASH = 92
+const CLOSE_BRACKET = 93
+const OPEN_BRACE = 123
+const CLOSE_BRACE = 125
+
+/** Called for each member: its key, where the member starts (at the key's quote), and its value's start and end. */
+export type MemberVisitor = (key: string, start: number, valueStart: number, valueEnd: number) => void
+
+/** Visits the members of the object that starts at `at`, in their order. Returns the position behind the object. */
+export function eachMember(text: string, at: number, visit: MemberVisitor): number {
+  let i = skipSpace(text, skipSpace(text, at) + 1)
+  while (text.charCodeAt(i) !== CLOSE_BRACE) {
+    const start = i
+    const keyEnd = skipString(text, i)
+    const rawKey = text.slice(i + 1, keyEnd - 1)
+    const key = rawKey.includes('\\') ? (JSON.parse(text.slice(i, keyEnd)) as string) : rawKey
+    i = skipSpace(text, keyEnd)
+    const valueStart = skipSpace(text, i + 1)
+    const valueEnd = skipValue(text, valueStart)
+    visit(key, start, valueStart, valueEnd)
+    i = skipSpace(text, valueEnd)
+    if (text.charCodeAt(i) === COMMA) i = skipSpace(text, i + 1)
+  }
+  return i + 1
+}
+
+/** Visits the elements of the array that starts at `at`; `visit` returns the position behind the element. */
+export function eachElement(text: string, at: number, visit: (start: number) => number): void {
+  let i = skipSpace(text, at + 1)
+  while (text.charCodeAt(i) !== CLOSE_BRACKET) {
+    i = skipSpace(text, visit(i))
+    if (text.charCodeAt(i) === COMMA) i = skipSpace(text, i + 1)
+  }
+}
+
+function skipSpace(text: string, at: number): number {
+  let i = at
+  for (;;) {
+    const code = text.charCodeAt(i)
+    if (code !== 32 && code !== 10 && code !== 13 && code !== 9) return i
+    i++
+  }
+}
+
+/** From the opening quote to behind the closing one. */
+function skipString(text: string, at: number): number {
+  let i = at
+  for (;;) {
+    i = text.indexOf('"', i + 1)
+    let backslashes = 0
+    while (text.charCodeAt(i - 1 - backslashes) === BACKSLASH) backslashes++
+    if (backslashes % 2 === 0) return i + 1
+  }
+}
+
+function skipValue(text: string, at: number): number {
+  const first = text.charCodeAt(at)
+  if (first === QUOTE) return skipString(text, at)
+  let i = at
+  if (first !== OPEN_BRACE && first !== OPEN_BRACKET) {
+    while (i < text.length && !endsScalar(text.charCodeAt(i))) i++
+    return i
+  }
+  let depth = 0
+  for (;;) {
+    const code = text.charCodeAt(i)
+    if (code === QUOTE) {
+      i = skipString(text, i)
+      continue
+    }
+    i++
+    if (code === OPEN_BRACE || code === OPEN_BRACKET) depth++
+    else if ((code === CLOSE_BRACE || code === CLOSE_BRACKET) && --depth === 0) return i
+  }
+}
+
+function endsScalar(code: number): boolean {
+  return code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET || code <= 32 || code === COLON
+}

@@ -1,0 +1,21 @@
+/** What a tenant may use. A plan is looked up by name at every request, so a change of plan needs no restart. */
+export interface Plan {
+  /** Tokens that flow back into the bucket, requests per second. */
+  readonly rate: number
+  /** Size of the bucket, requests. */
+  readonly burst: number
+  /** Addresses looked up per UTC day. */
+  readonly daily_lookups: number
+  /** Unique identified companies per UTC month; shown when passed, never enforced. */
+  readonly monthly_accounts: number
+}
+
+export type Plans = ReadonlyMap<string, Plan>
+
+/** The four plans of the interface specification (8.1) and the contract (section 4). `PLANS_FILE` adds or overrides. */
+export const DEFAULT_PLANS: Readonly<Record<string, Plan>> = {
+  starter: { rate: 5, burst: 20, daily_lookups: 1_000, monthly_accounts: 500 },
+  growth: { rate: 15, burst: 60, daily_lookups: 10_000, monthly_accounts: 2_500 },
+  professional: { rate: 25, burst: 100, daily_lookups: 50_000, monthly_accounts: 10_000 },
+  custom: { rate: 100, burst: 500, daily_lookups: 1_000_000, monthly_accounts: 100_000 },
+}

@@ -1,0 +1,56 @@
+import type { Plan } from './plans.ts'
+
+/** A customer. Everything is scoped to one: keys, limits, quotas, dedup, accounts. */
+export interface Tenant {
+  /** A slug of `[a-z0-9-]`, 1 to 64 characters. */
+  readonly id: string
+  /** Name of the plan. */
+  readonly plan: string
+  /** Whether raw payloads are archived. */
+  readonly archive: boolean
+  /** ISO 8601, UTC. */
+  readonly createdAt: string
+}
+
+/** A tenant with its plan resolved, as a request sees it. */
+export interface Caller {
+  readonly tenant: Tenant
+  readonly plan: Plan
+}
+
+/** An API key as it is listed: the raw key is never kept. */
+export interface ApiKey {
+  /** First 12 characters of the raw key and a fixed run of bullets. */
+  readonly prefix: string
+  readonly tenantId: string
+  readonly createdAt: string
+  readonly lastUsed: string | undefined
+  readonly revokedAt: string | undefined
+}
+
+/** Tells whose key it is. */
+export interface Authenticator {
+  /**
+   * The caller, or undefined when the key is unknown or revoked. Answers without a promise when it knows (the key is in
+   * the cache). Rejects with `UnavailableError` when the store is away and the cache does not know.
+   */
+  authenticate(rawKey: string): Caller | undefined | Promise<Caller | undefined>
+}
+
+/** State of a token bucket after a request took its token, or failed to. */
+export interface RateDecision {
+  readonly allowed: boolean
+  /** Size of the bucket. */
+  readonly limit: number
+  /** Whole tokens left. */
+  readonly remaining: number
+  /** Seconds until the bucket is full again, rounded up. */
+  readonly resetSeconds: number
+  /** Seconds until a token is there; at least 1 when refused, 0 when allowed. */
+  readonly retryAfterSeconds: number
+}
+
+export interface RateLimiter {
+  /** Takes one token of the tenant's bucket. Rejects with `UnavailableError`. */
+  take(caller: Caller): Promise<RateDecision>
+}

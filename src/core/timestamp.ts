@@ -1,0 +1,48 @@
+const PATTERN = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/
+const DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+
+/** What ClickHouse's DateTime64 can hold. */
+const MIN_MS = Date.UTC(1900, 0, 1)
+const MAX_MS = Date.UTC(2299, 11, 31, 23, 59, 59, 999)
+
+/**
+ * Reads an RFC 3339 date-time into milliseconds since the Unix epoch; digits beyond milliseconds are cut off and a leap
+ * second becomes the second that follows it. Returns NaN when it is none, or outside the years 1900 to 2299.
+ */
+export function parseTimestamp(text: string): number {
+  const match = PATTERN.exec(text)
+  if (match === null) return Number.NaN
+  const year = Number(match[1])
+  const month = Number(match[2])
+  const day = Number(match[3])
+  const hour = Number(match[4])
+  const minute = Number(match[5])
+  const second = Number(match[6])
+  if (month < 1 || month > 12 || day < 1 || day > DAYS[month - 1]!) return Number.NaN
+  if (month === 2 && day === 29 && !isLeapYear(year)) return Number.NaN
+  if (hour > 23 || minute > 59 || second > 60) return Number.NaN
+  let offsetMinutes = 0
+  if (match[8] !== undefined) {
+    const offsetHour = Number(match[9])
+    const offsetMinute = Number(match[10])
+    if (offsetHour > 23 || offsetMinute > 59) return Number.NaN
+    offsetMinutes = (match[8] === '-' ? -1 : 1) * (offsetHour * 60 + offsetMinute)
+  }
+  const fraction = match[7]
+  const millisecond = fraction === undefined || second === 60 ? 0 : Number(fraction.slice(0, 3).padEnd(3, '0'))
+  const local = Date.UTC(year, month - 1, day, hour, minute, second, millisecond)
+  // Date.UTC reads the years 0 to 99 as 1900 to 1999.
+  const ms = year < 100 ? Number.NaN : local - offsetMinutes * 60_000
+  if (second === 60 && !isLeapSecond(ms)) return Number.NaN
+  return ms >= MIN_MS && ms <= MAX_MS ? ms : Number.NaN
+}
+
+function isLeapYear(year: number): boolean {
+  return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
+}
+
+/** Leap seconds are inserted at the end of a UTC month (RFC 3339 section 5.7), so the next second starts a month. */
+function isLeapSecond(followingMs: number): boolean {
+  const date = new Date(followingMs)
+  return followingMs % 86_400_000 === 0 && date.getUTCDate() === 1
+}

@@ -1,0 +1,73 @@
+import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import { InputError } from '../core/errors.ts'
+
+export type RedisClient = Redis | Cluster
+
+/** What a connection is for: it decides how it behaves when Redis is away. */
+export interface ConnectionUse {
+  /** Shown by `CLIENT LIST`. */
+  readonly name: string
+  /**
+   * `request`: somebody waits for the answer, so a command fails at once when the connection is down, and after
+   * `timeoutMs` without a reply. `loop`: a background loop that tries again by itself.
+   */
+  readonly kind: 'request' | 'loop'
+  readonly timeoutMs?: number
+}
+
+/**
+ * Opens a client for `redis://`, `rediss://`, `unix:///path` or `redis-cluster://h1:p1,h2:p2`. It connects in the
+ * background and reconnects by itself, for ever. A command whose reply was lost is never sent again by the client: its
+ * outcome is unknown, and only the caller can tell whether repeating it is safe.
+ * @throws InputError when the address is not of these forms
+ */
+export function connectRedis(url: string, use: ConnectionUse): RedisClient {
+  const options: RedisOptions = {
+    connectionName: `ipid:${use.name}`,
+    autoResendUnfulfilledCommands: false,
+    autoResubscribe: true,
+    enableOfflineQueue: use.kind === 'loop',
+    maxRetriesPerRequest: use.kind === 'loop' ? null : 0,
+    commandTimeout: use.timeoutMs,
+    connectTimeout: 2_000,
+    keepAlive: 10_000,
+    noDelay: true,
+    retryStrategy: (attempt) => Math.min(50 * attempt, 500),
+    protocol: 2,
+  }
+  if (url.startsWith('redis-cluster://')) {
+    return new Cluster(clusterNodes(url), {
+      redisOptions: options,
+      enableOfflineQueue: use.kind === 'loop',
+      clusterRetryStrategy: (attempt) => Math.min(50 * attempt, 500),
+      scaleReads: 'master',
+    })
+  }
+  if (url.startsWith('unix://')) {
+    const path = url.slice('unix://'.length)
+    if (!path.startsWith('/')) throw new InputError(`REDIS_URL: unix:// wants an absolute path, got ${url}`)
+    return new Redis({ ...options, path })
+  }
+  if (url.startsWith('redis://') || url.startsWith('rediss://')) {
+    if (!URL.canParse(url)) throw new InputError(`REDIS_URL: not a URL: ${url}`)
+    return new Redis(url, options)
+  }
+  throw new InputError(
+    `REDIS_URL: wants redis://, rediss://, unix:///path or redis-cluster://host:port,host:port, got ${url}`,
+  )
+}
+
+function clusterNodes(url: string): { host: string; port: number }[] {
+  return url
+    .slice('redis-cluster://'.length)
+    .replace(/\/$/, '')
+    .split(',')
+    .map((node) => {
+      const at = node.lastIndexOf(':')
+      const port = Number(node.slice(at + 1))
+      if (at < 1 || !Number.isInteger(port) || port < 1 || port > 65_535) {
+        throw new InputError(`REDIS_URL: a cluster node is host:port, got ${node}`)
+      }
+      return { host: node.slice(0, at), port }
+    })
+}
