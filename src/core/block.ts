@@ -97,6 +97,9 @@ export function selectEvents(
 /** Fields of a stream entry, as names and values in turn. */
 export type EntryFields = (string | Buffer)[]
 
+/** Field of an entry that carries on the owner of an earlier one, see `Delivery`. */
+export const OWNER_FIELD = 'o'
+
 export function encodeBlock(block: Block): EntryFields {
   const fields: EntryFields = [
     'n',

@@ -1,0 +1,74 @@
+import type { Block } from '../core/block.ts'
+import type { Lane } from '../core/pipeline.ts'
+
+/** One stream that a sink reads: a lane of a partition. */
+export interface SinkStream {
+  readonly partition: number
+  readonly lane: Lane
+}
+
+export interface SinkEntry {
+  readonly id: string
+  readonly block: Block
+  /** See `Delivery`: it goes with a dead letter. */
+  readonly owner: Buffer
+}
+
+/** Consecutive entries of one stream. */
+export interface SinkRun extends SinkStream {
+  readonly entries: readonly SinkEntry[]
+}
+
+/** What a sink is about to insert under one token: everything that is needed to do it again, exactly. */
+export interface SinkIntent {
+  readonly token: string
+  readonly ranges: readonly (SinkStream & { readonly first: string; readonly last: string; readonly entries: number })[]
+  /** Set when the insert is done and rows were refused: a repeat then only acknowledges. */
+  readonly refused?: readonly (SinkStream & { readonly id: string; readonly index: number; readonly reason: string })[]
+}
+
+/** What is left of an intent. */
+export interface IntentRest {
+  readonly runs: readonly SinkRun[]
+  /** True when some of its entries are acknowledged already, and so the insert was complete. */
+  readonly inserted: boolean
+}
+
+/** An event that ClickHouse refuses. */
+export interface RefusedEvent {
+  readonly entry: SinkEntry
+  /** Position in the entry's block. */
+  readonly index: number
+  readonly reason: string
+}
+
+/** The lease was lost: another sink goes on with these streams. */
+export class LeaseLostError extends Error {
+  override name = 'LeaseLostError'
+}
+
+/**
+ * Where a sink takes entries from. Only the owner of the lease reads; every method but `acquire` throws
+ * `LeaseLostError` once the lease is another's.
+ */
+export interface SinkSource {
+  /** Waits until the lease is ours, or `signal` ends the wait. */
+  acquire(signal: AbortSignal): Promise<boolean>
+  /** Gives the lease back, so that another sink need not wait for its end. */
+  release(): Promise<void>
+  intent(): Promise<SinkIntent | undefined>
+  /** Must be durable before the insert starts. */
+  writeIntent(intent: SinkIntent): Promise<void>
+  clearIntent(): Promise<void>
+  /** The entries of an intent's ranges that are not acknowledged yet. */
+  readRanges(intent: SinkIntent): Promise<IntentRest>
+  /** Entries that were delivered and never acknowledged. */
+  readPending(eventsMax: number): Promise<SinkRun[]>
+  /** New entries, live ones first. Empty when there are none; with `waitMs` it waits for the first. */
+  readNew(eventsMax: number, waitMs: number): Promise<SinkRun[]>
+  /** Acknowledges entries, counts their events, and puts refused events among the dead letters, as one per stream. */
+  acknowledge(run: SinkRun, refused: readonly RefusedEvent[]): Promise<void>
+  /** True when entries are pending that no read of ours returned: something else read in our name. */
+  hasStrayPending(): Promise<boolean>
+  close(): Promise<void>
+}

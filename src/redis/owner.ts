@@ -1,0 +1,24 @@
+/** Start of the owners' clock: 2024-01-01 UTC. */
+export const OWNER_EPOCH_MS = Date.UTC(2024, 0, 1)
+
+const LANE_BITS = 3n
+const SEQUENCE_BITS = 20n
+
+/**
+ * Stands for a stream entry in the dedup store: 41 bits of milliseconds since 2024, 3 bits of lane, 20 bits of sequence
+ * number. Unique within a partition and the streams that one segment reads.
+ * @param id entry id, `milliseconds-sequence`
+ */
+export function ownerOf(id: string, laneIndex: number): Buffer {
+  const [ms, sequence] = id.split('-')
+  const sinceEpoch = BigInt(ms!) - BigInt(OWNER_EPOCH_MS)
+  const value = (sinceEpoch << (LANE_BITS + SEQUENCE_BITS)) | (BigInt(laneIndex) << SEQUENCE_BITS) | BigInt(sequence!)
+  const owner = Buffer.allocUnsafe(8)
+  owner.writeBigUInt64BE(BigInt.asUintN(64, value))
+  return owner
+}
+
+/** Milliseconds since the Unix epoch at which the owner's entry was written. */
+export function ownerMs(owner: Buffer): number {
+  return Number(owner.readBigUInt64BE() >> (LANE_BITS + SEQUENCE_BITS)) + OWNER_EPOCH_MS
+}

@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { RedisClient } from './connect.ts'
+import { replyCode } from './reply-error.ts'
+
+export type ScriptArgument = string | number | Buffer
+
+/**
+ * One Lua script of `scripts/`. The file's name ends with the number of its keys, or with `N` where that varies; its
+ * header says what keys and arguments are and what it returns.
+ */
+export interface Script {
+  readonly name: string
+  /**
+   * Runs it as one step in Redis. Numbers come back as numbers, strings as Buffers. It is sent by its digest, and as
+   * source when Redis does not know it (after a restart): that is safe, since an unknown script has done nothing.
+   */
+  run(client: RedisClient, keys: readonly string[], args: readonly ScriptArgument[]): Promise<unknown>
+}
+
+/** Reads a script once. @param name file name without `.lua` */
+export function loadScript(name: string): Script {
+  const source = readFileSync(new URL(`./scripts/${name}.lua`, import.meta.url), 'utf8')
+  const digest = createHash('sha1').update(source).digest('hex')
+  return {
+    name,
+    async run(client, keys, args) {
+      try {
+        return await client.callBuffer('EVALSHA', digest, keys.length, ...keys, ...args)
+      } catch (error) {
+        if (replyCode(error) !== 'NOSCRIPT') throw error
+        return await client.callBuffer('EVAL', source, keys.length, ...keys, ...args)
+      }
+    },
+  }
+}

@@ -1,0 +1,14 @@
+-- Takes or renews a lease.
+-- KEYS[1] owner, KEYS[2] token counter
+-- ARGV[1] who asks, ARGV[2] milliseconds until the lease ends unless it is renewed
+-- Returns the fencing token of the asker's lease, or 0 when another one holds it.
+local owner = redis.call('GET', KEYS[1])
+if owner == ARGV[1] then
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  return tonumber(redis.call('GET', KEYS[2]))
+end
+if owner then
+  return 0
+end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return redis.call('INCR', KEYS[2])

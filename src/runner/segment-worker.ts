@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import type { Service } from '../core/service.ts'
+import type { Stage } from '../core/stage.ts'
+import type { Entry, GroupReader } from './ports.ts'
+import { giveUp, isolate, runStages } from './run-stages.ts'
+
+export interface SegmentWorkerOptions {
+  readonly group: string
+  readonly stages: readonly Stage[]
+  /** One per partition. */
+  readonly readers: readonly GroupReader[]
+  /** Deliveries after which a block is taken apart, and a single event given up. */
+  readonly deliveriesMax: number
+  readonly log: Logger
+  /** Called for every entry that is finished, with the number of events by outcome. */
+  readonly onFinished?: (outcomes: ReadonlyMap<string, number>) => void
+}
+
+const RETRY_DELAY_MIN_MS = 50
+const RETRY_DELAY_MAX_MS = 1_000
+
+/**
+ * Runs one segment of a pipeline: read, stages, then write and acknowledge as one. Partitions run side by side. An entry
+ * that fails for a reason that may pass stays pending and is read again.
+ */
+export class SegmentWorker implements Service {
+  readonly name: string
+  readonly #options: SegmentWorkerOptions
+  readonly #stopping = new AbortController()
+  #loops: Promise<void>[] = []
+
+  constructor(options: SegmentWorkerOptions) {
+    this.name = `segment ${options.group}`
+    this.#options = options
+  }
+
+  async start(): Promise<void> {
+    this.#loops = this.#options.readers.map((reader) => this.#loop(reader))
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await Promise.all(this.#loops)
+    await Promise.all(this.#options.readers.map((reader) => reader.close()))
+  }
+
+  async #loop(reader: GroupReader): Promise<void> {
+    const { log, group } = this.#options
+    let failures = 0
+    while (!this.#stopping.signal.aborted) {
+      try {
+        await this.#round(reader)
+        failures = 0
+      } catch (error) {
+        if (this.#stopping.signal.aborted) return
+        reader.recover()
+        const delayMs = Math.min(RETRY_DELAY_MIN_MS * 2 ** failures++, RETRY_DELAY_MAX_MS)
+        log.warn({ err: error, group, partition: reader.partition, delayMs }, 'segment waits; its entries stay pending')
+        await sleep(delayMs, undefined, { signal: this.#stopping.signal }).catch(() => {})
+      }
+    }
+  }
+
+  async #round(reader: GroupReader): Promise<void> {
+    const { entries, broken } = await reader.next()
+    for (const entry of broken) {
+      this.#options.log.error({ group: this.#options.group, ...entry }, 'entry is no block; moved to the dead letters')
+      await reader.bury(entry)
+    }
+    const results = await Promise.allSettled(entries.map((entry) => this.#finish(reader, entry)))
+    const failed = results.find((result) => result.status === 'rejected')
+    if (failed !== undefined) throw failed.reason
+  }
+
+  async #finish(reader: GroupReader, entry: Entry): Promise<void> {
+    const { stages, deliveriesMax, onFinished } = this.#options
+    const { block, deliveries } = entry
+    let commit: Awaited<ReturnType<typeof runStages>>
+    if (deliveries <= deliveriesMax) commit = await runStages(stages, block, entry)
+    else if (block.count > 1) commit = isolate(block)
+    else if (deliveries <= 2 * deliveriesMax) commit = await runStages(stages, block, entry)
+    else commit = giveUp(block, deliveries)
+    if (await reader.commit(entry, commit)) onFinished?.(commit.outcomes)
+  }
+}

@@ -1,0 +1,18 @@
+import { EnvelopeState } from '../core/envelope.ts'
+import type { Outcome } from '../core/outcome.ts'
+import type { Stage } from '../core/stage.ts'
+
+/** Drops events from infrastructure: cloud, CDN, hosting, access providers, reserved ranges. */
+export function filterNoise(): Stage {
+  return {
+    name: 'filter-noise',
+    decide(block) {
+      if (!block.states.includes(EnvelopeState.Noise)) return {}
+      const outcomes = new Map<number, Outcome>()
+      for (let i = 0; i < block.count; i++) {
+        if (block.states[i] === EnvelopeState.Noise) outcomes.set(i, { kind: 'drop', reason: 'noise' })
+      }
+      return { outcomes }
+    },
+  }
+}

@@ -1,0 +1,135 @@
+import type { Logger } from 'pino'
+import { pino } from 'pino'
+import { systemClock } from '../../src/core/clock.ts'
+import type { Enricher } from '../../src/core/enrichment.ts'
+import { type Envelope, EnvelopeState, identityOf } from '../../src/core/envelope.ts'
+import type { Pipeline } from '../../src/core/pipeline.ts'
+import { ENRICHMENT_COLUMNS, EVENT_COLUMNS } from '../../src/core/row.ts'
+import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
+import { GroupCommit } from '../../src/redis/group-commit.ts'
+import { StreamGroupReader } from '../../src/redis/group-reader.ts'
+import { RedisSeenStore } from '../../src/redis/seen-store.ts'
+import { createGroups } from '../../src/redis/topology.ts'
+import { SegmentWorker } from '../../src/runner/segment-worker.ts'
+import { dedup } from '../../src/stages/dedup.ts'
+import { enrich } from '../../src/stages/enrich.ts'
+import { filterNoise } from '../../src/stages/filter-noise.ts'
+
+export const silent: Logger = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' })
+
+/** The default pipeline cut between every two stages. */
+export const splitPipeline: Pipeline = {
+  intake: 'intake',
+  segments: [
+    { group: 'dedup', from: 'intake', stages: ['dedup'], to: 'unique' },
+    { group: 'enrich', from: 'unique', stages: ['enrich'], to: 'known' },
+    { group: 'filter', from: 'known', stages: ['filter-noise'], to: 'enriched' },
+    { group: 'clickhouse', from: 'enriched', sink: 'clickhouse' },
+  ],
+}
+
+/** An envelope of a tenant, its row complete. */
+export function envelope(tenantId: string, eventId: string, columns: Partial<Record<string, string>> = {}): Envelope {
+  const now = (Date.now() / 1000).toFixed(3)
+  const defaults: Partial<Record<string, string>> = {
+    ip: '192.0.2.1',
+    tenant_id: tenantId,
+    event_id: eventId,
+    received_at: now,
+    timestamp: now,
+    session_id: '\\N',
+    account_id: 'example.com',
+    company_id: 'example.com',
+    asn: '0',
+    quality: '50',
+  }
+  const row = [...EVENT_COLUMNS, ...ENRICHMENT_COLUMNS].map((c) => columns[c] ?? defaults[c] ?? '').join('\t')
+  return { identity: identityOf(tenantId, eventId), state: EnvelopeState.Enriched, row }
+}
+
+/** A worker for one segment of a pipeline, with a connection of its own. */
+export async function startWorker(
+  url: string,
+  pipeline: Pipeline,
+  group: string,
+  partitions: number,
+  enricher: Enricher,
+  claimIdleMs = 300,
+): Promise<{ worker: SegmentWorker; stop: () => Promise<void> }> {
+  const segment = pipeline.segments.find((candidate) => candidate.group === group)!
+  if ('sink' in segment) throw new Error('a sink is no worker')
+  const client = quiet(connectRedis(url, { name: 'test-worker', kind: 'loop', timeoutMs: 2_000 }))
+  const stages = {
+    dedup: dedup(new RedisSeenStore(client, systemClock)),
+    enrich: enrich(enricher),
+    'filter-noise': filterNoise(),
+  }
+  const worker = new SegmentWorker({
+    group,
+    stages: segment.stages.map((name) => stages[name as keyof typeof stages]),
+    deliveriesMax: 5,
+    log: silent,
+    readers: Array.from(
+      { length: partitions },
+      (_, partition) =>
+        new StreamGroupReader({
+          client,
+          blocking: quiet(connectRedis(url, { name: 'test-blocking', kind: 'loop', timeoutMs: 3_000 })),
+          partition,
+          group,
+          consumer: `test-${Math.random()}`,
+          from: segment.from,
+          to: segment.to,
+          claimIdleMs,
+          ensureGroups: () => createGroups(client, pipeline, partitions),
+        }),
+    ),
+  })
+  await worker.start()
+  return {
+    worker,
+    async stop() {
+      await worker.stop()
+      client.disconnect()
+    },
+  }
+}
+
+/** A group commit with a connection of its own. */
+export function startIntake(url: string, partitions: number, deadlineMs = 1_500) {
+  const client = quiet(connectRedis(url, { name: 'test-intake', kind: 'request', timeoutMs: 1_000 }))
+  const intake = new GroupCommit({
+    client,
+    partitions,
+    stream: 'intake',
+    lane: 'live',
+    cluster: false,
+    lingerMs: 1,
+    deadlineMs,
+    waitingMax: 100_000,
+    closedBecause: () => undefined,
+    log: silent,
+  })
+  return { intake, stop: () => intake.stop().then(() => client.disconnect()) }
+}
+
+export function quiet<T extends RedisClient>(client: T): T {
+  client.on('error', () => {})
+  return client
+}
+
+/** Polls until a condition holds. Fails after `withinMs` with what was seen last. */
+export async function until<T>(read: () => Promise<T>, holds: (value: T) => boolean, withinMs = 20_000): Promise<T> {
+  const deadline = performance.now() + withinMs
+  for (;;) {
+    let seen: T | Error
+    try {
+      seen = await read()
+      if (holds(seen)) return seen
+    } catch (error) {
+      seen = error as Error
+    }
+    if (performance.now() > deadline) throw new Error(`condition not met, last seen: ${JSON.stringify(seen)} ${seen}`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
