@@ -42,11 +42,6 @@ export interface RefusedEvent {
   readonly reason: string
 }
 
-/** The lease was lost: another sink goes on with these streams. */
-export class LeaseLostError extends Error {
-  override name = 'LeaseLostError'
-}
-
 /**
  * Where a sink takes entries from. Only the owner of the lease reads; every method but `acquire` throws
  * `LeaseLostError` once the lease is another's.

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { LeaseLostError } from '../core/errors.ts'
 import type { Service } from '../core/service.ts'
 import { insertBisecting, type RowInserter } from './insert.ts'
-import { LeaseLostError, type RefusedEvent, type SinkIntent, type SinkRun, type SinkSource } from './sink-source.ts'
+import type { RefusedEvent, SinkIntent, SinkRun, SinkSource } from './sink-source.ts'
 
 export interface ClickHouseSinkOptions {
   readonly source: SinkSource

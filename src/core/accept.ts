@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { EventEnvelope } from '../../schemas/event.ts'
 import { type Address, parseAddress } from './address.ts'
-import type { Enricher } from './enrichment.ts'
+import type { Enricher, Enrichment } from './enrichment.ts'
 import { type Envelope, EnvelopeState, identityOf } from './envelope.ts'
 import { eachElement, eachMember } from './json-slices.ts'
 import { enrichRow, tsv, tsvTime } from './row.ts'
@@ -48,16 +48,10 @@ export function acceptEvents(
     }
     uniqueIps.add(address.text)
     const enrichment = enricher.enrich(address)
+    if (enrichment.noise) filtered++
+    results += `${head}${enrichment.noise ? '"filtered"' : '"ok"'},${enrichment.answerJson}}`
     const identity = identityOf(receipt.tenantId, eventId)
-    if (enrichment.noise) {
-      filtered++
-      results += `${head}"filtered",${enrichment.answerJson}}`
-      envelopes.push({ identity, state: EnvelopeState.Noise, row: '' })
-      continue
-    }
-    results += `${head}"ok",${enrichment.answerJson}}`
-    const row = enrichRow(eventRow(event, eventId, address, receipt, parts[i]!), enrichment)
-    envelopes.push({ identity, state: EnvelopeState.Enriched, row })
+    envelopes.push(toEnvelope(event, eventId, identity, address, receipt, parts[i]!, enrichment))
   }
   const rejected = filtered + invalid
   const answer =
@@ -74,8 +68,23 @@ export interface EventParts {
   readonly extra: string
 }
 
+/** An event whose enrichment is known. */
+export function toEnvelope(
+  event: EventEnvelope,
+  eventId: string,
+  identity: string,
+  address: Address,
+  receipt: Receipt,
+  parts: EventParts,
+  enrichment: Enrichment,
+): Envelope {
+  if (enrichment.noise) return { identity, state: EnvelopeState.Noise, row: '' }
+  const row = enrichRow(eventRow(event, eventId, address, receipt, parts), enrichment)
+  return { identity, state: EnvelopeState.Enriched, row }
+}
+
 /** The row of an event before enrichment. */
-export function eventRow(
+function eventRow(
   event: EventEnvelope,
   eventId: string,
   address: Address,

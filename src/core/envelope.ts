@@ -22,6 +22,9 @@ export interface Envelope {
 
 export const IDENTITY_BYTES = 16
 
+/** Identity of an event whose id we made and told nobody: nothing can repeat it. */
+export const NO_IDENTITY = '\0'.repeat(IDENTITY_BYTES)
+
 /** SHA-256 of tenant and event id, cut to 128 bits. A tenant id has no NUL, so the pair is told apart. */
 export function identityOf(tenantId: string, eventId: string): string {
   return hash('sha256', `${tenantId}\0${eventId}`, 'binary').slice(0, IDENTITY_BYTES)

@@ -29,3 +29,8 @@ export class InputError extends Error {
 export class StartupError extends Error {
   override name = 'StartupError'
 }
+
+/** Another process does now what only one at a time may do. */
+export class LeaseLostError extends Error {
+  override name = 'LeaseLostError'
+}

@@ -21,12 +21,20 @@ export class CommitWriter {
     this.#counters.push(2, field, by)
   }
 
+  /** Adds to the finished events of a batch job. */
+  progress(key: string, outcome: string, by: number): void {
+    this.#counters.push(this.#index(key), outcome, by)
+  }
+
   /** Adds an entry to a stream of the same partition. */
   add(stream: string, fields: readonly (string | Buffer)[]): void {
-    let index = this.#keys.indexOf(stream)
-    if (index < 0) index = this.#keys.push(stream) - 1
-    this.#outputs.push(index + 1, fields.length, ...fields)
+    this.#outputs.push(this.#index(stream), fields.length, ...fields)
     this.#outputCount++
+  }
+
+  #index(key: string): number {
+    const at = this.#keys.indexOf(key)
+    return at < 0 ? this.#keys.push(key) : at + 1
   }
 
   /** 1 when it was written, 0 when the entries were acknowledged before. */

@@ -30,6 +30,9 @@ const BLOCK_MS = 1_000
 const LIVE_ENTRIES_MAX = 16
 const BATCH_ENTRIES_MAX = 2
 
+/** Outcomes after which nothing more happens to an event. */
+const FINISHED: ReadonlySet<string> = new Set(['duplicate', 'noise', 'dead'])
+
 /** A consumer group's reader of one partition, on Redis Streams. */
 export class StreamGroupReader implements GroupReader {
   readonly partition: number
@@ -141,7 +144,13 @@ export class StreamGroupReader implements GroupReader {
     const writer = new CommitWriter(this.#streams[entry.lane], keys.counters(this.partition))
     writer.count(counterFields.done(group, from, entry.lane, 'entries'), 1)
     writer.count(counterFields.done(group, from, entry.lane, 'events'), entry.block.count)
-    for (const [outcome, events] of commit.outcomes) writer.count(counterFields.outcome(group, outcome), events)
+    for (const [outcome, events] of commit.outcomes) {
+      writer.count(counterFields.outcome(group, outcome), events)
+      const { job } = entry.block
+      if (job !== undefined && FINISHED.has(outcome)) {
+        writer.progress(keys.jobProgress(this.partition, job), outcome, events)
+      }
+    }
     if (commit.output !== undefined) {
       this.#add(writer, to, entry.lane, commit.output)
     }

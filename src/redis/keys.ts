@@ -27,8 +27,38 @@ export const keys = {
   lease: (name: string) => `{lease:${name}}:owner`,
   /** String: counts the owners a lease ever had; its value at taking is the fencing token. */
   leaseToken: (name: string) => `{lease:${name}}:token`,
+  /** Hash: batch jobs that are being uploaded, queued or running, with their tenants. */
+  openJobs: () => '{batch}:open',
+  /** Set: the open jobs of a tenant. */
+  openJobsOf: (tenantId: string) => `{batch}:open:${tenantId}`,
+  /** String: there while a job is being uploaded; expires when its upload died. */
+  upload: (jobId: string) => `{job:${jobId}}:upload`,
+  /** Stream: the lines of a job that are not fed yet, in chunks numbered from 1. */
+  chunks: (jobId: string) => `{job:${jobId}}:chunks`,
+  /** Hash: a job's record, and how far it is fed. */
+  job: (jobId: string) => `{job:${jobId}}`,
+  /** List: the first bad lines of a job, as JSON. */
+  jobErrors: (jobId: string) => `{job:${jobId}}:errors`,
+  /** Hash: how many of a job's events are finished in a partition, by outcome. */
+  jobProgress: (n: number, jobId: string) => `${partition(n)}:job:${jobId}`,
+
   /** String: the ranges that a sink is about to insert, as JSON. */
   sinkIntent: (name: string) => `{lease:${name}}:intent`,
+
+  /** Hash: tenant id → JSON of the tenant. All of tenants and keys shares one slot: it is small and seldom read. */
+  tenants: () => '{tenants}:tenants',
+  /** Hash: SHA-256 of a key in hex → JSON of the key. */
+  apiKeys: () => '{tenants}:keys',
+  /** Hash: prefix of a key → its SHA-256. */
+  apiKeyPrefixes: () => '{tenants}:prefixes',
+  /** List: the SHA-256 of a tenant's keys in the order of their creation. */
+  apiKeysOf: (tenantId: string) => `{tenants}:keys-of:${tenantId}`,
+  /** Hash: SHA-256 of a key → milliseconds of its last use. */
+  apiKeyUses: () => '{tenants}:uses',
+  /** Channel: tenants or keys changed. */
+  tenantChanges: () => 'ipid:tenants:changed',
+  /** String: what is in a tenant's token bucket; expires when it is full. */
+  rateBucket: (tenantId: string) => `{tenant:${tenantId}}:bucket`,
 }
 
 /** Fields of the counters hash. What was added to a stream, minus what a group has finished of it, still waits. */

@@ -1,14 +1,12 @@
-import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  type IntentRest,
-  LeaseLostError,
-  type RefusedEvent,
-  type SinkEntry,
-  type SinkIntent,
-  type SinkRun,
-  type SinkSource,
-  type SinkStream,
+import type {
+  IntentRest,
+  RefusedEvent,
+  SinkEntry,
+  SinkIntent,
+  SinkRun,
+  SinkSource,
+  SinkStream,
 } from '../clickhouse/sink-source.ts'
 import { selectEvents } from '../core/block.ts'
 import { LANES, type Lane } from '../core/pipeline.ts'
@@ -17,8 +15,8 @@ import type { RedisClient } from './connect.ts'
 import { brokenEntryFields, deadLetterFields } from './dead-letter.ts'
 import { type RawEntry, type RawStreams, readEntry } from './entries.ts'
 import { counterFields, keys } from './keys.ts'
+import { Lease } from './lease.ts'
 import { replyCode } from './reply-error.ts'
-import { loadScript } from './scripts.ts'
 
 export interface SinkStreamsOptions {
   /** For blocking reads only; not shared. */
@@ -35,95 +33,46 @@ export interface SinkStreamsOptions {
 
 /** All sinks of a group read under one name: whoever holds the lease goes on where the one before it stopped. */
 const CONSUMER = 'sink'
-const LEASE_MS = 3_000
-const RENEW_EVERY_MS = 500
 const CLUSTER_POLL_MS = 25
 /** Redis' Lua takes a few thousand arguments at once. */
 const ACK_IDS_MAX = 1_000
 const READ_ENTRIES_MIN = 8
 const READ_ENTRIES_MAX = 1_000
 
-const takeLeaseScript = loadScript('takeLease-2')
-const writeAsOwnerScript = loadScript('writeAsOwner-2')
-
 /** The sink's side of Redis Streams: a consumer group that one owner at a time reads, over all partitions. */
 export class SinkStreams implements SinkSource {
   readonly #options: SinkStreamsOptions
-  readonly #owner = randomUUID()
-  readonly #leaseKeys: string[]
-  #leaseUntilMs = 0
-  #renewal: NodeJS.Timeout | undefined
-  #renewing = false
+  readonly #lease: Lease
+  readonly #intentKey: string
   /** Running mean, to ask for about as many entries as there is room for. */
   #eventsPerEntry = 1
 
   constructor(options: SinkStreamsOptions) {
     this.#options = options
-    this.#leaseKeys = [keys.lease(options.lease), keys.leaseToken(options.lease)]
+    this.#lease = new Lease(options.client, options.lease)
+    this.#intentKey = keys.sinkIntent(options.lease)
   }
 
-  async acquire(signal: AbortSignal): Promise<boolean> {
-    clearInterval(this.#renewal)
-    while (!signal.aborted) {
-      if (await this.#take()) {
-        this.#renewal = setInterval(() => void this.#renew(), RENEW_EVERY_MS)
-        return true
-      }
-      await sleep(RENEW_EVERY_MS, undefined, { signal }).catch(() => {})
-    }
-    return false
+  acquire(signal: AbortSignal): Promise<boolean> {
+    return this.#lease.acquire(signal)
   }
 
-  async #renew(): Promise<void> {
-    if (this.#renewing) return
-    this.#renewing = true
-    // A renewal that fails is seen by the lease running out.
-    await this.#take().catch(() => false)
-    this.#renewing = false
-  }
-
-  async #take(): Promise<boolean> {
-    const askedAtMs = performance.now()
-    const token = await takeLeaseScript.run(this.#options.client, this.#leaseKeys, [this.#owner, LEASE_MS])
-    if (token === 0) {
-      this.#leaseUntilMs = 0
-      return false
-    }
-    this.#leaseUntilMs = askedAtMs + LEASE_MS
-    return true
-  }
-
-  #assertOwner(): void {
-    if (performance.now() >= this.#leaseUntilMs) throw new LeaseLostError('the lease ran out')
-  }
-
-  async release(): Promise<void> {
-    clearInterval(this.#renewal)
-    this.#leaseUntilMs = 0
-    const { lease, client } = this.#options
-    await writeAsOwnerScript.run(client, [keys.lease(lease), keys.lease(lease)], [this.#owner, ''])
+  release(): Promise<void> {
+    return this.#lease.release()
   }
 
   async intent(): Promise<SinkIntent | undefined> {
-    const text = await this.#options.client.get(keys.sinkIntent(this.#options.lease))
+    const text = await this.#options.client.get(this.#intentKey)
     return text === null ? undefined : (JSON.parse(text) as SinkIntent)
   }
 
   async writeIntent(intent: SinkIntent): Promise<void> {
-    this.#assertOwner()
-    await this.#writeAsOwner(JSON.stringify(intent))
-    this.#assertOwner()
+    await this.#lease.write(this.#intentKey, JSON.stringify(intent))
+    this.#lease.assertHeld()
   }
 
-  async clearIntent(): Promise<void> {
-    await this.#writeAsOwner('')
-  }
-
-  async #writeAsOwner(value: string): Promise<void> {
-    const { lease, client } = this.#options
-    const args = [this.#owner, value]
-    const written = await writeAsOwnerScript.run(client, [keys.lease(lease), keys.sinkIntent(lease)], args)
-    if (written === 0) throw new LeaseLostError('another sink holds the lease')
+  clearIntent(): Promise<void> {
+    return this.#lease.write(this.#intentKey, '')
   }
 
   async readRanges(intent: SinkIntent): Promise<IntentRest> {
@@ -146,12 +95,12 @@ export class SinkStreams implements SinkSource {
   }
 
   async readPending(eventsMax: number): Promise<SinkRun[]> {
-    this.#assertOwner()
+    this.#lease.assertHeld()
     return this.#read(this.#streams(), '0', eventsMax)
   }
 
   async readNew(eventsMax: number, waitMs: number): Promise<SinkRun[]> {
-    this.#assertOwner()
+    this.#lease.assertHeld()
     const live = await this.#read(this.#streams('live'), '>', eventsMax)
     const room = eventsMax - live.reduce((sum, run) => sum + countEvents(run), 0)
     const batch = room > 0 ? await this.#read(this.#streams('batch'), '>', room) : []
@@ -221,7 +170,14 @@ export class SinkStreams implements SinkSource {
     writer.count(counterFields.done(group, from, lane, 'events'), events)
     writer.count(counterFields.outcome(group, 'inserted'), events - dead.length)
     if (dead.length > 0) writer.count(counterFields.outcome(group, 'dead'), dead.length)
+    for (const { block } of entries) {
+      if (block.job !== undefined) writer.progress(keys.jobProgress(partition, block.job), 'inserted', block.count)
+    }
     for (const { entry, index, reason } of dead) {
+      if (entry.block.job !== undefined) {
+        writer.progress(keys.jobProgress(partition, entry.block.job), 'inserted', -1)
+        writer.progress(keys.jobProgress(partition, entry.block.job), 'dead', 1)
+      }
       const origin = { group, stream: from, lane, owner: entry.owner }
       writer.add(keys.dead(partition), deadLetterFields(origin, { reason, block: selectEvents(entry.block, [index]) }))
     }
@@ -241,7 +197,6 @@ export class SinkStreams implements SinkSource {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#renewal)
     this.#options.blocking.disconnect()
   }
 

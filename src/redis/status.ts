@@ -79,13 +79,20 @@ function waitingOf(
   return added - Number(counters[counterFields.done(group, stream, lane, unit)] ?? 0)
 }
 
-/** Events that wait anywhere in the pipeline. */
-export async function waitingEvents(client: RedisClient, pipeline: Pipeline, partitions: number): Promise<number> {
+/** Events that wait anywhere in the pipeline, in these lanes. */
+export async function waitingEvents(
+  client: RedisClient,
+  pipeline: Pipeline,
+  partitions: number,
+  lanes: readonly Lane[] = LANES,
+): Promise<number> {
+  const counters = await Promise.all(
+    Array.from({ length: partitions }, (_, partition) => client.hgetall(keys.counters(partition))),
+  )
   let waiting = 0
-  for (let partition = 0; partition < partitions; partition++) {
-    const counters = await client.hgetall(keys.counters(partition))
+  for (const hash of counters) {
     for (const { from, group } of pipeline.segments) {
-      for (const lane of LANES) waiting += waitingOf(counters, group, from, lane, 'events')
+      for (const lane of lanes) waiting += waitingOf(hash, group, from, lane, 'events')
     }
   }
   return waiting

@@ -1,4 +1,5 @@
 import { type Block, identityAt, type RowChange, selectEvents } from '../core/block.ts'
+import { NO_IDENTITY } from '../core/envelope.ts'
 import { UnavailableError } from '../core/errors.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { Delivery, Stage, StageResult } from '../core/stage.ts'
@@ -33,7 +34,7 @@ export function isolate(block: Block): Commit {
   const again: Block[] = []
   for (let i = 0; i < block.count; i++) {
     const identity = identityAt(block, i)
-    if (seen.has(identity)) count(outcomes, 'duplicate', 1)
+    if (identity !== NO_IDENTITY && seen.has(identity)) count(outcomes, 'duplicate', 1)
     else again.push(selectEvents(block, [i]))
     seen.add(identity)
   }

@@ -1,5 +1,5 @@
 import { type Block, identityAt } from '../core/block.ts'
-import { IDENTITY_BYTES } from '../core/envelope.ts'
+import { IDENTITY_BYTES, NO_IDENTITY } from '../core/envelope.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { Delivery, Stage } from '../core/stage.ts'
 
@@ -20,6 +20,7 @@ export function dedup(store: SeenStore): Stage<ReadonlySet<number>> {
     async gather(block, delivery) {
       const { first, repeats } = firstSights(block)
       const claimed = first.length === block.count ? block.identities : pick(block, first)
+      if (first.length === 0) return repeats
       for (const position of await store.claim(claimed, delivery)) repeats.add(first[position]!)
       return repeats
     },
@@ -38,6 +39,7 @@ function firstSights(block: Block): { first: number[]; repeats: Set<number> } {
   const repeats = new Set<number>()
   for (let i = 0; i < block.count; i++) {
     const identity = identityAt(block, i)
+    if (identity === NO_IDENTITY) continue
     if (seen.has(identity)) repeats.add(i)
     else first.push(i)
     seen.add(identity)

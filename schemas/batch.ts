@@ -1,0 +1,50 @@
+import { type Static, Type } from 'typebox'
+
+/** Limits of one upload. `chunk` is how it is kept until it is fed, a line longer than `lineMaxBytes` is a bad line. */
+export const BATCH_LIMITS = {
+  bodyMaxBytes: 104_857_600,
+  linesMax: 1_000_000,
+  lineMaxBytes: 1_048_576,
+  errorsMax: 100,
+} as const
+
+export const BatchStatus = Type.Enum(['queued', 'running', 'completed', 'failed'])
+export type BatchStatus = Static<typeof BatchStatus>
+
+/** Answer of `POST /v1/ingest/batch`: the upload is whole, and will be processed. */
+export const BatchAccepted = Type.Object({
+  job_id: Type.String(),
+  status: Type.Literal('queued'),
+  received: Type.Integer({ description: 'Lines of the upload, blank ones not counted' }),
+})
+export type BatchAccepted = Static<typeof BatchAccepted>
+
+/** What was in an upload. Every number counts lines. */
+export const BatchSummary = Type.Object({
+  processed: Type.Integer({ description: 'All lines: the same number as progress_total' }),
+  valid_ips: Type.Integer({ description: 'Events with a valid address' }),
+  identified_ips: Type.Integer({
+    description: 'Events whose address belongs to a known organisation that is not noise',
+  }),
+  rejected: Type.Integer({ description: 'Lines that are no event: not JSON, not of the schema, too long' }),
+  filtered: Type.Integer({ description: 'Events from infrastructure, repeats left out' }),
+  invalid_ip: Type.Integer({ description: 'Events whose address is none' }),
+  duplicates: Type.Integer({ description: 'Events that were seen before within 7 days' }),
+  errors: Type.Array(Type.Object({ line: Type.Integer(), detail: Type.String() }), {
+    maxItems: BATCH_LIMITS.errorsMax,
+    description: 'The first bad lines, counted from 1, blank ones included',
+  }),
+})
+export type BatchSummary = Static<typeof BatchSummary>
+
+/** Answer of `GET /v1/ingest/batch/{job_id}` (interface specification 2.6). */
+export const BatchJob = Type.Object({
+  job_id: Type.String(),
+  status: BatchStatus,
+  progress_pct: Type.Integer({ minimum: 0, maximum: 100 }),
+  progress_current: Type.Integer({ description: 'Events that are finished' }),
+  progress_total: Type.Integer(),
+  progress_message: Type.String(),
+  result_summary: Type.Union([BatchSummary, Type.Null()]),
+})
+export type BatchJob = Static<typeof BatchJob>

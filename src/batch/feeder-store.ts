@@ -1,0 +1,52 @@
+import type { BatchSummary } from '../../schemas/batch.ts'
+import type { Block } from '../core/block.ts'
+import type { LineChunk } from './line-chunker.ts'
+
+/** A job as the feeder sees it. */
+export interface OpenJob {
+  readonly id: string
+  readonly tenantId: string
+  /**
+   * `uploading`: not complete yet; `gone`: its upload died; `ended`: its record says so already, only its place is left.
+   */
+  readonly state: 'uploading' | 'gone' | 'queued' | 'running' | 'ended'
+  readonly receivedAtMs: number
+  /** Lines that are not blank. */
+  readonly received: number
+  /** Number of chunks, counted from 1. */
+  readonly chunks: number
+  /** The chunk to feed next; above `chunks` when all are fed. */
+  readonly next: number
+}
+
+/** What the lines of a chunk were, and those at fault. */
+export interface ChunkCounts {
+  /** Events that were fed. */
+  readonly fed: number
+  readonly rejected: number
+  readonly invalidIp: number
+  readonly identified: number
+  readonly errors: readonly { readonly line: number; readonly detail: string }[]
+}
+
+/** The feeder's side of the store. Every method may be repeated after a crash without doing anything twice. */
+export interface FeederStore {
+  acquire(signal: AbortSignal): Promise<boolean>
+  assertHeld(): void
+  release(): Promise<void>
+  openJobs(): Promise<OpenJob[]>
+  /** Events of the batch lane that the pipeline has not finished. */
+  waitingEvents(): Promise<number>
+  /** Undefined when it is not there: data was lost. */
+  readChunk(job: OpenJob): Promise<LineChunk | undefined>
+  /** Adds a chunk's blocks, at most one a partition, to the batch lane; once, however often it is called. */
+  feed(job: OpenJob, blocks: ReadonlyMap<number, Block>): Promise<void>
+  /** Moves the job to its next chunk and counts; once for each chunk. */
+  advance(job: OpenJob, counts: ChunkCounts): Promise<void>
+  /** The summary, when every event that was fed is finished. */
+  summaryIfFinished(job: OpenJob): Promise<BatchSummary | undefined>
+  complete(job: OpenJob, summary: BatchSummary): Promise<void>
+  fail(job: OpenJob, reason: string): Promise<void>
+  /** Frees what an ended job, or a dead upload, leaves behind. */
+  cleanUp(job: OpenJob): Promise<void>
+}

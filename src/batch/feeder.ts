@@ -1,0 +1,148 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import type { Enricher } from '../core/enrichment.ts'
+import type { Service } from '../core/service.ts'
+import type { FeederStore, OpenJob } from './feeder-store.ts'
+import { type EventValidator, readChunk } from './read-chunk.ts'
+
+export interface FeederOptions {
+  readonly store: FeederStore
+  readonly enricher: Enricher
+  readonly validate: EventValidator
+  readonly partitions: number
+  /** Events of the batch lane that may be in the pipeline at once. */
+  readonly waitingEventsMax: number
+  readonly log: Logger
+}
+
+const IDLE_MS = 100
+const FULL_MS = 10
+const LIST_EVERY_MS = 100
+const RETRY_DELAY_MIN_MS = 100
+const RETRY_DELAY_MAX_MS = 5_000
+
+/**
+ * Feeds batch jobs into the batch lane, chunk by chunk, no faster than it drains. One feeder works at a time. Tenants take
+ * turns, chunk by chunk; the jobs of one tenant go one behind the other, the oldest first.
+ *
+ * A chunk is fed, then the job moves on. Both know the chunk's number, so after a crash in between the chunk is fed again
+ * and nothing of it is added twice.
+ */
+export class Feeder implements Service {
+  readonly name = 'feeder'
+  readonly #options: FeederOptions
+  readonly #stopping = new AbortController()
+  #loop: Promise<void> = Promise.resolve()
+  #listedAtMs = 0
+  #lastTenant = ''
+
+  constructor(options: FeederOptions) {
+    this.#options = options
+  }
+
+  async start(): Promise<void> {
+    this.#loop = this.#run()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.#loop
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping
+    const { store, log } = this.#options
+    let failures = 0
+    while (!signal.aborted) {
+      try {
+        if (!(await store.acquire(signal))) break
+        while (!signal.aborted) {
+          await this.#round()
+          failures = 0
+        }
+      } catch (error) {
+        if (signal.aborted) break
+        const delayMs = Math.min(RETRY_DELAY_MIN_MS * 2 ** failures++, RETRY_DELAY_MAX_MS)
+        log.warn({ err: error, delayMs }, 'feeder waits; its jobs stay as they are')
+        await sleep(delayMs, undefined, { signal }).catch(() => {})
+      }
+    }
+    await store.release().catch(() => {})
+  }
+
+  /** Looks through the open jobs, then feeds a chunk of each tenant in turn until it is time to look again. */
+  async #round(): Promise<void> {
+    const { store } = this.#options
+    store.assertHeld()
+    this.#listedAtMs = performance.now()
+    const jobs = await store.openJobs()
+    const queues = new Map<string, OpenJob[]>()
+    for (const job of jobs.sort((a, b) => a.receivedAtMs - b.receivedAtMs)) {
+      if (await this.#settle(job)) continue
+      const queue = queues.get(job.tenantId)
+      if (queue === undefined) queues.set(job.tenantId, [job])
+      else queue.push(job)
+    }
+    if (queues.size === 0) {
+      await sleep(IDLE_MS, undefined, { signal: this.#stopping.signal }).catch(() => {})
+      return
+    }
+    await this.#feedInTurn(queues)
+  }
+
+  /** Ends what has nothing to feed. Returns false for a job that has. */
+  async #settle(job: OpenJob): Promise<boolean> {
+    const { store, log } = this.#options
+    if (job.state === 'uploading') return true
+    if (job.state === 'gone' || job.state === 'ended') {
+      await store.cleanUp(job)
+      return true
+    }
+    if (job.next <= job.chunks) return false
+    const summary = await store.summaryIfFinished(job)
+    if (summary === undefined) return true
+    await store.complete(job, summary)
+    await store.cleanUp(job)
+    log.info({ job: job.id, tenant: job.tenantId, lines: job.received }, 'batch job completed')
+    return true
+  }
+
+  async #feedInTurn(queues: Map<string, OpenJob[]>): Promise<void> {
+    const { store, waitingEventsMax } = this.#options
+    while (queues.size > 0 && !this.#stopping.signal.aborted && performance.now() < this.#listedAtMs + LIST_EVERY_MS) {
+      if ((await store.waitingEvents()) >= waitingEventsMax) {
+        await sleep(FULL_MS)
+        continue
+      }
+      const tenant = this.#nextTenant([...queues.keys()].sort())
+      const queue = queues.get(tenant)!
+      const job = await this.#feedChunk(queue[0]!)
+      if (job !== undefined && job.next <= job.chunks) queue[0] = job
+      else queue.shift()
+      if (queue.length === 0) queues.delete(tenant)
+    }
+  }
+
+  #nextTenant(tenants: readonly string[]): string {
+    this.#lastTenant = tenants.find((tenant) => tenant > this.#lastTenant) ?? tenants[0]!
+    return this.#lastTenant
+  }
+
+  /** Returns the job as it is then; undefined when it failed. */
+  async #feedChunk(job: OpenJob): Promise<OpenJob | undefined> {
+    const { store, enricher, validate, partitions, log } = this.#options
+    store.assertHeld()
+    const chunk = await store.readChunk(job)
+    if (chunk === undefined) {
+      const reason = `part ${job.next} of ${job.chunks} of the upload is gone`
+      log.error({ job: job.id, tenant: job.tenantId, reason }, 'batch job failed')
+      await store.fail(job, reason)
+      return undefined
+    }
+    const { tenantId, receivedAtMs, id: jobId } = job
+    const reading = readChunk(chunk, { tenantId, receivedAtMs, jobId, partitions, validate, enricher })
+    await store.feed(job, reading.blocks)
+    await store.advance(job, reading.counts)
+    return { ...job, next: job.next + 1 }
+  }
+}

@@ -1,0 +1,164 @@
+import { BATCH_LIMITS } from '../../schemas/batch.ts'
+import { UploadTooLargeError } from '../core/batch.ts'
+
+/** Lines of an upload as they are kept until they are fed. */
+export interface LineChunk {
+  /** Position of the first line in the upload, counted from 1, blank lines included. */
+  readonly firstLine: number
+  /** Whole lines, each but perhaps the upload's last ended by a line feed. */
+  readonly bytes: Buffer
+}
+
+/**
+ * Bytes at which a chunk is closed. Redis' allocator has a class of 256 KiB; a little less leaves room for the fields
+ * around it.
+ */
+export const CHUNK_BYTES = 253_952
+
+/** Stands for a line that is too long to be kept: no JSON starts with NUL. */
+export const TOO_LONG = Buffer.from('\0too long\n')
+
+const LINE_FEED = 10
+const SPACE = 32
+
+/** Cuts an upload into chunks of whole lines and counts the lines that are not blank. Holds at most one line and a chunk. */
+export class LineChunker {
+  readonly #emit: (chunk: LineChunk) => void
+  #parts: Buffer[] = []
+  #size = 0
+  #partial: Buffer[] = []
+  #partialSize = 0
+  #blank = true
+  #skipping = false
+  #bytes = 0
+  #lineNumber = 1
+  #firstLine = 1
+  #received = 0
+
+  /** @param emit called with each chunk as soon as it is full */
+  constructor(emit: (chunk: LineChunk) => void) {
+    this.#emit = emit
+  }
+
+  /** Lines that are not blank so far. */
+  get received(): number {
+    return this.#received
+  }
+
+  /**
+   * @param bytes may be kept until its lines are emitted, so it must not change afterwards
+   * @throws UploadTooLargeError
+   */
+  push(bytes: Buffer): void {
+    this.#bytes += bytes.length
+    if (this.#bytes > BATCH_LIMITS.bodyMaxBytes) {
+      throw new UploadTooLargeError(`the body is larger than ${BATCH_LIMITS.bodyMaxBytes} bytes`)
+    }
+    let at = 0
+    if (this.#partialSize > 0 || this.#skipping) {
+      at = bytes.indexOf(LINE_FEED) + 1
+      if (at === 0) {
+        this.#hold(bytes)
+        return
+      }
+      this.#endLine(bytes.subarray(0, at))
+    }
+    at = this.#addWholeLines(bytes, at)
+    if (at < bytes.length) this.#hold(bytes.subarray(at))
+  }
+
+  /** The common case, without a look at each line: runs of lines go into chunks as they are. Returns where they end. */
+  #addWholeLines(bytes: Buffer, from: number): number {
+    let runStart = from
+    let lineStart = from
+    let end = bytes.indexOf(LINE_FEED, from) + 1
+    while (end > 0) {
+      if (end - lineStart > BATCH_LIMITS.lineMaxBytes) {
+        this.#addRun(bytes.subarray(runStart, lineStart))
+        this.#endLine(bytes.subarray(lineStart, end))
+        runStart = end
+      } else {
+        if (this.#size + end - runStart > CHUNK_BYTES) {
+          this.#addRun(bytes.subarray(runStart, lineStart))
+          this.#close()
+          runStart = lineStart
+        }
+        if (this.#size === 0 && runStart === lineStart) this.#firstLine = this.#lineNumber
+        if (bytes[lineStart]! > SPACE || !isBlank(bytes.subarray(lineStart, end))) this.#countLine()
+        this.#lineNumber++
+      }
+      lineStart = end
+      end = bytes.indexOf(LINE_FEED, end) + 1
+    }
+    this.#addRun(bytes.subarray(runStart, lineStart))
+    return lineStart
+  }
+
+  #addRun(run: Buffer): void {
+    if (run.length === 0) return
+    this.#parts.push(run)
+    this.#size += run.length
+  }
+
+  #countLine(): void {
+    if (++this.#received > BATCH_LIMITS.linesMax) {
+      throw new UploadTooLargeError(`the body has more than ${BATCH_LIMITS.linesMax} lines`)
+    }
+  }
+
+  /** @throws UploadTooLargeError */
+  end(): void {
+    if (this.#partialSize > 0 || this.#skipping) this.#endLine(Buffer.alloc(0))
+    this.#close()
+  }
+
+  #hold(bytes: Buffer): void {
+    this.#blank &&= isBlank(bytes)
+    if (this.#skipping) return
+    this.#partialSize += bytes.length
+    if (this.#partialSize > BATCH_LIMITS.lineMaxBytes + 1) {
+      this.#skipping = true
+      this.#partial = []
+      this.#partialSize = 0
+      return
+    }
+    this.#partial.push(bytes)
+  }
+
+  /** @param rest the line's last bytes, with its line feed */
+  #endLine(rest: Buffer): void {
+    const blank = this.#blank && isBlank(rest)
+    const tooLong = this.#skipping || this.#partialSize + rest.length > BATCH_LIMITS.lineMaxBytes + 2
+    if (!blank) this.#countLine()
+    if (tooLong) this.#add(blank ? Buffer.from('\n') : TOO_LONG)
+    else if (this.#partialSize === 0) this.#add(rest)
+    else this.#add(Buffer.concat([...this.#partial, rest]))
+    this.#partial = []
+    this.#partialSize = 0
+    this.#skipping = false
+    this.#blank = true
+    this.#lineNumber++
+  }
+
+  #add(line: Buffer): void {
+    if (this.#size > 0 && this.#size + line.length > CHUNK_BYTES) this.#close()
+    if (this.#size === 0) this.#firstLine = this.#lineNumber
+    this.#parts.push(line)
+    this.#size += line.length
+  }
+
+  #close(): void {
+    if (this.#size === 0) return
+    this.#emit({ firstLine: this.#firstLine, bytes: Buffer.concat(this.#parts) })
+    this.#parts = []
+    this.#size = 0
+  }
+}
+
+/** Only white space of JSON. */
+function isBlank(bytes: Buffer): boolean {
+  for (const byte of bytes) {
+    if (byte !== SPACE && byte !== LINE_FEED && byte !== 13 && byte !== 9) return false
+  }
+  return true
+}

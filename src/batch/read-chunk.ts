@@ -1,0 +1,102 @@
+import { isUtf8 } from 'node:buffer'
+import { hash } from 'node:crypto'
+import { BATCH_LIMITS } from '../../schemas/batch.ts'
+import type { EventEnvelope } from '../../schemas/event.ts'
+import { type Receipt, sliceEvent, toEnvelope } from '../core/accept.ts'
+import { parseAddress } from '../core/address.ts'
+import { type Block, packBlock } from '../core/block.ts'
+import type { Enricher } from '../core/enrichment.ts'
+import { type Envelope, identityOf, NO_IDENTITY, partitionOf } from '../core/envelope.ts'
+import type { ChunkCounts } from './feeder-store.ts'
+import { type LineChunk, TOO_LONG } from './line-chunker.ts'
+
+/** Says what is wrong with a value that should be an event, or undefined when nothing is. */
+export type EventValidator = (value: unknown) => string | undefined
+
+export interface ChunkContext extends Receipt {
+  readonly jobId: string
+  readonly partitions: number
+  readonly validate: EventValidator
+  readonly enricher: Enricher
+}
+
+/** What a chunk becomes. The same chunk becomes the same events, with the same ids, at every reading. */
+export interface ChunkReading {
+  readonly blocks: ReadonlyMap<number, Block>
+  readonly counts: ChunkCounts
+}
+
+const TOO_LONG_TEXT = TOO_LONG.toString('utf8').trimEnd()
+
+/** Reads the lines of a chunk. A bad line is counted and named; it stops nothing. */
+export function readChunk(chunk: LineChunk, context: ChunkContext): ChunkReading {
+  const byPartition = new Map<number, Envelope[]>()
+  const errors: { line: number; detail: string }[] = []
+  let fed = 0
+  let rejected = 0
+  let invalidIp = 0
+  let identified = 0
+  for (const [index, text] of linesOf(chunk.bytes).entries()) {
+    if (text !== undefined && text.trim() === '') continue
+    const line = chunk.firstLine + index
+    const event = readLine(text, context.validate)
+    if (typeof event === 'string') {
+      rejected++
+      if (errors.length < BATCH_LIMITS.errorsMax) errors.push({ line, detail: event })
+      continue
+    }
+    const address = parseAddress(event.ip)
+    if (address === undefined) {
+      invalidIp++
+      continue
+    }
+    const enrichment = context.enricher.enrich(address)
+    if (!enrichment.noise && enrichment.companyId !== '') identified++
+    fed++
+    const eventId = event.event_id ?? generatedId(context.jobId, line)
+    const identity = event.event_id === undefined ? NO_IDENTITY : identityOf(context.tenantId, eventId)
+    const partition = identity === NO_IDENTITY ? line % context.partitions : partitionOf(identity, context.partitions)
+    const parts = sliceEvent(text!, 0)
+    const envelope = toEnvelope(event, eventId, identity, address, context, parts, enrichment)
+    const envelopes = byPartition.get(partition)
+    if (envelopes === undefined) byPartition.set(partition, [envelope])
+    else envelopes.push(envelope)
+  }
+  const blocks = new Map<number, Block>()
+  for (const [partition, envelopes] of byPartition) blocks.set(partition, packBlock(envelopes, context.jobId))
+  return { blocks, counts: { fed, rejected, invalidIp, identified, errors } }
+}
+
+/** The lines as text, without line ends; undefined for one that is not UTF-8. */
+function linesOf(bytes: Buffer): (string | undefined)[] {
+  if (isUtf8(bytes)) return bytes.toString('utf8').split('\n')
+  const lines: (string | undefined)[] = []
+  for (let at = 0; at <= bytes.length; ) {
+    const end = bytes.indexOf(10, at)
+    const line = bytes.subarray(at, end < 0 ? bytes.length : end)
+    lines.push(isUtf8(line) ? line.toString('utf8') : undefined)
+    if (end < 0) break
+    at = end + 1
+  }
+  return lines
+}
+
+/** The event, or what is wrong with the line. */
+function readLine(text: string | undefined, validate: EventValidator): EventEnvelope | string {
+  if (text === undefined) return 'is not UTF-8'
+  if (text === TOO_LONG_TEXT) return `is longer than ${BATCH_LIMITS.lineMaxBytes} bytes`
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    return `is not JSON: ${(error as Error).message}`
+  }
+  return validate(value) ?? (value as EventEnvelope)
+}
+
+/** A UUID (RFC 9562, version 8) that depends only on the job and the line. */
+function generatedId(jobId: string, line: number): string {
+  const hex = hash('sha256', `${jobId}:${line}`, 'hex')
+  const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}

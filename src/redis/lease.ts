@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { LeaseLostError } from '../core/errors.ts'
+import type { RedisClient } from './connect.ts'
+import { keys } from './keys.ts'
+import { loadScript } from './scripts.ts'
+
+/** A lease that is not renewed for this long is free: a dead owner holds things up no longer. */
+const LEASE_MS = 3_000
+const RENEW_EVERY_MS = 500
+
+const takeLeaseScript = loadScript('takeLease-2')
+const writeAsOwnerScript = loadScript('writeAsOwner-2')
+
+/**
+ * Sees to it that one process at a time does something. An owner that was held up and comes back late is fenced off: it
+ * sees by its own clock that the lease ran out, and `write` refuses what it still tries.
+ */
+export class Lease {
+  readonly #client: RedisClient
+  readonly #name: string
+  readonly #owner = randomUUID()
+  #untilMs = 0
+  #timer: NodeJS.Timeout | undefined
+  #renewing = false
+
+  constructor(client: RedisClient, name: string) {
+    this.#client = client
+    this.#name = name
+  }
+
+  /** Waits until the lease is ours, and keeps it from then on. False when `signal` ended the wait. */
+  async acquire(signal: AbortSignal): Promise<boolean> {
+    clearInterval(this.#timer)
+    while (!signal.aborted) {
+      if (await this.#take()) {
+        this.#timer = setInterval(() => void this.#renew(), RENEW_EVERY_MS)
+        return true
+      }
+      await sleep(RENEW_EVERY_MS, undefined, { signal }).catch(() => {})
+    }
+    return false
+  }
+
+  /** @throws LeaseLostError when the lease may be another's */
+  assertHeld(): void {
+    if (performance.now() >= this.#untilMs) throw new LeaseLostError(`the lease ${this.#name} ran out`)
+  }
+
+  /**
+   * Writes a key in the lease's slot, only while the lease is ours. `''` deletes it.
+   * @throws LeaseLostError
+   */
+  async write(key: string, value: string): Promise<void> {
+    this.assertHeld()
+    const written = await writeAsOwnerScript.run(this.#client, [keys.lease(this.#name), key], [this.#owner, value])
+    if (written === 0) throw new LeaseLostError(`another one holds the lease ${this.#name}`)
+  }
+
+  /** Gives it back, so that nobody need wait for its end. Tolerates not being the owner. */
+  async release(): Promise<void> {
+    clearInterval(this.#timer)
+    this.#untilMs = 0
+    const key = keys.lease(this.#name)
+    await writeAsOwnerScript.run(this.#client, [key, key], [this.#owner, ''])
+  }
+
+  async #renew(): Promise<void> {
+    if (this.#renewing) return
+    this.#renewing = true
+    // A renewal that fails is seen by the lease running out.
+    await this.#take().catch(() => false)
+    this.#renewing = false
+  }
+
+  async #take(): Promise<boolean> {
+    const askedAtMs = performance.now()
+    const leaseKeys = [keys.lease(this.#name), keys.leaseToken(this.#name)]
+    const token = await takeLeaseScript.run(this.#client, leaseKeys, [this.#owner, LEASE_MS])
+    this.#untilMs = token === 0 ? 0 : askedAtMs + LEASE_MS
+    return token !== 0
+  }
+}
