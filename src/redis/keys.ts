@@ -27,6 +27,13 @@ export const keys = {
   lease: (name: string) => `{lease:${name}}:owner`,
   /** String: counts the owners a lease ever had; its value at taking is the fencing token. */
   leaseToken: (name: string) => `{lease:${name}}:token`,
+  /** String: addresses that a tenant looked up on a UTC day, `YYYY-MM-DD`. */
+  lookups: (tenantId: string, day: string) => `{tenant:${tenantId}}:lookups:${day}`,
+  /** Stream of bulk lookup jobs that wait for a worker. */
+  bulkJobs: () => '{bulk}:jobs',
+  /** Hash: a bulk lookup job, its addresses and options, and at the end its results. */
+  bulkJob: (jobId: string) => `{bulk}:job:${jobId}`,
+
   /** Hash: batch jobs that are being uploaded, queued or running, with their tenants. */
   openJobs: () => '{batch}:open',
   /** Set: the open jobs of a tenant. */

@@ -34,7 +34,7 @@ export class Lease {
     clearInterval(this.#timer)
     while (!signal.aborted) {
       if (await this.#take()) {
-        this.#timer = setInterval(() => void this.#renew(), RENEW_EVERY_MS)
+        this.#timer = setInterval(() => void this.#renew(), RENEW_EVERY_MS).unref()
         return true
       }
       await sleep(RENEW_EVERY_MS, undefined, { signal }).catch(() => {})

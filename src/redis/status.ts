@@ -1,28 +1,7 @@
 import { LANES, type Lane, type Pipeline } from '../core/pipeline.ts'
+import type { GroupStatus, PipelineStatus } from '../core/status.ts'
 import type { RedisClient } from './connect.ts'
 import { counterFields, keys } from './keys.ts'
-
-/** What waits for one group in one lane of one partition. */
-export interface GroupStatus {
-  readonly stream: string
-  readonly lane: Lane
-  readonly partition: number
-  readonly group: string
-  /** Entries not yet delivered to the group. */
-  readonly lag_entries: number
-  /** Entries delivered and not yet acknowledged. */
-  readonly pending_entries: number
-  /** Events in all of them. */
-  readonly waiting_events: number
-  /** Age of the oldest of them, milliseconds; 0 when none waits. */
-  readonly oldest_ms: number
-}
-
-export interface PipelineStatus {
-  readonly streams: readonly GroupStatus[]
-  /** Dead letters in all partitions. */
-  readonly dead_letters: number
-}
 
 /** Lag and pending of every group, from counters of our own: Redis' own lag is wrong after a trim. */
 export async function readStatus(client: RedisClient, pipeline: Pipeline): Promise<PipelineStatus> {

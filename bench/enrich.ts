@@ -1,0 +1,117 @@
+/**
+ * Lookup of addresses through the enrichment engine, cold and warm, beside the bare `maxmind` reader.
+ *
+ *     node --import tsx bench/enrich.ts [DIR] [ADDRESSES]
+ *
+ * DIR holds the data files, ADDRESSES one address a line. Without them the benchmark makes 20,000 networks, and
+ * addresses in them, itself. The reader opens the first MMDB of the folder.
+ */
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { open, type Response } from 'maxmind'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { formatV4, parseAddress } from '../src/core/address.ts'
+import { EnrichmentEngine } from '../src/enrichment/engine.ts'
+import { MmdbWriter } from '../src/enrichment/mmdb/writer.ts'
+
+const ROUNDS = 9
+const WARM_PASSES = 10
+const MADE_NETWORKS = 20_000
+
+/** Microseconds per address of one pass, by what was measured. */
+type Costs = Record<string, number[]>
+
+async function main(): Promise<void> {
+  const [dirArgument, addressesArgument] = process.argv.slice(2)
+  const made = dirArgument === undefined ? await makeData() : undefined
+  const dir = dirArgument ?? made!.dir
+  try {
+    const texts =
+      addressesArgument === undefined ? (made?.addresses ?? makeAddresses()) : await readLines(addressesArgument)
+    const costs: Costs = {}
+    for (let round = 0; round < ROUNDS; round++) await measure(dir, texts, costs)
+    report(new Set(texts).size, costs)
+  } finally {
+    if (made !== undefined) await rm(made.dir, { recursive: true })
+  }
+}
+
+async function measure(dir: string, texts: readonly string[], costs: Costs): Promise<void> {
+  const addresses = texts.map((text) => parseAddress(text)!)
+  const mmdb = (await readdir(dir)).find((file) => file.endsWith('.mmdb'))
+  if (mmdb !== undefined) {
+    const reader = await open<Response>(join(dir, mmdb))
+    const readAll = () => {
+      for (const text of texts) reader.get(text)
+    }
+    time(costs, `maxmind reader on ${mmdb}, first pass`, texts.length, 1, readAll)
+    time(costs, `maxmind reader on ${mmdb}, later passes`, texts.length, 1, readAll)
+  }
+  const engine = new EnrichmentEngine({ dir, log: pino({ level: 'silent' }), metrics: new Registry() })
+  await engine.start()
+  const names = `engine over ${engine.providers().length} providers`
+  const enrichAll = () => {
+    for (const address of addresses) engine.enrich(address)
+  }
+  time(costs, `${names}, cold`, texts.length, 1, enrichAll)
+  time(costs, `${names}, warm`, texts.length, WARM_PASSES, enrichAll)
+  time(costs, `${names}, warm, text parsed each time`, texts.length, WARM_PASSES, () => {
+    for (const text of texts) engine.enrich(parseAddress(text)!)
+  })
+  time(costs, `${names}, full lookup with provenance`, texts.length, 1, () => {
+    for (const address of addresses) engine.lookup(address)
+  })
+  await engine.stop()
+}
+
+function time(costs: Costs, what: string, addresses: number, passes: number, pass: () => void): void {
+  const start = performance.now()
+  for (let i = 0; i < passes; i++) pass()
+  const microseconds = ((performance.now() - start) * 1_000) / (addresses * passes)
+  costs[what] ??= []
+  costs[what].push(microseconds)
+}
+
+function report(distinct: number, costs: Costs): void {
+  process.stdout.write(`${distinct} distinct addresses, µs per address: median of ${ROUNDS} rounds (least, most)\n`)
+  for (const [what, values] of Object.entries(costs)) {
+    const sorted = values.sort((a, b) => a - b)
+    const [median, least, most] = [sorted[sorted.length >> 1]!, sorted[0]!, sorted.at(-1)!]
+    process.stdout.write(`${median.toFixed(3).padStart(9)}  ${what} (${least.toFixed(3)}, ${most.toFixed(3)})\n`)
+  }
+}
+
+async function makeData(): Promise<{ dir: string; addresses: string[] }> {
+  const dir = await mkdtemp(join(tmpdir(), 'ipid-bench-'))
+  const writer = new MmdbWriter({ databaseType: 'GeoLite2-ASN', buildEpoch: 1_760_000_000 })
+  const rows = ['network,business_name,domain,classification']
+  for (let i = 0; i < MADE_NETWORKS; i++) {
+    const first = networkOf(i)
+    const asn = 64_512 + (i % 1_000)
+    writer.insert(
+      { version: 4, first, last: first + 1_023 },
+      { autonomous_system_number: asn, autonomous_system_organization: `Example ${asn} GmbH` },
+    )
+    if (i % 10 === 0) rows.push(`${formatV4(first)}/24,Firm ${i},firm${i}.example.com,business`)
+  }
+  await writeFile(join(dir, 'asn.mmdb'), writer.toBuffer())
+  await writeFile(join(dir, 'companies.csv'), rows.join('\n'))
+  return { dir, addresses: makeAddresses() }
+}
+
+function makeAddresses(): string[] {
+  return Array.from({ length: MADE_NETWORKS }, (_, i) => formatV4(networkOf(i) + (i % 1_024)))
+}
+
+/** Spread over the public part of the address space. */
+function networkOf(i: number): number {
+  return 0x1000_0000 + ((i * 7_919) % 1_000_000) * 1_024
+}
+
+async function readLines(path: string): Promise<string[]> {
+  return (await readFile(path, 'utf8')).split('\n').filter((line) => parseAddress(line) !== undefined)
+}
+
+await main()

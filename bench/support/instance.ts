@@ -1,0 +1,77 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** A whole ipid on free ports and a folder of its own, with a plan that limits nothing. */
+export interface Instance {
+  readonly url: string
+  readonly clickhouseUrl: string
+  readonly apiKey: string
+  readonly pid: number
+  /** Runs a query and returns its rows as text, columns separated by tabs. */
+  query(sql: string): Promise<string>
+  stop(): Promise<void>
+}
+
+const READY_WITHIN_MS = 120_000
+const UNLIMITED = { rate: 1e9, burst: 1e9, daily_lookups: 1e9, monthly_accounts: 1e9 }
+
+/** @param env settings beside those that keep the instance private */
+export async function startInstance(env: Record<string, string> = {}): Promise<Instance> {
+  const dir = await mkdtemp(join(tmpdir(), 'ipid-bench-'))
+  const plans = join(dir, 'plans.json')
+  const readyFile = join(dir, 'ready.json')
+  await writeFile(plans, JSON.stringify({ custom: UNLIMITED }))
+  const child = spawn(process.execPath, ['src/ipid.mjs', 'start', '--ready-file', readyFile], {
+    env: {
+      ...process.env,
+      DATA_DIR: join(dir, 'data'),
+      PORT: '0',
+      CLICKHOUSE_PORT: '0',
+      ADMIN_PORT: '0',
+      PLANS_FILE: plans,
+      LOG_LEVEL: 'warn',
+      ...env,
+    },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  const ready = await readReady(child, readyFile)
+  return {
+    url: ready.url,
+    clickhouseUrl: ready.clickhouse_url,
+    apiKey: ready.api_key,
+    pid: ready.pid,
+    async query(sql) {
+      const answer = await fetch(`${ready.clickhouse_url}/?database=ipid`, { method: 'POST', body: sql })
+      if (!answer.ok) throw new Error(await answer.text())
+      return (await answer.text()).trimEnd()
+    },
+    async stop() {
+      const gone = once(child, 'exit')
+      child.kill('SIGTERM')
+      await gone
+      await rm(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+interface Ready {
+  readonly url: string
+  readonly clickhouse_url: string
+  readonly api_key: string
+  readonly pid: number
+}
+
+async function readReady(child: ChildProcess, path: string): Promise<Ready> {
+  const deadline = performance.now() + READY_WITHIN_MS
+  while (!existsSync(path)) {
+    if (child.exitCode !== null) throw new Error(`ipid ended with ${child.exitCode}`)
+    if (performance.now() > deadline) throw new Error('ipid was not ready in time')
+    await sleep(50)
+  }
+  return JSON.parse(await readFile(path, 'utf8'))
+}

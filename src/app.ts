@@ -1,0 +1,225 @@
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import { ingest } from '../pipelines/ingest.ts'
+import { connectClickHouse, DATABASE } from './clickhouse/client.ts'
+import { EventInserter } from './clickhouse/insert.ts'
+import { migrate } from './clickhouse/migrate.ts'
+import { ClickHouseSink } from './clickhouse/sink.ts'
+import type { Config, Role } from './config.ts'
+import type { Clock } from './core/clock.ts'
+import { StartupError } from './core/errors.ts'
+import { type SinkSegment, type StageSegment, validatePipeline } from './core/pipeline.ts'
+import { type Service, ServiceGroup } from './core/service.ts'
+import type { Stage } from './core/stage.ts'
+import { EnrichmentEngine } from './enrichment/engine.ts'
+import { type ConnectionUse, connectRedis, type RedisClient } from './redis/connect.ts'
+import { StreamGroupReader } from './redis/group-reader.ts'
+import { Janitor } from './redis/janitor.ts'
+import { RedisSeenStore } from './redis/seen-store.ts'
+import { SinkStreams } from './redis/sink-streams.ts'
+import { readStatus } from './redis/status.ts'
+import { agreeOnPartitions, createGroups } from './redis/topology.ts'
+import { SegmentWorker } from './runner/segment-worker.ts'
+import { dedup } from './stages/dedup.ts'
+import { enrich } from './stages/enrich.ts'
+import { filterNoise } from './stages/filter-noise.ts'
+import { createBacklogMetrics, createWorkMetrics, type WorkMetrics } from './telemetry/pipeline-metrics.ts'
+
+/** The settings of a process, and where its stores are. */
+export interface AppConfig extends Config {
+  readonly redisUrl: string
+  readonly clickhouseUrl: string
+}
+
+/** What every part is given to tell of itself. */
+export interface Telemetry {
+  readonly log: Logger
+  readonly metrics: Registry
+  readonly clock: Clock
+}
+
+/** The parts of a process, ready to start. */
+export interface App {
+  /** Resolves when every role does its work. `url` is where the API listens, when this process has that role. */
+  start(): Promise<{ url?: string }>
+  stop(): Promise<void>
+}
+
+const STAGES = ['dedup', 'enrich', 'filter-noise']
+const SINKS = ['clickhouse']
+
+/** A background command without an answer for this long counts as lost, milliseconds. */
+const LOOP_TIMEOUT_MS = 10_000
+
+/**
+ * Builds what a process with these roles consists of. Does no I/O but opening connections, which wait for their servers.
+ * @throws StartupError when a declaration in pipelines/ does not hold together
+ */
+export async function createRoles(config: AppConfig, roles: readonly Role[], telemetry: Telemetry): Promise<App> {
+  const problems = validatePipeline(ingest, STAGES, SINKS)
+  if (problems.length > 0) throw new StartupError(`pipelines/ingest.ts: ${problems.join('; ')}`)
+  const parts = new Parts(config, telemetry)
+  const services: Service[] = [parts.topology(), parts.enrichment]
+  if (roles.includes('sink')) services.push(...parts.sinks())
+  if (roles.includes('process')) services.push(...parts.workers(), parts.janitor())
+  const group = new ServiceGroup('roles', services)
+  return {
+    async start() {
+      await group.start()
+      return {}
+    },
+    async stop() {
+      await group.stop()
+      parts.disconnect()
+    },
+  }
+}
+
+/** Makes parts that share connections, and closes those at the end. */
+class Parts {
+  readonly #config: AppConfig
+  readonly #telemetry: Telemetry
+  readonly #clients: RedisClient[] = []
+  readonly #shared: RedisClient
+  readonly #metrics: WorkMetrics
+  readonly enrichment: EnrichmentEngine
+
+  constructor(config: AppConfig, telemetry: Telemetry) {
+    this.#config = config
+    this.#telemetry = telemetry
+    this.#shared = this.#connect({ name: 'worker', kind: 'loop', timeoutMs: LOOP_TIMEOUT_MS })
+    this.#metrics = createWorkMetrics(telemetry.metrics)
+    this.enrichment = new EnrichmentEngine({ dir: config.enrichDir, log: telemetry.log, metrics: telemetry.metrics })
+  }
+
+  /** Closes the connections that parts share. */
+  disconnect(): void {
+    for (const client of this.#clients) client.disconnect()
+  }
+
+  /** Partitions and consumer groups are there before anything reads or writes. */
+  topology(): Service {
+    return {
+      name: 'topology',
+      start: async () => {
+        await agreeOnPartitions(this.#shared, this.#config.partitions)
+        await this.#createGroups()
+      },
+      stop: async () => {},
+    }
+  }
+
+  workers(): Service[] {
+    const status = () => readStatus(this.#shared, ingest)
+    createBacklogMetrics(this.#telemetry.metrics, status)
+    return ingest.segments.filter((segment) => 'stages' in segment).map((segment) => this.#worker(segment))
+  }
+
+  #worker(segment: StageSegment): SegmentWorker {
+    const { partitions, claimIdleMs, deliveriesMax } = this.#config
+    const consumer = `${hostname()}-${randomUUID().slice(0, 8)}`
+    const readers = Array.from(
+      { length: partitions },
+      (_, partition) =>
+        new StreamGroupReader({
+          blocking: this.#connectBlocking(`${segment.group}-${partition}`),
+          client: this.#shared,
+          partition,
+          group: segment.group,
+          consumer,
+          from: segment.from,
+          to: segment.to,
+          claimIdleMs,
+          ensureGroups: () => this.#createGroups(),
+        }),
+    )
+    return new SegmentWorker({
+      group: segment.group,
+      stages: segment.stages.map((name) => this.#stage(name)),
+      readers,
+      deliveriesMax,
+      log: this.#telemetry.log,
+      onFinished: (outcomes) => this.#metrics.finished(segment.group, outcomes),
+    })
+  }
+
+  #stage(name: string): Stage {
+    switch (name) {
+      case 'dedup':
+        return dedup(new RedisSeenStore(this.#shared, this.#telemetry.clock)) as Stage
+      case 'enrich':
+        return enrich(this.enrichment)
+      case 'filter-noise':
+        return filterNoise()
+      default:
+        throw new StartupError(`there is no stage ${name}`)
+    }
+  }
+
+  janitor(): Service {
+    const { partitions } = this.#config
+    return new Janitor({ client: this.#shared, pipeline: ingest, partitions, log: this.#telemetry.log })
+  }
+
+  sinks(): Service[] {
+    return ingest.segments.filter((segment) => 'sink' in segment).map((segment) => this.#sink(segment))
+  }
+
+  /** Ready when the tables are there, so that an analyst can ask from the first moment on. */
+  #sink(segment: SinkSegment): Service {
+    const { clickhouseUrl, partitions, sinkRowsMax, sinkLingerMs, redisUrl } = this.#config
+    const { log } = this.#telemetry
+    const client = connectClickHouse(clickhouseUrl, { application: segment.group, database: DATABASE })
+    const sink = new ClickHouseSink({
+      source: new SinkStreams({
+        blocking: this.#connectBlocking(segment.group),
+        client: this.#connect({ name: segment.group, kind: 'loop', timeoutMs: LOOP_TIMEOUT_MS }),
+        cluster: isCluster(redisUrl),
+        partitions,
+        group: segment.group,
+        from: segment.from,
+        lease: segment.group,
+        ensureGroups: () => this.#createGroups(),
+      }),
+      inserter: new EventInserter(client),
+      migrate: () => migrate(clickhouseUrl, log),
+      rowsMax: sinkRowsMax,
+      lingerMs: sinkLingerMs,
+      log,
+      onInserted: (rows, durationMs) => this.#metrics.inserted(rows, durationMs),
+    })
+    return {
+      name: sink.name,
+      start: async () => {
+        await sink.start()
+        await sink.ready
+      },
+      stop: async () => {
+        await sink.stop()
+        await client.close()
+      },
+    }
+  }
+
+  #createGroups(): Promise<void> {
+    return createGroups(this.#shared, ingest, this.#config.partitions)
+  }
+
+  /** A blocking read waits a second; without an answer for much longer its connection is dead. */
+  #connectBlocking(name: string): RedisClient {
+    return this.#connect({ name: `${name}-blocking`, kind: 'loop', timeoutMs: LOOP_TIMEOUT_MS })
+  }
+
+  #connect(use: ConnectionUse): RedisClient {
+    const client = connectRedis(this.#config.redisUrl, use)
+    client.on('error', (error) => this.#telemetry.log.debug({ err: error, connection: use.name }, 'Redis connection'))
+    this.#clients.push(client)
+    return client
+  }
+}
+
+function isCluster(redisUrl: string): boolean {
+  return redisUrl.startsWith('redis-cluster://')
+}

@@ -1,0 +1,50 @@
+import type { ClickHouseClient } from '@clickhouse/client'
+import { InputError } from '../core/errors.ts'
+
+/** Tracked accounts of a tenant in a month, against its plan. */
+export interface Usage {
+  /** Unique accounts of known organisations. */
+  readonly tracked_accounts: number
+  /** When the first event of the account beyond the limit was received, ISO 8601 UTC; null when the limit holds. */
+  readonly passed_at: string | null
+}
+
+/** Answers out of the projection of `events`: `IN` keeps the filter as the projection knows it. */
+const QUERY = `
+  SELECT
+    count() AS tracked_accounts,
+    toUnixTimestamp64Milli(arrayElementOrNull(arraySort(groupArray(first_received)), {limit:UInt64} + 1)) AS passed_at_ms
+  FROM
+  (
+    SELECT account_id, min(received_at) AS first_received
+    FROM events
+    WHERE tenant_id = {tenant:String} AND company_id > '' AND toYYYYMM(received_at) IN ({month:UInt32})
+    GROUP BY account_id
+  )`
+
+/**
+ * Usage of a UTC month, by time of receipt.
+ * @param client of the database `ipid`
+ * @param month `YYYY-MM`
+ * @throws InputError when the month is none
+ */
+export async function readUsage(
+  client: ClickHouseClient,
+  tenantId: string,
+  month: string,
+  monthlyAccountsLimit: number,
+): Promise<Usage> {
+  if (!/^\d{4}-(?:0[1-9]|1[0-2])$/.test(month)) throw new InputError(`month: wants YYYY-MM, got ${month}`)
+  const result = await client.query({
+    query: QUERY,
+    query_params: { tenant: tenantId, month: Number(month.replace('-', '')), limit: monthlyAccountsLimit },
+    format: 'JSONCompactEachRow',
+    clickhouse_settings: { output_format_json_quote_64bit_integers: 0 },
+  })
+  const [row] = await result.json<[number, number | null]>()
+  const [trackedAccounts, passedAtMs] = row ?? [0, null]
+  return {
+    tracked_accounts: trackedAccounts,
+    passed_at: passedAtMs === null ? null : new Date(passedAtMs).toISOString(),
+  }
+}

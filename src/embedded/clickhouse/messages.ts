@@ -1,0 +1,16 @@
+/** The one argument of the process, as JSON. */
+export interface ProcessOptions {
+  /** Folder of the data, absolute. */
+  readonly path: string
+  /** 0: any free one. */
+  readonly port: number
+  readonly logLevel: string
+  /** Statements that run at a time. */
+  readonly statements: number
+  /** Size of one request, decoded. */
+  readonly bodyBytesMax?: number
+}
+
+export type FromClickHouse = { type: 'ready'; url: string } | { type: 'failed'; message: string }
+
+export type ToClickHouse = { type: 'stop' }

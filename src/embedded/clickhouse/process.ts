@@ -1,0 +1,94 @@
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import { StartupError } from '../../core/errors.ts'
+import { Engine } from './engine.ts'
+import type { FromClickHouse, ProcessOptions, ToClickHouse } from './messages.ts'
+import { createClickHouseServer } from './server.ts'
+
+/**
+ * The process of the embedded ClickHouse. States: opening, serving, stopping. It stops when it is told to, by message or
+ * signal, and when its parent is gone: no new statements, those that run may finish, then the folder is closed.
+ */
+
+const BODY_BYTES_MAX = 268_435_456
+const BODIES_BYTES_MAX = 2 * BODY_BYTES_MAX
+
+/** Statements may finish this long by themselves; after that those that read are ended, and then the process. */
+const FINISH_MS = 3_000
+const CANCEL_MS = 1_500
+
+const options = JSON.parse(process.argv[2] ?? '{}') as ProcessOptions
+const log = pino({ level: options.logLevel, name: 'clickhouse' }, pino.destination({ dest: 2, sync: true }))
+
+function send(message: FromClickHouse): Promise<void> {
+  return new Promise((resolve) => {
+    if (!process.connected || process.send === undefined) resolve()
+    else process.send(message, () => resolve())
+  })
+}
+
+async function listen(server: Server): Promise<string> {
+  server.listen(options.port, '127.0.0.1')
+  try {
+    await once(server, 'listening')
+  } catch (error) {
+    throw new StartupError(`port ${options.port} of 127.0.0.1 cannot be used: ${(error as Error).message}`)
+  }
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+async function serve(): Promise<void> {
+  const limits = { statements: options.statements, waitingMax: 1_000 }
+  const engine = Engine.open(options.path, limits)
+  const server = createClickHouseServer(
+    engine,
+    { bodyBytesMax: options.bodyBytesMax ?? BODY_BYTES_MAX, bodiesBytesMax: BODIES_BYTES_MAX },
+    log,
+  )
+  const stopped = stopRequested()
+  const url = await listen(server)
+  log.info({ url, path: options.path }, 'serving')
+  await send({ type: 'ready', url })
+  const reason = await stopped
+  log.info({ reason }, 'stopping')
+  server.close()
+  server.closeIdleConnections()
+  await finish(engine)
+}
+
+async function finish(engine: Engine): Promise<void> {
+  const idle = engine.idle().then(() => true)
+  if (!(await Promise.race([idle, sleep(FINISH_MS, false)]))) {
+    await engine.cancelReads()
+    if (!(await Promise.race([idle, sleep(CANCEL_MS, false)]))) {
+      log.warn('statements still run; their inserts are as if the machine had gone down: whole or not there')
+      return
+    }
+  }
+  engine.close()
+}
+
+function stopRequested(): Promise<string> {
+  return new Promise((resolve) => {
+    process.on('message', (message: ToClickHouse) => {
+      if (message.type === 'stop') resolve('asked to')
+    })
+    process.on('SIGTERM', () => resolve('SIGTERM'))
+    process.on('SIGINT', () => resolve('SIGINT'))
+    if (process.channel === undefined || process.channel === null) return
+    process.on('disconnect', () => resolve('parent is gone'))
+    if (!process.connected) resolve('parent is gone')
+  })
+}
+
+try {
+  await serve()
+  process.exit(0)
+} catch (error) {
+  log.error({ err: error }, 'cannot serve')
+  await send({ type: 'failed', message: (error as Error).message })
+  process.exit(1)
+}

@@ -1,0 +1,106 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Logger } from 'pino'
+import { StartupError } from '../../core/errors.ts'
+import { exitReason, type RunningProcess } from '../running-process.ts'
+import type { FromClickHouse, ProcessOptions, ToClickHouse } from './messages.ts'
+
+export interface EmbeddedClickHouseOptions {
+  /** Folder of the data; made when it is not there. */
+  readonly path: string
+  /** On 127.0.0.1; 0: any free one. */
+  readonly port: number
+  readonly log: Logger
+  /** Size of one request, decoded; 256 MB when not given. */
+  readonly bodyBytesMax?: number
+  /** Called when it ends without having been asked to. */
+  readonly onExit?: (reason: string) => void
+  /** Ends the start, leaving nothing behind. */
+  readonly signal?: AbortSignal
+}
+
+export interface EmbeddedClickHouse extends RunningProcess {
+  /** `http://127.0.0.1:PORT` */
+  readonly url: string
+}
+
+/** Statements that run at a time; each holds one thread of libuv's pool while it works, and some are left for the rest. */
+const STATEMENTS = 16
+const POOL_THREADS = STATEMENTS + 4
+
+const KILL_AFTER_MS = 8_000
+
+/**
+ * Starts the embedded ClickHouse as a process of its own, which ends with this one.
+ * @throws StartupError with the reason when it cannot serve
+ */
+export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions): Promise<EmbeddedClickHouse> {
+  const child = launch(options)
+  const exited = new Promise<string>((done) => {
+    child.once('exit', (code, signal) => done(exitReason(code, signal)))
+    child.once('error', (error) => done(error.message))
+  })
+  const kill = () => void child.kill('SIGKILL')
+  options.signal?.addEventListener('abort', kill, { once: true })
+  let url: string
+  try {
+    options.signal?.throwIfAborted()
+    url = await readiness(child, exited)
+  } catch (error) {
+    kill()
+    await exited
+    throw error
+  } finally {
+    options.signal?.removeEventListener('abort', kill)
+  }
+  let stopping = false
+  void exited.then((reason) => {
+    if (!stopping) options.onExit?.(reason)
+  })
+  return {
+    pid: child.pid!,
+    url,
+    exited,
+    kill,
+    stop: async () => {
+      stopping = true
+      await end(child, exited, kill)
+    },
+  }
+}
+
+function launch({ path, port, log, bodyBytesMax }: EmbeddedClickHouseOptions): ChildProcess {
+  const options: ProcessOptions = {
+    path: resolve(path),
+    port,
+    logLevel: log.level,
+    statements: STATEMENTS,
+    ...(bodyBytesMax === undefined ? {} : { bodyBytesMax }),
+  }
+  // `env` replaces itself by Node: libuv reads the size of its pool before any line of the process could set it.
+  return fork(fileURLToPath(new URL('process.ts', import.meta.url)), [JSON.stringify(options)], {
+    execPath: 'env',
+    execArgv: [`UV_THREADPOOL_SIZE=${POOL_THREADS}`, process.execPath, '--import', import.meta.resolve('tsx')],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    // Ctrl-C in a terminal is for the parent, which still needs it while it stops.
+    detached: true,
+  })
+}
+
+async function readiness(child: ChildProcess, exited: Promise<string>): Promise<string> {
+  const message = once(child, 'message').then(([value]) => value as FromClickHouse)
+  message.catch(() => {})
+  const first = await Promise.race([message, exited])
+  if (typeof first === 'string') throw new StartupError(`the embedded ClickHouse ended while it started: ${first}`)
+  if (first.type === 'failed') throw new StartupError(first.message)
+  return first.url
+}
+
+async function end(child: ChildProcess, exited: Promise<string>, kill: () => void): Promise<void> {
+  const late = setTimeout(kill, KILL_AFTER_MS)
+  if (child.connected) child.send({ type: 'stop' } satisfies ToClickHouse, () => {})
+  await exited
+  clearTimeout(late)
+}

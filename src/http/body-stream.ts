@@ -1,0 +1,84 @@
+/** What a stream needs of the connection: both tolerate being called in any state. */
+export interface Flow {
+  pause(): void
+  resume(): void
+}
+
+/** Above this many bytes waiting to be taken, the connection is not read; it is read again below half of it. */
+const HIGH_WATER_BYTES = 1_048_576
+
+/** The body of a request as it arrives, no faster than it is taken. To be iterated once. */
+export class BodyStream implements AsyncIterable<Buffer> {
+  readonly #flow: Flow
+  #chunks: Buffer[] = []
+  #waitingBytes = 0
+  #paused = false
+  #ended = false
+  #failure: unknown
+  #wake: () => void = () => {}
+
+  constructor(flow: Flow) {
+    this.#flow = flow
+  }
+
+  /** Whether the sender waits for us, and not we for the sender. */
+  get paused(): boolean {
+    return this.#paused
+  }
+
+  get heldBytes(): number {
+    return this.#waitingBytes
+  }
+
+  /** Takes what arrived. The chunk is copied: its memory is gone when the caller returns. */
+  push(chunk: ArrayBuffer | Uint8Array, last: boolean): void {
+    if (this.#failure !== undefined) return
+    if (chunk.byteLength > 0) {
+      const copy = Buffer.allocUnsafeSlow(chunk.byteLength)
+      copy.set(chunk instanceof Uint8Array ? chunk : new Uint8Array(chunk))
+      this.#chunks.push(copy)
+      this.#waitingBytes += copy.length
+    }
+    if (last) this.#ended = true
+    else if (!this.#paused && this.#waitingBytes > HIGH_WATER_BYTES) {
+      this.#paused = true
+      this.#flow.pause()
+    }
+    this.#wake()
+  }
+
+  /** Ends the iteration with an error; what was not taken is dropped. */
+  fail(error: unknown): void {
+    if (this.#ended && this.#chunks.length === 0) return
+    this.#failure ??= error
+    this.#chunks = []
+    this.#waitingBytes = 0
+    this.letGo()
+    this.#wake()
+  }
+
+  /** The rest is not wanted: the connection is read again, so that it can be dropped. */
+  letGo(): void {
+    if (!this.#paused) return
+    this.#paused = false
+    this.#flow.resume()
+  }
+
+  async *[Symbol.asyncIterator](): AsyncIterator<Buffer> {
+    for (;;) {
+      if (this.#failure !== undefined) throw this.#failure
+      const chunk = this.#chunks.shift()
+      if (chunk !== undefined) {
+        this.#waitingBytes -= chunk.length
+        if (this.#waitingBytes < HIGH_WATER_BYTES / 2) this.letGo()
+        yield chunk
+      } else if (this.#ended) {
+        return
+      } else {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve
+        })
+      }
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import type { Clock } from '../core/clock.ts'
+import { InputError, UnavailableError } from '../core/errors.ts'
+import type { Plans } from '../core/plans.ts'
+import type { ApiKey, Tenant } from '../core/tenancy.ts'
+import { barePrefix, displayPrefix, generateRawKey, hashKey, parsePrefix } from './key.ts'
+import type { StoredKey, TenantChange, TenantStore } from './stores.ts'
+
+const SLUG = /^[a-z0-9-]{1,64}$/
+/** Two of 2^28 prefixes meet seldom; more than a few in a row means that something else is wrong. */
+const PREFIX_ATTEMPTS_MAX = 10
+
+/** A key at the only moment when it is shown. */
+export interface CreatedKey {
+  readonly key: string
+  /** With bullets. */
+  readonly prefix: string
+  readonly tenant_id: string
+  /** ISO 8601, UTC. */
+  readonly created_at: string
+}
+
+export interface TenantAdminOptions {
+  readonly store: TenantStore
+  readonly plans: Plans
+  readonly clock: Clock
+}
+
+/**
+ * Manages tenants and their keys. Everything throws `InputError` with one line when what is asked for cannot be, and
+ * `UnavailableError` when the store is away.
+ */
+export class TenantAdmin {
+  readonly #store: TenantStore
+  readonly #plans: Plans
+  readonly #clock: Clock
+
+  constructor({ store, plans, clock }: TenantAdminOptions) {
+    this.#store = store
+    this.#plans = plans
+    this.#clock = clock
+  }
+
+  /** @param name 1 to 64 of `[a-z0-9-]`; it is the tenant's id for ever */
+  async createTenant(name: string, options: TenantChange = {}): Promise<Tenant> {
+    if (!SLUG.test(name)) {
+      throw new InputError(`a tenant's name is 1 to 64 of a-z, 0-9 and "-", got ${JSON.stringify(name)}`)
+    }
+    const plan = options.plan ?? 'starter'
+    this.#demandPlan(plan)
+    const tenant = { id: name, plan, archive: options.archive ?? false, createdAt: this.#nowIso() }
+    if (!(await this.#store.createTenant(tenant))) throw new InputError(`tenant ${name} exists already`)
+    return tenant
+  }
+
+  async listTenants(): Promise<Tenant[]> {
+    return this.#store.listTenants()
+  }
+
+  async getTenant(name: string): Promise<Tenant> {
+    return (await this.#store.getTenant(name)) ?? unknownTenant(name)
+  }
+
+  /** Changes what is given and returns the tenant after it. In force at once, in all processes. */
+  async setTenant(name: string, change: TenantChange): Promise<Tenant> {
+    if (change.plan !== undefined) this.#demandPlan(change.plan)
+    return (await this.#store.changeTenant(name, change)) ?? unknownTenant(name)
+  }
+
+  /** Makes a key. Its raw form is in the answer and nowhere else. */
+  async createKey(tenantId: string): Promise<CreatedKey> {
+    for (let attempt = 0; attempt < PREFIX_ATTEMPTS_MAX; attempt++) {
+      const key = generateRawKey()
+      const prefix = barePrefix(key)
+      const createdAt = this.#nowIso()
+      const stored = { prefix, tenantId, createdAt, revokedAt: undefined, lastUsed: undefined }
+      const result = await this.#store.createKey(hashKey(key), stored)
+      if (result === 'no tenant') unknownTenant(tenantId)
+      if (result === 'created') {
+        return { key, prefix: displayPrefix(prefix), tenant_id: tenantId, created_at: createdAt }
+      }
+    }
+    throw new UnavailableError('no unused key prefix was found')
+  }
+
+  /** In the order of their creation, revoked ones included. */
+  async listKeys(tenantId: string): Promise<ApiKey[]> {
+    await this.getTenant(tenantId)
+    return (await this.#store.listKeys(tenantId)).map(apiKey)
+  }
+
+  /** Revokes for ever. @param prefix with or without bullets */
+  async revokeKey(prefix: string): Promise<ApiKey> {
+    const bare = parsePrefix(prefix)
+    // What was given may be a raw key, so it is not repeated.
+    if (!bare) throw new InputError("a key's prefix is ipid_ and 7 hexadecimal characters, as `key list` shows it")
+    const key = await this.#store.revokeKey(bare, this.#nowIso())
+    if (!key) throw new InputError(`no key has the prefix ${bare}`)
+    return apiKey(key)
+  }
+
+  #demandPlan(plan: string): void {
+    if (this.#plans.has(plan)) return
+    throw new InputError(`unknown plan ${JSON.stringify(plan)}: there are ${[...this.#plans.keys()].join(', ')}`)
+  }
+
+  #nowIso(): string {
+    return new Date(this.#clock.now()).toISOString()
+  }
+}
+
+function unknownTenant(name: string): never {
+  throw new InputError(`unknown tenant ${JSON.stringify(name)}`)
+}
+
+function apiKey(key: StoredKey): ApiKey {
+  return { ...key, prefix: displayPrefix(key.prefix) }
+}

@@ -1,0 +1,74 @@
+import type { Logger } from 'pino'
+import type { Clock } from '../core/clock.ts'
+import type { Service } from '../core/service.ts'
+import type { CallerStore } from './stores.ts'
+
+export interface KeyUsesOptions {
+  readonly store: Pick<CallerStore, 'recordUses'>
+  readonly clock: Clock
+  readonly log: Logger
+  /** How often what was noted is written, milliseconds. Default 1,000. */
+  readonly flushEveryMs?: number
+}
+
+/** A key's time of use is written at most this often. */
+export const USE_WRITE_EVERY_MS = 60_000
+/** Keys that are noted between two writes, and remembered as written. */
+const KEYS_MAX = 20_000
+
+/** Collects when keys were used and writes it behind the requests' backs. */
+export class KeyUses implements Service {
+  readonly name = 'key uses'
+  readonly #options: KeyUsesOptions
+  readonly #pending = new Map<string, number>()
+  readonly #writtenMs = new Map<string, number>()
+  #timer: NodeJS.Timeout | undefined
+  #writing: Promise<void> | undefined
+
+  constructor(options: KeyUsesOptions) {
+    this.#options = options
+  }
+
+  async start(): Promise<void> {
+    this.#timer ??= setInterval(() => void this.flush(), this.#options.flushEveryMs ?? 1_000).unref()
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+    await this.flush()
+  }
+
+  /** Notes a use. Costs a look into a map; what is beyond the limit waits for its next use. */
+  note(keyHash: string, nowMs: number): void {
+    const written = this.#writtenMs.get(keyHash)
+    if (written !== undefined && nowMs - written < USE_WRITE_EVERY_MS) return
+    if (this.#pending.size < KEYS_MAX || this.#pending.has(keyHash)) this.#pending.set(keyHash, nowMs)
+  }
+
+  /** Writes what is noted. Never rejects: what could not be written is tried again. */
+  async flush(): Promise<void> {
+    await this.#writing
+    if (this.#pending.size === 0) return
+    this.#writing = this.#write(new Map(this.#pending)).finally(() => {
+      this.#writing = undefined
+    })
+    await this.#writing
+  }
+
+  async #write(uses: ReadonlyMap<string, number>): Promise<void> {
+    this.#pending.clear()
+    const nowMs = this.#options.clock.now()
+    for (const [keyHash, writtenMs] of this.#writtenMs) {
+      if (nowMs - writtenMs >= USE_WRITE_EVERY_MS) this.#writtenMs.delete(keyHash)
+    }
+    try {
+      await this.#options.store.recordUses(uses, USE_WRITE_EVERY_MS)
+    } catch (error) {
+      this.#options.log.debug({ err: error }, 'times of key use are written later')
+      for (const [keyHash, usedMs] of uses) if (!this.#pending.has(keyHash)) this.#pending.set(keyHash, usedMs)
+      return
+    }
+    for (const keyHash of uses.keys()) if (this.#writtenMs.size < KEYS_MAX) this.#writtenMs.set(keyHash, nowMs)
+  }
+}

@@ -1,0 +1,40 @@
+import { hash, randomBytes } from 'node:crypto'
+
+/** How much of a raw key its display prefix shows. */
+export const KEY_PREFIX_CHARS = 12
+const BULLETS = '•'.repeat(8)
+
+const RAW_KEY = /^ipid_[0-9a-f]{64}$/
+const BARE_PREFIX = /^ipid_[0-9a-f]{7}$/
+const RAW_KEY_CHARS = 69
+
+/** A new raw key: `ipid_` and 64 hexadecimal characters, of 256 random bits. */
+export function generateRawKey(): string {
+  return `ipid_${randomBytes(32).toString('hex')}`
+}
+
+/** Whether a text has the shape of a raw key. What has not is no key, and costs no look into the store. */
+export function isRawKey(text: string): boolean {
+  return text.length === RAW_KEY_CHARS && RAW_KEY.test(text)
+}
+
+/** SHA-256 of a raw key, 64 hexadecimal characters: all that is ever stored of it. */
+export function hashKey(rawKey: string): string {
+  return hash('sha256', rawKey, 'hex')
+}
+
+/** The first 12 characters, under which a key is stored and revoked. */
+export function barePrefix(rawKey: string): string {
+  return rawKey.slice(0, KEY_PREFIX_CHARS)
+}
+
+/** A prefix as people see it, with its bullets: safe to show and to log. */
+export function displayPrefix(bare: string): string {
+  return `${bare}${BULLETS}`
+}
+
+/** Reads a prefix with or without bullets. Undefined when it is none. */
+export function parsePrefix(text: string): string | undefined {
+  const bare = text.trim().replace(/•+$/, '')
+  return BARE_PREFIX.test(bare) ? bare : undefined
+}

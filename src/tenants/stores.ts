@@ -1,0 +1,82 @@
+import type { Tenant } from '../core/tenancy.ts'
+
+/** An API key as it is stored. */
+export interface StoredKey {
+  /** First 12 characters of the raw key. */
+  readonly prefix: string
+  readonly tenantId: string
+  /** ISO 8601, UTC. */
+  readonly createdAt: string
+  readonly revokedAt: string | undefined
+  /** ISO 8601, UTC, to the minute or so. */
+  readonly lastUsed: string | undefined
+}
+
+/** What can be changed of a tenant. */
+export type TenantChange = Partial<Pick<Tenant, 'plan' | 'archive'>>
+
+/** Tenants and keys, as requests need them. Everything rejects with `UnavailableError` when the store is away. */
+export interface CallerStore {
+  /** The tenant of an active key; undefined when the key is unknown or revoked. @param keyHash see `hashKey` */
+  findTenant(keyHash: string): Promise<Tenant | undefined>
+  /**
+   * Notes when keys were used, in milliseconds since the epoch. A time less than `apartMs` after the one that is noted
+   * already, by whichever process, is not written.
+   */
+  recordUses(uses: ReadonlyMap<string, number>, apartMs: number): Promise<void>
+}
+
+/**
+ * Tenants and keys, as the command line manages them. Each change is one step in the store, and is announced to all
+ * that hold copies. Everything rejects with `UnavailableError` when the store is away.
+ */
+export interface TenantStore {
+  /** False when there is a tenant of this name already. */
+  createTenant(tenant: Tenant): Promise<boolean>
+  getTenant(id: string): Promise<Tenant | undefined>
+  /** In the order of their creation. */
+  listTenants(): Promise<Tenant[]>
+  /** The tenant after the change; undefined when there is none. */
+  changeTenant(id: string, change: TenantChange): Promise<Tenant | undefined>
+  /** Refuses a prefix that any key, active or revoked, has: a prefix stands for one key for ever. */
+  createKey(keyHash: string, key: StoredKey): Promise<'created' | 'no tenant' | 'prefix taken'>
+  /** In the order of their creation. */
+  listKeys(tenantId: string): Promise<StoredKey[]>
+  /** Revokes for ever; a revoked key keeps its first date. Undefined when no key has the prefix. */
+  revokeKey(prefix: string, revokedAt: string): Promise<StoredKey | undefined>
+}
+
+/** Tells that tenants or keys changed, in any process. */
+export interface TenantChanges {
+  /**
+   * Calls `onChange` after every change, and whenever changes may have been missed (the connection was away). Returns at
+   * once; what happens before the subscription stands is made good by one call when it does.
+   */
+  watch(onChange: () => void): void
+  close(): void
+}
+
+/** A demand on one tenant's bucket. */
+export interface BucketDemand {
+  readonly tenantId: string
+  /** Tokens that flow in per second. */
+  readonly rate: number
+  /** Size of the bucket, tokens. */
+  readonly burst: number
+  /** Tokens wanted, 1 or more. */
+  readonly wanted: number
+}
+
+/** What a bucket gave. */
+export interface BucketGrant {
+  /** Tokens taken: 0 to `wanted`. */
+  readonly granted: number
+  /** Tokens left, in thousandths. */
+  readonly leftMilli: number
+}
+
+/** Token buckets that all processes share. */
+export interface TokenBuckets {
+  /** One promise per demand, in their order; each rejects with `UnavailableError` on its own. */
+  take(demands: readonly BucketDemand[]): Promise<BucketGrant>[]
+}

@@ -1,0 +1,74 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, type TestContext } from 'node:test'
+import type { ClickHouseClient } from '@clickhouse/client'
+import { pino } from 'pino'
+import { connectClickHouse, DATABASE } from '../../src/clickhouse/client.ts'
+import { migrate } from '../../src/clickhouse/migrate.ts'
+import { type EmbeddedClickHouse, startEmbeddedClickHouse } from '../../src/embedded/clickhouse/start.ts'
+
+/** An embedded ClickHouse of its own, with the schema in it. */
+export interface TestClickHouse {
+  readonly url: string
+  readonly pid: number
+  /** Of the database `ipid`. */
+  readonly client: ClickHouseClient
+  /** Rows of a SELECT, as objects; 64-bit numbers are numbers. */
+  rows<T = Record<string, unknown>>(query: string): Promise<T[]>
+  /** `kill -9`; resolves when the process is gone. */
+  kill(): Promise<void>
+  /** Starts it again on the same folder and port. */
+  restart(): Promise<void>
+}
+
+export interface TestClickHouseOptions {
+  /** Leaves the folder empty. */
+  readonly bare?: boolean
+  readonly bodyBytesMax?: number
+}
+
+const silent = pino({ level: 'silent' })
+
+/** Starts one; it is stopped and its folder removed after the test, or after the whole file when no test is given. */
+export async function startTestClickHouse(
+  t?: TestContext,
+  options: TestClickHouseOptions = {},
+): Promise<TestClickHouse> {
+  const path = await mkdtemp(join(tmpdir(), 'ipid-clickhouse-'))
+  const { bodyBytesMax } = options
+  const launch = (port: number) =>
+    startEmbeddedClickHouse({ path, port, log: silent, ...(bodyBytesMax ? { bodyBytesMax } : {}) })
+  let server: EmbeddedClickHouse = await launch(0)
+  const { url } = server
+  const client = connectClickHouse(url, { application: 'test', ...(options.bare ? {} : { database: DATABASE }) })
+  const cleanUp = async () => {
+    await client.close()
+    await server.stop()
+    await rm(path, { recursive: true, force: true })
+  }
+  if (t) t.after(cleanUp)
+  else after(cleanUp)
+  if (!options.bare) await migrate(url, silent)
+  return {
+    url,
+    client,
+    get pid() {
+      return server.pid
+    },
+    async rows<T>(query: string) {
+      const settings = { output_format_json_quote_64bit_integers: 0 } as const
+      const result = await client.query({ query, format: 'JSONEachRow', clickhouse_settings: settings })
+      return await result.json<T>()
+    },
+    async kill() {
+      server.kill()
+      await server.exited
+    },
+    async restart() {
+      server.kill()
+      await server.exited
+      server = await launch(Number(new URL(url).port))
+    },
+  }
+}

@@ -1,0 +1,147 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import type { TestContext } from 'node:test'
+import type { Logger } from 'pino'
+import { Registry } from 'prom-client'
+import { systemClock } from '../../src/core/clock.ts'
+import type { Enricher, Enrichment } from '../../src/core/enrichment.ts'
+import type { Envelope } from '../../src/core/envelope.ts'
+import type { Intake } from '../../src/core/intake.ts'
+import { DEFAULT_PLANS } from '../../src/core/plans.ts'
+import { enrichmentColumns } from '../../src/core/row.ts'
+import type { Authenticator, Caller, RateLimiter } from '../../src/core/tenancy.ts'
+import type { HttpLimits } from '../../src/http/limits.ts'
+import type { Route } from '../../src/http/route.ts'
+import { createRoutes, type RouteParts } from '../../src/http/routes.ts'
+import { createHttpServer, type HttpServer } from '../../src/http/server.ts'
+import { silent } from './pipeline.ts'
+
+/** The one key that `openAuthenticator` knows. */
+export const API_KEY = `ipid_${'0123456789abcdef'.repeat(4)}`
+
+export const acme: Caller = {
+  tenant: { id: 'acme', plan: 'starter', archive: false, createdAt: '2026-01-01T00:00:00.000Z' },
+  plan: DEFAULT_PLANS.starter!,
+}
+
+export const oneKey: Authenticator = { authenticate: (rawKey) => (rawKey === API_KEY ? acme : undefined) }
+
+/** Lets everything through. */
+export const noLimit: RateLimiter = {
+  take: async () => ({ allowed: true, limit: 20, remaining: 19, resetSeconds: 1, retryAfterSeconds: 0 }),
+}
+
+const known = { companyId: '', classification: undefined, quality: 0, data: {} }
+const nothingKnown: Enrichment = {
+  ...known,
+  noise: false,
+  answerJson: '"enrichment":{},"quality":0',
+  columns: enrichmentColumns(known),
+}
+export const noData: Enricher = { enrich: () => nothingKnown }
+
+/** Keeps what it is given, for tests in which Redis is not the point. */
+export class MemoryIntake implements Intake {
+  readonly envelopes: Envelope[] = []
+  async append(envelopes: readonly Envelope[]): Promise<void> {
+    this.envelopes.push(...envelopes)
+  }
+}
+
+export interface TestHttpOptions extends Partial<RouteParts> {
+  readonly authenticator?: Authenticator
+  readonly limiter?: RateLimiter
+  readonly limits?: Partial<HttpLimits>
+  readonly log?: Logger
+  readonly moreRoutes?: readonly Route[]
+  readonly metrics?: Registry
+  readonly port?: number
+  readonly sharePort?: boolean
+}
+
+/** A server on a port of its own, stopped after the test. */
+export async function startHttp(t: TestContext, options: TestHttpOptions = {}): Promise<HttpServer> {
+  const parts: RouteParts = {
+    intake: options.intake ?? new MemoryIntake(),
+    enricher: options.enricher ?? noData,
+    clock: options.clock ?? systemClock,
+    readiness: options.readiness ?? { problems: async () => [] },
+  }
+  const server = createHttpServer({
+    host: '127.0.0.1',
+    port: options.port ?? 0,
+    sharePort: options.sharePort,
+    routes: [...createRoutes(parts), ...(options.moreRoutes ?? [])],
+    authenticator: options.authenticator ?? oneKey,
+    limiter: options.limiter ?? noLimit,
+    log: options.log ?? silent,
+    metrics: options.metrics ?? new Registry(),
+    limits: { stopMs: 1_000, ...options.limits },
+  })
+  await server.start()
+  t.after(() => server.stop())
+  return server
+}
+
+/** A connection on which a test writes what it wants. */
+export class RawConnection {
+  readonly socket: Socket
+  #received = ''
+  #closed = false
+  #wake: () => void = () => {}
+
+  private constructor(socket: Socket) {
+    this.socket = socket
+    socket.on('data', (bytes) => {
+      this.#received += bytes.toString('latin1')
+      this.#wake()
+    })
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      this.#closed = true
+      this.#wake()
+    })
+  }
+
+  static async open(t: TestContext, port: number): Promise<RawConnection> {
+    const socket = connect(port, '127.0.0.1')
+    t.after(() => socket.destroy())
+    await once(socket, 'connect')
+    return new RawConnection(socket)
+  }
+
+  get received(): string {
+    return this.#received
+  }
+
+  /** Writes, and resolves when the kernel has it. */
+  write(bytes: string | Buffer): Promise<void> {
+    return new Promise((resolve) => this.socket.write(bytes, () => resolve()))
+  }
+
+  /** Resolves when what was received matches. Rejects when the connection closes before. */
+  async until(pattern: RegExp): Promise<string> {
+    for (;;) {
+      if (pattern.test(this.#received)) return this.#received
+      if (this.#closed) throw new Error(`closed after ${JSON.stringify(this.#received)}`)
+      await this.#change()
+    }
+  }
+
+  /** Resolves with all that was received when the other side closes. */
+  async untilClosed(): Promise<string> {
+    while (!this.#closed) await this.#change()
+    return this.#received
+  }
+
+  #change(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve
+    })
+  }
+}
+
+/** The head of a request to `/v1/ingest` with the key, ended by the empty line. */
+export function ingestHead(...headers: string[]): string {
+  return ['POST /v1/ingest HTTP/1.1', 'host: test', `x-api-key: ${API_KEY}`, ...headers, '', ''].join('\r\n')
+}

@@ -1,0 +1,62 @@
+import { once } from 'node:events'
+import type { TestContext } from 'node:test'
+import { type Clock, systemClock } from '../../src/core/clock.ts'
+import { DEFAULT_PLANS, type Plan } from '../../src/core/plans.ts'
+import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
+import { RedisTokenBuckets } from '../../src/redis/rate-bucket.ts'
+import { RedisTenantChanges, RedisTenantStore } from '../../src/redis/tenant-store.ts'
+import { TenantAdmin } from '../../src/tenants/admin.ts'
+import { CachedAuthenticator } from '../../src/tenants/authenticator.ts'
+import { SharedRateLimiter } from '../../src/tenants/rate-limiter.ts'
+import { quiet, silent } from './pipeline.ts'
+
+/** What one process holds of tenants, keys and limits, on connections of its own. */
+export interface TestTenants {
+  readonly client: RedisClient
+  readonly changes: RedisClient
+  readonly store: RedisTenantStore
+  readonly admin: TenantAdmin
+  readonly authenticator: CachedAuthenticator
+  readonly limiter: SharedRateLimiter
+}
+
+/** Starts one; everything is closed after the test. Resolves when it hears of changes. */
+export async function startTenants(
+  t: TestContext,
+  url: string,
+  options: { clock?: Clock; plans?: Record<string, Plan> } = {},
+): Promise<TestTenants> {
+  const clock = options.clock ?? systemClock
+  const plans = new Map(Object.entries({ ...DEFAULT_PLANS, ...options.plans }))
+  const client = quiet(connectRedis(url, { name: 'test-tenants', kind: 'request', timeoutMs: 1_000 }))
+  const changes = quiet(connectRedis(url, { name: 'test-changes', kind: 'loop' }))
+  await Promise.all([once(client, 'ready'), once(changes, 'ready')])
+  const store = new RedisTenantStore(client)
+  const authenticator = new CachedAuthenticator({
+    store,
+    changes: new RedisTenantChanges(changes),
+    plans,
+    clock,
+    log: silent,
+    flushEveryMs: 20,
+  })
+  await authenticator.start()
+  // Replies come in order, so this one means that the subscription stands.
+  await changes.ping()
+  t.after(async () => {
+    await authenticator.stop()
+    client.disconnect()
+  })
+  const admin = new TenantAdmin({ store, plans, clock })
+  return { client, changes, store, admin, authenticator, limiter: new SharedRateLimiter(new RedisTokenBuckets(client)) }
+}
+
+/** A clock that stands where it is put. */
+export function handClock(startMs = Date.UTC(2026, 10, 21)): Clock & { nowMs: number } {
+  return {
+    nowMs: startMs,
+    now() {
+      return this.nowMs
+    },
+  }
+}
