@@ -3,6 +3,8 @@ import { hostname } from 'node:os'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { ingest } from '../pipelines/ingest.ts'
+import { EventEnvelope } from '../schemas/event.ts'
+import { Feeder } from './batch/feeder.ts'
 import { connectClickHouse, DATABASE } from './clickhouse/client.ts'
 import { EventInserter } from './clickhouse/insert.ts'
 import { migrate } from './clickhouse/migrate.ts'
@@ -14,18 +16,30 @@ import { type SinkSegment, type StageSegment, validatePipeline } from './core/pi
 import { type Service, ServiceGroup } from './core/service.ts'
 import type { Stage } from './core/stage.ts'
 import { EnrichmentEngine } from './enrichment/engine.ts'
+import { HttpError } from './http/errors.ts'
+import { createRoutes as createHttpRoutes } from './http/routes.ts'
+import { createHttpServer, type HttpServer } from './http/server.ts'
+import { compileValidator } from './http/validate.ts'
+import { RedisBatchJobs } from './redis/batch-jobs.ts'
 import { type ConnectionUse, connectRedis, type RedisClient } from './redis/connect.ts'
+import { GroupCommit } from './redis/group-commit.ts'
 import { StreamGroupReader } from './redis/group-reader.ts'
+import { IntakeGate } from './redis/intake-gate.ts'
 import { Janitor } from './redis/janitor.ts'
+import { RedisTokenBuckets } from './redis/rate-bucket.ts'
+import { RedisFeederStore } from './redis/redis-feeder-store.ts'
 import { RedisSeenStore } from './redis/seen-store.ts'
 import { SinkStreams } from './redis/sink-streams.ts'
 import { readStatus } from './redis/status.ts'
+import { RedisTenantChanges, RedisTenantStore } from './redis/tenant-store.ts'
 import { agreeOnPartitions, createGroups } from './redis/topology.ts'
 import { SegmentWorker } from './runner/segment-worker.ts'
 import { dedup } from './stages/dedup.ts'
 import { enrich } from './stages/enrich.ts'
 import { filterNoise } from './stages/filter-noise.ts'
 import { createBacklogMetrics, createWorkMetrics, type WorkMetrics } from './telemetry/pipeline-metrics.ts'
+import { CachedAuthenticator } from './tenants/authenticator.ts'
+import { SharedRateLimiter } from './tenants/rate-limiter.ts'
 
 /** The settings of a process, and where its stores are. */
 export interface AppConfig extends Config {
@@ -52,6 +66,12 @@ const SINKS = ['clickhouse']
 
 /** A background command without an answer for this long counts as lost, milliseconds. */
 const LOOP_TIMEOUT_MS = 10_000
+/** A request waits no longer than this for one answer of Redis, milliseconds. */
+const REQUEST_TIMEOUT_MS = 1_000
+/** Envelopes of one ingress that may wait for Redis. */
+const INTAKE_WAITING_MAX = 100_000
+/** Events of the batch lane in the pipeline at once: enough for full inserts, little enough to stay behind live ones. */
+const BATCH_WAITING_EVENTS_MAX = 60_000
 
 /**
  * Builds what a process with these roles consists of. Does no I/O but opening connections, which wait for their servers.
@@ -64,11 +84,13 @@ export async function createRoles(config: AppConfig, roles: readonly Role[], tel
   const services: Service[] = [parts.topology(), parts.enrichment]
   if (roles.includes('sink')) services.push(...parts.sinks())
   if (roles.includes('process')) services.push(...parts.workers(), parts.janitor())
+  if (roles.includes('batch')) services.push(parts.feeder())
+  const http = roles.includes('ingress') ? parts.ingress(services) : undefined
   const group = new ServiceGroup('roles', services)
   return {
     async start() {
       await group.start()
-      return {}
+      return http === undefined ? {} : { url: http.url }
     },
     async stop() {
       await group.stop()
@@ -203,6 +225,72 @@ class Parts {
     }
   }
 
+  feeder(): Service {
+    const { partitions } = this.#config
+    const store = new RedisFeederStore({ client: this.#shared, pipeline: ingest, partitions })
+    return new Feeder({
+      store,
+      enricher: this.enrichment,
+      validate: describeErrors(compileValidator(EventEnvelope)),
+      partitions,
+      waitingEventsMax: BATCH_WAITING_EVENTS_MAX,
+      log: this.#telemetry.log,
+    })
+  }
+
+  /** Adds what the API consists of to the services, the listener last, and returns the listener. */
+  ingress(services: Service[]): HttpServer {
+    const { host, port, plans, partitions, ingressProcesses, batchQueueLimit, writeDeadlineMs } = this.#config
+    const { log, metrics, clock } = this.#telemetry
+    const requests = this.#connect({ name: 'requests', kind: 'request', timeoutMs: REQUEST_TIMEOUT_MS })
+    const uploads = this.#connect({ name: 'uploads', kind: 'request', timeoutMs: LOOP_TIMEOUT_MS })
+    const changes = new RedisTenantChanges(this.#connect({ name: 'changes', kind: 'loop' }))
+    const authenticator = new CachedAuthenticator({ store: new RedisTenantStore(requests), changes, plans, clock, log })
+    const gate = this.#intakeGate()
+    const intake = this.#groupCommit(gate)
+    const jobs = new RedisBatchJobs({
+      client: uploads,
+      partitions,
+      openMax: batchQueueLimit,
+      deadlineMs: writeDeadlineMs,
+      clock,
+    })
+    const readiness = { problems: async () => ((await requests.ping()) === 'PONG' ? [] : ['Redis does not answer']) }
+    const routes = createHttpRoutes({ intake, enricher: this.enrichment, readiness, clock, jobs })
+    const limiter = new SharedRateLimiter(new RedisTokenBuckets(requests))
+    const sharePort = ingressProcesses > 1
+    const http = createHttpServer({ host, port, sharePort, routes, authenticator, limiter, log, metrics })
+    services.push(authenticator, gate, intake, http)
+    return http
+  }
+
+  #intakeGate(): IntakeGate {
+    const { partitions, intakeHighWaterEvents } = this.#config
+    return new IntakeGate({
+      client: this.#shared,
+      pipeline: ingest,
+      partitions,
+      waitingEventsMax: intakeHighWaterEvents,
+      log: this.#telemetry.log,
+    })
+  }
+
+  #groupCommit(gate: IntakeGate): GroupCommit {
+    const { partitions, commitLingerMs, writeDeadlineMs, redisUrl } = this.#config
+    return new GroupCommit({
+      client: this.#connect({ name: 'intake', kind: 'request', timeoutMs: writeDeadlineMs }),
+      partitions,
+      stream: ingest.intake,
+      lane: 'live',
+      cluster: isCluster(redisUrl),
+      lingerMs: commitLingerMs,
+      deadlineMs: writeDeadlineMs,
+      waitingMax: INTAKE_WAITING_MAX,
+      closedBecause: () => gate.closedBecause,
+      log: this.#telemetry.log,
+    })
+  }
+
   #createGroups(): Promise<void> {
     return createGroups(this.#shared, ingest, this.#config.partitions)
   }
@@ -217,6 +305,19 @@ class Parts {
     client.on('error', (error) => this.#telemetry.log.debug({ err: error, connection: use.name }, 'Redis connection'))
     this.#clients.push(client)
     return client
+  }
+}
+
+/** A check that throws, as one that says what is wrong. */
+function describeErrors(validate: (value: unknown) => void): (value: unknown) => string | undefined {
+  return (value) => {
+    try {
+      validate(value)
+      return undefined
+    } catch (error) {
+      if (error instanceof HttpError) return error.message
+      throw error
+    }
   }
 }
 

@@ -10,7 +10,8 @@ import { StartupError } from '../../src/core/errors.ts'
  */
 export const createRoles: RoleModule['createRoles'] = async (config, roles, { metrics, log }) => {
   let server: Server | undefined
-  let finishSlow = () => {}
+  let finishSlow: (() => void) | undefined
+  const shown = { pid: process.pid, roles, redisUrl: config.redisUrl }
   const starts = new Counter({ name: 'fixture_starts_total', help: 'Starts.', registers: [metrics] })
   return {
     async start() {
@@ -19,7 +20,7 @@ export const createRoles: RoleModule['createRoles'] = async (config, roles, { me
       log.info({ redisUrl: config.redisUrl }, 'fixture started')
       if (!roles.includes('ingress')) return {}
       server = createServer((request, response) => {
-        const answer = () => response.end(JSON.stringify({ pid: process.pid, roles, ...config, plans: undefined }))
+        const answer = () => response.end(JSON.stringify({ ...shown, waiting: finishSlow !== undefined }))
         if (request.method === 'PUT') finishSlow = answer
         else answer()
       })
@@ -29,7 +30,7 @@ export const createRoles: RoleModule['createRoles'] = async (config, roles, { me
     async stop() {
       log.info({ roles }, 'fixture stops')
       const closed = new Promise((resolve) => (server === undefined ? resolve(undefined) : server.close(resolve)))
-      finishSlow()
+      finishSlow?.()
       server?.closeIdleConnections()
       await closed
     },

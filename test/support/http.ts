@@ -3,9 +3,11 @@ import { connect, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import type { Logger } from 'pino'
 import { Registry } from 'prom-client'
+import type { BatchJobs } from '../../src/core/batch.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import type { Enricher, Enrichment } from '../../src/core/enrichment.ts'
 import type { Envelope } from '../../src/core/envelope.ts'
+import { BackpressureError } from '../../src/core/errors.ts'
 import type { Intake } from '../../src/core/intake.ts'
 import { DEFAULT_PLANS } from '../../src/core/plans.ts'
 import { enrichmentColumns } from '../../src/core/row.ts'
@@ -40,6 +42,13 @@ const nothingKnown: Enrichment = {
 }
 export const noData: Enricher = { enrich: () => nothingKnown }
 
+const noJobs: BatchJobs = {
+  begin: async () => {
+    throw new BackpressureError('no jobs here')
+  },
+  find: async () => undefined,
+}
+
 /** Keeps what it is given, for tests in which Redis is not the point. */
 export class MemoryIntake implements Intake {
   readonly envelopes: Envelope[] = []
@@ -66,6 +75,7 @@ export async function startHttp(t: TestContext, options: TestHttpOptions = {}): 
     enricher: options.enricher ?? noData,
     clock: options.clock ?? systemClock,
     readiness: options.readiness ?? { problems: async () => [] },
+    jobs: options.jobs ?? noJobs,
   }
   const server = createHttpServer({
     host: '127.0.0.1',

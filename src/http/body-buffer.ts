@@ -1,0 +1,65 @@
+/** Collects the body of a request in memory, up to a limit. */
+export class BodyBuffer {
+  readonly #maxBytes: number
+  #chunks: Buffer[] = []
+  #bytes = 0
+  #state: 'receiving' | 'complete' | 'too large' | 'failed' = 'receiving'
+  #failure: unknown
+  #settle: (() => void) | undefined
+
+  /** @param maxBytes limit of what is kept; a body over it is dropped whole */
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  /** Bytes taken into memory; never fewer than are held. */
+  get heldBytes(): number {
+    return this.#bytes
+  }
+
+  /** Takes what arrived. The chunk is copied: its memory is gone when the caller returns. */
+  push(chunk: ArrayBuffer | Uint8Array, last: boolean): void {
+    if (this.#state !== 'receiving') return
+    const bytes = chunk.byteLength
+    if (this.#bytes + bytes > this.#maxBytes) {
+      this.#drop('too large')
+      return
+    }
+    if (bytes > 0) {
+      const copy = Buffer.allocUnsafe(bytes)
+      copy.set(chunk instanceof Uint8Array ? chunk : new Uint8Array(chunk))
+      this.#chunks.push(copy)
+      this.#bytes += bytes
+    }
+    if (last) {
+      this.#state = 'complete'
+      this.#settle?.()
+    }
+  }
+
+  /** Ends the collection: `complete` rejects with the error. */
+  fail(error: unknown): void {
+    if (this.#state !== 'receiving') return
+    this.#failure = error
+    this.#drop('failed')
+  }
+
+  /** The whole body when it has arrived; undefined as soon as it is over the limit. To be called once. */
+  async complete(): Promise<Buffer | undefined> {
+    if (this.#state === 'receiving') {
+      await new Promise<void>((resolve) => {
+        this.#settle = resolve
+      })
+    }
+    if (this.#state === 'failed') throw this.#failure
+    if (this.#state === 'too large') return undefined
+    const chunks = this.#chunks
+    return chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, this.#bytes)
+  }
+
+  #drop(state: 'too large' | 'failed'): void {
+    this.#state = state
+    this.#chunks = []
+    this.#settle?.()
+  }
+}

@@ -1,0 +1,101 @@
+/** Words of RFC 8259 that are neither structure, string nor number. */
+const LITERALS = ['true', 'false', 'null']
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
+const QUOTE = 34
+const BACKSLASH = 92
+const ESCAPE = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y
+
+/**
+ * Says where a text stops being JSON, for a text that `JSON.parse` refused. Keeps no recursion, so depth is no matter.
+ */
+export function describeJsonError(text: string): string {
+  const at = findJsonError(text)
+  if (at >= text.length) return `the body is not JSON: it ends too early, at position ${text.length}`
+  const line = text.slice(0, at).split('\n').length
+  const column = at - text.lastIndexOf('\n', at - 1)
+  const char = JSON.stringify(String.fromCodePoint(text.codePointAt(at)!))
+  return `the body is not JSON: unexpected ${char} at position ${at} (line ${line}, column ${column})`
+}
+
+/** The position of the first character that JSON does not allow there, from 0; the length when the text ends too early. */
+export function findJsonError(text: string): number {
+  const open: ('{' | '[')[] = []
+  let expect: 'value' | 'first element' | 'first key' | 'key' | 'colon' | 'next' = 'value'
+  let at = skipSpace(text, 0)
+  for (; at < text.length; at = skipSpace(text, at)) {
+    const char = text[at]!
+    if (expect === 'next') {
+      const inside = open.at(-1)
+      if (inside === undefined) return at
+      if (char === ',') expect = inside === '{' ? 'key' : 'value'
+      else if (char === (inside === '{' ? '}' : ']')) open.pop()
+      else return at
+      at++
+    } else if (expect === 'colon') {
+      if (char !== ':') return at
+      expect = 'value'
+      at++
+    } else if ((expect === 'first key' && char === '}') || (expect === 'first element' && char === ']')) {
+      open.pop()
+      expect = 'next'
+      at++
+    } else if (expect === 'first key' || expect === 'key') {
+      if (char !== '"') return at
+      const end = stringEnd(text, at)
+      if (end < 0) return ~end
+      expect = 'colon'
+      at = end
+    } else if (char === '{' || char === '[') {
+      open.push(char)
+      expect = char === '{' ? 'first key' : 'first element'
+      at++
+    } else {
+      const end = scalarEnd(text, at)
+      if (end < 0) return ~end
+      expect = 'next'
+      at = end
+    }
+  }
+  return text.length
+}
+
+/** Behind the scalar that starts at `at`; the complement (`~`) of the position where it goes wrong when it is none. */
+function scalarEnd(text: string, at: number): number {
+  if (text[at] === '"') return stringEnd(text, at)
+  for (const literal of LITERALS) {
+    let end = at
+    while (end < text.length && text[end] === literal[end - at]) end++
+    if (end > at) return end === at + literal.length ? end : ~end
+  }
+  const end = match(NUMBER, text, at)
+  return end < 0 ? ~(text[at] === '-' ? at + 1 : at) : end
+}
+
+/** Like `scalarEnd`, for a string. A loop, for a pattern would need memory for every character. */
+function stringEnd(text: string, start: number): number {
+  let at = start + 1
+  while (at < text.length) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) return at + 1
+    if (code < 32) return ~at
+    if (code === BACKSLASH) {
+      const end = match(ESCAPE, text, at)
+      if (end < 0) return ~at
+      at = end
+    } else {
+      at++
+    }
+  }
+  return ~text.length
+}
+
+function match(pattern: RegExp, text: string, at: number): number {
+  pattern.lastIndex = at
+  return pattern.test(text) ? pattern.lastIndex : -1
+}
+
+function skipSpace(text: string, from: number): number {
+  let at = from
+  while (at < text.length && ' \n\r\t'.includes(text[at]!)) at++
+  return at
+}

@@ -1,0 +1,31 @@
+/** What a route answers. */
+export interface Reply {
+  readonly status: number
+  readonly body: string | Uint8Array
+  /** Default `application/json; charset=utf-8`. */
+  readonly type?: string
+  /** Names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** The connection ends with the answer. */
+  readonly close?: boolean
+}
+
+/** Status lines by status. */
+export const STATUS_LINES: Readonly<Record<number, string>> = {
+  200: '200 OK',
+  202: '202 Accepted',
+  204: '204 No Content',
+  400: '400 Bad Request',
+  401: '401 Unauthorized',
+  404: '404 Not Found',
+  405: '405 Method Not Allowed',
+  408: '408 Request Timeout',
+  413: '413 Content Too Large',
+  415: '415 Unsupported Media Type',
+  422: '422 Unprocessable Content',
+  429: '429 Too Many Requests',
+  500: '500 Internal Server Error',
+  503: '503 Service Unavailable',
+}
+
+export const JSON_TYPE = 'application/json; charset=utf-8'

@@ -1,0 +1,82 @@
+import { EVENT_LIMITS, IngestRequest, IngestResponse } from '../../../schemas/event.ts'
+import { acceptEvents } from '../../core/accept.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { Enricher } from '../../core/enrichment.ts'
+import type { Intake } from '../../core/intake.ts'
+import { parseJson } from '../decode.ts'
+import { HttpError } from '../errors.ts'
+import type { Exchange } from '../exchange.ts'
+import type { Operation } from '../openapi.ts'
+import type { Reply } from '../reply.ts'
+import type { Route } from '../route.ts'
+import { compileValidator, type Validator } from '../validate.ts'
+
+export interface IngestParts {
+  readonly intake: Intake
+  readonly enricher: Enricher
+  readonly clock: Clock
+}
+
+/** `POST /v1/ingest`: events are enriched, written to the intake as one, and only then answered. */
+export function ingestRoute({ intake, enricher, clock }: IngestParts): Route {
+  const validate: Validator<typeof IngestRequest> = compileValidator(IngestRequest)
+  return {
+    method: 'POST',
+    path: '/v1/ingest',
+    access: 'key',
+    bodyMaxBytes: EVENT_LIMITS.bodyMaxBytes,
+    operation,
+    async handle(exchange: Exchange): Promise<Reply> {
+      const text = await exchange.text()
+      const body = parseJson(text)
+      demandCount(body)
+      validate(body)
+      const receipt = { tenantId: exchange.caller!.tenant.id, receivedAtMs: clock.now() }
+      const { envelopes, answer } = acceptEvents(text, body.events, receipt, enricher)
+      if (envelopes.length > 0) await intake.append(envelopes)
+      return { status: 200, body: answer }
+    },
+  }
+}
+
+/** The number of events comes before their schema. */
+function demandCount(body: unknown): void {
+  const events = typeof body === 'object' && body !== null && 'events' in body ? body.events : undefined
+  if (!Array.isArray(events)) return
+  if (events.length === 0) throw new HttpError(400, 'events is empty')
+  const { eventsMaxPerRequest } = EVENT_LIMITS
+  if (events.length > eventsMaxPerRequest) {
+    throw new HttpError(413, `events has ${events.length} entries, more than ${eventsMaxPerRequest}`)
+  }
+}
+
+const operation: Operation = {
+  id: 'ingest',
+  summary: 'Enriches and stores visitor events',
+  description:
+    'Takes 1 to 100 events in at most 1 MiB, and answers when all of them are stored. One event that does not fit the ' +
+    'schema refuses the request whole. A repeat of an event_id within 7 days is answered ok and changes nothing.',
+  body: {
+    schema: IngestRequest,
+    example: { events: [{ ip: '203.0.113.7', event_id: '5d0a7c1e', event_type: 'page_view', platform: 'web' }] },
+  },
+  answers: {
+    200: {
+      description: 'All events are stored; one result per event, in their order',
+      schema: IngestResponse,
+      example: {
+        stats: { received: 1, accepted: 0, rejected: 1, filtered: 1, invalid_ip: 0, unique_ips: 1 },
+        results: [
+          {
+            event_id: '5d0a7c1e',
+            ip: '203.0.113.7',
+            status: 'filtered',
+            enrichment: { classification: 'reserved' },
+            quality: 0,
+          },
+        ],
+      },
+    },
+  },
+  errors: [400, 401, 408, 413, 415, 422, 429, 500],
+}

@@ -1,0 +1,325 @@
+import assert from 'node:assert/strict'
+import { appendFile, rename, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+import { Registry } from 'prom-client'
+import { StartupError } from '../../src/core/errors.ts'
+import { ENRICHMENT_COLUMNS } from '../../src/core/row.ts'
+import { EnrichmentEngine } from '../../src/enrichment/engine.ts'
+import { DataFolder } from '../../src/enrichment/folder.ts'
+import { DEFAULT_ENRICHMENT_LIMITS } from '../../src/enrichment/limits.ts'
+import { address, asnMmdb, mmdb, silent, startEngine, temporaryFolder, until } from '../support/enrichment-data.ts'
+
+const table = (name: string) => `network,business_name,classification\n81.2.69.0/24,${name},business\n`
+const nameOf = (engine: EnrichmentEngine, ip = '81.2.69.1') => engine.enrich(address(ip)).data.business_name
+const stateOf = (engine: EnrichmentEngine, name: string) =>
+  engine.providers().find((provider) => provider.name === name)?.state
+
+test('a folder that does not exist ends the start with its name', async (t) => {
+  const dir = join(await temporaryFolder(t), 'nowhere')
+  const engine = new EnrichmentEngine({ dir, log: silent, metrics: new Registry() })
+  await assert.rejects(engine.start(), (error: unknown) => error instanceof StartupError && error.message.includes(dir))
+  await engine.stop()
+})
+
+test('a folder with nothing that can be read serves, and knows nothing', async (t) => {
+  const dir = await temporaryFolder(t)
+  await writeFile(join(dir, 'broken.mmdb'), 'nonsense')
+  const engine = await startEngine(t, dir)
+  const answer = engine.enrich(address('81.2.69.1'))
+  assert.equal(answer.answerJson, '"enrichment":{},"quality":0')
+  assert.deepEqual([answer.noise, answer.companyId, answer.quality], [false, '', 0])
+  assert.equal(stateOf(engine, 'broken'), 'failed')
+})
+
+test('the starter data serves when there is no folder', async (t) => {
+  const engine = await startEngine(t, undefined)
+  assert.ok(engine.providers().length > 0)
+  assert.ok(engine.providers().every((provider) => provider.state === 'ok' && provider.warnings.length === 0))
+})
+
+test('reserved addresses are noise, whatever a provider says of them', async (t) => {
+  const dir = await temporaryFolder(t)
+  await writeFile(join(dir, 'companies.csv'), 'network,business_name,classification\n10.0.0.0/8,Example,business\n')
+  const engine = await startEngine(t, dir)
+  const answer = engine.enrich(address('10.1.2.3'))
+  assert.equal(answer.noise, true)
+  assert.equal(answer.classification, 'reserved')
+  assert.equal(answer.answerJson, '"enrichment":{"classification":"reserved"},"quality":10')
+  const lookup = engine.lookup(address('10.1.2.3'))
+  assert.deepEqual(lookup.data, { classification: 'reserved', network: '10.0.0.0/8' })
+  assert.equal(lookup.rule, 'reserved:private use')
+})
+
+test('an answer lists what is known in order, and its columns match the row', async (t) => {
+  const dir = await temporaryFolder(t)
+  await writeFile(
+    join(dir, 'companies.csv.gz'),
+    gzipSync(
+      'network,classification,industry_category,industry,hostname,org_name,business_name,domain,country_code,asn,as_name\n' +
+        '81.2.69.0/24,business,Technology,Software,mail.example.com,Example Holding,"Ex""ample\tGmbH",www.example.com,DE,AS64500,EXAMPLE\n',
+    ),
+  )
+  const engine = await startEngine(t, dir)
+  const answer = engine.enrich(address('81.2.69.1'))
+  assert.equal(
+    answer.answerJson,
+    '"enrichment":{"business_name":"Ex\\"ample\\tGmbH","org_name":"Example Holding","hostname":"mail.example.com",' +
+      '"industry":"Software","industry_category":"Technology","classification":"business"},"quality":95',
+  )
+  const columns = Object.fromEntries(answer.columns.split('\t').map((value, i) => [ENRICHMENT_COLUMNS[i], value]))
+  assert.deepEqual(columns, {
+    company_id: 'example.com',
+    business_name: 'Ex"ample\\tGmbH',
+    org_name: 'Example Holding',
+    hostname: 'mail.example.com',
+    domain: 'www.example.com',
+    industry: 'Software',
+    industry_category: 'Technology',
+    classification: 'business',
+    country_code: 'DE',
+    asn: '64500',
+    as_name: 'EXAMPLE',
+    quality: '95',
+  })
+})
+
+test('equal answers are one object, whatever their networks and places', async (t) => {
+  const dir = await temporaryFolder(t)
+  await writeFile(join(dir, 'asn.mmdb'), asnMmdb({ '81.2.0.0/16': [64_500, 'Example Software'] }))
+  const city = (name: string) => ({ city: { names: { en: name } }, country: { iso_code: 'GB' } })
+  await writeFile(
+    join(dir, 'city.mmdb'),
+    mmdb('GeoLite2-City', { '81.2.69.0/24': city('London'), '81.2.70.0/24': city('Leeds') }),
+  )
+  const engine = await startEngine(t, dir)
+  assert.equal(engine.enrich(address('81.2.69.1')), engine.enrich(address('81.2.70.1')))
+  assert.equal(engine.enrich(address('8.8.8.8')), engine.enrich(address('2606:4700::1')))
+})
+
+test('a row for an AS stands for every address whose AS another provider knows', async (t) => {
+  const dir = await temporaryFolder(t)
+  await writeFile(
+    join(dir, 'companies.csv'),
+    'network,business_name,domain,classification\nAS64500,Example,example.com,business\n81.2.69.0/24,Branch,,business\n',
+  )
+  const engine = await startEngine(t, dir)
+  assert.equal(nameOf(engine, '81.2.70.1'), undefined)
+  await writeFile(
+    join(dir, 'asn.mmdb'),
+    asnMmdb({ '81.2.0.0/16': [64_500, 'EXAMPLE-AS'], '2001:218::/32': [64_500, 'EXAMPLE-AS'] }),
+  )
+  await until(() => nameOf(engine, '81.2.70.1') === 'Example', 'the AS is known')
+  assert.equal(nameOf(engine, '2001:218::1'), 'Example')
+  assert.equal(engine.enrich(address('2001:218::1')).companyId, 'example.com')
+  assert.equal(nameOf(engine, '81.2.69.1'), 'Branch')
+})
+
+test('a lookup names the provider and the network of each attribute, and asks only whom it may', async (t) => {
+  const dir = await temporaryFolder(t)
+  await writeFile(join(dir, 'companies.csv'), table('Example'))
+  await writeFile(join(dir, 'GeoLite2-ASN.mmdb'), asnMmdb({ '81.2.0.0/16': [64_500, 'Carrier AS'] }))
+  await writeFile(join(dir, 'cloud-acme.txt'), '81.2.69.128/25\n')
+  const engine = await startEngine(t, dir)
+  const lookup = engine.lookup(address('81.2.69.1'))
+  assert.deepEqual(lookup.data, {
+    business_name: 'Example',
+    org_name: 'Carrier AS',
+    classification: 'business',
+    asn: 64_500,
+    as_name: 'Carrier AS',
+    network: '81.2.69.0/24',
+  })
+  const own = { provider: 'companies', network: '81.2.69.0/24' }
+  const carrier = { provider: 'geolite2-asn', network: '81.2.0.0/16' }
+  assert.deepEqual(lookup.provenance, {
+    business_name: own,
+    org_name: carrier,
+    classification: own,
+    asn: carrier,
+    as_name: carrier,
+    network: own,
+  })
+  assert.deepEqual(lookup.answered, ['companies', 'geolite2-asn'])
+  assert.equal(lookup.quality, engine.enrich(address('81.2.69.1')).quality)
+  assert.equal(engine.lookup(address('81.2.69.1'), { allow: ['geolite2-asn'] }).data.network, '81.2.0.0/16')
+  const denied = engine.lookup(address('81.2.69.200'), { deny: ['companies'] })
+  assert.equal(denied.classification, 'cloud')
+  assert.equal(denied.noise, true)
+  assert.deepEqual(engine.lookup(address('81.2.69.1'), { allow: ['nobody'] }).data, {})
+})
+
+test('files that are added, changed and removed take effect, and no lookup fails meanwhile', async (t) => {
+  const dir = await temporaryFolder(t)
+  const file = join(dir, 'companies.csv')
+  await writeFile(file, table('First'))
+  const engine = await startEngine(t, dir)
+  const seen = new Set<unknown>()
+  let looking = true
+  const looker = (async () => {
+    for (let i = 0; looking; i++) {
+      seen.add(nameOf(engine, `81.2.69.${i % 256}`))
+      await setImmediate()
+    }
+  })()
+  await writeFile(join(dir, 'new.csv'), table('Second'))
+  await rename(join(dir, 'new.csv'), file)
+  await until(() => nameOf(engine) === 'Second', 'the changed table')
+  // A replacement in two steps: the file is away for a moment.
+  await rm(file)
+  await writeFile(file, table('Third'))
+  await until(() => nameOf(engine) === 'Third', 'the table that was written anew')
+  await writeFile(join(dir, 'another.csv'), table('Fourth'))
+  await until(() => nameOf(engine) === 'Fourth', 'the added table')
+  await rm(join(dir, 'another.csv'))
+  await until(() => nameOf(engine) === 'Third', 'the removed table')
+  looking = false
+  await looker
+  assert.equal(seen.has(undefined), false)
+})
+
+test('a broken file never replaces a good one, and the metrics say so', async (t) => {
+  const dir = await temporaryFolder(t)
+  const metrics = new Registry()
+  const good = asnMmdb({ '81.2.0.0/16': [64_500, 'Good Software'] })
+  await writeFile(join(dir, 'asn.mmdb'), good)
+  await writeFile(join(dir, 'companies.csv'), table('Example'))
+  const engine = await startEngine(t, dir, { metrics })
+  await truncate(join(dir, 'asn.mmdb'), 700)
+  await appendFile(join(dir, 'companies.csv'), 'nonsense,Other,business\n')
+  await until(() => stateOf(engine, 'asn') === 'stale' && stateOf(engine, 'companies') === 'stale', 'both are refused')
+  assert.equal(engine.enrich(address('81.2.70.1')).data.as_name, 'Good Software')
+  assert.equal(nameOf(engine), 'Example')
+  const companies = engine.providers().find((provider) => provider.name === 'companies')
+  assert.match(companies?.reason ?? '', /^line 3: "nonsense" is not a network/)
+  const text = await metrics.metrics()
+  assert.match(text, /ipid_enrichment_file_state\{provider="asn",state="stale"\} 1/)
+  assert.match(text, /ipid_enrichment_loads_total\{result="refused"\} 2/)
+  await writeFile(join(dir, 'asn.mmdb'), asnMmdb({ '81.2.0.0/16': [64_500, 'Better Software'] }))
+  await until(() => engine.enrich(address('81.2.70.1')).data.as_name === 'Better Software', 'the mended file')
+  assert.equal(stateOf(engine, 'asn'), 'ok')
+})
+
+test('a file is taken when two looks in a row find it unchanged, and not while it grows', async (t) => {
+  const dir = await temporaryFolder(t)
+  const folder = new DataFolder(dir, DEFAULT_ENRICHMENT_LIMITS, silent, () => {})
+  await folder.look(true)
+  const rows = () => folder.providers[0]?.records
+  const file = join(dir, 'growing.csv')
+  await writeFile(file, 'network,business_name\n81.2.69.0/24,First\n')
+  for (let row = 0; row < 5; row++) {
+    assert.equal(await folder.look(), false)
+    assert.equal(rows(), undefined)
+    await appendFile(file, `81.2.${row}.0/24,Row ${row}\n`)
+  }
+  await folder.look()
+  assert.equal(await folder.look(), true)
+  assert.equal(rows(), 6)
+  assert.equal(await folder.look(), false)
+})
+
+test('a file of the same size and time that replaced another is noticed', async (t) => {
+  const dir = await temporaryFolder(t)
+  const folder = new DataFolder(dir, DEFAULT_ENRICHMENT_LIMITS, silent, () => {})
+  const file = join(dir, 'companies.csv')
+  await writeFile(file, table('First'))
+  const { atime, mtime } = await stat(file)
+  await folder.look(true)
+  await writeFile(join(dir, 'next'), table('Other'))
+  await utimes(join(dir, 'next'), atime, mtime)
+  await rename(join(dir, 'next'), file)
+  assert.equal(await folder.look(true), true)
+  assert.equal(folder.providers[0]?.find(address('81.2.69.1'))?.data.business_name, 'Other')
+})
+
+test('an unknown MMDB is reported, and served once a mapping is put beside it', async (t) => {
+  const dir = await temporaryFolder(t)
+  await writeFile(join(dir, 'firms.mmdb'), mmdb('Acme', { '81.2.69.0/24': { firm: 'Example Software', kind: 'x' } }))
+  const engine = await startEngine(t, dir)
+  const report = engine.providers()[0]
+  assert.deepEqual(report?.unrecognised, { databaseType: 'Acme', keys: ['firm', 'kind'] })
+  await writeFile(join(dir, 'firms.mmdb.json'), '{"business_name":"firm"}')
+  await until(() => nameOf(engine) === 'Example Software', 'the mapping')
+  assert.equal(engine.providers()[0]?.recognisedAs, 'Acme as mapped')
+})
+
+test('two files with one provider name do not mix: the one that serves keeps it', async (t) => {
+  const dir = await temporaryFolder(t)
+  await writeFile(join(dir, 'companies.ndjson'), '{"network":"81.2.69.0/24","business_name":"Served"}')
+  const engine = await startEngine(t, dir)
+  await writeFile(join(dir, 'companies.csv'), table('Other'))
+  await until(() => engine.providers().some((provider) => provider.reason?.includes('same provider name')), 'a refusal')
+  assert.equal(nameOf(engine), 'Served')
+  await rm(join(dir, 'companies.ndjson'))
+  await until(() => nameOf(engine) === 'Other', 'the name is free')
+})
+
+test('of two files with one provider name the one that can be read serves', async (t) => {
+  const dir = await temporaryFolder(t)
+  await writeFile(join(dir, 'companies.csv'), 'nonsense')
+  await writeFile(join(dir, 'companies.ndjson'), '{"network":"81.2.69.0/24","business_name":"Served"}')
+  const engine = await startEngine(t, dir)
+  assert.equal(nameOf(engine), 'Served')
+})
+
+test('a report says what each file is', async (t) => {
+  const dir = await temporaryFolder(t)
+  await writeFile(join(dir, 'GeoLite2-ASN.mmdb'), asnMmdb({ '81.2.0.0/16': [64_500, 'Example'] }))
+  await writeFile(join(dir, 'LICENSE.txt'), 'You may not.')
+  await writeFile(join(dir, 'companies.csv'), 'network,business_name,colour\n81.2.69.0/24,Example,red\n')
+  const engine = await startEngine(t, dir)
+  const reports = engine.providers().map(({ name, state, kind, recognisedAs, records, warnings, builtAt }) => {
+    return { name, state, kind, recognisedAs, records, warnings, builtAt: builtAt?.getTime() }
+  })
+  assert.deepEqual(reports, [
+    {
+      name: 'geolite2-asn',
+      state: 'ok',
+      kind: 'asn',
+      recognisedAs: 'MaxMind ASN',
+      records: 1,
+      warnings: [],
+      builtAt: 1_760_000_000_000,
+    },
+    {
+      name: 'license',
+      state: 'ignored',
+      kind: undefined,
+      recognisedAs: undefined,
+      records: 0,
+      warnings: [],
+      builtAt: undefined,
+    },
+    {
+      name: 'companies',
+      state: 'ok',
+      kind: 'table',
+      recognisedAs: 'organisation table',
+      records: 1,
+      warnings: ['columns not known: colour'],
+      builtAt: undefined,
+    },
+  ])
+})
+
+test('remembered answers stay within their limit', async (t) => {
+  const dir = await temporaryFolder(t)
+  const metrics = new Registry()
+  await writeFile(join(dir, 'asn.mmdb'), asnMmdb({ '0.0.0.0/0': [64_500, 'Example Software'] }))
+  const engine = await startEngine(t, dir, { metrics, limits: { answersMax: 1_000 } })
+  for (let i = 0; i < 5_000; i++) engine.enrich(address(`81.2.${i >> 8}.${i & 255}`))
+  const cached = Number(/ipid_enrichment_cached_answers (\d+)/.exec(await metrics.metrics())?.[1])
+  assert.ok(cached > 0 && cached <= 1_000, `${cached}`)
+})
+
+test('start and stop tolerate being called twice, and stop before start', async (t) => {
+  const dir = await temporaryFolder(t)
+  const engine = new EnrichmentEngine({ dir, log: silent, metrics: new Registry(), pollIntervalMs: 5 })
+  await engine.stop()
+  await engine.start()
+  await engine.start()
+  await engine.stop()
+  await engine.stop()
+})

@@ -1,0 +1,319 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { test } from 'node:test'
+import { StartupError } from '../../src/core/errors.ts'
+import type { Intake } from '../../src/core/intake.ts'
+import { API_KEY, ingestHead, MemoryIntake, RawConnection, startHttp } from '../support/http.ts'
+import { until } from '../support/pipeline.ts'
+
+const BODY = '{"events":[{"ip":"8.8.8.8"}]}'
+const WHOLE = `${ingestHead(`content-length: ${BODY.length}`)}${BODY}`
+
+/** An intake that holds what it is given until it is told. */
+function heldIntake() {
+  let release = () => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let appended = 0
+  const intake: Intake = {
+    append() {
+      appended++
+      return released
+    },
+  }
+  return { intake, release, appended: () => appended }
+}
+
+test('lengths that two readers may read differently are refused, and what follows is no request', async (t) => {
+  const intake = new MemoryIntake()
+  const { port } = await startHttp(t, { intake })
+  const chunked = `${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`
+  const attempts = [
+    `${ingestHead(`content-length: ${BODY.length}`, 'content-length: 5')}${BODY}`,
+    `${ingestHead('content-length: 0', `content-length: ${BODY.length}`)}${BODY}`,
+    `${ingestHead(`content-length: ${BODY.length}`, `content-length: ${BODY.length}`)}${BODY}`,
+    `${ingestHead(`content-length: ${BODY.length}, ${BODY.length}`)}${BODY}`,
+    `${ingestHead('content-length: +29')}${BODY}`,
+    `${ingestHead('content-length: -1')}${BODY}`,
+    `${ingestHead('content-length: 0x1d')}${BODY}`,
+    `${ingestHead('content-length: 99999999999999999999')}${BODY}`,
+    `${ingestHead('transfer-encoding: chunked', `content-length: ${chunked.length}`)}${chunked}`,
+    `${ingestHead(`content-length: ${chunked.length}`, 'transfer-encoding: chunked')}${chunked}`,
+    `${ingestHead('transfer-encoding: gzip, chunked')}${chunked}`,
+    `${ingestHead('transfer-encoding: xchunked')}${chunked}`,
+    `${ingestHead('transfer-encoding:', 'transfer-encoding: chunked', 'content-length: 3')}${chunked}`,
+    `${ingestHead('transfer-encoding: identity')}${BODY}`,
+    `${ingestHead('transfer-encoding: chunked')}zz\r\n${BODY}\r\n0\r\n\r\n`,
+  ]
+  for (const attempt of attempts) {
+    const connection = await RawConnection.open(t, port)
+    await connection.write(attempt + WHOLE)
+    const received = await connection.untilClosed()
+    assert.match(received, /^$|^HTTP\/1\.1 400 /, attempt)
+    assert.ok(!received.includes('200 OK'), attempt)
+  }
+  assert.equal(intake.envelopes.length, 0)
+})
+
+test('a refused length is answered, with the reason, and the connection ends', async (t) => {
+  const { port } = await startHttp(t)
+  const connection = await RawConnection.open(t, port)
+  await connection.write(`${ingestHead('content-length: 3', 'content-length: 5')}abc`)
+  const received = await connection.untilClosed()
+  assert.match(received, /^HTTP\/1\.1 400 /)
+  assert.match(received, /content-length must be one number/)
+})
+
+test('chunked bodies, bodies in pieces and a head in pieces are whole requests', async (t) => {
+  const intake = new MemoryIntake()
+  const { port } = await startHttp(t, { intake })
+  const connection = await RawConnection.open(t, port)
+  await connection.write(ingestHead('transfer-encoding: Chunked'))
+  for (const piece of [BODY.slice(0, 7), BODY.slice(7)]) {
+    await connection.write(`${piece.length.toString(16)}\r\n`)
+    await connection.write(`${piece}\r\n`)
+  }
+  await connection.write('0\r\n\r\n')
+  await connection.until(/200 OK/)
+  for (const byte of WHOLE) await connection.write(byte)
+  await connection.until(/200 OK[\s\S]*200 OK/)
+  assert.equal(intake.envelopes.length, 2)
+})
+
+test('Expect: 100-continue is answered before the body is sent', async (t) => {
+  const { port } = await startHttp(t)
+  const connection = await RawConnection.open(t, port)
+  await connection.write(ingestHead(`content-length: ${BODY.length}`, 'expect: 100-continue'))
+  await connection.until(/^HTTP\/1\.1 100 Continue\r\n\r\n/)
+  await connection.write(BODY)
+  await connection.until(/HTTP\/1\.1 200 OK/)
+})
+
+test('401 and 413 come before the body, and the connection can be used again after it', async (t) => {
+  const { port } = await startHttp(t)
+  const connection = await RawConnection.open(t, port)
+  await connection.write('POST /v1/ingest HTTP/1.1\r\nhost: t\r\ncontent-length: 2000000\r\n\r\n')
+  await connection.until(/401 Unauthorized[\s\S]*missing/)
+  await connection.write(Buffer.alloc(2_000_000))
+  await connection.write(ingestHead('content-length: 1048577'))
+  await connection.until(/413 [\s\S]*larger than/)
+  await connection.write(Buffer.alloc(1_048_577))
+  await connection.write(WHOLE)
+  await connection.until(/200 OK/)
+})
+
+test('an unwanted body of unknown length is read up to a limit, then the connection ends', async (t) => {
+  const { port } = await startHttp(t, { limits: { discardMaxBytes: 3_000_000 } })
+  const connection = await RawConnection.open(t, port)
+  await connection.write(ingestHead('transfer-encoding: chunked'))
+  const chunk = `80000\r\n${'x'.repeat(0x80000)}\r\n`
+  for (let i = 0; i < 3; i++) await connection.write(chunk)
+  const received = await connection.until(/413 Content Too Large[\s\S]*connection: close[\s\S]*\}\r\n$/)
+  const [head, body] = received.split(/\r\n\r\n([\s\S]*)/)
+  assert.equal(Number(/content-length: (\d+)/.exec(head!)![1]), body!.length, 'the answer is whole at once')
+  for (let i = 0; i < 100 && !connection.socket.destroyed; i++) await connection.write(chunk)
+  await connection.untilClosed()
+})
+
+test('an unwanted body that stops is not waited for', async (t) => {
+  const { port } = await startHttp(t)
+  const connection = await RawConnection.open(t, port)
+  await connection.write(ingestHead('transfer-encoding: chunked'))
+  await connection.write(`120000\r\n${'x'.repeat(0x120000)}`)
+  assert.match(await connection.untilClosed(), /^HTTP\/1\.1 413 /)
+})
+
+test('a body that stalls is 408, and the connection ends', async (t) => {
+  const intake = new MemoryIntake()
+  const { port } = await startHttp(t, { intake, limits: { bodyStallMs: 300 } })
+  const connection = await RawConnection.open(t, port)
+  await connection.write(`${ingestHead(`content-length: ${BODY.length}`)}${BODY.slice(0, -1)}`)
+  const received = await connection.untilClosed()
+  assert.match(received, /^HTTP\/1\.1 408 Request Timeout/)
+  assert.match(received, /\{"detail":"the body arrived too slowly"\}$/)
+  assert.equal(intake.envelopes.length, 0)
+})
+
+test('what takes too long behind the intake is answered 500', async (t) => {
+  const { intake, release } = heldIntake()
+  t.after(release)
+  const { port } = await startHttp(t, { intake, limits: { workMs: 200 } })
+  const connection = await RawConnection.open(t, port)
+  await connection.write(WHOLE)
+  await connection.until(/^HTTP\/1\.1 500 [\s\S]*retry-after: 1[\s\S]*took too long/)
+})
+
+test('a request that breaks off leaves nothing behind', async (t) => {
+  const intake = new MemoryIntake()
+  const { metrics, port, url } = await startMeasured(t, intake)
+  for (const part of [
+    ingestHead('content-length: 900000') + BODY,
+    ingestHead('transfer-encoding: chunked'),
+    WHOLE.slice(0, 60),
+  ]) {
+    const connection = await RawConnection.open(t, port)
+    await connection.write(part)
+    connection.socket.resetAndDestroy()
+  }
+  const inFlight = async () => /in_flight (\d+)/.exec(await metrics.metrics())![1]
+  await until(inFlight, (count) => count === '0')
+  assert.equal(intake.envelopes.length, 0)
+  assert.equal((await fetch(`${url}/healthz`)).status, 200)
+})
+
+async function startMeasured(t: import('node:test').TestContext, intake: Intake) {
+  const { Registry } = await import('prom-client')
+  const metrics = new Registry()
+  const server = await startHttp(t, { intake, metrics })
+  return { metrics, port: server.port, url: server.url }
+}
+
+test('an answer for a client that left meanwhile is dropped', async (t) => {
+  const { intake, release, appended } = heldIntake()
+  const { port, url } = await startHttp(t, { intake })
+  const connection = await RawConnection.open(t, port)
+  await connection.write(WHOLE)
+  await until(
+    async () => appended(),
+    (count) => count === 1,
+  )
+  connection.socket.resetAndDestroy()
+  await connection.untilClosed()
+  await fetch(`${url}/healthz`)
+  release()
+  assert.equal((await fetch(`${url}/healthz`)).status, 200)
+})
+
+test('a pipelined request never gets the answer of another: the engine ends a connection that does not wait', async (t) => {
+  const { intake, release, appended } = heldIntake()
+  const { port } = await startHttp(t, { intake })
+  const connection = await RawConnection.open(t, port)
+  await connection.write(WHOLE + WHOLE)
+  assert.equal(await connection.untilClosed(), '')
+  release()
+  assert.equal(appended(), 1)
+  const answeredAtOnce = await RawConnection.open(t, port)
+  await answeredAtOnce.write('GET /healthz HTTP/1.1\r\nhost: t\r\n\r\n'.repeat(3))
+  await answeredAtOnce.until(/(200 OK[\s\S]*){3}/)
+})
+
+test('more requests than the limit, or more bytes of bodies, are 429', async (t) => {
+  const { intake, release, appended } = heldIntake()
+  const { port } = await startHttp(t, { intake, limits: { inFlightMax: 2 } })
+  const held = await Promise.all([RawConnection.open(t, port), RawConnection.open(t, port)])
+  for (const connection of held) await connection.write(WHOLE)
+  await until(
+    async () => appended(),
+    (count) => count === 2,
+  )
+  const third = await RawConnection.open(t, port)
+  await third.write(WHOLE)
+  await third.until(/^HTTP\/1\.1 429 [\s\S]*retry-after: 1/)
+  release()
+  for (const connection of held) await connection.until(/200 OK/)
+  await third.write(WHOLE)
+  await third.until(/200 OK/)
+
+  const small = await startHttp(t, { limits: { bodiesMaxBytes: 500_000 } })
+  const holder = await RawConnection.open(t, small.port)
+  await holder.write(ingestHead('content-length: 490000') + 'x'.repeat(489_000))
+  const other = await RawConnection.open(t, small.port)
+  const large = `{"events":[{"ip":"8.8.8.8","properties":"${'x'.repeat(20_000)}"}]}`
+  const attempt = async () => {
+    const seen = other.received.length
+    await other.write(`${ingestHead(`content-length: ${large.length}`)}${large}`)
+    await until(
+      async () => other.received.slice(seen),
+      (text) => /\}$/.test(text),
+    )
+    return other.received.slice(seen)
+  }
+  await until(attempt, (text) => text.startsWith('HTTP/1.1 429 '))
+  holder.socket.resetAndDestroy()
+  await until(attempt, (text) => text.startsWith('HTTP/1.1 200 '))
+})
+
+test('headers of several kilobytes in one piece are read; a head that never ends does not hold the server up', async (t) => {
+  const { port, url } = await startHttp(t)
+  const connection = await RawConnection.open(t, port)
+  await connection.write(`${ingestHead(`x-long: ${'a'.repeat(3_500)}`, `content-length: ${BODY.length}`)}${BODY}`)
+  await connection.until(/200 OK/)
+  const endless = await RawConnection.open(t, port)
+  for (let i = 0; i < 8; i++)
+    await endless.write(`${i === 0 ? 'GET / HTTP/1.1\r\n' : ''}x-${i}: ${'a'.repeat(1_000)}\r\n`)
+  assert.equal(await endless.untilClosed(), '')
+  assert.equal((await fetch(`${url}/healthz`)).status, 200)
+})
+
+test('stop lets requests in flight finish, ends idle connections, and takes no new ones', async (t) => {
+  const { intake, release, appended } = heldIntake()
+  const server = await startHttp(t, { intake, limits: { stopMs: 10_000 } })
+  const idle = await RawConnection.open(t, server.port)
+  await idle.write('GET /healthz HTTP/1.1\r\nhost: t\r\n\r\n')
+  await idle.until(/200 OK/)
+  const busy = await RawConnection.open(t, server.port)
+  await busy.write(WHOLE)
+  await until(
+    async () => appended(),
+    (count) => count === 1,
+  )
+  const stopped = server.stop()
+  await assert.rejects(RawConnection.open(t, server.port), { code: 'ECONNREFUSED' })
+  release()
+  assert.match(await busy.untilClosed(), /^HTTP\/1\.1 200 OK/)
+  await stopped
+  await idle.untilClosed()
+  await server.stop()
+})
+
+test('stop does not wait for ever', async (t) => {
+  const { intake, release, appended } = heldIntake()
+  t.after(release)
+  const server = await startHttp(t, { intake, limits: { stopMs: 50 } })
+  const busy = await RawConnection.open(t, server.port)
+  await busy.write(WHOLE)
+  await until(
+    async () => appended(),
+    (count) => count === 1,
+  )
+  await server.stop()
+  assert.equal(await busy.untilClosed(), '')
+})
+
+test('a port that another program uses is an error that says so; a shared one is shared', async (t) => {
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  t.after(() => other.close())
+  const { port } = other.address() as { port: number }
+  for (const sharePort of [true, false]) {
+    await assert.rejects(startHttp(t, { port, sharePort }), (error) => {
+      assert.ok(error instanceof StartupError)
+      assert.match(error.message, new RegExp(`127\\.0\\.0\\.1:${port}: another program uses this port`))
+      return true
+    })
+  }
+  other.close()
+  await once(other, 'close')
+  const first = await startHttp(t, { port })
+  await startHttp(t, { port })
+  await assert.rejects(startHttp(t, { port, sharePort: false }), StartupError)
+  assert.equal(first.url, `http://127.0.0.1:${port}`)
+})
+
+test('a server that never started, or was stopped, can be stopped and started again', async (t) => {
+  const server = await startHttp(t)
+  await server.start()
+  const { port } = server
+  await server.stop()
+  await server.stop()
+  await server.start()
+  assert.ok(port > 0 && server.port > 0)
+  const answer = await fetch(`${server.url}/v1/ingest`, {
+    method: 'POST',
+    body: BODY,
+    headers: { 'x-api-key': API_KEY },
+  })
+  assert.equal(answer.status, 200)
+})

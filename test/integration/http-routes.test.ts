@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ERROR_MEANINGS } from '../../src/http/errors.ts'
+import { STATUS_LINES } from '../../src/http/reply.ts'
+import { API_KEY, RawConnection, startHttp } from '../support/http.ts'
+
+test('other paths are 404 and other methods 405 with allow, before the key is asked for', async (t) => {
+  const { url } = await startHttp(t)
+  const ask = async (method: string, path: string) => {
+    const answer = await fetch(url + path, { method })
+    if (method !== 'HEAD') assert.equal(typeof ((await answer.json()) as { detail: string }).detail, 'string')
+    assert.ok(answer.headers.get('x-request-id'))
+    return [answer.status, answer.headers.get('allow')]
+  }
+  for (const path of ['/', '/v1', '/v1/ingest/', '/v1/ingest/x', '/v2/ingest', '/V1/INGEST', '/healthz/', '/%2e']) {
+    for (const method of ['GET', 'POST', 'DELETE', 'HEAD', 'OPTIONS']) {
+      assert.deepEqual(await ask(method, path), [404, null], `${method} ${path}`)
+    }
+  }
+  for (const method of ['GET', 'PUT', 'DELETE', 'PATCH', 'HEAD']) {
+    assert.deepEqual(await ask(method, '/v1/ingest'), [405, 'POST, OPTIONS'], method)
+  }
+  for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
+    assert.deepEqual(await ask(method, '/healthz'), [405, 'GET, HEAD, OPTIONS'], method)
+  }
+})
+
+test('HEAD is GET without the body, OPTIONS names the methods, and the connection stays in step', async (t) => {
+  const { port } = await startHttp(t)
+  const connection = await RawConnection.open(t, port)
+  await connection.write('HEAD /healthz HTTP/1.1\r\nhost: t\r\n\r\n')
+  const head = await connection.until(/\r\n\r\n$/)
+  assert.match(head, /^HTTP\/1\.1 200 OK[\s\S]*content-length: 15\r\n[\s\S]*\r\n\r\n$/)
+  await connection.write('OPTIONS /v1/ingest HTTP/1.1\r\nhost: t\r\n\r\n')
+  const options = (await connection.until(/204 No Content[\s\S]*\r\n\r\n$/)).slice(head.length)
+  assert.match(options, /allow: POST, OPTIONS\r\n/)
+  assert.doesNotMatch(options, /content-length/i)
+  await connection.write('HEAD /nowhere HTTP/1.1\r\nhost: t\r\n\r\n')
+  await connection.until(/404 Not Found[\s\S]*\r\n\r\n$/)
+  await connection.write('GET /healthz HTTP/1.1\r\nhost: t\r\n\r\n')
+  await connection.until(/\{"status":"ok"\}$/)
+})
+
+test("the caller's request id comes back when it is 1 to 128 printable characters, else a new one", async (t) => {
+  const { url } = await startHttp(t)
+  const ask = async (id: string) => (await fetch(`${url}/healthz`, { headers: { 'x-request-id': id } })).headers
+  for (const id of ['a', 'x'.repeat(128), 'a b/c;d="e"~']) assert.equal((await ask(id)).get('x-request-id'), id)
+  const ids = new Set<string>()
+  for (const id of ['', 'x'.repeat(129), 'é', 'a\tb']) {
+    const given = (await ask(id)).get('x-request-id')!
+    assert.match(given, /^[0-9a-f]{8}-[0-9a-f-]{27}$/, JSON.stringify(id))
+    ids.add(given)
+  }
+  assert.equal(ids.size, 4)
+})
+
+test('readyz says what cannot serve, also when the check hangs or fails', async (t) => {
+  let problems: () => Promise<string[]> = async () => []
+  const { url } = await startHttp(t, { readiness: { problems: () => problems() } })
+  const ask = async () => {
+    const answer = await fetch(`${url}/readyz`)
+    return [answer.status, JSON.stringify(await answer.json())]
+  }
+  assert.deepEqual(await ask(), [200, '{"status":"ready"}'])
+  problems = async () => ['redis does not answer', 'no enrichment data']
+  assert.deepEqual(await ask(), [503, '{"detail":"not ready: redis does not answer; no enrichment data"}'])
+  problems = () => new Promise(() => {})
+  assert.deepEqual(await ask(), [503, '{"detail":"not ready: the check takes too long"}'])
+  problems = async () => {
+    throw new Error('secret')
+  }
+  assert.deepEqual(await ask(), [503, '{"detail":"not ready: the check failed"}'])
+})
+
+test('the OpenAPI document describes what is served, from the schemas that requests are held to', async (t) => {
+  const { url } = await startHttp(t)
+  const answer = await fetch(`${url}/openapi.json`)
+  assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8')
+  const text = await answer.text()
+  // biome-ignore lint/suspicious/noExplicitAny: a document of unknown shape
+  const document = JSON.parse(text) as any
+  assert.match(document.openapi, /^3\.1\./)
+  for (const path of ['/healthz', '/openapi.json', '/readyz', '/v1/ingest']) assert.ok(document.paths[path], path)
+  const ingest = document.paths['/v1/ingest'].post
+  assert.deepEqual(ingest.security, [{ apiKey: [] }])
+  assert.deepEqual(document.paths['/healthz'].get.security, [])
+  const fields = ingest.requestBody.content['application/json'].schema.properties.events.items
+  assert.deepEqual(fields.required, ['ip'])
+  assert.equal(fields.properties.timestamp.format, 'date-time')
+  assert.equal(fields.properties.event_id.maxLength, 256)
+  assert.deepEqual(Object.keys(ingest.responses), ['200', '400', '401', '408', '413', '415', '422', '429', '500'])
+  for (const [reference] of text.matchAll(/"#\/[^"]+"/g)) {
+    const path = (JSON.parse(reference) as string).split('/').slice(1)
+    assert.ok(
+      path.reduce((node, step) => node?.[step], document),
+      reference,
+    )
+  }
+  const example = ingest.requestBody.content['application/json'].example
+  const served = await fetch(`${url}/v1/ingest`, {
+    method: 'POST',
+    headers: { 'x-api-key': API_KEY },
+    body: JSON.stringify(example),
+  })
+  assert.equal(served.status, 200, 'the example works')
+})
+
+test('every error status has a meaning and a status line', () => {
+  for (const status of Object.keys(ERROR_MEANINGS))
+    assert.match(STATUS_LINES[Number(status)]!, new RegExp(`^${status} `))
+})

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { type TestContext, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { AbortedError } from '../../src/http/errors.ts'
+import type { Exchange } from '../../src/http/exchange.ts'
+import type { HttpLimits } from '../../src/http/limits.ts'
+import type { Route } from '../../src/http/route.ts'
+import { API_KEY, RawConnection, startHttp } from '../support/http.ts'
+import { until } from '../support/pipeline.ts'
+
+const MAX = 20_000_000
+
+/** A route that counts what it is sent, and takes it as fast as it is let. */
+async function startUploads(t: TestContext, limits: Partial<HttpLimits> = {}) {
+  const seen = { bytes: 0, started: 0, failure: undefined as unknown, gate: Promise.resolve() }
+  const route: Route = {
+    method: 'POST',
+    path: '/upload',
+    access: 'key',
+    bodyMaxBytes: MAX,
+    streamsBody: true,
+    async handle(exchange: Exchange) {
+      seen.started++
+      seen.bytes = 0
+      try {
+        for await (const bytes of exchange.stream()) {
+          seen.bytes += bytes.length
+          await seen.gate
+        }
+      } catch (error) {
+        seen.failure = error
+        throw error
+      }
+      return { status: 202, body: JSON.stringify({ bytes: seen.bytes }) }
+    },
+  }
+  const server = await startHttp(t, { moreRoutes: [route], limits })
+  const post = async (body: Buffer, headers: Record<string, string> = {}) => {
+    const answer = await fetch(`${server.url}/upload`, {
+      method: 'POST',
+      body,
+      headers: { 'x-api-key': API_KEY, ...headers },
+    })
+    return [answer.status, ((await answer.json()) as { bytes?: number }).bytes]
+  }
+  return { seen, post, port: server.port }
+}
+
+const uploadHead = (...headers: string[]) =>
+  ['POST /upload HTTP/1.1', 'host: t', `x-api-key: ${API_KEY}`, ...headers, '', ''].join('\r\n')
+
+test('an upload of any size up to the limit arrives whole, plain and gzip', async (t) => {
+  const { post } = await startUploads(t)
+  assert.deepEqual(await post(Buffer.alloc(0)), [202, 0])
+  assert.deepEqual(await post(randomBytes(MAX)), [202, MAX])
+  assert.deepEqual(await post(gzipSync(Buffer.alloc(MAX)), { 'content-encoding': 'gzip' }), [202, MAX])
+  const members = Buffer.concat([gzipSync(Buffer.alloc(100_000)), gzipSync(Buffer.alloc(5))])
+  assert.deepEqual(await post(members, { 'content-encoding': 'gzip' }), [202, 100_005])
+})
+
+test('over the limit is 413 as announced, as received and as decoded; broken gzip is 400', async (t) => {
+  const { post, port } = await startUploads(t)
+  assert.equal((await post(Buffer.alloc(MAX + 1)))[0], 413)
+  assert.equal((await post(gzipSync(Buffer.alloc(MAX + 1)), { 'content-encoding': 'gzip' }))[0], 413)
+  const whole = gzipSync(randomBytes(300_000))
+  assert.equal((await post(whole.subarray(0, 200_000), { 'content-encoding': 'gzip' }))[0], 400)
+  assert.equal((await post(randomBytes(300_000), { 'content-encoding': 'gzip' }))[0], 400)
+  assert.equal((await post(Buffer.from('x'), { 'content-encoding': 'br' }))[0], 415)
+  const connection = await RawConnection.open(t, port)
+  await connection.write(uploadHead('transfer-encoding: chunked'))
+  const chunk = Buffer.concat([Buffer.from('f4240\r\n'), Buffer.alloc(1_000_000), Buffer.from('\r\n')])
+  for (let sent = 0; sent <= MAX; sent += 1_000_000) await connection.write(chunk)
+  await connection.until(/^HTTP\/1\.1 413 /)
+})
+
+test('a body is read no faster than it is taken, and a stream that waits for us is not called slow', async (t) => {
+  const { seen, port } = await startUploads(t, { bodyStallMs: 100 })
+  let open = () => {}
+  seen.gate = new Promise((resolve) => {
+    open = resolve
+  })
+  const connection = await RawConnection.open(t, port)
+  await connection.write(uploadHead(`content-length: ${MAX}`))
+  const written = connection.write(Buffer.alloc(MAX))
+  await until(
+    async () => seen.bytes,
+    (bytes) => bytes > 0,
+  )
+  // The sweep that would end a stalled body comes twice a second: the next two let it be.
+  const { promise: sweeps, resolve: swept } = countdown(3)
+  const timer = setInterval(swept, 500)
+  await sweeps
+  clearInterval(timer)
+  assert.equal(connection.received, '')
+  assert.ok(connection.socket.writableLength > 1_000_000, 'most of it waits on the sender')
+  open()
+  await written
+  await connection.until(/202 Accepted[\s\S]*\{"bytes":20000000\}/)
+})
+
+function countdown(times: number): { promise: Promise<void>; resolve: () => void } {
+  let left = times
+  let done = () => {}
+  const promise = new Promise<void>((resolve) => {
+    done = resolve
+  })
+  return { promise, resolve: () => --left === 0 && done() }
+}
+
+test('an upload that breaks off ends the stream with an error, one that stalls with 408', async (t) => {
+  const { seen, port } = await startUploads(t, { bodyStallMs: 200 })
+  const broken = await RawConnection.open(t, port)
+  await broken.write(uploadHead('content-length: 1000') + 'x'.repeat(999))
+  await until(
+    async () => seen.bytes,
+    (bytes) => bytes === 999,
+  )
+  broken.socket.resetAndDestroy()
+  await until(
+    async () => seen.failure,
+    (failure) => failure instanceof AbortedError,
+  )
+  const stalled = await RawConnection.open(t, port)
+  await stalled.write(uploadHead('transfer-encoding: chunked'))
+  await stalled.write('3\r\nabc\r\n')
+  assert.match(await stalled.untilClosed(), /^HTTP\/1\.1 408 /)
+  assert.ok(seen.failure instanceof Error && seen.failure.message === 'the body arrived too slowly')
+})

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { InputError, UnavailableError } from '../../src/core/errors.ts'
+import { keys } from '../../src/redis/keys.ts'
+import { hashKey } from '../../src/tenants/key.ts'
+import { until } from '../support/pipeline.ts'
+import { startTestRedis } from '../support/redis.ts'
+import { handClock, startTenants } from '../support/tenants.ts'
+
+const refuses = (work: Promise<unknown>, message: RegExp) =>
+  assert.rejects(work, (error) => {
+    assert.ok(error instanceof InputError)
+    assert.match(error.message, message)
+    assert.doesNotMatch(error.message, /\n/)
+    return true
+  })
+
+test('tenants are created once, listed in order, changed in part, and bad input says what is wrong', async (t) => {
+  const redis = await startTestRedis(t)
+  const clock = handClock()
+  const { admin } = await startTenants(t, redis.url, { clock })
+  const acme = await admin.createTenant('zz-first')
+  assert.deepEqual(acme, { id: 'zz-first', plan: 'starter', archive: false, createdAt: '2026-11-21T00:00:00.000Z' })
+  clock.nowMs += 1
+  await admin.createTenant('b', { plan: 'growth', archive: true })
+  assert.deepEqual(
+    (await admin.listTenants()).map((tenant) => tenant.id),
+    ['zz-first', 'b'],
+  )
+  assert.deepEqual(await admin.setTenant('zz-first', { archive: true }), { ...acme, archive: true })
+  assert.deepEqual(await admin.setTenant('zz-first', { plan: 'custom' }), { ...acme, plan: 'custom', archive: true })
+  assert.deepEqual(await admin.getTenant('zz-first'), { ...acme, plan: 'custom', archive: true })
+  await refuses(admin.createTenant('zz-first'), /exists already/)
+  for (const slug of ['', 'A', 'a_b', 'ä', 'x'.repeat(65), 'a\n', '{p0}']) {
+    await refuses(admin.createTenant(slug), /1 to 64/)
+  }
+  assert.equal((await admin.createTenant('x'.repeat(64))).id.length, 64)
+  await refuses(admin.createTenant('c', { plan: 'gold' }), /unknown plan "gold": there are starter, growth/)
+  await refuses(admin.setTenant('b', { plan: 'gold' }), /unknown plan/)
+  await refuses(admin.setTenant('nobody', { plan: 'growth' }), /unknown tenant "nobody"/)
+  await refuses(admin.getTenant('nobody'), /unknown tenant/)
+  await refuses(admin.createKey('nobody'), /unknown tenant/)
+  await refuses(admin.listKeys('nobody'), /unknown tenant/)
+})
+
+test('a key is shown once, stored as its hash only, listed by its prefix, and revoked for ever', async (t) => {
+  const redis = await startTestRedis(t)
+  const clock = handClock()
+  const { admin, client } = await startTenants(t, redis.url, { clock })
+  await admin.createTenant('acme')
+  const created = await admin.createKey('acme')
+  assert.match(created.key, /^ipid_[0-9a-f]{64}$/)
+  assert.deepEqual([created.tenant_id, created.created_at], ['acme', '2026-11-21T00:00:00.000Z'])
+  clock.nowMs += 1_000
+  const second = await admin.createKey('acme')
+  const listed = await admin.listKeys('acme')
+  assert.deepEqual(
+    listed.map((key) => key.prefix),
+    [created.prefix, second.prefix],
+  )
+  assert.deepEqual([listed[0]!.lastUsed, listed[0]!.revokedAt], [undefined, undefined])
+  const stored = JSON.stringify([
+    await client.hgetall(keys.apiKeys()),
+    await client.hgetall(keys.apiKeyPrefixes()),
+    await client.lrange(keys.apiKeysOf('acme'), 0, -1),
+  ])
+  assert.ok(stored.includes(hashKey(created.key)))
+  assert.ok(!stored.includes(created.key.slice(12)), 'nothing of the key behind its prefix is stored')
+
+  const revoked = await admin.revokeKey(created.prefix)
+  assert.equal(revoked.revokedAt, '2026-11-21T00:00:01.000Z')
+  clock.nowMs += 5_000
+  assert.deepEqual(await admin.revokeKey(created.key.slice(0, 12)), revoked, 'a second time changes nothing')
+  assert.deepEqual((await admin.listKeys('acme')).length, 2)
+  await refuses(admin.revokeKey('ipid_0000000'), /no key has the prefix ipid_0000000/)
+  await assert.rejects(admin.revokeKey(second.key), (error: Error) => !error.message.includes(second.key))
+})
+
+test('a prefix stands for one key for ever', async (t) => {
+  const redis = await startTestRedis(t)
+  const { admin, store } = await startTenants(t, redis.url)
+  await admin.createTenant('acme')
+  const { key, prefix } = await admin.createKey('acme')
+  await admin.revokeKey(prefix)
+  const twin = { prefix: key.slice(0, 12), tenantId: 'acme', createdAt: '', revokedAt: undefined, lastUsed: undefined }
+  assert.equal(await store.createKey('00', twin), 'prefix taken')
+  assert.equal((await admin.listKeys('acme')).length, 1)
+})
+
+test('what was answered survives kill -9, and a killed store says so', async (t) => {
+  const redis = await startTestRedis(t, ['--appendfsync', 'always'])
+  const { admin } = await startTenants(t, redis.url)
+  await admin.createTenant('acme')
+  const created = [await admin.createKey('acme')]
+  // The kill comes while keys are being created.
+  const more = Promise.allSettled(Array.from({ length: 50 }, () => admin.createKey('acme')))
+  await redis.kill()
+  for (const result of await more) {
+    if (result.status === 'fulfilled') created.push(result.value)
+    else assert.ok(result.reason instanceof UnavailableError)
+  }
+  await assert.rejects(admin.getTenant('acme'), UnavailableError)
+  await redis.restart()
+  const listed = await until(
+    () => admin.listKeys('acme'),
+    () => true,
+  )
+  const prefixes = new Set(listed.map((key) => key.prefix))
+  for (const key of created) assert.ok(prefixes.has(key.prefix))
+  for (const key of listed) assert.ok(await admin.revokeKey(key.prefix), 'every listed key is whole')
+})

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { pino } from 'pino'
+import { UnavailableError } from '../../src/core/errors.ts'
+import type { Tenant } from '../../src/core/tenancy.ts'
+import { CachedAuthenticator, KNOWN_KEY_TTL_MS, UNKNOWN_KEY_TTL_MS } from '../../src/tenants/authenticator.ts'
+import { generateRawKey } from '../../src/tenants/key.ts'
+import { KeyUses } from '../../src/tenants/key-uses.ts'
+import { silent, until } from '../support/pipeline.ts'
+import { startTestRedis } from '../support/redis.ts'
+import { handClock, startTenants } from '../support/tenants.ts'
+
+const tenant: Tenant = { id: 'acme', plan: 'growth', archive: false, createdAt: '2026-01-01T00:00:00.000Z' }
+const starter = { rate: 5, burst: 20, daily_lookups: 1, monthly_accounts: 1 }
+
+/** An authenticator over a store that counts its reads and answers when it is told to. */
+function counted(t: import('node:test').TestContext, answer: () => Promise<Tenant | undefined>) {
+  const clock = handClock()
+  let onChange = () => {}
+  let reads = 0
+  const warnings: string[] = []
+  const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(line) })
+  const authenticator = new CachedAuthenticator({
+    store: {
+      findTenant() {
+        reads++
+        return answer()
+      },
+      recordUses: async () => {},
+    },
+    changes: {
+      watch(listener) {
+        onChange = listener
+      },
+      close() {},
+    },
+    plans: new Map([
+      ['starter', starter],
+      ['growth', { ...starter, rate: 15 }],
+    ]),
+    clock,
+    log,
+  })
+  t.after(() => authenticator.stop())
+  return { authenticator, clock, warnings, change: () => onChange(), reads: () => reads }
+}
+
+test('what has not the shape of a key is refused without a look into the store', async (t) => {
+  const { authenticator, reads } = counted(t, async () => tenant)
+  for (const garbage of ['', 'x', 'ipid_', 'ipid_1234567••••••••', `ipid_${'G'.repeat(64)}`, 'a'.repeat(4_000)]) {
+    assert.equal(authenticator.authenticate(garbage), undefined)
+  }
+  assert.equal(reads(), 0)
+})
+
+test('a known key is answered without a promise for a minute, and not longer', async (t) => {
+  const { authenticator, clock, reads } = counted(t, async () => tenant)
+  const key = generateRawKey()
+  assert.deepEqual(await authenticator.authenticate(key), { tenant, plan: { ...starter, rate: 15 } })
+  clock.nowMs += KNOWN_KEY_TTL_MS - 1
+  assert.ok(!(authenticator.authenticate(key) instanceof Promise))
+  assert.equal(reads(), 1)
+  clock.nowMs += 1
+  assert.ok(authenticator.authenticate(key) instanceof Promise)
+  assert.equal(reads(), 2)
+  assert.ok(KNOWN_KEY_TTL_MS <= 60_000)
+})
+
+test('an unknown key is remembered for two seconds at most', async (t) => {
+  const { authenticator, clock, reads } = counted(t, async () => undefined)
+  const key = generateRawKey()
+  assert.equal(await authenticator.authenticate(key), undefined)
+  assert.equal(await authenticator.authenticate(key), undefined)
+  assert.equal(reads(), 1)
+  clock.nowMs += UNKNOWN_KEY_TTL_MS
+  await authenticator.authenticate(key)
+  assert.equal(reads(), 2)
+  assert.ok(UNKNOWN_KEY_TTL_MS <= 2_000)
+})
+
+test('concurrent requests with one key share one read, also when it fails', async (t) => {
+  let fail = true
+  const { authenticator, reads } = counted(t, async () => {
+    if (fail) throw new UnavailableError('away')
+    return tenant
+  })
+  const key = generateRawKey()
+  const attempt = () => Promise.allSettled(Array.from({ length: 20 }, () => authenticator.authenticate(key)))
+  for (const result of await attempt()) assert.equal(result.status, 'rejected')
+  assert.equal(reads(), 1)
+  fail = false
+  for (const result of await attempt()) assert.equal(result.status, 'fulfilled')
+  assert.equal(reads(), 2)
+})
+
+test('an answer that was on its way when something changed is not kept', async (t) => {
+  let release = (_: Tenant | undefined) => {}
+  const { authenticator, change, reads } = counted(t, () => new Promise((resolve) => (release = resolve)))
+  await authenticator.start()
+  const key = generateRawKey()
+  const before = authenticator.authenticate(key)
+  change()
+  const releaseOld = release
+  const after = authenticator.authenticate(key)
+  assert.equal(reads(), 2, 'a request after the change asks anew')
+  releaseOld(tenant)
+  release(undefined)
+  assert.deepEqual((await before)?.tenant, tenant)
+  assert.equal(await after, undefined)
+  assert.equal(await authenticator.authenticate(key), undefined)
+})
+
+test('a plan that does not exist any more is starter, with a warning', async (t) => {
+  const { authenticator, warnings } = counted(t, async () => ({ ...tenant, plan: 'gone' }))
+  assert.equal((await authenticator.authenticate(generateRawKey()))?.plan, starter)
+  assert.match(warnings[0]!, /"tenant_id":"acme","plan":"gone"/)
+})
+
+test('a time of use is written once a minute, off the path, and again when the store was away', async () => {
+  const clock = handClock()
+  const written: [string, number][][] = []
+  let away = true
+  const uses = new KeyUses({
+    clock,
+    log: silent,
+    store: {
+      async recordUses(all) {
+        if (away) throw new UnavailableError('away')
+        written.push([...all])
+      },
+    },
+  })
+  uses.note('k', clock.nowMs)
+  await uses.flush()
+  away = false
+  await uses.flush()
+  assert.deepEqual(written, [[['k', clock.nowMs]]])
+  clock.nowMs += 59_999
+  uses.note('k', clock.nowMs)
+  await uses.flush()
+  assert.equal(written.length, 1)
+  clock.nowMs += 1
+  uses.note('k', clock.nowMs)
+  await uses.stop()
+  assert.deepEqual(written[1], [['k', clock.nowMs]])
+})
+
+test('changes by one process hold in another at once: new key, plan, revocation', async (t) => {
+  const redis = await startTestRedis(t)
+  const clock = handClock()
+  const here = await startTenants(t, redis.url, { clock })
+  const there = await startTenants(t, redis.url, { clock })
+  await here.admin.createTenant('acme')
+  const { key, prefix } = await here.admin.createKey('acme')
+  const caller = () => Promise.resolve(there.authenticator.authenticate(key))
+  assert.equal((await caller())?.tenant.plan, 'starter')
+  await here.admin.setTenant('acme', { plan: 'custom' })
+  // The clock stands, so only the announcement can empty the cache.
+  const upgraded = await until(caller, (found) => found?.tenant.plan === 'custom')
+  assert.equal(upgraded?.plan.burst, 500)
+  await here.admin.revokeKey(prefix)
+  await until(caller, (found) => found === undefined)
+})
+
+test('the time of use is listed', async (t) => {
+  const redis = await startTestRedis(t)
+  const clock = handClock()
+  const { admin, authenticator } = await startTenants(t, redis.url, { clock })
+  await admin.createTenant('acme')
+  const { key } = await admin.createKey('acme')
+  clock.nowMs += 1_000
+  await authenticator.authenticate(key)
+  const [listed] = await until(
+    () => admin.listKeys('acme'),
+    ([first]) => first?.lastUsed !== undefined,
+  )
+  assert.equal(listed?.lastUsed, new Date(clock.nowMs).toISOString())
+})
+
+test('with Redis away known keys go on and others are unavailable; changes that were missed count afterwards', async (t) => {
+  const redis = await startTestRedis(t)
+  const clock = handClock()
+  const here = await startTenants(t, redis.url, { clock })
+  await here.admin.createTenant('acme')
+  const kept = await here.admin.createKey('acme')
+  await until(
+    async () => {
+      const found = here.authenticator.authenticate(kept.key)
+      await found
+      return !(found instanceof Promise)
+    },
+    (cached) => cached,
+  )
+  await redis.kill()
+  assert.equal((await here.authenticator.authenticate(kept.key))?.tenant.id, 'acme')
+  await assert.rejects(async () => here.authenticator.authenticate(generateRawKey()), UnavailableError)
+  await redis.restart()
+  // Revoked before the other process has its subscription again, as far as it can tell.
+  const elsewhere = await startTenants(t, redis.url, { clock })
+  await elsewhere.admin.revokeKey(kept.prefix)
+  await until(
+    async () => here.authenticator.authenticate(kept.key),
+    (found) => found === undefined,
+  )
+})

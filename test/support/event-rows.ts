@@ -1,0 +1,33 @@
+import { ROW_COLUMNS, tsv, tsvTime } from '../../src/core/row.ts'
+
+export type EventRow = Partial<Record<(typeof ROW_COLUMNS)[number], string | number>>
+
+const DEFAULTS: EventRow = {
+  ip: '192.0.2.1',
+  tenant_id: 'acme',
+  received_at: Date.UTC(2025, 10, 20),
+  timestamp: Date.UTC(2025, 10, 20),
+  session_id: '\\N',
+  account_id: 'example.com',
+  company_id: 'example.com',
+  business_name: 'Example',
+  org_name: 'Example Holdings',
+  domain: 'example.com',
+  classification: 'business',
+  country_code: 'DE',
+  asn: 64_500,
+  quality: 80,
+}
+
+/** Rows as the sink sends them; times are milliseconds, and what is not given is that of one ordinary event. */
+export function eventRows(rows: readonly EventRow[]): Buffer {
+  const lines = rows.map((row, index) => {
+    const full: EventRow = { event_id: `event-${index}`, ...DEFAULTS, ...row }
+    return ROW_COLUMNS.map((column) => {
+      const value = full[column] ?? ''
+      if (column === 'received_at' || column === 'timestamp') return tsvTime(Number(value))
+      return column === 'session_id' ? String(value) : tsv(String(value))
+    }).join('\t')
+  })
+  return Buffer.from(`${lines.join('\n')}\n`)
+}
