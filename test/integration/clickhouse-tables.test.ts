@@ -1,193 +1,202 @@
 import assert from 'node:assert/strict'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { before, describe, test } from 'node:test'
+import { test } from 'node:test'
 import { absentRows } from '../../src/clickhouse/absent-rows.ts'
 import { EventInserter } from '../../src/clickhouse/insert.ts'
 import { readUsage } from '../../src/clickhouse/usage.ts'
 import { ROW_COLUMNS } from '../../src/core/row.ts'
-import { startTestClickHouse, type TestClickHouse } from '../support/clickhouse.ts'
+import { startTestClickHouse } from '../support/clickhouse.ts'
 import { type EventRow, eventRows } from '../support/event-rows.ts'
 
 const DAY_MS = 86_400_000
 const NOON_MS = Date.UTC(2025, 2, 10, 12)
 
-describe('tables and views', () => {
-  let clickhouse: TestClickHouse
-  let inserter: EventInserter
-  let inserts = 0
+const clickhouse = await startTestClickHouse()
+const inserter = new EventInserter(clickhouse.client)
+let inserts = 0
 
-  before(async () => {
-    clickhouse = await startTestClickHouse()
-    inserter = new EventInserter(clickhouse.client)
-  })
+/** Events of a tenant that no other test has. */
+async function insert(tenant: string, rows: readonly EventRow[]): Promise<void> {
+  await inserter.insert([eventRows(rows.map((row) => ({ tenant_id: tenant, ...row })))], `insert-${inserts++}`)
+}
 
-  /** Events of a tenant that no other test has. */
-  async function insert(tenant: string, rows: readonly EventRow[]): Promise<void> {
-    await inserter.insert([eventRows(rows.map((row) => ({ tenant_id: tenant, ...row })))], `insert-${inserts++}`)
-  }
+test('a row of the pipeline fits the columns of events, in their order', async () => {
+  const columns = await clickhouse.rows<{ name: string }>('DESCRIBE TABLE events')
+  assert.deepEqual(
+    columns.map((column) => column.name),
+    [...ROW_COLUMNS],
+  )
+})
 
-  test('a row of the pipeline fits the columns of events, in their order', async () => {
-    const columns = await clickhouse.rows<{ name: string }>('DESCRIBE TABLE events')
-    assert.deepEqual(
-      columns.map((column) => column.name),
-      [...ROW_COLUMNS],
-    )
-  })
-
-  test('everything comes back as it was sent', async () => {
-    const text = 'tab\tline\nback\\slash \'quote\' "double" \0 \r\b\f ü 漢 🏳️'
-    await insert('texts', [{ event_id: text, properties: text, session_id: '-9007199254740991', event_type: text }])
-    const [row] = await clickhouse.rows(`SELECT event_id, properties, session_id, event_type, received_at, asn, quality
-      FROM events WHERE tenant_id = 'texts'`)
-    assert.deepEqual(row, {
-      event_id: text,
-      properties: text,
-      session_id: -9_007_199_254_740_991,
-      event_type: text,
-      received_at: '2025-11-20 00:00:00.000',
-      asn: 64_500,
-      quality: 80,
-    })
-  })
-
-  test('times from 1900 to 2299 are stored and grouped by their UTC day', async () => {
-    const times = [Date.UTC(1900, 0, 1), -1, 0, 999, Date.UTC(2299, 11, 31, 23, 59, 59, 999)]
-    await insert(
-      'times',
-      times.map((timestamp) => ({ timestamp })),
-    )
-    const rows = await clickhouse.rows<{ day: string }>(
-      "SELECT day FROM daily_visits WHERE tenant_id = 'times' ORDER BY 1",
-    )
-    assert.deepEqual(
-      rows.map((row) => row.day),
-      ['1900-01-01', '1969-12-31', '1970-01-01', '2299-12-31'],
-    )
-  })
-
-  test('an account sums up its events; a visit is an address on a UTC day', async () => {
-    const visits = [
-      { ip: '192.0.2.1', timestamp: NOON_MS },
-      ...Array.from({ length: 500 }, () => ({ ip: '192.0.2.1', timestamp: NOON_MS + 1 })),
-      { ip: '192.0.2.1', timestamp: NOON_MS + DAY_MS },
-      { ip: '2001:db8::1', timestamp: NOON_MS },
-    ]
-    await insert('sums', visits)
-    assert.deepEqual(await clickhouse.rows("SELECT * FROM accounts WHERE tenant_id = 'sums'"), [
-      {
-        tenant_id: 'sums',
-        account_id: 'example.com',
-        business_name: 'Example',
-        org_name: 'Example Holdings',
-        domain: 'example.com',
-        industry: '',
-        industry_category: '',
-        classification: 'business',
-        country_code: 'DE',
-        first_seen: '2025-03-10 12:00:00.000',
-        last_seen: '2025-03-11 12:00:00.000',
-        events: 503,
-        visits: 3,
-        unique_ips: 2,
-        quality: 80,
-      },
-    ])
-    const day = { tenant_id: 'sums', account_id: 'example.com' }
-    assert.deepEqual(await clickhouse.rows("SELECT * FROM daily_visits WHERE tenant_id = 'sums' ORDER BY day"), [
-      { ...day, day: '2025-03-10', visits: 2, events: 502, unique_ips: 2 },
-      { ...day, day: '2025-03-11', visits: 1, events: 1, unique_ips: 1 },
-    ])
-  })
-
-  test('the attributes are those of the latest event, together, in whatever order events come', async () => {
-    const attributes = (at: number, name: string) => ({ timestamp: at, business_name: name, org_name: name })
-    await insert('latest', [attributes(NOON_MS + 2, 'new'), attributes(NOON_MS, 'old')])
-    await insert('latest', [attributes(NOON_MS + 1, 'middle')])
-    const [row] = await clickhouse.rows("SELECT business_name, org_name FROM accounts WHERE tenant_id = 'latest'")
-    assert.deepEqual(row, { business_name: 'new', org_name: 'new' })
-  })
-
-  test('a company is counted over all accounts of the caller, and without an organisation there is no account', async () => {
-    await insert('companies', [
-      { account_id: 'user-1' },
-      { account_id: 'user-2' },
-      { account_id: 'user-2', ip: '192.0.2.2' },
-      { account_id: 'user-3', company_id: '' },
-      { account_id: '', company_id: '' },
-    ])
-    const [company] = await clickhouse.rows(
-      "SELECT company_id, accounts, events, visits, unique_ips FROM companies WHERE tenant_id = 'companies'",
-    )
-    assert.deepEqual(company, { company_id: 'example.com', accounts: 2, events: 3, visits: 2, unique_ips: 2 })
-    const accounts = await clickhouse.rows("SELECT account_id FROM accounts WHERE tenant_id = 'companies' ORDER BY 1")
-    assert.deepEqual(accounts, [{ account_id: 'user-1' }, { account_id: 'user-2' }])
-    const [events] = await clickhouse.rows("SELECT count() AS n FROM events WHERE tenant_id = 'companies'")
-    assert.deepEqual(events, { n: 5 })
-  })
-
-  test('the views and usage read the projections of events, not its rows', async () => {
-    const force = 'SETTINGS force_optimize_projection = 1'
-    await clickhouse.rows(`SELECT * FROM accounts ${force}, force_optimize_projection_name = 'account_totals'`)
-    await clickhouse.rows(`SELECT * FROM companies ${force}, force_optimize_projection_name = 'account_totals'`)
-    await clickhouse.rows(`SELECT * FROM daily_visits ${force}, force_optimize_projection_name = 'account_days'`)
-    await clickhouse.rows(`SELECT * FROM accounts WHERE tenant_id = 'sums' AND account_id = 'example.com' ${force}`)
-    const usage = `SELECT account_id, min(received_at) FROM events
-      WHERE tenant_id = 'sums' AND company_id > '' AND toYYYYMM(received_at) IN (202511) GROUP BY account_id`
-    await clickhouse.rows(`${usage} ${force}, force_optimize_projection_name = 'account_totals'`)
-  })
-
-  test('usage counts the known accounts of a UTC month and tells when the limit was passed', async () => {
-    const november = Date.UTC(2025, 10, 1)
-    const rows = [2, 0, 1, 3].map((n) => ({ account_id: `account-${n}`, received_at: november + n }))
-    await insert('usage', [
-      ...rows,
-      { account_id: 'account-0', received_at: november + 999 },
-      { account_id: 'unknown', company_id: '', received_at: november },
-      { account_id: 'october', received_at: november - 1 },
-      { account_id: 'december', received_at: Date.UTC(2025, 11, 1) },
-    ])
-    const usage = (month: string, limit: number) => readUsage(clickhouse.client, 'usage', month, limit)
-    assert.deepEqual(await usage('2025-11', 4), { tracked_accounts: 4, passed_at: null })
-    assert.deepEqual(await usage('2025-11', 3), { tracked_accounts: 4, passed_at: '2025-11-01T00:00:00.003Z' })
-    assert.deepEqual(await usage('2025-11', 0), { tracked_accounts: 4, passed_at: '2025-11-01T00:00:00.000Z' })
-    assert.deepEqual(await usage('2025-10', 0), { tracked_accounts: 1, passed_at: '2025-10-31T23:59:59.999Z' })
-    assert.deepEqual(await usage('2024-11', 0), { tracked_accounts: 0, passed_at: null })
-    await assert.rejects(usage('2025-13', 1), { name: 'InputError' })
-  })
-
-  test('a row is deleted with what was summed up of it', async () => {
-    await insert('deleted', [{ event_id: 'a' }, { event_id: 'b' }])
-    await clickhouse.client.command({
-      query: "DELETE FROM events WHERE tenant_id = 'deleted' AND event_id = 'a'",
-      clickhouse_settings: { lightweight_deletes_sync: '2' },
-    })
-    const [account] = await clickhouse.rows("SELECT events FROM accounts WHERE tenant_id = 'deleted'")
-    assert.deepEqual(account, { events: 1 })
+test('everything comes back as it was sent', async () => {
+  const text = 'tab\tline\nback\\slash \'quote\' "double" \0 \r\b\f ü 漢 🏳️'
+  await insert('texts', [{ event_id: text, properties: text, session_id: '-9007199254740991', event_type: text }])
+  const [row] = await clickhouse.rows(`SELECT event_id, properties, session_id, event_type, received_at, asn, quality
+    FROM events WHERE tenant_id = 'texts'`)
+  assert.deepEqual(row, {
+    event_id: text,
+    properties: text,
+    session_id: -9_007_199_254_740_991,
+    event_type: text,
+    received_at: '2025-11-20 00:00:00.000',
+    asn: 64_500,
+    quality: 80,
   })
 })
 
-test('rows whose token was kept but which were lost in a crash are found, and can be inserted again', async (t) => {
-  const clickhouse = await startTestClickHouse(t)
-  const inserter = new EventInserter(clickhouse.client)
-  const kept = eventRows([{ event_id: "kept 'n\t1" }, { event_id: 'kept 2' }])
-  const lost = eventRows([{ event_id: 'lost\\1' }, { event_id: 'lost 2', received_at: 5 }, { event_id: 'lost 3' }])
-  await inserter.insert([kept], 'kept')
-  await inserter.insert([lost], 'lost')
-  const parts = await clickhouse.rows<{ path: string }>(
-    "SELECT path FROM system.parts WHERE table = 'events' AND active AND rows != 2",
+test('times from 1900 to 2299 are stored to the millisecond and grouped by their UTC day', async () => {
+  const days = [
+    '1900-01-01',
+    '1969-12-31',
+    '1970-01-01',
+    '1970-01-02',
+    '1973-03-03',
+    '1973-03-04',
+    '2286-11-21',
+    '2299-12-31',
+  ]
+  const times = days.flatMap((day) => [Date.parse(`${day}T00:00:00.000Z`), Date.parse(`${day}T23:59:59.999Z`)])
+  await insert(
+    'times',
+    times.map((timestamp) => ({ timestamp })),
   )
-  await clickhouse.kill()
+  const stored = await clickhouse.rows<{ ms: number }>(
+    "SELECT toUnixTimestamp64Milli(timestamp) AS ms FROM events WHERE tenant_id = 'times' ORDER BY ms",
+  )
+  assert.deepEqual(
+    stored.map((row) => row.ms),
+    times,
+  )
+  const rows = await clickhouse.rows<{ day: string }>(
+    "SELECT day FROM daily_visits WHERE tenant_id = 'times' ORDER BY 1",
+  )
+  assert.deepEqual(
+    rows.map((row) => row.day),
+    days,
+  )
+})
+
+test('an account sums up its events; a visit is an address on a UTC day', async () => {
+  const visits = [
+    { ip: '192.0.2.1', timestamp: NOON_MS },
+    ...Array.from({ length: 500 }, () => ({ ip: '192.0.2.1', timestamp: NOON_MS + 1 })),
+    { ip: '192.0.2.1', timestamp: NOON_MS + DAY_MS },
+    { ip: '2001:db8::1', timestamp: NOON_MS },
+  ]
+  await insert('sums', visits)
+  assert.deepEqual(await clickhouse.rows("SELECT * FROM accounts WHERE tenant_id = 'sums'"), [
+    {
+      tenant_id: 'sums',
+      account_id: 'example.com',
+      business_name: 'Example',
+      org_name: 'Example Holdings',
+      domain: 'example.com',
+      industry: '',
+      industry_category: '',
+      classification: 'business',
+      country_code: 'DE',
+      first_seen: '2025-03-10 12:00:00.000',
+      last_seen: '2025-03-11 12:00:00.000',
+      events: 503,
+      visits: 3,
+      unique_ips: 2,
+      quality: 80,
+    },
+  ])
+  const day = { tenant_id: 'sums', account_id: 'example.com' }
+  assert.deepEqual(await clickhouse.rows("SELECT * FROM daily_visits WHERE tenant_id = 'sums' ORDER BY day"), [
+    { ...day, day: '2025-03-10', visits: 2, events: 502, unique_ips: 2 },
+    { ...day, day: '2025-03-11', visits: 1, events: 1, unique_ips: 1 },
+  ])
+})
+
+test('the attributes are those of the latest event, together, in whatever order events come', async () => {
+  const attributes = (at: number, name: string) => ({ timestamp: at, business_name: name, org_name: name })
+  await insert('latest', [attributes(NOON_MS + 2, 'new'), attributes(NOON_MS, 'old')])
+  await insert('latest', [attributes(NOON_MS + 1, 'middle')])
+  const [row] = await clickhouse.rows("SELECT business_name, org_name FROM accounts WHERE tenant_id = 'latest'")
+  assert.deepEqual(row, { business_name: 'new', org_name: 'new' })
+})
+
+test('a company is counted over all accounts of the caller, and without an organisation there is no account', async () => {
+  await insert('companies', [
+    { account_id: 'user-1' },
+    { account_id: 'user-2' },
+    { account_id: 'user-2', ip: '192.0.2.2' },
+    { account_id: 'user-3', company_id: '' },
+    { account_id: '', company_id: '' },
+  ])
+  const [company] = await clickhouse.rows(
+    "SELECT company_id, accounts, events, visits, unique_ips FROM companies WHERE tenant_id = 'companies'",
+  )
+  assert.deepEqual(company, { company_id: 'example.com', accounts: 2, events: 3, visits: 2, unique_ips: 2 })
+  const accounts = await clickhouse.rows("SELECT account_id FROM accounts WHERE tenant_id = 'companies' ORDER BY 1")
+  assert.deepEqual(accounts, [{ account_id: 'user-1' }, { account_id: 'user-2' }])
+  const [events] = await clickhouse.rows("SELECT count() AS n FROM events WHERE tenant_id = 'companies'")
+  assert.deepEqual(events, { n: 5 })
+})
+
+test('the views and usage read the projections of events, not its rows', async () => {
+  const force = 'SETTINGS force_optimize_projection = 1'
+  await clickhouse.rows(`SELECT * FROM accounts ${force}, force_optimize_projection_name = 'account_totals'`)
+  await clickhouse.rows(`SELECT * FROM companies ${force}, force_optimize_projection_name = 'account_totals'`)
+  await clickhouse.rows(`SELECT * FROM daily_visits ${force}, force_optimize_projection_name = 'account_days'`)
+  await clickhouse.rows(`SELECT * FROM accounts WHERE tenant_id = 'sums' AND account_id = 'example.com' ${force}`)
+  const usage = `SELECT account_id, min(received_at) FROM events
+    WHERE tenant_id = 'sums' AND company_id > '' AND toYYYYMM(received_at) IN (202511) GROUP BY account_id`
+  await clickhouse.rows(`${usage} ${force}, force_optimize_projection_name = 'account_totals'`)
+})
+
+test('usage counts the known accounts of a UTC month and tells when the limit was passed', async () => {
+  const november = Date.UTC(2025, 10, 1)
+  const rows = [2, 0, 1, 3].map((n) => ({ account_id: `account-${n}`, received_at: november + n }))
+  await insert('usage', [
+    ...rows,
+    { account_id: 'account-0', received_at: november + 999 },
+    { account_id: 'unknown', company_id: '', received_at: november },
+    { account_id: 'october', received_at: november - 1 },
+    { account_id: 'december', received_at: Date.UTC(2025, 11, 1) },
+  ])
+  const usage = (month: string, limit: number) => readUsage(clickhouse.client, 'usage', month, limit)
+  assert.deepEqual(await usage('2025-11', 4), { tracked_accounts: 4, passed_at: null })
+  assert.deepEqual(await usage('2025-11', 3), { tracked_accounts: 4, passed_at: '2025-11-01T00:00:00.003Z' })
+  assert.deepEqual(await usage('2025-11', 0), { tracked_accounts: 4, passed_at: '2025-11-01T00:00:00.000Z' })
+  assert.deepEqual(await usage('2025-10', 0), { tracked_accounts: 1, passed_at: '2025-10-31T23:59:59.999Z' })
+  assert.deepEqual(await usage('2024-11', 0), { tracked_accounts: 0, passed_at: null })
+  await assert.rejects(usage('2025-13', 1), { name: 'InputError' })
+})
+
+test('a row is deleted with what was summed up of it', async () => {
+  await insert('deleted', [{ event_id: 'a' }, { event_id: 'b' }])
+  await clickhouse.client.command({
+    query: "DELETE FROM events WHERE tenant_id = 'deleted' AND event_id = 'a'",
+    clickhouse_settings: { lightweight_deletes_sync: '2' },
+  })
+  const [account] = await clickhouse.rows("SELECT events FROM accounts WHERE tenant_id = 'deleted'")
+  assert.deepEqual(account, { events: 1 })
+})
+test('rows whose token was kept but which were lost in a crash are found, and can be inserted again', async (t) => {
+  const crashed = await startTestClickHouse(t)
+  const sink = new EventInserter(crashed.client)
+  const kept = eventRows([{ event_id: "kept 'n\t1" }, { event_id: 'kept 2' }, { event_id: 'kept 3' }])
+  const lost = eventRows([{ event_id: 'lost\\1' }, { event_id: 'lost 2', received_at: 5 }, { event_id: 'lost 3' }])
+  await sink.insert([kept], 'kept')
+  await sink.insert([lost], 'lost')
+  const parts = await crashed.rows<{ path: string }>(
+    "SELECT path FROM system.parts WHERE table = 'events' AND active AND rows != 3",
+  )
+  await crashed.kill()
   // The state after a crash between the write to the deduplication log and the rename of the part.
   for (const { path } of parts) await rm(path, { recursive: true })
   assert.equal((await readdir(join(parts[0]!.path, '..'))).includes('deduplication_logs'), true)
-  await clickhouse.restart()
+  await crashed.restart()
 
-  await inserter.insert([kept], 'kept')
-  await inserter.insert([lost], 'lost')
-  const absent = await absentRows(clickhouse.client, [kept, lost])
+  await sink.insert([kept], 'kept')
+  await sink.insert([lost], 'lost')
+  const absent = await absentRows(crashed.client, [kept, lost])
   assert.deepEqual(Buffer.concat(absent), lost)
-  await inserter.insert(absent, 'lost.again')
-  assert.deepEqual(await absentRows(clickhouse.client, [kept, lost]), [])
-  assert.deepEqual(await clickhouse.rows('SELECT count() AS n FROM events'), [{ n: 5 }])
+  await sink.insert(absent, 'lost.again')
+  assert.deepEqual(await absentRows(crashed.client, [kept, lost]), [])
+  assert.deepEqual(await crashed.rows('SELECT count() AS n FROM events'), [{ n: 6 }])
 })

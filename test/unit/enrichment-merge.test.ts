@@ -164,6 +164,7 @@ test('the registrable domain is that of the domain, or else of the host name', (
 test('a company id is the registrable domain in lower case, or else a slug of the name', () => {
   assert.equal(companyIdOf({ name: 'Example', domain: 'WWW.Example.CO.UK' }), 'example.co.uk')
   assert.equal(companyIdOf({ name: 'Example', domain: 'one.github.io' }), 'one.github.io')
+  assert.equal(companyIdOf({ name: 'Example', domain: 'github.io' }), 'github.io')
   assert.equal(companyIdOf({ name: 'Example, Inc.', domain: undefined }), 'example-inc')
   assert.equal(companyIdOf({ name: '—', domain: undefined }), '')
   assert.equal(companyIdOf(undefined), '')

@@ -85,6 +85,7 @@ test('a wrong row refuses the table, with its line and the reason', async () => 
     '81.2.69.0/24,Example,,,ASX,': /^line 3: "ASX" is not an AS number/,
     '81.2.69.0/24,Example,,,,DEU': /^line 3: "DEU" is not a country code/,
     '81.2.69.0/24,Example,example,,,': /^line 3: "example" is not a domain/,
+    '81.2.69.0/24,Example,co.uk,,,': /^line 3: "co.uk" is not a domain/,
     '81.2.69.0/24,Example': /^line 3: /,
     '81.2.69.0/24,"Example,,,,': /^line 3: /,
     '81.2.69.0/24,Exa"mple,,,,': /^line 3: /,

@@ -21,7 +21,10 @@ const FINISH_MS = 3_000
 const CANCEL_MS = 1_500
 
 const options = JSON.parse(process.argv[2] ?? '{}') as ProcessOptions
-const log = pino({ level: options.logLevel, name: 'clickhouse' }, pino.destination({ dest: 2, sync: true }))
+const stderr = pino.destination({ dest: 2, sync: true })
+// Whoever read the log may be gone before this process is.
+stderr.on('error', () => {})
+const log = pino({ level: options.logLevel, name: 'clickhouse' }, stderr)
 
 function send(message: FromClickHouse): Promise<void> {
   return new Promise((resolve) => {
@@ -88,7 +91,7 @@ try {
   await serve()
   process.exit(0)
 } catch (error) {
-  log.error({ err: error }, 'cannot serve')
+  log[error instanceof StartupError ? 'debug' : 'error']({ err: error }, 'cannot serve')
   await send({ type: 'failed', message: (error as Error).message })
   process.exit(1)
 }

@@ -1,0 +1,38 @@
+/*
+ * `npm start` and `npm test` on a machine that has Node.js and nothing else: brings the packages, then hands over to the
+ * command line, or to the tests, in this very process. Plain JavaScript without packages.
+ */
+
+const NODE_MIN = [20, 12]
+
+const [command, ...args] = process.argv.slice(2)
+const [major, minor] = process.versions.node.split('.').map(Number)
+const isOld = major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1])
+
+// Until the command line takes over there is nothing to finish: what runs here is ended by `onExit`.
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(command === 'start' ? 0 : 130))
+
+if (isOld) {
+  fail(`needs Node.js ${NODE_MIN.join('.')} or newer; this is ${process.versions.node}`)
+} else {
+  try {
+    const { ensurePackages } = await import('./bootstrap/packages.mjs')
+    await ensurePackages({ withDev: command === 'test' })
+    const { register } = await import('tsx/esm/api')
+    register()
+    if (command === 'start') {
+      const { main } = await import('./main.ts')
+      await main(['start', ...args])
+    } else {
+      const { runTests } = await import('./bootstrap/tests.mjs')
+      process.exitCode = await runTests(args)
+    }
+  } catch (error) {
+    fail(error.message)
+  }
+}
+
+function fail(reason) {
+  process.stderr.write(`ipid: ${reason}\n`)
+  process.exitCode = 1
+}

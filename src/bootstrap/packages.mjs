@@ -1,0 +1,107 @@
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { holdLeash } from '../embedded/leash.mjs'
+import { takeLock, untilReleased } from '../embedded/socket-lock.mjs'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+/** npm writes it behind the last package, so a tree that has it is whole, as far as npm knows. */
+const TREE_FILE = join('node_modules', '.package-lock.json')
+
+/**
+ * Installs the packages that package-lock.json names, unless they are there already. Safe when several processes do it
+ * at once, and after one of them was killed in the middle.
+ * @param {{ withDev: boolean, root?: string }} options `withDev`: what only tests need, too
+ */
+export async function ensurePackages({ withDev, root = ROOT }) {
+  if (isInstalled(root, withDev)) return
+  const lock = await takeInstallLock(root)
+  try {
+    // Another process may have installed them while this one waited.
+    if (isInstalled(root, withDev)) return
+    await install(root, withDev)
+  } finally {
+    await lock.release()
+  }
+  if (!isInstalled(root, withDev)) {
+    throw new Error('npm has not installed all packages of package-lock.json: remove node_modules and try again')
+  }
+}
+
+/** Whether every package of the lock file is there, in its version. Optional ones of other platforms need not be. */
+export function isInstalled(root, withDev) {
+  const wanted = readPackages(join(root, 'package-lock.json'))
+  const found = readPackages(join(root, TREE_FILE))
+  if (found === undefined) return false
+  if (wanted === undefined) return true
+  return Object.entries(wanted).every(([path, entry]) => {
+    if (path === '' || entry.optional || entry.devOptional || (entry.dev && !withDev)) return true
+    return found[path]?.version === entry.version && existsSync(join(root, path, 'package.json'))
+  })
+}
+
+function readPackages(path) {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')).packages
+  } catch {
+    // A file cut short is as good as none.
+    return undefined
+  }
+}
+
+async function takeInstallLock(root) {
+  const hash = createHash('sha256').update(root).digest('hex').slice(0, 16)
+  const dir = join(tmpdir(), `ipid-${process.getuid?.() ?? 0}-install`)
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  const path = join(dir, `${hash}.sock`)
+  for (;;) {
+    const lock = await takeLock(path)
+    if (lock !== undefined) return lock
+    say('waiting for another process that installs the packages')
+    await untilReleased(path)
+  }
+}
+
+async function install(root, withDev) {
+  const options = ['--no-audit', '--no-fund', '--loglevel=error', ...(withDev ? ['--include=dev'] : [])]
+  // From here on an interrupted installation is seen as such.
+  rmSync(join(root, TREE_FILE), { force: true })
+  say('installing packages (a few minutes the first time)')
+  const code = await npm(root, ['ci', ...options])
+  if (code === 0) return
+  say('npm ci failed; trying npm install')
+  const second = await npm(root, ['install', ...options])
+  if (second !== 0) throw new Error('the packages cannot be installed: see what npm says above')
+}
+
+/** Runs npm; its words go to standard error, since standard output is the command's. */
+function npm(root, args) {
+  const [command, ...first] = npmCommand()
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, [...first, ...args], { cwd: root, stdio: ['ignore', 2, 2] })
+    const leash = child.pid === undefined ? undefined : holdLeash(child.pid)
+    const end = () => child.kill('SIGTERM')
+    process.once('exit', end)
+    child.once('error', (error) => reject(new Error(`npm cannot be run: ${error.message}`)))
+    child.once('exit', (code) => {
+      leash?.release()
+      process.removeListener('exit', end)
+      resolve(code ?? 1)
+    })
+  })
+}
+
+/** The npm that runs this script, or the one on PATH. */
+function npmCommand() {
+  const path = process.env.npm_execpath
+  if (path !== undefined && basename(path) === 'npm-cli.js' && existsSync(path)) return [process.execPath, path]
+  return ['npm']
+}
+
+function say(text) {
+  process.stderr.write(`ipid: ${text}\n`)
+}

@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process'
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { delimiter, dirname, join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+/** A test that hangs fails, after longer than any test takes. */
+const TIMEOUT_MS = 600_000
+
+/**
+ * Runs the tests and returns the exit code of Node's test runner.
+ * @param {readonly string[]} args test files or folders (none: all), and options of `node --test`
+ */
+export async function runTests(args) {
+  const options = args.filter((arg) => arg.startsWith('-'))
+  const paths = args.filter((arg) => !arg.startsWith('-'))
+  const files = testFiles(paths.length === 0 ? [join(ROOT, 'test')] : paths.map((path) => resolve(path)))
+  const path = await pathWithRedis()
+  const concurrency = Math.max(2, availableParallelism())
+  return await run(
+    [
+      '--import',
+      'tsx',
+      '--test',
+      `--test-concurrency=${concurrency}`,
+      `--test-timeout=${TIMEOUT_MS}`,
+      '--test-reporter=spec',
+      ...options,
+      ...files.map((file) => relative(ROOT, file)),
+    ],
+    { ...process.env, PATH: path },
+  )
+}
+
+function testFiles(paths) {
+  return paths.flatMap((path) => {
+    if (!existsSync(path)) throw new Error(`there is no test ${path}`)
+    if (!statSync(path).isDirectory()) return [path]
+    const names = readdirSync(path, { recursive: true })
+    return names
+      .filter((name) => name.endsWith('.test.ts'))
+      .map((name) => join(path, name))
+      .sort()
+  })
+}
+
+/** PATH, with the folder of a Redis server in it. */
+async function pathWithRedis() {
+  const { findRedisServer } = await import('../embedded/redis-binary.ts')
+  const path = process.env.PATH ?? ''
+  const say = (text) => process.stderr.write(`ipid: ${text}\n`)
+  const linkDir = join(ROOT, 'node_modules', '.cache', 'ipid')
+  const redis = await findRedisServer({ path, linkDir, log: { info: say, warn: say } })
+  return path.split(delimiter).includes(dirname(redis.path)) ? path : `${dirname(redis.path)}${delimiter}${path}`
+}
+
+function run(args, env) {
+  return new Promise((done, fail) => {
+    const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: 'inherit' })
+    // The runner ends its tests by itself; Ctrl-C reaches it as it reaches this process.
+    for (const signal of ['SIGINT', 'SIGTERM']) {
+      process.removeAllListeners(signal)
+      process.on(signal, () => child.kill(signal))
+    }
+    child.once('error', fail)
+    child.once('exit', (code, signal) => done(signal === null ? code : 130))
+  })
+}

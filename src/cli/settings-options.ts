@@ -1,0 +1,35 @@
+import { type Command, Option } from 'commander'
+import { flagOf, SETTINGS, type SettingName } from '../config/settings.ts'
+import { type Config, type Flags, readConfig } from '../config.ts'
+import type { CliContext } from './context.ts'
+
+/** The settings by which commands find a running instance. */
+export const INSTANCE_SETTINGS: readonly SettingName[] = ['dataDir', 'redisUrl', 'clickhouseUrl', 'plansFile']
+
+export const ALL_SETTINGS = Object.keys(SETTINGS) as SettingName[]
+
+/** Gives a command a flag for each of these settings, with its default and its variable. */
+export function addSettings(command: Command, names: readonly SettingName[]): Command {
+  for (const name of names) {
+    const setting = SETTINGS[name]
+    const about = `${setting.about} (${setting.env}${setting.default === undefined ? '' : `, ${setting.default}`})`
+    command.addOption(new Option(`${flagOf(setting)} <${setting.value}>`, about))
+  }
+  return command
+}
+
+/** Reads the configuration from the environment and from flags that `addSettings` added. */
+export function configOf(context: CliContext, command: Command): Config {
+  const options = command.opts<Record<string, string>>()
+  const flags: { [Name in SettingName]?: string } = {}
+  for (const name of ALL_SETTINGS) {
+    const value = options[optionKey(flagOf(SETTINGS[name]))]
+    if (value !== undefined) flags[name] = value
+  }
+  return readConfig(context.env, flags satisfies Flags)
+}
+
+/** `--data-dir` → `dataDir`, as commander does it. */
+function optionKey(flag: string): string {
+  return flag.slice(2).replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
+}

@@ -1,0 +1,41 @@
+import { once } from 'node:events'
+import { shown } from '../config/values.ts'
+import type { Config } from '../config.ts'
+import { systemClock } from '../core/clock.ts'
+import { StartupError } from '../core/errors.ts'
+import { connectRedis, type RedisClient } from '../redis/connect.ts'
+import { RedisTenantStore } from '../redis/tenant-store.ts'
+import { TenantAdmin } from '../tenants/admin.ts'
+import { redisUrlOf } from './instance.ts'
+
+const CONNECT_MS = 5_000
+
+/**
+ * Connects to Redis for the length of `use`.
+ * @throws StartupError when it cannot be reached within 5 s
+ */
+export async function withRedis<T>(url: string, use: (client: RedisClient) => Promise<T>): Promise<T> {
+  const client = connectRedis(url, { name: 'cli', kind: 'request', timeoutMs: CONNECT_MS })
+  let problem = 'no answer'
+  client.on('error', (error: Error) => {
+    problem = error.message
+  })
+  try {
+    await once(client, 'ready', { signal: AbortSignal.timeout(CONNECT_MS) }).catch((error: Error) => {
+      const reason = error.name === 'AbortError' ? problem : error.message
+      throw new StartupError(`cannot reach Redis at ${shown(url)}: ${reason}`)
+    })
+    return await use(client)
+  } finally {
+    client.disconnect()
+  }
+}
+
+/** Manages the tenants of the running instance for the length of `use`. */
+export async function withTenants<T>(config: Config, use: (admin: TenantAdmin) => Promise<T>): Promise<T> {
+  return await withRedis(await redisUrlOf(config), (client) => use(tenantAdmin(client, config)))
+}
+
+export function tenantAdmin(client: RedisClient, { plans }: Pick<Config, 'plans'>): TenantAdmin {
+  return new TenantAdmin({ store: new RedisTenantStore(client), plans, clock: systemClock })
+}

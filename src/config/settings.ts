@@ -1,0 +1,166 @@
+import { availableMemory } from './memory.ts'
+import { bytes, choice, folder, integer, path, redisUrl, text, url } from './values.ts'
+
+/** How one setting is named, read, defaulted and explained. */
+export interface Setting<T> {
+  /** The environment variable; the flag is the same in lower case with dashes. */
+  readonly env: string
+  /** What stands for the value in help texts. */
+  readonly value: string
+  /** The text that is read when neither flag nor variable is given; undefined: the setting stays undefined. */
+  readonly default: string | undefined
+  /** One phrase for people, with the unit. */
+  readonly about: string
+  /** Throws `InputError` that says what is wanted. */
+  readonly read: (text: string) => T
+}
+
+function setting<T>(
+  env: string,
+  value: string,
+  fallback: string,
+  about: string,
+  read: (text: string) => T,
+): Setting<T> & { readonly default: string } {
+  return { env, value, default: fallback, about, read }
+}
+
+function optional<T>(
+  env: string,
+  value: string,
+  about: string,
+  read: (text: string) => T,
+): Setting<T> & { readonly default: undefined } {
+  return { env, value, default: undefined, about, read }
+}
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+const PORT_MAX = 65_535
+const DAY_MS = 86_400_000
+
+/** Every setting there is. Flags, `--help`, the README's table and the type `Config` all come from here. */
+export const SETTINGS = {
+  port: setting('PORT', 'n', '8080', 'port of the API; 0: any free one', integer(0, PORT_MAX)),
+  host: setting('HOST', 'host', '127.0.0.1', 'address that the API listens on', text(/^[\w.:%-]+$/, 'an address')),
+  dataDir: setting('DATA_DIR', 'dir', './data', 'folder of everything that is kept on this machine', path()),
+  redisUrl: optional(
+    'REDIS_URL',
+    'url',
+    'redis://, rediss://, unix:///path or redis-cluster://h1:p1,h2:p2; unset: a private Redis under DATA_DIR',
+    redisUrl(),
+  ),
+  clickhouseUrl: optional(
+    'CLICKHOUSE_URL',
+    'url',
+    'http(s)://user:password@host:port; unset: the embedded engine under DATA_DIR',
+    url(['http:', 'https:']),
+  ),
+  clickhousePort: setting(
+    'CLICKHOUSE_PORT',
+    'n',
+    '8123',
+    'port of the embedded ClickHouse on 127.0.0.1; 0: any free one',
+    integer(0, PORT_MAX),
+  ),
+  enrichDir: optional('ENRICH_DIR', 'dir', 'folder of enrichment data; unset: the starter data', folder()),
+  plansFile: optional('PLANS_FILE', 'file', 'JSON file that adds or overrides plans', path()),
+  logLevel: setting('LOG_LEVEL', 'level', 'info', `${LOG_LEVELS.join(', ')}`, choice(LOG_LEVELS)),
+  adminPort: setting(
+    'ADMIN_PORT',
+    'n',
+    '9090',
+    'port of GET /metrics on 127.0.0.1; 0: any free one',
+    integer(0, PORT_MAX),
+  ),
+  rdns: setting('RDNS', 'on|off', 'off', 'reverse DNS as a provider for ingest', choice(['on', 'off'])),
+  batchQueueLimit: setting(
+    'BATCH_QUEUE_LIMIT',
+    'n',
+    '10',
+    'batch jobs of a tenant queued or running',
+    integer(1, 10_000),
+  ),
+  partitions: setting(
+    'PARTITIONS',
+    'n',
+    '4',
+    'partitions of the streams; fixed at the first start on a Redis',
+    integer(1, 1_024),
+  ),
+  ingressProcesses: setting(
+    'INGRESS_PROCESSES',
+    'n',
+    '1',
+    'ingress processes that share the port (Linux)',
+    integer(1, 64),
+  ),
+  commitLingerMs: setting(
+    'COMMIT_LINGER_MS',
+    'ms',
+    '1',
+    'how long the first event of a group commit waits for others, milliseconds',
+    integer(0, 1_000),
+  ),
+  writeDeadlineMs: setting(
+    'WRITE_DEADLINE_MS',
+    'ms',
+    '1500',
+    'time that Redis has to take a request before it is answered with 500, milliseconds',
+    integer(100, 60_000),
+  ),
+  intakeHighWaterEvents: setting(
+    'INTAKE_HIGH_WATER_EVENTS',
+    'n',
+    '2000000',
+    'events that may wait in the pipeline; above it intake answers 429',
+    integer(1_000, 1_000_000_000),
+  ),
+  claimIdleMs: setting(
+    'CLAIM_IDLE_MS',
+    'ms',
+    '5000',
+    'idle time after which the entries of a lost worker are taken over, milliseconds',
+    integer(100, DAY_MS),
+  ),
+  deliveriesMax: setting(
+    'DELIVERIES_MAX',
+    'n',
+    '5',
+    'deliveries after which a block that fails is taken apart, and an event given up',
+    integer(1, 1_000),
+  ),
+  sinkRowsMax: setting('SINK_ROWS_MAX', 'n', '50000', 'rows of one ClickHouse insert', integer(1, 1_000_000)),
+  sinkLingerMs: setting(
+    'SINK_LINGER_MS',
+    'ms',
+    '1000',
+    'time between two inserts unless SINK_ROWS_MAX rows wait, milliseconds',
+    integer(0, 60_000),
+  ),
+  redisFsync: setting(
+    'REDIS_FSYNC',
+    'when',
+    'always',
+    'appendfsync of the embedded Redis: always, everysec or no',
+    choice(['always', 'everysec', 'no']),
+  ),
+  redisMaxMemoryBytes: setting(
+    'REDIS_MAX_MEMORY',
+    'size',
+    'half',
+    "memory of the embedded Redis: bytes, 512mb, 4gb, or half of the machine's",
+    (value) => (value === 'half' ? Math.floor(availableMemory() / 2) : bytes(16 * 2 ** 20)(value)),
+  ),
+} as const satisfies Record<string, Setting<unknown>>
+
+export type SettingName = keyof typeof SETTINGS
+
+type ValueOf<S> = S extends Setting<infer T> ? (S extends { default: string } ? T : T | undefined) : never
+
+/** The value of every setting, by name. */
+export type Settings = { readonly [Name in SettingName]: ValueOf<(typeof SETTINGS)[Name]> }
+
+/** `DATA_DIR` → `--data-dir`. */
+export function flagOf(setting: Setting<unknown>): string {
+  return `--${setting.env.toLowerCase().replaceAll('_', '-')}`
+}

@@ -1,0 +1,96 @@
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { InputError } from '../core/errors.ts'
+
+/** Readers of setting values. Each throws `InputError` with what is wanted, as `wants …`. */
+
+/** A whole number from `min` to `max`, in decimal digits. */
+export function integer(min: number, max: number) {
+  return (value: string): number => {
+    const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN
+    if (!(number >= min && number <= max)) throw new InputError(`wants a whole number from ${min} to ${max}`)
+    return number
+  }
+}
+
+/** One of `values`, exactly. */
+export function choice<const T extends string>(values: readonly T[]) {
+  return (value: string): T => {
+    const known = values.find((candidate) => candidate === value)
+    if (known === undefined) throw new InputError(`wants one of ${values.join(', ')}`)
+    return known
+  }
+}
+
+/** Text of a form. */
+export function text(form: RegExp, wanted: string) {
+  return (value: string): string => {
+    if (!form.test(value)) throw new InputError(`wants ${wanted}`)
+    return value
+  }
+}
+
+/** A path, made absolute; nothing need be there. */
+export function path() {
+  return (value: string): string => {
+    if (value.includes('\0')) throw new InputError('wants a path')
+    return resolve(value)
+  }
+}
+
+/** A folder that exists, as an absolute path. */
+export function folder() {
+  return (value: string): string => {
+    const absolute = resolve(value)
+    if (statSync(absolute, { throwIfNoEntry: false })?.isDirectory() !== true) {
+      throw new InputError('wants a folder that exists')
+    }
+    return absolute
+  }
+}
+
+/** A URL of one of the protocols, with a host. */
+export function url(protocols: readonly string[]) {
+  const wanted = `wants ${protocols.map((protocol) => `${protocol}//host:port`).join(' or ')}`
+  return (value: string): string => {
+    const parsed = URL.canParse(value) ? new URL(value) : undefined
+    if (parsed === undefined || !protocols.includes(parsed.protocol) || parsed.hostname === '') {
+      throw new InputError(wanted)
+    }
+    return value
+  }
+}
+
+const CLUSTER = /^redis-cluster:\/\/[^,/@\s]+:\d{1,5}(,[^,/@\s]+:\d{1,5})*\/?$/
+
+/** The four forms of a Redis address. */
+export function redisUrl() {
+  const server = url(['redis:', 'rediss:'])
+  return (value: string): string => {
+    if (CLUSTER.test(value) || /^unix:\/\/\/./.test(value)) return value
+    try {
+      return server(value)
+    } catch {
+      throw new InputError('wants redis://host:port, rediss://host:port, unix:///path or redis-cluster://h1:p1,h2:p2')
+    }
+  }
+}
+
+const UNITS: Readonly<Record<string, number>> = { '': 1, b: 1, k: 2 ** 10, m: 2 ** 20, g: 2 ** 30 }
+
+/** A size in bytes, or with the unit kb, mb or gb (powers of 1024). */
+export function bytes(min: number) {
+  return (value: string): number => {
+    const match = /^(\d{1,12})\s?(b?|[kmg]b?)$/i.exec(value)
+    const size = match === null ? Number.NaN : Number(match[1]) * UNITS[match[2]!.toLowerCase().charAt(0)]!
+    if (!(size >= min && size <= Number.MAX_SAFE_INTEGER)) {
+      throw new InputError(`wants bytes, or a size like 512mb or 4gb, at least ${min}`)
+    }
+    return size
+  }
+}
+
+/** A value as it may be shown: the password of a URL is not. */
+export function shown(value: string): string {
+  return JSON.stringify(value.replace(/(:\/\/[^:/@\s]*:)[^/\s]*@/, '$1***@'))
+}

@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process'
+
+/*
+ * A child without an IPC channel does not notice that its parent was killed. The leash is a small shell that does: its
+ * standard input is a pipe that only the parent holds, so it ends with the parent, however the parent ends.
+ */
+
+/** A line of input is the parent's word that the child has ended; the end of the input is the parent's death. */
+const SCRIPT = `read -r word && exit 0
+kill -TERM "$1" 2>/dev/null || exit 0
+tries=0
+while [ $tries -lt 50 ] && kill -0 "$1" 2>/dev/null; do sleep 0.1; tries=$((tries + 1)); done
+kill -KILL "$1" 2>/dev/null`
+
+const AGAIN_MS = 200
+
+/**
+ * Ties a child to this process: when this process ends without having called `release`, the child gets SIGTERM, and
+ * SIGKILL five seconds later. The watcher has a session of its own, so signals of the terminal pass it by.
+ * @param {number} pid
+ */
+export function holdLeash(pid) {
+  let watcher
+  let released = false
+  const hold = () => {
+    if (released) return
+    watcher = spawn('/bin/sh', ['-c', SCRIPT, 'ipid-leash', String(pid)], {
+      detached: true,
+      stdio: ['pipe', 'ignore', 'ignore'],
+    })
+    watcher.unref()
+    watcher.stdin.unref()
+    watcher.stdin.on('error', () => {})
+    watcher.once('error', () => {})
+    // Somebody killed the watcher: the child needs another.
+    watcher.once('exit', () => setTimeout(hold, AGAIN_MS).unref())
+  }
+  hold()
+  return {
+    release() {
+      released = true
+      watcher.stdin.end('done\n')
+    },
+  }
+}

@@ -1,0 +1,112 @@
+import { type ExecFileOptions, execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import type { Logger } from 'pino'
+
+const run = promisify(execFile)
+
+export interface InstallRedisOptions {
+  /** Folders in which package managers are looked for, as in PATH. */
+  readonly path: string
+  readonly log: Pick<Logger, 'info' | 'warn'>
+  readonly signal?: AbortSignal
+}
+
+interface PackageManager {
+  readonly command: string
+  readonly asRoot: boolean
+  /** Tried in this order until one succeeds; each is the command's arguments. */
+  readonly attempts: readonly (readonly string[][])[]
+}
+
+/** None of these packages starts a service: `redis-tools` holds the server's binary without its service. */
+const MANAGERS: readonly PackageManager[] = [
+  {
+    command: 'apt-get',
+    asRoot: true,
+    attempts: [
+      [['install', '-y', '-q', '--no-install-recommends', 'redis-tools']],
+      [
+        ['update', '-q'],
+        ['install', '-y', '-q', '--no-install-recommends', 'redis-tools'],
+      ],
+    ],
+  },
+  { command: 'dnf', asRoot: true, attempts: [[['install', '-y', 'valkey']], [['install', '-y', 'redis']]] },
+  { command: 'apk', asRoot: true, attempts: [[['add', '--no-cache', 'redis']], [['add', '--no-cache', 'valkey']]] },
+  { command: 'brew', asRoot: false, attempts: [[['install', 'redis']]] },
+]
+
+const TIMEOUT_MS = 300_000
+
+/** Tries the machine's package managers. Returns whether one of them says that it has installed a server. */
+export async function installRedis(options: InstallRedisOptions): Promise<boolean> {
+  for (const manager of MANAGERS) {
+    if (!(await exists(manager.command, options))) continue
+    const prefix = manager.asRoot ? await rootPrefix(options) : []
+    if (prefix === undefined) {
+      options.log.warn(`cannot run ${manager.command} without a password`)
+      continue
+    }
+    options.log.info(`no Redis server found; installing one with ${manager.command}`)
+    if (await tryAttempts(manager, prefix, options)) return true
+  }
+  return false
+}
+
+async function tryAttempts(
+  manager: PackageManager,
+  prefix: readonly string[],
+  options: InstallRedisOptions,
+): Promise<boolean> {
+  for (const commands of manager.attempts) {
+    try {
+      for (const args of commands) await execute([...prefix, manager.command, ...args], options)
+      return true
+    } catch (error) {
+      options.signal?.throwIfAborted()
+      options.log.warn(`${manager.command} failed: ${lastLine(error)}`)
+    }
+  }
+  return false
+}
+
+async function exists(command: string, options: InstallRedisOptions): Promise<boolean> {
+  try {
+    await execute([command, '--version'], options)
+    return true
+  } catch (error) {
+    options.signal?.throwIfAborted()
+    return (error as NodeJS.ErrnoException).code !== 'ENOENT'
+  }
+}
+
+/** What to put before a command so that root runs it; undefined when that would ask a question. */
+async function rootPrefix(options: InstallRedisOptions): Promise<string[] | undefined> {
+  const noninteractive = ['env', 'DEBIAN_FRONTEND=noninteractive']
+  if (process.getuid?.() === 0) return noninteractive
+  try {
+    await execute(['sudo', '-n', 'true'], options)
+    return ['sudo', '-n', ...noninteractive]
+  } catch {
+    options.signal?.throwIfAborted()
+    return undefined
+  }
+}
+
+async function execute(command: readonly string[], options: InstallRedisOptions): Promise<void> {
+  const settings: ExecFileOptions = {
+    env: { PATH: options.path, HOMEBREW_NO_AUTO_UPDATE: '1', LC_ALL: 'C' },
+    timeout: TIMEOUT_MS,
+    signal: options.signal,
+    maxBuffer: 16 * 2 ** 20,
+  }
+  const child = run(command[0]!, command.slice(1), settings)
+  child.child.stdin?.end()
+  await child
+}
+
+function lastLine(error: unknown): string {
+  const { stderr, message } = error as { stderr?: string; message: string }
+  const lines = (stderr?.trim() || message).split('\n')
+  return lines.findLast((line) => line.startsWith('E: ')) ?? lines.at(-1)!
+}

@@ -1,0 +1,89 @@
+import type { Attribute, Enrichment, EnrichmentData } from '../core/enrichment.ts'
+import { enrichmentColumns } from '../core/row.ts'
+import { BoundedCache } from './bounded-cache.ts'
+import type { Merged } from './merge.ts'
+import { QUALITY_PARTS } from './quality.ts'
+
+/** Attributes of the answer of `/v1/ingest`, in its order (spec 2.5). */
+const ANSWER_ATTRIBUTES = [
+  'business_name',
+  'org_name',
+  'hostname',
+  'industry',
+  'industry_category',
+  'classification',
+] as const satisfies readonly Attribute[]
+
+/** Attributes that an answer or a row holds. Those that only a lookup gives would keep equal answers apart. */
+const KEPT_ATTRIBUTES: readonly Attribute[] = [
+  'business_name',
+  'org_name',
+  'hostname',
+  'etld_plus_one',
+  'domain',
+  'industry',
+  'industry_category',
+  'description',
+  'classification',
+  'asn',
+  'as_name',
+  'country',
+  'country_code',
+]
+
+/** The answer for an address that no provider knows. */
+export const NOTHING_KNOWN: Enrichment = enrichmentOf({
+  noise: false,
+  classification: undefined,
+  quality: 0,
+  data: {},
+  companyId: '',
+})
+
+/** The answer for a reserved address: all that can be known of it is that. */
+export const RESERVED: Enrichment = enrichmentOf({
+  noise: true,
+  classification: 'reserved',
+  quality: QUALITY_PARTS.classification,
+  data: { classification: 'reserved' },
+  companyId: '',
+})
+
+/** Makes answers such that equal ones are one object. */
+export class Answers {
+  readonly #known: BoundedCache<string, Enrichment>
+
+  constructor(answersMax: number) {
+    this.#known = new BoundedCache(answersMax)
+  }
+
+  of(merged: Merged): Enrichment {
+    const { noise, quality, companyId, decision } = merged
+    const data: EnrichmentData = {}
+    for (const attribute of KEPT_ATTRIBUTES) {
+      const value = merged.data[attribute]
+      if (value !== undefined) data[attribute] = value
+    }
+    const content = JSON.stringify([noise, quality, companyId, data])
+    let answer = this.#known.get(content)
+    if (answer === undefined) {
+      answer = enrichmentOf({ noise, classification: decision.classification, quality, data, companyId })
+      this.#known.set(content, answer)
+    }
+    return answer
+  }
+}
+
+function enrichmentOf(known: Omit<Enrichment, 'answerJson' | 'columns'>): Enrichment {
+  const answer: EnrichmentData = {}
+  for (const attribute of ANSWER_ATTRIBUTES) {
+    const value = known.data[attribute]
+    if (value !== undefined) answer[attribute] = value
+  }
+  return Object.freeze({
+    ...known,
+    data: Object.freeze(known.data),
+    answerJson: `"enrichment":${JSON.stringify(answer)},"quality":${known.quality}`,
+    columns: enrichmentColumns(known),
+  })
+}

@@ -1,0 +1,142 @@
+import { stat } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import type { Address } from '../core/address.ts'
+import type { Enricher, Enrichment } from '../core/enrichment.ts'
+import { StartupError } from '../core/errors.ts'
+import type { Service } from '../core/service.ts'
+import { NOTHING_KNOWN, RESERVED } from './answer.ts'
+import { DataFolder } from './folder.ts'
+import { DEFAULT_ENRICHMENT_LIMITS, type EnrichmentLimits } from './limits.ts'
+import { type Lookup, type LookupChoice, lookupIn, lookupReserved } from './lookup.ts'
+import { type EnrichmentMetrics, enrichmentMetrics } from './metrics.ts'
+import { type ProviderReport, reportOf } from './report.ts'
+import { ReservedRanges } from './reserved.ts'
+import { Snapshot } from './snapshot.ts'
+
+/** How the engine is set up. */
+export interface EnrichmentOptions {
+  /** Folder of data files; undefined for the starter data that comes with the product. */
+  readonly dir: string | undefined
+  readonly log: Logger
+  readonly metrics: Registry
+  /** Milliseconds between two looks at the folder. A change counts when two looks in a row find it the same. */
+  readonly pollIntervalMs?: number
+  readonly limits?: Partial<EnrichmentLimits>
+}
+
+const DEFAULT_POLL_INTERVAL_MS = 2_000
+const STARTER_DIR = fileURLToPath(new URL('./starter/', import.meta.url))
+
+/**
+ * Answers what is known of an address from the data files of a folder. Files that are added, changed or removed take
+ * effect while it serves; a file that cannot be read never replaces one that could.
+ */
+export class EnrichmentEngine implements Enricher, Service {
+  readonly name = 'enrichment'
+  readonly #dir: string
+  readonly #log: Logger
+  readonly #pollIntervalMs: number
+  readonly #limits: EnrichmentLimits
+  readonly #metrics: EnrichmentMetrics
+  readonly #reserved = new ReservedRanges()
+  readonly #folder: DataFolder
+  #snapshot: Snapshot
+  #poll: NodeJS.Timeout | undefined
+  #looking: Promise<void> | undefined
+  #running = false
+
+  constructor(options: EnrichmentOptions) {
+    this.#dir = options.dir ?? STARTER_DIR
+    this.#log = options.log
+    this.#pollIntervalMs = options.pollIntervalMs ?? DEFAULT_POLL_INTERVAL_MS
+    this.#limits = { ...DEFAULT_ENRICHMENT_LIMITS, ...options.limits }
+    this.#metrics = enrichmentMetrics(options.metrics, () => this.#snapshot.cachedAnswers)
+    this.#folder = new DataFolder(this.#dir, this.#limits, options.log, (result) => this.#metrics.loaded(result))
+    this.#snapshot = this.#snapshotNow()
+  }
+
+  /** Loads all files. Those that cannot be read are logged and left out. @throws StartupError without a folder */
+  async start(): Promise<void> {
+    if (this.#running) return
+    await demandFolder(this.#dir)
+    await this.#folder.look(true)
+    this.#takeOver()
+    if (this.#snapshot.providers.length === 0)
+      this.#log.warn({ dir: this.#dir }, 'no enrichment data: no address is known')
+    this.#running = true
+    this.#schedule()
+  }
+
+  async stop(): Promise<void> {
+    this.#running = false
+    clearTimeout(this.#poll)
+    await this.#looking
+  }
+
+  /**
+   * What is known of an address. Its `data` holds what answers and rows hold; `network` and the place within the
+   * country come with `lookup`.
+   */
+  enrich(address: Address): Enrichment {
+    const snapshot = this.#snapshot
+    return snapshot.cached(address) ?? this.#resolve(snapshot, address)
+  }
+
+  #resolve(snapshot: Snapshot, address: Address): Enrichment {
+    try {
+      const enrichment = this.#reserved.find(address) === undefined ? snapshot.resolve(address) : RESERVED
+      snapshot.remember(address, enrichment)
+      return enrichment
+    } catch (error) {
+      this.#log.error({ err: error, ip: address.text }, 'enrichment failed; answered as unknown')
+      return NOTHING_KNOWN
+    }
+  }
+
+  /** All that is known of an address, with the provider of each attribute and the rule behind the classification. */
+  lookup(address: Address, choice: LookupChoice = {}): Lookup {
+    const reserved = this.#reserved.find(address)
+    return reserved === undefined ? lookupIn(this.#snapshot, address, choice) : lookupReserved(address, reserved)
+  }
+
+  /** The files of the folder, in the order of their names, and what became of each. */
+  providers(): readonly ProviderReport[] {
+    return this.#folder.files.map(reportOf)
+  }
+
+  #snapshotNow(): Snapshot {
+    return new Snapshot(this.#folder.providers, this.#limits.answersMax, (provider, error) => {
+      this.#metrics.recordFailed(provider.name)
+      this.#log.debug({ provider: provider.name, err: error }, 'record cannot be read')
+    })
+  }
+
+  #takeOver(): void {
+    this.#snapshot = this.#snapshotNow()
+    this.#metrics.fileStates(this.#folder.files)
+  }
+
+  #schedule(): void {
+    if (!this.#running) return
+    this.#poll = setTimeout(() => {
+      this.#looking = this.#look().finally(() => this.#schedule())
+    }, this.#pollIntervalMs)
+    this.#poll.unref()
+  }
+
+  async #look(): Promise<void> {
+    try {
+      if (await this.#folder.look()) this.#takeOver()
+    } catch (error) {
+      this.#log.error({ err: error, dir: this.#dir }, 'enrichment folder cannot be read; what was loaded serves on')
+    }
+  }
+}
+
+async function demandFolder(dir: string): Promise<void> {
+  const stats = await stat(dir).catch(() => undefined)
+  if (stats === undefined) throw new StartupError(`the enrichment folder ${dir} does not exist (ENRICH_DIR)`)
+  if (!stats.isDirectory()) throw new StartupError(`${dir} is not a folder (ENRICH_DIR)`)
+}

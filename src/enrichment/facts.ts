@@ -1,0 +1,33 @@
+import type { EnrichmentData } from '../core/enrichment.ts'
+import type { Evidence } from './rules/classify.ts'
+
+/** The organisation that uses an address, as one record names it. At least one of both is known. */
+export interface Organisation {
+  readonly name: string | undefined
+  /** Registrable domain, lower case. */
+  readonly domain: string | undefined
+}
+
+/** What one record of one provider states. Shared between all networks with the same record, and never changed. */
+export interface Facts {
+  /** Tells records apart; the same record keeps its number. */
+  readonly id: number
+  /** Attributes that the record knows, without `network`, `classification` and `etld_plus_one`, which are made of others. */
+  readonly data: Readonly<EnrichmentData>
+  /** What the record says about the kind of organisation. */
+  readonly evidence: Readonly<Evidence>
+  /** Who uses the address, where the record is about that and not about the network that carries it. */
+  readonly organisation: Organisation | undefined
+}
+
+let facts = 0
+
+/** Facts with a number of their own. */
+export function makeFacts(
+  data: EnrichmentData,
+  evidence: Evidence = {},
+  organisation: Organisation | undefined = undefined,
+): Facts {
+  facts += 1
+  return { id: facts, data, evidence, organisation }
+}

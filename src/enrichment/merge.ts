@@ -1,0 +1,145 @@
+import { ATTRIBUTES, type Attribute, type Classification, type EnrichmentData, NOISE } from '../core/enrichment.ts'
+import { companyIdOf } from './company-id.ts'
+import { registrableDomain, registrableDomainOfHost } from './domain.ts'
+import type { Facts, Organisation } from './facts.ts'
+import type { Provider } from './provider.ts'
+import { qualityOf } from './quality.ts'
+import { classify, type Decision, type Evidence } from './rules/classify.ts'
+
+/** What a provider said, of the address or of its autonomous system. */
+export interface Finding {
+  readonly provider: Provider
+  readonly facts: Facts
+  readonly scope: 'address' | 'as'
+}
+
+/** One answer made of all findings. */
+export interface Merged {
+  /** In the order of `ATTRIBUTES`, without `network`. */
+  readonly data: EnrichmentData
+  /** The provider of each attribute; `rules` where the classifier decided. */
+  readonly sources: Partial<Record<Attribute, string>>
+  readonly decision: Decision
+  readonly noise: boolean
+  readonly quality: number
+  readonly companyId: string
+}
+
+/** Source of a classification that no provider states outright. */
+export const RULES = 'rules'
+
+/** @param findings in order of trust: the first that knows an attribute gives it */
+export function merge(findings: readonly Finding[]): Merged {
+  const data: EnrichmentData = {}
+  const sources: Partial<Record<Attribute, string>> = {}
+  for (const { provider, facts } of findings) {
+    for (const key in facts.data) {
+      const attribute = key as Attribute
+      if (data[attribute] !== undefined) continue
+      data[attribute] = facts.data[attribute]!
+      sources[attribute] = provider.name
+    }
+  }
+  const evidence = evidenceOf(findings)
+  const decision = classify(evidence)
+  const noise = decision.classification !== undefined && NOISE.has(decision.classification)
+  const named = findings.find(({ facts }) => facts.organisation !== undefined)
+  const organisation = named?.facts.organisation ?? (noise ? undefined : unnamed(findings, evidence))
+
+  if (decision.classification !== undefined) {
+    data.classification = decision.classification
+    sources.classification = decision.classification === evidence.explicit ? (evidence.explicitSource ?? RULES) : RULES
+  }
+  if (named === undefined && data.business_name === undefined && organisation?.name !== undefined) {
+    data.business_name = organisation.name
+    sources.business_name = sources.org_name
+  }
+  if (named === undefined && data.domain === undefined && organisation?.domain !== undefined) {
+    data.domain = organisation.domain
+    sources.domain = sources.org_name
+  }
+  addRegistrableDomain(data, sources)
+  return {
+    data: inOrder(data),
+    sources,
+    decision,
+    noise,
+    quality: qualityOf(data, decision.classification, named !== undefined),
+    companyId: companyIdOf(organisation),
+  }
+}
+
+/**
+ * The organisation where no source names it. The name of the network or its AS stands for it, together with the AS's
+ * domain when that is whose name it is. Behind a carrier, only a domain that is not the carrier's can tell who it is.
+ */
+function unnamed(findings: readonly Finding[], evidence: Evidence): Organisation | undefined {
+  const domain = findings.find(({ facts }) => facts.data.domain !== undefined)?.facts.data.domain as string | undefined
+  const network = findings.find(({ facts }) => facts.data.org_name !== undefined)
+  const name = network?.facts.data.org_name as string | undefined
+  if (domain !== undefined && (name === undefined || isCarrier(evidence))) return { name: undefined, domain }
+  if (name === undefined) return undefined
+  const { asName, asDomain } = network!.facts.evidence
+  return { name, domain: name === asName ? asDomain : undefined }
+}
+
+/** Whether the network as such is infrastructure, so that the address's domain made the difference. */
+function isCarrier({ domain: _domain, hostname: _hostname, ...network }: Evidence): boolean {
+  const { classification } = classify(network)
+  return classification !== undefined && NOISE.has(classification)
+}
+
+/**
+ * Gathers what the classifier needs. Evidence about the address outranks evidence about its AS: an explicit
+ * classification of the AS as noise is left out where a source names who uses the address.
+ */
+export function evidenceOf(findings: readonly Finding[]): Evidence {
+  const evidence: Evidence = {}
+  let explicitAs: Finding | undefined
+  for (const finding of findings) {
+    const stated = finding.facts.evidence
+    for (const key in stated) {
+      const field = key as keyof Evidence
+      if (field === 'explicit' || field === 'explicitSource' || evidence[field] !== undefined) continue
+      Object.assign(evidence, { [field]: stated[field] })
+    }
+    if (stated.explicit === undefined) continue
+    if (finding.scope === 'as') explicitAs ??= finding
+    else if (evidence.explicit === undefined) state(evidence, finding)
+  }
+  if (evidence.explicit === undefined && explicitAs !== undefined) {
+    const named = findings.find(({ facts, scope }) => scope === 'address' && facts.organisation !== undefined)
+    if (named === undefined || !isNoise(explicitAs.facts)) state(evidence, explicitAs)
+  }
+  return evidence
+}
+
+/** Whether a row says outright that it is about infrastructure. */
+export function isNoise(facts: Facts): boolean {
+  const explicit: Classification | undefined = facts.evidence.explicit
+  return explicit !== undefined && NOISE.has(explicit)
+}
+
+function state(evidence: Evidence, finding: Finding): void {
+  evidence.explicit = finding.facts.evidence.explicit
+  evidence.explicitSource = finding.provider.name
+}
+
+function addRegistrableDomain(data: EnrichmentData, sources: Partial<Record<Attribute, string>>): void {
+  const from = data.domain === undefined ? 'hostname' : 'domain'
+  const name = data[from]
+  if (typeof name !== 'string') return
+  const registrable = from === 'domain' ? registrableDomain(name) : registrableDomainOfHost(name)
+  if (registrable === undefined) return
+  data.etld_plus_one = registrable
+  sources.etld_plus_one = sources[from]
+}
+
+function inOrder(data: EnrichmentData): EnrichmentData {
+  const ordered: EnrichmentData = {}
+  for (const attribute of ATTRIBUTES) {
+    const value = data[attribute]
+    if (value !== undefined) ordered[attribute] = value
+  }
+  return ordered
+}

@@ -1,0 +1,192 @@
+import { Buffer } from 'node:buffer'
+
+/** Types of the format that a JavaScript value does not imply by itself. */
+export type NumberType = 'double' | 'float' | 'uint16' | 'uint32' | 'uint64' | 'uint128' | 'int32'
+
+/** A number of a given type: `typed('uint16', 4)`. */
+export class TypedNumber {
+  readonly type: NumberType
+  readonly value: number | bigint
+
+  constructor(type: NumberType, value: number | bigint) {
+    this.type = type
+    this.value = value
+  }
+}
+
+export function typed(type: NumberType, value: number | bigint): TypedNumber {
+  return new TypedNumber(type, value)
+}
+
+/**
+ * A value as a MaxMind DB file holds it. Whole numbers from 0 to 2^32 - 1 become uint32, negative ones int32, others
+ * double; a bigint becomes uint64 or uint128. Members that are undefined are left out.
+ */
+export type MmdbValue =
+  | string
+  | number
+  | bigint
+  | boolean
+  | Uint8Array
+  | TypedNumber
+  | readonly MmdbValue[]
+  | { readonly [key: string]: MmdbValue | undefined }
+
+const TYPE = {
+  pointer: 1,
+  string: 2,
+  double: 3,
+  bytes: 4,
+  uint16: 5,
+  uint32: 6,
+  map: 7,
+  int32: 8,
+  uint64: 9,
+  uint128: 10,
+  array: 11,
+  boolean: 14,
+  float: 15,
+} as const
+
+/** Largest values of unsigned types, in bytes. */
+const UNSIGNED_BYTES = { uint16: 2, uint32: 4, uint64: 8, uint128: 16 } as const
+
+/**
+ * Encodes values into a data section (MaxMind DB format 2.0). What was written before is pointed to instead of being
+ * written again.
+ */
+export class DataEncoder {
+  readonly #chunks: Uint8Array[] = []
+  readonly #offsets = new Map<string, number>()
+  #length = 0
+
+  /** Bytes written. */
+  get length(): number {
+    return this.#length
+  }
+
+  bytes(): Buffer {
+    return Buffer.concat(this.#chunks, this.#length)
+  }
+
+  /** Writes a value, unless it is there. Returns its offset in the section. */
+  add(value: MmdbValue): number {
+    const key = keyOf(value)
+    const known = this.#offsets.get(key)
+    if (known !== undefined) return known
+    // Its parts are written first: a value is one run of bytes.
+    const bytes = encode(value, (part) => this.#part(part))
+    const offset = this.#length
+    this.#chunks.push(bytes)
+    this.#length += bytes.length
+    this.#offsets.set(key, offset)
+    return offset
+  }
+
+  /** A value inside of another one: short ones in place, others as a pointer to where they are written once. */
+  #part(value: MmdbValue): Uint8Array {
+    const isShort =
+      typeof value === 'string' ? value.length < 3 : typeof value !== 'object' || value instanceof TypedNumber
+    return isShort ? encodeValue(value) : pointer(this.add(value))
+  }
+}
+
+/** A value in one piece, without pointers. */
+export function encodeValue(value: MmdbValue): Uint8Array {
+  return encode(value, encodeValue)
+}
+
+/** @param part encodes the values inside of this one */
+function encode(value: MmdbValue, part: (value: MmdbValue) => Uint8Array): Uint8Array {
+  if (typeof value === 'string') return withControl(TYPE.string, Buffer.from(value, 'utf8'))
+  if (typeof value === 'boolean') return control(TYPE.boolean, value ? 1 : 0)
+  if (typeof value === 'number' || typeof value === 'bigint') return encodeNumber(typeOf(value), value)
+  if (value instanceof TypedNumber) return encodeNumber(value.type, value.value)
+  if (value instanceof Uint8Array) return withControl(TYPE.bytes, value)
+  if (Array.isArray(value)) {
+    const items = value as readonly MmdbValue[]
+    return Buffer.concat([control(TYPE.array, items.length), ...items.map(part)])
+  }
+  const members = Object.entries(value).filter((member): member is [string, MmdbValue] => member[1] !== undefined)
+  return Buffer.concat([
+    control(TYPE.map, members.length),
+    ...members.flatMap(([key, member]) => [part(key), part(member)]),
+  ])
+}
+
+/** Tells values apart together with their types. */
+function keyOf(value: MmdbValue): string {
+  return JSON.stringify(value, (_, member: unknown) => {
+    if (typeof member === 'bigint') return `${member}n`
+    if (member instanceof TypedNumber) return { ' type': member.type, value: String(member.value) }
+    if (member instanceof Uint8Array) return { ' bytes': Buffer.from(member).toString('latin1') }
+    return member
+  })
+}
+
+function typeOf(value: number | bigint): NumberType {
+  if (typeof value === 'bigint') return value < 1n << 64n ? 'uint64' : 'uint128'
+  if (!Number.isInteger(value) || value > 4_294_967_295 || value < -2_147_483_648) return 'double'
+  return value < 0 ? 'int32' : 'uint32'
+}
+
+function encodeNumber(type: NumberType, value: number | bigint): Uint8Array {
+  const bytes = Buffer.alloc(8)
+  if (type === 'double') {
+    bytes.writeDoubleBE(Number(value))
+    return withControl(TYPE.double, bytes)
+  }
+  if (type === 'float') {
+    bytes.writeFloatBE(Number(value))
+    return withControl(TYPE.float, bytes.subarray(0, 4))
+  }
+  if (type === 'int32') {
+    bytes.writeInt32BE(Number(value))
+    return withControl(TYPE.int32, bytes.subarray(0, 4))
+  }
+  return withControl(TYPE[type], unsigned(BigInt(value), UNSIGNED_BYTES[type]))
+}
+
+/** The fewest bytes that hold the number, in network order; none for 0. */
+function unsigned(value: bigint, bytesMax: number): Uint8Array {
+  if (value < 0n || value >> BigInt(8 * bytesMax) !== 0n)
+    throw new RangeError(`${value} does not fit ${bytesMax} bytes`)
+  const hex = value === 0n ? '' : value.toString(16)
+  return Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex')
+}
+
+function withControl(type: number, payload: Uint8Array): Uint8Array {
+  return Buffer.concat([control(type, payload.length), payload])
+}
+
+/** The control byte with what extends it: a type above 7, a size from 29. */
+function control(type: number, size: number): Uint8Array {
+  const [bits, extension] = sizeBits(size)
+  return type > 7 ? Buffer.from([bits, type - 7, ...extension]) : Buffer.from([(type << 5) | bits, ...extension])
+}
+
+function sizeBits(size: number): [bits: number, extension: number[]] {
+  if (size < 29) return [size, []]
+  if (size < 285) return [29, [size - 29]]
+  if (size < 65_821) return [30, [(size - 285) >> 8, (size - 285) & 255]]
+  const rest = size - 65_821
+  if (rest > 0xff_ffff) throw new RangeError(`a value of size ${size} is too large`)
+  return [31, [rest >> 16, (rest >> 8) & 255, rest & 255]]
+}
+
+function pointer(offset: number): Uint8Array {
+  const start = TYPE.pointer << 5
+  if (offset < 2048) return Buffer.from([start | (offset >> 8), offset & 255])
+  if (offset < 526_336) {
+    const rest = offset - 2048
+    return Buffer.from([start | 8 | (rest >> 16), (rest >> 8) & 255, rest & 255])
+  }
+  if (offset < 134_744_064) {
+    const rest = offset - 526_336
+    return Buffer.from([start | 16 | (rest >>> 24), (rest >> 16) & 255, (rest >> 8) & 255, rest & 255])
+  }
+  const bytes = Buffer.alloc(5)
+  bytes[0] = start | 24
+  bytes.writeUInt32BE(offset, 1)
+  return bytes
+}

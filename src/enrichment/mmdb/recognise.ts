@@ -1,0 +1,138 @@
+import type { ProviderKind } from '../provider.ts'
+import { type Field, type FieldPaths, pathsFor, type Subject } from './fields.ts'
+import { type Path, valueAt } from './values.ts'
+
+/** How the records of a file are read. */
+export interface Shape {
+  readonly kind: ProviderKind
+  /** In words: vendor and product. */
+  readonly recognisedAs: string
+  readonly subject: Subject
+  readonly paths: FieldPaths
+}
+
+/** A file whose records hold nothing that is known. */
+export interface UnknownShape {
+  readonly databaseType: string
+  /** Members of the sample records as paths, sorted. */
+  readonly keys: readonly string[]
+}
+
+/**
+ * Recognises a file by the members of its records; `database_type` only decides where they leave it open, since vendors
+ * share tools and names. A member counts when any sample has it: many files leave out what is false or empty.
+ *
+ * @param samples decoded records
+ */
+export function recognise(databaseType: string, samples: readonly unknown[]): Shape | UnknownShape {
+  const keys = memberPaths(samples)
+  const subject = subjectOf(databaseType, keys)
+  const paths = present(pathsFor(subject), samples)
+  const kind = kindOf(databaseType, subject, paths, keys)
+  if (kind === undefined) return { databaseType, keys: [...keys].sort() }
+  return { kind, subject, paths, recognisedAs: `${vendorOf(databaseType, keys)} ${productOf(databaseType, kind)}` }
+}
+
+export function isUnknown(shape: Shape | UnknownShape): shape is UnknownShape {
+  return 'databaseType' in shape
+}
+
+/** Longest list of members that a report names. */
+const KEYS_MAX = 60
+
+/** Paths of all members of the samples: `traits.user_type`. Names by language are left out. */
+function memberPaths(samples: readonly unknown[]): Set<string> {
+  const paths = new Set<string>()
+  const visit = (value: unknown, prefix: string, depth: number) => {
+    if (typeof value !== 'object' || value === null || Buffer.isBuffer(value) || depth > 3) return
+    for (const [key, member] of Object.entries(value)) {
+      if (paths.size >= KEYS_MAX) return
+      if (prefix.endsWith('names.') && key !== 'en') continue
+      paths.add(`${prefix}${key}`)
+      visit(member, `${prefix}${key}.`, depth + 1)
+    }
+  }
+  for (const sample of samples) visit(sample, '', 0)
+  return paths
+}
+
+function subjectOf(databaseType: string, keys: ReadonlySet<string>): Subject {
+  const has = (key: string) => keys.has(key)
+  if (has('datacenter')) return 'hosting'
+  if (has('company') && (has('type') || has('netname') || has('domain'))) return 'company'
+  if (has('name') && (has('as_name') || has('as_type') || /company/i.test(databaseType))) return 'company'
+  if (has('asn') && !has('as_name') && (has('name') || has('org') || has('descr'))) return 'as'
+  return 'address'
+}
+
+/** Only the paths that lead somewhere in one of the samples. */
+function present(paths: FieldPaths, samples: readonly unknown[]): FieldPaths {
+  const found: FieldPaths = {}
+  for (const [field, candidates] of Object.entries(paths) as [Field, readonly Path[]][]) {
+    const leading = candidates.filter((path) => samples.some((sample) => isScalar(valueAt(sample, path))))
+    if (leading.length > 0) found[field] = leading
+  }
+  return found
+}
+
+function isScalar(value: unknown): boolean {
+  return value !== undefined && value !== null && typeof value !== 'object'
+}
+
+const FLAGS: readonly Field[] = ['isHosting', 'isAnonymousVpn', 'isTor', 'isProxy']
+const PLACES: readonly Field[] = ['continent', 'country', 'countryCode', 'region', 'city', 'latitude', 'timezone']
+
+/** The place of a file in the order of trust: that of the most telling thing it knows. */
+function kindOf(
+  databaseType: string,
+  subject: Subject,
+  paths: FieldPaths,
+  keys: ReadonlySet<string>,
+): ProviderKind | undefined {
+  const has = (...fields: readonly Field[]) => fields.some((field) => paths[field] !== undefined)
+  const compatible = /\(compat=([^)]+)\)/.exec(databaseType)?.[1] ?? databaseType
+  if (databaseType.startsWith('ipid')) return has('businessName', 'orgName', 'classification') ? 'table' : undefined
+  if (subject === 'company') return 'company'
+  if (subject === 'hosting') return 'anonymity'
+  const enterprise = /enterprise/i.test(compatible) || keys.has('traits.organization') || keys.has('traits.user_type')
+  if (has('businessName', 'industry') || (enterprise && has('orgName', 'isp', 'domain', 'orgType', 'asn'))) {
+    return 'company'
+  }
+  if (has('isp', 'orgName')) return 'isp'
+  if (has('asn', 'asName')) return 'asn'
+  if (has('domain', 'hostname')) return 'domain'
+  if (has(...PLACES)) return 'location'
+  if (has('connectionType', 'orgType')) return 'connection'
+  if (has(...FLAGS)) return 'anonymity'
+  return undefined
+}
+
+/** Tools of one vendor write its name into the files of others, so the members have the last word. */
+function vendorOf(databaseType: string, keys: ReadonlySet<string>): string {
+  if (/^ipid\b/i.test(databaseType)) return 'ipid'
+  if (/^dbip/i.test(databaseType)) return 'DB-IP'
+  if (/^iplocate/i.test(databaseType)) return 'IPLocate'
+  if (/^ip2(lite|location|proxy)/i.test(databaseType)) return 'IP2Location'
+  if (/^(geoip|geolite)/i.test(databaseType)) return 'MaxMind'
+  const apiIs = ['datacenter', 'company', 'descr', 'abuser_score', 'netname']
+  if (apiIs.some((key) => keys.has(key))) return 'ipapi.is'
+  if (/^ipinfo /i.test(databaseType)) return 'IPinfo'
+  return 'by its fields:'
+}
+
+const PRODUCTS: Readonly<Record<ProviderKind, string>> = {
+  table: 'organisations',
+  noise: 'noise',
+  company: 'company',
+  isp: 'ISP',
+  asn: 'ASN',
+  domain: 'domain',
+  location: 'location',
+  connection: 'connection type',
+  anonymity: 'anonymity',
+}
+
+function productOf(databaseType: string, kind: ProviderKind): string {
+  const product = /^(?:geoip2|geolite2|geoip|geolite)-(.+)$/i.exec(databaseType)?.[1]
+  return product === undefined ? PRODUCTS[kind] : product.replaceAll('-', ' ')
+}

@@ -1,0 +1,47 @@
+import type { Classification, EnrichmentData } from '../core/enrichment.ts'
+
+/**
+ * The parts of the quality score. An answer gets the points of every part that is known; all of them make 100.
+ *
+ * | part | points |
+ * |---|---|
+ * | the organisation, named by a source about the address itself | 40 |
+ * | or only by the name of the network or its autonomous system | 20 |
+ * | domain | 15 |
+ * | industry | 15 |
+ * | classification | 10 |
+ * | country | 5 |
+ * | city | 5 |
+ * | autonomous system | 5 |
+ * | host name | 5 |
+ */
+export const QUALITY_PARTS = {
+  organisation: 40,
+  networkName: 20,
+  domain: 15,
+  industry: 15,
+  classification: 10,
+  country: 5,
+  city: 5,
+  asn: 5,
+  hostname: 5,
+} as const
+
+/** @param named whether a source about the address itself names the organisation @returns 0 to 100 */
+export function qualityOf(
+  data: Readonly<EnrichmentData>,
+  classification: Classification | undefined,
+  named: boolean,
+): number {
+  let quality = 0
+  if (named) quality += QUALITY_PARTS.organisation
+  else if (data.org_name !== undefined || data.as_name !== undefined) quality += QUALITY_PARTS.networkName
+  if (data.domain !== undefined) quality += QUALITY_PARTS.domain
+  if (data.industry !== undefined || data.industry_category !== undefined) quality += QUALITY_PARTS.industry
+  if (classification !== undefined) quality += QUALITY_PARTS.classification
+  if (data.country !== undefined || data.country_code !== undefined) quality += QUALITY_PARTS.country
+  if (data.city !== undefined) quality += QUALITY_PARTS.city
+  if (data.asn !== undefined) quality += QUALITY_PARTS.asn
+  if (data.hostname !== undefined) quality += QUALITY_PARTS.hostname
+  return quality
+}

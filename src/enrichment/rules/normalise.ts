@@ -1,0 +1,70 @@
+/** Letters that Unicode does not take apart into a letter and a mark, though readers write them without. */
+const LETTERS: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  ø: 'o',
+  æ: 'ae',
+  œ: 'oe',
+  ł: 'l',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  ı: 'i',
+}
+const UNDIVIDED = /[ßøæœłđðþı]/g
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the range of ASCII
+const ASCII = /^[\x00-\x7f]*$/
+const MARKS = /\p{M}+/gu
+const SEPARATORS = /[^\p{L}\p{N}]+/u
+/** `,US` or `, DE` as some lists end an AS name with. */
+const COUNTRY_SUFFIX = /,\s?[A-Z]{2}$/
+/** `COMCAST-7922 - Comcast Cable` and `UNI-KL Technische Universitaet`: what the registries call an as-name comes first. */
+const HANDLE_WITH_DASH = /^([A-Z0-9][A-Z0-9_-]*) - (.+)$/
+const HANDLE_WITH_SPACE = /^([A-Z0-9]+(?:[-_][A-Z0-9]+)+) (\S.*)$/
+const HANDLE_ALONE = /^[A-Z0-9]+(?:[-_][A-Z0-9]+)+$/
+/** Legal forms, and words that do not tell one company from another. */
+export const GENERIC_WORDS: ReadonlySet<string> = new Set(
+  `the of and inc incorporated corp corporation co company llc ltd limited plc gmbh ag kg se sa sas spa srl bv nv ab as
+  asa oy oyj aps sro doo sp zoo kft zrt ooo jsc pjsc ojsc cjsc shpk uab sia eood ood ead mb sarl sl slu ltda me eireli cv
+  pty pvt pte private sdn bhd tbk pt group holding holdings international global business services service communications
+  communication network networks internet customer customers llp lp parent usa us uk de fr it es`.split(/\s+/),
+)
+/** Abbreviations that would fall apart: `S.p.A.`, `d.o.o.`, `U.S.`, `A/S`. */
+const ABBREVIATION = /(?<![\p{L}\p{N}])\p{L}(?:[./]\p{L})+(?![\p{L}\p{N}])/gu
+
+/**
+ * One spelling for one word: Unicode NFKC, lower case, without diacritics. The word tables pass through it too, so that
+ * both sides of a comparison lose the same marks.
+ */
+export function fold(text: string): string {
+  if (ASCII.test(text)) return text.toLowerCase()
+  const bare = text.normalize('NFKD').replace(MARKS, '').normalize('NFKC').toLowerCase()
+  return bare.replace(UNDIVIDED, (letter) => LETTERS[letter]!)
+}
+
+/** Folded words of a name, in order; everything but letters and digits separates. Chinese, Japanese and Thai stay whole. */
+export function tokens(text: string): string[] {
+  const joined = text.replace(ABBREVIATION, (abbreviation) => abbreviation.replace(/[./]/g, ''))
+  return fold(joined)
+    .split(SEPARATORS)
+    .filter((word) => word !== '')
+}
+
+/** A name taken apart: the registry's handle, if there is one, and the description. Either may be empty. */
+export interface Name {
+  readonly handle: readonly string[]
+  readonly description: readonly string[]
+}
+
+/** Reads an AS name in the forms that registries and lists give it: handle, description, or both. */
+export function readName(text: string): Name {
+  const bare = text.trim().replace(COUNTRY_SUFFIX, '')
+  const both = HANDLE_WITH_DASH.exec(bare) ?? HANDLE_WITH_SPACE.exec(bare)
+  if (both !== null) {
+    const description = tokens(both[2]!)
+    // `KORABI-NET SHPK` is a name with its legal form, not a handle with a description.
+    if (!description.every((word) => GENERIC_WORDS.has(word))) return { handle: tokens(both[1]!), description }
+    return { handle: [], description: [...tokens(both[1]!), ...description] }
+  }
+  if (HANDLE_ALONE.test(bare)) return { handle: tokens(bare), description: [] }
+  return { handle: [], description: tokens(bare) }
+}

@@ -1,0 +1,116 @@
+import type { Classification } from '../../core/enrichment.ts'
+import { NOISE } from '../../core/enrichment.ts'
+import { type Name, readName } from './normalise.ts'
+import { type CompiledWords, compileWords, findWords, type Hit } from './word-table.ts'
+import { BUSINESS_WORDS } from './words/business.ts'
+import { EDUCATION_WORDS } from './words/education.ts'
+import { GOVERNMENT_WORDS } from './words/government.ts'
+import { HOSTING_WORDS } from './words/hosting.ts'
+import { ISP_WORDS } from './words/isp.ts'
+import { KNOWN_NAMES } from './words/known-names.ts'
+
+/** What the words of a name say. */
+export interface NameFinding {
+  readonly classification: Classification
+  /** The heaviest word for it. */
+  readonly word: string
+  /** The name itself is known, not only words in it. */
+  readonly known: boolean
+}
+
+interface Tables {
+  readonly known: CompiledWords
+  readonly words: CompiledWords
+}
+
+let tables: Tables | undefined
+
+function compiled(): Tables {
+  tables ??= {
+    known: compileWords(KNOWN_NAMES),
+    words: compileWords([...ISP_WORDS, ...HOSTING_WORDS, ...EDUCATION_WORDS, ...GOVERNMENT_WORDS, ...BUSINESS_WORDS]),
+  }
+  return tables
+}
+
+/**
+ * How much the words for noise must weigh. The holder of an AS runs a network, so a word such as "net" is enough; most
+ * companies that stand in a company database do not.
+ */
+export type NameOf = 'as' | 'organisation'
+const NOISE_MIN_WEIGHT: Readonly<Record<NameOf, number>> = { as: 2, organisation: 3 }
+/** A lone weak word such as "research" or "agency" makes no school and no government. */
+const ORGANISATION_MIN_WEIGHT = 3
+/** A handle next to a description is an abbreviation: `ACME-NET` says nothing about Acme. */
+const HANDLE_MIN_WEIGHT = 3
+/** Specific before general, when the words weigh the same. */
+const PRECEDENCE: readonly Classification[] = ['education', 'government', 'business', 'cdn', 'cloud', 'hosting', 'isp']
+
+/** Reads a name by the known names first, then by the weight of its words. Undefined when no word says anything. */
+export function readNameWords(text: string, nameOf: NameOf): NameFinding | undefined {
+  const name = readName(text)
+  return findKnown(name) ?? weigh(name, nameOf)
+}
+
+function findKnown({ handle, description }: Name): NameFinding | undefined {
+  const { known } = compiled()
+  const hit = longest(findWords(known, description)) ?? longest(findWords(known, handle))
+  if (hit === undefined || hit.classification === 'neutral') return undefined
+  return { classification: hit.classification, word: hit.word, known: true }
+}
+
+function longest(hits: readonly Hit[]): Hit | undefined {
+  return hits.reduce<Hit | undefined>(
+    (best, hit) => (best === undefined || hit.word.length > best.word.length ? hit : best),
+    undefined,
+  )
+}
+
+function weigh(name: Name, nameOf: NameOf): NameFinding | undefined {
+  const { words } = compiled()
+  const described = name.description.length > 0
+  const hits = [
+    ...findWords(words, name.description),
+    ...findWords(words, name.handle).filter((hit) => !described || hit.weight >= HANDLE_MIN_WEIGHT),
+  ]
+  const weights = sumByClass(hits)
+  let noise = 0
+  let organisation = 0
+  for (const [classification, weight] of weights) {
+    if (NOISE.has(classification)) noise += weight
+    else organisation += weight
+  }
+  // On a tie it is the organisation: to lose a customer is worse than to let an access provider through.
+  const isNoise = noise > organisation && noise >= NOISE_MIN_WEIGHT[nameOf]
+  if (!isNoise && organisation === 0) return undefined
+  const classification = heaviestClass(weights, isNoise)
+  if (!isNoise && weights.get(classification)! < ORGANISATION_MIN_WEIGHT) return undefined
+  return { classification, word: heaviestWord(hits, classification), known: false }
+}
+
+function sumByClass(hits: readonly Hit[]): Map<Classification, number> {
+  const counted = new Set<string>()
+  const weights = new Map<Classification, number>()
+  for (const { word, classification, weight } of hits) {
+    if (classification === 'neutral' || counted.has(word)) continue
+    counted.add(word)
+    weights.set(classification, (weights.get(classification) ?? 0) + weight)
+  }
+  return weights
+}
+
+function heaviestClass(weights: ReadonlyMap<Classification, number>, noise: boolean): Classification {
+  let best: Classification | undefined
+  for (const classification of PRECEDENCE) {
+    const weight = weights.get(classification) ?? 0
+    if (NOISE.has(classification) !== noise || weight === 0) continue
+    if (best === undefined || weight > weights.get(best)!) best = classification
+  }
+  return best ?? 'business'
+}
+
+function heaviestWord(hits: readonly Hit[], classification: Classification): string {
+  return hits
+    .filter((hit) => hit.classification === classification)
+    .reduce((best, hit) => (hit.weight > best.weight ? hit : best)).word
+}

@@ -1,0 +1,124 @@
+import type { Classification } from '../../core/enrichment.ts'
+import { fold, tokens } from './normalise.ts'
+
+/**
+ * Words of one classification by weight. A list is separated by commas and line ends; `//` starts a comment.
+ * `word` is a whole word, `word*` starts one, `*word` ends one, `*word*` is anywhere in one; several words are a phrase.
+ * Words of scripts without spaces are found anywhere.
+ */
+export interface WordList {
+  readonly classification: Classification | 'neutral'
+  readonly weight: number
+  readonly words: string
+}
+
+/** A word of a table that a name contains. */
+export interface Hit {
+  readonly word: string
+  readonly classification: Classification | 'neutral'
+  readonly weight: number
+}
+
+interface Phrase extends Hit {
+  readonly parts: readonly string[]
+}
+
+/** Word tables in the form in which they are searched. */
+export interface CompiledWords {
+  readonly exact: ReadonlyMap<string, Hit>
+  readonly prefixes: ReadonlyMap<string, Hit>
+  readonly suffixes: ReadonlyMap<string, Hit>
+  readonly infixes: readonly Hit[]
+  /** Infixes of scripts that do not separate words. */
+  readonly unspaced: readonly Hit[]
+  /** By first word, the longest first. */
+  readonly phrases: ReadonlyMap<string, readonly Phrase[]>
+}
+
+/** Thai, Chinese, Japanese and Korean write without spaces, or glue endings on. */
+const UNSPACED = /[\u0e00-\u0e7f\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]/
+const MIN_AFFIX = 2
+
+/** Compiles word lists. Throws when a word stands in two lists, which would make the answer depend on their order. */
+export function compileWords(lists: readonly WordList[]): CompiledWords {
+  const exact = new Map<string, Hit>()
+  const prefixes = new Map<string, Hit>()
+  const suffixes = new Map<string, Hit>()
+  const infixes: Hit[] = []
+  const unspaced: Hit[] = []
+  const phrases = new Map<string, Phrase[]>()
+  const seen = new Set<string>()
+  for (const { classification, weight, words } of lists) {
+    for (const entry of splitWords(words)) {
+      const word = entry.replaceAll('*', '')
+      const hit: Hit = { word, classification, weight }
+      if (seen.has(entry)) throw new Error(`word stands twice in the tables: ${entry}`)
+      seen.add(entry)
+      const parts = tokens(word)
+      if (parts.length > 1) addPhrase(phrases, { ...hit, parts })
+      else if (UNSPACED.test(word)) unspaced.push(hit)
+      else if (entry.startsWith('*') && entry.endsWith('*')) infixes.push(hit)
+      else if (entry.startsWith('*')) suffixes.set(word, hit)
+      else if (entry.endsWith('*')) prefixes.set(word, hit)
+      else exact.set(word, hit)
+    }
+  }
+  for (const list of phrases.values()) list.sort((a, b) => b.parts.length - a.parts.length)
+  return { exact, prefixes, suffixes, infixes, unspaced, phrases }
+}
+
+/** The entries of a word list, folded. */
+export function splitWords(words: string): string[] {
+  return words
+    .replace(/\/\/.*$/gm, '')
+    .split(/[,\n]/)
+    .map((entry) => fold(entry.trim()))
+    .filter((entry) => entry !== '')
+}
+
+function addPhrase(phrases: Map<string, Phrase[]>, phrase: Phrase): void {
+  const first = phrase.parts[0]!
+  const list = phrases.get(first)
+  if (list === undefined) phrases.set(first, [phrase])
+  else list.push(phrase)
+}
+
+/** What the words of a name hit: phrases before single words, and for a single word the whole before the longest part. */
+export function findWords(table: CompiledWords, words: readonly string[]): Hit[] {
+  const hits: Hit[] = []
+  for (let i = 0; i < words.length; ) {
+    const phrase = findPhrase(table, words, i)
+    if (phrase !== undefined) {
+      hits.push(phrase)
+      i += phrase.parts.length
+      continue
+    }
+    const hit = findWord(table, words[i]!)
+    if (hit !== undefined) hits.push(hit)
+    i++
+  }
+  return hits
+}
+
+function findPhrase(table: CompiledWords, words: readonly string[], at: number): Phrase | undefined {
+  return table.phrases.get(words[at]!)?.find(({ parts }) => parts.every((part, i) => words[at + i] === part))
+}
+
+function findWord(table: CompiledWords, word: string): Hit | undefined {
+  const whole = table.exact.get(word)
+  if (whole !== undefined) return whole
+  if (UNSPACED.test(word)) return heaviest(table.unspaced.filter((hit) => word.includes(hit.word)))
+  for (let length = word.length; length >= MIN_AFFIX; length--) {
+    const hit = table.prefixes.get(word.slice(0, length)) ?? table.suffixes.get(word.slice(word.length - length))
+    if (hit !== undefined) return hit
+  }
+  return table.infixes.find((hit) => word.includes(hit.word))
+}
+
+/** Of several hits in one unspaced run the heaviest, and of these the longest. */
+function heaviest(hits: readonly Hit[]): Hit | undefined {
+  return hits.reduce<Hit | undefined>((best, hit) => {
+    if (best === undefined) return hit
+    return hit.weight > best.weight || (hit.weight === best.weight && hit.word.length > best.word.length) ? hit : best
+  }, undefined)
+}

@@ -1,0 +1,93 @@
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Logger } from 'pino'
+import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue } from 'prom-client'
+import { StartupError } from '../core/errors.ts'
+import type { Service } from '../core/service.ts'
+
+/** What a registry's `getMetricsAsJSON` gives. */
+export type MetricSet = MetricObjectWithValues<MetricValue<string>>[]
+
+export interface MetricsServerOptions {
+  /** On 127.0.0.1; 0: any free one. */
+  readonly port: number
+  /** Take any free port, with a warning, when `port` is taken. */
+  readonly mayMove: boolean
+  /** The metrics of every process, one set each. */
+  readonly gather: () => Promise<MetricSet[]>
+  readonly log: Logger
+}
+
+const HOST = '127.0.0.1'
+
+/** `GET /metrics` in the Prometheus text format: the metrics of all processes of this machine as one. */
+export class MetricsServer implements Service {
+  readonly name = 'metrics'
+  readonly #options: MetricsServerOptions
+  #server: Server | undefined
+
+  constructor(options: MetricsServerOptions) {
+    this.#options = options
+  }
+
+  /** Where it listens; undefined while it does not. */
+  get url(): string | undefined {
+    const address = this.#server?.address() as AddressInfo | null | undefined
+    return address ? `http://${HOST}:${address.port}/metrics` : undefined
+  }
+
+  /** @throws StartupError when the port is taken */
+  async start(): Promise<void> {
+    const { port, mayMove, log } = this.#options
+    const server = createServer((request, response) => {
+      if (request.url?.split('?')[0] !== '/metrics') return answer(response, 404, 'not found\n')
+      if (request.method !== 'GET' && request.method !== 'HEAD') return answer(response, 405, 'method not allowed\n')
+      this.#answerMetrics(response)
+    })
+    server.requestTimeout = 10_000
+    try {
+      await listen(server, port)
+    } catch (error) {
+      if (!mayMove || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') {
+        throw new StartupError(`ADMIN_PORT ${port}: cannot listen on ${HOST}:${port} (${(error as Error).message})`)
+      }
+      await listen(server, 0)
+      log.warn({ port }, 'the port of GET /metrics is taken; it listens on another one')
+    }
+    this.#server = server
+    log.info({ url: this.url }, 'metrics are served')
+  }
+
+  async stop(): Promise<void> {
+    const server = this.#server
+    this.#server = undefined
+    if (server === undefined) return
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+    server.closeAllConnections()
+    await closed
+  }
+
+  async #answerMetrics(response: ServerResponse): Promise<void> {
+    try {
+      const registry = AggregatorRegistry.aggregate(await this.#options.gather())
+      answer(response, 200, await registry.metrics(), registry.contentType)
+    } catch (error) {
+      this.#options.log.error({ err: error }, 'metrics cannot be gathered')
+      answer(response, 500, 'metrics cannot be gathered\n')
+    }
+  }
+}
+
+function answer(response: ServerResponse, status: number, body: string, type = 'text/plain; charset=utf-8'): void {
+  response.writeHead(status, { 'content-type': type }).end(body)
+}
+
+function listen(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, HOST, () => {
+      server.removeListener('error', reject)
+      resolve()
+    })
+  })
+}

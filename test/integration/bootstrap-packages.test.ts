@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
+import { isAlive, until } from '../support/processes.ts'
+
+const run = promisify(execFile)
+const PACKAGES = new URL('../../src/bootstrap/packages.mjs', import.meta.url).href
+const SCRIPT = `const { ensurePackages } = await import(${JSON.stringify(PACKAGES)})
+await ensurePackages({ withDev: false, root: process.argv[1] })`
+
+/** A package that depends on one that lies beside it, so that npm needs no network. Its install script can be slow. */
+async function makeRoot(t: TestContext): Promise<string> {
+  const root = mkdtempSync(join(tmpdir(), 'ipid-packages-'))
+  t.after(() => rmSync(root, { recursive: true, force: true }))
+  mkdirSync(join(root, 'part'))
+  writeFileSync(join(root, 'part/package.json'), '{"name":"part","version":"1.0.0"}')
+  await run('npm', ['pack', './part', '--silent'], { cwd: root })
+  writeFileSync(
+    join(root, 'package.json'),
+    '{"name":"root","version":"1.0.0","dependencies":{"part":"file:part-1.0.0.tgz"}}',
+  )
+  await run('npm', ['install', '--package-lock-only', '--silent', '--offline'], { cwd: root })
+  return root
+}
+
+/** Runs the bootstrap's first step in a process of its own and returns what it says. */
+async function ensure(root: string, path = process.env.PATH): Promise<string> {
+  const env = { PATH: path, HOME: root }
+  const { stderr } = await run(process.execPath, ['--input-type=module', '-e', SCRIPT, root], { env })
+  return stderr
+}
+
+/** A folder with a npm that is this shell script. */
+function fakeNpm(root: string, script: string): string {
+  const bin = join(root, 'bin')
+  mkdirSync(bin)
+  writeFileSync(join(bin, 'npm'), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+  return `${bin}:${process.env.PATH}`
+}
+
+const INSTALLS = /installing packages/
+
+test('installs what is missing, once, and again when something is gone or the lock file changed', async (t) => {
+  const root = await makeRoot(t)
+  assert.match(await ensure(root), INSTALLS)
+  assert.ok(existsSync(join(root, 'node_modules/part/package.json')))
+  assert.equal(await ensure(root), '')
+
+  rmSync(join(root, 'node_modules/part'), { recursive: true })
+  assert.match(await ensure(root), INSTALLS)
+  assert.ok(existsSync(join(root, 'node_modules/part/package.json')))
+
+  const tree = join(root, 'node_modules/.package-lock.json')
+  const whole = readFileSync(tree, 'utf8')
+  writeFileSync(tree, whole.slice(0, whole.length / 2))
+  assert.match(await ensure(root), INSTALLS)
+
+  writeFileSync(tree, whole.replaceAll('"1.0.0"', '"0.9.0"'))
+  assert.match(await ensure(root), INSTALLS)
+  assert.equal(await ensure(root), '')
+})
+
+test('of several processes at once one installs, and all go on when it is done', async (t) => {
+  const root = await makeRoot(t)
+  const said = await Promise.all([ensure(root), ensure(root), ensure(root)])
+  assert.equal(said.filter((text) => INSTALLS.test(text)).length, 1)
+  assert.ok(existsSync(join(root, 'node_modules/part/package.json')))
+})
+
+test('an installation that was killed ends with its npm, and is repeated', async (t) => {
+  const root = await makeRoot(t)
+  assert.match(await ensure(root), INSTALLS)
+  const whole = join(tmpdir(), `${root.split('/').at(-1)}-whole`)
+  cpSync(join(root, 'node_modules'), whole, { recursive: true })
+  t.after(() => rmSync(whole, { recursive: true, force: true }))
+  rmSync(join(root, 'node_modules/part'), { recursive: true })
+
+  const pidFile = join(root, 'npm.pid')
+  const path = fakeNpm(root, `echo $$ > ${pidFile}.part; mv ${pidFile}.part ${pidFile}\nexec sleep 600`)
+  const env = { PATH: path }
+  const child = spawn(process.execPath, ['--input-type=module', '-e', SCRIPT, root], { env, stdio: 'ignore' })
+  await until(() => existsSync(pidFile))
+  const npm = Number(readFileSync(pidFile, 'utf8'))
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  await until(() => !isAlive(npm))
+
+  // What lies there looks whole but for the file that an installation begins by removing.
+  cpSync(join(whole, 'part'), join(root, 'node_modules/part'), { recursive: true })
+  assert.match(await ensure(root), INSTALLS)
+})
+
+test('says in one line why it cannot install', async (t) => {
+  const root = await makeRoot(t)
+  await assert.rejects(ensure(root, fakeNpm(root, 'exit 1')), /the packages cannot be installed/)
+})

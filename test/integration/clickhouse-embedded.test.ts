@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { type TestContext, test } from 'node:test'
+import { pino } from 'pino'
+import { type EmbeddedClickHouseOptions, startEmbeddedClickHouse } from '../../src/embedded/clickhouse/start.ts'
+
+const log = pino({ level: 'silent' })
+
+async function folder(t: TestContext): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'ipid-embedded-'))
+  t.after(() => rm(path, { recursive: true, force: true }))
+  return path
+}
+
+async function start(t: TestContext, path: string, options: Partial<EmbeddedClickHouseOptions> = {}) {
+  const server = await startEmbeddedClickHouse({ path, port: 0, log, ...options })
+  t.after(() => server.kill())
+  return server
+}
+
+async function sql(url: string, query: string): Promise<string> {
+  const response = await fetch(url, { method: 'POST', body: query })
+  const text = await response.text()
+  assert.equal(response.status, 200, text)
+  return text
+}
+
+/** Resolves when nobody listens any more. */
+async function gone(url: string): Promise<void> {
+  for (;;) {
+    const answers = await fetch(`${url}/ping`).then(
+      () => true,
+      () => false,
+    )
+    if (!answers) return
+  }
+}
+
+const TABLE = 'CREATE TABLE IF NOT EXISTS t (a UInt32) ENGINE = MergeTree ORDER BY a'
+
+test('it stops when asked, and the next one finds what it stored', async (t) => {
+  const path = await folder(t)
+  const first = await start(t, path, { onExit: () => assert.fail('it was asked to end') })
+  await sql(first.url, 'CREATE DATABASE d')
+  await sql(`${first.url}/?database=d`, TABLE)
+  await sql(`${first.url}/?database=d`, 'INSERT INTO t VALUES (1)')
+  await first.stop()
+  await first.stop()
+  assert.equal(await first.exited, 'exit code 0')
+  const second = await start(t, path)
+  assert.equal(await sql(`${second.url}/?database=d`, 'SELECT a FROM t'), '1\n')
+})
+
+test('after kill -9 the folder opens again, and onExit has told', async (t) => {
+  const path = await folder(t)
+  const ended = Promise.withResolvers<string>()
+  const first = await start(t, path, { onExit: ended.resolve })
+  await sql(first.url, 'CREATE DATABASE d')
+  await sql(`${first.url}/?database=d`, TABLE)
+  await sql(`${first.url}/?database=d`, 'INSERT INTO t VALUES (1)')
+  process.kill(first.pid, 'SIGKILL')
+  assert.equal(await ended.promise, 'signal SIGKILL')
+  const second = await start(t, path)
+  assert.equal(await sql(`${second.url}/?database=d`, 'SELECT a FROM t'), '1\n')
+})
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  test(`${signal} lets statements finish and ends it with code 0`, async (t) => {
+    const server = await start(t, await folder(t))
+    const slow = sql(server.url, 'SELECT sleep(1)')
+    while ((await sql(server.url, "SELECT count() FROM system.processes WHERE query LIKE '%sleep(1)'")) === '0\n');
+    process.kill(server.pid, signal)
+    assert.equal(await slow, '0\n')
+    assert.equal(await server.exited, 'exit code 0')
+  })
+}
+
+test('a statement that takes too long does not keep it', async (t) => {
+  const server = await start(t, await folder(t))
+  const slow = sql(server.url, 'SELECT max(sipHash64(number)) FROM numbers(100000000000)').catch(() => 'ended')
+  while ((await sql(server.url, "SELECT count() FROM system.processes WHERE query LIKE '%sipHash%'")) !== '2\n');
+  await server.stop()
+  assert.equal(await server.exited, 'exit code 0')
+  assert.equal(await slow, 'ended')
+})
+
+test('it ends when its parent is killed', async (t) => {
+  const path = await folder(t)
+  const module = new URL('../../src/embedded/clickhouse/start.ts', import.meta.url)
+  const code = `
+    import { startEmbeddedClickHouse } from ${JSON.stringify(module.href)}
+    import { pino } from 'pino'
+    const { url } = await startEmbeddedClickHouse({ path: ${JSON.stringify(path)}, port: 0, log: pino(pino.destination(2)) })
+    console.log(url)
+    setInterval(() => {}, 1e6)`
+  const args = ['--import', import.meta.resolve('tsx'), '--input-type=module', '--eval', code]
+  const parent = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] })
+  t.after(() => parent.kill('SIGKILL'))
+  const [url] = (await once(createInterface(parent.stdout), 'line')) as [string]
+  assert.equal(await sql(url, 'SELECT 1'), '1\n')
+  parent.kill('SIGKILL')
+  await gone(url)
+  const next = await start(t, path)
+  assert.equal(await sql(next.url, 'SELECT 1'), '1\n')
+})
+
+test('a second one on the same folder says why it cannot start', async (t) => {
+  const path = await folder(t)
+  const first = await start(t, path)
+  await assert.rejects(start(t, path), { name: 'StartupError', message: /another process has it open/ })
+  assert.equal(await sql(first.url, 'SELECT 1'), '1\n')
+})
+
+test('a port in use and a folder that cannot be made are told', async (t) => {
+  const path = await folder(t)
+  const server = createServer()
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  t.after(() => server.close())
+  const { port } = server.address() as { port: number }
+  await assert.rejects(start(t, path, { port }), {
+    name: 'StartupError',
+    message: new RegExp(`port ${port}.*EADDRINUSE`),
+  })
+  await mkdir(join(path, 'sub'))
+  await assert.rejects(start(t, '/dev/null/data'), { name: 'StartupError', message: /dev\/null\/data/ })
+})
+
+test('a start that is given up leaves nothing behind', async (t) => {
+  const path = await folder(t)
+  await assert.rejects(startEmbeddedClickHouse({ path, port: 0, log, signal: AbortSignal.abort() }))
+  const giveUp = new AbortController()
+  const starting = startEmbeddedClickHouse({ path, port: 0, log, signal: giveUp.signal })
+  giveUp.abort()
+  await assert.rejects(starting)
+  await start(t, path)
+})
+
+test('more statements than may run at a time wait for their turn', async (t) => {
+  const server = await start(t, await folder(t))
+  const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => sql(server.url, `SELECT ${i}, sleep(0.02)`)))
+  assert.deepEqual(
+    answers,
+    Array.from({ length: 100 }, (_, i) => `${i}\t0\n`),
+  )
+})

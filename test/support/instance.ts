@@ -1,0 +1,139 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { processesNaming, until } from './processes.ts'
+
+/** What the ready file says. */
+export interface Ready {
+  readonly url: string
+  readonly clickhouse_url: string
+  readonly redis_url: string
+  readonly pid: number
+  readonly tenant_id?: string
+  readonly api_key?: string
+}
+
+/** A whole ipid, as `ipid start` runs it, in a folder of its own and on free ports that it keeps. */
+export interface TestInstance {
+  readonly dir: string
+  readonly dataDir: string
+  ready: Ready
+  readonly apiKey: string
+  readonly child: ChildProcess
+  /** Processes of this instance by what they are, as far as they run now. */
+  pids(): { main: number; redis: number[]; others: number[] }
+  /** `kill -9` of the main process, then the same start again. */
+  restart(): Promise<void>
+  /** Sends SIGTERM; resolves with the exit code. */
+  stop(): Promise<number | null>
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>
+  /** Rows of a query as text, columns separated by tabs; '' when ClickHouse does not answer. */
+  query(sql: string): Promise<string>
+  /** Everything that it printed to standard error so far. */
+  stderr(): string
+}
+
+/** Organisations for tests: a business, a cloud; all else is unknown. */
+const TABLE = `network,business_name,org_name,domain,industry,industry_category,classification,country_code
+17.0.0.0/8,Example Fruit,Example Fruit Inc.,fruit.example,Hardware,Technology,business,US
+18.0.0.0/8,Example School,Example School,school.example,Education,Education,education,US
+3.0.0.0/8,Example Cloud,Example Cloud,cloud.example,Hosting,Technology,cloud,US
+`
+
+/**
+ * Starts one; it is stopped and its folder removed after the test.
+ * @param env settings beside those that keep the instance private
+ */
+export async function startInstance(t: TestContext, env: Record<string, string> = {}): Promise<TestInstance> {
+  const dir = await mkdtemp(join(tmpdir(), 'ipid-test-'))
+  const dataDir = join(dir, 'data')
+  const enrichDir = join(dir, 'enrich')
+  const readyFile = join(dir, 'ready.json')
+  await mkdir(enrichDir)
+  writeFileSync(join(enrichDir, 'organisations.csv'), TABLE)
+  const unlimited = { rate: 1e6, burst: 1e6, daily_lookups: 1e6, monthly_accounts: 1e6 }
+  writeFileSync(join(dir, 'plans.json'), JSON.stringify({ custom: unlimited }))
+  let ports: Record<string, string> = { PORT: '0', CLICKHOUSE_PORT: '0', ADMIN_PORT: '0' }
+  let printed = ''
+  const launch = async (): Promise<{ child: ChildProcess; ready: Ready }> => {
+    rmSync(readyFile, { force: true })
+    const child = spawn(process.execPath, ['src/ipid.mjs', 'start', '--ready-file', readyFile], {
+      env: {
+        PATH: process.env.PATH,
+        HOME: dir,
+        DATA_DIR: dataDir,
+        ENRICH_DIR: enrichDir,
+        PLANS_FILE: join(dir, 'plans.json'),
+        LOG_LEVEL: 'warn',
+        ...ports,
+        ...env,
+      },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    child.stderr!.on('data', (bytes) => {
+      printed += String(bytes)
+    })
+    await until(() => {
+      if (child.exitCode !== null) throw new Error(`ipid ended with ${child.exitCode}: ${printed}`)
+      return existsSync(readyFile)
+    })
+    return { child, ready: JSON.parse(readFileSync(readyFile, 'utf8')) as Ready }
+  }
+  let { child, ready } = await launch()
+  ports = { ...ports, PORT: new URL(ready.url).port, CLICKHOUSE_PORT: new URL(ready.clickhouse_url).port }
+  const apiKey = ready.api_key!
+  const stop = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
+    const gone = once(child, 'exit')
+    child.kill('SIGTERM')
+    await gone
+    return child.exitCode
+  }
+  t.after(async () => {
+    await stop()
+    for (const pid of processesNaming(dir)) process.kill(pid, 'SIGKILL')
+    await rm(dir, { recursive: true, force: true, maxRetries: 5 })
+  })
+  return {
+    dir,
+    dataDir,
+    apiKey,
+    get ready() {
+      return ready
+    },
+    get child() {
+      return child
+    },
+    pids() {
+      const all = processesNaming(dir).filter((pid) => pid !== child.pid)
+      const redis = all.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('redis-server'))
+      return { main: child.pid!, redis, others: all.filter((pid) => !redis.includes(pid)) }
+    },
+    async restart() {
+      const gone = once(child, 'exit')
+      child.kill('SIGKILL')
+      await gone
+      const next = await launch()
+      child = next.child
+      ready = next.ready
+    },
+    stop,
+    post: (path, body, headers = {}) =>
+      fetch(`${ready.url}${path}`, {
+        method: 'POST',
+        headers: { 'x-api-key': apiKey, 'content-type': 'application/json', ...headers },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
+    async query(sql) {
+      const answer = await fetch(`${ready.clickhouse_url}/?database=ipid`, { method: 'POST', body: sql }).catch(
+        () => undefined,
+      )
+      return answer?.ok ? (await answer.text()).trimEnd() : ''
+    },
+    stderr: () => printed,
+  }
+}
