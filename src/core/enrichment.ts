@@ -56,6 +56,7 @@ export interface Enrichment {
   readonly classification: Classification | undefined
   /** 0 to 100. */
   readonly quality: number
+  /** What answers and rows hold; `network` and the place within the country are given by a lookup only. */
   readonly data: Readonly<EnrichmentData>
   /** Identifies the organisation: its domain, or else a slug of its name; `''` when no organisation is known. */
   readonly companyId: string

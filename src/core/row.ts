@@ -53,9 +53,9 @@ export function tsv(text: string): string {
   return SPECIAL.test(text) ? text.replace(SPECIAL_ALL, (char) => ESCAPES[char]!) : text
 }
 
-/** Milliseconds since the epoch as DateTime64(3) reads them. */
+/** Milliseconds since the epoch as DateTime64(3) reads them: as a number only with 9 or 10 digits of seconds. */
 export function tsvTime(ms: number): string {
-  if (ms < 1_000) return new Date(ms).toISOString().slice(0, 23).replace('T', ' ')
+  if (ms < 1e11 || ms >= 1e13) return new Date(ms).toISOString().slice(0, 23).replace('T', ' ')
   const digits = String(ms)
   return `${digits.slice(0, -3)}.${digits.slice(-3)}`
 }

@@ -113,16 +113,16 @@ export class GroupCommit implements Intake, Service {
   async #write(commit: Pending): Promise<void> {
     const deadline = commit.startedAtMs + this.#options.deadlineMs
     const calls = this.#calls(commit)
-    let failure: unknown
-    do {
-      const results = await Promise.allSettled(calls.map((call) => call()))
-      failure = results.find((result) => result.status === 'rejected')?.reason
+    // What waited too long behind another commit is not sent at all.
+    let failure: unknown = new Error('an earlier commit took all the time')
+    while (performance.now() < deadline) {
+      failure = await firstFailure(calls, deadline)
       if (failure === undefined) {
         for (const waiter of commit.waiters) waiter.resolve()
         return
       }
       await sleep(RETRY_DELAY_MS)
-    } while (performance.now() < deadline)
+    }
     this.#options.log.error(
       { err: failure, events: commit.count },
       'Redis did not take a commit; its requests are refused',
@@ -153,6 +153,24 @@ export class GroupCommit implements Intake, Service {
       keys: [keys.stream(partition, stream, lane), keys.producer(partition, this.#producer), keys.counters(partition)],
       args: [envelopes.length, fields.length, ...fields],
     }
+  }
+}
+
+/** Runs calls until all are answered, one has failed, or the deadline has passed. Undefined when all succeeded. */
+async function firstFailure(calls: readonly (() => Promise<unknown>)[], deadline: number): Promise<unknown> {
+  const late = new AbortController()
+  const timeout = sleep(Math.max(0, deadline - performance.now()), undefined, { signal: late.signal }).then(
+    () => new Error('no answer in time'),
+    () => undefined,
+  )
+  const answered = Promise.all(calls.map((call) => call())).then(
+    () => undefined,
+    (error: unknown) => error ?? new Error('failed'),
+  )
+  try {
+    return await Promise.race([answered, timeout])
+  } finally {
+    late.abort()
   }
 }
 

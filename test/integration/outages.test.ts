@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { startInstance } from '../support/instance.ts'
+import { until } from '../support/processes.ts'
+
+const commandLine = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'latin1')
+
+test('Redis hangs: requests are refused in time with retry-after, and are served again without a restart', async (t) => {
+  const instance = await startInstance(t)
+  const { redis } = instance.pids()
+  assert.equal((await instance.post('/v1/ingest', { events: [{ ip: '17.0.0.1', event_id: 'before' }] })).status, 200)
+  for (const pid of redis) process.kill(pid, 'SIGSTOP')
+  const answers = await Promise.all(
+    Array.from({ length: 5 }, async (_, i) => {
+      const startedAt = performance.now()
+      const answer = await instance.post('/v1/ingest', { events: [{ ip: '17.0.0.1', event_id: `during${i}` }] })
+      return { answer, body: (await answer.json()) as { detail: string }, ms: performance.now() - startedAt }
+    }),
+  )
+  for (const { answer, body, ms } of answers) {
+    assert.equal(answer.status, 500)
+    assert.ok(Number(answer.headers.get('retry-after')) >= 1)
+    assert.equal(typeof body.detail, 'string')
+    assert.ok(ms < 2_500, 'the promise is 2 s; the rest is for a busy machine')
+  }
+  assert.equal((await fetch(`${instance.ready.url}/healthz`)).status, 200)
+  assert.equal((await fetch(`${instance.ready.url}/readyz`)).status, 503)
+  for (const pid of redis) process.kill(pid, 'SIGCONT')
+  await until(async () => {
+    const answer = await instance.post('/v1/ingest', { events: [{ ip: '17.0.0.1', event_id: 'after' }] })
+    return answer.status === 200
+  })
+  await until(async () => (await instance.query("SELECT count() FROM events WHERE event_id = 'after'")) === '1')
+  assert.equal(await instance.query("SELECT count() FROM events WHERE event_id = 'before'"), '1')
+  assert.equal(await instance.query('SELECT count() = uniqExact(event_id) FROM events'), '1')
+})
+
+test('ClickHouse hangs: ingest goes on, nothing is lost, and it catches up by itself', async (t) => {
+  const instance = await startInstance(t, { SINK_LINGER_MS: '100' })
+  const clickhouse = instance.pids().others.filter((pid) => commandLine(pid).includes('clickhouse'))
+  assert.equal(clickhouse.length, 1)
+  process.kill(clickhouse[0]!, 'SIGSTOP')
+  for (let request = 0; request < 40; request++) {
+    const events = Array.from({ length: 50 }, (_, i) => ({ ip: `18.0.0.${i}`, event_id: `e${request}-${i}` }))
+    const answer = await instance.post('/v1/ingest', { events })
+    assert.equal(answer.status, 200)
+    await answer.arrayBuffer()
+  }
+  process.kill(clickhouse[0]!, 'SIGCONT')
+  await until(async () => Number(await instance.query('SELECT count() FROM events')) >= 2_000)
+  assert.equal(await instance.query('SELECT count(), uniqExact(event_id) FROM events'), '2000\t2000')
+  assert.equal(await instance.query('SELECT events, visits FROM accounts'), '2000\t50')
+})
