@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
 import { rowAt, rowEnds } from '../core/block.ts'
 import { ROW_COLUMNS } from '../core/row.ts'
+import { absentRows } from './absent-rows.ts'
 import type { RefusedEvent, SinkEntry } from './sink-source.ts'
 
 /** ClickHouse refuses the rows for what they are: sending them again changes nothing. */
@@ -16,6 +17,8 @@ export interface RowInserter {
    * @throws RefusedRowsError when the rows are at fault; any other error may pass
    */
   insert(rows: readonly Buffer[], token: string): Promise<void>
+  /** Those of the rows that are not stored; see `absentRows`. */
+  absent(rows: readonly Buffer[]): Promise<readonly Buffer[]>
 }
 
 /**
@@ -84,6 +87,31 @@ export class EventInserter implements RowInserter {
       }
       throw error
     }
+  }
+
+  absent(rows: readonly Buffer[]): Promise<readonly Buffer[]> {
+    return absentRows(this.#client, rows)
+  }
+}
+
+/**
+ * Inserts entries whose insert may have been cut off before. A token alone does not say that its rows are stored: killed
+ * at the wrong moment, ClickHouse knows the token and not the rows. So they are looked for, and what is absent is inserted
+ * under a token of its own, until nothing is.
+ */
+export async function repeatInsert(
+  inserter: RowInserter,
+  entries: readonly SinkEntry[],
+  token: string,
+): Promise<RefusedEvent[]> {
+  const refused = await insertBisecting(inserter, entries, token)
+  const rows = allRows(entries)
+    .filter(({ entry, index }) => !refused.some((event) => event.entry === entry && event.index === index))
+    .map(({ line }) => line)
+  for (let round = 1; ; round++) {
+    const absent = await inserter.absent(rows)
+    if (absent.length === 0) return refused
+    await inserter.insert(absent, `${token}.absent${round}`)
   }
 }
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { LeaseLostError } from '../core/errors.ts'
 import type { Service } from '../core/service.ts'
-import { insertBisecting, type RowInserter } from './insert.ts'
+import { insertBisecting, type RowInserter, repeatInsert } from './insert.ts'
 import type { RefusedEvent, SinkIntent, SinkRun, SinkSource } from './sink-source.ts'
 
 export interface ClickHouseSinkOptions {
@@ -107,7 +107,7 @@ export class ClickHouseSink implements Service {
     const { runs, inserted } = await source.readRanges(intent)
     log.warn({ token: intent.token, rows: countRows(runs), inserted }, 'finishing the insert of an earlier run')
     if (inserted || intent.refused !== undefined) await this.#acknowledge(runs, refusedOf(intent, runs))
-    else await this.#insert(runs, intent)
+    else await this.#insert(runs, intent, repeatInsert)
   }
 
   async #round(): Promise<void> {
@@ -153,12 +153,12 @@ export class ClickHouseSink implements Service {
     await this.#insert(runs, intent)
   }
 
-  async #insert(runs: readonly SinkRun[], intent: SinkIntent): Promise<void> {
+  async #insert(runs: readonly SinkRun[], intent: SinkIntent, insert = insertBisecting): Promise<void> {
     const { source, inserter, onInserted } = this.#options
     const startedAtMs = performance.now()
     this.#lastInsertAtMs = startedAtMs
     const entries = runs.flatMap((run) => run.entries)
-    const refused = await insertBisecting(inserter, entries, intent.token)
+    const refused = await insert(inserter, entries, intent.token)
     if (refused.length > 0) {
       this.#options.log.error({ rows: refused.length, reason: refused[0]!.reason }, 'ClickHouse refuses rows')
       await source.writeIntent({ ...intent, refused: positionsOf(refused, runs) })

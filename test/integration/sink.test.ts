@@ -156,6 +156,7 @@ test('the next sink repeats exactly what the one before it was about to insert',
       reached = resolve
     })
     const first = await startSink(redis, clickhouse, (inserter) => ({
+      absent: (rows) => inserter.absent(rows),
       async insert(rows, token) {
         if (step === 'after the insert') await inserter.insert(rows, token)
         reached()
@@ -190,6 +191,37 @@ test('the next sink repeats exactly what the one before it was about to insert',
     assert.equal(await client.get(keys.sinkIntent('clickhouse')), null)
     await second.stop()
   }
+})
+
+test('a token that ClickHouse knows without its rows does not lose them', async (t) => {
+  const { redis, clickhouse, client } = await startStores(t)
+  let reached = () => {}
+  const cutOff = new Promise<void>((resolve) => {
+    reached = resolve
+  })
+  // As when ClickHouse was killed right behind the line of its log: the token is there, and other rows under it.
+  const first = await startSink(redis, clickhouse, (inserter) => ({
+    absent: (rows) => inserter.absent(rows),
+    async insert(_rows, token) {
+      await inserter.insert([Buffer.from(`${envelope('acme', 'instead').row}\n`)], token)
+      reached()
+      await new Promise(() => {})
+    },
+  }))
+  await add(
+    client,
+    0,
+    Array.from({ length: 30 }, (_, i) => envelope('acme', `e${i}`)),
+  )
+  await cutOff
+  await first.drop()
+  const second = await startSink(redis, clickhouse)
+  await until(
+    () => pending(client),
+    (n) => n === 0,
+  )
+  assert.deepEqual(await clickhouse.rows("SELECT count() AS n FROM events WHERE event_id != 'instead'"), [{ n: 30 }])
+  await second.stop()
 })
 
 test('ClickHouse and Redis killed again and again: every row is stored once, and accounts say so', async (t) => {
@@ -227,6 +259,7 @@ test('two sinks take turns: one inserts, the other goes on at once when it stops
   const { redis, clickhouse, client } = await startStores(t)
   let inserts = 0
   const counted = (inserter: RowInserter): RowInserter => ({
+    absent: (rows) => inserter.absent(rows),
     insert(rows, token) {
       inserts++
       return inserter.insert(rows, token)
