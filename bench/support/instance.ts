@@ -10,6 +10,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export interface Instance {
   readonly url: string
   readonly clickhouseUrl: string
+  /** `unix://…` */
+  readonly redisUrl: string
   readonly apiKey: string
   readonly pid: number
   /** Runs a query and returns its rows as text, columns separated by tabs. */
@@ -43,6 +45,7 @@ export async function startInstance(env: Record<string, string> = {}): Promise<I
   return {
     url: ready.url,
     clickhouseUrl: ready.clickhouse_url,
+    redisUrl: ready.redis_url,
     apiKey: ready.api_key,
     pid: ready.pid,
     async query(sql) {
@@ -62,6 +65,7 @@ export async function startInstance(env: Record<string, string> = {}): Promise<I
 interface Ready {
   readonly url: string
   readonly clickhouse_url: string
+  readonly redis_url: string
   readonly api_key: string
   readonly pid: number
 }

@@ -34,7 +34,7 @@ export class RedisBatchJobs implements BatchJobs {
     const jobId = randomUUID()
     try {
       // The key goes first: a feeder takes a place without an upload for that of a dead one.
-      await client.set(keys.upload(jobId), tenantId, 'PX', UPLOAD_TTL_MS)
+      await client.set(keys.upload(jobId), 0, 'PX', UPLOAD_TTL_MS)
       const reserved = await reserveJobScript.run(
         client,
         [keys.openJobs(), keys.openJobsOf(tenantId)],

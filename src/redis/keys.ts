@@ -38,7 +38,7 @@ export const keys = {
   openJobs: () => '{batch}:open',
   /** Set: the open jobs of a tenant. */
   openJobsOf: (tenantId: string) => `{batch}:open:${tenantId}`,
-  /** String: there while a job is being uploaded; expires when its upload died. */
+  /** String: the number of chunks of a job that is being uploaded; expires when its upload died. */
   upload: (jobId: string) => `{job:${jobId}}:upload`,
   /** Stream: the lines of a job that are not fed yet, in chunks numbered from 1. */
   chunks: (jobId: string) => `{job:${jobId}}:chunks`,

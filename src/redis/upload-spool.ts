@@ -23,7 +23,7 @@ export const UPLOAD_TTL_MS = 15_000
 const HEARTBEAT_MS = 5_000
 const RETRY_DELAY_MS = 50
 /** Chunks that may be on their way to Redis; more hold up the sender. */
-const IN_FLIGHT_MAX = 4
+const IN_FLIGHT_MAX = 16
 
 const spoolChunkScript = loadScript('spoolChunk-2')
 const completeUploadScript = loadScript('completeUpload-3')

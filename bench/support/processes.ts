@@ -1,0 +1,45 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+/** A process below another one. */
+export interface ChildProcessInfo {
+  readonly pid: number
+  /** Its command line, or the title that it gave itself. */
+  readonly title: string
+}
+
+/** All processes below one, whatever their depth. Linux only. */
+export function descendants(pid: number): ChildProcessInfo[] {
+  const parents = new Map<number, number>()
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    const stat = read(`/proc/${name}/stat`)
+    const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+    if (stat !== '') parents.set(Number(name), parent)
+  }
+  const found: ChildProcessInfo[] = []
+  const below = new Set([pid])
+  for (let grown = true; grown; ) {
+    grown = false
+    for (const [child, parent] of parents) {
+      if (below.has(child) || !below.has(parent)) continue
+      below.add(child)
+      grown = true
+      found.push({ pid: child, title: read(`/proc/${child}/cmdline`).replaceAll('\0', ' ').trim() })
+    }
+  }
+  return found
+}
+
+/** Resident memory, megabytes; 0 when the process is gone. */
+export function residentMb(pid: number): number {
+  const pages = /^VmRSS:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/status`))
+  return pages === null ? 0 : Number(pages[1]) / 1_024
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'latin1')
+  } catch {
+    return ''
+  }
+}
