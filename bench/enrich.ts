@@ -4,7 +4,7 @@
  *     node --import tsx bench/enrich.ts [DIR] [ADDRESSES]
  *
  * DIR holds the data files, ADDRESSES one address a line. Without them the benchmark makes 20,000 networks, and
- * addresses in them, itself. The reader opens the first MMDB of the folder.
+ * addresses in them, itself. The reader opens all MMDBs of the folder.
  */
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -13,8 +13,12 @@ import { open, type Response } from 'maxmind'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { formatV4, parseAddress } from '../src/core/address.ts'
+import { systemClock } from '../src/core/clock.ts'
+import type { LookupOptions } from '../src/core/lookup.ts'
 import { EnrichmentEngine } from '../src/enrichment/engine.ts'
+import { DataLookups } from '../src/enrichment/lookup-service.ts'
 import { MmdbWriter } from '../src/enrichment/mmdb/writer.ts'
+import { ReverseDns } from '../src/enrichment/rdns/reverse-dns.ts'
 
 const ROUNDS = 9
 const WARM_PASSES = 10
@@ -40,29 +44,50 @@ async function main(): Promise<void> {
 
 async function measure(dir: string, texts: readonly string[], costs: Costs): Promise<void> {
   const addresses = texts.map((text) => parseAddress(text)!)
-  const mmdb = (await readdir(dir)).find((file) => file.endsWith('.mmdb'))
-  if (mmdb !== undefined) {
-    const reader = await open<Response>(join(dir, mmdb))
-    const readAll = () => {
-      for (const text of texts) reader.get(text)
-    }
-    time(costs, `maxmind reader on ${mmdb}, first pass`, texts.length, 1, readAll)
-    time(costs, `maxmind reader on ${mmdb}, later passes`, texts.length, 1, readAll)
+  const mmdbs = (await readdir(dir)).filter((file) => file.endsWith('.mmdb'))
+  const readers = await Promise.all(mmdbs.map((file) => open<Response>(join(dir, file))))
+  const readAll = () => {
+    for (const text of texts) for (const reader of readers) reader.get(text)
   }
+  time(costs, `maxmind reader on ${mmdbs.length} MMDBs, first pass`, texts.length, 1, readAll)
+  time(costs, `maxmind reader on ${mmdbs.length} MMDBs, later passes`, texts.length, 1, readAll)
   const engine = new EnrichmentEngine({ dir, log: pino({ level: 'silent' }), metrics: new Registry() })
   await engine.start()
-  const names = `engine over ${engine.providers().length} providers`
+  const names = `${engine.providerNames().length} providers`
   const enrichAll = () => {
     for (const address of addresses) engine.enrich(address)
   }
-  time(costs, `${names}, cold`, texts.length, 1, enrichAll)
-  time(costs, `${names}, warm`, texts.length, WARM_PASSES, enrichAll)
-  time(costs, `${names}, warm, text parsed each time`, texts.length, WARM_PASSES, () => {
+  time(costs, `enrich over ${names}, cold`, texts.length, 1, enrichAll)
+  time(costs, `enrich over ${names}, warm`, texts.length, WARM_PASSES, enrichAll)
+  time(costs, `enrich over ${names}, warm, text parsed each time`, texts.length, WARM_PASSES, () => {
     for (const text of texts) engine.enrich(parseAddress(text)!)
   })
-  time(costs, `${names}, full lookup with provenance`, texts.length, 1, () => {
-    for (const address of addresses) engine.lookup(address)
-  })
+  await engine.stop()
+  await measureLookups(dir, texts, costs)
+}
+
+async function measureLookups(dir: string, texts: readonly string[], costs: Costs): Promise<void> {
+  const engine = new EnrichmentEngine({ dir, log: pino({ level: 'silent' }), metrics: new Registry() })
+  await engine.start()
+  const reverseDns = new ReverseDns({ servers: ['127.0.0.1:9'], clock: systemClock, metrics: new Registry() })
+  const service = new DataLookups({ engine, reverseDns })
+  const names = `${engine.providerNames().length} providers`
+  const lookupAll = (options: LookupOptions) => () => {
+    for (const text of texts) service.lookup(parseAddress(text)!, options)
+  }
+  const withoutRdns = { deny: ['rdns'] }
+  const few = { allow: service.providerNames().slice(0, 2), deny: ['rdns'] }
+  time(costs, `lookup over ${names} with provenance, text parsed, cold`, texts.length, 1, lookupAll(withoutRdns))
+  time(
+    costs,
+    `lookup over ${names} with provenance, text parsed, warm`,
+    texts.length,
+    WARM_PASSES,
+    lookupAll(withoutRdns),
+  )
+  lookupAll(few)()
+  time(costs, 'lookup over 2 chosen providers, warm', texts.length, WARM_PASSES, lookupAll(few))
+  await reverseDns.stop()
   await engine.stop()
 }
 

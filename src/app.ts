@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { ingest } from '../pipelines/ingest.ts'
 import { EventEnvelope } from '../schemas/event.ts'
 import { Feeder } from './batch/feeder.ts'
+import { BulkWorker } from './bulk/worker.ts'
 import { connectClickHouse, DATABASE } from './clickhouse/client.ts'
 import { EventInserter } from './clickhouse/insert.ts'
 import { migrate } from './clickhouse/migrate.ts'
@@ -16,12 +18,17 @@ import { type SinkSegment, type StageSegment, validatePipeline } from './core/pi
 import { type Service, ServiceGroup } from './core/service.ts'
 import type { Stage } from './core/stage.ts'
 import { EnrichmentEngine } from './enrichment/engine.ts'
+import { DataLookups } from './enrichment/lookup-service.ts'
+import { ReverseDns } from './enrichment/rdns/reverse-dns.ts'
 import { HttpError } from './http/errors.ts'
 import { createRoutes as createHttpRoutes } from './http/routes.ts'
 import { createHttpServer, type HttpServer } from './http/server.ts'
 import { compileValidator } from './http/validate.ts'
 import { RedisBatchJobs } from './redis/batch-jobs.ts'
+import { RedisBulkJobs } from './redis/bulk-jobs.ts'
+import { RedisBulkQueue } from './redis/bulk-queue.ts'
 import { type ConnectionUse, connectRedis, type RedisClient } from './redis/connect.ts'
+import { RedisDailyQuota } from './redis/daily-quota.ts'
 import { GroupCommit } from './redis/group-commit.ts'
 import { StreamGroupReader } from './redis/group-reader.ts'
 import { IntakeGate } from './redis/intake-gate.ts'
@@ -68,8 +75,13 @@ const SINKS = ['clickhouse']
 const LOOP_TIMEOUT_MS = 10_000
 /** A request waits no longer than this for one answer of Redis, milliseconds. */
 const REQUEST_TIMEOUT_MS = 1_000
+/** How long a start waits for Redis, milliseconds. */
+const REDIS_START_MS = 60_000
+const REDIS_RETRY_MS = 200
 /** Envelopes of one ingress that may wait for Redis. */
 const INTAKE_WAITING_MAX = 100_000
+/** Bulk lookup jobs that a tenant may have queued or running. */
+const BULK_JOBS_MAX = 10
 /** Events of the batch lane in the pipeline at once: enough for full inserts, little enough to stay behind live ones. */
 const BATCH_WAITING_EVENTS_MAX = 60_000
 
@@ -81,10 +93,10 @@ export async function createRoles(config: AppConfig, roles: readonly Role[], tel
   const problems = validatePipeline(ingest, STAGES, SINKS)
   if (problems.length > 0) throw new StartupError(`pipelines/ingest.ts: ${problems.join('; ')}`)
   const parts = new Parts(config, telemetry)
-  const services: Service[] = [parts.topology(), parts.enrichment]
+  const services: Service[] = [parts.topology(), parts.reverseDns, parts.enrichment]
   if (roles.includes('sink')) services.push(...parts.sinks())
   if (roles.includes('process')) services.push(...parts.workers(), parts.janitor())
-  if (roles.includes('batch')) services.push(parts.feeder())
+  if (roles.includes('batch')) services.push(parts.feeder(), parts.bulkWorker())
   const http = roles.includes('ingress') ? parts.ingress(services) : undefined
   const group = new ServiceGroup('roles', services)
   return {
@@ -106,6 +118,8 @@ class Parts {
   readonly #clients: RedisClient[] = []
   readonly #shared: RedisClient
   readonly #metrics: WorkMetrics
+  readonly reverseDns: ReverseDns
+  readonly #lookups: DataLookups
   readonly enrichment: EnrichmentEngine
 
   constructor(config: AppConfig, telemetry: Telemetry) {
@@ -113,7 +127,16 @@ class Parts {
     this.#telemetry = telemetry
     this.#shared = this.#connect({ name: 'worker', kind: 'loop', timeoutMs: LOOP_TIMEOUT_MS })
     this.#metrics = createWorkMetrics(telemetry.metrics)
-    this.enrichment = new EnrichmentEngine({ dir: config.enrichDir, log: telemetry.log, metrics: telemetry.metrics })
+    const { log, metrics, clock } = telemetry
+    this.reverseDns = new ReverseDns({
+      servers: config.rdnsServers,
+      clock,
+      metrics,
+      limits: { deadlineMs: config.rdnsDeadlineMs, concurrencyMax: config.rdnsConcurrency },
+    })
+    const hostnames = config.rdns === 'on' ? this.reverseDns : undefined
+    this.enrichment = new EnrichmentEngine({ dir: config.enrichDir, hostnames, log, metrics })
+    this.#lookups = new DataLookups({ engine: this.enrichment, reverseDns: this.reverseDns })
   }
 
   /** Closes the connections that parts share. */
@@ -126,10 +149,27 @@ class Parts {
     return {
       name: 'topology',
       start: async () => {
+        await this.#untilRedisAnswers()
         await agreeOnPartitions(this.#shared, this.#config.partitions)
         await this.#createGroups()
       },
       stop: async () => {},
+    }
+  }
+
+  /** A Redis of somebody else's may still be starting, as everything may after a power cut. */
+  async #untilRedisAnswers(): Promise<void> {
+    const deadline = performance.now() + REDIS_START_MS
+    for (;;) {
+      try {
+        await this.#shared.ping()
+        return
+      } catch (error) {
+        if (performance.now() > deadline) {
+          throw new StartupError(`Redis does not answer (REDIS_URL): ${(error as Error).message}`)
+        }
+        await sleep(REDIS_RETRY_MS)
+      }
     }
   }
 
@@ -238,9 +278,21 @@ class Parts {
     })
   }
 
+  bulkWorker(): Service {
+    const { claimIdleMs, deliveriesMax } = this.#config
+    const blocking = this.#connectBlocking('bulk')
+    return new BulkWorker({
+      queue: new RedisBulkQueue({ blocking, client: this.#shared, claimIdleMs }),
+      lookups: this.#lookups,
+      aliveEveryMs: claimIdleMs / 5,
+      deliveriesMax,
+      log: this.#telemetry.log,
+    })
+  }
+
   /** Adds what the API consists of to the services, the listener last, and returns the listener. */
   ingress(services: Service[]): HttpServer {
-    const { host, port, plans, partitions, ingressProcesses, batchQueueLimit, writeDeadlineMs } = this.#config
+    const { host, port, plans, partitions, batchQueueLimit, writeDeadlineMs } = this.#config
     const { log, metrics, clock } = this.#telemetry
     const requests = this.#connect({ name: 'requests', kind: 'request', timeoutMs: REQUEST_TIMEOUT_MS })
     const uploads = this.#connect({ name: 'uploads', kind: 'request', timeoutMs: LOOP_TIMEOUT_MS })
@@ -256,10 +308,19 @@ class Parts {
       clock,
     })
     const readiness = { problems: async () => ((await requests.ping()) === 'PONG' ? [] : ['Redis does not answer']) }
-    const routes = createHttpRoutes({ intake, enricher: this.enrichment, readiness, clock, jobs })
+    const routes = createHttpRoutes({
+      intake,
+      enricher: this.enrichment,
+      hostnames: this.#config.rdns === 'on' ? this.reverseDns : undefined,
+      readiness,
+      clock,
+      jobs,
+      lookups: this.#lookups,
+      quota: new RedisDailyQuota(requests, clock),
+      bulkJobs: new RedisBulkJobs({ client: requests, openMax: BULK_JOBS_MAX }),
+    })
     const limiter = new SharedRateLimiter(new RedisTokenBuckets(requests))
-    const sharePort = ingressProcesses > 1
-    const http = createHttpServer({ host, port, sharePort, routes, authenticator, limiter, log, metrics })
+    const http = createHttpServer({ host, port, routes, authenticator, limiter, log, metrics })
     services.push(authenticator, gate, intake, http)
     return http
   }

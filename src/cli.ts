@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
+import { batchCommand } from './cli/batch.ts'
 import type { CliContext } from './cli/context.ts'
+import { dbCommand } from './cli/db.ts'
+import { enrichCommand } from './cli/enrich.ts'
 import { keyCommand } from './cli/key.ts'
 import { roleCommand } from './cli/role-command.ts'
 import { sqlCommand } from './cli/sql.ts'
@@ -11,7 +14,17 @@ import { usageCommand } from './cli/usage.ts'
 import { InputError } from './core/errors.ts'
 
 /** Each is one file; what a command needs to run is imported when it runs, so that `--help` stays fast. */
-const COMMANDS = [startCommand, tenantCommand, keyCommand, usageCommand, sqlCommand, statusCommand]
+const COMMANDS = [
+  startCommand,
+  tenantCommand,
+  keyCommand,
+  usageCommand,
+  batchCommand,
+  sqlCommand,
+  statusCommand,
+  enrichCommand,
+  dbCommand,
+]
 const HIDDEN_COMMANDS = [roleCommand]
 
 const EXIT_FAILED = 1

@@ -66,31 +66,41 @@ async function takeInstallLock(root) {
   }
 }
 
+/** Lines of npm's words that are shown when it failed. */
+const REPORT_LINES = 20
+
 async function install(root, withDev) {
   const options = ['--no-audit', '--no-fund', '--loglevel=error', ...(withDev ? ['--include=dev'] : [])]
   // From here on an interrupted installation is seen as such.
   rmSync(join(root, TREE_FILE), { force: true })
   say('installing packages (a few minutes the first time)')
-  const code = await npm(root, ['ci', ...options])
+  if ((await npm(root, ['ci', ...options])).code === 0) return
+  // The lock file does not fit this npm or this registry. A package that was cut short would pass for whole.
+  rmSync(join(root, 'node_modules'), { recursive: true, force: true, maxRetries: 10 })
+  const { code, said } = await npm(root, ['install', '--no-save', ...options])
   if (code === 0) return
-  say('npm ci failed; trying npm install')
-  const second = await npm(root, ['install', ...options])
-  if (second !== 0) throw new Error('the packages cannot be installed: see what npm says above')
+  const report = said.trim().split('\n').slice(0, REPORT_LINES).join('\n')
+  throw new Error(`the packages cannot be installed; npm says:\n${report}`)
 }
 
-/** Runs npm; its words go to standard error, since standard output is the command's. */
+/** Runs npm and keeps what it says. */
 function npm(root, args) {
   const [command, ...first] = npmCommand()
   return new Promise((resolve, reject) => {
-    const child = spawn(command, [...first, ...args], { cwd: root, stdio: ['ignore', 2, 2] })
-    const leash = child.pid === undefined ? undefined : holdLeash(child.pid)
-    const end = () => child.kill('SIGTERM')
+    const child = spawn(command, [...first, ...args], { cwd: root, stdio: ['ignore', 'ignore', 'pipe'] })
+    const leash = child.pid === undefined ? undefined : holdLeash(child.pid, 0)
+    // npm takes its time to end, and what it leaves half-way is thrown away by the next start.
+    const end = () => child.kill('SIGKILL')
+    let said = ''
+    child.stderr.setEncoding('utf8').on('data', (text) => {
+      said += text
+    })
     process.once('exit', end)
     child.once('error', (error) => reject(new Error(`npm cannot be run: ${error.message}`)))
-    child.once('exit', (code) => {
+    child.once('close', (code) => {
       leash?.release()
       process.removeListener('exit', end)
-      resolve(code ?? 1)
+      resolve({ code: code ?? 1, said })
     })
   })
 }

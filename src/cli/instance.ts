@@ -45,6 +45,13 @@ export async function clickhouseUrlOf(config: Config): Promise<string> {
   return url
 }
 
+/** The API of the running instance. @throws StartupError when there is none */
+export async function apiUrlOf(config: Config): Promise<string> {
+  const { url } = await runningInstance(config)
+  if (url === undefined) throw new StartupError('the running instance has no ingress: name one with --url')
+  return url
+}
+
 async function runningInstance(config: Config): Promise<Instance> {
   const dir = dataDirAt(config.dataDir)
   const instance = (await isHeld(dir.lock)) ? readInstance(dir) : undefined

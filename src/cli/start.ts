@@ -155,11 +155,11 @@ class Run {
     return roles.includes('sink') ? embeddedClickHouse(this.#surroundings) : { url: '' }
   }
 
-  /** Several processes can share a port only when they know it. */
+  /** The engine reuses a port, beside other processes or after a crash, only when it was told which. */
   async #ingressPort(): Promise<number> {
-    const { host, port, ingressProcesses } = this.#options.config
+    const { host, port } = this.#options.config
     if (port !== 0) await demandFreePort('PORT', host, port, this.#surroundings.patienceMs)
-    return port === 0 && ingressProcesses > 1 ? await findFreePort(host) : port
+    return port === 0 ? await findFreePort(host) : port
   }
 
   #metricsServer(supervisor: Supervisor): MetricsServer {

@@ -1,3 +1,4 @@
+import { readNameServers } from '../core/name-servers.ts'
 import { availableMemory } from './memory.ts'
 import { bytes, choice, folder, integer, path, redisUrl, text, url } from './values.ts'
 
@@ -73,6 +74,26 @@ export const SETTINGS = {
     integer(0, PORT_MAX),
   ),
   rdns: setting('RDNS', 'on|off', 'off', 'reverse DNS as a provider for ingest', choice(['on', 'off'])),
+  rdnsServers: optional(
+    'RDNS_SERVERS',
+    'list',
+    "name servers for reverse DNS, address or address:port, separated by commas; unset: the machine's",
+    readNameServers,
+  ),
+  rdnsDeadlineMs: setting(
+    'RDNS_DEADLINE_MS',
+    'ms',
+    '500',
+    'how long reverse DNS may hold up an answer that names no deadline, milliseconds',
+    integer(1, 10_000),
+  ),
+  rdnsConcurrency: setting(
+    'RDNS_CONCURRENCY',
+    'n',
+    '64',
+    'addresses that reverse DNS asks for at once',
+    integer(1, 1_024),
+  ),
   batchQueueLimit: setting(
     'BATCH_QUEUE_LIMIT',
     'n',

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { chmodSync, lstatSync, mkdirSync, realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { StartupError } from '../core/errors.ts'
 
 /** Where an instance keeps what it needs while it runs, and what others use to find it. */
@@ -44,8 +44,9 @@ export function dataDirAt(dir: string): DataDir {
 export function makeDataDir(dir: string): DataDir {
   makeFolder(dir)
   const paths = dataDirAt(dir)
-  for (const folder of [paths.run, paths.redis, paths.clickhouse, resolve(paths.lock, '..')]) {
-    makeFolder(folder)
+  const sockets = dirname(paths.lock)
+  for (const folder of [paths.run, sockets, paths.redis, paths.clickhouse]) makeFolder(folder)
+  for (const folder of [paths.run, sockets]) {
     checkOwner(folder)
     chmodSync(folder, 0o700)
   }

@@ -3,5 +3,8 @@ export interface Leash {
   release(): void
 }
 
-/** Ties a child to this process: when this process dies, the child gets SIGTERM, and SIGKILL five seconds later. */
-export function holdLeash(pid: number): Leash
+/**
+ * Ties a child to this process: when this process dies, the child gets SIGTERM, and SIGKILL if it is still there after
+ * the grace; with a grace of 0, SIGKILL at once.
+ */
+export function holdLeash(pid: number, graceSeconds?: number): Leash

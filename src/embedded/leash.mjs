@@ -7,24 +7,25 @@ import { spawn } from 'node:child_process'
 
 /** A line of input is the parent's word that the child has ended; the end of the input is the parent's death. */
 const SCRIPT = `read -r word && exit 0
-kill -TERM "$1" 2>/dev/null || exit 0
-tries=0
-while [ $tries -lt 50 ] && kill -0 "$1" 2>/dev/null; do sleep 0.1; tries=$((tries + 1)); done
+tries=$2
+[ "$tries" -gt 0 ] && kill -TERM "$1" 2>/dev/null
+while [ "$tries" -gt 0 ] && kill -0 "$1" 2>/dev/null; do sleep 0.1; tries=$((tries - 1)); done
 kill -KILL "$1" 2>/dev/null`
 
 const AGAIN_MS = 200
 
 /**
  * Ties a child to this process: when this process ends without having called `release`, the child gets SIGTERM, and
- * SIGKILL five seconds later. The watcher has a session of its own, so signals of the terminal pass it by.
+ * SIGKILL if it is still there after the grace. The watcher has a session of its own, so signals of the terminal pass it by.
  * @param {number} pid
+ * @param {number} graceSeconds 0: SIGKILL at once
  */
-export function holdLeash(pid) {
+export function holdLeash(pid, graceSeconds = 5) {
   let watcher
   let released = false
   const hold = () => {
     if (released) return
-    watcher = spawn('/bin/sh', ['-c', SCRIPT, 'ipid-leash', String(pid)], {
+    watcher = spawn('/bin/sh', ['-c', SCRIPT, 'ipid-leash', String(pid), String(10 * graceSeconds)], {
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore'],
     })

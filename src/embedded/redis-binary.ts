@@ -19,6 +19,8 @@ export interface FindRedisOptions {
   readonly path: string
   /** Folder for a link to the binary, when it is there under another name. */
   readonly linkDir: string
+  /** Searched after `path`: where servers are that a PATH for programs of users may leave out. */
+  readonly moreFolders?: readonly string[]
   readonly log: Pick<Logger, 'info' | 'warn'>
   readonly signal?: AbortSignal
 }
@@ -31,7 +33,6 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   'valkey-check-rdb': 'valkey-server',
 }
 
-/** Where servers are that a PATH for programs of users may leave out. */
 const MORE_FOLDERS = ['/usr/local/bin', '/usr/bin', '/usr/local/sbin', '/usr/sbin', '/opt/homebrew/bin']
 
 const MAJOR_MIN = 7
@@ -58,7 +59,8 @@ async function searchAfterInstall(options: FindRedisOptions, tooOld: string[]): 
 }
 
 async function search(options: FindRedisOptions, tooOld: string[]): Promise<RedisBinary | undefined> {
-  const folders = [...new Set([...options.path.split(delimiter), ...MORE_FOLDERS])].filter((folder) => folder !== '')
+  const { path: searchPath, moreFolders = MORE_FOLDERS } = options
+  const folders = [...new Set([...searchPath.split(delimiter), ...moreFolders])].filter((folder) => folder !== '')
   for (const name of [...NAMES, ...Object.keys(OTHER_NAMES)]) {
     for (const folder of folders) {
       const path = join(folder, name)

@@ -73,7 +73,8 @@ async function loadText(file: string, name: string, text: Buffer, rowsMax: numbe
   return noiseListProvider(name, await readCidrList(text, noiseClass, `list of ${noiseClass} networks`, rowsMax))
 }
 
-async function readMapping(path: string): Promise<string | undefined> {
+/** Text of the mapping file beside an MMDB; undefined when there is none. */
+export async function readMapping(path: string): Promise<string | undefined> {
   try {
     return await readFile(mappingPathOf(path)!, 'utf8')
   } catch (error) {

@@ -5,12 +5,16 @@ import type { Registry } from 'prom-client'
 import type { Address } from '../core/address.ts'
 import type { Enricher, Enrichment } from '../core/enrichment.ts'
 import { StartupError } from '../core/errors.ts'
+import type { Lookup } from '../core/lookup.ts'
 import type { Service } from '../core/service.ts'
 import { NOTHING_KNOWN, RESERVED } from './answer.ts'
+import type { LookupChoice } from './choice.ts'
+import type { Facts } from './facts.ts'
 import { DataFolder } from './folder.ts'
 import { DEFAULT_ENRICHMENT_LIMITS, type EnrichmentLimits } from './limits.ts'
-import { type Lookup, type LookupChoice, lookupIn, lookupReserved } from './lookup.ts'
+import { lookupReserved, lookupUnknown } from './lookup.ts'
 import { type EnrichmentMetrics, enrichmentMetrics } from './metrics.ts'
+import type { ReverseDns } from './rdns/reverse-dns.ts'
 import { type ProviderReport, reportOf } from './report.ts'
 import { ReservedRanges } from './reserved.ts'
 import { Snapshot } from './snapshot.ts'
@@ -24,10 +28,13 @@ export interface EnrichmentOptions {
   /** Milliseconds between two looks at the folder. A change counts when two looks in a row find it the same. */
   readonly pollIntervalMs?: number
   readonly limits?: Partial<EnrichmentLimits>
+  /** Host names that `enrich` adds where they are known already; undefined: none. */
+  readonly hostnames?: Pick<ReverseDns, 'known'>
 }
 
 const DEFAULT_POLL_INTERVAL_MS = 2_000
-const STARTER_DIR = fileURLToPath(new URL('./starter/', import.meta.url))
+/** The data that comes with the product. */
+export const STARTER_DIR = fileURLToPath(new URL('./starter/', import.meta.url))
 
 /**
  * Answers what is known of an address from the data files of a folder. Files that are added, changed or removed take
@@ -41,17 +48,19 @@ export class EnrichmentEngine implements Enricher, Service {
   readonly #limits: EnrichmentLimits
   readonly #metrics: EnrichmentMetrics
   readonly #reserved = new ReservedRanges()
+  readonly #hostnames: Pick<ReverseDns, 'known'> | undefined
   readonly #folder: DataFolder
   #snapshot: Snapshot
   #poll: NodeJS.Timeout | undefined
-  #looking: Promise<void> | undefined
-  #running = false
+  /** Present while the engine is started; aborted when it is stopped. */
+  #running: AbortController | undefined
 
   constructor(options: EnrichmentOptions) {
     this.#dir = options.dir ?? STARTER_DIR
     this.#log = options.log
     this.#pollIntervalMs = options.pollIntervalMs ?? DEFAULT_POLL_INTERVAL_MS
     this.#limits = { ...DEFAULT_ENRICHMENT_LIMITS, ...options.limits }
+    this.#hostnames = options.hostnames
     this.#metrics = enrichmentMetrics(options.metrics, () => this.#snapshot.cachedAnswers)
     this.#folder = new DataFolder(this.#dir, this.#limits, options.log, (result) => this.#metrics.loaded(result))
     this.#snapshot = this.#snapshotNow()
@@ -59,20 +68,28 @@ export class EnrichmentEngine implements Enricher, Service {
 
   /** Loads all files. Those that cannot be read are logged and left out. @throws StartupError without a folder */
   async start(): Promise<void> {
-    if (this.#running) return
-    await demandFolder(this.#dir)
-    await this.#folder.look(true)
+    if (this.#running !== undefined) return
+    const running = new AbortController()
+    this.#running = running
+    try {
+      await demandFolder(this.#dir)
+      await this.#folder.look(true, running.signal)
+    } catch (error) {
+      if (this.#running === running) this.#running = undefined
+      throw error
+    }
+    if (running.signal.aborted) return
     this.#takeOver()
     if (this.#snapshot.providers.length === 0)
       this.#log.warn({ dir: this.#dir }, 'no enrichment data: no address is known')
-    this.#running = true
-    this.#schedule()
+    this.#schedule(running.signal)
   }
 
+  /** Does not wait for a file that is being read: nothing comes of it any more. */
   async stop(): Promise<void> {
-    this.#running = false
+    this.#running?.abort()
+    this.#running = undefined
     clearTimeout(this.#poll)
-    await this.#looking
   }
 
   /**
@@ -81,13 +98,15 @@ export class EnrichmentEngine implements Enricher, Service {
    */
   enrich(address: Address): Enrichment {
     const snapshot = this.#snapshot
-    return snapshot.cached(address) ?? this.#resolve(snapshot, address)
+    const hostname = this.#hostnames?.known(address)?.facts
+    return snapshot.cached(address, hostname) ?? this.#resolve(snapshot, address, hostname)
   }
 
-  #resolve(snapshot: Snapshot, address: Address): Enrichment {
+  #resolve(snapshot: Snapshot, address: Address, hostname: Facts | undefined): Enrichment {
     try {
-      const enrichment = this.#reserved.find(address) === undefined ? snapshot.resolve(address) : RESERVED
-      snapshot.remember(address, enrichment)
+      const isReserved = this.#reserved.find(address) !== undefined
+      const enrichment = isReserved ? RESERVED : snapshot.resolve(address, hostname)
+      snapshot.remember(address, enrichment, hostname)
       return enrichment
     } catch (error) {
       this.#log.error({ err: error, ip: address.text }, 'enrichment failed; answered as unknown')
@@ -95,10 +114,20 @@ export class EnrichmentEngine implements Enricher, Service {
     }
   }
 
-  /** All that is known of an address, with the provider of each attribute and the rule behind the classification. */
-  lookup(address: Address, choice: LookupChoice = {}): Lookup {
-    const reserved = this.#reserved.find(address)
-    return reserved === undefined ? lookupIn(this.#snapshot, address, choice) : lookupReserved(address, reserved)
+  /**
+   * All that is known of an address, with the provider of each attribute and the rule behind the classification. Equal
+   * lookups are one object while the data does not change.
+   * @param hostname what reverse DNS says
+   */
+  lookup(address: Address, choice: LookupChoice = {}, hostname?: Facts): Lookup {
+    try {
+      const reserved = this.#reserved.find(address)
+      if (reserved === undefined) return this.#snapshot.lookup(address, choice, hostname)
+      return lookupReserved(address, reserved)
+    } catch (error) {
+      this.#log.error({ err: error, ip: address.text }, 'lookup failed; answered as unknown')
+      return lookupUnknown(address)
+    }
   }
 
   /** The files of the folder, in the order of their names, and what became of each. */
@@ -106,8 +135,13 @@ export class EnrichmentEngine implements Enricher, Service {
     return this.#folder.files.map(reportOf)
   }
 
+  /** Names of the data sets that serve, in order of trust. */
+  providerNames(): readonly string[] {
+    return this.#snapshot.providers.map(({ name }) => name)
+  }
+
   #snapshotNow(): Snapshot {
-    return new Snapshot(this.#folder.providers, this.#limits.answersMax, (provider, error) => {
+    return new Snapshot(this.#folder.providers, this.#limits, (provider, error) => {
       this.#metrics.recordFailed(provider.name)
       this.#log.debug({ provider: provider.name, err: error }, 'record cannot be read')
     })
@@ -118,17 +152,17 @@ export class EnrichmentEngine implements Enricher, Service {
     this.#metrics.fileStates(this.#folder.files)
   }
 
-  #schedule(): void {
-    if (!this.#running) return
+  #schedule(signal: AbortSignal): void {
+    if (signal.aborted) return
     this.#poll = setTimeout(() => {
-      this.#looking = this.#look().finally(() => this.#schedule())
+      void this.#look(signal).finally(() => this.#schedule(signal))
     }, this.#pollIntervalMs)
     this.#poll.unref()
   }
 
-  async #look(): Promise<void> {
+  async #look(signal: AbortSignal): Promise<void> {
     try {
-      if (await this.#folder.look()) this.#takeOver()
+      if ((await this.#folder.look(false, signal)) && !signal.aborted) this.#takeOver()
     } catch (error) {
       this.#log.error({ err: error, dir: this.#dir }, 'enrichment folder cannot be read; what was loaded serves on')
     }

@@ -18,7 +18,11 @@ export interface Facts {
   readonly evidence: Readonly<Evidence>
   /** Who uses the address, where the record is about that and not about the network that carries it. */
   readonly organisation: Organisation | undefined
+  /** Whether the record is about the address, or about every address of its autonomous system. */
+  readonly scope: Scope
 }
+
+export type Scope = 'address' | 'as'
 
 let facts = 0
 
@@ -27,7 +31,8 @@ export function makeFacts(
   data: EnrichmentData,
   evidence: Evidence = {},
   organisation: Organisation | undefined = undefined,
+  scope: Scope = 'address',
 ): Facts {
   facts += 1
-  return { id: facts, data, evidence, organisation }
+  return { id: facts, data, evidence, organisation, scope }
 }

@@ -7,6 +7,7 @@ import { loadDataFile, mappingPathOf, NotDataError, providerNameOf } from './dat
 import type { EnrichmentLimits } from './limits.ts'
 import { UnknownMmdbError } from './mmdb/provider.ts'
 import { byTrust, type Provider } from './provider.ts'
+import { RDNS } from './rdns/provider.ts'
 
 /**
  * `ok`: the file serves. `stale`: it was refused, and what it held before serves on. `failed`: it was refused, and there
@@ -49,6 +50,9 @@ interface FoundFile extends Version {
   readonly path: string
 }
 
+/** Names that stand for other sources of values. */
+const TAKEN_NAMES: ReadonlySet<string> = new Set([RDNS, 'rules', 'iana'])
+
 /** What happened to a file that was looked at. */
 export type LoadListener = (result: 'ok' | 'refused') => void
 
@@ -85,14 +89,17 @@ export class DataFolder {
 
   /**
    * @param settled take files as they are, without waiting for a second look that finds them unchanged
+   * @param signal ends the look before the next file
    * @returns whether anything changed
    * @throws when the folder cannot be read
    */
-  async look(settled = false): Promise<boolean> {
+  async look(settled = false, signal?: AbortSignal): Promise<boolean> {
     const found = await this.#list()
     let changed = false
-    for (const entry of found.values())
+    for (const entry of found.values()) {
+      if (signal?.aborted) return changed
       changed = (await this.#lookAt(entry, this.#ownerOf(entry, found), settled)) || changed
+    }
     for (const [file, watched] of this.#watched) {
       if (found.has(file)) continue
       watched.missed += 1
@@ -163,6 +170,7 @@ export class DataFolder {
   async #load(file: DataFile, sizeBytes: number, owner: string | undefined): Promise<DataFile> {
     const read = { ...file, sizeBytes, unrecognised: undefined }
     try {
+      if (TAKEN_NAMES.has(file.name)) throw new InputError(`no data set can be named ${file.name}: rename the file`)
       if (owner !== undefined) throw new InputError(`${owner} has the same provider name: rename one of them`)
       const provider = await loadDataFile(file.path, file.name, this.#limits)
       return { ...read, state: 'ok', reason: undefined, provider }

@@ -2,6 +2,8 @@
 export interface EnrichmentLimits {
   /** Addresses whose answer is remembered. */
   readonly answersMax: number
+  /** Whole lookups that are remembered, with where each value comes from. */
+  readonly lookupsMax: number
   /** Decoded records that each MMDB keeps. */
   readonly recordsMax: number
   /** Rows of one table or list. */
@@ -14,6 +16,7 @@ export interface EnrichmentLimits {
 
 export const DEFAULT_ENRICHMENT_LIMITS: EnrichmentLimits = {
   answersMax: 100_000,
+  lookupsMax: 50_000,
   recordsMax: 100_000,
   tableRowsMax: 2_000_000,
   textBytesMax: 512 * 1024 * 1024,

@@ -1,69 +1,39 @@
 import type { Address } from '../core/address.ts'
-import { ATTRIBUTES, type Attribute, type Classification, type EnrichmentData } from '../core/enrichment.ts'
+import { ATTRIBUTES, type Attribute, type EnrichmentData } from '../core/enrichment.ts'
+import type { Lookup, Provenance } from '../core/lookup.ts'
 import { RESERVED } from './answer.ts'
 import { type Finding, type Merged, merge, RULES } from './merge.ts'
-import type { Provider } from './provider.ts'
-import type { Snapshot } from './snapshot.ts'
 
-/** Which providers a lookup may ask, by name. Names that no provider has are without effect. */
-export interface LookupChoice {
-  /** Only these. Default: all. */
-  readonly allow?: readonly string[]
-  /** Not these, even when they are allowed. */
-  readonly deny?: readonly string[]
+/** A lookup without the address: what all addresses have in common that the same networks of the same records hold. */
+export type LookupContent = Omit<Lookup, 'address'>
+
+/** The network that each finding about the address itself knows it by. */
+export type Networks = readonly (string | undefined)[]
+
+export function networksOf(findings: readonly Finding[], address: Address): Networks {
+  return findings.map(({ provider, scope }) => (scope === 'address' ? provider.networkOf(address) : undefined))
 }
 
-/** Where a value comes from. */
-export interface Provenance {
-  /** A provider's name; `rules` for what the classifier decided, `iana` for reserved addresses. */
-  readonly provider: string
-  /** The network that the provider knows the value of; undefined for rows about an AS and for rules. */
-  readonly network: string | undefined
-}
-
-/** All that is known of an address. */
-export interface Lookup {
-  readonly address: string
-  /** In the order of `ATTRIBUTES`. */
-  readonly data: Readonly<EnrichmentData>
-  /** For each attribute in `data`. */
-  readonly provenance: Readonly<Partial<Record<Attribute, Provenance>>>
-  readonly classification: Classification | undefined
-  readonly noise: boolean
-  /** Names what decided on the classification. */
-  readonly rule: string
-  /** 0 to 100. */
-  readonly quality: number
-  readonly companyId: string
-  /** Providers that know anything of the address, in order of trust. */
-  readonly answered: readonly string[]
-}
-
-/** Asks the chosen providers. */
-export function lookupIn(snapshot: Snapshot, address: Address, choice: LookupChoice): Lookup {
-  const findings = snapshot.find(address, snapshot.providers.filter(chosenBy(choice)))
-  const merged = merge(findings)
-  const networks = networksOf(findings, address)
-  const first = findings.find((finding) => networks.has(finding.provider.name))?.provider.name
-  const data = first === undefined ? merged.data : withNetwork(merged.data, networks.get(first)!)
+/** @param networks one for each of the findings */
+export function lookupContent(findings: readonly Finding[], networks: Networks, merged: Merged): LookupContent {
+  const first = networks.findIndex((network) => network !== undefined)
   return {
-    address: address.text,
-    data,
-    provenance: provenanceOf(merged, networks, first),
+    data: first < 0 ? merged.data : withNetwork(merged.data, networks[first]!),
+    provenance: provenanceOf(findings, networks, merged, findings[first]?.provider.name),
     classification: merged.decision.classification,
     noise: merged.noise,
     rule: findings.length === 0 ? 'none' : merged.decision.rule,
     quality: merged.quality,
     companyId: merged.companyId,
     answered: findings.map(({ provider }) => provider.name),
+    partial: NONE,
   }
 }
 
 /** The lookup of a reserved address, which no provider is asked about. */
 export function lookupReserved(address: Address, block: { readonly network: string; readonly name: string }): Lookup {
   const source: Provenance = { provider: 'iana', network: block.network }
-  return {
-    address: address.text,
+  return lookupOf(address, {
     data: { ...RESERVED.data, network: block.network },
     provenance: { classification: source, network: source },
     classification: RESERVED.classification,
@@ -71,25 +41,33 @@ export function lookupReserved(address: Address, block: { readonly network: stri
     rule: `reserved:${block.name}`,
     quality: RESERVED.quality,
     companyId: RESERVED.companyId,
-    answered: [],
+    answered: NONE,
+    partial: NONE,
+  })
+}
+
+/** The lookup of an address that nobody knows. */
+export function lookupUnknown(address: Address): Lookup {
+  return lookupOf(address, lookupContent([], [], merge([])))
+}
+
+/** @param partial providers that were cut off */
+export function lookupOf(address: Address, content: LookupContent, partial = content.partial): Lookup {
+  return {
+    address: address.text,
+    data: content.data,
+    provenance: content.provenance,
+    classification: content.classification,
+    noise: content.noise,
+    rule: content.rule,
+    quality: content.quality,
+    companyId: content.companyId,
+    answered: content.answered,
+    partial,
   }
 }
 
-function chosenBy({ allow, deny }: LookupChoice): (provider: Provider) => boolean {
-  const allowed = allow === undefined ? undefined : new Set(allow)
-  const denied = new Set(deny)
-  return ({ name }) => (allowed === undefined || allowed.has(name)) && !denied.has(name)
-}
-
-/** The networks that providers know the address by. */
-function networksOf(findings: readonly Finding[], address: Address): Map<string, string> {
-  const networks = new Map<string, string>()
-  for (const { provider, scope } of findings) {
-    const network = scope === 'address' ? provider.networkOf(address) : undefined
-    if (network !== undefined) networks.set(provider.name, network)
-  }
-  return networks
-}
+const NONE: readonly string[] = Object.freeze([])
 
 function withNetwork(data: EnrichmentData, network: string): EnrichmentData {
   const ordered: EnrichmentData = {}
@@ -100,18 +78,28 @@ function withNetwork(data: EnrichmentData, network: string): EnrichmentData {
   return ordered
 }
 
+/** @param first the provider whose network is answered */
 function provenanceOf(
+  findings: readonly Finding[],
+  networks: Networks,
   merged: Merged,
-  networks: ReadonlyMap<string, string>,
   first: string | undefined,
 ): Partial<Record<Attribute, Provenance>> {
-  const sources: Partial<Record<Attribute, string>> = { ...merged.sources }
-  if (first !== undefined) sources.network = first
+  const sources = new Map<string, Provenance>()
   const provenance: Partial<Record<Attribute, Provenance>> = {}
   for (const attribute of ATTRIBUTES) {
-    const provider = sources[attribute]
+    const provider = attribute === 'network' ? first : merged.sources[attribute]
     if (provider === undefined) continue
-    provenance[attribute] = { provider, network: provider === RULES ? undefined : networks.get(provider) }
+    let source = sources.get(provider)
+    if (source === undefined) {
+      source = { provider, network: provider === RULES ? undefined : networkOf(provider, findings, networks) }
+      sources.set(provider, source)
+    }
+    provenance[attribute] = source
   }
   return provenance
+}
+
+function networkOf(provider: string, findings: readonly Finding[], networks: Networks): string | undefined {
+  return networks[findings.findIndex((finding) => finding.provider.name === provider)]
 }

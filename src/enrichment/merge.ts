@@ -1,7 +1,7 @@
 import { ATTRIBUTES, type Attribute, type Classification, type EnrichmentData, NOISE } from '../core/enrichment.ts'
 import { companyIdOf } from './company-id.ts'
 import { registrableDomain, registrableDomainOfHost } from './domain.ts'
-import type { Facts, Organisation } from './facts.ts'
+import type { Facts, Organisation, Scope } from './facts.ts'
 import type { Provider } from './provider.ts'
 import { qualityOf } from './quality.ts'
 import { classify, type Decision, type Evidence } from './rules/classify.ts'
@@ -10,7 +10,7 @@ import { classify, type Decision, type Evidence } from './rules/classify.ts'
 export interface Finding {
   readonly provider: Provider
   readonly facts: Facts
-  readonly scope: 'address' | 'as'
+  readonly scope: Scope
 }
 
 /** One answer made of all findings. */

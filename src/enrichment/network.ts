@@ -73,13 +73,34 @@ export function v6Number(groups: readonly number[]): bigint {
   return value
 }
 
+/** The network of `length` bits around an address, as CIDR. */
+export function formatPrefix({ v4, v6 }: Address, length: number): string {
+  if (v6 === undefined) return `${formatV4(length === 0 ? 0 : (v4 & (-1 << (32 - length))) >>> 0)}/${length}`
+  const groups = v6.map((group, i) => {
+    const bits = length - 16 * i
+    if (bits >= 16) return group
+    return bits <= 0 ? 0 : group & (65_535 << (16 - bits)) & 65_535
+  })
+  return `${formatV6(groups)}/${length}`
+}
+
 /** A CIDR where the range is one, else `a-b`. */
 export function formatRange(range: AddressRange): string {
   const first = formatBound(range, range.first)
-  const cidrs = range.version === 4 ? v4Cidrs(range.first, range.last) : v6Cidrs(range.first, range.last)
-  const whole = cidrs.next().value
-  if (whole !== undefined && whole.last === range.last) return `${first}/${whole.length}`
-  return `${first}-${formatBound(range, range.last)}`
+  const length = range.version === 4 ? v4Length(range.first, range.last) : v6Length(range.first, range.last)
+  return length < 0 ? `${first}-${formatBound(range, range.last)}` : `${first}/${length}`
+}
+
+/** Prefix length of the CIDR that makes up the range; -1 when there is none. */
+function v4Length(first: number, last: number): number {
+  const bits = Math.log2(last - first + 1)
+  return Number.isInteger(bits) && first % 2 ** bits === 0 ? 32 - bits : -1
+}
+
+function v6Length(first: bigint, last: bigint): number {
+  const size = last - first + 1n
+  if ((size & (size - 1n)) !== 0n || (first & (size - 1n)) !== 0n) return -1
+  return 129 - size.toString(2).length
 }
 
 function formatBound(range: AddressRange, bound: number | bigint): string {

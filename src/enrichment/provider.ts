@@ -15,6 +15,7 @@ export const PROVIDER_KINDS = [
   'location',
   'connection',
   'anonymity',
+  'rdns',
 ] as const
 export type ProviderKind = (typeof PROVIDER_KINDS)[number]
 

@@ -1,12 +1,25 @@
 import type { Address } from '../core/address.ts'
 import type { Enrichment } from '../core/enrichment.ts'
+import type { Lookup } from '../core/lookup.ts'
 import { Answers, NOTHING_KNOWN } from './answer.ts'
 import { BoundedCache } from './bounded-cache.ts'
-import { type Finding, isNoise, merge } from './merge.ts'
+import { type Chosen, chosenOf, type LookupChoice } from './choice.ts'
+import type { Facts } from './facts.ts'
+import { type LookupContent, lookupContent, lookupOf, networksOf } from './lookup.ts'
+import { type Finding, isNoise, type Merged, merge } from './merge.ts'
 import { PROVIDER_KINDS, type Provider } from './provider.ts'
+import { RDNS_PROVIDER } from './rdns/provider.ts'
 
 /** Called when a provider could not read a record. The answer is given without it. */
 export type RecordErrorListener = (provider: Provider, error: unknown) => void
+
+/** How much a snapshot remembers. */
+export interface SnapshotLimits {
+  /** Addresses whose answer is remembered. */
+  readonly answersMax: number
+  /** Whole lookups that are remembered. */
+  readonly lookupsMax: number
+}
 
 /** Rank behind which rows stand that call an AS infrastructure: whoever knows a company inside of it goes first. */
 const CARRIER_RANK = PROVIDER_KINDS.indexOf('isp')
@@ -18,20 +31,29 @@ const CARRIER_RANK = PROVIDER_KINDS.indexOf('isp')
 export class Snapshot {
   /** In order of trust. */
   readonly providers: readonly Provider[]
+  readonly #all: Chosen
   readonly #hasAsRows: boolean
   readonly #onRecordError: RecordErrorListener
   readonly #byAddress: BoundedCache<string, Enrichment>
-  /** Answers by the numbers of the facts that they are made of. */
+  readonly #lookups: BoundedCache<string, Lookup>
+  /** What lookups of addresses in the same networks share. */
+  readonly #contents: BoundedCache<string, LookupContent>
+  /** What was made of the same facts, by their numbers. */
+  readonly #merged: BoundedCache<string, Merged>
   readonly #byFacts: BoundedCache<string, Enrichment>
   readonly #answers: Answers
 
-  constructor(providers: readonly Provider[], answersMax: number, onRecordError: RecordErrorListener) {
+  constructor(providers: readonly Provider[], limits: SnapshotLimits, onRecordError: RecordErrorListener) {
     this.providers = providers
+    this.#all = { key: '', providers }
     this.#hasAsRows = providers.some((provider) => provider.findAs !== undefined)
     this.#onRecordError = onRecordError
-    this.#byAddress = new BoundedCache(answersMax)
-    this.#byFacts = new BoundedCache(answersMax)
-    this.#answers = new Answers(answersMax)
+    this.#byAddress = new BoundedCache(limits.answersMax)
+    this.#lookups = new BoundedCache(limits.lookupsMax)
+    this.#contents = new BoundedCache(limits.lookupsMax)
+    this.#merged = new BoundedCache(limits.lookupsMax)
+    this.#byFacts = new BoundedCache(limits.answersMax)
+    this.#answers = new Answers(limits.answersMax)
   }
 
   /** Addresses whose answer is remembered. */
@@ -40,25 +62,36 @@ export class Snapshot {
   }
 
   /** The remembered answer for an address. */
-  cached(address: Address): Enrichment | undefined {
-    return this.#byAddress.get(address.text)
+  cached(address: Address, hostname?: Facts): Enrichment | undefined {
+    return this.#byAddress.get(keyOf(address, hostname))
   }
 
-  remember(address: Address, enrichment: Enrichment): void {
-    this.#byAddress.set(address.text, enrichment)
+  remember(address: Address, enrichment: Enrichment, hostname?: Facts): void {
+    this.#byAddress.set(keyOf(address, hostname), enrichment)
   }
 
-  /** Asks all providers. */
-  resolve(address: Address): Enrichment {
-    const findings = this.find(address, this.providers)
+  /** Asks all providers. @param hostname what reverse DNS says */
+  resolve(address: Address, hostname?: Facts): Enrichment {
+    const findings = withHostname(this.find(address, this.providers), hostname)
     if (findings.length === 0) return NOTHING_KNOWN
-    let key = ''
-    for (const { facts, scope } of findings) key += scope === 'as' ? `,A${facts.id}` : `,${facts.id}`
+    const key = factsKey(findings)
     const known = this.#byFacts.get(key)
     if (known !== undefined) return known
     const enrichment = this.#answers.of(merge(findings))
     this.#byFacts.set(key, enrichment)
     return enrichment
+  }
+
+  /** Asks the chosen providers. @param hostname what reverse DNS says */
+  lookup(address: Address, choice: LookupChoice, hostname?: Facts): Lookup {
+    const chosen = chosenOf(choice, this.#all)
+    const key = chosen.key + keyOf(address, hostname)
+    const known = this.#lookups.get(key)
+    if (known !== undefined) return known
+    const findings = withHostname(this.find(address, chosen.providers), hostname)
+    const lookup = lookupOf(address, this.#content(findings, address))
+    this.#lookups.set(key, lookup)
+    return lookup
   }
 
   /**
@@ -67,14 +100,38 @@ export class Snapshot {
    */
   find(address: Address, providers: readonly Provider[]): Finding[] {
     const findings: Finding[] = []
+    let ofAs = this.#hasAsRows
     for (const provider of providers) {
       const facts = this.#ask(provider, address)
-      if (facts !== undefined) findings.push({ provider, facts, scope: 'address' })
+      if (facts === undefined) continue
+      ofAs ||= facts.scope === 'as'
+      findings.push({ provider, facts, scope: facts.scope })
     }
-    return this.#hasAsRows ? withAsRows(findings, providers) : findings
+    return ofAs ? withAsRows(findings, providers) : findings
   }
 
-  #ask(provider: Provider, address: Address) {
+  #content(findings: readonly Finding[], address: Address): LookupContent {
+    const networks = networksOf(findings, address)
+    const facts = factsKey(findings)
+    const key = `${facts} ${networks.join()}`
+    let content = this.#contents.get(key)
+    if (content === undefined) {
+      content = lookupContent(findings, networks, this.#mergedOf(facts, findings))
+      this.#contents.set(key, content)
+    }
+    return content
+  }
+
+  #mergedOf(key: string, findings: readonly Finding[]): Merged {
+    let merged = this.#merged.get(key)
+    if (merged === undefined) {
+      merged = merge(findings)
+      this.#merged.set(key, merged)
+    }
+    return merged
+  }
+
+  #ask(provider: Provider, address: Address): Facts | undefined {
     try {
       return provider.find(address)
     } catch (error) {
@@ -82,6 +139,22 @@ export class Snapshot {
       return undefined
     }
   }
+}
+
+function keyOf({ text }: Address, hostname: Facts | undefined): string {
+  return hostname === undefined ? text : `${text} ${hostname.id}`
+}
+
+/** The numbers of the facts, which stand for what they say and for who says it. */
+function factsKey(findings: readonly Finding[]): string {
+  let key = ''
+  for (const { facts, scope } of findings) key += scope === 'as' ? `,A${facts.id}` : `,${facts.id}`
+  return key
+}
+
+function withHostname(findings: Finding[], hostname: Facts | undefined): Finding[] {
+  if (hostname !== undefined) findings.push({ provider: RDNS_PROVIDER, facts: hostname, scope: 'address' })
+  return findings
 }
 
 /**
@@ -96,7 +169,7 @@ function withAsRows(findings: readonly Finding[], providers: readonly Provider[]
     const facts = typeof asn === 'number' ? provider.findAs(asn) : undefined
     if (facts !== undefined) all.push({ provider, facts, scope: 'as' })
   }
-  return all.length === findings.length ? all : all.sort((a, b) => rank(a) - rank(b) || byOrder(a, b, providers))
+  return all.sort((a, b) => rank(a) - rank(b) || byOrder(a, b, providers))
 }
 
 function rank({ provider, facts, scope }: Finding): number {

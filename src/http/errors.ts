@@ -6,12 +6,12 @@ export type ErrorStatus = 400 | 401 | 404 | 405 | 408 | 413 | 415 | 422 | 429 | 
 
 /** What each error status means: the table of the interface specification (section 7) and what the contract adds. */
 export const ERROR_MEANINGS: Readonly<Record<ErrorStatus, string>> = {
-  400: 'Malformed request: not JSON, not UTF-8, no events, or a broken content encoding',
+  400: 'Malformed request: not JSON, not UTF-8, no events or addresses, or a broken content encoding',
   401: 'The x-api-key header is missing, or its key is unknown or revoked',
   404: 'There is no such path, or no such job',
   405: 'The path does not have this method; the allow header names those that it has',
   408: 'The body arrived too slowly',
-  413: 'Payload too large: too many events, or too many bytes as sent or decoded',
+  413: 'Payload too large: too many events, addresses or bytes, as sent or decoded',
   415: 'The content-encoding is not gzip',
   422: 'Schema mismatch: something required is missing, or has the wrong type',
   429: 'Rate limit or quota exceeded, or the service is full: wait for the seconds in retry-after',

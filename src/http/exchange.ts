@@ -8,6 +8,7 @@ import { AbortedError, errorReply, HttpError } from './errors.ts'
 import type { RequestHead } from './head.ts'
 import { JSON_TYPE, type Reply, STATUS_LINES } from './reply.ts'
 import type { Route } from './route.ts'
+import { StreamedAnswer } from './streamed-answer.ts'
 import type { Traffic } from './traffic.ts'
 
 /** A request as it arrived. */
@@ -25,6 +26,7 @@ export interface Arrival {
 /**
  * One request and its answer. It is in one of these states:
  * - open: the body may be arriving, the answer is being made;
+ * - streaming: the head of the answer is written, its body is being made and sent;
  * - lingering: the answer is written, what is left of the body is read and dropped, because a connection that is closed
  *   with unread bytes is reset, and a reset may reach the client before the answer;
  * - done: answered or aborted; the response object must not be touched any more.
@@ -36,10 +38,11 @@ export class Exchange {
   caller: Caller | undefined
   /** State of the caller's token bucket, once that is known. */
   rate: RateDecision | undefined
-  #state: 'open' | 'lingering' | 'done' = 'open'
+  #state: 'open' | 'streaming' | 'lingering' | 'done' = 'open'
   readonly #response: HttpResponse
   readonly #traffic: Traffic
   readonly #body: BodyBuffer | BodyStream | undefined
+  #streamed: StreamedAnswer | undefined
   #heldBytes = 0
   /** `performance.now()` when the body was complete; undefined while it arrives. */
   #completeMs: number | undefined
@@ -117,7 +120,7 @@ export class Exchange {
       if (last || this.#receivedBytes > discardMaxBytes) this.#finish()
       return
     }
-    if (this.#state === 'done' || this.#body === undefined) return
+    if (this.#state !== 'open' || this.#body === undefined) return
     this.#body.push(chunk, last)
     const grownBytes = this.#body.heldBytes - this.#heldBytes
     this.#heldBytes += grownBytes
@@ -128,9 +131,38 @@ export class Exchange {
   /** Sends the answer. Does nothing when there is one already, or nobody to take it. */
   send(reply: Reply): void {
     if (this.#state !== 'open') return
+    const { body } = reply
+    if (!isWhole(body) && !this.arrival.headOnly) {
+      void this.#stream(reply, body[Symbol.asyncIterator]())
+      return
+    }
     this.#traffic.answered(this, reply.status)
     if (this.#body instanceof BodyStream) this.#body.letGo()
-    this.#response.cork(() => this.#write(reply))
+    this.#response.cork(() => this.#write(reply, isWhole(body) ? body : undefined))
+  }
+
+  async #stream(reply: Reply, source: AsyncIterator<string>): Promise<void> {
+    let first: IteratorResult<string>
+    try {
+      first = await source.next()
+    } catch (error) {
+      this.fail(error)
+      return
+    }
+    if (this.#state !== 'open') {
+      source.return?.().catch(() => {})
+      return
+    }
+    this.#state = 'streaming'
+    this.#traffic.answered(this, reply.status)
+    this.#streamed = new StreamedAnswer(this.#response, source, {
+      done: () => this.#leave(),
+      broken: (failure) => {
+        if (failure !== undefined) this.#traffic.logFailure(this, failure, true)
+        this.#finish()
+      },
+    })
+    await this.#streamed.send(() => this.#writeHead(reply, true), first)
   }
 
   /** Answers a failure. */
@@ -146,6 +178,7 @@ export class Exchange {
   abort(): void {
     if (this.#state === 'done') return
     this.#body?.fail(new AbortedError())
+    this.#streamed?.abort()
     this.#leave()
   }
 
@@ -153,6 +186,10 @@ export class Exchange {
   sweep(nowMs: number): void {
     const { limits } = this.#traffic
     const { atMs, receivedBytes } = this.#mark
+    if (this.#state === 'streaming') {
+      this.#streamed?.sweep(nowMs, limits.writeStallMs, limits.workMs)
+      return
+    }
     if (this.#state === 'lingering') {
       const quiet = this.#receivedBytes === receivedBytes
       if (quiet || nowMs - atMs > limits.discardMs) this.#finish()
@@ -184,25 +221,32 @@ export class Exchange {
     }
   }
 
-  #write(reply: Reply): void {
+  /** @param body undefined: one that is streamed, of which only the head is asked for */
+  #write(reply: Reply, body: string | Uint8Array | undefined): void {
     const response = this.#response
     const close = reply.close === true || this.#traffic.draining
     const mustLinger = this.#completeMs === undefined && this.#unreadBodyResets(close) && reply.status !== 408
-    if (reply.status !== 200) response.writeStatus(STATUS_LINES[reply.status] ?? String(reply.status))
-    response.writeHeader('x-request-id', this.requestId)
-    if (reply.body.length > 0) response.writeHeader('content-type', reply.type ?? JSON_TYPE)
-    if (this.rate) writeRate(response, this.rate)
-    if (reply.headers) for (const name in reply.headers) response.writeHeader(name, reply.headers[name]!)
+    this.#writeHead(reply, body === undefined || body.length > 0)
     if (mustLinger) {
-      writeWhole(response, this.arrival.headOnly ? '' : reply.body)
+      writeWhole(response, this.arrival.headOnly || body === undefined ? '' : body)
       this.#mark = { atMs: performance.now(), receivedBytes: -1 }
       this.#state = 'lingering'
       return
     }
-    if (this.arrival.headOnly) endBare(response, Buffer.byteLength(reply.body), close)
+    if (body === undefined) endBare(response, undefined, close)
+    else if (this.arrival.headOnly) endBare(response, Buffer.byteLength(body), close)
     else if (reply.status === 204) endBare(response, undefined, close)
-    else response.end(reply.body, close)
+    else response.end(body, close)
     this.#leave()
+  }
+
+  #writeHead(reply: Reply, hasContent: boolean): void {
+    const response = this.#response
+    if (reply.status !== 200) response.writeStatus(STATUS_LINES[reply.status] ?? String(reply.status))
+    response.writeHeader('x-request-id', this.requestId)
+    if (hasContent) response.writeHeader('content-type', reply.type ?? JSON_TYPE)
+    if (this.rate) writeRate(response, this.rate)
+    if (reply.headers) for (const name in reply.headers) response.writeHeader(name, reply.headers[name]!)
   }
 
   /** Whether ending the response now closes the connection before its body was read. */
@@ -223,12 +267,16 @@ export class Exchange {
   }
 }
 
+function isWhole(body: Reply['body']): body is string | Uint8Array {
+  return typeof body === 'string' || body instanceof Uint8Array
+}
+
 /**
  * Writes the end of an answer and leaves the response open. The engine has no call for that: what ends a response also
  * gives it up, or closes the connection at once. So the rest of the answer goes out as if it were part of a header, and
  * the line break that the engine adds counts as the last two bytes of the body.
  */
-function writeWhole(response: HttpResponse, body: Reply['body']): void {
+function writeWhole(response: HttpResponse, body: string | Uint8Array): void {
   const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8')
   response.writeHeader('connection', `close\r\ncontent-length: ${Buffer.byteLength(text) + 2}\r\n\r\n${text}`)
 }

@@ -9,6 +9,8 @@ export interface HttpLimits {
   readonly bodyStallBytes: number
   /** A request that is not answered this long after its body arrived is answered 500, milliseconds. */
   readonly workMs: number
+  /** A reader of a streamed answer that makes no room for more of it in this time is cut off, milliseconds. */
+  readonly writeStallMs: number
   /** Of a body that nobody wants, at most this much is read, bytes, so that the client sees the answer. */
   readonly discardMaxBytes: number
   /** How long an unwanted body of unknown length is read, milliseconds. */
@@ -27,6 +29,7 @@ export const DEFAULT_HTTP_LIMITS: HttpLimits = {
   bodyStallMs: 7_000,
   bodyStallBytes: 160 * 1_024,
   workMs: 30_000,
+  writeStallMs: 120_000,
   discardMaxBytes: 256 * 2 ** 20,
   discardMs: 5_000,
   stopMs: 7_000,

@@ -9,7 +9,7 @@ export interface Operation {
   readonly summary: string
   readonly description?: string
   readonly parameters?: readonly Parameter[]
-  readonly body?: Content
+  readonly body?: Content & { readonly optional?: boolean }
   /** By status. */
   readonly answers: Readonly<Record<number, Answer>>
   readonly errors: readonly ErrorStatus[]
@@ -98,7 +98,7 @@ function operationObject(route: Route, operation: Operation): Record<string, unk
     description: operation.description,
     security: keyed ? [{ apiKey: [] }] : [],
     parameters: operation.parameters?.map((parameter) => ({ ...parameter, schema: publicSchema(parameter.schema) })),
-    requestBody: operation.body && { required: true, content: contentObject(operation.body) },
+    requestBody: operation.body && { required: !operation.body.optional, content: contentObject(operation.body) },
     responses: Object.fromEntries([...answers, ...errors]),
   }
 }

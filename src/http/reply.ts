@@ -1,7 +1,11 @@
 /** What a route answers. */
 export interface Reply {
   readonly status: number
-  readonly body: string | Uint8Array
+  /**
+   * Text that is made piece by piece is sent no faster than it is read, chunked. A failure before the first piece is
+   * answered like any other; one after it cuts the connection off, so that nobody takes the answer for whole.
+   */
+  readonly body: string | Uint8Array | AsyncIterable<string>
   /** Default `application/json; charset=utf-8`. */
   readonly type?: string
   /** Names in lower case. */
@@ -29,3 +33,4 @@ export const STATUS_LINES: Readonly<Record<number, string>> = {
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
+export const NDJSON_TYPE = 'application/x-ndjson'

@@ -1,12 +1,19 @@
 import type { BatchJobs } from '../core/batch.ts'
+import type { BulkJobs } from '../core/bulk.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Enricher } from '../core/enrichment.ts'
+import type { Hostnames } from '../core/hostnames.ts'
 import type { Intake } from '../core/intake.ts'
+import type { LookupService } from '../core/lookup.ts'
+import type { DailyQuota } from '../core/quota.ts'
 import { buildOpenApi } from './openapi.ts'
 import type { Route } from './route.ts'
+import { bulkRoute } from './routes/bulk.ts'
+import { bulkJobRoute } from './routes/bulk-job.ts'
 import { healthzRoute } from './routes/healthz.ts'
 import { ingestRoute } from './routes/ingest.ts'
 import { batchJobRoute, uploadRoute } from './routes/ingest-batch.ts'
+import { lookupRoute } from './routes/lookup.ts'
 import { openapiRoute } from './routes/openapi.ts'
 import { type Readiness, readyzRoute } from './routes/readyz.ts'
 
@@ -14,14 +21,22 @@ import { type Readiness, readyzRoute } from './routes/readyz.ts'
 export interface RouteParts {
   readonly intake: Intake
   readonly enricher: Enricher
+  /** Undefined: events are enriched without reverse DNS. */
+  readonly hostnames?: Hostnames | undefined
   readonly readiness: Readiness
   readonly clock: Clock
   readonly jobs: BatchJobs
+  readonly lookups: LookupService
+  readonly quota: DailyQuota
+  readonly bulkJobs: BulkJobs
 }
 
 /** Every operation of the API. A new one is a file in `routes/` and a line here. */
 export function createRoutes(parts: RouteParts): Route[] {
   const routes: Route[] = [
+    lookupRoute(parts),
+    bulkRoute(parts),
+    bulkJobRoute(parts.bulkJobs),
     ingestRoute(parts),
     uploadRoute(parts.jobs),
     batchJobRoute(parts.jobs),

@@ -70,6 +70,8 @@ function messageOf({ keyword, params, message }: ErrorObject): string {
       return `must be at least ${params.limit}`
     case 'maximum':
       return `must be at most ${params.limit}`
+    case 'enum':
+      return `must be one of ${(params.allowedValues as unknown[]).join(', ')}`
     case 'format':
       if (params.format === 'rfc3339') return 'must be an RFC 3339 date-time between 1900 and 2299'
       return 'must not have lone surrogates'

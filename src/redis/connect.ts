@@ -9,7 +9,8 @@ export interface ConnectionUse {
   readonly name: string
   /**
    * `request`: somebody waits for the answer, so a command fails at once when the connection is down, and after
-   * `timeoutMs` without a reply. `loop`: a background loop that tries again by itself.
+   * `timeoutMs` without a reply. `loop`: a background loop that tries again by itself; a command waits for
+   * the connection that is being made, and fails with it.
    */
   readonly kind: 'request' | 'loop'
   readonly timeoutMs?: number
@@ -27,7 +28,8 @@ export function connectRedis(url: string, use: ConnectionUse): RedisClient {
     autoResendUnfulfilledCommands: false,
     autoResubscribe: true,
     enableOfflineQueue: use.kind === 'loop',
-    maxRetriesPerRequest: use.kind === 'loop' ? null : 0,
+    // With null, commands that were on their way when the connection broke would never be answered at all.
+    maxRetriesPerRequest: 0,
     commandTimeout: use.timeoutMs,
     connectTimeout: 2_000,
     keepAlive: 10_000,

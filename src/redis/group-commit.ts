@@ -35,7 +35,8 @@ interface Pending {
   readonly byPartition: Envelope[][]
   readonly bytes: number[]
   readonly waiters: { resolve: () => void; reject: (error: Error) => void }[]
-  readonly startedAtMs: number
+  /** When its first envelopes came. */
+  startedAtMs: number
   count: number
 }
 
@@ -80,6 +81,7 @@ export class GroupCommit implements Intake, Service {
     if (reason !== undefined) return Promise.reject(new BackpressureError(reason))
     if (this.#stopped) return Promise.reject(new UnavailableError('shutting down'))
     this.#waiting += envelopes.length
+    if (this.#current.count === 0) this.#current.startedAtMs = performance.now()
     for (const envelope of envelopes) {
       const partition = partitionOf(envelope.identity, partitions)
       this.#current.byPartition[partition]!.push(envelope)
@@ -179,7 +181,7 @@ function emptyCommit(partitions: number): Pending {
     byPartition: Array.from({ length: partitions }, () => []),
     bytes: new Array<number>(partitions).fill(0),
     waiters: [],
-    startedAtMs: performance.now(),
+    startedAtMs: 0,
     count: 0,
   }
 }

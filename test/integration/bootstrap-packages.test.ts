@@ -95,7 +95,22 @@ test('an installation that was killed ends with its npm, and is repeated', async
   assert.match(await ensure(root), INSTALLS)
 })
 
-test('says in one line why it cannot install', async (t) => {
+test('says why it cannot install', async (t) => {
   const root = await makeRoot(t)
-  await assert.rejects(ensure(root, fakeNpm(root, 'exit 1')), /the packages cannot be installed/)
+  await assert.rejects(ensure(root, fakeNpm(root, 'exit 1')), /the packages cannot be installed; npm says:/)
+})
+
+test('a lock file that npm ci refuses is made good by npm install, over nothing that lay there before', async (t) => {
+  const root = await makeRoot(t)
+  const lockFile = join(root, 'package-lock.json')
+  const lock = JSON.parse(readFileSync(lockFile, 'utf8'))
+  lock.packages[''].dependencies = {}
+  writeFileSync(lockFile, JSON.stringify(lock))
+  mkdirSync(join(root, 'node_modules/part'), { recursive: true })
+  writeFileSync(join(root, 'node_modules/part/package.json'), '{"name":"part","version":"1.0.0"}')
+  writeFileSync(join(root, 'node_modules/part/cut-short.node'), 'half')
+  await ensure(root)
+  assert.ok(existsSync(join(root, 'node_modules/part/package.json')))
+  assert.ok(!existsSync(join(root, 'node_modules/part/cut-short.node')))
+  assert.deepEqual(JSON.parse(readFileSync(lockFile, 'utf8')), lock)
 })

@@ -59,13 +59,16 @@ test('it stops when asked, and the next one finds what it stored', async (t) => 
 
 test('after kill -9 the folder opens again, and onExit has told', async (t) => {
   const path = await folder(t)
-  const ended = Promise.withResolvers<string>()
-  const first = await start(t, path, { onExit: ended.resolve })
+  let tell: (reason: string) => void = () => {}
+  const told = new Promise<string>((resolve) => {
+    tell = resolve
+  })
+  const first = await start(t, path, { onExit: tell })
   await sql(first.url, 'CREATE DATABASE d')
   await sql(`${first.url}/?database=d`, TABLE)
   await sql(`${first.url}/?database=d`, 'INSERT INTO t VALUES (1)')
   process.kill(first.pid, 'SIGKILL')
-  assert.equal(await ended.promise, 'signal SIGKILL')
+  assert.equal(await told, 'signal SIGKILL')
   const second = await start(t, path)
   assert.equal(await sql(`${second.url}/?database=d`, 'SELECT a FROM t'), '1\n')
 })

@@ -18,14 +18,14 @@ test('several processes may bring an empty ClickHouse up to date at once', async
 
 test('what was left half-way is finished, and what is applied is left alone', async (t) => {
   const clickhouse = await startTestClickHouse(t, { bare: true })
+  const client = connectClickHouse(clickhouse.url, { application: 'test', database: 'ipid' })
+  t.after(() => client.close())
   const migrations = await readMigrations()
   const statements = migrations.flatMap((migration) => migration.statements)
   for (let done = 0; done <= statements.length; done++) {
     await clickhouse.client.command({ query: 'DROP DATABASE IF EXISTS ipid SYNC' })
     await clickhouse.client.command({ query: 'CREATE DATABASE ipid' })
-    for (const query of statements.slice(0, done)) {
-      await clickhouse.client.command({ query, clickhouse_settings: { database: 'ipid' } as object })
-    }
+    for (const query of statements.slice(0, done)) await client.command({ query })
     await migrate(clickhouse.url, log)
     assert.deepEqual(await clickhouse.rows(TABLES), EXPECTED)
   }

@@ -181,6 +181,19 @@ test('Redis away: an append is refused within its deadline, and works again by i
   await stop()
 })
 
+test('a request after a pause longer than the deadline has the whole deadline', async (t) => {
+  const redis = await startTestRedis(t)
+  const { intake, stop } = startIntake(redis.url, PARTITIONS, 100)
+  await intake.append([envelope('t', 'a')])
+  const pausedAt = performance.now()
+  await until(
+    async () => performance.now() - pausedAt,
+    (ms) => ms > 150,
+  )
+  await intake.append([envelope('t', 'b')])
+  await stop()
+})
+
 test('another number of partitions is refused', async (t) => {
   const redis = await startTestRedis(t)
   const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))

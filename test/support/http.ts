@@ -16,6 +16,7 @@ import type { HttpLimits } from '../../src/http/limits.ts'
 import type { Route } from '../../src/http/route.ts'
 import { createRoutes, type RouteParts } from '../../src/http/routes.ts'
 import { createHttpServer, type HttpServer } from '../../src/http/server.ts'
+import { freeQuota, noBulkJobs, TestLookups } from './lookups.ts'
 import { silent } from './pipeline.ts'
 
 /** The one key that `openAuthenticator` knows. */
@@ -76,6 +77,9 @@ export async function startHttp(t: TestContext, options: TestHttpOptions = {}): 
     clock: options.clock ?? systemClock,
     readiness: options.readiness ?? { problems: async () => [] },
     jobs: options.jobs ?? noJobs,
+    lookups: options.lookups ?? new TestLookups(),
+    quota: options.quota ?? freeQuota(),
+    bulkJobs: options.bulkJobs ?? noBulkJobs,
   }
   const server = createHttpServer({
     host: '127.0.0.1',
@@ -151,7 +155,12 @@ export class RawConnection {
   }
 }
 
+/** The head of a request with the key, ended by the empty line. */
+export function keyedHead(line: string, ...headers: string[]): string {
+  return [`${line} HTTP/1.1`, 'host: test', `x-api-key: ${API_KEY}`, ...headers, '', ''].join('\r\n')
+}
+
 /** The head of a request to `/v1/ingest` with the key, ended by the empty line. */
 export function ingestHead(...headers: string[]): string {
-  return ['POST /v1/ingest HTTP/1.1', 'host: test', `x-api-key: ${API_KEY}`, ...headers, '', ''].join('\r\n')
+  return keyedHead('POST /v1/ingest', ...headers)
 }

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatV4, formatV6 } from '../../src/core/address.ts'
-import { type AddressRange, formatRange, parseNetwork, v4Cidrs, v6Cidrs } from '../../src/enrichment/network.ts'
+import {
+  type AddressRange,
+  formatPrefix,
+  formatRange,
+  parseNetwork,
+  prefixRange,
+  v4Cidrs,
+  v6Cidrs,
+} from '../../src/enrichment/network.ts'
 import { RangeMap } from '../../src/enrichment/range-map.ts'
 import { address, range } from '../support/enrichment-data.ts'
 
@@ -127,4 +135,22 @@ test('ranges that touch the ends of the address space are found', () => {
     undefined,
   ])
   assert.equal(RangeMap.of([]).find(address('192.0.2.1')), undefined)
+})
+
+test('the network of any length around an address is written as its range is', () => {
+  for (const ip of ['0.0.0.0', '81.2.69.142', '255.255.255.255', '::', '2001:218:a5f:1::ffff', 'ffff::1']) {
+    const around = address(ip)
+    for (let length = 0; length <= (around.v6 === undefined ? 32 : 128); length++) {
+      assert.equal(formatPrefix(around, length), formatRange(prefixRange(around, length)), `${ip}/${length}`)
+    }
+  }
+  assert.equal(formatPrefix(address('255.255.255.255'), 9), '255.128.0.0/9')
+  assert.equal(formatPrefix(address('ffff:ffff::1'), 17), 'ffff:8000::/17')
+})
+
+test('a range that starts or ends beside a CIDR is none', () => {
+  assert.equal(formatRange({ version: 4, first: 1, last: 2 }), '0.0.0.1-0.0.0.2')
+  assert.equal(formatRange({ version: 4, first: 0, last: 2 }), '0.0.0.0-0.0.0.2')
+  assert.equal(formatRange({ version: 6, first: 1n, last: 2n }), '::1-::2')
+  assert.equal(formatRange({ version: 6, first: 0n, last: 2n }), '::-::2')
 })

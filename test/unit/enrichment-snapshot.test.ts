@@ -19,6 +19,7 @@ function provider(name: string, find: (address: Address) => ReturnType<Provider[
   }
 }
 
+const LIMITS = { answersMax: 100, lookupsMax: 100 }
 const facts = makeFacts({ business_name: 'Example' }, { orgName: 'Example' }, { name: 'Example', domain: undefined })
 
 test('a provider that cannot read a record is told of, and the others answer', () => {
@@ -26,7 +27,7 @@ test('a provider that cannot read a record is told of, and the others answer', (
   const broken = provider('broken', () => {
     throw new RangeError('offset out of range')
   })
-  const snapshot = new Snapshot([broken, provider('good', () => facts)], 100, ({ name }) => failed.push(name))
+  const snapshot = new Snapshot([broken, provider('good', () => facts)], LIMITS, ({ name }) => failed.push(name))
   const answer = snapshot.resolve(address('81.2.69.1'))
   assert.equal(answer.data.business_name, 'Example')
   assert.deepEqual(failed, ['broken'])
@@ -43,7 +44,7 @@ test('a carrier by its AS row stands behind a company by its address, another AS
   })
   const namesWith = (table: Provider) => {
     const providers = [table, provider('company', () => company)]
-    const findings = new Snapshot(providers, 100, () => {}).find(address('81.2.69.1'), providers)
+    const findings = new Snapshot(providers, LIMITS, () => {}).find(address('81.2.69.1'), providers)
     return findings.map((finding) => finding.facts.data.business_name)
   }
   assert.deepEqual(namesWith(tableOf('isp')), ['company', 'isp'])
@@ -51,6 +52,6 @@ test('a carrier by its AS row stands behind a company by its address, another AS
 })
 
 test('equal findings are merged once', () => {
-  const snapshot = new Snapshot([provider('good', () => facts)], 100, () => {})
+  const snapshot = new Snapshot([provider('good', () => facts)], LIMITS, () => {})
   assert.equal(snapshot.resolve(address('81.2.69.1')), snapshot.resolve(address('81.2.69.2')))
 })

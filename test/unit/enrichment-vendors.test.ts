@@ -375,7 +375,7 @@ const VENDORS: readonly Vendor[] = [
     record: { business_name: 'Example GmbH', domain: 'example.com', industry: 'Software', classification: 'business' },
     kind: 'table',
     recognisedAs: 'ipid organisations',
-    data: { business_name: 'Example GmbH', org_name: 'Example GmbH', domain: 'example.com', industry: 'Software' },
+    data: { business_name: 'Example GmbH', domain: 'example.com', industry: 'Software' },
     evidence: { orgName: 'Example GmbH', domain: 'example.com', explicit: 'business' },
   },
 ]

@@ -1,8 +1,9 @@
 import { StartupError } from '../../core/errors.ts'
 import { type ChdbAddon, type Connection, loadAddon, type StreamHandle } from './addon.ts'
+import type { Body } from './body.ts'
 import { Code, Exception, exceptionOf } from './exception.ts'
 import { Slots } from './slots.ts'
-import { shapeOf } from './statement.ts'
+import { insertFromFile, shapeOf } from './statement.ts'
 
 export interface EngineStatement {
   /** Statements that set up the connection. */
@@ -10,7 +11,7 @@ export interface EngineStatement {
   /** Comes before `body`, on a line of its own; either may be empty. */
   readonly query: string
   /** The rest of the statement, or the data of an INSERT. */
-  readonly body: Buffer
+  readonly body: Pick<Body, 'bytes' | 'file'>
   readonly defaultFormat: string
 }
 
@@ -146,13 +147,13 @@ export class Engine {
     close: () => void,
   ): Promise<void> {
     const { query, body, defaultFormat } = statement
-    const shape = shapeOf(query === '' ? body.toString('utf8', 0, HEAD_BYTES) : query)
+    const shape = shapeOf(query === '' ? body.bytes.toString('utf8', 0, HEAD_BYTES) : query)
     if (shape.isInsert) {
       const summary = await this.#insert(connection, statement, shape.lacksData)
       close()
       return await consume({ format: defaultFormat, chunks: chunksOf(), summary })
     }
-    const sql = body.length === 0 ? query : `${query}\n${body.toString('utf8')}`
+    const sql = body.bytes.length === 0 ? query : `${query}\n${body.bytes.toString('utf8')}`
     const whole = shapeOf(sql)
     if (whole.isEmpty) throw new Exception(Code.SyntaxError, 'Syntax error: Empty query. (SYNTAX_ERROR)')
     if (whole.isMultiple) {
@@ -174,9 +175,13 @@ export class Engine {
   }
 
   /** The data reach the engine as the bytes that came, whatever their format. */
-  async #insert(connection: Connection, { query, body }: EngineStatement, lacksData: boolean): Promise<Summary> {
-    if (lacksData && (query === '' || body.length === 0)) return NOTHING_DONE
-    const [prefix, data] = query !== '' && body.length === 0 ? ['', Buffer.from(query)] : [query, body]
+  async #insert(connection: Connection, statement: EngineStatement, lacksData: boolean): Promise<Summary> {
+    const { query, body } = statement
+    const fromFile = body.file === undefined ? undefined : insertFromFile(query, body.file)
+    if (fromFile === undefined && lacksData && (query === '' || body.bytes.length === 0)) return NOTHING_DONE
+    const text = fromFile ?? query
+    const alone = text !== '' && body.bytes.length === 0
+    const [prefix, data] = alone ? ['', Buffer.from(text)] : [text, body.bytes]
     const result = await this.#addon.InsertRawAsyncConnection(connection, prefix, data, false)
     return {
       readRows: result.rowsWritten,

@@ -16,7 +16,6 @@ export class Exception extends Error {
 
 /** The codes that are raised here. */
 export const Code = {
-  BadArguments: 36,
   NotImplemented: 48,
   SyntaxError: 62,
   UnknownCompressionMethod: 89,

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { StartupError } from '../../core/errors.ts'
@@ -14,7 +15,7 @@ import { createClickHouseServer } from './server.ts'
  */
 
 const BODY_BYTES_MAX = 268_435_456
-const BODIES_BYTES_MAX = 2 * BODY_BYTES_MAX
+const MEMORY_BYTES_MAX = 2 * BODY_BYTES_MAX
 
 /** Statements may finish this long by themselves; after that those that read are ended, and then the process. */
 const FINISH_MS = 3_000
@@ -46,11 +47,11 @@ async function listen(server: Server): Promise<string> {
 async function serve(): Promise<void> {
   const limits = { statements: options.statements, waitingMax: 1_000 }
   const engine = Engine.open(options.path, limits)
-  const server = createClickHouseServer(
-    engine,
-    { bodyBytesMax: options.bodyBytesMax ?? BODY_BYTES_MAX, bodiesBytesMax: BODIES_BYTES_MAX },
+  const server = createClickHouseServer(engine, {
+    limits: { bodyBytesMax: options.bodyBytesMax ?? BODY_BYTES_MAX, memoryBytesMax: MEMORY_BYTES_MAX },
+    bodyFolder: join(options.path, 'bodies'),
     log,
-  )
+  })
   const stopped = stopRequested()
   const url = await listen(server)
   log.info({ url, path: options.path }, 'serving')

@@ -1,22 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { mkdirSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { hostname } from 'node:os'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import type { Logger } from 'pino'
-import { BodyMemory, readBody } from './body.ts'
+import { type Body, type BodyLimits, BodyReader } from './body.ts'
 import type { Answer, Engine, Summary } from './engine.ts'
 import { Code, Exception, exceptionOf, statusOf } from './exception.ts'
 import { parseRequest, type StatementRequest } from './request.ts'
-
-export interface ServerLimits {
-  /** Size of one request, decoded. */
-  readonly bodyBytesMax: number
-  /** Size of all requests that are being read or run. */
-  readonly bodiesBytesMax: number
-}
+import { insertFromFile } from './statement.ts'
 
 /** Longer than clients keep an idle connection, so that it is they who close it. */
 const KEEP_ALIVE_MS = 30_000
@@ -24,11 +19,20 @@ const KEEP_ALIVE_MS = 30_000
 const REQUEST_TIMEOUT_MS = 3_600_000
 const GZIP_LEVEL = 3
 
+export interface ServerOptions {
+  readonly limits: BodyLimits
+  /** Folder for the bodies of large inserts; it is emptied. */
+  readonly bodyFolder: string
+  readonly log: Logger
+}
+
 /** ClickHouse's HTTP interface over an engine. It authenticates nobody, and so belongs on a loopback address. */
-export function createClickHouseServer(engine: Engine, limits: ServerLimits, log: Logger): Server {
-  const memory = new BodyMemory(limits.bodyBytesMax, limits.bodiesBytesMax)
+export function createClickHouseServer(engine: Engine, { limits, bodyFolder, log }: ServerOptions): Server {
+  rmSync(bodyFolder, { recursive: true, force: true })
+  mkdirSync(bodyFolder, { recursive: true, mode: 0o700 })
+  const bodies = new BodyReader(limits, bodyFolder)
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_TIMEOUT_MS }, (req, res) => {
-    handle(engine, memory, req, res).catch((error: unknown) => {
+    handle(engine, bodies, req, res).catch((error: unknown) => {
       const exception = exceptionOf(error)
       if (!req.destroyed || res.writable) answerException(req, res, exception)
       log.debug({ code: exception.code, err: exception }, 'statement failed')
@@ -37,7 +41,7 @@ export function createClickHouseServer(engine: Engine, limits: ServerLimits, log
   return server
 }
 
-async function handle(engine: Engine, memory: BodyMemory, req: IncomingMessage, res: ServerResponse): Promise<void> {
+async function handle(engine: Engine, bodies: BodyReader, req: IncomingMessage, res: ServerResponse): Promise<void> {
   res.setHeader('X-ClickHouse-Server-Display-Name', hostname())
   refuseBrowsers(req)
   const url = new URL(req.url ?? '/', 'http://localhost')
@@ -50,18 +54,18 @@ async function handle(engine: Engine, memory: BodyMemory, req: IncomingMessage, 
   }
   const request = parseRequest(req.method ?? '', url.searchParams, req.headers)
   res.setHeader('X-ClickHouse-Query-Id', request.queryId)
-  const body = await readBody(req, memory)
+  const body = await bodies.read(req, insertFromFile(request.query, '') !== undefined)
   try {
     await execute(engine, request, body, req, res)
   } finally {
-    memory.giveBack(body.length)
+    await body.release()
   }
 }
 
 async function execute(
   engine: Engine,
   request: StatementRequest,
-  body: Buffer,
+  body: Body,
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<void> {

@@ -67,6 +67,20 @@ function bareOf(text: string): string {
     .replace(QUOTED_OR_COMMENT, (piece) => (/^['"`$]/.test(piece) ? `${piece[0]}${piece[0]}` : ' '))
 }
 
+const NAME = '(?:\\w+|`[^`\\\\]+`|"[^"\\\\]+")'
+const PLAIN_INSERT = new RegExp(
+  `^\\s*(INSERT\\s+INTO\\s+(?:TABLE\\s+)?${NAME}(?:\\.${NAME})?\\s*(?:\\([^()]*\\))?)\\s*(SETTINGS\\s[^;]*?)?\\s*(FORMAT\\s+\\w+)\\s*$`,
+  'i',
+)
+
+/** An INSERT of the plain form, its data taken from a file; undefined when it has another form. */
+export function insertFromFile(query: string, path: string): string | undefined {
+  const match = PLAIN_INSERT.exec(query)
+  // The engine takes these for a pattern of several files.
+  if (match === null || /[*?{}]/.test(path)) return undefined
+  return `${match[1]} FROM INFILE ${quote(path)} ${match[2] ?? ''} ${match[3]}`
+}
+
 /** A string as SQL. */
 export function quote(text: string): string {
   return `'${text.replace(/[\\']/g, '\\$&')}'`

@@ -2,8 +2,9 @@ import type { Address } from '../../core/address.ts'
 import { InputError } from '../../core/errors.ts'
 import { BoundedCache } from '../bounded-cache.ts'
 import type { Facts } from '../facts.ts'
-import { formatRange, prefixRange } from '../network.ts'
+import { formatPrefix } from '../network.ts'
 import type { Provider, ProviderKind } from '../provider.ts'
+import { COMPILED_TYPE, readCompiled } from '../tables/compiled.ts'
 import { mappedShape, parseMapping } from './mapping.ts'
 import { type OpenMmdb, openMmdb } from './open.ts'
 import { type RecordReader, recordReader } from './read-record.ts'
@@ -37,15 +38,33 @@ export class UnknownMmdbError extends InputError {
 
 /** @throws InputError when the file is damaged, `UnknownMmdbError` when nobody knows its records */
 export async function loadMmdb(options: MmdbOptions): Promise<Provider> {
-  const mmdb = await openMmdb(options.bytes)
+  const { mmdb, kind, recognisedAs, read } = await readMmdb(options.bytes, options.mapping)
+  return new MmdbProvider(options, mmdb, kind, recognisedAs, read)
+}
+
+/** A file that was checked, and how its records are read. */
+export interface ReadableMmdb {
+  readonly mmdb: OpenMmdb
+  readonly kind: ProviderKind
+  readonly recognisedAs: string
+  readonly read: RecordReader
+}
+
+/**
+ * @param mapping text of the mapping file beside it
+ * @throws as `loadMmdb`
+ */
+export async function readMmdb(bytes: Buffer, mapping: string | undefined): Promise<ReadableMmdb> {
+  const mmdb = await openMmdb(bytes)
   const recognised = recognise(mmdb.databaseType, mmdb.samples)
   const unknown = isUnknown(recognised)
-  if (options.mapping === undefined) {
-    if (unknown) throw new UnknownMmdbError(recognised.databaseType, recognised.keys)
-    return new MmdbProvider(options, mmdb, recognised.kind, recognised.recognisedAs, recordReader(recognised))
+  if (mapping !== undefined) {
+    const shape = mappedShape(unknown ? undefined : recognised, parseMapping(mapping), mmdb.databaseType)
+    return { mmdb, kind: shape.kind, recognisedAs: shape.recognisedAs, read: recordReader(shape) }
   }
-  const shape = mappedShape(unknown ? undefined : recognised, parseMapping(options.mapping), mmdb.databaseType)
-  return new MmdbProvider(options, mmdb, shape.kind, shape.recognisedAs, recordReader(shape))
+  if (unknown) throw new UnknownMmdbError(recognised.databaseType, recognised.keys)
+  const read = mmdb.databaseType === COMPILED_TYPE ? readCompiled : recordReader(recognised)
+  return { mmdb, kind: recognised.kind, recognisedAs: recognised.recognisedAs, read }
 }
 
 /** What is kept of a record. */
@@ -87,6 +106,6 @@ class MmdbProvider implements Provider {
 
   networkOf(address: Address): string | undefined {
     if (this.#mmdb.tree.find(address) < 0) return undefined
-    return formatRange(prefixRange(address, this.#mmdb.tree.prefixLength))
+    return formatPrefix(address, this.#mmdb.tree.prefixLength)
   }
 }

@@ -91,7 +91,7 @@ function kindOf(
 ): ProviderKind | undefined {
   const has = (...fields: readonly Field[]) => fields.some((field) => paths[field] !== undefined)
   const compatible = /\(compat=([^)]+)\)/.exec(databaseType)?.[1] ?? databaseType
-  if (databaseType.startsWith('ipid')) return has('businessName', 'orgName', 'classification') ? 'table' : undefined
+  if (databaseType.startsWith('ipid')) return Object.keys(paths).length > 0 ? 'table' : undefined
   if (subject === 'company') return 'company'
   if (subject === 'hosting') return 'anonymity'
   const enterprise = /enterprise/i.test(compatible) || keys.has('traits.organization') || keys.has('traits.user_type')
@@ -130,6 +130,7 @@ const PRODUCTS: Readonly<Record<ProviderKind, string>> = {
   location: 'location',
   connection: 'connection type',
   anonymity: 'anonymity',
+  rdns: 'reverse DNS',
 }
 
 function productOf(databaseType: string, kind: ProviderKind): string {

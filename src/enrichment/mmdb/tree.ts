@@ -1,4 +1,5 @@
 import type { Address } from '../../core/address.ts'
+import type { AddressRange } from '../network.ts'
 
 /** What the search tree needs to know of its file. */
 export interface TreeLayout {
@@ -8,7 +9,11 @@ export interface TreeLayout {
   readonly ipVersion: number
 }
 
+/** @param record what the tree leads to, for `decode` */
+export type NetworkVisitor = (network: AddressRange, record: number) => void
+
 const JUMP_BITS = 16
+const V4_PREFIX_BITS = 96
 
 /**
  * The search tree of a MaxMind DB file, format 2.0, read in place. IPv4 searches start from a table of all 16-bit
@@ -19,6 +24,8 @@ export class SearchTree {
   readonly #nodeCount: number
   readonly #recordSize: number
   readonly #ipVersion: number
+  /** Where IPv4 starts. */
+  readonly #v4Root: number
   /** For each 16-bit prefix: the node or final record, and the bits that led there. */
   readonly #jumps = new Uint32Array(1 << JUMP_BITS)
   readonly #jumpBits = new Uint8Array(1 << JUMP_BITS)
@@ -31,7 +38,8 @@ export class SearchTree {
     this.#ipVersion = layout.ipVersion
     let start = 0
     if (layout.ipVersion === 6)
-      for (let bit = 0; bit < 96 && start < layout.nodeCount; bit++) start = this.#child(start, 0)
+      for (let bit = 0; bit < V4_PREFIX_BITS && start < layout.nodeCount; bit++) start = this.#child(start, 0)
+    this.#v4Root = start
     this.#fillJumps(start, 0, 0)
   }
 
@@ -44,6 +52,33 @@ export class SearchTree {
   find(address: Address): number {
     const record = address.v6 === undefined ? this.#findV4(address.v4) : this.#findV6(address.v6)
     return record > this.#nodeCount ? record : -1
+  }
+
+  /** Visits all networks with data, in ascending order, IPv4 as such and once: places that only lead to it are left out. */
+  eachNetwork(visit: NetworkVisitor): void {
+    if (this.#ipVersion === 4) this.#eachV4(0, 0, 0, visit)
+    else this.#eachV6(0, 0, 0n, visit)
+  }
+
+  #eachV4(record: number, depth: number, first: number, visit: NetworkVisitor): void {
+    if (record < this.#nodeCount && depth < 32) {
+      this.#eachV4(this.#child(record, 0), depth + 1, first, visit)
+      this.#eachV4(this.#child(record, 1), depth + 1, first + 2 ** (31 - depth), visit)
+    } else if (record > this.#nodeCount) {
+      visit({ version: 4, first, last: first + 2 ** (32 - depth) - 1 }, record)
+    }
+  }
+
+  #eachV6(record: number, depth: number, first: bigint, visit: NetworkVisitor): void {
+    if (depth === V4_PREFIX_BITS && first === 0n) {
+      this.#eachV4(record, 0, 0, visit)
+    } else if (record < this.#nodeCount && depth < 128) {
+      if (record === this.#v4Root) return
+      this.#eachV6(this.#child(record, 0), depth + 1, first, visit)
+      this.#eachV6(this.#child(record, 1), depth + 1, first + (1n << BigInt(127 - depth)), visit)
+    } else if (record > this.#nodeCount) {
+      visit({ version: 6, first, last: first + (1n << BigInt(128 - depth)) - 1n }, record)
+    }
   }
 
   #findV4(value: number): number {

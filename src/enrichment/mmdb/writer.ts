@@ -26,18 +26,21 @@ const METADATA_MARKER = Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1')
  */
 export class MmdbWriter {
   readonly #options: MmdbWriterOptions
-  readonly #networks: { readonly range: AddressRange; readonly record: number }[] = []
+  readonly #networks: { readonly range: AddressRange; readonly record: number; readonly layer: number }[] = []
   readonly #data = new DataEncoder()
 
   constructor(options: MmdbWriterOptions) {
     this.#options = options
   }
 
-  /** Adds a record. Where ranges overlap the most specific counts; of two of one size, the later. */
-  insert(range: AddressRange, record: MmdbValue): void {
+  /**
+   * Adds a record. Where ranges overlap the most specific counts; of two of one size, the later.
+   * @param layer records of a higher layer count wherever they are, however specific those below are
+   */
+  insert(range: AddressRange, record: MmdbValue, layer = 0): void {
     if (range.version === 6 && this.#options.ipVersion === 4)
       throw new InputError('a file for IPv4 takes no IPv6 network')
-    this.#networks.push({ range, record: this.#data.add(record) + 1 })
+    this.#networks.push({ range, record: this.#data.add(record) + 1, layer })
   }
 
   /** The whole file. @throws InputError when it does not fit the record size */
@@ -59,7 +62,7 @@ export class MmdbWriter {
 
   #buildTree(): TreeNodes {
     const tree = new TreeBuilder()
-    const generalFirst = [...this.#networks].sort((a, b) => sizeOf(b.range) - sizeOf(a.range))
+    const generalFirst = [...this.#networks].sort((a, b) => a.layer - b.layer || sizeOf(b.range) - sizeOf(a.range))
     const v4Prefix = this.#options.ipVersion === 4 ? [] : zeros(96)
     for (const { range, record } of generalFirst) {
       for (const bits of networksIn(range, v4Prefix)) tree.insert(bits, record)

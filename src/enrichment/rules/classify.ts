@@ -4,7 +4,7 @@ import { type DomainFinding, findProviderDomain, findReservedDomain, ownLabel } 
 import { readHostname } from './hostnames.ts'
 import { tokens } from './normalise.ts'
 import { isSameHolder } from './same-holder.ts'
-import { readNameWords } from './score-name.ts'
+import { type NameOf, readNameWords } from './score-name.ts'
 import { classifyVendorType, readConnection } from './vendor-types.ts'
 
 /**
@@ -100,13 +100,17 @@ function refine(classification: Classification, evidence: Evidence): Classificat
   return finer === 'cloud' || finer === 'cdn' ? finer : classification
 }
 
+/** Words such as "networks" are too little here: the vendor has looked at the company, and they have not. */
 function namesOnlyProvider(evidence: Evidence): boolean {
-  if (evidence.orgName && !isSameHolder(evidence)) {
-    const finding = readNameWords(evidence.orgName, 'organisation')
-    return finding?.known === true && NOISE.has(finding.classification)
-  }
-  const as = byAs(evidence)
-  return as !== undefined && as.classification !== undefined && NOISE.has(as.classification)
+  if (evidence.orgName && !isSameHolder(evidence)) return isKnownNoise(evidence.orgName, 'organisation')
+  const { asn, asType, asName } = evidence
+  const as = (asn === undefined ? undefined : classifyAsNumber(asn)) ?? classifyVendorType(asType ?? '')
+  return as === undefined ? isKnownNoise(asName ?? '', 'as') : NOISE.has(as)
+}
+
+function isKnownNoise(name: string, nameOf: NameOf): boolean {
+  const finding = readNameWords(name, nameOf)
+  return finding?.known === true && NOISE.has(finding.classification)
 }
 
 function byOrganisation(evidence: Evidence): Decision | undefined {

@@ -80,6 +80,9 @@ const PROVIDERS: Readonly<Record<'isp' | 'hosting' | 'cloud' | 'cdn', string>> =
     incapdns.net imperva.com cloudfront.net gcore.com gcdn.co cdnetworks.com cachefly.net wscdns.com chinacache.com`,
 }
 
+/** Characters of a domain name. */
+export const NAME_MAX = 253
+
 let providers: ReadonlyMap<string, Classification> | undefined
 
 function providerDomains(): ReadonlyMap<string, Classification> {
@@ -141,10 +144,13 @@ export function findProviderDomain(name: string): DomainFinding | undefined {
 
 /** The label that its holder chose: `acme` of `www.acme.co.uk`; undefined when there is none. */
 export function ownLabel(name: string): string | undefined {
+  if (name.length > NAME_MAX) return undefined
   return parse(name, { validateHostname: false }).domainWithoutSuffix ?? undefined
 }
 
 function splitLabels(name: string): string[] {
+  // Longer ones are no names (RFC 1035 section 2.3.4), and the work below is quadratic.
+  if (name.length > NAME_MAX) return []
   return name
     .toLowerCase()
     .split('.')

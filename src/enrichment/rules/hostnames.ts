@@ -1,4 +1,5 @@
 import type { Classification } from '../../core/enrichment.ts'
+import { NAME_MAX } from './domains.ts'
 
 /** A finding in a reverse name; `sure` when the words belong to providers only, not to a company's own network as well. */
 export interface HostnameFinding {
@@ -48,6 +49,7 @@ const ADDRESS_IN_NAME = /(?:\d{1,3}[.x-]){3}\d{1,3}|(?<![0-9a-z])(?:ip)?(?:\d{12
  * only when it holds the address or at least numbers, next to a word for what it serves.
  */
 export function readHostname(hostname: string): HostnameFinding | undefined {
+  if (hostname.length > NAME_MAX) return undefined
   const labels = hostname.toLowerCase().split('.')
   // The registered name is for `domains.ts`.
   const own = labels.slice(0, -1).join('.')

@@ -14,6 +14,8 @@ const UNDIVIDED = /[ßøæœłđðþı]/g
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the range of ASCII
 const ASCII = /^[\x00-\x7f]*$/
 const MARKS = /\p{M}+/gu
+/** Characters of a name that are read. */
+const TEXT_MAX = 256
 const SEPARATORS = /[^\p{L}\p{N}]+/u
 /** `,US` or `, DE` as some lists end an AS name with. */
 const COUNTRY_SUFFIX = /,\s?[A-Z]{2}$/
@@ -43,7 +45,7 @@ export function fold(text: string): string {
 
 /** Folded words of a name, in order; everything but letters and digits separates. Chinese, Japanese and Thai stay whole. */
 export function tokens(text: string): string[] {
-  const joined = text.replace(ABBREVIATION, (abbreviation) => abbreviation.replace(/[./]/g, ''))
+  const joined = text.slice(0, TEXT_MAX).replace(ABBREVIATION, (abbreviation) => abbreviation.replace(/[./]/g, ''))
   return fold(joined)
     .split(SEPARATORS)
     .filter((word) => word !== '')
@@ -57,7 +59,7 @@ export interface Name {
 
 /** Reads an AS name in the forms that registries and lists give it: handle, description, or both. */
 export function readName(text: string): Name {
-  const bare = text.trim().replace(COUNTRY_SUFFIX, '')
+  const bare = text.slice(0, TEXT_MAX).trim().replace(COUNTRY_SUFFIX, '')
   const both = HANDLE_WITH_DASH.exec(bare) ?? HANDLE_WITH_SPACE.exec(bare)
   if (both !== null) {
     const description = tokens(both[2]!)

@@ -14,6 +14,8 @@ export interface NameFinding {
   readonly classification: Classification
   /** The heaviest word for it. */
   readonly word: string
+  /** Of all words for it. */
+  readonly weight: number
   /** The name itself is known, not only words in it. */
   readonly known: boolean
 }
@@ -41,6 +43,8 @@ export type NameOf = 'as' | 'organisation'
 const NOISE_MIN_WEIGHT: Readonly<Record<NameOf, number>> = { as: 2, organisation: 3 }
 /** A lone weak word such as "research" or "agency" makes no school and no government. */
 const ORGANISATION_MIN_WEIGHT = 3
+/** What a trade must weigh against a known name of one word. */
+const OUTWEIGHS_KNOWN_WORD = 4
 /** A handle next to a description is an abbreviation: `ACME-NET` says nothing about Acme. */
 const HANDLE_MIN_WEIGHT = 3
 /** Specific before general, when the words weigh the same. */
@@ -49,14 +53,35 @@ const PRECEDENCE: readonly Classification[] = ['education', 'government', 'busin
 /** Reads a name by the known names first, then by the weight of its words. Undefined when no word says anything. */
 export function readNameWords(text: string, nameOf: NameOf): NameFinding | undefined {
   const name = readName(text)
-  return findKnown(name) ?? weigh(name, nameOf)
+  const known = findKnown(name)
+  const words = weigh(name, nameOf)
+  if (known === undefined) return words
+  // "Cogent Biosciences" shares a word with a carrier; "Comcast" alone is one.
+  return isOneWord(known) && isNoise(known) && outweighs(words) ? words : known
+}
+
+/** What the words of a name say to someone who does not know the name itself. */
+export function readWords(text: string, nameOf: NameOf): NameFinding | undefined {
+  return weigh(readName(text), nameOf)
+}
+
+function outweighs(words: NameFinding | undefined): words is NameFinding {
+  return words !== undefined && !isNoise(words) && words.weight >= OUTWEIGHS_KNOWN_WORD
+}
+
+function isOneWord({ word }: NameFinding): boolean {
+  return !word.includes(' ')
+}
+
+function isNoise({ classification }: NameFinding): boolean {
+  return NOISE.has(classification)
 }
 
 function findKnown({ handle, description }: Name): NameFinding | undefined {
   const { known } = compiled()
   const hit = longest(findWords(known, description)) ?? longest(findWords(known, handle))
   if (hit === undefined || hit.classification === 'neutral') return undefined
-  return { classification: hit.classification, word: hit.word, known: true }
+  return { classification: hit.classification, word: hit.word, weight: hit.weight, known: true }
 }
 
 function longest(hits: readonly Hit[]): Hit | undefined {
@@ -81,11 +106,12 @@ function weigh(name: Name, nameOf: NameOf): NameFinding | undefined {
     else organisation += weight
   }
   // On a tie it is the organisation: to lose a customer is worse than to let an access provider through.
-  const isNoise = noise > organisation && noise >= NOISE_MIN_WEIGHT[nameOf]
-  if (!isNoise && organisation === 0) return undefined
-  const classification = heaviestClass(weights, isNoise)
-  if (!isNoise && weights.get(classification)! < ORGANISATION_MIN_WEIGHT) return undefined
-  return { classification, word: heaviestWord(hits, classification), known: false }
+  const outweighed = noise > organisation && noise >= NOISE_MIN_WEIGHT[nameOf]
+  if (!outweighed && organisation === 0) return undefined
+  const classification = heaviestClass(weights, outweighed)
+  if (!outweighed && (weights.get(classification) ?? 0) < ORGANISATION_MIN_WEIGHT) return undefined
+  const weight = weights.get(classification) ?? 0
+  return { classification, word: heaviestWord(hits, classification), weight, known: false }
 }
 
 function sumByClass(hits: readonly Hit[]): Map<Classification, number> {

@@ -31,6 +31,8 @@ export interface CompiledWords {
   readonly infixes: readonly Hit[]
   /** Infixes of scripts that do not separate words. */
   readonly unspaced: readonly Hit[]
+  /** Length of the longest prefix or suffix. */
+  readonly affixMax: number
   /** By first word, the longest first. */
   readonly phrases: ReadonlyMap<string, readonly Phrase[]>
 }
@@ -64,7 +66,8 @@ export function compileWords(lists: readonly WordList[]): CompiledWords {
     }
   }
   for (const list of phrases.values()) list.sort((a, b) => b.parts.length - a.parts.length)
-  return { exact, prefixes, suffixes, infixes, unspaced, phrases }
+  const affixMax = Math.max(0, ...[...prefixes.keys(), ...suffixes.keys()].map((affix) => affix.length))
+  return { exact, prefixes, suffixes, infixes, unspaced, affixMax, phrases }
 }
 
 /** The entries of a word list, folded. */
@@ -108,7 +111,7 @@ function findWord(table: CompiledWords, word: string): Hit | undefined {
   const whole = table.exact.get(word)
   if (whole !== undefined) return whole
   if (UNSPACED.test(word)) return heaviest(table.unspaced.filter((hit) => word.includes(hit.word)))
-  for (let length = word.length; length >= MIN_AFFIX; length--) {
+  for (let length = Math.min(word.length, table.affixMax); length >= MIN_AFFIX; length--) {
     const hit = table.prefixes.get(word.slice(0, length)) ?? table.suffixes.get(word.slice(word.length - length))
     if (hit !== undefined) return hit
   }

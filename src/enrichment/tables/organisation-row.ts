@@ -1,7 +1,7 @@
 import type { Classification, EnrichmentData } from '../../core/enrichment.ts'
 import { CLASSIFICATIONS } from '../classification.ts'
 import { domainIn, hostnameIn, registrableDomain } from '../domain.ts'
-import { type Facts, makeFacts, type Organisation } from '../facts.ts'
+import { type Facts, makeFacts, type Organisation, type Scope } from '../facts.ts'
 import { ASN_MAX, clip, type Network, parseNetwork } from '../network.ts'
 
 /** Columns of an organisation table (contract section 8). Only `network` is required. */
@@ -40,12 +40,18 @@ export function readRow(row: RawRow): OrganisationRow | string {
   if (text === undefined) return '`network` is missing'
   const network = parseNetwork(text)
   if (typeof network === 'string') return network
+  const attributes = readAttributes(rest)
+  return typeof attributes === 'string' ? attributes : { network, attributes }
+}
+
+/** Reads what a row says besides its network. Returns the reason in words when it is wrong. */
+export function readAttributes(row: Omit<RawRow, 'network'>): RowAttributes | string {
   const attributes: RowAttributes = {}
-  for (const [column, value] of Object.entries(rest) as [Exclude<TableColumn, 'network'>, string][]) {
+  for (const [column, value] of Object.entries(row) as [Exclude<TableColumn, 'network'>, string][]) {
     const problem = setAttribute(attributes, column, value)
     if (problem !== undefined) return problem
   }
-  return { network, attributes }
+  return attributes
 }
 
 /** Returns what is wrong, if anything. */
@@ -89,7 +95,11 @@ export function organisationIn(attributes: RowAttributes): Organisation | undefi
 }
 
 /** What a row of attributes states, for the merge and for the classifier. */
-export function rowFacts(attributes: RowAttributes, organisation: Organisation | undefined): Facts {
+export function rowFacts(
+  attributes: RowAttributes,
+  organisation: Organisation | undefined,
+  scope: Scope = 'address',
+): Facts {
   const { classification, ...data } = attributes
   const evidence = {
     asn: data.asn,
@@ -100,5 +110,5 @@ export function rowFacts(attributes: RowAttributes, organisation: Organisation |
     explicit: classification,
   }
   const known = Object.fromEntries(Object.entries(evidence).filter(([, value]) => value !== undefined))
-  return makeFacts(data, known, organisation)
+  return makeFacts(data, known, organisation, scope)
 }

@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Address } from '../../core/address.ts'
 import { InputError } from '../../core/errors.ts'
-import { slug } from '../company-id.ts'
-import type { Facts, Organisation } from '../facts.ts'
+import type { Facts } from '../facts.ts'
 import { formatRange } from '../network.ts'
 import type { Provider } from '../provider.ts'
 import { type RangeEntry, RangeMap } from '../range-map.ts'
 import { lineError } from '../text-file.ts'
+import { domainsByName, withDomain } from './domains-by-name.ts'
 import { type OrganisationRow, organisationIn, type RowAttributes, readRow, rowFacts } from './organisation-row.ts'
 import { csvTableRows, ndjsonTableRows } from './table-rows.ts'
 
@@ -95,19 +95,6 @@ class TableProvider implements Provider {
   }
 }
 
-/** The domain of each organisation that is named together with one, by the slug of its name. */
-async function domainsByName(rows: readonly OrganisationRow[]): Promise<Map<string, string>> {
-  const domains = new Map<string, string>()
-  for (const [i, { attributes }] of rows.entries()) {
-    if (i % ROWS_AT_A_TIME === 0) await setImmediate()
-    const organisation = organisationIn(attributes)
-    if (organisation?.name === undefined || organisation.domain === undefined) continue
-    const key = slug(organisation.name)
-    if (!domains.has(key)) domains.set(key, organisation.domain)
-  }
-  return domains
-}
-
 /** Rows that say the same share one `Facts`; rows that name the same organisation share its domain. */
 function sharedFacts(
   attributes: RowAttributes,
@@ -121,13 +108,4 @@ function sharedFacts(
     known.set(content, facts)
   }
   return facts
-}
-
-/** A row without a domain gets the one of the first row with the same name, for the organisation's identity only. */
-function withDomain(
-  organisation: Organisation | undefined,
-  domains: ReadonlyMap<string, string>,
-): Organisation | undefined {
-  if (organisation?.name === undefined || organisation.domain !== undefined) return organisation
-  return { name: organisation.name, domain: domains.get(slug(organisation.name)) }
 }

@@ -1,7 +1,9 @@
-import { EVENT_LIMITS, IngestRequest, IngestResponse } from '../../../schemas/event.ts'
+import { EVENT_LIMITS, type EventEnvelope, IngestRequest, IngestResponse } from '../../../schemas/event.ts'
 import { acceptEvents } from '../../core/accept.ts'
+import { type Address, parseAddress } from '../../core/address.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Enricher } from '../../core/enrichment.ts'
+import type { Hostnames } from '../../core/hostnames.ts'
 import type { Intake } from '../../core/intake.ts'
 import { parseJson } from '../decode.ts'
 import { HttpError } from '../errors.ts'
@@ -14,11 +16,13 @@ import { compileValidator, type Validator } from '../validate.ts'
 export interface IngestParts {
   readonly intake: Intake
   readonly enricher: Enricher
+  /** Asked before events are enriched; undefined: reverse DNS is off. */
+  readonly hostnames?: Hostnames | undefined
   readonly clock: Clock
 }
 
 /** `POST /v1/ingest`: events are enriched, written to the intake as one, and only then answered. */
-export function ingestRoute({ intake, enricher, clock }: IngestParts): Route {
+export function ingestRoute({ intake, enricher, hostnames, clock }: IngestParts): Route {
   const validate: Validator<typeof IngestRequest> = compileValidator(IngestRequest)
   return {
     method: 'POST',
@@ -32,11 +36,21 @@ export function ingestRoute({ intake, enricher, clock }: IngestParts): Route {
       demandCount(body)
       validate(body)
       const receipt = { tenantId: exchange.caller!.tenant.id, receivedAtMs: clock.now() }
+      if (hostnames !== undefined) await hostnames.prefetch(addressesOf(body.events))
       const { envelopes, answer } = acceptEvents(text, body.events, receipt, enricher)
       if (envelopes.length > 0) await intake.append(envelopes)
       return { status: 200, body: answer }
     },
   }
+}
+
+function addressesOf(events: readonly EventEnvelope[]): Address[] {
+  const byText = new Map<string, Address>()
+  for (const { ip } of events) {
+    const address = parseAddress(ip)
+    if (address !== undefined) byText.set(address.text, address)
+  }
+  return [...byText.values()]
 }
 
 /** The number of events comes before their schema. */

@@ -1,0 +1,23 @@
+FROM node:20-bookworm-slim
+
+WORKDIR /app
+ENV NODE_ENV=production
+COPY package.json package-lock.json ./
+# The embedded ClickHouse is 540 MB and for a single machine: containers are given CLICKHOUSE_URL and REDIS_URL.
+RUN npm ci --omit=dev --no-audit --no-fund \
+ && rm -rf node_modules/chdb node_modules/@chdb \
+ && npm cache clean --force
+COPY tsconfig.json ./
+COPY schemas schemas
+COPY pipelines pipelines
+COPY src src
+RUN ln -s /app/src/ipid.mjs /usr/local/bin/ipid \
+ && mkdir /data \
+ && chown node:node /data
+
+USER node
+ENV DATA_DIR=/data HOST=0.0.0.0
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["ipid"]
+CMD ["start"]

@@ -1,0 +1,41 @@
+import { type Static, Type } from 'typebox'
+import { BatchStatus } from './batch.ts'
+import { LookupChoices, LookupResult } from './lookup.ts'
+
+/** Limits of one bulk lookup. */
+export const BULK_LIMITS = { ipsMax: 512, bodyMaxBytes: 1_048_576 } as const
+
+/** `POST /v1/bulk`. No addresses answer 400 and more than 512 answer 413, so neither is a matter of schema. */
+export const BulkRequest = Type.Object({
+  ips: Type.Array(Type.String(), { description: `1 to ${BULK_LIMITS.ipsMax} IPv4 or IPv6 addresses` }),
+  ...LookupChoices.properties,
+})
+export type BulkRequest = Static<typeof BulkRequest>
+
+/** How a bulk lookup is answered. */
+export const BulkMode = Type.Enum(['sync', 'async'])
+export type BulkMode = Static<typeof BulkMode>
+
+/** Result of an input that is not an address. */
+export const InvalidAddress = Type.Object({ ip: Type.String(), status: Type.Literal('invalid_ip') })
+
+/** One line of an answer, one entry of `results`. */
+export const BulkResult = Type.Union([LookupResult, InvalidAddress])
+export type BulkResult = Static<typeof BulkResult>
+
+/** Answer of `POST /v1/bulk?mode=async`. */
+export const BulkAccepted = Type.Object({ job_id: Type.String(), status: Type.Literal('queued') })
+export type BulkAccepted = Static<typeof BulkAccepted>
+
+/** Answer of `GET /v1/bulk/{job_id}`. */
+export const BulkJob = Type.Object({
+  job_id: Type.String(),
+  status: BatchStatus,
+  progress_current: Type.Integer({ description: 'Addresses that are finished' }),
+  progress_total: Type.Integer(),
+  results: Type.Union([
+    Type.Array(BulkResult, { description: 'In the order of the addresses; null until the job is completed' }),
+    Type.Null(),
+  ]),
+})
+export type BulkJob = Static<typeof BulkJob>

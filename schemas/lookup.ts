@@ -1,0 +1,113 @@
+import { type Static, Type } from 'typebox'
+
+/** Limits of one lookup. */
+export const LOOKUP_LIMITS = {
+  deadlineMinMs: 1,
+  deadlineMaxMs: 10_000,
+  qualityMax: 100,
+  bodyMaxBytes: 1_048_576,
+} as const
+
+/** What is known of an address, in the order of an answer; what no provider knows is left out. */
+export const LookupData = Type.Object({
+  business_name: Type.Optional(Type.String({ description: 'Name as people know it' })),
+  org_name: Type.Optional(Type.String({ description: 'Name as it is registered' })),
+  hostname: Type.Optional(Type.String()),
+  etld_plus_one: Type.Optional(Type.String({ description: 'Registrable domain of the hostname' })),
+  domain: Type.Optional(Type.String({ description: 'Domain of the organisation' })),
+  industry: Type.Optional(Type.String()),
+  industry_category: Type.Optional(Type.String()),
+  description: Type.Optional(Type.String()),
+  classification: Type.Optional(
+    Type.Enum(['business', 'education', 'government', 'isp', 'hosting', 'cloud', 'cdn', 'reserved']),
+  ),
+  asn: Type.Optional(Type.Integer({ description: 'Number of the autonomous system' })),
+  as_name: Type.Optional(Type.String()),
+  network: Type.Optional(Type.String({ description: 'The network that is known, in CIDR notation' })),
+  continent: Type.Optional(Type.String()),
+  country: Type.Optional(Type.String()),
+  country_code: Type.Optional(Type.String({ description: 'ISO 3166-1 alpha-2' })),
+  region: Type.Optional(Type.String()),
+  city: Type.Optional(Type.String()),
+  postal_code: Type.Optional(Type.String()),
+  latitude: Type.Optional(Type.Number()),
+  longitude: Type.Optional(Type.Number()),
+  timezone: Type.Optional(Type.String({ description: 'IANA time zone' })),
+})
+export type LookupData = Static<typeof LookupData>
+
+const NAMES = Object.keys(LookupData.properties) as (keyof LookupData)[]
+
+const providerNames = (description: string) => Type.Optional(Type.Array(Type.String(), { description }))
+
+const optionFields = {
+  fields: Type.Optional(
+    Type.Array(Type.Enum(NAMES), { description: 'Attributes to include; all when it is left out' }),
+  ),
+  redact: Type.Optional(
+    Type.Array(Type.Enum([...NAMES, 'geo']), {
+      description: 'Attributes to remove, also from fields; geo removes all location attributes',
+    }),
+  ),
+  providers: Type.Optional(
+    Type.Object(
+      { allow: providerNames('Only these are asked'), deny: providerNames('These are not asked') },
+      { description: 'Names of providers: the data sets that are loaded, and rdns' },
+    ),
+  ),
+  deadline_ms: Type.Optional(
+    Type.Number({
+      minimum: LOOKUP_LIMITS.deadlineMinMs,
+      maximum: LOOKUP_LIMITS.deadlineMaxMs,
+      description: 'Time for the lookup of an address, milliseconds; what is known by then is the answer',
+    }),
+  ),
+  quality_min: Type.Optional(
+    Type.Number({
+      minimum: 0,
+      maximum: LOOKUP_LIMITS.qualityMax,
+      description: 'A result of lower quality has the status insufficient_quality',
+    }),
+  ),
+}
+
+/** What a caller may choose about a lookup, and about each of a bulk. */
+export const LookupChoices = Type.Object(optionFields)
+export type LookupChoices = Static<typeof LookupChoices>
+
+/** `POST /v1/lookup` (interface specification 2.2); every field may be a query parameter instead. */
+export const LookupRequest = Type.Object({
+  ip: Type.String({ description: 'IPv4 or IPv6 address; IPv4-mapped IPv6 is looked up as IPv4' }),
+  ...optionFields,
+})
+export type LookupRequest = Static<typeof LookupRequest>
+
+const resultFields = {
+  ip: Type.String({ description: 'The address as it was sent' }),
+  tenant_id: Type.String(),
+  quality: Type.Integer({ minimum: 0, maximum: LOOKUP_LIMITS.qualityMax }),
+  status: Type.Enum(['ok', 'insufficient_quality']),
+  data: LookupData,
+  partial: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'Providers that did not answer before the deadline; left out when all did',
+    }),
+  ),
+}
+
+/** Result of one address. */
+export const LookupResult = Type.Object(resultFields)
+export type LookupResult = Static<typeof LookupResult>
+
+/** The daily lookup quota after the request. */
+export const LookupQuota = Type.Object({
+  daily_limit: Type.Integer(),
+  daily_used: Type.Integer(),
+  daily_remaining: Type.Integer({ minimum: 0 }),
+  reset_at: Type.String({ description: 'Start of the next UTC day, like 2026-11-22T00:00:00+00:00' }),
+})
+export type LookupQuota = Static<typeof LookupQuota>
+
+/** Answer of `POST /v1/lookup` (interface specification 2.3). */
+export const LookupResponse = Type.Object({ ...resultFields, quota: LookupQuota })
+export type LookupResponse = Static<typeof LookupResponse>

@@ -1,0 +1,30 @@
+import type { LookupOptions } from '../core/lookup.ts'
+import type { Provider } from './provider.ts'
+
+/** Which providers a lookup may ask, by name. Names that no provider has are without effect. */
+export type LookupChoice = Pick<LookupOptions, 'allow' | 'deny'>
+
+/** The providers that were chosen. */
+export interface Chosen {
+  /** The same for every way to choose these; `''` when all are. */
+  readonly key: string
+  /** In order of trust. */
+  readonly providers: readonly Provider[]
+}
+
+/** Whether a provider may be asked. */
+export function isChosen({ allow, deny }: LookupChoice, name: string): boolean {
+  return (allow === undefined || allow.includes(name)) && !deny?.includes(name)
+}
+
+/** @param all in order of trust */
+export function chosenOf(choice: LookupChoice, all: Chosen): Chosen {
+  if (choice.allow === undefined && (choice.deny === undefined || choice.deny.length === 0)) return all
+  let key = ''
+  const providers = all.providers.filter(({ name }, i) => {
+    const chosen = isChosen(choice, name)
+    if (chosen) key += `${i} `
+    return chosen
+  })
+  return providers.length === all.providers.length ? all : { key: `${key}|`, providers }
+}

@@ -1,0 +1,49 @@
+import type { Address } from '../core/address.ts'
+import type { Lookup, LookupOptions, LookupService } from '../core/lookup.ts'
+import { isChosen } from './choice.ts'
+import type { EnrichmentEngine } from './engine.ts'
+import { lookupOf } from './lookup.ts'
+import { RDNS } from './rdns/provider.ts'
+import type { ReverseDns } from './rdns/reverse-dns.ts'
+
+/** What lookups are made of. */
+export interface LookupParts {
+  readonly engine: EnrichmentEngine
+  /** Undefined: no lookup has a host name but from a data set, and `rdns` is no provider. */
+  readonly reverseDns: ReverseDns | undefined
+}
+
+const CUT_OFF: readonly string[] = Object.freeze([RDNS])
+
+/** Looks addresses up in the data sets and, unless it is denied, in reverse DNS. */
+export class DataLookups implements LookupService {
+  readonly #engine: EnrichmentEngine
+  readonly #reverseDns: ReverseDns | undefined
+
+  constructor({ engine, reverseDns }: LookupParts) {
+    this.#engine = engine
+    this.#reverseDns = reverseDns
+  }
+
+  /** In order of trust. */
+  providerNames(): readonly string[] {
+    const names = this.#engine.providerNames()
+    return this.#reverseDns === undefined ? names : [...names, RDNS]
+  }
+
+  /** Only an address whose host name is not remembered makes a promise. */
+  lookup(address: Address, options: LookupOptions): Lookup | Promise<Lookup> {
+    const reverseDns = this.#reverseDns
+    if (reverseDns === undefined || !isChosen(options, RDNS)) return this.#engine.lookup(address, options)
+    const known = reverseDns.known(address)
+    if (known !== undefined) return this.#engine.lookup(address, options, known.facts)
+    return this.#ask(reverseDns, address, options)
+  }
+
+  /** No answer within the deadline: the lookup without the host name, which says so. */
+  async #ask(reverseDns: ReverseDns, address: Address, options: LookupOptions): Promise<Lookup> {
+    const known = await reverseDns.find(address, options.deadlineMs)
+    const lookup = this.#engine.lookup(address, options, known?.facts)
+    return known === undefined ? lookupOf(address, lookup, CUT_OFF) : lookup
+  }
+}

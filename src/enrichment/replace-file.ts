@@ -1,0 +1,20 @@
+import { open, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+
+/** Writes a file; whoever looks sees the whole content, or what was there before, also after a crash. */
+export async function replaceFile(path: string, content: Uint8Array | string): Promise<void> {
+  const part = join(dirname(path), `.${basename(path)}.${process.pid}.part`)
+  try {
+    const file = await open(part, 'w')
+    try {
+      await file.writeFile(content)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(part, path)
+  } catch (error) {
+    await rm(part, { force: true })
+    throw error
+  }
+}

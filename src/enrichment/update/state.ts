@@ -1,0 +1,40 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { replaceFile } from '../replace-file.ts'
+import type { Validators } from './download.ts'
+
+/** What is remembered of a source from one update to the next. */
+export interface FetchState extends Validators {
+  /** As `sources.json` has it: another URL is another file. */
+  readonly url: string
+  /** Milliseconds since the Unix epoch of the last answer that was taken or said that nothing changed. */
+  readonly checkedAtMs: number
+}
+
+/** By file name. */
+export type FetchStates = Map<string, FetchState>
+
+const STATE_FILE = '.sources-state.json'
+
+/** Without a file, or with one that is damaged, nothing is known, and everything is fetched anew. */
+export async function readStates(dir: string): Promise<FetchStates> {
+  try {
+    const json: unknown = JSON.parse(await readFile(join(dir, STATE_FILE), 'utf8'))
+    if (typeof json !== 'object' || json === null) return new Map()
+    return new Map(Object.entries(json).filter((entry): entry is [string, FetchState] => isState(entry[1])))
+  } catch (error) {
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return new Map()
+    throw error
+  }
+}
+
+export async function writeStates(dir: string, states: FetchStates): Promise<void> {
+  await replaceFile(join(dir, STATE_FILE), `${JSON.stringify(Object.fromEntries(states), null, 2)}\n`)
+}
+
+function isState(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const { url, checkedAtMs, etag, lastModified } = value as Record<string, unknown>
+  const isText = (text: unknown) => text === undefined || (typeof text === 'string' && /^[\x20-\x7e]*$/.test(text))
+  return typeof url === 'string' && typeof checkedAtMs === 'number' && isText(etag) && isText(lastModified)
+}

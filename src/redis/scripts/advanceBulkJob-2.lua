@@ -1,0 +1,13 @@
+-- Tells how far a bulk lookup job is, and that its worker lives.
+-- KEYS[1] job, KEYS[2] stream of jobs
+-- ARGV[1] group, ARGV[2] consumer, ARGV[3] entry, ARGV[4] addresses finished
+-- Returns 1, or 0 when the entry is not the consumer's: then nothing changes.
+if #redis.call('XPENDING', KEYS[2], ARGV[1], ARGV[3], ARGV[3], 1, ARGV[2]) == 0 then
+  return 0
+end
+redis.call('XCLAIM', KEYS[2], ARGV[1], ARGV[2], 0, ARGV[3], 'JUSTID')
+if redis.call('EXISTS', KEYS[1]) == 1 then
+  local current = tonumber(redis.call('HGET', KEYS[1], 'current'))
+  redis.call('HSET', KEYS[1], 'status', 'running', 'current', math.max(current, tonumber(ARGV[4])))
+end
+return 1

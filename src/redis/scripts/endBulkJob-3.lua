@@ -1,0 +1,16 @@
+-- Ends a bulk lookup job, with its results when it is completed, and acknowledges its entry.
+-- KEYS[1] job, KEYS[2] stream of jobs, KEYS[3] open jobs of the tenant
+-- ARGV[1] group, ARGV[2] entry, ARGV[3] job, ARGV[4] milliseconds that the record is kept
+-- ARGV[5..] fields and values of the job's record
+-- Returns 1, or 0 when the entry was acknowledged before: then nothing changes.
+if redis.call('XACK', KEYS[2], ARGV[1], ARGV[2]) == 0 then
+  return 0
+end
+redis.call('XDEL', KEYS[2], ARGV[2])
+redis.call('ZREM', KEYS[3], ARGV[3])
+if redis.call('EXISTS', KEYS[1]) == 1 then
+  redis.call('HDEL', KEYS[1], 'work')
+  redis.call('HSET', KEYS[1], unpack(ARGV, 5))
+  redis.call('PEXPIRE', KEYS[1], ARGV[4])
+end
+return 1

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { Redis } from 'ioredis'
+import type { BatchJob } from '../../schemas/batch.ts'
+import { startInstance, type TestInstance } from '../support/instance.ts'
+import { until } from '../support/processes.ts'
+
+const LINES = 60_000
+
+/** Lines of every kind; the counts that they must lead to are in `EXPECTED`. */
+function lineOf(n: number): string {
+  if (n % 100 === 1) return 'nonsense'
+  if (n % 100 === 2) return '{"ip":"nowhere"}'
+  if (n % 100 === 3) return `{"ip":"3.0.0.1","event_id":"cloud${n}"}`
+  if (n % 100 === 4) return `{"ip":"17.0.0.1","event_id":"e${n - 4}"}`
+  if (n % 100 === 5) return '{"ip":"17.0.0.2"}'
+  return `{"ip":"${n % 2 === 0 ? 17 : 18}.0.${n % 50}.1","event_id":"e${n}","properties":{"n":${n}.0}}`
+}
+
+const HUNDREDS = LINES / 100
+const STORED = LINES - 4 * HUNDREDS
+const EXPECTED = {
+  processed: LINES,
+  valid_ips: LINES - 2 * HUNDREDS,
+  identified_ips: LINES - 3 * HUNDREDS,
+  rejected: HUNDREDS,
+  filtered: HUNDREDS,
+  invalid_ip: HUNDREDS,
+  duplicates: HUNDREDS,
+}
+
+async function readJob(instance: TestInstance, jobId: string): Promise<BatchJob | undefined> {
+  const headers = { 'x-api-key': instance.apiKey }
+  const answer = await fetch(`${instance.ready.url}/v1/ingest/batch/${jobId}`, { headers }).catch(() => undefined)
+  if (answer?.status !== 200) {
+    await answer?.arrayBuffer()
+    return undefined
+  }
+  return (await answer.json()) as BatchJob
+}
+
+test('every process killed again and again while a job runs: it completes with exact counts, nothing twice', async (t) => {
+  const instance = await startInstance(t)
+  const body = Array.from({ length: LINES }, (_, n) => lineOf(n)).join('\n')
+  const upload = await instance.post('/v1/ingest/batch', body)
+  assert.equal(upload.status, 202)
+  const { job_id: jobId, received } = (await upload.json()) as { job_id: string; received: number }
+  assert.equal(received, LINES)
+  let current = 0
+  const look = async () => {
+    const job = await readJob(instance, jobId)
+    if (job === undefined) return undefined
+    assert.ok(job.progress_current >= current, `progress went back from ${current} to ${job.progress_current}`)
+    assert.ok(job.progress_current <= job.progress_total)
+    current = job.progress_current
+    return job
+  }
+  const kills = [...instance.pids().others, ...instance.pids().redis]
+  let target = 0
+  for (const pid of kills) {
+    target += LINES / 10
+    await until(async () => (await look()) && (current >= target || current === LINES))
+    process.kill(pid, 'SIGKILL')
+  }
+  await until(async () => (await look()) && current >= target)
+  await instance.restart()
+  const job = await until(async () => {
+    const found = await look()
+    return found?.status === 'completed' ? found : undefined
+  })
+  const { errors, ...counts } = job.result_summary!
+  assert.deepEqual(counts, EXPECTED)
+  assert.equal(errors.length, 100)
+  assert.deepEqual(errors[0]!.line, 2)
+  // Completed means that every event can be queried.
+  assert.equal(await instance.query('SELECT count(), uniqExact(event_id) FROM events'), `${STORED}\t${STORED}`)
+  assert.equal(await instance.query('SELECT sum(events) FROM accounts'), String(STORED))
+  assert.equal(await instance.query("SELECT properties FROM events WHERE event_id = 'e6'"), '{"n":6.0}')
+})
+
+test('an upload that breaks off leaves no key behind, and the next one is served', async (t) => {
+  const instance = await startInstance(t)
+  const redis = new Redis({ path: instance.ready.redis_url.replace('unix://', ''), retryStrategy: () => 50 })
+  redis.on('error', () => {})
+  t.after(() => redis.disconnect())
+  const jobKeys = async () =>
+    (await redis.keys('*')).filter((name) => /job|batch/.test(name) && !name.includes('lease'))
+  const { hostname, port } = new URL(instance.ready.url)
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => {})
+  socket.write(
+    `POST /v1/ingest/batch HTTP/1.1\r\nhost: x\r\nx-api-key: ${instance.apiKey}\r\ncontent-length: 50000000\r\n\r\n`,
+  )
+  socket.write(Buffer.alloc(2_000_000, '{"ip":"17.0.0.1"}\n'))
+  await until(async () => (await jobKeys()).some((name) => name.endsWith(':chunks')))
+  socket.destroy()
+  await until(async () => (await jobKeys()).length === 0)
+  const answer = await instance.post('/v1/ingest/batch', '{"ip":"17.0.0.1","event_id":"a"}\n')
+  assert.equal(answer.status, 202)
+  const { job_id: jobId } = (await answer.json()) as { job_id: string }
+  await until(async () => (await readJob(instance, jobId))?.status === 'completed')
+})
+
+test('ingress killed in the middle of an upload: what it left expires, and the place is free again', async (t) => {
+  const instance = await startInstance(t, { BATCH_QUEUE_LIMIT: '1' })
+  const redis = new Redis({ path: instance.ready.redis_url.replace('unix://', ''), retryStrategy: () => 50 })
+  redis.on('error', () => {})
+  t.after(() => redis.disconnect())
+  const { hostname, port } = new URL(instance.ready.url)
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => {})
+  socket.write(
+    `POST /v1/ingest/batch HTTP/1.1\r\nhost: x\r\nx-api-key: ${instance.apiKey}\r\ncontent-length: 50000000\r\n\r\n`,
+  )
+  socket.write(Buffer.alloc(2_000_000, '{"ip":"17.0.0.1"}\n'))
+  await until(async () => (await redis.keys('{job:*:chunks')).length > 0)
+  const { others } = instance.pids()
+  for (const pid of others) process.kill(pid, 'SIGKILL')
+  socket.destroy()
+  const answer = await until(async () => {
+    const tried = await instance.post('/v1/ingest/batch', '{"ip":"17.0.0.1","event_id":"a"}\n').catch(() => undefined)
+    const text = await tried?.text()
+    return tried?.status === 202 ? text : undefined
+  })
+  const { job_id: jobId } = JSON.parse(answer) as { job_id: string }
+  await until(async () => (await readJob(instance, jobId))?.status === 'completed')
+  assert.deepEqual(await redis.keys('{job:*:chunks'), [])
+})

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { findFreePort } from '../../src/embedded/free-port.ts'
+import { isHeld } from '../../src/embedded/socket-lock.mjs'
+import { isAlive, until } from '../support/processes.ts'
+import { TestSite } from '../support/site.ts'
+
+async function ingest(url: string, key: string, event: object): Promise<number> {
+  const headers = { 'x-api-key': key, 'content-type': 'application/json', connection: 'close' }
+  const response = await fetch(`${url}/v1/ingest`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ events: [event] }),
+  })
+  await response.text()
+  return response.status
+}
+
+async function countEvents(clickhouseUrl: string): Promise<string> {
+  const response = await fetch(`${clickhouseUrl}/?database=ipid`, {
+    method: 'POST',
+    body: 'SELECT count() FROM events',
+  })
+  return (await response.text()).trim()
+}
+
+test('npm start: the first start makes a tenant with a key, SIGTERM ends all of it, the next start finds it', async (t) => {
+  const site = new TestSite(t)
+  const first = site.start([], { npm: true })
+  const ready = await first.ready()
+  assert.equal(ready.tenant_id, 'demo')
+  assert.match(ready.api_key!, /^ipid_[0-9a-f]{64}$/)
+  await until(() => first.stdout().includes('See the accounts'))
+  assert.ok(first.stdout().includes(ready.url) && first.stdout().includes(ready.api_key!))
+  assert.equal(statSync(join(site.dir, 'run/instance.json')).mode & 0o777, 0o600)
+  assert.equal(await ingest(ready.url, ready.api_key!, { ip: '198.51.100.1' }), 200)
+  assert.equal(await ingest(ready.url, ready.api_key!, { ip: '81.2.69.142' }), 200)
+  await until(async () => (await countEvents(ready.clickhouse_url)) === '1')
+
+  first.child.kill('SIGTERM')
+  assert.deepEqual(await first.ended, { code: 0, signal: null })
+  assert.deepEqual(site.processes(), [])
+
+  const second = site.start()
+  const again = await second.ready()
+  assert.equal(again.api_key, undefined)
+  assert.equal(again.tenant_id, undefined)
+  assert.equal(await ingest(again.url, ready.api_key!, { ip: '81.2.69.142' }), 200)
+  await until(async () => (await countEvents(again.clickhouse_url)) === '2')
+  await until(() => second.stdout().includes('npx ipid key create demo'))
+  second.child.kill('SIGINT')
+  assert.deepEqual(await second.ended, { code: 0, signal: null })
+  assert.deepEqual(site.processes(), [])
+})
+
+test('the printed line works in sh as it is', async (t) => {
+  const site = new TestSite(t)
+  const started = site.start()
+  const { clickhouse_url: clickhouseUrl } = await started.ready()
+  const line = await until(() => /^ {2}(curl .*\/v1\/ingest.*)$/m.exec(started.stdout())?.[1])
+  const { execFileSync } = await import('node:child_process')
+  const answer = JSON.parse(execFileSync('/bin/sh', ['-c', line], { encoding: 'utf8' })) as {
+    results: { status: string }[]
+  }
+  assert.equal(answer.results[0]!.status, 'ok')
+  await until(async () => (await countEvents(clickhouseUrl)) === '1')
+})
+
+test('kill -9 leaves nothing behind, and a start right after it has the same ports and everything acknowledged', async (t) => {
+  const ports = await Promise.all([findFreePort('127.0.0.1'), findFreePort('127.0.0.1'), findFreePort('127.0.0.1')])
+  const [port, clickhousePort, adminPort] = ports.map(String)
+  const site = new TestSite(t, { PORT: port!, CLICKHOUSE_PORT: clickhousePort!, ADMIN_PORT: adminPort! })
+  const first = site.start()
+  const ready = await first.ready()
+  for (let n = 0; n < 20; n++) {
+    assert.equal(await ingest(ready.url, ready.api_key!, { ip: '81.2.69.142', event_id: `e${n}` }), 200)
+  }
+  process.kill(ready.pid, 'SIGKILL')
+  await first.ended
+
+  const second = site.start()
+  const again = await second.ready()
+  assert.deepEqual([again.url, again.clickhouse_url], [ready.url, ready.clickhouse_url])
+  await until(async () => (await countEvents(again.clickhouse_url)) === '20')
+  process.kill(again.pid, 'SIGKILL')
+  await site.untilNothingRuns()
+})
+
+test('children that are killed come back', async (t) => {
+  const site = new TestSite(t)
+  const started = site.start()
+  const ready = await started.ready()
+  const others = site.processes().filter((pid) => pid !== ready.pid)
+  for (const pid of others) if (isAlive(pid)) process.kill(pid, 'SIGKILL')
+  await until(async () => {
+    const status = await ingest(ready.url, ready.api_key!, { ip: '81.2.69.142', event_id: 'one' }).catch(() => 0)
+    return status === 200
+  })
+  await until(async () => (await countEvents(ready.clickhouse_url).catch(() => '')) === '1')
+  started.child.kill('SIGTERM')
+  assert.equal((await started.ended).code, 0)
+  assert.deepEqual(site.processes(), [])
+})
+
+test('a signal during the start ends it in order', async (t) => {
+  const site = new TestSite(t)
+  const started = site.start()
+  // The lock is there before anything else is.
+  await until(() => isHeld(join(site.dir, 'run/lock.sock')))
+  started.child.kill('SIGTERM')
+  assert.deepEqual(await started.ended, { code: 0, signal: null })
+  assert.deepEqual(site.processes(), [])
+})
+
+test('a second instance on the same DATA_DIR and a taken port are refused in one line', async (t) => {
+  const site = new TestSite(t)
+  const first = site.start()
+  const ready = await first.ready()
+  const second = await site.ipid('start')
+  assert.equal(second.code, 1)
+  assert.match(second.stderr, /^ipid: another ipid \(process \d+\) runs on .*\n$/)
+
+  const elsewhere = new TestSite(t, { PORT: new URL(ready.url).port })
+  const taken = await elsewhere.ipid('start')
+  assert.equal(taken.code, 1)
+  assert.match(taken.stderr, /^ipid: PORT \d+: cannot listen on 127\.0\.0\.1:\d+ .*choose another port\n$/)
+  assert.deepEqual(elsewhere.processes(), [])
+})

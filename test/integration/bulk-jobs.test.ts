@@ -1,0 +1,333 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { type TestContext, test } from 'node:test'
+import type { BulkJob } from '../../schemas/bulk.ts'
+import { BulkWorker } from '../../src/bulk/worker.ts'
+import type { LookupService } from '../../src/core/lookup.ts'
+import type { Authenticator } from '../../src/core/tenancy.ts'
+import { RedisBulkJobs } from '../../src/redis/bulk-jobs.ts'
+import { RedisBulkQueue } from '../../src/redis/bulk-queue.ts'
+import { connectRedis } from '../../src/redis/connect.ts'
+import { RedisDailyQuota } from '../../src/redis/daily-quota.ts'
+import { acme, startHttp } from '../support/http.ts'
+import { ACME, lookupOf, TestLookups } from '../support/lookups.ts'
+import { quiet, silent, until } from '../support/pipeline.ts'
+import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import { handClock } from '../support/tenants.ts'
+
+const CLAIM_IDLE_MS = 200
+
+/** The key is the tenant's name; the plan allows 100 lookups a day. */
+const named: Authenticator = {
+  authenticate: (tenant) => ({
+    tenant: { ...acme.tenant, id: tenant },
+    plan: { ...acme.plan, daily_lookups: 100 },
+  }),
+}
+
+async function startIngress(
+  t: TestContext,
+  redis: TestRedis,
+  options: { openMax?: number; clock?: { now(): number } } = {},
+) {
+  const client = quiet(connectRedis(redis.url, { name: 'test-requests', kind: 'request', timeoutMs: 1_000 }))
+  t.after(() => client.disconnect())
+  await once(client, 'ready')
+  const clock = options.clock ?? handClock()
+  const quota = new RedisDailyQuota(client, clock)
+  const bulkJobs = new RedisBulkJobs({ client, openMax: options.openMax ?? 10 })
+  const { url } = await startHttp(t, { authenticator: named, quota, bulkJobs, lookups: new TestLookups() })
+  const request = (path: string, init: RequestInit = {}, tenant = 'acme') =>
+    fetch(url + path, { ...init, headers: { 'x-api-key': tenant, ...init.headers } })
+  const post = (path: string, body: unknown, tenant?: string) =>
+    request(path, { method: 'POST', body: JSON.stringify(body) }, tenant)
+  const submit = async (body: unknown, tenant?: string) => {
+    const answer = await post('/v1/bulk?mode=async', body, tenant)
+    const json = (await answer.json()) as { job_id: string; status: string; detail?: string }
+    return { status: answer.status, headers: answer.headers, json }
+  }
+  const job = async (id: string, tenant?: string) =>
+    (await (await request(`/v1/bulk/${id}`, {}, tenant)).json()) as BulkJob
+  const completed = (id: string, tenant?: string) =>
+    until(
+      () => job(id, tenant),
+      ({ status }) => status === 'completed',
+    )
+  return { client, quota, request, post, submit, job, completed }
+}
+
+async function startWorker(t: TestContext, redis: TestRedis, lookups: LookupService = new TestLookups()) {
+  const connect = (name: string) => quiet(connectRedis(redis.url, { name, kind: 'loop', timeoutMs: 3_000 }))
+  const client = connect('test-worker')
+  const blocking = connect('test-worker-blocking')
+  const queue = new RedisBulkQueue({ client, blocking, claimIdleMs: CLAIM_IDLE_MS })
+  const worker = new BulkWorker({ queue, lookups, aliveEveryMs: 50, deliveriesMax: 3, stopMs: 50, log: silent })
+  await worker.start()
+  const drop = () => {
+    client.disconnect()
+    blocking.disconnect()
+  }
+  t.after(async () => {
+    await worker.stop()
+    drop()
+  })
+  return { worker, drop }
+}
+
+/** Looks addresses up only when told, after the first few. */
+function heldLookups(free: number) {
+  const held: (() => void)[] = []
+  let asked = 0
+  const lookups = new TestLookups((address) => {
+    const lookup = lookupOf(address.text, ACME)
+    return ++asked <= free ? lookup : new Promise((resolve) => held.push(() => resolve(lookup)))
+  })
+  const release = () => {
+    for (const resolve of held.splice(0)) resolve()
+  }
+  return { lookups, held, release }
+}
+
+const addresses = (count: number) => Array.from({ length: count }, (_, i) => `198.51.100.${i}`)
+
+test('a job is queued, done and kept: results in order, as JSON or as lines, for its tenant only', async (t) => {
+  const redis = await startTestRedis(t)
+  const { submit, job, completed, request, client } = await startIngress(t, redis)
+  const ips = [...addresses(40), 'no address', '::ffff:198.51.100.1', 'ä\n"']
+  const { status, headers, json } = await submit({ ips, fields: ['asn', 'city'], redact: ['geo'], quality_min: 61 })
+  assert.deepEqual([status, Object.keys(json), json.status], [202, ['job_id', 'status'], 'queued'])
+  assert.equal(headers.get('x-quota-used'), '41')
+  const id = json.job_id
+  const fresh = { job_id: id, status: 'queued', progress_current: 0, progress_total: 43, results: null }
+  assert.deepEqual(await job(id), fresh)
+  await startWorker(t, redis)
+  const done = await completed(id)
+  const expected = ips.map((ip, i) =>
+    i === 40 || i === 42
+      ? { ip, status: 'invalid_ip' }
+      : { ip, tenant_id: 'acme', quality: 60, status: 'insufficient_quality', data: { asn: 64_500 } },
+  )
+  assert.deepEqual(done, { ...fresh, status: 'completed', progress_current: 43, results: expected })
+  const lines = await request(`/v1/bulk/${id}`, { headers: { accept: 'text/html, Application/X-NDJSON;q=0.9' } })
+  assert.equal(lines.headers.get('content-type'), 'application/x-ndjson')
+  assert.equal(await lines.text(), expected.map((result) => `${JSON.stringify(result)}\n`).join(''))
+  const head = await request(`/v1/bulk/${id}`, { method: 'HEAD' })
+  assert.deepEqual([head.status, await head.text()], [200, ''])
+  for (const [path, tenant] of [
+    [id, 'other'],
+    [randomUUID(), 'acme'],
+    ['nothing', 'acme'],
+    ['%7Bbulk%7D', 'acme'],
+  ] as const) {
+    const answer = await request(`/v1/bulk/${path}`, {}, tenant)
+    assert.equal(answer.status, 404)
+    assert.equal(typeof ((await answer.json()) as { detail: string }).detail, 'string')
+  }
+  const ttlMs = await client.pttl(`{bulk}:job:${id}`)
+  assert.ok(ttlMs > 86_000_000 && ttlMs <= 86_400_000)
+  assert.equal(await client.xlen('{bulk}:jobs'), 0)
+  assert.equal(await client.exists('{bulk}:open:acme'), 0)
+})
+
+test('progress is told and the job is running while it lasts', async (t) => {
+  const redis = await startTestRedis(t)
+  const { submit, job, completed } = await startIngress(t, redis)
+  const { lookups, held, release } = heldLookups(20)
+  await startWorker(t, redis, lookups)
+  const { json } = await submit({ ips: addresses(30) })
+  const running = await until(
+    () => job(json.job_id),
+    ({ progress_current }) => progress_current >= 20,
+  )
+  assert.deepEqual([running.status, running.progress_total, running.results], ['running', 30, null])
+  await until(
+    async () => held.length,
+    (count) => count === 10,
+  )
+  release()
+  assert.equal((await completed(json.job_id)).progress_current, 30)
+})
+
+test('a job whose worker is cut off in the middle is done by another, and progress does not go back', async (t) => {
+  const redis = await startTestRedis(t)
+  const { submit, job, completed, client } = await startIngress(t, redis)
+  const { lookups, release } = heldLookups(25)
+  const dead = await startWorker(t, redis, lookups)
+  const { json } = await submit({ ips: addresses(30) })
+  await until(
+    () => job(json.job_id),
+    ({ progress_current }) => progress_current >= 20,
+  )
+  dead.drop()
+  const second = heldLookups(0)
+  await startWorker(t, redis, second.lookups)
+  await until(
+    async () => second.held.length,
+    (count) => count > 0,
+  )
+  const taken = await job(json.job_id)
+  assert.equal(taken.status, 'running')
+  assert.ok(taken.progress_current >= 20)
+  release()
+  await until(
+    async () => {
+      second.release()
+      return job(json.job_id)
+    },
+    ({ status }) => status === 'completed',
+  )
+  const done = await completed(json.job_id)
+  assert.equal(done.results?.length, 30)
+  assert.deepEqual(
+    done.results?.map(({ ip }) => ip),
+    addresses(30),
+  )
+  assert.equal(await client.zcard('{bulk}:open:acme'), 0)
+})
+
+test('a job that is worked on for long is not given to another worker', async (t) => {
+  const redis = await startTestRedis(t)
+  const { submit, completed, client } = await startIngress(t, redis)
+  const first = heldLookups(0)
+  await startWorker(t, redis, first.lookups)
+  const { json } = await submit({ ips: addresses(1) })
+  await until(
+    async () => first.held.length,
+    (count) => count === 1,
+  )
+  const other = new TestLookups()
+  await startWorker(t, redis, other)
+  // The other one looks for lost jobs several times meanwhile: twice in each claimIdleMs.
+  const claims = async () => Number(/cmdstat_xautoclaim:calls=(\d+)/.exec(await client.info('commandstats'))?.[1] ?? 0)
+  const before = await claims()
+  await until(claims, (calls) => calls > before + 2)
+  assert.equal(other.asked.length, 0)
+  first.release()
+  await completed(json.job_id)
+})
+
+test('a job that ends its workers is failed after some tries; others are not held up', async (t) => {
+  const redis = await startTestRedis(t)
+  const { submit, job, completed, client } = await startIngress(t, redis)
+  const lookups = new TestLookups(async (address) => {
+    if (address.text === '198.51.100.66') throw new Error('poison')
+    return lookupOf(address.text, ACME)
+  })
+  await startWorker(t, redis, lookups)
+  const bad = await submit({ ips: ['198.51.100.66'] })
+  const good = await submit({ ips: ['198.51.100.1'] })
+  await completed(good.json.job_id)
+  const failed = await until(
+    () => job(bad.json.job_id),
+    ({ status }) => status === 'failed',
+  )
+  assert.deepEqual([failed.results, failed.progress_current, failed.progress_total], [null, 0, 1])
+  assert.equal(await client.zcard('{bulk}:open:acme'), 0)
+  assert.ok((await client.pttl(`{bulk}:job:${bad.json.job_id}`)) > 0)
+})
+
+test('a tenant has so many open jobs and no more; a refused one costs nothing, and places come back', async (t) => {
+  const redis = await startTestRedis(t)
+  const { submit, quota, completed, client } = await startIngress(t, redis, { openMax: 3 })
+  const answers = await Promise.all(Array.from({ length: 8 }, () => submit({ ips: addresses(1) })))
+  const accepted = answers.filter(({ status }) => status === 202)
+  const refused = answers.filter(({ status }) => status === 429)
+  assert.deepEqual([accepted.length, refused.length], [3, 5])
+  for (const { headers } of refused) assert.ok(Number(headers.get('retry-after')) >= 1)
+  assert.equal(await quota.used('acme'), 3)
+  assert.equal((await submit({ ips: addresses(1) }, 'other')).status, 202)
+  // A place that an ingress took before it died is free when its time is over.
+  await client.zadd('{bulk}:open:third', 1, 'a', 2, 'b', Date.now() + 60_000, 'c')
+  assert.equal((await submit({ ips: addresses(1) }, 'third')).status, 202)
+  await startWorker(t, redis)
+  for (const { json } of accepted) await completed(json.job_id)
+  assert.equal((await submit({ ips: addresses(1) })).status, 202)
+})
+
+test('the quota is taken when a job is accepted; over it, nothing is queued and the place is free again', async (t) => {
+  const redis = await startTestRedis(t)
+  const { submit, client, quota } = await startIngress(t, redis)
+  assert.equal((await submit({ ips: [...addresses(60), 'x'] })).headers.get('x-quota-remaining'), '40')
+  const refused = await submit({ ips: addresses(41) })
+  assert.equal(refused.status, 429)
+  assert.match(refused.json.detail!, /daily quota/)
+  assert.equal(refused.headers.get('x-quota-used'), '60')
+  assert.equal(await quota.used('acme'), 60)
+  assert.equal(await client.zcard('{bulk}:open:acme'), 1)
+  assert.equal(await client.xlen('{bulk}:jobs'), 1)
+})
+
+test('two ingress processes share one quota exactly, over all kinds of lookups, and days are UTC', async (t) => {
+  const redis = await startTestRedis(t)
+  const clock = handClock(Date.UTC(2026, 10, 21, 23, 59, 30))
+  const servers = await Promise.all([startIngress(t, redis, { clock }), startIngress(t, redis, { clock })])
+  const lookup = (i: number) => servers[i % 2]!.post('/v1/lookup', { ip: '198.51.100.1' })
+  const bulk = await servers[0]!.post('/v1/bulk', { ips: [...addresses(50), 'x'] })
+  assert.equal(bulk.headers.get('x-quota-used'), '50')
+  await bulk.text()
+  assert.equal((await servers[1]!.submit({ ips: addresses(20) })).headers.get('x-quota-used'), '70')
+  const answers = await Promise.all(Array.from({ length: 60 }, (_, i) => lookup(i)))
+  const counted = answers.filter(({ status }) => status === 200)
+  assert.equal(counted.length, 30)
+  type Quota = { daily_limit: number; daily_used: number; daily_remaining: number; reset_at: string }
+  const quotas = await Promise.all(counted.map(async (answer) => ((await answer.json()) as { quota: Quota }).quota))
+  assert.deepEqual(
+    quotas.map(({ daily_used }) => daily_used).sort((a, b) => a - b),
+    range(71, 100),
+  )
+  for (const { daily_limit, daily_used, daily_remaining, reset_at } of quotas) {
+    assert.equal(daily_used + daily_remaining, daily_limit)
+    assert.equal(reset_at, '2026-11-22T00:00:00+00:00')
+  }
+  for (const answer of answers.filter(({ status }) => status !== 200)) {
+    assert.deepEqual([answer.status, answer.headers.get('retry-after')], [429, '30'])
+  }
+  assert.equal((await servers[0]!.post('/v1/bulk', { ips: ['x'] })).status, 200, 'no address, no lookup')
+  clock.nowMs += 29_999
+  assert.deepEqual([(await lookup(0)).status, (await lookup(1)).headers.get('retry-after')], [429, '1'])
+  clock.nowMs += 1
+  const next = (await (await lookup(0)).json()) as { quota: Quota }
+  assert.deepEqual([next.quota.daily_used, next.quota.reset_at], [1, '2026-11-23T00:00:00+00:00'])
+})
+
+const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, i) => first + i)
+
+test('without Redis a lookup and a job are 500 with a time to wait; afterwards queued jobs are done', async (t) => {
+  const redis = await startTestRedis(t, ['--appendfsync', 'always'])
+  const { submit, post, request, completed } = await startIngress(t, redis)
+  await startWorker(t, redis, new TestLookups())
+  const first = heldLookups(0)
+  await startWorker(t, redis, first.lookups)
+  const { json } = await submit({ ips: addresses(2) })
+  await redis.kill()
+  for (const answer of [
+    await post('/v1/lookup', { ip: '198.51.100.1' }),
+    await post('/v1/bulk', { ips: ['198.51.100.1'] }),
+    await post('/v1/bulk?mode=async', { ips: ['198.51.100.1'] }),
+    await request(`/v1/bulk/${json.job_id}`),
+  ]) {
+    assert.equal(answer.status, 500)
+    assert.ok(Number(answer.headers.get('retry-after')) >= 1)
+  }
+  await redis.restart()
+  first.lookups.answer = (address) => lookupOf(address.text, ACME)
+  first.release()
+  assert.equal((await completed(json.job_id)).results?.length, 2)
+})
+
+test('a worker that stops leaves what takes too long to the next one', async (t) => {
+  const redis = await startTestRedis(t)
+  const { submit, completed } = await startIngress(t, redis)
+  const held = heldLookups(0)
+  const { worker } = await startWorker(t, redis, held.lookups)
+  const { json } = await submit({ ips: addresses(1) })
+  await until(
+    async () => held.held.length,
+    (count) => count === 1,
+  )
+  await worker.stop()
+  await worker.stop()
+  await startWorker(t, redis)
+  assert.equal((await completed(json.job_id)).results?.length, 1)
+})

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { TestSite } from '../support/site.ts'
+
+describe('without an instance', () => {
+  const USAGE: [args: string[], stderr: RegExp][] = [
+    [['start', '--prot', '1'], /^ipid: unknown option '--prot' \(Did you mean --port\?\)\n$/],
+    [['start', '--port', 'x'], /^ipid: --port "x": wants a whole number from 0 to 65535\n$/],
+    [['start', '--roles', 'web'], /^ipid: --roles "web": wants one or more of ingress, .*\n$/],
+    [['start', 'now'], /^ipid: too many arguments .*\n$/],
+    [['tenant', 'creat', 'x'], /^ipid: unknown command 'creat' \(Did you mean create\?\)\n$/],
+    [['tenant', 'create'], /^ipid: missing required argument 'name' .*\n$/],
+    [
+      ['tenant', 'create', 'x', '--archive', 'maybe'],
+      /^ipid: option '--archive <on\|off>' argument 'maybe' is invalid.*\n$/,
+    ],
+    [['frobnicate'], /^ipid: unknown command 'frobnicate'.*\n$/],
+    [[], /^ipid: which command\? See ipid --help.*\n$/],
+  ]
+  for (const [args, stderr] of USAGE) {
+    test(`ipid ${args.join(' ')}: exit code 2`, async (t) => {
+      const result = await new TestSite(t).ipid(...args)
+      assert.equal(result.code, 2)
+      assert.match(result.stderr, stderr)
+      assert.equal(result.stdout, '')
+    })
+  }
+
+  test('commands say how to start one', async (t) => {
+    for (const args of [
+      ['tenant', 'list'],
+      ['status', '--json'],
+      ['sql', 'SELECT 1'],
+      ['key', 'list', 'demo'],
+    ]) {
+      const { code, stdout, stderr } = await new TestSite(t).ipid(...args)
+      assert.equal(code, 1)
+      assert.equal(stdout, '')
+      assert.match(stderr, /^ipid: no ipid is running on .*"npm start".*\n$/)
+    }
+  })
+
+  test('--version and --help', async (t) => {
+    const site = new TestSite(t)
+    assert.match((await site.ipid('--version')).stdout, /^\d+\.\d+\.\d+\n$/)
+    const help = await site.ipid('start', '--help')
+    assert.equal(help.code, 0)
+    assert.match(help.stdout, /--port <n>.*\(PORT, 8080\)/)
+  })
+})
+
+test('commands reach the running instance', async (t) => {
+  const site = new TestSite(t)
+  await site.start().ready()
+  const json = async (...args: string[]) => {
+    const { code, stdout, stderr } = await site.ipid(...args, '--json')
+    assert.equal(stderr, '')
+    assert.equal(code, 0)
+    return JSON.parse(stdout)
+  }
+
+  const tenant = await json('tenant', 'create', 'acme', '--plan', 'growth')
+  assert.deepEqual([tenant.tenant_id, tenant.plan, tenant.archive], ['acme', 'growth', false])
+  assert.deepEqual(await json('tenant', 'show', 'acme'), tenant)
+  assert.equal((await json('tenant', 'set', 'acme', '--archive', 'on')).archive, true)
+  assert.deepEqual((await json('tenant', 'list')).map((found: { tenant_id: string }) => found.tenant_id).sort(), [
+    'acme',
+    'demo',
+  ])
+
+  const key = await json('key', 'create', 'acme')
+  assert.deepEqual(Object.keys(key).sort(), ['created_at', 'key', 'prefix', 'tenant_id'])
+  assert.equal((await json('key', 'list', 'acme'))[0].revoked_at, null)
+  assert.notEqual((await json('key', 'revoke', key.prefix)).revoked_at, null)
+
+  assert.deepEqual((await json('sql', 'SELECT 1 AS one')).data, [{ one: 1 }])
+  assert.deepEqual((await json('sql', 'CREATE TEMPORARY TABLE t (x Int8)')).data, [])
+  assert.equal((await json('usage', 'acme')).tracked_accounts, 0)
+  const status = await json('status')
+  assert.ok(status.streams.some(({ group }: { group: string }) => group === 'process'))
+
+  const table = (await site.ipid('tenant', 'list')).stdout.split('\n')
+  assert.match(table[0]!, /^TENANT +PLAN +ARCHIVE +CREATED$/)
+  assert.match((await site.ipid('sql', 'SELECT 1 AS one')).stdout, /┌─one─┐/)
+})
+
+test('what a command is asked wrongly is exit code 2, what fails is 1, each in one line', async (t) => {
+  const site = new TestSite(t)
+  await site.start().ready()
+  const refused: [args: string[], code: number, stderr: RegExp][] = [
+    [['tenant', 'create', 'demo'], 2, /^ipid: tenant demo exists already\n$/],
+    [['tenant', 'create', 'Demo!'], 2, /^ipid: a tenant's name is .*\n$/],
+    [['tenant', 'create', 'x', '--plan', 'huge'], 2, /^ipid: unknown plan "huge": .*\n$/],
+    [['tenant', 'set', 'demo'], 2, /^ipid: nothing to set.*\n$/],
+    [['key', 'create', 'nobody'], 2, /^ipid: unknown tenant "nobody"\n$/],
+    [['usage', 'demo', '--month', 'May'], 2, /^ipid: month: wants YYYY-MM.*\n$/],
+    [['sql', 'SELECT * FROM nowhere'], 1, /^ipid: Code: 60\. DB::Exception: .*\n$/],
+    [['sql', 'SELECT 1 FORMAT CSV', '--json'], 2, /^ipid: --json wants a statement without a FORMAT.*\n$/],
+  ]
+  for (const [args, code, stderr] of refused) {
+    const result = await site.ipid(...args)
+    assert.deepEqual([args, result.code, result.stdout], [args, code, ''])
+    assert.match(result.stderr, stderr)
+  }
+})

@@ -1,0 +1,280 @@
+import assert from 'node:assert/strict'
+import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { pack } from 'tar-stream'
+import { parseSources } from '../../src/enrichment/update/sources.ts'
+import { type UpdateOptions, type UpdateReport, updateSources } from '../../src/enrichment/update/update.ts'
+import { runCommand } from '../support/command.ts'
+import { address, asnMmdb, startEngine, temporaryFolder, until } from '../support/enrichment-data.ts'
+import { FileServer } from '../support/file-server.ts'
+
+const ASN = asnMmdb({ '81.2.0.0/16': [64_500, 'Example'] })
+const TABLE = 'network,business_name\n81.2.69.0/24,Example\n'
+const HOUR_MS = 3_600_000
+
+async function setUp(t: TestContext) {
+  const [dir, server] = [await temporaryFolder(t), await FileServer.start(t)]
+  const update = async (sources: object, options: Partial<UpdateOptions> = {}) => {
+    const reports: UpdateReport[] = []
+    const parsed = parseSources(JSON.stringify(sources))
+    for await (const report of updateSources({ dir, sources: parsed, env: {}, nowMs: 1_000, ...options })) {
+      reports.push(report)
+    }
+    return reports
+  }
+  const only = async (source: object, options?: Partial<UpdateOptions>) => (await update([source], options))[0]!
+  /** Files that anybody sees. */
+  const files = async () => (await readdir(dir)).filter((file) => !file.startsWith('.sources-state')).sort()
+  return { dir, server, update, only, files }
+}
+
+test('db update fetches what sources.json names, and tells what changed', async (t) => {
+  const { dir, server } = await setUp(t)
+  server.serve('/asn.mmdb', ASN)
+  server.serve('/companies.csv', TABLE)
+  const sources = [{ url: `${server.url}/asn.mmdb` }, { url: `${server.url}/companies.csv`, file: 'firms.csv' }]
+  await writeFile(join(dir, 'sources.json'), JSON.stringify(sources))
+  const run = async () => {
+    const { code, stdout, stderr } = await runCommand(['db', 'update', '--json'], { env: { ENRICH_DIR: dir } })
+    assert.equal(stderr, '')
+    return { code, reports: JSON.parse(stdout) }
+  }
+  const first = await run()
+  assert.equal(first.code, 0)
+  assert.deepEqual(first.reports[0], {
+    file: 'asn.mmdb',
+    url: `${server.url}/asn.mmdb`,
+    status: 'added',
+    reason: null,
+    recognised_as: 'MaxMind ASN',
+    records: 1,
+    records_before: null,
+    built_at: '2025-10-09T08:53:20.000Z',
+    built_at_before: null,
+  })
+  const statuses = ({ reports }: { reports: UpdateReport[] }) => reports.map(({ status }) => status)
+  assert.deepEqual(statuses(first), ['added', 'added'])
+  const engine = await startEngine(t, dir)
+  assert.deepEqual(engine.providerNames(), ['firms', 'asn'])
+
+  assert.deepEqual(statuses(await run()), ['unchanged', 'unchanged'])
+  assert.equal(server.requests.at(-1)?.headers['if-none-match'], '"1"')
+  server.serve('/companies.csv', `${TABLE}81.2.70.0/24,New\n`, '"2"')
+  const text = await runCommand(['db', 'update', '--enrich-dir', dir])
+  assert.equal(
+    text.stdout,
+    'asn.mmdb: unchanged\nfirms.csv: updated: organisation table, 2 records; before: 1 record\n',
+  )
+  await until(() => engine.lookup(address('81.2.70.1')).data.business_name === 'New', 'the running engine has it')
+})
+
+test('one source that fails does not stop the others; exit code 1', async (t) => {
+  const { dir, server, files } = await setUp(t)
+  server.serve('/good.csv', TABLE)
+  await writeFile(
+    join(dir, 'sources.json'),
+    JSON.stringify({ 'missing.csv': `${server.url}/missing.csv`, 'good.csv': { url: `${server.url}/good.csv` } }),
+  )
+  const { code, stdout } = await runCommand(['db', 'update', '--enrich-dir', dir])
+  assert.equal(code, 1)
+  assert.match(stdout, /^missing\.csv: failed: the server answered 404 Not Found\ngood\.csv: added: .*\n$/)
+  assert.deepEqual(await files(), ['good.csv', 'sources.json'])
+})
+
+test('what is broken, cut off, too large, or not recognised never replaces what is there', async (t) => {
+  const { dir, server, only, files } = await setUp(t)
+  await writeFile(join(dir, 'asn.mmdb'), ASN)
+  const source = { url: `${server.url}/asn.mmdb` }
+  const broken: [content: Buffer | string, reason: RegExp][] = [
+    ['', /the file is empty/],
+    ['<html>', /no metadata: it is cut off, or not in MaxMind DB format/],
+    [ASN.subarray(0, 300), /no metadata: it is cut off/],
+    [gzipSync(ASN).subarray(0, 200), /cannot be unpacked/],
+    [Buffer.alloc(2_000), /larger than 1500 bytes/],
+    [gzipSync(Buffer.alloc(100_000)), /larger than 1500 bytes/],
+  ]
+  const limits = { bytesMax: 1_500, timeoutMs: 60_000, redirectsMax: 1 }
+  for (const [content, reason] of broken) {
+    server.serve('/asn.mmdb', content)
+    const report = await only(source, { limits })
+    assert.equal(report.status, 'failed')
+    assert.match(report.reason ?? '', reason)
+    assert.deepEqual(await readFile(join(dir, 'asn.mmdb')), ASN)
+  }
+  server.handle('/asn.mmdb', (_request, response) => {
+    response.writeHead(200, { 'content-length': ASN.length })
+    response.write(ASN.subarray(0, 300), () => response.destroy())
+  })
+  assert.match((await only(source)).reason ?? '', /cannot be fetched/)
+  server.handle('/asn.mmdb', (_request, response) => {
+    // Without a length: only the count of what arrives can end it.
+    response.write(Buffer.alloc(1_000), () => response.end(Buffer.alloc(1_000)))
+  })
+  assert.match((await only(source, { limits })).reason ?? '', /larger than 1500 bytes/)
+  assert.deepEqual(await files(), ['asn.mmdb'])
+  server.serve('/asn.mmdb', ASN)
+  assert.equal((await only(source)).status, 'unchanged')
+})
+
+test('a server that does not answer in time is given up', async (t) => {
+  const { server, only } = await setUp(t)
+  server.handle('/asn.mmdb', () => {})
+  const limits = { bytesMax: 1_500, timeoutMs: 50, redirectsMax: 1 }
+  assert.match((await only({ url: `${server.url}/asn.mmdb` }, { limits })).reason ?? '', /longer than 50 ms/)
+  assert.match((await only({ url: 'http://127.0.0.1:1/asn.mmdb' })).reason ?? '', /cannot be fetched/)
+})
+
+test('MMDBs come packed too: gzip, and tar with a licence beside', async (t) => {
+  const { dir, server, only } = await setUp(t)
+  const archive = async (...entries: [name: string, content: Buffer | string][]) => {
+    const tar = pack()
+    for (const [name, content] of entries) tar.entry({ name }, content)
+    tar.finalize()
+    const parts: Buffer[] = []
+    for await (const part of tar) parts.push(part as Buffer)
+    return gzipSync(Buffer.concat(parts))
+  }
+  const source = { url: `${server.url}/download`, file: 'asn.mmdb' }
+  for (const packed of [
+    gzipSync(ASN),
+    await archive(['Asn_20260101/LICENSE.txt', 'You may.'], ['Asn_20260101/Asn.mmdb', ASN]),
+  ]) {
+    server.serve('/download', packed)
+    assert.equal((await only(source)).status, 'added')
+    assert.deepEqual(await readFile(join(dir, 'asn.mmdb')), ASN)
+    await rm(join(dir, 'asn.mmdb'))
+  }
+  server.serve('/download', await archive(['LICENSE.txt', 'You may.']))
+  assert.match((await only(source)).reason ?? '', /the archive holds no \.mmdb file/)
+})
+
+test('a key from the environment goes where the source says, and is never shown', async (t) => {
+  const { dir, server, files } = await setUp(t)
+  server.serve('/asn.mmdb', ASN)
+  server.handle('/fail', (_request, response) => response.writeHead(401, 'No').end('denied'))
+  const sources = [
+    { url: `${server.url}/asn.mmdb?key={key}`, file: 'query.mmdb', key_env: 'KEY' },
+    { url: `${server.url}/asn.mmdb`, file: 'bearer.mmdb', key_env: 'KEY' },
+    { url: `${server.url}/asn.mmdb`, file: 'basic.mmdb', key_env: 'KEY', key_user: '12345' },
+    { url: `${server.url}/fail?key={key}`, file: 'fail.mmdb', key_env: 'KEY' },
+    { url: `${server.url}/asn.mmdb`, file: 'unset.mmdb', key_env: 'OTHER_KEY' },
+  ]
+  await writeFile(join(dir, 'sources.json'), JSON.stringify(sources))
+  const key = 'sec&ret/1'
+  const { code, stdout, stderr } = await runCommand(['db', 'update', '--json'], { env: { ENRICH_DIR: dir, KEY: key } })
+  assert.equal(code, 1)
+  assert.deepEqual(
+    server.requests.map(({ path, headers }) => [path, headers.authorization]),
+    [
+      ['/asn.mmdb?key=sec%26ret%2F1', undefined],
+      ['/asn.mmdb', `Bearer ${key}`],
+      ['/asn.mmdb', `Basic ${Buffer.from(`12345:${key}`).toString('base64')}`],
+      ['/fail?key=sec%26ret%2F1', undefined],
+    ],
+  )
+  const reports = JSON.parse(stdout)
+  assert.equal(reports[3].reason, 'the server answered 401 No')
+  assert.equal(reports[4].reason, 'the environment variable OTHER_KEY is not set')
+  const state = await readFile(join(dir, '.sources-state.json'), 'utf8')
+  for (const text of [stdout, stderr, state]) assert.doesNotMatch(text, /sec|ret/)
+  assert.deepEqual(await files(), ['basic.mmdb', 'bearer.mmdb', 'query.mmdb', 'sources.json'])
+})
+
+test('redirects are followed so far, and take no key to another host', async (t) => {
+  const { server, only } = await setUp(t)
+  const other = await FileServer.start(t)
+  other.serve('/asn.mmdb', ASN)
+  server.handle('/here', (_request, response) => response.writeHead(302, { location: '/there' }).end())
+  server.handle('/there', (_request, response) => response.writeHead(307, { location: `${other.url}/asn.mmdb` }).end())
+  const source = { url: `${server.url}/here`, file: 'asn.mmdb', key_env: 'KEY' }
+  assert.equal((await only(source, { env: { KEY: 'secret' } })).status, 'added')
+  assert.deepEqual(
+    server.requests.map(({ headers }) => headers.authorization),
+    ['Bearer secret', 'Bearer secret'],
+  )
+  assert.equal(other.requests[0]?.headers.authorization, undefined)
+  server.handle('/loop', (_request, response) => response.writeHead(302, { location: '/loop' }).end())
+  assert.match(
+    (await only({ url: `${server.url}/loop`, file: 'loop.mmdb' })).reason ?? '',
+    /redirects more than 5 times/,
+  )
+  server.handle('/file', (_request, response) => response.writeHead(302, { location: 'file:///etc/passwd' }).end())
+  assert.match((await only({ url: `${server.url}/file`, file: 'file.mmdb' })).reason ?? '', /redirects to file:/)
+})
+
+test('--due fetches only what its schedule says, or what is not there', async (t) => {
+  const { dir, server, update } = await setUp(t)
+  server.serve('/table.csv', TABLE)
+  const sources = ['hourly', '3h', undefined].map((schedule, i) => ({
+    url: `${server.url}/table.csv`,
+    file: `t${i}.csv`,
+    schedule,
+  }))
+  const statuses = async (nowMs: number) =>
+    (await update(sources, { nowMs, dueOnly: true })).map(({ status }) => status)
+  assert.deepEqual(await statuses(0), ['added', 'added', 'added'])
+  assert.deepEqual(await statuses(HOUR_MS - 1), ['not_due', 'not_due', 'not_due'])
+  assert.deepEqual(await statuses(HOUR_MS), ['unchanged', 'not_due', 'not_due'])
+  assert.deepEqual(await statuses(3 * HOUR_MS), ['unchanged', 'unchanged', 'not_due'])
+  await rm(join(dir, 't2.csv'))
+  assert.deepEqual(await statuses(3 * HOUR_MS), ['not_due', 'not_due', 'added'])
+})
+
+test('the same content under a new tag changes nothing, and a file that is gone is fetched whatever the tag', async (t) => {
+  const { dir, server, only } = await setUp(t)
+  server.serve('/table.csv', TABLE)
+  const source = { url: `${server.url}/table.csv` }
+  await only(source)
+  const before = await stat(join(dir, 'table.csv'))
+  server.serve('/table.csv', TABLE, '"2"')
+  assert.equal((await only(source)).status, 'unchanged')
+  assert.equal((await stat(join(dir, 'table.csv'))).ino, before.ino)
+  await rm(join(dir, 'table.csv'))
+  assert.equal((await only(source)).status, 'added')
+  await writeFile(join(dir, '.sources-state.json'), '{"table.csv":')
+  assert.equal((await only(source)).status, 'unchanged')
+})
+
+test('a folder of an update that was killed is removed when it is old', async (t) => {
+  const { dir, only, server, files } = await setUp(t)
+  server.serve('/table.csv', TABLE)
+  for (const name of ['.update-old', '.update-new']) {
+    await mkdir(join(dir, name))
+    await writeFile(join(dir, name, 'table.csv'), 'half')
+  }
+  const now = Date.now()
+  await utimes(join(dir, '.update-old'), now / 1_000 - 100_000, now / 1_000 - 100_000)
+  await only({ url: `${server.url}/table.csv` }, { nowMs: now })
+  assert.deepEqual(await files(), ['.update-new', 'table.csv'])
+})
+
+test('sources.json is checked before anything is fetched', () => {
+  const wrong: [json: string, message: RegExp][] = [
+    ['[', /^not JSON: /],
+    ['"text"', /^neither a list nor an object$/],
+    ['[1]', /^source 1 is not an object$/],
+    ['[{"url":"ftp://host/a.mmdb"}]', /^source 1: url is not an http or https URL$/],
+    ['[{"url":"http://user:pw@host/a.mmdb"}]', /^source 1: url holds a password/],
+    ['[{"url":"http://host/a.mmdb","colour":"red"}]', /^source 1: "colour" is none of url, file, key_env, /],
+    [
+      '[{"url":"http://host/a.mmdb","file":"../a.mmdb"}]',
+      /^source 1: file "\.\.\/a\.mmdb" is not the name of a data file$/,
+    ],
+    ['[{"url":"http://host/a.mmdb","file":"sources.json"}]', /is not the name of a data file$/],
+    ['[{"url":"http://host/download"}]', /^source 1: file "download" is not the name of a data file$/],
+    ['[{"url":"http://host/a.mmdb","schedule":"sometimes"}]', /^source 1: schedule "sometimes" is none of hourly/],
+    ['[{"url":"http://host/{key}/a.mmdb"}]', /^source 1: \{key\} in url wants key_env$/],
+    ['[{"url":"http://host/a.mmdb"},{"url":"http://host/a.csv"}]', /^a\.mmdb and a\.csv would be the same provider$/],
+  ]
+  for (const [json, message] of wrong) assert.throws(() => parseSources(json), { name: 'InputError', message }, json)
+})
+
+test('db update needs a folder and a sources.json', async (t) => {
+  const dir = await temporaryFolder(t)
+  assert.match((await runCommand(['db', 'update'])).stderr, /^ipid: which folder\? /)
+  const { code, stderr } = await runCommand(['db', 'update', '--enrich-dir', dir])
+  assert.equal(code, 2)
+  assert.match(stderr, /^ipid: there is no .*sources\.json: .*\n$/)
+})

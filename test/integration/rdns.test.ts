@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { Registry } from 'prom-client'
+import { reverseName } from '../../src/enrichment/rdns/ask.ts'
+import type { ReverseDnsLimits } from '../../src/enrichment/rdns/limits.ts'
+import { ReverseDns } from '../../src/enrichment/rdns/reverse-dns.ts'
+import { DnsServer } from '../support/dns-server.ts'
+import { address, until } from '../support/enrichment-data.ts'
+
+/** Long enough that a test which waits for it fails by its own time-out. */
+const NEVER_MS = 600_000
+
+async function setUp(t: TestContext, limits: Partial<ReverseDnsLimits> = {}) {
+  const server = await DnsServer.start(t)
+  const clock = { ms: 1_000_000, now: () => clock.ms }
+  const metrics = new Registry()
+  const reverseDns = new ReverseDns({
+    servers: [server.address],
+    clock,
+    metrics,
+    limits: { deadlineMs: NEVER_MS, retryMs: 0, ...limits },
+  })
+  t.after(() => reverseDns.stop())
+  const hostname = async (ip: string, deadlineMs?: number) => {
+    const known = await reverseDns.find(address(ip), deadlineMs)
+    return known === undefined ? 'not known' : known.facts?.data.hostname
+  }
+  return { server, clock, metrics, reverseDns, hostname }
+}
+
+test('a name counts when it leads back to the address, IPv4 and IPv6', async (t) => {
+  const { server, hostname } = await setUp(t)
+  server.host('81.2.69.1', 'Mail.Example.COM')
+  server.reply('A', 'mail.example.com', [
+    { type: 'A', name: 'mail.example.com', data: '81.2.69.200', ttl: 300 },
+    { type: 'A', name: 'mail.example.com', data: '81.2.69.1', ttl: 300 },
+  ])
+  assert.equal(await hostname('81.2.69.1'), 'mail.example.com')
+  const reverse = reverseName(address('2001:218::1'))
+  assert.equal(reverse, `1.${'0.'.repeat(23)}8.1.2.0.1.0.0.2.ip6.arpa`)
+  server.reply('PTR', reverse, [{ type: 'PTR', name: reverse, data: 'v6.example.com' }])
+  server.reply('AAAA', 'v6.example.com', [{ type: 'AAAA', name: 'v6.example.com', data: '2001:218::1', ttl: 300 }])
+  assert.equal(await hostname('2001:218::1'), 'v6.example.com')
+})
+
+test('a name that does not lead back is none, and of several the first that does counts', async (t) => {
+  const { server, hostname } = await setUp(t)
+  const ptr = (ip: string, ...names: string[]) => {
+    const name = reverseName(address(ip))
+    server.reply(
+      'PTR',
+      name,
+      names.map((data) => ({ type: 'PTR', name, data })),
+    )
+  }
+  server.host('81.2.69.9', 'www.bank.example.com')
+  ptr('81.2.69.1', 'www.bank.example.com')
+  assert.equal(await hostname('81.2.69.1'), undefined)
+  ptr('81.2.69.2', 'nowhere.example.com')
+  assert.equal(await hostname('81.2.69.2'), undefined)
+  server.host('81.2.69.3', 'good.example.com')
+  ptr('81.2.69.3', 'bad name', 'localhost', '81.2.69.3', 'nowhere.example.com', 'good.example.com')
+  assert.equal(await hostname('81.2.69.3'), 'good.example.com')
+  ptr('81.2.69.4', ...['a', 'b', 'c', 'd'].map((label) => `${label}.example.com`), 'late.example.com')
+  server.reply('A', 'late.example.com', [{ type: 'A', name: 'late.example.com', data: '81.2.69.4' }])
+  assert.equal(await hostname('81.2.69.4'), undefined)
+  assert.equal(server.queries.includes('A late.example.com'), false)
+})
+
+test('names behind an alias are found, and answers that need TCP', async (t) => {
+  const { server, hostname } = await setUp(t)
+  const reverse = reverseName(address('81.2.69.1'))
+  const delegated = '1.0-63.69.2.81.in-addr.arpa'
+  server.reply('PTR', reverse, [
+    { type: 'CNAME', name: reverse, data: delegated },
+    { type: 'PTR', name: delegated, data: 'mail.example.com' },
+  ])
+  server.reply('A', 'mail.example.com', [{ type: 'A', name: 'mail.example.com', data: '81.2.69.1' }])
+  assert.equal(await hostname('81.2.69.1'), 'mail.example.com')
+  const many = reverseName(address('81.2.69.2'))
+  const names = Array.from({ length: 60 }, (_, i) => `host-${i}.long-name.example.com`)
+  server.reply(
+    'PTR',
+    many,
+    names.map((data) => ({ type: 'PTR', name: many, data })),
+  )
+  for (const name of names) server.reply('A', name, [{ type: 'A', name, data: '81.2.69.2' }])
+  assert.match(String(await hostname('81.2.69.2')), /^host-\d+\.long-name\.example\.com$/)
+})
+
+test('answers are remembered: names as long as their records say, within bounds, absence for its own time', async (t) => {
+  const { server, clock, hostname } = await setUp(t, { foundMinMs: 10_000, foundMaxMs: 50_000, noneMs: 5_000 })
+  const asked = (text: string) => server.queries.filter((query) => query.endsWith(text)).length
+  server.host('81.2.69.1', 'short.example.com', 1)
+  server.host('81.2.69.2', 'middle.example.com', 20)
+  server.host('81.2.69.3', 'long.example.com', 86_400)
+  const all = ['81.2.69.1', '81.2.69.2', '81.2.69.3', '81.2.69.4']
+  const counts: number[][] = []
+  for (const ms of [0, 4_999, 5_000, 10_000, 20_000, 50_000]) {
+    clock.ms = 1_000_000 + ms
+    for (const ip of all) await hostname(ip)
+    counts.push(['short.example.com', 'middle.example.com', 'long.example.com', '4.69.2.81.in-addr.arpa'].map(asked))
+  }
+  assert.deepEqual(counts, [
+    [1, 1, 1, 1],
+    [1, 1, 1, 1],
+    [1, 1, 1, 2],
+    [2, 1, 1, 3],
+    [3, 2, 1, 4],
+    [4, 3, 2, 5],
+  ])
+})
+
+test('SERVFAIL, refusal and silence are no answers: they are not remembered as one', async (t) => {
+  const { server, metrics, hostname } = await setUp(t, { queryTimeoutMs: 50, queryTries: 1 })
+  const reverse = reverseName(address('81.2.69.1'))
+  for (const failure of ['SERVFAIL', 'REFUSED', 'silent'] as const) {
+    server.reply('PTR', reverse, failure)
+    assert.equal(await hostname('81.2.69.1'), 'not known', failure)
+  }
+  server.host('81.2.69.1', 'mail.example.com')
+  server.reply('A', 'mail.example.com', 'SERVFAIL')
+  assert.equal(await hostname('81.2.69.1'), 'not known')
+  server.host('81.2.69.1', 'mail.example.com')
+  assert.equal(await hostname('81.2.69.1'), 'mail.example.com')
+  assert.match(await metrics.metrics(), /ipid_rdns_asked_total\{result="failed"\} 4/)
+})
+
+test('after a failure an address is left alone for a while', async (t) => {
+  const { server, clock, hostname } = await setUp(t, { retryMs: 1_000 })
+  server.reply('PTR', reverseName(address('81.2.69.1')), 'SERVFAIL')
+  await hostname('81.2.69.1')
+  const queries = server.queries.length
+  server.host('81.2.69.1', 'mail.example.com')
+  assert.equal(await hostname('81.2.69.1'), 'not known')
+  assert.equal(server.queries.length, queries)
+  clock.ms += 1_000
+  assert.equal(await hostname('81.2.69.1'), 'mail.example.com')
+})
+
+test('an answer that comes behind the deadline is known the next time', async (t) => {
+  const { server, reverseDns, hostname } = await setUp(t)
+  server.host('81.2.69.1', 'mail.example.com')
+  server.hold()
+  assert.equal(await hostname('81.2.69.1', 1), 'not known')
+  server.release()
+  await until(() => reverseDns.known(address('81.2.69.1')) !== undefined, 'the late answer')
+  assert.equal(await hostname('81.2.69.1', 1), 'mail.example.com')
+})
+
+test('who asks for the same address waits for the same answer', async (t) => {
+  const { server, hostname } = await setUp(t)
+  server.host('81.2.69.1', 'mail.example.com')
+  server.hold()
+  const all = Promise.all(Array.from({ length: 50 }, () => hostname('81.2.69.1')))
+  await until(() => server.queries.length > 0, 'the query')
+  server.release()
+  assert.deepEqual(new Set(await all), new Set(['mail.example.com']))
+  assert.deepEqual(server.queries, ['PTR 1.69.2.81.in-addr.arpa', 'A mail.example.com'])
+})
+
+test('so many are asked for at once, so many wait, and the rest is left alone', async (t) => {
+  const { server, metrics, hostname } = await setUp(t, { concurrencyMax: 3, queueMax: 4 })
+  server.hold()
+  const all = Array.from({ length: 10 }, (_, i) => hostname(`81.2.69.${i}`))
+  assert.deepEqual(await Promise.all(all.slice(7)), ['not known', 'not known', 'not known'])
+  await until(() => server.queries.length === 3, 'three queries')
+  assert.match(await metrics.metrics(), /ipid_rdns_waiting 7/)
+  server.release()
+  assert.deepEqual(new Set(await Promise.all(all.slice(0, 7))), new Set([undefined]))
+  assert.match(await metrics.metrics(), /ipid_rdns_asked_total\{result="refused"\} 3/)
+  assert.match(await metrics.metrics(), /ipid_rdns_waiting 0/)
+})
+
+test('an address may take so long and no longer, and leaves the others alone', async (t) => {
+  const { server, hostname } = await setUp(t, { askMaxMs: 100, queryTimeoutMs: NEVER_MS, concurrencyMax: 2 })
+  server.reply('PTR', reverseName(address('81.2.69.1')), 'silent')
+  server.host('81.2.69.2', 'mail.example.com')
+  const silent = hostname('81.2.69.1')
+  assert.equal(await silent, 'not known')
+  await until(async () => (await hostname('81.2.69.2')) === 'mail.example.com', 'the other address')
+})
+
+test('reserved addresses are never asked for', async (t) => {
+  const { server, reverseDns, hostname } = await setUp(t)
+  for (const ip of ['10.1.2.3', '127.0.0.1', '192.0.2.1', '::1', 'fe80::1', '2001:db8::1'])
+    assert.equal(await hostname(ip), undefined)
+  await reverseDns.prefetch([address('192.168.1.1')])
+  assert.deepEqual(server.queries, [])
+})
+
+test('a prefetch asks for all at once and ends with its deadline', async (t) => {
+  const { server, reverseDns } = await setUp(t, { deadlineMs: 100 })
+  const addresses = Array.from({ length: 20 }, (_, i) => address(`81.2.69.${i}`))
+  for (const { text } of addresses) server.host(text, `host-${text.replaceAll('.', '-')}.example.com`)
+  server.reply('PTR', reverseName(addresses[0]!), 'silent')
+  await reverseDns.prefetch([...addresses, ...addresses])
+  assert.equal(reverseDns.known(addresses[0]!), undefined)
+  await until(
+    () => reverseDns.known(addresses[19]!)?.facts?.data.hostname === 'host-81-2-69-19.example.com',
+    'the others',
+  )
+})
+
+test('stop lets everybody go on', async (t) => {
+  const { server, reverseDns, hostname } = await setUp(t, { concurrencyMax: 1 })
+  server.hold()
+  const waiting = [hostname('81.2.69.1'), hostname('81.2.69.2')]
+  await until(() => server.queries.length === 1, 'the query')
+  await reverseDns.stop()
+  await reverseDns.stop()
+  assert.deepEqual(await Promise.all(waiting), ['not known', 'not known'])
+  assert.equal(await hostname('81.2.69.3'), 'not known')
+})

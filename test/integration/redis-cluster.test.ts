@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { Redis } from 'ioredis'
+import { startInstance } from '../support/instance.ts'
+import { until } from '../support/processes.ts'
+
+/** A cluster of one node: it holds all slots, and refuses commands whose keys are in several. */
+async function startCluster(t: TestContext): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'ipid-cluster-'))
+  const port = await freePort()
+  const options = [
+    '--port',
+    String(port),
+    '--bind',
+    '127.0.0.1',
+    // A node that never met another does not know its own address.
+    '--cluster-announce-ip',
+    '127.0.0.1',
+    '--dir',
+    dir,
+    '--save',
+    '',
+    '--cluster-enabled',
+    'yes',
+  ]
+  const child = spawn('redis-server', [...options, '--cluster-port', String(await freePort())], { stdio: 'ignore' })
+  t.after(async () => {
+    const gone = once(child, 'exit')
+    child.kill('SIGKILL')
+    await gone
+    await rm(dir, { recursive: true, force: true })
+  })
+  const client = new Redis({ port, host: '127.0.0.1', retryStrategy: () => 20, maxRetriesPerRequest: null })
+  client.on('error', () => {})
+  await client.call('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383)
+  await until(async () => String(await client.call('CLUSTER', 'INFO')).includes('cluster_state:ok'))
+  client.disconnect()
+  return `redis-cluster://127.0.0.1:${port}`
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+test('on a Redis Cluster live events and a batch job arrive once, and accounts are right', async (t) => {
+  const instance = await startInstance(t, { REDIS_URL: await startCluster(t) })
+  const events = Array.from({ length: 100 }, (_, i) => ({ ip: `17.0.0.${i % 10}`, event_id: `e${i}` }))
+  for (let i = 0; i < 2; i++) {
+    const answer = await instance.post('/v1/ingest', { events })
+    assert.equal(answer.status, 200)
+    await answer.arrayBuffer()
+  }
+  const lines = Array.from(
+    { length: 500 },
+    (_, i) => `{"ip":"18.0.0.1","event_id":"${i < 100 ? 'e' : 'b'}${i}"}\nnonsense\n`,
+  )
+  const upload = await instance.post('/v1/ingest/batch', lines.join(''))
+  assert.equal(upload.status, 202)
+  const { job_id } = (await upload.json()) as { job_id: string }
+  const job = await until(async () => {
+    const answer = await fetch(`${instance.ready.url}/v1/ingest/batch/${job_id}`, {
+      headers: { 'x-api-key': instance.apiKey },
+    })
+    const found = (await answer.json()) as { status: string; result_summary: Record<string, unknown> }
+    return found.status === 'completed' ? found : undefined
+  })
+  assert.equal(job.result_summary.duplicates, 100)
+  assert.equal(job.result_summary.rejected, 500)
+  await until(async () => (await instance.query('SELECT count() FROM events')) === '500')
+  const accounts = await instance.query('SELECT account_id, events, unique_ips FROM accounts ORDER BY account_id')
+  assert.equal(accounts, 'fruit.example\t100\t10\nschool.example\t400\t1')
+  assert.equal(await instance.stop(), 0)
+})

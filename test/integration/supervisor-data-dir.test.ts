@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { dataDirAt, makeDataDir } from '../../src/embedded/data-dir.ts'
+import { isHeld, takeLock, untilReleased } from '../../src/embedded/socket-lock.mjs'
+
+function folder(t: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), 'ipid-dir-'))
+  t.after(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+const LOCKER = `
+const { takeLock } = await import(${JSON.stringify(new URL('../../src/embedded/socket-lock.mjs', import.meta.url).href)})
+process.on('message', async (path) => process.send((await takeLock(path)) === undefined ? 'held' : 'taken'))
+process.send('here')`
+
+/** A process that takes a lock when it is told to. */
+async function locker(t: TestContext) {
+  const dir = folder(t)
+  const script = join(dir, 'locker.mjs')
+  writeFileSync(script, LOCKER)
+  const child = fork(script)
+  t.after(() => child.kill('SIGKILL'))
+  await once(child, 'message')
+  return {
+    child,
+    take: async (path: string) => {
+      child.send(path)
+      return ((await once(child, 'message')) as [string])[0]
+    },
+  }
+}
+
+test('one process holds the lock until it ends, by kill -9 too', async (t) => {
+  const path = join(folder(t), 'lock.sock')
+  const [first, second] = await Promise.all([locker(t), locker(t)])
+  assert.equal(await isHeld(path), false)
+  assert.equal(await first.take(path), 'taken')
+  assert.equal(await second.take(path), 'held')
+  const released = untilReleased(path)
+  first.child.kill('SIGKILL')
+  await released
+  assert.ok(existsSync(path))
+  assert.equal(await isHeld(path), false)
+  assert.equal(await second.take(path), 'taken')
+})
+
+test('of several processes that find a lock free, or stale, one gets it', async (t) => {
+  const dir = folder(t)
+  const rivals = await Promise.all([locker(t), locker(t), locker(t)])
+  const stale = join(dir, 'stale.sock')
+  const victim = await locker(t)
+  await victim.take(stale)
+  const gone = once(victim.child, 'exit')
+  victim.child.kill('SIGKILL')
+  await gone
+  for (const path of [join(dir, 'free.sock'), stale]) {
+    const answers = await Promise.all(rivals.map((rival) => rival.take(path)))
+    assert.deepEqual(answers.sort(), ['held', 'held', 'taken'])
+  }
+})
+
+test('a lock that is released can be taken at once, and leaves no file', async (t) => {
+  const path = join(folder(t), 'lock.sock')
+  const lock = await takeLock(path)
+  assert.ok(await isHeld(path))
+  await lock!.release()
+  assert.ok(!existsSync(path))
+  await (await takeLock(path))!.release()
+})
+
+test('folders are for this user only, and the same by whichever way', (t) => {
+  const base = folder(t)
+  const dir = makeDataDir(join(base, 'data'))
+  for (const path of [dir.run, dir.redis, dir.clickhouse]) assert.equal(statSync(path).mode & 0o777, 0o700)
+  symlinkSync(join(base, 'data'), join(base, 'link'))
+  assert.deepEqual(dataDirAt(join(base, 'link')), dir)
+})
+
+test('sockets move to a short folder when the path of DATA_DIR is long', async (t) => {
+  const base = folder(t)
+  const dir = makeDataDir(join(base, 'long'.repeat(30)))
+  t.after(() => rmSync(dirname(dir.lock), { recursive: true, force: true }))
+  assert.ok(Buffer.byteLength(dir.redisSocket) < 100)
+  assert.equal(statSync(dirname(dir.lock)).mode & 0o777, 0o700)
+  assert.deepEqual(dataDirAt(dir.path), dir)
+  const lock = await takeLock(dir.lock)
+  await lock!.release()
+})
+
+test('a DATA_DIR that cannot be is refused with its path', (t) => {
+  const base = folder(t)
+  writeFileSync(join(base, 'file'), '')
+  assert.throws(() => makeDataDir(join(base, 'file')), {
+    name: 'StartupError',
+    message: /cannot make the folder .*file/,
+  })
+  mkdirSync(join(base, 'elsewhere'))
+  mkdirSync(join(base, 'data'))
+  symlinkSync(join(base, 'elsewhere'), join(base, 'data/run'))
+  assert.throws(() => makeDataDir(join(base, 'data')), { name: 'StartupError', message: /not a folder of this user/ })
+})

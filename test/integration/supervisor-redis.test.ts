@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { Redis } from 'ioredis'
+import { pino } from 'pino'
+import { type DataDir, makeDataDir } from '../../src/embedded/data-dir.ts'
+import { holdLeash } from '../../src/embedded/leash.mjs'
+import { findRedisServer } from '../../src/embedded/redis-binary.ts'
+import { probeRedis } from '../../src/embedded/redis-probe.ts'
+import { startEmbeddedRedis } from '../../src/embedded/redis-server.ts'
+import type { RunningProcess } from '../../src/embedded/running-process.ts'
+import { isAlive, until } from '../support/processes.ts'
+
+const log = pino({ level: 'silent' })
+
+function folder(t: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), 'ipid-redis-'))
+  t.after(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+async function start(t: TestContext, dir: DataDir): Promise<RunningProcess> {
+  const redis = await startEmbeddedRedis({
+    binary: 'redis-server',
+    dir: dir.redis,
+    socket: dir.redisSocket,
+    fsync: 'always',
+    maxMemoryBytes: 64 * 2 ** 20,
+    log,
+    signal: new AbortController().signal,
+  })
+  t.after(async () => {
+    redis.kill()
+    await redis.exited
+  })
+  return redis
+}
+
+async function withClient<T>(dir: DataDir, use: (client: Redis) => Promise<T>): Promise<T> {
+  const client = new Redis({ path: dir.redisSocket })
+  try {
+    return await use(client)
+  } finally {
+    client.disconnect()
+  }
+}
+
+test('the private server is durable, bounded, and listens on no port', async (t) => {
+  const dir = makeDataDir(folder(t))
+  await start(t, dir)
+  const settings = await withClient(dir, async (client) =>
+    Object.fromEntries(
+      await Promise.all(
+        ['port', 'appendonly', 'appendfsync', 'maxmemory-policy', 'maxmemory', 'save'].map(async (name) => [
+          name,
+          ((await client.config('GET', name)) as string[])[1],
+        ]),
+      ),
+    ),
+  )
+  assert.deepEqual(settings, {
+    port: '0',
+    appendonly: 'yes',
+    appendfsync: 'always',
+    'maxmemory-policy': 'noeviction',
+    maxmemory: '67108864',
+    save: '',
+  })
+})
+
+test('a write that was answered is there after kill -9 of the server', async (t) => {
+  const dir = makeDataDir(folder(t))
+  const first = await start(t, dir)
+  await withClient(dir, (client) => client.set('written', 'yes'))
+  first.kill()
+  assert.equal(await first.exited, 'signal SIGKILL')
+  await start(t, dir)
+  assert.equal(await withClient(dir, (client) => client.get('written')), 'yes')
+})
+
+test('a server that a killed instance left behind is shut down, and its data taken over', async (t) => {
+  const dir = makeDataDir(folder(t))
+  const leftover = await start(t, dir)
+  await withClient(dir, (client) => client.set('written', 'yes'))
+  const next = await start(t, dir)
+  await leftover.exited
+  assert.notEqual(next.pid, leftover.pid)
+  assert.equal(await withClient(dir, (client) => client.get('written')), 'yes')
+})
+
+test('a server that cannot start says why, and nothing stays', async (t) => {
+  const dir = makeDataDir(folder(t))
+  mkdirSync(join(dir.redis, 'appendonlydir'))
+  writeFileSync(join(dir.redis, 'appendonlydir/appendonly.aof.manifest'), 'nonsense\n')
+  await assert.rejects(start(t, dir), { name: 'StartupError', message: /^the Redis server ended \(exit code 1\): \S/ })
+  assert.equal(await probeRedis(dir.redisSocket), 'absent')
+})
+
+test('the leash ends a child whose parent was killed, and leaves it alone otherwise', async (t) => {
+  const dir = folder(t)
+  const script = `import { spawn } from 'node:child_process'
+    const { holdLeash } = await import(${JSON.stringify(new URL('../../src/embedded/leash.mjs', import.meta.url).href)})
+    const child = spawn('sleep', ['600'], { detached: true, stdio: 'ignore' })
+    holdLeash(child.pid)
+    process.stdout.write(child.pid + '\\n')
+    setInterval(() => {}, 1000)`
+  const parent = spawn(process.execPath, ['--input-type=module', '-e', script], { cwd: dir })
+  const [line] = (await once(parent.stdout, 'data')) as [Buffer]
+  const child = Number(line.toString())
+  assert.ok(isAlive(child))
+  parent.kill('SIGKILL')
+  await until(() => !isAlive(child))
+
+  const free = spawn('sleep', ['600'], { stdio: 'ignore' })
+  holdLeash(free.pid!).release()
+  // The watcher of another child comes and goes meanwhile.
+  const other = spawn('sleep', ['0'], { stdio: 'ignore' })
+  await once(other, 'exit')
+  assert.ok(isAlive(free.pid!))
+  free.kill('SIGKILL')
+})
+
+/** A folder with programs that are these shell scripts. */
+function programs(t: TestContext, scripts: Record<string, string>): string {
+  const dir = folder(t)
+  for (const [name, script] of Object.entries(scripts)) {
+    writeFileSync(join(dir, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+  }
+  return dir
+}
+
+const version = (text: string) => `echo "Redis server v=${text} sha=0"`
+const quiet = { info: () => {}, warn: () => {} }
+
+function find(path: string, linkDir: string, moreFolders: readonly string[] = []) {
+  return findRedisServer({ path, linkDir, moreFolders, log: quiet })
+}
+
+test('finds redis-server, valkey-server, and the binary of redis-tools', async (t) => {
+  const redis = programs(t, { 'redis-server': version('7.2.4'), 'valkey-server': version('8.0.1') })
+  assert.deepEqual(await find(redis, redis), { path: join(redis, 'redis-server'), version: '7.2.4' })
+  const valkey = programs(t, { 'valkey-server': version('8.0.1') })
+  assert.equal((await find(valkey, valkey)).version, '8.0.1')
+  const tools = programs(t, {
+    'redis-check-rdb': `case "$0" in */redis-server) ${version('7.0.15')};; *) exit 1;; esac`,
+  })
+  const linkDir = join(tools, 'bin')
+  assert.deepEqual(await find(tools, linkDir), { path: join(linkDir, 'redis-server'), version: '7.0.15' })
+})
+
+test('prefers a server that is new enough, wherever it is', async (t) => {
+  const old = programs(t, { 'redis-server': version('6.0.16') })
+  const fresh = programs(t, { 'redis-server': version('7.0.0') })
+  assert.equal((await find(`${old}:${fresh}`, old)).path, join(fresh, 'redis-server'))
+})
+
+test('installs a server when a package manager does that without a question', async (t) => {
+  const bin = programs(t, {})
+  const install = `[ "$1" = --version ] && exit 0
+case "$*" in *redis-tools*) [ -e ${bin}/updated ] || exit 100
+printf '#!/bin/sh\\n%s\\n' '${version('7.0.15')}' > ${bin}/redis-server; chmod 755 ${bin}/redis-server;;
+update*) : > ${bin}/updated;; esac`
+  writeFileSync(join(bin, 'apt-get'), `#!/bin/sh\n${install}\n`, { mode: 0o755 })
+  writeFileSync(join(bin, 'sudo'), '#!/bin/sh\nshift\nexec "$@"\n', { mode: 0o755 })
+  writeFileSync(join(bin, 'env'), '#!/bin/sh\nexec /usr/bin/env "$@"\n', { mode: 0o755 })
+  writeFileSync(join(bin, 'chmod'), '#!/bin/sh\nexec /bin/chmod "$@"\n', { mode: 0o755 })
+  assert.equal((await find(bin, bin)).version, '7.0.15')
+})
+
+test('says what to install when there is none, or only an old one', async (t) => {
+  const none = programs(t, {})
+  await assert.rejects(find(none, none), {
+    name: 'StartupError',
+    message: /^No redis-server or valkey-server.*apt-get install redis-tools/,
+  })
+  const old = programs(t, { 'redis-server': version('6.0.16') })
+  await assert.rejects(find(old, old), { message: /redis-server \(version 6\.0\.16\) is too old: install Redis 7\.0/ })
+})

@@ -1,0 +1,45 @@
+import { PassThrough, Readable } from 'node:stream'
+import type { CliContext } from '../../src/cli/context.ts'
+import { runCli } from '../../src/cli.ts'
+
+/** How a command is run. */
+export interface CommandOptions {
+  readonly env?: Readonly<Record<string, string>>
+  /** Parts of standard input, as they arrive. */
+  readonly stdin?: Iterable<string | Buffer> | AsyncIterable<string | Buffer>
+  /** Gets standard output while the command runs. */
+  readonly onOutput?: (text: string) => void
+}
+
+/** What came of a command. */
+export interface CommandResult {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs a command of the command line in this process. */
+export async function runCommand(args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
+  const stdout = collect(options.onOutput)
+  const stderr = collect()
+  const context = {
+    env: options.env ?? {},
+    stdin: Readable.from(options.stdin ?? []),
+    stdout: stdout.stream,
+    stderr: stderr.stream,
+    stopSignals: () => ({ stop: new AbortController().signal, force: new AbortController().signal }),
+  }
+  const code = await runCli(args, context as unknown as CliContext)
+  return { code, stdout: stdout.text(), stderr: stderr.text() }
+}
+
+function collect(onOutput: (text: string) => void = () => {}) {
+  const stream = new PassThrough()
+  let collected = ''
+  stream.setEncoding('utf8').on('data', (text: string) => {
+    collected += text
+    onOutput(text)
+  })
+  // What was written last is still in the stream when the command has ended.
+  return { stream, text: () => collected + (stream.read() ?? '') }
+}

@@ -1,0 +1,72 @@
+import type { Address } from '../../src/core/address.ts'
+import type { BulkJobs } from '../../src/core/bulk.ts'
+import type { EnrichmentData } from '../../src/core/enrichment.ts'
+import type { Lookup, LookupOptions, LookupService } from '../../src/core/lookup.ts'
+import type { DailyQuota } from '../../src/core/quota.ts'
+
+/** A lookup with everything that an answer shows. */
+export function lookupOf(address: string, data: EnrichmentData, quality = 60, partial: readonly string[] = []): Lookup {
+  return {
+    address,
+    data,
+    provenance: {},
+    classification: undefined,
+    noise: false,
+    rule: 'none',
+    quality,
+    companyId: '',
+    answered: [],
+    partial,
+  }
+}
+
+export const ACME: EnrichmentData = {
+  business_name: 'Acme',
+  org_name: 'Acme, Inc.',
+  hostname: 'a.acme.example',
+  industry: 'Anvils',
+  classification: 'business',
+  asn: 64_500,
+  network: '198.51.100.0/24',
+  country_code: 'US',
+  city: 'Springfield',
+  latitude: 1.5,
+}
+
+/** Knows what a test says, and keeps what it was asked. */
+export class TestLookups implements LookupService {
+  readonly asked: { address: string; options: LookupOptions }[] = []
+  answer: (address: Address, options: LookupOptions) => Lookup | Promise<Lookup>
+
+  constructor(answer?: TestLookups['answer']) {
+    this.answer = answer ?? ((address) => lookupOf(address.text, ACME))
+  }
+
+  providerNames(): readonly string[] {
+    return ['companies', 'rdns']
+  }
+
+  lookup(address: Address, options: LookupOptions): Lookup | Promise<Lookup> {
+    this.asked.push({ address: address.text, options })
+    return this.answer(address, options)
+  }
+}
+
+/** Counts, and never refuses. */
+export function freeQuota(): DailyQuota & { used: number } {
+  return {
+    used: 0,
+    async take(_caller, lookups) {
+      this.used += lookups
+      const reset = { resetAt: '2026-11-22T00:00:00+00:00', resetSeconds: 60 }
+      return { allowed: true, limit: 1_000_000, used: this.used, ...reset }
+    },
+  }
+}
+
+export const noBulkJobs: BulkJobs = {
+  reserve: async () => {
+    throw new Error('no jobs here')
+  },
+  find: async () => undefined,
+}

@@ -1,0 +1,120 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { isAlive, processesNaming, until } from './processes.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+/** What `--ready-file` gets. */
+export interface ReadyFile {
+  readonly url: string
+  readonly clickhouse_url: string
+  readonly redis_url: string
+  readonly pid: number
+  readonly tenant_id?: string
+  readonly api_key?: string
+}
+
+export interface Started {
+  readonly child: ChildProcess
+  readonly stdout: () => string
+  readonly stderr: () => string
+  /** Resolves when it is ready; rejects when it ends before. */
+  readonly ready: () => Promise<ReadyFile>
+  /** Resolves when it has ended. */
+  readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>
+}
+
+/** A DATA_DIR and what runs on it. All of it is gone after the test. */
+export class TestSite {
+  readonly dir: string
+  readonly env: Record<string, string | undefined>
+  readonly #readyFile: string
+
+  constructor(t: TestContext, env: Record<string, string> = {}) {
+    const base = mkdtempSync(join(tmpdir(), 'ipid-site-'))
+    this.dir = join(base, 'data')
+    this.#readyFile = join(base, 'ready.json')
+    this.env = {
+      ...withoutNpm(process.env),
+      PORT: '0',
+      CLICKHOUSE_PORT: '0',
+      ADMIN_PORT: '0',
+      LOG_LEVEL: 'warn',
+      REDIS_MAX_MEMORY: '256mb',
+      DATA_DIR: this.dir,
+      ...env,
+    }
+    t.after(async () => {
+      for (const pid of this.processes()) killIfThere(pid)
+      await this.untilNothingRuns()
+      rmSync(base, { recursive: true, force: true })
+    })
+  }
+
+  /** Processes that have this DATA_DIR in their environment or command line. */
+  processes(): number[] {
+    return processesNaming(this.dir)
+  }
+
+  async untilNothingRuns(): Promise<void> {
+    await until(() => this.processes().length === 0)
+  }
+
+  /** `npm start`, or the same without npm around it. */
+  start(args: readonly string[] = [], { npm = false } = {}): Started {
+    rmSync(this.#readyFile, { force: true })
+    const flags = [...args, '--ready-file', this.#readyFile]
+    const command = npm ? ['npm', 'start', '--', ...flags] : [process.execPath, 'src/bootstrap.mjs', 'start', ...flags]
+    const started = run(command, this.env)
+    const ready = async () => {
+      const over = started.ended.then(({ code }) => code ?? -1)
+      let code: number | undefined
+      over.then((value) => {
+        code = value
+      })
+      return await until(() => {
+        if (code !== undefined) throw new Error(`ended with ${code}: ${started.stderr()}`)
+        return existsSync(this.#readyFile)
+          ? (JSON.parse(readFileSync(this.#readyFile, 'utf8')) as ReadyFile)
+          : undefined
+      })
+    }
+    return { ...started, ready }
+  }
+
+  /** One command of the command line; resolves when it has ended. */
+  async ipid(...args: readonly string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
+    const { ended, stdout, stderr } = run([process.execPath, 'src/ipid.mjs', ...args], this.env)
+    const { code } = await ended
+    return { code, stdout: stdout(), stderr: stderr() }
+  }
+}
+
+function run(command: readonly string[], env: Record<string, string | undefined>): Omit<Started, 'ready'> {
+  const child = spawn(command[0]!, command.slice(1), { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    stdout += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    stderr += text
+  })
+  const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
+    child.once('close', (code, signal) => resolve({ code, signal }))
+  })
+  return { child, stdout: () => stdout, stderr: () => stderr, ended }
+}
+
+/** A test under `npm test` must not look like a script of npm to what it starts. */
+function withoutNpm(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('npm_') && name !== 'NODE_OPTIONS'))
+}
+
+function killIfThere(pid: number): void {
+  if (isAlive(pid)) process.kill(pid, 'SIGKILL')
+}
