@@ -6,5 +6,6 @@ export function bufferBytes(): number {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   collect()
+  collect()
   return process.memoryUsage().arrayBuffers
 }
