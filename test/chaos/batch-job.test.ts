@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { Redis } from 'ioredis'
 import type { BatchJob } from '../../schemas/batch.ts'
-import { startInstance, type TestInstance } from '../support/instance.ts'
+import { startInstance, type TestInstance, VICTIMS } from '../support/instance.ts'
 import { until } from '../support/processes.ts'
 
 const LINES = 60_000
@@ -56,12 +56,11 @@ test('every process killed again and again while a job runs: it completes with e
     current = job.progress_current
     return job
   }
-  const kills = [...instance.pids().others, ...instance.pids().redis]
   let target = 0
-  for (const pid of kills) {
+  for (const victim of VICTIMS) {
     target += LINES / 10
     await until(async () => (await look()) && (current >= target || current === LINES))
-    process.kill(pid, 'SIGKILL')
+    instance.kill(victim)
   }
   await until(async () => (await look()) && current >= target)
   await instance.restart()
@@ -84,8 +83,7 @@ test('an upload that breaks off leaves no key behind, and the next one is served
   const redis = new Redis({ path: instance.ready.redis_url.replace('unix://', ''), retryStrategy: () => 50 })
   redis.on('error', () => {})
   t.after(() => redis.disconnect())
-  const jobKeys = async () =>
-    (await redis.keys('*')).filter((name) => /job|batch/.test(name) && !name.includes('lease'))
+  const jobKeys = async () => (await redis.keys('*')).filter((name) => /^\{(job:|batch\})|:job:/.test(name))
   const { hostname, port } = new URL(instance.ready.url)
   const socket = connect(Number(port), hostname)
   socket.on('error', () => {})
@@ -115,8 +113,7 @@ test('ingress killed in the middle of an upload: what it left expires, and the p
   )
   socket.write(Buffer.alloc(2_000_000, '{"ip":"17.0.0.1"}\n'))
   await until(async () => (await redis.keys('{job:*:chunks')).length > 0)
-  const { others } = instance.pids()
-  for (const pid of others) process.kill(pid, 'SIGKILL')
+  instance.kill('ipid ingress')
   socket.destroy()
   const answer = await until(async () => {
     const tried = await instance.post('/v1/ingest/batch', '{"ip":"17.0.0.1","event_id":"a"}\n').catch(() => undefined)

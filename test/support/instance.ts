@@ -17,6 +17,9 @@ export interface Ready {
   readonly api_key?: string
 }
 
+/** The processes of an instance beside the main one, by what their command lines say. */
+export const VICTIMS = ['ipid process,sink', 'ipid ingress', 'redis-server', 'embedded/clickhouse'] as const
+
 /** A whole ipid, as `ipid start` runs it, in a folder of its own and on free ports that it keeps. */
 export interface TestInstance {
   readonly dir: string
@@ -26,6 +29,8 @@ export interface TestInstance {
   readonly child: ChildProcess
   /** Processes of this instance by what they are, as far as they run now. */
   pids(): { main: number; redis: number[]; others: number[] }
+  /** `kill -9` of a process that runs now; fails when there is none. */
+  kill(victim: (typeof VICTIMS)[number]): void
   /** `kill -9` of the main process, then the same start again. */
   restart(): Promise<void>
   /** Sends SIGTERM; resolves with the exit code. */
@@ -112,6 +117,13 @@ export async function startInstance(t: TestContext, env: Record<string, string> 
       const all = processesNaming(dir).filter((pid) => pid !== child.pid)
       const redis = all.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('redis-server'))
       return { main: child.pid!, redis, others: all.filter((pid) => !redis.includes(pid)) }
+    },
+    kill(victim) {
+      const pid = processesNaming(dir).find((found) =>
+        readFileSync(`/proc/${found}/cmdline`, 'latin1').includes(victim),
+      )
+      if (pid === undefined) throw new Error(`no process ${victim} runs`)
+      process.kill(pid, 'SIGKILL')
     },
     async restart() {
       const gone = once(child, 'exit')
