@@ -60,6 +60,10 @@ async function call(
       response.on('error', reject)
     })
   })
+  let unreadable: Error | undefined
+  body?.once('error', (error) => {
+    unreadable = error
+  })
   const sent = body === undefined ? Promise.resolve(void request.end()) : pipeline(body, request)
   // An answer may come before the body has been sent; then it counts, and not the broken upload.
   const failed = sent.then(
@@ -67,7 +71,8 @@ async function call(
     (error: unknown) => Promise.race([answered, later(error)]),
   )
   const { status, text } = await Promise.race([answered, failed]).catch((error: Error) => {
-    if (error instanceof InputError) throw error
+    // Behind a body that cannot be read, the connection breaks too.
+    if (unreadable !== undefined) throw unreadable
     throw new StartupError(`cannot reach ${base}: ${error.message || (error as NodeJS.ErrnoException).code}`)
   })
   if (status >= 200 && status < 300) return JSON.parse(text)

@@ -11,7 +11,7 @@ import { createClickHouseServer } from './server.ts'
 
 /**
  * The process of the embedded ClickHouse. States: opening, serving, stopping. It stops when it is told to, by message or
- * signal, and when its parent is gone: no new statements, those that run may finish, then the folder is closed.
+ * signal: no new statements, those that run may finish, then the folder is closed. When its parent is gone it ends at once.
  */
 
 const BODY_BYTES_MAX = 268_435_456
@@ -75,6 +75,11 @@ async function finish(engine: Engine): Promise<void> {
   engine.close()
 }
 
+/** The parent is gone, and the next one may want the port and the folder at once: no crash harms what is stored. */
+function end(): void {
+  process.kill(process.pid, 'SIGKILL')
+}
+
 function stopRequested(): Promise<string> {
   return new Promise((resolve) => {
     process.on('message', (message: ToClickHouse) => {
@@ -83,8 +88,8 @@ function stopRequested(): Promise<string> {
     process.on('SIGTERM', () => resolve('SIGTERM'))
     process.on('SIGINT', () => resolve('SIGINT'))
     if (process.channel === undefined || process.channel === null) return
-    process.on('disconnect', () => resolve('parent is gone'))
-    if (!process.connected) resolve('parent is gone')
+    process.on('disconnect', end)
+    if (!process.connected) end()
   })
 }
 
