@@ -306,6 +306,7 @@ class Parts {
       openMax: batchQueueLimit,
       deadlineMs: writeDeadlineMs,
       clock,
+      closedBecause: () => gate.closedBecause,
     })
     const readiness = { problems: async () => ((await requests.ping()) === 'PONG' ? [] : ['Redis does not answer']) }
     const routes = createHttpRoutes({

@@ -20,6 +20,7 @@ export const TOO_LONG = Buffer.from('\0too long\n')
 
 const LINE_FEED = 10
 const SPACE = 32
+const PARTS_MAX = 4_096
 
 /** Cuts an upload into chunks of whole lines and counts the lines that are not blank. Holds at most one line and a chunk. */
 export class LineChunker {
@@ -123,6 +124,8 @@ export class LineChunker {
       return
     }
     this.#partial.push(bytes)
+    // A line that comes byte by byte must not take many times its size.
+    if (this.#partial.length > PARTS_MAX) this.#partial = [Buffer.concat(this.#partial)]
   }
 
   /** @param rest the line's last bytes, with its line feed */

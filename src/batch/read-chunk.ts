@@ -26,6 +26,8 @@ export interface ChunkReading {
   readonly counts: ChunkCounts
 }
 
+/** White space of JSON, as the line chunker counts. */
+const BLANK = /^[ \t\r]*$/
 const TOO_LONG_TEXT = TOO_LONG.toString('utf8').trimEnd()
 
 /** Reads the lines of a chunk. A bad line is counted and named; it stops nothing. */
@@ -37,7 +39,7 @@ export function readChunk(chunk: LineChunk, context: ChunkContext): ChunkReading
   let invalidIp = 0
   let identified = 0
   for (const [index, text] of linesOf(chunk.bytes).entries()) {
-    if (text !== undefined && text.trim() === '') continue
+    if (text !== undefined && BLANK.test(text)) continue
     const line = chunk.firstLine + index
     const event = readLine(text, context.validate)
     if (typeof event === 'string') {

@@ -118,16 +118,16 @@ export function sliceEvent(text: string, at: number): EventParts & { readonly en
 }
 
 function sliceEvents(text: string, count: number): EventParts[] {
-  let parts: EventParts[] = []
+  let at = -1
   eachMember(text, 0, (key, _start, valueStart) => {
-    if (key !== 'events') return
-    // Of repeated keys the last one counts, as for JSON.parse.
-    parts = []
-    eachElement(text, valueStart, (start) => {
-      const part = sliceEvent(text, start)
-      parts.push(part)
-      return part.end
-    })
+    // Of repeated keys the last one counts, as for JSON.parse; only that one was held to the schema.
+    if (key === 'events') at = valueStart
+  })
+  const parts: EventParts[] = []
+  eachElement(text, at, (start) => {
+    const part = sliceEvent(text, start)
+    parts.push(part)
+    return part.end
   })
   if (parts.length !== count) throw new Error(`sliced ${parts.length} events of ${count}`)
   return parts

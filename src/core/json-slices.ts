@@ -1,6 +1,7 @@
 /**
  * Finds values in JSON text without building them, so that what a caller sent can be kept to the letter: numbers beyond
- * double precision, `1.0`, the order of keys. The text must be valid JSON (`JSON.parse` has read it); nothing is checked.
+ * double precision, `1.0`, the order of keys. The text must be valid JSON (`JSON.parse` has read it), and the positions those
+ * of an object or array; anything else throws, and never loops.
  */
 
 const QUOTE = 34
@@ -17,8 +18,11 @@ export type MemberVisitor = (key: string, start: number, valueStart: number, val
 
 /** Visits the members of the object that starts at `at`, in their order. Returns the position behind the object. */
 export function eachMember(text: string, at: number, visit: MemberVisitor): number {
-  let i = skipSpace(text, skipSpace(text, at) + 1)
+  let i = skipSpace(text, at)
+  demand(text, i, OPEN_BRACE)
+  i = skipSpace(text, i + 1)
   while (text.charCodeAt(i) !== CLOSE_BRACE) {
+    demand(text, i, QUOTE)
     const start = i
     const keyEnd = skipString(text, i)
     const rawKey = text.slice(i + 1, keyEnd - 1)
@@ -35,11 +39,21 @@ export function eachMember(text: string, at: number, visit: MemberVisitor): numb
 
 /** Visits the elements of the array that starts at `at`; `visit` returns the position behind the element. */
 export function eachElement(text: string, at: number, visit: (start: number) => number): void {
+  demand(text, at, OPEN_BRACKET)
   let i = skipSpace(text, at + 1)
   while (text.charCodeAt(i) !== CLOSE_BRACKET) {
+    demandMore(text, i)
     i = skipSpace(text, visit(i))
     if (text.charCodeAt(i) === COMMA) i = skipSpace(text, i + 1)
   }
+}
+
+function demand(text: string, at: number, code: number): void {
+  if (text.charCodeAt(at) !== code) throw new Error(`expected ${String.fromCharCode(code)} at ${at}`)
+}
+
+function demandMore(text: string, at: number): void {
+  if (!(at >= 0 && at < text.length)) throw new Error('the text ended early')
 }
 
 function skipSpace(text: string, at: number): number {
@@ -56,6 +70,7 @@ function skipString(text: string, at: number): number {
   let i = at
   for (;;) {
     i = text.indexOf('"', i + 1)
+    if (i < 0) throw new Error('a string has no end')
     let backslashes = 0
     while (text.charCodeAt(i - 1 - backslashes) === BACKSLASH) backslashes++
     if (backslashes % 2 === 0) return i + 1
@@ -72,6 +87,7 @@ function skipValue(text: string, at: number): number {
   }
   let depth = 0
   for (;;) {
+    demandMore(text, i)
     const code = text.charCodeAt(i)
     if (code === QUOTE) {
       i = skipString(text, i)

@@ -1,7 +1,9 @@
+import { ChunkList } from './chunk-list.ts'
+
 /** Collects the body of a request in memory, up to a limit. */
 export class BodyBuffer {
   readonly #maxBytes: number
-  #chunks: Buffer[] = []
+  readonly #chunks = new ChunkList()
   #bytes = 0
   #state: 'receiving' | 'complete' | 'too large' | 'failed' = 'receiving'
   #failure: unknown
@@ -25,12 +27,8 @@ export class BodyBuffer {
       this.#drop('too large')
       return
     }
-    if (bytes > 0) {
-      const copy = Buffer.allocUnsafe(bytes)
-      copy.set(chunk instanceof Uint8Array ? chunk : new Uint8Array(chunk))
-      this.#chunks.push(copy)
-      this.#bytes += bytes
-    }
+    this.#chunks.push(chunk)
+    this.#bytes += bytes
     if (last) {
       this.#state = 'complete'
       this.#settle?.()
@@ -53,13 +51,12 @@ export class BodyBuffer {
     }
     if (this.#state === 'failed') throw this.#failure
     if (this.#state === 'too large') return undefined
-    const chunks = this.#chunks
-    return chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, this.#bytes)
+    return this.#chunks.all()
   }
 
   #drop(state: 'too large' | 'failed'): void {
     this.#state = state
-    this.#chunks = []
+    this.#chunks.clear()
     this.#settle?.()
   }
 }

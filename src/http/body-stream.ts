@@ -1,3 +1,5 @@
+import { ChunkList } from './chunk-list.ts'
+
 /** What a stream needs of the connection: both tolerate being called in any state. */
 export interface Flow {
   pause(): void
@@ -10,8 +12,7 @@ const HIGH_WATER_BYTES = 1_048_576
 /** The body of a request as it arrives, no faster than it is taken. To be iterated once. */
 export class BodyStream implements AsyncIterable<Buffer> {
   readonly #flow: Flow
-  #chunks: Buffer[] = []
-  #waitingBytes = 0
+  readonly #chunks = new ChunkList()
   #paused = false
   #ended = false
   #failure: unknown
@@ -27,20 +28,15 @@ export class BodyStream implements AsyncIterable<Buffer> {
   }
 
   get heldBytes(): number {
-    return this.#waitingBytes
+    return this.#chunks.bytes
   }
 
   /** Takes what arrived. The chunk is copied: its memory is gone when the caller returns. */
   push(chunk: ArrayBuffer | Uint8Array, last: boolean): void {
     if (this.#failure !== undefined) return
-    if (chunk.byteLength > 0) {
-      const copy = Buffer.allocUnsafeSlow(chunk.byteLength)
-      copy.set(chunk instanceof Uint8Array ? chunk : new Uint8Array(chunk))
-      this.#chunks.push(copy)
-      this.#waitingBytes += copy.length
-    }
+    this.#chunks.push(chunk)
     if (last) this.#ended = true
-    else if (!this.#paused && this.#waitingBytes > HIGH_WATER_BYTES) {
+    else if (!this.#paused && this.#chunks.bytes > HIGH_WATER_BYTES) {
       this.#paused = true
       this.#flow.pause()
     }
@@ -49,10 +45,9 @@ export class BodyStream implements AsyncIterable<Buffer> {
 
   /** Ends the iteration with an error; what was not taken is dropped. */
   fail(error: unknown): void {
-    if (this.#ended && this.#chunks.length === 0) return
+    if (this.#ended && this.#chunks.bytes === 0) return
     this.#failure ??= error
-    this.#chunks = []
-    this.#waitingBytes = 0
+    this.#chunks.clear()
     this.letGo()
     this.#wake()
   }
@@ -69,8 +64,7 @@ export class BodyStream implements AsyncIterable<Buffer> {
       if (this.#failure !== undefined) throw this.#failure
       const chunk = this.#chunks.shift()
       if (chunk !== undefined) {
-        this.#waitingBytes -= chunk.length
-        if (this.#waitingBytes < HIGH_WATER_BYTES / 2) this.letGo()
+        if (this.#chunks.bytes < HIGH_WATER_BYTES / 2) this.letGo()
         yield chunk
       } else if (this.#ended) {
         return

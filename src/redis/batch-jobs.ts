@@ -16,6 +16,8 @@ export interface RedisBatchJobsOptions {
   readonly openMax: number
   readonly deadlineMs: number
   readonly clock: Clock
+  /** Why intake is closed, or undefined while it is open. */
+  readonly closedBecause: () => string | undefined
 }
 
 const RETRY_AFTER_SECONDS = 10
@@ -30,7 +32,9 @@ export class RedisBatchJobs implements BatchJobs {
   }
 
   async begin(tenantId: string): Promise<Upload> {
-    const { client, openMax, deadlineMs, clock } = this.#options
+    const { client, openMax, deadlineMs, clock, closedBecause } = this.#options
+    const reason = closedBecause()
+    if (reason !== undefined) throw new BackpressureError(reason)
     const jobId = randomUUID()
     try {
       // The key goes first: a feeder takes a place without an upload for that of a dead one.
@@ -49,7 +53,7 @@ export class RedisBatchJobs implements BatchJobs {
       throw new UnavailableError('the event store did not answer', { cause: error })
     }
     const release = () => releaseJob(client, tenantId, jobId)
-    return new UploadSpool({ client, jobId, tenantId, receivedAtMs: clock.now(), deadlineMs, release })
+    return new UploadSpool({ client, jobId, tenantId, receivedAtMs: clock.now(), deadlineMs, release, closedBecause })
   }
 
   async find(tenantId: string, jobId: string): Promise<BatchJob | undefined> {

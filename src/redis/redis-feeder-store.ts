@@ -145,13 +145,13 @@ export class RedisFeederStore implements FeederStore {
     await this.#options.client.multi().hset(key, fields).pexpire(key, RECORD_TTL_MS).exec()
   }
 
+  /** What was fed is remembered until it expires: a feeder that was held up may still come with a chunk. */
   async cleanUp(job: OpenJob): Promise<void> {
     const { client, partitions } = this.#options
     const failed = (await client.hget(keys.job(job.id), 'status')) === 'failed'
     await client.del(keys.chunks(job.id), keys.jobErrors(job.id))
     for (let partition = 0; partition < partitions; partition++) {
       const progress = keys.jobProgress(partition, job.id)
-      await client.del(keys.producer(partition, job.id))
       // What was fed of a failed job goes on, and is counted: the count is left to expire.
       if (failed) await client.multi().hincrby(progress, 'inserted', 0).pexpire(progress, RECORD_TTL_MS).exec()
       else await client.del(progress)

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type LineChunk, LineChunker } from '../batch/line-chunker.ts'
 import { EmptyUploadError, type Upload } from '../core/batch.ts'
-import { UnavailableError } from '../core/errors.ts'
+import { BackpressureError, UnavailableError } from '../core/errors.ts'
 import type { RedisClient } from './connect.ts'
 import { keys } from './keys.ts'
 import { loadScript, type Script, type ScriptArgument } from './scripts.ts'
@@ -16,6 +16,8 @@ export interface UploadSpoolOptions {
   readonly deadlineMs: number
   /** Gives the tenant's place back; called once when the upload ends without a job. */
   readonly release: () => Promise<void>
+  /** Why intake is closed, or undefined while it is open. */
+  readonly closedBecause: () => string | undefined
 }
 
 /** An upload that was not heard of for this long is dead, and its keys expire. */
@@ -37,6 +39,7 @@ export class UploadSpool implements Upload {
   #failure: unknown
   #chunks = 0
   #ended = false
+  #completing = false
 
   /** The upload's key must exist already. */
   constructor(options: UploadSpoolOptions) {
@@ -50,6 +53,8 @@ export class UploadSpool implements Upload {
 
   async write(bytes: Buffer): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure
+    const reason = this.#options.closedBecause()
+    if (reason !== undefined) throw new BackpressureError(reason)
     this.#chunker.push(bytes)
     while (this.#inFlight.size >= IN_FLIGHT_MAX) await Promise.race(this.#inFlight)
     if (this.#failure !== undefined) throw this.#failure
@@ -65,6 +70,7 @@ export class UploadSpool implements Upload {
     const record = { tenant_id: tenantId, status: 'queued', received, received_at: receivedAtMs, chunks: this.#chunks }
     const fields = Object.entries({ ...record, next: 1 }).flat()
     const names = [keys.upload(jobId), keys.chunks(jobId), keys.job(jobId)]
+    this.#completing = true
     await this.#persist(completeUploadScript, names, fields)
     this.#end()
     return { jobId, received }
@@ -75,6 +81,8 @@ export class UploadSpool implements Upload {
     this.#end()
     const { client, jobId, release } = this.#options
     await Promise.allSettled(this.#inFlight)
+    // Whether it became a job is not known: if so it is done whole, and if not its keys expire.
+    if (this.#completing) return
     await client.del(keys.upload(jobId), keys.chunks(jobId))
     await release()
   }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Service } from '../core/service.ts'
 import type { Stage } from '../core/stage.ts'
-import type { Entry, GroupReader } from './ports.ts'
+import type { Commit, Entry, GroupReader } from './ports.ts'
 import { giveUp, isolate, runStages } from './run-stages.ts'
 
 export interface SegmentWorkerOptions {
@@ -19,6 +19,8 @@ export interface SegmentWorkerOptions {
 
 const RETRY_DELAY_MIN_MS = 50
 const RETRY_DELAY_MAX_MS = 1_000
+/** Far more than are in hand at once. */
+const UNAVAILABLE_MAX = 10_000
 
 /**
  * Runs one segment of a pipeline: read, stages, then write and acknowledge as one. Partitions run side by side. An entry
@@ -29,6 +31,8 @@ export class SegmentWorker implements Service {
   readonly #options: SegmentWorkerOptions
   readonly #stopping = new AbortController()
   #loops: Promise<void>[] = []
+  /** Entries that this process could not finish because a store was away. */
+  readonly #unavailable = new Set<string>()
 
   constructor(options: SegmentWorkerOptions) {
     this.name = `segment ${options.group}`
@@ -74,13 +78,27 @@ export class SegmentWorker implements Service {
   }
 
   async #finish(reader: GroupReader, entry: Entry): Promise<void> {
-    const { stages, deliveriesMax, onFinished } = this.#options
+    const name = `${entry.partition} ${entry.lane} ${entry.id}`
+    try {
+      const commit = await this.#process(entry, this.#unavailable.has(name))
+      if (await reader.commit(entry, commit)) this.#options.onFinished?.(commit.outcomes)
+      this.#unavailable.delete(name)
+    } catch (error) {
+      if (this.#unavailable.size < UNAVAILABLE_MAX) this.#unavailable.add(name)
+      throw error
+    }
+  }
+
+  /**
+   * @param waited whether the entry came back because a store was away. That counts deliveries too, but says nothing of
+   * the entry: what ends a process never gets here.
+   */
+  async #process(entry: Entry, waited: boolean): Promise<Commit> {
+    const { stages, deliveriesMax } = this.#options
     const { block, deliveries } = entry
-    let commit: Awaited<ReturnType<typeof runStages>>
-    if (deliveries <= deliveriesMax) commit = await runStages(stages, block, entry)
-    else if (block.count > 1) commit = isolate(block)
-    else if (deliveries <= 2 * deliveriesMax) commit = await runStages(stages, block, entry)
-    else commit = giveUp(block, deliveries)
-    if (await reader.commit(entry, commit)) onFinished?.(commit.outcomes)
+    if (waited || deliveries <= deliveriesMax) return runStages(stages, block, entry)
+    if (block.count > 1) return isolate(block)
+    if (deliveries <= 2 * deliveriesMax) return runStages(stages, block, entry)
+    return giveUp(block, deliveries)
   }
 }

@@ -37,7 +37,14 @@ async function startBatch(t: import('node:test').TestContext, openMax = 3) {
   t.after(() => client.disconnect())
   await agreeOnPartitions(client, PARTITIONS)
   await createGroups(client, ingest, PARTITIONS)
-  const jobs = new RedisBatchJobs({ client, partitions: PARTITIONS, openMax, deadlineMs: 2_000, clock: systemClock })
+  const jobs = new RedisBatchJobs({
+    client,
+    partitions: PARTITIONS,
+    openMax,
+    deadlineMs: 2_000,
+    clock: systemClock,
+    closedBecause: () => undefined,
+  })
   return { redis, client, jobs }
 }
 

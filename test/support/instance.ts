@@ -4,7 +4,6 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { TestContext } from 'node:test'
 import { processesNaming, until } from './processes.ts'
 
 /** What the ready file says. */
@@ -53,7 +52,10 @@ const TABLE = `network,business_name,org_name,domain,industry,industry_category,
  * Starts one; it is stopped and its folder removed after the test.
  * @param env settings beside those that keep the instance private
  */
-export async function startInstance(t: TestContext, env: Record<string, string> = {}): Promise<TestInstance> {
+export async function startInstance(
+  t: { after(hook: () => Promise<void>): void },
+  env: Record<string, string> = {},
+): Promise<TestInstance> {
   const dir = await mkdtemp(join(tmpdir(), 'ipid-test-'))
   const dataDir = join(dir, 'data')
   const enrichDir = join(dir, 'enrich')

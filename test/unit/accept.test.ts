@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { IngestRequest, IngestResponse } from '../../schemas/event.ts'
-import { acceptEvents } from '../../src/core/accept.ts'
+import { acceptEvents, sliceEvent } from '../../src/core/accept.ts'
 import type { Enricher, Enrichment } from '../../src/core/enrichment.ts'
 import { EnvelopeState } from '../../src/core/envelope.ts'
 import { enrichmentColumns, ROW_COLUMNS } from '../../src/core/row.ts'
@@ -59,6 +59,19 @@ test('of repeated keys the last one counts, as for JSON.parse', () => {
   const row = columns(envelopes[0]!.row)
   assert.equal(row.ip, '8.8.8.8')
   assert.equal(row.properties, '2')
+})
+
+test('values of a repeated key that are not used are not looked into', () => {
+  for (const unused of ['["a"]', '"x"', '5', '{}', '[[]]', 'null', '[{"ip":1}]', '["\\""]']) {
+    const { envelopes } = accept(`{"events":${unused},"events":[{"ip":"8.8.8.8"}]}`)
+    assert.equal(envelopes.length, 1, unused)
+  }
+})
+
+test('slicing what is no JSON throws and ends', () => {
+  for (const text of ['', '"a"', '{', '{"a', '{"a"', '{"a":', '{"a":[', '{"a":"', '{"a":{"b":1}', '[]', '{a:1}']) {
+    assert.throws(() => sliceEvent(text, 0), text)
+  }
 })
 
 test('the row holds what the caller sent, and line feeds and tabs stay inside their column', () => {

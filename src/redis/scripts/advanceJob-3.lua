@@ -1,4 +1,6 @@
+#!lua flags=allow-oom
 -- Records that a chunk was fed, and frees it. Repeating it changes nothing.
+-- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
 -- KEYS[1] job, KEYS[2] chunks, KEYS[3] errors
 -- ARGV[1] number of the chunk, ARGV[2] how many errors are kept
 -- ARGV[3] number of counters, then fields and increments in turn; then errors, as JSON

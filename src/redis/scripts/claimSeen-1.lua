@@ -1,4 +1,6 @@
+#!lua flags=allow-oom
 -- Claims identities for a block and tells which belong to another block already, within the dedup window.
+-- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
 -- KEYS[1] prefix of the bucket keys of the block's generation; all other keys are built from prefixes, in the same slot
 -- ARGV[1] owner: 8 bytes, of which the first 41 bits are the block's milliseconds since 2024-01-01 UTC
 -- ARGV[2] the earliest milliseconds (since 2024-01-01) at which another owner still counts

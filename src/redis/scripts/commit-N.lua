@@ -1,4 +1,6 @@
+#!lua flags=allow-oom
 -- Acknowledges entries and writes what became of them, as one. A second worker that finished the same entries adds nothing.
+-- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
 -- KEYS[1] source stream; further keys are named by the outputs and counters
 -- ARGV[1] consumer group, ARGV[2] number of entry ids, then the ids
 -- then the number of outputs, and for each: index of its stream in KEYS, number of arguments, those arguments

@@ -1,4 +1,6 @@
+#!lua flags=allow-oom
 -- Takes or renews a lease.
+-- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
 -- KEYS[1] owner, KEYS[2] token counter
 -- ARGV[1] who asks, ARGV[2] milliseconds until the lease ends unless it is renewed
 -- Returns the fencing token of the asker's lease, or 0 when another one holds it.

@@ -1,4 +1,6 @@
+#!lua flags=allow-oom
 -- Writes a value only while the lease is the writer's.
+-- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
 -- KEYS[1] owner of the lease, KEYS[2] key to write
 -- ARGV[1] who writes, ARGV[2] value; '' deletes the key
 -- Returns 1, or 0 when the lease is not the writer's.

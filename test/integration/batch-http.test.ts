@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import type { BatchAccepted, BatchJob } from '../../schemas/batch.ts'
+import { startInstance, type TestInstance } from '../support/instance.ts'
+import { until } from '../support/processes.ts'
+
+const run = promisify(execFile)
+
+describe('batch uploads over HTTP', () => {
+  let instance: TestInstance
+  let cleanUp: () => Promise<void>
+  before(async () => {
+    const hooks = {
+      after: (hook: () => Promise<void>) => {
+        cleanUp = hook
+      },
+    }
+    instance = await startInstance(hooks)
+  })
+  after(() => cleanUp())
+
+  const upload = (body: string | Buffer, headers: Record<string, string> = {}) =>
+    fetch(`${instance.ready.url}/v1/ingest/batch`, {
+      method: 'POST',
+      headers: { 'x-api-key': instance.apiKey, 'content-type': 'application/x-ndjson', ...headers },
+      body: new Uint8Array(Buffer.from(body)),
+    })
+  const read = async (jobId: string, key = instance.apiKey) => {
+    const answer = await fetch(`${instance.ready.url}/v1/ingest/batch/${jobId}`, { headers: { 'x-api-key': key } })
+    return { status: answer.status, job: (await answer.json()) as BatchJob }
+  }
+  const completed = (jobId: string) =>
+    until(async () => {
+      const { job } = await read(jobId)
+      return job.status === 'completed' ? job : undefined
+    })
+  const ipid = (...args: string[]) =>
+    run(process.execPath, ['src/ipid.mjs', ...args], {
+      env: { PATH: process.env.PATH, DATA_DIR: instance.dataDir, IPID_API_KEY: instance.apiKey },
+    }).then(
+      ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+      (error: { code: number; stdout: string; stderr: string }) => error,
+    )
+
+  test('an upload of white space only is malformed, and counts for nothing', async () => {
+    for (const body of ['', ' \r\n\t\n']) {
+      const answer = await upload(body)
+      assert.equal(answer.status, 400, JSON.stringify(body))
+      assert.equal(typeof ((await answer.json()) as { detail: unknown }).detail, 'string')
+    }
+  })
+
+  test('without a key nothing is read; an unknown job is not found', async () => {
+    assert.equal((await upload('{}', { 'x-api-key': '' })).status, 401)
+    assert.equal((await read('nothing')).status, 404)
+  })
+
+  test('gzip is decoded, blank lines do not count, and bad lines are named by their place', async () => {
+    const lines =
+      '\n{"ip":"17.0.0.1","event_id":"g1"}\r\n\n{"ip":7}\n{"ip":"17.0.0.2","event_id":"g2","timestamp":"soon"}'
+    const answer = await upload(gzipSync(lines), { 'content-encoding': 'gzip' })
+    assert.equal(answer.status, 202)
+    const { job_id, status, received } = (await answer.json()) as BatchAccepted
+    assert.deepEqual([status, received], ['queued', 3])
+    const job = await completed(job_id)
+    assert.deepEqual(
+      job.result_summary!.errors.map(({ line }) => line),
+      [4, 5],
+    )
+    assert.match(job.result_summary!.errors[0]!.detail, /^ip must be a string/)
+    assert.match(job.result_summary!.errors[1]!.detail, /^timestamp must be an RFC 3339/)
+    assert.equal(await instance.query("SELECT count() FROM events WHERE event_id = 'g1'"), '1')
+  })
+
+  test('more than a million lines, or 100 MB decoded, are refused, and broken encodings too', async () => {
+    const tooMany = await upload(Buffer.alloc(3 * 1_000_001, '{}\n'))
+    assert.equal(tooMany.status, 413)
+    const bomb = await upload(gzipSync(Buffer.alloc(104_857_601, ' ')), { 'content-encoding': 'gzip' })
+    assert.equal(bomb.status, 413)
+    assert.equal((await upload('{}', { 'content-encoding': 'gzip' })).status, 400)
+    assert.equal((await upload('{}', { 'content-encoding': 'br' })).status, 415)
+    assert.equal(await instance.query("SELECT count() FROM events WHERE event_id = ''"), '0')
+  })
+
+  test('the command uploads CSV and gzip, waits, and says what is wrong', async () => {
+    const file = join(instance.dir, 'visits.csv')
+    writeFileSync(file, 'ip,event_id,session_id,properties\n17.0.0.3,c1,42,"{""a"":1.0}"\n"17.0.0.4",c2,,\n')
+    const { code, stdout } = await ipid('batch', 'upload', file, '--wait', '--json')
+    assert.equal(code, 0)
+    const job = JSON.parse(stdout) as BatchJob
+    assert.deepEqual([job.status, job.result_summary!.processed, job.result_summary!.valid_ips], ['completed', 2, 2])
+    const row = "SELECT session_id, account_id FROM events WHERE event_id = 'c1'"
+    assert.equal(await instance.query(row), '42\tfruit.example')
+    const zipped = join(instance.dir, 'visits.ndjson.gz')
+    writeFileSync(zipped, gzipSync('{"ip":"17.0.0.5","event_id":"z1"}\n'))
+    const second = await ipid('batch', 'upload', zipped)
+    assert.equal(second.code, 0, second.stderr)
+    assert.match(second.stdout, /^received\s+1$/m)
+    await until(async () => (await instance.query("SELECT count() FROM events WHERE event_id = 'z1'")) === '1')
+    writeFileSync(file, 'address\n17.0.0.3\n')
+    const wrong = await ipid('batch', 'upload', file)
+    assert.equal(wrong.code, 2)
+    assert.equal(wrong.stderr, 'ipid: the CSV header has no column "ip"\n')
+    assert.equal((await ipid('batch', 'upload', join(instance.dir, 'missing.csv'))).code, 2)
+  })
+})
