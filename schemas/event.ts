@@ -1,5 +1,9 @@
 import { type Static, Type } from 'typebox'
 
+/** What the quality score is made of; `src/enrichment/quality.ts` counts it. */
+export const QUALITY =
+  'A sum of parts: organisation named by a source about the address 40, or only by its network or AS 20; domain 15; industry 15; classification 10; country, city, AS and host name 5 each'
+
 /** Limits of one event, in characters (Unicode code points) unless the name says otherwise. */
 export const EVENT_LIMITS = {
   eventIdMaxChars: 256,
@@ -65,7 +69,7 @@ export const IngestResult = Type.Object({
   ip: Type.String({ description: 'The address as it was sent' }),
   status: Type.Enum(['ok', 'filtered', 'invalid_ip']),
   enrichment: IngestEnrichment,
-  quality: Type.Integer({ minimum: 0, maximum: 100 }),
+  quality: Type.Integer({ minimum: 0, maximum: 100, description: QUALITY }),
 })
 
 /** Answer of `POST /v1/ingest`: results are in the order of the events. */

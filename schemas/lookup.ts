@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { QUALITY } from './event.ts'
 
 /** Limits of one lookup. */
 export const LOOKUP_LIMITS = {
@@ -85,7 +86,7 @@ export type LookupRequest = Static<typeof LookupRequest>
 const resultFields = {
   ip: Type.String({ description: 'The address as it was sent' }),
   tenant_id: Type.String(),
-  quality: Type.Integer({ minimum: 0, maximum: LOOKUP_LIMITS.qualityMax }),
+  quality: Type.Integer({ minimum: 0, maximum: LOOKUP_LIMITS.qualityMax, description: QUALITY }),
   status: Type.Enum(['ok', 'insufficient_quality']),
   data: LookupData,
   partial: Type.Optional(

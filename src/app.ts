@@ -377,7 +377,7 @@ function describeErrors(validate: (value: unknown) => void): (value: unknown) =>
       validate(value)
       return undefined
     } catch (error) {
-      if (error instanceof HttpError) return error.message
+      if (error instanceof HttpError) return error.message.replace(/^the body /, '')
       throw error
     }
   }

@@ -38,9 +38,10 @@ export function readChunk(chunk: LineChunk, context: ChunkContext): ChunkReading
   let rejected = 0
   let invalidIp = 0
   let identified = 0
-  for (const [index, text] of linesOf(chunk.bytes).entries()) {
-    if (text !== undefined && BLANK.test(text)) continue
+  for (const [index, raw] of linesOf(chunk.bytes).entries()) {
+    if (raw !== undefined && BLANK.test(raw)) continue
     const line = chunk.firstLine + index
+    const text = raw === undefined ? undefined : bareLine(raw, line)
     const event = readLine(text, context.validate)
     if (typeof event === 'string') {
       rejected++
@@ -81,6 +82,12 @@ function linesOf(bytes: Buffer): (string | undefined)[] {
     at = end + 1
   }
   return lines
+}
+
+/** Without the carriage return of other systems, and without the byte order mark that some put before the first line. */
+function bareLine(raw: string, line: number): string {
+  const text = raw.endsWith('\r') ? raw.slice(0, -1) : raw
+  return line === 1 && text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
 }
 
 /** The event, or what is wrong with the line. */

@@ -7,13 +7,14 @@ export interface Ready {
   readonly instance: Instance
   /** Only at the start that made it. */
   readonly created: DemoKey | undefined
+  readonly metricsUrl: string
 }
 
 /** An address of a company in the starter data. */
 const EXAMPLE_IP = '17.253.144.10'
 
 /** Prints where the service is, the key, and lines to paste. */
-export function announce(out: NodeJS.WritableStream, { instance, created }: Ready): void {
+export function announce(out: NodeJS.WritableStream, { instance, created, metricsUrl }: Ready): void {
   const lines = ['', 'ipid is ready.', '']
   if (instance.url !== undefined) lines.push(`  API          ${instance.url}`)
   if (created !== undefined) {
@@ -23,7 +24,7 @@ export function announce(out: NodeJS.WritableStream, { instance, created }: Read
     )
   }
   if (instance.clickhouse_url !== '') lines.push(`  ClickHouse   ${withoutPassword(instance.clickhouse_url)}`)
-  lines.push('')
+  lines.push(`  Metrics      ${metricsUrl}`, '')
   if (instance.url !== undefined) lines.push('Send an event:', '', `  ${ingestLine(instance.url, created)}`, '')
   if (created === undefined && instance.url !== undefined) {
     lines.push('A new key:', '', '  npx ipid key create demo', '')

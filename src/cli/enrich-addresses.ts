@@ -67,7 +67,9 @@ async function printAll(
     const lookups = await Promise.all(part.map((ip) => lookUp(ip, service)))
     const explained = request.explain === true ? service.providerNames() : undefined
     const text = part.map((ip, i) => print(ip, lookups[i], explained)).join('')
-    if (!stdout.write(text) && !stdout.destroyed) await once(stdout, 'drain')
+    // Whoever reads may have seen enough (`head`).
+    if (stdout.destroyed) return
+    if (!stdout.write(text)) await once(stdout, 'drain').catch(() => {})
   }
 }
 

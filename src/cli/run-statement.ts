@@ -22,7 +22,7 @@ export async function runStatement(
   out: NodeJS.WritableStream,
 ): Promise<void> {
   const response = await post(url, statement, json ? 'JSON' : 'PrettyCompactMonoBlock')
-  if (!response.ok) throw new StatementError(firstLine(await response.text()))
+  if (!response.ok) throw new StatementError(withoutTokenList(firstLine(await response.text())))
   const format = response.headers.get('x-clickhouse-format')
   if (json && format !== null && format !== 'JSON') {
     await response.body?.cancel()
@@ -34,6 +34,11 @@ export async function runStatement(
     if (!out.write(chunk)) await once(out, 'drain')
   }
   if (json && bytes === 0) out.write(NO_RESULT)
+}
+
+/** A syntax error lists every token that ClickHouse knows. */
+function withoutTokenList(message: string): string {
+  return message.replace(/\.? Expected one of: .*?(?=\(SYNTAX_ERROR\)|$)/s, '. ')
 }
 
 async function post(url: string, statement: string, format: string): Promise<Response> {

@@ -102,7 +102,7 @@ class Run {
   async #start(supervisor: Supervisor, metrics: MetricsServer, readyFile: string | undefined): Promise<void> {
     await metrics.start()
     const addresses = await supervisor.start()
-    const ready = await this.#ready(addresses)
+    const ready = await this.#ready(addresses, metrics.url ?? '')
     writeInstance(this.#surroundings.dir, ready.instance)
     const json = JSON.stringify({ ...ready.instance, ...ready.created })
     if (readyFile !== undefined) writePrivateFile(readyFile, `${json}\n`)
@@ -112,7 +112,7 @@ class Run {
     this.#surroundings.log.info({ metrics: metrics.url }, 'ready')
   }
 
-  async #ready(addresses: Addresses): Promise<Ready> {
+  async #ready(addresses: Addresses, metricsUrl: string): Promise<Ready> {
     const { config, roles } = this.#options
     const created = roles === undefined ? await createDemoTenant(addresses.redisUrl, config) : undefined
     const instance = {
@@ -121,7 +121,7 @@ class Run {
       redis_url: addresses.redisUrl,
       pid: process.pid,
     }
-    return { instance, created }
+    return { instance, created, metricsUrl }
   }
 
   async #supervisor(): Promise<Supervisor> {

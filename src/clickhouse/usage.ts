@@ -3,9 +3,9 @@ import { InputError } from '../core/errors.ts'
 
 /** Tracked accounts of a tenant in a month, against its plan. */
 export interface Usage {
-  /** Unique accounts of known organisations. */
+  /** Unique identified companies, whatever accounts the caller gives them (interface specification 8.3). */
   readonly tracked_accounts: number
-  /** When the first event of the account beyond the limit was received, ISO 8601 UTC; null when the limit holds. */
+  /** When the first event of the company beyond the limit was received, ISO 8601 UTC; null when the limit holds. */
   readonly passed_at: string | null
 }
 
@@ -16,10 +16,10 @@ const QUERY = `
     toUnixTimestamp64Milli(arrayElementOrNull(arraySort(groupArray(first_received)), {limit:UInt64} + 1)) AS passed_at_ms
   FROM
   (
-    SELECT account_id, min(received_at) AS first_received
+    SELECT company_id, min(received_at) AS first_received
     FROM events
     WHERE tenant_id = {tenant:String} AND company_id > '' AND toYYYYMM(received_at) IN ({month:UInt32})
-    GROUP BY account_id
+    GROUP BY company_id
   )`
 
 /**

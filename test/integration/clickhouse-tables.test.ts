@@ -148,12 +148,16 @@ test('the views and usage read the projections of events, not its rows', async (
   await clickhouse.rows(`${usage} ${force}, force_optimize_projection_name = 'account_totals'`)
 })
 
-test('usage counts the known accounts of a UTC month and tells when the limit was passed', async () => {
+test('usage counts the identified companies of a UTC month, not accounts, and tells when the limit was passed', async () => {
   const november = Date.UTC(2025, 10, 1)
-  const rows = [2, 0, 1, 3].map((n) => ({ account_id: `account-${n}`, received_at: november + n }))
+  const rows = [2, 0, 1, 3].map((n) => ({
+    account_id: `account-${n}`,
+    company_id: `company-${n}`,
+    received_at: november + n,
+  }))
   await insert('usage', [
     ...rows,
-    { account_id: 'account-0', received_at: november + 999 },
+    { account_id: 'another of company-0', company_id: 'company-0', received_at: november + 999 },
     { account_id: 'unknown', company_id: '', received_at: november },
     { account_id: 'october', received_at: november - 1 },
     { account_id: 'december', received_at: Date.UTC(2025, 11, 1) },

@@ -86,7 +86,7 @@ const operation: Operation = {
             ip: '203.0.113.7',
             status: 'filtered',
             enrichment: { classification: 'reserved' },
-            quality: 0,
+            quality: 10,
           },
         ],
       },
