@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Pipeline } from '../core/pipeline.ts'
+import { Repeater } from '../core/repeater.ts'
 import type { Service } from '../core/service.ts'
 import type { RedisClient } from './connect.ts'
 import { waitingEvents } from './status.ts'
@@ -23,9 +23,8 @@ const MEMORY_SHARE_MAX = 0.85
 export class IntakeGate implements Service {
   readonly name = 'intake gate'
   readonly #options: IntakeGateOptions
-  readonly #stopping = new AbortController()
+  readonly #repeater = new Repeater(this.name, CHECK_EVERY_MS, () => this.#round())
   #reason: string | undefined
-  #loop: Promise<void> = Promise.resolve()
 
   constructor(options: IntakeGateOptions) {
     this.#options = options
@@ -36,24 +35,20 @@ export class IntakeGate implements Service {
     return this.#reason
   }
 
-  async start(): Promise<void> {
-    this.#loop = this.#run()
+  start(): Promise<void> {
+    return this.#repeater.start()
   }
 
-  async stop(): Promise<void> {
-    this.#stopping.abort()
-    await this.#loop
+  stop(): Promise<void> {
+    return this.#repeater.stop()
   }
 
-  async #run(): Promise<void> {
-    while (!this.#stopping.signal.aborted) {
-      // A Redis that does not answer refuses the write by itself, so the last verdict stays.
-      const reason = await this.#check().catch(() => this.#reason)
-      if (reason !== this.#reason)
-        this.#options.log.warn({ reason }, reason ? 'intake is closed' : 'intake is open again')
-      this.#reason = reason
-      await sleep(CHECK_EVERY_MS, undefined, { signal: this.#stopping.signal }).catch(() => {})
-    }
+  async #round(): Promise<void> {
+    // A Redis that does not answer refuses the write by itself, so the last verdict stays.
+    const reason = await this.#check().catch(() => this.#reason)
+    if (reason !== this.#reason)
+      this.#options.log.warn({ reason }, reason ? 'intake is closed' : 'intake is open again')
+    this.#reason = reason
   }
 
   async #check(): Promise<string | undefined> {

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { LANES, type Pipeline } from '../core/pipeline.ts'
+import { Repeater } from '../core/repeater.ts'
 import type { Service } from '../core/service.ts'
 import type { RedisClient } from './connect.ts'
 import { keys } from './keys.ts'
@@ -28,39 +28,34 @@ const deleteIdleConsumersScript = loadScript('deleteIdleConsumers-1')
 export class Janitor implements Service {
   readonly name = 'janitor'
   readonly #options: JanitorOptions
-  readonly #stopping = new AbortController()
-  #loop: Promise<void> = Promise.resolve()
+  readonly #repeater = new Repeater(this.name, TRIM_EVERY_MS, () => this.#round())
+  #consumersAt = 0
 
   constructor(options: JanitorOptions) {
     this.#options = options
   }
 
-  async start(): Promise<void> {
-    this.#loop = this.#run()
+  start(): Promise<void> {
+    return this.#repeater.start()
   }
 
-  async stop(): Promise<void> {
-    this.#stopping.abort()
-    await this.#loop
+  stop(): Promise<void> {
+    return this.#repeater.stop()
   }
 
-  async #run(): Promise<void> {
-    let consumersAt = 0
-    while (!this.#stopping.signal.aborted) {
-      try {
-        await this.trim()
-        if (Date.now() >= consumersAt) {
-          consumersAt = Date.now() + CONSUMERS_EVERY_MS
-          await this.#deleteIdleConsumers()
-        }
-      } catch (error) {
-        this.#options.log.warn({ err: error }, 'trimming waits')
+  async #round(): Promise<void> {
+    try {
+      await this.trim()
+      if (Date.now() >= this.#consumersAt) {
+        this.#consumersAt = Date.now() + CONSUMERS_EVERY_MS
+        await this.#deleteIdleConsumers()
       }
-      await sleep(TRIM_EVERY_MS, undefined, { signal: this.#stopping.signal }).catch(() => {})
+    } catch (error) {
+      this.#options.log.warn({ err: error }, 'trimming waits')
     }
   }
 
-  /** One round. Returns the number of entries removed. */
+  /** Trims every stream once. Returns the number of entries removed. */
   async trim(): Promise<number> {
     const { client, pipeline, partitions } = this.#options
     const calls: Promise<unknown>[] = []
