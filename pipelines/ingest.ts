@@ -1,4 +1,4 @@
-import type { Pipeline } from '../src/core/pipeline.ts'
+import type { Pipeline } from '../src/core/pipeline/pipeline.ts'
 
 /**
  * The way of an event. A boundary between two stages is one more segment: it reads what the one before it writes.

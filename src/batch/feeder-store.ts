@@ -1,5 +1,5 @@
-import type { BatchSummary } from '../../schemas/batch.ts'
-import type { Block } from '../core/block.ts'
+import type { BatchSummary } from '../../schemas/api/batch.ts'
+import type { Block } from '../core/event/block.ts'
 import type { LineChunk } from './line-chunker.ts'
 
 /** A job as the feeder sees it. */

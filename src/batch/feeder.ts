@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import type { Enricher } from '../core/enrichment.ts'
-import type { Service } from '../core/service.ts'
+import type { Enricher } from '../core/event/enrichment.ts'
+import type { Service } from '../core/run/service.ts'
 import type { FeederStore, OpenJob } from './feeder-store.ts'
 import { type EventValidator, readChunk } from './read-chunk.ts'
 

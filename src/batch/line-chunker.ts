@@ -1,5 +1,5 @@
-import { BATCH_LIMITS } from '../../schemas/batch.ts'
-import { UploadTooLargeError } from '../core/batch.ts'
+import { BATCH_LIMITS } from '../../schemas/api/batch.ts'
+import { UploadTooLargeError } from './jobs.ts'
 
 /** Lines of an upload as they are kept until they are fed. */
 export interface LineChunk {

@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { holdLeash } from '../embedded/leash.mjs'
-import { takeLock, untilReleased } from '../embedded/socket-lock.mjs'
+import { holdLeash } from '../embedded/processes/leash.mjs'
+import { takeLock, untilReleased } from '../embedded/processes/socket-lock.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 

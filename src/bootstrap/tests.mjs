@@ -48,7 +48,7 @@ function testFiles(paths) {
 
 /** PATH, with the folder of a Redis server in it. */
 async function pathWithRedis() {
-  const { findRedisServer } = await import('../embedded/redis-binary.ts')
+  const { findRedisServer } = await import('../embedded/redis/binary.ts')
   const path = process.env.PATH ?? ''
   const say = (text) => process.stderr.write(`ipid: ${text}\n`)
   const linkDir = join(ROOT, 'node_modules', '.cache', 'ipid')

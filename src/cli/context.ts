@@ -1,4 +1,4 @@
-import type { Environment } from '../config.ts'
+import type { Environment } from '../config/config.ts'
 
 /** What a process is asked from outside. */
 export interface StopSignals {

@@ -1,8 +1,8 @@
 import { readFileSync, rmSync } from 'node:fs'
-import type { Config } from '../config.ts'
-import { StartupError } from '../core/errors.ts'
-import { type DataDir, dataDirAt } from '../embedded/data-dir.ts'
-import { isHeld } from '../embedded/socket-lock.mjs'
+import type { Config } from '../config/config.ts'
+import { StartupError } from '../core/run/errors.ts'
+import { type DataDir, dataDirAt } from '../embedded/processes/data-dir.ts'
+import { isHeld } from '../embedded/processes/socket-lock.mjs'
 import { writePrivateFile } from './atomic-file.ts'
 
 /** How a running instance is reached; DATA_DIR/run/instance.json. */

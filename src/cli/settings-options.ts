@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
+import { type Config, type Flags, readConfig } from '../config/config.ts'
 import { flagOf, SETTINGS, type SettingName } from '../config/settings.ts'
-import { type Config, type Flags, readConfig } from '../config.ts'
 import type { CliContext } from './context.ts'
 
 /** The settings by which commands find a running instance. */

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { ROW_COLUMNS } from '../core/row.ts'
+import { ROW_COLUMNS } from '../core/event/row.ts'
 
 const LINE_FEED = 10
 const TAB = 9

@@ -1,5 +1,5 @@
 import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickhouse/client'
-import { InputError } from '../core/errors.ts'
+import { InputError } from '../core/run/errors.ts'
 
 /** Where all tables are. */
 export const DATABASE = 'ipid'

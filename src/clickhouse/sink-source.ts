@@ -1,5 +1,5 @@
-import type { Block } from '../core/block.ts'
-import type { Lane } from '../core/pipeline.ts'
+import type { Block } from '../core/event/block.ts'
+import type { Lane } from '../core/pipeline/pipeline.ts'
 
 /** One stream that a sink reads: a lane of a partition. */
 export interface SinkStream {

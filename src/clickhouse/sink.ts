@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { LeaseLostError } from '../core/errors.ts'
-import type { Service } from '../core/service.ts'
+import { LeaseLostError } from '../core/run/errors.ts'
+import type { Service } from '../core/run/service.ts'
 import { insertBisecting, type RowInserter, repeatInsert } from './insert.ts'
 import type { RefusedEvent, SinkIntent, SinkRun, SinkSource } from './sink-source.ts'
 

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { InputError } from '../core/errors.ts'
+import { InputError } from '../core/run/errors.ts'
 
 /** Tracked accounts of a tenant in a month, against its plan. */
 export interface Usage {

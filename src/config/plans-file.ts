@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { InputError } from '../core/errors.ts'
-import { DEFAULT_PLANS, type Plan, type Plans } from '../core/plans.ts'
+import { InputError } from '../core/run/errors.ts'
+import { DEFAULT_PLANS, type Plan, type Plans } from '../tenants/plans.ts'
 
 const FIELDS = ['rate', 'burst', 'daily_lookups', 'monthly_accounts'] as const
 const NAME = /^[a-z0-9-]{1,64}$/

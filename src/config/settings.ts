@@ -1,5 +1,5 @@
-import { readNameServers } from '../core/name-servers.ts'
 import { availableMemory } from './memory.ts'
+import { readNameServers } from './name-servers.ts'
 import { bytes, choice, folder, integer, path, redisUrl, text, url } from './values.ts'
 
 /** How one setting is named, read, defaulted and explained. */

@@ -1,5 +1,5 @@
-import type { Attribute, Enrichment, EnrichmentData } from '../core/enrichment.ts'
-import { enrichmentColumns } from '../core/row.ts'
+import type { Attribute, Enrichment, EnrichmentData } from '../core/event/enrichment.ts'
+import { enrichmentColumns } from '../core/event/row.ts'
 import { BoundedCache } from './bounded-cache.ts'
 import type { Merged } from './merge.ts'
 import { QUALITY_PARTS } from './quality.ts'

@@ -2,21 +2,21 @@ import { stat } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import type { Address } from '../core/address.ts'
-import type { Enricher, Enrichment } from '../core/enrichment.ts'
-import { StartupError } from '../core/errors.ts'
-import type { Lookup } from '../core/lookup.ts'
-import type { Service } from '../core/service.ts'
+import type { Address } from '../core/event/address.ts'
+import type { Enricher, Enrichment } from '../core/event/enrichment.ts'
+import { StartupError } from '../core/run/errors.ts'
+import type { Service } from '../core/run/service.ts'
+import type { Lookup } from '../lookup/lookup.ts'
+import { ReservedRanges } from './addresses/reserved.ts'
 import { NOTHING_KNOWN, RESERVED } from './answer.ts'
 import type { LookupChoice } from './choice.ts'
 import type { Facts } from './facts.ts'
-import { DataFolder } from './folder.ts'
+import { DataFolder } from './files/folder.ts'
+import { type ProviderReport, reportOf } from './files/report.ts'
 import { DEFAULT_ENRICHMENT_LIMITS, type EnrichmentLimits } from './limits.ts'
 import { lookupReserved, lookupUnknown } from './lookup.ts'
 import { type EnrichmentMetrics, enrichmentMetrics } from './metrics.ts'
-import type { ReverseDns } from './rdns/reverse-dns.ts'
-import { type ProviderReport, reportOf } from './report.ts'
-import { ReservedRanges } from './reserved.ts'
+import type { ReverseDns } from './providers/rdns/reverse-dns.ts'
 import { Snapshot } from './snapshot.ts'
 
 /** How the engine is set up. */
@@ -34,7 +34,7 @@ export interface EnrichmentOptions {
 
 const DEFAULT_POLL_INTERVAL_MS = 2_000
 /** The data that comes with the product. */
-export const STARTER_DIR = fileURLToPath(new URL('./starter/', import.meta.url))
+export const STARTER_DIR = fileURLToPath(new URL('./files/starter/', import.meta.url))
 
 /**
  * Answers what is known of an address from the data files of a folder. Files that are added, changed or removed take

@@ -1,4 +1,4 @@
-import type { EnrichmentData } from '../core/enrichment.ts'
+import type { EnrichmentData } from '../core/event/enrichment.ts'
 import type { Evidence } from './rules/classify.ts'
 
 /** The organisation that uses an address, as one record names it. At least one of both is known. */

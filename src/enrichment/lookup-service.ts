@@ -1,10 +1,10 @@
-import type { Address } from '../core/address.ts'
-import type { Lookup, LookupOptions, LookupService } from '../core/lookup.ts'
+import type { Address } from '../core/event/address.ts'
+import type { Lookup, LookupOptions, LookupService } from '../lookup/lookup.ts'
 import { isChosen } from './choice.ts'
 import type { EnrichmentEngine } from './engine.ts'
 import { lookupOf } from './lookup.ts'
-import { RDNS } from './rdns/provider.ts'
-import type { ReverseDns } from './rdns/reverse-dns.ts'
+import { RDNS } from './providers/rdns/provider.ts'
+import type { ReverseDns } from './providers/rdns/reverse-dns.ts'
 
 /** What lookups are made of. */
 export interface LookupParts {

@@ -1,6 +1,6 @@
-import type { Address } from '../core/address.ts'
-import { ATTRIBUTES, type Attribute, type EnrichmentData } from '../core/enrichment.ts'
-import type { Lookup, Provenance } from '../core/lookup.ts'
+import type { Address } from '../core/event/address.ts'
+import { ATTRIBUTES, type Attribute, type EnrichmentData } from '../core/event/enrichment.ts'
+import type { Lookup, Provenance } from '../lookup/lookup.ts'
 import { RESERVED } from './answer.ts'
 import { type Finding, type Merged, merge, RULES } from './merge.ts'
 

@@ -1,10 +1,16 @@
-import { ATTRIBUTES, type Attribute, type Classification, type EnrichmentData, NOISE } from '../core/enrichment.ts'
-import { companyIdOf } from './company-id.ts'
-import { registrableDomain, registrableDomainOfHost } from './domain.ts'
+import {
+  ATTRIBUTES,
+  type Attribute,
+  type Classification,
+  type EnrichmentData,
+  NOISE,
+} from '../core/event/enrichment.ts'
 import type { Facts, Organisation, Scope } from './facts.ts'
-import type { Provider } from './provider.ts'
+import type { Provider } from './providers/provider.ts'
 import { qualityOf } from './quality.ts'
 import { classify, type Decision, type Evidence } from './rules/classify.ts'
+import { companyIdOf } from './rules/company-id.ts'
+import { registrableDomain, registrableDomainOfHost } from './rules/domain.ts'
 
 /** What a provider said, of the address or of its autonomous system. */
 export interface Finding {

@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
-import type { FileState } from './folder.ts'
+import type { FileState } from './files/folder.ts'
 
 /** What the engine counts. */
 export interface EnrichmentMetrics {

@@ -1,5 +1,5 @@
-import type { ErrorBody } from '../../schemas/error.ts'
-import { BackpressureError, InputError, UnavailableError } from '../core/errors.ts'
+import type { ErrorBody } from '../../schemas/api/error.ts'
+import { BackpressureError, InputError, UnavailableError } from '../core/run/errors.ts'
 import type { Reply } from './reply.ts'
 
 export type ErrorStatus = 400 | 401 | 404 | 405 | 408 | 413 | 415 | 422 | 429 | 500 | 503

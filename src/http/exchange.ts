@@ -1,5 +1,5 @@
 import type { HttpResponse } from 'uWebSockets.js'
-import type { Caller, RateDecision } from '../core/tenancy.ts'
+import type { Caller, RateDecision } from '../tenants/tenancy.ts'
 import { BodyBuffer } from './body-buffer.ts'
 import { BodyStream } from './body-stream.ts'
 import { decodeText, demandEncoding, tooLarge } from './decode.ts'

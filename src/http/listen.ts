@@ -1,6 +1,6 @@
 import uWS, { type TemplatedApp, type us_listen_socket } from 'uWebSockets.js'
 import { createServer } from 'node:net'
-import { StartupError } from '../core/errors.ts'
+import { StartupError } from '../core/run/errors.ts'
 
 /** Options of `listen` in the native engine. */
 const SHARED = 0

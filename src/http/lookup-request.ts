@@ -1,5 +1,5 @@
-import type { LookupChoices } from '../../schemas/lookup.ts'
-import type { LookupService } from '../core/lookup.ts'
+import type { LookupChoices } from '../../schemas/api/lookup.ts'
+import type { LookupService } from '../lookup/lookup.ts'
 import { parseJson } from './decode.ts'
 import type { FieldError } from './errors.ts'
 import type { Query } from './query.ts'

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import { ErrorBody } from '../../schemas/error.ts'
+import { ErrorBody } from '../../schemas/api/error.ts'
 import { ERROR_MEANINGS, type ErrorStatus } from './errors.ts'
 import type { Route } from './route.ts'
 

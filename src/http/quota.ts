@@ -1,6 +1,6 @@
-import type { LookupQuota } from '../../schemas/lookup.ts'
-import type { DailyQuota, QuotaDecision } from '../core/quota.ts'
-import type { Caller } from '../core/tenancy.ts'
+import type { LookupQuota } from '../../schemas/api/lookup.ts'
+import type { DailyQuota, QuotaDecision } from '../tenants/quota.ts'
+import type { Caller } from '../tenants/tenancy.ts'
 import { HttpError } from './errors.ts'
 
 /**

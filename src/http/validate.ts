@@ -1,6 +1,6 @@
 import { Ajv, type ErrorObject } from 'ajv'
 import type { Static, TSchema } from 'typebox'
-import { parseTimestamp } from '../core/timestamp.ts'
+import { parseTimestamp } from '../core/event/timestamp.ts'
 import { type FieldError, HttpError } from './errors.ts'
 
 /** Errors listed in one answer. */

@@ -1,5 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
-import { InputError } from '../core/errors.ts'
+import { InputError } from '../core/run/errors.ts'
 
 export type RedisClient = Redis | Cluster
 

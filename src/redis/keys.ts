@@ -1,4 +1,4 @@
-import type { Lane } from '../core/pipeline.ts'
+import type { Lane } from '../core/pipeline/pipeline.ts'
 
 /**
  * Every key name of the product. Keys with the same hash tag share a slot, so one script may use them together, on Redis

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LeaseLostError } from '../core/errors.ts'
+import { LeaseLostError } from '../core/run/errors.ts'
 import type { RedisClient } from './connect.ts'
 import { keys } from './keys.ts'
 import { loadScript } from './scripts.ts'

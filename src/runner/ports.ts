@@ -1,6 +1,6 @@
-import type { Block } from '../core/block.ts'
-import type { Lane } from '../core/pipeline.ts'
-import type { Delivery } from '../core/stage.ts'
+import type { Block } from '../core/event/block.ts'
+import type { Lane } from '../core/pipeline/pipeline.ts'
+import type { Delivery } from '../core/pipeline/stage.ts'
 
 /** A block as a consumer group delivered it. */
 export interface Entry extends Delivery {

@@ -1,8 +1,8 @@
-import { type Block, identityAt, type RowChange, selectEvents } from '../core/block.ts'
-import { NO_IDENTITY } from '../core/envelope.ts'
-import { UnavailableError } from '../core/errors.ts'
-import type { Outcome } from '../core/outcome.ts'
-import type { Delivery, Stage, StageResult } from '../core/stage.ts'
+import { type Block, identityAt, type RowChange, selectEvents } from '../core/event/block.ts'
+import { NO_IDENTITY } from '../core/event/envelope.ts'
+import type { Outcome } from '../core/pipeline/outcome.ts'
+import type { Delivery, Stage, StageResult } from '../core/pipeline/stage.ts'
+import { UnavailableError } from '../core/run/errors.ts'
 import type { Commit, DeadLetter } from './ports.ts'
 
 /** The parts of a commit that grow while a block goes from stage to stage. */

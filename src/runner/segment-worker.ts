@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import type { Service } from '../core/service.ts'
-import type { Stage } from '../core/stage.ts'
+import type { Stage } from '../core/pipeline/stage.ts'
+import type { Service } from '../core/run/service.ts'
 import type { Commit, Entry, GroupReader } from './ports.ts'
 import { giveUp, isolate, runStages } from './run-stages.ts'
 

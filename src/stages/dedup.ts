@@ -1,7 +1,7 @@
-import { type Block, identityAt } from '../core/block.ts'
-import { IDENTITY_BYTES, NO_IDENTITY } from '../core/envelope.ts'
-import type { Outcome } from '../core/outcome.ts'
-import type { Delivery, Stage } from '../core/stage.ts'
+import { type Block, identityAt } from '../core/event/block.ts'
+import { IDENTITY_BYTES, NO_IDENTITY } from '../core/event/envelope.ts'
+import type { Outcome } from '../core/pipeline/outcome.ts'
+import type { Delivery, Stage } from '../core/pipeline/stage.ts'
 
 /** Remembers for the dedup window which delivery saw an identity first. */
 export interface SeenStore {

@@ -1,9 +1,9 @@
-import { parseAddress } from '../core/address.ts'
-import { type RowChange, rowAt, rowEnds } from '../core/block.ts'
-import type { Enricher } from '../core/enrichment.ts'
-import { EnvelopeState } from '../core/envelope.ts'
-import { enrichRow, rowAddress } from '../core/row.ts'
-import type { Stage } from '../core/stage.ts'
+import { parseAddress } from '../core/event/address.ts'
+import { type RowChange, rowAt, rowEnds } from '../core/event/block.ts'
+import type { Enricher } from '../core/event/enrichment.ts'
+import { EnvelopeState } from '../core/event/envelope.ts'
+import { enrichRow, rowAddress } from '../core/event/row.ts'
+import type { Stage } from '../core/pipeline/stage.ts'
 
 /** Completes the rows that ingress did not: those of the batch lane. What was answered already is not asked again. */
 export function enrich(enricher: Enricher): Stage {

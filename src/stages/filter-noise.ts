@@ -1,6 +1,6 @@
-import { EnvelopeState } from '../core/envelope.ts'
-import type { Outcome } from '../core/outcome.ts'
-import type { Stage } from '../core/stage.ts'
+import { EnvelopeState } from '../core/event/envelope.ts'
+import type { Outcome } from '../core/pipeline/outcome.ts'
+import type { Stage } from '../core/pipeline/stage.ts'
 
 /** Drops events from infrastructure: cloud, CDN, hosting, access providers, reserved ranges. */
 export function filterNoise(): Stage {

@@ -2,8 +2,8 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue } from 'prom-client'
-import { StartupError } from '../core/errors.ts'
-import type { Service } from '../core/service.ts'
+import { StartupError } from '../core/run/errors.ts'
+import type { Service } from '../core/run/service.ts'
 
 /** What a registry's `getMetricsAsJSON` gives. */
 export type MetricSet = MetricObjectWithValues<MetricValue<string>>[]

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { PipelineStatus } from '../core/status.ts'
+import type { PipelineStatus } from '../core/pipeline/status.ts'
 
 /** What a process has done for the pipeline. */
 export interface WorkMetrics {

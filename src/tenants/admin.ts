@@ -1,9 +1,9 @@
-import type { Clock } from '../core/clock.ts'
-import { InputError, UnavailableError } from '../core/errors.ts'
-import type { Plans } from '../core/plans.ts'
-import type { ApiKey, Tenant } from '../core/tenancy.ts'
+import type { Clock } from '../core/run/clock.ts'
+import { InputError, UnavailableError } from '../core/run/errors.ts'
 import { barePrefix, displayPrefix, generateRawKey, hashKey, parsePrefix } from './key.ts'
+import type { Plans } from './plans.ts'
 import type { StoredKey, TenantChange, TenantStore } from './stores.ts'
+import type { ApiKey, Tenant } from './tenancy.ts'
 
 const SLUG = /^[a-z0-9-]{1,64}$/
 /** Two of 2^28 prefixes meet seldom; more than a few in a row means that something else is wrong. */

@@ -1,12 +1,12 @@
 import type { Logger } from 'pino'
-import type { Clock } from '../core/clock.ts'
-import type { Plan, Plans } from '../core/plans.ts'
-import type { Service } from '../core/service.ts'
-import type { Authenticator, Caller, Tenant } from '../core/tenancy.ts'
+import type { Clock } from '../core/run/clock.ts'
+import type { Service } from '../core/run/service.ts'
 import { ExpiringMap } from './expiring-map.ts'
 import { hashKey, isRawKey } from './key.ts'
 import { KeyUses } from './key-uses.ts'
+import type { Plan, Plans } from './plans.ts'
 import type { CallerStore, TenantChanges } from './stores.ts'
+import type { Authenticator, Caller, Tenant } from './tenancy.ts'
 
 /** How long a key that was found may be used without asking again, milliseconds. */
 export const KNOWN_KEY_TTL_MS = 60_000

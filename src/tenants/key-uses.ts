@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import type { Clock } from '../core/clock.ts'
-import type { Service } from '../core/service.ts'
+import type { Clock } from '../core/run/clock.ts'
+import type { Service } from '../core/run/service.ts'
 import type { CallerStore } from './stores.ts'
 
 export interface KeyUsesOptions {

@@ -1,5 +1,5 @@
-import type { Caller, RateDecision, RateLimiter } from '../core/tenancy.ts'
 import type { BucketDemand, BucketGrant, TokenBuckets } from './stores.ts'
+import type { Caller, RateDecision, RateLimiter } from './tenancy.ts'
 
 interface Waiter {
   resolve(decision: RateDecision): void

@@ -1,4 +1,4 @@
-import type { Tenant } from '../core/tenancy.ts'
+import type { Tenant } from './tenancy.ts'
 
 /** An API key as it is stored. */
 export interface StoredKey {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { Redis } from 'ioredis'
-import type { BatchJob } from '../../schemas/batch.ts'
+import type { BatchJob } from '../../schemas/api/batch.ts'
 import { startInstance, type TestInstance, VICTIMS } from '../support/instance.ts'
 import { until } from '../support/processes.ts'
 

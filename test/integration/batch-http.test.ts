@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
-import type { BatchAccepted, BatchJob } from '../../schemas/batch.ts'
+import type { BatchAccepted, BatchJob } from '../../schemas/api/batch.ts'
 import { startInstance, type TestInstance } from '../support/instance.ts'
 import { until } from '../support/processes.ts'
 

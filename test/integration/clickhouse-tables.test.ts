@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { absentRows } from '../../src/clickhouse/absent-rows.ts'
 import { EventInserter } from '../../src/clickhouse/insert.ts'
 import { readUsage } from '../../src/clickhouse/usage.ts'
-import { ROW_COLUMNS } from '../../src/core/row.ts'
+import { ROW_COLUMNS } from '../../src/core/event/row.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { type EventRow, eventRows } from '../support/event-rows.ts'
 

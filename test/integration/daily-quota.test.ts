@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { DEFAULT_PLANS } from '../../src/core/plans.ts'
 import { connectRedis } from '../../src/redis/connect.ts'
-import { RedisDailyQuota } from '../../src/redis/daily-quota.ts'
+import { RedisDailyQuota } from '../../src/redis/tenants/daily-quota.ts'
+import { DEFAULT_PLANS } from '../../src/tenants/plans.ts'
 import { quiet } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
 

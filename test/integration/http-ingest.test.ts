@@ -5,9 +5,9 @@ import { gzipSync } from 'node:zlib'
 import { Ajv } from 'ajv'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import { IngestResponse } from '../../schemas/event.ts'
-import { BackpressureError, UnavailableError } from '../../src/core/errors.ts'
-import type { RateLimiter } from '../../src/core/tenancy.ts'
+import { IngestResponse } from '../../schemas/api/event.ts'
+import { BackpressureError, UnavailableError } from '../../src/core/run/errors.ts'
+import type { RateLimiter } from '../../src/tenants/tenancy.ts'
 import { API_KEY, MemoryIntake, startHttp } from '../support/http.ts'
 
 const event = { ip: '8.8.8.8', event_id: 'e1' }

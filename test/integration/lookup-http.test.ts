@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { LookupData } from '../../schemas/lookup.ts'
-import { ATTRIBUTES } from '../../src/core/enrichment.ts'
+import { LookupData } from '../../schemas/api/lookup.ts'
+import { ATTRIBUTES } from '../../src/core/event/enrichment.ts'
 import { API_KEY, startHttp } from '../support/http.ts'
 import { ACME, freeQuota, lookupOf, TestLookups } from '../support/lookups.ts'
 

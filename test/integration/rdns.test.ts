@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { Registry } from 'prom-client'
-import { reverseName } from '../../src/enrichment/rdns/ask.ts'
-import type { ReverseDnsLimits } from '../../src/enrichment/rdns/limits.ts'
-import { ReverseDns } from '../../src/enrichment/rdns/reverse-dns.ts'
+import { reverseName } from '../../src/enrichment/providers/rdns/ask.ts'
+import type { ReverseDnsLimits } from '../../src/enrichment/providers/rdns/limits.ts'
+import { ReverseDns } from '../../src/enrichment/providers/rdns/reverse-dns.ts'
 import { DnsServer } from '../support/dns-server.ts'
 import { address, until } from '../support/enrichment-data.ts'
 

@@ -5,8 +5,8 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writ
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { dataDirAt, makeDataDir } from '../../src/embedded/data-dir.ts'
-import { isHeld, takeLock, untilReleased } from '../../src/embedded/socket-lock.mjs'
+import { dataDirAt, makeDataDir } from '../../src/embedded/processes/data-dir.ts'
+import { isHeld, takeLock, untilReleased } from '../../src/embedded/processes/socket-lock.mjs'
 
 function folder(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), 'ipid-dir-'))
@@ -15,7 +15,7 @@ function folder(t: TestContext): string {
 }
 
 const LOCKER = `
-const { takeLock } = await import(${JSON.stringify(new URL('../../src/embedded/socket-lock.mjs', import.meta.url).href)})
+const { takeLock } = await import(${JSON.stringify(new URL('../../src/embedded/processes/socket-lock.mjs', import.meta.url).href)})
 process.on('message', async (path) => process.send((await takeLock(path)) === undefined ? 'held' : 'taken'))
 process.send('here')`
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { InputError, UnavailableError } from '../../src/core/errors.ts'
+import { InputError, UnavailableError } from '../../src/core/run/errors.ts'
 import { keys } from '../../src/redis/keys.ts'
 import { hashKey } from '../../src/tenants/key.ts'
 import { until } from '../support/pipeline.ts'

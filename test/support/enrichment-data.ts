@@ -5,11 +5,11 @@ import type { TestContext } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import { type Address, parseAddress } from '../../src/core/address.ts'
+import { type Address, parseAddress } from '../../src/core/event/address.ts'
+import { type AddressRange, parseCidr } from '../../src/enrichment/addresses/network.ts'
 import { EnrichmentEngine, type EnrichmentOptions } from '../../src/enrichment/engine.ts'
-import type { MmdbValue } from '../../src/enrichment/mmdb/encode.ts'
-import { MmdbWriter, type MmdbWriterOptions } from '../../src/enrichment/mmdb/writer.ts'
-import { type AddressRange, parseCidr } from '../../src/enrichment/network.ts'
+import type { MmdbValue } from '../../src/enrichment/providers/mmdb/encode.ts'
+import { MmdbWriter, type MmdbWriterOptions } from '../../src/enrichment/providers/mmdb/writer.ts'
 
 export const silent = pino({ level: 'silent' })
 

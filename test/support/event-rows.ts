@@ -1,4 +1,4 @@
-import { ROW_COLUMNS, tsv, tsvTime } from '../../src/core/row.ts'
+import { ROW_COLUMNS, tsv, tsvTime } from '../../src/core/event/row.ts'
 
 export type EventRow = Partial<Record<(typeof ROW_COLUMNS)[number], string | number>>
 

@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Counter } from 'prom-client'
-import type { RoleModule } from '../../src/cli/role.ts'
-import { StartupError } from '../../src/core/errors.ts'
+import type { RoleModule } from '../../src/cli/start/role.ts'
+import { StartupError } from '../../src/core/run/errors.ts'
 
 /**
  * Roles that do nothing but show what a role process was given. Ingress answers every request with it; `PUT /slow` is

@@ -1,8 +1,8 @@
-import type { Address } from '../../src/core/address.ts'
-import type { BulkJobs } from '../../src/core/bulk.ts'
-import type { EnrichmentData } from '../../src/core/enrichment.ts'
-import type { Lookup, LookupOptions, LookupService } from '../../src/core/lookup.ts'
-import type { DailyQuota } from '../../src/core/quota.ts'
+import type { Address } from '../../src/core/event/address.ts'
+import type { EnrichmentData } from '../../src/core/event/enrichment.ts'
+import type { BulkJobs } from '../../src/lookup/bulk.ts'
+import type { Lookup, LookupOptions, LookupService } from '../../src/lookup/lookup.ts'
+import type { DailyQuota } from '../../src/tenants/quota.ts'
 
 /** A lookup with everything that an answer shows. */
 export function lookupOf(address: string, data: EnrichmentData, quality = 60, partial: readonly string[] = []): Lookup {

@@ -5,8 +5,8 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
 /*
- * Holds the directions of the house: schemas ← core ← {runner, stages, adapters, pipelines} ← app ← main. A finding
- * names file, line and rule.
+ * Holds the directions of the house:
+ * schemas ← core ← {runner, stages, adapters} ← pipelines ← roles ← app ← main. A finding names file, line and rule.
  */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -16,42 +16,67 @@ interface Import {
   readonly line: number
   /** Path from the root, or the name of a package. */
   readonly target: string
-  readonly typeOnly: boolean
 }
 
-/** Rooms of adapters: what speaks to the world. */
-const ADAPTERS = ['http', 'tenants', 'redis', 'clickhouse', 'enrichment', 'batch', 'archive', 'embedded']
+/** What everybody may know: shapes, types and pure functions. */
+const BASE = ['schemas', 'src/core']
 
-/** An adapter that implements ports, and where they are declared. */
-const PORTS: Readonly<Record<string, readonly string[]>> = {
-  redis: ['src/stages/', 'src/clickhouse/sink-source.ts', 'src/tenants/stores.ts', 'src/batch/', 'src/archive/'],
-  http: ['src/tenants/', 'src/batch/', 'src/archive/'],
-}
-
-/** What each room may import from, besides itself. Adapters get their rules below. */
-const MAY_IMPORT: readonly (readonly [room: string, targets: readonly string[]])[] = [
+/**
+ * What each room may import from, besides itself. The first entry that holds a file is its room; a file without one is a
+ * finding. An adapter names another one only for a port that the other declares.
+ */
+const ROOMS: readonly (readonly [room: string, targets: readonly string[]])[] = [
   ['schemas', []],
   ['src/core', ['schemas']],
-  ['pipelines', ['schemas', 'src/core']],
-  ['src/runner', ['schemas', 'src/core', 'pipelines']],
-  ['src/stages', ['schemas', 'src/core', 'src/runner']],
-  ['src/telemetry', ['schemas', 'src/core']],
-  ['src/config', ['src/core']],
-  ['src/config.ts', ['src/core', 'src/config']],
-  ...ADAPTERS.map(
-    (room) =>
-      [
-        `src/${room}`,
-        ['schemas', 'src/core', 'src/runner', 'src/telemetry', 'pipelines', ...(PORTS[room] ?? [])],
-      ] as const,
-  ),
+  ['src/telemetry', BASE],
+  ['src/runner', BASE],
+  ['src/stages', BASE],
+  ['src/tenants', [...BASE, 'src/runner/loop.ts']],
+  ['src/ingest', BASE],
+  ['src/lookup', [...BASE, 'src/runner/loop.ts']],
+  ['src/enrichment', [...BASE, 'src/lookup', 'src/runner/loop.ts']],
+  ['src/batch', [...BASE, 'src/ingest', 'src/runner/loop.ts']],
+  [
+    'src/redis',
+    [
+      ...BASE,
+      'src/runner',
+      'src/stages',
+      'src/ingest',
+      'src/batch',
+      'src/lookup',
+      'src/tenants',
+      'src/clickhouse/sink-source.ts',
+    ],
+  ],
+  ['src/clickhouse', [...BASE, 'src/runner']],
+  ['src/http', [...BASE, 'src/ingest', 'src/lookup', 'src/batch', 'src/tenants']],
+  ['src/embedded', [...BASE, 'src/telemetry']],
+  ['pipelines', [...BASE, 'src/runner', 'src/stages', 'src/ingest', 'src/batch', 'src/clickhouse']],
+  ['src/config', [...BASE, 'src/tenants/plans.ts', 'pipelines']],
+  [
+    'src/roles',
+    [
+      ...BASE,
+      ...['src/telemetry', 'src/config', 'src/runner', 'src/stages', 'src/ingest', 'src/lookup', 'src/batch'],
+      ...['src/enrichment', 'src/tenants', 'src/redis', 'src/clickhouse', 'src/http', 'pipelines'],
+    ],
+  ],
+  ['src/app.ts', ['schemas', 'src', 'pipelines']],
+  ['src/cli', ['schemas', 'src', 'pipelines']],
+  ['src/main.ts', ['src/cli']],
+  ['src/bootstrap', ['src/embedded/processes', 'src/embedded/redis']],
+  ['src/bootstrap.mjs', ['src/bootstrap', 'src/main.ts']],
+  ['src/ipid.mjs', ['src/main.ts']],
 ]
 
 /** Only these see the environment. */
-const READS_ENVIRONMENT = ['src/main.ts', 'src/config.ts', 'src/bootstrap.mjs', 'src/bootstrap/', 'src/ipid.mjs']
+const READS_ENVIRONMENT = ['src/main.ts', 'src/config', 'src/bootstrap.mjs', 'src/bootstrap', 'src/ipid.mjs']
 
 /** Scripts: what a process starts with. Nobody imports them but who starts the process. */
 const ENTRIES = ['src/main.ts', 'src/bootstrap.mjs', 'src/ipid.mjs', 'src/embedded/clickhouse/process.ts']
+
+const LINES_MAX = 400
 
 const FILES = ['schemas', 'pipelines', 'src'].flatMap((folder) =>
   readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
@@ -59,21 +84,21 @@ const FILES = ['schemas', 'pipelines', 'src'].flatMap((folder) =>
     .map((name) => `${folder}/${name}`),
 )
 
-const STATIC = /^\s*(?:import|export)\s+(type\s)?[^'"]*?from\s+['"]([^'"]+)['"]|^\s*import\s+['"]([^'"]+)['"]/
-const DYNAMIC = /(typeof )?\bimport\(\s*['"]([^'"]+)['"]\s*\)/g
+const STATIC = /^\s*(?:import|export)\s+[^'"]*?from\s+['"]([^'"]+)['"]|^\s*import\s+['"]([^'"]+)['"]/
+const DYNAMIC = /\bimport\(\s*['"]([^'"]+)['"]\s*\)/g
 
 function importsOf(file: string): Import[] {
   const text = readFileSync(join(ROOT, file), 'utf8')
   const found: Import[] = []
-  const add = (offset: number, specifier: string, typeOnly: boolean) => {
+  const add = (offset: number, specifier: string) => {
     const line = text.slice(0, offset).split('\n').length
     const target = specifier.startsWith('.') ? relative(ROOT, resolve(ROOT, dirname(file), specifier)) : specifier
-    found.push({ file, line, target, typeOnly })
+    found.push({ file, line, target })
   }
   for (const match of text.matchAll(new RegExp(STATIC, 'gm'))) {
-    add(match.index + match[0].length, (match[2] ?? match[3])!, match[1] !== undefined)
+    add(match.index + match[0].length, (match[1] ?? match[2])!)
   }
-  for (const match of text.matchAll(DYNAMIC)) add(match.index, match[2]!, match[1] !== undefined)
+  for (const match of text.matchAll(DYNAMIC)) add(match.index, match[1]!)
   return found
 }
 
@@ -88,24 +113,24 @@ function finding({ file, line, target }: Import, rule: string): string {
 }
 
 test('finds the imports that it is to judge', () => {
-  const targets = importsOf('src/cli/role.ts').map(({ target }) => target)
-  assert.ok(targets.includes('src/config.ts') && targets.includes('pino') && targets.includes('src/app.ts'))
+  const targets = importsOf('src/cli/start/role.ts').map(({ target }) => target)
+  assert.ok(targets.includes('src/config/config.ts') && targets.includes('pino') && targets.includes('src/app.ts'))
 })
 
-test('imports point one way', () => {
+test('imports point one way, and every file has a room', () => {
+  const roomOf = (file: string) => ROOMS.find(([room]) => inside(file, room))
+  const homeless = FILES.filter((file) => roomOf(file) === undefined).map((file) => `${file}: its room has no rule`)
   const findings = IMPORTS.filter(({ target }) => /^(schemas|pipelines|src)\//.test(target)).flatMap((found) => {
-    const rule = MAY_IMPORT.find(([room]) => inside(found.file, room))
-    if (rule === undefined) return []
-    const [room, targets] = rule
+    const [room, targets] = roomOf(found.file) ?? ['', []]
     if ([room, ...targets].some((place) => inside(found.target, place))) return []
     return [finding(found, `${room} may import from ${targets.join(', ') || 'nowhere'}`)]
   })
-  assert.deepEqual(findings, [])
+  assert.deepEqual([...homeless, ...findings], [])
 })
 
 test('what a process starts with is not imported by its parts', () => {
-  const above = ['src/app.ts', 'src/cli.ts', 'src/cli/', ...ENTRIES]
-  const mayImport = ['src/main.ts', 'src/cli.ts', 'src/cli/', ...ENTRIES]
+  const above = ['src/app.ts', 'src/cli', ...ENTRIES]
+  const mayImport = ['src/cli', ...ENTRIES]
   const findings = IMPORTS.filter(({ target }) => above.some((place) => inside(target, place)))
     .filter(({ file }) => !mayImport.some((place) => inside(file, place)))
     .map((found) => finding(found, 'only main and the command line stand above app'))
@@ -130,11 +155,10 @@ test('the environment is read in main and config only', () => {
   assert.deepEqual(findings, [])
 })
 
-test('there are no cycles', () => {
+test('there are no cycles, of types neither', () => {
   const edges = new Map<string, string[]>()
-  for (const { file, target, typeOnly } of IMPORTS) {
-    if (!typeOnly) edges.set(file, [...(edges.get(file) ?? []), target])
-  }
+  for (const { file, target } of IMPORTS.filter(({ file }) => !inside(file, 'src/http')))
+    edges.set(file, [...(edges.get(file) ?? []), target])
   const done = new Set<string>()
   const cycles: string[] = []
   const visit = (file: string, way: readonly string[]) => {
@@ -145,6 +169,13 @@ test('there are no cycles', () => {
   }
   for (const file of FILES) visit(file, [])
   assert.deepEqual(cycles, [])
+})
+
+test('a file holds one idea', () => {
+  const findings = FILES.map((file) => [file, readFileSync(join(ROOT, file), 'utf8').split('\n').length - 1] as const)
+    .filter(([, lines]) => lines > LINES_MAX)
+    .map(([file, lines]) => `${file} has ${lines} lines`)
+  assert.deepEqual(findings, [])
 })
 
 test('product code prints through its logger or its streams', () => {

@@ -1,4 +1,4 @@
-import { StartupError } from '../../core/errors.ts'
+import { StartupError } from '../../core/run/errors.ts'
 import { type ChdbAddon, type Connection, loadAddon, type StreamHandle } from './addon.ts'
 import type { Body } from './body.ts'
 import { Code, Exception, exceptionOf } from './exception.ts'

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
-import { StartupError } from '../../core/errors.ts'
-import { exitReason, type RunningProcess } from '../running-process.ts'
+import { StartupError } from '../../core/run/errors.ts'
+import { exitReason, type RunningProcess } from '../processes/running-process.ts'
 import type { FromClickHouse, ProcessOptions, ToClickHouse } from './messages.ts'
 
 export interface EmbeddedClickHouseOptions {

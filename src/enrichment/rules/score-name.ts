@@ -1,5 +1,5 @@
-import type { Classification } from '../../core/enrichment.ts'
-import { NOISE } from '../../core/enrichment.ts'
+import type { Classification } from '../../core/event/enrichment.ts'
+import { NOISE } from '../../core/event/enrichment.ts'
 import { type Name, readName } from './normalise.ts'
 import { type CompiledWords, compileWords, findWords, type Hit } from './word-table.ts'
 import { BUSINESS_WORDS } from './words/business.ts'

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { BulkJob } from '../../../schemas/bulk.ts'
-import type { BulkJobState, BulkJobs } from '../../core/bulk.ts'
+import { BulkJob } from '../../../schemas/api/bulk.ts'
+import type { BulkJobState, BulkJobs } from '../../lookup/bulk.ts'
 import { HttpError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Operation } from '../openapi.ts'

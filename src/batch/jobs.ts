@@ -1,0 +1,34 @@
+import type { BatchJob } from '../../schemas/api/batch.ts'
+
+/** An upload on its way in. Nothing of it enters the pipeline before `complete`. */
+export interface Upload {
+  /**
+   * Takes bytes of the decoded body, in order; they are copied or written before it resolves. Resolves when more may
+   * come: whoever reads the body pauses until then. Rejects with `UploadTooLargeError`, `UnavailableError`.
+   */
+  write(bytes: Buffer): Promise<void>
+  /**
+   * The body is whole: the job is queued, in Redis, and the number of its lines is known.
+   * Rejects with `EmptyUploadError` when every line is blank.
+   */
+  complete(): Promise<{ readonly jobId: string; readonly received: number }>
+  /** The body broke off, or is refused: nothing of it stays. Tolerates being called at any time, and twice. */
+  abort(): Promise<void>
+}
+
+/** More lines or bytes than an upload may have. Answers 413. */
+export class UploadTooLargeError extends Error {
+  override name = 'UploadTooLargeError'
+}
+
+/** An upload without a line. Answers 400. */
+export class EmptyUploadError extends Error {
+  override name = 'EmptyUploadError'
+}
+
+export interface BatchJobs {
+  /** Makes room for a job. Rejects with `BackpressureError` when the tenant has as many open jobs as it may have. */
+  begin(tenantId: string): Promise<Upload>
+  /** The job as its tenant sees it; undefined when the tenant has none of this id. */
+  find(tenantId: string, jobId: string): Promise<BatchJob | undefined>
+}

@@ -1,0 +1,74 @@
+import { once } from 'node:events'
+import { shown } from '../../config/values.ts'
+import { InputError, StartupError } from '../../core/run/errors.ts'
+
+/** ClickHouse refused a statement. */
+export class StatementError extends Error {
+  override name = 'StatementError'
+}
+
+/** What a statement without a result prints as JSON. */
+const NO_RESULT = '{"meta":[],"data":[],"rows":0}\n'
+
+/**
+ * Runs one statement over ClickHouse's HTTP interface and prints its result: a table for people, or one JSON value.
+ * @throws StatementError with ClickHouse's message in one line
+ * @throws StartupError when it cannot be reached
+ */
+export async function runStatement(
+  url: string,
+  statement: string,
+  json: boolean,
+  out: NodeJS.WritableStream,
+): Promise<void> {
+  const response = await post(url, statement, json ? 'JSON' : 'PrettyCompactMonoBlock')
+  if (!response.ok) throw new StatementError(withoutTokenList(firstLine(await response.text())))
+  const format = response.headers.get('x-clickhouse-format')
+  if (json && format !== null && format !== 'JSON') {
+    await response.body?.cancel()
+    throw new InputError('--json wants a statement without a FORMAT of its own')
+  }
+  let bytes = 0
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length
+    if (!out.write(chunk)) await once(out, 'drain')
+  }
+  if (json && bytes === 0) out.write(NO_RESULT)
+}
+
+/** A syntax error lists every token that ClickHouse knows. */
+function withoutTokenList(message: string): string {
+  return message.replace(/\.? Expected one of: .*?(?=\(SYNTAX_ERROR\)|$)/s, '. ')
+}
+
+async function post(url: string, statement: string, format: string): Promise<Response> {
+  const target = new URL(url)
+  const { username, password } = target
+  target.username = ''
+  target.password = ''
+  target.searchParams.set('database', 'ipid')
+  target.searchParams.set('default_format', format)
+  // An error in the middle of a result comes as an error, not as a part of the result.
+  target.searchParams.set('wait_end_of_query', '1')
+  const headers: Record<string, string> = username === '' ? {} : credentials(username, password)
+  try {
+    return await fetch(target, { method: 'POST', body: statement, headers })
+  } catch (error) {
+    const { cause, message } = error as Error
+    throw new StartupError(
+      `cannot reach ClickHouse at ${shown(url)}: ${(cause as Error | undefined)?.message ?? message}`,
+    )
+  }
+}
+
+function credentials(user: string, password: string): Record<string, string> {
+  return { 'x-clickhouse-user': decodeURIComponent(user), 'x-clickhouse-key': decodeURIComponent(password) }
+}
+
+/** `Code: 60. DB::Exception: Unknown table … (UNKNOWN_TABLE)`, without the version behind it. */
+function firstLine(text: string): string {
+  return text
+    .trim()
+    .replace(/\s*\(version [^)]*(\([^)]*\))?\)\s*$/, '')
+    .replace(/\s*\n\s*/g, ' ')
+}

@@ -1,0 +1,88 @@
+import { Command, Option } from 'commander'
+import type { TenantAdmin } from '../../tenants/admin.ts'
+import type { Tenant } from '../../tenants/tenancy.ts'
+import type { CliContext } from '../context.ts'
+import { printJson, printPairs, printTable } from '../print.ts'
+import { addSettings, configOf, INSTANCE_SETTINGS } from '../settings-options.ts'
+
+interface TenantOptions {
+  readonly plan?: string
+  readonly archive?: 'on' | 'off'
+  readonly json?: boolean
+}
+
+/** `ipid tenant create|list|show|set` */
+export function tenantCommand(context: CliContext): Command {
+  const tenant = new Command('tenant').description('manage tenants')
+
+  subcommand('create <name>', 'create a tenant; its name is a slug of a-z, 0-9 and -')
+    .addOption(planOption())
+    .addOption(archiveOption())
+    .action(async (name: string, options: TenantOptions, command: Command) => {
+      printTenant(options, await manage(command, (admin) => admin.createTenant(name, changeOf(options))))
+    })
+
+  subcommand('list', 'list all tenants').action(async (options: TenantOptions, command: Command) => {
+    const tenants = await manage(command, (admin) => admin.listTenants())
+    if (options.json) return printJson(context.stdout, tenants.map(tenantJson))
+    const rows = tenants.map(({ id, plan, archive, createdAt }) => [id, plan, archive, createdAt])
+    printTable(context.stdout, ['TENANT', 'PLAN', 'ARCHIVE', 'CREATED'], rows)
+  })
+
+  subcommand('show <name>', 'show a tenant').action(async (name: string, options: TenantOptions, command: Command) => {
+    printTenant(options, await manage(command, (admin) => admin.getTenant(name)))
+  })
+
+  subcommand('set <name>', 'change a tenant; in force at once')
+    .addOption(planOption())
+    .addOption(archiveOption())
+    .action(async (name: string, options: TenantOptions, command: Command) => {
+      const change = changeOf(options)
+      if (Object.keys(change).length === 0) command.error('nothing to set: give --plan or --archive')
+      printTenant(options, await manage(command, (admin) => admin.setTenant(name, change)))
+    })
+
+  function subcommand(usage: string, about: string): Command {
+    return addSettings(tenant.command(usage).description(about).option('--json', 'print JSON'), INSTANCE_SETTINGS)
+  }
+
+  async function manage<T>(command: Command, use: (admin: TenantAdmin) => Promise<T>): Promise<T> {
+    const config = configOf(context, command)
+    const { withTenants } = await import('../stores.ts')
+    return await withTenants(config, use)
+  }
+
+  function printTenant(options: TenantOptions, found: Tenant): void {
+    if (options.json) {
+      printJson(context.stdout, tenantJson(found))
+      return
+    }
+    printPairs(context.stdout, [
+      ['tenant', found.id],
+      ['plan', found.plan],
+      ['archive', found.archive],
+      ['created', found.createdAt],
+    ])
+  }
+
+  return tenant
+}
+
+function planOption(): Option {
+  return new Option('--plan <plan>', 'starter, growth, professional, custom, or one of PLANS_FILE')
+}
+
+function archiveOption(): Option {
+  return new Option('--archive <on|off>', 'keep raw payloads').choices(['on', 'off'])
+}
+
+function changeOf(options: TenantOptions): { plan?: string; archive?: boolean } {
+  return {
+    ...(options.plan === undefined ? {} : { plan: options.plan }),
+    ...(options.archive === undefined ? {} : { archive: options.archive === 'on' }),
+  }
+}
+
+function tenantJson({ id, plan, archive, createdAt }: Tenant): object {
+  return { tenant_id: id, plan, archive, created_at: createdAt }
+}

@@ -1,0 +1,72 @@
+import { Command } from 'commander'
+import { readConfig } from '../../config/config.ts'
+import type { CliContext } from '../context.ts'
+import { addSettings } from '../settings-options.ts'
+
+interface Flags {
+  readonly enrichDir?: string
+  readonly json?: boolean
+}
+
+interface BuildFlags extends Flags {
+  readonly output: string
+  readonly asn?: string
+}
+
+interface UpdateFlags extends Flags {
+  readonly due?: boolean
+}
+
+/** `ipid db …`: the data files, without a server. */
+export function dbCommand(context: CliContext, setExitCode: (code: number) => void): Command {
+  const command = new Command('db').description('list, check, build and update enrichment data').helpCommand(false)
+  const dirOf = ({ enrichDir }: Flags) => readConfig(context.env, { enrichDir }).enrichDir
+  const add = (child: Command) => command.addCommand(child.option('--json', 'print JSON'))
+
+  add(
+    addSettings(new Command('list').description('list the providers in their order of trust'), ['enrichDir']).action(
+      async (flags: Flags) => {
+        const { listProviders } = await import('./list.ts')
+        await listProviders(dirOf(flags), flags.json === true, context)
+      },
+    ),
+  )
+  add(
+    addSettings(
+      new Command('check')
+        .description('say what each file of a folder was recognised as; exit code 1 when one is broken')
+        .argument('[dir]', 'the folder (ENRICH_DIR)'),
+      ['enrichDir'],
+    ).action(async (dir: string | undefined, flags: Flags) => {
+      const { checkFolder } = await import('./check.ts')
+      setExitCode(await checkFolder(dir ?? dirOf(flags), flags.json === true, context))
+    }),
+  )
+  add(
+    addSettings(
+      new Command('build')
+        .description('compile organisation tables into an MMDB that any MaxMind reader opens')
+        .argument('<table...>', '.csv or .ndjson, plain or .gz; of two rows for one network the later counts')
+        .requiredOption('-o, --output <file>', 'the MMDB to write')
+        .option('--asn <file>', 'MMDB that knows AS numbers, for rows about them (the best one in ENRICH_DIR)'),
+      ['enrichDir'],
+    ).action(async (tables: string[], flags: BuildFlags) => {
+      const { buildMmdb } = await import('./build.ts')
+      const { output, asn, json } = flags
+      await buildMmdb({ tables, output, asn, enrichDir: dirOf(flags), json: json === true }, context)
+    }),
+  )
+  add(
+    addSettings(
+      new Command('update')
+        .description('fetch what sources.json in the folder names; exit code 1 when a source failed')
+        .option('--due', 'fetch only what its schedule says is due'),
+      ['enrichDir'],
+    ).action(async (flags: UpdateFlags) => {
+      const { updateFolder } = await import('./update.ts')
+      const dir = dirOf(flags)
+      setExitCode(await updateFolder({ dir, due: flags.due === true, json: flags.json === true }, context))
+    }),
+  )
+  return command
+}

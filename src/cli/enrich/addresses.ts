@@ -1,0 +1,79 @@
+import { once } from 'node:events'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { readNameServers } from '../../config/name-servers.ts'
+import { parseAddress } from '../../core/event/address.ts'
+import { systemClock } from '../../core/run/clock.ts'
+import { EnrichmentEngine } from '../../enrichment/engine.ts'
+import { DataLookups } from '../../enrichment/lookup-service.ts'
+import { ReverseDns } from '../../enrichment/providers/rdns/reverse-dns.ts'
+import type { Lookup, LookupService } from '../../lookup/lookup.ts'
+import type { CliContext } from '../context.ts'
+import { linesIn } from './lines.ts'
+import { enrichedJson, enrichedText } from './output.ts'
+
+/** What `ipid enrich` was asked. */
+export interface EnrichRequest {
+  /** Addresses as written; `-` stands for those on standard input. */
+  readonly ips: readonly string[]
+  /** Undefined: the starter data. */
+  readonly enrichDir: string | undefined
+  readonly rdns?: boolean
+  readonly rdnsServers?: string
+  readonly explain?: boolean
+  readonly json?: boolean
+}
+
+/** Addresses that are asked for at once, where reverse DNS takes its time. */
+const AT_ONCE = 64
+
+/** Prints what is known of each address, in their order. */
+export async function enrichAddresses(request: EnrichRequest, context: CliContext): Promise<void> {
+  const servers = request.rdnsServers === undefined ? undefined : readNameServers(request.rdnsServers)
+  const metrics = new Registry()
+  const engine = new EnrichmentEngine({ dir: request.enrichDir, log: pino({ level: 'silent' }), metrics })
+  const reverseDns = request.rdns === true ? new ReverseDns({ servers, clock: systemClock, metrics }) : undefined
+  await engine.start()
+  for (const { path, state, reason } of engine.providers()) {
+    if (state === 'failed') context.stderr.write(`ipid: ${path} is left out: ${reason}\n`)
+  }
+  const service = new DataLookups({ engine, reverseDns })
+  try {
+    for await (const ips of addressesOf(request, context)) await printAll(ips, service, request, context)
+  } finally {
+    await reverseDns?.stop()
+    await engine.stop()
+  }
+}
+
+async function* addressesOf({ ips }: EnrichRequest, { stdin }: CliContext): AsyncGenerator<readonly string[]> {
+  let isRead = false
+  for (const ip of ips) {
+    if (ip !== '-') yield [ip]
+    else if (!isRead) yield* linesIn(stdin)
+    isRead ||= ip === '-'
+  }
+}
+
+async function printAll(
+  ips: readonly string[],
+  service: LookupService,
+  request: EnrichRequest,
+  { stdout }: CliContext,
+): Promise<void> {
+  const print = request.json === true ? enrichedJson : enrichedText
+  for (let at = 0; at < ips.length; at += AT_ONCE) {
+    const part = ips.slice(at, at + AT_ONCE)
+    const lookups = await Promise.all(part.map((ip) => lookUp(ip, service)))
+    const explained = request.explain === true ? service.providerNames() : undefined
+    const text = part.map((ip, i) => print(ip, lookups[i], explained)).join('')
+    // Whoever reads may have seen enough (`head`).
+    if (stdout.destroyed) return
+    if (!stdout.write(text)) await once(stdout, 'drain').catch(() => {})
+  }
+}
+
+function lookUp(ip: string, service: LookupService): Lookup | Promise<Lookup> | undefined {
+  const address = parseAddress(ip)
+  return address === undefined ? undefined : service.lookup(address, {})
+}

@@ -1,0 +1,28 @@
+import { Command, Option } from 'commander'
+import { readConfig } from '../../config/config.ts'
+import type { CliContext } from '../context.ts'
+import { addSettings } from '../settings-options.ts'
+
+interface EnrichFlags {
+  readonly enrichDir?: string
+  readonly rdns?: boolean
+  readonly rdnsServers?: string
+  readonly explain?: boolean
+  readonly json?: boolean
+}
+
+/** `ipid enrich IP…`: looks addresses up in the data files, without a server. */
+export function enrichCommand(context: CliContext): Command {
+  const command = new Command('enrich')
+    .description('show what is known of addresses, from the data files alone')
+    .argument('<ip...>', 'addresses; - reads them from standard input, one a line')
+    .option('--explain', 'say which provider and network each value comes from, and which rule classified')
+    .option('--rdns', 'ask reverse DNS too')
+    .addOption(new Option('--rdns-servers <list>', 'name servers to ask, ADDRESS[:PORT],… (those of the machine)'))
+    .option('--json', 'print one JSON object a line')
+  return addSettings(command, ['enrichDir']).action(async (ips: string[], flags: EnrichFlags) => {
+    const { enrichDir } = readConfig(context.env, { enrichDir: flags.enrichDir })
+    const { enrichAddresses } = await import('./addresses.ts')
+    await enrichAddresses({ ...flags, ips, enrichDir }, context)
+  })
+}

@@ -1,0 +1,90 @@
+import type { Attribute } from '../../core/event/enrichment.ts'
+import type { Lookup } from '../../lookup/lookup.ts'
+
+/** Prints one address; `lookup` is undefined when it is none, `asked` names the providers when they are to be named. */
+export type PrintAddress = (ip: string, lookup: Lookup | undefined, asked: readonly string[] | undefined) => string
+
+/** A line with one JSON object: status, quality and data as ingest answers them. */
+export const enrichedJson: PrintAddress = (ip, lookup, asked) => {
+  const answer = {
+    ip,
+    status: statusOf(lookup),
+    classification: lookup?.classification ?? null,
+    quality: lookup?.quality ?? 0,
+    data: lookup?.data ?? {},
+  }
+  return `${JSON.stringify(asked === undefined ? answer : { ...answer, explain: explain(lookup, asked) })}\n`
+}
+
+/** A list of names and values, with a blank line behind it. */
+export const enrichedText: PrintAddress = (ip, lookup, asked) => {
+  const rows: (readonly [name: string, value: string, source: string])[] = [
+    ['ip', ip, ''],
+    ['status', statusOf(lookup), ''],
+  ]
+  if (lookup !== undefined) {
+    rows.push(['quality', String(lookup.quality), ''])
+    for (const [attribute, value] of Object.entries(lookup.data)) {
+      rows.push([attribute, String(value), sourceOf(lookup, attribute as Attribute)])
+    }
+    if (asked !== undefined) {
+      rows.push(['rule', lookup.rule, ''], ['asked', askedOf(lookup, asked).join(', ') || '-', ''])
+      rows.push(['answered', lookup.answered.join(', ') || '-', ''])
+    }
+    if (lookup.partial.length > 0) rows.push(['partial', lookup.partial.join(', '), ''])
+  }
+  return `${aligned(asked === undefined ? rows.map(([name, value]) => [name, value]) : rows)}\n`
+}
+
+/** The answer's status, as of an event with this address. */
+function statusOf(lookup: Lookup | undefined): 'ok' | 'filtered' | 'invalid_ip' {
+  if (lookup === undefined) return 'invalid_ip'
+  return lookup.noise ? 'filtered' : 'ok'
+}
+
+function explain(lookup: Lookup | undefined, asked: readonly string[]): object {
+  if (lookup === undefined) return { attributes: {}, rule: 'invalid_ip', asked: [], answered: [], partial: [] }
+  const attributes = Object.fromEntries(
+    Object.entries(lookup.provenance).map(([attribute, { provider, network }]) => [
+      attribute,
+      { provider, network: network ?? null },
+    ]),
+  )
+  const { rule, answered, partial } = lookup
+  return { attributes, rule, asked: askedOf(lookup, asked), answered, partial }
+}
+
+/** Of a reserved address nobody is asked. */
+function askedOf({ classification }: Lookup, asked: readonly string[]): readonly string[] {
+  return classification === 'reserved' ? [] : asked
+}
+
+function sourceOf({ provenance, rule }: Lookup, attribute: Attribute): string {
+  const source = provenance[attribute]
+  if (source === undefined) return ''
+  if (attribute === 'classification') return `${source.provider} (${rule})`
+  return source.network === undefined ? source.provider : `${source.provider} ${source.network}`
+}
+
+/** The last column does not count: long values may stand in it. */
+function aligned(rows: readonly (readonly string[])[]): string {
+  const widths: number[] = []
+  for (const row of rows.map(withoutBlanks)) {
+    row.slice(0, -1).forEach((cell, column) => {
+      widths[column] = Math.max(widths[column] ?? 0, [...cell].length)
+    })
+  }
+  return rows
+    .map((row) => {
+      const cells = withoutBlanks(row)
+      const padded = cells.map((cell, i) =>
+        i === cells.length - 1 ? cell : cell + ' '.repeat(widths[i]! - [...cell].length),
+      )
+      return `${padded.join('   ')}\n`
+    })
+    .join('')
+}
+
+function withoutBlanks(row: readonly string[]): string[] {
+  return row.filter((cell) => cell !== '')
+}

@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs'
+import { Command, CommanderError } from 'commander'
+import { InputError } from '../core/run/errors.ts'
+import { keyCommand } from './admin/key.ts'
+import { sqlCommand } from './admin/sql.ts'
+import { statusCommand } from './admin/status.ts'
+import { tenantCommand } from './admin/tenant.ts'
+import { usageCommand } from './admin/usage.ts'
+import { batchCommand } from './batch/command.ts'
+import type { CliContext } from './context.ts'
+import { dbCommand } from './db/command.ts'
+import { enrichCommand } from './enrich/command.ts'
+import { startCommand } from './start/command.ts'
+import { roleCommand } from './start/role-command.ts'
+
+/** Each is one file; what a command needs to run is imported when it runs, so that `--help` stays fast. */
+const COMMANDS = [
+  startCommand,
+  tenantCommand,
+  keyCommand,
+  usageCommand,
+  batchCommand,
+  sqlCommand,
+  statusCommand,
+  enrichCommand,
+  dbCommand,
+]
+const HIDDEN_COMMANDS = [roleCommand]
+
+const EXIT_FAILED = 1
+const EXIT_USAGE = 2
+
+/**
+ * Runs one command of the command line.
+ * @param args without the names of node and of the script
+ * @returns the exit code: 0, 1 when it failed, 2 when it was called wrongly; the error is one line on standard error
+ */
+export async function runCli(args: readonly string[], context: CliContext): Promise<number> {
+  let exitCode = 0
+  const program = new Command('ipid')
+    .description('Finds the organisation behind an IP address and turns visitor events into accounts in ClickHouse.')
+    .version(version(), '--version', 'print the version')
+    .helpCommand(false)
+  const setExitCode = (code: number) => {
+    exitCode = code
+  }
+  for (const create of COMMANDS) program.addCommand(create(context, setExitCode))
+  for (const create of HIDDEN_COMMANDS) program.addCommand(create(context, setExitCode), { hidden: true })
+  settle(program, context)
+  try {
+    await program.parseAsync([...args], { from: 'user' })
+    return exitCode
+  } catch (error) {
+    return explain(error, context)
+  }
+}
+
+/** Commands print nothing about errors themselves and never end the process. */
+function settle(command: Command, context: CliContext): void {
+  command.exitOverride().configureOutput({
+    writeOut: (text) => context.stdout.write(text),
+    writeErr: () => {},
+  })
+  for (const child of command.commands) settle(child, context)
+}
+
+function explain(error: unknown, { stderr }: CliContext): number {
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return 0
+    stderr.write(`ipid: ${usageProblem(error)}\n`)
+    return EXIT_USAGE
+  }
+  const { message } = error as Error
+  stderr.write(`ipid: ${message.trim().replace(/\s*\n\s*/g, ' ')}\n`)
+  return error instanceof InputError ? EXIT_USAGE : EXIT_FAILED
+}
+
+/** Commander's message on one line: `error: unknown option '--prot' (Did you mean --port?)`. */
+function usageProblem(error: CommanderError): string {
+  if (error.code === 'commander.help') return 'which command? See ipid --help'
+  const problem = error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
+  return problem.includes('Did you mean') ? problem : `${problem} (see --help)`
+}
+
+function version(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
+}

@@ -1,0 +1,49 @@
+import { shown } from '../../config/values.ts'
+import type { Instance } from '../instance.ts'
+import type { DemoKey } from './demo-tenant.ts'
+
+/** What there is to say when everything runs. */
+export interface Ready {
+  readonly instance: Instance
+  /** Only at the start that made it. */
+  readonly created: DemoKey | undefined
+  readonly metricsUrl: string
+}
+
+/** An address of a company in the starter data. */
+const EXAMPLE_IP = '17.253.144.10'
+
+/** Prints where the service is, the key, and lines to paste. */
+export function announce(out: NodeJS.WritableStream, { instance, created, metricsUrl }: Ready): void {
+  const lines = ['', 'ipid is ready.', '']
+  if (instance.url !== undefined) lines.push(`  API          ${instance.url}`)
+  if (created !== undefined) {
+    lines.push(
+      `  API key      ${created.api_key}`,
+      `               (tenant ${created.tenant_id}; shown only this once)`,
+    )
+  }
+  if (instance.clickhouse_url !== '') lines.push(`  ClickHouse   ${withoutPassword(instance.clickhouse_url)}`)
+  lines.push(`  Metrics      ${metricsUrl}`, '')
+  if (instance.url !== undefined) lines.push('Send an event:', '', `  ${ingestLine(instance.url, created)}`, '')
+  if (created === undefined && instance.url !== undefined) {
+    lines.push('A new key:', '', '  npx ipid key create demo', '')
+  }
+  if (instance.clickhouse_url !== '') {
+    lines.push('See the accounts:', '', `  ${accountsLine(instance.clickhouse_url)}`, '')
+  }
+  out.write(`${lines.join('\n')}\n`)
+}
+
+function ingestLine(url: string, created: DemoKey | undefined): string {
+  const key = created === undefined ? '"x-api-key: $IPID_KEY"' : `'x-api-key: ${created.api_key}'`
+  return `curl -s ${url}/v1/ingest -H ${key} -H 'content-type: application/json' -d '{"events":[{"ip":"${EXAMPLE_IP}"}]}'`
+}
+
+function accountsLine(url: string): string {
+  return `curl -s '${withoutPassword(url).replace(/\/$/, '')}/?database=ipid' -d 'SELECT * FROM accounts FORMAT PrettyCompact'`
+}
+
+function withoutPassword(url: string): string {
+  return JSON.parse(shown(url)) as string
+}

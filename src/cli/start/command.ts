@@ -1,0 +1,26 @@
+import { Command } from 'commander'
+import { readRoles } from '../../config/config.ts'
+import type { CliContext } from '../context.ts'
+import { ALL_SETTINGS, addSettings, configOf } from '../settings-options.ts'
+
+interface StartFlags {
+  readonly roles?: string
+  readonly readyFile?: string
+  readonly json?: boolean
+}
+
+/** `ipid start`: runs everything, or some roles, until it is told to stop. */
+export function startCommand(context: CliContext, setExitCode: (code: number) => void): Command {
+  const command = new Command('start')
+    .description('start the service; every flag is an environment variable too, named in parentheses with the default')
+    .option('--roles <roles>', 'ingress, process, sink, batch, archive: some of them, with commas (all)')
+    .option('--ready-file <path>', 'file that gets one JSON object when every role is ready')
+    .option('--json', 'print that JSON object instead of text')
+  return addSettings(command, ALL_SETTINGS).action(async (flags: StartFlags) => {
+    const roles = flags.roles === undefined ? undefined : readRoles(flags.roles)
+    const config = configOf(context, command)
+    const { runStart } = await import('./start.ts')
+    const options = { config, roles, readyFile: flags.readyFile, json: flags.json === true }
+    setExitCode(await runStart(options, context))
+  })
+}

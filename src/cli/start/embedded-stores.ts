@@ -1,0 +1,71 @@
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import type { Config, Environment } from '../../config/config.ts'
+import type { EmbeddedClickHouseOptions } from '../../embedded/clickhouse/start.ts'
+import type { DataDir } from '../../embedded/processes/data-dir.ts'
+import { demandFreePort } from '../../embedded/processes/free-port.ts'
+import type { Store } from '../../embedded/processes/supervisor.ts'
+import { findRedisServer, type RedisBinary } from '../../embedded/redis/binary.ts'
+import { startEmbeddedRedis } from '../../embedded/redis/server.ts'
+
+export interface StoreSurroundings {
+  readonly config: Config
+  readonly dir: DataDir
+  readonly log: Logger
+  /** Time in which an instance that was killed gives back what it holds; 0 when none was. */
+  readonly patienceMs: number
+}
+
+/** A private Redis under DATA_DIR; its binary is found, or installed, at the first start. */
+export function embeddedRedis({ config, dir, log }: StoreSurroundings, env: Environment): Store {
+  let binary: RedisBinary | undefined
+  return {
+    launch: async (signal) => {
+      binary ??= await findRedisServer({ path: env.PATH ?? '', linkDir: join(dir.run, 'bin'), log, signal })
+      const redis = await startEmbeddedRedis({
+        binary: binary.path,
+        dir: dir.redis,
+        socket: dir.redisSocket,
+        fsync: config.redisFsync,
+        maxMemoryBytes: config.redisMaxMemoryBytes,
+        log,
+        signal,
+      })
+      log.info({ process: 'redis', pid: redis.pid, version: binary.version, url: redis.url }, 'process is ready')
+      return redis
+    },
+  }
+}
+
+const RETRY_EVERY_MS = 250
+
+/** The embedded ClickHouse under DATA_DIR; started again, it has the port that it had. */
+export function embeddedClickHouse({ config, dir, log, patienceMs }: StoreSurroundings): Store {
+  return {
+    launch: async (signal, previous) => {
+      const port = previous?.url === undefined ? config.clickhousePort : Number(new URL(previous.url).port)
+      const options = { path: dir.clickhouse, port, log, signal }
+      if (previous === undefined && port !== 0) {
+        await demandFreePort('CLICKHOUSE_PORT', '127.0.0.1', port, patienceMs)
+      }
+      const clickhouse = await startPatiently(options, previous === undefined ? patienceMs : 0)
+      log.info({ process: 'clickhouse', pid: clickhouse.pid, url: clickhouse.url }, 'process is ready')
+      return clickhouse
+    },
+  }
+}
+
+/** The engine of an instance that was killed may still finish its statements on the same folder. */
+async function startPatiently(options: EmbeddedClickHouseOptions, patienceMs: number) {
+  const { startEmbeddedClickHouse } = await import('../../embedded/clickhouse/start.ts')
+  const deadlineMs = performance.now() + patienceMs
+  for (;;) {
+    try {
+      return await startEmbeddedClickHouse(options)
+    } catch (error) {
+      if (options.signal?.aborted || performance.now() > deadlineMs) throw error
+      await sleep(RETRY_EVERY_MS)
+    }
+  }
+}

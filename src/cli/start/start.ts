@@ -1,0 +1,202 @@
+import { existsSync, rmSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Counter, Registry } from 'prom-client'
+import { type Config, ROLES, type Role } from '../../config/config.ts'
+import { InputError, StartupError } from '../../core/run/errors.ts'
+import { type DataDir, makeDataDir } from '../../embedded/processes/data-dir.ts'
+import { demandFreePort, findFreePort } from '../../embedded/processes/free-port.ts'
+import { type SocketLock, takeLock } from '../../embedded/processes/socket-lock.mjs'
+import { type Addresses, type Store, Supervisor } from '../../embedded/processes/supervisor.ts'
+import { createLogger } from '../../telemetry/logger.ts'
+import { MetricsServer } from '../../telemetry/metrics-server.ts'
+import { writePrivateFile } from '../atomic-file.ts'
+import type { CliContext, StopSignals } from '../context.ts'
+import { readInstance, removeInstance, writeInstance } from '../instance.ts'
+import { announce, type Ready } from './announce.ts'
+import { createDemoTenant } from './demo-tenant.ts'
+import { embeddedClickHouse, embeddedRedis, type StoreSurroundings } from './embedded-stores.ts'
+
+export interface StartOptions {
+  readonly config: Config
+  /** Undefined: all, and a tenant `demo` on the first start. */
+  readonly roles: readonly Role[] | undefined
+  readonly readyFile: string | undefined
+  /** Print JSON instead of text. */
+  readonly json: boolean
+}
+
+const ROLE_SCRIPT = fileURLToPath(new URL('../../ipid.mjs', import.meta.url))
+const ROLE_MODULE = new URL('../../app.ts', import.meta.url).href
+
+/** What an instance that was killed may still hold is given back within this time. */
+const KILLED_INSTANCE_MS = 10_000
+const FORCED = 1
+
+/**
+ * Runs the service until it is told to stop.
+ * @returns the exit code: 0 when it stopped in order, also when that was before it was ready
+ * @throws StartupError with the reason when it cannot start
+ */
+export async function runStart(options: StartOptions, context: CliContext): Promise<number> {
+  const signals = context.stopSignals()
+  const readyFile = options.readyFile === undefined ? undefined : prepareReadyFile(options.readyFile)
+  const log = await createLogger({
+    level: options.config.logLevel,
+    name: 'ipid',
+    pretty: context.stderr.isTTY === true,
+  })
+  const dir = makeDataDir(options.config.dataDir)
+  // An instance that stops in order takes its lock away.
+  const patienceMs = existsSync(dir.lock) ? KILLED_INSTANCE_MS : 0
+  const lock = await lockDataDir(dir)
+  try {
+    const run = new Run(options, { config: options.config, dir, log, patienceMs }, context)
+    return await run.untilStopped(signals, readyFile)
+  } finally {
+    await lock.release()
+  }
+}
+
+/** One life of the service, from the lock on its DATA_DIR on. */
+class Run {
+  readonly #options: StartOptions
+  readonly #surroundings: StoreSurroundings
+  readonly #context: CliContext
+  readonly #registry = new Registry()
+
+  constructor(options: StartOptions, surroundings: StoreSurroundings, context: CliContext) {
+    this.#options = options
+    this.#surroundings = surroundings
+    this.#context = context
+    removeInstance(surroundings.dir)
+  }
+
+  async untilStopped({ stop, force }: StopSignals, readyFile: string | undefined): Promise<number> {
+    const supervisor = await this.#supervisor()
+    const metrics = this.#metricsServer(supervisor)
+    const { dir, log } = this.#surroundings
+    const stopped = onAbort(stop).then(() => log.info('stopping'))
+    const started = this.#start(supervisor, metrics, readyFile)
+    const forced = onAbort(force)
+    let failure: unknown
+    try {
+      await Promise.race([started, stopped])
+      await stopped
+    } catch (error) {
+      if (!stop.aborted) failure = error
+    }
+    started.catch(() => {})
+    const orderly = supervisor.stop().then(() => metrics.stop())
+    if ((await Promise.race([orderly.then(() => 'orderly'), forced.then(() => 'forced')])) === 'forced') {
+      supervisor.kill()
+      await orderly
+      return FORCED
+    }
+    removeInstance(dir)
+    if (failure !== undefined) throw failure
+    log.info('stopped')
+    return 0
+  }
+
+  async #start(supervisor: Supervisor, metrics: MetricsServer, readyFile: string | undefined): Promise<void> {
+    await metrics.start()
+    const addresses = await supervisor.start()
+    const ready = await this.#ready(addresses, metrics.url ?? '')
+    writeInstance(this.#surroundings.dir, ready.instance)
+    const json = JSON.stringify({ ...ready.instance, ...ready.created })
+    if (readyFile !== undefined) writePrivateFile(readyFile, `${json}\n`)
+    const { stdout } = this.#context
+    if (this.#options.json) stdout.write(`${json}\n`)
+    else announce(stdout, ready)
+    this.#surroundings.log.info({ metrics: metrics.url }, 'ready')
+  }
+
+  async #ready(addresses: Addresses, metricsUrl: string): Promise<Ready> {
+    const { config, roles } = this.#options
+    const created = roles === undefined ? await createDemoTenant(addresses.redisUrl, config) : undefined
+    const instance = {
+      ...(addresses.url === undefined ? {} : { url: addresses.url }),
+      clickhouse_url: addresses.clickhouseUrl,
+      redis_url: addresses.redisUrl,
+      pid: process.pid,
+    }
+    return { instance, created, metricsUrl }
+  }
+
+  async #supervisor(): Promise<Supervisor> {
+    const { config } = this.#options
+    const roles = this.#options.roles ?? ROLES
+    const ingressRoles = roles.filter((role) => role === 'ingress')
+    const port = ingressRoles.length > 0 ? await this.#ingressPort() : config.port
+    const restarts = new Counter({
+      name: 'ipid_process_restarts_total',
+      help: 'Child processes that ended by themselves and were started again.',
+      labelNames: ['process'],
+      registers: [this.#registry],
+    })
+    return new Supervisor({
+      redis:
+        config.redisUrl === undefined ? embeddedRedis(this.#surroundings, this.#context.env) : { url: config.redisUrl },
+      clickhouse: this.#clickhouse(roles),
+      roleScript: { script: ROLE_SCRIPT, args: ['role', ROLE_MODULE] },
+      ingressRoles,
+      ingressProcesses: config.ingressProcesses,
+      workerRoles: roles.filter((role) => role !== 'ingress'),
+      configFor: (ingressPort) => ({ ...config, port: ingressPort ?? port }),
+      log: this.#surroundings.log,
+      onRestart: (name) => restarts.inc({ process: name }),
+    })
+  }
+
+  #clickhouse(roles: readonly Role[]): Store {
+    const { clickhouseUrl } = this.#options.config
+    if (clickhouseUrl !== undefined) return { url: clickhouseUrl }
+    return roles.includes('sink') ? embeddedClickHouse(this.#surroundings) : { url: '' }
+  }
+
+  /** The engine reuses a port, beside other processes or after a crash, only when it was told which. */
+  async #ingressPort(): Promise<number> {
+    const { host, port } = this.#options.config
+    if (port !== 0) await demandFreePort('PORT', host, port, this.#surroundings.patienceMs)
+    return port === 0 ? await findFreePort(host) : port
+  }
+
+  #metricsServer(supervisor: Supervisor): MetricsServer {
+    const { config } = this.#options
+    return new MetricsServer({
+      port: config.adminPort,
+      // Nobody asked for the default port, so that it is taken is no reason not to start.
+      mayMove: config.adminPort === DEFAULT_ADMIN_PORT && this.#context.env.ADMIN_PORT === undefined,
+      gather: async () => [...(await supervisor.metrics()), await this.#registry.getMetricsAsJSON()],
+      log: this.#surroundings.log,
+    })
+  }
+}
+
+const DEFAULT_ADMIN_PORT = 9_090
+
+async function lockDataDir(dir: DataDir): Promise<SocketLock> {
+  const lock = await takeLock(dir.lock)
+  if (lock !== undefined) return lock
+  const other = readInstance(dir)
+  const who = other === undefined ? 'another ipid' : `another ipid (process ${other.pid})`
+  throw new StartupError(`${who} runs on ${dir.path}: stop it first, or choose another DATA_DIR`)
+}
+
+/** One that an earlier start left behind says nothing about this one. */
+function prepareReadyFile(path: string): string {
+  const absolute = resolve(path)
+  if (!existsSync(dirname(absolute))) {
+    throw new InputError(`--ready-file ${JSON.stringify(path)}: wants a path in a folder that exists`)
+  }
+  rmSync(absolute, { force: true })
+  return absolute
+}
+
+function onAbort(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

@@ -1,0 +1,67 @@
+import { InputError } from '../core/run/errors.ts'
+import type { Plans } from '../tenants/plans.ts'
+import { readPlans } from './plans-file.ts'
+import { flagOf, SETTINGS, type Setting, type SettingName, type Settings } from './settings.ts'
+import { shown } from './values.ts'
+
+/** What a process can be told to do; `ipid start` without `--roles` does all of it. */
+export const ROLES = ['ingress', 'process', 'sink', 'batch', 'archive'] as const
+export type Role = (typeof ROLES)[number]
+
+/** Everything that can be set, checked. Frozen; can be sent to another process as it is. */
+export interface Config extends Settings {
+  /** The default plans and those of `PLANS_FILE`, by name. */
+  readonly plans: Plans
+}
+
+/** Values from the command line, by setting; they go before the environment. */
+export type Flags = { readonly [Name in SettingName]?: string }
+
+/** The environment as a process has it. An empty variable counts as unset. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/**
+ * Reads the settings. Pure, but for what PLANS_FILE and ENRICH_DIR name.
+ * @throws InputError in one line: the flag or variable, its value, and what is wanted
+ */
+export function readConfig(env: Environment, flags: Flags = {}): Config {
+  const values = Object.fromEntries(
+    Object.entries(SETTINGS).map(([name, setting]) => [
+      name,
+      readSetting(setting, env[setting.env], flags[name as SettingName]),
+    ]),
+  ) as unknown as Settings
+  const plans = named(SETTINGS.plansFile, values.plansFile ?? '', flags.plansFile !== undefined, () =>
+    readPlans(values.plansFile),
+  )
+  return Object.freeze({ ...values, plans })
+}
+
+function readSetting(setting: Setting<unknown>, fromEnv: string | undefined, flag: string | undefined): unknown {
+  const value = flag ?? (fromEnv === '' ? undefined : fromEnv) ?? setting.default
+  if (value === undefined) return undefined
+  return named(setting, value, flag !== undefined, () => setting.read(value))
+}
+
+function named<T>(setting: Setting<unknown>, value: string, isFlag: boolean, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error
+    throw new InputError(`${isFlag ? flagOf(setting) : setting.env} ${shown(value)}: ${error.message}`)
+  }
+}
+
+/**
+ * Reads `--roles`: names separated by commas. Returns them in the order of `ROLES`, each once.
+ * @throws InputError when one is unknown
+ */
+export function readRoles(value: string): Role[] {
+  const names = value.split(',').map((name) => name.trim())
+  for (const name of names) {
+    if (!ROLES.some((role) => role === name)) {
+      throw new InputError(`--roles ${JSON.stringify(value)}: wants one or more of ${ROLES.join(', ')}`)
+    }
+  }
+  return ROLES.filter((role) => names.includes(role))
+}

@@ -1,0 +1,117 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { StartupError } from '../../core/run/errors.ts'
+import type { MetricSet } from '../../telemetry/metrics-server.ts'
+import type { FromRole, StoreUrls, ToRole } from './role-protocol.ts'
+import { exitReason, type RunningProcess } from './running-process.ts'
+
+/** A process that runs roles. `url` is where its API listens, when ingress is among them. */
+export interface RoleProcess extends RunningProcess {
+  /** The metrics of its registry; none when it does not answer in time. */
+  metrics(): Promise<MetricSet>
+}
+
+export interface RoleLaunch {
+  /** Script that speaks the role protocol, with its arguments. */
+  readonly script: string
+  readonly args: readonly string[]
+  readonly roles: readonly string[]
+  readonly config: object
+  /** The process loads while the stores start. */
+  readonly stores: Promise<StoreUrls>
+  readonly signal: AbortSignal
+}
+
+const METRICS_ANSWER_MS = 1_000
+const STDERR = 2
+
+/**
+ * Starts a role process and resolves when it is ready.
+ * @throws StartupError with the reason that it gave, or its exit code
+ */
+export async function launchRole(launch: RoleLaunch): Promise<RoleProcess> {
+  const child = fork(launch.script, [...launch.args], {
+    // A session of its own: Ctrl-C is for the supervisor, which stops its children in order.
+    detached: true,
+    serialization: 'advanced',
+    stdio: ['ignore', STDERR, STDERR, 'ipc'],
+  })
+  const exited = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(error.message))
+    child.once('exit', (code, signal) => resolve(exitReason(code, signal)))
+  })
+  const kill = () => void child.kill('SIGKILL')
+  launch.signal.addEventListener('abort', kill, { once: true })
+  try {
+    const readiness = untilReady(child, launch.roles, exited)
+    // A rejection that comes before the stores are there is not unhandled.
+    readiness.catch(() => {})
+    const stores = await Promise.race([launch.stores, readiness.then((): never => neverReady())])
+    launch.signal.throwIfAborted()
+    tell(child, { type: 'start', roles: launch.roles, config: launch.config, stores })
+    const url = await readiness
+    return runningRole(child, url, exited)
+  } catch (error) {
+    kill()
+    await exited
+    throw error
+  } finally {
+    launch.signal.removeEventListener('abort', kill)
+  }
+}
+
+function runningRole(child: ChildProcess, url: string | undefined, exited: Promise<string>): RoleProcess {
+  return {
+    pid: child.pid!,
+    url,
+    exited,
+    stop: async () => {
+      tell(child, { type: 'stop' })
+      await exited
+    },
+    kill: () => void child.kill('SIGKILL'),
+    metrics: () => askMetrics(child),
+  }
+}
+
+function untilReady(
+  child: ChildProcess,
+  roles: readonly string[],
+  exited: Promise<string>,
+): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    let failure: string | undefined
+    child.on('message', (message: FromRole) => {
+      if (message.type === 'ready') resolve(message.url)
+      else if (message.type === 'failed') failure = message.reason
+    })
+    exited.then((reason) => reject(new StartupError(failure ?? `the ${roles.join('+')} process ended (${reason})`)))
+  })
+}
+
+function neverReady(): never {
+  throw new StartupError('a role process says that it is ready before it was told to start')
+}
+
+/** A message to a process that has just ended is of no use to anybody. */
+function tell(child: ChildProcess, message: ToRole): void {
+  if (child.connected) child.send(message, () => {})
+}
+
+let lastMetricsId = 0
+
+function askMetrics(child: ChildProcess): Promise<MetricSet> {
+  const id = ++lastMetricsId
+  return new Promise((resolve) => {
+    const finish = (metrics: MetricSet) => {
+      clearTimeout(timer)
+      child.removeListener('message', onMessage)
+      resolve(metrics)
+    }
+    const onMessage = (message: FromRole) => {
+      if (message.type === 'metrics' && message.id === id) finish(message.metrics)
+    }
+    const timer = setTimeout(finish, METRICS_ANSWER_MS, [])
+    child.on('message', onMessage)
+    tell(child, { type: 'metrics', id })
+  })
+}

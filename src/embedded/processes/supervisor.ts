@@ -1,0 +1,180 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import type { MetricSet } from '../../telemetry/metrics-server.ts'
+import { KeptProcess } from './kept-process.ts'
+import { launchRole, type RoleProcess } from './role-process.ts'
+import type { StoreUrls } from './role-protocol.ts'
+import type { RunningProcess } from './running-process.ts'
+
+/** A store that is somewhere already, or one that is started here. */
+export type Store =
+  | { readonly url: string }
+  | {
+      /** See `KeptProcessOptions.launch`; the process has a URL. */
+      readonly launch: (signal: AbortSignal, previous: RunningProcess | undefined) => Promise<RunningProcess>
+    }
+
+export interface RoleScript {
+  readonly script: string
+  readonly args: readonly string[]
+}
+
+export interface SupervisorOptions {
+  readonly redis: Store
+  readonly clickhouse: Store
+  readonly roleScript: RoleScript
+  /** Roles of the processes that accept requests; empty: there are none. All of them listen on one port. */
+  readonly ingressRoles: readonly string[]
+  readonly ingressProcesses: number
+  /** Roles of the one process that works behind them; empty: there is none. */
+  readonly workerRoles: readonly string[]
+  /** The configuration of a role process. The first ingress process has no port yet. */
+  readonly configFor: (ingressPort: number | undefined) => object
+  readonly log: Logger
+  /** Called when a process that ended by itself is started again. */
+  readonly onRestart?: (name: string) => void
+}
+
+/** What runs, once everything is ready. */
+export interface Addresses extends StoreUrls {
+  /** The API; undefined when this machine has no ingress. */
+  readonly url: string | undefined
+}
+
+/** Someone who waits for a store that is away should know that. */
+const SLOW_START_MS = 10_000
+
+/** Time of the whole stop, milliseconds, by which each kind has ended or is killed. */
+const STOP_INGRESS_MS = 3_000
+const STOP_WORKER_MS = 6_500
+const STOP_STORES_MS = 8_500
+
+/**
+ * Runs stores and role processes as children of this process. Start: stores, while the roles load; then the roles. A
+ * child that ends by itself is started again. Stop: ingress, which ends intake, then workers, which drain, then stores.
+ */
+export class Supervisor {
+  readonly #options: SupervisorOptions
+  readonly #redis: KeptProcess<RunningProcess> | undefined
+  readonly #clickhouse: KeptProcess<RunningProcess> | undefined
+  readonly #ingress: KeptProcess<RoleProcess>[] = []
+  readonly #workers: KeptProcess<RoleProcess>[] = []
+  #stores: Promise<StoreUrls> = Promise.reject(new Error('not started'))
+  #url: string | undefined
+  #stopped: Promise<void> | undefined
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options
+    this.#stores.catch(() => {})
+    this.#redis = this.#keepStore('redis', options.redis)
+    this.#clickhouse = this.#keepStore('clickhouse', options.clickhouse)
+    if (options.workerRoles.length > 0) {
+      this.#workers.push(this.#keepRoles(options.workerRoles.join('+'), options.workerRoles))
+    }
+    const count = options.ingressRoles.length > 0 ? options.ingressProcesses : 0
+    for (let n = 1; n <= count; n++) {
+      this.#ingress.push(this.#keepRoles(n === 1 ? 'ingress' : `ingress ${n}`, options.ingressRoles))
+    }
+  }
+
+  /** Resolves when every process is ready. Rejects with the reason of the first that cannot start, or with that of `stop`. */
+  async start(): Promise<Addresses> {
+    const stores = this.#startStores()
+    this.#stores = stores
+    const [first, ...others] = this.#ingress
+    const roles = [...this.#workers, ...(first ? [first] : [])].map((kept) => kept.start())
+    const [addresses] = await Promise.all([stores, ...roles])
+    await Promise.all(others.map((kept) => kept.start()))
+    return { ...addresses, url: this.#url }
+  }
+
+  /** Stops everything in order, within about 9 seconds; what does not end in time is killed. Can be called at any time. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop()
+    return this.#stopped
+  }
+
+  /** SIGKILL for everything. */
+  kill(): void {
+    for (const kept of this.#all()) kept.kill()
+  }
+
+  /** The metrics of every role process that answers. */
+  async metrics(): Promise<MetricSet[]> {
+    return await Promise.all([...this.#ingress, ...this.#workers].map((kept) => kept.current?.metrics() ?? []))
+  }
+
+  async #startStores(): Promise<StoreUrls> {
+    const [redisUrl, clickhouseUrl] = await Promise.all([
+      startStore(this.#options.redis, this.#redis),
+      startStore(this.#options.clickhouse, this.#clickhouse),
+    ])
+    return { redisUrl, clickhouseUrl }
+  }
+
+  async #stop(): Promise<void> {
+    const startedAtMs = performance.now()
+    const within = (limitMs: number, processes: readonly Kept[]) =>
+      stopAll(processes, startedAtMs + limitMs, this.#options.log)
+    await within(STOP_INGRESS_MS, this.#ingress)
+    await within(STOP_WORKER_MS, this.#workers)
+    await within(STOP_STORES_MS, [this.#clickhouse, this.#redis].filter(isThere))
+  }
+
+  #all(): Kept[] {
+    return [...this.#ingress, ...this.#workers, ...[this.#clickhouse, this.#redis].filter(isThere)]
+  }
+
+  #keepStore(name: string, store: Store): KeptProcess<RunningProcess> | undefined {
+    if ('url' in store) return undefined
+    const { log, onRestart } = this.#options
+    return new KeptProcess({ name, launch: store.launch, log, onRestart: () => onRestart?.(name) })
+  }
+
+  #keepRoles(name: string, roles: readonly string[]): KeptProcess<RoleProcess> {
+    const { roleScript, configFor, log, onRestart } = this.#options
+    return new KeptProcess<RoleProcess>({
+      name,
+      launch: async (signal) => {
+        const port = this.#url === undefined ? undefined : Number(new URL(this.#url).port)
+        const launch = { ...roleScript, roles, config: configFor(port), stores: this.#stores, signal }
+        const waiting = setInterval(() => log.warn({ process: name }, 'process still starts'), SLOW_START_MS)
+        const process = await launchRole(launch).finally(() => clearInterval(waiting))
+        this.#url ??= process.url
+        log.info({ process: name, pid: process.pid, url: process.url }, 'process is ready')
+        return process
+      },
+      log,
+      onRestart: () => onRestart?.(name),
+    })
+  }
+}
+
+async function startStore(store: Store, kept: KeptProcess<RunningProcess> | undefined): Promise<string> {
+  if ('url' in store) return store.url
+  const { url } = await kept!.start()
+  return url!
+}
+
+type Kept = Pick<KeptProcess<RunningProcess>, 'name' | 'stop' | 'kill'>
+
+async function stopAll(processes: readonly Kept[], deadlineMs: number, log: Logger): Promise<void> {
+  const late = new AbortController()
+  await Promise.all(
+    processes.map(async (kept) => {
+      const stopped = kept.stop()
+      const leftMs = Math.max(0, deadlineMs - performance.now())
+      const deadline = sleep(leftMs, 'late', { signal: late.signal }).catch(() => {})
+      if ((await Promise.race([stopped, deadline])) === 'late') {
+        log.error({ process: kept.name }, 'process does not end in time; it is killed')
+        kept.kill()
+        await stopped
+      }
+    }),
+  )
+  late.abort()
+}
+
+function isThere<T>(value: T | undefined): value is T {
+  return value !== undefined
+}

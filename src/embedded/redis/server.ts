@@ -1,0 +1,151 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { StartupError } from '../../core/run/errors.ts'
+import { holdLeash } from '../processes/leash.mjs'
+import { exitReason, type RunningProcess } from '../processes/running-process.ts'
+import { probeRedis, shutDownRedis } from './probe.ts'
+
+export interface EmbeddedRedisOptions {
+  /** The server's binary. */
+  readonly binary: string
+  /** Folder of the append-only file and the log. */
+  readonly dir: string
+  /** Path of the unix socket; nobody else's. */
+  readonly socket: string
+  /** `appendfsync` */
+  readonly fsync: 'always' | 'everysec' | 'no'
+  readonly maxMemoryBytes: number
+  readonly log: Logger
+  readonly signal: AbortSignal
+}
+
+const PROBE_EVERY_MS = 20
+const LOADING_REPORT_MS = 10_000
+const LEFTOVER_END_MS = 15_000
+const LOG_MAX_BYTES = 4 * 2 ** 20
+const LOG_CHECK_MS = 60_000
+
+/**
+ * Starts a private Redis server on a unix socket, with an append-only file, and resolves when it answers and has loaded
+ * its data. It listens on no port and reads no configuration file. It ends with this process, whatever ends this process.
+ * @throws StartupError with the last words of its log
+ */
+export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise<RunningProcess> {
+  const logFile = join(options.dir, 'redis.log')
+  await endLeftover(options)
+  rotate(logFile)
+  const child = spawn(options.binary, serverArguments(options, logFile), {
+    cwd: options.dir,
+    // A session of its own: Ctrl-C is for this process, which stops the server last.
+    detached: true,
+    stdio: 'ignore',
+  })
+  const exited = exitOf(child)
+  if (child.pid === undefined) throw new StartupError(`cannot run ${options.binary}: ${await exited}`)
+  const leash = holdLeash(child.pid)
+  const rotation = setInterval(() => rotate(logFile), LOG_CHECK_MS).unref()
+  exited.then(() => {
+    leash.release()
+    clearInterval(rotation)
+  })
+  try {
+    await untilReady(options, exited, logFile)
+  } catch (error) {
+    child.kill('SIGKILL')
+    await exited
+    throw error
+  }
+  return {
+    pid: child.pid,
+    url: `unix://${options.socket}`,
+    exited,
+    stop: async () => {
+      child.kill('SIGTERM')
+      await exited
+    },
+    kill: () => child.kill('SIGKILL'),
+  }
+}
+
+function serverArguments(options: EmbeddedRedisOptions, logFile: string): string[] {
+  return Object.entries({
+    port: '0',
+    unixsocket: options.socket,
+    unixsocketperm: '700',
+    dir: options.dir,
+    logfile: logFile,
+    daemonize: 'no',
+    save: '',
+    appendonly: 'yes',
+    appendfsync: options.fsync,
+    'aof-load-truncated': 'yes',
+    // Rewrites cost as much as the writes themselves when the file is small.
+    'auto-aof-rewrite-min-size': '256mb',
+    'stop-writes-on-bgsave-error': 'no',
+    maxmemory: String(options.maxMemoryBytes),
+    'maxmemory-policy': 'noeviction',
+    // The buckets of seen identities stay compact up to this many.
+    'hash-max-listpack-entries': '128',
+    'lazyfree-lazy-expire': 'yes',
+  }).flatMap(([name, value]) => [`--${name}`, value])
+}
+
+/** Resolves when the child has ended or could not be run. */
+function exitOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    child.once('error', (error) => resolve(error.message))
+    child.once('exit', (code, signal) => resolve(exitReason(code, signal)))
+  })
+}
+
+/** A server on our socket is that of an instance that was killed: its data is ours, and it must let go of it. */
+async function endLeftover({ socket, log, signal }: EmbeddedRedisOptions): Promise<void> {
+  const deadlineMs = performance.now() + LEFTOVER_END_MS
+  let reported = false
+  while ((await probeRedis(socket)) !== 'absent') {
+    if (!reported) log.warn({ socket }, 'shutting down the Redis server that a killed instance left behind')
+    reported = true
+    if (performance.now() > deadlineMs) {
+      throw new StartupError(`a Redis server on ${socket} does not shut down: end it, then start again`)
+    }
+    await shutDownRedis(socket)
+    await sleep(PROBE_EVERY_MS, undefined, { signal })
+  }
+  rmSync(socket, { force: true })
+}
+
+async function untilReady(
+  { socket, log, signal }: EmbeddedRedisOptions,
+  exited: Promise<string>,
+  logFile: string,
+): Promise<void> {
+  let end: string | undefined
+  exited.then((reason) => {
+    end = reason
+  })
+  let reportMs = performance.now() + LOADING_REPORT_MS
+  while ((await probeRedis(socket)) !== 'ready') {
+    signal.throwIfAborted()
+    if (end !== undefined) throw new StartupError(`the Redis server ended (${end})${lastWords(logFile)}`)
+    if (performance.now() > reportMs) {
+      log.info('Redis is loading its data')
+      reportMs += LOADING_REPORT_MS
+    }
+    await sleep(PROBE_EVERY_MS)
+  }
+}
+
+function lastWords(logFile: string): string {
+  if (!existsSync(logFile)) return ''
+  const line = readFileSync(logFile, 'utf8').trim().split('\n').at(-1) ?? ''
+  return `: ${line.replace(/^\d+:\w+ .{20,30} [.*#-] /, '')}`
+}
+
+/** Redis opens its log for every line, so the file can be moved away under it. */
+function rotate(logFile: string): void {
+  const size = statSync(logFile, { throwIfNoEntry: false })?.size ?? 0
+  if (size > LOG_MAX_BYTES) renameSync(logFile, `${logFile}.1`)
+}

@@ -1,0 +1,65 @@
+import type { Address } from '../../core/event/address.ts'
+import { parseCidr } from './network.ts'
+import { RangeMap } from './range-map.ts'
+
+/**
+ * Addresses from which no visitor comes, after the IANA special-purpose registries (RFC 6890 and its updates), with
+ * multicast and the deprecated blocks. `undefined` marks the globally reachable exceptions inside a reserved block.
+ */
+const BLOCKS: readonly (readonly [network: string, name: string | undefined])[] = [
+  ['0.0.0.0/8', 'this network'],
+  ['10.0.0.0/8', 'private use'],
+  ['100.64.0.0/10', 'shared address space'],
+  ['127.0.0.0/8', 'loopback'],
+  ['169.254.0.0/16', 'link local'],
+  ['172.16.0.0/12', 'private use'],
+  ['192.0.0.0/24', 'protocol assignments'],
+  ['192.0.0.9/32', undefined],
+  ['192.0.0.10/32', undefined],
+  ['192.0.2.0/24', 'documentation'],
+  ['192.88.99.0/24', 'deprecated 6to4 relay anycast'],
+  ['192.168.0.0/16', 'private use'],
+  ['198.18.0.0/15', 'benchmarking'],
+  ['198.51.100.0/24', 'documentation'],
+  ['203.0.113.0/24', 'documentation'],
+  ['224.0.0.0/4', 'multicast'],
+  ['240.0.0.0/4', 'reserved for future use'],
+  ['::/96', 'unspecified, loopback and deprecated IPv4-compatible'],
+  ['64:ff9b:1::/48', 'local-use translation'],
+  ['100::/64', 'discard only'],
+  ['100:0:0:1::/64', 'dummy prefix'],
+  ['2001::/23', 'protocol assignments'],
+  // Teredo and 6to4 carry addresses of real visitors; the registry leaves their reachability open.
+  ['2001::/32', undefined],
+  ['2001:1::1/128', undefined],
+  ['2001:1::2/128', undefined],
+  ['2001:1::3/128', undefined],
+  ['2001:3::/32', undefined],
+  ['2001:4:112::/48', undefined],
+  ['2001:20::/28', undefined],
+  ['2001:30::/28', undefined],
+  ['2001:db8::/32', 'documentation'],
+  ['3fff::/20', 'documentation'],
+  ['5f00::/16', 'segment routing identifiers'],
+  ['fc00::/7', 'unique local'],
+  ['fe80::/10', 'link local'],
+  ['fec0::/10', 'deprecated site local'],
+  ['ff00::/8', 'multicast'],
+]
+
+/** The reserved blocks as a search structure: what an address is reserved for, or nothing. */
+export class ReservedRanges {
+  readonly #blocks = RangeMap.of(
+    BLOCKS.map(([network, name]) => {
+      const range = parseCidr(network)
+      if (typeof range === 'string') throw new Error(range)
+      return { range, value: { network, name } }
+    }),
+  )
+
+  /** The reserved block around an address; undefined when visitors may come from it. */
+  find(address: Address): { readonly network: string; readonly name: string } | undefined {
+    const block = this.#blocks.find(address)?.value
+    return block?.name === undefined ? undefined : { network: block.network, name: block.name }
+  }
+}

@@ -1,0 +1,220 @@
+import type { BigIntStats } from 'node:fs'
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { InputError } from '../../core/run/errors.ts'
+import type { EnrichmentLimits } from '../limits.ts'
+import { UnknownMmdbError } from '../providers/mmdb/provider.ts'
+import { byTrust, type Provider } from '../providers/provider.ts'
+import { RDNS } from '../providers/rdns/provider.ts'
+import { loadDataFile, mappingPathOf, NotDataError, providerNameOf } from './data-file.ts'
+
+/**
+ * `ok`: the file serves. `stale`: it was refused, and what it held before serves on. `failed`: it was refused, and there
+ * is nothing to serve. `ignored`: it does not look like data.
+ */
+export type FileState = 'ok' | 'stale' | 'failed' | 'ignored'
+
+/** A file of the folder as it stands. */
+export interface DataFile {
+  readonly name: string
+  readonly path: string
+  readonly state: FileState
+  /** Why it was refused or ignored. */
+  readonly reason: string | undefined
+  readonly sizeBytes: number
+  /** Of an MMDB that nobody knows. */
+  readonly unrecognised: { readonly databaseType: string; readonly keys: readonly string[] } | undefined
+  readonly provider: Provider | undefined
+}
+
+/** What is remembered of a file from one look to the next. */
+interface Watched {
+  file: DataFile
+  /** Signature of the version that `file` is about; undefined before the first look. */
+  taken: string | undefined
+  /** Signature at the last look. A version counts when two looks in a row find it. */
+  seen: string | undefined
+  missed: number
+}
+
+interface Version {
+  readonly signature: string
+  readonly sizeBytes: number
+}
+
+interface FoundFile extends Version {
+  readonly file: string
+  /** The provider's. */
+  readonly name: string
+  readonly path: string
+}
+
+/** Names that stand for other sources of values. */
+const TAKEN_NAMES: ReadonlySet<string> = new Set([RDNS, 'rules', 'iana'])
+
+/** What happened to a file that was looked at. */
+export type LoadListener = (result: 'ok' | 'refused') => void
+
+/** Looks without the file after which it counts as removed: one may fall between the steps of a replacement. */
+const MISSED_MAX = 2
+
+/**
+ * The data files of a folder. Each `look` takes what is new or changed and drops what is gone. Files are told apart by
+ * device, inode, size and times, and loaded aside: what cannot be loaded never replaces what serves.
+ */
+export class DataFolder {
+  readonly #dir: string
+  readonly #limits: EnrichmentLimits
+  readonly #log: Logger
+  readonly #onLoad: LoadListener
+  readonly #watched = new Map<string, Watched>()
+
+  constructor(dir: string, limits: EnrichmentLimits, log: Logger, onLoad: LoadListener) {
+    this.#dir = dir
+    this.#limits = limits
+    this.#log = log
+    this.#onLoad = onLoad
+  }
+
+  /** In the order of their file names. */
+  get files(): readonly DataFile[] {
+    return [...this.#watched.values()].map((watched) => watched.file)
+  }
+
+  /** In order of trust. */
+  get providers(): readonly Provider[] {
+    return this.files.flatMap((file) => file.provider ?? []).sort(byTrust)
+  }
+
+  /**
+   * @param settled take files as they are, without waiting for a second look that finds them unchanged
+   * @param signal ends the look before the next file
+   * @returns whether anything changed
+   * @throws when the folder cannot be read
+   */
+  async look(settled = false, signal?: AbortSignal): Promise<boolean> {
+    const found = await this.#list()
+    let changed = false
+    for (const entry of found.values()) {
+      if (signal?.aborted) return changed
+      changed = (await this.#lookAt(entry, this.#ownerOf(entry, found), settled)) || changed
+    }
+    for (const [file, watched] of this.#watched) {
+      if (found.has(file)) continue
+      watched.missed += 1
+      if (watched.missed < MISSED_MAX) continue
+      this.#watched.delete(file)
+      this.#log.info({ provider: watched.file.name, path: watched.file.path }, 'enrichment file removed')
+      changed = true
+    }
+    return changed
+  }
+
+  /** The data files that are there, by file name, in the order of these. */
+  async #list(): Promise<Map<string, FoundFile>> {
+    const found = new Map<string, FoundFile>()
+    for (const file of (await readdir(this.#dir)).sort()) {
+      const name = providerNameOf(file)
+      const path = join(this.#dir, file)
+      const version = name === undefined ? undefined : await versionOf(path)
+      if (name !== undefined && version !== undefined) found.set(file, { file, name, path, ...version })
+    }
+    return found
+  }
+
+  /** The file that has a provider's name: the one that serves under it, or else the first that was not refused. */
+  #ownerOf({ name, file }: FoundFile, found: ReadonlyMap<string, FoundFile>): string {
+    const others = [...found.values()].filter((entry) => entry.name === name).map((entry) => entry.file)
+    const serves = others.find((other) => this.#watched.get(other)?.file.provider !== undefined)
+    return serves ?? others.find((other) => this.#watched.get(other)?.taken === undefined) ?? file
+  }
+
+  async #lookAt(found: FoundFile, owner: string, settled: boolean): Promise<boolean> {
+    const signature = `${found.signature} ${owner}`
+    const watched = this.#watched.get(found.file) ?? this.#watch(found)
+    watched.missed = 0
+    if (watched.taken === signature) return false
+    if (!settled && watched.seen !== signature) {
+      watched.seen = signature
+      return false
+    }
+    const next = await this.#load(watched.file, found.sizeBytes, found.file === owner ? undefined : owner)
+    const after = await versionOf(found.path)
+    if (after?.signature !== found.signature) {
+      watched.seen = undefined
+      return false
+    }
+    watched.taken = signature
+    watched.file = next
+    this.#report(next)
+    return true
+  }
+
+  #watch({ file, name, path }: FoundFile): Watched {
+    const unread: DataFile = {
+      name,
+      path,
+      state: 'failed',
+      reason: 'not read yet',
+      sizeBytes: 0,
+      unrecognised: undefined,
+      provider: undefined,
+    }
+    const watched: Watched = { file: unread, taken: undefined, seen: undefined, missed: 0 }
+    this.#watched.set(file, watched)
+    return watched
+  }
+
+  /** @param owner another file that has the provider's name */
+  async #load(file: DataFile, sizeBytes: number, owner: string | undefined): Promise<DataFile> {
+    const read = { ...file, sizeBytes, unrecognised: undefined }
+    try {
+      if (TAKEN_NAMES.has(file.name)) throw new InputError(`no data set can be named ${file.name}: rename the file`)
+      if (owner !== undefined) throw new InputError(`${owner} has the same provider name: rename one of them`)
+      const provider = await loadDataFile(file.path, file.name, this.#limits)
+      return { ...read, state: 'ok', reason: undefined, provider }
+    } catch (error) {
+      const reason = (error as Error).message
+      if (error instanceof NotDataError) return { ...read, state: 'ignored', reason, provider: undefined }
+      const unrecognised =
+        error instanceof UnknownMmdbError ? { databaseType: error.databaseType, keys: error.keys } : undefined
+      return { ...read, state: file.provider === undefined ? 'failed' : 'stale', reason, unrecognised }
+    }
+  }
+
+  #report(file: DataFile): void {
+    const { name, path, reason, provider } = file
+    if (file.state === 'ok') {
+      this.#onLoad('ok')
+      const { recognisedAs, records } = provider!
+      this.#log.info({ provider: name, path, recognised_as: recognisedAs, records }, 'enrichment file loaded')
+      for (const warning of provider!.warnings) this.#log.warn({ provider: name, path, warning }, 'enrichment file')
+    } else if (file.state === 'ignored') {
+      this.#log.warn({ provider: name, path, reason }, 'enrichment file ignored')
+    } else {
+      this.#onLoad('refused')
+      const kept = file.state === 'stale' ? 'what it held before serves on' : 'nothing of it serves'
+      this.#log.error({ provider: name, path, reason }, `enrichment file refused; ${kept}`)
+    }
+  }
+}
+
+/** Stands for the content of a file and of the mapping beside it. Undefined when the file is gone, or is none. */
+async function versionOf(path: string): Promise<Version | undefined> {
+  const stats = await statFile(path)
+  if (stats === undefined) return undefined
+  const mappingPath = mappingPathOf(path)
+  const mapping = mappingPath === undefined ? undefined : await statFile(mappingPath)
+  const signature = mapping === undefined ? signatureOf(stats) : `${signatureOf(stats)} ${signatureOf(mapping)}`
+  return { signature, sizeBytes: Number(stats.size) }
+}
+
+async function statFile(path: string): Promise<BigIntStats | undefined> {
+  const stats = await stat(path, { bigint: true }).catch(() => undefined)
+  return stats?.isFile() === true ? stats : undefined
+}
+
+function signatureOf(stats: BigIntStats): string {
+  return `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`
+}

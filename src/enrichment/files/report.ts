@@ -1,0 +1,43 @@
+import type { ProviderKind } from '../providers/provider.ts'
+import type { DataFile, FileState } from './folder.ts'
+
+/** What `ipid db list` and `ipid db check` say of a file. */
+export interface ProviderReport {
+  /** The provider's name. */
+  readonly name: string
+  readonly path: string
+  readonly state: FileState
+  /** Why it was refused or ignored. */
+  readonly reason: string | undefined
+  /** Of the data that serves; undefined when none does. */
+  readonly kind: ProviderKind | undefined
+  /** In words, what it was recognised as. */
+  readonly recognisedAs: string | undefined
+  /** The build date that the file states. */
+  readonly builtAt: Date | undefined
+  /** Networks with a record. */
+  readonly records: number
+  /** Size on disk. */
+  readonly sizeBytes: number
+  /** Things in it that were passed over, in words. */
+  readonly warnings: readonly string[]
+  /** For an MMDB that nobody knows: its type, and the members of its records that a mapping can name. */
+  readonly unrecognised: { readonly databaseType: string; readonly keys: readonly string[] } | undefined
+}
+
+export function reportOf(file: DataFile): ProviderReport {
+  const { provider } = file
+  return {
+    name: file.name,
+    path: file.path,
+    state: file.state,
+    reason: file.reason,
+    kind: provider?.kind,
+    recognisedAs: provider?.recognisedAs,
+    builtAt: provider?.builtAt,
+    records: provider?.records ?? 0,
+    sizeBytes: file.sizeBytes,
+    warnings: provider?.warnings ?? [],
+    unrecognised: file.unrecognised,
+  }
+}

@@ -1,0 +1,64 @@
+import { isUtf8 } from 'node:buffer'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import { InputError } from '../../core/run/errors.ts'
+
+const unzip = promisify(gunzip)
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
+
+/**
+ * The text in a file's bytes: decompressed when they are gzip, checked to be UTF-8, without a byte order mark.
+ * @param bytesMax limit after decompression
+ * @throws InputError with the reason
+ */
+export async function decodeText(bytes: Buffer, bytesMax: number): Promise<Buffer> {
+  const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b
+  const text = isGzip ? await decompress(bytes, bytesMax) : bytes
+  if (text.length > bytesMax) throw tooLarge(bytesMax)
+  if (text.length === 0) throw new InputError('the file is empty')
+  if (!isUtf8(text)) throw new InputError('the file is not UTF-8')
+  return text.subarray(0, 3).equals(BYTE_ORDER_MARK) ? text.subarray(3) : text
+}
+
+async function decompress(bytes: Buffer, bytesMax: number): Promise<Buffer> {
+  try {
+    return await unzip(bytes, { maxOutputLength: bytesMax })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(bytesMax)
+    throw new InputError(`the file cannot be decompressed: ${(error as Error).message}`)
+  }
+}
+
+function tooLarge(bytesMax: number): InputError {
+  return new InputError(`the file is larger than ${bytesMax} bytes`)
+}
+
+const LINE_FEED = 10
+
+/** Lines with their numbers from 1; line endings are left out. */
+export function* linesOf(text: Buffer): Generator<{ readonly line: number; readonly text: string }> {
+  for (let at = 0, line = 1; at < text.length; line++) {
+    const found = text.indexOf(LINE_FEED, at)
+    const end = found < 0 ? text.length : found
+    yield { line, text: text.toString('utf8', at, end).replace(/\r$/, '') }
+    at = end + 1
+  }
+}
+
+/** The first line that is neither blank nor a `#` comment. */
+export function firstContentLine(text: Buffer): string | undefined {
+  for (const { text: content } of linesOf(text)) {
+    if (content.trim() !== '' && !content.startsWith('#')) return content
+  }
+  return undefined
+}
+
+/** Parts of a text of a size that a parser gets through without holding up other work. */
+export function* partsOf(text: Buffer, bytes = 65_536): Generator<Buffer> {
+  for (let at = 0; at < text.length; at += bytes) yield text.subarray(at, at + bytes)
+}
+
+/** `line 7: reason`, as every message about a table or list says it. */
+export function lineError(line: number, reason: string): InputError {
+  return new InputError(`line ${line}: ${reason}`)
+}

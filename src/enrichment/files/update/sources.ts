@@ -1,0 +1,130 @@
+import { readFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { InputError } from '../../../core/run/errors.ts'
+import { providerNameOf } from '../data-file.ts'
+
+/** Where a data file comes from: one entry of `sources.json`. */
+export interface Source {
+  /** http or https. `{key}` stands for the key. */
+  readonly url: string
+  /** Name of the file in the folder. */
+  readonly file: string
+  /** The provider's name. */
+  readonly name: string
+  /** Environment variable that holds the licence key. Without `{key}` in the URL the key goes into a header. */
+  readonly keyEnv: string | undefined
+  /** Account that the key belongs to: the header is then for basic authentication, else it bears the key. */
+  readonly keyUser: string | undefined
+  /** Time after which the source is due again, milliseconds. */
+  readonly everyMs: number | undefined
+}
+
+/** The file in the folder that names them. */
+export const SOURCES_FILE = 'sources.json'
+
+const MEMBERS = ['url', 'file', 'key_env', 'key_user', 'schedule'] as const
+type Entry = Partial<Record<(typeof MEMBERS)[number], string>>
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const SCHEDULES: Readonly<Record<string, number>> = {
+  hourly: HOUR_MS,
+  daily: DAY_MS,
+  weekly: 7 * DAY_MS,
+  monthly: 30 * DAY_MS,
+}
+
+/** @throws InputError when there is none in the folder, or with what is wrong in it */
+export async function readSources(dir: string): Promise<Source[]> {
+  const path = join(dir, SOURCES_FILE)
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    throw new InputError(`there is no ${path}: it names what is to be fetched, [{"url": "…", "file": "…"}]`)
+  }
+  try {
+    return parseSources(text)
+  } catch (error) {
+    if (error instanceof InputError) throw new InputError(`${path}: ${error.message}`)
+    throw error
+  }
+}
+
+/**
+ * Reads a list of sources, `{"sources": […]}`, or an object of sources (or bare URLs) by file name.
+ * @throws InputError with the reason
+ */
+export function parseSources(text: string): Source[] {
+  const sources = entriesIn(parseJson(text)).map(readSource)
+  for (const [i, { file, name }] of sources.entries()) {
+    const first = sources.findIndex((source) => source.name === name)
+    if (first !== i) throw new InputError(`${sources[first]!.file} and ${file} would be the same provider`)
+  }
+  return sources
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new InputError(`not JSON: ${(error as Error).message}`)
+  }
+}
+
+function entriesIn(json: unknown): unknown[] {
+  if (Array.isArray(json)) return json
+  if (typeof json !== 'object' || json === null) throw new InputError('neither a list nor an object')
+  if ('sources' in json && Array.isArray(json.sources)) return json.sources
+  return Object.entries(json).map(([file, value]) => {
+    if (typeof value === 'string') return { file, url: value }
+    return typeof value === 'object' && value !== null ? { file, ...value } : value
+  })
+}
+
+function readSource(value: unknown, i: number): Source {
+  const where = `source ${i + 1}`
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new InputError(`${where} is not an object`)
+  }
+  for (const [member, content] of Object.entries(value)) {
+    if (!MEMBERS.some((known) => known === member)) {
+      throw new InputError(`${where}: "${member}" is none of ${MEMBERS.join(', ')}`)
+    }
+    if (typeof content !== 'string' || content === '') throw new InputError(`${where}: ${member} is not text`)
+  }
+  const { url = '', key_env: keyEnv, key_user: keyUser, schedule, ...entry } = value as Entry
+  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  if (parsed === undefined || !['http:', 'https:'].includes(parsed.protocol)) {
+    throw new InputError(`${where}: url is not an http or https URL`)
+  }
+  if (parsed.username !== '' || parsed.password !== '') {
+    throw new InputError(`${where}: url holds a password; key_env names a variable that does, key_user its account`)
+  }
+  if (url.includes('{key}') && keyEnv === undefined) throw new InputError(`${where}: {key} in url wants key_env`)
+  const file = entry.file ?? basename(parsed.pathname)
+  const name = basename(file) === file ? providerNameOf(file) : undefined
+  if (name === undefined) throw new InputError(`${where}: file "${file}" is not the name of a data file`)
+  return {
+    url,
+    file,
+    name,
+    keyEnv,
+    keyUser,
+    everyMs: schedule === undefined ? undefined : readSchedule(where, schedule),
+  }
+}
+
+function readSchedule(where: string, schedule: string): number {
+  const match = /^([1-9]\d{0,3})([hd])$/.exec(schedule)
+  const everyMs = match === null ? SCHEDULES[schedule] : Number(match[1]) * (match[2] === 'h' ? HOUR_MS : DAY_MS)
+  if (everyMs !== undefined) return everyMs
+  throw new InputError(`${where}: schedule "${schedule}" is none of ${Object.keys(SCHEDULES).join(', ')}, 6h, 3d`)
+}
+
+/** A URL as it may be shown: keys stand in the query, in the user information, or in the path that they replace. */
+export function shownUrl(url: string): string {
+  const { origin, pathname } = new URL(url)
+  return origin + pathname
+}

@@ -1,0 +1,167 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { copyFile, mkdtemp, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { InputError } from '../../../core/run/errors.ts'
+import { DEFAULT_ENRICHMENT_LIMITS } from '../../limits.ts'
+import type { Provider } from '../../providers/provider.ts'
+import { loadDataFile, mappingPathOf } from '../data-file.ts'
+import { download } from './download.ts'
+import { DEFAULT_UPDATE_LIMITS, type UpdateLimits } from './limits.ts'
+import { type Source, shownUrl } from './sources.ts'
+import { type FetchState, type FetchStates, readStates, writeStates } from './state.ts'
+import { unpack } from './unpack.ts'
+
+export interface UpdateOptions {
+  readonly dir: string
+  readonly sources: readonly Source[]
+  /** Holds the licence keys. */
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Milliseconds since the Unix epoch. */
+  readonly nowMs: number
+  /** Only what its schedule says is due, or what is not there. */
+  readonly dueOnly?: boolean
+  readonly limits?: UpdateLimits
+}
+
+/** What became of a source. */
+export interface UpdateReport {
+  readonly file: string
+  /** Without anything that may be secret. */
+  readonly url: string
+  readonly status: 'added' | 'updated' | 'unchanged' | 'not_due' | 'failed'
+  /** Why it failed. */
+  readonly reason: string | undefined
+  /** The file that serves from now on; undefined when it was not read. */
+  readonly now: FileSummary | undefined
+  /** The file that it replaced. */
+  readonly before: FileSummary | undefined
+}
+
+export interface FileSummary {
+  readonly recognisedAs: string
+  readonly records: number
+  readonly builtAt: Date | undefined
+}
+
+const WORK_FOLDER = '.update-'
+const WORK_AGE_MAX_MS = 86_400_000
+
+/** Brings the files up to date, one after the other; what cannot be had is reported and leaves the file as it is. */
+export async function* updateSources(options: UpdateOptions): AsyncGenerator<UpdateReport> {
+  await removeLeftovers(options)
+  for (const source of options.sources) yield await updateSource(source, options)
+}
+
+async function updateSource(source: Source, options: UpdateOptions): Promise<UpdateReport> {
+  const { file } = source
+  const report = { file, url: shownUrl(source.url), reason: undefined, now: undefined, before: undefined }
+  const { dir, nowMs } = options
+  const states = await readStates(dir)
+  const isThere = (await stat(join(dir, file)).catch(() => undefined)) !== undefined
+  const state = states.get(file)
+  const known = isThere && state?.url === source.url ? state : undefined
+  if (options.dueOnly === true && isThere && !isDue(source, known, nowMs)) return { ...report, status: 'not_due' }
+  const work = await mkdtemp(join(dir, WORK_FOLDER))
+  try {
+    const fetched = await fetchInto(work, source, known, options)
+    const next: FetchState = {
+      etag: known?.etag,
+      lastModified: known?.lastModified,
+      ...fetched,
+      url: source.url,
+      checkedAtMs: nowMs,
+    }
+    const result = fetched === undefined ? undefined : await replace(dir, work, source, isThere)
+    await remember(dir, states, file, next)
+    return result === undefined ? { ...report, status: 'unchanged' } : { ...report, ...result }
+  } catch (error) {
+    return { ...report, status: 'failed', reason: (error as Error).message }
+  } finally {
+    await rm(work, { recursive: true, force: true })
+  }
+}
+
+function isDue({ everyMs }: Source, state: FetchState | undefined, nowMs: number): boolean {
+  if (everyMs === undefined) return false
+  return state === undefined || state.checkedAtMs + everyMs <= nowMs
+}
+
+async function fetchInto(work: string, source: Source, known: FetchState | undefined, options: UpdateOptions) {
+  const { env, limits = DEFAULT_UPDATE_LIMITS } = options
+  const key = source.keyEnv === undefined ? undefined : env[source.keyEnv]
+  if (source.keyEnv !== undefined && (key === undefined || key === '')) {
+    throw new InputError(`the environment variable ${source.keyEnv} is not set`)
+  }
+  const path = join(work, 'fetched')
+  const validators = await download(source, key, known ?? {}, path, limits)
+  if (validators !== undefined) await unpack(path, join(work, source.file), limits.bytesMax)
+  return validators
+}
+
+/** Puts a fetched file in its place, once it was read like any other. Undefined when it is the one that is there. */
+async function replace(
+  dir: string,
+  work: string,
+  { file, name }: Source,
+  isThere: boolean,
+): Promise<Pick<UpdateReport, 'status' | 'now' | 'before'> | undefined> {
+  const [from, to] = [join(work, file), join(dir, file)]
+  if (isThere && (await digest(from)) === (await digest(to))) return undefined
+  const mapping = mappingPathOf(to)
+  if (mapping !== undefined) await copyFile(mapping, mappingPathOf(from)!).catch(ignoreMissing)
+  const now = summary(await loadDataFile(from, name, DEFAULT_ENRICHMENT_LIMITS))
+  const before = isThere ? await readBefore(to, name) : undefined
+  await flush(from)
+  await rename(from, to)
+  return { status: isThere ? 'updated' : 'added', now, before }
+}
+
+/** What is replaced may be unreadable: that is no reason to keep it. */
+async function readBefore(path: string, name: string): Promise<FileSummary | undefined> {
+  try {
+    return summary(await loadDataFile(path, name, DEFAULT_ENRICHMENT_LIMITS))
+  } catch {
+    return undefined
+  }
+}
+
+function summary({ recognisedAs, records, builtAt }: Provider): FileSummary {
+  return { recognisedAs, records, builtAt }
+}
+
+async function remember(dir: string, states: FetchStates, file: string, state: FetchState): Promise<void> {
+  states.set(file, state)
+  await writeStates(dir, states)
+}
+
+async function digest(path: string): Promise<string> {
+  const hash = createHash('sha256')
+  await pipeline(createReadStream(path), hash)
+  return hash.digest('hex')
+}
+
+async function flush(path: string): Promise<void> {
+  const file = await open(path, 'r+')
+  try {
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** Folders of an update that was killed. Younger ones may be another update's. */
+async function removeLeftovers({ dir, nowMs }: UpdateOptions): Promise<void> {
+  for (const file of await readdir(dir)) {
+    if (!file.startsWith(WORK_FOLDER)) continue
+    const stats = await stat(join(dir, file)).catch(() => undefined)
+    if (stats !== undefined && nowMs - stats.mtimeMs > WORK_AGE_MAX_MS) {
+      await rm(join(dir, file), { recursive: true, force: true })
+    }
+  }
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT') throw error
+}

@@ -1,0 +1,32 @@
+import { setImmediate } from 'node:timers/promises'
+import { InputError } from '../../../core/run/errors.ts'
+import { parseCidr } from '../../addresses/network.ts'
+import { lineError, linesOf } from '../../files/text-file.ts'
+import type { NoiseClass } from '../../rules/classification.ts'
+import type { ListEntry, NoiseList } from './entry.ts'
+
+const LINES_AT_A_TIME = 2_000
+
+/**
+ * Reads a list of CIDRs, one on each line; `#` starts a comment.
+ * @throws InputError with the line and the reason
+ */
+export async function readCidrList(
+  text: Buffer,
+  noiseClass: NoiseClass,
+  recognisedAs: string,
+  rowsMax: number,
+): Promise<NoiseList> {
+  const entries: ListEntry[] = []
+  for (const { line, text: content } of linesOf(text)) {
+    if (line % LINES_AT_A_TIME === 0) await setImmediate()
+    const network = content.replace(/#.*$/, '').trim()
+    if (network === '') continue
+    const range = parseCidr(network)
+    if (typeof range === 'string') throw lineError(line, range)
+    if (entries.length === rowsMax) throw lineError(line, `more than ${rowsMax} networks`)
+    entries.push({ range, noiseClass })
+  }
+  if (entries.length === 0) throw new InputError('the list holds no networks')
+  return { recognisedAs, entries }
+}

@@ -1,0 +1,20 @@
+import type { EnrichmentData } from '../../../core/event/enrichment.ts'
+import type { AddressRange } from '../../addresses/network.ts'
+import type { NoiseClass } from '../../rules/classification.ts'
+
+/** A network of a list of noise. */
+export interface ListEntry {
+  readonly range: AddressRange
+  readonly noiseClass: NoiseClass
+  /** Where the network is, for lists that say so. */
+  readonly place?: EnrichmentData
+}
+
+/** What a file was read as. */
+export interface NoiseList {
+  /** In words. */
+  readonly recognisedAs: string
+  readonly entries: readonly ListEntry[]
+  /** The build date that the file states. */
+  readonly builtAt?: Date
+}

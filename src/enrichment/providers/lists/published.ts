@@ -1,0 +1,135 @@
+import { InputError } from '../../../core/run/errors.ts'
+import { parseCidr } from '../../addresses/network.ts'
+import type { NoiseClass } from '../../rules/classification.ts'
+import type { ListEntry, NoiseList } from './entry.ts'
+
+/** One published network, before it is checked. */
+interface Published {
+  readonly network: unknown
+  readonly noiseClass: NoiseClass
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+/** A format in which a provider publishes its ranges. */
+interface Format {
+  readonly name: string
+  matches(json: Json): boolean
+  networks(json: Json): Published[]
+  builtAt?(json: Json): unknown
+}
+
+const FORMATS: readonly Format[] = [
+  {
+    name: 'AWS ip-ranges',
+    matches: (json) => hasMember(json.prefixes, 'ip_prefix') || hasMember(json.ipv6_prefixes, 'ipv6_prefix'),
+    networks: (json) => [
+      ...list(json.prefixes).map((prefix) => ({ network: prefix.ip_prefix, noiseClass: awsClass(prefix) })),
+      ...list(json.ipv6_prefixes).map((prefix) => ({ network: prefix.ipv6_prefix, noiseClass: awsClass(prefix) })),
+    ],
+    // `2026-08-22-10-03-04`
+    builtAt: (json) => String(json.createDate).replace(/^(\d+-\d+-\d+)-(\d+)-(\d+)-(\d+)$/, '$1T$2:$3:$4Z'),
+  },
+  {
+    name: 'Google IP ranges',
+    matches: (json) => hasMember(json.prefixes, 'ipv4Prefix') || hasMember(json.prefixes, 'ipv6Prefix'),
+    networks: (json) => cloud(list(json.prefixes).map((prefix) => prefix.ipv4Prefix ?? prefix.ipv6Prefix)),
+    builtAt: (json) => `${json.creationTime}Z`,
+  },
+  {
+    name: 'Azure service tags',
+    matches: (json) => list(json.values).some((tag) => Array.isArray(object(tag.properties).addressPrefixes)),
+    networks: (json) =>
+      list(json.values).flatMap((tag) => {
+        const prefixes = object(tag.properties).addressPrefixes
+        const noiseClass = /^AzureFrontDoor\b/.test(String(tag.name)) ? 'cdn' : 'cloud'
+        return (Array.isArray(prefixes) ? prefixes : []).map((network) => ({ network, noiseClass }) as const)
+      }),
+  },
+  {
+    name: 'Oracle Cloud public IP ranges',
+    matches: (json) => list(json.regions).some((region) => hasMember(region.cidrs, 'cidr')),
+    networks: (json) => cloud(list(json.regions).flatMap((region) => list(region.cidrs).map((cidr) => cidr.cidr))),
+    builtAt: (json) => `${String(json.last_updated_timestamp).replace(/Z$/, '')}Z`,
+  },
+  {
+    name: 'Fastly public IP list',
+    matches: (json) => Array.isArray(json.addresses) && Array.isArray(json.ipv6_addresses),
+    networks: (json) => cdn([json.addresses, json.ipv6_addresses]),
+  },
+  {
+    name: 'Cloudflare IPs',
+    matches: (json) => Array.isArray(object(json.result).ipv4_cidrs) || Array.isArray(object(json.result).ipv6_cidrs),
+    networks: (json) => cdn([object(json.result).ipv4_cidrs, object(json.result).ipv6_cidrs]),
+  },
+]
+
+/**
+ * Reads a file of ranges as a provider publishes it, recognised by its members.
+ * @param noiseClass overrides the class that the format implies
+ * @throws InputError with the reason
+ */
+export function readPublished(text: Buffer, noiseClass: NoiseClass | undefined, rowsMax: number): NoiseList {
+  const json = parseJson(text)
+  const format = FORMATS.find((candidate) => candidate.matches(json))
+  if (format === undefined) {
+    const members = Object.keys(json).slice(0, 10).join(', ')
+    throw new InputError(`not a range file that is known: an object with ${members || 'no members'}`)
+  }
+  const published = format.networks(json)
+  if (published.length === 0) throw new InputError('the file holds no networks')
+  if (published.length > rowsMax) throw new InputError(`the file holds more than ${rowsMax} networks`)
+  const builtAt = new Date(String(format.builtAt?.(json)))
+  return {
+    recognisedAs: format.name,
+    entries: published.map((entry, i) => checked(entry, i, noiseClass)),
+    ...(Number.isNaN(builtAt.getTime()) ? {} : { builtAt }),
+  }
+}
+
+function checked(entry: Published, index: number, noiseClass: NoiseClass | undefined): ListEntry {
+  const range = typeof entry.network === 'string' ? parseCidr(entry.network) : 'not text'
+  if (typeof range === 'string') throw new InputError(`network ${index + 1}: ${range}`)
+  return { range, noiseClass: noiseClass ?? entry.noiseClass }
+}
+
+function awsClass(prefix: Json): NoiseClass {
+  return String(prefix.service).startsWith('CLOUDFRONT') ? 'cdn' : 'cloud'
+}
+
+function cloud(networks: readonly unknown[]): Published[] {
+  return networks.map((network) => ({ network, noiseClass: 'cloud' }))
+}
+
+function cdn(lists: readonly unknown[]): Published[] {
+  return lists
+    .flatMap((networks) => (Array.isArray(networks) ? networks : []))
+    .map((network) => ({
+      network: network as unknown,
+      noiseClass: 'cdn',
+    }))
+}
+
+function hasMember(value: unknown, key: string): boolean {
+  return list(value).some((item) => key in item)
+}
+
+/** The objects of a list; nothing where there is no list. */
+function list(value: unknown): Json[] {
+  return Array.isArray(value) ? value.map(object) : []
+}
+
+function object(value: unknown): Json {
+  return typeof value === 'object' && value !== null ? (value as Json) : {}
+}
+
+function parseJson(text: Buffer): Json {
+  let json: unknown
+  try {
+    json = JSON.parse(text.toString('utf8'))
+  } catch (error) {
+    throw new InputError(`not JSON: ${(error as Error).message}`)
+  }
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) throw new InputError('not a JSON object')
+  return json as Json
+}

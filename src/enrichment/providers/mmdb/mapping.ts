@@ -1,0 +1,87 @@
+import { ATTRIBUTES, type Attribute } from '../../../core/event/enrichment.ts'
+import { InputError } from '../../../core/run/errors.ts'
+import type { ProviderKind } from '../provider.ts'
+import { FIELDS, type Field, type FieldPaths } from './fields.ts'
+import type { Shape } from './recognise.ts'
+import { pathOf } from './values.ts'
+
+/** Attributes that are not read from a record: they follow from the search or from others. */
+const DERIVED: ReadonlySet<Attribute> = new Set(['network', 'etld_plus_one'])
+
+/** Fields beyond the attributes that a mapping may name, for the classifier. */
+const EVIDENCE: Readonly<Record<string, Field>> = {
+  type: 'orgType',
+  as_domain: 'asDomain',
+  as_type: 'asType',
+  isp: 'isp',
+  connection_type: 'connectionType',
+  is_hosting: 'isHosting',
+  is_vpn: 'isAnonymousVpn',
+  is_tor: 'isTor',
+  is_proxy: 'isProxy',
+}
+
+/** Names that a mapping may use, in the order in which messages list them. */
+export const MAPPABLE: readonly string[] = [
+  ...ATTRIBUTES.filter((attribute) => !DERIVED.has(attribute)),
+  ...Object.keys(EVIDENCE),
+]
+
+/**
+ * Reads a mapping file: `{"attribute": "path.to.field"}`, with a list of paths where several may hold it.
+ * @throws InputError with the reason
+ */
+export function parseMapping(text: string): FieldPaths {
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch (error) {
+    throw new InputError(`the mapping is not JSON: ${(error as Error).message}`)
+  }
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+    throw new InputError('the mapping is not a JSON object')
+  }
+  const paths: FieldPaths = {}
+  for (const [name, value] of Object.entries(json)) {
+    if (!MAPPABLE.includes(name)) {
+      throw new InputError(`the mapping names "${name}", which is none of ${MAPPABLE.join(', ')}`)
+    }
+    const list: unknown[] = Array.isArray(value) ? value : [value]
+    if (list.length === 0 || !list.every((path) => typeof path === 'string' && path !== '')) {
+      throw new InputError(`the mapping of "${name}" is not a path such as "company.name"`)
+    }
+    paths[EVIDENCE[name] ?? fieldOf(name)] = (list as string[]).map(pathOf)
+  }
+  if (Object.keys(paths).length === 0) throw new InputError('the mapping is empty')
+  return paths
+}
+
+/** `postal_code` → `postalCode`. */
+function fieldOf(attribute: string): Field {
+  const name = attribute.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
+  const field = FIELDS.find((candidate) => candidate === name)
+  if (field === undefined) throw new Error(`no field for ${attribute}`)
+  return field
+}
+
+/** A shape by a mapping alone, or one that a mapping completes and corrects. */
+export function mappedShape(shape: Shape | undefined, mapping: FieldPaths, databaseType: string): Shape {
+  return {
+    kind: shape?.kind ?? kindOf(mapping),
+    recognisedAs: shape === undefined ? `${databaseType} as mapped` : `${shape.recognisedAs}, as mapped`,
+    subject: shape?.subject ?? 'address',
+    paths: { ...shape?.paths, ...mapping },
+  }
+}
+
+function kindOf(mapping: FieldPaths): ProviderKind {
+  const has = (...fields: readonly Field[]) => fields.some((field) => mapping[field] !== undefined)
+  if (has('businessName', 'orgName', 'industry', 'industryCategory', 'description', 'classification', 'orgType')) {
+    return 'company'
+  }
+  if (has('isp')) return 'isp'
+  if (has('asn', 'asName', 'asDomain', 'asType')) return 'asn'
+  if (has('domain', 'hostname')) return 'domain'
+  if (has('connectionType')) return 'connection'
+  return has('isHosting', 'isAnonymousVpn', 'isTor', 'isProxy') ? 'anonymity' : 'location'
+}

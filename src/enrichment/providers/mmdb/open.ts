@@ -1,0 +1,78 @@
+import { Reader, type Response } from 'maxmind'
+import { InputError } from '../../../core/run/errors.ts'
+import { BoundedCache } from '../../bounded-cache.ts'
+import { SearchTree } from './tree.ts'
+import { verifyMmdb } from './verify.ts'
+
+/** A MaxMind DB file in memory that was checked from end to end. */
+export interface OpenMmdb {
+  readonly databaseType: string
+  readonly builtAt: Date | undefined
+  /** Networks that have data. */
+  readonly networks: number
+  readonly tree: SearchTree
+  /** Decodes what a record of the tree points to. Throws when the file is damaged there. */
+  decode(record: number): unknown
+  /** Decoded records from all over the file. */
+  readonly samples: readonly unknown[]
+}
+
+/** The part of the reader that decodes. Its own `get` parses text and walks bit by bit. */
+interface PointerReader {
+  resolveDataPointer(record: number): unknown
+}
+
+const METADATA_MARKER = Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1')
+/** Values inside of records that the decoder keeps, so that shared ones are decoded once. */
+const SHARED_VALUES_MAX = 4_096
+
+/**
+ * Opens a file in MaxMind DB format 2.0 and checks it whole.
+ * @throws InputError with the reason when it is empty, cut off, damaged, or something else
+ */
+export async function openMmdb(bytes: Buffer): Promise<OpenMmdb> {
+  if (bytes.length === 0) throw new InputError('the file is empty')
+  if (bytes[0] === 0x1f && bytes[1] === 0x8b) throw new InputError('the file is compressed: unpack it')
+  const marker = bytes.lastIndexOf(METADATA_MARKER)
+  if (marker < 0) throw new InputError('the file has no metadata: it is cut off, or not in MaxMind DB format')
+  const reader = readerOf(bytes)
+  const { metadata } = reader
+  const problem = metadataProblem(metadata)
+  if (problem !== undefined) throw new InputError(`the metadata is wrong: ${problem}`)
+  const { networks, samples } = await verifyMmdb(bytes, metadata, marker)
+  const decoder = reader as unknown as PointerReader
+  const decode = (record: number): unknown => decoder.resolveDataPointer(record)
+  return {
+    databaseType: metadata.databaseType,
+    builtAt: metadata.buildEpoch.getTime() > 0 ? metadata.buildEpoch : undefined,
+    networks,
+    tree: new SearchTree(bytes, metadata),
+    decode,
+    samples: decodeAll(samples, decode),
+  }
+}
+
+function readerOf(bytes: Buffer): Reader<Response> {
+  try {
+    return new Reader<Response>(bytes, { cache: new BoundedCache<string | number, object>(SHARED_VALUES_MAX) })
+  } catch (error) {
+    throw new InputError(`the file cannot be read: ${(error as Error).message}`)
+  }
+}
+
+function decodeAll(records: readonly number[], decode: (record: number) => unknown): unknown[] {
+  try {
+    return records.map(decode)
+  } catch (error) {
+    throw new InputError(`a record cannot be decoded: ${(error as Error).message}`)
+  }
+}
+
+function metadataProblem(metadata: Reader<Response>['metadata']): string | undefined {
+  if (metadata.binaryFormatMajorVersion !== 2) return `format version ${metadata.binaryFormatMajorVersion}`
+  if (metadata.ipVersion !== 4 && metadata.ipVersion !== 6) return `IP version ${metadata.ipVersion}`
+  if (typeof metadata.databaseType !== 'string') return 'no database type'
+  if (!Number.isSafeInteger(metadata.nodeCount) || metadata.nodeCount < 0) return `node count ${metadata.nodeCount}`
+  if (Number.isNaN(metadata.buildEpoch.getTime())) return 'no build date'
+  return undefined
+}

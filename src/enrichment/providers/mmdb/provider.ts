@@ -1,0 +1,111 @@
+import type { Address } from '../../../core/event/address.ts'
+import { InputError } from '../../../core/run/errors.ts'
+import { formatPrefix } from '../../addresses/network.ts'
+import { BoundedCache } from '../../bounded-cache.ts'
+import type { Facts } from '../../facts.ts'
+import type { Provider, ProviderKind } from '../provider.ts'
+import { COMPILED_TYPE, readCompiled } from '../tables/compiled.ts'
+import { mappedShape, parseMapping } from './mapping.ts'
+import { type OpenMmdb, openMmdb } from './open.ts'
+import { type RecordReader, recordReader } from './read-record.ts'
+import { isUnknown, recognise } from './recognise.ts'
+
+/** How an MMDB is loaded. */
+export interface MmdbOptions {
+  readonly name: string
+  readonly bytes: Buffer
+  /** Text of the mapping file beside it; undefined when there is none. */
+  readonly mapping: string | undefined
+  /** Decoded records to keep. */
+  readonly recordsMax: number
+}
+
+/** The file is whole, but its records hold nothing that is known. */
+export class UnknownMmdbError extends InputError {
+  override name = 'UnknownMmdbError'
+  readonly databaseType: string
+  readonly keys: readonly string[]
+
+  constructor(databaseType: string, keys: readonly string[]) {
+    const members = keys.length === 0 ? 'no members' : keys.join(', ')
+    super(
+      `not recognised: database_type "${databaseType}", records with ${members}; map them in a .mmdb.json beside it`,
+    )
+    this.databaseType = databaseType
+    this.keys = keys
+  }
+}
+
+/** @throws InputError when the file is damaged, `UnknownMmdbError` when nobody knows its records */
+export async function loadMmdb(options: MmdbOptions): Promise<Provider> {
+  const { mmdb, kind, recognisedAs, read } = await readMmdb(options.bytes, options.mapping)
+  return new MmdbProvider(options, mmdb, kind, recognisedAs, read)
+}
+
+/** A file that was checked, and how its records are read. */
+export interface ReadableMmdb {
+  readonly mmdb: OpenMmdb
+  readonly kind: ProviderKind
+  readonly recognisedAs: string
+  readonly read: RecordReader
+}
+
+/**
+ * @param mapping text of the mapping file beside it
+ * @throws as `loadMmdb`
+ */
+export async function readMmdb(bytes: Buffer, mapping: string | undefined): Promise<ReadableMmdb> {
+  const mmdb = await openMmdb(bytes)
+  const recognised = recognise(mmdb.databaseType, mmdb.samples)
+  const unknown = isUnknown(recognised)
+  if (mapping !== undefined) {
+    const shape = mappedShape(unknown ? undefined : recognised, parseMapping(mapping), mmdb.databaseType)
+    return { mmdb, kind: shape.kind, recognisedAs: shape.recognisedAs, read: recordReader(shape) }
+  }
+  if (unknown) throw new UnknownMmdbError(recognised.databaseType, recognised.keys)
+  const read = mmdb.databaseType === COMPILED_TYPE ? readCompiled : recordReader(recognised)
+  return { mmdb, kind: recognised.kind, recognisedAs: recognised.recognisedAs, read }
+}
+
+/** What is kept of a record. */
+interface Decoded {
+  readonly facts: Facts | undefined
+}
+
+class MmdbProvider implements Provider {
+  readonly name: string
+  readonly kind: ProviderKind
+  readonly recognisedAs: string
+  readonly builtAt: Date | undefined
+  readonly records: number
+  readonly warnings: readonly string[] = []
+  readonly #mmdb: OpenMmdb
+  readonly #read: RecordReader
+  readonly #decoded: BoundedCache<number, Decoded>
+
+  constructor(options: MmdbOptions, mmdb: OpenMmdb, kind: ProviderKind, recognisedAs: string, read: RecordReader) {
+    this.name = options.name
+    this.kind = kind
+    this.recognisedAs = recognisedAs
+    this.builtAt = mmdb.builtAt
+    this.records = mmdb.networks
+    this.#mmdb = mmdb
+    this.#read = read
+    this.#decoded = new BoundedCache(options.recordsMax)
+  }
+
+  find(address: Address): Facts | undefined {
+    const record = this.#mmdb.tree.find(address)
+    if (record < 0) return undefined
+    const known = this.#decoded.get(record)
+    if (known !== undefined) return known.facts
+    const facts = this.#read(this.#mmdb.decode(record))
+    this.#decoded.set(record, { facts })
+    return facts
+  }
+
+  networkOf(address: Address): string | undefined {
+    if (this.#mmdb.tree.find(address) < 0) return undefined
+    return formatPrefix(address, this.#mmdb.tree.prefixLength)
+  }
+}

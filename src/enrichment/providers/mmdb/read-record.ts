@@ -1,0 +1,137 @@
+import type { Classification, EnrichmentData } from '../../../core/event/enrichment.ts'
+import { type Facts, makeFacts, type Organisation } from '../../facts.ts'
+import { CLASSIFICATIONS } from '../../rules/classification.ts'
+import type { Evidence } from '../../rules/classify.ts'
+import { domainIn } from '../../rules/domain.ts'
+import type { Field, FieldPaths } from './fields.ts'
+import type { Shape } from './recognise.ts'
+import { asAsn, asCode, asContinent, asFlag, asName, asNumber, asText, valueAt } from './values.ts'
+
+/** Reads the records of one file. */
+export type RecordReader = (record: unknown) => Facts | undefined
+
+/** The reader for a shape. It answers undefined for records that say nothing. */
+export function recordReader(shape: Shape): RecordReader {
+  return (record) => {
+    const read = new FieldReader(record, shape.paths)
+    const data = places(read)
+    const asn = read.one('asn', asAsn)
+    const asNameText = read.one('asName', asText)
+    const isp = read.one('isp', asText)
+    const businessName = read.one('businessName', asText)
+    const orgName = read.one('orgName', asText)
+    const domain = read.one('domain', domainText)
+    // Only records about companies say whose address it is; an ISP's or an AS's record says who carries it.
+    const about = shape.kind === 'company' || shape.kind === 'table'
+    assign(data, {
+      business_name: businessName ?? (about ? orgName : undefined),
+      org_name: orgName ?? (about ? businessName : undefined) ?? isp ?? asNameText,
+      hostname: read.one('hostname', asText),
+      domain,
+      industry: read.one('industry', asText),
+      industry_category: read.one('industryCategory', asText),
+      description: read.one('description', asText),
+      asn,
+      as_name: asNameText,
+    })
+    const name = businessName ?? orgName
+    const organisation: Organisation | undefined =
+      about && (name ?? domain) !== undefined ? { name, domain } : undefined
+    const evidence = evidenceOf(read, data, { isp, orgName: about ? name : (orgName ?? undefined), about })
+    if (Object.keys(data).length === 0 && Object.keys(evidence).length === 0) return undefined
+    return makeFacts(data, evidence, organisation)
+  }
+}
+
+function places(read: FieldReader): EnrichmentData {
+  const data: EnrichmentData = {}
+  assign(data, {
+    continent: read.one('continent', asContinent),
+    country: read.one('country', asName),
+    country_code: read.one('countryCode', asCode),
+    region: read.one('region', asText),
+    city: read.one('city', asText),
+    postal_code: read.one('postalCode', asText),
+    latitude: read.one('latitude', asNumber),
+    longitude: read.one('longitude', asNumber),
+    timezone: read.one('timezone', asText),
+  })
+  return data
+}
+
+function evidenceOf(
+  read: FieldReader,
+  data: EnrichmentData,
+  names: { isp: string | undefined; orgName: string | undefined; about: boolean },
+): Evidence {
+  const evidence: Evidence = {}
+  const asNameText = read.one('asName', asText) ?? names.isp
+  const ownName = names.about || isAnother(names.orgName, names.isp, asNameText) ? names.orgName : undefined
+  assign(evidence, {
+    asn: read.one('asn', asAsn),
+    asName: asNameText ?? (ownName === undefined ? names.orgName : undefined),
+    asDomain: read.one('asDomain', domainText),
+    asType: read.one('asType', asText),
+    orgName: ownName,
+    domain: data.domain as string | undefined,
+    hostname: read.one('hostname', asText),
+    orgType: read.one('orgType', asText),
+    connectionType: read.one('connectionType', asText),
+    isHosting: read.any('isHosting'),
+    isAnonymousVpn: read.any('isAnonymousVpn'),
+    isTor: read.any('isTor'),
+    isProxy: read.any('isProxy'),
+    explicit: read.one('classification', asClassification),
+  })
+  return evidence
+}
+
+/** Whether an ISP's customer is named, and not the ISP once more. */
+function isAnother(name: string | undefined, ...carriers: readonly (string | undefined)[]): boolean {
+  if (name === undefined) return false
+  return !carriers.some((carrier) => carrier?.toLowerCase() === name.toLowerCase())
+}
+
+/** Sets what is known, and nothing else. */
+function assign<T extends object>(target: T, values: { [K in keyof T]?: T[K] | undefined }): void {
+  for (const key in values) if (values[key] !== undefined) target[key] = values[key] as T[typeof key]
+}
+
+function domainText(value: unknown): string | undefined {
+  const text = asText(value)
+  return text === undefined ? undefined : domainIn(text)
+}
+
+function asClassification(value: unknown): Classification | undefined {
+  const text = asText(value)?.toLowerCase()
+  return CLASSIFICATIONS.find((classification) => classification === text)
+}
+
+/** Fields of one record. */
+class FieldReader {
+  readonly #record: unknown
+  readonly #paths: FieldPaths
+
+  constructor(record: unknown, paths: FieldPaths) {
+    this.#record = record
+    this.#paths = paths
+  }
+
+  /** The first value that `as` takes. */
+  one<T>(field: Field, as: (value: unknown) => T | undefined): T | undefined {
+    for (const path of this.#paths[field] ?? []) {
+      const value = as(valueAt(this.#record, path))
+      if (value !== undefined) return value
+    }
+    return undefined
+  }
+
+  /** True when any of the flags is set. A hosting range names its owner where others have a flag. */
+  any(field: Field): true | undefined {
+    for (const path of this.#paths[field] ?? []) {
+      const value = valueAt(this.#record, path)
+      if (asFlag(value) === true || (path[0] === 'datacenter' && asText(value) !== undefined)) return true
+    }
+    return undefined
+  }
+}

@@ -1,0 +1,76 @@
+import { ASN_MAX } from '../../addresses/network.ts'
+
+/** A way into a record: `traits.user_type`, `subdivisions.0.names.en`. */
+export type Path = readonly string[]
+
+export function pathOf(text: string): Path {
+  return text.split('.')
+}
+
+/** The value at a path; undefined where the record ends earlier. Looks at own members only. */
+export function valueAt(record: unknown, path: Path): unknown {
+  let value = record
+  for (const step of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined
+    value = (value as Record<string, unknown>)[step]
+  }
+  return value
+}
+
+/** Non-empty text. Vendors write `-` for "not known". */
+export function asText(value: unknown): string | undefined {
+  if (typeof value === 'number') return String(value)
+  if (typeof value !== 'string') return undefined
+  const text = value.trim()
+  return text === '' || text === '-' ? undefined : text
+}
+
+/** `13335`, `"13335"` or `"AS13335"`; 0 stands for "none". */
+export function asAsn(value: unknown): number | undefined {
+  const asn = typeof value === 'string' ? Number(value.trim().replace(/^as/i, '') || Number.NaN) : Number(value)
+  return Number.isInteger(asn) && asn >= 1 && asn <= ASN_MAX ? asn : undefined
+}
+
+/** A finite number, or its text. */
+export function asNumber(value: unknown): number | undefined {
+  if (typeof value === 'string' && value.trim() === '') return undefined
+  if (typeof value !== 'number' && typeof value !== 'string') return undefined
+  const number = Number(value)
+  return Number.isFinite(number) ? number : undefined
+}
+
+/** `true`, `"true"`, `1` and `"1"`; all else, and a missing member, is false. */
+export function asFlag(value: unknown): true | undefined {
+  return value === true || value === 1 || value === '1' || (typeof value === 'string' && value.toLowerCase() === 'true')
+    ? true
+    : undefined
+}
+
+const CODE = /^[A-Z]{2}$/
+
+/** Two upper-case letters. Files of one vendor hold codes or names under the same key. */
+export function asCode(value: unknown): string | undefined {
+  return typeof value === 'string' && CODE.test(value) ? value : undefined
+}
+
+/** Text that is not a two-letter code. */
+export function asName(value: unknown): string | undefined {
+  const text = asText(value)
+  return text === undefined || CODE.test(text) ? undefined : text
+}
+
+const CONTINENTS: Readonly<Record<string, string>> = {
+  AF: 'Africa',
+  AN: 'Antarctica',
+  AS: 'Asia',
+  EU: 'Europe',
+  NA: 'North America',
+  OC: 'Oceania',
+  SA: 'South America',
+}
+
+/** The name of a continent, from its name or its two-letter code. */
+export function asContinent(value: unknown): string | undefined {
+  const code = asCode(value)
+  return code === undefined ? asText(value) : CONTINENTS[code]
+}

@@ -1,0 +1,199 @@
+import { setImmediate } from 'node:timers/promises'
+import { InputError } from '../../../core/run/errors.ts'
+import type { TreeLayout } from './tree.ts'
+
+/** What a whole pass over a file found. */
+export interface VerifiedFile {
+  /** Networks that have data. */
+  readonly networks: number
+  /** Records of the tree, one for each of up to `SAMPLES_MAX` distinct data records, spread over the whole file. */
+  readonly samples: readonly number[]
+}
+
+const SAMPLES_MAX = 2_000
+const NODES_AT_A_TIME = 100_000
+const VALUES_AT_A_TIME = 50_000
+/** Nesting that no known database comes near. */
+const DEPTH_MAX = 64
+const SEPARATOR_BYTES = 16
+
+/**
+ * Checks a MaxMind DB file from end to end, so that damage is found before the file is taken: every record of the tree
+ * points to a node, to nothing, or into the data; every value that is reachable is whole, of a size that its type may
+ * have, and inside the data section. Other work goes on in between.
+ *
+ * @param dataEnd where the data section ends and the metadata's marker starts
+ * @throws InputError with the reason
+ */
+export async function verifyMmdb(bytes: Buffer, layout: TreeLayout, dataEnd: number): Promise<VerifiedFile> {
+  const treeBytes = (layout.nodeCount * layout.recordSize) / 4
+  const dataStart = treeBytes + SEPARATOR_BYTES
+  if (dataStart > dataEnd) {
+    throw new InputError(`the search tree of ${layout.nodeCount} nodes is cut off`)
+  }
+  if (bytes.subarray(treeBytes, dataStart).some((byte) => byte !== 0)) {
+    throw new InputError('the search tree does not end where the metadata says')
+  }
+  const data = new DataSection(bytes, dataStart, dataEnd)
+  const distinct: number[] = []
+  let networks = 0
+  let values = 0
+  for (let node = 0; node < layout.nodeCount; node++) {
+    if (node % NODES_AT_A_TIME === NODES_AT_A_TIME - 1) await setImmediate()
+    for (let bit = 0; bit < 2; bit++) {
+      const record = recordOf(bytes, layout.recordSize, node, bit)
+      if (record <= layout.nodeCount) continue
+      networks++
+      const offset = record - layout.nodeCount - SEPARATOR_BYTES
+      if (offset < 0 || dataStart + offset >= dataEnd) {
+        throw new InputError(`node ${node} of the search tree points outside of the data`)
+      }
+      if (data.isChecked(dataStart + offset)) continue
+      data.check(dataStart + offset)
+      distinct.push(record)
+      if (data.values - values > VALUES_AT_A_TIME) {
+        values = data.values
+        await setImmediate()
+      }
+    }
+  }
+  if (networks === 0) throw new InputError('it holds no networks')
+  const step = Math.ceil(distinct.length / SAMPLES_MAX)
+  return { networks, samples: distinct.filter((_, i) => i % step === 0) }
+}
+
+function recordOf(bytes: Buffer, recordSize: number, node: number, bit: number): number {
+  if (recordSize === 24) return bytes.readUIntBE(node * 6 + bit * 3, 3)
+  if (recordSize === 32) return bytes.readUInt32BE(node * 8 + bit * 4)
+  const at = node * 7
+  const middle = bytes[at + 3]!
+  return bit === 0
+    ? (middle >>> 4) * 2 ** 24 + bytes.readUIntBE(at, 3)
+    : (middle & 15) * 2 ** 24 + bytes.readUIntBE(at + 4, 3)
+}
+
+const TYPE_POINTER = 1
+const TYPE_STRING = 2
+const TYPE_MAP = 7
+const TYPE_ARRAY = 11
+const TYPE_BOOLEAN = 14
+
+/** Sizes in bytes that values of a type may have: [least, most]. */
+const SIZES: Readonly<Record<number, readonly [number, number]>> = {
+  [TYPE_STRING]: [0, Number.MAX_SAFE_INTEGER],
+  3: [8, 8],
+  4: [0, Number.MAX_SAFE_INTEGER],
+  5: [0, 2],
+  6: [0, 4],
+  8: [0, 4],
+  9: [0, 8],
+  10: [0, 16],
+  15: [4, 4],
+}
+
+/** Walks the values of the data section; what several records share is walked once. */
+class DataSection {
+  readonly #bytes: Buffer
+  readonly #start: number
+  readonly #end: number
+  /** One bit for each byte of the section: a value that starts here was checked. */
+  readonly #checked: Uint8Array
+  /** Values checked so far. */
+  values = 0
+
+  constructor(bytes: Buffer, start: number, end: number) {
+    this.#bytes = bytes
+    this.#start = start
+    this.#end = end
+    this.#checked = new Uint8Array(((end - start) >>> 3) + 1)
+  }
+
+  isChecked(at: number): boolean {
+    const offset = at - this.#start
+    return (this.#checked[offset >>> 3]! & (1 << (offset & 7))) !== 0
+  }
+
+  /** Checks the value at a position that something points to. */
+  check(at: number): void {
+    if (!this.isChecked(at)) this.#value(at, 0)
+  }
+
+  /** Returns the position behind the value. */
+  #value(at: number, depth: number): number {
+    if (depth > DEPTH_MAX) throw this.#damage(at, 'is nested too deeply')
+    this.values++
+    const offset = at - this.#start
+    this.#checked[offset >>> 3]! |= 1 << (offset & 7)
+    const control = this.#byte(at)
+    let type = control >>> 5
+    let next = at + 1
+    if (type === TYPE_POINTER) return this.#pointer(at, depth)
+    if (type === 0) type = this.#byte(next++) + 7
+    let size = control & 31
+    if (size >= 29) {
+      const bytes = size - 28
+      this.#byte(next + bytes - 1)
+      size = [29, 285, 65_821][bytes - 1]! + this.#bytes.readUIntBE(next, bytes)
+      next += bytes
+    }
+    if (type === TYPE_MAP) return this.#members(next, size, depth)
+    if (type === TYPE_ARRAY) {
+      for (let i = 0; i < size; i++) next = this.#value(next, depth + 1)
+      return next
+    }
+    if (type === TYPE_BOOLEAN) {
+      if (size > 1) throw this.#damage(at, `is a boolean of size ${size}`)
+      return next
+    }
+    const allowed = SIZES[type]
+    if (allowed === undefined) throw this.#damage(at, `has the unknown type ${type}`)
+    if (size < allowed[0] || size > allowed[1]) throw this.#damage(at, `has type ${type} and the wrong size ${size}`)
+    if (next + size > this.#end) throw this.#damage(at, 'is cut off')
+    return next + size
+  }
+
+  #members(at: number, size: number, depth: number): number {
+    let next = at
+    for (let i = 0; i < size; i++) {
+      if (this.#typeAt(next) !== TYPE_STRING) throw this.#damage(next, 'is a key and not a string')
+      next = this.#value(next, depth + 1)
+      next = this.#value(next, depth + 1)
+    }
+    return next
+  }
+
+  /** The type of a key: where it is a pointer, of what it points to. */
+  #typeAt(at: number): number {
+    const control = this.#byte(at)
+    if (control >>> 5 !== TYPE_POINTER) return control >>> 5
+    return this.#byte(this.#target(at)) >>> 5
+  }
+
+  #pointer(at: number, depth: number): number {
+    const target = this.#target(at)
+    if (this.#byte(target) >>> 5 === TYPE_POINTER) throw this.#damage(at, 'is a pointer to a pointer')
+    if (!this.isChecked(target)) this.#value(target, depth + 1)
+    return at + 2 + ((this.#byte(at) >>> 3) & 3)
+  }
+
+  /** The position that the pointer at a position means. */
+  #target(at: number): number {
+    const control = this.#byte(at)
+    const bytes = ((control >>> 3) & 3) + 1
+    this.#byte(at + bytes)
+    const low = this.#bytes.readUIntBE(at + 1, bytes)
+    const high = bytes === 4 ? 0 : (control & 7) * 2 ** (8 * bytes)
+    const target = this.#start + [0, 2048, 526_336, 0][bytes - 1]! + high + low
+    if (target >= this.#end) throw this.#damage(at, 'points outside of the data')
+    return target
+  }
+
+  #byte(at: number): number {
+    if (at >= this.#end) throw this.#damage(at, 'is cut off')
+    return this.#bytes[at]!
+  }
+
+  #damage(at: number, what: string): InputError {
+    return new InputError(`the value at byte ${at} ${what}`)
+  }
+}

@@ -1,0 +1,139 @@
+import { InputError } from '../../../core/run/errors.ts'
+import { type AddressRange, v4Cidrs, v6Cidrs } from '../../addresses/network.ts'
+import { DataEncoder, encodeValue, type MmdbValue, typed } from './encode.ts'
+import { TreeBuilder, type TreeNodes } from './tree-builder.ts'
+
+/** What the metadata of a file says. */
+export interface MmdbWriterOptions {
+  readonly databaseType: string
+  /** By language code. */
+  readonly description?: Readonly<Record<string, string>>
+  readonly languages?: readonly string[]
+  /** Seconds since the Unix epoch. */
+  readonly buildEpoch: number
+  /** 6 holds IPv4 as well. Default: 6. */
+  readonly ipVersion?: 4 | 6
+  /** Bits of a record of the tree. Default: the fewest that suffice. */
+  readonly recordSize?: 24 | 28 | 32
+}
+
+const SEPARATOR_BYTES = 16
+const METADATA_MARKER = Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1')
+
+/**
+ * Writes files in MaxMind DB format 2.0 that any reader of the format opens. IPv4 networks of a file for both families
+ * stand at `::/96`, and IPv4-mapped addresses (`::ffff:0:0/96`) lead to them. Equal records are written once.
+ */
+export class MmdbWriter {
+  readonly #options: MmdbWriterOptions
+  readonly #networks: { readonly range: AddressRange; readonly record: number; readonly layer: number }[] = []
+  readonly #data = new DataEncoder()
+
+  constructor(options: MmdbWriterOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Adds a record. Where ranges overlap the most specific counts; of two of one size, the later.
+   * @param layer records of a higher layer count wherever they are, however specific those below are
+   */
+  insert(range: AddressRange, record: MmdbValue, layer = 0): void {
+    if (range.version === 6 && this.#options.ipVersion === 4)
+      throw new InputError('a file for IPv4 takes no IPv6 network')
+    this.#networks.push({ range, record: this.#data.add(record) + 1, layer })
+  }
+
+  /** The whole file. @throws InputError when it does not fit the record size */
+  toBuffer(): Buffer {
+    const nodes = this.#buildTree()
+    const nodeCount = nodes.length / 2
+    const data = this.#data.bytes()
+    const largest = nodeCount + SEPARATOR_BYTES + data.length
+    const recordSize = this.#options.recordSize ?? fittingSize(largest)
+    if (largest >= 2 ** recordSize) throw new InputError(`records of ${recordSize} bits are too small for this data`)
+    return Buffer.concat([
+      encodeTree(nodes, recordSize),
+      Buffer.alloc(SEPARATOR_BYTES),
+      data,
+      METADATA_MARKER,
+      this.#metadata(nodeCount, recordSize),
+    ])
+  }
+
+  #buildTree(): TreeNodes {
+    const tree = new TreeBuilder()
+    const generalFirst = [...this.#networks].sort((a, b) => a.layer - b.layer || sizeOf(b.range) - sizeOf(a.range))
+    const v4Prefix = this.#options.ipVersion === 4 ? [] : zeros(96)
+    for (const { range, record } of generalFirst) {
+      for (const bits of networksIn(range, v4Prefix)) tree.insert(bits, record)
+    }
+    const v4Root = tree.recordAt(v4Prefix)
+    if (v4Root !== 0) tree.insert([...zeros(80), ...new Array<number>(16).fill(1)], v4Root)
+    return tree.finish()
+  }
+
+  #metadata(nodeCount: number, recordSize: number): Uint8Array {
+    const { databaseType, description = {}, languages = ['en'], buildEpoch, ipVersion = 6 } = this.#options
+    return encodeValue({
+      binary_format_major_version: typed('uint16', 2),
+      binary_format_minor_version: typed('uint16', 0),
+      build_epoch: typed('uint64', buildEpoch),
+      database_type: databaseType,
+      description,
+      ip_version: typed('uint16', ipVersion),
+      languages,
+      node_count: typed('uint32', nodeCount),
+      record_size: typed('uint16', recordSize),
+    })
+  }
+}
+
+function zeros(count: number): number[] {
+  return new Array<number>(count).fill(0)
+}
+
+function sizeOf(range: AddressRange): number {
+  return range.version === 4 ? range.last - range.first : Number(range.last - range.first)
+}
+
+/** The bits of each CIDR that makes up the range. All addresses of a file have no bits: they are two halves. */
+function* networksIn(range: AddressRange, v4Prefix: readonly number[]): Generator<number[]> {
+  const width = range.version === 4 ? 32 : 128
+  const prefix = range.version === 4 ? v4Prefix : []
+  const cidrs = range.version === 4 ? v4Cidrs(range.first, range.last) : v6Cidrs(range.first, range.last)
+  for (const { first, length } of cidrs) {
+    const bits = BigInt(first).toString(2).padStart(width, '0').slice(0, length)
+    const network = [...prefix, ...Array.from(bits, Number)]
+    if (network.length > 0) yield network
+    else yield* [[0], [1]]
+  }
+}
+
+function fittingSize(largest: number): 24 | 28 | 32 {
+  if (largest < 2 ** 24) return 24
+  return largest < 2 ** 28 ? 28 : 32
+}
+
+function encodeTree(nodes: TreeNodes, recordSize: 24 | 28 | 32): Buffer {
+  const nodeCount = nodes.length / 2
+  const nodeBytes = recordSize / 4
+  const bytes = Buffer.alloc(nodeCount * nodeBytes)
+  const pointerOf = (record: number) => {
+    if (record === 0) return nodeCount
+    return record < 0 ? -record : nodeCount + SEPARATOR_BYTES + record - 1
+  }
+  for (let node = 0; node < nodeCount; node++) {
+    const left = pointerOf(nodes[2 * node]!)
+    const right = pointerOf(nodes[2 * node + 1]!)
+    const at = node * nodeBytes
+    if (recordSize === 28) {
+      bytes.writeUIntBE(left % 2 ** 24, at, 3)
+      bytes[at + 3] = (Math.floor(left / 2 ** 24) << 4) | Math.floor(right / 2 ** 24)
+      bytes.writeUIntBE(right % 2 ** 24, at + 4, 3)
+    } else {
+      bytes.writeUIntBE(left, at, recordSize / 8)
+      bytes.writeUIntBE(right, at + recordSize / 8, recordSize / 8)
+    }
+  }
+  return bytes
+}

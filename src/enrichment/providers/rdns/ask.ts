@@ -1,0 +1,83 @@
+import type { Resolver } from 'node:dns/promises'
+import { type Address, parseAddress } from '../../../core/event/address.ts'
+import { hostnameIn } from '../../rules/domain.ts'
+
+/** What the name servers say of an address. */
+export interface HostnameAnswer {
+  /** Lower case, without a final dot; undefined when there is no name that leads back to the address. */
+  readonly hostname: string | undefined
+  /** Time to live of the record that confirmed it, seconds; 0 without one. */
+  readonly ttlSeconds: number
+}
+
+export type QueryResolver = Pick<Resolver, 'resolvePtr' | 'resolve4' | 'resolve6'>
+
+const NONE: HostnameAnswer = { hostname: undefined, ttlSeconds: 0 }
+/** Longest name of a host, RFC 1035. */
+const HOSTNAME_MAX = 253
+/** There is no such name, or it has no such record, or it cannot be asked for. All else is no answer. */
+const NEGATIVE = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME'])
+
+/**
+ * The forward-confirmed reverse name of an address: one whose own address records hold it, since anybody can write any
+ * name into a reverse zone.
+ * @throws when the name servers gave no answer: a time-out, SERVFAIL, a refusal
+ */
+export async function askHostname(
+  resolver: QueryResolver,
+  address: Address,
+  namesMax: number,
+): Promise<HostnameAnswer> {
+  const names = await orNothing(resolver.resolvePtr(reverseName(address)))
+  let failure: unknown
+  for (const name of hostnamesIn(names).slice(0, namesMax)) {
+    try {
+      const ttlSeconds = await confirm(resolver, name, address)
+      if (ttlSeconds !== undefined) return { hostname: name, ttlSeconds }
+    } catch (error) {
+      if (isCancelled(error)) throw error
+      failure ??= error
+    }
+  }
+  if (failure !== undefined) throw failure
+  return NONE
+}
+
+/** `4.3.2.1.in-addr.arpa` (RFC 1035 section 3.5), or the nibbles under `ip6.arpa` (RFC 3596 section 2.5). */
+export function reverseName({ v4, v6 }: Address): string {
+  if (v6 === undefined) return `${v4 & 255}.${(v4 >>> 8) & 255}.${(v4 >>> 16) & 255}.${v4 >>> 24}.in-addr.arpa`
+  const nibbles = v6.map((group) => group.toString(16).padStart(4, '0')).join('')
+  return `${[...nibbles].reverse().join('.')}.ip6.arpa`
+}
+
+/** What of the names can be one of a host, each once. */
+function hostnamesIn(names: readonly string[]): string[] {
+  const valid = names
+    .filter((name) => name.length <= HOSTNAME_MAX && /^[\w.-]+$/.test(name))
+    .map(hostnameIn)
+    .filter((name) => name !== undefined)
+  return [...new Set(valid)]
+}
+
+/** The time to live of the record by which a name leads to the address. */
+async function confirm(resolver: QueryResolver, name: string, address: Address): Promise<number | undefined> {
+  const ttl = { ttl: true } as const
+  const records = await orNothing(
+    address.v6 === undefined ? resolver.resolve4(name, ttl) : resolver.resolve6(name, ttl),
+  )
+  return records.find((record) => parseAddress(record.address)?.text === address.text)?.ttl
+}
+
+function isCancelled(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ECANCELLED'
+}
+
+/** An answer that says there is nothing is an answer. */
+async function orNothing<T>(query: Promise<T[]>): Promise<T[]> {
+  try {
+    return await query
+  } catch (error) {
+    if (NEGATIVE.has((error as NodeJS.ErrnoException).code ?? '')) return []
+    throw error
+  }
+}

@@ -1,0 +1,199 @@
+import { Resolver } from 'node:dns/promises'
+import type { Registry } from 'prom-client'
+import type { Address } from '../../../core/event/address.ts'
+import type { Hostnames } from '../../../core/event/hostnames.ts'
+import type { Clock } from '../../../core/run/clock.ts'
+import type { Service } from '../../../core/run/service.ts'
+import { ReservedRanges } from '../../addresses/reserved.ts'
+import { BoundedCache } from '../../bounded-cache.ts'
+import { type Facts, makeFacts } from '../../facts.ts'
+import { askHostname, type HostnameAnswer } from './ask.ts'
+import { DEFAULT_REVERSE_DNS_LIMITS, type ReverseDnsLimits } from './limits.ts'
+import { type ReverseDnsMetrics, reverseDnsMetrics } from './metrics.ts'
+
+/** How reverse DNS is set up. */
+export interface ReverseDnsOptions {
+  /** Name servers, `address` or `address:port`; undefined for those of the machine. */
+  readonly servers: readonly string[] | undefined
+  readonly clock: Clock
+  readonly metrics: Registry
+  readonly limits?: Partial<ReverseDnsLimits>
+}
+
+/** What is known of the host name of an address. */
+export interface KnownHostname {
+  /** The name as a record of a provider; undefined when the address has no confirmed name. */
+  readonly facts: Facts | undefined
+  readonly expiresAtMs: number
+}
+
+/** An address that is asked for. Everybody who wants it waits for the same answer. */
+interface Asking {
+  readonly address: Address
+  readonly takenAtMs: number
+  readonly done: Promise<void>
+  readonly finish: () => void
+}
+
+const NEVER_ASKED: KnownHostname = { facts: undefined, expiresAtMs: Number.POSITIVE_INFINITY }
+
+/**
+ * Forward-confirmed reverse names, asked of name servers and remembered. An address is asked for once at a time;
+ * so many at once, and so many wait; what is beyond that is left alone. Reserved addresses are never asked for. No
+ * answer (time-out, SERVFAIL) is not remembered as "no name".
+ */
+export class ReverseDns implements Service, Hostnames {
+  readonly name = 'reverse-dns'
+  readonly #servers: readonly string[] | undefined
+  readonly #clock: Clock
+  readonly #limits: ReverseDnsLimits
+  readonly #metrics: ReverseDnsMetrics
+  readonly #reserved = new ReservedRanges()
+  readonly #known: BoundedCache<string, KnownHostname>
+  /** Until when an address is left alone because its name servers failed. */
+  readonly #failed: BoundedCache<string, { readonly untilMs: number }>
+  readonly #asking = new Map<string, Asking>()
+  readonly #queue: Asking[] = []
+  /** One for each address that is asked for, so that it can be cancelled alone. */
+  readonly #idle: Resolver[] = []
+  readonly #busy = new Set<Resolver>()
+  #stopped = false
+
+  constructor(options: ReverseDnsOptions) {
+    this.#servers = options.servers
+    this.#clock = options.clock
+    this.#limits = { ...DEFAULT_REVERSE_DNS_LIMITS, ...options.limits }
+    this.#known = new BoundedCache(this.#limits.answersMax)
+    this.#failed = new BoundedCache(this.#limits.answersMax)
+    this.#metrics = reverseDnsMetrics(options.metrics, {
+      waiting: () => this.#asking.size,
+      remembered: () => this.#known.size,
+    })
+  }
+
+  async start(): Promise<void> {
+    this.#stopped = false
+  }
+
+  /** Cancels what is being asked; whoever waits goes on without. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    for (const asking of this.#queue.splice(0)) this.#end(asking)
+    for (const resolver of this.#busy) resolver.cancel()
+  }
+
+  /** What is remembered of an address; undefined when it has to be asked for. Of reserved ones it is known: no name. */
+  known(address: Address): KnownHostname | undefined {
+    const known = this.#known.get(address.text)
+    if (known !== undefined && known.expiresAtMs > this.#clock.now()) return known
+    return this.#reserved.find(address) === undefined ? undefined : NEVER_ASKED
+  }
+
+  /**
+   * Asks for an address and waits so long. The answer that comes later is remembered all the same.
+   * @param deadlineMs default: the limit of that name
+   * @returns undefined when it is not known by then
+   */
+  async find(address: Address, deadlineMs = this.#limits.deadlineMs): Promise<KnownHostname | undefined> {
+    const known = this.known(address)
+    if (known !== undefined) return known
+    await within(deadlineMs, this.#ask(address))
+    return this.known(address)
+  }
+
+  async prefetch(addresses: readonly Address[]): Promise<void> {
+    const asked = addresses.filter((address) => this.known(address) === undefined).map((address) => this.#ask(address))
+    if (asked.length > 0) await within(this.#limits.deadlineMs, Promise.all(asked))
+  }
+
+  /** Resolves when the address was asked for, whatever came of it. */
+  #ask(address: Address): Promise<unknown> {
+    const asked = this.#asking.get(address.text)
+    if (asked !== undefined) return asked.done
+    const now = this.#clock.now()
+    if (this.#stopped || (this.#failed.get(address.text)?.untilMs ?? 0) > now) return Promise.resolve()
+    if (this.#queue.length >= this.#limits.queueMax) {
+      this.#metrics.asked('refused')
+      return Promise.resolve()
+    }
+    const { promise: done, resolve: finish } = withResolvers()
+    const asking: Asking = { address, takenAtMs: now, done, finish }
+    this.#asking.set(address.text, asking)
+    this.#queue.push(asking)
+    this.#next()
+    return done
+  }
+
+  #next(): void {
+    while (this.#queue.length > 0 && this.#busy.size < this.#limits.concurrencyMax) {
+      const asking = this.#queue.shift()!
+      const leftMs = asking.takenAtMs + this.#limits.askMaxMs - this.#clock.now()
+      if (leftMs > 0) {
+        void this.#run(asking, leftMs)
+        continue
+      }
+      this.#metrics.asked('refused')
+      this.#end(asking)
+    }
+  }
+
+  async #run(asking: Asking, leftMs: number): Promise<void> {
+    const { address } = asking
+    const resolver = this.#idle.pop() ?? this.#createResolver()
+    this.#busy.add(resolver)
+    const overtime = setTimeout(() => resolver.cancel(), leftMs)
+    try {
+      const answer = await askHostname(resolver, address, this.#limits.namesMax)
+      this.#known.get(address.text)
+      this.#known.set(address.text, this.#remembered(answer))
+      this.#metrics.asked(answer.hostname === undefined ? 'none' : 'found')
+    } catch {
+      this.#failed.get(address.text)
+      this.#failed.set(address.text, { untilMs: this.#clock.now() + this.#limits.retryMs })
+      this.#metrics.asked('failed')
+    } finally {
+      clearTimeout(overtime)
+      this.#busy.delete(resolver)
+      this.#idle.push(resolver)
+      this.#end(asking)
+      this.#next()
+    }
+  }
+
+  #end(asking: Asking): void {
+    this.#asking.delete(asking.address.text)
+    asking.finish()
+  }
+
+  #remembered({ hostname, ttlSeconds }: HostnameAnswer): KnownHostname {
+    const { foundMinMs, foundMaxMs, noneMs } = this.#limits
+    const now = this.#clock.now()
+    if (hostname === undefined) return { facts: undefined, expiresAtMs: now + noneMs }
+    const keptMs = Math.min(Math.max(ttlSeconds * 1_000, foundMinMs), foundMaxMs)
+    return { facts: makeFacts({ hostname }, { hostname }), expiresAtMs: now + keptMs }
+  }
+
+  #createResolver(): Resolver {
+    const resolver = new Resolver({ timeout: this.#limits.queryTimeoutMs, tries: this.#limits.queryTries })
+    if (this.#servers !== undefined) resolver.setServers(this.#servers)
+    return resolver
+  }
+}
+
+/** Waits for the work, and no longer than so many milliseconds. The work never rejects. */
+async function within(milliseconds: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const time = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds)
+  })
+  await Promise.race([work, time])
+  clearTimeout(timer)
+}
+
+function withResolvers(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve = () => {}
+  const promise = new Promise<void>((resolved) => {
+    resolve = resolved
+  })
+  return { promise, resolve }
+}

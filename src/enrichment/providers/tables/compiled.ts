@@ -1,0 +1,47 @@
+import { InputError } from '../../../core/run/errors.ts'
+import type { Facts, Organisation, Scope } from '../../facts.ts'
+import type { MmdbValue } from '../mmdb/encode.ts'
+import {
+  organisationIn,
+  type RawRow,
+  type RowAttributes,
+  readAttributes,
+  rowFacts,
+  TABLE_COLUMNS,
+} from './organisation-row.ts'
+
+/** `database_type` of the files that `ipid db build` makes. */
+export const COMPILED_TYPE = 'ipid organisations'
+
+/**
+ * A row as a record of an MMDB: its columns, and what a table knows of it besides. It answers as the row does.
+ * @param organisation the one that the row names, with the domain that other rows give it
+ */
+export function compiledRecord(
+  attributes: RowAttributes,
+  organisation: Organisation | undefined,
+  scope: Scope,
+): MmdbValue {
+  const domain = organisation?.domain
+  return {
+    ...attributes,
+    organisation_domain: organisationIn(attributes)?.domain === domain ? undefined : domain,
+    scope: scope === 'as' ? scope : undefined,
+  }
+}
+
+/** Reads such a record. @throws InputError when it holds what no table may say */
+export function readCompiled(record: unknown): Facts | undefined {
+  if (typeof record !== 'object' || record === null) throw new InputError('a record is not an object')
+  const { organisation_domain: domain, scope, ...columns } = record as Record<string, unknown>
+  const row: Omit<RawRow, 'network'> = {}
+  for (const column of TABLE_COLUMNS) {
+    const value = columns[column]
+    if (column !== 'network' && value !== undefined) row[column] = String(value)
+  }
+  const attributes = readAttributes(row)
+  if (typeof attributes === 'string') throw new InputError(attributes)
+  const named = organisationIn(attributes)
+  const organisation = named !== undefined && typeof domain === 'string' ? { name: named.name, domain } : named
+  return rowFacts(attributes, organisation, scope === 'as' ? 'as' : 'address')
+}

@@ -1,0 +1,114 @@
+import type { Classification, EnrichmentData } from '../../../core/event/enrichment.ts'
+import { ASN_MAX, clip, type Network, parseNetwork } from '../../addresses/network.ts'
+import { type Facts, makeFacts, type Organisation, type Scope } from '../../facts.ts'
+import { CLASSIFICATIONS } from '../../rules/classification.ts'
+import { domainIn, hostnameIn, registrableDomain } from '../../rules/domain.ts'
+
+/** Columns of an organisation table (contract section 8). Only `network` is required. */
+export const TABLE_COLUMNS = [
+  'network',
+  'business_name',
+  'org_name',
+  'hostname',
+  'domain',
+  'industry',
+  'industry_category',
+  'classification',
+  'description',
+  'asn',
+  'as_name',
+  'country_code',
+] as const
+export type TableColumn = (typeof TABLE_COLUMNS)[number]
+
+/** A row as it stands in a table; empty cells are missing. */
+export type RawRow = Partial<Record<TableColumn, string>>
+
+/** A row that was read. */
+export interface OrganisationRow {
+  readonly network: Network
+  /** What the row says besides its network, checked and in the form in which it is answered. */
+  readonly attributes: RowAttributes
+}
+
+/** Attributes of a row: those of `EnrichmentData` that a table may state. */
+export type RowAttributes = EnrichmentData & { classification?: Classification }
+
+/** Reads a row. Returns the reason in words when it is wrong. */
+export function readRow(row: RawRow): OrganisationRow | string {
+  const { network: text, ...rest } = row
+  if (text === undefined) return '`network` is missing'
+  const network = parseNetwork(text)
+  if (typeof network === 'string') return network
+  const attributes = readAttributes(rest)
+  return typeof attributes === 'string' ? attributes : { network, attributes }
+}
+
+/** Reads what a row says besides its network. Returns the reason in words when it is wrong. */
+export function readAttributes(row: Omit<RawRow, 'network'>): RowAttributes | string {
+  const attributes: RowAttributes = {}
+  for (const [column, value] of Object.entries(row) as [Exclude<TableColumn, 'network'>, string][]) {
+    const problem = setAttribute(attributes, column, value)
+    if (problem !== undefined) return problem
+  }
+  return attributes
+}
+
+/** Returns what is wrong, if anything. */
+function setAttribute(
+  attributes: RowAttributes,
+  column: Exclude<TableColumn, 'network'>,
+  value: string,
+): string | undefined {
+  if (column === 'asn') {
+    const asn = /^(?:as)?(\d{1,10})$/i.exec(value)?.[1]
+    if (asn === undefined || Number(asn) < 1 || Number(asn) > ASN_MAX) return `"${clip(value)}" is not an AS number`
+    attributes.asn = Number(asn)
+  } else if (column === 'classification') {
+    const classification = CLASSIFICATIONS.find((candidate) => candidate === value.toLowerCase())
+    if (classification === undefined) {
+      return `"${clip(value)}" is not a classification: ${CLASSIFICATIONS.join(', ')}`
+    }
+    attributes.classification = classification
+  } else if (column === 'country_code') {
+    if (!/^[a-z]{2}$/i.test(value)) return `"${clip(value)}" is not a country code of two letters`
+    attributes.country_code = value.toUpperCase()
+  } else if (column === 'domain' || column === 'hostname') {
+    const name = column === 'domain' ? domainIn(value) : hostnameIn(value)
+    if (name === undefined) return `"${clip(value)}" is not a ${column === 'domain' ? 'domain' : 'host name'}`
+    attributes[column] = name
+  } else {
+    attributes[column] = value
+  }
+  return undefined
+}
+
+/** The organisation that a row names; undefined when it names none. */
+export function organisationIn(attributes: RowAttributes): Organisation | undefined {
+  const name = attributes.business_name ?? attributes.org_name
+  const { domain } = attributes
+  if (name === undefined && domain === undefined) return undefined
+  return {
+    name: name as string | undefined,
+    domain: domain === undefined ? undefined : (registrableDomain(String(domain)) ?? String(domain)),
+  }
+}
+
+/** What a row of attributes states, for the merge and for the classifier. */
+export function rowFacts(
+  attributes: RowAttributes,
+  organisation: Organisation | undefined,
+  scope: Scope = 'address',
+): Facts {
+  const { classification, ...data } = attributes
+  const evidence = {
+    asn: data.asn,
+    asName: data.as_name,
+    orgName: organisation?.name,
+    domain: data.domain,
+    hostname: data.hostname,
+    explicit: classification,
+  }
+  const known = Object.fromEntries(Object.entries(evidence).filter(([, value]) => value !== undefined))
+  return makeFacts(data, known, organisation, scope)
+}

@@ -1,0 +1,111 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Address } from '../../../core/event/address.ts'
+import { InputError } from '../../../core/run/errors.ts'
+import { formatRange } from '../../addresses/network.ts'
+import { type RangeEntry, RangeMap } from '../../addresses/range-map.ts'
+import type { Facts } from '../../facts.ts'
+import { lineError } from '../../files/text-file.ts'
+import type { Provider } from '../provider.ts'
+import { domainsByName, withDomain } from './domains-by-name.ts'
+import { type OrganisationRow, organisationIn, type RowAttributes, readRow, rowFacts } from './organisation-row.ts'
+import { csvTableRows, ndjsonTableRows } from './table-rows.ts'
+
+/** How an organisation table is loaded. */
+export interface TableOptions {
+  readonly name: string
+  readonly format: 'csv' | 'ndjson'
+  /** UTF-8, decompressed. */
+  readonly text: Buffer
+  readonly rowsMax: number
+}
+
+/**
+ * The checked rows of a table and the columns that are not known.
+ * @throws InputError with the line and the reason at the first row that is wrong
+ */
+export async function readTable(
+  options: Omit<TableOptions, 'name'>,
+): Promise<{ rows: OrganisationRow[]; unknown: string[] }> {
+  const unknown = new Set<string>()
+  const read = options.format === 'csv' ? csvTableRows : ndjsonTableRows
+  const rows: OrganisationRow[] = []
+  for await (const { line, row } of read(options.text, unknown)) {
+    const checked = readRow(row)
+    if (typeof checked === 'string') throw lineError(line, checked)
+    if (rows.length === options.rowsMax) throw lineError(line, `more than ${options.rowsMax} rows`)
+    rows.push(checked)
+  }
+  if (rows.length === 0) throw new InputError('the table has no rows')
+  return { rows, unknown: [...unknown] }
+}
+
+const ROWS_AT_A_TIME = 5_000
+
+/** Other work goes on in between. @throws InputError as `readTable` */
+export async function loadTable(options: TableOptions): Promise<Provider> {
+  const { rows, unknown } = await readTable(options)
+  const domains = await domainsByName(rows)
+  const known = new Map<string, Facts>()
+  const entries: RangeEntry<Facts>[] = []
+  const systems = new Map<number, Facts>()
+  for (const [i, { network, attributes }] of rows.entries()) {
+    if (i % ROWS_AT_A_TIME === 0) await setImmediate()
+    const facts = sharedFacts(attributes, domains, known)
+    if (network.version === 'as') systems.set(network.asn, facts)
+    else entries.push({ range: network, value: facts })
+  }
+  return new TableProvider(options.name, rows.length, unknown, await RangeMap.build(entries), systems)
+}
+
+class TableProvider implements Provider {
+  readonly name: string
+  readonly kind = 'table'
+  readonly recognisedAs = 'organisation table'
+  readonly builtAt = undefined
+  readonly records: number
+  readonly warnings: readonly string[]
+  readonly #networks: RangeMap<Facts>
+  readonly #systems: ReadonlyMap<number, Facts>
+
+  constructor(
+    name: string,
+    records: number,
+    unknownColumns: readonly string[],
+    networks: RangeMap<Facts>,
+    systems: ReadonlyMap<number, Facts>,
+  ) {
+    this.name = name
+    this.records = records
+    this.warnings = unknownColumns.length === 0 ? [] : [`columns not known: ${unknownColumns.join(', ')}`]
+    this.#networks = networks
+    this.#systems = systems
+  }
+
+  find(address: Address): Facts | undefined {
+    return this.#networks.find(address)?.value
+  }
+
+  networkOf(address: Address): string | undefined {
+    const entry = this.#networks.find(address)
+    return entry === undefined ? undefined : formatRange(entry.range)
+  }
+
+  findAs(asn: number): Facts | undefined {
+    return this.#systems.get(asn)
+  }
+}
+
+/** Rows that say the same share one `Facts`; rows that name the same organisation share its domain. */
+function sharedFacts(
+  attributes: RowAttributes,
+  domains: ReadonlyMap<string, string>,
+  known: Map<string, Facts>,
+): Facts {
+  const content = JSON.stringify(attributes)
+  let facts = known.get(content)
+  if (facts === undefined) {
+    facts = rowFacts(attributes, withDomain(organisationIn(attributes), domains))
+    known.set(content, facts)
+  }
+  return facts
+}

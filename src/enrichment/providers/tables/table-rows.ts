@@ -1,0 +1,90 @@
+import { setImmediate } from 'node:timers/promises'
+import { InputError } from '../../../core/run/errors.ts'
+import { lineError, linesOf } from '../../files/text-file.ts'
+import { csvRows } from './csv-rows.ts'
+import { type RawRow, TABLE_COLUMNS, type TableColumn } from './organisation-row.ts'
+
+/** A row with the line it stands on. */
+export interface NumberedRow {
+  readonly line: number
+  readonly row: RawRow
+}
+
+/** Receives the names of columns that the product does not know, each once, up to `UNKNOWN_COLUMNS_MAX` of them. */
+export type UnknownColumns = Set<string>
+
+const UNKNOWN_COLUMNS_MAX = 20
+
+/**
+ * The rows of a table with a header.
+ * @throws InputError with the line and the reason
+ */
+export async function* csvTableRows(text: Buffer, unknown: UnknownColumns): AsyncGenerator<NumberedRow> {
+  let columns: readonly (TableColumn | undefined)[] | undefined
+  for await (const { line, cells } of csvRows(text, true)) {
+    if (columns === undefined) {
+      columns = header(line, cells, unknown)
+      continue
+    }
+    const row: RawRow = {}
+    for (let i = 0; i < columns.length; i++) {
+      const column = columns[i]
+      const cell = cells[i]!.trim()
+      if (column !== undefined && cell !== '') row[column] = cell
+    }
+    yield { line, row }
+  }
+  if (columns === undefined) throw new InputError('the file has no header')
+}
+
+function header(line: number, cells: readonly string[], unknown: UnknownColumns): (TableColumn | undefined)[] {
+  const names = cells.map((cell) => cell.toLowerCase())
+  const columns = names.map((name) => TABLE_COLUMNS.find((column) => column === name))
+  if (!columns.includes('network')) throw lineError(line, `the header has no column "network": ${cells.join(', ')}`)
+  names.forEach((name, i) => {
+    if (names.indexOf(name) !== i) throw lineError(line, `the column "${name}" is there twice`)
+    if (columns[i] === undefined) note(unknown, name)
+  })
+  return columns
+}
+
+function note(unknown: UnknownColumns, name: string): void {
+  if (unknown.size < UNKNOWN_COLUMNS_MAX) unknown.add(name)
+}
+
+const LINES_AT_A_TIME = 2_000
+
+/**
+ * The rows of a table with one JSON object on each line; blank lines are passed over.
+ * @throws InputError with the line and the reason
+ */
+export async function* ndjsonTableRows(text: Buffer, unknown: UnknownColumns): AsyncGenerator<NumberedRow> {
+  for (const { line, text: json } of linesOf(text)) {
+    if (line % LINES_AT_A_TIME === 0) await setImmediate()
+    if (json.trim() !== '') yield { line, row: ndjsonRow(line, json, unknown) }
+  }
+}
+
+function ndjsonRow(line: number, json: string, unknown: UnknownColumns): RawRow {
+  const row: RawRow = {}
+  for (const [key, value] of Object.entries(parseObject(line, json))) {
+    const column = TABLE_COLUMNS.find((name) => name === key)
+    if (column === undefined) note(unknown, key)
+    else if (typeof value === 'string' || typeof value === 'number') {
+      const cell = String(value).trim()
+      if (cell !== '') row[column] = cell
+    } else if (value !== null) throw lineError(line, `\`${key}\` is neither text nor a number`)
+  }
+  return row
+}
+
+function parseObject(line: number, json: string): object {
+  let value: unknown
+  try {
+    value = JSON.parse(json)
+  } catch (error) {
+    throw lineError(line, `not JSON: ${(error as Error).message}`)
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw lineError(line, 'not a JSON object')
+  return value
+}

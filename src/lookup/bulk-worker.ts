@@ -1,0 +1,161 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import type { Service } from '../core/run/service.ts'
+import type { BulkDelivery, BulkQueue } from './bulk.ts'
+import { lookupLines } from './lines.ts'
+import type { LookupService } from './lookup.ts'
+import { resultForm } from './result.ts'
+
+export interface BulkWorkerOptions {
+  readonly queue: BulkQueue
+  readonly lookups: LookupService
+  /** How often the queue is told that a job is alive; well below the time after which it is given to another worker. */
+  readonly aliveEveryMs: number
+  /** A job that was given to workers more often than this is given up as failed: it ends them. */
+  readonly deliveriesMax: number
+  /** Jobs worked on at once. More than a tenant may have open, so that none fills a worker alone. Default 32. */
+  readonly jobsMax?: number
+  /** How long `stop` lets jobs finish, milliseconds. What is left is done by the next worker. Default 5,000. */
+  readonly stopMs?: number
+  readonly log: Logger
+}
+
+const RETRY_DELAY_MIN_MS = 100
+const RETRY_DELAY_MAX_MS = 5_000
+/** Tries to store what a job came to, before it is left to the next worker. */
+const STORE_TRIES_MAX = 5
+
+/**
+ * Does bulk lookup jobs. A job is in Redis until its results are, so one whose worker dies is done again by another, from
+ * the start: a lookup changes nothing.
+ */
+export class BulkWorker implements Service {
+  readonly name = 'bulk worker'
+  readonly #options: BulkWorkerOptions
+  readonly #stopping = new AbortController()
+  readonly #jobs = new Set<Promise<void>>()
+  /** Each ends the work on one job. */
+  readonly #ends = new Set<AbortController>()
+  #loop: Promise<void> = Promise.resolve()
+
+  constructor(options: BulkWorkerOptions) {
+    this.#options = options
+  }
+
+  async start(): Promise<void> {
+    this.#loop = this.#run()
+  }
+
+  async stop(): Promise<void> {
+    const { queue, stopMs = 5_000 } = this.#options
+    this.#stopping.abort()
+    const patience = setTimeout(() => {
+      for (const end of this.#ends) end.abort()
+    }, stopMs)
+    await this.#loop
+    await Promise.all(this.#jobs)
+    clearTimeout(patience)
+    await queue.close()
+  }
+
+  async #run(): Promise<void> {
+    const { queue, jobsMax = 32, log } = this.#options
+    const { signal } = this.#stopping
+    let failures = 0
+    while (!signal.aborted) {
+      if (this.#jobs.size >= jobsMax) {
+        await Promise.race(this.#jobs)
+        continue
+      }
+      try {
+        for (const job of await queue.take(jobsMax - this.#jobs.size)) this.#begin(job)
+        failures = 0
+      } catch (error) {
+        if (signal.aborted) return
+        const delayMs = Math.min(RETRY_DELAY_MIN_MS * 2 ** failures++, RETRY_DELAY_MAX_MS)
+        log.warn({ err: error, delayMs }, 'bulk worker waits; its jobs stay queued')
+        await sleep(delayMs, undefined, { signal }).catch(() => {})
+      }
+    }
+  }
+
+  #begin(job: BulkDelivery): void {
+    const { queue, log } = this.#options
+    const facts = { job: job.jobId, tenant: job.work.tenantId }
+    const end = new AbortController()
+    const done: Promise<void> = this.#work(job, end)
+      .catch((error) => log.error({ err: error, ...facts }, 'bulk lookup job interrupted; it is done again'))
+      .finally(() => {
+        queue.letGo(job)
+        this.#ends.delete(end)
+        this.#jobs.delete(done)
+      })
+    this.#ends.add(end)
+    this.#jobs.add(done)
+  }
+
+  async #work(job: BulkDelivery, end: AbortController): Promise<void> {
+    const { queue, deliveriesMax, log } = this.#options
+    const facts = { job: job.jobId, tenant: job.work.tenantId }
+    if (job.deliveries > deliveriesMax) {
+      await this.#store(() => queue.fail(job), end.signal)
+      log.error({ ...facts, deliveries: job.deliveries }, 'bulk lookup job failed: it was interrupted too often')
+      return
+    }
+    const lines = await this.#look(job, end)
+    if (lines === undefined) return
+    if (await this.#store(() => queue.complete(job, lines), end.signal)) log.debug(facts, 'bulk lookup job completed')
+  }
+
+  /** The lines of a job; undefined when it is another worker's meanwhile, or there is no time left. */
+  async #look(job: BulkDelivery, end: AbortController): Promise<string | undefined> {
+    const { queue, lookups, aliveEveryMs } = this.#options
+    const { tenantId, ips, choices } = job.work
+    let current = 0
+    // One that fails is followed by another; without any for long, another worker is given the job, and that is right.
+    const tell = () =>
+      queue.advance(job, current).then(
+        (ours) => ours || end.abort(),
+        () => {},
+      )
+    if ((await queue.advance(job, 0)) === false) return undefined
+    const alive = setInterval(tell, aliveEveryMs)
+    const ended = aborted(end.signal)
+    const groups = lookupLines(ips, resultForm(tenantId, choices), lookups)
+    try {
+      let lines = ''
+      for (;;) {
+        const group = await Promise.race([groups.next(), ended])
+        if (group === undefined) return undefined
+        if (group.done) return lines
+        lines += `${group.value.join('\n')}\n`
+        current += group.value.length
+        // Looking up may take no time off the process at all: other jobs and requests get theirs.
+        await new Promise(setImmediate)
+      }
+    } finally {
+      clearInterval(alive)
+      groups.return().catch(() => {})
+    }
+  }
+
+  /** Tries again when Redis does not answer: to store twice changes nothing. */
+  async #store(store: () => Promise<boolean>, signal: AbortSignal): Promise<boolean> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await store()
+      } catch (error) {
+        if (tries === STORE_TRIES_MAX || signal.aborted) throw error
+        await sleep(RETRY_DELAY_MIN_MS * 2 ** tries, undefined, { signal }).catch(() => {})
+      }
+    }
+  }
+}
+
+/** Resolves with undefined when the signal is given. */
+function aborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined)
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true })
+  })
+}

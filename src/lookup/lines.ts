@@ -1,0 +1,70 @@
+import { parseAddress } from '../core/event/address.ts'
+import type { Lookup, LookupService } from './lookup.ts'
+import { invalidAddressJson, type ResultForm, resultJson } from './result.ts'
+
+/** Addresses of one request that are looked up at the same time when providers are slow. */
+const AHEAD_MAX = 16
+/** Lines are given at once when they are so many characters together, or when the next one has to be waited for. */
+const GROUP_CHARS = 16_384
+
+/** A line that is being made. */
+interface Slot {
+  line: string | undefined
+  /** Resolves when the line is there; undefined when it was at once. */
+  readonly ready: Promise<void> | undefined
+}
+
+/**
+ * Looks addresses up and gives a line of JSON for each, in their order, in groups of one or more: those that are there
+ * together. Looks up no more than a few ahead of what is taken. Never throws, as long as the service keeps its word.
+ * @param ips 1 or more, as the caller wrote them; those that are no addresses give `invalid_ip`
+ */
+export async function* lookupLines(
+  ips: readonly string[],
+  form: ResultForm,
+  service: LookupService,
+): AsyncGenerator<readonly string[], void, void> {
+  const slots: Slot[] = []
+  let started = 0
+  let group: string[] = []
+  let chars = 0
+  for (let done = 0; done < ips.length; done++) {
+    while (started < ips.length && slots.length < AHEAD_MAX) slots.push(startLine(ips[started++]!, form, service))
+    const slot = slots.shift()!
+    if (slot.line === undefined) {
+      if (group.length > 0) yield group
+      group = []
+      chars = 0
+      await slot.ready
+    }
+    group.push(slot.line!)
+    chars += slot.line!.length
+    if (chars >= GROUP_CHARS) {
+      yield group
+      group = []
+      chars = 0
+    }
+  }
+  if (group.length > 0) yield group
+}
+
+function startLine(ip: string, form: ResultForm, service: LookupService): Slot {
+  const address = parseAddress(ip)
+  if (address === undefined) return { line: invalidAddressJson(ip), ready: undefined }
+  const found = service.lookup(address, form.options)
+  if (!(found instanceof Promise)) return { line: resultJson(ip, found, form), ready: undefined }
+  const ready = found.then((lookup: Lookup) => {
+    slot.line = resultJson(ip, lookup, form)
+  })
+  // Whoever awaits it sees a failure; nobody may when the request ends before.
+  ready.catch(() => {})
+  const slot: Slot = { line: undefined, ready }
+  return slot
+}
+
+/** How many of these are addresses. */
+export function countAddresses(ips: readonly string[]): number {
+  let count = 0
+  for (const ip of ips) if (parseAddress(ip) !== undefined) count++
+  return count
+}

@@ -1,0 +1,57 @@
+import type { LookupChoices } from '../../schemas/api/lookup.ts'
+import { ATTRIBUTES, type Attribute, LOCATION_ATTRIBUTES } from '../core/event/enrichment.ts'
+import type { Lookup, LookupOptions } from './lookup.ts'
+
+/** What the results of one request have in common. */
+export interface ResultForm {
+  readonly tenantId: string
+  /** For `LookupService.lookup`. */
+  readonly options: LookupOptions
+  /** What `data` may hold, in its order; undefined: everything. */
+  readonly attributes: readonly Attribute[] | undefined
+  /** Results below are `insufficient_quality`. */
+  readonly qualityMin: number
+}
+
+/** Works out what a caller's choices mean. Redaction wins over `fields`. */
+export function resultForm(tenantId: string, choices: LookupChoices): ResultForm {
+  const { providers, deadline_ms: deadlineMs, quality_min: qualityMin = 0 } = choices
+  const options = { allow: providers?.allow, deny: providers?.deny, deadlineMs }
+  return { tenantId, options, attributes: attributesOf(choices), qualityMin }
+}
+
+function attributesOf({ fields, redact = [] }: LookupChoices): readonly Attribute[] | undefined {
+  if (fields === undefined && redact.length === 0) return undefined
+  const removed = new Set<string>(redact)
+  if (removed.has('geo')) for (const attribute of LOCATION_ATTRIBUTES) removed.add(attribute)
+  const wanted = new Set<string>(fields ?? ATTRIBUTES)
+  return ATTRIBUTES.filter((attribute) => wanted.has(attribute) && !removed.has(attribute))
+}
+
+/** The result of one address as JSON: an object of the schema `LookupResult`. @param ip as the caller wrote it */
+export function resultJson(ip: string, lookup: Lookup, { tenantId, attributes, qualityMin }: ResultForm): string {
+  const status = lookup.quality < qualityMin ? 'insufficient_quality' : 'ok'
+  const data = attributes === undefined ? wholeData(lookup) : JSON.stringify(lookup.data, attributes as string[])
+  const partial = lookup.partial.length === 0 ? '' : `,"partial":${JSON.stringify(lookup.partial)}`
+  return (
+    `{"ip":${JSON.stringify(ip)},"tenant_id":"${tenantId}","quality":${lookup.quality},"status":"${status}",` +
+    `"data":${data}${partial}}`
+  )
+}
+
+/** The result of an input that is not an address. */
+export function invalidAddressJson(ip: string): string {
+  return `{"ip":${JSON.stringify(ip)},"status":"invalid_ip"}`
+}
+
+/** Equal lookups are one object as long as they are cached, so most data is written out only once. */
+const written = new WeakMap<Lookup, string>()
+
+function wholeData(lookup: Lookup): string {
+  let json = written.get(lookup)
+  if (json === undefined) {
+    json = JSON.stringify(lookup.data, ATTRIBUTES as unknown as string[])
+    written.set(lookup, json)
+  }
+  return json
+}

@@ -1,0 +1,166 @@
+import { BATCH_LIMITS, type BatchSummary } from '../../../schemas/api/batch.ts'
+import type { ChunkCounts, FeederStore, OpenJob } from '../../batch/feeder-store.ts'
+import type { LineChunk } from '../../batch/line-chunker.ts'
+import { type Block, encodeBlock } from '../../core/event/block.ts'
+import type { Pipeline } from '../../core/pipeline/pipeline.ts'
+import type { RedisClient } from '../connect.ts'
+import { counterFields, keys } from '../keys.ts'
+import { Lease } from '../lease.ts'
+import { loadScript } from '../scripts.ts'
+import type { RawEntry } from '../streams/entries.ts'
+import { waitingEvents } from '../streams/status.ts'
+import { finishedByOutcome, releaseJob } from './jobs.ts'
+
+export interface RedisFeederStoreOptions {
+  readonly client: RedisClient
+  readonly pipeline: Pipeline
+  readonly partitions: number
+}
+
+/** A job's record stays this long after its end (contract section 6). */
+const RECORD_TTL_MS = 7 * 86_400_000
+
+const appendScript = loadScript('append-N')
+const advanceJobScript = loadScript('advanceJob-3')
+
+/** Batch jobs as the feeder moves them on, in Redis. */
+export class RedisFeederStore implements FeederStore {
+  readonly #options: RedisFeederStoreOptions
+  readonly #lease: Lease
+
+  constructor(options: RedisFeederStoreOptions) {
+    this.#options = options
+    this.#lease = new Lease(options.client, 'feeder')
+  }
+
+  acquire(signal: AbortSignal): Promise<boolean> {
+    return this.#lease.acquire(signal)
+  }
+
+  assertHeld(): void {
+    this.#lease.assertHeld()
+  }
+
+  release(): Promise<void> {
+    return this.#lease.release()
+  }
+
+  async openJobs(): Promise<OpenJob[]> {
+    const { client } = this.#options
+    const open = await client.hgetall(keys.openJobs())
+    return Promise.all(Object.entries(open).map(([id, tenantId]) => this.#openJob(id, tenantId)))
+  }
+
+  async #openJob(id: string, tenantId: string): Promise<OpenJob> {
+    const { client } = this.#options
+    // The upload's key goes when the record comes, in one step: asked in this order, one of them is seen.
+    const uploading = await client.exists(keys.upload(id))
+    const record = await client.hgetall(keys.job(id))
+    return {
+      id,
+      tenantId,
+      state: stateOf(record.status, uploading === 1),
+      receivedAtMs: Number(record.received_at ?? 0),
+      received: Number(record.received ?? 0),
+      chunks: Number(record.chunks ?? 0),
+      next: Number(record.next ?? 0),
+    }
+  }
+
+  waitingEvents(): Promise<number> {
+    const { client, pipeline, partitions } = this.#options
+    return waitingEvents(client, pipeline, partitions, ['batch'])
+  }
+
+  async readChunk(job: OpenJob): Promise<LineChunk | undefined> {
+    const id = `${job.next}-0`
+    const entries = (await this.#options.client.callBuffer('XRANGE', keys.chunks(job.id), id, id)) as RawEntry[]
+    const fields = entries[0]?.[1]
+    if (fields == null) return undefined
+    return { firstLine: Number(fields[1]!.toString('latin1')), bytes: fields[3]! }
+  }
+
+  async feed(job: OpenJob, blocks: ReadonlyMap<number, Block>): Promise<void> {
+    const { client, pipeline } = this.#options
+    const prefix = counterFields.addedPrefix(pipeline.intake, 'batch')
+    // The chunk's number is the sequence number of a producer of its own, so each partition takes it once.
+    await Promise.all(
+      [...blocks].map(([partition, block]) => {
+        const fields = encodeBlock(block)
+        const names = [
+          keys.stream(partition, pipeline.intake, 'batch'),
+          keys.producer(partition, job.id),
+          keys.counters(partition),
+        ]
+        return appendScript.run(client, names, [job.next, RECORD_TTL_MS, prefix, block.count, fields.length, ...fields])
+      }),
+    )
+  }
+
+  async advance(job: OpenJob, counts: ChunkCounts): Promise<void> {
+    const { fed, rejected, invalidIp, identified, errors } = counts
+    const counters = Object.entries({ fed, rejected, invalid_ip: invalidIp, identified })
+    await advanceJobScript.run(
+      this.#options.client,
+      [keys.job(job.id), keys.chunks(job.id), keys.jobErrors(job.id)],
+      [job.next, BATCH_LIMITS.errorsMax, counters.length, ...counters.flat(), ...errors.map((e) => JSON.stringify(e))],
+    )
+  }
+
+  async summaryIfFinished(job: OpenJob): Promise<BatchSummary | undefined> {
+    const { client, partitions } = this.#options
+    const record = await client.hgetall(keys.job(job.id))
+    const fed = Number(record.fed ?? 0)
+    const outcomes = await finishedByOutcome(client, partitions, job.id)
+    const finished = [...outcomes.values()].reduce((sum, events) => sum + events, 0)
+    if (finished < fed) return undefined
+    const errors = await client.lrange(keys.jobErrors(job.id), 0, -1)
+    return {
+      processed: job.received,
+      valid_ips: fed,
+      identified_ips: Number(record.identified ?? 0),
+      rejected: Number(record.rejected ?? 0) + (outcomes.get('dead') ?? 0),
+      filtered: outcomes.get('noise') ?? 0,
+      invalid_ip: Number(record.invalid_ip ?? 0),
+      duplicates: outcomes.get('duplicate') ?? 0,
+      errors: errors.map((error) => JSON.parse(error) as BatchSummary['errors'][number]),
+    }
+  }
+
+  complete(job: OpenJob, summary: BatchSummary): Promise<void> {
+    return this.#end(job, { status: 'completed', summary: JSON.stringify(summary) })
+  }
+
+  async fail(job: OpenJob, reason: string): Promise<void> {
+    const { client, partitions } = this.#options
+    const record = await client.hgetall(keys.job(job.id))
+    const outcomes = await finishedByOutcome(client, partitions, job.id)
+    const atFeed = Number(record.rejected ?? 0) + Number(record.invalid_ip ?? 0)
+    const current = [...outcomes.values()].reduce((sum, events) => sum + events, atFeed)
+    return this.#end(job, { status: 'failed', failure: reason, current: String(current) })
+  }
+
+  async #end(job: OpenJob, fields: Record<string, string>): Promise<void> {
+    const key = keys.job(job.id)
+    await this.#options.client.multi().hset(key, fields).pexpire(key, RECORD_TTL_MS).exec()
+  }
+
+  /** What was fed is remembered until it expires: a feeder that was held up may still come with a chunk. */
+  async cleanUp(job: OpenJob): Promise<void> {
+    const { client, partitions } = this.#options
+    const failed = (await client.hget(keys.job(job.id), 'status')) === 'failed'
+    await client.del(keys.chunks(job.id), keys.jobErrors(job.id))
+    for (let partition = 0; partition < partitions; partition++) {
+      const progress = keys.jobProgress(partition, job.id)
+      // What was fed of a failed job goes on, and is counted: the count is left to expire.
+      if (failed) await client.multi().hincrby(progress, 'inserted', 0).pexpire(progress, RECORD_TTL_MS).exec()
+      else await client.del(progress)
+    }
+    await releaseJob(client, job.tenantId, job.id)
+  }
+}
+
+function stateOf(status: string | undefined, uploading: boolean): OpenJob['state'] {
+  if (status === undefined) return uploading ? 'uploading' : 'gone'
+  return status === 'queued' || status === 'running' ? status : 'ended'
+}

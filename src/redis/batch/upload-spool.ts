@@ -1,0 +1,124 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { EmptyUploadError, type Upload } from '../../batch/jobs.ts'
+import { type LineChunk, LineChunker } from '../../batch/line-chunker.ts'
+import { BackpressureError, UnavailableError } from '../../core/run/errors.ts'
+import type { RedisClient } from '../connect.ts'
+import { keys } from '../keys.ts'
+import { loadScript, type Script, type ScriptArgument } from '../scripts.ts'
+
+export interface UploadSpoolOptions {
+  readonly client: RedisClient
+  readonly jobId: string
+  readonly tenantId: string
+  /** Time of receipt of all events of the upload, milliseconds. */
+  readonly receivedAtMs: number
+  /** How long Redis may refuse a chunk before the upload is refused. */
+  readonly deadlineMs: number
+  /** Gives the tenant's place back; called once when the upload ends without a job. */
+  readonly release: () => Promise<void>
+  /** Why intake is closed, or undefined while it is open. */
+  readonly closedBecause: () => string | undefined
+}
+
+/** An upload that was not heard of for this long is dead, and its keys expire. */
+export const UPLOAD_TTL_MS = 15_000
+const HEARTBEAT_MS = 5_000
+const RETRY_DELAY_MS = 50
+/** Chunks that may be on their way to Redis; more hold up the sender. */
+const IN_FLIGHT_MAX = 16
+
+const spoolChunkScript = loadScript('spoolChunk-2')
+const completeUploadScript = loadScript('completeUpload-3')
+
+/** Keeps an upload in Redis while it comes in: as a stream of chunks that expires unless the upload lives or completes. */
+export class UploadSpool implements Upload {
+  readonly #options: UploadSpoolOptions
+  readonly #chunker = new LineChunker((chunk) => this.#send(chunk))
+  readonly #heartbeat: NodeJS.Timeout
+  readonly #inFlight = new Set<Promise<void>>()
+  #failure: unknown
+  #chunks = 0
+  #ended = false
+  #completing = false
+
+  /** The upload's key must exist already. */
+  constructor(options: UploadSpoolOptions) {
+    this.#options = options
+    const { client, jobId } = options
+    this.#heartbeat = setInterval(() => {
+      client.pexpire(keys.upload(jobId), UPLOAD_TTL_MS).catch(() => {})
+      client.pexpire(keys.chunks(jobId), UPLOAD_TTL_MS).catch(() => {})
+    }, HEARTBEAT_MS)
+  }
+
+  async write(bytes: Buffer): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure
+    const reason = this.#options.closedBecause()
+    if (reason !== undefined) throw new BackpressureError(reason)
+    this.#chunker.push(bytes)
+    while (this.#inFlight.size >= IN_FLIGHT_MAX) await Promise.race(this.#inFlight)
+    if (this.#failure !== undefined) throw this.#failure
+  }
+
+  async complete(): Promise<{ jobId: string; received: number }> {
+    const { jobId, tenantId, receivedAtMs } = this.#options
+    this.#chunker.end()
+    await Promise.all(this.#inFlight)
+    if (this.#failure !== undefined) throw this.#failure
+    const { received } = this.#chunker
+    if (received === 0) throw new EmptyUploadError('the body has no lines')
+    const record = { tenant_id: tenantId, status: 'queued', received, received_at: receivedAtMs, chunks: this.#chunks }
+    const fields = Object.entries({ ...record, next: 1 }).flat()
+    const names = [keys.upload(jobId), keys.chunks(jobId), keys.job(jobId)]
+    this.#completing = true
+    await this.#persist(completeUploadScript, names, fields)
+    this.#end()
+    return { jobId, received }
+  }
+
+  async abort(): Promise<void> {
+    if (this.#ended) return
+    this.#end()
+    const { client, jobId, release } = this.#options
+    await Promise.allSettled(this.#inFlight)
+    // Whether it became a job is not known: if so it is done whole, and if not its keys expire.
+    if (this.#completing) return
+    await client.del(keys.upload(jobId), keys.chunks(jobId))
+    await release()
+  }
+
+  #end(): void {
+    this.#ended = true
+    clearInterval(this.#heartbeat)
+  }
+
+  #send(chunk: LineChunk): void {
+    const { jobId } = this.#options
+    const number = ++this.#chunks
+    const names = [keys.upload(jobId), keys.chunks(jobId)]
+    const sent = this.#persist(spoolChunkScript, names, [UPLOAD_TTL_MS, number, chunk.firstLine, chunk.bytes])
+      .catch((error) => {
+        this.#failure ??= error
+      })
+      .finally(() => this.#inFlight.delete(sent))
+    this.#inFlight.add(sent)
+  }
+
+  /** Runs a script that is safe to repeat until Redis has taken it, or the deadline has passed. */
+  async #persist(script: Script, names: readonly string[], args: readonly ScriptArgument[]): Promise<void> {
+    const deadline = performance.now() + this.#options.deadlineMs
+    let failure: unknown
+    do {
+      try {
+        const result = await script.run(this.#options.client, names, args)
+        if (result === 1) return
+        if (result === 0) throw new UnavailableError('the upload was interrupted for too long')
+      } catch (error) {
+        if (error instanceof UnavailableError) throw error
+        failure = error
+      }
+      await sleep(RETRY_DELAY_MS)
+    } while (performance.now() < deadline)
+    throw new UnavailableError('the event store did not take the upload in time', { cause: failure })
+  }
+}

@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import type { BulkDelivery, BulkQueue, BulkWork } from '../../lookup/bulk.ts'
+import type { RedisClient } from '../connect.ts'
+import { keys } from '../keys.ts'
+import { replyCode } from '../reply-error.ts'
+import { loadScript } from '../scripts.ts'
+import type { RawEntry, RawStreams } from '../streams/entries.ts'
+
+export interface RedisBulkQueueOptions {
+  /** For blocking reads only; not shared, closed by `close`. */
+  readonly blocking: RedisClient
+  /** For everything else; may be shared. */
+  readonly client: RedisClient
+  /** A job that its worker did not speak of for this long is given to another. */
+  readonly claimIdleMs: number
+}
+
+/** A job in hand, and its entry in the stream. */
+interface Delivery extends BulkDelivery {
+  readonly entryId: string
+}
+
+const GROUP = 'bulk'
+/** Longest wait for a job; it bounds how long a stop takes. */
+const BLOCK_MAX_MS = 1_000
+/** Record and results of a job that has ended are kept for a day. */
+const KEEP_MS = 86_400_000
+/** A consumer without jobs that was not heard of for this long is forgotten. */
+const CONSUMER_IDLE_MS = 3_600_000
+const COMPRESSION_LEVEL = 1
+
+const advanceBulkJobScript = loadScript('advanceBulkJob-2')
+const endBulkJobScript = loadScript('endBulkJob-3')
+const deleteIdleConsumersScript = loadScript('deleteIdleConsumers-1')
+const zip = promisify(gzip)
+
+/** Bulk lookup jobs in Redis, as one worker process sees them: a consumer of a group. */
+export class RedisBulkQueue implements BulkQueue {
+  readonly #options: RedisBulkQueueOptions
+  readonly #consumer = randomUUID()
+  readonly #inHand = new Set<string>()
+  #nextClaimAtMs = 0
+  #hasGroup = false
+
+  constructor(options: RedisBulkQueueOptions) {
+    this.#options = options
+  }
+
+  async take(max: number): Promise<readonly BulkDelivery[]> {
+    try {
+      if (!this.#hasGroup) await this.#createGroup()
+      return await this.#takeEntries(max)
+    } catch (error) {
+      if (replyCode(error) === 'NOGROUP') this.#hasGroup = false
+      throw error
+    }
+  }
+
+  /**
+   * Entries that nobody spoke of come first: of dead workers, and our own whose delivery was lost on its way. While one is
+   * in hand it may be among them, when Redis was away for long; then it only counts as spoken of again.
+   */
+  async #takeEntries(max: number): Promise<Delivery[]> {
+    if (performance.now() >= this.#nextClaimAtMs) {
+      this.#nextClaimAtMs = performance.now() + this.#options.claimIdleMs / 2
+      const { client, claimIdleMs } = this.#options
+      const [, claimed] = (await client.callBuffer(
+        'XAUTOCLAIM',
+        ...[keys.bulkJobs(), GROUP, this.#consumer, claimIdleMs, '0-0', 'COUNT', max],
+      )) as [Buffer, RawEntry[]]
+      const found = await this.#deliveries(claimed)
+      if (found.length > 0) return found
+    }
+    const blockMs = Math.min(BLOCK_MAX_MS, Math.ceil(this.#options.claimIdleMs / 2))
+    const reply = (await this.#options.blocking.callBuffer(
+      'XREADGROUP',
+      ...['GROUP', GROUP, this.#consumer, 'COUNT', max, 'BLOCK', blockMs, 'STREAMS', keys.bulkJobs(), '>'],
+    )) as RawStreams
+    return this.#deliveries(reply?.[0]?.[1] ?? [])
+  }
+
+  async #deliveries(entries: readonly RawEntry[]): Promise<Delivery[]> {
+    const fresh = entries.map(readJob).filter(({ entryId }) => !this.#inHand.has(entryId))
+    const found = await Promise.all(fresh.map((entry) => this.#delivery(entry)))
+    for (const { entryId } of found) this.#inHand.add(entryId)
+    return found
+  }
+
+  /** A job whose record is gone has no addresses left to look up; to complete it cleans up behind it. */
+  async #delivery({ entryId, jobId, tenantId }: ReturnType<typeof readJob>): Promise<Delivery> {
+    const { client } = this.#options
+    const [stored, pending] = await Promise.all([
+      client.hget(keys.bulkJob(jobId), 'work'),
+      client.callBuffer('XPENDING', keys.bulkJobs(), GROUP, entryId, entryId, 1) as Promise<unknown[][]>,
+    ])
+    const work = JSON.parse(stored ?? '{"ips":[],"choices":{}}') as Omit<BulkWork, 'tenantId'>
+    return { entryId, jobId, work: { tenantId, ...work }, deliveries: Number(pending[0]?.[3] ?? 1) }
+  }
+
+  async advance(job: BulkDelivery, current: number): Promise<boolean> {
+    const names = [keys.bulkJob(job.jobId), keys.bulkJobs()]
+    const args = [GROUP, this.#consumer, entryOf(job), current]
+    return (await advanceBulkJobScript.run(this.#options.client, names, args)) === 1
+  }
+
+  async complete(job: BulkDelivery, lines: string): Promise<boolean> {
+    const results = await zip(lines, { level: COMPRESSION_LEVEL })
+    return this.#end(job, ['status', 'completed', 'current', job.work.ips.length, 'results', results])
+  }
+
+  fail(job: BulkDelivery): Promise<boolean> {
+    return this.#end(job, ['status', 'failed'])
+  }
+
+  async #end(job: BulkDelivery, fields: readonly (string | number | Buffer)[]): Promise<boolean> {
+    const names = [keys.bulkJob(job.jobId), keys.bulkJobs(), keys.openBulkJobsOf(job.work.tenantId)]
+    const args = [GROUP, entryOf(job), job.jobId, KEEP_MS, ...fields]
+    return (await endBulkJobScript.run(this.#options.client, names, args)) === 1
+  }
+
+  letGo(job: BulkDelivery): void {
+    this.#inHand.delete(entryOf(job))
+  }
+
+  async close(): Promise<void> {
+    this.#options.blocking.disconnect()
+  }
+
+  async #createGroup(): Promise<void> {
+    const { client } = this.#options
+    try {
+      await client.callBuffer('XGROUP', 'CREATE', keys.bulkJobs(), GROUP, '0', 'MKSTREAM')
+    } catch (error) {
+      if (replyCode(error) !== 'BUSYGROUP') throw error
+    }
+    await deleteIdleConsumersScript.run(client, [keys.bulkJobs()], [GROUP, CONSUMER_IDLE_MS])
+    this.#hasGroup = true
+  }
+}
+
+function entryOf(job: BulkDelivery): string {
+  return (job as Delivery).entryId
+}
+
+/** The fields are `job` and `tenant`; entries are only deleted when they are acknowledged. */
+function readJob([id, fields]: RawEntry): { entryId: string; jobId: string; tenantId: string } {
+  const texts = (fields ?? []).map((field) => field.toString())
+  return { entryId: id.toString('latin1'), jobId: texts[1] ?? '', tenantId: texts[3] ?? '' }
+}

@@ -1,0 +1,30 @@
+import { type EntryFields, encodeBlock, OWNER_FIELD } from '../../core/event/block.ts'
+import type { Lane } from '../../core/pipeline/pipeline.ts'
+import type { DeadLetter } from '../../runner/ports.ts'
+import type { RawEntry } from './entries.ts'
+
+/** Where an event was when it could not be processed: a retry puts it back there. */
+export interface DeadLetterOrigin {
+  readonly group: string
+  readonly stream: string
+  readonly lane: Lane
+  /** Of the first delivery, so that a retry finds its own claim in the dedup store. */
+  readonly owner: Buffer
+}
+
+/** Fields of an entry of the dead-letter stream: where it was, why, and the event as a block. */
+export function deadLetterFields(origin: DeadLetterOrigin, letter: DeadLetter): EntryFields {
+  const { group, stream, lane, owner } = origin
+  const place: EntryFields = ['group', group, 'stream', stream, 'lane', lane, 'reason', letter.reason]
+  return [...place, ...encodeBlock(letter.block), OWNER_FIELD, owner]
+}
+
+/** Fields for an entry that is no block: its own fields follow, as far as they are still there. */
+export function brokenEntryFields(
+  origin: Omit<DeadLetterOrigin, 'owner'>,
+  reason: string,
+  raw: RawEntry | undefined,
+): EntryFields {
+  const { group, stream, lane } = origin
+  return ['group', group, 'stream', stream, 'lane', lane, 'reason', reason, ...(raw?.[1] ?? [])]
+}

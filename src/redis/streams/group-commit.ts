@@ -1,0 +1,194 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { BLOCK_MAX_BYTES, BLOCK_MAX_EVENTS, encodeBlock, packBlock } from '../../core/event/block.ts'
+import { type Envelope, partitionOf } from '../../core/event/envelope.ts'
+import type { Lane } from '../../core/pipeline/pipeline.ts'
+import { BackpressureError, UnavailableError } from '../../core/run/errors.ts'
+import type { Service } from '../../core/run/service.ts'
+import type { Intake } from '../../ingest/intake.ts'
+import type { RedisClient } from '../connect.ts'
+import { counterFields, keys } from '../keys.ts'
+import { loadScript, type ScriptArgument } from '../scripts.ts'
+
+export interface GroupCommitOptions {
+  /** A connection of kind `request`, used by nothing else: commits go out in order on it. */
+  readonly client: RedisClient
+  readonly partitions: number
+  readonly stream: string
+  readonly lane: Lane
+  /** A Redis Cluster takes one call per partition; else a commit is one call. */
+  readonly cluster: boolean
+  /** How long a commit gathers while none is on its way, milliseconds. */
+  readonly lingerMs: number
+  /** How long Redis may refuse a commit, or be away, before its requests are answered with an error. */
+  readonly deadlineMs: number
+  /** Envelopes that may wait for Redis; more are refused. */
+  readonly waitingMax: number
+  /** Why intake is closed, or undefined while it is open. */
+  readonly closedBecause: () => string | undefined
+  readonly log: Logger
+}
+
+/** Envelopes that go to Redis together. */
+interface Pending {
+  readonly byPartition: Envelope[][]
+  readonly bytes: number[]
+  readonly waiters: { resolve: () => void; reject: (error: Error) => void }[]
+  /** When its first envelopes came. */
+  startedAtMs: number
+  count: number
+}
+
+const RETRY_DELAY_MS = 50
+/** A producer that wrote nothing for this long has no commit on its way any more. */
+const PRODUCER_TTL_MS = 3_600_000
+
+const appendScript = loadScript('append-N')
+
+/**
+ * Gathers the envelopes of all requests that arrive while the last commit is on its way, and writes them as one block per
+ * partition. A commit is numbered, and the script takes each number once, so it is safe to send it again when its reply
+ * was lost.
+ */
+export class GroupCommit implements Intake, Service {
+  readonly name = 'group commit'
+  readonly #options: GroupCommitOptions
+  readonly #producer = randomBytes(8).toString('hex')
+  #sequence = 0
+  #waiting = 0
+  #current: Pending
+  #closed: Pending[] = []
+  #running: Promise<void> | undefined
+  #stopped = false
+
+  constructor(options: GroupCommitOptions) {
+    this.#options = options
+    this.#current = emptyCommit(options.partitions)
+  }
+
+  async start(): Promise<void> {}
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    while (this.#running !== undefined) await this.#running
+  }
+
+  append(envelopes: readonly Envelope[]): Promise<void> {
+    if (envelopes.length === 0) return Promise.resolve()
+    const { closedBecause, waitingMax, partitions } = this.#options
+    const reason = this.#waiting + envelopes.length > waitingMax ? 'too many events wait for Redis' : closedBecause()
+    if (reason !== undefined) return Promise.reject(new BackpressureError(reason))
+    if (this.#stopped) return Promise.reject(new UnavailableError('shutting down'))
+    this.#waiting += envelopes.length
+    if (this.#current.count === 0) this.#current.startedAtMs = performance.now()
+    for (const envelope of envelopes) {
+      const partition = partitionOf(envelope.identity, partitions)
+      this.#current.byPartition[partition]!.push(envelope)
+      this.#current.bytes[partition]! += envelope.row.length
+    }
+    this.#current.count += envelopes.length
+    const { waiters } = this.#current
+    const written = new Promise<void>((resolve, reject) => waiters.push({ resolve, reject }))
+    if (isFull(this.#current)) this.#close()
+    this.#running ??= this.#run()
+    return written
+  }
+
+  #close(): void {
+    this.#closed.push(this.#current)
+    this.#current = emptyCommit(this.#options.partitions)
+  }
+
+  async #run(): Promise<void> {
+    await sleep(this.#options.lingerMs)
+    for (;;) {
+      if (this.#closed.length === 0 && this.#current.count > 0) this.#close()
+      const commit = this.#closed.shift()
+      if (commit === undefined) break
+      await this.#write(commit)
+      this.#waiting -= commit.count
+    }
+    this.#running = undefined
+  }
+
+  async #write(commit: Pending): Promise<void> {
+    const deadline = commit.startedAtMs + this.#options.deadlineMs
+    const calls = this.#calls(commit)
+    // What waited too long behind another commit is not sent at all.
+    let failure: unknown = new Error('an earlier commit took all the time')
+    while (performance.now() < deadline) {
+      failure = await firstFailure(calls, deadline)
+      if (failure === undefined) {
+        for (const waiter of commit.waiters) waiter.resolve()
+        return
+      }
+      await sleep(RETRY_DELAY_MS)
+    }
+    this.#options.log.error(
+      { err: failure, events: commit.count },
+      'Redis did not take a commit; its requests are refused',
+    )
+    const error = new UnavailableError('the event store did not answer in time', { cause: failure })
+    for (const waiter of commit.waiters) waiter.reject(error)
+  }
+
+  /** The calls that write a commit, each safe to repeat. */
+  #calls(commit: Pending): (() => Promise<unknown>)[] {
+    const { client, cluster, stream, lane } = this.#options
+    const sequence = ++this.#sequence
+    const prefix = counterFields.addedPrefix(stream, lane)
+    const head: ScriptArgument[] = [sequence, PRODUCER_TTL_MS, prefix]
+    const parts = commit.byPartition.flatMap((envelopes, partition) =>
+      envelopes.length === 0 ? [] : [this.#part(envelopes, partition)],
+    )
+    if (cluster) return parts.map((part) => () => appendScript.run(client, part.keys, [...head, ...part.args]))
+    const allKeys = parts.flatMap((part) => part.keys)
+    const allArgs = [...head, ...parts.flatMap((part) => part.args)]
+    return [() => appendScript.run(client, allKeys, allArgs)]
+  }
+
+  #part(envelopes: readonly Envelope[], partition: number): { keys: string[]; args: ScriptArgument[] } {
+    const { stream, lane } = this.#options
+    const fields = encodeBlock(packBlock(envelopes))
+    return {
+      keys: [keys.stream(partition, stream, lane), keys.producer(partition, this.#producer), keys.counters(partition)],
+      args: [envelopes.length, fields.length, ...fields],
+    }
+  }
+}
+
+/** Runs calls until all are answered, one has failed, or the deadline has passed. Undefined when all succeeded. */
+async function firstFailure(calls: readonly (() => Promise<unknown>)[], deadline: number): Promise<unknown> {
+  const late = new AbortController()
+  const timeout = sleep(Math.max(0, deadline - performance.now()), undefined, { signal: late.signal }).then(
+    () => new Error('no answer in time'),
+    () => undefined,
+  )
+  const answered = Promise.all(calls.map((call) => call())).then(
+    () => undefined,
+    (error: unknown) => error ?? new Error('failed'),
+  )
+  try {
+    return await Promise.race([answered, timeout])
+  } finally {
+    late.abort()
+  }
+}
+
+function emptyCommit(partitions: number): Pending {
+  return {
+    byPartition: Array.from({ length: partitions }, () => []),
+    bytes: new Array<number>(partitions).fill(0),
+    waiters: [],
+    startedAtMs: 0,
+    count: 0,
+  }
+}
+
+/** The next request, of up to 1 MB, may still pass the limits: they say when a block is closed, not how large it is. */
+function isFull(commit: Pending): boolean {
+  return commit.byPartition.some(
+    (envelopes, partition) => envelopes.length >= BLOCK_MAX_EVENTS || commit.bytes[partition]! >= BLOCK_MAX_BYTES,
+  )
+}

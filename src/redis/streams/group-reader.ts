@@ -1,0 +1,193 @@
+import { type Block, encodeBlock, OWNER_FIELD } from '../../core/event/block.ts'
+import { LANES, type Lane } from '../../core/pipeline/pipeline.ts'
+import type { BrokenEntry, Commit, Delivered, Entry, GroupReader } from '../../runner/ports.ts'
+import type { RedisClient } from '../connect.ts'
+import { counterFields, keys } from '../keys.ts'
+import { replyCode } from '../reply-error.ts'
+import { bury, CommitWriter } from './commit-writer.ts'
+import { brokenEntryFields, deadLetterFields } from './dead-letter.ts'
+import { type RawEntry, type RawStreams, readEntry } from './entries.ts'
+
+export interface GroupReaderOptions {
+  /** For blocking reads only; not shared. */
+  readonly blocking: RedisClient
+  /** For everything else; may be shared. */
+  readonly client: RedisClient
+  readonly partition: number
+  readonly group: string
+  readonly consumer: string
+  readonly from: string
+  readonly to: string
+  /** Entries that their consumer did not finish for this long are taken over. */
+  readonly claimIdleMs: number
+  /** Makes the group; called when Redis says that it is gone. */
+  readonly ensureGroups: () => Promise<void>
+}
+
+/** How long a read waits for entries. It bounds how long a stop takes. */
+const BLOCK_MS = 1_000
+/** Entries of one read. A batch entry delays live ones by its own time, so few are taken at once. */
+const LIVE_ENTRIES_MAX = 16
+const BATCH_ENTRIES_MAX = 2
+
+/** Outcomes after which nothing more happens to an event. */
+const FINISHED: ReadonlySet<string> = new Set(['duplicate', 'noise', 'dead'])
+
+/** A consumer group's reader of one partition, on Redis Streams. */
+export class StreamGroupReader implements GroupReader {
+  readonly partition: number
+  readonly #options: GroupReaderOptions
+  readonly #streams: Readonly<Record<Lane, string>>
+  #recovering = false
+  #nextClaimAt = 0
+
+  constructor(options: GroupReaderOptions) {
+    this.#options = options
+    this.partition = options.partition
+    this.#streams = {
+      live: keys.stream(options.partition, options.from, 'live'),
+      batch: keys.stream(options.partition, options.from, 'batch'),
+    }
+  }
+
+  recover(): void {
+    this.#recovering = true
+  }
+
+  async next(): Promise<Delivered> {
+    try {
+      if (this.#recovering) {
+        const pending = await this.#ownPending()
+        if (pending.length > 0) return split(pending)
+        this.#recovering = false
+      }
+      if (Date.now() >= this.#nextClaimAt) {
+        this.#nextClaimAt = Date.now() + this.#options.claimIdleMs / 2
+        const claimed = await this.#claim()
+        if (claimed.length > 0) return split(claimed)
+      }
+      return split(await this.#fresh())
+    } catch (error) {
+      if (replyCode(error) === 'NOGROUP') await this.#options.ensureGroups()
+      throw error
+    }
+  }
+
+  async #fresh(): Promise<(Entry | BrokenEntry)[]> {
+    const live = await this.#read(this.#options.client, [this.#streams.live], LIVE_ENTRIES_MAX)
+    if (live.length > 0) return live
+    const batch = await this.#read(this.#options.client, [this.#streams.batch], BATCH_ENTRIES_MAX)
+    if (batch.length > 0) return batch
+    return this.#read(this.#options.blocking, [this.#streams.live, this.#streams.batch], 1, BLOCK_MS)
+  }
+
+  async #read(client: RedisClient, streams: readonly string[], count: number, blockMs?: number) {
+    const { group, consumer } = this.#options
+    const block = blockMs === undefined ? [] : ['BLOCK', blockMs]
+    const ids = streams.map(() => '>')
+    const reply = (await client.callBuffer(
+      'XREADGROUP',
+      ...['GROUP', group, consumer, 'COUNT', count, ...block, 'STREAMS', ...streams, ...ids],
+    )) as RawStreams
+    return (reply ?? []).flatMap(([key, entries]) => {
+      const lane = key.toString('latin1') === this.#streams.live ? 'live' : 'batch'
+      return entries.map((raw) => readEntry(raw, lane, this.partition, 1))
+    })
+  }
+
+  async #ownPending(): Promise<(Entry | BrokenEntry)[]> {
+    const { client, group, consumer } = this.#options
+    for (const lane of LANES) {
+      const stream = this.#streams[lane]
+      const reply = (await client.callBuffer(
+        'XREADGROUP',
+        ...['GROUP', group, consumer, 'COUNT', LIVE_ENTRIES_MAX, 'STREAMS', stream, '0'],
+      )) as RawStreams
+      const raw = reply?.[0]?.[1] ?? []
+      if (raw.length > 0) return this.#withDeliveries(lane, raw)
+    }
+    return []
+  }
+
+  /** Takes over what other consumers, most likely dead, left pending. */
+  async #claim(): Promise<(Entry | BrokenEntry)[]> {
+    const { client, group, consumer, claimIdleMs } = this.#options
+    for (const lane of LANES) {
+      const [, raw, deleted] = (await client.callBuffer(
+        'XAUTOCLAIM',
+        ...[this.#streams[lane], group, consumer, claimIdleMs, '0-0', 'COUNT', LIVE_ENTRIES_MAX],
+      )) as [Buffer, RawEntry[], Buffer[]]
+      const gone = (deleted ?? []).map((id) => ({ id: id.toString('latin1'), lane, reason: 'deleted while pending' }))
+      if (raw.length > 0 || gone.length > 0) {
+        this.#nextClaimAt = 0
+        return [...(await this.#withDeliveries(lane, raw)), ...gone]
+      }
+    }
+    return []
+  }
+
+  async #withDeliveries(lane: Lane, raw: readonly RawEntry[]): Promise<(Entry | BrokenEntry)[]> {
+    if (raw.length === 0) return []
+    const { client, group, consumer } = this.#options
+    const first = raw[0]![0].toString('latin1')
+    const last = raw[raw.length - 1]![0].toString('latin1')
+    const pending = (await client.callBuffer(
+      'XPENDING',
+      ...[this.#streams[lane], group, first, last, raw.length, consumer],
+    )) as [id: Buffer, consumer: Buffer, idleMs: number, deliveries: number][]
+    const deliveries = new Map(pending.map((entry) => [entry[0].toString('latin1'), Number(entry[3])]))
+    return raw.map((entry) => readEntry(entry, lane, this.partition, deliveries.get(entry[0].toString('latin1')) ?? 1))
+  }
+
+  async commit(entry: Entry, commit: Commit): Promise<boolean> {
+    const { from, to, group } = this.#options
+    const writer = new CommitWriter(this.#streams[entry.lane], keys.counters(this.partition))
+    writer.count(counterFields.done(group, from, entry.lane, 'entries'), 1)
+    writer.count(counterFields.done(group, from, entry.lane, 'events'), entry.block.count)
+    for (const [outcome, events] of commit.outcomes) {
+      writer.count(counterFields.outcome(group, outcome), events)
+      const { job } = entry.block
+      if (job !== undefined && FINISHED.has(outcome)) {
+        writer.progress(keys.jobProgress(this.partition, job), outcome, events)
+      }
+    }
+    if (commit.output !== undefined) {
+      this.#add(writer, to, entry.lane, commit.output)
+    }
+    for (const block of commit.again) this.#add(writer, from, entry.lane, block, entry.owner)
+    for (const letter of commit.dead) {
+      writer.add(
+        keys.dead(this.partition),
+        deadLetterFields({ group, stream: from, lane: entry.lane, owner: entry.owner }, letter),
+      )
+    }
+    return (await writer.run(this.#options.client, group, [entry.id])) === 1
+  }
+
+  #add(writer: CommitWriter, stream: string, lane: Lane, block: Block, owner?: Buffer): void {
+    const fields = encodeBlock(block)
+    if (owner !== undefined) fields.push(OWNER_FIELD, owner)
+    writer.add(keys.stream(this.partition, stream, lane), fields)
+    writer.count(counterFields.added(stream, lane, 'entries'), 1)
+    writer.count(counterFields.added(stream, lane, 'events'), block.count)
+  }
+
+  async bury(entry: BrokenEntry): Promise<void> {
+    const { client, group, from } = this.#options
+    const stream = { partition: this.partition, lane: entry.lane }
+    const raw = (await client.callBuffer('XRANGE', this.#streams[entry.lane], entry.id, entry.id)) as RawEntry[]
+    const fields = brokenEntryFields({ group, stream: from, lane: entry.lane }, entry.reason, raw[0])
+    await bury(client, group, from, stream, entry.id, fields)
+  }
+
+  async close(): Promise<void> {
+    this.#options.blocking.disconnect()
+  }
+}
+
+function split(mixed: readonly (Entry | BrokenEntry)[]): Delivered {
+  return {
+    entries: mixed.filter((entry): entry is Entry => 'block' in entry),
+    broken: mixed.filter((entry): entry is BrokenEntry => !('block' in entry)),
+  }
+}

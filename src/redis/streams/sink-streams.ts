@@ -1,0 +1,242 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type {
+  IntentRest,
+  RefusedEvent,
+  SinkEntry,
+  SinkIntent,
+  SinkRun,
+  SinkSource,
+  SinkStream,
+} from '../../clickhouse/sink-source.ts'
+import { selectEvents } from '../../core/event/block.ts'
+import { LANES, type Lane } from '../../core/pipeline/pipeline.ts'
+import type { RedisClient } from '../connect.ts'
+import { counterFields, keys } from '../keys.ts'
+import { Lease } from '../lease.ts'
+import { replyCode } from '../reply-error.ts'
+import { bury, CommitWriter } from './commit-writer.ts'
+import { brokenEntryFields, deadLetterFields } from './dead-letter.ts'
+import { type RawEntry, type RawStreams, readEntry } from './entries.ts'
+
+export interface SinkStreamsOptions {
+  /** For blocking reads only; not shared. */
+  readonly blocking: RedisClient
+  readonly client: RedisClient
+  readonly cluster: boolean
+  readonly partitions: number
+  readonly group: string
+  readonly from: string
+  /** Name of the lease; sinks of one name take turns. */
+  readonly lease: string
+  readonly ensureGroups: () => Promise<void>
+}
+
+/** All sinks of a group read under one name: whoever holds the lease goes on where the one before it stopped. */
+const CONSUMER = 'sink'
+const CLUSTER_POLL_MS = 25
+/** Redis' Lua takes a few thousand arguments at once. */
+const ACK_IDS_MAX = 1_000
+const READ_ENTRIES_MIN = 8
+const READ_ENTRIES_MAX = 1_000
+
+/** The sink's side of Redis Streams: a consumer group that one owner at a time reads, over all partitions. */
+export class SinkStreams implements SinkSource {
+  readonly #options: SinkStreamsOptions
+  readonly #lease: Lease
+  readonly #intentKey: string
+  /** Running mean, to ask for about as many entries as there is room for. */
+  #eventsPerEntry = 1
+
+  constructor(options: SinkStreamsOptions) {
+    this.#options = options
+    this.#lease = new Lease(options.client, options.lease)
+    this.#intentKey = keys.sinkIntent(options.lease)
+  }
+
+  acquire(signal: AbortSignal): Promise<boolean> {
+    return this.#lease.acquire(signal)
+  }
+
+  release(): Promise<void> {
+    return this.#lease.release()
+  }
+
+  async intent(): Promise<SinkIntent | undefined> {
+    const text = await this.#options.client.get(this.#intentKey)
+    return text === null ? undefined : (JSON.parse(text) as SinkIntent)
+  }
+
+  async writeIntent(intent: SinkIntent): Promise<void> {
+    await this.#lease.write(this.#intentKey, JSON.stringify(intent))
+    this.#lease.assertHeld()
+  }
+
+  clearIntent(): Promise<void> {
+    return this.#lease.write(this.#intentKey, '')
+  }
+
+  async readRanges(intent: SinkIntent): Promise<IntentRest> {
+    const runs: SinkRun[] = []
+    let inserted = false
+    for (const { partition, lane, first, last, entries: expected } of intent.ranges) {
+      const pending = await this.#pendingIds({ partition, lane }, first, last, expected)
+      if (pending.size < expected) inserted = true
+      const raw = (await this.#call('XRANGE', this.#key({ partition, lane }), first, last)) as RawEntry[]
+      const open = raw.filter(([id]) => pending.has(id.toString('latin1')))
+      const entries = await this.#entries(open, { partition, lane })
+      if (entries.length > 0) runs.push({ partition, lane, entries })
+    }
+    return { runs, inserted }
+  }
+
+  async #pendingIds(stream: SinkStream, first: string, last: string, count: number): Promise<Set<string>> {
+    const pending = await this.#call('XPENDING', this.#key(stream), this.#options.group, first, last, count)
+    return new Set((pending as Buffer[][]).map((entry) => entry[0]!.toString('latin1')))
+  }
+
+  async readPending(eventsMax: number): Promise<SinkRun[]> {
+    this.#lease.assertHeld()
+    return this.#read(this.#streams(), '0', eventsMax)
+  }
+
+  async readNew(eventsMax: number, waitMs: number): Promise<SinkRun[]> {
+    this.#lease.assertHeld()
+    const live = await this.#read(this.#streams('live'), '>', eventsMax)
+    const room = eventsMax - live.reduce((sum, run) => sum + countEvents(run), 0)
+    const batch = room > 0 ? await this.#read(this.#streams('batch'), '>', room) : []
+    const runs = [...live, ...batch]
+    if (runs.length > 0 || waitMs < 1) return runs
+    return this.#waitForNew(waitMs)
+  }
+
+  async #waitForNew(waitMs: number): Promise<SinkRun[]> {
+    if (this.#options.cluster) {
+      await sleep(Math.min(waitMs, CLUSTER_POLL_MS))
+      return []
+    }
+    const { blocking, group } = this.#options
+    const streams = this.#streams()
+    const names = streams.map((stream) => this.#key(stream))
+    const ids = streams.map(() => '>')
+    const reply = (await blocking.callBuffer(
+      'XREADGROUP',
+      ...['GROUP', group, CONSUMER, 'COUNT', 1, 'BLOCK', Math.ceil(waitMs), 'STREAMS', ...names, ...ids],
+    )) as RawStreams
+    const raws = new Map((reply ?? []).map(([key, raw]) => [key.toString('latin1'), raw]))
+    return this.#runs(
+      streams,
+      names.map((name) => raws.get(name) ?? []),
+    )
+  }
+
+  async #read(streams: readonly SinkStream[], from: '0' | '>', eventsMax: number): Promise<SinkRun[]> {
+    const wanted = Math.ceil(eventsMax / streams.length / this.#eventsPerEntry)
+    const count = Math.min(READ_ENTRIES_MAX, Math.max(READ_ENTRIES_MIN, wanted))
+    const { group } = this.#options
+    const replies = await Promise.all(
+      streams.map((stream) =>
+        this.#call('XREADGROUP', 'GROUP', group, CONSUMER, 'COUNT', count, 'STREAMS', this.#key(stream), from),
+      ),
+    )
+    const raws = replies.map((reply) => (reply as RawStreams)?.[0]?.[1] ?? [])
+    return this.#runs(streams, raws)
+  }
+
+  async #runs(streams: readonly SinkStream[], raws: readonly (readonly RawEntry[])[]): Promise<SinkRun[]> {
+    const runs: SinkRun[] = []
+    for (const [i, raw] of raws.entries()) {
+      const entries = await this.#entries(raw, streams[i]!)
+      if (entries.length === 0) continue
+      const run = { ...streams[i]!, entries }
+      this.#eventsPerEntry = (this.#eventsPerEntry + countEvents(run) / entries.length) / 2
+      runs.push(run)
+    }
+    return runs
+  }
+
+  async acknowledge(run: SinkRun, refused: readonly RefusedEvent[]): Promise<void> {
+    for (let at = 0; at < run.entries.length; at += ACK_IDS_MAX) {
+      await this.#acknowledge(run, run.entries.slice(at, at + ACK_IDS_MAX), refused)
+    }
+  }
+
+  async #acknowledge(stream: SinkStream, entries: readonly SinkEntry[], refused: readonly RefusedEvent[]) {
+    const { client, group, from } = this.#options
+    const { partition, lane } = stream
+    const writer = new CommitWriter(this.#key(stream), keys.counters(partition))
+    const dead = refused.filter((event) => entries.includes(event.entry))
+    const events = entries.reduce((sum, entry) => sum + entry.block.count, 0)
+    writer.count(counterFields.done(group, from, lane, 'entries'), entries.length)
+    writer.count(counterFields.done(group, from, lane, 'events'), events)
+    writer.count(counterFields.outcome(group, 'inserted'), events - dead.length)
+    if (dead.length > 0) writer.count(counterFields.outcome(group, 'dead'), dead.length)
+    for (const { block } of entries) {
+      if (block.job !== undefined) writer.progress(keys.jobProgress(partition, block.job), 'inserted', block.count)
+    }
+    for (const { entry, index, reason } of dead) {
+      if (entry.block.job !== undefined) {
+        writer.progress(keys.jobProgress(partition, entry.block.job), 'inserted', -1)
+        writer.progress(keys.jobProgress(partition, entry.block.job), 'dead', 1)
+      }
+      const origin = { group, stream: from, lane, owner: entry.owner }
+      writer.add(keys.dead(partition), deadLetterFields(origin, { reason, block: selectEvents(entry.block, [index]) }))
+    }
+    await writer.run(
+      client,
+      group,
+      entries.map((entry) => entry.id),
+    )
+  }
+
+  async hasStrayPending(): Promise<boolean> {
+    const { group } = this.#options
+    const summaries = await Promise.all(
+      this.#streams().map((stream) => this.#call('XPENDING', this.#key(stream), group)),
+    )
+    return summaries.some((summary) => Number((summary as [number])[0]) > 0)
+  }
+
+  async close(): Promise<void> {
+    this.#options.blocking.disconnect()
+  }
+
+  #key({ partition, lane }: SinkStream): string {
+    return keys.stream(partition, this.#options.from, lane)
+  }
+
+  #streams(only?: Lane): SinkStream[] {
+    const lanes = only === undefined ? LANES : [only]
+    return lanes.flatMap((lane) =>
+      Array.from({ length: this.#options.partitions }, (_, partition) => ({ partition, lane })),
+    )
+  }
+
+  /** The blocks among entries; what is none goes to the dead letters at once, so that it holds up nothing. */
+  async #entries(raw: readonly RawEntry[], stream: SinkStream): Promise<SinkEntry[]> {
+    const entries: SinkEntry[] = []
+    for (const entry of raw) {
+      const read = readEntry(entry, stream.lane, stream.partition, 1)
+      if ('block' in read) {
+        entries.push({ id: read.id, block: read.block, owner: read.owner })
+      } else {
+        const { client, group, from } = this.#options
+        const fields = brokenEntryFields({ group, stream: from, lane: stream.lane }, read.reason, entry)
+        await bury(client, group, from, stream, read.id, fields)
+      }
+    }
+    return entries
+  }
+
+  async #call(command: string, ...args: (string | number)[]): Promise<unknown> {
+    try {
+      return await this.#options.client.callBuffer(command, ...args)
+    } catch (error) {
+      if (replyCode(error) === 'NOGROUP') await this.#options.ensureGroups()
+      throw error
+    }
+  }
+}
+
+function countEvents(run: SinkRun): number {
+  return run.entries.reduce((sum, entry) => sum + entry.block.count, 0)
+}

@@ -1,0 +1,171 @@
+import { UnavailableError } from '../../core/run/errors.ts'
+import type { CallerStore, StoredKey, TenantChange, TenantChanges, TenantStore } from '../../tenants/stores.ts'
+import type { Tenant } from '../../tenants/tenancy.ts'
+import type { RedisClient } from '../connect.ts'
+import { keys } from '../keys.ts'
+import { loadScript, type Script, type ScriptArgument } from '../scripts.ts'
+
+const findTenantScript = loadScript('findTenant-2')
+const createTenantScript = loadScript('createTenant-1')
+const changeTenantScript = loadScript('changeTenant-1')
+const createKeyScript = loadScript('createKey-4')
+const revokeKeyScript = loadScript('revokeKey-3')
+const recordUsesScript = loadScript('recordUses-1')
+
+/** Times of use written by one script, so that it stays short. */
+const USES_PER_CALL = 500
+
+/** A tenant as JSON in Redis; its id is the field. */
+interface TenantRecord {
+  readonly plan: string
+  readonly archive: boolean
+  readonly created_at: string
+}
+
+/** A key as JSON in Redis; its SHA-256 is the field. */
+interface KeyRecord {
+  readonly prefix: string
+  readonly tenant_id: string
+  readonly created_at: string
+  readonly revoked_at?: string
+}
+
+/** Tenants and keys in Redis: every change is one script, which announces it too. */
+export class RedisTenantStore implements TenantStore, CallerStore {
+  readonly #client: RedisClient
+
+  constructor(client: RedisClient) {
+    this.#client = client
+  }
+
+  async findTenant(keyHash: string): Promise<Tenant | undefined> {
+    const [id, json] = (await this.#run(findTenantScript, [keys.apiKeys(), keys.tenants()], [keyHash])) as Buffer[]
+    return id && json && tenantOf(id.toString(), json.toString())
+  }
+
+  async recordUses(uses: ReadonlyMap<string, number>, apartMs: number): Promise<void> {
+    const all = [...uses]
+    for (let at = 0; at < all.length; at += USES_PER_CALL) {
+      const some = all.slice(at, at + USES_PER_CALL).flat()
+      await this.#run(recordUsesScript, [keys.apiKeyUses()], [apartMs, ...some])
+    }
+  }
+
+  async createTenant(tenant: Tenant): Promise<boolean> {
+    const record: TenantRecord = { plan: tenant.plan, archive: tenant.archive, created_at: tenant.createdAt }
+    const args = [tenant.id, JSON.stringify(record), keys.tenantChanges()]
+    return (await this.#run(createTenantScript, [keys.tenants()], args)) === 1
+  }
+
+  async getTenant(id: string): Promise<Tenant | undefined> {
+    const json = await answered(this.#client.hget(keys.tenants(), id))
+    return json === null ? undefined : tenantOf(id, json)
+  }
+
+  async listTenants(): Promise<Tenant[]> {
+    const records = await answered(this.#client.hgetall(keys.tenants()))
+    const tenants = Object.entries(records).map(([id, json]) => tenantOf(id, json))
+    return tenants.sort((a, b) => compare(a.createdAt, b.createdAt) || compare(a.id, b.id))
+  }
+
+  async changeTenant(id: string, change: TenantChange): Promise<Tenant | undefined> {
+    const args = [id, JSON.stringify({ plan: change.plan, archive: change.archive }), keys.tenantChanges()]
+    const json = (await this.#run(changeTenantScript, [keys.tenants()], args)) as Buffer | null
+    return json === null ? undefined : tenantOf(id, json.toString())
+  }
+
+  async createKey(keyHash: string, key: StoredKey): Promise<'created' | 'no tenant' | 'prefix taken'> {
+    const record: KeyRecord = { prefix: key.prefix, tenant_id: key.tenantId, created_at: key.createdAt }
+    const result = await this.#run(
+      createKeyScript,
+      [keys.tenants(), keys.apiKeys(), keys.apiKeyPrefixes(), keys.apiKeysOf(key.tenantId)],
+      [key.tenantId, keyHash, key.prefix, JSON.stringify(record), keys.tenantChanges()],
+    )
+    if (result === 1) return 'created'
+    return result === 0 ? 'no tenant' : 'prefix taken'
+  }
+
+  async listKeys(tenantId: string): Promise<StoredKey[]> {
+    const hashes = await answered(this.#client.lrange(keys.apiKeysOf(tenantId), 0, -1))
+    if (hashes.length === 0) return []
+    const [records, uses] = await Promise.all([
+      answered(this.#client.hmget(keys.apiKeys(), ...hashes)),
+      answered(this.#client.hmget(keys.apiKeyUses(), ...hashes)),
+    ])
+    return hashes.map((_, i) => keyOf(records[i]!, uses[i] ?? ''))
+  }
+
+  async revokeKey(prefix: string, revokedAt: string): Promise<StoredKey | undefined> {
+    const [json, use] = (await this.#run(
+      revokeKeyScript,
+      [keys.apiKeys(), keys.apiKeyPrefixes(), keys.apiKeyUses()],
+      [prefix, revokedAt, keys.tenantChanges()],
+    )) as Buffer[]
+    return json && keyOf(json.toString(), use?.toString() ?? '')
+  }
+
+  #run(script: Script, scriptKeys: readonly string[], args: readonly ScriptArgument[]): Promise<unknown> {
+    return answered(script.run(this.#client, scriptKeys, args))
+  }
+}
+
+/**
+ * Hears of changes on a connection of its own, which it owns. It needs one of kind `loop`: it then subscribes again by
+ * itself.
+ */
+export class RedisTenantChanges implements TenantChanges {
+  readonly #client: RedisClient
+  #onChange: () => void = () => {}
+
+  constructor(client: RedisClient) {
+    this.#client = client
+  }
+
+  watch(onChange: () => void): void {
+    this.#onChange = onChange
+    this.#client.on('message', onChange)
+    this.#client.on('ready', () => void this.#subscribe())
+    void this.#subscribe()
+  }
+
+  close(): void {
+    this.#client.disconnect()
+  }
+
+  /** What was announced before the subscription stands is missed, hence the call. A failure is tried again when ready. */
+  #subscribe(): Promise<void> {
+    return this.#client.subscribe(keys.tenantChanges()).then(
+      () => this.#onChange(),
+      () => {},
+    )
+  }
+}
+
+async function answered<T>(reply: Promise<T>): Promise<T> {
+  try {
+    return await reply
+  } catch (error) {
+    throw new UnavailableError('the store of tenants and keys does not answer', { cause: error })
+  }
+}
+
+function tenantOf(id: string, json: string): Tenant {
+  const record = JSON.parse(json) as TenantRecord
+  return { id, plan: record.plan, archive: record.archive, createdAt: record.created_at }
+}
+
+/** @param use milliseconds of the last use, `''` when there was none */
+function keyOf(json: string, use: string): StoredKey {
+  const record = JSON.parse(json) as KeyRecord
+  return {
+    prefix: record.prefix,
+    tenantId: record.tenant_id,
+    createdAt: record.created_at,
+    revokedAt: record.revoked_at,
+    lastUsed: use === '' ? undefined : new Date(Number(use)).toISOString(),
+  }
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

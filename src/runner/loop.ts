@@ -1,0 +1,126 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Service } from '../core/run/service.ts'
+
+/** Bounds of a growing delay, milliseconds. */
+export interface DelayBounds {
+  readonly minMs: number
+  readonly maxMs: number
+}
+
+/** What a loop does. */
+export interface LoopWork {
+  readonly name: string
+  /**
+   * Does one round. Resolves with the milliseconds to pause before the next one; nothing: at once. A round that waits for
+   * something ends the wait when `signal` is given. Rejects when it could not do its work: it is tried again.
+   */
+  round(signal: AbortSignal): Promise<number | undefined>
+  /**
+   * Prepares the first round, and the first one after a failure: takes a lease, goes over what was left unfinished.
+   * Rejects as `round` does.
+   */
+  enter?(signal: AbortSignal): Promise<void>
+  /** Releases what `enter` acquired; called once, behind the last round. A failure is not told to anybody. */
+  leave?(): Promise<void>
+  /** Called for each failure, with the delay until the next try. */
+  failed(error: unknown, delayMs: number): void
+  readonly delay: DelayBounds
+}
+
+/**
+ * Does rounds until it is stopped. A failure is followed by a delay that grows from `minMs` to `maxMs` and starts anew
+ * behind a round that succeeded. Started twice, it runs once. A stop lets the round in progress finish and ends every
+ * pause; it may come before the start, and then there is none, and more than once.
+ */
+export class Loop implements Service {
+  readonly name: string
+  readonly #work: LoopWork
+  readonly #stopping = new AbortController()
+  #running: Promise<void> | undefined
+
+  constructor(work: LoopWork) {
+    this.name = work.name
+    this.#work = work
+  }
+
+  /** Given when the loop is to end. */
+  get signal(): AbortSignal {
+    return this.#stopping.signal
+  }
+
+  async start(): Promise<void> {
+    if (!this.signal.aborted) this.#running ??= this.#run()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this
+    let failures = 0
+    let entered = false
+    while (!signal.aborted) {
+      try {
+        if (!entered) await this.#work.enter?.(signal)
+        entered = true
+        if (signal.aborted) break
+        const pauseMs = await this.#work.round(signal)
+        failures = 0
+        if (pauseMs !== undefined) await pause(pauseMs, signal)
+      } catch (error) {
+        if (signal.aborted) break
+        entered = false
+        const delayMs = growingDelay(failures++, this.#work.delay)
+        this.#work.failed(error, delayMs)
+        await pause(delayMs, signal)
+      }
+    }
+    await this.#work.leave?.().catch(() => {})
+  }
+}
+
+/** Waits; ends early, without an error, when `signal` is given. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => {})
+}
+
+/**
+ * Delay before the next try: doubles with every failure up to the bound, and is cut by up to a half at random, so that
+ * those that failed together do not come back together.
+ * @param failures before this one
+ */
+export function growingDelay(failures: number, { minMs, maxMs }: DelayBounds): number {
+  return Math.min(maxMs, minMs * 2 ** Math.min(failures, 30)) * (0.5 + Math.random() / 2)
+}
+
+export interface RetryOptions {
+  readonly delay: DelayBounds
+  /** `performance.now()` from which on nothing is tried again. */
+  readonly deadlineMs?: number
+  /** Tries, the first included. */
+  readonly triesMax?: number
+  /** Ends the tries. */
+  readonly signal?: AbortSignal
+  /** Whether a failure is final. Default: none is. */
+  readonly isFinal?: (error: unknown) => boolean
+}
+
+/**
+ * Does something that is safe to repeat until it succeeds, with a growing delay between the tries.
+ * @throws the last failure, when it is final or the tries, the time or the signal are at their end
+ */
+export async function retry<T>(work: () => Promise<T>, options: RetryOptions): Promise<T> {
+  const { delay, deadlineMs = Number.POSITIVE_INFINITY, triesMax = Number.POSITIVE_INFINITY, signal } = options
+  for (let failures = 0; ; failures++) {
+    try {
+      return await work()
+    } catch (error) {
+      const delayMs = growingDelay(failures, delay)
+      const isLast = failures + 1 >= triesMax || performance.now() + delayMs >= deadlineMs
+      if (isLast || signal?.aborted || options.isFinal?.(error)) throw error
+      await sleep(delayMs, undefined, { signal }).catch(() => {})
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { BATCH_LIMITS } from '../../../schemas/api/batch.ts'
+import { UploadTooLargeError } from '../../../src/batch/jobs.ts'
+import { CHUNK_BYTES, type LineChunk, LineChunker, TOO_LONG } from '../../../src/batch/line-chunker.ts'
+
+/** Feeds an upload in pieces of a size, and returns what came out. */
+function chunk(upload: Buffer, pieceBytes: number): { chunks: LineChunk[]; received: number } {
+  const chunks: LineChunk[] = []
+  const chunker = new LineChunker((made) => chunks.push(made))
+  for (let at = 0; at < upload.length; at += pieceBytes) chunker.push(upload.subarray(at, at + pieceBytes))
+  chunker.end()
+  return { chunks, received: chunker.received }
+}
+
+const lineFeeds = (bytes: Buffer) => bytes.filter((byte) => byte === 10).length
+
+test('chunks are whole lines, in order, nothing added and nothing lost, wherever the pieces are cut', () => {
+  const lines = Array.from({ length: 30_000 }, (_, i) => (i % 7 === 0 ? ' \r' : `{"ip":"192.0.2.${i % 256}","n":${i}}`))
+  const upload = Buffer.from(lines.join('\n'))
+  for (const pieceBytes of [1, 13, 1_000, 65_536, 300_000, upload.length]) {
+    const { chunks, received } = chunk(upload, pieceBytes)
+    assert.deepEqual(Buffer.concat(chunks.map(({ bytes }) => bytes)), upload, `pieces of ${pieceBytes}`)
+    assert.equal(received, lines.filter((line) => line.trim() !== '').length)
+    let line = 1
+    for (const [i, made] of chunks.entries()) {
+      assert.equal(made.firstLine, line)
+      assert.ok(made.bytes.length <= CHUNK_BYTES)
+      if (i < chunks.length - 1) assert.equal(made.bytes.at(-1), 10)
+      line += lineFeeds(made.bytes)
+    }
+    assert.ok(chunks.length > 1)
+  }
+})
+
+test('a line that is too long becomes a mark of its own, and its neighbours stay', () => {
+  const long = `{"ip":"${'x'.repeat(BATCH_LIMITS.lineMaxBytes)}"}`
+  const upload = Buffer.from(`{"a":1}\n${long}\n{"b":2}\n${long}`)
+  for (const pieceBytes of [5_000, 400_000, upload.length]) {
+    const { chunks, received } = chunk(upload, pieceBytes)
+    const kept = Buffer.concat(chunks.map(({ bytes }) => bytes)).toString()
+    assert.equal(kept, `{"a":1}\n${TOO_LONG}{"b":2}\n${TOO_LONG}`)
+    assert.equal(received, 4)
+  }
+})
+
+test('a line of exactly the limit is kept', () => {
+  const upload = Buffer.from(`${'y'.repeat(BATCH_LIMITS.lineMaxBytes)}\nz`)
+  for (const pieceBytes of [5_000, upload.length]) {
+    assert.deepEqual(Buffer.concat(chunk(upload, pieceBytes).chunks.map(({ bytes }) => bytes)), upload)
+  }
+})
+
+test('blank uploads have no lines', () => {
+  for (const upload of ['', '\n', ' \r\n\t\n', '   ']) assert.equal(chunk(Buffer.from(upload), 2).received, 0)
+})
+
+test('more lines or bytes than the limits are refused', () => {
+  const line = Buffer.from('{}\n')
+  const lines = Buffer.alloc(line.length * BATCH_LIMITS.linesMax, line)
+  assert.equal(chunk(lines, 1_000_000).received, BATCH_LIMITS.linesMax)
+  assert.throws(() => chunk(Buffer.concat([lines, line]), 1_000_000), UploadTooLargeError)
+  const chunker = new LineChunker(() => {})
+  const piece = Buffer.alloc(BATCH_LIMITS.bodyMaxBytes / 100, 'x')
+  for (let i = 0; i < 100; i++) chunker.push(piece)
+  assert.throws(() => chunker.push(Buffer.from('x')), UploadTooLargeError)
+})

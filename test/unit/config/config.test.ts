@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { after, test } from 'node:test'
+import { type Flags, readConfig, readRoles } from '../../../src/config/config.ts'
+import { SETTINGS } from '../../../src/config/settings.ts'
+import { DEFAULT_PLANS } from '../../../src/tenants/plans.ts'
+
+const dir = mkdtempSync(join(tmpdir(), 'ipid-config-'))
+after(() => rmSync(dir, { recursive: true, force: true }))
+
+function plansFile(content: unknown): string {
+  const path = join(dir, 'plans.json')
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
+  return path
+}
+
+test('the defaults are those of the contract', () => {
+  const config = readConfig({})
+  assert.equal(config.port, 8080)
+  assert.equal(config.host, '127.0.0.1')
+  assert.equal(config.dataDir, resolve('./data'))
+  assert.equal(config.redisUrl, undefined)
+  assert.equal(config.clickhouseUrl, undefined)
+  assert.equal(config.clickhousePort, 8123)
+  assert.equal(config.enrichDir, undefined)
+  assert.equal(config.logLevel, 'info')
+  assert.equal(config.rdns, 'off')
+  assert.equal(config.batchQueueLimit, 10)
+  assert.deepEqual(Object.fromEntries(config.plans), DEFAULT_PLANS)
+  assert.ok(Object.isFrozen(config))
+})
+
+test('a flag goes before its variable, and an empty variable counts as unset', () => {
+  assert.equal(readConfig({ PORT: '1' }).port, 1)
+  assert.equal(readConfig({ PORT: '1' }, { port: '2' }).port, 2)
+  assert.equal(readConfig({ PORT: '', REDIS_URL: '' }).port, 8080)
+})
+
+const REFUSED: [flags: Flags, message: RegExp][] = [
+  [{ port: '70000' }, /^--port "70000": wants a whole number from 0 to 65535$/],
+  [{ port: '' }, /^--port "": wants/],
+  [{ port: '-1' }, /^--port "-1": wants/],
+  [{ port: '80.5' }, /^--port "80.5": wants/],
+  [{ port: '0x50' }, /^--port "0x50": wants/],
+  [{ host: 'a b' }, /^--host "a b": wants an address$/],
+  [{ redisUrl: 'http://x' }, /^--redis-url "http:\/\/x": wants redis:\/\//],
+  [{ redisUrl: 'unix://path' }, /^--redis-url/],
+  [{ redisUrl: 'redis-cluster://a' }, /^--redis-url/],
+  [{ clickhouseUrl: 'localhost:8123' }, /^--clickhouse-url "localhost:8123": wants http:\/\/host:port or https/],
+  [{ enrichDir: '/no/such/folder' }, /^--enrich-dir "\/no\/such\/folder": wants a folder that exists$/],
+  [{ plansFile: '/no/such/file' }, /^--plans-file "\/no\/such\/file": wants a file that can be read \(ENOENT\)$/],
+  [{ logLevel: 'loud' }, /^--log-level "loud": wants one of trace, debug/],
+  [{ rdns: 'yes' }, /^--rdns "yes": wants one of on, off$/],
+  [{ partitions: '0' }, /^--partitions "0": wants a whole number from 1/],
+  [{ redisMaxMemoryBytes: '1mb' }, /^--redis-max-memory "1mb": wants bytes, or a size/],
+  [{ redisFsync: 'sometimes' }, /^--redis-fsync/],
+]
+
+for (const [flags, message] of REFUSED) {
+  test(`refuses ${JSON.stringify(flags)}`, () => {
+    assert.throws(() => readConfig({}, flags), { name: 'InputError', message })
+  })
+}
+
+test('a bad variable is named as a variable, without the password in it', () => {
+  assert.throws(() => readConfig({ REDIS_URL: 'radis://user:secret@host' }), {
+    message: /^REDIS_URL "radis:\/\/user:\*\*\*@host": wants/,
+  })
+})
+
+test('understands sizes and the four forms of a Redis address', () => {
+  const size = (text: string) => readConfig({ REDIS_MAX_MEMORY: text }).redisMaxMemoryBytes
+  assert.equal(size('512mb'), 512 * 2 ** 20)
+  assert.equal(size('4GB'), 4 * 2 ** 30)
+  assert.equal(size('33554432'), 33_554_432)
+  assert.ok(size('half') > 0)
+  for (const url of ['redis://h:1', 'rediss://u:p@h', 'unix:///run/x.sock', 'redis-cluster://a:1,b:2']) {
+    assert.equal(readConfig({ REDIS_URL: url }).redisUrl, url)
+  }
+})
+
+test('PLANS_FILE adds plans, and overrides what it names of one that exists', () => {
+  const big = { rate: 1_000, burst: 2_000, daily_lookups: 5, monthly_accounts: 6 }
+  const { plans } = readConfig({ PLANS_FILE: plansFile({ big, starter: { rate: 7 } }) })
+  assert.deepEqual(plans.get('big'), big)
+  assert.deepEqual(plans.get('starter'), { ...DEFAULT_PLANS.starter, rate: 7 })
+  assert.deepEqual(plans.get('growth'), DEFAULT_PLANS.growth)
+})
+
+const BAD_PLANS: [content: unknown, message: RegExp][] = [
+  ['{', /wants JSON/],
+  [[], /wants an object of plans/],
+  [{ 'Big Plan': {} }, /plan "Big Plan" wants a name/],
+  [{ big: { rate: 1, burst: 1, daily_lookups: 1 } }, /plan big: monthly_accounts wants a whole number, at least 0/],
+  [{ starter: { rate: '5' } }, /plan starter: rate wants a number/],
+  [{ starter: { brust: 5 } }, /plan starter has the unknown field "brust"/],
+]
+
+for (const [content, message] of BAD_PLANS) {
+  test(`refuses the plans ${JSON.stringify(content)}`, () => {
+    assert.throws(() => readConfig({ PLANS_FILE: plansFile(content) }), { name: 'InputError', message })
+  })
+}
+
+test('roles are read in a fixed order, and unknown ones refused', () => {
+  assert.deepEqual(readRoles('sink,ingress,sink'), ['ingress', 'sink'])
+  for (const bad of ['', 'ingress,', 'Sink', 'web']) {
+    assert.throws(() => readRoles(bad), {
+      name: 'InputError',
+      message: /^--roles ".*": wants one or more of ingress, /,
+    })
+  }
+})
+
+test('every setting has a variable of its own', () => {
+  const names = Object.values(SETTINGS).map(({ env }) => env)
+  assert.equal(new Set(names).size, names.length)
+})

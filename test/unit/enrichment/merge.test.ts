@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { EnrichmentData } from '../../../src/core/event/enrichment.ts'
+import { type Facts, makeFacts, type Organisation } from '../../../src/enrichment/facts.ts'
+import { evidenceOf, type Finding, merge } from '../../../src/enrichment/merge.ts'
+import type { Provider, ProviderKind } from '../../../src/enrichment/providers/provider.ts'
+import { QUALITY_PARTS, qualityOf } from '../../../src/enrichment/quality.ts'
+import type { Evidence } from '../../../src/enrichment/rules/classify.ts'
+import { companyIdOf, slug } from '../../../src/enrichment/rules/company-id.ts'
+
+function finding(name: string, kind: ProviderKind, facts: Facts, scope: Finding['scope'] = 'address'): Finding {
+  const provider: Provider = {
+    name,
+    kind,
+    recognisedAs: kind,
+    builtAt: undefined,
+    records: 1,
+    warnings: [],
+    find: () => facts,
+    networkOf: () => undefined,
+  }
+  return { provider, facts, scope }
+}
+
+const table = (data: EnrichmentData, evidence: Evidence = {}, organisation?: Organisation) =>
+  finding('table', 'table', makeFacts(data, evidence, organisation))
+const asn = (name: string, domain?: string) =>
+  finding(
+    'asn',
+    'asn',
+    makeFacts({ asn: 64_500, as_name: name, org_name: name }, { asn: 64_500, asName: name, asDomain: domain }),
+  )
+const location = finding('city', 'location', makeFacts({ country: 'Germany', country_code: 'DE', city: 'Köln' }))
+
+test('the first provider that knows an attribute gives it', () => {
+  const merged = merge([
+    table(
+      { business_name: 'Example', country_code: 'FR' },
+      { orgName: 'Example' },
+      { name: 'Example', domain: undefined },
+    ),
+    asn('Carrier AS'),
+    location,
+  ])
+  assert.deepEqual(merged.data, {
+    business_name: 'Example',
+    org_name: 'Carrier AS',
+    classification: merged.decision.classification,
+    asn: 64_500,
+    as_name: 'Carrier AS',
+    country: 'Germany',
+    country_code: 'FR',
+    city: 'Köln',
+  })
+  const { business_name, org_name, country, country_code } = merged.sources
+  assert.deepEqual([business_name, org_name, country, country_code], ['table', 'asn', 'city', 'table'])
+})
+
+test('with nothing but an AS that is no carrier, the AS is the organisation', () => {
+  const merged = merge([asn('Example Software GmbH', 'example.com')])
+  assert.equal(merged.noise, false)
+  assert.equal(merged.data.business_name, 'Example Software GmbH')
+  assert.equal(merged.data.domain, 'example.com')
+  assert.equal(merged.sources.business_name, 'asn')
+  assert.equal(merged.companyId, 'example.com')
+  assert.equal(merge([asn('Example Software GmbH')]).companyId, 'example-software-gmbh')
+})
+
+test('a carrier is no organisation', () => {
+  const carrier = finding('list', 'noise', makeFacts({}, { explicit: 'isp' }))
+  const merged = merge([carrier, asn('Example Telecom', 'example.net')])
+  assert.equal(merged.noise, true)
+  assert.deepEqual(merged.data, {
+    org_name: 'Example Telecom',
+    classification: 'isp',
+    asn: 64_500,
+    as_name: 'Example Telecom',
+  })
+  assert.equal(merged.sources.classification, 'list')
+  assert.equal(merged.companyId, '')
+})
+
+test("behind a carrier, a domain that is not the carrier's is the organisation", () => {
+  const domain = (text: string) => finding('domain', 'domain', makeFacts({ domain: text }, { domain: text }))
+  const merged = merge([asn('Example Telecom Broadband', 'telecom.example'), domain('acme-anvils.com')])
+  assert.equal(merged.noise, false)
+  assert.equal(merged.companyId, 'acme-anvils.com')
+  assert.equal(merged.data.business_name, undefined)
+  assert.equal(merged.data.org_name, 'Example Telecom Broadband')
+  const known = merge([asn('Acme Anvils GmbH'), domain('acme-anvils.com')])
+  assert.equal(known.companyId, 'acme-anvils-gmbh')
+  assert.equal(known.data.business_name, 'Acme Anvils GmbH')
+})
+
+test('a place alone is no organisation', () => {
+  const merged = merge([location])
+  assert.equal(merged.companyId, '')
+  assert.equal(merged.noise, false)
+  assert.equal(merged.decision.classification, undefined)
+  assert.equal(merged.quality, QUALITY_PARTS.country + QUALITY_PARTS.city)
+})
+
+test('nothing known is nothing', () => {
+  const merged = merge([])
+  assert.deepEqual([merged.data, merged.quality, merged.companyId, merged.noise], [{}, 0, '', false])
+})
+
+test("a company's own block inside of a carrier's AS is the company", () => {
+  const carrierRow = finding(
+    'table',
+    'table',
+    makeFacts(
+      { business_name: 'Carrier' },
+      { explicit: 'isp', orgName: 'Carrier' },
+      { name: 'Carrier', domain: undefined },
+    ),
+    'as',
+  )
+  const company = finding(
+    'company',
+    'company',
+    makeFacts(
+      { business_name: 'Example GmbH', org_name: 'Example GmbH', domain: 'example.com' },
+      { orgName: 'Example GmbH', domain: 'example.com', orgType: 'business', asType: 'isp', asName: 'Carrier Telecom' },
+      { name: 'Example GmbH', domain: 'example.com' },
+    ),
+  )
+  const merged = merge([company, carrierRow])
+  assert.equal(merged.noise, false)
+  assert.equal(merged.data.business_name, 'Example GmbH')
+  assert.equal(merged.companyId, 'example.com')
+  assert.equal(evidenceOf([carrierRow]).explicit, 'isp')
+})
+
+test('what is said of the address outranks what is said of its AS', () => {
+  const row = finding(
+    'table',
+    'table',
+    makeFacts({}, { explicit: 'business' }, { name: 'Example', domain: undefined }),
+    'as',
+  )
+  const list = finding('cloud-acme', 'noise', makeFacts({}, { explicit: 'cloud' }))
+  const evidence = evidenceOf([row, list])
+  assert.deepEqual([evidence.explicit, evidence.explicitSource], ['cloud', 'cloud-acme'])
+})
+
+test('the identity of an organisation comes from one record, whatever others add for some of its addresses', () => {
+  const organisation = { name: 'Example', domain: undefined }
+  const row = table({ business_name: 'Example' }, { orgName: 'Example' }, organisation)
+  const domain = finding('domain', 'domain', makeFacts({ domain: 'pool.example.net' }))
+  assert.equal(merge([row]).companyId, 'example')
+  assert.equal(merge([row, domain]).companyId, 'example')
+  assert.equal(merge([row, domain]).data.domain, 'pool.example.net')
+})
+
+test('the registrable domain is that of the domain, or else of the host name', () => {
+  const domain = merge([table({ domain: 'www.shop.example.co.uk', hostname: 'a.example.net' })])
+  assert.equal(domain.data.etld_plus_one, 'example.co.uk')
+  const host = merge([table({ hostname: 'ec2-81-2-69-1.compute-1.amazonaws.com' })])
+  assert.equal(host.data.etld_plus_one, 'amazonaws.com')
+  assert.equal(merge([table({ hostname: 'localhost' })]).data.etld_plus_one, undefined)
+})
+
+test('a company id is the registrable domain in lower case, or else a slug of the name', () => {
+  assert.equal(companyIdOf({ name: 'Example', domain: 'WWW.Example.CO.UK' }), 'example.co.uk')
+  assert.equal(companyIdOf({ name: 'Example', domain: 'one.github.io' }), 'one.github.io')
+  assert.equal(companyIdOf({ name: 'Example', domain: 'github.io' }), 'github.io')
+  assert.equal(companyIdOf({ name: 'Example, Inc.', domain: undefined }), 'example-inc')
+  assert.equal(companyIdOf({ name: '—', domain: undefined }), '')
+  assert.equal(companyIdOf(undefined), '')
+  assert.equal(slug("L'Oréal  S.A."), 'loreal-s-a')
+  assert.equal(slug('日本電気 株式会社'), '日本電気-株式会社')
+  assert.equal(slug('Straße & Söhne'), 'straße-sohne')
+  assert.equal(slug('ACME corp'), slug('Acme  Corp.'))
+})
+
+test('quality is the sum of its parts, and at most 100', () => {
+  const everything: EnrichmentData = {
+    business_name: 'x',
+    org_name: 'x',
+    hostname: 'x',
+    domain: 'x',
+    industry: 'x',
+    asn: 1,
+    country_code: 'DE',
+    city: 'x',
+  }
+  assert.equal(qualityOf(everything, 'business', true), 100)
+  assert.equal(qualityOf(everything, 'business', false), 80)
+  assert.equal(qualityOf({}, undefined, false), 0)
+  for (const [part, data] of [
+    ['domain', { domain: 'x' }],
+    ['industry', { industry_category: 'x' }],
+    ['country', { country: 'x' }],
+    ['city', { city: 'x' }],
+    ['asn', { asn: 1 }],
+    ['hostname', { hostname: 'x' }],
+    ['networkName', { as_name: 'x' }],
+  ] as const) {
+    assert.equal(qualityOf(data, undefined, false), QUALITY_PARTS[part], part)
+  }
+})

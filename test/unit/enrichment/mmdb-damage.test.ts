@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { InputError } from '../../../src/core/run/errors.ts'
+import { typed } from '../../../src/enrichment/providers/mmdb/encode.ts'
+import { openMmdb } from '../../../src/enrichment/providers/mmdb/open.ts'
+import { loadMmdb, UnknownMmdbError } from '../../../src/enrichment/providers/mmdb/provider.ts'
+import { address, mmdb } from '../../support/enrichment-data.ts'
+
+const city = (name: string, latitude: number) => ({
+  city: { names: { en: name } },
+  country: { iso_code: 'GB', names: { en: 'United Kingdom' } },
+  location: { latitude: typed('double', latitude), longitude: typed('double', -1.25), time_zone: 'Europe/London' },
+})
+
+const whole = mmdb('GeoLite2-City', {
+  '81.2.69.0/24': city('London', 51.5),
+  '2.125.160.0/20': city('Boxford', 51.75),
+  '2001:218::/32': city('Oxford', 52),
+})
+
+const load = (bytes: Buffer) => loadMmdb({ name: 'city', bytes, mapping: undefined, recordsMax: 100 })
+
+const refused = (reason: RegExp) => (error: unknown) => error instanceof InputError && reason.test(error.message)
+
+test('an empty file, one that is no MMDB and a compressed one are refused', async () => {
+  await assert.rejects(openMmdb(Buffer.alloc(0)), refused(/the file is empty/))
+  await assert.rejects(openMmdb(Buffer.from('network,business_name\n')), refused(/no metadata/))
+  await assert.rejects(openMmdb(Buffer.from([0x1f, 0x8b, 8, 0])), refused(/compressed/))
+})
+
+test('a file that is cut off anywhere is refused', async () => {
+  for (let length = 1; length < whole.length; length += 7) {
+    await assert.rejects(openMmdb(whole.subarray(0, length)), InputError, `first ${length} bytes`)
+  }
+  for (let missing = 1; missing < 600; missing += 13) {
+    await assert.rejects(openMmdb(whole.subarray(missing)), InputError, `without the first ${missing} bytes`)
+  }
+})
+
+test('a file with nothing in it is refused', async () => {
+  await assert.rejects(openMmdb(mmdb('GeoLite2-City', {})), refused(/holds no networks/))
+})
+
+test('a tree that points behind the data is refused', async () => {
+  const bytes = Buffer.from(
+    mmdb('GeoLite2-City', { '81.2.69.0/24': city('London', 51.5) }, { recordSize: 32, ipVersion: 4 }),
+  )
+  bytes.writeUInt32BE(0x00ff_ffff, 4)
+  await assert.rejects(openMmdb(bytes), refused(/points outside of the data/))
+})
+
+test('a double of the wrong size is refused', async () => {
+  const bytes = Buffer.from(whole)
+  const at = bytes.indexOf(Buffer.from([0x68, 0x40, 0x49, 0xe0]))
+  assert.ok(at > 0, 'the latitude of Boxford')
+  bytes[at] = 0x67
+  await assert.rejects(openMmdb(bytes), refused(/has type 3 and the wrong size 7/))
+})
+
+test('a pointer behind the data is refused', async () => {
+  const bytes = Buffer.from(mmdb('GeoLite2-City', { '81.2.69.0/24': { city: { names: { en: 'London' } } } }))
+  const key = bytes.indexOf('names')
+  // Turns the text into a pointer of two bytes, which leads far behind this small section.
+  bytes[key - 1] = 0x27
+  await assert.rejects(openMmdb(bytes), InputError)
+})
+
+test('a file with any byte changed is refused, or answers without an exception that ends the process', async () => {
+  const addresses = ['81.2.69.1', '2.125.160.1', '2001:218::1', '1.1.1.1'].map(address)
+  let opened = 0
+  for (let at = 0; at < whole.length; at++) {
+    const bytes = Buffer.from(whole)
+    bytes[at] = bytes[at]! ^ (1 << (at % 8))
+    try {
+      const provider = await load(bytes)
+      opened++
+      for (const ip of addresses) provider.find(ip)
+    } catch (error) {
+      assert.ok(error instanceof InputError, `byte ${at}: ${(error as Error).stack}`)
+    }
+  }
+  assert.ok(opened > 0)
+})
+
+test('a file whose records nobody knows is reported with its type and the members of its records', async () => {
+  const bytes = mmdb('Acme Intelligence', { '81.2.69.0/24': { firm: { title: 'Acme' }, sector: 'Anvils' } })
+  await assert.rejects(load(bytes), (error: unknown) => {
+    assert.ok(error instanceof UnknownMmdbError)
+    assert.equal(error.databaseType, 'Acme Intelligence')
+    assert.deepEqual(error.keys, ['firm', 'firm.title', 'sector'])
+    assert.match(error.message, /Acme Intelligence.*firm\.title.*\.mmdb\.json/)
+    return true
+  })
+})
+
+test('a mapping makes an unknown file known; a mapping that is wrong says what is', async () => {
+  const bytes = mmdb('Acme Intelligence', {
+    '81.2.69.0/24': { firm: { title: 'Acme' }, sector: 'Anvils', as: 'AS64500' },
+  })
+  const map = (mapping: string) => loadMmdb({ name: 'acme', bytes, mapping, recordsMax: 100 })
+  const provider = await map('{"business_name": "firm.title", "industry": ["nothing", "sector"], "asn": "as"}')
+  assert.equal(provider.kind, 'company')
+  assert.deepEqual(provider.find(address('81.2.69.1'))?.data, {
+    business_name: 'Acme',
+    org_name: 'Acme',
+    industry: 'Anvils',
+    asn: 64_500,
+  })
+  await assert.rejects(map('{"business_name"'), refused(/not JSON/))
+  await assert.rejects(map('[]'), refused(/not a JSON object/))
+  await assert.rejects(map('{}'), refused(/empty/))
+  await assert.rejects(map('{"bussiness_name": "x"}'), refused(/"bussiness_name".*business_name/))
+  await assert.rejects(map('{"business_name": 7}'), refused(/not a path/))
+})

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ReservedRanges } from '../../../src/enrichment/addresses/reserved.ts'
+import { address } from '../../support/enrichment-data.ts'
+
+const reserved = new ReservedRanges()
+
+test('private, loopback, link-local, multicast, documentation and other special-purpose addresses are reserved', () => {
+  for (const ip of [
+    '0.0.0.0',
+    '10.1.2.3',
+    '100.64.0.1',
+    '100.127.255.255',
+    '127.0.0.1',
+    '169.254.1.1',
+    '172.16.0.1',
+    '172.31.255.255',
+    '192.0.0.1',
+    '192.0.0.170',
+    '192.0.2.1',
+    '192.88.99.1',
+    '192.168.1.1',
+    '198.18.0.1',
+    '198.19.255.255',
+    '198.51.100.7',
+    '203.0.113.9',
+    '224.0.0.1',
+    '239.255.255.255',
+    '240.0.0.1',
+    '255.255.255.255',
+    '::',
+    '::1',
+    '::ffff:10.0.0.1',
+    '::192.0.2.1',
+    '64:ff9b:1::1',
+    '100::1',
+    '2001:2::1',
+    '2001:10::1',
+    '2001:db8::1',
+    '3fff::1',
+    '3fff:fff:ffff::1',
+    '5f00::1',
+    'fc00::1',
+    'fd12:3456::1',
+    'fe80::1',
+    'febf::1',
+    'fec0::1',
+    'ff02::1',
+  ]) {
+    assert.ok(reserved.find(address(ip)), ip)
+  }
+})
+
+test('the globally reachable exceptions and the neighbours of reserved blocks are not', () => {
+  for (const ip of [
+    '1.0.0.0',
+    '9.255.255.255',
+    '11.0.0.0',
+    '100.63.255.255',
+    '100.128.0.0',
+    '172.15.255.255',
+    '172.32.0.0',
+    '192.0.0.9',
+    '192.0.0.10',
+    '192.0.1.0',
+    '192.0.3.0',
+    '192.31.196.1',
+    '192.52.193.1',
+    '192.167.255.255',
+    '192.175.48.1',
+    '198.17.255.255',
+    '198.20.0.0',
+    '223.255.255.255',
+    '::ffff:8.8.8.8',
+    '64:ff9b::808:808',
+    '2001:1::1',
+    '2001:1::2',
+    '2001:3::1',
+    '2001:4:112::1',
+    '2001:20::1',
+    '2001:30::1',
+    '2001:200::1',
+    '2001:4860:4860::8888',
+    '2002:808:808::1',
+    '2606:4700::1111',
+    '2620:4f:8000::1',
+    '3fff:1000::1',
+  ]) {
+    assert.equal(reserved.find(address(ip)), undefined, ip)
+  }
+})

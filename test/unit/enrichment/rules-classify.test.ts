@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Classification } from '../../../src/core/event/enrichment.ts'
+import { classify, type Evidence } from '../../../src/enrichment/rules/classify.ts'
+
+type Case = readonly [Evidence, Classification | undefined, (string | RegExp)?]
+
+function check(cases: readonly Case[]): void {
+  for (const [evidence, classification, rule] of cases) {
+    const decision = classify(evidence)
+    assert.equal(decision.classification, classification, `${JSON.stringify(evidence)} by ${decision.rule}`)
+    if (typeof rule === 'string') assert.equal(decision.rule, rule)
+    else if (rule !== undefined) assert.match(decision.rule, rule)
+  }
+}
+
+describe('order of strength', () => {
+  test('no evidence, and empty strings, decide nothing', () => {
+    check([
+      [{}, undefined, 'none'],
+      [{ asName: '', orgName: '', domain: '', hostname: '', asDomain: '', orgType: '' }, undefined, 'none'],
+      [{ asn: 4_200_000_000 }, undefined, 'none'],
+    ])
+  })
+
+  test('a name that nothing speaks against is a business', () => {
+    check([
+      [{ asName: 'Acme Widgets GmbH' }, 'business', 'name'],
+      [{ orgName: 'Globex', asn: 4_200_000_000 }, 'business', 'name'],
+    ])
+  })
+
+  test('a table decides over everything', () => {
+    check([
+      [{ explicit: 'business', asn: 16509, isTor: true, orgType: 'hosting' }, 'business', 'table'],
+      [{ explicit: 'cdn', explicitSource: 'cdn-fastly', orgType: 'business' }, 'cdn', 'table:cdn-fastly'],
+    ])
+  })
+
+  test('anonymity decides over the organisation', () => {
+    check([
+      [{ isTor: true, orgName: 'Acme', orgType: 'business' }, 'hosting', 'flag:tor'],
+      [{ isAnonymousVpn: true, asName: 'Acme' }, 'hosting', 'flag:vpn'],
+      [{ isProxy: true }, 'hosting', 'flag:proxy'],
+    ])
+  })
+
+  test("a company's own block inside a provider's AS is the company", () => {
+    check([
+      [{ orgName: 'Acme Widgets GmbH', asn: 3320, asName: 'Deutsche Telekom AG', asType: 'isp' }, 'business'],
+      [{ orgName: 'Acme', orgType: 'business', asn: 7922, asName: 'Comcast', connectionType: 'Cable/DSL' }, 'business'],
+      [{ orgName: 'Acme', hostname: 'static-1-2-3-4.business.dsl.example.net', asn: 701 }, 'business', 'name'],
+      [{ orgName: 'Ripon College', asn: 7018, asName: 'AT&T Services' }, 'education'],
+      [{ domain: 'acme.com', asn: 7018, asName: 'AT&T Services' }, 'business', 'domain'],
+    ])
+  })
+
+  test('the holder of the AS itself is no such company', () => {
+    check([
+      [{ orgName: 'Comcast Business', orgType: 'business', asn: 7922, asName: 'Comcast Cable' }, 'isp'],
+      [{ orgName: 'Verizon Business', orgType: 'business', asn: 64500, asName: 'Elsewhere' }, 'isp'],
+      [{ orgName: 'Kibo Networks', orgType: 'business', asName: 'Kibo Networks' }, 'business', 'vendor-type:business'],
+      [{ orgType: 'business', asn: 7922, asName: 'Comcast Cable' }, 'isp', 'as-number:7922'],
+      [{ domain: 'kibo.example', asDomain: 'kibo.example', asName: 'Kibo Telecom' }, 'isp'],
+      [{ orgName: 'Acme Inc', asName: 'ACME-AS Acme Incorporated', asType: 'business' }, 'business'],
+    ])
+  })
+
+  test("evidence of the address outranks the AS, a rented machine's names do not", () => {
+    check([
+      [{ hostname: 'lib.smallcollege.edu', asn: 174 }, 'education', 'domain:edu'],
+      [{ hostname: 'www.smallcollege.edu', asn: 16509 }, 'cloud', 'as-number:16509'],
+      [{ domain: 'acme.com', asn: 24940 }, 'hosting', 'as-number:24940'],
+      [{ hostname: 'ec2-1-2-3-4.compute-1.amazonaws.com', asName: 'Acme' }, 'cloud', 'domain:amazonaws.com'],
+      [{ connectionType: 'Cellular', asName: 'Acme' }, 'isp', 'connection-type:cellular'],
+    ])
+  })
+
+  test('a vendor type of the AS outranks the words of its name, a known number outranks both', () => {
+    check([
+      [{ asName: 'Acme Telecom Tools', asType: 'business' }, 'business', 'as-type:business'],
+      [{ asName: 'Acme', asType: 'isp' }, 'isp', 'as-type:isp'],
+      [{ asn: 16509, asName: 'Whatever', asType: 'hosting' }, 'cloud', 'as-number:16509'],
+      [{ asName: 'Cloudflare, Inc.', asType: 'hosting' }, 'cdn'],
+      [{ asName: 'State College', asDomain: 'state.edu', asType: 'isp' }, 'education', 'domain:edu'],
+    ])
+  })
+
+  test('a fixed line decides only when the name of the AS does not', () => {
+    check([
+      [{ connectionType: 'Cable/DSL', asName: 'Kibo Ventures' }, 'isp', 'connection-type:cable/dsl'],
+      [{ connectionType: 'Corporate', asName: 'Kibo Ventures' }, 'business', 'name'],
+      [{ connectionType: 'Cable/DSL', asName: 'Ripon College' }, 'education'],
+      [{ connectionType: 'Cable/DSL', asName: 'First Bank' }, 'business'],
+    ])
+  })
+})
+
+describe('vendor types', () => {
+  test('every vendor word is understood, whatever its case', () => {
+    check([
+      [{ orgType: 'residential', orgName: 'Acme' }, 'isp', 'vendor-type:isp'],
+      [{ orgType: 'cellular' }, 'isp'],
+      [{ orgType: 'ISP' }, 'isp'],
+      [{ orgType: 'hosting' }, 'hosting'],
+      [{ orgType: 'content_delivery_network' }, 'cdn'],
+      [{ orgType: 'college' }, 'education'],
+      [{ orgType: 'library' }, 'education'],
+      [{ orgType: 'military' }, 'government'],
+      [{ orgType: 'banking' }, 'business'],
+      [{ orgType: 'Business' }, 'business'],
+      [{ orgType: 'unheard of', asName: 'Acme Telecom' }, 'isp', 'name-word:telecom'],
+    ])
+  })
+
+  test('hosting is refined to cloud and cdn', () => {
+    check([
+      [{ orgType: 'hosting', asn: 16509 }, 'cloud'],
+      [{ isHosting: true, asn: 13335 }, 'cdn', 'flag:hosting'],
+      [{ isHosting: true, asName: 'Acme' }, 'hosting', 'flag:hosting'],
+      [{ isHosting: true, orgType: 'business', orgName: 'Acme' }, 'business'],
+    ])
+  })
+})
+
+describe('names', () => {
+  test('words of many languages', () => {
+    check([
+      [{ asName: 'CHINANET-BACKBONE No.31,Jin-rong Street' }, 'isp'],
+      [{ asName: '中国电信股份有限公司' }, 'isp', 'name-word:电信'],
+      [{ asName: 'ＡＣＭＥ　ＴＥＬＥＣＯＭ' }, 'isp'],
+      [{ asName: 'Türk Elektronik Haberleşme A.Ş.' }, 'business'],
+      [{ asName: 'XYZ Haberleşme Ltd' }, 'isp'],
+      [{ asName: 'REDE NOVA TELECOMUNICAÇÕES LTDA' }, 'isp'],
+      [{ asName: 'ООО Северный Телеком' }, 'isp'],
+      [{ asName: 'Московский государственный университет' }, 'education'],
+      [{ asName: '京都大学' }, 'education'],
+      [{ asName: 'TU-KL Technische Universität Kaiserslautern' }, 'education'],
+      [{ asName: 'Ministère de la Santé' }, 'government'],
+      [{ asName: 'Gemeente Utrecht' }, 'government'],
+      [{ asName: 'Prefeitura Municipal de Santos' }, 'government'],
+      [{ asName: 'İstanbul Büyükşehir Belediyesi' }, 'government'],
+      [{ asName: 'Acme Datacenter BV' }, 'hosting'],
+      [{ asName: 'Cheap VPS Ltd' }, 'hosting'],
+      [{ asName: 'Acme Cloud Services' }, 'cloud'],
+      [{ asName: 'SpeedyCDN Inc' }, 'cdn'],
+      [{ asName: 'LEVEL3, US' }, 'isp'],
+      [{ asName: 'COMCAST-7922' }, 'isp'],
+      [{ asName: 'OVH SAS' }, 'hosting'],
+    ])
+  })
+
+  test('businesses that contain the words of others', () => {
+    const names = [
+      'T-Mobile Arena',
+      'Mobileye Vision Technologies',
+      'Telecom Design Software',
+      'Universal Cable Manufacturing Co.',
+      'Server Technology Inc',
+      'Salesforce, Inc.',
+      'Ericsson AB',
+      'Nokia Solutions and Networks',
+      'Huawei Technologies',
+      'Cisco Systems',
+      'Palo Alto Networks',
+      'Federal Express',
+      'First National Bank of Omaha',
+      'Government Employees Insurance Company (GEICO)',
+      'University Hospitals of Cleveland',
+      'Volkswagen Automobile Hamburg',
+      'Immobilien Meyer GmbH',
+      'Grand Hotel Intercontinental',
+      'Cogent Biosciences',
+      'Planet Fitness',
+      'FORD-NET Ford Motor Company',
+    ]
+    check(names.map((asName): Case => [{ asName }, 'business']))
+  })
+
+  test('a weak word decides for the holder of an AS, not for a company in a block', () => {
+    check([
+      [{ asName: 'Kibo Networks' }, 'isp'],
+      [{ orgName: 'Kibo Networks', asn: 3320, asName: 'Deutsche Telekom AG' }, 'business', 'name'],
+      [{ orgName: 'Kibo Telecom', asn: 64500, asName: 'Carrier' }, 'isp'],
+    ])
+  })
+})
+
+describe('domains and reverse names', () => {
+  test('reserved registries', () => {
+    check([
+      [{ asDomain: 'acme.ac.uk', asName: 'Acme' }, 'education', 'domain:ac.uk'],
+      [{ domain: 'x.gov.br', orgName: 'X' }, 'government', 'domain:gov.br'],
+      [{ domain: 'x.go.jp', orgName: 'X' }, 'government'],
+      [{ domain: 'x.gouv.fr', orgName: 'X' }, 'government'],
+      [{ domain: 'x.gob.mx', orgName: 'X' }, 'government'],
+      [{ domain: 'army.mil', orgName: 'X' }, 'government', 'domain:mil'],
+      [{ domain: 'go.com', orgName: 'X' }, 'business'],
+      [{ domain: 'gov.com', orgName: 'X' }, 'business'],
+      [{ domain: 'edu.example.com', orgName: 'X' }, 'business'],
+    ])
+  })
+
+  test('pools of access providers and rented machines', () => {
+    check([
+      [{ hostname: 'p5483a1b2.dip0.t-ipconnect.de', asName: 'X' }, 'isp', 'domain:t-ipconnect.de'],
+      [{ hostname: 'cpe-70-1-2-3.kibo.example', asName: 'Kibo' }, 'isp', 'hostname:cpe'],
+      [{ hostname: '1-2-3-4.dynamic.kibo.example', asName: 'Other Holder' }, 'isp', 'hostname:dynamic'],
+      [{ hostname: 'vps-1234-5.kibo.example', asName: 'Kibo' }, 'hosting', 'hostname:vps'],
+    ])
+  })
+
+  test("a company's own machines stay the company's", () => {
+    check([
+      [{ hostname: 'dhcp-10-1-2-3.acme.com', asName: 'Acme Corporation' }, 'business', 'name'],
+      [{ hostname: 'mail.acme.com', asName: 'Acme Corporation' }, 'business', 'name'],
+      [{ hostname: 'vpn1.acme.com', asName: 'Acme Corporation' }, 'business', 'name'],
+      [{ hostname: 'cable.acme.com', asName: 'Acme Corporation' }, 'business', 'name'],
+    ])
+  })
+})
+
+test('hostile input neither throws nor hangs', () => {
+  const texts = [
+    '',
+    ' ',
+    '-',
+    '.',
+    '...',
+    '\u0000',
+    '\ud800',
+    'a'.repeat(100_000),
+    '-'.repeat(100_000),
+    '1.'.repeat(50_000),
+  ]
+  for (const text of texts) {
+    classify({ asName: text, orgName: `${text}x`, domain: text, hostname: text, asDomain: text, orgType: text })
+    classify({ asName: text, hostname: text, domain: text, connectionType: text, asType: text })
+  }
+})

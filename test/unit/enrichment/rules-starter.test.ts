@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { parse } from 'csv-parse/sync'
+import ipaddr from 'ipaddr.js'
+
+const CLASSES = new Set(['business', 'education', 'government', 'isp', 'hosting', 'cloud', 'cdn'])
+const COLUMNS = new Set([
+  'network',
+  'business_name',
+  'org_name',
+  'hostname',
+  'domain',
+  'industry',
+  'industry_category',
+  'classification',
+  'description',
+  'asn',
+  'as_name',
+  'country_code',
+])
+/** The address in the command line that a first start prints. */
+const EXAMPLE = '17.253.144.10'
+
+const folder = new URL('../../../src/enrichment/files/starter/', import.meta.url)
+const rows = parse(readFileSync(new URL('organisations.csv', folder), 'utf8'), { columns: true }) as Record<
+  string,
+  string
+>[]
+const blocks = rows.filter(({ network }) => !network!.startsWith('AS'))
+
+describe('the starter table', () => {
+  test('has the columns of an organisation table, and every row is whole', () => {
+    assert.ok(rows.length > 500)
+    for (const column of Object.keys(rows[0]!)) assert.ok(COLUMNS.has(column), column)
+    for (const row of rows) {
+      const label = JSON.stringify(row)
+      assert.ok(row.business_name && row.org_name, label)
+      assert.match(row.domain!, /^[a-z0-9-]+(\.[a-z0-9-]+)+$/, label)
+      assert.match(row.country_code!, /^[A-Z]{2}$/, label)
+      assert.match(row.asn!, /^[1-9]\d*$/, label)
+      assert.ok(CLASSES.has(row.classification!), label)
+    }
+  })
+
+  test('networks are canonical and public, and none stands twice', () => {
+    const seen = new Set<string>()
+    for (const { network, asn } of rows) {
+      assert.ok(!seen.has(network!), `${network} stands twice`)
+      seen.add(network!)
+      if (network!.startsWith('AS')) {
+        assert.equal(network, `AS${asn}`)
+        continue
+      }
+      const [address, bits] = ipaddr.parseCIDR(network!)
+      const first = address.kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6
+      assert.equal(`${first.networkAddressFromCIDR(network!)}/${bits}`, network)
+      assert.equal(address.range(), 'unicast', network)
+    }
+  })
+
+  test('one organisation has one name, one industry and one classification', () => {
+    const known = new Map<string, string>()
+    for (const row of rows) {
+      const { business_name: name, org_name, domain, industry, industry_category, classification, country_code } = row
+      const facts = JSON.stringify([org_name, domain, industry, industry_category, classification, country_code])
+      assert.equal(known.get(name!) ?? facts, facts, name)
+      known.set(name!, facts)
+    }
+  })
+
+  test('industries are those of the README', () => {
+    const listed = readVocabulary()
+    for (const { industry, industry_category: category } of rows) {
+      assert.ok(listed.get(category!)?.has(industry!), `${category}: ${industry}`)
+    }
+  })
+
+  test('the example address belongs to a business', () => {
+    assert.equal(mostSpecific(EXAMPLE)?.business_name, 'Apple')
+    assert.equal(mostSpecific(EXAMPLE)?.classification, 'business')
+  })
+})
+
+function readVocabulary(): Map<string, Set<string>> {
+  const text = readFileSync(new URL('README.md', folder), 'utf8')
+  const lines = [...text.matchAll(/^\| (?!industry_category|-)([^|]+) \| ([^|]+) \|$/gm)]
+  return new Map(lines.map(([, category, industries]) => [category!.trim(), new Set(industries!.trim().split(', '))]))
+}
+
+function mostSpecific(text: string): Record<string, string> | undefined {
+  const address = ipaddr.parse(text)
+  const holding = blocks
+    .map((row) => ({ row, cidr: ipaddr.parseCIDR(row.network!) }))
+    .filter(({ cidr }) => cidr[0].kind() === address.kind() && address.match(cidr))
+  return holding.sort((a, b) => b.cidr[1] - a.cidr[1])[0]?.row
+}

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Address } from '../../../src/core/event/address.ts'
+import { makeFacts } from '../../../src/enrichment/facts.ts'
+import type { Provider } from '../../../src/enrichment/providers/provider.ts'
+import { Snapshot } from '../../../src/enrichment/snapshot.ts'
+import { address } from '../../support/enrichment-data.ts'
+
+function provider(name: string, find: (address: Address) => ReturnType<Provider['find']>): Provider {
+  return {
+    name,
+    kind: 'company',
+    recognisedAs: name,
+    builtAt: undefined,
+    records: 1,
+    warnings: [],
+    find,
+    networkOf: () => '81.2.69.0/24',
+  }
+}
+
+const LIMITS = { answersMax: 100, lookupsMax: 100 }
+const facts = makeFacts({ business_name: 'Example' }, { orgName: 'Example' }, { name: 'Example', domain: undefined })
+
+test('a provider that cannot read a record is told of, and the others answer', () => {
+  const failed: string[] = []
+  const broken = provider('broken', () => {
+    throw new RangeError('offset out of range')
+  })
+  const snapshot = new Snapshot([broken, provider('good', () => facts)], LIMITS, ({ name }) => failed.push(name))
+  const answer = snapshot.resolve(address('81.2.69.1'))
+  assert.equal(answer.data.business_name, 'Example')
+  assert.deepEqual(failed, ['broken'])
+})
+
+test('a carrier by its AS row stands behind a company by its address, another AS row before it', () => {
+  const row = (explicit: 'isp' | 'business') =>
+    makeFacts({ business_name: explicit }, { explicit }, { name: explicit, domain: undefined })
+  const company = makeFacts({ business_name: 'company', asn: 64_500 }, {}, { name: 'company', domain: undefined })
+  const tableOf = (explicit: 'isp' | 'business'): Provider => ({
+    ...provider('table', () => undefined),
+    kind: 'table',
+    findAs: (asn) => (asn === 64_500 ? row(explicit) : undefined),
+  })
+  const namesWith = (table: Provider) => {
+    const providers = [table, provider('company', () => company)]
+    const findings = new Snapshot(providers, LIMITS, () => {}).find(address('81.2.69.1'), providers)
+    return findings.map((finding) => finding.facts.data.business_name)
+  }
+  assert.deepEqual(namesWith(tableOf('isp')), ['company', 'isp'])
+  assert.deepEqual(namesWith(tableOf('business')), ['business', 'company'])
+})
+
+test('equal findings are merged once', () => {
+  const snapshot = new Snapshot([provider('good', () => facts)], LIMITS, () => {})
+  assert.equal(snapshot.resolve(address('81.2.69.1')), snapshot.resolve(address('81.2.69.2')))
+})

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { formatRange } from '../../../src/enrichment/addresses/network.ts'
+import { type OpenMmdb, openMmdb } from '../../../src/enrichment/providers/mmdb/open.ts'
+import { MmdbWriter } from '../../../src/enrichment/providers/mmdb/writer.ts'
+import { mmdb, range } from '../../support/enrichment-data.ts'
+
+const RECORDS = { '81.2.69.0/24': { n: 1 }, '81.2.70.1': { n: 2 }, '2001:218::/32': { n: 3 }, 'ffff::1': { n: 4 } }
+
+function walk(file: OpenMmdb): string[] {
+  const found: string[] = []
+  file.tree.eachNetwork((network, record) => {
+    found.push(`${formatRange(network)} ${(file.decode(record) as { n: number }).n}`)
+  })
+  return found
+}
+
+test('a walk finds every network once, IPv4 as such', async () => {
+  for (const recordSize of [24, 28, 32] as const) {
+    assert.deepEqual(walk(await openMmdb(mmdb('Example', RECORDS, { recordSize }))), [
+      '81.2.69.0/24 1',
+      '81.2.70.1/32 2',
+      '2001:218::/32 3',
+      'ffff::1/128 4',
+    ])
+  }
+})
+
+test('a walk goes through a file for IPv4 alone, and one that is full', async () => {
+  const { '81.2.69.0/24': one, '81.2.70.1': two } = RECORDS
+  const v4 = mmdb('Example', { '81.2.69.0/24': one, '81.2.70.1': two }, { ipVersion: 4 })
+  assert.deepEqual(walk(await openMmdb(v4)), ['81.2.69.0/24 1', '81.2.70.1/32 2'])
+  const all = mmdb('Example', { '0.0.0.0/0': one }, { ipVersion: 4 })
+  assert.deepEqual(walk(await openMmdb(all)), ['0.0.0.0/1 1', '128.0.0.0/1 1'])
+})
+
+test('a record of a higher layer counts, however specific those below are', async () => {
+  const writer = new MmdbWriter({ databaseType: 'Example', buildEpoch: 1 })
+  writer.insert(range('81.2.0.0/16'), { n: 1 })
+  writer.insert(range('81.2.69.0/24'), { n: 2 }, -1)
+  writer.insert(range('81.3.0.0/24'), { n: 3 }, -1)
+  assert.deepEqual(walk(await openMmdb(writer.toBuffer())), ['81.2.0.0/16 1', '81.3.0.0/24 3'])
+})

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { IngestRequest, IngestResponse } from '../../../schemas/api/event.ts'
+import type { Enricher, Enrichment } from '../../../src/core/event/enrichment.ts'
+import { EnvelopeState } from '../../../src/core/event/envelope.ts'
+import { enrichmentColumns, ROW_COLUMNS } from '../../../src/core/event/row.ts'
+import { acceptEvents, sliceEvent } from '../../../src/ingest/accept.ts'
+
+const company: Enrichment = known('business', 70, 'example.com')
+const cloud: Enrichment = known('cloud', 40, 'cloud.example')
+
+const enricher: Enricher = { enrich: (address) => (address.text.startsWith('203.') ? cloud : company) }
+const receipt = { tenantId: 'acme', receivedAtMs: Date.UTC(2026, 10, 21, 1, 2, 3, 4) }
+
+function known(classification: 'business' | 'cloud', quality: number, domain: string): Enrichment {
+  const part = { companyId: domain, classification, quality, data: { org_name: 'Example', domain, classification } }
+  const answerJson = `"enrichment":{"org_name":"Example","classification":"${classification}"},"quality":${quality}`
+  return { ...part, noise: classification === 'cloud', answerJson, columns: enrichmentColumns(part) }
+}
+
+function accept(text: string) {
+  const { events } = JSON.parse(text) as IngestRequest
+  const { envelopes, answer } = acceptEvents(text, events, receipt, enricher)
+  return { envelopes, answer: JSON.parse(answer) as IngestResponse }
+}
+
+/** Reads a row as ClickHouse would. */
+function columns(row: string): Record<string, string> {
+  const unescaped = row
+    .split('\t')
+    .map((value) =>
+      value.replace(
+        /\\(.)/g,
+        (_, char: string) => ({ n: '\n', t: '\t', r: '\r', '0': '\0', b: '\b', f: '\f' })[char] ?? char,
+      ),
+    )
+  assert.equal(unescaped.length, ROW_COLUMNS.length)
+  return Object.fromEntries(ROW_COLUMNS.map((column, i) => [column, unescaped[i]!]))
+}
+
+test('properties and unknown keys are kept to the letter', () => {
+  const properties =
+    '{ "n": 1.0, "big": 12345678901234567890, "b":1,"10":2,"a":1,"a":2, "s":"tab\\t\\u00e9 \\\\ \\" }{"}'
+  const user = '[1e400, -0, null, "\\ud800"]'
+  const text = `{"x":{"events":[1]},"events":[{"\\u0069p":"8.8.8.8","properties":${properties},"user_properties" : ${user} ,"odd\\nkey":{"deep":[{}]},"z": 1.50}]}`
+  const { envelopes } = accept(text)
+  const row = columns(envelopes[0]!.row)
+  assert.equal(row.properties, properties)
+  assert.equal(row.user_properties, user)
+  assert.equal(row.extra, '{"odd\\nkey":{"deep":[{}]},"z": 1.50}')
+  assert.equal(row.ip, '8.8.8.8')
+})
+
+test('of repeated keys the last one counts, as for JSON.parse', () => {
+  const { envelopes } = accept(
+    '{"events":[{"ip":"1.1.1.1"}],"events":[{"ip":"8.8.8.8","properties":1,"properties":2}]}',
+  )
+  assert.equal(envelopes.length, 1)
+  const row = columns(envelopes[0]!.row)
+  assert.equal(row.ip, '8.8.8.8')
+  assert.equal(row.properties, '2')
+})
+
+test('values of a repeated key that are not used are not looked into', () => {
+  for (const unused of ['["a"]', '"x"', '5', '{}', '[[]]', 'null', '[{"ip":1}]', '["\\""]']) {
+    const { envelopes } = accept(`{"events":${unused},"events":[{"ip":"8.8.8.8"}]}`)
+    assert.equal(envelopes.length, 1, unused)
+  }
+})
+
+test('slicing what is no JSON throws and ends', () => {
+  for (const text of ['', '"a"', '{', '{"a', '{"a"', '{"a":', '{"a":[', '{"a":"', '{"a":{"b":1}', '[]', '{a:1}']) {
+    assert.throws(() => sliceEvent(text, 0), text)
+  }
+})
+
+test('the row holds what the caller sent, and line feeds and tabs stay inside their column', () => {
+  const event = {
+    ip: '::ffff:8.8.8.8',
+    event_id: 'a\tb\nc\\d\0',
+    timestamp: '2026-11-20T10:00:00.5+01:00',
+    event_type: 'page\rview',
+    session_id: -5,
+    platform: 'ios',
+    account_id: 'acc',
+  }
+  const { envelopes, answer } = accept(JSON.stringify({ events: [event] }))
+  assert.ok(!envelopes[0]!.row.includes('\n'))
+  const row = columns(envelopes[0]!.row)
+  assert.equal(row.ip, '8.8.8.8')
+  assert.equal(row.tenant_id, 'acme')
+  assert.equal(row.event_id, event.event_id)
+  assert.equal(row.received_at, '1795222923.004')
+  assert.equal(row.timestamp, '1795165200.500')
+  assert.equal(row.event_type, event.event_type)
+  assert.equal(row.session_id, '-5')
+  assert.equal(row.account_id, 'acc')
+  assert.equal(row.company_id, 'example.com')
+  assert.equal(row.quality, '70')
+  assert.equal(answer.results[0]!.ip, '::ffff:8.8.8.8')
+  assert.equal(answer.results[0]!.event_id, event.event_id)
+})
+
+test('without an account the organisation is the account, without a timestamp the receipt is the time', () => {
+  const row = columns(accept('{"events":[{"ip":"8.8.8.8"}]}').envelopes[0]!.row)
+  assert.equal(row.account_id, 'example.com')
+  assert.equal(row.timestamp, row.received_at)
+  assert.match(row.event_id!, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+})
+
+test('the answer counts and lists every event in order', () => {
+  const events = ['8.8.8.8', 'nonsense', '203.0.113.1', '::ffff:8.8.8.8', ''].map((ip, i) => ({
+    ip,
+    event_id: `e${i}`,
+  }))
+  const { answer, envelopes } = accept(JSON.stringify({ events }))
+  assert.deepEqual(answer.stats, { received: 5, accepted: 2, rejected: 3, filtered: 1, invalid_ip: 2, unique_ips: 2 })
+  assert.deepEqual(
+    answer.results.map(({ event_id, status }) => [event_id, status]),
+    [
+      ['e0', 'ok'],
+      ['e1', 'invalid_ip'],
+      ['e2', 'filtered'],
+      ['e3', 'ok'],
+      ['e4', 'invalid_ip'],
+    ],
+  )
+  assert.deepEqual(answer.results[1], {
+    event_id: 'e1',
+    ip: 'nonsense',
+    status: 'invalid_ip',
+    enrichment: {},
+    quality: 0,
+  })
+  assert.equal(answer.results[2]!.enrichment.classification, 'cloud')
+  assert.deepEqual(
+    envelopes.map((envelope) => envelope.state),
+    [EnvelopeState.Enriched, EnvelopeState.Noise, EnvelopeState.Enriched],
+  )
+})
+
+test('the same event id has the same identity for a tenant, and another for another tenant', () => {
+  const text = '{"events":[{"ip":"8.8.8.8","event_id":"x"}]}'
+  const { events } = JSON.parse(text) as IngestRequest
+  const identity = (tenantId: string) =>
+    acceptEvents(text, events, { ...receipt, tenantId }, enricher).envelopes[0]!.identity
+  assert.equal(identity('a'), identity('a'))
+  assert.notEqual(identity('a'), identity('b'))
+  assert.equal(identity('a').length, 16)
+})
