@@ -1,12 +1,36 @@
+import { readChunk } from '../src/batch/read-chunk.ts'
+import { clickhouse } from '../src/clickhouse/destination.ts'
 import type { Pipeline } from '../src/core/pipeline/pipeline.ts'
+import { acceptEvents } from '../src/ingest/accept.ts'
+import { dedup } from '../src/stages/dedup.ts'
+import { enrich } from '../src/stages/enrich.ts'
+import { filterNoise } from '../src/stages/filter-noise.ts'
 
-/**
- * The way of an event. A boundary between two stages is one more segment: it reads what the one before it writes.
- */
+const DAY_MS = 86_400_000
+
+/** The way of an event, from a request or an upload to the tables that analysts query. README.md says how to change it. */
 export const ingest: Pipeline = {
-  intake: 'intake',
-  segments: [
-    { group: 'process', from: 'intake', stages: ['dedup', 'enrich', 'filter-noise'], to: 'enriched' },
-    { group: 'clickhouse', from: 'enriched', sink: 'clickhouse' },
-  ],
+  sources: {
+    // The response shows what is known of each address, so live events are enriched before the stream.
+    live: { from: 'POST /v1/ingest', accept: acceptEvents, lane: 'live', to: 'intake' },
+    // Lines stay raw: enriching them is for the step, which scales with its workers; there is one feeder.
+    batch: { from: 'POST /v1/ingest/batch', read: readChunk, lane: 'batch', to: 'intake' },
+  },
+
+  // Every stream has a lane for live events, which go first, and one for batches. Dedup comes last: noise, often most of
+  // the traffic, then costs no entry of the window, and what was filtered once is judged anew when it comes again.
+  steps: [{ group: 'process', from: 'intake', stages: [enrich, filterNoise, dedup], to: 'enriched' }],
+
+  sinks: [{ group: 'clickhouse', from: 'enriched', into: clickhouse, completesJobs: true }],
+
+  limits: {
+    blockEventsMax: 1_000,
+    blockBytesMax: 262_144,
+    uncommittedEventsMax: 100_000,
+    waitingEventsMax: 2_000_000,
+    batchWaitingEventsMax: 60_000,
+    readEntriesMax: { live: 16, batch: 2 },
+    deliveriesMax: 5,
+    dedupWindowMs: 7 * DAY_MS,
+  },
 }

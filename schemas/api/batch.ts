@@ -20,21 +20,24 @@ export const BatchAccepted = Type.Object({
 export type BatchAccepted = Static<typeof BatchAccepted>
 
 /** What was in an upload. Every number counts lines. */
-export const BatchSummary = Type.Object({
-  processed: Type.Integer({ description: 'All lines: the same number as progress_total' }),
-  valid_ips: Type.Integer({ description: 'Events with a valid address' }),
-  identified_ips: Type.Integer({
-    description: 'Events whose address belongs to a known organisation that is not noise',
-  }),
-  rejected: Type.Integer({ description: 'Lines that are no event: not JSON, not of the schema, too long' }),
-  filtered: Type.Integer({ description: 'Events from infrastructure, repeats left out' }),
-  invalid_ip: Type.Integer({ description: 'Events whose address is none' }),
-  duplicates: Type.Integer({ description: 'Events that were seen before within 7 days' }),
-  errors: Type.Array(Type.Object({ line: Type.Integer(), detail: Type.String() }), {
-    maxItems: BATCH_LIMITS.errorsMax,
-    description: 'The first bad lines, counted from 1, blank ones included',
-  }),
-})
+export const BatchSummary = Type.Object(
+  {
+    processed: Type.Integer({ description: 'All lines: the same number as progress_total' }),
+    valid_ips: Type.Integer({ description: 'Events with a valid address' }),
+    identified_ips: Type.Integer({
+      description: 'Events whose address belongs to a known organisation that is not noise',
+    }),
+    rejected: Type.Integer({ description: 'Lines that are no event: not JSON, not of the schema, too long' }),
+    filtered: Type.Integer({ description: 'Events from infrastructure' }),
+    invalid_ip: Type.Integer({ description: 'Events whose address is none' }),
+    duplicates: Type.Integer({ description: 'Repeats of events that were kept within 7 days' }),
+    errors: Type.Array(Type.Object({ line: Type.Integer(), detail: Type.String() }), {
+      maxItems: BATCH_LIMITS.errorsMax,
+      description: 'The first bad lines, counted from 1, blank ones included',
+    }),
+  },
+  { additionalProperties: Type.Integer({ description: 'Events that a further stage dropped, by its reason' }) },
+)
 export type BatchSummary = Static<typeof BatchSummary>
 
 /** Answer of `GET /v1/ingest/batch/{job_id}` (interface specification 2.6). */

@@ -1,6 +1,6 @@
 import type { BatchSummary } from '../../schemas/api/batch.ts'
 import type { Block } from '../core/event/block.ts'
-import type { LineChunk } from './line-chunker.ts'
+import type { ChunkCounts, LineChunk } from '../core/pipeline/source.ts'
 
 /** A job as the feeder sees it. */
 export interface OpenJob {
@@ -17,16 +17,6 @@ export interface OpenJob {
   readonly chunks: number
   /** The chunk to feed next; above `chunks` when all are fed. */
   readonly next: number
-}
-
-/** What the lines of a chunk were, and those at fault. */
-export interface ChunkCounts {
-  /** Events that were fed. */
-  readonly fed: number
-  readonly rejected: number
-  readonly invalidIp: number
-  readonly identified: number
-  readonly errors: readonly { readonly line: number; readonly detail: string }[]
 }
 
 /** The feeder's side of the store. Every method may be repeated after a crash without doing anything twice. */

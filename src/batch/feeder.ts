@@ -1,14 +1,13 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import type { Enricher } from '../core/event/enrichment.ts'
+import type { BatchSource, EventCheck } from '../core/pipeline/source.ts'
 import type { Service } from '../core/run/service.ts'
+import { Loop, pause } from '../runner/loop.ts'
 import type { FeederStore, OpenJob } from './feeder-store.ts'
-import { type EventValidator, readChunk } from './read-chunk.ts'
 
 export interface FeederOptions {
   readonly store: FeederStore
-  readonly enricher: Enricher
-  readonly validate: EventValidator
+  readonly source: BatchSource
+  readonly check: EventCheck
   readonly partitions: number
   /** Events of the batch lane that may be in the pipeline at once. */
   readonly waitingEventsMax: number
@@ -18,8 +17,7 @@ export interface FeederOptions {
 const IDLE_MS = 100
 const FULL_MS = 10
 const LIST_EVERY_MS = 100
-const RETRY_DELAY_MIN_MS = 100
-const RETRY_DELAY_MAX_MS = 5_000
+const RETRY_DELAY = { minMs: 100, maxMs: 5_000 }
 
 /**
  * Feeds batch jobs into the batch lane, chunk by chunk, no faster than it drains. One feeder works at a time. Tenants take
@@ -31,67 +29,53 @@ const RETRY_DELAY_MAX_MS = 5_000
 export class Feeder implements Service {
   readonly name = 'feeder'
   readonly #options: FeederOptions
-  readonly #stopping = new AbortController()
-  #loop: Promise<void> = Promise.resolve()
+  readonly #loop: Loop
   #listedAtMs = 0
   #lastTenant = ''
 
   constructor(options: FeederOptions) {
     this.#options = options
+    const { store, log } = options
+    this.#loop = new Loop({
+      name: this.name,
+      enter: async (signal) => {
+        await store.acquire(signal)
+      },
+      round: (signal) => this.#round(signal),
+      leave: () => store.release(),
+      failed: (err, delayMs) => log.warn({ err, delayMs }, 'feeder waits; its jobs stay as they are'),
+      delay: RETRY_DELAY,
+    })
   }
 
-  async start(): Promise<void> {
-    this.#loop = this.#run()
+  start(): Promise<void> {
+    return this.#loop.start()
   }
 
-  async stop(): Promise<void> {
-    this.#stopping.abort()
-    await this.#loop
-  }
-
-  async #run(): Promise<void> {
-    const { signal } = this.#stopping
-    const { store, log } = this.#options
-    let failures = 0
-    while (!signal.aborted) {
-      try {
-        if (!(await store.acquire(signal))) break
-        while (!signal.aborted) {
-          await this.#round()
-          failures = 0
-        }
-      } catch (error) {
-        if (signal.aborted) break
-        const delayMs = Math.min(RETRY_DELAY_MIN_MS * 2 ** failures++, RETRY_DELAY_MAX_MS)
-        log.warn({ err: error, delayMs }, 'feeder waits; its jobs stay as they are')
-        await sleep(delayMs, undefined, { signal }).catch(() => {})
-      }
-    }
-    await store.release().catch(() => {})
+  stop(): Promise<void> {
+    return this.#loop.stop()
   }
 
   /** Looks through the open jobs, then feeds a chunk of each tenant in turn until it is time to look again. */
-  async #round(): Promise<void> {
+  async #round(signal: AbortSignal): Promise<number | undefined> {
     const { store } = this.#options
     store.assertHeld()
     this.#listedAtMs = performance.now()
     const jobs = await store.openJobs()
     const queues = new Map<string, OpenJob[]>()
     for (const job of jobs.sort((a, b) => a.receivedAtMs - b.receivedAtMs)) {
-      if (await this.#settle(job)) continue
+      if (await this.#endIfDone(job)) continue
       const queue = queues.get(job.tenantId)
       if (queue === undefined) queues.set(job.tenantId, [job])
       else queue.push(job)
     }
-    if (queues.size === 0) {
-      await sleep(IDLE_MS, undefined, { signal: this.#stopping.signal }).catch(() => {})
-      return
-    }
-    await this.#feedInTurn(queues)
+    if (queues.size === 0) return IDLE_MS
+    await this.#feedInTurn(queues, signal)
+    return undefined
   }
 
   /** Ends what has nothing to feed. Returns false for a job that has. */
-  async #settle(job: OpenJob): Promise<boolean> {
+  async #endIfDone(job: OpenJob): Promise<boolean> {
     const { store, log } = this.#options
     if (job.state === 'uploading') return true
     if (job.state === 'gone' || job.state === 'ended') {
@@ -107,11 +91,11 @@ export class Feeder implements Service {
     return true
   }
 
-  async #feedInTurn(queues: Map<string, OpenJob[]>): Promise<void> {
+  async #feedInTurn(queues: Map<string, OpenJob[]>, signal: AbortSignal): Promise<void> {
     const { store, waitingEventsMax } = this.#options
-    while (queues.size > 0 && !this.#stopping.signal.aborted && performance.now() < this.#listedAtMs + LIST_EVERY_MS) {
+    while (queues.size > 0 && !signal.aborted && performance.now() < this.#listedAtMs + LIST_EVERY_MS) {
       if ((await store.waitingEvents()) >= waitingEventsMax) {
-        await sleep(FULL_MS)
+        await pause(FULL_MS, signal)
         continue
       }
       const tenant = this.#nextTenant([...queues.keys()].sort())
@@ -130,7 +114,7 @@ export class Feeder implements Service {
 
   /** Returns the job as it is then; undefined when it failed. */
   async #feedChunk(job: OpenJob): Promise<OpenJob | undefined> {
-    const { store, enricher, validate, partitions, log } = this.#options
+    const { store, source, check, partitions, log } = this.#options
     store.assertHeld()
     const chunk = await store.readChunk(job)
     if (chunk === undefined) {
@@ -140,9 +124,9 @@ export class Feeder implements Service {
       return undefined
     }
     const { tenantId, receivedAtMs, id: jobId } = job
-    const reading = readChunk(chunk, { tenantId, receivedAtMs, jobId, partitions, validate, enricher })
-    await store.feed(job, reading.blocks)
-    await store.advance(job, reading.counts)
+    const { blocks, counts } = source.read(chunk, { tenantId, receivedAtMs, jobId, partitions, check })
+    await store.feed(job, blocks)
+    await store.advance(job, counts)
     return { ...job, next: job.next + 1 }
   }
 }

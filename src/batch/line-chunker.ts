@@ -1,13 +1,6 @@
 import { BATCH_LIMITS } from '../../schemas/api/batch.ts'
+import type { LineChunk } from '../core/pipeline/source.ts'
 import { UploadTooLargeError } from './jobs.ts'
-
-/** Lines of an upload as they are kept until they are fed. */
-export interface LineChunk {
-  /** Position of the first line in the upload, counted from 1, blank lines included. */
-  readonly firstLine: number
-  /** Whole lines, each but perhaps the upload's last ended by a line feed. */
-  readonly bytes: Buffer
-}
 
 /**
  * Bytes at which a chunk is closed. Redis' allocator has a class of 256 KiB; a little less leaves room for the fields

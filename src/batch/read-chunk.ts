@@ -4,34 +4,18 @@ import { BATCH_LIMITS } from '../../schemas/api/batch.ts'
 import type { EventEnvelope } from '../../schemas/api/event.ts'
 import { parseAddress } from '../core/event/address.ts'
 import { type Block, packBlock } from '../core/event/block.ts'
-import type { Enricher } from '../core/event/enrichment.ts'
-import { type Envelope, identityOf, NO_IDENTITY, partitionOf } from '../core/event/envelope.ts'
-import { type Receipt, sliceEvent, toEnvelope } from '../ingest/accept.ts'
-import type { ChunkCounts } from './feeder-store.ts'
-import { type LineChunk, TOO_LONG } from './line-chunker.ts'
-
-/** Says what is wrong with a value that should be an event, or undefined when nothing is. */
-export type EventValidator = (value: unknown) => string | undefined
-
-export interface ChunkContext extends Receipt {
-  readonly jobId: string
-  readonly partitions: number
-  readonly validate: EventValidator
-  readonly enricher: Enricher
-}
-
-/** What a chunk becomes. The same chunk becomes the same events, with the same ids, at every reading. */
-export interface ChunkReading {
-  readonly blocks: ReadonlyMap<number, Block>
-  readonly counts: ChunkCounts
-}
+import { type Envelope, EnvelopeState, identityOf, NO_IDENTITY, partitionOf } from '../core/event/envelope.ts'
+import type { ChunkContext, ChunkReading, EventCheck, LineChunk } from '../core/pipeline/source.ts'
+import { rawRow } from '../ingest/raw-row.ts'
+import { sliceEvent } from '../ingest/slice-event.ts'
+import { TOO_LONG } from './line-chunker.ts'
 
 /** White space of JSON, as the line chunker counts. */
 const BLANK = /^[ \t\r]*$/
 const TOO_LONG_TEXT = TOO_LONG.toString('utf8').trimEnd()
 
 /**
- * Reads the lines of a chunk. A bad line is counted and named; it stops nothing. Not with the `ndjson` package, though it
+ * Reads the lines of a chunk into raw envelopes. A bad line is counted and named; it stops nothing. Not with the `ndjson` package, though it
  * is hardly slower (bench/ndjson.ts): it gives values without their text, and properties are kept to the letter.
  */
 export function readChunk(chunk: LineChunk, context: ChunkContext): ChunkReading {
@@ -40,12 +24,11 @@ export function readChunk(chunk: LineChunk, context: ChunkContext): ChunkReading
   let fed = 0
   let rejected = 0
   let invalidIp = 0
-  let identified = 0
   for (const [index, raw] of linesOf(chunk.bytes).entries()) {
     if (raw !== undefined && BLANK.test(raw)) continue
     const line = chunk.firstLine + index
     const text = raw === undefined ? undefined : bareLine(raw, line)
-    const event = readLine(text, context.validate)
+    const event = readLine(text, context.check)
     if (typeof event === 'string') {
       rejected++
       if (errors.length < BATCH_LIMITS.errorsMax) errors.push({ line, detail: event })
@@ -56,21 +39,19 @@ export function readChunk(chunk: LineChunk, context: ChunkContext): ChunkReading
       invalidIp++
       continue
     }
-    const enrichment = context.enricher.enrich(address)
-    if (!enrichment.noise && enrichment.companyId !== '') identified++
     fed++
     const eventId = event.event_id ?? generatedId(context.jobId, line)
     const identity = event.event_id === undefined ? NO_IDENTITY : identityOf(context.tenantId, eventId)
     const partition = identity === NO_IDENTITY ? line % context.partitions : partitionOf(identity, context.partitions)
-    const parts = sliceEvent(text!, 0)
-    const envelope = toEnvelope(event, eventId, identity, address, context, parts, enrichment)
+    const row = rawRow(event, eventId, address, context, sliceEvent(text!, 0))
+    const envelope = { identity, state: EnvelopeState.Raw, row }
     const envelopes = byPartition.get(partition)
     if (envelopes === undefined) byPartition.set(partition, [envelope])
     else envelopes.push(envelope)
   }
   const blocks = new Map<number, Block>()
   for (const [partition, envelopes] of byPartition) blocks.set(partition, packBlock(envelopes, context.jobId))
-  return { blocks, counts: { fed, rejected, invalidIp, identified, errors } }
+  return { blocks, counts: { fed, rejected, invalidIp, errors } }
 }
 
 /** The lines as text, without line ends; undefined for one that is not UTF-8. */
@@ -94,7 +75,7 @@ function bareLine(raw: string, line: number): string {
 }
 
 /** The event, or what is wrong with the line. */
-function readLine(text: string | undefined, validate: EventValidator): EventEnvelope | string {
+function readLine(text: string | undefined, check: EventCheck): EventEnvelope | string {
   if (text === undefined) return 'is not UTF-8'
   if (text === TOO_LONG_TEXT) return `is longer than ${BATCH_LIMITS.lineMaxBytes} bytes`
   let value: unknown
@@ -103,7 +84,7 @@ function readLine(text: string | undefined, validate: EventValidator): EventEnve
   } catch (error) {
     return `is not JSON: ${(error as Error).message}`
   }
-  return validate(value) ?? (value as EventEnvelope)
+  return check(value) ?? (value as EventEnvelope)
 }
 
 /** A UUID (RFC 9562, version 8) that depends only on the job and the line. */

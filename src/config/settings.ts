@@ -1,3 +1,4 @@
+import { ingest } from '../../pipelines/ingest.ts'
 import { availableMemory } from './memory.ts'
 import { readNameServers } from './name-servers.ts'
 import { bytes, choice, folder, integer, path, redisUrl, text, url } from './values.ts'
@@ -101,6 +102,13 @@ export const SETTINGS = {
     'batch jobs of a tenant queued or running',
     integer(1, 10_000),
   ),
+  bulkQueueLimit: setting(
+    'BULK_QUEUE_LIMIT',
+    'n',
+    '10',
+    'bulk lookup jobs of a tenant queued or running',
+    integer(1, 10_000),
+  ),
   partitions: setting(
     'PARTITIONS',
     'n',
@@ -132,7 +140,7 @@ export const SETTINGS = {
   intakeHighWaterEvents: setting(
     'INTAKE_HIGH_WATER_EVENTS',
     'n',
-    '2000000',
+    String(ingest.limits.waitingEventsMax),
     'events that may wait in the pipeline; above it intake answers 429',
     integer(1_000, 1_000_000_000),
   ),
@@ -146,7 +154,7 @@ export const SETTINGS = {
   deliveriesMax: setting(
     'DELIVERIES_MAX',
     'n',
-    '5',
+    String(ingest.limits.deliveriesMax),
     'deliveries after which a block that fails is taken apart, and an event given up',
     integer(1, 1_000),
   ),
@@ -157,6 +165,27 @@ export const SETTINGS = {
     '1000',
     'time between two inserts unless SINK_ROWS_MAX rows wait, milliseconds',
     integer(0, 60_000),
+  ),
+  redisStartMs: setting(
+    'REDIS_START_MS',
+    'ms',
+    '60000',
+    'how long a start waits for Redis, milliseconds',
+    integer(100, 3_600_000),
+  ),
+  redisRequestMs: setting(
+    'REDIS_REQUEST_MS',
+    'ms',
+    '1000',
+    'how long a request waits for one answer of Redis, milliseconds',
+    integer(100, 60_000),
+  ),
+  redisLoopMs: setting(
+    'REDIS_LOOP_MS',
+    'ms',
+    '10000',
+    'time after which a command of a background loop counts as lost, milliseconds',
+    integer(2_000, 600_000),
   ),
   redisFsync: setting(
     'REDIS_FSYNC',

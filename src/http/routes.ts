@@ -1,6 +1,7 @@
 import type { BatchJobs } from '../batch/jobs.ts'
 import type { Enricher } from '../core/event/enrichment.ts'
 import type { Hostnames } from '../core/event/hostnames.ts'
+import type { LiveSource } from '../core/pipeline/source.ts'
 import type { Clock } from '../core/run/clock.ts'
 import type { Intake } from '../ingest/intake.ts'
 import type { BulkJobs } from '../lookup/bulk.ts'
@@ -19,6 +20,8 @@ import { type Readiness, readyzRoute } from './routes/readyz.ts'
 
 /** What the routes are made of. */
 export interface RouteParts {
+  /** What the pipeline declares for live requests. */
+  readonly accept: LiveSource['accept']
   readonly intake: Intake
   readonly enricher: Enricher
   /** Undefined: events are enriched without reverse DNS. */

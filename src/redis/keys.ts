@@ -1,4 +1,4 @@
-import type { Lane } from '../core/pipeline/pipeline.ts'
+import type { Lane } from '../core/pipeline/lane.ts'
 
 /**
  * Every key name of the product. Keys with the same hash tag share a slot, so one script may use them together, on Redis
@@ -48,7 +48,7 @@ export const keys = {
   job: (jobId: string) => `{job:${jobId}}`,
   /** List: the first bad lines of a job, as JSON. */
   jobErrors: (jobId: string) => `{job:${jobId}}:errors`,
-  /** Hash: how many of a job's events are finished in a partition, by outcome. */
+  /** Hash: the progress of a job in a partition, see `progressFields`. */
   jobProgress: (n: number, jobId: string) => `${partition(n)}:job:${jobId}`,
 
   /** String: the ranges that a sink is about to insert, as JSON. */
@@ -70,11 +70,20 @@ export const keys = {
   rateBucket: (tenantId: string) => `{tenant:${tenantId}}:bucket`,
 }
 
+/** Fields of a job's progress. Every other field is a reason for which so many of its events are finished. */
+export const progressFields = {
+  stored: 'stored',
+  dead: 'dead',
+  /** What a stage counted; says nothing of whether the event is finished. */
+  count: (name: string) => `count:${name}`,
+}
+
 /** Fields of the counters hash. What was added to a stream, minus what a group has finished of it, still waits. */
 export const counterFields = {
   /** For scripts that add the unit themselves. */
   addedPrefix: (stream: string, lane: Lane) => `added:${stream}:${lane}`,
   added: (stream: string, lane: Lane, unit: 'entries' | 'events') => `added:${stream}:${lane}:${unit}`,
+  donePrefix: (group: string, stream: string, lane: Lane) => `done:${group}:${stream}:${lane}`,
   done: (group: string, stream: string, lane: Lane, unit: 'entries' | 'events') =>
     `done:${group}:${stream}:${lane}:${unit}`,
   outcome: (group: string, outcome: string) => `outcome:${group}:${outcome}`,

@@ -1,103 +1,143 @@
 import { type Block, identityAt, type RowChange, selectEvents } from '../core/event/block.ts'
 import { NO_IDENTITY } from '../core/event/envelope.ts'
+import type { Delivery } from '../core/pipeline/delivery.ts'
 import type { Outcome } from '../core/pipeline/outcome.ts'
-import type { Delivery, Stage, StageResult } from '../core/pipeline/stage.ts'
+import { SettledElsewhereError } from '../core/pipeline/seen.ts'
+import type { Stage, StageResult, StageTools } from '../core/pipeline/stage.ts'
 import { UnavailableError } from '../core/run/errors.ts'
-import type { Commit, DeadLetter } from './ports.ts'
+import type { DeadLetter, Settlement } from './ports.ts'
 
-/** The parts of a commit that grow while a block goes from stage to stage. */
+/** The parts of a settlement that grow while a block goes from stage to stage. */
 interface Tally {
-  readonly outcomes: Map<string, number>
+  readonly dropped: Map<string, number>
   readonly dead: DeadLetter[]
+  readonly counts: Map<string, number>
+  /** Identities of dropped events that may be claimed. */
+  readonly released: Set<string>
 }
 
 /**
  * Runs a block through stages. A stage that throws for the block as a whole is asked again for each of its events alone,
  * so that only those that it cannot process become dead letters.
- * @throws UnavailableError when a stage needs something that is away
+ * @throws UnavailableError when a stage needs something that is away; SettledElsewhereError
  */
-export async function runStages(stages: readonly Stage[], block: Block, delivery: Delivery): Promise<Commit> {
-  const tally: Tally = { outcomes: new Map(), dead: [] }
+export async function runStages(
+  stages: readonly Stage[],
+  block: Block,
+  delivery: Delivery,
+  tools: StageTools,
+): Promise<Settlement> {
+  const tally: Tally = { dropped: new Map(), dead: [], counts: new Map(), released: new Set() }
   let current: Block | undefined = block
+  let claimed = delivery.repeated
   for (const stage of stages) {
-    current = await runStage(stage, current, delivery, tally)
+    const result = await decide(stage, current, delivery, tools)
+    // What a claiming stage drops is another's, or has a twin in the block that it keeps.
+    current = apply(current, result, claimed && !stage.claims, tally)
     if (current === undefined) break
+    claimed ||= stage.claims === true
   }
-  if (current !== undefined) count(tally.outcomes, 'kept', current.count)
-  return { output: current, again: [], ...tally }
+  const { dropped, dead, counts } = tally
+  return { output: current, dropped, dead, counts, again: [], unclaimed: unclaimed(tally, current) }
 }
 
-/** An entry that was delivered too often without an end: its events go back one by one, repeats left out. */
-export function isolate(block: Block): Commit {
-  const outcomes = new Map<string, number>()
-  const seen = new Set<string>()
-  const again: Block[] = []
+/**
+ * What can be tried apart of a block that was delivered too often without an end: each event alone, but those of one
+ * identity together, since what one of them claims is claimed for the others.
+ */
+export function partsOf(block: Block): Block[] {
+  const groups: number[][] = []
+  const byIdentity = new Map<string, number[]>()
   for (let i = 0; i < block.count; i++) {
     const identity = identityAt(block, i)
-    if (identity !== NO_IDENTITY && seen.has(identity)) count(outcomes, 'duplicate', 1)
-    else again.push(selectEvents(block, [i]))
-    seen.add(identity)
+    const known = identity === NO_IDENTITY ? undefined : byIdentity.get(identity)
+    if (known !== undefined) {
+      known.push(i)
+      continue
+    }
+    const group = [i]
+    groups.push(group)
+    byIdentity.set(identity, group)
   }
-  count(outcomes, 'isolated', again.length)
-  return { output: undefined, outcomes, dead: [], again }
+  return groups.map((positions) => selectEvents(block, positions))
 }
 
-/** An event that ended the process, or its time, at every delivery. */
-export function giveUp(block: Block, deliveries: number): Commit {
-  return {
-    output: undefined,
-    outcomes: new Map([['dead', block.count]]),
-    dead: [{ reason: `not finished after ${deliveries} deliveries`, block }],
-    again: [],
-  }
+/** A block goes back in parts. @param parts two or more */
+export function isolate(parts: readonly Block[]): Settlement {
+  return { ...NOTHING, again: parts }
 }
 
-async function runStage(stage: Stage, block: Block, delivery: Delivery, tally: Tally): Promise<Block | undefined> {
+/** Events that ended the process, or its time, at every delivery. */
+export function giveUp(block: Block, deliveries: number): Settlement {
+  const reason = `not finished after ${deliveries} deliveries`
+  const dead = Array.from({ length: block.count }, (_, i) => ({ reason, block: selectEvents(block, [i]) }))
+  return { ...NOTHING, dead }
+}
+
+const NOTHING: Settlement = {
+  output: undefined,
+  dropped: new Map(),
+  dead: [],
+  counts: new Map(),
+  again: [],
+  unclaimed: [],
+}
+
+async function decide(stage: Stage, block: Block, delivery: Delivery, tools: StageTools): Promise<StageResult> {
   try {
-    return apply(block, await decide(stage, block, delivery), tally)
+    return await ask(stage, block, delivery, tools)
   } catch (error) {
-    if (error instanceof UnavailableError) throw error
-    return apply(block, await decideOneByOne(stage, block, delivery), tally)
+    // Asked one by one, a stage that claims would find the events of one identity to be its own.
+    if (!isAboutEvents(error) || stage.claims) throw error
+    return decideOneByOne(stage, block, delivery, tools)
   }
 }
 
-async function decide(stage: Stage, block: Block, delivery: Delivery): Promise<StageResult> {
-  return stage.decide(block, await stage.gather?.(block, delivery))
+async function ask(stage: Stage, block: Block, delivery: Delivery, tools: StageTools): Promise<StageResult> {
+  return stage.decide(block, await stage.gather?.(block, delivery, tools), tools)
 }
 
-async function decideOneByOne(stage: Stage, block: Block, delivery: Delivery): Promise<StageResult> {
+async function decideOneByOne(stage: Stage, block: Block, delivery: Delivery, tools: StageTools): Promise<StageResult> {
   const outcomes = new Map<number, Outcome>()
   const changes = new Map<number, RowChange>()
+  const counts: Record<string, number> = {}
   for (let i = 0; i < block.count; i++) {
     try {
-      const result = await decide(stage, selectEvents(block, [i]), delivery)
+      const result = await ask(stage, selectEvents(block, [i]), delivery, tools)
       const outcome = result.outcomes?.get(0)
       const change = result.changes?.get(0)
       if (outcome !== undefined) outcomes.set(i, outcome)
       if (change !== undefined) changes.set(i, change)
+      for (const [name, events] of Object.entries(result.counts ?? {})) counts[name] = (counts[name] ?? 0) + events
     } catch (error) {
-      if (error instanceof UnavailableError) throw error
-      outcomes.set(i, {
-        kind: 'dead',
-        reason: `${stage.name}: ${error instanceof Error ? error.message : String(error)}`,
-      })
+      if (!isAboutEvents(error)) throw error
+      const reason = `${stage.name}: ${error instanceof Error ? error.message : String(error)}`
+      outcomes.set(i, { kind: 'dead', reason })
     }
   }
-  return { outcomes, changes }
+  return { outcomes, changes, counts }
 }
 
-function apply(block: Block, result: StageResult, tally: Tally): Block | undefined {
-  const { outcomes, changes } = result
-  if (outcomes === undefined || outcomes.size === 0) return selectEvents(block, everyEvent(block), changes)
+function isAboutEvents(error: unknown): boolean {
+  return !(error instanceof UnavailableError || error instanceof SettledElsewhereError)
+}
+
+/** @param claimed whether identities of dropped events may be claimed */
+function apply(block: Block, result: StageResult, claimed: boolean, tally: Tally): Block | undefined {
+  const { outcomes, changes, counts } = result
+  for (const name in counts) add(tally.counts, name, counts[name]!)
+  if (outcomes === undefined || outcomes.size === 0) {
+    return changes === undefined || changes.size === 0 ? block : selectEvents(block, everyEvent(block), changes)
+  }
   const keep: number[] = []
   for (let i = 0; i < block.count; i++) {
     const outcome = outcomes.get(i)
     if (outcome === undefined) {
       keep.push(i)
     } else if (outcome.kind === 'drop') {
-      count(tally.outcomes, outcome.reason, 1)
+      add(tally.dropped, outcome.reason, 1)
+      if (claimed) tally.released.add(identityAt(block, i))
     } else {
-      count(tally.outcomes, 'dead', 1)
       tally.dead.push({ reason: outcome.reason, block: selectEvents(block, [i]) })
     }
   }
@@ -108,6 +148,16 @@ function everyEvent(block: Block): number[] {
   return Array.from({ length: block.count }, (_, i) => i)
 }
 
-function count(outcomes: Map<string, number>, outcome: string, by: number): void {
-  if (by > 0) outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + by)
+/** Of the released identities those that no event has that is kept, or may be tried again. */
+function unclaimed({ released, dead }: Tally, output: Block | undefined): string[] {
+  if (released.size === 0) return []
+  for (const block of [...(output === undefined ? [] : [output]), ...dead.map((letter) => letter.block)]) {
+    for (let i = 0; i < block.count; i++) released.delete(identityAt(block, i))
+  }
+  released.delete(NO_IDENTITY)
+  return [...released]
+}
+
+function add(sums: Map<string, number>, name: string, events: number): void {
+  if (events !== 0) sums.set(name, (sums.get(name) ?? 0) + events)
 }

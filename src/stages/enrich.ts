@@ -1,32 +1,73 @@
-import { parseAddress } from '../core/event/address.ts'
-import { type RowChange, rowAt, rowEnds } from '../core/event/block.ts'
-import type { Enricher } from '../core/event/enrichment.ts'
+import { type Address, parseAddress } from '../core/event/address.ts'
+import { type Block, type RowChange, rowEnds } from '../core/event/block.ts'
+import type { Enrichment } from '../core/event/enrichment.ts'
 import { EnvelopeState } from '../core/event/envelope.ts'
-import { enrichRow, rowAddress } from '../core/event/row.ts'
+import { rowSuffix } from '../core/event/row.ts'
 import type { Stage } from '../core/pipeline/stage.ts'
 
-/** Completes the rows that ingress did not: those of the batch lane. What was answered already is not asked again. */
-export function enrich(enricher: Enricher): Stage {
-  return {
-    name: 'enrich',
-    decide(block) {
-      if (!block.states.includes(EnvelopeState.Raw)) return {}
-      const changes = new Map<number, RowChange>()
-      const ends = rowEnds(block)
-      for (let i = 0; i < block.count; i++) {
-        if (block.states[i] !== EnvelopeState.Raw) continue
-        const row = rowAt(block, ends, i).toString('utf8')
-        const address = parseAddress(rowAddress(row))
-        if (address === undefined) throw new Error('a row without an address')
-        const enrichment = enricher.enrich(address)
-        changes.set(
-          i,
-          enrichment.noise
-            ? { state: EnvelopeState.Noise, row: '' }
-            : { state: EnvelopeState.Enriched, row: enrichRow(row, enrichment) },
-        )
+/** Counts events whose address belongs to a known organisation that is not noise. */
+export const IDENTIFIED = 'identified'
+
+/**
+ * Completes the rows that their source did not: those of the batch lane. What a source has enriched, because it was
+ * answered, is not judged again.
+ */
+export const enrich: Stage<void> = {
+  name: 'enrich',
+  async gather(block, _delivery, { hostnames }) {
+    if (hostnames === undefined) return
+    const addresses = new Map<string, Address>()
+    for (const { address } of rawEvents(block)) addresses.set(address.text, address)
+    if (addresses.size > 0) await hostnames.prefetch([...addresses.values()])
+  },
+  decide(block, _facts, { enricher }) {
+    const changes = new Map<number, RowChange>()
+    let identified = 0
+    for (const { position, address, hasAccount } of rawEvents(block)) {
+      const enrichment = enricher.enrich(address)
+      if (enrichment.noise) {
+        changes.set(position, NOISE)
+        continue
       }
-      return { changes }
-    },
+      if (enrichment.companyId !== '') identified++
+      changes.set(position, { state: EnvelopeState.Enriched, append: suffixBytes(enrichment, hasAccount) })
+    }
+    return { changes, counts: { [IDENTIFIED]: identified } }
+  },
+}
+
+const TAB = 9
+const NOISE: RowChange = { state: EnvelopeState.Noise, row: Buffer.alloc(0) }
+
+interface RawEvent {
+  readonly position: number
+  readonly address: Address
+  readonly hasAccount: boolean
+}
+
+function* rawEvents(block: Block): Generator<RawEvent, void, void> {
+  if (!block.states.includes(EnvelopeState.Raw)) return
+  const { rows } = block
+  const ends = rowEnds(block)
+  for (let position = 0; position < block.count; position++) {
+    if (block.states[position] !== EnvelopeState.Raw) continue
+    const start = position === 0 ? 0 : ends[position - 1]!
+    // The first column never needs escapes, and the account comes last.
+    const address = parseAddress(rows.toString('latin1', start, rows.indexOf(TAB, start)))
+    if (address === undefined) throw new Error('a row without an address')
+    yield { position, address, hasAccount: rows[ends[position]! - 2] !== TAB }
   }
+}
+
+/** Equal enrichments are one object as long as they are cached, so most suffixes are encoded only once. */
+const suffixes = [new WeakMap<Enrichment, Buffer>(), new WeakMap<Enrichment, Buffer>()] as const
+
+function suffixBytes(enrichment: Enrichment, hasAccount: boolean): Buffer {
+  const known = suffixes[hasAccount ? 1 : 0]
+  let bytes = known.get(enrichment)
+  if (bytes === undefined) {
+    bytes = Buffer.from(rowSuffix(enrichment, hasAccount), 'utf8')
+    known.set(enrichment, bytes)
+  }
+  return bytes
 }

@@ -3,33 +3,39 @@ import type { PipelineStatus } from '../core/pipeline/status.ts'
 
 /** What a process has done for the pipeline. */
 export interface WorkMetrics {
-  /** Events that a segment finished, by what became of them. */
-  finished(group: string, outcomes: ReadonlyMap<string, number>): void
-  /** Rows that went into ClickHouse with one insert. */
-  inserted(rows: number, durationMs: number): void
+  /** Events that a step settled, by what became of them. */
+  settled(group: string, outcomes: ReadonlyMap<string, number>): void
+  /** Rows that a sink stored with one insert. */
+  inserted(group: string, rows: number, durationMs: number): void
 }
 
 export function createWorkMetrics(registry: Registry): WorkMetrics {
   const events = new Counter({
     name: 'ipid_pipeline_events_total',
-    help: 'Events that a segment finished, by what became of them',
+    help: 'Events that a step settled, by what became of them',
     labelNames: ['group', 'outcome'],
     registers: [registry],
   })
-  const rows = new Counter({ name: 'ipid_inserted_rows_total', help: 'Rows inserted', registers: [registry] })
+  const rows = new Counter({
+    name: 'ipid_inserted_rows_total',
+    help: 'Rows that a sink stored',
+    labelNames: ['group'],
+    registers: [registry],
+  })
   const seconds = new Histogram({
     name: 'ipid_insert_seconds',
     help: 'Time from the start of an insert to its acknowledgement in Redis',
+    labelNames: ['group'],
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers: [registry],
   })
   return {
-    finished(group, outcomes) {
+    settled(group, outcomes) {
       for (const [outcome, count] of outcomes) events.inc({ group, outcome }, count)
     },
-    inserted(count, durationMs) {
-      rows.inc(count)
-      seconds.observe(durationMs / 1_000)
+    inserted(group, count, durationMs) {
+      rows.inc({ group }, count)
+      seconds.observe({ group }, durationMs / 1_000)
     },
   }
 }

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { absentRows } from '../../src/clickhouse/absent-rows.ts'
-import { EventInserter } from '../../src/clickhouse/insert.ts'
+import { EventInserter } from '../../src/clickhouse/inserter.ts'
 import { startTestClickHouse, type TestClickHouse } from '../support/clickhouse.ts'
 import { type EventRow, eventRows } from '../support/event-rows.ts'
 
@@ -13,7 +13,7 @@ const DAY_MS = 86_400_000
 
 test('a kill -9 at any moment of an insert loses nothing and counts nothing twice', async (t) => {
   const clickhouse = await startTestClickHouse(t)
-  const inserter = new EventInserter(clickhouse.client)
+  const inserter = new EventInserter(clickhouse.client, async () => {})
   const truth = new Map<string, Account>()
   for (let round = 0; round < ROUNDS; round++) {
     const rows = roundRows(round)

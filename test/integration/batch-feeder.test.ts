@@ -28,8 +28,7 @@ const known = (domain: string, noise: boolean) => {
 const company = known('example.com', false)
 const cloud = known('cloud.example', true)
 const enricher = { enrich: (address: { text: string }) => (address.text.startsWith('203.') ? cloud : company) }
-const validate = (value: unknown) =>
-  typeof (value as { ip?: unknown })?.ip === 'string' ? undefined : 'ip: is required'
+const check = (value: unknown) => (typeof (value as { ip?: unknown })?.ip === 'string' ? undefined : 'ip: is required')
 
 async function startBatch(t: import('node:test').TestContext, openMax = 3) {
   const redis = await startTestRedis(t)
@@ -51,7 +50,14 @@ async function startBatch(t: import('node:test').TestContext, openMax = 3) {
 async function startFeeder(redis: TestRedis, waitingEventsMax = 1_000_000) {
   const client = quiet(connectRedis(redis.url, { name: 'test-feeder', kind: 'loop', timeoutMs: 2_000 }))
   const store = new RedisFeederStore({ client, pipeline: ingest, partitions: PARTITIONS })
-  const feeder = new Feeder({ store, enricher, validate, partitions: PARTITIONS, waitingEventsMax, log: silent })
+  const feeder = new Feeder({
+    store,
+    source: ingest.sources.batch,
+    check,
+    partitions: PARTITIONS,
+    waitingEventsMax,
+    log: silent,
+  })
   await feeder.start()
   return async () => {
     await feeder.stop()
@@ -75,7 +81,7 @@ async function drainAsSink(client: RedisClient): Promise<number> {
         .multi()
         .xack(stream, 'clickhouse', id)
         .hincrby(keys.counters(partition), done, events)
-        .hincrby(keys.jobProgress(partition, field('j')), 'inserted', events)
+        .hincrby(keys.jobProgress(partition, field('j')), 'stored', events)
         .exec()
       drained += events
     }

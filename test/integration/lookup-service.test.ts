@@ -140,10 +140,10 @@ test('after a prefetch, ingest answers and stores the host name', async (t) => {
   const event = { ip: '81.2.69.1', event_id: 'one' }
   const accept = () =>
     acceptEvents(JSON.stringify({ events: [event] }), [event], { tenantId: 'acme', receivedAtMs: 0 }, engine)
-  assert.doesNotMatch(accept().answer, /hostname/)
+  assert.doesNotMatch(accept().response, /hostname/)
   await reverseDns.prefetch([address('81.2.69.1')])
-  const { answer, envelopes } = accept()
-  assert.match(answer, /"hostname":"mail\.example\.co\.uk"/)
+  const { response, envelopes } = accept()
+  assert.match(response, /"hostname":"mail\.example\.co\.uk"/)
   assert.match(envelopes[0]!.row, /\tmail\.example\.co\.uk\t/)
   assert.equal(engine.enrich(address('81.2.69.1')), engine.enrich(address('81.2.69.1')))
 })

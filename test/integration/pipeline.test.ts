@@ -4,7 +4,7 @@ import { ingest } from '../../pipelines/ingest.ts'
 import { decodeBlock, rowAt, rowEnds } from '../../src/core/event/block.ts'
 import { EVENT_COLUMNS } from '../../src/core/event/row.ts'
 import type { Pipeline } from '../../src/core/pipeline/pipeline.ts'
-import { validatePipeline } from '../../src/core/pipeline/pipeline.ts'
+import { validatePipeline } from '../../src/core/pipeline/validate-pipeline.ts'
 import { UnavailableError } from '../../src/core/run/errors.ts'
 import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
 import { keys } from '../../src/redis/keys.ts'
@@ -49,17 +49,16 @@ for (const [name, pipeline] of [
   ['split', splitPipeline],
 ] as [string, Pipeline][]) {
   test(`${name} form: every event comes out once, whatever is repeated, raw or noise`, async (t) => {
-    assert.deepEqual(validatePipeline(pipeline, ['dedup', 'enrich', 'filter-noise'], ['clickhouse']), [])
+    assert.deepEqual(validatePipeline(pipeline), [])
     const redis = await startTestRedis(t)
     const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
     t.after(() => client.disconnect())
     await agreeOnPartitions(client, PARTITIONS)
     await createGroups(client, pipeline, PARTITIONS)
     const workers = []
-    for (const segment of pipeline.segments) {
-      if ('sink' in segment) continue
-      workers.push(await startWorker(redis.url, pipeline, segment.group, PARTITIONS, enricher))
-      workers.push(await startWorker(redis.url, pipeline, segment.group, PARTITIONS, enricher))
+    for (const { group } of pipeline.steps) {
+      workers.push(await startWorker(redis.url, pipeline, group, PARTITIONS, enricher))
+      workers.push(await startWorker(redis.url, pipeline, group, PARTITIONS, enricher))
     }
     const { intake, stop } = startIntake(redis.url, PARTITIONS)
     const expected: string[] = []

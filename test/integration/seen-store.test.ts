@@ -1,27 +1,36 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { SettledElsewhereError } from '../../src/core/pipeline/seen.ts'
 import { connectRedis } from '../../src/redis/connect.ts'
+import { keys } from '../../src/redis/keys.ts'
 import { ownerMs, ownerOf } from '../../src/redis/streams/owner.ts'
-import { DEDUP_WINDOW_MS, RedisSeenStore } from '../../src/redis/streams/seen-store.ts'
+import { claimOf, RedisSeenStore } from '../../src/redis/streams/seen-store.ts'
+import { SettlementWriter } from '../../src/redis/streams/settlement-writer.ts'
 import { quiet } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
 
 const DAY_MS = 86_400_000
+const DEDUP_WINDOW_MS = 7 * DAY_MS
+const STREAM = keys.stream(0, 'intake', 'live')
 
 async function startStore(t: import('node:test').TestContext) {
   const redis = await startTestRedis(t)
   const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
   t.after(() => client.disconnect())
   const clock = { ms: Date.now(), now: () => clock.ms }
-  const store = new RedisSeenStore(client, clock)
+  const store = new RedisSeenStore({ client, clock, group: 'g', from: 'intake', windowMs: DEDUP_WINDOW_MS })
+  await client.xgroup('CREATE', STREAM, 'g', '0', 'MKSTREAM')
+  const id = (await client.xadd(STREAM, '*', 'n', '1'))!
+  await client.xreadgroup('GROUP', 'g', 'c', 'STREAMS', STREAM, '>')
   let sequence = 0
-  /** Claims at a moment, as a block written then would. */
-  const claimAt = (ms: number, identities: Buffer, entry = `${ms}-${sequence++}`) => {
+  /** A delivery as one of a block that was written at a moment; the entry itself is pending until it is acknowledged. */
+  const deliveryAt = (ms: number, entry = `${ms}-${sequence++}`) => {
     clock.ms = Math.max(clock.ms, ms)
-    return store.claim(identities, { partition: 0, owner: ownerOf(entry, 0) })
+    return { partition: 0, lane: 'live' as const, id, owner: ownerOf(entry, 0), repeated: false }
   }
-  return { claimAt, client, now: clock.ms }
+  const claimAt = (ms: number, identities: Buffer, entry?: string) => store.claim(identities, deliveryAt(ms, entry))
+  return { claimAt, deliveryAt, store, client, id, now: clock.ms }
 }
 
 test('owners keep their time and order', () => {
@@ -66,7 +75,7 @@ test('a block that is processed after a later one, across the end of a generatio
 test('every key expires after the window, and stays small', async (t) => {
   const { claimAt, client, now } = await startStore(t)
   await claimAt(now, randomBytes(16 * 1_000))
-  const names = await client.keys('*')
+  const names = await client.keys('{p0}:seen:*')
   assert.ok(names.length > 500)
   for (const name of names) {
     const ttl = await client.pttl(name)
@@ -76,4 +85,29 @@ test('every key expires after the window, and stays small', async (t) => {
     names.filter((name) => !name.endsWith(':m')).map((name) => client.call('OBJECT', 'ENCODING', name)),
   )
   assert.deepEqual([...new Set(encodings)], ['listpack'])
+})
+
+test('a consumer that was held up until another one settled its entry claims nothing', async (t) => {
+  const { claimAt, client, id, now } = await startStore(t)
+  const identities = randomBytes(16 * 3)
+  await client.xack(STREAM, 'g', id)
+  await assert.rejects(claimAt(now, identities), SettledElsewhereError)
+  assert.deepEqual(await client.keys('{p0}:seen:*'), [])
+})
+
+test('a settlement gives back what its owner claimed, and nothing of another owner', async (t) => {
+  const { deliveryAt, store, client, id, now } = await startStore(t)
+  const ours = deliveryAt(now)
+  const theirs = deliveryAt(now + 1)
+  const [first, second] = [randomBytes(16), randomBytes(16)]
+  assert.deepEqual(await store.claim(first, ours), [])
+  assert.deepEqual(await store.claim(second, theirs), [])
+  const writer = new SettlementWriter(STREAM, keys.counters(0))
+  for (const identity of [first, second]) {
+    writer.release(claimOf(identity.toString('latin1'), ours, DEDUP_WINDOW_MS))
+  }
+  const other = (await client.xadd(STREAM, '*', 'n', '1'))!
+  await client.xreadgroup('GROUP', 'g', 'c', 'STREAMS', STREAM, '>')
+  assert.equal(await writer.run(client, 'g', [other]), 1)
+  assert.deepEqual(await store.claim(Buffer.concat([first, second]), { ...deliveryAt(now + 2), id }), [1])
 })

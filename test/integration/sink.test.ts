@@ -2,16 +2,17 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { ingest } from '../../pipelines/ingest.ts'
 import { connectClickHouse, DATABASE } from '../../src/clickhouse/client.ts'
-import { EventInserter, type RowInserter } from '../../src/clickhouse/insert.ts'
+import { EventInserter } from '../../src/clickhouse/inserter.ts'
 import { migrate } from '../../src/clickhouse/migrate.ts'
-import { ClickHouseSink } from '../../src/clickhouse/sink.ts'
 import { encodeBlock, packBlock } from '../../src/core/event/block.ts'
 import type { Envelope } from '../../src/core/event/envelope.ts'
-import type { Lane } from '../../src/core/pipeline/pipeline.ts'
+import type { Inserter } from '../../src/core/pipeline/destination.ts'
+import type { Lane } from '../../src/core/pipeline/lane.ts'
 import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
 import { keys } from '../../src/redis/keys.ts'
 import { SinkStreams } from '../../src/redis/streams/sink-streams.ts'
 import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
+import { SinkWorker } from '../../src/runner/sink-worker.ts'
 import { startTestClickHouse, type TestClickHouse } from '../support/clickhouse.ts'
 import { envelope, quiet, silent, until } from '../support/pipeline.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
@@ -31,12 +32,13 @@ async function startStores(t: TestContext) {
 async function startSink(
   redis: TestRedis,
   clickhouse: TestClickHouse,
-  wrap: (inserter: RowInserter) => RowInserter = (inserter) => inserter,
+  wrap: (inserter: Inserter) => Inserter = (inserter) => inserter,
 ) {
   const connect = (name: string) => quiet(connectRedis(redis.url, { name, kind: 'loop', timeoutMs: 2_000 }))
   const clients = [connect('sink'), connect('blocking')] as const
   const database = connectClickHouse(clickhouse.url, { application: 'test', database: DATABASE })
-  const sink = new ClickHouseSink({
+  const sink = new SinkWorker({
+    group: 'clickhouse',
     source: new SinkStreams({
       client: clients[0],
       blocking: clients[1],
@@ -44,11 +46,10 @@ async function startSink(
       partitions: PARTITIONS,
       group: 'clickhouse',
       from: 'enriched',
-      lease: 'clickhouse',
+      completesJobs: true,
       ensureGroups: async () => {},
     }),
-    inserter: wrap(new EventInserter(database)),
-    migrate: () => migrate(clickhouse.url, silent),
+    inserter: wrap(new EventInserter(database, () => migrate(clickhouse.url, silent))),
     rowsMax: 1_000,
     lingerMs: 50,
     log: silent,
@@ -65,6 +66,16 @@ async function startSink(
       for (const client of clients) client.disconnect()
       return database.close()
     },
+  }
+}
+
+/** An inserter of which some methods can be replaced. */
+function bound(inserter: Inserter): Inserter {
+  return {
+    prepare: () => inserter.prepare(),
+    insert: (rows, token) => inserter.insert(rows, token),
+    absent: (rows) => inserter.absent(rows),
+    close: () => inserter.close(),
   }
 }
 
@@ -156,7 +167,7 @@ test('the next sink repeats exactly what the one before it was about to insert',
       reached = resolve
     })
     const first = await startSink(redis, clickhouse, (inserter) => ({
-      absent: (rows) => inserter.absent(rows),
+      ...bound(inserter),
       async insert(rows, token) {
         if (step === 'after the insert') await inserter.insert(rows, token)
         reached()
@@ -201,7 +212,7 @@ test('a token that ClickHouse knows without its rows does not lose them', async 
   })
   // As when ClickHouse was killed right behind the line of its log: the token is there, and other rows under it.
   const first = await startSink(redis, clickhouse, (inserter) => ({
-    absent: (rows) => inserter.absent(rows),
+    ...bound(inserter),
     async insert(_rows, token) {
       await inserter.insert([Buffer.from(`${envelope('acme', 'instead').row}\n`)], token)
       reached()
@@ -258,8 +269,8 @@ test('ClickHouse and Redis killed again and again: every row is stored once, and
 test('two sinks take turns: one inserts, the other goes on at once when it stops', async (t) => {
   const { redis, clickhouse, client } = await startStores(t)
   let inserts = 0
-  const counted = (inserter: RowInserter): RowInserter => ({
-    absent: (rows) => inserter.absent(rows),
+  const counted = (inserter: Inserter): Inserter => ({
+    ...bound(inserter),
     insert(rows, token) {
       inserts++
       return inserter.insert(rows, token)

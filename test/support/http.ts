@@ -13,6 +13,7 @@ import type { HttpLimits } from '../../src/http/limits.ts'
 import type { Route } from '../../src/http/route.ts'
 import { createRoutes, type RouteParts } from '../../src/http/routes.ts'
 import { createHttpServer, type HttpServer } from '../../src/http/server.ts'
+import { acceptEvents } from '../../src/ingest/accept.ts'
 import type { Intake } from '../../src/ingest/intake.ts'
 import { DEFAULT_PLANS } from '../../src/tenants/plans.ts'
 import type { Authenticator, Caller, RateLimiter } from '../../src/tenants/tenancy.ts'
@@ -72,6 +73,7 @@ export interface TestHttpOptions extends Partial<RouteParts> {
 /** A server on a port of its own, stopped after the test. */
 export async function startHttp(t: TestContext, options: TestHttpOptions = {}): Promise<HttpServer> {
   const parts: RouteParts = {
+    accept: options.accept ?? acceptEvents,
     intake: options.intake ?? new MemoryIntake(),
     enricher: options.enricher ?? noData,
     clock: options.clock ?? systemClock,

@@ -1,16 +1,17 @@
 import type { Logger } from 'pino'
 import { pino } from 'pino'
+import { ingest } from '../../pipelines/ingest.ts'
 import type { Enricher } from '../../src/core/event/enrichment.ts'
 import { type Envelope, EnvelopeState, identityOf } from '../../src/core/event/envelope.ts'
 import { ENRICHMENT_COLUMNS, EVENT_COLUMNS } from '../../src/core/event/row.ts'
-import type { Pipeline } from '../../src/core/pipeline/pipeline.ts'
+import { type Pipeline, stepsOfJobs } from '../../src/core/pipeline/pipeline.ts'
 import { systemClock } from '../../src/core/run/clock.ts'
 import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
 import { GroupCommit } from '../../src/redis/streams/group-commit.ts'
 import { StreamGroupReader } from '../../src/redis/streams/group-reader.ts'
 import { RedisSeenStore } from '../../src/redis/streams/seen-store.ts'
 import { createGroups } from '../../src/redis/streams/topology.ts'
-import { SegmentWorker } from '../../src/runner/segment-worker.ts'
+import { StepWorker } from '../../src/runner/step-worker.ts'
 import { dedup } from '../../src/stages/dedup.ts'
 import { enrich } from '../../src/stages/enrich.ts'
 import { filterNoise } from '../../src/stages/filter-noise.ts'
@@ -19,12 +20,11 @@ export const silent: Logger = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silen
 
 /** The default pipeline cut between every two stages. */
 export const splitPipeline: Pipeline = {
-  intake: 'intake',
-  segments: [
-    { group: 'dedup', from: 'intake', stages: ['dedup'], to: 'unique' },
-    { group: 'enrich', from: 'unique', stages: ['enrich'], to: 'known' },
-    { group: 'filter', from: 'known', stages: ['filter-noise'], to: 'enriched' },
-    { group: 'clickhouse', from: 'enriched', sink: 'clickhouse' },
+  ...ingest,
+  steps: [
+    { group: 'enrich', from: 'intake', stages: [enrich], to: 'known' },
+    { group: 'filter', from: 'known', stages: [filterNoise], to: 'wanted' },
+    { group: 'dedup', from: 'wanted', stages: [dedup], to: 'enriched' },
   ],
 }
 
@@ -47,7 +47,7 @@ export function envelope(tenantId: string, eventId: string, columns: Partial<Rec
   return { identity: identityOf(tenantId, eventId), state: EnvelopeState.Enriched, row }
 }
 
-/** A worker for one segment of a pipeline, with a connection of its own. */
+/** A worker for one step of a pipeline, with connections of its own. */
 export async function startWorker(
   url: string,
   pipeline: Pipeline,
@@ -55,18 +55,18 @@ export async function startWorker(
   partitions: number,
   enricher: Enricher,
   claimIdleMs = 300,
-): Promise<{ worker: SegmentWorker; stop: () => Promise<void> }> {
-  const segment = pipeline.segments.find((candidate) => candidate.group === group)!
-  if ('sink' in segment) throw new Error('a sink is no worker')
+): Promise<{ worker: StepWorker; stop: () => Promise<void> }> {
+  const { from, to, stages } = pipeline.steps.find((step) => step.group === group)!
+  const { readEntriesMax, dedupWindowMs } = pipeline.limits
   const client = quiet(connectRedis(url, { name: 'test-worker', kind: 'loop', timeoutMs: 2_000 }))
-  const stages = {
-    dedup: dedup(new RedisSeenStore(client, systemClock)),
-    enrich: enrich(enricher),
-    'filter-noise': filterNoise(),
-  }
-  const worker = new SegmentWorker({
+  const worker = new StepWorker({
     group,
-    stages: segment.stages.map((name) => stages[name as keyof typeof stages]),
+    stages,
+    tools: {
+      enricher,
+      hostnames: undefined,
+      seen: new RedisSeenStore({ client, clock: systemClock, group, from, windowMs: dedupWindowMs }),
+    },
     deliveriesMax: 5,
     log: silent,
     readers: Array.from(
@@ -78,9 +78,12 @@ export async function startWorker(
           partition,
           group,
           consumer: `test-${Math.random()}`,
-          from: segment.from,
-          to: segment.to,
+          from,
+          to,
+          entriesMax: readEntriesMax,
           claimIdleMs,
+          countsJobs: stepsOfJobs(pipeline).some((step) => step.group === group),
+          dedupWindowMs,
           ensureGroups: () => createGroups(client, pipeline, partitions),
         }),
     ),
@@ -106,6 +109,8 @@ export function startIntake(url: string, partitions: number, deadlineMs = 1_500)
     cluster: false,
     lingerMs: 1,
     deadlineMs,
+    blockEventsMax: 1_000,
+    blockBytesMax: 262_144,
     waitingMax: 100_000,
     closedBecause: () => undefined,
     log: silent,

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { readRoles } from '../../config/config.ts'
+import { ROLES, readRoles } from '../../config/config.ts'
 import type { CliContext } from '../context.ts'
 import { ALL_SETTINGS, addSettings, configOf } from '../settings-options.ts'
 
@@ -13,7 +13,7 @@ interface StartFlags {
 export function startCommand(context: CliContext, setExitCode: (code: number) => void): Command {
   const command = new Command('start')
     .description('start the service; every flag is an environment variable too, named in parentheses with the default')
-    .option('--roles <roles>', 'ingress, process, sink, batch, archive: some of them, with commas (all)')
+    .option('--roles <roles>', `${ROLES.join(', ')}: some of them, with commas (all)`)
     .option('--ready-file <path>', 'file that gets one JSON object when every role is ready')
     .option('--json', 'print that JSON object instead of text')
   return addSettings(command, ALL_SETTINGS).action(async (flags: StartFlags) => {

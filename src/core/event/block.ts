@@ -16,10 +16,6 @@ export interface Block {
   readonly job: string | undefined
 }
 
-/** Limits of one block. A block is closed when either is reached; one event larger than that is a block of its own. */
-export const BLOCK_MAX_EVENTS = 1_000
-export const BLOCK_MAX_BYTES = 262_144
-
 /** @param envelopes 1 or more */
 export function packBlock(envelopes: readonly Envelope[], job?: string): Block {
   const identities = Buffer.allocUnsafe(envelopes.length * IDENTITY_BYTES)
@@ -60,11 +56,13 @@ export function rowAt(block: Block, ends: Uint32Array, index: number): Buffer {
   return block.rows.subarray(index === 0 ? 0 : ends[index - 1]!, ends[index]! - 1)
 }
 
-/** A row and state that replace those of an event. */
-export interface RowChange {
-  readonly state: EnvelopeState
-  readonly row: string
-}
+/** What becomes of an event's state and row. Neither `append` nor `row` has a line feed. */
+export type RowChange =
+  | { readonly state: EnvelopeState; readonly row: Buffer }
+  /** Columns behind those that the row has: nothing of it need be read. */
+  | { readonly state: EnvelopeState; readonly append: Buffer }
+
+const LINE_END = Buffer.from('\n')
 
 /**
  * The block of the events at `keep`, in that order, with `changes` applied.
@@ -85,11 +83,9 @@ export function selectEvents(
     const change = changes.get(from)
     block.identities.copy(identities, to * IDENTITY_BYTES, from * IDENTITY_BYTES, (from + 1) * IDENTITY_BYTES)
     states[to] = change?.state ?? block.states[from]!
-    rows.push(
-      change === undefined
-        ? block.rows.subarray(from === 0 ? 0 : ends[from - 1]!, ends[from]!)
-        : Buffer.from(`${change.row}\n`, 'utf8'),
-    )
+    if (change === undefined) rows.push(block.rows.subarray(from === 0 ? 0 : ends[from - 1]!, ends[from]!))
+    else if ('row' in change) rows.push(change.row, LINE_END)
+    else rows.push(rowAt(block, ends, from), change.append, LINE_END)
   }
   return { count: keep.length, identities, states, rows: Buffer.concat(rows), job: block.job }
 }

@@ -81,13 +81,10 @@ export function enrichmentColumns(
   }).join('\t')
 }
 
-/** Completes a row: the account is the caller's, or else the organisation's. */
-export function enrichRow(row: string, enrichment: Enrichment): string {
-  const account = row.endsWith('\t') ? tsv(enrichment.companyId) : ''
-  return `${row}${account}\t${enrichment.columns}`
-}
-
-/** The address of a row: its first column, which never needs escapes. */
-export function rowAddress(row: string): string {
-  return row.slice(0, row.indexOf('\t'))
+/**
+ * What completes a row: the account, which is the caller's or else the organisation's, and the enrichment columns.
+ * @param hasAccount whether the row ends with the caller's account already
+ */
+export function rowSuffix(enrichment: Enrichment, hasAccount: boolean): string {
+  return `${hasAccount ? '' : tsv(enrichment.companyId)}\t${enrichment.columns}`
 }

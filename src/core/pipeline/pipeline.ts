@@ -1,57 +1,97 @@
-/**
- * A pipeline as `pipelines/` declares it: segments in order. A segment is a consumer group that reads one stream, runs
- * stages in one process without a hop, and commits its output together with the acknowledgement of its input.
- */
+import type { Destination } from './destination.ts'
+import type { Lane } from './lane.ts'
+import type { Source, Sources } from './source.ts'
+import type { Stage } from './stage.ts'
+
+/** A pipeline as `pipelines/` declares it: from its sources, over steps that are joined by streams, to its sinks. */
 export interface Pipeline {
-  /** The stream that ingress and feeder write. */
-  readonly intake: string
-  readonly segments: readonly Segment[]
+  readonly sources: Sources
+  readonly steps: readonly Step[]
+  readonly sinks: readonly Sink[]
+  readonly limits: PipelineLimits
 }
 
-export type Segment = StageSegment | SinkSegment
-
-export interface StageSegment {
+/**
+ * A consumer group that reads one stream and runs its stages in one process without a hop; what they keep is written
+ * together with the acknowledgement.
+ */
+export interface Step {
   /** Name of the consumer group. */
   readonly group: string
   readonly from: string
-  /** Names of stages, run in this order. */
-  readonly stages: readonly string[]
+  /** Run in this order; what one drops, the next does not see. */
+  readonly stages: readonly Stage[]
   /** The stream that takes what the stages keep. */
   readonly to: string
 }
 
-export interface SinkSegment {
+/** A consumer group whose one owner at a time moves rows from a stream to a destination, exactly once. */
+export interface Sink {
+  /** Name of the consumer group, and of the lease. */
   readonly group: string
   readonly from: string
-  readonly sink: string
+  readonly into: Destination
+  /** An event of a batch job is finished when it is stored here. One sink of a pipeline says so. */
+  readonly completesJobs?: boolean
 }
 
-/** Each stream has two lanes; live goes first. */
-export const LANES = ['live', 'batch'] as const
-export type Lane = (typeof LANES)[number]
+/** Limits on the way of an event. */
+export interface PipelineLimits {
+  /** A block is closed when it has so many events, or so many bytes of rows; one larger event is a block of its own. */
+  readonly blockEventsMax: number
+  readonly blockBytesMax: number
+  /** Events of requests that one ingress process holds until Redis has taken them; more are refused. */
+  readonly uncommittedEventsMax: number
+  /** High water: with more events between source and sink, intake is closed. Setting INTAKE_HIGH_WATER_EVENTS. */
+  readonly waitingEventsMax: number
+  /** Events of the batch lane in the pipeline at once: enough for full inserts, little enough to stay behind live ones. */
+  readonly batchWaitingEventsMax: number
+  /** Entries of one read. A batch entry delays live ones by its own time, so few are taken at once. */
+  readonly readEntriesMax: Readonly<Record<Lane, number>>
+  /** Deliveries after which a block that fails is taken apart, and an event given up. Setting DELIVERIES_MAX. */
+  readonly deliveriesMax: number
+  /** How long a repeat is known, milliseconds, exact, from the first sight. */
+  readonly dedupWindowMs: number
+}
 
-/** What is wrong with a declaration, in sentences; empty when nothing is. */
-export function validatePipeline(pipeline: Pipeline, stages: readonly string[], sinks: readonly string[]): string[] {
-  const problems: string[] = []
-  const written = new Set([pipeline.intake])
-  const groups = new Set<string>()
-  for (const segment of pipeline.segments) {
-    const name = `segment ${segment.group}`
-    if (groups.has(segment.group)) problems.push(`${name} is declared twice`)
-    groups.add(segment.group)
-    if (!written.has(segment.from)) problems.push(`${name} reads ${segment.from}, which no segment before it writes`)
-    if ('sink' in segment) {
-      if (!sinks.includes(segment.sink)) problems.push(`${name} names an unknown sink ${segment.sink}`)
-      continue
-    }
-    for (const stage of segment.stages) {
-      if (!stages.includes(stage)) problems.push(`${name} names an unknown stage ${stage}`)
-    }
-    if (written.has(segment.to)) problems.push(`${name} writes ${segment.to}, which is written already`)
-    written.add(segment.to)
+/** A consumer group of a pipeline: a step, or a sink. */
+export type Group = Step | Sink
+
+/** All consumer groups, steps first. */
+export function groupsOf({ steps, sinks }: Pipeline): Group[] {
+  return [...steps, ...sinks]
+}
+
+/** The names of the groups that read a stream. */
+export function readersOf(pipeline: Pipeline, stream: string): string[] {
+  return groupsOf(pipeline)
+    .filter(({ from }) => from === stream)
+    .map(({ group }) => group)
+}
+
+/** The streams of a pipeline, in the order in which an event passes them. */
+export function streamsOf({ sources, steps }: Pipeline): string[] {
+  return [...new Set([...sourcesOf(sources).map(({ to }) => to), ...steps.map(({ to }) => to)])]
+}
+
+export function sourcesOf(sources: Sources): Source[] {
+  return Object.values(sources)
+}
+
+/** The steps between the sources and the sink that completes batch jobs: what leaves there is finished for its job. */
+export function stepsOfJobs({ steps, sinks }: Pipeline): Step[] {
+  const way: Step[] = []
+  let stream = sinks.find((sink) => sink.completesJobs)?.from
+  while (stream !== undefined) {
+    const step = steps.find(({ to }) => to === stream)
+    if (step === undefined || way.includes(step)) break
+    way.unshift(step)
+    stream = step.from
   }
-  for (const stream of written) {
-    if (!pipeline.segments.some((segment) => segment.from === stream)) problems.push(`nothing reads ${stream}`)
-  }
-  return problems
+  return way
+}
+
+/** The reasons for which events of a batch job may leave, as far as their stages declare them. */
+export function reasonsOfJobs(pipeline: Pipeline): string[] {
+  return stepsOfJobs(pipeline).flatMap(({ stages }) => stages.flatMap(({ drops }) => drops ?? []))
 }

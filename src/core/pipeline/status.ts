@@ -1,4 +1,4 @@
-import type { Lane } from './pipeline.ts'
+import type { Lane } from './lane.ts'
 
 /** What waits for one group in one lane of one partition. */
 export interface GroupStatus {

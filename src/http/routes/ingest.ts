@@ -2,8 +2,8 @@ import { EVENT_LIMITS, type EventEnvelope, IngestRequest, IngestResponse } from 
 import { type Address, parseAddress } from '../../core/event/address.ts'
 import type { Enricher } from '../../core/event/enrichment.ts'
 import type { Hostnames } from '../../core/event/hostnames.ts'
+import type { LiveSource } from '../../core/pipeline/source.ts'
 import type { Clock } from '../../core/run/clock.ts'
-import { acceptEvents } from '../../ingest/accept.ts'
 import type { Intake } from '../../ingest/intake.ts'
 import { parseJson } from '../decode.ts'
 import { HttpError } from '../errors.ts'
@@ -14,6 +14,8 @@ import type { Route } from '../route.ts'
 import { compileValidator, type Validator } from '../validate.ts'
 
 export interface IngestParts {
+  /** What the pipeline declares for live requests. */
+  readonly accept: LiveSource['accept']
   readonly intake: Intake
   readonly enricher: Enricher
   /** Asked before events are enriched; undefined: reverse DNS is off. */
@@ -22,7 +24,7 @@ export interface IngestParts {
 }
 
 /** `POST /v1/ingest`: events are enriched, written to the intake as one, and only then answered. */
-export function ingestRoute({ intake, enricher, hostnames, clock }: IngestParts): Route {
+export function ingestRoute({ accept, intake, enricher, hostnames, clock }: IngestParts): Route {
   const validate: Validator<typeof IngestRequest> = compileValidator(IngestRequest)
   return {
     method: 'POST',
@@ -37,9 +39,9 @@ export function ingestRoute({ intake, enricher, hostnames, clock }: IngestParts)
       validate(body)
       const receipt = { tenantId: exchange.caller!.tenant.id, receivedAtMs: clock.now() }
       if (hostnames !== undefined) await hostnames.prefetch(addressesOf(body.events))
-      const { envelopes, answer } = acceptEvents(text, body.events, receipt, enricher)
+      const { envelopes, response } = accept(text, body.events, receipt, enricher)
       if (envelopes.length > 0) await intake.append(envelopes)
-      return { status: 200, body: answer }
+      return { status: 200, body: response }
     },
   }
 }

@@ -1,15 +1,16 @@
 import { BATCH_LIMITS, type BatchSummary } from '../../../schemas/api/batch.ts'
-import type { ChunkCounts, FeederStore, OpenJob } from '../../batch/feeder-store.ts'
-import type { LineChunk } from '../../batch/line-chunker.ts'
+import type { FeederStore, OpenJob } from '../../batch/feeder-store.ts'
 import { type Block, encodeBlock } from '../../core/event/block.ts'
-import type { Pipeline } from '../../core/pipeline/pipeline.ts'
+import { type Pipeline, reasonsOfJobs } from '../../core/pipeline/pipeline.ts'
+import type { ChunkCounts, LineChunk } from '../../core/pipeline/source.ts'
+import { IDENTIFIED } from '../../stages/enrich.ts'
 import type { RedisClient } from '../connect.ts'
-import { counterFields, keys } from '../keys.ts'
+import { counterFields, keys, progressFields } from '../keys.ts'
 import { Lease } from '../lease.ts'
 import { loadScript } from '../scripts.ts'
 import type { RawEntry } from '../streams/entries.ts'
 import { waitingEvents } from '../streams/status.ts'
-import { finishedByOutcome, releaseJob } from './jobs.ts'
+import { readProgress, releaseJob } from './jobs.ts'
 
 export interface RedisFeederStoreOptions {
   readonly client: RedisClient
@@ -69,7 +70,7 @@ export class RedisFeederStore implements FeederStore {
 
   waitingEvents(): Promise<number> {
     const { client, pipeline, partitions } = this.#options
-    return waitingEvents(client, pipeline, partitions, ['batch'])
+    return waitingEvents(client, pipeline, partitions, [pipeline.sources.batch.lane])
   }
 
   async readChunk(job: OpenJob): Promise<LineChunk | undefined> {
@@ -82,24 +83,21 @@ export class RedisFeederStore implements FeederStore {
 
   async feed(job: OpenJob, blocks: ReadonlyMap<number, Block>): Promise<void> {
     const { client, pipeline } = this.#options
-    const prefix = counterFields.addedPrefix(pipeline.intake, 'batch')
+    const { to, lane } = pipeline.sources.batch
+    const prefix = counterFields.addedPrefix(to, lane)
     // The chunk's number is the sequence number of a producer of its own, so each partition takes it once.
     await Promise.all(
       [...blocks].map(([partition, block]) => {
         const fields = encodeBlock(block)
-        const names = [
-          keys.stream(partition, pipeline.intake, 'batch'),
-          keys.producer(partition, job.id),
-          keys.counters(partition),
-        ]
+        const names = [keys.stream(partition, to, lane), keys.producer(partition, job.id), keys.counters(partition)]
         return appendScript.run(client, names, [job.next, RECORD_TTL_MS, prefix, block.count, fields.length, ...fields])
       }),
     )
   }
 
   async advance(job: OpenJob, counts: ChunkCounts): Promise<void> {
-    const { fed, rejected, invalidIp, identified, errors } = counts
-    const counters = Object.entries({ fed, rejected, invalid_ip: invalidIp, identified })
+    const { fed, rejected, invalidIp, errors } = counts
+    const counters = Object.entries({ fed, rejected, invalid_ip: invalidIp })
     await advanceJobScript.run(
       this.#options.client,
       [keys.job(job.id), keys.chunks(job.id), keys.jobErrors(job.id)],
@@ -108,23 +106,24 @@ export class RedisFeederStore implements FeederStore {
   }
 
   async summaryIfFinished(job: OpenJob): Promise<BatchSummary | undefined> {
-    const { client, partitions } = this.#options
+    const { client, pipeline, partitions } = this.#options
     const record = await client.hgetall(keys.job(job.id))
     const fed = Number(record.fed ?? 0)
-    const outcomes = await finishedByOutcome(client, partitions, job.id)
-    const finished = [...outcomes.values()].reduce((sum, events) => sum + events, 0)
+    const { finished, byReason, counts } = await readProgress(client, partitions, job.id)
     if (finished < fed) return undefined
     const errors = await client.lrange(keys.jobErrors(job.id), 0, -1)
-    return {
+    const { dead = 0, stored: _, ...dropped } = Object.fromEntries(byReason)
+    const summary = {
       processed: job.received,
       valid_ips: fed,
-      identified_ips: Number(record.identified ?? 0),
-      rejected: Number(record.rejected ?? 0) + (outcomes.get('dead') ?? 0),
-      filtered: outcomes.get('noise') ?? 0,
+      identified_ips: counts.get(IDENTIFIED) ?? 0,
+      rejected: Number(record.rejected ?? 0) + dead,
       invalid_ip: Number(record.invalid_ip ?? 0),
-      duplicates: outcomes.get('duplicate') ?? 0,
+      ...Object.fromEntries(reasonsOfJobs(pipeline).map((reason) => [reason, 0])),
+      ...dropped,
       errors: errors.map((error) => JSON.parse(error) as BatchSummary['errors'][number]),
     }
+    return summary as BatchSummary
   }
 
   complete(job: OpenJob, summary: BatchSummary): Promise<void> {
@@ -134,9 +133,8 @@ export class RedisFeederStore implements FeederStore {
   async fail(job: OpenJob, reason: string): Promise<void> {
     const { client, partitions } = this.#options
     const record = await client.hgetall(keys.job(job.id))
-    const outcomes = await finishedByOutcome(client, partitions, job.id)
-    const atFeed = Number(record.rejected ?? 0) + Number(record.invalid_ip ?? 0)
-    const current = [...outcomes.values()].reduce((sum, events) => sum + events, atFeed)
+    const { finished } = await readProgress(client, partitions, job.id)
+    const current = Number(record.rejected ?? 0) + Number(record.invalid_ip ?? 0) + finished
     return this.#end(job, { status: 'failed', failure: reason, current: String(current) })
   }
 
@@ -153,7 +151,8 @@ export class RedisFeederStore implements FeederStore {
     for (let partition = 0; partition < partitions; partition++) {
       const progress = keys.jobProgress(partition, job.id)
       // What was fed of a failed job goes on, and is counted: the count is left to expire.
-      if (failed) await client.multi().hincrby(progress, 'inserted', 0).pexpire(progress, RECORD_TTL_MS).exec()
+      if (failed)
+        await client.multi().hincrby(progress, progressFields.stored, 0).pexpire(progress, RECORD_TTL_MS).exec()
       else await client.del(progress)
     }
     await releaseJob(client, job.tenantId, job.id)

@@ -4,7 +4,7 @@ import type { BatchJobs, Upload } from '../../batch/jobs.ts'
 import type { Clock } from '../../core/run/clock.ts'
 import { BackpressureError, UnavailableError } from '../../core/run/errors.ts'
 import type { RedisClient } from '../connect.ts'
-import { keys } from '../keys.ts'
+import { keys, progressFields } from '../keys.ts'
 import { loadScript } from '../scripts.ts'
 import { UPLOAD_TTL_MS, UploadSpool } from './upload-spool.ts'
 
@@ -60,7 +60,7 @@ export class RedisBatchJobs implements BatchJobs {
     const { client, partitions } = this.#options
     try {
       // Progress first: it is deleted only after the record says `completed`, so what is shown never goes back.
-      const finished = await finishedEvents(client, partitions, jobId)
+      const { finished } = await readProgress(client, partitions, jobId)
       const record = await client.hgetall(keys.job(jobId))
       if (record.tenant_id !== tenantId) return undefined
       return describeJob(jobId, record, finished)
@@ -75,25 +75,31 @@ export async function releaseJob(client: RedisClient, tenantId: string, jobId: s
   await client.multi().hdel(keys.openJobs(), jobId).srem(keys.openJobsOf(tenantId), jobId).exec()
 }
 
-/** Events of a job that the pipeline has finished, by outcome, summed over the partitions. */
-export async function finishedByOutcome(
-  client: RedisClient,
-  partitions: number,
-  jobId: string,
-): Promise<Map<string, number>> {
-  const sums = new Map<string, number>()
+/** What the pipeline has done for a job, summed over the partitions. */
+export interface JobProgress {
+  /** Events that are finished. */
+  readonly finished: number
+  /** Those by reason: `stored`, `dead`, and the reasons of drops. */
+  readonly byReason: ReadonlyMap<string, number>
+  /** What stages counted, by name. */
+  readonly counts: ReadonlyMap<string, number>
+}
+
+export async function readProgress(client: RedisClient, partitions: number, jobId: string): Promise<JobProgress> {
   const hashes = await Promise.all(
     Array.from({ length: partitions }, (_, partition) => client.hgetall(keys.jobProgress(partition, jobId))),
   )
-  for (const hash of hashes) {
-    for (const [outcome, events] of Object.entries(hash)) sums.set(outcome, (sums.get(outcome) ?? 0) + Number(events))
+  const byReason = new Map<string, number>()
+  const counts = new Map<string, number>()
+  const countPrefix = progressFields.count('')
+  let finished = 0
+  for (const [field, value] of hashes.flatMap((hash) => Object.entries(hash))) {
+    const isCount = field.startsWith(countPrefix)
+    const [sums, name] = isCount ? [counts, field.slice(countPrefix.length)] : [byReason, field]
+    sums.set(name, (sums.get(name) ?? 0) + Number(value))
+    if (!isCount) finished += Number(value)
   }
-  return sums
-}
-
-async function finishedEvents(client: RedisClient, partitions: number, jobId: string): Promise<number> {
-  const byOutcome = await finishedByOutcome(client, partitions, jobId)
-  return [...byOutcome.values()].reduce((sum, events) => sum + events, 0)
+  return { finished, byReason, counts }
 }
 
 function describeJob(jobId: string, record: Readonly<Record<string, string>>, finished: number): BatchJob {

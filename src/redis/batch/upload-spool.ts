@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EmptyUploadError, type Upload } from '../../batch/jobs.ts'
-import { type LineChunk, LineChunker } from '../../batch/line-chunker.ts'
+import { LineChunker } from '../../batch/line-chunker.ts'
+import type { LineChunk } from '../../core/pipeline/source.ts'
 import { BackpressureError, UnavailableError } from '../../core/run/errors.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'

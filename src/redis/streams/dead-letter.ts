@@ -1,5 +1,5 @@
 import { type EntryFields, encodeBlock, OWNER_FIELD } from '../../core/event/block.ts'
-import type { Lane } from '../../core/pipeline/pipeline.ts'
+import type { Lane } from '../../core/pipeline/lane.ts'
 import type { DeadLetter } from '../../runner/ports.ts'
 import type { RawEntry } from './entries.ts'
 

@@ -1,5 +1,5 @@
 import { decodeBlock, OWNER_FIELD } from '../../core/event/block.ts'
-import { LANES, type Lane } from '../../core/pipeline/pipeline.ts'
+import { LANES, type Lane } from '../../core/pipeline/lane.ts'
 import type { BrokenEntry, Entry } from '../../runner/ports.ts'
 import { ownerOf } from './owner.ts'
 
@@ -18,7 +18,7 @@ export function readEntry(raw: RawEntry, lane: Lane, partition: number, deliveri
     const block = decodeBlock(fields)
     const carried = fields.findIndex((field, i) => i % 2 === 0 && field.toString('latin1') === OWNER_FIELD)
     const owner = carried < 0 ? ownerOf(id, LANES.indexOf(lane)) : fields[carried + 1]!
-    return { id, lane, partition, owner, block, deliveries }
+    return { id, lane, partition, owner, block, deliveries, repeated: deliveries > 1 || carried >= 0 }
   } catch (error) {
     return { id, lane, reason: error instanceof Error ? error.message : String(error) }
   }

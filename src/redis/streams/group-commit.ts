@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { BLOCK_MAX_BYTES, BLOCK_MAX_EVENTS, encodeBlock, packBlock } from '../../core/event/block.ts'
+import { encodeBlock, packBlock } from '../../core/event/block.ts'
 import { type Envelope, partitionOf } from '../../core/event/envelope.ts'
-import type { Lane } from '../../core/pipeline/pipeline.ts'
+import type { Lane } from '../../core/pipeline/lane.ts'
 import { BackpressureError, UnavailableError } from '../../core/run/errors.ts'
 import type { Service } from '../../core/run/service.ts'
 import type { Intake } from '../../ingest/intake.ts'
@@ -23,6 +23,9 @@ export interface GroupCommitOptions {
   readonly lingerMs: number
   /** How long Redis may refuse a commit, or be away, before its requests are answered with an error. */
   readonly deadlineMs: number
+  /** A block is closed when it has so many events, or so many bytes of rows. */
+  readonly blockEventsMax: number
+  readonly blockBytesMax: number
   /** Envelopes that may wait for Redis; more are refused. */
   readonly waitingMax: number
   /** Why intake is closed, or undefined while it is open. */
@@ -90,9 +93,15 @@ export class GroupCommit implements Intake, Service {
     this.#current.count += envelopes.length
     const { waiters } = this.#current
     const written = new Promise<void>((resolve, reject) => waiters.push({ resolve, reject }))
-    if (isFull(this.#current)) this.#close()
+    if (this.#isFull(this.#current)) this.#close()
     this.#running ??= this.#run()
     return written
+  }
+
+  /** The next request, of up to 1 MB, may still pass the limits: they say when a block is closed, not how large it is. */
+  #isFull({ byPartition, bytes }: Pending): boolean {
+    const { blockEventsMax, blockBytesMax } = this.#options
+    return byPartition.some((envelopes, i) => envelopes.length >= blockEventsMax || bytes[i]! >= blockBytesMax)
   }
 
   #close(): void {
@@ -184,11 +193,4 @@ function emptyCommit(partitions: number): Pending {
     startedAtMs: 0,
     count: 0,
   }
-}
-
-/** The next request, of up to 1 MB, may still pass the limits: they say when a block is closed, not how large it is. */
-function isFull(commit: Pending): boolean {
-  return commit.byPartition.some(
-    (envelopes, partition) => envelopes.length >= BLOCK_MAX_EVENTS || commit.bytes[partition]! >= BLOCK_MAX_BYTES,
-  )
 }

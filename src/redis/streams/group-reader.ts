@@ -1,12 +1,20 @@
 import { type Block, encodeBlock, OWNER_FIELD } from '../../core/event/block.ts'
-import { LANES, type Lane } from '../../core/pipeline/pipeline.ts'
-import type { BrokenEntry, Commit, Delivered, Entry, GroupReader } from '../../runner/ports.ts'
+import { LANES, type Lane } from '../../core/pipeline/lane.ts'
+import {
+  type BrokenEntry,
+  type Delivered,
+  type Entry,
+  type GroupReader,
+  outcomesOf,
+  type Settlement,
+} from '../../runner/ports.ts'
 import type { RedisClient } from '../connect.ts'
-import { counterFields, keys } from '../keys.ts'
+import { counterFields, keys, progressFields } from '../keys.ts'
 import { replyCode } from '../reply-error.ts'
-import { bury, CommitWriter } from './commit-writer.ts'
 import { brokenEntryFields, deadLetterFields } from './dead-letter.ts'
 import { type RawEntry, type RawStreams, readEntry } from './entries.ts'
+import { claimOf } from './seen-store.ts'
+import { bury, SettlementWriter } from './settlement-writer.ts'
 
 export interface GroupReaderOptions {
   /** For blocking reads only; not shared. */
@@ -20,18 +28,17 @@ export interface GroupReaderOptions {
   readonly to: string
   /** Entries that their consumer did not finish for this long are taken over. */
   readonly claimIdleMs: number
+  /** Entries of one read. */
+  readonly entriesMax: Readonly<Record<Lane, number>>
+  /** Whether what leaves here is finished for its batch job. */
+  readonly countsJobs: boolean
+  readonly dedupWindowMs: number
   /** Makes the group; called when Redis says that it is gone. */
   readonly ensureGroups: () => Promise<void>
 }
 
 /** How long a read waits for entries. It bounds how long a stop takes. */
 const BLOCK_MS = 1_000
-/** Entries of one read. A batch entry delays live ones by its own time, so few are taken at once. */
-const LIVE_ENTRIES_MAX = 16
-const BATCH_ENTRIES_MAX = 2
-
-/** Outcomes after which nothing more happens to an event. */
-const FINISHED: ReadonlySet<string> = new Set(['duplicate', 'noise', 'dead'])
 
 /** A consumer group's reader of one partition, on Redis Streams. */
 export class StreamGroupReader implements GroupReader {
@@ -74,9 +81,10 @@ export class StreamGroupReader implements GroupReader {
   }
 
   async #fresh(): Promise<(Entry | BrokenEntry)[]> {
-    const live = await this.#read(this.#options.client, [this.#streams.live], LIVE_ENTRIES_MAX)
+    const { client, entriesMax } = this.#options
+    const live = await this.#read(client, [this.#streams.live], entriesMax.live)
     if (live.length > 0) return live
-    const batch = await this.#read(this.#options.client, [this.#streams.batch], BATCH_ENTRIES_MAX)
+    const batch = await this.#read(client, [this.#streams.batch], entriesMax.batch)
     if (batch.length > 0) return batch
     return this.#read(this.#options.blocking, [this.#streams.live, this.#streams.batch], 1, BLOCK_MS)
   }
@@ -96,12 +104,12 @@ export class StreamGroupReader implements GroupReader {
   }
 
   async #ownPending(): Promise<(Entry | BrokenEntry)[]> {
-    const { client, group, consumer } = this.#options
+    const { client, group, consumer, entriesMax } = this.#options
     for (const lane of LANES) {
       const stream = this.#streams[lane]
       const reply = (await client.callBuffer(
         'XREADGROUP',
-        ...['GROUP', group, consumer, 'COUNT', LIVE_ENTRIES_MAX, 'STREAMS', stream, '0'],
+        ...['GROUP', group, consumer, 'COUNT', entriesMax.live, 'STREAMS', stream, '0'],
       )) as RawStreams
       const raw = reply?.[0]?.[1] ?? []
       if (raw.length > 0) return this.#withDeliveries(lane, raw)
@@ -111,11 +119,11 @@ export class StreamGroupReader implements GroupReader {
 
   /** Takes over what other consumers, most likely dead, left pending. */
   async #claim(): Promise<(Entry | BrokenEntry)[]> {
-    const { client, group, consumer, claimIdleMs } = this.#options
+    const { client, group, consumer, claimIdleMs, entriesMax } = this.#options
     for (const lane of LANES) {
       const [, raw, deleted] = (await client.callBuffer(
         'XAUTOCLAIM',
-        ...[this.#streams[lane], group, consumer, claimIdleMs, '0-0', 'COUNT', LIVE_ENTRIES_MAX],
+        ...[this.#streams[lane], group, consumer, claimIdleMs, '0-0', 'COUNT', entriesMax.live],
       )) as [Buffer, RawEntry[], Buffer[]]
       const gone = (deleted ?? []).map((id) => ({ id: id.toString('latin1'), lane, reason: 'deleted while pending' }))
       if (raw.length > 0 || gone.length > 0) {
@@ -139,32 +147,32 @@ export class StreamGroupReader implements GroupReader {
     return raw.map((entry) => readEntry(entry, lane, this.partition, deliveries.get(entry[0].toString('latin1')) ?? 1))
   }
 
-  async commit(entry: Entry, commit: Commit): Promise<boolean> {
-    const { from, to, group } = this.#options
-    const writer = new CommitWriter(this.#streams[entry.lane], keys.counters(this.partition))
+  async settle(entry: Entry, settlement: Settlement): Promise<boolean> {
+    const { from, to, group, dedupWindowMs } = this.#options
+    const writer = new SettlementWriter(this.#streams[entry.lane], keys.counters(this.partition))
     writer.count(counterFields.done(group, from, entry.lane, 'entries'), 1)
     writer.count(counterFields.done(group, from, entry.lane, 'events'), entry.block.count)
-    for (const [outcome, events] of commit.outcomes) {
-      writer.count(counterFields.outcome(group, outcome), events)
-      const { job } = entry.block
-      if (job !== undefined && FINISHED.has(outcome)) {
-        writer.progress(keys.jobProgress(this.partition, job), outcome, events)
-      }
+    for (const [outcome, events] of outcomesOf(settlement)) writer.count(counterFields.outcome(group, outcome), events)
+    if (this.#options.countsJobs) this.#progress(writer, entry.block.job, settlement)
+    if (settlement.output !== undefined) this.#add(writer, to, entry.lane, settlement.output)
+    for (const block of settlement.again) this.#add(writer, from, entry.lane, block, entry.owner)
+    for (const letter of settlement.dead) {
+      const origin = { group, stream: from, lane: entry.lane, owner: entry.owner }
+      writer.add(keys.dead(this.partition), deadLetterFields(origin, letter))
     }
-    if (commit.output !== undefined) {
-      this.#add(writer, to, entry.lane, commit.output)
-    }
-    for (const block of commit.again) this.#add(writer, from, entry.lane, block, entry.owner)
-    for (const letter of commit.dead) {
-      writer.add(
-        keys.dead(this.partition),
-        deadLetterFields({ group, stream: from, lane: entry.lane, owner: entry.owner }, letter),
-      )
-    }
+    for (const identity of settlement.unclaimed) writer.release(claimOf(identity, entry, dedupWindowMs))
     return (await writer.run(this.#options.client, group, [entry.id])) === 1
   }
 
-  #add(writer: CommitWriter, stream: string, lane: Lane, block: Block, owner?: Buffer): void {
+  #progress(writer: SettlementWriter, job: string | undefined, { dropped, dead, counts }: Settlement): void {
+    if (job === undefined) return
+    const key = keys.jobProgress(this.partition, job)
+    for (const [reason, events] of dropped) writer.progress(key, reason, events)
+    for (const [name, events] of counts) writer.progress(key, progressFields.count(name), events)
+    if (dead.length > 0) writer.progress(key, progressFields.dead, dead.length)
+  }
+
+  #add(writer: SettlementWriter, stream: string, lane: Lane, block: Block, owner?: Buffer): void {
     const fields = encodeBlock(block)
     if (owner !== undefined) fields.push(OWNER_FIELD, owner)
     writer.add(keys.stream(this.partition, stream, lane), fields)

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
-import { LANES, type Pipeline } from '../../core/pipeline/pipeline.ts'
+import { LANES } from '../../core/pipeline/lane.ts'
+import { groupsOf, type Pipeline, readersOf, streamsOf } from '../../core/pipeline/pipeline.ts'
 import { Repeater } from '../../core/run/repeater.ts'
 import type { Service } from '../../core/run/service.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
 import { loadScript } from '../scripts.ts'
-import { groupsOf, streamsOf } from './topology.ts'
 
 export interface JanitorOptions {
   readonly client: RedisClient
@@ -61,7 +61,7 @@ export class Janitor implements Service {
     const calls: Promise<unknown>[] = []
     for (let partition = 0; partition < partitions; partition++) {
       for (const stream of streamsOf(pipeline)) {
-        const groups = groupsOf(pipeline, stream)
+        const groups = readersOf(pipeline, stream)
         for (const lane of LANES) calls.push(trimScript.run(client, [keys.stream(partition, stream, lane)], groups))
       }
     }
@@ -72,7 +72,7 @@ export class Janitor implements Service {
   async #deleteIdleConsumers(): Promise<void> {
     const { client, pipeline, partitions } = this.#options
     for (let partition = 0; partition < partitions; partition++) {
-      for (const { from, group } of pipeline.segments) {
+      for (const { from, group } of groupsOf(pipeline)) {
         for (const lane of LANES) {
           const stream = keys.stream(partition, from, lane)
           await deleteIdleConsumersScript.run(client, [stream], [group, CONSUMER_IDLE_MS])

@@ -1,18 +1,15 @@
-import type { Delivery } from '../../core/pipeline/stage.ts'
+import { IDENTITY_BYTES } from '../../core/event/envelope.ts'
+import type { Delivery } from '../../core/pipeline/delivery.ts'
+import { type SeenStore, SettledElsewhereError } from '../../core/pipeline/seen.ts'
 import type { Clock } from '../../core/run/clock.ts'
 import { UnavailableError } from '../../core/run/errors.ts'
-import type { SeenStore } from '../../stages/dedup.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
 import { loadScript } from '../scripts.ts'
 import { OWNER_EPOCH_MS, ownerMs } from './owner.ts'
 
-const DAY_MS = 86_400_000
+import type { Claim } from './settlement-writer.ts'
 
-/** How long a repeat is known (interface specification 3.3), exact to the millisecond, from the first sight. */
-export const DEDUP_WINDOW_MS = 7 * DAY_MS
-/** A generation's keys expire as a whole once its youngest entry is out of the window. */
-const GENERATION_MS = DEDUP_WINDOW_MS / 2
 const EXPIRY_SLACK_MS = 3_600_000
 /** A clock of ours may be this much behind or ahead of Redis'. */
 const CLOCK_SLACK_MS = 60_000
@@ -23,42 +20,63 @@ const CLOCK_SLACK_MS = 60_000
  */
 const BUCKETS = 32_768
 
-const claimScript = loadScript('claimSeen-1')
+const claimScript = loadScript('claimSeen-2')
 
-/** The dedup window in Redis: packed hashes from identity to owner, in generations. */
+export interface RedisSeenStoreOptions {
+  readonly client: RedisClient
+  readonly clock: Clock
+  /** The step that claims: its group, and the stream that it reads. */
+  readonly group: string
+  readonly from: string
+  /** How long a repeat is known, milliseconds. */
+  readonly windowMs: number
+}
+
+/**
+ * The dedup window in Redis: packed hashes from identity to owner. A generation of them lasts half a window; its keys
+ * expire as a whole once its youngest entry is out of the window.
+ */
 export class RedisSeenStore implements SeenStore {
-  readonly #client: RedisClient
-  readonly #clock: Clock
+  readonly #options: RedisSeenStoreOptions
 
-  constructor(client: RedisClient, clock: Clock) {
-    this.#client = client
-    this.#clock = clock
+  constructor(options: RedisSeenStoreOptions) {
+    this.#options = options
   }
 
   async claim(identities: Buffer, delivery: Delivery): Promise<readonly number[]> {
-    const { partition, owner } = delivery
+    const { client, clock, group, from, windowMs } = this.#options
+    const { partition, lane, owner } = delivery
     const ms = ownerMs(owner)
-    const generation = Math.floor(ms / GENERATION_MS)
-    const expiresAtMs = (generation + 1) * GENERATION_MS + DEDUP_WINDOW_MS + EXPIRY_SLACK_MS
+    const generation = generationOf(ms, windowMs)
+    const expiresAtMs = ((generation + 1) * windowMs) / 2 + windowMs + EXPIRY_SLACK_MS
     const others = [generation - 1, generation - 2]
     // A later block may have been processed first, and then its claims are in the generation after this one.
-    if (Math.floor((this.#clock.now() + CLOCK_SLACK_MS) / GENERATION_MS) > generation) others.push(generation + 1)
+    if (generationOf(clock.now() + CLOCK_SLACK_MS, windowMs) > generation) others.push(generation + 1)
     try {
       const repeats = await claimScript.run(
-        this.#client,
-        [keys.seen(partition, generation)],
+        client,
+        [keys.seen(partition, generation), keys.stream(partition, from, lane)],
         [
-          owner,
-          ms - DEDUP_WINDOW_MS - OWNER_EPOCH_MS,
-          BUCKETS - 1,
-          expiresAtMs,
-          identities,
-          ...others.map((other) => keys.seen(partition, other)),
+          ...[owner, ms - windowMs - OWNER_EPOCH_MS, BUCKETS - 1, Math.ceil(expiresAtMs), identities],
+          ...[group, delivery.id, ...others.map((other) => keys.seen(partition, other))],
         ],
       )
+      if (repeats === null) throw new SettledElsewhereError(`entry ${delivery.id} is not pending any more`)
       return repeats as number[]
     } catch (error) {
+      if (error instanceof SettledElsewhereError) throw error
       throw new UnavailableError('the dedup store did not answer', { cause: error })
     }
   }
+}
+
+/** The claim that a delivery would have on an identity. @param identity 16 latin1 characters */
+export function claimOf(identity: string, { partition, owner }: Delivery, windowMs: number): Claim {
+  const bytes = Buffer.from(identity, 'latin1')
+  const bucket = bytes.readUIntBE(IDENTITY_BYTES - 3, 3) & (BUCKETS - 1)
+  return { key: `${keys.seen(partition, generationOf(ownerMs(owner), windowMs))}${bucket}`, identity: bytes, owner }
+}
+
+function generationOf(ms: number, windowMs: number): number {
+  return Math.floor(ms / (windowMs / 2))
 }

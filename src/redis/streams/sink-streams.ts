@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Block, selectEvents } from '../../core/event/block.ts'
+import { LANES, type Lane } from '../../core/pipeline/lane.ts'
 import type {
   IntentRest,
   RefusedEvent,
@@ -7,16 +9,14 @@ import type {
   SinkRun,
   SinkSource,
   SinkStream,
-} from '../../clickhouse/sink-source.ts'
-import { selectEvents } from '../../core/event/block.ts'
-import { LANES, type Lane } from '../../core/pipeline/pipeline.ts'
+} from '../../runner/sink-ports.ts'
 import type { RedisClient } from '../connect.ts'
-import { counterFields, keys } from '../keys.ts'
+import { counterFields, keys, progressFields } from '../keys.ts'
 import { Lease } from '../lease.ts'
 import { replyCode } from '../reply-error.ts'
-import { bury, CommitWriter } from './commit-writer.ts'
 import { brokenEntryFields, deadLetterFields } from './dead-letter.ts'
 import { type RawEntry, type RawStreams, readEntry } from './entries.ts'
+import { bury, SettlementWriter } from './settlement-writer.ts'
 
 export interface SinkStreamsOptions {
   /** For blocking reads only; not shared. */
@@ -26,8 +26,8 @@ export interface SinkStreamsOptions {
   readonly partitions: number
   readonly group: string
   readonly from: string
-  /** Name of the lease; sinks of one name take turns. */
-  readonly lease: string
+  /** Whether an event that is stored here is finished for its batch job. */
+  readonly completesJobs: boolean
   readonly ensureGroups: () => Promise<void>
 }
 
@@ -39,7 +39,10 @@ const ACK_IDS_MAX = 1_000
 const READ_ENTRIES_MIN = 8
 const READ_ENTRIES_MAX = 1_000
 
-/** The sink's side of Redis Streams: a consumer group that one owner at a time reads, over all partitions. */
+/**
+ * The sink's side of Redis Streams: a consumer group that one owner at a time reads, over all partitions. The lease has the
+ * name of the group.
+ */
 export class SinkStreams implements SinkSource {
   readonly #options: SinkStreamsOptions
   readonly #lease: Lease
@@ -49,8 +52,8 @@ export class SinkStreams implements SinkSource {
 
   constructor(options: SinkStreamsOptions) {
     this.#options = options
-    this.#lease = new Lease(options.client, options.lease)
-    this.#intentKey = keys.sinkIntent(options.lease)
+    this.#lease = new Lease(options.client, options.group)
+    this.#intentKey = keys.sinkIntent(options.group)
   }
 
   acquire(signal: AbortSignal): Promise<boolean> {
@@ -161,23 +164,22 @@ export class SinkStreams implements SinkSource {
   }
 
   async #acknowledge(stream: SinkStream, entries: readonly SinkEntry[], refused: readonly RefusedEvent[]) {
-    const { client, group, from } = this.#options
+    const { client, group, from, completesJobs } = this.#options
     const { partition, lane } = stream
-    const writer = new CommitWriter(this.#key(stream), keys.counters(partition))
+    const writer = new SettlementWriter(this.#key(stream), keys.counters(partition))
     const dead = refused.filter((event) => entries.includes(event.entry))
     const events = entries.reduce((sum, entry) => sum + entry.block.count, 0)
     writer.count(counterFields.done(group, from, lane, 'entries'), entries.length)
     writer.count(counterFields.done(group, from, lane, 'events'), events)
-    writer.count(counterFields.outcome(group, 'inserted'), events - dead.length)
+    writer.count(counterFields.outcome(group, 'stored'), events - dead.length)
     if (dead.length > 0) writer.count(counterFields.outcome(group, 'dead'), dead.length)
-    for (const { block } of entries) {
-      if (block.job !== undefined) writer.progress(keys.jobProgress(partition, block.job), 'inserted', block.count)
+    const progress = (block: Block, field: string, by: number) => {
+      if (completesJobs && block.job !== undefined) writer.progress(keys.jobProgress(partition, block.job), field, by)
     }
+    for (const { block } of entries) progress(block, progressFields.stored, block.count)
     for (const { entry, index, reason } of dead) {
-      if (entry.block.job !== undefined) {
-        writer.progress(keys.jobProgress(partition, entry.block.job), 'inserted', -1)
-        writer.progress(keys.jobProgress(partition, entry.block.job), 'dead', 1)
-      }
+      progress(entry.block, progressFields.stored, -1)
+      progress(entry.block, progressFields.dead, 1)
       const origin = { group, stream: from, lane, owner: entry.owner }
       writer.add(keys.dead(partition), deadLetterFields(origin, { reason, block: selectEvents(entry.block, [index]) }))
     }

@@ -1,4 +1,5 @@
-import { LANES, type Lane, type Pipeline } from '../../core/pipeline/pipeline.ts'
+import { LANES, type Lane } from '../../core/pipeline/lane.ts'
+import { groupsOf, type Pipeline, readersOf, streamsOf } from '../../core/pipeline/pipeline.ts'
 import type { GroupStatus, PipelineStatus } from '../../core/pipeline/status.ts'
 import type { RedisClient } from '../connect.ts'
 import { counterFields, keys } from '../keys.ts'
@@ -11,7 +12,7 @@ export async function readStatus(client: RedisClient, pipeline: Pipeline): Promi
   for (let partition = 0; partition < partitions; partition++) {
     const counters = await client.hgetall(keys.counters(partition))
     deadLetters += await client.xlen(keys.dead(partition))
-    for (const { from, group } of pipeline.segments) {
+    for (const { from, group } of groupsOf(pipeline)) {
       for (const lane of LANES) {
         const place = { stream: from, lane, partition, group }
         streams.push({ ...place, ...(await readGroup(client, place, counters)) })
@@ -58,7 +59,10 @@ function waitingOf(
   return added - Number(counters[counterFields.done(group, stream, lane, unit)] ?? 0)
 }
 
-/** Events that wait anywhere in the pipeline, in these lanes. */
+/**
+ * Events that wait anywhere in the pipeline, in these lanes. An event that several groups of a stream have still to do
+ * waits once: the stream holds it once.
+ */
 export async function waitingEvents(
   client: RedisClient,
   pipeline: Pipeline,
@@ -70,8 +74,11 @@ export async function waitingEvents(
   )
   let waiting = 0
   for (const hash of counters) {
-    for (const { from, group } of pipeline.segments) {
-      for (const lane of lanes) waiting += waitingOf(hash, group, from, lane, 'events')
+    for (const stream of streamsOf(pipeline)) {
+      const groups = readersOf(pipeline, stream)
+      for (const lane of lanes) {
+        waiting += Math.max(...groups.map((group) => waitingOf(hash, group, stream, lane, 'events')))
+      }
     }
   }
   return waiting

@@ -1,10 +1,11 @@
-import { LANES, type Pipeline } from '../../core/pipeline/pipeline.ts'
+import { LANES, type Lane } from '../../core/pipeline/lane.ts'
+import { groupsOf, type Pipeline, readersOf } from '../../core/pipeline/pipeline.ts'
 import { StartupError } from '../../core/run/errors.ts'
 import type { RedisClient } from '../connect.ts'
-import { keys } from '../keys.ts'
+import { counterFields, keys } from '../keys.ts'
 import { loadScript } from '../scripts.ts'
 
-const createGroupScript = loadScript('createGroup-1')
+const createGroupScript = loadScript('createGroup-2')
 
 /**
  * Writes the number of partitions at the first start and holds later starts to it: an event's partition depends on it.
@@ -27,31 +28,29 @@ export async function agreeOnPartitions(client: RedisClient, partitions: number)
 export async function createGroups(client: RedisClient, pipeline: Pipeline, partitions: number): Promise<void> {
   const calls: Promise<void>[] = []
   for (let partition = 0; partition < partitions; partition++) {
-    for (const segment of pipeline.segments) {
-      const declared = groupsOf(pipeline, segment.from)
-      for (const lane of LANES) {
-        const stream = keys.stream(partition, segment.from, lane)
-        calls.push(createGroup(client, stream, segment.group, declared))
-      }
+    for (const { group, from } of groupsOf(pipeline)) {
+      const declared = readersOf(pipeline, from)
+      for (const lane of LANES) calls.push(createGroup(client, { partition, from, lane, group }, declared))
     }
   }
   await Promise.all(calls)
 }
 
-async function createGroup(client: RedisClient, stream: string, group: string, declared: string[]): Promise<void> {
-  const result = await createGroupScript.run(client, [stream], [group, ...declared])
+interface GroupPlace {
+  readonly partition: number
+  readonly from: string
+  readonly lane: Lane
+  readonly group: string
+}
+
+async function createGroup(client: RedisClient, place: GroupPlace, declared: readonly string[]): Promise<void> {
+  const { partition, from, lane, group } = place
+  const stream = keys.stream(partition, from, lane)
+  const prefixes = [counterFields.addedPrefix(from, lane), counterFields.donePrefix(group, from, lane)]
+  const names = [stream, keys.counters(partition)]
+  const result = await createGroupScript.run(client, names, [group, ...prefixes, ...declared])
   if (result === 1) return
   throw new StartupError(
     `${stream} has entries that group ${String(result)} of another form of the pipeline has not finished: start with that form until they are done`,
   )
-}
-
-/** The groups that read a stream. */
-export function groupsOf(pipeline: Pipeline, stream: string): string[] {
-  return pipeline.segments.filter((segment) => segment.from === stream).map((segment) => segment.group)
-}
-
-/** The streams of a pipeline: the intake and what segments write. */
-export function streamsOf(pipeline: Pipeline): string[] {
-  return [pipeline.intake, ...pipeline.segments.flatMap((segment) => ('to' in segment ? [segment.to] : []))]
 }

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BATCH_LIMITS } from '../../../schemas/api/batch.ts'
 import { UploadTooLargeError } from '../../../src/batch/jobs.ts'
-import { CHUNK_BYTES, type LineChunk, LineChunker, TOO_LONG } from '../../../src/batch/line-chunker.ts'
+import { CHUNK_BYTES, LineChunker, TOO_LONG } from '../../../src/batch/line-chunker.ts'
+import type { LineChunk } from '../../../src/core/pipeline/source.ts'
 
 /** Feeds an upload in pieces of a size, and returns what came out. */
 function chunk(upload: Buffer, pieceBytes: number): { chunks: LineChunk[]; received: number } {

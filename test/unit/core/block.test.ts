@@ -5,6 +5,7 @@ import {
   encodeBlock,
   identityAt,
   packBlock,
+  type RowChange,
   rowAt,
   rowEnds,
   selectEvents,
@@ -35,9 +36,12 @@ test('a block survives its way through a stream entry', () => {
 })
 
 test('a selection keeps rows, states and identities together', () => {
-  const changes = new Map([[3, { state: EnvelopeState.Raw, row: 'changed' }]])
+  const changes = new Map<number, RowChange>([
+    [0, { state: EnvelopeState.Enriched, append: Buffer.from('\tmore') }],
+    [3, { state: EnvelopeState.Raw, row: Buffer.from('changed') }],
+  ])
   const selected = selectEvents(packBlock(envelopes), [0, 2, 3], changes)
-  assert.deepEqual(rows(selected), ['a', 'ünï', 'changed'])
+  assert.deepEqual(rows(selected), ['a\tmore', 'ünï', 'changed'])
   assert.deepEqual([...selected.states], [1, 1, 0])
   assert.equal(identityAt(selected, 2), envelopes[3]!.identity)
 })

@@ -4,7 +4,8 @@ import type { IngestRequest, IngestResponse } from '../../../schemas/api/event.t
 import type { Enricher, Enrichment } from '../../../src/core/event/enrichment.ts'
 import { EnvelopeState } from '../../../src/core/event/envelope.ts'
 import { enrichmentColumns, ROW_COLUMNS } from '../../../src/core/event/row.ts'
-import { acceptEvents, sliceEvent } from '../../../src/ingest/accept.ts'
+import { acceptEvents } from '../../../src/ingest/accept.ts'
+import { sliceEvent } from '../../../src/ingest/slice-event.ts'
 
 const company: Enrichment = known('business', 70, 'example.com')
 const cloud: Enrichment = known('cloud', 40, 'cloud.example')
@@ -20,8 +21,8 @@ function known(classification: 'business' | 'cloud', quality: number, domain: st
 
 function accept(text: string) {
   const { events } = JSON.parse(text) as IngestRequest
-  const { envelopes, answer } = acceptEvents(text, events, receipt, enricher)
-  return { envelopes, answer: JSON.parse(answer) as IngestResponse }
+  const { envelopes, response } = acceptEvents(text, events, receipt, enricher)
+  return { envelopes, answer: JSON.parse(response) as IngestResponse }
 }
 
 /** Reads a row as ClickHouse would. */

@@ -2,18 +2,31 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { identityAt, packBlock, rowAt, rowEnds } from '../../../src/core/event/block.ts'
 import { EnvelopeState, identityOf } from '../../../src/core/event/envelope.ts'
-import type { Stage } from '../../../src/core/pipeline/stage.ts'
+import type { SeenStore } from '../../../src/core/pipeline/seen.ts'
+import type { Stage, StageTools } from '../../../src/core/pipeline/stage.ts'
 import { UnavailableError } from '../../../src/core/run/errors.ts'
-import { isolate, runStages } from '../../../src/runner/run-stages.ts'
+import { outcomesOf, type Settlement } from '../../../src/runner/ports.ts'
+import { giveUp, isolate, partsOf, runStages } from '../../../src/runner/run-stages.ts'
 import { dedup } from '../../../src/stages/dedup.ts'
 import { filterNoise } from '../../../src/stages/filter-noise.ts'
 
-const delivery = { partition: 0, owner: Buffer.alloc(8) }
+const delivery = { partition: 0, lane: 'live' as const, id: '1-0', owner: Buffer.alloc(8), repeated: false }
+const again = { ...delivery, repeated: true }
 
+function toolsOf(claim: SeenStore['claim'] = async () => []): StageTools {
+  const enricher = {
+    enrich(): never {
+      throw new Error('not asked here')
+    },
+  }
+  return { enricher, hostnames: undefined, seen: { claim } }
+}
+
+/** Rows that start with `noise` are noise; what follows a colon is not part of the event's id. */
 function blockOf(...rows: string[]) {
   return packBlock(
     rows.map((row) => ({
-      identity: identityOf('t', row),
+      identity: identityOf('t', row.replace(/^noise /, '').split(':')[0]!),
       state: row.startsWith('noise') ? EnvelopeState.Noise : EnvelopeState.Enriched,
       row,
     })),
@@ -26,51 +39,107 @@ function rowsOf(block: ReturnType<typeof packBlock> | undefined): string[] {
   return Array.from({ length: block.count }, (_, i) => rowAt(block, ends, i).toString())
 }
 
+const summary = (settlement: Settlement) => Object.fromEntries(outcomesOf(settlement))
+const idsOf = (...ids: string[]) => ids.map((id) => identityOf('t', id))
+
+/** Drops rows that start with a word. */
+function dropping(word: string): Stage {
+  return {
+    name: `drop-${word}`,
+    decide(block) {
+      const rows = rowsOf(block).map((row, i) => [i, row] as const)
+      const dropped = rows.filter(([, row]) => row.startsWith(word))
+      return { outcomes: new Map(dropped.map(([i]) => [i, { kind: 'drop', reason: 'unwanted' }])) }
+    },
+  }
+}
+
 test('repeats within a block and repeats of other blocks are dropped, the first sight is kept', async () => {
   const claims: number[] = []
-  const stage = dedup({
-    async claim(identities) {
-      claims.push(identities.length / 16)
-      return [1]
-    },
+  const tools = toolsOf(async (identities) => {
+    claims.push(identities.length / 16)
+    return [1]
   })
-  const commit = await runStages([stage, filterNoise()], blockOf('a', 'a', 'seen', 'noise', 'b', 'b'), delivery)
-  assert.deepEqual(claims, [4])
-  assert.deepEqual(rowsOf(commit.output), ['a', 'b'])
-  assert.deepEqual(Object.fromEntries(commit.outcomes), { duplicate: 3, noise: 1, kept: 2 })
+  const block = blockOf('a', 'a', 'seen', 'noise n', 'b', 'b')
+  const settlement = await runStages([filterNoise, dedup], block, delivery, tools)
+  assert.deepEqual(claims, [3], 'noise is not claimed')
+  assert.deepEqual(rowsOf(settlement.output), ['a', 'b'])
+  assert.deepEqual(summary(settlement), { duplicates: 3, filtered: 1, kept: 2 })
+  assert.deepEqual(settlement.unclaimed, [])
 })
 
-test('one event that a stage cannot process becomes a dead letter and the others go on', async () => {
+test('a repeat of an event that was filtered is no duplicate', async () => {
+  const settlement = await runStages([filterNoise, dedup], blockOf('noise a', 'a'), delivery, toolsOf())
+  assert.deepEqual(rowsOf(settlement.output), ['a'])
+  assert.deepEqual(summary(settlement), { filtered: 1, kept: 1 })
+})
+
+test('what an earlier delivery may have claimed and this one drops is given back, unless a twin is kept', async () => {
+  const block = blockOf('noise a', 'b', 'noise b', 'noise c')
+  const first = await runStages([filterNoise, dedup], block, delivery, toolsOf())
+  assert.deepEqual(first.unclaimed, [], 'nothing was claimed before')
+  const second = await runStages([filterNoise, dedup], block, again, toolsOf())
+  assert.deepEqual(second.unclaimed, idsOf('a', 'c'))
+  const empty = await runStages([filterNoise, dedup], blockOf('noise a'), again, toolsOf())
+  assert.deepEqual([empty.output, empty.unclaimed], [undefined, idsOf('a')])
+})
+
+test('a stage behind dedup that drops an event gives its claim back, at every delivery', async () => {
+  const stages = [dedup, dropping('un')]
+  const settlement = await runStages(stages, blockOf('un1', 'good', 'un2:1', 'un2:2'), delivery, toolsOf())
+  assert.deepEqual(rowsOf(settlement.output), ['good'])
+  assert.deepEqual(summary(settlement), { duplicates: 1, unwanted: 2, kept: 1 })
+  assert.deepEqual(settlement.unclaimed, idsOf('un1', 'un2'))
+})
+
+test('one event that a stage cannot process becomes a dead letter and the others go on, counted once', async () => {
   const picky: Stage = {
     name: 'picky',
     decide(block) {
       if (rowsOf(block).includes('bad')) throw new Error('cannot read it')
-      return {}
+      return { counts: { read: block.count } }
     },
   }
-  const commit = await runStages([picky], blockOf('a', 'bad', 'b'), delivery)
-  assert.deepEqual(rowsOf(commit.output), ['a', 'b'])
-  assert.equal(commit.dead.length, 1)
-  assert.equal(commit.dead[0]!.reason, 'picky: cannot read it')
-  assert.deepEqual(rowsOf(commit.dead[0]!.block), ['bad'])
-  assert.equal(commit.outcomes.get('dead'), 1)
+  const settlement = await runStages([picky], blockOf('a', 'bad', 'b'), again, toolsOf())
+  assert.deepEqual(rowsOf(settlement.output), ['a', 'b'])
+  assert.deepEqual(
+    settlement.dead.map(({ reason, block }) => [reason, rowsOf(block)]),
+    [['picky: cannot read it', ['bad']]],
+  )
+  assert.deepEqual(summary(settlement), { kept: 2, dead: 1 })
+  assert.deepEqual(Object.fromEntries(settlement.counts), { read: 2 })
+  assert.deepEqual(settlement.unclaimed, [])
 })
 
-test('what may pass is not a dead letter', async () => {
-  const away: Stage = {
-    name: 'away',
+test('what may pass is not a dead letter, and neither is what a claiming stage cannot do', async () => {
+  const failing = (error: Error, claims: boolean): Stage => ({
+    name: 'failing',
+    claims,
     async gather() {
-      throw new UnavailableError('not now')
+      throw error
     },
     decide: () => ({}),
-  }
-  await assert.rejects(runStages([away], blockOf('a'), delivery), UnavailableError)
+  })
+  const run = (stage: Stage) => runStages([stage], blockOf('a'), delivery, toolsOf())
+  await assert.rejects(run(failing(new UnavailableError('not now'), false)), UnavailableError)
+  await assert.rejects(run(failing(new Error('asked one by one it would claim twice'), true)), /one by one/)
 })
 
-test('a block that does not end is taken apart, its repeats left out', () => {
-  const commit = isolate(blockOf('a', 'b', 'a'))
-  assert.equal(commit.output, undefined)
-  assert.deepEqual(commit.again.map(rowsOf), [['a'], ['b']])
-  assert.equal(identityAt(commit.again[1]!, 0), identityOf('t', 'b'))
-  assert.equal(commit.outcomes.get('duplicate'), 1)
+test('a block that does not end is taken apart, events of one identity staying together', () => {
+  const parts = partsOf(blockOf('a:1', 'b', 'a:2'))
+  assert.deepEqual(parts.map(rowsOf), [['a:1', 'a:2'], ['b']])
+  assert.equal(identityAt(parts[1]!, 0), identityOf('t', 'b'))
+  const settlement = isolate(parts)
+  assert.deepEqual([settlement.output, settlement.again], [undefined, parts])
+  assert.deepEqual(summary(settlement), { isolated: 3 })
+})
+
+test('events that end every process are given up, a dead letter each', () => {
+  const settlement = giveUp(blockOf('a:1', 'a:2'), 11)
+  assert.deepEqual(
+    settlement.dead.map(({ block }) => rowsOf(block)),
+    [['a:1'], ['a:2']],
+  )
+  assert.match(settlement.dead[0]!.reason, /11 deliveries/)
+  assert.deepEqual(summary(settlement), { dead: 2 })
 })

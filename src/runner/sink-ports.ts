@@ -1,5 +1,5 @@
 import type { Block } from '../core/event/block.ts'
-import type { Lane } from '../core/pipeline/pipeline.ts'
+import type { Lane } from '../core/pipeline/lane.ts'
 
 /** One stream that a sink reads: a lane of a partition. */
 export interface SinkStream {
@@ -34,7 +34,7 @@ export interface IntentRest {
   readonly inserted: boolean
 }
 
-/** An event that ClickHouse refuses. */
+/** An event that the destination refuses. */
 export interface RefusedEvent {
   readonly entry: SinkEntry
   /** Position in the entry's block. */

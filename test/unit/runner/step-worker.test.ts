@@ -2,22 +2,23 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { packBlock } from '../../../src/core/event/block.ts'
 import { identityOf } from '../../../src/core/event/envelope.ts'
+import type { StageTools } from '../../../src/core/pipeline/stage.ts'
 import { UnavailableError } from '../../../src/core/run/errors.ts'
-import type { Commit, Entry, GroupReader } from '../../../src/runner/ports.ts'
-import { SegmentWorker } from '../../../src/runner/segment-worker.ts'
+import type { Entry, GroupReader, Settlement } from '../../../src/runner/ports.ts'
+import { StepWorker } from '../../../src/runner/step-worker.ts'
 import { silent } from '../../support/pipeline.ts'
 import { until } from '../../support/processes.ts'
 
-/** Delivers one entry again and again until it is committed. */
+/** Delivers one entry again and again until it is settled. */
 function readerOf(deliveries: number) {
-  const commits: Commit[] = []
+  const settlements: Settlement[] = []
   const block = packBlock(['a', 'b'].map((row) => ({ identity: identityOf('t', row), state: 1 as const, row })))
   let delivered = deliveries
   const reader: GroupReader = {
     partition: 0,
     async next() {
       await new Promise(setImmediate)
-      if (commits.length > 0) return { entries: [], broken: [] }
+      if (settlements.length > 0) return { entries: [], broken: [] }
       const entry: Entry = {
         id: '1-0',
         lane: 'live',
@@ -25,27 +26,30 @@ function readerOf(deliveries: number) {
         owner: Buffer.alloc(8),
         block,
         deliveries: delivered++,
+        repeated: deliveries > 1,
       }
       return { entries: [entry], broken: [] }
     },
     recover() {},
-    async commit(_entry, commit) {
-      commits.push(commit)
+    async settle(_entry, settlement) {
+      settlements.push(settlement)
       return true
     },
     async bury() {},
     async close() {},
   }
-  return { reader, commits, delivered: () => delivered }
+  return { reader, settlements, delivered: () => delivered }
 }
+
+const tools = {} as StageTools
 
 function workerOf(reader: GroupReader, gather: () => Promise<void>) {
   const stages = [{ name: 'stage', gather, decide: () => ({}) }]
-  return new SegmentWorker({ group: 'g', stages, readers: [reader], deliveriesMax: 2, log: silent })
+  return new StepWorker({ group: 'g', stages, tools, readers: [reader], deliveriesMax: 2, log: silent })
 }
 
 test('a store that is away for long costs no event, however often the entry comes back', async () => {
-  const { reader, commits, delivered } = readerOf(1)
+  const { reader, settlements, delivered } = readerOf(1)
   let away = true
   const worker = workerOf(reader, async () => {
     if (away) throw new UnavailableError('away')
@@ -53,18 +57,18 @@ test('a store that is away for long costs no event, however often the entry come
   await worker.start()
   await until(() => delivered() > 6)
   away = false
-  await until(() => commits.length > 0)
+  await until(() => settlements.length > 0)
   await worker.stop()
-  assert.equal(commits[0]!.output?.count, 2)
-  assert.deepEqual(commits[0]!.dead, [])
+  assert.equal(settlements[0]!.output?.count, 2)
+  assert.deepEqual(settlements[0]!.dead, [])
 })
 
 test('an entry that ended processes before is taken apart', async () => {
-  const { reader, commits } = readerOf(3)
+  const { reader, settlements } = readerOf(3)
   const worker = workerOf(reader, async () => {})
   await worker.start()
-  await until(() => commits.length > 0)
+  await until(() => settlements.length > 0)
   await worker.stop()
-  assert.equal(commits[0]!.output, undefined)
-  assert.equal(commits[0]!.again.length, 2)
+  assert.equal(settlements[0]!.output, undefined)
+  assert.equal(settlements[0]!.again.length, 2)
 })

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import type { Inserter } from '../core/pipeline/destination.ts'
 import { LeaseLostError } from '../core/run/errors.ts'
 import type { Service } from '../core/run/service.ts'
-import { insertBisecting, type RowInserter, repeatInsert } from './insert.ts'
-import type { RefusedEvent, SinkIntent, SinkRun, SinkSource } from './sink-source.ts'
+import { insertBisecting, repeatInsert } from './insert.ts'
+import { Loop, pause } from './loop.ts'
+import type { RefusedEvent, SinkIntent, SinkRun, SinkSource } from './sink-ports.ts'
 
-export interface ClickHouseSinkOptions {
+export interface SinkWorkerOptions {
+  readonly group: string
   readonly source: SinkSource
-  readonly inserter: RowInserter
-  /** Brings the schema up to date; called before the first insert, and again after ClickHouse was away. */
-  readonly migrate: () => Promise<void>
+  readonly inserter: Inserter
   /** Rows of one insert. */
   readonly rowsMax: number
   /** Time between the starts of two inserts, milliseconds, unless `rowsMax` rows wait. */
@@ -24,71 +24,67 @@ const GATHER_MS = 50
 const IDLE_WAIT_MS = 500
 const BACKLOG_ROWS = 1_000
 const STRAY_CHECK_MS = 5_000
-const RETRY_DELAY_MIN_MS = 100
-const RETRY_DELAY_MAX_MS = 5_000
+const RETRY_DELAY = { minMs: 100, maxMs: 5_000 }
 
 /**
- * Moves rows from streams into ClickHouse, exactly once. States: waiting for the lease; recovering (repeat the intent of
+ * Moves rows from streams to a destination, exactly once. States: waiting for the lease; recovering (repeat the intent of
  * the owner before, then what it left pending); running (gather, write the intent, insert with its token, acknowledge,
  * clear the intent). Any failure leads back to recovering, which repeats the very same rows under the very same token, so
- * that ClickHouse drops what it has already.
+ * that the destination drops what it has already.
  */
-export class ClickHouseSink implements Service {
-  readonly name = 'clickhouse sink'
-  readonly #options: ClickHouseSinkOptions
-  readonly #stopping = new AbortController()
-  #loop: Promise<void> = Promise.resolve()
+export class SinkWorker implements Service {
+  readonly name: string
+  readonly #options: SinkWorkerOptions
+  readonly #loop: Loop
+  #closed: Promise<void> | undefined
   #lastInsertAtMs = 0
   #strayCheckAtMs = 0
-  #migrated = false
   #markReady: () => void = () => {}
-  /** Resolves when the schema is up to date for the first time. */
-  readonly ready = new Promise<void>((resolve) => {
+  readonly #ready = new Promise<void>((resolve) => {
     this.#markReady = resolve
   })
 
-  constructor(options: ClickHouseSinkOptions) {
+  constructor(options: SinkWorkerOptions) {
+    this.name = `sink ${options.group}`
     this.#options = options
+    this.#loop = new Loop({
+      name: this.name,
+      enter: (signal) => this.#enter(signal),
+      round: () => this.#round(),
+      leave: () => options.source.release(),
+      failed: (err, delayMs) => {
+        const taken = err instanceof LeaseLostError
+        const { log, group } = options
+        log.warn({ err, group, delayMs }, taken ? 'another sink took over' : 'sink waits; its rows stay in Redis')
+      },
+      delay: RETRY_DELAY,
+    })
   }
 
+  /** Resolves when the destination is ready for the first time, or the sink is stopped. */
   async start(): Promise<void> {
-    this.#loop = this.#run()
+    await this.#loop.start()
+    await this.#ready
   }
 
   async stop(): Promise<void> {
-    this.#stopping.abort()
-    await this.#loop
-    await this.#options.source.close()
-  }
-
-  async #run(): Promise<void> {
-    const { signal } = this.#stopping
-    let failures = 0
-    while (!signal.aborted) {
-      try {
-        await this.#migrate()
-        if (!(await this.#options.source.acquire(signal))) break
-        await this.#recover()
-        failures = 0
-        while (!signal.aborted) await this.#round()
-      } catch (error) {
-        if (signal.aborted) break
-        const delayMs = Math.min(RETRY_DELAY_MIN_MS * 2 ** failures++, RETRY_DELAY_MAX_MS)
-        const message =
-          error instanceof LeaseLostError ? 'another sink took over' : 'sink waits; its rows stay in Redis'
-        this.#options.log.warn({ err: error, delayMs }, message)
-        this.#migrated = false
-        await sleep(delayMs, undefined, { signal }).catch(() => {})
-      }
-    }
-    await this.#options.source.release().catch(() => {})
-  }
-
-  async #migrate(): Promise<void> {
-    if (this.#migrated) return
-    await this.#options.migrate()
-    this.#migrated = true
+    await this.#loop.stop()
     this.#markReady()
+    this.#closed ??= this.#close()
+    await this.#closed
+  }
+
+  async #close(): Promise<void> {
+    const { source, inserter } = this.#options
+    await source.close()
+    await inserter.close()
+  }
+
+  async #enter(signal: AbortSignal): Promise<void> {
+    const { source, inserter } = this.#options
+    await inserter.prepare()
+    this.#markReady()
+    if (await source.acquire(signal)) await this.#recover()
   }
 
   async #recover(): Promise<void> {
@@ -110,7 +106,7 @@ export class ClickHouseSink implements Service {
     else await this.#insert(runs, intent, repeatInsert)
   }
 
-  async #round(): Promise<void> {
+  async #round(): Promise<undefined> {
     const { source } = this.#options
     if (performance.now() >= this.#strayCheckAtMs) {
       this.#strayCheckAtMs = performance.now() + STRAY_CHECK_MS
@@ -126,14 +122,14 @@ export class ClickHouseSink implements Service {
     let runs = await source.readNew(rowsMax, IDLE_WAIT_MS)
     if (runs.length === 0) return runs
     const dueAtMs = Math.max(performance.now() + GATHER_MS, this.#lastInsertAtMs + lingerMs)
-    while (!this.#stopping.signal.aborted) {
+    while (!this.#loop.signal.aborted) {
       const room = rowsMax - countRows(runs)
       const leftMs = dueAtMs - performance.now()
       if (room <= 0 || leftMs <= 0) break
       const more = await source.readNew(room, Math.min(leftMs, GATHER_MS))
       runs = mergeRuns(runs, more)
       // Behind a backlog there is no time to lose; otherwise a pause lets a few more rows come together.
-      if (more.length > 0 && countRows(more) < BACKLOG_ROWS) await sleep(Math.min(leftMs, GATHER_MS))
+      if (more.length > 0 && countRows(more) < BACKLOG_ROWS) await pause(Math.min(leftMs, GATHER_MS), this.#loop.signal)
     }
     return runs
   }
@@ -160,7 +156,8 @@ export class ClickHouseSink implements Service {
     const entries = runs.flatMap((run) => run.entries)
     const refused = await insert(inserter, entries, intent.token)
     if (refused.length > 0) {
-      this.#options.log.error({ rows: refused.length, reason: refused[0]!.reason }, 'ClickHouse refuses rows')
+      const { log, group } = this.#options
+      log.error({ group, rows: refused.length, reason: refused[0]!.reason }, 'the destination refuses rows')
       await source.writeIntent({ ...intent, refused: positionsOf(refused, runs) })
     }
     await this.#acknowledge(runs, refused)

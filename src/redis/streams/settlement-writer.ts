@@ -1,15 +1,24 @@
-import type { Lane } from '../../core/pipeline/pipeline.ts'
+import type { Lane } from '../../core/pipeline/lane.ts'
 import type { RedisClient } from '../connect.ts'
 import { counterFields, keys } from '../keys.ts'
 import { loadScript, type ScriptArgument } from '../scripts.ts'
 
-const commitScript = loadScript('commit-N')
+/** An identity that an owner may have in the dedup store. */
+export interface Claim {
+  /** Of the hash that would hold it. */
+  readonly key: string
+  readonly identity: Buffer
+  readonly owner: Buffer
+}
 
-/** Builds one call of the commit script. */
-export class CommitWriter {
+const settleScript = loadScript('settle-N')
+
+/** Builds one call of the settle script. */
+export class SettlementWriter {
   readonly #keys: string[]
   readonly #outputs: ScriptArgument[] = []
   readonly #counters: ScriptArgument[] = []
+  readonly #claims: ScriptArgument[] = []
   #outputCount = 0
 
   constructor(source: string, counters: string) {
@@ -21,9 +30,14 @@ export class CommitWriter {
     this.#counters.push(2, field, by)
   }
 
-  /** Adds to the finished events of a batch job. */
-  progress(key: string, outcome: string, by: number): void {
-    this.#counters.push(this.#index(key), outcome, by)
+  /** Adds to the progress of a batch job. */
+  progress(key: string, field: string, by: number): void {
+    this.#counters.push(this.#index(key), field, by)
+  }
+
+  /** Gives a claim back, if it is still the owner's. */
+  release({ key, identity, owner }: Claim): void {
+    this.#claims.push(this.#index(key), identity, owner)
   }
 
   /** Adds an entry to a stream of the same partition. */
@@ -39,8 +53,9 @@ export class CommitWriter {
 
   /** 1 when it was written, 0 when the entries were acknowledged before. */
   async run(client: RedisClient, group: string, ids: readonly string[]): Promise<number> {
-    const args = [group, ids.length, ...ids, this.#outputCount, ...this.#outputs, ...this.#counters]
-    return Number(await commitScript.run(client, this.#keys, args))
+    const head = [group, ids.length, ...ids, this.#outputCount, ...this.#outputs]
+    const args = [...head, this.#counters.length / 3, ...this.#counters, ...this.#claims]
+    return Number(await settleScript.run(client, this.#keys, args))
   }
 }
 
@@ -53,7 +68,7 @@ export async function bury(
   id: string,
   fields: readonly (string | Buffer)[],
 ): Promise<void> {
-  const writer = new CommitWriter(keys.stream(at.partition, from, at.lane), keys.counters(at.partition))
+  const writer = new SettlementWriter(keys.stream(at.partition, from, at.lane), keys.counters(at.partition))
   writer.count(counterFields.done(group, from, at.lane, 'entries'), 1)
   writer.count(counterFields.outcome(group, 'broken'), 1)
   writer.add(keys.dead(at.partition), fields)

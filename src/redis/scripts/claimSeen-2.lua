@@ -1,20 +1,27 @@
 #!lua flags=allow-oom
--- Claims identities for a block and tells which belong to another block already, within the dedup window.
+-- Claims identities for a block and tells which belong to another block already, within the dedup window. A consumer that
+-- was held up until another one settled its entry claims nothing: nobody would give the claims back.
 -- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
 -- KEYS[1] prefix of the bucket keys of the block's generation; all other keys are built from prefixes, in the same slot
+-- KEYS[2] stream of the block's entry
 -- ARGV[1] owner: 8 bytes, of which the first 41 bits are the block's milliseconds since 2024-01-01 UTC
 -- ARGV[2] the earliest milliseconds (since 2024-01-01) at which another owner still counts
 -- ARGV[3] mask of the bucket number (buckets - 1)
 -- ARGV[4] Unix milliseconds at which keys of the block's generation expire
 -- ARGV[5] identities of 16 bytes, one behind the other
--- ARGV[6..] prefixes of the other generations that may hold owners that count
--- Returns the positions (from 0) of the identities that another block owns.
+-- ARGV[6] consumer group, ARGV[7] the block's entry
+-- ARGV[8..] prefixes of the other generations that may hold owners that count
+-- Returns the positions (from 0) of the identities that another block owns; nil when the entry is not pending.
 local byte, sub, call = string.byte, string.sub, redis.call
 local current = KEYS[1]
 local owner = ARGV[1]
 local earliest = tonumber(ARGV[2])
 local mask = tonumber(ARGV[3])
 local identities = ARGV[5]
+
+if #call('XPENDING', KEYS[2], ARGV[6], ARGV[7], ARGV[7], 1) == 0 then
+  return nil
+end
 
 local function counts(other)
   local a, b, c, d, e, f = byte(other, 1, 6)
@@ -27,7 +34,7 @@ if call('SETNX', current .. 'm', '') == 1 then
   call('PEXPIREAT', current .. 'm', ARGV[4])
 end
 local others = {}
-for g = 6, #ARGV do
+for g = 8, #ARGV do
   if call('EXISTS', ARGV[g] .. 'm') == 1 then
     others[#others + 1] = ARGV[g]
   end

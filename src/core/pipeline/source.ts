@@ -1,0 +1,82 @@
+import type { EventEnvelope } from '../../../schemas/api/event.ts'
+import type { Block } from '../event/block.ts'
+import type { Enricher } from '../event/enrichment.ts'
+import type { Envelope } from '../event/envelope.ts'
+import type { Lane } from './lane.ts'
+
+/** Where events come from, and the stream that takes them. */
+export interface Source {
+  /** For people: the operation of the API, or the command. */
+  readonly from: string
+  readonly lane: Lane
+  readonly to: string
+}
+
+/** Whose events they are, and when they came. */
+export interface Receipt {
+  readonly tenantId: string
+  readonly receivedAtMs: number
+}
+
+/** What a request of `/v1/ingest` becomes: envelopes for the stream, and its response, which is made in the same pass. */
+export interface Accepted {
+  readonly envelopes: readonly Envelope[]
+  /** The body of the response. */
+  readonly response: string
+}
+
+/** Requests that are answered when their events are in the stream. */
+export interface LiveSource extends Source {
+  /**
+   * What happens before the stream: a pure function of a validated request.
+   * @param text the request's body, of which `events` is what `JSON.parse` made
+   */
+  readonly accept: (text: string, events: readonly EventEnvelope[], receipt: Receipt, enricher: Enricher) => Accepted
+}
+
+/** Whole lines of an upload, as they are kept until they are fed. */
+export interface LineChunk {
+  /** Position of the first line in the upload, counted from 1, blank lines included. */
+  readonly firstLine: number
+  /** Each line but perhaps the upload's last is ended by a line feed. */
+  readonly bytes: Buffer
+}
+
+/** Says what is wrong with a value that should be an event, or undefined when nothing is. */
+export type EventCheck = (value: unknown) => string | undefined
+
+export interface ChunkContext extends Receipt {
+  readonly jobId: string
+  readonly partitions: number
+  readonly check: EventCheck
+}
+
+/** What the lines of a chunk were, and those at fault. */
+export interface ChunkCounts {
+  /** Events that were fed. */
+  readonly fed: number
+  readonly rejected: number
+  readonly invalidIp: number
+  readonly errors: readonly { readonly line: number; readonly detail: string }[]
+}
+
+/** What a chunk becomes: at most one block a partition. */
+export interface ChunkReading {
+  readonly blocks: ReadonlyMap<number, Block>
+  readonly counts: ChunkCounts
+}
+
+/** Uploads, fed chunk by chunk in step with how fast their lane drains. */
+export interface BatchSource extends Source {
+  /**
+   * What happens before the stream: a pure function, so that the same chunk becomes the same events, with the same ids, at
+   * every reading.
+   */
+  readonly read: (chunk: LineChunk, context: ChunkContext) => ChunkReading
+}
+
+/** Every source of a pipeline. */
+export interface Sources {
+  readonly live: LiveSource
+  readonly batch: BatchSource
+}

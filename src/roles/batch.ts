@@ -1,0 +1,51 @@
+import { EventEnvelope } from '../../schemas/api/event.ts'
+import { Feeder } from '../batch/feeder.ts'
+import type { Service } from '../core/run/service.ts'
+import { HttpError } from '../http/errors.ts'
+import { compileValidator } from '../http/validate.ts'
+import { BulkWorker } from '../lookup/bulk-worker.ts'
+import { RedisFeederStore } from '../redis/batch/feeder-store.ts'
+import { RedisBulkQueue } from '../redis/bulk/queue.ts'
+import type { Parts } from './parts.ts'
+
+/** Feeds batch jobs into their lane, and does bulk lookup jobs. */
+export function batchRole(parts: Parts): Service[] {
+  return [feeder(parts), bulkWorker(parts)]
+}
+
+function feeder({ config, telemetry, pipeline, shared }: Parts): Feeder {
+  const { partitions } = config
+  return new Feeder({
+    store: new RedisFeederStore({ client: shared, pipeline, partitions }),
+    source: pipeline.sources.batch,
+    check: describeErrors(compileValidator(EventEnvelope)),
+    partitions,
+    waitingEventsMax: pipeline.limits.batchWaitingEventsMax,
+    log: telemetry.log,
+  })
+}
+
+function bulkWorker(parts: Parts): BulkWorker {
+  const { claimIdleMs, deliveriesMax } = parts.config
+  const blocking = parts.connectLoop('bulk-blocking')
+  return new BulkWorker({
+    queue: new RedisBulkQueue({ blocking, client: parts.shared, claimIdleMs }),
+    lookups: parts.enrichment.lookups,
+    aliveEveryMs: claimIdleMs / 5,
+    deliveriesMax,
+    log: parts.telemetry.log,
+  })
+}
+
+/** A check that throws, as one that says what is wrong. */
+function describeErrors(validate: (value: unknown) => void): (value: unknown) => string | undefined {
+  return (value) => {
+    try {
+      validate(value)
+      return undefined
+    } catch (error) {
+      if (error instanceof HttpError) return error.message.replace(/^the body /, '')
+      throw error
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import type { Service } from '../core/run/service.ts'
+import { createRoutes } from '../http/routes.ts'
+import { createHttpServer, type HttpServer } from '../http/server.ts'
+import { RedisBatchJobs } from '../redis/batch/jobs.ts'
+import { RedisBulkJobs } from '../redis/bulk/jobs.ts'
+import { GroupCommit } from '../redis/streams/group-commit.ts'
+import { IntakeGate } from '../redis/streams/intake-gate.ts'
+import { RedisDailyQuota } from '../redis/tenants/daily-quota.ts'
+import { RedisTokenBuckets } from '../redis/tenants/rate-bucket.ts'
+import { RedisTenantChanges, RedisTenantStore } from '../redis/tenants/tenant-store.ts'
+import { CachedAuthenticator } from '../tenants/authenticator.ts'
+import { SharedRateLimiter } from '../tenants/rate-limiter.ts'
+import type { Parts } from './parts.ts'
+
+/** The API. Its listener is the last of the services: it accepts requests when all else is ready. */
+export interface IngressRole {
+  readonly services: readonly Service[]
+  readonly http: HttpServer
+}
+
+export function ingressRole(parts: Parts): IngressRole {
+  const { config, telemetry, pipeline, enrichment } = parts
+  const { log, metrics, clock } = telemetry
+  const { partitions } = config
+  const requests = parts.connect({ name: 'requests', kind: 'request', timeoutMs: config.redisRequestMs })
+  const changes = new RedisTenantChanges(parts.connect({ name: 'changes', kind: 'loop' }))
+  const store = new RedisTenantStore(requests)
+  const authenticator = new CachedAuthenticator({ store, changes, plans: config.plans, clock, log })
+  const gate = new IntakeGate({
+    client: parts.shared,
+    pipeline,
+    partitions,
+    waitingEventsMax: config.intakeHighWaterEvents,
+    log,
+  })
+  const closedBecause = () => gate.closedBecause
+  const intake = groupCommit(parts, closedBecause)
+  const routes = createRoutes({
+    accept: pipeline.sources.live.accept,
+    intake,
+    enricher: enrichment.engine,
+    hostnames: enrichment.hostnames,
+    readiness: { problems: async () => ((await requests.ping()) === 'PONG' ? [] : ['Redis does not answer']) },
+    clock,
+    jobs: batchJobs(parts, closedBecause),
+    lookups: enrichment.lookups,
+    quota: new RedisDailyQuota(requests, clock),
+    bulkJobs: new RedisBulkJobs({ client: requests, openMax: config.bulkQueueLimit }),
+  })
+  const limiter = new SharedRateLimiter(new RedisTokenBuckets(requests))
+  const { host, port } = config
+  const http = createHttpServer({ host, port, routes, authenticator, limiter, log, metrics })
+  return { services: [authenticator, gate, intake, http], http }
+}
+
+function groupCommit(parts: Parts, closedBecause: () => string | undefined): GroupCommit {
+  const { config, pipeline, telemetry } = parts
+  const { commitLingerMs: lingerMs, writeDeadlineMs: deadlineMs, partitions } = config
+  const { blockEventsMax, blockBytesMax, uncommittedEventsMax } = pipeline.limits
+  const { to, lane } = pipeline.sources.live
+  return new GroupCommit({
+    client: parts.connect({ name: 'intake', kind: 'request', timeoutMs: deadlineMs }),
+    partitions,
+    stream: to,
+    lane,
+    cluster: parts.isCluster,
+    lingerMs,
+    deadlineMs,
+    blockEventsMax,
+    blockBytesMax,
+    waitingMax: uncommittedEventsMax,
+    closedBecause,
+    log: telemetry.log,
+  })
+}
+
+/** Uploads are long, so they have a connection apart from that of live events. */
+function batchJobs(parts: Parts, closedBecause: () => string | undefined): RedisBatchJobs {
+  const { partitions, batchQueueLimit, writeDeadlineMs, redisLoopMs } = parts.config
+  return new RedisBatchJobs({
+    client: parts.connect({ name: 'uploads', kind: 'request', timeoutMs: redisLoopMs }),
+    partitions,
+    openMax: batchQueueLimit,
+    deadlineMs: writeDeadlineMs,
+    clock: parts.telemetry.clock,
+    closedBecause,
+  })
+}

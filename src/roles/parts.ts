@@ -1,0 +1,110 @@
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import type { Config } from '../config/config.ts'
+import type { Hostnames } from '../core/event/hostnames.ts'
+import type { Pipeline } from '../core/pipeline/pipeline.ts'
+import type { Clock } from '../core/run/clock.ts'
+import { type Service, ServiceGroup } from '../core/run/service.ts'
+import { EnrichmentEngine } from '../enrichment/engine.ts'
+import { DataLookups } from '../enrichment/lookup-service.ts'
+import { ReverseDns } from '../enrichment/providers/rdns/reverse-dns.ts'
+import type { LookupService } from '../lookup/lookup.ts'
+import { type ConnectionUse, connectRedis, type RedisClient } from '../redis/connect.ts'
+import { createGroups } from '../redis/streams/topology.ts'
+import { createWorkMetrics, type WorkMetrics } from '../telemetry/pipeline-metrics.ts'
+
+/** The settings of a process, and where its stores are. */
+export interface AppConfig extends Config {
+  readonly redisUrl: string
+  readonly clickhouseUrl: string
+}
+
+/** What every part is given to tell of itself. */
+export interface Telemetry {
+  readonly log: Logger
+  readonly metrics: Registry
+  readonly clock: Clock
+}
+
+/** What is known of addresses, in this process. */
+export interface EnrichmentParts {
+  readonly engine: EnrichmentEngine
+  readonly lookups: LookupService
+  readonly reverseDns: ReverseDns
+  /** Undefined: events are enriched without reverse DNS. */
+  readonly hostnames: Hostnames | undefined
+}
+
+/**
+ * What the roles of one process share. Each part is made when the first role asks for it, so that a process holds only
+ * what its roles need; `services` are those that live as long as the roles.
+ */
+export class Parts {
+  readonly config: AppConfig
+  readonly telemetry: Telemetry
+  readonly pipeline: Pipeline
+  readonly services: Service[] = []
+  readonly #clients: RedisClient[] = []
+  #shared: RedisClient | undefined
+  #enrichment: EnrichmentParts | undefined
+  #workMetrics: WorkMetrics | undefined
+
+  constructor(config: AppConfig, telemetry: Telemetry, pipeline: Pipeline) {
+    this.config = config
+    this.telemetry = telemetry
+    this.pipeline = pipeline
+  }
+
+  /** Whether one call of Redis must stay within one hash slot. */
+  get isCluster(): boolean {
+    return this.config.redisUrl.startsWith('redis-cluster://')
+  }
+
+  /** The connection of all background loops, for commands that do not block. */
+  get shared(): RedisClient {
+    this.#shared ??= this.connectLoop('worker')
+    return this.#shared
+  }
+
+  get enrichment(): EnrichmentParts {
+    this.#enrichment ??= this.#createEnrichment()
+    return this.#enrichment
+  }
+
+  get workMetrics(): WorkMetrics {
+    this.#workMetrics ??= createWorkMetrics(this.telemetry.metrics)
+    return this.#workMetrics
+  }
+
+  /** A connection of its own for a background loop. A blocking read waits a second, far less than such a command may take. */
+  connectLoop(name: string): RedisClient {
+    return this.connect({ name, kind: 'loop', timeoutMs: this.config.redisLoopMs })
+  }
+
+  connect(use: ConnectionUse): RedisClient {
+    const client = connectRedis(this.config.redisUrl, use)
+    client.on('error', (error) => this.telemetry.log.debug({ err: error, connection: use.name }, 'Redis connection'))
+    this.#clients.push(client)
+    return client
+  }
+
+  createGroups(): Promise<void> {
+    return createGroups(this.shared, this.pipeline, this.config.partitions)
+  }
+
+  /** Closes every connection; called when nothing uses them any more. */
+  disconnect(): void {
+    for (const client of this.#clients) client.disconnect()
+  }
+
+  #createEnrichment(): EnrichmentParts {
+    const { enrichDir, rdns, rdnsServers, rdnsDeadlineMs, rdnsConcurrency } = this.config
+    const { log, metrics, clock } = this.telemetry
+    const limits = { deadlineMs: rdnsDeadlineMs, concurrencyMax: rdnsConcurrency }
+    const reverseDns = new ReverseDns({ servers: rdnsServers, clock, metrics, limits })
+    const hostnames = rdns === 'on' ? reverseDns : undefined
+    const engine = new EnrichmentEngine({ dir: enrichDir, hostnames, log, metrics })
+    this.services.push(new ServiceGroup('enrichment', [reverseDns, engine]))
+    return { engine, lookups: new DataLookups({ engine, reverseDns }), reverseDns, hostnames }
+  }
+}

@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import { type Step, stepsOfJobs } from '../core/pipeline/pipeline.ts'
+import type { Service } from '../core/run/service.ts'
+import { StreamGroupReader } from '../redis/streams/group-reader.ts'
+import { Janitor } from '../redis/streams/janitor.ts'
+import { RedisSeenStore } from '../redis/streams/seen-store.ts'
+import { readStatus } from '../redis/streams/status.ts'
+import { StepWorker } from '../runner/step-worker.ts'
+import { createBacklogMetrics } from '../telemetry/pipeline-metrics.ts'
+import type { Parts } from './parts.ts'
+
+/** Runs the steps, and frees what every group has finished. */
+export function processRole(parts: Parts): Service[] {
+  const { config, telemetry, pipeline, shared } = parts
+  createBacklogMetrics(telemetry.metrics, () => readStatus(shared, pipeline))
+  const janitor = new Janitor({ client: shared, pipeline, partitions: config.partitions, log: telemetry.log })
+  return [...pipeline.steps.map((step) => stepWorker(parts, step)), janitor]
+}
+
+function stepWorker(parts: Parts, { group, from, to, stages }: Step): StepWorker {
+  const { config, telemetry, pipeline, shared, enrichment } = parts
+  const { readEntriesMax, dedupWindowMs } = pipeline.limits
+  const consumer = `${hostname()}-${randomUUID().slice(0, 8)}`
+  const countsJobs = stepsOfJobs(pipeline).some((step) => step.group === group)
+  const readers = Array.from({ length: config.partitions }, (_, partition) => {
+    return new StreamGroupReader({
+      blocking: parts.connectLoop(`${group}-${partition}-blocking`),
+      client: shared,
+      partition,
+      group,
+      consumer,
+      from,
+      to,
+      entriesMax: readEntriesMax,
+      claimIdleMs: config.claimIdleMs,
+      countsJobs,
+      dedupWindowMs,
+      ensureGroups: () => parts.createGroups(),
+    })
+  })
+  const seen = new RedisSeenStore({ client: shared, clock: telemetry.clock, group, from, windowMs: dedupWindowMs })
+  return new StepWorker({
+    group,
+    stages,
+    tools: { enricher: enrichment.engine, hostnames: enrichment.hostnames, seen },
+    readers,
+    deliveriesMax: config.deliveriesMax,
+    log: telemetry.log,
+    onSettled: (outcomes) => parts.workMetrics.settled(group, outcomes),
+  })
+}

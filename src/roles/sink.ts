@@ -1,0 +1,34 @@
+import type { Sink } from '../core/pipeline/pipeline.ts'
+import type { Service } from '../core/run/service.ts'
+import { SinkStreams } from '../redis/streams/sink-streams.ts'
+import { SinkWorker } from '../runner/sink-worker.ts'
+import type { Parts } from './parts.ts'
+
+/** Moves what the steps kept to the destinations. Ready when those are, so that an analyst can ask from the first moment. */
+export function sinkRole(parts: Parts): Service[] {
+  return parts.pipeline.sinks.map((sink) => sinkWorker(parts, sink))
+}
+
+function sinkWorker(parts: Parts, { group, from, into, completesJobs = false }: Sink): SinkWorker {
+  const { clickhouseUrl, partitions, sinkRowsMax, sinkLingerMs } = parts.config
+  const { log } = parts.telemetry
+  const source = new SinkStreams({
+    blocking: parts.connectLoop(`${group}-blocking`),
+    client: parts.connectLoop(group),
+    cluster: parts.isCluster,
+    partitions,
+    group,
+    from,
+    completesJobs,
+    ensureGroups: () => parts.createGroups(),
+  })
+  return new SinkWorker({
+    group,
+    source,
+    inserter: into.open({ clickhouseUrl, log }),
+    rowsMax: sinkRowsMax,
+    lingerMs: sinkLingerMs,
+    log,
+    onInserted: (rows, durationMs) => parts.workMetrics.inserted(group, rows, durationMs),
+  })
+}

@@ -1,0 +1,104 @@
+import type { Logger } from 'pino'
+import { SettledElsewhereError } from '../core/pipeline/seen.ts'
+import type { Stage, StageTools } from '../core/pipeline/stage.ts'
+import type { Service } from '../core/run/service.ts'
+import { Loop } from './loop.ts'
+import { type Entry, type GroupReader, outcomesOf, type Settlement } from './ports.ts'
+import { giveUp, isolate, partsOf, runStages } from './run-stages.ts'
+
+export interface StepWorkerOptions {
+  readonly group: string
+  readonly stages: readonly Stage[]
+  readonly tools: StageTools
+  /** One per partition. */
+  readonly readers: readonly GroupReader[]
+  /** Deliveries after which a block is taken apart, and a single event given up. */
+  readonly deliveriesMax: number
+  readonly log: Logger
+  /** Called for every entry that is settled, with the number of events by outcome. */
+  readonly onSettled?: (outcomes: ReadonlyMap<string, number>) => void
+}
+
+const RETRY_DELAY = { minMs: 50, maxMs: 1_000 }
+/** Far more than are in hand at once. */
+const UNAVAILABLE_MAX = 10_000
+
+/**
+ * Runs one step of a pipeline: read, stages, then write and acknowledge as one. Partitions run side by side. An entry
+ * that fails for a reason that may pass stays pending and is read again.
+ */
+export class StepWorker implements Service {
+  readonly name: string
+  readonly #options: StepWorkerOptions
+  readonly #loops: readonly Loop[]
+  /** Entries that this process could not finish because a store was away. */
+  readonly #unavailable = new Set<string>()
+  #closed: Promise<unknown> | undefined
+
+  constructor(options: StepWorkerOptions) {
+    this.name = `step ${options.group}`
+    this.#options = options
+    this.#loops = options.readers.map((reader) => this.#loopOf(reader))
+  }
+
+  async start(): Promise<void> {
+    await Promise.all(this.#loops.map((loop) => loop.start()))
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#loops.map((loop) => loop.stop()))
+    this.#closed ??= Promise.all(this.#options.readers.map((reader) => reader.close()))
+    await this.#closed
+  }
+
+  #loopOf(reader: GroupReader): Loop {
+    const { log, group } = this.#options
+    return new Loop({
+      name: `${this.name} ${reader.partition}`,
+      round: () => this.#round(reader),
+      failed: (err, delayMs) => {
+        reader.recover()
+        log.warn({ err, group, partition: reader.partition, delayMs }, 'step waits; its entries stay pending')
+      },
+      delay: RETRY_DELAY,
+    })
+  }
+
+  async #round(reader: GroupReader): Promise<undefined> {
+    const { entries, broken } = await reader.next()
+    for (const entry of broken) {
+      this.#options.log.error({ group: this.#options.group, ...entry }, 'entry is no block; moved to the dead letters')
+      await reader.bury(entry)
+    }
+    const results = await Promise.allSettled(entries.map((entry) => this.#finish(reader, entry)))
+    const failed = results.find((result) => result.status === 'rejected')
+    if (failed !== undefined) throw failed.reason
+  }
+
+  async #finish(reader: GroupReader, entry: Entry): Promise<void> {
+    const name = `${entry.partition} ${entry.lane} ${entry.id}`
+    try {
+      const settlement = await this.#process(entry, this.#unavailable.has(name))
+      if (await reader.settle(entry, settlement)) this.#options.onSettled?.(outcomesOf(settlement))
+      this.#unavailable.delete(name)
+    } catch (error) {
+      if (error instanceof SettledElsewhereError) return
+      if (this.#unavailable.size < UNAVAILABLE_MAX) this.#unavailable.add(name)
+      throw error
+    }
+  }
+
+  /**
+   * @param waited whether the entry came back because a store was away. That counts deliveries too, but says nothing of
+   * the entry: what ends a process never gets here.
+   */
+  async #process(entry: Entry, waited: boolean): Promise<Settlement> {
+    const { stages, tools, deliveriesMax } = this.#options
+    const { block, deliveries } = entry
+    if (waited || deliveries <= deliveriesMax) return runStages(stages, block, entry, tools)
+    const parts = partsOf(block)
+    if (parts.length > 1) return isolate(parts)
+    if (deliveries <= 2 * deliveriesMax) return runStages(stages, block, entry, tools)
+    return giveUp(block, deliveries)
+  }
+}
