@@ -18,6 +18,11 @@ export interface App {
   stop(): Promise<void>
 }
 
+/** A module that a role process runs. */
+export interface RoleModule {
+  createRoles(config: AppConfig, roles: readonly Role[], telemetry: Telemetry): Promise<App>
+}
+
 /**
  * Builds what a process with these roles consists of. Does no I/O but opening connections, which wait for their servers.
  * @throws StartupError when the declaration of the pipeline does not hold together

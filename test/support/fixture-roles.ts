@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Counter } from 'prom-client'
-import type { RoleModule } from '../../src/cli/start/role.ts'
+import type { RoleModule } from '../../src/app.ts'
 import { StartupError } from '../../src/core/run/errors.ts'
 
 /**

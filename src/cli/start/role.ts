@@ -1,14 +1,12 @@
 import { once } from 'node:events'
 import type { Logger } from 'pino'
 import { collectDefaultMetrics, Registry } from 'prom-client'
+import type { RoleModule } from '../../app.ts'
 import type { Config, Role } from '../../config/config.ts'
 import { systemClock } from '../../core/run/clock.ts'
 import { InputError, StartupError } from '../../core/run/errors.ts'
 import type { FromRole, ToRole } from '../../embedded/processes/role-protocol.ts'
 import { createLogger } from '../../telemetry/logger.ts'
-
-/** The module that a role process runs. */
-export type RoleModule = Pick<typeof import('../../app.ts'), 'createRoles'>
 
 /**
  * Runs roles as the parent says, until it says stop. Ends at once when the parent is gone.

@@ -1,3 +1,4 @@
+import type { Block } from './block.ts'
 import type { Enrichment } from './enrichment.ts'
 
 /**
@@ -53,6 +54,13 @@ export function tsv(text: string): string {
   return SPECIAL.test(text) ? text.replace(SPECIAL_ALL, (char) => ESCAPES[char]!) : text
 }
 
+const UNESCAPES: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r', '0': '\0', b: '\b', f: '\f' }
+
+/** A string as it was before `tsv`. */
+export function fromTsv(text: string): string {
+  return text.includes('\\') ? text.replace(/\\(.)/g, (_, char: string) => UNESCAPES[char] ?? char) : text
+}
+
 /** Milliseconds since the epoch as DateTime64(3) reads them: as a number only with 9 or 10 digits of seconds. */
 export function tsvTime(ms: number): string {
   if (ms < 1e11 || ms >= 1e13) return new Date(ms).toISOString().slice(0, 23).replace('T', ' ')
@@ -87,4 +95,29 @@ export function enrichmentColumns(
  */
 export function rowSuffix(enrichment: Enrichment, hasAccount: boolean): string {
   return `${hasAccount ? '' : tsv(enrichment.companyId)}\t${enrichment.columns}`
+}
+
+const TAB = 9
+const LINE_FEED = 10
+
+/**
+ * One column of every row of a block, for stages that decide by it: as the caller sent it, `''` where the event has none,
+ * and where the row has no such column yet.
+ */
+export function columnOf({ rows }: Pick<Block, 'rows'>, column: (typeof ROW_COLUMNS)[number]): string[] {
+  const index = ROW_COLUMNS.indexOf(column)
+  const values: string[] = []
+  for (let start = 0; start < rows.length; ) {
+    const end = rows.indexOf(LINE_FEED, start)
+    let from = start
+    for (let i = 0; i < index && from <= end; i++) {
+      const tab = rows.indexOf(TAB, from)
+      from = tab < 0 ? end + 1 : tab + 1
+    }
+    const tab = rows.indexOf(TAB, from)
+    const to = tab < 0 || tab > end ? end : tab
+    values.push(from > end ? '' : fromTsv(rows.toString('utf8', from, to)))
+    start = end + 1
+  }
+  return values
 }

@@ -1,0 +1,16 @@
+import { ingest } from '../../pipelines/ingest.ts'
+import { createRoles as create, type RoleModule } from '../../src/app.ts'
+import type { Pipeline } from '../../src/core/pipeline/pipeline.ts'
+import { dedup } from '../../src/stages/dedup.ts'
+import { enrich } from '../../src/stages/enrich.ts'
+import { filterNoise } from '../../src/stages/filter-noise.ts'
+import { filterBots } from './filter-bots.ts'
+
+/** `pipelines/ingest.ts` with its one line about the step changed. */
+const pipeline: Pipeline = {
+  ...ingest,
+  steps: [{ group: 'process', from: 'intake', stages: [enrich, filterNoise, filterBots, dedup], to: 'enriched' }],
+}
+
+export const createRoles: RoleModule['createRoles'] = (config, roles, telemetry) =>
+  create(config, roles, telemetry, pipeline)

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { until } from '../support/processes.ts'
+import { startRoles } from '../support/roles.ts'
+
+/*
+ * The worked example of pipelines/README.md: a stage is one file and one changed line, a sink one file and one line more.
+ */
+
+const agent = (name: string) => ({ properties: { user_agent: name } })
+
+test('a new stage works for live events and batch jobs, with a drop reason of its own', async (t) => {
+  const roles = await startRoles(t, new URL('./bots-pipeline.ts', import.meta.url).href)
+  const live = await roles.post('/v1/ingest', {
+    events: [
+      { ip: '17.0.0.1', event_id: 'live human', ...agent('Firefox') },
+      { ip: '17.0.0.1', event_id: 'live bot', ...agent('Googlebot') },
+      { ip: '3.0.0.1', event_id: 'live cloud', ...agent('Googlebot') },
+    ],
+  })
+  assert.equal(live.status, 200)
+  const lines = Array.from({ length: 1_000 }, (_, i) => {
+    const name = i % 4 === 0 ? 'crawler' : 'Firefox'
+    return JSON.stringify({ ip: `17.0.${i % 9}.1`, event_id: `e${i % 900}`, ...agent(name) })
+  })
+  const id = await roles.upload(lines)
+  const job = await until(async () => {
+    const found = await roles.job(id)
+    return found?.status === 'completed' ? found : undefined
+  })
+  assert.deepEqual(job.result_summary, {
+    processed: 1_000,
+    valid_ips: 1_000,
+    identified_ips: 1_000,
+    rejected: 0,
+    invalid_ip: 0,
+    filtered: 0,
+    bots: 250,
+    duplicates: 75,
+    errors: [],
+  })
+  const stored = await until(async () => {
+    const rows = await roles.clickhouse.rows<{ event_id: string }>('SELECT event_id FROM events')
+    return rows.length >= 676 ? rows : undefined
+  })
+  assert.equal(stored.length, 676)
+  assert.ok(stored.some(({ event_id }) => event_id === 'live human'))
+  const dropped = (outcome: string) => roles.counter('ipid_pipeline_events_total', { group: 'process', outcome })
+  assert.deepEqual([await dropped('bots'), await dropped('filtered'), await dropped('duplicates')], [251, 1, 75])
+})
+
+test('a second sink holds every event once after kill -9, and does not hold up a job', async (t) => {
+  const roles = await startRoles(t, new URL('./two-sinks-pipeline.ts', import.meta.url).href)
+  const away = join(roles.dir, 'away')
+  writeFileSync(away, '')
+  const count = 20_000
+  const lines = Array.from({ length: count }, (_, i) => `{"ip":"17.0.${i % 99}.1","event_id":"e${i}"}`)
+  const id = await roles.upload(lines)
+  await until(async () => ((await roles.job(id))?.progress_current ?? 0) > count / 10)
+  roles.killWorker()
+  await until(async () => (await roles.job(id))?.status === 'completed')
+  assert.deepEqual(await roles.clickhouse.rows('SELECT count() AS n, uniqExact(event_id) AS ids FROM events'), [
+    { n: count, ids: count },
+  ])
+  rmSync(away)
+  await until(() => copied(roles.dir).length > count / 10)
+  roles.killWorker()
+  const copies = await until(() => {
+    const found = copied(roles.dir)
+    return found.length >= count ? found : undefined
+  })
+  assert.deepEqual([copies.length, new Set(copies).size], [count, count])
+})
+
+function copied(dir: string): string[] {
+  const files = readdirSync(dir).filter((name) => name.endsWith('.ndjson'))
+  return files.flatMap((name) => {
+    const lines = readFileSync(join(dir, name), 'utf8').trimEnd().split('\n')
+    return lines.map((line) => (JSON.parse(line) as { event_id: string }).event_id)
+  })
+}

@@ -1,0 +1,42 @@
+import { existsSync } from 'node:fs'
+import { mkdir, open, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fromTsv, ROW_COLUMNS } from '../../src/core/event/row.ts'
+import type { Destination } from '../../src/core/pipeline/destination.ts'
+import { UnavailableError } from '../../src/core/run/errors.ts'
+
+/**
+ * A folder of NDJSON files, one an insert, named after its token: a repeat overwrites itself, so a token says for certain
+ * that its rows are stored. Away while the folder holds a file `away`.
+ */
+export function ndjsonFolder(folder: string): Destination {
+  return {
+    name: 'ndjson',
+    open: () => ({
+      async prepare() {
+        await mkdir(folder, { recursive: true })
+      },
+      async insert(rows, token) {
+        if (existsSync(join(folder, 'away'))) throw new UnavailableError('the folder is away')
+        const path = join(folder, `${token}.ndjson`)
+        const file = await open(`${path}.tmp`, 'w')
+        await file.writeFile(rows.map(toNdjson).join(''))
+        await file.sync()
+        await file.close()
+        await rename(`${path}.tmp`, path)
+      },
+      absent: async () => [],
+      close: async () => {},
+    }),
+  }
+}
+
+/** @param rows lines, each ended by a line feed */
+function toNdjson(rows: Buffer): string {
+  const lines = rows.toString('utf8').split('\n').slice(0, -1)
+  return lines.map((line) => `${JSON.stringify(Object.fromEntries(columns(line)))}\n`).join('')
+}
+
+function columns(line: string): [string, string][] {
+  return line.split('\t').map((value, i) => [ROW_COLUMNS[i]!, fromTsv(value)])
+}
