@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { InputError } from '../core/run/errors.ts'
 import { keyCommand } from './admin/key.ts'
+import { pipelineCommand } from './admin/pipeline.ts'
 import { sqlCommand } from './admin/sql.ts'
 import { statusCommand } from './admin/status.ts'
 import { tenantCommand } from './admin/tenant.ts'
@@ -22,6 +23,7 @@ const COMMANDS = [
   batchCommand,
   sqlCommand,
   statusCommand,
+  pipelineCommand,
   enrichCommand,
   dbCommand,
 ]

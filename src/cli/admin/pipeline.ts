@@ -1,0 +1,42 @@
+import { Command } from 'commander'
+import type { Pipeline } from '../../core/pipeline/pipeline.ts'
+import type { GroupStatus } from '../../core/pipeline/status.ts'
+import { StartupError } from '../../core/run/errors.ts'
+import type { CliContext } from '../context.ts'
+import { printJson } from '../print.ts'
+import { addSettings, configOf, INSTANCE_SETTINGS } from '../settings-options.ts'
+
+/** `ipid pipeline`: the pipeline as it is declared, with what waits for each group of the running instance. */
+export function pipelineCommand(context: CliContext): Command {
+  const command = new Command('pipeline')
+    .description('show the pipeline as it is declared, with what waits for each consumer group')
+    .option('--json', 'print JSON')
+  return addSettings(command, INSTANCE_SETTINGS).action(async (options: { json?: boolean }) => {
+    const config = configOf(context, command)
+    const [{ ingest }, { drawPipeline, waitingByGroup, describePipeline }] = await Promise.all([
+      import('../../../pipelines/ingest.ts'),
+      import('./pipeline-diagram.ts'),
+    ])
+    let streams: readonly GroupStatus[] | undefined
+    try {
+      streams = await readStreams(config, ingest)
+    } catch (error) {
+      // What is declared can be shown without an instance.
+      if (!(error instanceof StartupError)) throw error
+      context.stderr.write(`ipid: what waits is not shown: ${error.message}\n`)
+    }
+    const waiting = streams === undefined ? undefined : waitingByGroup(streams)
+    if (options.json) printJson(context.stdout, describePipeline(ingest, waiting))
+    else context.stdout.write(drawPipeline(ingest, waiting))
+  })
+}
+
+async function readStreams(config: ReturnType<typeof configOf>, pipeline: Pipeline): Promise<readonly GroupStatus[]> {
+  const [{ withRedis }, { redisUrlOf }, { readStatus }] = await Promise.all([
+    import('../stores.ts'),
+    import('../instance.ts'),
+    import('../../redis/streams/status.ts'),
+  ])
+  const { streams } = await withRedis(await redisUrlOf(config), (client) => readStatus(client, pipeline))
+  return streams
+}

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { ingest } from '../../pipelines/ingest.ts'
+import { decodeBlock } from '../../src/core/event/block.ts'
+import type { Enricher } from '../../src/core/event/enrichment.ts'
+import { type Envelope, EnvelopeState, identityOf } from '../../src/core/event/envelope.ts'
+import { enrichmentColumns } from '../../src/core/event/row.ts'
+import { systemClock } from '../../src/core/run/clock.ts'
+import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
+import { keys } from '../../src/redis/keys.ts'
+import { readEntry } from '../../src/redis/streams/entries.ts'
+import { RedisSeenStore } from '../../src/redis/streams/seen-store.ts'
+import { createGroups } from '../../src/redis/streams/topology.ts'
+import { runStages } from '../../src/runner/run-stages.ts'
+import { envelope, quiet, startIntake, startWorker, until } from '../support/pipeline.ts'
+import { startTestRedis } from '../support/redis.ts'
+
+/*
+ * A claim stands for an event that is kept. When the data changes between two deliveries of an entry, one may claim what
+ * the other judges as noise.
+ */
+
+const INTAKE = keys.stream(0, 'intake', 'live')
+const { dedupWindowMs: windowMs } = ingest.limits
+const [{ stages, group, from }] = ingest.steps as [(typeof ingest.steps)[number]]
+
+function enricherOf(noise: boolean): Enricher {
+  const part = { companyId: noise ? '' : 'example.com', classification: undefined, quality: 50, data: {} }
+  return { enrich: () => ({ ...part, noise, answerJson: '', columns: enrichmentColumns(part) }) }
+}
+
+function rawEvent(eventId: string): Envelope {
+  const row = `192.0.2.1\tt\t${eventId}\t1\t1\t\t\\N\t\t\t\t\t`
+  return { identity: identityOf('t', eventId), state: EnvelopeState.Raw, row }
+}
+
+async function setUp(t: TestContext) {
+  const redis = await startTestRedis(t)
+  const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
+  t.after(() => client.disconnect())
+  await createGroups(client, ingest, 1)
+  const { intake, stop } = startIntake(redis.url, 1)
+  t.after(stop)
+  const seen = new RedisSeenStore({ client, clock: systemClock, group, from, windowMs })
+  return { redis, client, intake, seen }
+}
+
+/** Reads the next entry as a consumer that is never heard of again. */
+async function deliverTo(client: RedisClient, consumer: string) {
+  const reply = (await client.callBuffer(
+    'XREADGROUP',
+    ...['GROUP', group, consumer, 'COUNT', 1, 'STREAMS', INTAKE, '>'],
+  )) as [Buffer, [Buffer, Buffer[]][]][]
+  const entry = readEntry(reply[0]![1][0]!, 'live', 0, 1)
+  assert.ok('block' in entry)
+  return entry
+}
+
+async function storedIds(client: RedisClient): Promise<string[]> {
+  const entries = (await client.callBuffer('XRANGE', keys.stream(0, 'enriched', 'live'), '-', '+')) as [
+    Buffer,
+    Buffer[],
+  ][]
+  const rows = entries.flatMap(([, fields]) => decodeBlock(fields).rows.toString().trimEnd().split('\n'))
+  return rows.map((row) => row.split('\t')[2]!)
+}
+
+const settled = (client: RedisClient) => async () => {
+  const [pending] = (await client.call('XPENDING', INTAKE, group)) as [number]
+  return pending === 0
+}
+
+test('a worker dies behind its claim, its entry turns out to be noise: a later event of that id is kept', async (t) => {
+  const { redis, client, intake, seen } = await setUp(t)
+  await intake.append([rawEvent('e')])
+  const entry = await deliverTo(client, 'dies')
+  const tools = { enricher: enricherOf(false), hostnames: undefined, seen }
+  const settlement = await runStages(stages, entry.block, entry, tools)
+  assert.equal(settlement.output?.count, 1, 'it would have been kept, and is claimed')
+  const second = await startWorker(redis.url, ingest, group, 1, enricherOf(true))
+  t.after(second.stop)
+  await until(settled(client), (done) => done)
+  await second.stop()
+  assert.deepEqual(await storedIds(client), [])
+  const third = await startWorker(redis.url, ingest, group, 1, enricherOf(false))
+  t.after(third.stop)
+  await intake.append([rawEvent('e')])
+  assert.deepEqual(
+    await until(
+      () => storedIds(client),
+      (ids) => ids.length > 0,
+    ),
+    ['e'],
+  )
+  await third.stop()
+})
+
+test('a worker wakes up behind the settlement of its entry: it claims nothing any more', async (t) => {
+  const { redis, client, intake, seen } = await setUp(t)
+  await intake.append([rawEvent('e')])
+  const entry = await deliverTo(client, 'sleeps')
+  const second = await startWorker(redis.url, ingest, group, 1, enricherOf(true))
+  t.after(second.stop)
+  await until(settled(client), (done) => done)
+  await second.stop()
+  const tools = { enricher: enricherOf(false), hostnames: undefined, seen }
+  await assert.rejects(runStages(stages, entry.block, entry, tools), { name: 'SettledElsewhereError' })
+  const third = await startWorker(redis.url, ingest, group, 1, enricherOf(false))
+  t.after(third.stop)
+  await intake.append([rawEvent('e')])
+  assert.deepEqual(
+    await until(
+      () => storedIds(client),
+      (ids) => ids.length > 0,
+    ),
+    ['e'],
+  )
+  await third.stop()
+})
+
+test('what was filtered is judged anew when it comes again, and what was kept stays a duplicate', async (t) => {
+  const { redis, client, intake } = await setUp(t)
+  const noisy = await startWorker(redis.url, ingest, group, 1, enricherOf(true))
+  t.after(noisy.stop)
+  await intake.append([rawEvent('e'), envelope('t', 'known')])
+  await until(
+    () => storedIds(client),
+    (ids) => ids.length > 0,
+  )
+  assert.deepEqual(
+    await client.keys('{p0}:seen:*').then((names) => names.filter((name) => !name.endsWith(':m')).length),
+    1,
+  )
+  await noisy.stop()
+  const worker = await startWorker(redis.url, ingest, group, 1, enricherOf(false))
+  t.after(worker.stop)
+  await intake.append([rawEvent('e'), envelope('t', 'known'), envelope('t', 'last')])
+  const ids = await until(
+    () => storedIds(client),
+    (found) => found.includes('last'),
+  )
+  assert.deepEqual(ids, ['known', 'e', 'last'])
+  await worker.stop()
+})
+
+test('a block that ends every process is taken apart, with what an earlier delivery claimed', async (t) => {
+  const { redis, client, intake, seen } = await setUp(t)
+  const twins = [rawEvent('twin'), rawEvent('twin'), rawEvent('other')]
+  await intake.append(twins)
+  const entry = await deliverTo(client, 'dies')
+  await runStages(stages, entry.block, entry, { enricher: enricherOf(false), hostnames: undefined, seen })
+  await client.call('XCLAIM', INTAKE, group, 'dies', 0, entry.id, 'RETRYCOUNT', 9, 'IDLE', 60_000)
+  const worker = await startWorker(redis.url, ingest, group, 1, enricherOf(false))
+  t.after(worker.stop)
+  const ids = await until(
+    () => storedIds(client),
+    (found) => found.length >= 2,
+  )
+  await until(settled(client), (done) => done)
+  assert.deepEqual(ids.sort(), ['other', 'twin'])
+  assert.deepEqual((await storedIds(client)).sort(), ['other', 'twin'])
+  assert.equal(await client.hget(keys.counters(0), 'outcome:process:isolated'), '3')
+  assert.equal(await client.hget(keys.counters(0), 'outcome:process:duplicates'), '1')
+  await worker.stop()
+})

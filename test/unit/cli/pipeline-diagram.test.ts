@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ingest } from '../../../pipelines/ingest.ts'
+import { drawPipeline, waitingByGroup } from '../../../src/cli/admin/pipeline-diagram.ts'
+import type { Lane } from '../../../src/core/pipeline/lane.ts'
+
+const status = (group: string, lane: Lane, waiting: number, oldest_ms: number) => {
+  return {
+    stream: 's',
+    lane,
+    partition: 0,
+    group,
+    lag_entries: 1,
+    pending_entries: 2,
+    waiting_events: waiting,
+    oldest_ms,
+  }
+}
+
+test('the diagram shows sources, streams, and what waits for each group over all lanes', () => {
+  const waiting = waitingByGroup([status('process', 'live', 10, 1_500), status('process', 'batch', 5, 200)])
+  const sinks = [...ingest.sinks, { group: 'copy', from: 'enriched', into: ingest.sinks[0]!.into }]
+  assert.equal(
+    drawPipeline({ ...ingest, sinks }, waiting),
+    `POST /v1/ingest        ▶ intake (live)
+POST /v1/ingest/batch  ▶ intake (batch)
+
+intake
+└─ process: enrich ▶ filter-noise ▶ dedup  ▶ enriched
+      lag 2, pending 4, events 15, oldest 1.5 s
+
+enriched
+├─ clickhouse: sink into clickhouse, completes batch jobs
+│     not started yet
+└─ copy: sink into clickhouse
+      not started yet
+`,
+  )
+})
+
+test('what waits is left out when no instance was asked', () => {
+  assert.doesNotMatch(drawPipeline(ingest), /lag|events|started/)
+})

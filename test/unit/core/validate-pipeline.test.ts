@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ingest } from '../../../pipelines/ingest.ts'
+import { type Pipeline, reasonsOfJobs, stepsOfJobs } from '../../../src/core/pipeline/pipeline.ts'
+import type { Stage } from '../../../src/core/pipeline/stage.ts'
+import { validatePipeline } from '../../../src/core/pipeline/validate-pipeline.ts'
+
+const stage = (name: string, more: Partial<Stage> = {}): Stage => ({ name, decide: () => ({}), ...more })
+const [step] = ingest.steps as [Pipeline['steps'][number]]
+const [sink] = ingest.sinks as [Pipeline['sinks'][number]]
+const problems = (changes: Partial<Pipeline>) => validatePipeline({ ...ingest, ...changes })
+
+test('the declared pipeline holds together', () => {
+  assert.deepEqual(validatePipeline(ingest), [])
+  assert.deepEqual(reasonsOfJobs(ingest), ['filtered', 'duplicates'])
+})
+
+test('groups have names of their own, streams one writer and at least one reader', () => {
+  assert.deepEqual(problems({ sinks: [{ ...sink, group: 'process' }] }), ['group process is declared twice'])
+  assert.deepEqual(problems({ steps: [{ ...step, to: 'intake' }] }), [
+    'step process writes intake, which is written already',
+    'group clickhouse reads enriched, which nothing before it writes',
+    'sink clickhouse completes batch jobs, but no way leads to it from intake',
+  ])
+  assert.deepEqual(problems({ steps: [step, { ...step, group: 'side', stages: [stage('s')], to: 'aside' }] }), [
+    'nothing reads aside',
+  ])
+})
+
+test('a stage stands once in a step, its reasons are names of their own, and one of all stages claims', () => {
+  assert.deepEqual(problems({ steps: [{ ...step, stages: [] }] }), ['step process has no stage'])
+  assert.deepEqual(problems({ steps: [{ ...step, stages: [stage('a'), stage('a')] }] }), [
+    'step process has the stage a twice',
+  ])
+  const odd = stage('odd', { drops: ['Not A Name', 'rejected'] })
+  assert.deepEqual(problems({ steps: [{ ...step, stages: [odd] }] }), [
+    'stage odd drops for "Not A Name": wants a name of a to z and _',
+    'stage odd drops for "rejected", which is another count',
+  ])
+  assert.deepEqual(problems({ steps: [{ ...step, stages: [...step.stages, stage('again', { claims: true })] }] }), [
+    'dedup and again both claim events',
+  ])
+})
+
+test('one sink completes batch jobs, at the end of a way that starts where they enter', () => {
+  assert.deepEqual(problems({ sinks: [{ ...sink, completesJobs: false }] }), ['0 sinks complete batch jobs: wants one'])
+  assert.deepEqual(problems({ sinks: [sink, { ...sink, group: 'other' }] }), ['2 sinks complete batch jobs: wants one'])
+  const side = { group: 'side', from: 'intake', stages: [stage('s', { drops: ['side_drops'] })], to: 'aside' }
+  const forked: Pipeline = {
+    ...ingest,
+    steps: [step, side],
+    sinks: [sink, { ...sink, group: 'copy', from: 'aside', completesJobs: false }],
+  }
+  assert.deepEqual(validatePipeline(forked), [])
+  assert.deepEqual(
+    stepsOfJobs(forked).map(({ group }) => group),
+    ['process'],
+    'what leaves on a side way is not finished for its job',
+  )
+  assert.ok(!reasonsOfJobs(forked).includes('side_drops'))
+})

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { packBlock, rowAt, rowEnds } from '../../../src/core/event/block.ts'
+import { EnvelopeState, identityOf } from '../../../src/core/event/envelope.ts'
+import { type Inserter, RefusedRowsError } from '../../../src/core/pipeline/destination.ts'
+import type { SinkEntry, SinkIntent, SinkRun, SinkSource } from '../../../src/runner/sink-ports.ts'
+import { SinkWorker } from '../../../src/runner/sink-worker.ts'
+import { silent } from '../../support/pipeline.ts'
+import { until } from '../../support/processes.ts'
+
+/*
+ * The order of what a sink does is its promise: intent, insert, acknowledge, clear. The store and the destination here
+ * are models that log each action; the process can end at any of them, and the next one goes on with what was written.
+ */
+
+function entryOf(id: string, ...rows: string[]): SinkEntry {
+  const envelopes = rows.map((row) => ({ identity: identityOf('t', row), state: EnvelopeState.Enriched, row }))
+  return { id, block: packBlock(envelopes), owner: Buffer.alloc(8) }
+}
+
+/** What outlives a process: the streams, the intent, the destination. */
+class World {
+  readonly log: string[] = []
+  readonly undelivered: SinkRun[] = [
+    { partition: 0, lane: 'live', entries: [entryOf('1-0', 'a', 'b', 'bad')] },
+    { partition: 1, lane: 'live', entries: [entryOf('1-0', 'c'), entryOf('2-0', 'd')] },
+  ]
+  pending: SinkRun[] = []
+  intent: SinkIntent | undefined
+  readonly stored: string[] = []
+  readonly tokens = new Set<string>()
+  readonly dead: string[] = []
+  /** Token of the first insert of the first process. */
+  firstToken: string | undefined
+
+  /** Entries of pending runs that a check holds for. */
+  take(runs: readonly SinkRun[], holds: (run: SinkRun, entry: SinkEntry) => boolean): SinkRun[] {
+    return runs
+      .map((run) => ({ ...run, entries: run.entries.filter((entry) => holds(run, entry)) }))
+      .filter((run) => run.entries.length > 0)
+  }
+}
+
+/** Ends the process at action number `crashAt`, before it takes effect or behind it. */
+interface Crash {
+  readonly at: number
+  readonly behind: boolean
+}
+
+/** One process: a sink on the world, until it is idle or it crashed. Returns whether it crashed. */
+async function runProcess(world: World, crash?: Crash): Promise<boolean> {
+  let actions = 0
+  let crashed = false
+  let idle = false
+  const act = async <T>(name: string, effect: () => T): Promise<T> => {
+    // A process that has ended does nothing any more.
+    if (crashed) await new Promise(() => {})
+    const isLast = crash?.at === actions++
+    if (isLast && !crash?.behind) crashed = true
+    if (crashed) return new Promise(() => {})
+    world.log.push(name)
+    try {
+      return effect()
+    } finally {
+      if (isLast) crashed = true
+      // Its answer is lost with the process.
+      if (crashed) await new Promise(() => {})
+    }
+  }
+  const source: SinkSource = {
+    acquire: () => act('acquire', () => true),
+    release: async () => {},
+    intent: async () => world.intent,
+    writeIntent: (intent) =>
+      act(intent.refused === undefined ? 'intent' : 'intent with refused rows', () => {
+        world.intent = intent
+      }),
+    clearIntent: () =>
+      act('clear', () => {
+        world.intent = undefined
+      }),
+    async readRanges({ ranges }) {
+      const inRanges = world.take(world.pending, (run, { id }) =>
+        ranges.some((range) => range.partition === run.partition && range.first <= id && id <= range.last),
+      )
+      const expected = ranges.reduce((sum, range) => sum + range.entries, 0)
+      const found = inRanges.reduce((sum, run) => sum + run.entries.length, 0)
+      return { runs: inRanges, inserted: found < expected }
+    },
+    readPending: async () => world.pending,
+    async readNew() {
+      if (crashed) await new Promise(() => {})
+      const runs = world.undelivered.splice(0)
+      world.pending.push(...runs)
+      if (runs.length === 0) {
+        idle = world.pending.length === 0 && world.intent === undefined
+        await new Promise(setImmediate)
+      }
+      return runs
+    },
+    acknowledge: (run, refused) =>
+      act(`acknowledge ${run.partition}`, () => {
+        const done = new Set(run.entries)
+        world.pending = world.take(
+          world.pending,
+          (other, entry) => other.partition !== run.partition || ![...done].some(({ id }) => id === entry.id),
+        )
+        for (const { entry, index } of refused) world.dead.push(rowsOf(entry)[index]!)
+      }),
+    hasStrayPending: async () => false,
+    close: async () => {},
+  }
+  const inserter: Inserter = {
+    prepare: () => act('prepare', () => {}),
+    insert: (rows, token) =>
+      act('insert', () => {
+        world.firstToken ??= token
+        const lines = Buffer.concat(rows).toString().trimEnd().split('\n')
+        if (lines.includes('bad')) throw new RefusedRowsError('bad row')
+        if (!world.tokens.has(token)) world.stored.push(...lines)
+        world.tokens.add(token)
+      }),
+    async absent(rows) {
+      const lines = rows.map((row) => row.toString().trimEnd())
+      return lines.filter((line) => !world.stored.includes(line)).map((line) => Buffer.from(`${line}\n`))
+    },
+    close: async () => {},
+  }
+  const sink = new SinkWorker({ group: 'g', source, inserter, rowsMax: 100, lingerMs: 0, log: silent })
+  sink.start()
+  await until(() => crashed || idle)
+  // One that crashed is left where it stands: nothing of it runs any more.
+  if (!crashed) await sink.stop()
+  return crashed
+}
+
+function rowsOf({ block }: SinkEntry): string[] {
+  const ends = rowEnds(block)
+  return Array.from({ length: block.count }, (_, i) => rowAt(block, ends, i).toString())
+}
+
+test('a sink writes its intent, inserts, acknowledges, and clears the intent, in this order', async () => {
+  const world = new World()
+  assert.equal(await runProcess(world), false)
+  assert.deepEqual(world.log, [
+    'prepare',
+    'acquire',
+    'intent',
+    // Refused as a whole, halved until the row at fault is alone.
+    ...Array(5).fill('insert'),
+    'intent with refused rows',
+    'acknowledge 0',
+    'acknowledge 1',
+    'clear',
+  ])
+  assert.deepEqual(world.dead, ['bad'])
+  assert.deepEqual([...world.stored].sort(), ['a', 'b', 'c', 'd'])
+})
+
+const ACTIONS = 12
+
+for (const behind of [false, true]) {
+  test(`killed ${behind ? 'behind' : 'before'} every action in turn: stored once, dead once, acknowledged last`, async () => {
+    for (let at = 0; at < ACTIONS; at++) {
+      const world = new World()
+      assert.equal(await runProcess(world, { at, behind }), true, `there is an action ${at}`)
+      const before = world.log.length
+      await runProcess(world)
+      const log = `at ${at}: ${world.log.slice(0, before).join(', ')} | ${world.log.slice(before).join(', ')}`
+      assert.deepEqual([...world.stored].sort(), ['a', 'b', 'c', 'd'], log)
+      assert.deepEqual(world.dead, ['bad'], log)
+      assert.deepEqual([world.pending, world.intent], [[], undefined], log)
+      assert.ok(world.log.lastIndexOf('clear') > world.log.lastIndexOf('acknowledge 1'), log)
+      const lastInsert = world.log.lastIndexOf('insert')
+      assert.ok(lastInsert < world.log.indexOf('acknowledge 0'), `nothing is acknowledged before all is stored, ${log}`)
+    }
+  })
+}
+
+test('an insert that was cut off is repeated under the same token with the same rows', async () => {
+  const world = new World()
+  world.undelivered[0] = { partition: 0, lane: 'live', entries: [entryOf('1-0', 'a', 'b')] }
+  await runProcess(world, { at: 3, behind: true })
+  assert.equal(world.log.at(-1), 'insert')
+  world.undelivered.push({ partition: 0, lane: 'live', entries: [entryOf('9-0', 'late')] })
+  await runProcess(world)
+  assert.deepEqual([...world.stored].sort(), ['a', 'b', 'c', 'd', 'late'])
+  assert.equal(world.tokens.size, 2, 'one for the repeated rows, one for the late one')
+  assert.ok(world.tokens.has(world.firstToken!))
+})
