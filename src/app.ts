@@ -11,6 +11,7 @@ import { EventInserter } from './clickhouse/insert.ts'
 import { migrate } from './clickhouse/migrate.ts'
 import { ClickHouseSink } from './clickhouse/sink.ts'
 import type { Config, Role } from './config/config.ts'
+import { compileValidator } from './core/event/validator.ts'
 import { type SinkSegment, type StageSegment, validatePipeline } from './core/pipeline/pipeline.ts'
 import type { Stage } from './core/pipeline/stage.ts'
 import type { Clock } from './core/run/clock.ts'
@@ -19,10 +20,8 @@ import { type Service, ServiceGroup } from './core/run/service.ts'
 import { EnrichmentEngine } from './enrichment/engine.ts'
 import { DataLookups } from './enrichment/lookup-service.ts'
 import { ReverseDns } from './enrichment/providers/rdns/reverse-dns.ts'
-import { HttpError } from './http/errors.ts'
-import { createRoutes as createHttpRoutes } from './http/routes.ts'
-import { createHttpServer, type HttpServer } from './http/server.ts'
-import { compileValidator } from './http/validate.ts'
+import { createRoutes as createHttpRoutes } from './http/api/routes.ts'
+import { createHttpServer, type HttpServer } from './http/api/server.ts'
 import { BulkWorker } from './lookup/bulk-worker.ts'
 import { RedisFeederStore } from './redis/batch/feeder-store.ts'
 import { RedisBatchJobs } from './redis/batch/jobs.ts'
@@ -271,7 +270,7 @@ class Parts {
     return new Feeder({
       store,
       enricher: this.enrichment,
-      validate: describeErrors(compileValidator(EventEnvelope)),
+      validate: compileValidator(EventEnvelope),
       partitions,
       waitingEventsMax: BATCH_WAITING_EVENTS_MAX,
       log: this.#telemetry.log,
@@ -367,19 +366,6 @@ class Parts {
     client.on('error', (error) => this.#telemetry.log.debug({ err: error, connection: use.name }, 'Redis connection'))
     this.#clients.push(client)
     return client
-  }
-}
-
-/** A check that throws, as one that says what is wrong. */
-function describeErrors(validate: (value: unknown) => void): (value: unknown) => string | undefined {
-  return (value) => {
-    try {
-      validate(value)
-      return undefined
-    } catch (error) {
-      if (error instanceof HttpError) return error.message.replace(/^the body /, '')
-      throw error
-    }
   }
 }
 

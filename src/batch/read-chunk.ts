@@ -6,12 +6,13 @@ import { parseAddress } from '../core/event/address.ts'
 import { type Block, packBlock } from '../core/event/block.ts'
 import type { Enricher } from '../core/event/enrichment.ts'
 import { type Envelope, identityOf, NO_IDENTITY, partitionOf } from '../core/event/envelope.ts'
+import type { FieldError } from '../core/event/validator.ts'
 import { type Receipt, sliceEvent, toEnvelope } from '../ingest/accept.ts'
 import type { ChunkCounts } from './feeder-store.ts'
 import { type LineChunk, TOO_LONG } from './line-chunker.ts'
 
-/** Says what is wrong with a value that should be an event, or undefined when nothing is. */
-export type EventValidator = (value: unknown) => string | undefined
+/** Says what is wrong with a value; nothing when it is an `EventEnvelope`. */
+export type EventValidator = (value: unknown) => readonly FieldError[]
 
 export interface ChunkContext extends Receipt {
   readonly jobId: string
@@ -103,7 +104,9 @@ function readLine(text: string | undefined, validate: EventValidator): EventEnve
   } catch (error) {
     return `is not JSON: ${(error as Error).message}`
   }
-  return validate(value) ?? (value as EventEnvelope)
+  const [error] = validate(value)
+  if (error === undefined) return value as EventEnvelope
+  return error.path === '' ? error.message : `${error.path} ${error.message}`
 }
 
 /** A UUID (RFC 9562, version 8) that depends only on the job and the line. */
