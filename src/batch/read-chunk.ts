@@ -84,7 +84,9 @@ function readLine(text: string | undefined, check: EventCheck): EventEnvelope | 
   } catch (error) {
     return `is not JSON: ${(error as Error).message}`
   }
-  return check(value) ?? (value as EventEnvelope)
+  const [error] = check(value)
+  if (error === undefined) return value as EventEnvelope
+  return error.path === '' ? error.message : `${error.path} ${error.message}`
 }
 
 /** A UUID (RFC 9562, version 8) that depends only on the job and the line. */

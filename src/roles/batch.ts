@@ -1,8 +1,7 @@
 import { EventEnvelope } from '../../schemas/api/event.ts'
 import { Feeder } from '../batch/feeder.ts'
+import { compileValidator } from '../core/event/validator.ts'
 import type { Service } from '../core/run/service.ts'
-import { HttpError } from '../http/errors.ts'
-import { compileValidator } from '../http/validate.ts'
 import { BulkWorker } from '../lookup/bulk-worker.ts'
 import { RedisFeederStore } from '../redis/batch/feeder-store.ts'
 import { RedisBulkQueue } from '../redis/bulk/queue.ts'
@@ -18,7 +17,7 @@ function feeder({ config, telemetry, pipeline, shared }: Parts): Feeder {
   return new Feeder({
     store: new RedisFeederStore({ client: shared, pipeline, partitions }),
     source: pipeline.sources.batch,
-    check: describeErrors(compileValidator(EventEnvelope)),
+    check: compileValidator(EventEnvelope),
     partitions,
     waitingEventsMax: pipeline.limits.batchWaitingEventsMax,
     log: telemetry.log,
@@ -35,17 +34,4 @@ function bulkWorker(parts: Parts): BulkWorker {
     deliveriesMax,
     log: parts.telemetry.log,
   })
-}
-
-/** A check that throws, as one that says what is wrong. */
-function describeErrors(validate: (value: unknown) => void): (value: unknown) => string | undefined {
-  return (value) => {
-    try {
-      validate(value)
-      return undefined
-    } catch (error) {
-      if (error instanceof HttpError) return error.message.replace(/^the body /, '')
-      throw error
-    }
-  }
 }

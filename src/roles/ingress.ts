@@ -1,6 +1,6 @@
 import type { Service } from '../core/run/service.ts'
-import { createRoutes } from '../http/routes.ts'
-import { createHttpServer, type HttpServer } from '../http/server.ts'
+import { createRoutes } from '../http/api/routes.ts'
+import { createHttpServer, type HttpServer } from '../http/api/server.ts'
 import { RedisBatchJobs } from '../redis/batch/jobs.ts'
 import { RedisBulkJobs } from '../redis/bulk/jobs.ts'
 import { GroupCommit } from '../redis/streams/group-commit.ts'

@@ -28,7 +28,8 @@ const known = (domain: string, noise: boolean) => {
 const company = known('example.com', false)
 const cloud = known('cloud.example', true)
 const enricher = { enrich: (address: { text: string }) => (address.text.startsWith('203.') ? cloud : company) }
-const check = (value: unknown) => (typeof (value as { ip?: unknown })?.ip === 'string' ? undefined : 'ip: is required')
+const check = (value: unknown) =>
+  typeof (value as { ip?: unknown })?.ip === 'string' ? [] : [{ path: 'ip', message: 'is required' }]
 
 async function startBatch(t: import('node:test').TestContext, openMax = 3) {
   const redis = await startTestRedis(t)
@@ -136,7 +137,7 @@ test('a job counts every line, names the bad ones, and leaves nothing but its re
     duplicates: 1,
     errors: [
       { line: 5, detail: job.result_summary!.errors[0]!.detail },
-      { line: 6, detail: 'ip: is required' },
+      { line: 6, detail: 'ip is required' },
     ],
   })
   assert.match(job.result_summary!.errors[0]!.detail, /^is not JSON: /)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ERROR_MEANINGS } from '../../src/http/errors.ts'
-import { STATUS_LINES } from '../../src/http/reply.ts'
+import { ERROR_MEANINGS } from '../../src/http/api/errors.ts'
+import { STATUS_LINES } from '../../src/http/engine/response.ts'
 import { API_KEY, RawConnection, startHttp } from '../support/http.ts'
 
 test('other paths are 404 and other methods 405 with allow, before the key is asked for', async (t) => {

@@ -50,7 +50,8 @@ const ROOMS: readonly (readonly [room: string, targets: readonly string[]])[] = 
     ],
   ],
   ['src/clickhouse', [...BASE, 'src/runner']],
-  ['src/http', [...BASE, 'src/ingest', 'src/lookup', 'src/batch', 'src/tenants']],
+  ['src/http/engine', BASE],
+  ['src/http/api', [...BASE, 'src/http/engine', 'src/ingest', 'src/lookup', 'src/batch', 'src/tenants']],
   ['src/embedded', [...BASE, 'src/telemetry']],
   ['pipelines', [...BASE, 'src/runner', 'src/stages', 'src/ingest', 'src/batch', 'src/clickhouse']],
   ['src/config', [...BASE, 'src/tenants/plans.ts', 'pipelines']],
@@ -72,6 +73,11 @@ const ROOMS: readonly (readonly [room: string, targets: readonly string[]])[] = 
 
 /** Only these see the environment. */
 const READS_ENVIRONMENT = ['src/main.ts', 'src/config', 'src/bootstrap.mjs', 'src/bootstrap', 'src/ipid.mjs']
+
+/** Packages that a single place knows, and who may know that place. */
+const ENCLOSED: readonly (readonly [name: string, place: string, chosenIn: readonly string[]])[] = [
+  ['uWebSockets.js', 'src/http/engine/uws', ['src/http/engine/server.ts']],
+]
 
 /** Scripts: what a process starts with. Nobody imports them but who starts the process. */
 const ENTRIES = ['src/main.ts', 'src/bootstrap.mjs', 'src/ipid.mjs', 'src/embedded/clickhouse/process.ts']
@@ -137,6 +143,20 @@ test('what a process starts with is not imported by its parts', () => {
   assert.deepEqual(findings, [])
 })
 
+test('what stands for a package alone is known where it is chosen', () => {
+  for (const [name, place, chosenIn] of ENCLOSED) {
+    const users = IMPORTS.filter(({ target }) => target === name)
+    assert.ok(users.some(({ file }) => inside(file, place)))
+    const findings = [
+      ...users.filter(({ file }) => !inside(file, place)).map((found) => finding(found, `only ${place} knows it`)),
+      ...IMPORTS.filter(({ file, target }) => inside(target, place) && !inside(file, place))
+        .filter(({ file }) => !chosenIn.includes(file))
+        .map((found) => finding(found, `only ${chosenIn.join(', ')} may know that room`)),
+    ]
+    assert.deepEqual(findings, [])
+  }
+})
+
 test('no file is imported that is not there', () => {
   const findings = IMPORTS.filter(({ target }) => /^(schemas|pipelines|src)\//.test(target))
     .filter(({ target }) => !existsSync(join(ROOT, target)))
@@ -157,8 +177,7 @@ test('the environment is read in main and config only', () => {
 
 test('there are no cycles, of types neither', () => {
   const edges = new Map<string, string[]>()
-  for (const { file, target } of IMPORTS.filter(({ file }) => !inside(file, 'src/http')))
-    edges.set(file, [...(edges.get(file) ?? []), target])
+  for (const { file, target } of IMPORTS) edges.set(file, [...(edges.get(file) ?? []), target])
   const done = new Set<string>()
   const cycles: string[] = []
   const visit = (file: string, way: readonly string[]) => {

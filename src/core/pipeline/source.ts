@@ -2,6 +2,7 @@ import type { EventEnvelope } from '../../../schemas/api/event.ts'
 import type { Block } from '../event/block.ts'
 import type { Enricher } from '../event/enrichment.ts'
 import type { Envelope } from '../event/envelope.ts'
+import type { FieldError } from '../event/validator.ts'
 import type { Lane } from './lane.ts'
 
 /** Where events come from, and the stream that takes them. */
@@ -42,8 +43,8 @@ export interface LineChunk {
   readonly bytes: Buffer
 }
 
-/** Says what is wrong with a value that should be an event, or undefined when nothing is. */
-export type EventCheck = (value: unknown) => string | undefined
+/** Says what is wrong with a value; nothing when it is an `EventEnvelope`. */
+export type EventCheck = (value: unknown) => readonly FieldError[]
 
 export interface ChunkContext extends Receipt {
   readonly jobId: string

@@ -1,0 +1,83 @@
+import { Ajv, type ErrorObject } from 'ajv'
+import type { TSchema } from 'typebox'
+import type { ErrorBody } from '../../../schemas/api/error.ts'
+import { parseTimestamp } from './timestamp.ts'
+
+/** Errors that are listed of one value. */
+const ERRORS_MAX = 20
+
+const NONE: readonly FieldError[] = []
+
+/** One place in a value and what is wrong with it. The path is like `events[3].ip`, `''` for the value itself. */
+export type FieldError = NonNullable<ErrorBody['errors']>[number]
+
+/** Says what is wrong with a value, at most 20 errors; none when it is a `Static<S>`. */
+export interface Validator<S extends TSchema> {
+  (value: unknown): readonly FieldError[]
+  readonly schema: S
+}
+
+/**
+ * Compiles a schema, once. Valid input is checked by the cheapest code, which stops at the first error; only when there
+ * is one, it is checked again to list them all.
+ */
+export function compileValidator<S extends TSchema>(schema: S): Validator<S> {
+  const holds = newAjv(false).compile(schema)
+  const list = newAjv(true).compile(schema)
+  const validate = (value: unknown) => {
+    if (holds(value)) return NONE
+    list(value)
+    return (list.errors ?? []).slice(0, ERRORS_MAX).map(fieldError)
+  }
+  return Object.assign(validate, { schema })
+}
+
+function newAjv(allErrors: boolean): Ajv {
+  const ajv = new Ajv({ strict: true, allErrors })
+  ajv.addFormat('rfc3339', { type: 'string', validate: (text: string) => !Number.isNaN(parseTimestamp(text)) })
+  ajv.addFormat('well-formed', { type: 'string', validate: isWellFormed })
+  return ajv
+}
+
+function isWellFormed(text: string): boolean {
+  return (text as string & { isWellFormed(): boolean }).isWellFormed()
+}
+
+function fieldError(error: ErrorObject): FieldError {
+  const path = pathOf(error.instancePath)
+  if (error.keyword !== 'required') return { path, message: messageOf(error) }
+  const name = String(error.params.missingProperty)
+  return { path: path === '' ? name : `${path}.${name}`, message: 'is required' }
+}
+
+/** `/events/3/ip` → `events[3].ip` */
+function pathOf(pointer: string): string {
+  let path = ''
+  for (const step of pointer.split('/').slice(1)) {
+    if (/^\d+$/.test(step)) path += `[${step}]`
+    else path += `${path === '' ? '' : '.'}${step.replaceAll('~1', '/').replaceAll('~0', '~')}`
+  }
+  return path
+}
+
+function messageOf({ keyword, params, message }: ErrorObject): string {
+  switch (keyword) {
+    case 'type':
+      return `must be ${/^[aeiou]/.test(String(params.type)) ? 'an' : 'a'} ${params.type}`
+    case 'minLength':
+      return params.limit === 1 ? 'must not be empty' : `must have at least ${params.limit} characters`
+    case 'maxLength':
+      return `must have at most ${params.limit} characters`
+    case 'minimum':
+      return `must be at least ${params.limit}`
+    case 'maximum':
+      return `must be at most ${params.limit}`
+    case 'enum':
+      return `must be one of ${(params.allowedValues as unknown[]).join(', ')}`
+    case 'format':
+      if (params.format === 'rfc3339') return 'must be an RFC 3339 date-time between 1900 and 2299'
+      return 'must not have lone surrogates'
+    default:
+      return message ?? 'is not valid'
+  }
+}

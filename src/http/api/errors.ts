@@ -1,0 +1,38 @@
+import type { ErrorBody } from '../../../schemas/api/error.ts'
+import { BackpressureError, InputError, UnavailableError } from '../../core/run/errors.ts'
+import type { ExplainFailure } from '../engine/exchange.ts'
+import { type ErrorStatus, HttpError, retryAfter, tooMany } from '../engine/http-error.ts'
+
+/** What each error status means, for the OpenAPI document. */
+export const ERROR_MEANINGS: Readonly<Record<ErrorStatus, string>> = {
+  400: 'Malformed request: not JSON, not UTF-8, no events or addresses, or a broken content encoding',
+  401: 'The x-api-key header is missing, or its key is unknown or revoked',
+  404: 'There is no such path, or no such job',
+  405: 'The path does not have this method; the allow header names those that it has',
+  408: 'The body arrived too slowly',
+  413: 'Payload too large: too many events, addresses or bytes, as sent or decoded',
+  415: 'The content-encoding is not gzip',
+  422: 'Schema mismatch: something required is missing, or has the wrong type',
+  429: 'Rate limit or quota exceeded, or the service is full: wait for the seconds in retry-after',
+  500: 'Server error: try again with exponential backoff',
+  503: 'Not ready',
+}
+
+/** What any failure is answered with. */
+export const errorResponse: ExplainFailure = (error) => {
+  const expected = asHttpError(error)
+  const known = expected ?? new HttpError(500, 'unexpected failure', { headers: retryAfter(1) })
+  const body: ErrorBody = { detail: known.message, ...(known.errors && { errors: [...known.errors] }) }
+  const response = { status: known.status, body: JSON.stringify(body), headers: known.headers, close: known.close }
+  return { response, unexpected: expected === undefined }
+}
+
+function asHttpError(error: unknown): HttpError | undefined {
+  if (error instanceof HttpError) return error
+  if (error instanceof BackpressureError) return tooMany(error.message, error.retryAfterSeconds)
+  if (error instanceof UnavailableError) {
+    return new HttpError(500, error.message, { headers: retryAfter(error.retryAfterSeconds) })
+  }
+  if (error instanceof InputError) return new HttpError(422, error.message)
+  return undefined
+}

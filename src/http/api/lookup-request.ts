@@ -1,0 +1,89 @@
+import type { LookupChoices } from '../../../schemas/api/lookup.ts'
+import type { FieldError } from '../../core/event/validator.ts'
+import type { LookupService } from '../../lookup/lookup.ts'
+import { parseJson } from './parse-json.ts'
+import type { Query } from './query.ts'
+import { schemaError } from './schema.ts'
+
+/** Names of query parameters by the form of their value. */
+const TEXTS = ['ip'] as const
+const NUMBERS = ['deadline_ms', 'quality_min'] as const
+const LISTS = ['ips', 'fields', 'redact', 'providers.allow', 'providers.deny'] as const
+
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
+
+/** Fields by name, dotted ones flat, as they came: not yet held to a schema. */
+type Fields = Record<string, unknown>
+
+/**
+ * Puts a request together from its body and its query; the body wins, field by field. The body may be empty when the
+ * query has a field. Returns what is to be held to a schema.
+ * @throws HttpError 400 when the body is not JSON
+ */
+export function mergeRequest(text: string, query: Query): unknown {
+  const fromQuery = queryFields(query)
+  const isEmpty = Object.keys(fromQuery).length === 0
+  const body = text === '' && !isEmpty ? {} : parseJson(text)
+  if (isEmpty && !hasDottedNames(body)) return body
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
+  return nest({ ...fromQuery, ...flatten(body as Fields) })
+}
+
+/** What the query has of the fields. A list without a name in it is none; a repeated scalar stays a list, which fails. */
+function queryFields(query: Query): Fields {
+  const fields: Fields = {}
+  for (const name of TEXTS) {
+    const values = query.get(name)
+    if (values) fields[name] = single(values)
+  }
+  for (const name of NUMBERS) {
+    const value = single(query.get(name) ?? [])
+    if (value !== undefined) fields[name] = typeof value === 'string' && NUMBER.test(value) ? Number(value) : value
+  }
+  for (const name of LISTS) {
+    const names = (query.get(name) ?? []).flatMap((value) => value.split(',')).map((value) => value.trim())
+    const given = names.filter((value) => value !== '')
+    if (given.length > 0) fields[name] = given
+  }
+  return fields
+}
+
+function single(values: readonly string[]): string | readonly string[] | undefined {
+  return values.length > 1 ? values : values[0]
+}
+
+function hasDottedNames(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && ('providers.allow' in body || 'providers.deny' in body)
+}
+
+/** Only `providers` has fields of its own. A value of another type is left for the schema to refuse. */
+function flatten({ providers, ...rest }: Fields): Fields {
+  if (providers === undefined) return rest
+  if (typeof providers !== 'object' || providers === null || Array.isArray(providers)) return { ...rest, providers }
+  const { allow, deny } = providers as Fields
+  return {
+    ...rest,
+    ...(allow !== undefined && { 'providers.allow': allow }),
+    ...(deny !== undefined && { 'providers.deny': deny }),
+  }
+}
+
+function nest({ 'providers.allow': allow, 'providers.deny': deny, ...rest }: Fields): Fields {
+  if (rest.providers !== undefined || (allow === undefined && deny === undefined)) return rest
+  return { ...rest, providers: { ...(allow !== undefined && { allow }), ...(deny !== undefined && { deny }) } }
+}
+
+/** @throws HttpError 422 when a provider is named that there is not; it lists those that there are */
+export function demandProviders({ providers }: LookupChoices, service: LookupService): void {
+  if (providers === undefined) return
+  const names = service.providerNames()
+  const known = new Set(names)
+  const errors: FieldError[] = []
+  for (const list of ['allow', 'deny'] as const) {
+    providers[list]?.forEach((name, i) => {
+      if (known.has(name)) return
+      errors.push({ path: `providers.${list}[${i}]`, message: `must be one of ${names.join(', ')}` })
+    })
+  }
+  if (errors.length > 0) throw schemaError(errors)
+}

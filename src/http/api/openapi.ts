@@ -1,0 +1,111 @@
+import type { TSchema } from 'typebox'
+import { ErrorBody } from '../../../schemas/api/error.ts'
+import { ERROR_MEANINGS } from './errors.ts'
+import type { Content, Operation, OperationResponse } from './operation.ts'
+import type { Route } from './route.ts'
+
+/** The OpenAPI 3.1 document of the routes, out of the very schemas that requests are held to. */
+export function buildOpenApi(routes: readonly Route[]): Record<string, unknown> {
+  const paths: Record<string, Record<string, unknown>> = {}
+  for (const route of routes) {
+    if (!route.operation) continue
+    const path = route.path.replace(/:(\w+)/g, '{$1}')
+    paths[path] ??= {}
+    paths[path][route.method.toLowerCase()] = operationObject(route, route.operation)
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'ipid',
+      version: '1',
+      description:
+        'Finds the organisation behind an IP address and turns visitor events into accounts. Bodies are UTF-8 JSON, ' +
+        'whatever their content-type says; content-encoding gzip is understood, and limits hold for the decoded size.',
+    },
+    paths,
+    components: {
+      securitySchemes: {
+        apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'ipid_ and 64 hexadecimal characters' },
+      },
+      schemas: { Error: publicSchema(ErrorBody) },
+      headers: HEADERS,
+      responses: Object.fromEntries(
+        Object.entries(ERROR_MEANINGS).map(([status, meaning]) => [`Error${status}`, errorResponse(status, meaning)]),
+      ),
+    },
+  }
+}
+
+const HEADERS = {
+  'X-Request-Id': header("The caller's, if it sent one of 1 to 128 printable characters", 'string'),
+  'RateLimit-Limit': header("Size of the tenant's token bucket", 'integer'),
+  'RateLimit-Remaining': header('Tokens left', 'integer'),
+  'RateLimit-Reset': header('Seconds until the bucket is full again', 'integer'),
+  'Retry-After': header('Seconds to wait before the next try', 'integer'),
+  Allow: header('The methods that the path has', 'string'),
+}
+type HeaderName = keyof typeof HEADERS
+
+const RATE_HEADERS: readonly HeaderName[] = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']
+
+function header(description: string, type: string) {
+  return { description, schema: { type } }
+}
+
+function headerRefs(names: readonly HeaderName[]): Record<string, unknown> {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+}
+
+function operationObject(route: Route, operation: Operation): Record<string, unknown> {
+  const keyed = route.access === 'key'
+  const responses = Object.entries(operation.responses).map(([status, response]) => [
+    status,
+    responseObject(response, keyed),
+  ])
+  const errors = operation.errors.map((status) => [status, { $ref: `#/components/responses/Error${status}` }])
+  return {
+    operationId: operation.id,
+    summary: operation.summary,
+    description: operation.description,
+    security: keyed ? [{ apiKey: [] }] : [],
+    parameters: operation.parameters?.map((parameter) => ({ ...parameter, schema: publicSchema(parameter.schema) })),
+    requestBody: operation.body && { required: !operation.body.optional, content: contentObject(operation.body) },
+    responses: Object.fromEntries([...responses, ...errors]),
+  }
+}
+
+function responseObject(response: OperationResponse, keyed: boolean): Record<string, unknown> {
+  const own = Object.entries(response.headers ?? {}).map(([name, about]) => [name, header(about, 'string')])
+  return {
+    description: response.description,
+    headers: { ...headerRefs(['X-Request-Id', ...(keyed ? RATE_HEADERS : [])]), ...Object.fromEntries(own) },
+    content: contentObject(response),
+  }
+}
+
+function contentObject({ type, schema, example }: Content): Record<string, unknown> {
+  return { [type ?? 'application/json']: { schema: publicSchema(schema), example } }
+}
+
+function errorResponse(status: string, meaning: string): Record<string, unknown> {
+  const extra: HeaderName[] =
+    status === '405' ? ['Allow'] : ['429', '500', '503'].includes(status) ? ['Retry-After'] : []
+  const example =
+    status === '422'
+      ? { detail: 'events[3].ip is required', errors: [{ path: 'events[3].ip', message: 'is required' }] }
+      : { detail: meaning }
+  return {
+    description: meaning,
+    headers: headerRefs(['X-Request-Id', ...extra]),
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' }, example } },
+  }
+}
+
+/** Formats of our own under the names that tools know, or not at all. */
+const PUBLIC_FORMATS: Readonly<Record<string, string | undefined>> = { rfc3339: 'date-time', 'well-formed': undefined }
+
+function publicSchema(schema: TSchema): unknown {
+  return JSON.parse(JSON.stringify(schema), (key, value: unknown) =>
+    key === 'format' && typeof value === 'string' && value in PUBLIC_FORMATS ? PUBLIC_FORMATS[value] : value,
+  )
+}

@@ -1,0 +1,35 @@
+import type { TSchema } from 'typebox'
+import type { ErrorStatus } from '../engine/http-error.ts'
+
+/** What the OpenAPI document says of one operation. */
+export interface Operation {
+  readonly id: string
+  readonly summary: string
+  readonly description?: string
+  readonly parameters?: readonly Parameter[]
+  readonly body?: Content & { readonly optional?: boolean }
+  /** By status. */
+  readonly responses: Readonly<Record<number, OperationResponse>>
+  readonly errors: readonly ErrorStatus[]
+}
+
+export interface Parameter {
+  readonly name: string
+  readonly in: 'path' | 'query'
+  readonly required: boolean
+  readonly description: string
+  readonly schema: TSchema
+}
+
+export interface Content {
+  /** Default `application/json`. */
+  readonly type?: string
+  readonly schema: TSchema
+  readonly example?: unknown
+}
+
+export interface OperationResponse extends Content {
+  readonly description: string
+  /** Name → description, beyond those that every response has. */
+  readonly headers?: Readonly<Record<string, string>>
+}

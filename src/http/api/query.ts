@@ -1,0 +1,30 @@
+import { HttpError } from '../engine/http-error.ts'
+
+/** Values by name, in the order of the query. Names keep their dots. */
+export type Query = ReadonlyMap<string, readonly string[]>
+
+/**
+ * Reads what follows `?`: `application/x-www-form-urlencoded`. Of a name without `=` the value is `''`.
+ * @throws HttpError 400 when percent-encoding is broken, or does not stand for UTF-8
+ */
+export function parseQuery(query: string): Query {
+  const values = new Map<string, string[]>()
+  for (const pair of query.split('&')) {
+    if (pair === '') continue
+    const equals = pair.indexOf('=')
+    const name = decode(equals < 0 ? pair : pair.slice(0, equals))
+    const value = equals < 0 ? '' : decode(pair.slice(equals + 1))
+    const known = values.get(name)
+    if (known) known.push(value)
+    else values.set(name, [value])
+  }
+  return values
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    throw new HttpError(400, `the query is not percent-encoded UTF-8: ${JSON.stringify(text.slice(0, 64))}`)
+  }
+}

@@ -1,0 +1,44 @@
+import type { LookupQuota } from '../../../schemas/api/lookup.ts'
+import type { DailyQuota, QuotaDecision } from '../../tenants/quota.ts'
+import type { Caller } from '../../tenants/tenancy.ts'
+import { HttpError } from '../engine/http-error.ts'
+
+/**
+ * Counts addresses on the caller's daily quota.
+ * @throws HttpError 429 when they would pass the limit; nothing is counted then
+ */
+export async function takeQuota(quota: DailyQuota, caller: Caller, lookups: number): Promise<QuotaDecision> {
+  const decision = await quota.take(caller, lookups)
+  if (decision.allowed) return decision
+  const detail = `the daily quota allows ${decision.limit} lookups, and ${decision.used} are used`
+  const headers = { 'retry-after': String(decision.resetSeconds), ...quotaHeaders(decision) }
+  throw new HttpError(429, detail, { headers })
+}
+
+/** As the response to a lookup shows it. */
+export function quotaObject({ limit, used, resetAt }: QuotaDecision): LookupQuota {
+  return {
+    daily_limit: limit,
+    daily_used: used,
+    daily_remaining: Math.max(0, limit - used),
+    reset_at: resetAt,
+  }
+}
+
+/** As responses that are no single object show it. */
+export function quotaHeaders({ limit, used, resetAt }: QuotaDecision): Record<string, string> {
+  return {
+    'x-quota-limit': String(limit),
+    'x-quota-used': String(used),
+    'x-quota-remaining': String(Math.max(0, limit - used)),
+    'x-quota-reset': resetAt,
+  }
+}
+
+/** For the OpenAPI document. */
+export const QUOTA_HEADERS: Readonly<Record<string, string>> = {
+  'X-Quota-Limit': 'Addresses that may be looked up in a UTC day',
+  'X-Quota-Used': 'Addresses looked up today, those of this request included',
+  'X-Quota-Remaining': 'Addresses left today',
+  'X-Quota-Reset': 'When the next day begins, like 2026-11-22T00:00:00+00:00',
+}

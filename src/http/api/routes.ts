@@ -1,0 +1,51 @@
+import type { BatchJobs } from '../../batch/jobs.ts'
+import type { Enricher } from '../../core/event/enrichment.ts'
+import type { Hostnames } from '../../core/event/hostnames.ts'
+import type { LiveSource } from '../../core/pipeline/source.ts'
+import type { Clock } from '../../core/run/clock.ts'
+import type { Intake } from '../../ingest/intake.ts'
+import type { BulkJobs } from '../../lookup/bulk.ts'
+import type { LookupService } from '../../lookup/lookup.ts'
+import type { DailyQuota } from '../../tenants/quota.ts'
+import { buildOpenApi } from './openapi.ts'
+import type { Route } from './route.ts'
+import { bulkRoute } from './routes/bulk.ts'
+import { bulkJobRoute } from './routes/bulk-job.ts'
+import { healthzRoute } from './routes/healthz.ts'
+import { ingestRoute } from './routes/ingest.ts'
+import { batchJobRoute, uploadRoute } from './routes/ingest-batch.ts'
+import { lookupRoute } from './routes/lookup.ts'
+import { openapiRoute } from './routes/openapi.ts'
+import { type Readiness, readyzRoute } from './routes/readyz.ts'
+
+/** What the routes are made of. */
+export interface RouteParts {
+  /** What the pipeline declares for live requests. */
+  readonly accept: LiveSource['accept']
+  readonly intake: Intake
+  readonly enricher: Enricher
+  /** Undefined: events are enriched without reverse DNS. */
+  readonly hostnames?: Hostnames | undefined
+  readonly readiness: Readiness
+  readonly clock: Clock
+  readonly jobs: BatchJobs
+  readonly lookups: LookupService
+  readonly quota: DailyQuota
+  readonly bulkJobs: BulkJobs
+}
+
+/** Every operation of the API. A new one is a file in `routes/` and a line here. */
+export function createRoutes(parts: RouteParts): Route[] {
+  const routes: Route[] = [
+    lookupRoute(parts),
+    bulkRoute(parts),
+    bulkJobRoute(parts.bulkJobs),
+    ingestRoute(parts),
+    uploadRoute(parts.jobs),
+    batchJobRoute(parts.jobs),
+    healthzRoute(),
+    readyzRoute(parts.readiness),
+  ]
+  routes.push(openapiRoute(() => buildOpenApi(routes)))
+  return routes
+}

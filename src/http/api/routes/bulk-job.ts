@@ -1,0 +1,85 @@
+import { Type } from 'typebox'
+import { BulkJob } from '../../../../schemas/api/bulk.ts'
+import type { BulkJobState, BulkJobs } from '../../../lookup/bulk.ts'
+import type { Caller } from '../../../tenants/tenancy.ts'
+import type { Exchange } from '../../engine/exchange.ts'
+import { HttpError } from '../../engine/http-error.ts'
+import { type HttpResponse, NDJSON_TYPE } from '../../engine/response.ts'
+import type { Operation } from '../operation.ts'
+import type { Route } from '../route.ts'
+
+/** Characters that are given to the connection at once. */
+const PIECE_CHARS = 16_384
+
+/** `GET /v1/bulk/{job_id}`: how far a job is, and its results. */
+export function bulkJobRoute(bulkJobs: BulkJobs): Route {
+  return {
+    method: 'GET',
+    path: '/v1/bulk/:job_id',
+    access: 'key',
+    operation,
+    async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
+      const job = await bulkJobs.find(caller.tenant.id, exchange.request.parameter)
+      if (job === undefined) throw new HttpError(404, 'there is no such job')
+      if (job.lines === undefined) return { status: 200, body: jobJson(exchange.request.parameter, job) }
+      if (acceptsLines(exchange.request.head.accept)) {
+        return { status: 200, type: NDJSON_TYPE, body: inPieces(job.lines) }
+      }
+      return { status: 200, body: inPieces(jobJson(exchange.request.parameter, job)) }
+    },
+  }
+}
+
+function jobJson(jobId: string, { status, current, total, lines }: BulkJobState): string {
+  const results = lines === undefined ? 'null' : `[${lines.trimEnd().replaceAll('\n', ',')}]`
+  return (
+    `{"job_id":${JSON.stringify(jobId)},"status":"${status}","progress_current":${current},` +
+    `"progress_total":${total},"results":${results}}`
+  )
+}
+
+async function* inPieces(text: string): AsyncGenerator<string, void, void> {
+  for (let at = 0; at < text.length; ) {
+    let end = Math.min(text.length, at + PIECE_CHARS)
+    if (isHighSurrogate(text.charCodeAt(end - 1))) end = Math.min(text.length, end + 1)
+    yield text.slice(at, end)
+    at = end
+  }
+}
+
+function isHighSurrogate(code: number): boolean {
+  return code >= 0xd800 && code < 0xdc00
+}
+
+/** Whether `accept` names NDJSON, and does not exclude it with `q=0`. */
+function acceptsLines(accept: string): boolean {
+  return accept.split(',').some((range) => {
+    const [type, ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
+    return type === NDJSON_TYPE && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))
+  })
+}
+
+const operation: Operation = {
+  id: 'bulkJob',
+  summary: 'How far a bulk lookup job is, and its results',
+  description:
+    'Kept for 24 hours after the end of the job. With accept: application/x-ndjson, a completed job is answered as bare ' +
+    'lines, one result each.',
+  parameters: [
+    { name: 'job_id', in: 'path', required: true, description: 'As the job was answered', schema: Type.String() },
+  ],
+  responses: {
+    200: {
+      description: 'The job; results is null until it is completed',
+      schema: BulkJob,
+      example: {
+        job_id: '0d9f5a52-6e0b-4d07-9a3e-1b1f4f6f9c11',
+        status: 'running',
+        progress_current: 128,
+        progress_total: 512,
+        results: null,
+      },
+    },
+  },
+  errors: [401, 404, 429, 500],
+}

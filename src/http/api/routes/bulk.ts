@@ -1,0 +1,133 @@
+import { BULK_LIMITS, BulkAccepted, BulkMode, BulkRequest, BulkResult } from '../../../../schemas/api/bulk.ts'
+import type { LookupChoices } from '../../../../schemas/api/lookup.ts'
+import { compileValidator } from '../../../core/event/validator.ts'
+import type { BulkJobs } from '../../../lookup/bulk.ts'
+import { countAddresses, lookupLines } from '../../../lookup/lines.ts'
+import { resultForm } from '../../../lookup/result.ts'
+import type { Caller } from '../../../tenants/tenancy.ts'
+import type { Exchange } from '../../engine/exchange.ts'
+import { HttpError } from '../../engine/http-error.ts'
+import { type HttpResponse, NDJSON_TYPE } from '../../engine/response.ts'
+import { demandProviders, mergeRequest } from '../lookup-request.ts'
+import type { Operation } from '../operation.ts'
+import { parseQuery, type Query } from '../query.ts'
+import { QUOTA_HEADERS, quotaHeaders, takeQuota } from '../quota.ts'
+import type { Route } from '../route.ts'
+import { demandSchema, schemaError } from '../schema.ts'
+import { type LookupParts, queryParameters } from './lookup.ts'
+
+export interface BulkParts extends LookupParts {
+  readonly bulkJobs: BulkJobs
+}
+
+/** `POST /v1/bulk`: many addresses, answered line by line, or as a job. */
+export function bulkRoute(parts: BulkParts): Route {
+  const validate = compileValidator(BulkRequest)
+  return {
+    method: 'POST',
+    path: '/v1/bulk',
+    access: 'key',
+    bodyMaxBytes: BULK_LIMITS.bodyMaxBytes,
+    operation,
+    async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
+      const query = parseQuery(exchange.request.query)
+      const request = mergeRequest(await exchange.text(), query)
+      demandCount(request)
+      demandSchema(validate, request)
+      const mode = readMode(query)
+      demandProviders(request, parts.lookups)
+      const { ips, fields, redact, providers, deadline_ms, quality_min } = request
+      const choices = { fields, redact, providers, deadline_ms, quality_min }
+      return mode === 'sync' ? respondNow(caller, ips, choices, parts) : queueJob(caller, ips, choices, parts)
+    },
+  }
+}
+
+async function respondNow(
+  caller: Caller,
+  ips: readonly string[],
+  choices: LookupChoices,
+  { lookups, quota }: BulkParts,
+): Promise<HttpResponse> {
+  const decision = await takeQuota(quota, caller, countAddresses(ips))
+  const lines = lookupLines(ips, resultForm(caller.tenant.id, choices), lookups)
+  return { status: 200, type: NDJSON_TYPE, headers: quotaHeaders(decision), body: joined(lines) }
+}
+
+async function* joined(groups: AsyncIterable<readonly string[]>): AsyncGenerator<string, void, void> {
+  for await (const lines of groups) yield `${lines.join('\n')}\n`
+}
+
+/** A place comes before the quota, so that a job that is refused costs nothing. */
+async function queueJob(
+  caller: Caller,
+  ips: readonly string[],
+  choices: LookupChoices,
+  { quota, bulkJobs }: BulkParts,
+): Promise<HttpResponse> {
+  const tenantId = caller.tenant.id
+  const place = await bulkJobs.reserve(tenantId)
+  try {
+    const decision = await takeQuota(quota, caller, countAddresses(ips))
+    await place.queue({ tenantId, ips, choices })
+    const body = JSON.stringify({ job_id: place.jobId, status: 'queued' })
+    return { status: 202, headers: quotaHeaders(decision), body }
+  } catch (error) {
+    await place.release().catch(() => {})
+    throw error
+  }
+}
+
+/** The number of addresses comes before their schema. */
+function demandCount(request: unknown): void {
+  const ips = typeof request === 'object' && request !== null && 'ips' in request ? request.ips : undefined
+  if (!Array.isArray(ips)) return
+  if (ips.length === 0) throw new HttpError(400, 'ips is empty')
+  if (ips.length > BULK_LIMITS.ipsMax) {
+    throw new HttpError(413, `ips has ${ips.length} entries, more than ${BULK_LIMITS.ipsMax}`)
+  }
+}
+
+function readMode(query: Query): BulkMode {
+  const [mode = 'sync', ...more] = query.get('mode') ?? []
+  if (more.length === 0 && (mode === 'sync' || mode === 'async')) return mode
+  throw schemaError([{ path: 'mode', message: 'must be sync or async' }])
+}
+
+const { ips: _ips, ...optionProperties } = BulkRequest.properties
+
+const operation: Operation = {
+  id: 'bulk',
+  summary: 'Looks up to 512 IP addresses up',
+  description:
+    'mode=sync streams one line of JSON for each address, in their order, as fast as it is read. mode=async queues a job, ' +
+    'whose results are kept for 24 hours. The options hold for each address. Every valid address counts 1 on the daily ' +
+    'quota; a request that would pass it is refused whole. A tenant may have only so many jobs queued or running.',
+  parameters: [
+    { name: 'mode', in: 'query', required: false, description: 'sync when it is left out', schema: BulkMode },
+    ...queryParameters(optionProperties),
+  ],
+  body: { schema: BulkRequest, example: { ips: ['203.0.113.7', '2001:db8::7', 'no address'] } },
+  responses: {
+    200: {
+      description: 'mode=sync: one result a line',
+      type: NDJSON_TYPE,
+      schema: BulkResult,
+      headers: QUOTA_HEADERS,
+      example: {
+        ip: '203.0.113.7',
+        tenant_id: 'demo',
+        quality: 10,
+        status: 'ok',
+        data: { classification: 'reserved' },
+      },
+    },
+    202: {
+      description: 'mode=async: the job is queued',
+      schema: BulkAccepted,
+      headers: QUOTA_HEADERS,
+      example: { job_id: '0d9f5a52-6e0b-4d07-9a3e-1b1f4f6f9c11', status: 'queued' },
+    },
+  },
+  errors: [400, 401, 408, 413, 415, 422, 429, 500],
+}

@@ -1,0 +1,94 @@
+import { Type } from 'typebox'
+import { BATCH_LIMITS, BatchAccepted, BatchJob } from '../../../../schemas/api/batch.ts'
+import { EventEnvelope } from '../../../../schemas/api/event.ts'
+import { type BatchJobs, EmptyUploadError, UploadTooLargeError } from '../../../batch/jobs.ts'
+import type { Caller } from '../../../tenants/tenancy.ts'
+import type { Exchange } from '../../engine/exchange.ts'
+import { HttpError } from '../../engine/http-error.ts'
+import type { HttpResponse } from '../../engine/response.ts'
+import type { Operation } from '../operation.ts'
+import type { Route } from '../route.ts'
+
+/** `POST /v1/ingest/batch`: an upload is kept line by line while it arrives, and becomes a job when it is whole. */
+export function uploadRoute(jobs: BatchJobs): Route {
+  return {
+    method: 'POST',
+    path: '/v1/ingest/batch',
+    access: 'key',
+    bodyMaxBytes: BATCH_LIMITS.bodyMaxBytes,
+    streamsBody: true,
+    operation: uploadOperation,
+    async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
+      const upload = await jobs.begin(caller.tenant.id)
+      try {
+        for await (const bytes of exchange.stream()) await upload.write(bytes)
+        const { jobId, received } = await upload.complete()
+        return { status: 202, body: JSON.stringify({ job_id: jobId, status: 'queued', received }) }
+      } catch (error) {
+        await upload.abort()
+        if (error instanceof UploadTooLargeError) throw new HttpError(413, error.message)
+        if (error instanceof EmptyUploadError) throw new HttpError(400, error.message)
+        throw error
+      }
+    },
+  }
+}
+
+/** `GET /v1/ingest/batch/{job_id}` */
+export function batchJobRoute(jobs: BatchJobs): Route {
+  return {
+    method: 'GET',
+    path: '/v1/ingest/batch/:job_id',
+    access: 'key',
+    operation: jobOperation,
+    async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
+      const job = await jobs.find(caller.tenant.id, exchange.request.parameter)
+      if (job === undefined) throw new HttpError(404, 'there is no such job')
+      return { status: 200, body: JSON.stringify(job) }
+    },
+  }
+}
+
+const JOB_ID = '0d9f5a52-6e0b-4d07-9a3e-1b1f4f6f9c11'
+
+const uploadOperation: Operation = {
+  id: 'uploadBatch',
+  summary: 'Uploads events, one a line, to be processed in the background',
+  description:
+    'Up to 1,000,000 lines and 100 MiB decoded. Answers when the whole upload is stored; an upload that breaks off leaves ' +
+    'nothing behind. A bad line stops nothing: it is counted, and the first 100 are named when the job is completed.',
+  body: { type: 'application/x-ndjson', schema: EventEnvelope, example: { ip: '203.0.113.7', event_id: '5d0a7c1e' } },
+  responses: {
+    202: {
+      description: 'The job is queued',
+      schema: BatchAccepted,
+      example: { job_id: JOB_ID, status: 'queued', received: 1_000 },
+    },
+  },
+  errors: [400, 401, 408, 413, 415, 429, 500],
+}
+
+const jobOperation: Operation = {
+  id: 'batchJob',
+  summary: 'How far a batch job is',
+  description: 'A record stays for 7 days after the end of its job.',
+  parameters: [
+    { name: 'job_id', in: 'path', required: true, description: 'As the upload was answered', schema: Type.String() },
+  ],
+  responses: {
+    200: {
+      description: 'The job; result_summary is null until it is completed',
+      schema: BatchJob,
+      example: {
+        job_id: JOB_ID,
+        status: 'running',
+        progress_pct: 40,
+        progress_current: 400,
+        progress_total: 1_000,
+        progress_message: '400 of 1000 events finished',
+        result_summary: null,
+      },
+    },
+  },
+  errors: [401, 404, 429, 500],
+}

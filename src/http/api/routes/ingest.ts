@@ -1,0 +1,100 @@
+import { EVENT_LIMITS, type EventEnvelope, IngestRequest, IngestResponse } from '../../../../schemas/api/event.ts'
+import { type Address, parseAddress } from '../../../core/event/address.ts'
+import type { Enricher } from '../../../core/event/enrichment.ts'
+import type { Hostnames } from '../../../core/event/hostnames.ts'
+import { compileValidator } from '../../../core/event/validator.ts'
+import type { LiveSource } from '../../../core/pipeline/source.ts'
+import type { Clock } from '../../../core/run/clock.ts'
+import type { Intake } from '../../../ingest/intake.ts'
+import type { Caller } from '../../../tenants/tenancy.ts'
+import type { Exchange } from '../../engine/exchange.ts'
+import { HttpError } from '../../engine/http-error.ts'
+import type { HttpResponse } from '../../engine/response.ts'
+import type { Operation } from '../operation.ts'
+import { parseJson } from '../parse-json.ts'
+import type { Route } from '../route.ts'
+import { demandSchema } from '../schema.ts'
+
+export interface IngestParts {
+  /** What the pipeline declares for live requests. */
+  readonly accept: LiveSource['accept']
+  readonly intake: Intake
+  readonly enricher: Enricher
+  /** Asked before events are enriched; undefined: reverse DNS is off. */
+  readonly hostnames?: Hostnames | undefined
+  readonly clock: Clock
+}
+
+/** `POST /v1/ingest`: events are enriched, written to the intake as one, and only then answered. */
+export function ingestRoute({ accept, intake, enricher, hostnames, clock }: IngestParts): Route {
+  const validate = compileValidator(IngestRequest)
+  return {
+    method: 'POST',
+    path: '/v1/ingest',
+    access: 'key',
+    bodyMaxBytes: EVENT_LIMITS.bodyMaxBytes,
+    operation,
+    async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
+      const text = await exchange.text()
+      const body = parseJson(text)
+      demandCount(body)
+      demandSchema(validate, body)
+      const receipt = { tenantId: caller.tenant.id, receivedAtMs: clock.now() }
+      if (hostnames !== undefined) await hostnames.prefetch(addressesOf(body.events))
+      const { envelopes, response } = accept(text, body.events, receipt, enricher)
+      if (envelopes.length > 0) await intake.append(envelopes)
+      return { status: 200, body: response }
+    },
+  }
+}
+
+function addressesOf(events: readonly EventEnvelope[]): Address[] {
+  const byText = new Map<string, Address>()
+  for (const { ip } of events) {
+    const address = parseAddress(ip)
+    if (address !== undefined) byText.set(address.text, address)
+  }
+  return [...byText.values()]
+}
+
+/** The number of events comes before their schema. */
+function demandCount(body: unknown): void {
+  const events = typeof body === 'object' && body !== null && 'events' in body ? body.events : undefined
+  if (!Array.isArray(events)) return
+  if (events.length === 0) throw new HttpError(400, 'events is empty')
+  const { eventsMaxPerRequest } = EVENT_LIMITS
+  if (events.length > eventsMaxPerRequest) {
+    throw new HttpError(413, `events has ${events.length} entries, more than ${eventsMaxPerRequest}`)
+  }
+}
+
+const operation: Operation = {
+  id: 'ingest',
+  summary: 'Enriches and stores visitor events',
+  description:
+    'Takes 1 to 100 events in at most 1 MiB, and answers when all of them are stored. One event that does not fit the ' +
+    'schema refuses the request whole. A repeat of an event_id within 7 days is answered ok and changes nothing.',
+  body: {
+    schema: IngestRequest,
+    example: { events: [{ ip: '203.0.113.7', event_id: '5d0a7c1e', event_type: 'page_view', platform: 'web' }] },
+  },
+  responses: {
+    200: {
+      description: 'All events are stored; one result per event, in their order',
+      schema: IngestResponse,
+      example: {
+        stats: { received: 1, accepted: 0, rejected: 1, filtered: 1, invalid_ip: 0, unique_ips: 1 },
+        results: [
+          {
+            event_id: '5d0a7c1e',
+            ip: '203.0.113.7',
+            status: 'filtered',
+            enrichment: { classification: 'reserved' },
+            quality: 10,
+          },
+        ],
+      },
+    },
+  },
+  errors: [400, 401, 408, 413, 415, 422, 429, 500],
+}

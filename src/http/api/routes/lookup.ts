@@ -1,0 +1,97 @@
+import type { TProperties } from 'typebox'
+import { LOOKUP_LIMITS, LookupChoices, LookupRequest, LookupResponse } from '../../../../schemas/api/lookup.ts'
+import { parseAddress } from '../../../core/event/address.ts'
+import { compileValidator } from '../../../core/event/validator.ts'
+import type { LookupService } from '../../../lookup/lookup.ts'
+import { resultForm, resultJson } from '../../../lookup/result.ts'
+import type { DailyQuota } from '../../../tenants/quota.ts'
+import type { Caller } from '../../../tenants/tenancy.ts'
+import type { Exchange } from '../../engine/exchange.ts'
+import type { HttpResponse } from '../../engine/response.ts'
+import { demandProviders, mergeRequest } from '../lookup-request.ts'
+import type { Operation, Parameter } from '../operation.ts'
+import { parseQuery } from '../query.ts'
+import { quotaObject, takeQuota } from '../quota.ts'
+import type { Route } from '../route.ts'
+import { demandSchema, schemaError } from '../schema.ts'
+
+export interface LookupParts {
+  readonly lookups: LookupService
+  readonly quota: DailyQuota
+}
+
+/** `POST /v1/lookup`: what is known of one address. Nothing is kept. */
+export function lookupRoute({ lookups, quota }: LookupParts): Route {
+  const validate = compileValidator(LookupRequest)
+  return {
+    method: 'POST',
+    path: '/v1/lookup',
+    access: 'key',
+    bodyMaxBytes: LOOKUP_LIMITS.bodyMaxBytes,
+    operation,
+    async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
+      const request = mergeRequest(await exchange.text(), parseQuery(exchange.request.query))
+      demandSchema(validate, request)
+      const address = parseAddress(request.ip)
+      if (address === undefined) throw schemaError([{ path: 'ip', message: 'must be an IPv4 or IPv6 address' }])
+      demandProviders(request, lookups)
+      const decision = await takeQuota(quota, caller, 1)
+      const form = resultForm(caller.tenant.id, request)
+      const found = lookups.lookup(address, form.options)
+      const result = resultJson(request.ip, found instanceof Promise ? await found : found, form)
+      return { status: 200, body: `${result.slice(0, -1)},"quota":${JSON.stringify(quotaObject(decision))}}` }
+    },
+  }
+}
+
+/** The fields of a request as query parameters, for the OpenAPI document. */
+export function queryParameters(properties: TProperties): Parameter[] {
+  const { providers, ...flat } = properties
+  const all: TProperties = providers === undefined ? flat : { ...flat, ...dotted() }
+  return Object.entries(all).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: false,
+    description: 'Instead of the field in the body, which wins; lists are repeated or comma-separated',
+    schema,
+  }))
+}
+
+function dotted(): TProperties {
+  const { allow, deny } = LookupChoices.properties.providers.properties
+  return { 'providers.allow': allow, 'providers.deny': deny }
+}
+
+const operation: Operation = {
+  id: 'lookup',
+  summary: 'Finds what is known of an IP address',
+  description:
+    'Fields may be sent in the body or as query parameters; with query parameters the body may be empty. Attributes that ' +
+    'no provider knows are left out. Counts 1 on the daily quota when the request is valid. Nothing is kept.',
+  parameters: queryParameters(LookupRequest.properties),
+  body: {
+    optional: true,
+    schema: LookupRequest,
+    example: { ip: '203.0.113.7', fields: ['business_name', 'classification'], quality_min: 40 },
+  },
+  responses: {
+    200: {
+      description: 'What is known',
+      schema: LookupResponse,
+      example: {
+        ip: '203.0.113.7',
+        tenant_id: 'demo',
+        quality: 10,
+        status: 'insufficient_quality',
+        data: { classification: 'reserved' },
+        quota: {
+          daily_limit: 1_000,
+          daily_used: 1,
+          daily_remaining: 999,
+          reset_at: '2026-11-22T00:00:00+00:00',
+        },
+      },
+    },
+  },
+  errors: [400, 401, 408, 413, 415, 422, 429, 500],
+}

@@ -1,0 +1,16 @@
+import type { Static, TSchema } from 'typebox'
+import type { FieldError, Validator } from '../../core/event/validator.ts'
+import { HttpError } from '../engine/http-error.ts'
+
+/** Holds a value to a schema. @throws HttpError 422 that lists what is wrong */
+export function demandSchema<S extends TSchema>(validate: Validator<S>, value: unknown): asserts value is Static<S> {
+  const errors = validate(value)
+  if (errors.length > 0) throw schemaError(errors)
+}
+
+/** 422 of one or more errors; the detail names the first. */
+export function schemaError(errors: readonly FieldError[]): HttpError {
+  const first = errors[0]!
+  const detail = `${first.path === '' ? 'the body' : first.path} ${first.message}`
+  return new HttpError(422, detail, { errors })
+}

@@ -1,0 +1,53 @@
+import type { Authenticator, RateDecision, RateLimiter } from '../../tenants/tenancy.ts'
+import type { Exchange } from '../engine/exchange.ts'
+import { HttpError, tooMany } from '../engine/http-error.ts'
+import type { HttpResponse } from '../engine/response.ts'
+import { createServer, type HttpServer, type ServerOptions } from '../engine/server.ts'
+import { errorResponse } from './errors.ts'
+import type { Route } from './route.ts'
+import { targetsOf } from './targets.ts'
+
+export type { HttpServer } from '../engine/server.ts'
+
+export interface HttpServerOptions extends Omit<ServerOptions, 'targets' | 'explain'>, Guards {
+  /** See `createRoutes`. */
+  readonly routes: readonly Route[]
+}
+
+/** Who decides whether a request is let through. */
+interface Guards {
+  readonly authenticator: Authenticator
+  readonly limiter: RateLimiter
+}
+
+/**
+ * A server for the routes. Checks of a request come in this order: route and method, framing, key, rate limit, size,
+ * content encoding, syntax, schema, quota; the last three are the routes' own.
+ */
+export function createHttpServer({ routes, authenticator, limiter, ...options }: HttpServerOptions): HttpServer {
+  const guards = { authenticator, limiter }
+  const targets = targetsOf(routes, (route, exchange) => respond(route, exchange, guards))
+  return createServer({ ...options, targets, explain: errorResponse })
+}
+
+async function respond(route: Route, exchange: Exchange, { authenticator, limiter }: Guards): Promise<HttpResponse> {
+  if (route.access === 'open') {
+    exchange.demandBody()
+    return route.handle(exchange)
+  }
+  const { apiKey } = exchange.request.head
+  const found = authenticator.authenticate(apiKey)
+  const caller = found instanceof Promise ? await found : found
+  if (!caller) throw new HttpError(401, apiKey === '' ? 'the x-api-key header is missing' : 'the API key is not valid')
+  const rate = await limiter.take(caller)
+  addRate(exchange, rate)
+  if (!rate.allowed) throw tooMany('rate limit exceeded', rate.retryAfterSeconds)
+  exchange.demandBody()
+  return route.handle(exchange, caller)
+}
+
+function addRate(exchange: Exchange, rate: RateDecision): void {
+  exchange.addHeader('ratelimit-limit', String(rate.limit))
+  exchange.addHeader('ratelimit-remaining', String(rate.remaining))
+  exchange.addHeader('ratelimit-reset', String(rate.resetSeconds))
+}

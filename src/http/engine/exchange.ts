@@ -1,0 +1,293 @@
+import { BodyStream, type Flow } from './body-stream.ts'
+import type { ArrivedRequest, RequestReceiver, ResponseWriter } from './engine.ts'
+import { AbortedError, HttpError } from './http-error.ts'
+import { demandReadable, openBody, type RequestBody, readPieces, readText } from './request-body.ts'
+import { type HttpResponse, JSON_TYPE } from './response.ts'
+import { StreamedResponse } from './streamed-response.ts'
+import type { InFlight, Traffic } from './traffic.ts'
+
+/** What requests are for: what is done with their body, and who responds. */
+export interface Endpoint {
+  /** Its name in logs and metrics. */
+  readonly path: string
+  /** How large a body may be, bytes, as sent and decoded. Undefined: there is none; one that is sent is ignored. */
+  readonly bodyMaxBytes?: number
+  /** The body is taken piece by piece with `Exchange.stream`, and not as a whole with `Exchange.text`. */
+  readonly streamsBody?: boolean
+  /** Makes the response. The body may still be arriving. May throw anything: see `ExplainFailure`. */
+  respond(exchange: Exchange): HttpResponse | Promise<HttpResponse>
+}
+
+/**
+ * What any failure is answered with; an `HttpError` always with its status. `unexpected`: a fault of the program, of
+ * which the client learns nothing but the request id.
+ */
+export type ExplainFailure = (error: unknown) => { readonly response: HttpResponse; readonly unexpected: boolean }
+
+/**
+ * One request and its response. It is in one of these states:
+ * - open: the body may be arriving, the response is being made;
+ * - streaming: the head of the response is written, its body is being made and sent;
+ * - lingering: the response is written, what is left of the body is read and dropped, because a connection that is closed
+ *   with unread bytes is reset, and a reset may reach the client before the response;
+ * - done: responded or aborted; the writer must not be touched any more.
+ */
+export class Exchange implements RequestReceiver, InFlight {
+  readonly request: ArrivedRequest
+  readonly endpoint: Endpoint
+  readonly startedMs: number
+  #state: 'open' | 'streaming' | 'lingering' | 'done' = 'open'
+  readonly #writer: ResponseWriter
+  readonly #headOnly: boolean
+  readonly #traffic: Traffic
+  readonly #explain: ExplainFailure
+  readonly #body: RequestBody | undefined
+  /** Of the response: name, value, name, value. */
+  readonly #headers: string[]
+  #streamed: StreamedResponse | undefined
+  #heldBytes = 0
+  /** `performance.now()` when the body was complete; undefined while it arrives. */
+  #completeMs: number | undefined
+  #receivedBytes = 0
+  #mark: { readonly atMs: number; readonly receivedBytes: number }
+
+  /** @param headOnly `HEAD`: the response is its head only */
+  constructor(
+    request: ArrivedRequest,
+    writer: ResponseWriter,
+    endpoint: Endpoint,
+    headOnly: boolean,
+    traffic: Traffic,
+    explain: ExplainFailure,
+  ) {
+    this.request = request
+    this.endpoint = endpoint
+    this.startedMs = performance.now()
+    this.#writer = writer
+    this.#headOnly = headOnly
+    this.#traffic = traffic
+    this.#explain = explain
+    this.#mark = { atMs: this.startedMs, receivedBytes: 0 }
+    const { head } = request
+    this.#headers = ['x-request-id', head.requestId]
+    this.#completeMs = head.hasBody ? undefined : this.startedMs
+    this.#body = openBody(head, endpoint.bodyMaxBytes, endpoint.streamsBody ? this.#flow() : undefined)
+  }
+
+  get requestId(): string {
+    return this.request.head.requestId
+  }
+
+  get heldBytes(): number {
+    return this.#heldBytes
+  }
+
+  /** Begins the response. Refuses the request when there are too many. */
+  start(): void {
+    const refusal = this.#traffic.entered(this)
+    if (refusal) this.fail(refusal)
+    else void this.#respond()
+  }
+
+  /** A header of whatever response this request gets. @param name in lower case */
+  addHeader(name: string, value: string): void {
+    this.#headers.push(name, value)
+  }
+
+  /** @throws HttpError 413 when the announced size is over the endpoint's limit, 415 for an unknown content encoding */
+  demandBody(): void {
+    const { bodyMaxBytes } = this.endpoint
+    if (bodyMaxBytes !== undefined) demandReadable(this.request.head, bodyMaxBytes)
+  }
+
+  /**
+   * The body as text, decoded; to be called once, on endpoints that have a body.
+   * @throws HttpError 400, 408 or 413; AbortedError
+   */
+  text(): Promise<string> {
+    return readText(this.#body, this.request.head, this.endpoint.bodyMaxBytes!)
+  }
+
+  /**
+   * The body piece by piece, decoded, no faster than it is taken; to be iterated once, on endpoints with `streamsBody`.
+   * Throws what `text` throws, except that the bytes need not be text.
+   */
+  stream(): AsyncGenerator<Buffer, void, void> {
+    return readPieces(this.#body, this.request.head, this.endpoint.bodyMaxBytes!)
+  }
+
+  receive(chunk: ArrayBuffer | Uint8Array, last: boolean): void {
+    this.#receivedBytes += chunk.byteLength
+    if (last) this.#completeMs = performance.now()
+    if (this.#state === 'lingering') {
+      const { discardMaxBytes } = this.#traffic.limits
+      if (last || this.#receivedBytes > discardMaxBytes) this.#finish()
+      return
+    }
+    if (this.#state !== 'open' || this.#body === undefined) return
+    this.#body.push(chunk, last)
+    const grownBytes = this.#body.heldBytes - this.#heldBytes
+    this.#heldBytes += grownBytes
+    const refusal = this.#traffic.hold(grownBytes)
+    if (refusal) this.fail(refusal)
+  }
+
+  /** Answers a failure. Does nothing when there is a response already, or nobody to take one. */
+  fail(error: unknown): void {
+    if (this.#state !== 'open') return
+    const { response, unexpected } = this.#explain(error)
+    if (response.status === 500) this.#traffic.logFailure(this, error, unexpected)
+    this.#body?.fail(error)
+    this.#send(response)
+  }
+
+  abort(): void {
+    if (this.#state === 'done') return
+    this.#body?.fail(new AbortedError())
+    this.#streamed?.abort()
+    this.#leave()
+  }
+
+  sweep(nowMs: number): void {
+    const { limits } = this.#traffic
+    const { atMs, receivedBytes } = this.#mark
+    if (this.#state === 'streaming') {
+      this.#streamed?.sweep(nowMs, limits.writeStallMs, limits.workMs)
+      return
+    }
+    if (this.#state === 'lingering') {
+      const quiet = this.#receivedBytes === receivedBytes
+      if (quiet || nowMs - atMs > limits.discardMs) this.#finish()
+      else this.#mark = { atMs, receivedBytes: this.#receivedBytes }
+      return
+    }
+    if (this.#completeMs !== undefined) {
+      if (nowMs - this.#completeMs <= limits.workMs) return
+      this.fail(new HttpError(500, 'the answer took too long', { headers: { 'retry-after': '1' } }))
+      return
+    }
+    const waitsForUs = this.#body instanceof BodyStream && this.#body.paused
+    if (waitsForUs || this.#receivedBytes - receivedBytes >= limits.bodyStallBytes) {
+      this.#mark = { atMs: nowMs, receivedBytes: this.#receivedBytes }
+    } else if (nowMs - atMs > limits.bodyStallMs) {
+      this.fail(new HttpError(408, 'the body arrived too slowly', { close: true }))
+    }
+  }
+
+  async #respond(): Promise<void> {
+    try {
+      const { badFraming } = this.request.head
+      if (badFraming !== undefined) {
+        // Answered outside of the parser, so that it does not take what follows for another request.
+        await new Promise(setImmediate)
+        throw new HttpError(400, badFraming, { close: true })
+      }
+      this.#send(await this.endpoint.respond(this))
+    } catch (error) {
+      if (!(error instanceof AbortedError)) this.fail(error)
+    }
+  }
+
+  #send(response: HttpResponse): void {
+    if (this.#state !== 'open') return
+    const { body } = response
+    if (isWhole(body)) {
+      this.#sendWhole(response, body)
+    } else if (this.#headOnly) {
+      this.#sendWhole(response, undefined)
+    } else {
+      void this.#stream(response, body[Symbol.asyncIterator]())
+    }
+  }
+
+  /** @param body undefined: one that is streamed, of which only the head is asked for */
+  #sendWhole(response: HttpResponse, body: string | Uint8Array | undefined): void {
+    const { status } = response
+    this.#traffic.responded(this, status)
+    if (this.#body instanceof BodyStream) this.#body.letGo()
+    const writer = this.#writer
+    const headers = this.#completeHeaders(response, body === undefined || body.length > 0)
+    const close = response.close === true || this.#traffic.draining
+    if (this.#mustLinger(status, close)) {
+      this.#mark = { atMs: performance.now(), receivedBytes: -1 }
+      this.#state = 'lingering'
+      writer.sendLingering(status, headers, this.#headOnly || body === undefined ? '' : body)
+      return
+    }
+    if (body === undefined || status === 204) writer.sendBare(status, headers, undefined, close)
+    else if (this.#headOnly) writer.sendBare(status, headers, Buffer.byteLength(body), close)
+    else writer.send(status, headers, body, close)
+    this.#leave()
+  }
+
+  async #stream(response: HttpResponse, source: AsyncIterator<string>): Promise<void> {
+    let first: IteratorResult<string>
+    try {
+      first = await source.next()
+    } catch (error) {
+      this.fail(error)
+      return
+    }
+    if (this.#state !== 'open') {
+      source.return?.().catch(() => {})
+      return
+    }
+    this.#state = 'streaming'
+    this.#traffic.responded(this, response.status)
+    this.#streamed = new StreamedResponse(source, {
+      done: () => this.#leave(),
+      broken: (failure) => {
+        if (failure !== undefined) this.#traffic.logFailure(this, failure, true)
+        this.#finish()
+      },
+    })
+    const headers = this.#completeHeaders(response, true)
+    await this.#streamed.send((reader) => this.#writer.stream(response.status, headers, reader), first)
+  }
+
+  /** The connection, for as long as it may be touched. */
+  #flow(): Flow {
+    return {
+      pause: () => {
+        if (this.#state === 'open') this.#writer.pause()
+      },
+      resume: () => {
+        if (this.#state === 'open') this.#writer.resume()
+      },
+    }
+  }
+
+  #completeHeaders({ type, headers: own }: HttpResponse, hasContent: boolean): readonly string[] {
+    const headers = this.#headers
+    if (hasContent) headers.push('content-type', type ?? JSON_TYPE)
+    if (own) for (const name in own) headers.push(name, own[name]!)
+    return headers
+  }
+
+  /**
+   * Whether to end the response now would close the connection before the body was read. A body that arrives too slowly
+   * (408) is not waited for.
+   */
+  #mustLinger(status: number, close: boolean): boolean {
+    if (this.#completeMs !== undefined || status === 408) return false
+    const { head, closes } = this.request
+    return (
+      close || closes || head.contentLength === undefined || head.contentLength > this.#traffic.limits.discardMaxBytes
+    )
+  }
+
+  /** Ends a response that lingers or broke off, and with it the connection. */
+  #finish(): void {
+    this.#leave()
+    this.#writer.cutOff()
+  }
+
+  #leave(): void {
+    this.#state = 'done'
+    this.#traffic.left(this)
+  }
+}
+
+function isWhole(body: HttpResponse['body']): body is string | Uint8Array {
+  return typeof body === 'string' || body instanceof Uint8Array
+}

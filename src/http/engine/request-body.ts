@@ -1,0 +1,53 @@
+import { BodyBuffer } from './body-buffer.ts'
+import { BodyStream, type Flow } from './body-stream.ts'
+import { decodeText, demandEncoding, tooLarge } from './decode.ts'
+import { decodeStream, limitBytes } from './decode-stream.ts'
+import type { RequestHead } from './head.ts'
+
+/** The body of a request on its way in. */
+export type RequestBody = BodyBuffer | BodyStream
+
+/**
+ * What takes a body; undefined when there is none, or nobody wants it.
+ * @param maxBytes limit as sent and decoded; undefined: it is ignored
+ * @param flow makes it a stream, which the connection is paused for
+ */
+export function openBody(
+  { hasBody, contentLength }: RequestHead,
+  maxBytes: number | undefined,
+  flow: Flow | undefined,
+): RequestBody | undefined {
+  if (!hasBody || maxBytes === undefined || (contentLength ?? 0) > maxBytes) return undefined
+  return flow === undefined ? new BodyBuffer(maxBytes) : new BodyStream(flow)
+}
+
+/** @throws HttpError 413 when the announced size is over the limit, 415 for an unknown content encoding */
+export function demandReadable({ contentLength, contentEncoding }: RequestHead, maxBytes: number): void {
+  if ((contentLength ?? 0) > maxBytes) throw tooLarge(maxBytes)
+  demandEncoding(contentEncoding)
+}
+
+/**
+ * The body as text, decoded; `''` when there is none.
+ * @throws HttpError 400 or 413; what the body failed with
+ */
+export async function readText(
+  body: RequestBody | undefined,
+  { contentEncoding }: RequestHead,
+  maxBytes: number,
+): Promise<string> {
+  if (!(body instanceof BodyBuffer)) return ''
+  const bytes = await body.complete()
+  if (bytes === undefined) throw tooLarge(maxBytes)
+  return decodeText(bytes, contentEncoding, maxBytes)
+}
+
+/** The body piece by piece, decoded, no faster than it is taken. Throws what `readText` throws, but for UTF-8. */
+export async function* readPieces(
+  body: RequestBody | undefined,
+  { contentEncoding }: RequestHead,
+  maxBytes: number,
+): AsyncGenerator<Buffer, void, void> {
+  if (!(body instanceof BodyStream)) return
+  yield* decodeStream(limitBytes(body, maxBytes), contentEncoding, maxBytes)
+}

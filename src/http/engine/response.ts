@@ -1,0 +1,36 @@
+/** A response as it is made, before anything of it is sent. */
+export interface HttpResponse {
+  readonly status: number
+  /**
+   * Text that is made piece by piece is sent no faster than it is read, chunked. A failure before the first piece is
+   * answered like any other; one after it cuts the connection off, so that nobody takes the response for whole.
+   */
+  readonly body: string | Uint8Array | AsyncIterable<string>
+  /** Default `application/json; charset=utf-8`. */
+  readonly type?: string
+  /** Names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** The connection ends with the response. */
+  readonly close?: boolean
+}
+
+/** Status lines by status. */
+export const STATUS_LINES: Readonly<Record<number, string>> = {
+  200: '200 OK',
+  202: '202 Accepted',
+  204: '204 No Content',
+  400: '400 Bad Request',
+  401: '401 Unauthorized',
+  404: '404 Not Found',
+  405: '405 Method Not Allowed',
+  408: '408 Request Timeout',
+  413: '413 Content Too Large',
+  415: '415 Unsupported Media Type',
+  422: '422 Unprocessable Content',
+  429: '429 Too Many Requests',
+  500: '500 Internal Server Error',
+  503: '503 Service Unavailable',
+}
+
+export const JSON_TYPE = 'application/json; charset=utf-8'
+export const NDJSON_TYPE = 'application/x-ndjson'

@@ -1,0 +1,85 @@
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import type { Service } from '../../core/run/service.ts'
+import type { Engine, EngineRoute } from './engine.ts'
+import { type Endpoint, Exchange, type ExplainFailure } from './exchange.ts'
+import { DEFAULT_HTTP_LIMITS, type HttpLimits } from './limits.ts'
+import { Traffic } from './traffic.ts'
+import { createUwsEngine } from './uws/engine.ts'
+
+export interface ServerOptions {
+  readonly host: string
+  /** 0: any free one. */
+  readonly port: number
+  /** Whether other processes may listen on the same port. Default true. */
+  readonly sharePort?: boolean
+  /** What answers which requests; some of it must match every request. */
+  readonly targets: readonly Target[]
+  readonly explain: ExplainFailure
+  readonly log: Logger
+  readonly metrics: Registry
+  readonly limits?: Partial<HttpLimits>
+}
+
+/** Requests with this method and path are for this endpoint. */
+export interface Target extends Pick<EngineRoute, 'method' | 'path'> {
+  readonly endpoint: Endpoint
+}
+
+/** The HTTP ingress. `url` and `port` are there once it is started. */
+export interface HttpServer extends Service {
+  readonly port: number
+  /** `http://host:port`, with an address that can be connected to. */
+  readonly url: string
+}
+
+/** A server of whatever engine runs here. A stop waits for requests in flight, for as long as the limits say. */
+export function createServer(options: ServerOptions): HttpServer {
+  const { host, log, explain } = options
+  const limits = { ...DEFAULT_HTTP_LIMITS, ...options.limits }
+  const traffic = new Traffic(limits, log, options.metrics)
+  const routes = options.targets.map(({ method, path, endpoint }): EngineRoute => {
+    const headOnly = method === 'HEAD'
+    return {
+      method,
+      path,
+      arrived: (request, writer) => new Exchange(request, writer, endpoint, headOnly, traffic, explain),
+    }
+  })
+  let engine: Engine | undefined
+  let { port } = options
+
+  return {
+    name: 'http',
+    get port() {
+      return port
+    },
+    get url() {
+      return `http://${connectableHost(host)}:${port}`
+    },
+    async start() {
+      if (engine) return
+      const fresh = createUwsEngine(routes)
+      port = await fresh.listen(host, options.port, options.sharePort ?? true)
+      engine = fresh
+      traffic.start()
+      log.info({ url: this.url }, 'listening')
+    },
+    async stop() {
+      if (!engine) return
+      const closing = engine
+      engine = undefined
+      closing.stopListening()
+      const left = await traffic.drain(limits.stopMs)
+      if (left > 0) log.warn({ requests: left }, 'requests were cut off')
+      traffic.stop()
+      closing.close()
+    },
+  }
+}
+
+function connectableHost(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  if (host === '::') return '[::1]'
+  return host.includes(':') ? `[${host}]` : host
+}

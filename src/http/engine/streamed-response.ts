@@ -1,0 +1,123 @@
+import type { BodyWriter, ResponseReader } from './engine.ts'
+
+/** What becomes of a streamed response. Neither is called after `abort`. */
+export interface StreamEnds {
+  /** All is sent; the writer is given up. */
+  done(): void
+  /** It cannot go on: the connection is to be cut off. `failure` is undefined when that is the reader's fault. */
+  broken(failure: unknown): void
+}
+
+/**
+ * The body of a response on its way out, no faster than it is read: while the client makes no room, the source is not
+ * asked for more.
+ */
+export class StreamedResponse {
+  readonly #source: AsyncIterator<string>
+  readonly #ends: StreamEnds
+  #body: BodyWriter | undefined
+  #state: 'writing' | 'waiting for the source' | 'waiting for room' | 'over' = 'writing'
+  /** `performance.now()` when the state was entered, or the reader last made room. */
+  #sinceMs = performance.now()
+  #roomMade: () => void = () => {}
+
+  constructor(source: AsyncIterator<string>, ends: StreamEnds) {
+    this.#source = source
+    this.#ends = ends
+  }
+
+  /**
+   * Writes head and body, and ends the response. Never rejects.
+   * @param open sends the head; called once
+   * @param first what the source gave first
+   */
+  async send(open: (reader: ResponseReader) => BodyWriter, first: IteratorResult<string>): Promise<void> {
+    try {
+      const body = open({
+        moved: () => {
+          this.#sinceMs = performance.now()
+        },
+        hasRoom: () => this.#roomMade(),
+      })
+      this.#body = body
+      for (let piece = first; !piece.done; piece = await this.#next()) {
+        body.add(piece.value)
+        await this.#write(body, false)
+      }
+      await this.#write(body, true)
+      if (this.#isOver) return
+      this.#state = 'over'
+      body.end()
+      this.#ends.done()
+    } catch (error) {
+      this.#break(error)
+    }
+  }
+
+  /** The connection is gone: nothing more is written, and the source is told to stop. */
+  abort(): void {
+    if (this.#isOver) return
+    this.#state = 'over'
+    this.#roomMade()
+    this.#source.return?.().catch(() => {})
+  }
+
+  /**
+   * Ends what takes too long; to be called at least every few seconds.
+   * @param nowMs `performance.now()`
+   * @param roomMs how long a reader may make no room
+   * @param sourceMs how long the source may give nothing
+   */
+  sweep(nowMs: number, roomMs: number, sourceMs: number): void {
+    const waitedMs = nowMs - this.#sinceMs
+    if (this.#state === 'waiting for room') {
+      if (waitedMs > roomMs) this.#break(undefined)
+      else this.#body?.keepOpen()
+    } else if (this.#state === 'waiting for the source' && waitedMs > sourceMs) {
+      this.#break(new Error('the rest of a response took too long'))
+    }
+  }
+
+  get #isOver(): boolean {
+    return this.#state === 'over'
+  }
+
+  async #next(): Promise<IteratorResult<string>> {
+    if (this.#isOver) return { done: true, value: undefined }
+    this.#enter('waiting for the source')
+    const piece = await this.#source.next()
+    if (this.#isOver) return { done: true, value: undefined }
+    this.#enter('writing')
+    return piece
+  }
+
+  /** Writes until there is nothing to write. Other requests get their turn in between. */
+  async #write(body: BodyWriter, rest: boolean): Promise<void> {
+    while (!this.#isOver) {
+      const written = body.write(rest)
+      if (written === 'none') return
+      if (written === 'full') await this.#room()
+      else await new Promise(setImmediate)
+    }
+  }
+
+  /** Resolves when the client has made room, or the response is over. */
+  async #room(): Promise<void> {
+    this.#enter('waiting for room')
+    await new Promise<void>((resolve) => {
+      this.#roomMade = resolve
+    })
+    if (!this.#isOver) this.#enter('writing')
+  }
+
+  #enter(state: 'writing' | 'waiting for the source' | 'waiting for room'): void {
+    this.#state = state
+    this.#sinceMs = performance.now()
+  }
+
+  #break(failure: unknown): void {
+    if (this.#isOver) return
+    this.abort()
+    this.#ends.broken(failure)
+  }
+}

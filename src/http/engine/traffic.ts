@@ -1,0 +1,177 @@
+import type { Logger } from 'pino'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { type HttpError, tooMany } from './http-error.ts'
+import type { HttpLimits } from './limits.ts'
+
+/** How often requests that take too long are looked for. */
+const SWEEP_EVERY_MS = 500
+const WARN_EVERY_MS = 1_000
+
+/** Histogram bounds, seconds. */
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+
+/** A request in flight, as its server sees it. */
+export interface InFlight {
+  readonly requestId: string
+  readonly endpoint: MeasuredEndpoint
+  /** `performance.now()` when its header section had arrived. */
+  readonly startedMs: number
+  /** Bytes of its body that count as held in memory. */
+  readonly heldBytes: number
+  /** Ends what takes too long; called now and then. @param nowMs `performance.now()` */
+  sweep(nowMs: number): void
+}
+
+/** What requests are counted by. */
+interface MeasuredEndpoint {
+  /** Its name in logs and metrics. */
+  readonly path: string
+}
+
+/** All requests of one server that are in flight: their limits, deadlines, counts. */
+export class Traffic {
+  readonly limits: HttpLimits
+  readonly #log: Logger
+  readonly #inFlight = new Set<InFlight>()
+  readonly #measures: Measures
+  #heldBytes = 0
+  #warnedMs = Number.NEGATIVE_INFINITY
+  #unwarned = 0
+  #draining = false
+  #sweeper: NodeJS.Timeout | undefined
+  #idle: (() => void) | undefined
+
+  constructor(limits: HttpLimits, log: Logger, metrics: Registry) {
+    this.limits = limits
+    this.#log = log
+    this.#measures = new Measures(metrics, () => this.#inFlight.size)
+  }
+
+  /** Whether every response ends its connection. */
+  get draining(): boolean {
+    return this.#draining
+  }
+
+  start(): void {
+    this.#draining = false
+    this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_EVERY_MS).unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#sweeper)
+    this.#sweeper = undefined
+  }
+
+  /** Resolves when nothing is in flight, or after `withinMs`, with what is left. */
+  async drain(withinMs: number): Promise<number> {
+    this.#draining = true
+    if (this.#inFlight.size > 0) {
+      await new Promise<void>((resolve) => {
+        const deadline = setTimeout(resolve, withinMs)
+        this.#idle = () => {
+          clearTimeout(deadline)
+          resolve()
+        }
+      })
+    }
+    return this.#inFlight.size
+  }
+
+  /** Takes note of a request. Returns why it is refused when there are too many. */
+  entered(request: InFlight): HttpError | undefined {
+    this.#inFlight.add(request)
+    if (this.#inFlight.size <= this.limits.inFlightMax) return undefined
+    return tooMany(`more than ${this.limits.inFlightMax} requests are in progress`, 1)
+  }
+
+  /** Counts bytes of bodies in memory. Returns why the request is refused when they are too many. */
+  hold(bytes: number): HttpError | undefined {
+    this.#heldBytes += bytes
+    if (this.#heldBytes <= this.limits.bodiesMaxBytes) return undefined
+    return tooMany(`more than ${this.limits.bodiesMaxBytes} bytes are being received`, 1)
+  }
+
+  /** Counts a response whose head goes out now. */
+  responded(request: InFlight, status: number): void {
+    this.#measures.responded(request.endpoint, status, (performance.now() - request.startedMs) / 1_000)
+  }
+
+  /** Forgets a request: its response is sent, or its connection is gone. */
+  left(request: InFlight): void {
+    if (!this.#inFlight.delete(request)) return
+    this.#heldBytes -= request.heldBytes
+    if (this.#inFlight.size === 0) this.#idle?.()
+  }
+
+  logFailure(request: InFlight, error: unknown, unexpected: boolean): void {
+    const facts = { err: error, request_id: request.requestId, path: request.endpoint.path }
+    if (unexpected) {
+      this.#log.error(facts, 'request failed unexpectedly')
+      return
+    }
+    // When a store is away every request fails alike.
+    const nowMs = performance.now()
+    if (nowMs - this.#warnedMs < WARN_EVERY_MS) {
+      this.#unwarned++
+      return
+    }
+    this.#log.warn({ ...facts, like_it_before: this.#unwarned }, 'request could not be served')
+    this.#warnedMs = nowMs
+    this.#unwarned = 0
+  }
+
+  #sweep(): void {
+    const nowMs = performance.now()
+    for (const request of this.#inFlight) request.sweep(nowMs)
+  }
+}
+
+/** Metrics, with the children of each label set looked up once. */
+class Measures {
+  readonly #requests: Counter<'route' | 'status'>
+  readonly #seconds: Histogram<'route'>
+  readonly #byEndpoint = new Map<
+    MeasuredEndpoint,
+    { seconds: Histogram.Internal<'route'>; statuses: Map<number, Counter.Internal> }
+  >()
+
+  constructor(registry: Registry, inFlight: () => number) {
+    const registers = [registry]
+    this.#requests = new Counter({
+      name: 'ipid_http_requests_total',
+      help: 'Requests that were answered',
+      labelNames: ['route', 'status'],
+      registers,
+    })
+    this.#seconds = new Histogram({
+      name: 'ipid_http_request_seconds',
+      help: 'Time from the header section to the answer',
+      labelNames: ['route'],
+      buckets: SECONDS,
+      registers,
+    })
+    new Gauge({
+      name: 'ipid_http_requests_in_flight',
+      help: 'Requests that are being received or worked on',
+      registers,
+      collect() {
+        this.set(inFlight())
+      },
+    })
+  }
+
+  responded(endpoint: MeasuredEndpoint, status: number, seconds: number): void {
+    let its = this.#byEndpoint.get(endpoint)
+    if (!its) {
+      its = { seconds: this.#seconds.labels(endpoint.path), statuses: new Map() }
+      this.#byEndpoint.set(endpoint, its)
+    }
+    let counter = its.statuses.get(status)
+    if (!counter) {
+      counter = this.#requests.labels(endpoint.path, String(status))
+      its.statuses.set(status, counter)
+    }
+    counter.inc()
+    its.seconds.observe(seconds)
+  }
+}

@@ -1,0 +1,67 @@
+import type { HttpResponse } from 'uWebSockets.js'
+import type { BodyWriter, ResponseReader } from '../engine.ts'
+import { OutputCollector } from './output-collector.ts'
+
+/**
+ * Of a body that is not read uWebSockets.js holds one write of the collector. What the kernel does not take of a write,
+ * it keeps, and asks for more when the kernel has room. It says whether the kernel took all only of writes that are larger
+ * than its buffer of one turn, and of those made while it asks. So writes are large, and when it asks, one byte is written
+ * to learn whether it still holds something.
+ */
+export class UwsBodyWriter implements BodyWriter {
+  readonly #response: HttpResponse
+  readonly #reader: ResponseReader
+  readonly #output = new OutputCollector()
+  /** Whether the last write was not taken whole, and what is left of it is held still. */
+  #full = false
+  #ended = false
+
+  /** The head is to be written before the first write. */
+  constructor(response: HttpResponse, reader: ResponseReader) {
+    this.#response = response
+    this.#reader = reader
+    response.onWritable(() => this.#onRoom())
+  }
+
+  add(text: string): void {
+    this.#output.add(text)
+  }
+
+  write(rest: boolean): 'more' | 'full' | 'none' {
+    this.#full = false
+    const bytes = rest ? this.#output.takeRest() : this.#output.take()
+    if (bytes === undefined) return 'none'
+    this.#response.cork(() => {
+      this.#full = !this.#response.write(bytes)
+    })
+    return this.#full ? 'full' : 'more'
+  }
+
+  end(): void {
+    this.#ended = true
+    this.#response.cork(() => this.#response.end())
+  }
+
+  /**
+   * A connection on which there was no room for 10 s is closed. To resume its reading, after a pause, starts those anew,
+   * and leaves it watched for room while something is held.
+   */
+  keepOpen(): void {
+    this.#response.pause()
+    this.#response.resume()
+  }
+
+  /** The kernel has room. Returns true: whatever is held is written out by the next write. */
+  #onRoom(): boolean {
+    if (this.#ended) return true
+    const byte = this.#full ? this.#output.takeByte() : undefined
+    if (byte === undefined) this.#response.cork(() => {})
+    const taken = byte === undefined || this.#response.write(byte)
+    this.#reader.moved()
+    if (taken && this.#full) {
+      this.#full = false
+      setImmediate(() => this.#reader.hasRoom())
+    }
+    return true
+  }
+}

@@ -1,0 +1,58 @@
+import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type us_listen_socket } from 'uWebSockets.js'
+import { StartupError } from '../../../core/run/errors.ts'
+import type { CreateEngine, EngineRoute } from '../engine.ts'
+import { readHead } from '../head.ts'
+import { listen } from './listen.ts'
+import { UwsResponseWriter } from './response-writer.ts'
+
+/** Its type declarations leave out `close`, which ends all connections; what stands in for a native build lacks it. */
+type ClosableApp = TemplatedApp & { close?: () => void }
+
+/**
+ * uWebSockets.js. By itself it closes a connection that sends less than 160 KiB in about 10 s, one on which there is no
+ * room for 10 s, and one that sends a request before the last was answered, all without a response.
+ */
+export const createUwsEngine: CreateEngine = (routes) => {
+  const app = uWS.App() as ClosableApp
+  if (!app.close) {
+    throw new StartupError(
+      `the HTTP engine has no build for Node.js ${process.versions.node} on ${process.platform}-${process.arch}: use Node.js 20`,
+    )
+  }
+  for (const route of routes) app[METHODS[route.method]](route.path, handlerOf(route))
+  let socket: us_listen_socket | undefined
+  return {
+    async listen(host, port, share) {
+      socket = await listen(app, host, port, share)
+      return uWS.us_socket_local_port(socket)
+    },
+    stopListening() {
+      if (socket !== undefined) uWS.us_listen_socket_close(socket)
+      socket = undefined
+    },
+    close() {
+      app.close?.()
+    },
+  }
+}
+
+const METHODS = { GET: 'get', HEAD: 'head', POST: 'post', OPTIONS: 'options', any: 'any' } as const
+
+/** Listeners must be set before the handler returns, and the request is gone then. */
+function handlerOf(route: EngineRoute): (response: HttpResponse, request: HttpRequest) => void {
+  const hasParameter = route.path.includes(':')
+  return (response, request) => {
+    const head = readHead(request)
+    const arrived = {
+      head,
+      parameter: hasParameter ? request.getParameter(0) : '',
+      query: request.getQuery() ?? '',
+      // Every value of five characters is taken for `close`.
+      closes: head.connection.length === 5,
+    }
+    const receiver = route.arrived(arrived, new UwsResponseWriter(response))
+    response.onAborted(() => receiver.abort())
+    if (head.hasBody) response.onData((chunk, last) => receiver.receive(chunk, last))
+    receiver.start()
+  }
+}

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Type } from 'typebox'
+import { compileValidator } from '../../../../src/core/event/validator.ts'
+import { demandSchema } from '../../../../src/http/api/schema.ts'
+import { HttpError } from '../../../../src/http/engine/http-error.ts'
+
+const validate = compileValidator(Type.Object({ a: Type.String(), b: Type.Integer() }))
+
+function refusalOf(value: unknown): HttpError | undefined {
+  try {
+    demandSchema(validate, value)
+    return undefined
+  } catch (error) {
+    assert.ok(error instanceof HttpError)
+    return error
+  }
+}
+
+test('what does not fit is 422 that lists the errors; its detail names the first', () => {
+  assert.equal(refusalOf({ a: '', b: 1 }), undefined)
+  const refusal = refusalOf({ a: 1 })!
+  assert.equal(refusal.status, 422)
+  assert.deepEqual(
+    [...refusal.errors!].sort((one, other) => one.path.localeCompare(other.path)),
+    [
+      { path: 'a', message: 'must be a string' },
+      { path: 'b', message: 'is required' },
+    ],
+  )
+  const first = refusal.errors![0]!
+  assert.equal(refusal.message, `${first.path} ${first.message}`)
+  assert.equal(refusalOf([])!.message, 'the body must be an object')
+})

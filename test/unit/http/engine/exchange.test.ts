@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Registry } from 'prom-client'
+import type { ArrivedRequest, ResponseWriter } from '../../../../src/http/engine/engine.ts'
+import { type Endpoint, Exchange } from '../../../../src/http/engine/exchange.ts'
+import { readHead } from '../../../../src/http/engine/head.ts'
+import { DEFAULT_HTTP_LIMITS, type HttpLimits } from '../../../../src/http/engine/limits.ts'
+import type { HttpResponse } from '../../../../src/http/engine/response.ts'
+import { Traffic } from '../../../../src/http/engine/traffic.ts'
+import { silent } from '../../../support/pipeline.ts'
+
+/** An engine's side of a request that writes down what it is told. */
+class FakeWriter implements ResponseWriter {
+  readonly calls: string[] = []
+  headers: readonly string[] = []
+  pause = () => void this.calls.push('pause')
+  resume = () => void this.calls.push('resume')
+  send = (status: number, headers: readonly string[], body: string | Uint8Array, close: boolean) => {
+    this.headers = headers
+    this.calls.push(`send ${status} ${body}${close ? ' close' : ''}`)
+  }
+  sendBare = (status: number, _headers: readonly string[], bodyBytes: number | undefined, close: boolean) =>
+    void this.calls.push(`bare ${status} ${bodyBytes}${close ? ' close' : ''}`)
+  sendLingering = (status: number, _headers: readonly string[], body: string | Uint8Array) =>
+    void this.calls.push(`linger ${status} ${body}`)
+  stream = (): never => assert.fail('nothing here is streamed')
+  cutOff = () => void this.calls.push('cut off')
+}
+
+interface Setting {
+  readonly headers?: Readonly<Record<string, string>>
+  readonly closes?: boolean
+  readonly headOnly?: boolean
+  readonly limits?: Partial<HttpLimits>
+  readonly endpoint?: Partial<Endpoint>
+}
+
+const OK: HttpResponse = { status: 200, body: 'ok', headers: { 'x-own': '1' } }
+
+function arrive({ headers = {}, closes = false, headOnly = false, limits, endpoint }: Setting) {
+  const head = readHead({
+    forEach: (line) => {
+      for (const [name, value] of Object.entries(headers)) line(name, value)
+    },
+  })
+  const request: ArrivedRequest = { head, parameter: '', query: '', closes }
+  const traffic = new Traffic({ ...DEFAULT_HTTP_LIMITS, ...limits }, silent, new Registry())
+  const writer = new FakeWriter()
+  const failures: unknown[] = []
+  const explain = (error: unknown) => {
+    failures.push(error)
+    return { response: { status: 500, body: 'failed' }, unexpected: true }
+  }
+  const full: Endpoint = { path: '/', respond: () => OK, ...endpoint }
+  const exchange = new Exchange(request, writer, full, headOnly, traffic, explain)
+  exchange.start()
+  return { exchange, traffic, writer, failures }
+}
+
+const turn = () => new Promise(setImmediate)
+
+test('a response has its headers, and those that were added for whatever response comes', async () => {
+  const endpoint = {
+    respond(exchange: Exchange) {
+      exchange.addHeader('x-any', '2')
+      return OK
+    },
+  }
+  const { writer } = arrive({ headers: { 'x-request-id': 'me' }, endpoint })
+  await turn()
+  assert.deepEqual(writer.calls, ['send 200 ok'])
+  assert.deepEqual(Object.fromEntries(Array.from({ length: 4 }, (_, i) => writer.headers.slice(2 * i, 2 * i + 2))), {
+    'x-request-id': 'me',
+    'x-any': '2',
+    'content-type': 'application/json; charset=utf-8',
+    'x-own': '1',
+  })
+})
+
+test('HEAD is the head with the length of the body, 204 a head without one', async () => {
+  const head = arrive({ headOnly: true })
+  const none = arrive({ endpoint: { respond: () => ({ status: 204, body: '' }) } })
+  await turn()
+  assert.deepEqual([head.writer.calls, none.writer.calls], [['bare 200 2'], ['bare 204 undefined']])
+})
+
+test('a connection lingers only when it would be closed before a body that still arrives was read', async () => {
+  const known = { 'content-length': '10' }
+  const chunked = { 'transfer-encoding': 'chunked' }
+  const closing = { endpoint: { respond: () => ({ ...OK, close: true }) } }
+  const cases: [Setting, string][] = [
+    [{}, 'send 200 ok'],
+    [{ closes: true }, 'send 200 ok'],
+    [closing, 'send 200 ok close'],
+    [{ headers: known }, 'send 200 ok'],
+    [{ headers: known, closes: true }, 'linger 200 ok'],
+    [{ headers: known, ...closing }, 'linger 200 ok'],
+    [{ headers: known, limits: { discardMaxBytes: 9 } }, 'linger 200 ok'],
+    [{ headers: chunked }, 'linger 200 ok'],
+    [{ headers: chunked, endpoint: { respond: () => ({ status: 408, body: '', close: true }) } }, 'send 408  close'],
+  ]
+  for (const [setting, expected] of cases) {
+    const { writer } = arrive(setting)
+    await turn()
+    assert.deepEqual(writer.calls, [expected], JSON.stringify(setting))
+  }
+  const whole = arrive({ headers: chunked })
+  whole.exchange.receive(Buffer.from('body'), true)
+  await turn()
+  assert.deepEqual(whole.writer.calls, ['send 200 ok'])
+})
+
+test('what lingers ends with the body, above a limit of bytes, and when nothing arrives between two sweeps', async () => {
+  const lingering = async () => {
+    const it = arrive({ headers: { 'transfer-encoding': 'chunked' }, limits: { discardMaxBytes: 100 } })
+    await turn()
+    it.exchange.receive(Buffer.alloc(60), false)
+    assert.deepEqual(it.writer.calls, ['linger 200 ok'])
+    return it
+  }
+  const ended = await lingering()
+  ended.exchange.receive(Buffer.alloc(1), true)
+  const long = await lingering()
+  long.exchange.receive(Buffer.alloc(60), false)
+  const quiet = await lingering()
+  quiet.exchange.sweep(performance.now())
+  assert.equal(quiet.writer.calls.length, 1)
+  quiet.exchange.sweep(performance.now())
+  for (const { writer } of [ended, long, quiet]) assert.deepEqual(writer.calls, ['linger 200 ok', 'cut off'])
+  const gone = await lingering()
+  gone.exchange.abort()
+  gone.exchange.sweep(performance.now())
+  assert.equal(gone.writer.calls.length, 1, 'nothing is touched behind an abort')
+})
+
+test('while it drains every response ends its connection, and a drain waits for what is in flight', async () => {
+  let finish = (_: HttpResponse) => {}
+  const slow = new Promise<HttpResponse>((resolve) => {
+    finish = resolve
+  })
+  const { traffic, writer } = arrive({ endpoint: { respond: () => slow } })
+  const drained = traffic.drain(10_000)
+  finish(OK)
+  assert.equal(await drained, 0)
+  assert.deepEqual(writer.calls, ['send 200 ok close'])
+})

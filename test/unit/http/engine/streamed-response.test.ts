@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { BodyWriter, ResponseReader } from '../../../../src/http/engine/engine.ts'
+import { StreamedResponse } from '../../../../src/http/engine/streamed-response.ts'
+
+const turn = () => new Promise(setImmediate)
+
+/** A streamed response of single letters into a connection that has room for so many of them, and its log. */
+function start(room: number) {
+  const log: string[] = []
+  const state = { room, reader: undefined as ResponseReader | undefined }
+  async function* letters() {
+    try {
+      for (const letter of 'abcd') {
+        log.push(`ask ${letter}`)
+        yield letter
+      }
+    } finally {
+      log.push('source ends')
+    }
+  }
+  let pending = ''
+  const body: BodyWriter = {
+    add: (text) => {
+      pending += text
+    },
+    write() {
+      if (pending === '') return 'none'
+      log.push(`write ${pending}`)
+      pending = ''
+      return --state.room < 0 ? 'full' : 'more'
+    },
+    end: () => void log.push('end'),
+    keepOpen: () => void log.push('keep open'),
+  }
+  const source = letters()
+  const streamed = new StreamedResponse(source, {
+    done: () => void log.push('done'),
+    broken: (failure) => void log.push(`broken ${failure}`),
+  })
+  const open = (reader: ResponseReader) => {
+    state.reader = reader
+    return body
+  }
+  const sent = source.next().then((first) => streamed.send(open, first))
+  return { log, state, streamed, sent }
+}
+
+test('the source is asked for a piece when the one before is written, and the end comes last', async () => {
+  const { log, sent } = start(9)
+  await sent
+  const steps = [...'abcd'].flatMap((letter) => [`ask ${letter}`, `write ${letter}`])
+  assert.deepEqual(log, [...steps, 'source ends', 'end', 'done'])
+})
+
+test('without room nothing is asked for; the connection is kept open until the reader took too long', async () => {
+  const { log, state, streamed, sent } = start(1)
+  while (!log.includes('write b')) await turn()
+  for (let i = 0; i < 10; i++) await turn()
+  assert.deepEqual(log, ['ask a', 'write a', 'ask b', 'write b'])
+  streamed.sweep(performance.now(), 1_000, 0)
+  assert.equal(log.at(-1), 'keep open')
+  state.reader!.hasRoom()
+  while (!log.includes('write c')) await turn()
+  streamed.sweep(performance.now() + 1_001, 1_000, 9_999)
+  await sent
+  assert.deepEqual(log.slice(5), ['ask c', 'write c', 'broken undefined', 'source ends'])
+})
+
+test('an abort stops the source, and neither end is told', async () => {
+  const { log, streamed, sent } = start(0)
+  while (!log.includes('write a')) await turn()
+  streamed.abort()
+  await sent
+  assert.deepEqual(log, ['ask a', 'write a', 'source ends'])
+})
