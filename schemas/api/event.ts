@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { IngestEnrichment } from './attributes.ts'
 
 /** What the quality score is made of; `src/enrichment/quality.ts` counts it. */
 export const QUALITY =
@@ -51,18 +52,6 @@ export const IngestRequest = Type.Object({
   events: Type.Array(EventEnvelope, { description: '1 to 100 events' }),
 })
 export type IngestRequest = Static<typeof IngestRequest>
-
-/** Attributes of the organisation behind an address; those that no provider knows are left out. */
-export const IngestEnrichment = Type.Object({
-  business_name: Type.Optional(Type.String()),
-  org_name: Type.Optional(Type.String()),
-  hostname: Type.Optional(Type.String()),
-  industry: Type.Optional(Type.String()),
-  industry_category: Type.Optional(Type.String()),
-  classification: Type.Optional(
-    Type.Enum(['business', 'education', 'government', 'isp', 'hosting', 'cloud', 'cdn', 'reserved']),
-  ),
-})
 
 export const IngestResult = Type.Object({
   event_id: Type.String(),

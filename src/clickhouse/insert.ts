@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
+import { ROW_COLUMNS } from '../../schemas/row.ts'
 import { rowAt, rowEnds } from '../core/event/block.ts'
-import { ROW_COLUMNS } from '../core/event/row.ts'
 import { absentRows } from './absent-rows.ts'
 import type { RefusedEvent, SinkEntry } from './sink-source.ts'
 

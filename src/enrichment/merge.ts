@@ -1,10 +1,6 @@
-import {
-  ATTRIBUTES,
-  type Attribute,
-  type Classification,
-  type EnrichmentData,
-  NOISE,
-} from '../core/event/enrichment.ts'
+import { ATTRIBUTES, type Attribute } from '../../schemas/attributes.ts'
+import { type Classification, NOISE } from '../../schemas/classification.ts'
+import type { EnrichmentData } from '../core/event/enrichment.ts'
 import type { Facts, Organisation, Scope } from './facts.ts'
 import type { Provider } from './providers/provider.ts'
 import { qualityOf } from './quality.ts'

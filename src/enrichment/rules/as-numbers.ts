@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'csv-parse/sync'
-import type { Classification } from '../../core/event/enrichment.ts'
+import type { Classification } from '../../../schemas/classification.ts'
 
 let table: ReadonlyMap<number, Classification> | undefined
 

@@ -1,4 +1,4 @@
-import { type Classification, NOISE } from '../../core/event/enrichment.ts'
+import { type Classification, NOISE } from '../../../schemas/classification.ts'
 import { classifyAsNumber } from './as-numbers.ts'
 import { type DomainFinding, findProviderDomain, findReservedDomain, ownLabel } from './domains.ts'
 import { readHostname } from './hostnames.ts'

@@ -1,5 +1,5 @@
 import { parse } from 'tldts'
-import type { Classification } from '../../core/event/enrichment.ts'
+import type { Classification } from '../../../schemas/classification.ts'
 
 /** Registries that take only one kind of holder, as the last labels of a name. */
 const RESERVED_SUFFIXES: Readonly<Record<'education' | 'government', readonly string[]>> = {

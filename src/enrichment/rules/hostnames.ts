@@ -1,4 +1,4 @@
-import type { Classification } from '../../core/event/enrichment.ts'
+import type { Classification } from '../../../schemas/classification.ts'
 import { NAME_MAX } from './domains.ts'
 
 /** A finding in a reverse name; `sure` when the words belong to providers only, not to a company's own network as well. */

@@ -1,5 +1,4 @@
-import type { Classification } from '../../core/event/enrichment.ts'
-import { NOISE } from '../../core/event/enrichment.ts'
+import { type Classification, NOISE, NOISE_CLASSES } from '../../../schemas/classification.ts'
 import { type Name, readName } from './normalise.ts'
 import { type CompiledWords, compileWords, findWords, type Hit } from './word-table.ts'
 import { BUSINESS_WORDS } from './words/business.ts'
@@ -48,7 +47,7 @@ const OUTWEIGHS_KNOWN_WORD = 4
 /** A handle next to a description is an abbreviation: `ACME-NET` says nothing about Acme. */
 const HANDLE_MIN_WEIGHT = 3
 /** Specific before general, when the words weigh the same. */
-const PRECEDENCE: readonly Classification[] = ['education', 'government', 'business', 'cdn', 'cloud', 'hosting', 'isp']
+const PRECEDENCE: readonly Classification[] = ['education', 'government', 'business', ...[...NOISE_CLASSES].reverse()]
 
 /** Reads a name by the known names first, then by the weight of its words. Undefined when no word says anything. */
 export function readNameWords(text: string, nameOf: NameOf): NameFinding | undefined {

@@ -1,4 +1,4 @@
-import type { Classification } from '../../core/event/enrichment.ts'
+import type { Classification } from '../../../schemas/classification.ts'
 
 /**
  * What vendors say an address, a company or an AS is for: MaxMind's `user_type`, the `type` of IPinfo and ipapi.is,

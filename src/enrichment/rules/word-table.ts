@@ -1,4 +1,4 @@
-import type { Classification } from '../../core/event/enrichment.ts'
+import type { Classification } from '../../../schemas/classification.ts'
 import { fold, tokens } from './normalise.ts'
 
 /**

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Classification } from '../../../src/core/event/enrichment.ts'
+import type { Classification } from '../../../schemas/classification.ts'
 import { classify, type Evidence } from '../../../src/enrichment/rules/classify.ts'
 
 type Case = readonly [Evidence, Classification | undefined, (string | RegExp)?]

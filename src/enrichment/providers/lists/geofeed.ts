@@ -1,8 +1,8 @@
+import type { NoiseClass } from '../../../../schemas/classification.ts'
 import type { EnrichmentData } from '../../../core/event/enrichment.ts'
 import { InputError } from '../../../core/run/errors.ts'
 import { clip, parseCidr } from '../../addresses/network.ts'
 import { firstContentLine, lineError } from '../../files/text-file.ts'
-import type { NoiseClass } from '../../rules/classification.ts'
 import { csvRows } from '../tables/csv-rows.ts'
 import type { ListEntry, NoiseList } from './entry.ts'
 

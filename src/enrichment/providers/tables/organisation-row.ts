@@ -1,7 +1,7 @@
-import type { Classification, EnrichmentData } from '../../../core/event/enrichment.ts'
+import { type Classification, STATED_CLASSIFICATIONS } from '../../../../schemas/classification.ts'
+import type { EnrichmentData } from '../../../core/event/enrichment.ts'
 import { ASN_MAX, clip, type Network, parseNetwork } from '../../addresses/network.ts'
 import { type Facts, makeFacts, type Organisation, type Scope } from '../../facts.ts'
-import { CLASSIFICATIONS } from '../../rules/classification.ts'
 import { domainIn, hostnameIn, registrableDomain } from '../../rules/domain.ts'
 
 /** Columns of an organisation table (contract section 8). Only `network` is required. */
@@ -65,9 +65,9 @@ function setAttribute(
     if (asn === undefined || Number(asn) < 1 || Number(asn) > ASN_MAX) return `"${clip(value)}" is not an AS number`
     attributes.asn = Number(asn)
   } else if (column === 'classification') {
-    const classification = CLASSIFICATIONS.find((candidate) => candidate === value.toLowerCase())
+    const classification = STATED_CLASSIFICATIONS.find((candidate) => candidate === value.toLowerCase())
     if (classification === undefined) {
-      return `"${clip(value)}" is not a classification: ${CLASSIFICATIONS.join(', ')}`
+      return `"${clip(value)}" is not a classification: ${STATED_CLASSIFICATIONS.join(', ')}`
     }
     attributes.classification = classification
   } else if (column === 'country_code') {
