@@ -1,8 +1,8 @@
 import type { Address } from '../core/event/address.ts'
 import type { Lookup, LookupOptions, LookupService } from '../lookup/lookup.ts'
-import { isChosen } from './choice.ts'
+import { isChosen } from './answers/choice.ts'
+import { lookupOf } from './answers/lookup.ts'
 import type { EnrichmentEngine } from './engine.ts'
-import { lookupOf } from './lookup.ts'
 import { RDNS } from './providers/rdns/provider.ts'
 import type { ReverseDns } from './providers/rdns/reverse-dns.ts'
 

@@ -10,7 +10,7 @@ import { readPublished } from '../providers/lists/published.ts'
 import { loadMmdb } from '../providers/mmdb/provider.ts'
 import type { Provider } from '../providers/provider.ts'
 import { loadTable } from '../providers/tables/provider.ts'
-import { decodeText } from './text-file.ts'
+import { decodeText } from '../providers/text/text-file.ts'
 
 const ENDINGS = /\.(?:mmdb|(?:csv|ndjson|txt|json)(?:\.gz)?)$/i
 /** Cloudflare publishes its lists under these names. */

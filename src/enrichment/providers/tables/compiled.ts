@@ -1,5 +1,6 @@
 import { InputError } from '../../../core/run/errors.ts'
-import type { Facts, Organisation, Scope } from '../../facts.ts'
+import type { Facts, Scope } from '../../facts.ts'
+import type { Organisation } from '../../rules/evidence.ts'
 import type { MmdbValue } from '../mmdb/encode.ts'
 import {
   organisationIn,

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Organisation } from '../../facts.ts'
 import { slug } from '../../rules/company-id.ts'
+import type { Organisation } from '../../rules/evidence.ts'
 import { type OrganisationRow, organisationIn } from './organisation-row.ts'
 
 const ROWS_AT_A_TIME = 5_000

@@ -1,8 +1,9 @@
 import { type Classification, STATED_CLASSIFICATIONS } from '../../../../schemas/classification.ts'
 import type { EnrichmentData } from '../../../core/event/enrichment.ts'
 import { ASN_MAX, clip, type Network, parseNetwork } from '../../addresses/network.ts'
-import { type Facts, makeFacts, type Organisation, type Scope } from '../../facts.ts'
+import { type Facts, makeFacts, type Scope } from '../../facts.ts'
 import { domainIn, hostnameIn, registrableDomain } from '../../rules/domain.ts'
+import type { Organisation } from '../../rules/evidence.ts'
 
 /** Columns of an organisation table (contract section 8). Only `network` is required. */
 export const TABLE_COLUMNS = [

@@ -1,12 +1,13 @@
-import { ATTRIBUTES, type Attribute } from '../../schemas/attributes.ts'
-import { type Classification, NOISE } from '../../schemas/classification.ts'
-import type { EnrichmentData } from '../core/event/enrichment.ts'
-import type { Facts, Organisation, Scope } from './facts.ts'
-import type { Provider } from './providers/provider.ts'
+import { ATTRIBUTES, type Attribute } from '../../../schemas/attributes.ts'
+import { type Classification, NOISE } from '../../../schemas/classification.ts'
+import type { EnrichmentData } from '../../core/event/enrichment.ts'
+import type { Facts, Scope } from '../facts.ts'
+import type { Provider } from '../providers/provider.ts'
+import { classify, type Decision } from '../rules/classify.ts'
+import { companyIdOf } from '../rules/company-id.ts'
+import { registrableDomain, registrableDomainOfHost } from '../rules/domain.ts'
+import type { Evidence, Organisation } from '../rules/evidence.ts'
 import { qualityOf } from './quality.ts'
-import { classify, type Decision, type Evidence } from './rules/classify.ts'
-import { companyIdOf } from './rules/company-id.ts'
-import { registrableDomain, registrableDomainOfHost } from './rules/domain.ts'
 
 /** What a provider said, of the address or of its autonomous system. */
 export interface Finding {

@@ -1,14 +1,14 @@
-import type { Address } from '../core/event/address.ts'
-import type { Enrichment } from '../core/event/enrichment.ts'
-import type { Lookup } from '../lookup/lookup.ts'
+import type { Address } from '../../core/event/address.ts'
+import type { Enrichment } from '../../core/event/enrichment.ts'
+import type { Lookup } from '../../lookup/lookup.ts'
+import { BoundedCache } from '../bounded-cache.ts'
+import type { Facts } from '../facts.ts'
+import { PROVIDER_KINDS, type Provider } from '../providers/provider.ts'
+import { RDNS_PROVIDER } from '../providers/rdns/provider.ts'
 import { Answers, NOTHING_KNOWN } from './answer.ts'
-import { BoundedCache } from './bounded-cache.ts'
 import { type Chosen, chosenOf, type LookupChoice } from './choice.ts'
-import type { Facts } from './facts.ts'
 import { type LookupContent, lookupContent, lookupOf, networksOf } from './lookup.ts'
 import { type Finding, isNoise, type Merged, merge } from './merge.ts'
-import { PROVIDER_KINDS, type Provider } from './providers/provider.ts'
-import { RDNS_PROVIDER } from './providers/rdns/provider.ts'
 
 /** Called when a provider could not read a record. The answer is given without it. */
 export type RecordErrorListener = (provider: Provider, error: unknown) => void

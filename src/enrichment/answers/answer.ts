@@ -1,7 +1,7 @@
-import { ATTRIBUTES, type Attribute, INGEST_ATTRIBUTES, LOCATION_ATTRIBUTES } from '../../schemas/attributes.ts'
-import type { Enrichment, EnrichmentData } from '../core/event/enrichment.ts'
-import { enrichmentColumns } from '../core/event/row.ts'
-import { BoundedCache } from './bounded-cache.ts'
+import { ATTRIBUTES, type Attribute, INGEST_ATTRIBUTES, LOCATION_ATTRIBUTES } from '../../../schemas/attributes.ts'
+import type { Enrichment, EnrichmentData } from '../../core/event/enrichment.ts'
+import { enrichmentColumns } from '../../core/event/row.ts'
+import { BoundedCache } from '../bounded-cache.ts'
 import type { Merged } from './merge.ts'
 import { QUALITY_PARTS } from './quality.ts'
 

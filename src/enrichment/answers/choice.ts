@@ -1,5 +1,5 @@
-import type { LookupOptions } from '../lookup/lookup.ts'
-import type { Provider } from './providers/provider.ts'
+import type { LookupOptions } from '../../lookup/lookup.ts'
+import type { Provider } from '../providers/provider.ts'
 
 /** Which providers a lookup may ask, by name. Names that no provider has are without effect. */
 export type LookupChoice = Pick<LookupOptions, 'allow' | 'deny'>
