@@ -48,7 +48,7 @@ const optionFields = {
 export const LookupChoices = Type.Object(optionFields)
 export type LookupChoices = Static<typeof LookupChoices>
 
-/** `POST /v1/lookup` (interface specification 2.2); every field may be a query parameter instead. */
+/** `POST /v1/lookup` (schemas/README.md, Lookup); every field may be a query parameter instead. */
 export const LookupRequest = Type.Object({
   ip: Type.String({ description: 'IPv4 or IPv6 address; IPv4-mapped IPv6 is looked up as IPv4' }),
   ...optionFields,
@@ -81,6 +81,6 @@ export const LookupQuota = Type.Object({
 })
 export type LookupQuota = Static<typeof LookupQuota>
 
-/** Answer of `POST /v1/lookup` (interface specification 2.3). */
+/** Answer of `POST /v1/lookup` (schemas/README.md, Lookup). */
 export const LookupResponse = Type.Object({ ...resultFields, quota: LookupQuota })
 export type LookupResponse = Static<typeof LookupResponse>

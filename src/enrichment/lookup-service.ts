@@ -9,7 +9,7 @@ import type { ReverseDns } from './providers/rdns/reverse-dns.ts'
 /** What lookups are made of. */
 export interface LookupParts {
   readonly engine: EnrichmentEngine
-  /** Undefined: no lookup has a host name but from a data set, and `rdns` is no provider. */
+  /** Undefined: host names come from data sets only, and `rdns` is no provider. */
   readonly reverseDns: ReverseDns | undefined
 }
 

@@ -4,7 +4,7 @@ import type { Reply } from './reply.ts'
 
 export type ErrorStatus = 400 | 401 | 404 | 405 | 408 | 413 | 415 | 422 | 429 | 500 | 503
 
-/** What each error status means: the table of the interface specification (section 7) and what the contract adds. */
+/** What each error status means (schemas/README.md, Errors). */
 export const ERROR_MEANINGS: Readonly<Record<ErrorStatus, string>> = {
   400: 'Malformed request: not JSON, not UTF-8, no events or addresses, or a broken content encoding',
   401: 'The x-api-key header is missing, or its key is unknown or revoked',

@@ -10,7 +10,7 @@ import { eachElement, eachMember } from './json-slices.ts'
 /** What a request of `/v1/ingest` becomes: envelopes for the stream, and the answer, which are written as one. */
 export interface Accepted {
   readonly envelopes: readonly Envelope[]
-  /** The body of the answer (interface specification 2.5). */
+  /** The body of the answer (schemas/README.md, Ingest). */
   readonly answer: string
 }
 

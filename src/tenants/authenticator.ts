@@ -30,8 +30,8 @@ export interface CachedAuthenticatorOptions {
 }
 
 /**
- * Knows callers for up to a minute, so that most requests cost no look into the store and a store that is away stops
- * nobody who was there just before. A change in any process empties what is known at once.
+ * Remembers callers for up to a minute, so that most requests cost no look into the store, and those who called within
+ * it are served while the store is away. A change of any tenant or key, in any process, empties the cache at once.
  */
 export class CachedAuthenticator implements Authenticator, Service {
   readonly name = 'authenticator'

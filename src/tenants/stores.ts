@@ -48,7 +48,7 @@ export interface TenantStore {
 export interface TenantChanges {
   /**
    * Calls `onChange` after every change, and whenever changes may have been missed (the connection was away). Returns at
-   * once; what happens before the subscription stands is made good by one call when it does.
+   * once; when the subscription is in force, one call stands for all changes before it.
    */
   watch(onChange: () => void): void
   close(): void

@@ -5,9 +5,9 @@ import { BoundedCache } from '../bounded-cache.ts'
 import type { Merged } from './merge.ts'
 import { QUALITY_PARTS } from './quality.ts'
 
-/** Of the place, only the country is kept. */
+/** All that is kept of the place. */
 const COUNTRY: readonly Attribute[] = ['country', 'country_code']
-/** The rest of the place, and the network, only a lookup gives: they would keep equal answers apart. */
+/** Neither rows nor answers of ingest hold these, and with them nearly every network had an answer of its own. */
 const LOOKUP_ONLY: readonly Attribute[] = ['network', ...LOCATION_ATTRIBUTES.filter((name) => !COUNTRY.includes(name))]
 const KEPT_ATTRIBUTES = ATTRIBUTES.filter((attribute) => !LOOKUP_ONLY.includes(attribute))
 

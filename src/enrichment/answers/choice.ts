@@ -6,7 +6,7 @@ export type LookupChoice = Pick<LookupOptions, 'allow' | 'deny'>
 
 /** The providers that were chosen. */
 export interface Chosen {
-  /** The same for every way to choose these; `''` when all are. */
+  /** A key for caches: equal for equal sets of providers, `''` when all are chosen. */
   readonly key: string
   /** In order of trust. */
   readonly providers: readonly Provider[]

@@ -21,7 +21,7 @@ export interface SnapshotLimits {
   readonly lookupsMax: number
 }
 
-/** Rank behind which rows stand that call an AS infrastructure: whoever knows a company inside of it goes first. */
+/** Rows that call a whole AS infrastructure rank right before ISP data, behind all that know a company inside of it. */
 const CARRIER_RANK = PROVIDER_KINDS.indexOf('isp')
 
 /**
@@ -95,7 +95,7 @@ export class Snapshot {
   }
 
   /**
-   * What the given providers say, in order of trust: of the address, and by their tables of its autonomous system.
+   * What the given providers say of the address, and their tables of its autonomous system, in order of trust.
    * @param providers in order of trust
    */
   find(address: Address, providers: readonly Provider[]): Finding[] {
@@ -145,7 +145,7 @@ function keyOf({ text }: Address, hostname: Facts | undefined): string {
   return hostname === undefined ? text : `${text} ${hostname.id}`
 }
 
-/** The numbers of the facts, which stand for what they say and for who says it. */
+/** A key for caches: facts with the same number are the same record of the same provider. */
 function factsKey(findings: readonly Finding[]): string {
   let key = ''
   for (const { facts, scope } of findings) key += scope === 'as' ? `,A${facts.id}` : `,${facts.id}`

@@ -9,7 +9,7 @@ import { OWNER_EPOCH_MS, ownerMs } from './owner.ts'
 
 const DAY_MS = 86_400_000
 
-/** How long a repeat is known (interface specification 3.3), exact to the millisecond, from the first sight. */
+/** How long a repeat is known (schemas/README.md, Events), exact to the millisecond, from the first sight. */
 export const DEDUP_WINDOW_MS = 7 * DAY_MS
 /** A generation's keys expire as a whole once its youngest entry is out of the window. */
 const GENERATION_MS = DEDUP_WINDOW_MS / 2

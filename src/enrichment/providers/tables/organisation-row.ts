@@ -5,7 +5,7 @@ import { type Facts, makeFacts, type Scope } from '../../facts.ts'
 import { domainIn, hostnameIn, registrableDomain } from '../../rules/domain.ts'
 import type { Organisation } from '../../rules/evidence.ts'
 
-/** Columns of an organisation table (contract section 8). Only `network` is required. */
+/** Columns of an organisation table (schemas/README.md, Organisation tables). Only `network` is required. */
 export const TABLE_COLUMNS = [
   'network',
   'business_name',
