@@ -40,7 +40,7 @@ export const BatchSummary = Type.Object(
 )
 export type BatchSummary = Static<typeof BatchSummary>
 
-/** Answer of `GET /v1/ingest/batch/{job_id}` (interface specification 2.6). */
+/** Answer of `GET /v1/ingest/batch/{job_id}` (schemas/README.md, Batch jobs). */
 export const BatchJob = Type.Object({
   job_id: Type.String(),
   status: BatchStatus,

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
+import { IngestEnrichment } from './attributes.ts'
 
-/** What the quality score is made of; `src/enrichment/quality.ts` counts it. */
+/** What the quality score is made of; `src/enrichment/answers/quality.ts` counts it. */
 export const QUALITY =
   'A sum of parts: organisation named by a source about the address 40, or only by its network or AS 20; domain 15; industry 15; classification 10; country, city, AS and host name 5 each'
 
@@ -16,7 +17,7 @@ const label = (description: string) =>
   Type.Optional(Type.String({ maxLength: EVENT_LIMITS.labelMaxChars, format: 'well-formed', description }))
 
 /**
- * One visitor event as a caller sends it (interface specification 2.4). Unknown keys are kept. The formats are ours:
+ * One visitor event as a caller sends it (schemas/README.md, Events). Unknown keys are kept. The formats are ours:
  * `rfc3339` is a date-time of RFC 3339 between the years 1900 and 2299, `well-formed` is a string without lone surrogates.
  */
 export const EventEnvelope = Type.Object(
@@ -51,18 +52,6 @@ export const IngestRequest = Type.Object({
   events: Type.Array(EventEnvelope, { description: '1 to 100 events' }),
 })
 export type IngestRequest = Static<typeof IngestRequest>
-
-/** Attributes of the organisation behind an address; those that no provider knows are left out. */
-export const IngestEnrichment = Type.Object({
-  business_name: Type.Optional(Type.String()),
-  org_name: Type.Optional(Type.String()),
-  hostname: Type.Optional(Type.String()),
-  industry: Type.Optional(Type.String()),
-  industry_category: Type.Optional(Type.String()),
-  classification: Type.Optional(
-    Type.Enum(['business', 'education', 'government', 'isp', 'hosting', 'cloud', 'cdn', 'reserved']),
-  ),
-})
 
 export const IngestResult = Type.Object({
   event_id: Type.String(),

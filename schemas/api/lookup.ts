@@ -1,4 +1,6 @@
 import { type Static, Type } from 'typebox'
+import { ATTRIBUTES } from '../attributes.ts'
+import { LookupData } from './attributes.ts'
 import { QUALITY } from './event.ts'
 
 /** Limits of one lookup. */
@@ -9,44 +11,14 @@ export const LOOKUP_LIMITS = {
   bodyMaxBytes: 1_048_576,
 } as const
 
-/** What is known of an address, in the order of an answer; what no provider knows is left out. */
-export const LookupData = Type.Object({
-  business_name: Type.Optional(Type.String({ description: 'Name as people know it' })),
-  org_name: Type.Optional(Type.String({ description: 'Name as it is registered' })),
-  hostname: Type.Optional(Type.String()),
-  etld_plus_one: Type.Optional(Type.String({ description: 'Registrable domain of the hostname' })),
-  domain: Type.Optional(Type.String({ description: 'Domain of the organisation' })),
-  industry: Type.Optional(Type.String()),
-  industry_category: Type.Optional(Type.String()),
-  description: Type.Optional(Type.String()),
-  classification: Type.Optional(
-    Type.Enum(['business', 'education', 'government', 'isp', 'hosting', 'cloud', 'cdn', 'reserved']),
-  ),
-  asn: Type.Optional(Type.Integer({ description: 'Number of the autonomous system' })),
-  as_name: Type.Optional(Type.String()),
-  network: Type.Optional(Type.String({ description: 'The network that is known, in CIDR notation' })),
-  continent: Type.Optional(Type.String()),
-  country: Type.Optional(Type.String()),
-  country_code: Type.Optional(Type.String({ description: 'ISO 3166-1 alpha-2' })),
-  region: Type.Optional(Type.String()),
-  city: Type.Optional(Type.String()),
-  postal_code: Type.Optional(Type.String()),
-  latitude: Type.Optional(Type.Number()),
-  longitude: Type.Optional(Type.Number()),
-  timezone: Type.Optional(Type.String({ description: 'IANA time zone' })),
-})
-export type LookupData = Static<typeof LookupData>
-
-const NAMES = Object.keys(LookupData.properties) as (keyof LookupData)[]
-
 const providerNames = (description: string) => Type.Optional(Type.Array(Type.String(), { description }))
 
 const optionFields = {
   fields: Type.Optional(
-    Type.Array(Type.Enum(NAMES), { description: 'Attributes to include; all when it is left out' }),
+    Type.Array(Type.Enum([...ATTRIBUTES]), { description: 'Attributes to include; all when it is left out' }),
   ),
   redact: Type.Optional(
-    Type.Array(Type.Enum([...NAMES, 'geo']), {
+    Type.Array(Type.Enum([...ATTRIBUTES, 'geo']), {
       description: 'Attributes to remove, also from fields; geo removes all location attributes',
     }),
   ),
@@ -76,7 +48,7 @@ const optionFields = {
 export const LookupChoices = Type.Object(optionFields)
 export type LookupChoices = Static<typeof LookupChoices>
 
-/** `POST /v1/lookup` (interface specification 2.2); every field may be a query parameter instead. */
+/** `POST /v1/lookup` (schemas/README.md, Lookup); every field may be a query parameter instead. */
 export const LookupRequest = Type.Object({
   ip: Type.String({ description: 'IPv4 or IPv6 address; IPv4-mapped IPv6 is looked up as IPv4' }),
   ...optionFields,
@@ -109,6 +81,6 @@ export const LookupQuota = Type.Object({
 })
 export type LookupQuota = Static<typeof LookupQuota>
 
-/** Answer of `POST /v1/lookup` (interface specification 2.3). */
+/** Answer of `POST /v1/lookup` (schemas/README.md, Lookup). */
 export const LookupResponse = Type.Object({ ...resultFields, quota: LookupQuota })
 export type LookupResponse = Static<typeof LookupResponse>

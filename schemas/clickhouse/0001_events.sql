@@ -1,4 +1,4 @@
--- One row per event, in the column order of src/core/row.ts. Partitions follow the time of receipt: a backfill spans many
+-- One row per event, in the column order of schemas/row.ts. Partitions follow the time of receipt: a backfill spans many
 -- years by `timestamp`, but arrives within a month or two. Rows of the same insert token are stored once.
 --
 -- The projections keep the aggregates that `accounts`, `companies` and `daily_visits` read. They are part of the same data

@@ -1,9 +1,9 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { ROW_COLUMNS } from '../core/event/row.ts'
+import { ROW_COLUMNS, ROW_IDENTITY } from '../../schemas/row.ts'
 
 const LINE_FEED = 10
 const TAB = 9
-const TENANT_COLUMN = ROW_COLUMNS.indexOf('tenant_id')
+const IDENTITY_AT = ROW_COLUMNS.indexOf(ROW_IDENTITY[0])
 const ROWS_PER_QUERY = 10_000
 const QUERY_BYTES_MAX = 67_108_864
 
@@ -37,9 +37,9 @@ async function absentIndexes(client: ClickHouseClient, lines: readonly Buffer[])
           ${literal})
       )
       SELECT position FROM wanted
-      WHERE (tenant_id, event_id, received_at) NOT IN
+      WHERE (${ROW_IDENTITY.join()}) NOT IN
       (
-        SELECT tenant_id, event_id, received_at FROM events
+        SELECT ${ROW_IDENTITY.join()} FROM events
         WHERE received_at >= (SELECT min(received_at) FROM wanted)
           AND received_at <= (SELECT max(received_at) FROM wanted)
           AND event_id IN (SELECT event_id FROM wanted)
@@ -62,11 +62,11 @@ function linesOf(rows: Buffer): Buffer[] {
   return lines
 }
 
-/** `tenant_id`, `event_id` and `received_at`, which stand side by side, as they are. */
+/** The columns of `ROW_IDENTITY` as they are. */
 function keyOf(line: Buffer): string {
   let from = 0
-  for (let column = 0; column < TENANT_COLUMN; column++) from = line.indexOf(TAB, from) + 1
+  for (let column = 0; column < IDENTITY_AT; column++) from = line.indexOf(TAB, from) + 1
   let end = from
-  for (let column = 0; column < 3; column++) end = line.indexOf(TAB, end) + 1
+  for (let column = 0; column < ROW_IDENTITY.length; column++) end = line.indexOf(TAB, end) + 1
   return line.toString('utf8', from, end - 1)
 }

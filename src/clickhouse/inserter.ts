@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
-import { ROW_COLUMNS } from '../core/event/row.ts'
+import { ROW_COLUMNS } from '../../schemas/row.ts'
 import { type Inserter, RefusedRowsError } from '../core/pipeline/destination.ts'
 import { absentRows } from './absent-rows.ts'
 

@@ -3,7 +3,7 @@ import { InputError } from '../core/run/errors.ts'
 
 /** Tracked accounts of a tenant in a month, against its plan. */
 export interface Usage {
-  /** Unique identified companies, whatever accounts the caller gives them (interface specification 8.3). */
+  /** Unique companies, whatever accounts the caller gives them (schemas/README.md, Tenants, keys and plans). */
   readonly tracked_accounts: number
   /** When the first event of the company beyond the limit was received, ISO 8601 UTC; null when the limit holds. */
   readonly passed_at: string | null

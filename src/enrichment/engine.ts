@@ -1,5 +1,4 @@
 import { stat } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Address } from '../core/event/address.ts'
@@ -8,16 +7,17 @@ import { StartupError } from '../core/run/errors.ts'
 import type { Service } from '../core/run/service.ts'
 import type { Lookup } from '../lookup/lookup.ts'
 import { ReservedRanges } from './addresses/reserved.ts'
-import { NOTHING_KNOWN, RESERVED } from './answer.ts'
-import type { LookupChoice } from './choice.ts'
+import { NOTHING_KNOWN, RESERVED } from './answers/answer.ts'
+import type { LookupChoice } from './answers/choice.ts'
+import { lookupReserved, lookupUnknown } from './answers/lookup.ts'
+import { Snapshot } from './answers/snapshot.ts'
 import type { Facts } from './facts.ts'
-import { DataFolder } from './files/folder.ts'
+import { DataFolder, STARTER_DIR } from './files/folder.ts'
 import { type ProviderReport, reportOf } from './files/report.ts'
 import { DEFAULT_ENRICHMENT_LIMITS, type EnrichmentLimits } from './limits.ts'
-import { lookupReserved, lookupUnknown } from './lookup.ts'
 import { type EnrichmentMetrics, enrichmentMetrics } from './metrics.ts'
 import type { ReverseDns } from './providers/rdns/reverse-dns.ts'
-import { Snapshot } from './snapshot.ts'
+import { loadRules } from './rules/load.ts'
 
 /** How the engine is set up. */
 export interface EnrichmentOptions {
@@ -33,8 +33,6 @@ export interface EnrichmentOptions {
 }
 
 const DEFAULT_POLL_INTERVAL_MS = 2_000
-/** The data that comes with the product. */
-export const STARTER_DIR = fileURLToPath(new URL('./files/starter/', import.meta.url))
 
 /**
  * Answers what is known of an address from the data files of a folder. Files that are added, changed or removed take
@@ -72,6 +70,7 @@ export class EnrichmentEngine implements Enricher, Service {
     const running = new AbortController()
     this.#running = running
     try {
+      loadRules()
       await demandFolder(this.#dir)
       await this.#folder.look(true, running.signal)
     } catch (error) {

@@ -1,12 +1,5 @@
 import type { EnrichmentData } from '../core/event/enrichment.ts'
-import type { Evidence } from './rules/classify.ts'
-
-/** The organisation that uses an address, as one record names it. At least one of both is known. */
-export interface Organisation {
-  readonly name: string | undefined
-  /** Registrable domain, lower case. */
-  readonly domain: string | undefined
-}
+import type { Evidence, Organisation } from './rules/evidence.ts'
 
 /** What one record of one provider states. Shared between all networks with the same record, and never changed. */
 export interface Facts {

@@ -1,15 +1,15 @@
 import type { Address } from '../core/event/address.ts'
 import type { Lookup, LookupOptions, LookupService } from '../lookup/lookup.ts'
-import { isChosen } from './choice.ts'
+import { isChosen } from './answers/choice.ts'
+import { lookupOf } from './answers/lookup.ts'
 import type { EnrichmentEngine } from './engine.ts'
-import { lookupOf } from './lookup.ts'
 import { RDNS } from './providers/rdns/provider.ts'
 import type { ReverseDns } from './providers/rdns/reverse-dns.ts'
 
 /** What lookups are made of. */
 export interface LookupParts {
   readonly engine: EnrichmentEngine
-  /** Undefined: no lookup has a host name but from a data set, and `rdns` is no provider. */
+  /** Undefined: host names come from data sets only, and `rdns` is no provider. */
   readonly reverseDns: ReverseDns | undefined
 }
 

@@ -4,7 +4,7 @@ import { invalidAddressJson, type ResultForm, resultJson } from './result.ts'
 
 /** Addresses of one request that are looked up at the same time when providers are slow. */
 const AHEAD_MAX = 16
-/** Lines are given at once when they are so many characters together, or when the next one has to be waited for. */
+/** A group is given when it has so many characters, or when its next line has to be waited for. */
 const GROUP_CHARS = 16_384
 
 /** A line that is being made. */
@@ -16,7 +16,7 @@ interface Slot {
 
 /**
  * Looks addresses up and gives a line of JSON for each, in their order, in groups of one or more: those that are there
- * together. Looks up no more than a few ahead of what is taken. Never throws, as long as the service keeps its word.
+ * together. Looks up no more than a few ahead of what is taken. Does not throw: `LookupService.lookup` never does.
  * @param ips 1 or more, as the caller wrote them; those that are no addresses give `invalid_ip`
  */
 export async function* lookupLines(

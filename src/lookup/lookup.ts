@@ -1,5 +1,7 @@
+import type { Attribute } from '../../schemas/attributes.ts'
+import type { Classification } from '../../schemas/classification.ts'
 import type { Address } from '../core/event/address.ts'
-import type { Attribute, Classification, EnrichmentData } from '../core/event/enrichment.ts'
+import type { EnrichmentData } from '../core/event/enrichment.ts'
 
 /** Which providers a lookup may ask, by name, and how long it may take. */
 export interface LookupOptions {

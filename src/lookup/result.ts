@@ -1,5 +1,5 @@
 import type { LookupChoices } from '../../schemas/api/lookup.ts'
-import { ATTRIBUTES, type Attribute, LOCATION_ATTRIBUTES } from '../core/event/enrichment.ts'
+import { ATTRIBUTES, type Attribute, LOCATION_ATTRIBUTES } from '../../schemas/attributes.ts'
 import type { Lookup, LookupOptions } from './lookup.ts'
 
 /** What the results of one request have in common. */

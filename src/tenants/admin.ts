@@ -1,8 +1,9 @@
+import type { TenantChange } from '../../schemas/tenant.ts'
 import type { Clock } from '../core/run/clock.ts'
 import { InputError, UnavailableError } from '../core/run/errors.ts'
 import { barePrefix, displayPrefix, generateRawKey, hashKey, parsePrefix } from './key.ts'
 import type { Plans } from './plans.ts'
-import type { StoredKey, TenantChange, TenantStore } from './stores.ts'
+import type { StoredKey, TenantStore } from './stores.ts'
 import type { ApiKey, Tenant } from './tenancy.ts'
 
 const SLUG = /^[a-z0-9-]{1,64}$/

@@ -1,7 +1,7 @@
+import { LRUCache } from 'lru-cache'
 import type { Logger } from 'pino'
 import type { Clock } from '../core/run/clock.ts'
 import type { Service } from '../core/run/service.ts'
-import { ExpiringMap } from './expiring-map.ts'
 import { hashKey, isRawKey } from './key.ts'
 import { KeyUses } from './key-uses.ts'
 import type { Plan, Plans } from './plans.ts'
@@ -13,7 +13,7 @@ export const KNOWN_KEY_TTL_MS = 60_000
 /** How long a key that was not found is refused without asking again, milliseconds. */
 export const UNKNOWN_KEY_TTL_MS = 2_000
 /** Keys held of each sort. */
-const KEYS_MAX = 10_000
+export const KEYS_MAX = 10_000
 
 /** The plan of a tenant whose own does not exist any more. */
 const FALLBACK_PLAN = 'starter'
@@ -30,20 +30,22 @@ export interface CachedAuthenticatorOptions {
 }
 
 /**
- * Knows callers for up to a minute, so that most requests cost no look into the store and a store that is away stops
- * nobody who was there just before. A change in any process empties what is known at once.
+ * Remembers callers for up to a minute, so that most requests cost no look into the store, and those who called within
+ * it are served while the store is away. A change of any tenant or key, in any process, empties the cache at once.
  */
 export class CachedAuthenticator implements Authenticator, Service {
   readonly name = 'authenticator'
   readonly #options: CachedAuthenticatorOptions
-  readonly #known = new ExpiringMap<Caller>(KNOWN_KEY_TTL_MS, KEYS_MAX)
-  readonly #unknown = new ExpiringMap<true>(UNKNOWN_KEY_TTL_MS, KEYS_MAX)
+  readonly #known: LRUCache<string, Caller>
+  readonly #unknown: LRUCache<string, true>
   readonly #reading = new Map<string, Promise<Caller | undefined>>()
   readonly #uses: KeyUses
   #changesSeen = 0
 
   constructor(options: CachedAuthenticatorOptions) {
     this.#options = options
+    this.#known = expiringCache(KNOWN_KEY_TTL_MS, options.clock)
+    this.#unknown = expiringCache(UNKNOWN_KEY_TTL_MS, options.clock)
     this.#uses = new KeyUses(options)
   }
 
@@ -60,13 +62,12 @@ export class CachedAuthenticator implements Authenticator, Service {
   authenticate(rawKey: string): Caller | undefined | Promise<Caller | undefined> {
     if (!isRawKey(rawKey)) return undefined
     const keyHash = hashKey(rawKey)
-    const nowMs = this.#options.clock.now()
-    const caller = this.#known.get(keyHash, nowMs)
+    const caller = this.#known.get(keyHash)
     if (caller !== undefined) {
-      this.#uses.note(keyHash, nowMs)
+      this.#uses.note(keyHash, this.#options.clock.now())
       return caller
     }
-    if (this.#unknown.get(keyHash, nowMs)) return undefined
+    if (this.#unknown.get(keyHash)) return undefined
     return this.#reading.get(keyHash) ?? this.#read(keyHash)
   }
 
@@ -87,8 +88,8 @@ export class CachedAuthenticator implements Authenticator, Service {
     if (caller) this.#uses.note(keyHash, askedMs)
     // What changed while the answer was on its way may not be in it.
     if (changesSeen === this.#changesSeen) {
-      if (caller) this.#known.set(keyHash, caller, askedMs)
-      else this.#unknown.set(keyHash, true, askedMs)
+      if (caller) this.#known.set(keyHash, caller, { start: askedMs })
+      else this.#unknown.set(keyHash, true, { start: askedMs })
     }
     return caller
   }
@@ -107,4 +108,10 @@ export class CachedAuthenticator implements Authenticator, Service {
     this.#unknown.clear()
     this.#reading.clear()
   }
+}
+
+/** A cache whose entries live less than `ttlMs`; when it is full, the one that was not used for longest goes. */
+function expiringCache<V extends object | true>(ttlMs: number, clock: Clock): LRUCache<string, V> {
+  // Entries are dropped when they are older than their `ttl`, not when they reach it.
+  return new LRUCache({ max: KEYS_MAX, ttl: ttlMs - 1, ttlResolution: 0, perf: clock })
 }

@@ -16,7 +16,7 @@ export const USE_WRITE_EVERY_MS = 60_000
 /** Keys that are noted between two writes, and remembered as written. */
 const KEYS_MAX = 20_000
 
-/** Collects when keys were used and writes it behind the requests' backs. */
+/** Collects when keys were used and writes it in the background. */
 export class KeyUses implements Service {
   readonly name = 'key uses'
   readonly #options: KeyUsesOptions

@@ -12,7 +12,7 @@ export interface Plan {
 
 export type Plans = ReadonlyMap<string, Plan>
 
-/** The four plans of the interface specification (8.1) and the contract (section 4). `PLANS_FILE` adds or overrides. */
+/** The four plans (schemas/README.md, Tenants, keys and plans). `PLANS_FILE` adds or overrides. */
 export const DEFAULT_PLANS: Readonly<Record<string, Plan>> = {
   starter: { rate: 5, burst: 20, daily_lookups: 1_000, monthly_accounts: 500 },
   growth: { rate: 15, burst: 60, daily_lookups: 10_000, monthly_accounts: 2_500 },

@@ -1,3 +1,4 @@
+import type { TenantChange } from '../../schemas/tenant.ts'
 import type { Tenant } from './tenancy.ts'
 
 /** An API key as it is stored. */
@@ -11,9 +12,6 @@ export interface StoredKey {
   /** ISO 8601, UTC, to the minute or so. */
   readonly lastUsed: string | undefined
 }
-
-/** What can be changed of a tenant. */
-export type TenantChange = Partial<Pick<Tenant, 'plan' | 'archive'>>
 
 /** Tenants and keys, as requests need them. Everything rejects with `UnavailableError` when the store is away. */
 export interface CallerStore {
@@ -50,7 +48,7 @@ export interface TenantStore {
 export interface TenantChanges {
   /**
    * Calls `onChange` after every change, and whenever changes may have been missed (the connection was away). Returns at
-   * once; what happens before the subscription stands is made good by one call when it does.
+   * once; when the subscription is in force, one call stands for all changes before it.
    */
   watch(onChange: () => void): void
   close(): void

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import { mkdir, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fromTsv, ROW_COLUMNS } from '../../src/core/event/row.ts'
+import { ROW_COLUMNS } from '../../schemas/row.ts'
+import { fromTsv } from '../../src/core/event/row.ts'
 import type { Destination } from '../../src/core/pipeline/destination.ts'
 import { UnavailableError } from '../../src/core/run/errors.ts'
 

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { LookupData } from '../../schemas/api/lookup.ts'
-import { ATTRIBUTES } from '../../src/core/event/enrichment.ts'
 import { API_KEY, startHttp } from '../support/http.ts'
 import { ACME, freeQuota, lookupOf, TestLookups } from '../support/lookups.ts'
 
@@ -29,10 +27,6 @@ function parse(text: string): any {
     return undefined
   }
 }
-
-test('the schema of data has the attributes that the product has, in their order', () => {
-  assert.deepEqual(Object.keys(LookupData.properties), [...ATTRIBUTES])
-})
 
 test('a lookup is answered with everything that is known, in order, and what is left of the quota', async (t) => {
   const { post, lookups } = await startLookups(t)

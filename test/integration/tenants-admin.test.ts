@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Value } from 'typebox/value'
+import { ApiKeyRecord } from '../../schemas/api-key.ts'
+import { TenantRecord } from '../../schemas/tenant.ts'
 import { InputError, UnavailableError } from '../../src/core/run/errors.ts'
 import { keys } from '../../src/redis/keys.ts'
 import { hashKey } from '../../src/tenants/key.ts'
@@ -109,3 +112,25 @@ test('what was answered survives kill -9, and a killed store says so', async (t)
   for (const key of created) assert.ok(prefixes.has(key.prefix))
   for (const key of listed) assert.ok(await admin.revokeKey(key.prefix), 'every listed key is whole')
 })
+
+test('what Redis holds of tenants and keys has the shapes of the schemas, before and after changes', async (t) => {
+  const redis = await startTestRedis(t)
+  const { admin, client } = await startTenants(t, redis.url)
+  await admin.createTenant('acme')
+  await admin.createTenant('other', { plan: 'growth', archive: true })
+  await admin.setTenant('acme', { archive: true })
+  const { prefix } = await admin.createKey('acme')
+  await admin.createKey('other')
+  await admin.revokeKey(prefix)
+  const records = async (key: string) => Object.values(await client.hgetall(key)).map((json) => JSON.parse(json))
+  const tenants = await records(keys.tenants())
+  const apiKeys = await records(keys.apiKeys())
+  assert.deepEqual([tenants.length, apiKeys.length], [2, 2])
+  for (const record of tenants) assertShape(TenantRecord, record)
+  for (const record of apiKeys) assertShape(ApiKeyRecord, record)
+})
+
+function assertShape(schema: typeof TenantRecord | typeof ApiKeyRecord, record: object): void {
+  assert.ok(Value.Check(schema, record), JSON.stringify(record))
+  for (const member of Object.keys(record)) assert.ok(member in schema.properties, member)
+}

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pino } from 'pino'
 import { UnavailableError } from '../../src/core/run/errors.ts'
-import { CachedAuthenticator, KNOWN_KEY_TTL_MS, UNKNOWN_KEY_TTL_MS } from '../../src/tenants/authenticator.ts'
+import { CachedAuthenticator, KEYS_MAX, KNOWN_KEY_TTL_MS, UNKNOWN_KEY_TTL_MS } from '../../src/tenants/authenticator.ts'
 import { generateRawKey } from '../../src/tenants/key.ts'
 import { KeyUses } from '../../src/tenants/key-uses.ts'
 import type { Tenant } from '../../src/tenants/tenancy.ts'
@@ -64,6 +64,18 @@ test('a known key is answered without a promise for a minute, and not longer', a
   assert.ok(authenticator.authenticate(key) instanceof Promise)
   assert.equal(reads(), 2)
   assert.ok(KNOWN_KEY_TTL_MS <= 60_000)
+})
+
+test('when too many keys are known, the one that was not used for longest is forgotten', async (t) => {
+  const { authenticator } = counted(t, async () => tenant)
+  const [used, unused] = [generateRawKey(), generateRawKey()]
+  await authenticator.authenticate(unused)
+  await authenticator.authenticate(used)
+  for (let i = 0; i < KEYS_MAX - 2; i++) await authenticator.authenticate(generateRawKey())
+  assert.ok(!(authenticator.authenticate(used) instanceof Promise))
+  await authenticator.authenticate(generateRawKey())
+  assert.ok(!(authenticator.authenticate(used) instanceof Promise))
+  assert.ok(authenticator.authenticate(unused) instanceof Promise)
 })
 
 test('an unknown key is remembered for two seconds at most', async (t) => {

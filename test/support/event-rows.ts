@@ -1,4 +1,5 @@
-import { ROW_COLUMNS, tsv, tsvTime } from '../../src/core/event/row.ts'
+import { ROW_COLUMNS } from '../../schemas/row.ts'
+import { tsv, tsvTime } from '../../src/core/event/row.ts'
 
 export type EventRow = Partial<Record<(typeof ROW_COLUMNS)[number], string | number>>
 

@@ -21,6 +21,12 @@ interface Import {
 /** What everybody may know: shapes, types and pure functions. */
 const BASE = ['schemas', 'src/core']
 
+/** What everybody in the room of enrichment may know. */
+const ENRICHMENT_BASE = [
+  ...['src/enrichment/addresses', 'src/enrichment/rules'],
+  ...['src/enrichment/facts.ts', 'src/enrichment/bounded-cache.ts'],
+]
+
 /**
  * What each room may import from, besides itself. The first entry that holds a file is its room; a file without one is a
  * finding. An adapter names another one only for a port that the other declares.
@@ -34,6 +40,11 @@ const ROOMS: readonly (readonly [room: string, targets: readonly string[]])[] = 
   ['src/tenants', [...BASE, 'src/runner/loop.ts']],
   ['src/ingest', BASE],
   ['src/lookup', [...BASE, 'src/runner/loop.ts']],
+  ['src/enrichment/addresses', BASE],
+  ['src/enrichment/rules', BASE],
+  ['src/enrichment/providers', [...BASE, ...ENRICHMENT_BASE]],
+  ['src/enrichment/files', [...BASE, ...ENRICHMENT_BASE, 'src/enrichment/providers', 'src/enrichment/limits.ts']],
+  ['src/enrichment/answers', [...BASE, ...ENRICHMENT_BASE, 'src/enrichment/providers', 'src/lookup']],
   ['src/enrichment', [...BASE, 'src/lookup', 'src/runner/loop.ts']],
   ['src/batch', [...BASE, 'src/ingest', 'src/runner/loop.ts']],
   [

@@ -1,5 +1,5 @@
-import { STARTER_DIR } from '../../enrichment/engine.ts'
 import { compileTables } from '../../enrichment/files/build/compile-tables.ts'
+import { STARTER_DIR } from '../../enrichment/files/folder.ts'
 import { replaceFile } from '../../enrichment/files/replace-file.ts'
 import type { CliContext } from '../context.ts'
 import { printJson, printPairs } from '../print.ts'

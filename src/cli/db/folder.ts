@@ -1,8 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { pino } from 'pino'
 import { InputError } from '../../core/run/errors.ts'
-import { STARTER_DIR } from '../../enrichment/engine.ts'
-import { DataFolder } from '../../enrichment/files/folder.ts'
+import { DataFolder, STARTER_DIR } from '../../enrichment/files/folder.ts'
 import { DEFAULT_ENRICHMENT_LIMITS } from '../../enrichment/limits.ts'
 
 /**

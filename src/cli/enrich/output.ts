@@ -1,4 +1,4 @@
-import type { Attribute } from '../../core/event/enrichment.ts'
+import type { Attribute } from '../../../schemas/attributes.ts'
 import type { Lookup } from '../../lookup/lookup.ts'
 
 /** Prints one address; `lookup` is undefined when it is none, `asked` names the providers when they are to be named. */

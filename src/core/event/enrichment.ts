@@ -1,49 +1,6 @@
+import type { Attribute } from '../../../schemas/attributes.ts'
+import type { Classification } from '../../../schemas/classification.ts'
 import type { Address } from './address.ts'
-
-/** What kind of organisation an address belongs to. */
-export type Classification = 'business' | 'education' | 'government' | 'isp' | 'hosting' | 'cloud' | 'cdn' | 'reserved'
-
-/** Infrastructure: events from these are answered `filtered` and kept out of the accounts. */
-export const NOISE: ReadonlySet<Classification> = new Set(['isp', 'hosting', 'cloud', 'cdn', 'reserved'])
-
-/** Attributes of an address in the order in which answers list them (contract section 4). */
-export const ATTRIBUTES = [
-  'business_name',
-  'org_name',
-  'hostname',
-  'etld_plus_one',
-  'domain',
-  'industry',
-  'industry_category',
-  'description',
-  'classification',
-  'asn',
-  'as_name',
-  'network',
-  'continent',
-  'country',
-  'country_code',
-  'region',
-  'city',
-  'postal_code',
-  'latitude',
-  'longitude',
-  'timezone',
-] as const
-export type Attribute = (typeof ATTRIBUTES)[number]
-
-/** Attributes that `redact: ["geo"]` removes. */
-export const LOCATION_ATTRIBUTES: readonly Attribute[] = [
-  'continent',
-  'country',
-  'country_code',
-  'region',
-  'city',
-  'postal_code',
-  'latitude',
-  'longitude',
-  'timezone',
-]
 
 /** `asn`, `latitude` and `longitude` are numbers, all others are non-empty strings. Unknown ones are absent. */
 export type EnrichmentData = Partial<Record<Attribute, string | number>>

@@ -1,41 +1,11 @@
+import { ENRICHMENT_COLUMNS, ROW_COLUMNS } from '../../../schemas/row.ts'
 import type { Block } from './block.ts'
 import type { Enrichment } from './enrichment.ts'
 
-/**
+/*
  * A row is one line of ClickHouse's TabSeparated format, without the line feed: the columns of an event as it came, and
  * behind them those that enrichment adds. A row that is not enriched yet ends with the caller's `account_id`.
  */
-export const EVENT_COLUMNS = [
-  'ip',
-  'tenant_id',
-  'event_id',
-  'received_at',
-  'timestamp',
-  'event_type',
-  'session_id',
-  'platform',
-  'properties',
-  'user_properties',
-  'extra',
-  'account_id',
-] as const
-
-export const ENRICHMENT_COLUMNS = [
-  'company_id',
-  'business_name',
-  'org_name',
-  'hostname',
-  'domain',
-  'industry',
-  'industry_category',
-  'classification',
-  'country_code',
-  'asn',
-  'as_name',
-  'quality',
-] as const
-
-export const ROW_COLUMNS = [...EVENT_COLUMNS, ...ENRICHMENT_COLUMNS] as const
 
 const SPECIAL = /[\\\t\n\r\0\b\f]/
 const SPECIAL_ALL = /[\\\t\n\r\0\b\f]/g

@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
+import { NOISE_CLASSES, type NoiseClass } from '../../../schemas/classification.ts'
 import { InputError } from '../../core/run/errors.ts'
 import type { EnrichmentLimits } from '../limits.ts'
 import { readCidrList } from '../providers/lists/cidr-list.ts'
@@ -9,8 +10,7 @@ import { readPublished } from '../providers/lists/published.ts'
 import { loadMmdb } from '../providers/mmdb/provider.ts'
 import type { Provider } from '../providers/provider.ts'
 import { loadTable } from '../providers/tables/provider.ts'
-import { NOISE_CLASSES, type NoiseClass } from '../rules/classification.ts'
-import { decodeText } from './text-file.ts'
+import { decodeText } from '../providers/text/text-file.ts'
 
 const ENDINGS = /\.(?:mmdb|(?:csv|ndjson|txt|json)(?:\.gz)?)$/i
 /** Cloudflare publishes its lists under these names. */

@@ -1,6 +1,7 @@
 import type { BigIntStats } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { InputError } from '../../core/run/errors.ts'
 import type { EnrichmentLimits } from '../limits.ts'
@@ -8,6 +9,9 @@ import { UnknownMmdbError } from '../providers/mmdb/provider.ts'
 import { byTrust, type Provider } from '../providers/provider.ts'
 import { RDNS } from '../providers/rdns/provider.ts'
 import { loadDataFile, mappingPathOf, NotDataError, providerNameOf } from './data-file.ts'
+
+/** The data that comes with the product. */
+export const STARTER_DIR = fileURLToPath(new URL('./starter/', import.meta.url))
 
 /**
  * `ok`: the file serves. `stale`: it was refused, and what it held before serves on. `failed`: it was refused, and there

@@ -2,8 +2,8 @@ import type { Address } from '../../core/event/address.ts'
 import type { Facts } from '../facts.ts'
 
 /**
- * Kinds of providers in their order of trust (contract section 8). Lists of noise come right behind the tables: like
- * them they speak of the addresses themselves. Within a kind, providers are asked in the order of their names.
+ * Kinds of providers in their order of trust (schemas/README.md, Order of trust). Lists of noise come right behind the
+ * tables: like them they speak of the addresses themselves. Within a kind, the order is that of their names.
  */
 export const PROVIDER_KINDS = [
   'table',

@@ -1,21 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'csv-parse/sync'
-import type { Classification } from '../../core/event/enrichment.ts'
+import type { Classification } from '../../../schemas/classification.ts'
+import { once } from './sections.ts'
 
-let table: ReadonlyMap<number, Classification> | undefined
+export const asNumbers = once(readAsNumbers)
 
-/**
- * The classification of a well-known AS, from `as-numbers.csv`; undefined for all others. The file is read at the first
- * question. Throws when it is missing or does not parse, which only a broken installation can cause.
- */
+/** The classification of a well-known AS, from `data/as-numbers.csv`; undefined for all others. */
 export function classifyAsNumber(asn: number): Classification | undefined {
-  table ??= readAsNumbers()
-  return table.get(asn)
+  return asNumbers().get(asn)
 }
 
-/** All of `as-numbers.csv`. */
+/** All of `data/as-numbers.csv`. */
 export function readAsNumbers(): ReadonlyMap<number, Classification> {
-  const text = readFileSync(new URL('./as-numbers.csv', import.meta.url), 'utf8')
+  const text = readFileSync(new URL('./data/as-numbers.csv', import.meta.url), 'utf8')
   const rows = parse(text, { columns: true, comment: '#' }) as Record<string, string>[]
   return new Map(rows.map((row) => [Number(row.asn), row.classification as Classification]))
 }

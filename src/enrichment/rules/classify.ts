@@ -1,40 +1,14 @@
-import { type Classification, NOISE } from '../../core/event/enrichment.ts'
+import { type Classification, NOISE } from '../../../schemas/classification.ts'
 import { classifyAsNumber } from './as-numbers.ts'
-import { type DomainFinding, findProviderDomain, findReservedDomain, ownLabel } from './domains.ts'
+import { type DomainFinding, ownLabel } from './domain.ts'
+import type { Evidence } from './evidence.ts'
 import { readHostname } from './hostnames.ts'
 import { tokens } from './normalise.ts'
+import { findProviderDomain } from './provider-domains.ts'
+import { findReservedDomain } from './reserved-domains.ts'
 import { isSameHolder } from './same-holder.ts'
 import { type NameOf, readNameWords } from './score-name.ts'
 import { classifyVendorType, readConnection } from './vendor-types.ts'
-
-/**
- * What providers know of one address. Empty strings count as absent.
- */
-export interface Evidence {
-  /** Number of the AS that announces the address. */
-  asn?: number
-  asName?: string
-  asDomain?: string
-  /** A vendor's type of the AS. */
-  asType?: string
-  /** The organisation that uses the address. */
-  orgName?: string
-  /** Its domain, or the registrable domain of the reverse name. */
-  domain?: string
-  /** Reverse name of the address. */
-  hostname?: string
-  /** A vendor's type of the address or of the company that uses it. */
-  orgType?: string
-  connectionType?: string
-  isHosting?: boolean
-  isAnonymousVpn?: boolean
-  isTor?: boolean
-  isProxy?: boolean
-  /** From an organisation table or a list of noise. */
-  explicit?: Classification
-  /** Names the table or list. */
-  explicitSource?: string
-}
 
 /** The classification, and the rule that decided: `as-number:16509`, `name-word:telekom`, `vendor-type:isp`, `table`. */
 export interface Decision {

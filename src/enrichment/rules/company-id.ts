@@ -1,5 +1,5 @@
-import type { Organisation } from '../facts.ts'
 import { registrableDomain } from './domain.ts'
+import type { Organisation } from './evidence.ts'
 
 /** Longest slug, in characters. */
 const SLUG_MAX = 128

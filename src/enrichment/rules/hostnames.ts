@@ -1,5 +1,6 @@
-import type { Classification } from '../../core/event/enrichment.ts'
-import { NAME_MAX } from './domains.ts'
+import type { Classification } from '../../../schemas/classification.ts'
+import { NAME_MAX } from './domain.ts'
+import { classificationIn, once, readSections } from './sections.ts'
 
 /** A finding in a reverse name; `sure` when the words belong to providers only, not to a company's own network as well. */
 export interface HostnameFinding {
@@ -14,31 +15,13 @@ interface Pattern {
   readonly words: readonly string[]
 }
 
-const PATTERNS: readonly Pattern[] = [
-  {
-    classification: 'isp',
-    sure: true,
-    words:
-      list(`dsl adsl vdsl xdsl sdsl dslam ppp pppoe pptp cpe cable catv docsis cablemodem ftth fttx fttb fttc gpon pon
-      broadband dialup dialin dial res residential residencial subscriber subscribers subs abo abonnement customer customers
-      cust cliente clientes kunde kunden wimax lte umts gprs cellular wisp hfc dip ipconnect rasteljack cablelink`),
-  },
-  {
-    classification: 'hosting',
-    sure: true,
-    words: list(`vps vds vserver vmi openvz dedi dedicated dedicado rootserver webhosting hosting hosted colo colocation
-      datacenter baremetal ec2 droplet cloudserver serverpool vpshost torexit seedbox`),
-  },
-  { classification: 'cdn', sure: true, words: list('cdn edgecache') },
-  {
-    classification: 'isp',
-    sure: false,
-    words:
-      list(`dhcp dyn dynamic dynamicip dynip dinamico dinamic pool pools static staticip estatico statik ip ipv4 host
-      nat cgn cgnat user users home mobile wireless client clients bb`),
-  },
-  { classification: 'hosting', sure: false, words: list('vm kvm compute instances vpn proxy tor') },
-]
+export const hostnamePatterns = once((): Pattern[] =>
+  readSections('hostnames.txt').map(({ heading: [classification, certainty], entries }) => ({
+    classification: classificationIn(classification!),
+    sure: certainty === 'sure',
+    words: entries,
+  })),
+)
 
 const MIN_NUMBERS = 2
 /** `1-2-3-4`, `1.2.3.4`, `001002003004` or `c0a80001`: the address itself stands in the name. */
@@ -51,20 +34,16 @@ const ADDRESS_IN_NAME = /(?:\d{1,3}[.x-]){3}\d{1,3}|(?<![0-9a-z])(?:ip)?(?:\d{12
 export function readHostname(hostname: string): HostnameFinding | undefined {
   if (hostname.length > NAME_MAX) return undefined
   const labels = hostname.toLowerCase().split('.')
-  // The registered name is for `domains.ts`.
+  // The registered name is for the domain rules.
   const own = labels.slice(0, -1).join('.')
   const numbers = own.match(/\d+/g)?.length ?? 0
   const generated = ADDRESS_IN_NAME.test(own)
   if (!generated && numbers < MIN_NUMBERS) return undefined
   const words = new Set(own.split(/[^a-z]+/))
-  for (const { classification, sure, words: candidates } of PATTERNS) {
+  for (const { classification, sure, words: candidates } of hostnamePatterns()) {
     if (!sure && !generated) continue
     const word = candidates.find((candidate) => words.has(candidate))
     if (word !== undefined) return { classification, word, sure }
   }
   return undefined
-}
-
-function list(words: string): string[] {
-  return words.split(/\s+/)
 }

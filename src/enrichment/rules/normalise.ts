@@ -1,3 +1,5 @@
+import { once, readSections } from './sections.ts'
+
 /** Letters that Unicode does not take apart into a letter and a mark, though readers write them without. */
 const LETTERS: Readonly<Record<string, string>> = {
   ß: 'ss',
@@ -23,13 +25,7 @@ const COUNTRY_SUFFIX = /,\s?[A-Z]{2}$/
 const HANDLE_WITH_DASH = /^([A-Z0-9][A-Z0-9_-]*) - (.+)$/
 const HANDLE_WITH_SPACE = /^([A-Z0-9]+(?:[-_][A-Z0-9]+)+) (\S.*)$/
 const HANDLE_ALONE = /^[A-Z0-9]+(?:[-_][A-Z0-9]+)+$/
-/** Legal forms, and words that do not tell one company from another. */
-export const GENERIC_WORDS: ReadonlySet<string> = new Set(
-  `the of and inc incorporated corp corporation co company llc ltd limited plc gmbh ag kg se sa sas spa srl bv nv ab as
-  asa oy oyj aps sro doo sp zoo kft zrt ooo jsc pjsc ojsc cjsc shpk uab sia eood ood ead mb sarl sl slu ltda me eireli cv
-  pty pvt pte private sdn bhd tbk pt group holding holdings international global business services service communications
-  communication network networks internet customer customers llp lp parent usa us uk de fr it es`.split(/\s+/),
-)
+export const genericWords = once(() => new Set(readSections('generic-words.txt').flatMap(({ entries }) => entries)))
 /** Abbreviations that would fall apart: `S.p.A.`, `d.o.o.`, `U.S.`, `A/S`. */
 const ABBREVIATION = /(?<![\p{L}\p{N}])\p{L}(?:[./]\p{L})+(?![\p{L}\p{N}])/gu
 
@@ -51,6 +47,11 @@ export function tokens(text: string): string[] {
     .filter((word) => word !== '')
 }
 
+/** Whether a folded word is a legal form, or does not tell one company from another. */
+export function isGenericWord(word: string): boolean {
+  return genericWords().has(word)
+}
+
 /** A name taken apart: the registry's handle, if there is one, and the description. Either may be empty. */
 export interface Name {
   readonly handle: readonly string[]
@@ -64,7 +65,7 @@ export function readName(text: string): Name {
   if (both !== null) {
     const description = tokens(both[2]!)
     // `KORABI-NET SHPK` is a name with its legal form, not a handle with a description.
-    if (!description.every((word) => GENERIC_WORDS.has(word))) return { handle: tokens(both[1]!), description }
+    if (!description.every((word) => isGenericWord(word))) return { handle: tokens(both[1]!), description }
     return { handle: [], description: [...tokens(both[1]!), ...description] }
   }
   if (HANDLE_ALONE.test(bare)) return { handle: tokens(bare), description: [] }

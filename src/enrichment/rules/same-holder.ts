@@ -1,4 +1,4 @@
-import { GENERIC_WORDS, tokens } from './normalise.ts'
+import { isGenericWord, tokens } from './normalise.ts'
 
 interface Holders {
   readonly orgName?: string
@@ -21,7 +21,7 @@ export function isSameHolder({ orgName, domain, asName, asDomain }: Holders): bo
 }
 
 function distinctive(name: string): Set<string> {
-  return new Set(tokens(name).filter((word) => !GENERIC_WORDS.has(word) && !/^\d+$/.test(word)))
+  return new Set(tokens(name).filter((word) => !isGenericWord(word) && !/^\d+$/.test(word)))
 }
 
 function isSubset(small: ReadonlySet<string>, large: ReadonlySet<string>): boolean {

@@ -1,13 +1,7 @@
-import type { Classification } from '../../core/event/enrichment.ts'
-import { NOISE } from '../../core/event/enrichment.ts'
+import { type Classification, NOISE, NOISE_CLASSES } from '../../../schemas/classification.ts'
 import { type Name, readName } from './normalise.ts'
-import { type CompiledWords, compileWords, findWords, type Hit } from './word-table.ts'
-import { BUSINESS_WORDS } from './words/business.ts'
-import { EDUCATION_WORDS } from './words/education.ts'
-import { GOVERNMENT_WORDS } from './words/government.ts'
-import { HOSTING_WORDS } from './words/hosting.ts'
-import { ISP_WORDS } from './words/isp.ts'
-import { KNOWN_NAMES } from './words/known-names.ts'
+import { once, readSections } from './sections.ts'
+import { compileWords, findWords, type Hit, wordLists } from './word-table.ts'
 
 /** What the words of a name say. */
 export interface NameFinding {
@@ -20,20 +14,13 @@ export interface NameFinding {
   readonly known: boolean
 }
 
-interface Tables {
-  readonly known: CompiledWords
-  readonly words: CompiledWords
-}
+/** Files of `data/` with the words that weigh. The order counts where several hit. */
+const WORD_FILES = ['isp.txt', 'hosting.txt', 'education.txt', 'government.txt', 'business.txt']
 
-let tables: Tables | undefined
-
-function compiled(): Tables {
-  tables ??= {
-    known: compileWords(KNOWN_NAMES),
-    words: compileWords([...ISP_WORDS, ...HOSTING_WORDS, ...EDUCATION_WORDS, ...GOVERNMENT_WORDS, ...BUSINESS_WORDS]),
-  }
-  return tables
-}
+/** Names that decide before all words. */
+export const knownNames = once(() => compileWords(wordLists(readSections('known-names.txt'))))
+/** @throws Error when a word stands in two lists */
+export const nameWords = once(() => compileWords(WORD_FILES.flatMap((file) => wordLists(readSections(file)))))
 
 /**
  * How much the words for noise must weigh. The holder of an AS runs a network, so a word such as "net" is enough; most
@@ -48,7 +35,7 @@ const OUTWEIGHS_KNOWN_WORD = 4
 /** A handle next to a description is an abbreviation: `ACME-NET` says nothing about Acme. */
 const HANDLE_MIN_WEIGHT = 3
 /** Specific before general, when the words weigh the same. */
-const PRECEDENCE: readonly Classification[] = ['education', 'government', 'business', 'cdn', 'cloud', 'hosting', 'isp']
+const PRECEDENCE: readonly Classification[] = ['education', 'government', 'business', ...[...NOISE_CLASSES].reverse()]
 
 /** Reads a name by the known names first, then by the weight of its words. Undefined when no word says anything. */
 export function readNameWords(text: string, nameOf: NameOf): NameFinding | undefined {
@@ -78,7 +65,7 @@ function isNoise({ classification }: NameFinding): boolean {
 }
 
 function findKnown({ handle, description }: Name): NameFinding | undefined {
-  const { known } = compiled()
+  const known = knownNames()
   const hit = longest(findWords(known, description)) ?? longest(findWords(known, handle))
   if (hit === undefined || hit.classification === 'neutral') return undefined
   return { classification: hit.classification, word: hit.word, weight: hit.weight, known: true }
@@ -92,7 +79,7 @@ function longest(hits: readonly Hit[]): Hit | undefined {
 }
 
 function weigh(name: Name, nameOf: NameOf): NameFinding | undefined {
-  const { words } = compiled()
+  const words = nameWords()
   const described = name.description.length > 0
   const hits = [
     ...findWords(words, name.description),

@@ -1,15 +1,16 @@
-import type { Classification } from '../../core/event/enrichment.ts'
+import type { Classification } from '../../../schemas/classification.ts'
 import { fold, tokens } from './normalise.ts'
+import { classificationIn, type Section } from './sections.ts'
 
 /**
- * Words of one classification by weight. A list is separated by commas and line ends; `//` starts a comment.
+ * Words of one classification, of the same weight; `neutral` ones count for nothing and hide the words inside of them.
  * `word` is a whole word, `word*` starts one, `*word` ends one, `*word*` is anywhere in one; several words are a phrase.
  * Words of scripts without spaces are found anywhere.
  */
 export interface WordList {
   readonly classification: Classification | 'neutral'
   readonly weight: number
-  readonly words: string
+  readonly words: readonly string[]
 }
 
 /** A word of a table that a name contains. */
@@ -51,7 +52,7 @@ export function compileWords(lists: readonly WordList[]): CompiledWords {
   const phrases = new Map<string, Phrase[]>()
   const seen = new Set<string>()
   for (const { classification, weight, words } of lists) {
-    for (const entry of splitWords(words)) {
+    for (const entry of words.map(fold)) {
       const word = entry.replaceAll('*', '')
       const hit: Hit = { word, classification, weight }
       if (seen.has(entry)) throw new Error(`word stands twice in the tables: ${entry}`)
@@ -70,13 +71,17 @@ export function compileWords(lists: readonly WordList[]): CompiledWords {
   return { exact, prefixes, suffixes, infixes, unspaced, affixMax, phrases }
 }
 
-/** The entries of a word list, folded. */
-export function splitWords(words: string): string[] {
-  return words
-    .replace(/\/\/.*$/gm, '')
-    .split(/[,\n]/)
-    .map((entry) => fold(entry.trim()))
-    .filter((entry) => entry !== '')
+/** Word lists of sections with headings such as `[isp 4]`: classification and weight. @throws Error with the heading */
+export function wordLists(sections: readonly Section[]): WordList[] {
+  return sections.map(({ heading, entries }) => {
+    const [word, weight] = heading
+    if (heading.length !== 2 || !/^\d$/.test(weight!)) throw new Error(`[${heading.join(' ')}] heads no word list`)
+    return {
+      classification: word === 'neutral' ? word : classificationIn(word!),
+      weight: Number(weight),
+      words: entries,
+    }
+  })
 }
 
 function addPhrase(phrases: Map<string, Phrase[]>, phrase: Phrase): void {

@@ -18,7 +18,7 @@ export interface RedisFeederStoreOptions {
   readonly partitions: number
 }
 
-/** A job's record stays this long after its end (contract section 6). */
+/** A job's record stays this long after its end (schemas/README.md, Batch jobs). */
 const RECORD_TTL_MS = 7 * 86_400_000
 
 const appendScript = loadScript('append-N')

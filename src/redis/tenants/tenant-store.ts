@@ -1,5 +1,7 @@
+import type { ApiKeyRecord } from '../../../schemas/api-key.ts'
+import type { TenantChange, TenantRecord } from '../../../schemas/tenant.ts'
 import { UnavailableError } from '../../core/run/errors.ts'
-import type { CallerStore, StoredKey, TenantChange, TenantChanges, TenantStore } from '../../tenants/stores.ts'
+import type { CallerStore, StoredKey, TenantChanges, TenantStore } from '../../tenants/stores.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
@@ -14,21 +16,6 @@ const recordUsesScript = loadScript('recordUses-1')
 
 /** Times of use written by one script, so that it stays short. */
 const USES_PER_CALL = 500
-
-/** A tenant as JSON in Redis; its id is the field. */
-interface TenantRecord {
-  readonly plan: string
-  readonly archive: boolean
-  readonly created_at: string
-}
-
-/** A key as JSON in Redis; its SHA-256 is the field. */
-interface KeyRecord {
-  readonly prefix: string
-  readonly tenant_id: string
-  readonly created_at: string
-  readonly revoked_at?: string
-}
 
 /** Tenants and keys in Redis: every change is one script, which announces it too. */
 export class RedisTenantStore implements TenantStore, CallerStore {
@@ -75,7 +62,7 @@ export class RedisTenantStore implements TenantStore, CallerStore {
   }
 
   async createKey(keyHash: string, key: StoredKey): Promise<'created' | 'no tenant' | 'prefix taken'> {
-    const record: KeyRecord = { prefix: key.prefix, tenant_id: key.tenantId, created_at: key.createdAt }
+    const record: ApiKeyRecord = { prefix: key.prefix, tenant_id: key.tenantId, created_at: key.createdAt }
     const result = await this.#run(
       createKeyScript,
       [keys.tenants(), keys.apiKeys(), keys.apiKeyPrefixes(), keys.apiKeysOf(key.tenantId)],
@@ -156,7 +143,7 @@ function tenantOf(id: string, json: string): Tenant {
 
 /** @param use milliseconds of the last use, `''` when there was none */
 function keyOf(json: string, use: string): StoredKey {
-  const record = JSON.parse(json) as KeyRecord
+  const record = JSON.parse(json) as ApiKeyRecord
   return {
     prefix: record.prefix,
     tenantId: record.tenant_id,

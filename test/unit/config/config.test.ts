@@ -16,7 +16,7 @@ function plansFile(content: unknown): string {
   return path
 }
 
-test('the defaults are those of the contract', () => {
+test('the defaults are those that the README names', () => {
   const config = readConfig({})
   assert.equal(config.port, 8080)
   assert.equal(config.host, '127.0.0.1')

@@ -156,7 +156,7 @@ test('a wrong network refuses the list, with its place and the reason', async (t
     ['other.json', '[]', /not a JSON object/],
     ['feed.csv', '81.2.69.0/24,GB,,,\n81.2.70.0/24,Britain,,,\n', /^line 2: "Britain" is not a country code/],
     ['feed.csv', '81.2.69.0/24,GB,,,\nnowhere,GB,,,\n', /^line 2: "nowhere" is not a network/],
-    ['notes.txt', 'Dear reader', /does not say what it lists: start it with cloud-, cdn-, hosting-, isp-/],
+    ['notes.txt', 'Dear reader', /does not say what it lists: start it with isp-, hosting-, cloud-, cdn-/],
   ]
   for (const [file, text, reason] of wrong) {
     await assert.rejects(load(dir, file, text), (error: unknown) => {

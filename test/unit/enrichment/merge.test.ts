@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EnrichmentData } from '../../../src/core/event/enrichment.ts'
-import { type Facts, makeFacts, type Organisation } from '../../../src/enrichment/facts.ts'
-import { evidenceOf, type Finding, merge } from '../../../src/enrichment/merge.ts'
+import { evidenceOf, type Finding, merge } from '../../../src/enrichment/answers/merge.ts'
+import { QUALITY_PARTS, qualityOf } from '../../../src/enrichment/answers/quality.ts'
+import { type Facts, makeFacts } from '../../../src/enrichment/facts.ts'
 import type { Provider, ProviderKind } from '../../../src/enrichment/providers/provider.ts'
-import { QUALITY_PARTS, qualityOf } from '../../../src/enrichment/quality.ts'
-import type { Evidence } from '../../../src/enrichment/rules/classify.ts'
 import { companyIdOf, slug } from '../../../src/enrichment/rules/company-id.ts'
+import type { Evidence, Organisation } from '../../../src/enrichment/rules/evidence.ts'
 
 function finding(name: string, kind: ProviderKind, facts: Facts, scope: Finding['scope'] = 'address'): Finding {
   const provider: Provider = {

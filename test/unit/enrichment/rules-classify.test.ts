@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Classification } from '../../../src/core/event/enrichment.ts'
-import { classify, type Evidence } from '../../../src/enrichment/rules/classify.ts'
+import type { Classification } from '../../../schemas/classification.ts'
+import { classify } from '../../../src/enrichment/rules/classify.ts'
+import type { Evidence } from '../../../src/enrichment/rules/evidence.ts'
 
 type Case = readonly [Evidence, Classification | undefined, (string | RegExp)?]
 

@@ -1,30 +1,62 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { readAsNumbers } from '../../../src/enrichment/rules/as-numbers.ts'
+import { loadRules } from '../../../src/enrichment/rules/load.ts'
 import { fold, readName, tokens } from '../../../src/enrichment/rules/normalise.ts'
-import { compileWords, findWords, type WordList } from '../../../src/enrichment/rules/word-table.ts'
-import { BUSINESS_WORDS } from '../../../src/enrichment/rules/words/business.ts'
-import { EDUCATION_WORDS } from '../../../src/enrichment/rules/words/education.ts'
-import { GOVERNMENT_WORDS } from '../../../src/enrichment/rules/words/government.ts'
-import { HOSTING_WORDS } from '../../../src/enrichment/rules/words/hosting.ts'
-import { ISP_WORDS } from '../../../src/enrichment/rules/words/isp.ts'
-import { KNOWN_NAMES } from '../../../src/enrichment/rules/words/known-names.ts'
+import { knownNames, nameWords } from '../../../src/enrichment/rules/score-name.ts'
+import { classesByEntry, parseSections, readSections } from '../../../src/enrichment/rules/sections.ts'
+import { compileWords, findWords, wordLists } from '../../../src/enrichment/rules/word-table.ts'
 
-const ISP: WordList = { classification: 'isp', weight: 4, words: 'telekom*, *net, *fiber*, cable tv, cable, 电信' }
-const OTHER: WordList = { classification: 'neutral', weight: 0, words: 'planet // not a network\nübermut' }
+const WORDS = `
+# Two lists of words.
+[isp 4]
+telekom*, *net, *fiber*, cable tv
+cable, 电信
+[neutral 0]
+planet # not a network
+übermut
+`
+
+function compile(text: string) {
+  return compileWords(wordLists(parseSections(text, 'words.txt')))
+}
+
+describe('data files of the rules', () => {
+  test('all of them load', () => {
+    loadRules()
+  })
+
+  test('sections, entries of several words and comments are read', () => {
+    assert.deepEqual(parseSections('# x\n[a b]\n one, two words ,\n\nthree # no, not this\n[ c ]\n[a b]\n四', 'f'), [
+      { heading: ['a', 'b'], entries: ['one', 'two words', 'three'] },
+      { heading: ['c'], entries: [] },
+      { heading: ['a', 'b'], entries: ['四'] },
+    ])
+  })
+
+  test('what is wrong in one is named with its place', () => {
+    assert.throws(() => parseSections('# x\nword', 'f.txt'), /f\.txt:2: an entry before the first heading/)
+    assert.throws(() => parseSections('[isp 4] word', 'f.txt'), /f\.txt:1: .* is no heading/)
+    assert.throws(() => readSections('absent.txt'), /absent\.txt/)
+    assert.throws(() => classesByEntry(parseSections('[ips]\nword', 'f.txt')), /"ips" in a heading/)
+    for (const heading of ['isp', 'isp heavy', 'isp 4 5']) {
+      assert.throws(() => compile(`[${heading}]\nword`), /heads no word list/, heading)
+    }
+  })
+})
 
 describe('word tables', () => {
   test('the shipped tables compile: no word stands twice', () => {
-    compileWords(KNOWN_NAMES)
-    compileWords([...ISP_WORDS, ...HOSTING_WORDS, ...EDUCATION_WORDS, ...GOVERNMENT_WORDS, ...BUSINESS_WORDS])
+    assert.ok(knownNames().exact.size > 100)
+    assert.ok(nameWords().exact.size > 100)
   })
 
   test('a word in two lists is refused', () => {
-    assert.throws(() => compileWords([ISP, { classification: 'business', weight: 1, words: 'cable' }]), /stands twice/)
+    assert.throws(() => compile(`${WORDS}[business 1]\ncable`), /stands twice/)
   })
 
   test('whole words, beginnings, endings, middles, phrases and unspaced scripts are found, the whole word first', () => {
-    const table = compileWords([ISP, OTHER])
+    const table = compile(WORDS)
     const found = (text: string) => findWords(table, tokens(text)).map((hit) => hit.word)
     assert.deepEqual(found('Telekomunikasi'), ['telekom'])
     assert.deepEqual(found('Telekom-AS'), ['telekom'])

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Address } from '../../../src/core/event/address.ts'
+import { Snapshot } from '../../../src/enrichment/answers/snapshot.ts'
 import { makeFacts } from '../../../src/enrichment/facts.ts'
 import type { Provider } from '../../../src/enrichment/providers/provider.ts'
-import { Snapshot } from '../../../src/enrichment/snapshot.ts'
 import { address } from '../../support/enrichment-data.ts'
 
 function provider(name: string, find: (address: Address) => ReturnType<Provider['find']>): Provider {

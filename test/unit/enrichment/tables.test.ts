@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { InputError } from '../../../src/core/run/errors.ts'
-import { decodeText } from '../../../src/enrichment/files/text-file.ts'
 import { loadTable } from '../../../src/enrichment/providers/tables/provider.ts'
+import { decodeText } from '../../../src/enrichment/providers/text/text-file.ts'
 import { address } from '../../support/enrichment-data.ts'
 
 const load = (text: string, format: 'csv' | 'ndjson' = 'csv', rowsMax = 100) =>

@@ -4,7 +4,7 @@ import type { EnrichmentData } from '../../../src/core/event/enrichment.ts'
 import { type MmdbValue, typed } from '../../../src/enrichment/providers/mmdb/encode.ts'
 import { loadMmdb } from '../../../src/enrichment/providers/mmdb/provider.ts'
 import type { ProviderKind } from '../../../src/enrichment/providers/provider.ts'
-import type { Evidence } from '../../../src/enrichment/rules/classify.ts'
+import type { Evidence } from '../../../src/enrichment/rules/evidence.ts'
 import { address, mmdb } from '../../support/enrichment-data.ts'
 
 interface Vendor {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { IngestRequest, IngestResponse } from '../../../schemas/api/event.ts'
+import { ROW_COLUMNS } from '../../../schemas/row.ts'
 import type { Enricher, Enrichment } from '../../../src/core/event/enrichment.ts'
 import { EnvelopeState } from '../../../src/core/event/envelope.ts'
-import { enrichmentColumns, ROW_COLUMNS } from '../../../src/core/event/row.ts'
+import { enrichmentColumns } from '../../../src/core/event/row.ts'
 import { acceptEvents } from '../../../src/ingest/accept.ts'
 import { sliceEvent } from '../../../src/ingest/slice-event.ts'
 

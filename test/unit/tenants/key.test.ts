@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { ExpiringMap } from '../../../src/tenants/expiring-map.ts'
 import { barePrefix, displayPrefix, generateRawKey, hashKey, isRawKey, parsePrefix } from '../../../src/tenants/key.ts'
 
 test('a raw key is ipid_ and 64 hexadecimal characters, and no two are alike', () => {
@@ -34,17 +33,4 @@ test('a display prefix is 12 characters and bullets, cannot pass as a key, and i
   assert.equal(parsePrefix(key.slice(0, 12)), key.slice(0, 12))
   assert.equal(parsePrefix(key), undefined)
   assert.equal(parsePrefix('ipid_12'), undefined)
-})
-
-test('an expiring map forgets by age and, when full, its oldest', () => {
-  const map = new ExpiringMap<number>(1_000, 2)
-  map.set('a', 1, 0)
-  assert.equal(map.get('a', 999), 1)
-  assert.equal(map.get('a', 1_000), undefined)
-  map.set('a', 1, 2_000)
-  map.set('b', 2, 2_001)
-  map.set('c', 3, 2_002)
-  assert.deepEqual([map.get('a', 2_003), map.get('b', 2_003), map.get('c', 2_003)], [undefined, 2, 3])
-  map.set('c', 4, 2_004)
-  assert.deepEqual([map.get('b', 2_005), map.get('c', 2_005), map.size], [2, 4, 2])
 })

@@ -3,7 +3,7 @@ import { InputError } from '../../../core/run/errors.ts'
 import type { EnrichmentLimits } from '../../limits.ts'
 import type { OrganisationRow } from '../../providers/tables/organisation-row.ts'
 import { readTable } from '../../providers/tables/provider.ts'
-import { decodeText } from '../text-file.ts'
+import { decodeText } from '../../providers/text/text-file.ts'
 
 /** The rows of an organisation table, and the columns that were passed over. */
 export interface TableFile {

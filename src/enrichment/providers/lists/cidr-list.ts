@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
+import type { NoiseClass } from '../../../../schemas/classification.ts'
 import { InputError } from '../../../core/run/errors.ts'
 import { parseCidr } from '../../addresses/network.ts'
-import { lineError, linesOf } from '../../files/text-file.ts'
-import type { NoiseClass } from '../../rules/classification.ts'
+import { lineError, linesOf } from '../text/text-file.ts'
 import type { ListEntry, NoiseList } from './entry.ts'
 
 const LINES_AT_A_TIME = 2_000

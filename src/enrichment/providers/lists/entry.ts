@@ -1,6 +1,6 @@
+import type { NoiseClass } from '../../../../schemas/classification.ts'
 import type { EnrichmentData } from '../../../core/event/enrichment.ts'
 import type { AddressRange } from '../../addresses/network.ts'
-import type { NoiseClass } from '../../rules/classification.ts'
 
 /** A network of a list of noise. */
 export interface ListEntry {

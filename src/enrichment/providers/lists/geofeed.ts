@@ -1,9 +1,9 @@
+import type { NoiseClass } from '../../../../schemas/classification.ts'
 import type { EnrichmentData } from '../../../core/event/enrichment.ts'
 import { InputError } from '../../../core/run/errors.ts'
 import { clip, parseCidr } from '../../addresses/network.ts'
-import { firstContentLine, lineError } from '../../files/text-file.ts'
-import type { NoiseClass } from '../../rules/classification.ts'
-import { csvRows } from '../tables/csv-rows.ts'
+import { csvRows } from '../text/csv-rows.ts'
+import { firstContentLine, lineError } from '../text/text-file.ts'
 import type { ListEntry, NoiseList } from './entry.ts'
 
 /** Whether a CSV file is a geofeed: it has no header, and its first record starts with a network. */

@@ -1,6 +1,6 @@
+import type { NoiseClass } from '../../../../schemas/classification.ts'
 import { InputError } from '../../../core/run/errors.ts'
 import { parseCidr } from '../../addresses/network.ts'
-import type { NoiseClass } from '../../rules/classification.ts'
 import type { ListEntry, NoiseList } from './entry.ts'
 
 /** One published network, before it is checked. */

@@ -1,4 +1,4 @@
-import { ATTRIBUTES, type Attribute } from '../../../core/event/enrichment.ts'
+import { ATTRIBUTES, type Attribute } from '../../../../schemas/attributes.ts'
 import { InputError } from '../../../core/run/errors.ts'
 import type { ProviderKind } from '../provider.ts'
 import { FIELDS, type Field, type FieldPaths } from './fields.ts'

@@ -1,8 +1,8 @@
-import type { Classification, EnrichmentData } from '../../../core/event/enrichment.ts'
-import { type Facts, makeFacts, type Organisation } from '../../facts.ts'
-import { CLASSIFICATIONS } from '../../rules/classification.ts'
-import type { Evidence } from '../../rules/classify.ts'
+import { type Classification, STATED_CLASSIFICATIONS } from '../../../../schemas/classification.ts'
+import type { EnrichmentData } from '../../../core/event/enrichment.ts'
+import { type Facts, makeFacts } from '../../facts.ts'
 import { domainIn } from '../../rules/domain.ts'
+import type { Evidence, Organisation } from '../../rules/evidence.ts'
 import type { Field, FieldPaths } from './fields.ts'
 import type { Shape } from './recognise.ts'
 import { asAsn, asCode, asContinent, asFlag, asName, asNumber, asText, valueAt } from './values.ts'
@@ -104,7 +104,7 @@ function domainText(value: unknown): string | undefined {
 
 function asClassification(value: unknown): Classification | undefined {
   const text = asText(value)?.toLowerCase()
-  return CLASSIFICATIONS.find((classification) => classification === text)
+  return STATED_CLASSIFICATIONS.find((classification) => classification === text)
 }
 
 /** Fields of one record. */

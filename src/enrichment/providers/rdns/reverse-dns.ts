@@ -39,7 +39,7 @@ const NEVER_ASKED: KnownHostname = { facts: undefined, expiresAtMs: Number.POSIT
 
 /**
  * Forward-confirmed reverse names, asked of name servers and remembered. An address is asked for once at a time;
- * so many at once, and so many wait; what is beyond that is left alone. Reserved addresses are never asked for. No
+ * beyond the limits on asking and waiting, addresses are left alone. Reserved addresses are never asked for. No
  * answer (time-out, SERVFAIL) is not remembered as "no name".
  */
 export class ReverseDns implements Service, Hostnames {
@@ -82,7 +82,7 @@ export class ReverseDns implements Service, Hostnames {
     for (const resolver of this.#busy) resolver.cancel()
   }
 
-  /** What is remembered of an address; undefined when it has to be asked for. Of reserved ones it is known: no name. */
+  /** What is remembered of an address; undefined when it has to be asked for. Reserved ones have no name. */
   known(address: Address): KnownHostname | undefined {
     const known = this.#known.get(address.text)
     if (known !== undefined && known.expiresAtMs > this.#clock.now()) return known
@@ -90,8 +90,8 @@ export class ReverseDns implements Service, Hostnames {
   }
 
   /**
-   * Asks for an address and waits so long. The answer that comes later is remembered all the same.
-   * @param deadlineMs default: the limit of that name
+   * Asks for an address and waits for at most `deadlineMs`. The answer that comes later is remembered all the same.
+   * @param deadlineMs default: `deadlineMs` of the limits
    * @returns undefined when it is not known by then
    */
   async find(address: Address, deadlineMs = this.#limits.deadlineMs): Promise<KnownHostname | undefined> {
@@ -180,7 +180,7 @@ export class ReverseDns implements Service, Hostnames {
   }
 }
 
-/** Waits for the work, and no longer than so many milliseconds. The work never rejects. */
+/** Waits for work that never rejects, at most so many milliseconds. */
 async function within(milliseconds: number, work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const time = new Promise<void>((resolve) => {

@@ -1,5 +1,6 @@
 import { InputError } from '../../../core/run/errors.ts'
-import type { Facts, Organisation, Scope } from '../../facts.ts'
+import type { Facts, Scope } from '../../facts.ts'
+import type { Organisation } from '../../rules/evidence.ts'
 import type { MmdbValue } from '../mmdb/encode.ts'
 import {
   organisationIn,
@@ -14,7 +15,8 @@ import {
 export const COMPILED_TYPE = 'ipid organisations'
 
 /**
- * A row as a record of an MMDB: its columns, and what a table knows of it besides. It answers as the row does.
+ * A row as a record of an MMDB: its columns, and its organisation as the whole table knows it, so that the compiled file
+ * answers as the table does.
  * @param organisation the one that the row names, with the domain that other rows give it
  */
 export function compiledRecord(

@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Organisation } from '../../facts.ts'
 import { slug } from '../../rules/company-id.ts'
+import type { Organisation } from '../../rules/evidence.ts'
 import { type OrganisationRow, organisationIn } from './organisation-row.ts'
 
 const ROWS_AT_A_TIME = 5_000
 
-/** The domain of each organisation that is named together with one, by the slug of its name. */
+/** Domains of organisations by the slugs of their names, from the rows that hold both. */
 export async function domainsByName(rows: readonly OrganisationRow[]): Promise<Map<string, string>> {
   const domains = new Map<string, string>()
   for (const [i, { attributes }] of rows.entries()) {

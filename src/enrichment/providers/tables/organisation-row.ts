@@ -1,10 +1,11 @@
-import type { Classification, EnrichmentData } from '../../../core/event/enrichment.ts'
+import { type Classification, STATED_CLASSIFICATIONS } from '../../../../schemas/classification.ts'
+import type { EnrichmentData } from '../../../core/event/enrichment.ts'
 import { ASN_MAX, clip, type Network, parseNetwork } from '../../addresses/network.ts'
-import { type Facts, makeFacts, type Organisation, type Scope } from '../../facts.ts'
-import { CLASSIFICATIONS } from '../../rules/classification.ts'
+import { type Facts, makeFacts, type Scope } from '../../facts.ts'
 import { domainIn, hostnameIn, registrableDomain } from '../../rules/domain.ts'
+import type { Organisation } from '../../rules/evidence.ts'
 
-/** Columns of an organisation table (contract section 8). Only `network` is required. */
+/** Columns of an organisation table (schemas/README.md, Organisation tables). Only `network` is required. */
 export const TABLE_COLUMNS = [
   'network',
   'business_name',
@@ -65,9 +66,9 @@ function setAttribute(
     if (asn === undefined || Number(asn) < 1 || Number(asn) > ASN_MAX) return `"${clip(value)}" is not an AS number`
     attributes.asn = Number(asn)
   } else if (column === 'classification') {
-    const classification = CLASSIFICATIONS.find((candidate) => candidate === value.toLowerCase())
+    const classification = STATED_CLASSIFICATIONS.find((candidate) => candidate === value.toLowerCase())
     if (classification === undefined) {
-      return `"${clip(value)}" is not a classification: ${CLASSIFICATIONS.join(', ')}`
+      return `"${clip(value)}" is not a classification: ${STATED_CLASSIFICATIONS.join(', ')}`
     }
     attributes.classification = classification
   } else if (column === 'country_code') {

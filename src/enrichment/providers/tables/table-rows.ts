@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { InputError } from '../../../core/run/errors.ts'
-import { lineError, linesOf } from '../../files/text-file.ts'
-import { csvRows } from './csv-rows.ts'
+import { csvRows } from '../text/csv-rows.ts'
+import { lineError, linesOf } from '../text/text-file.ts'
 import { type RawRow, TABLE_COLUMNS, type TableColumn } from './organisation-row.ts'
 
 /** A row with the line it stands on. */

@@ -1,14 +1,14 @@
-import type { Address } from '../core/event/address.ts'
-import type { Enrichment } from '../core/event/enrichment.ts'
-import type { Lookup } from '../lookup/lookup.ts'
+import type { Address } from '../../core/event/address.ts'
+import type { Enrichment } from '../../core/event/enrichment.ts'
+import type { Lookup } from '../../lookup/lookup.ts'
+import { BoundedCache } from '../bounded-cache.ts'
+import type { Facts } from '../facts.ts'
+import { PROVIDER_KINDS, type Provider } from '../providers/provider.ts'
+import { RDNS_PROVIDER } from '../providers/rdns/provider.ts'
 import { Answers, NOTHING_KNOWN } from './answer.ts'
-import { BoundedCache } from './bounded-cache.ts'
 import { type Chosen, chosenOf, type LookupChoice } from './choice.ts'
-import type { Facts } from './facts.ts'
 import { type LookupContent, lookupContent, lookupOf, networksOf } from './lookup.ts'
 import { type Finding, isNoise, type Merged, merge } from './merge.ts'
-import { PROVIDER_KINDS, type Provider } from './providers/provider.ts'
-import { RDNS_PROVIDER } from './providers/rdns/provider.ts'
 
 /** Called when a provider could not read a record. The answer is given without it. */
 export type RecordErrorListener = (provider: Provider, error: unknown) => void
@@ -21,7 +21,7 @@ export interface SnapshotLimits {
   readonly lookupsMax: number
 }
 
-/** Rank behind which rows stand that call an AS infrastructure: whoever knows a company inside of it goes first. */
+/** Rows that call a whole AS infrastructure rank right before ISP data, behind all that know a company inside of it. */
 const CARRIER_RANK = PROVIDER_KINDS.indexOf('isp')
 
 /**
@@ -95,7 +95,7 @@ export class Snapshot {
   }
 
   /**
-   * What the given providers say, in order of trust: of the address, and by their tables of its autonomous system.
+   * What the given providers say of the address, and their tables of its autonomous system, in order of trust.
    * @param providers in order of trust
    */
   find(address: Address, providers: readonly Provider[]): Finding[] {
@@ -145,7 +145,7 @@ function keyOf({ text }: Address, hostname: Facts | undefined): string {
   return hostname === undefined ? text : `${text} ${hostname.id}`
 }
 
-/** The numbers of the facts, which stand for what they say and for who says it. */
+/** A key for caches: facts with the same number are the same record of the same provider. */
 function factsKey(findings: readonly Finding[]): string {
   let key = ''
   for (const { facts, scope } of findings) key += scope === 'as' ? `,A${facts.id}` : `,${facts.id}`

@@ -1,13 +1,14 @@
-import type { Address } from '../core/event/address.ts'
-import { ATTRIBUTES, type Attribute, type EnrichmentData } from '../core/event/enrichment.ts'
-import type { Lookup, Provenance } from '../lookup/lookup.ts'
+import { ATTRIBUTES, type Attribute } from '../../../schemas/attributes.ts'
+import type { Address } from '../../core/event/address.ts'
+import type { EnrichmentData } from '../../core/event/enrichment.ts'
+import type { Lookup, Provenance } from '../../lookup/lookup.ts'
 import { RESERVED } from './answer.ts'
 import { type Finding, type Merged, merge, RULES } from './merge.ts'
 
-/** A lookup without the address: what all addresses have in common that the same networks of the same records hold. */
+/** A lookup without its address: the same for all addresses in the same networks with the same records. */
 export type LookupContent = Omit<Lookup, 'address'>
 
-/** The network that each finding about the address itself knows it by. */
+/** For each finding, the provider's network around the address; undefined where the finding is about the AS. */
 export type Networks = readonly (string | undefined)[]
 
 export function networksOf(findings: readonly Finding[], address: Address): Networks {

@@ -1,12 +1,12 @@
-import type { LookupOptions } from '../lookup/lookup.ts'
-import type { Provider } from './providers/provider.ts'
+import type { LookupOptions } from '../../lookup/lookup.ts'
+import type { Provider } from '../providers/provider.ts'
 
 /** Which providers a lookup may ask, by name. Names that no provider has are without effect. */
 export type LookupChoice = Pick<LookupOptions, 'allow' | 'deny'>
 
 /** The providers that were chosen. */
 export interface Chosen {
-  /** The same for every way to choose these; `''` when all are. */
+  /** A key for caches: equal for equal sets of providers, `''` when all are chosen. */
   readonly key: string
   /** In order of trust. */
   readonly providers: readonly Provider[]

@@ -1,35 +1,15 @@
-import type { Attribute, Enrichment, EnrichmentData } from '../core/event/enrichment.ts'
-import { enrichmentColumns } from '../core/event/row.ts'
-import { BoundedCache } from './bounded-cache.ts'
+import { ATTRIBUTES, type Attribute, INGEST_ATTRIBUTES, LOCATION_ATTRIBUTES } from '../../../schemas/attributes.ts'
+import type { Enrichment, EnrichmentData } from '../../core/event/enrichment.ts'
+import { enrichmentColumns } from '../../core/event/row.ts'
+import { BoundedCache } from '../bounded-cache.ts'
 import type { Merged } from './merge.ts'
 import { QUALITY_PARTS } from './quality.ts'
 
-/** Attributes of the answer of `/v1/ingest`, in its order (spec 2.5). */
-const ANSWER_ATTRIBUTES = [
-  'business_name',
-  'org_name',
-  'hostname',
-  'industry',
-  'industry_category',
-  'classification',
-] as const satisfies readonly Attribute[]
-
-/** Attributes that an answer or a row holds. Those that only a lookup gives would keep equal answers apart. */
-const KEPT_ATTRIBUTES: readonly Attribute[] = [
-  'business_name',
-  'org_name',
-  'hostname',
-  'etld_plus_one',
-  'domain',
-  'industry',
-  'industry_category',
-  'description',
-  'classification',
-  'asn',
-  'as_name',
-  'country',
-  'country_code',
-]
+/** All that is kept of the place. */
+const COUNTRY: readonly Attribute[] = ['country', 'country_code']
+/** Neither rows nor answers of ingest hold these, and with them nearly every network had an answer of its own. */
+const LOOKUP_ONLY: readonly Attribute[] = ['network', ...LOCATION_ATTRIBUTES.filter((name) => !COUNTRY.includes(name))]
+const KEPT_ATTRIBUTES = ATTRIBUTES.filter((attribute) => !LOOKUP_ONLY.includes(attribute))
 
 /** The answer for an address that no provider knows. */
 export const NOTHING_KNOWN: Enrichment = enrichmentOf({
@@ -76,7 +56,7 @@ export class Answers {
 
 function enrichmentOf(known: Omit<Enrichment, 'answerJson' | 'columns'>): Enrichment {
   const answer: EnrichmentData = {}
-  for (const attribute of ANSWER_ATTRIBUTES) {
+  for (const attribute of INGEST_ATTRIBUTES) {
     const value = known.data[attribute]
     if (value !== undefined) answer[attribute] = value
   }

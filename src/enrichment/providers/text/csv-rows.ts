@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { CsvError, parse } from 'csv-parse'
 import { InputError } from '../../../core/run/errors.ts'
-import { lineError, partsOf } from '../../files/text-file.ts'
+import { lineError, partsOf } from './text-file.ts'
 
 /** A record of a CSV file and the line that it ends on. */
 export interface CsvRow {

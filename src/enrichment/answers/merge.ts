@@ -1,16 +1,13 @@
-import {
-  ATTRIBUTES,
-  type Attribute,
-  type Classification,
-  type EnrichmentData,
-  NOISE,
-} from '../core/event/enrichment.ts'
-import type { Facts, Organisation, Scope } from './facts.ts'
-import type { Provider } from './providers/provider.ts'
+import { ATTRIBUTES, type Attribute } from '../../../schemas/attributes.ts'
+import { type Classification, NOISE } from '../../../schemas/classification.ts'
+import type { EnrichmentData } from '../../core/event/enrichment.ts'
+import type { Facts, Scope } from '../facts.ts'
+import type { Provider } from '../providers/provider.ts'
+import { classify, type Decision } from '../rules/classify.ts'
+import { companyIdOf } from '../rules/company-id.ts'
+import { registrableDomain, registrableDomainOfHost } from '../rules/domain.ts'
+import type { Evidence, Organisation } from '../rules/evidence.ts'
 import { qualityOf } from './quality.ts'
-import { classify, type Decision, type Evidence } from './rules/classify.ts'
-import { companyIdOf } from './rules/company-id.ts'
-import { registrableDomain, registrableDomainOfHost } from './rules/domain.ts'
 
 /** What a provider said, of the address or of its autonomous system. */
 export interface Finding {
@@ -76,8 +73,8 @@ export function merge(findings: readonly Finding[]): Merged {
 }
 
 /**
- * The organisation where no source names it. The name of the network or its AS stands for it, together with the AS's
- * domain when that is whose name it is. Behind a carrier, only a domain that is not the carrier's can tell who it is.
+ * The organisation where no source names one: that of the network's or the AS's name, with the AS's domain when the name
+ * is the AS's. In a carrier's network that name is the carrier's, so that only the address's own domain can tell.
  */
 function unnamed(findings: readonly Finding[], evidence: Evidence): Organisation | undefined {
   const domain = findings.find(({ facts }) => facts.data.domain !== undefined)?.facts.data.domain as string | undefined
@@ -89,7 +86,7 @@ function unnamed(findings: readonly Finding[], evidence: Evidence): Organisation
   return { name, domain: name === asName ? asDomain : undefined }
 }
 
-/** Whether the network as such is infrastructure, so that the address's domain made the difference. */
+/** Whether the network is infrastructure when the address's own domain and host name are left out. */
 function isCarrier({ domain: _domain, hostname: _hostname, ...network }: Evidence): boolean {
   const { classification } = classify(network)
   return classification !== undefined && NOISE.has(classification)

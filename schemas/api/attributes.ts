@@ -1,0 +1,19 @@
+import { Type } from 'typebox'
+import {
+  ATTRIBUTE_SCHEMAS,
+  ATTRIBUTES,
+  type Attribute,
+  type AttributeValues,
+  INGEST_ATTRIBUTES,
+} from '../attributes.ts'
+
+/** What is known of an address; what no provider knows is left out. */
+export const LookupData = objectOf(ATTRIBUTES)
+
+/** What an answer of `/v1/ingest` tells of it. */
+export const IngestEnrichment = objectOf(INGEST_ATTRIBUTES)
+
+function objectOf<A extends Attribute>(attributes: readonly A[]) {
+  const properties = attributes.map((name) => [name, Type.Optional(Type.Unsafe(ATTRIBUTE_SCHEMAS[name]))] as const)
+  return Type.Unsafe<AttributeValues<A>>(Type.Object(Object.fromEntries(properties)))
+}

@@ -1,0 +1,38 @@
+/** Columns of an event as it came: the first of `events` in `clickhouse/0001_events.sql`. */
+export const EVENT_COLUMNS = [
+  'ip',
+  'tenant_id',
+  'event_id',
+  'received_at',
+  'timestamp',
+  'event_type',
+  'session_id',
+  'platform',
+  'properties',
+  'user_properties',
+  'extra',
+  'account_id',
+] as const
+
+/** Columns that enrichment adds behind them. */
+export const ENRICHMENT_COLUMNS = [
+  'company_id',
+  'business_name',
+  'org_name',
+  'hostname',
+  'domain',
+  'industry',
+  'industry_category',
+  'classification',
+  'country_code',
+  'asn',
+  'as_name',
+  'quality',
+] as const
+
+/** All columns of `events`, in their order. */
+export const ROW_COLUMNS = [...EVENT_COLUMNS, ...ENRICHMENT_COLUMNS] as const
+export type RowColumn = (typeof ROW_COLUMNS)[number]
+
+/** By these a stored row is told from all others. They stand side by side in a row. */
+export const ROW_IDENTITY = ['tenant_id', 'event_id', 'received_at'] as const satisfies readonly RowColumn[]

@@ -1,0 +1,13 @@
+import { type Static, Type } from 'typebox'
+
+/** A tenant as JSON in Redis; its id is the field of the hash. */
+export const TenantRecord = Type.Object({
+  plan: Type.String({ description: 'Name of a plan' }),
+  archive: Type.Boolean({ description: 'Whether raw payloads are archived' }),
+  created_at: Type.String({ description: 'ISO 8601, UTC' }),
+})
+export type TenantRecord = Static<typeof TenantRecord>
+
+/** What can be changed of a tenant; the rest stays. */
+export const TenantChange = Type.Partial(Type.Pick(TenantRecord, ['plan', 'archive']))
+export type TenantChange = Static<typeof TenantChange>

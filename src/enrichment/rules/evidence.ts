@@ -1,0 +1,37 @@
+import type { Classification } from '../../../schemas/classification.ts'
+
+/**
+ * What providers know of one address. Empty strings count as absent.
+ */
+export interface Evidence {
+  /** Number of the AS that announces the address. */
+  asn?: number
+  asName?: string
+  asDomain?: string
+  /** A vendor's type of the AS. */
+  asType?: string
+  /** The organisation that uses the address. */
+  orgName?: string
+  /** Its domain, or the registrable domain of the reverse name. */
+  domain?: string
+  /** Reverse name of the address. */
+  hostname?: string
+  /** A vendor's type of the address or of the company that uses it. */
+  orgType?: string
+  connectionType?: string
+  isHosting?: boolean
+  isAnonymousVpn?: boolean
+  isTor?: boolean
+  isProxy?: boolean
+  /** From an organisation table or a list of noise. */
+  explicit?: Classification
+  /** Names the table or list. */
+  explicitSource?: string
+}
+
+/** The organisation that uses an address, as one record names it. At least one of both is known. */
+export interface Organisation {
+  readonly name: string | undefined
+  /** Registrable domain, lower case. */
+  readonly domain: string | undefined
+}

@@ -1,0 +1,58 @@
+import type { Classification } from '../../../schemas/classification.ts'
+import { type DomainFinding, labelsOf, partsOf } from './domain.ts'
+import { classesByEntry, once, readSections } from './sections.ts'
+
+/** `data/reserved-domains.txt` by its headings. */
+interface Reserved {
+  /** Labels that countries keep for one kind of holder. */
+  readonly labels: ReadonlyMap<string, Classification>
+  /** Countries that keep `go` for their government. */
+  readonly goCountries: ReadonlyMap<string, Classification>
+  /** Names that only look kept. */
+  readonly open: ReadonlySet<string>
+  /** Names that stand for all below them. */
+  readonly names: ReadonlyMap<string, Classification>
+}
+
+/** Top levels that are kept as such. */
+const TOP_LEVELS: readonly string[] = ['edu', 'gov', 'mil']
+
+export const reservedDomains = once((): Reserved => {
+  const sections = readSections('reserved-domains.txt')
+  const under = (kind: string) => sections.filter(({ heading }) => heading[0] === kind)
+  return {
+    labels: classesByEntry(under('label')),
+    goCountries: classesByEntry(under('go-country')),
+    open: new Set(under('open').flatMap(({ entries }) => entries)),
+    names: classesByEntry(under('name')),
+  }
+})
+
+/** Names under registries that are kept for schools and governments: `.edu`, `.gov.uk`, `.go.jp`, `bund.de`. */
+export function findReservedDomain(name: string): DomainFinding | undefined {
+  const { names, open, goCountries } = reservedDomains()
+  const labels = labelsOf(name)
+  for (const part of partsOf(labels)) {
+    const classification = names.get(part)
+    if (classification !== undefined) return { classification, part }
+  }
+  const top = labels.at(-1)
+  const second = labels.at(-2)
+  if (top === undefined || second === undefined) return undefined
+  if (TOP_LEVELS.includes(top)) return byLabel(top, top)
+  // Only two-letter top levels divide themselves this way.
+  if (labels.length < 3 || top.length !== 2 || open.has(`${second}.${top}`)) return undefined
+  if (second === 'go') return found(goCountries.get(top), `go.${top}`)
+  // `k12.ca.us`: the United States put the state in between.
+  return (
+    byLabel(second, `${second}.${top}`) ?? (top === 'us' ? byLabel(labels.at(-3)!, `${labels.at(-3)}.us`) : undefined)
+  )
+}
+
+function byLabel(label: string, part: string): DomainFinding | undefined {
+  return found(reservedDomains().labels.get(label), part)
+}
+
+function found(classification: Classification | undefined, part: string): DomainFinding | undefined {
+  return classification === undefined ? undefined : { classification, part }
+}

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { LookupResponse } from '../../../schemas/api/lookup.ts'
+import { ATTRIBUTES, INGEST_ATTRIBUTES, LOCATION_ATTRIBUTES } from '../../../schemas/attributes.ts'
+import { CLASSIFICATIONS, NOISE } from '../../../schemas/classification.ts'
+import { ROW_COLUMNS, ROW_IDENTITY } from '../../../schemas/row.ts'
+
+const LOCATION = 'continent country country_code region city postal_code latitude longitude timezone'
+
+test('attributes have the names and the order that answers have', () => {
+  assert.equal(
+    ATTRIBUTES.join(' '),
+    'business_name org_name hostname etld_plus_one domain industry industry_category description classification asn ' +
+      `as_name network ${LOCATION}`,
+  )
+  assert.equal(LOCATION_ATTRIBUTES.join(' '), LOCATION)
+  assert.equal(INGEST_ATTRIBUTES.join(' '), 'business_name org_name hostname industry industry_category classification')
+  const { data } = JSON.parse(JSON.stringify(LookupResponse)).properties
+  assert.deepEqual(Object.keys(data.properties), [...ATTRIBUTES])
+  assert.equal(data.required, undefined)
+})
+
+test('five classifications are noise, three are organisations', () => {
+  assert.deepEqual([...NOISE].sort(), ['cdn', 'cloud', 'hosting', 'isp', 'reserved'])
+  assert.deepEqual(
+    CLASSIFICATIONS.filter((classification) => !NOISE.has(classification)),
+    ['business', 'education', 'government'],
+  )
+})
+
+test('the table of events has the columns of a row, in their order', () => {
+  const sql = readFileSync(new URL('../../../schemas/clickhouse/0001_events.sql', import.meta.url), 'utf8')
+  const [columns] = /(?<=\n\(\n).*?(?=\n {2}PROJECTION)/s.exec(sql)!
+  assert.deepEqual(
+    columns.split('\n').map((line) => line.trim().split(' ')[0]),
+    [...ROW_COLUMNS],
+  )
+})
+
+test('what the views sum up of an organisation are columns of a row', () => {
+  const sql = readFileSync(new URL('../../../schemas/clickhouse/0002_account_views.sql', import.meta.url), 'utf8')
+  const summed = [...sql.matchAll(/argMaxState\(\(([^)]*)\)/g)].map(([, columns]) => columns!.split(', '))
+  assert.ok(summed.length >= 2)
+  for (const columns of summed) {
+    assert.deepEqual(columns, summed[0])
+    for (const column of columns) assert.ok((ROW_COLUMNS as readonly string[]).includes(column), column)
+  }
+})
+
+test('the columns by which a row is known stand side by side', () => {
+  const at = ROW_COLUMNS.indexOf(ROW_IDENTITY[0])
+  assert.deepEqual(ROW_COLUMNS.slice(at, at + ROW_IDENTITY.length), [...ROW_IDENTITY])
+})
