@@ -19,13 +19,18 @@ export interface OpenJob {
   readonly next: number
 }
 
-/** The feeder's side of the store. Every method may be repeated after a crash without doing anything twice. */
+/**
+ * The feeder's side of the store. Every method may be repeated after a crash without doing anything twice. A feeder whose
+ * lease ran out while it worked may still feed and advance the chunk that it holds: that too is done once.
+ */
 export interface FeederStore {
+  /** Waits until the lease is ours; false when `signal` ended the wait. */
   acquire(signal: AbortSignal): Promise<boolean>
+  /** @throws LeaseLostError when the lease may be another's */
   assertHeld(): void
   release(): Promise<void>
   openJobs(): Promise<OpenJob[]>
-  /** Events of the batch lane that the pipeline has not finished. */
+  /** Events of the batch lane, of all jobs, that some group of the pipeline has not finished. */
   waitingEvents(): Promise<number>
   /** Undefined when it is not there: data was lost. */
   readChunk(job: OpenJob): Promise<LineChunk | undefined>

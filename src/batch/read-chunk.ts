@@ -15,8 +15,9 @@ const BLANK = /^[ \t\r]*$/
 const TOO_LONG_TEXT = TOO_LONG.toString('utf8').trimEnd()
 
 /**
- * Reads the lines of a chunk into raw envelopes. A bad line is counted and named; it stops nothing. Not with the `ndjson` package, though it
- * is hardly slower (bench/ndjson.ts): it gives values without their text, and properties are kept to the letter.
+ * Reads the lines of a chunk into raw envelopes. A bad line is counted and named; it stops nothing. Not with the `ndjson`
+ * package, though it is hardly slower (bench/ndjson.ts): it gives values without their text, and properties are kept to
+ * the letter.
  */
 export function readChunk(chunk: LineChunk, context: ChunkContext): ChunkReading {
   const byPartition = new Map<number, Envelope[]>()

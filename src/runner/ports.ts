@@ -21,7 +21,7 @@ export interface Delivered {
   readonly broken: readonly BrokenEntry[]
 }
 
-/** What a dead letter holds beside its place of origin. */
+/** An event that cannot be processed; the store adds where it was. */
 export interface DeadLetter {
   readonly reason: string
   /** The event alone, as a block. */
@@ -55,13 +55,14 @@ export function outcomesOf({ output, dropped, dead, again }: Settlement): Map<st
 export interface GroupReader {
   readonly partition: number
   /**
-   * Waits, at most a few seconds, for entries. Live entries come alone; batch entries come only when no live entry
-   * waits. After `recover` was called, entries that were delivered to this consumer before come first.
+   * Waits, at most about a second, for entries; none may come. Batch entries are read when no live entry waits. What was
+   * delivered before goes ahead of what is new: behind `recover` this consumer's own, and from time to time what another
+   * one did not finish.
    */
   next(): Promise<Delivered>
   /** The outcome of earlier calls is unknown: the next reads start with what is pending. */
   recover(): void
-  /** Acknowledges an entry. False when another consumer had settled it before; then nothing was written. */
+  /** Acknowledges an entry and writes its settlement, as one. False when it was settled before; then nothing is written. */
   settle(entry: Entry, settlement: Settlement): Promise<boolean>
   /** Puts an entry that cannot be read among the dead letters, as it is. */
   bury(entry: BrokenEntry): Promise<void>

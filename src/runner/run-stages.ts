@@ -32,7 +32,7 @@ export async function runStages(
   let claimed = delivery.repeated
   for (const stage of stages) {
     const result = await decide(stage, current, delivery, tools)
-    // What a claiming stage drops is another's, or has a twin in the block that it keeps.
+    // What a claiming stage drops is claimed by another owner, or for a twin that it keeps: there is nothing to give back.
     current = apply(current, result, claimed && !stage.claims, tally)
     if (current === undefined) break
     claimed ||= stage.claims === true
@@ -62,12 +62,12 @@ export function partsOf(block: Block): Block[] {
   return groups.map((positions) => selectEvents(block, positions))
 }
 
-/** A block goes back in parts. @param parts two or more */
+/** The entry goes back into its stream as an entry for each part. @param parts two or more */
 export function isolate(parts: readonly Block[]): Settlement {
   return { ...NOTHING, again: parts }
 }
 
-/** Events that ended the process, or its time, at every delivery. */
+/** A dead letter for each event: their process ended, or was held up for too long, at every delivery. */
 export function giveUp(block: Block, deliveries: number): Settlement {
   const reason = `not finished after ${deliveries} deliveries`
   const dead = Array.from({ length: block.count }, (_, i) => ({ reason, block: selectEvents(block, [i]) }))

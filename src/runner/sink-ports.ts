@@ -43,8 +43,9 @@ export interface RefusedEvent {
 }
 
 /**
- * Where a sink takes entries from. Only the owner of the lease reads; every method but `acquire` throws
- * `LeaseLostError` once the lease is another's.
+ * Where a sink takes entries from. Only the owner of the lease reads and writes intents: `writeIntent`, `clearIntent`,
+ * `readPending` and `readNew` throw `LeaseLostError` when the lease may be another's. Any method rejects with an error
+ * that may pass; nothing is lost by it.
  */
 export interface SinkSource {
   /** Waits until the lease is ours, or `signal` ends the wait. */
@@ -57,13 +58,16 @@ export interface SinkSource {
   clearIntent(): Promise<void>
   /** The entries of an intent's ranges that are not acknowledged yet. */
   readRanges(intent: SinkIntent): Promise<IntentRest>
-  /** Entries that were delivered and never acknowledged. */
+  /** Entries that were delivered and never acknowledged, of about `eventsMax` events; none: there are no more. */
   readPending(eventsMax: number): Promise<SinkRun[]>
-  /** New entries, live ones first. Empty when there are none; with `waitMs` it waits for the first. */
+  /** New entries, live ones first, of about `eventsMax` events. When there are none it waits up to `waitMs` for the first. */
   readNew(eventsMax: number, waitMs: number): Promise<SinkRun[]>
-  /** Acknowledges entries, counts their events, and puts refused events among the dead letters, as one per stream. */
+  /**
+   * Acknowledges the entries of a run, counts their events, and puts refused ones among the dead letters. When it
+   * fails, a part of them may be done: `readRanges` leaves those out.
+   */
   acknowledge(run: SinkRun, refused: readonly RefusedEvent[]): Promise<void>
-  /** True when entries are pending that no read of ours returned: something else read in our name. */
+  /** Asked when nothing is in hand. True when entries are pending all the same: the reply of a read was lost. */
   hasStrayPending(): Promise<boolean>
   close(): Promise<void>
 }

@@ -12,7 +12,7 @@ export interface StepWorkerOptions {
   readonly tools: StageTools
   /** One per partition. */
   readonly readers: readonly GroupReader[]
-  /** Deliveries after which a block is taken apart, and a single event given up. */
+  /** Deliveries after which a block is taken apart; a single event is given up after twice as many. */
   readonly deliveriesMax: number
   readonly log: Logger
   /** Called for every entry that is settled, with the number of events by outcome. */
@@ -31,7 +31,7 @@ export class StepWorker implements Service {
   readonly name: string
   readonly #options: StepWorkerOptions
   readonly #loops: readonly Loop[]
-  /** Entries that this process could not finish because a store was away. */
+  /** Entries that this process tried and could not finish: a store was away. */
   readonly #unavailable = new Set<string>()
   #closed: Promise<unknown> | undefined
 

@@ -1,16 +1,16 @@
 import type { Lane } from './lane.ts'
 
-/** A block as it was delivered: the same entry has the same owner at every delivery. */
+/** How a block came: its entry, and the owner in whose name the entry claims. */
 export interface Delivery {
   readonly partition: number
   readonly lane: Lane
   /** Of the stream entry. */
   readonly id: string
   /**
-   * 8 bytes that stand for the stream entry among all that this partition's streams ever hold. What is put back into its
-   * stream keeps the owner that it had.
+   * 8 bytes that stand for the entry, the same at every delivery. No other entry of this stream and partition, in either
+   * lane, ever has them, but for the parts of an entry that was taken apart: they keep its owner.
    */
   readonly owner: Buffer
-  /** Whether an earlier delivery may have claimed identities for this owner. */
+  /** Whether the owner may have claims from before: the entry was delivered already, or is a part of one that was. */
   readonly repeated: boolean
 }

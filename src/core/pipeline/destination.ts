@@ -7,17 +7,20 @@ export class RefusedRowsError extends Error {
 
 /** What takes the rows of a sink. Every method may be called again after it failed. */
 export interface Inserter {
-  /** Makes the destination ready. Called before the first insert, and again behind every failure. */
+  /** Makes the destination ready: tables, folders. Called before the first insert, and again behind every failure. */
   prepare(): Promise<void>
   /**
-   * Stores rows, all of them or none; with a token that was used before, nothing.
+   * Stores rows, all of them or none; when rows were stored under the token before, none, and succeeds. Resolves when they
+   * are stored for good: their entries are acknowledged then. Another process, which lost the lease meanwhile, may be
+   * inserting the same rows under the same token.
    * @param rows lines of `row.ts`, each ended by a line feed; one element may hold many
-   * @throws RefusedRowsError when the rows are at fault; any other error may pass
+   * @param token up to 100 of `[a-z0-9.-]`; it always comes with the same rows
+   * @throws RefusedRowsError when the rows are at fault; after any other error the same rows come again
    */
   insert(rows: readonly Buffer[], token: string): Promise<void>
   /**
-   * Those of the rows that are not stored, one line an element. Asked when an insert was cut off and its repeat succeeded:
-   * a destination whose tokens say for certain that their rows are stored returns none.
+   * Those of the rows that are not stored, one line an element. Asked when an insert may have been cut off and its repeat
+   * succeeded: a destination whose tokens prove that their rows are stored returns none.
    */
   absent(rows: readonly Buffer[]): Promise<readonly Buffer[]>
   close(): Promise<void>

@@ -1,4 +1,4 @@
-/** What becomes of an event in a stage. An event that a stage does not mention is kept. */
+/** Why an event does not go on behind a stage. An event that a stage does not mention is kept. */
 export type Outcome =
   /**
    * It leaves the pipeline, and is finished. The reason, of `[a-z_]`, names the count of such events in the metrics and in

@@ -40,7 +40,7 @@ export interface PipelineLimits {
   /** A block is closed when it has so many events, or so many bytes of rows; one larger event is a block of its own. */
   readonly blockEventsMax: number
   readonly blockBytesMax: number
-  /** Events of requests that one ingress process holds until Redis has taken them; more are refused. */
+  /** Events of requests that one ingress process holds until Redis has taken them; more are answered 429. */
   readonly uncommittedEventsMax: number
   /** High water: with more events between source and sink, intake is closed. Setting INTAKE_HIGH_WATER_EVENTS. */
   readonly waitingEventsMax: number
@@ -48,7 +48,10 @@ export interface PipelineLimits {
   readonly batchWaitingEventsMax: number
   /** Entries of one read. A batch entry delays live ones by its own time, so few are taken at once. */
   readonly readEntriesMax: Readonly<Record<Lane, number>>
-  /** Deliveries after which a block that fails is taken apart, and an event given up. Setting DELIVERIES_MAX. */
+  /**
+   * Deliveries without an end after which a block is taken apart; an event alone is given up after twice as many. Setting
+   * DELIVERIES_MAX.
+   */
   readonly deliveriesMax: number
   /** How long a repeat is known, milliseconds, exact, from the first sight. */
   readonly dedupWindowMs: number

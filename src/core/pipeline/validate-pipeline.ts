@@ -2,7 +2,7 @@ import { type Group, groupsOf, type Pipeline, readersOf, sourcesOf, stepsOfJobs 
 
 /** What a count of events can be called: a label of a metric, a key of a summary. */
 const REASON = /^[a-z][a-z_]{0,39}$/
-/** Counts that have these names already. */
+/** Names of other counts, in the metrics or in a summary. */
 const TAKEN = ['kept', 'dead', 'isolated', 'broken', 'stored', 'processed', 'rejected', 'invalid_ip', 'errors']
 
 /** What is wrong with a declaration, in sentences; empty when nothing is. */

@@ -6,7 +6,7 @@ const SEQUENCE_BITS = 20n
 
 /**
  * Stands for a stream entry in the dedup store: 41 bits of milliseconds since 2024, 3 bits of lane, 20 bits of sequence
- * number. Unique within a partition and the streams that one step reads.
+ * number. Unique among the entries of one stream in one partition, both lanes together.
  * @param id entry id, `milliseconds-sequence`
  */
 export function ownerOf(id: string, laneIndex: number): Buffer {

@@ -22,8 +22,9 @@ export async function agreeOnPartitions(client: RedisClient, partitions: number)
 }
 
 /**
- * Makes the consumer groups that the pipeline declares, in all partitions.
- * @throws StartupError when groups of another form of the pipeline still have entries to do
+ * Makes the consumer groups that the pipeline declares, in all partitions, and removes those of another form that have
+ * nothing left to do. A stream that no group of this pipeline reads is not looked at.
+ * @throws StartupError when groups of another form still have entries to do
  */
 export async function createGroups(client: RedisClient, pipeline: Pipeline, partitions: number): Promise<void> {
   const calls: Promise<void>[] = []
