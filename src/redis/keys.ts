@@ -11,6 +11,9 @@ export const keys = {
   /** String: the number of partitions, written at the first start. */
   partitions: () => 'ipid:partitions',
 
+  /** Set: the names of the streams of the pipeline that was started last. */
+  streams: () => 'ipid:streams',
+
   /** Stream of blocks. The intake has the short names. */
   stream: (n: number, stream: string, lane: Lane) =>
     stream === 'intake' ? `${partition(n)}:${lane}` : `${partition(n)}:${stream}${lane === 'live' ? '' : `:${lane}`}`,

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { SettledElsewhereError } from '../core/pipeline/seen.ts'
 import type { Stage, StageTools } from '../core/pipeline/stage.ts'
+import { UnavailableError } from '../core/run/errors.ts'
 import type { Service } from '../core/run/service.ts'
 import { Loop } from './loop.ts'
 import { type Entry, type GroupReader, outcomesOf, type Settlement } from './ports.ts'
@@ -77,13 +78,15 @@ export class StepWorker implements Service {
 
   async #finish(reader: GroupReader, entry: Entry): Promise<void> {
     const name = `${entry.partition} ${entry.lane} ${entry.id}`
+    let settlement: Settlement | undefined
     try {
-      const settlement = await this.#process(entry, this.#unavailable.has(name))
+      settlement = await this.#process(entry, this.#unavailable.has(name))
       if (await reader.settle(entry, settlement)) this.#options.onSettled?.(outcomesOf(settlement))
       this.#unavailable.delete(name)
     } catch (error) {
       if (error instanceof SettledElsewhereError) return
-      if (this.#unavailable.size < UNAVAILABLE_MAX) this.#unavailable.add(name)
+      const isAway = settlement !== undefined || error instanceof UnavailableError
+      if (isAway && this.#unavailable.size < UNAVAILABLE_MAX) this.#unavailable.add(name)
       throw error
     }
   }

@@ -5,7 +5,7 @@ import type { Stage } from '../core/pipeline/stage.ts'
 
 const DUPLICATE: Outcome = { kind: 'drop', reason: 'duplicates' }
 
-/** Drops repeats of events, by (tenant, event id), that were kept within the dedup window. */
+/** Drops repeats of events, by (tenant, event id), that were kept within the dedup window (schemas/README.md, Events). */
 export const dedup: Stage<ReadonlySet<number>> = {
   name: 'dedup',
   drops: [DUPLICATE.reason],

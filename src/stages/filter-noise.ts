@@ -4,7 +4,7 @@ import type { Stage } from '../core/pipeline/stage.ts'
 
 const FILTERED: Outcome = { kind: 'drop', reason: 'filtered' }
 
-/** Drops events from infrastructure: cloud, CDN, hosting, access providers, reserved ranges. */
+/** Drops events from infrastructure (schemas/README.md, Status of an event): cloud, CDN, hosting, access, reserved. */
 export const filterNoise: Stage = {
   name: 'filter-noise',
   drops: [FILTERED.reason],

@@ -170,3 +170,21 @@ test('a group that is declared no more is refused while it has work, and removed
     ['clickhouse'],
   )
 })
+
+test('a stream that is declared no more is refused while a group has work in it, and removed when none has', async (t) => {
+  const { client } = await startStreams(t)
+  await createGroups(client, splitPipeline, 1)
+  const known = keys.stream(0, 'known', 'live')
+  const id = (await client.xadd(known, '*', 'n', '1'))!
+  await assert.rejects(createGroups(client, ingest, 1), /\{p0\}:known has entries that group filter of another form/)
+  await client.call('XREADGROUP', 'GROUP', 'filter', 'c', 'STREAMS', known, '>')
+  await assert.rejects(createGroups(client, ingest, 1), /group filter/)
+  await client.xack(known, 'filter', id)
+  // The groups of the intake go the same way.
+  await createGroups(client, ingest, 1)
+  assert.deepEqual(
+    (await client.keys('{p0}:*')).filter((name) => /known|wanted/.test(name)),
+    [],
+  )
+  assert.deepEqual((await client.smembers(keys.streams())).sort(), ['enriched', 'intake'])
+})

@@ -22,7 +22,7 @@ export interface Receipt {
 /** What a request of `/v1/ingest` becomes: envelopes for the stream, and its response, which is made in the same pass. */
 export interface Accepted {
   readonly envelopes: readonly Envelope[]
-  /** The body of the response. */
+  /** The body of the response (schemas/README.md, Ingest). */
   readonly response: string
 }
 

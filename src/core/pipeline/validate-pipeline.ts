@@ -3,7 +3,9 @@ import { type Group, groupsOf, type Pipeline, readersOf, sourcesOf, stepsOfJobs 
 /** What a count of events can be called: a label of a metric, a key of a summary. */
 const REASON = /^[a-z][a-z_]{0,39}$/
 /** Names of other counts, in the metrics or in a summary. */
-const TAKEN = ['kept', 'dead', 'isolated', 'broken', 'stored', 'processed', 'rejected', 'invalid_ip', 'errors']
+const OUTCOMES = ['kept', 'dead', 'isolated', 'broken', 'stored']
+const SUMMARY = ['processed', 'valid_ips', 'identified_ips', 'rejected', 'invalid_ip', 'errors']
+const TAKEN = [...OUTCOMES, ...SUMMARY]
 
 /** What is wrong with a declaration, in sentences; empty when nothing is. */
 export function validatePipeline(pipeline: Pipeline): string[] {

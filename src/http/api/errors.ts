@@ -3,7 +3,7 @@ import { BackpressureError, InputError, UnavailableError } from '../../core/run/
 import type { ExplainFailure } from '../engine/exchange.ts'
 import { type ErrorStatus, HttpError, retryAfter, tooMany } from '../engine/http-error.ts'
 
-/** What each error status means, for the OpenAPI document. */
+/** What each error status means, for the OpenAPI document (schemas/README.md, Errors). */
 export const ERROR_MEANINGS: Readonly<Record<ErrorStatus, string>> = {
   400: 'Malformed request: not JSON, not UTF-8, no events or addresses, or a broken content encoding',
   401: 'The x-api-key header is missing, or its key is unknown or revoked',

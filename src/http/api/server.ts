@@ -22,7 +22,8 @@ interface Guards {
 
 /**
  * A server for the routes. Checks of a request come in this order: route and method, framing, key, rate limit, size,
- * content encoding, syntax, schema, quota; the last three are the routes' own.
+ * content encoding, syntax, schema, quota; the last three are the routes' own
+ * (schemas/README.md, Order of checks).
  */
 export function createHttpServer({ routes, authenticator, limiter, ...options }: HttpServerOptions): HttpServer {
   const guards = { authenticator, limiter }

@@ -113,17 +113,17 @@ export class RedisFeederStore implements FeederStore {
     if (finished < fed) return undefined
     const errors = await client.lrange(keys.jobErrors(job.id), 0, -1)
     const { dead = 0, stored: _, ...dropped } = Object.fromEntries(byReason)
-    const summary = {
+    const own = {
       processed: job.received,
       valid_ips: fed,
       identified_ips: counts.get(IDENTIFIED) ?? 0,
       rejected: Number(record.rejected ?? 0) + dead,
       invalid_ip: Number(record.invalid_ip ?? 0),
-      ...Object.fromEntries(reasonsOfJobs(pipeline).map((reason) => [reason, 0])),
-      ...dropped,
-      errors: errors.map((error) => JSON.parse(error) as BatchSummary['errors'][number]),
     }
-    return summary as BatchSummary
+    const none = Object.fromEntries(reasonsOfJobs(pipeline).map((reason) => [reason, 0]))
+    // A reason that nobody declared takes the place of nothing.
+    const summary = { ...own, ...none, ...dropped, ...own, errors: errors.map((error) => JSON.parse(error)) }
+    return summary as unknown as BatchSummary
   }
 
   complete(job: OpenJob, summary: BatchSummary): Promise<void> {

@@ -1,11 +1,12 @@
 import { LANES, type Lane } from '../../core/pipeline/lane.ts'
-import { groupsOf, type Pipeline, readersOf } from '../../core/pipeline/pipeline.ts'
+import { groupsOf, type Pipeline, readersOf, streamsOf } from '../../core/pipeline/pipeline.ts'
 import { StartupError } from '../../core/run/errors.ts'
 import type { RedisClient } from '../connect.ts'
 import { counterFields, keys } from '../keys.ts'
 import { loadScript } from '../scripts.ts'
 
 const createGroupScript = loadScript('createGroup-2')
+const dropStreamScript = loadScript('dropStream-1')
 
 /**
  * Writes the number of partitions at the first start and holds later starts to it: an event's partition depends on it.
@@ -22,11 +23,12 @@ export async function agreeOnPartitions(client: RedisClient, partitions: number)
 }
 
 /**
- * Makes the consumer groups that the pipeline declares, in all partitions, and removes those of another form that have
- * nothing left to do. A stream that no group of this pipeline reads is not looked at.
- * @throws StartupError when groups of another form still have entries to do
+ * Makes the consumer groups that the pipeline declares, in all partitions, and removes groups and streams of another form
+ * that have nothing left to do.
+ * @throws StartupError when groups of another form still have entries to do: nobody would do them any more
  */
 export async function createGroups(client: RedisClient, pipeline: Pipeline, partitions: number): Promise<void> {
+  await dropStreams(client, pipeline, partitions)
   const calls: Promise<void>[] = []
   for (let partition = 0; partition < partitions; partition++) {
     for (const { group, from } of groupsOf(pipeline)) {
@@ -35,6 +37,29 @@ export async function createGroups(client: RedisClient, pipeline: Pipeline, part
     }
   }
   await Promise.all(calls)
+}
+
+/** Streams that an earlier form of the pipeline had and this one has not. */
+async function dropStreams(client: RedisClient, pipeline: Pipeline, partitions: number): Promise<void> {
+  const declared = streamsOf(pipeline)
+  await client.sadd(keys.streams(), ...declared)
+  for (const name of await client.smembers(keys.streams())) {
+    if (declared.includes(name)) continue
+    for (let partition = 0; partition < partitions; partition++) {
+      for (const lane of LANES) {
+        const stream = keys.stream(partition, name, lane)
+        const result = await dropStreamScript.run(client, [stream], [])
+        if (result !== 1) throw unfinished(stream, String(result))
+      }
+    }
+    await client.srem(keys.streams(), name)
+  }
+}
+
+function unfinished(stream: string, group: string): StartupError {
+  return new StartupError(
+    `${stream} has entries that group ${group} of another form of the pipeline has not finished: start with that form until they are done`,
+  )
 }
 
 interface GroupPlace {
@@ -50,8 +75,5 @@ async function createGroup(client: RedisClient, place: GroupPlace, declared: rea
   const prefixes = [counterFields.addedPrefix(from, lane), counterFields.donePrefix(group, from, lane)]
   const names = [stream, keys.counters(partition)]
   const result = await createGroupScript.run(client, names, [group, ...prefixes, ...declared])
-  if (result === 1) return
-  throw new StartupError(
-    `${stream} has entries that group ${String(result)} of another form of the pipeline has not finished: start with that form until they are done`,
-  )
+  if (result !== 1) throw unfinished(stream, String(result))
 }

@@ -72,3 +72,13 @@ test('an entry that ended processes before is taken apart', async () => {
   assert.equal(settlements[0]!.output, undefined)
   assert.equal(settlements[0]!.again.length, 2)
 })
+
+test('an entry for which a claiming stage fails is taken apart in the end, too', async () => {
+  const { reader, settlements } = readerOf(1)
+  const stages = [{ name: 'stage', claims: true, gather: () => Promise.reject(new Error('odd')), decide: () => ({}) }]
+  const worker = new StepWorker({ group: 'g', stages, tools, readers: [reader], deliveriesMax: 2, log: silent })
+  await worker.start()
+  await until(() => settlements.length > 0)
+  await worker.stop()
+  assert.equal(settlements[0]!.again.length, 2)
+})

@@ -1,0 +1,18 @@
+-- Deletes a stream of another form of the pipeline, when none of its groups has entries left to do.
+-- KEYS[1] stream
+-- Returns 1 when it is gone; otherwise the name of a group that has entries left.
+if redis.call('EXISTS', KEYS[1]) == 0 then
+  return 1
+end
+for _, info in ipairs(redis.call('XINFO', 'GROUPS', KEYS[1])) do
+  local group = {}
+  for i = 1, #info, 2 do
+    group[info[i]] = info[i + 1]
+  end
+  local rest = redis.call('XRANGE', KEYS[1], '(' .. group['last-delivered-id'], '+', 'COUNT', 1)
+  if group['pending'] > 0 or #rest > 0 then
+    return group['name']
+  end
+end
+redis.call('DEL', KEYS[1])
+return 1
