@@ -31,7 +31,7 @@ export interface HttpServerOptions {
 /** Its type declarations leave out `close`, which ends all connections; what stands in for the engine lacks it. */
 type ClosableApp = TemplatedApp & { close?: () => void }
 
-/** The HTTP ingress. `url` and `port` are there once it is started. */
+/** The HTTP ingress. `url` and `port` are there once it is started. A stopped one starts again. */
 export interface HttpServer extends Service {
   readonly port: number
   /** `http://host:port`, with an address that can be connected to. */
@@ -47,6 +47,34 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const traffic = new Traffic(limits, options.log, options.metrics)
   let app: ClosableApp | undefined
   let listening: Listening | undefined
+  let starting: Promise<void> | undefined
+  let stopping: Promise<void> | undefined
+
+  async function open(): Promise<void> {
+    const fresh = uWS.App() as ClosableApp
+    if (!fresh.close) {
+      throw new StartupError(
+        `the HTTP engine has no build for Node.js ${process.versions.node} on ${process.platform}-${process.arch}: use Node.js 20`,
+      )
+    }
+    register(fresh, options, traffic)
+    listening = await listen(fresh, options.host, options.port, options.sharePort ?? true)
+    app = fresh
+    traffic.start()
+  }
+
+  async function close(): Promise<void> {
+    await starting?.catch(() => {})
+    starting = undefined
+    if (!app || !listening) return
+    const closing = app
+    app = undefined
+    uWS.us_listen_socket_close(listening.socket)
+    const left = await traffic.drain(limits.stopMs)
+    if (left > 0) options.log.warn({ requests: left }, 'requests were cut off')
+    traffic.stop()
+    closing.close?.()
+  }
 
   return {
     name: 'http',
@@ -57,28 +85,21 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       return `http://${connectableHost(options.host)}:${this.port}`
     },
     async start() {
-      if (app) return
-      const fresh = uWS.App() as ClosableApp
-      if (!fresh.close) {
-        throw new StartupError(
-          `the HTTP engine has no build for Node.js ${process.versions.node} on ${process.platform}-${process.arch}: use Node.js 20`,
-        )
-      }
-      register(fresh, options, traffic)
-      listening = await listen(fresh, options.host, options.port, options.sharePort ?? true)
-      app = fresh
-      traffic.start()
-      options.log.info({ url: this.url }, 'listening')
+      await stopping
+      starting ??= open().then(
+        () => options.log.info({ url: this.url }, 'listening'),
+        (error) => {
+          starting = undefined
+          throw error
+        },
+      )
+      await starting
     },
-    async stop() {
-      if (!app || !listening) return
-      const closing = app
-      app = undefined
-      uWS.us_listen_socket_close(listening.socket)
-      const left = await traffic.drain(limits.stopMs)
-      if (left > 0) options.log.warn({ requests: left }, 'requests were cut off')
-      traffic.stop()
-      closing.close?.()
+    stop() {
+      stopping ??= close().finally(() => {
+        stopping = undefined
+      })
+      return stopping
     },
   }
 }

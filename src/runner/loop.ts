@@ -20,7 +20,10 @@ export interface LoopWork {
    * Rejects as `round` does.
    */
   enter?(signal: AbortSignal): Promise<void>
-  /** Releases what `enter` acquired; called once, behind the last round. A failure is not told to anybody. */
+  /**
+   * Releases what `enter` acquired; called once, behind the last round, also when `enter` never succeeded. A failure is
+   * not told to anybody.
+   */
   leave?(): Promise<void>
   /** Called for each failure, with the delay until the next try. */
   failed(error: unknown, delayMs: number): void
@@ -82,8 +85,30 @@ export class Loop implements Service {
 }
 
 /** Waits; ends early, without an error, when `signal` is given. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal }).catch(() => {})
+}
+
+export interface PollOptions {
+  readonly everyMs: number
+  /** `performance.now()` from which on nobody looks again. */
+  readonly deadlineMs?: number
+  /** Ends the wait. */
+  readonly signal?: AbortSignal
+}
+
+/**
+ * Looks again and again until there is something to see. A look that rejects ends it.
+ * @returns undefined when the deadline or the signal ended the wait
+ */
+export async function poll<T>(look: () => Promise<T | undefined>, options: PollOptions): Promise<T | undefined> {
+  const { everyMs, deadlineMs = Number.POSITIVE_INFINITY, signal } = options
+  while (!signal?.aborted) {
+    const seen = await look()
+    if (seen !== undefined || performance.now() >= deadlineMs) return seen
+    await pause(everyMs, signal)
+  }
+  return undefined
 }
 
 /**
@@ -108,7 +133,8 @@ export interface RetryOptions {
 }
 
 /**
- * Does something that is safe to repeat until it succeeds, with a growing delay between the tries.
+ * Does something that is safe to repeat until it succeeds, with a growing delay between the tries. It is tried once in any
+ * case; a delay that would outlast the deadline is cut, so that the last try comes `minMs` before it.
  * @throws the last failure, when it is final or the tries, the time or the signal are at their end
  */
 export async function retry<T>(work: () => Promise<T>, options: RetryOptions): Promise<T> {
@@ -117,10 +143,11 @@ export async function retry<T>(work: () => Promise<T>, options: RetryOptions): P
     try {
       return await work()
     } catch (error) {
-      const delayMs = growingDelay(failures, delay)
-      const isLast = failures + 1 >= triesMax || performance.now() + delayMs >= deadlineMs
+      const leftMs = deadlineMs - performance.now() - delay.minMs
+      const isLast = failures + 1 >= triesMax || leftMs <= 0
       if (isLast || signal?.aborted || options.isFinal?.(error)) throw error
-      await sleep(delayMs, undefined, { signal }).catch(() => {})
+      await pause(Math.min(growingDelay(failures, delay), leftMs), signal)
+      if (signal?.aborted) throw error
     }
   }
 }
