@@ -11,8 +11,9 @@ import { RedisBatchJobs } from '../../src/redis/batch/jobs.ts'
 import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
 import { counterFields, keys } from '../../src/redis/keys.ts'
 import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
-import { quiet, silent, startWorker, until } from '../support/pipeline.ts'
+import { quiet, silent, startWorker } from '../support/pipeline.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 const PARTITIONS = 2
 

@@ -7,7 +7,7 @@ import type { Exchange } from '../../src/http/exchange.ts'
 import type { HttpLimits } from '../../src/http/limits.ts'
 import type { Route } from '../../src/http/route.ts'
 import { API_KEY, RawConnection, startHttp } from '../support/http.ts'
-import { until } from '../support/pipeline.ts'
+import { until } from '../support/until.ts'
 
 const MAX = 20_000_000
 

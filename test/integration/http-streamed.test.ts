@@ -4,7 +4,7 @@ import type { HttpLimits } from '../../src/http/limits.ts'
 import type { Route } from '../../src/http/route.ts'
 import { API_KEY, keyedHead, RawConnection, startHttp } from '../support/http.ts'
 import { bufferBytes } from '../support/memory.ts'
-import { until } from '../support/pipeline.ts'
+import { until } from '../support/until.ts'
 
 const LINE = `${'x'.repeat(8_000)}\n`
 

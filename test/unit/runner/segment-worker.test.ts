@@ -6,7 +6,7 @@ import { UnavailableError } from '../../../src/core/run/errors.ts'
 import type { Commit, Entry, GroupReader } from '../../../src/runner/ports.ts'
 import { SegmentWorker } from '../../../src/runner/segment-worker.ts'
 import { silent } from '../../support/pipeline.ts'
-import { until } from '../../support/processes.ts'
+import { until } from '../../support/until.ts'
 
 /** Delivers one entry again and again until it is committed. */
 function readerOf(deliveries: number) {
