@@ -51,6 +51,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   let stopping: Promise<void> | undefined
 
   async function open(): Promise<void> {
+    await stopping
     const fresh = uWS.App() as ClosableApp
     if (!fresh.close) {
       throw new StartupError(
@@ -64,8 +65,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   }
 
   async function close(): Promise<void> {
-    await starting?.catch(() => {})
+    const opening = starting
     starting = undefined
+    await opening?.catch(() => {})
     if (!app || !listening) return
     const closing = app
     app = undefined
@@ -85,14 +87,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       return `http://${connectableHost(options.host)}:${this.port}`
     },
     async start() {
-      await stopping
-      starting ??= open().then(
-        () => options.log.info({ url: this.url }, 'listening'),
-        (error) => {
-          starting = undefined
-          throw error
-        },
-      )
+      starting ??= open().then(() => options.log.info({ url: this.url }, 'listening'))
       await starting
     },
     stop() {
