@@ -43,6 +43,8 @@ export class Lease {
       // A renewal that fails is seen by the lease running out.
       failed: () => {},
       delay: RETRY_DELAY,
+      // Whoever holds the lease keeps the process running, or has no use for it any more.
+      unref: true,
     })
     await this.#renewal.start()
     return true

@@ -28,6 +28,8 @@ export interface LoopWork {
   /** Called for each failure, with the delay until the next try. */
   failed(error: unknown, delayMs: number): void
   readonly delay: DelayBounds
+  /** Its pauses do not keep the process from ending. Default false. */
+  readonly unref?: boolean
 }
 
 /**
@@ -62,6 +64,7 @@ export class Loop implements Service {
 
   async #run(): Promise<void> {
     const { signal } = this
+    const rest = (ms: number) => pause(ms, signal, this.#work.unref !== true)
     let failures = 0
     let entered = false
     while (!signal.aborted) {
@@ -71,22 +74,25 @@ export class Loop implements Service {
         if (signal.aborted) break
         const pauseMs = await this.#work.round(signal)
         failures = 0
-        if (pauseMs !== undefined) await pause(pauseMs, signal)
+        if (pauseMs !== undefined) await rest(pauseMs)
       } catch (error) {
         if (signal.aborted) break
         entered = false
         const delayMs = growingDelay(failures++, this.#work.delay)
         this.#work.failed(error, delayMs)
-        await pause(delayMs, signal)
+        await rest(delayMs)
       }
     }
     await this.#work.leave?.().catch(() => {})
   }
 }
 
-/** Waits; ends early, without an error, when `signal` is given. */
-export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal }).catch(() => {})
+/**
+ * Waits; ends early, without an error, when `signal` is given.
+ * @param ref whether it keeps the process from ending
+ */
+export async function pause(ms: number, signal?: AbortSignal, ref = true): Promise<void> {
+  await sleep(ms, undefined, { signal, ref }).catch(() => {})
 }
 
 export interface PollOptions {

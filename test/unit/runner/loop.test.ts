@@ -194,6 +194,17 @@ test('stopped while it enters, it does no round', async () => {
   assert.deepEqual(log, [])
 })
 
+test('a loop without ref does not keep the process from ending', async () => {
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+  const before = timers()
+  const [held, free] = [loopOf().loop, loopOf({ unref: true }).loop]
+  await Promise.all([held.start(), free.start()])
+  await settled()
+  assert.equal(timers(), before + 1)
+  await Promise.all([held.stop(), free.stop()])
+  assert.equal(timers(), before)
+})
+
 test('a pause lasts as long as it says, or until the signal, which may have been given before', async (t) => {
   const time = mockTime(t)
   const stopping = new AbortController()
