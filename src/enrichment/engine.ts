@@ -4,8 +4,10 @@ import type { Registry } from 'prom-client'
 import type { Address } from '../core/event/address.ts'
 import type { Enricher, Enrichment } from '../core/event/enrichment.ts'
 import { StartupError } from '../core/run/errors.ts'
+import { Lifecycle } from '../core/run/lifecycle.ts'
 import type { Service } from '../core/run/service.ts'
 import type { Lookup } from '../lookup/lookup.ts'
+import { Loop } from '../runner/loop.ts'
 import { ReservedRanges } from './addresses/reserved.ts'
 import { NOTHING_KNOWN, RESERVED } from './answers/answer.ts'
 import type { LookupChoice } from './answers/choice.ts'
@@ -33,6 +35,7 @@ export interface EnrichmentOptions {
 }
 
 const DEFAULT_POLL_INTERVAL_MS = 2_000
+const RETRY_DELAY_MAX_MS = 30_000
 
 /**
  * Answers what is known of an address from the data files of a folder. Files that are added, changed or removed take
@@ -42,53 +45,53 @@ export class EnrichmentEngine implements Enricher, Service {
   readonly name = 'enrichment'
   readonly #dir: string
   readonly #log: Logger
-  readonly #pollIntervalMs: number
   readonly #limits: EnrichmentLimits
   readonly #metrics: EnrichmentMetrics
   readonly #reserved = new ReservedRanges()
   readonly #hostnames: Pick<ReverseDns, 'known'> | undefined
   readonly #folder: DataFolder
   #snapshot: Snapshot
-  #poll: NodeJS.Timeout | undefined
-  /** Present while the engine is started; aborted when it is stopped. */
-  #running: AbortController | undefined
+  readonly #life = new Lifecycle()
+  readonly #watch: Loop
 
   constructor(options: EnrichmentOptions) {
     this.#dir = options.dir ?? STARTER_DIR
     this.#log = options.log
-    this.#pollIntervalMs = options.pollIntervalMs ?? DEFAULT_POLL_INTERVAL_MS
     this.#limits = { ...DEFAULT_ENRICHMENT_LIMITS, ...options.limits }
     this.#hostnames = options.hostnames
     this.#metrics = enrichmentMetrics(options.metrics, () => this.#snapshot.cachedAnswers)
     this.#folder = new DataFolder(this.#dir, this.#limits, options.log, (result) => this.#metrics.loaded(result))
     this.#snapshot = this.#snapshotNow()
+    const pollIntervalMs = options.pollIntervalMs ?? DEFAULT_POLL_INTERVAL_MS
+    this.#watch = new Loop({
+      name: this.name,
+      round: async (signal) => {
+        await this.#look(signal)
+        return pollIntervalMs
+      },
+      failed: (error) =>
+        this.#log.error({ err: error, dir: this.#dir }, 'enrichment folder cannot be read; what was loaded serves on'),
+      delay: { minMs: pollIntervalMs, maxMs: Math.max(pollIntervalMs, RETRY_DELAY_MAX_MS) },
+    })
   }
 
   /** Loads all files. Those that cannot be read are logged and left out. @throws StartupError without a folder */
-  async start(): Promise<void> {
-    if (this.#running !== undefined) return
-    const running = new AbortController()
-    this.#running = running
-    try {
+  start(): Promise<void> {
+    return this.#life.start(async () => {
       loadRules()
       await demandFolder(this.#dir)
-      await this.#folder.look(true, running.signal)
-    } catch (error) {
-      if (this.#running === running) this.#running = undefined
-      throw error
-    }
-    if (running.signal.aborted) return
-    this.#takeOver()
-    if (this.#snapshot.providers.length === 0)
-      this.#log.warn({ dir: this.#dir }, 'no enrichment data: no address is known')
-    this.#schedule(running.signal)
+      await this.#folder.look(true, this.#watch.signal)
+      if (this.#life.isStopped) return
+      this.#takeOver()
+      if (this.#snapshot.providers.length === 0)
+        this.#log.warn({ dir: this.#dir }, 'no enrichment data: no address is known')
+      await this.#watch.start()
+    })
   }
 
   /** Does not wait for a file that is being read: nothing comes of it any more. */
-  async stop(): Promise<void> {
-    this.#running?.abort()
-    this.#running = undefined
-    clearTimeout(this.#poll)
+  stop(): Promise<void> {
+    return this.#life.stop(async () => void this.#watch.stop())
   }
 
   /**
@@ -151,20 +154,8 @@ export class EnrichmentEngine implements Enricher, Service {
     this.#metrics.fileStates(this.#folder.files)
   }
 
-  #schedule(signal: AbortSignal): void {
-    if (signal.aborted) return
-    this.#poll = setTimeout(() => {
-      void this.#look(signal).finally(() => this.#schedule(signal))
-    }, this.#pollIntervalMs)
-    this.#poll.unref()
-  }
-
   async #look(signal: AbortSignal): Promise<void> {
-    try {
-      if ((await this.#folder.look(false, signal)) && !signal.aborted) this.#takeOver()
-    } catch (error) {
-      this.#log.error({ err: error, dir: this.#dir }, 'enrichment folder cannot be read; what was loaded serves on')
-    }
+    if ((await this.#folder.look(false, signal)) && !signal.aborted) this.#takeOver()
   }
 }
 

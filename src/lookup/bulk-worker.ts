@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Service } from '../core/run/service.ts'
+import { type DelayBounds, Loop, retry } from '../runner/loop.ts'
 import type { BulkDelivery, BulkQueue } from './bulk.ts'
 import { lookupLines } from './lines.ts'
 import type { LookupService } from './lookup.ts'
@@ -20,8 +20,8 @@ export interface BulkWorkerOptions {
   readonly log: Logger
 }
 
-const RETRY_DELAY_MIN_MS = 100
-const RETRY_DELAY_MAX_MS = 5_000
+const RETRY_DELAY: DelayBounds = { minMs: 100, maxMs: 5_000 }
+const STORE_DELAY: DelayBounds = { minMs: 400, maxMs: 5_000 }
 /** Tries to store what a job came to, before it is left to the next worker. */
 const STORE_TRIES_MAX = 5
 
@@ -32,51 +32,41 @@ const STORE_TRIES_MAX = 5
 export class BulkWorker implements Service {
   readonly name = 'bulk worker'
   readonly #options: BulkWorkerOptions
-  readonly #stopping = new AbortController()
+  readonly #loop = new Loop({
+    name: this.name,
+    round: () => this.#round(),
+    failed: (error, delayMs) =>
+      this.#options.log.warn({ err: error, delayMs }, 'bulk worker waits; its jobs stay queued'),
+    delay: RETRY_DELAY,
+  })
   readonly #jobs = new Set<Promise<void>>()
   /** Each ends the work on one job. */
   readonly #ends = new Set<AbortController>()
-  #loop: Promise<void> = Promise.resolve()
 
   constructor(options: BulkWorkerOptions) {
     this.#options = options
   }
 
-  async start(): Promise<void> {
-    this.#loop = this.#run()
+  start(): Promise<void> {
+    return this.#loop.start()
   }
 
   async stop(): Promise<void> {
     const { queue, stopMs = 5_000 } = this.#options
-    this.#stopping.abort()
     const patience = setTimeout(() => {
       for (const end of this.#ends) end.abort()
     }, stopMs)
-    await this.#loop
+    await this.#loop.stop()
     await Promise.all(this.#jobs)
     clearTimeout(patience)
     await queue.close()
   }
 
-  async #run(): Promise<void> {
-    const { queue, jobsMax = 32, log } = this.#options
-    const { signal } = this.#stopping
-    let failures = 0
-    while (!signal.aborted) {
-      if (this.#jobs.size >= jobsMax) {
-        await Promise.race(this.#jobs)
-        continue
-      }
-      try {
-        for (const job of await queue.take(jobsMax - this.#jobs.size)) this.#begin(job)
-        failures = 0
-      } catch (error) {
-        if (signal.aborted) return
-        const delayMs = Math.min(RETRY_DELAY_MIN_MS * 2 ** failures++, RETRY_DELAY_MAX_MS)
-        log.warn({ err: error, delayMs }, 'bulk worker waits; its jobs stay queued')
-        await sleep(delayMs, undefined, { signal }).catch(() => {})
-      }
-    }
+  /** Takes as many jobs as there is room for. */
+  async #round(): Promise<undefined> {
+    const { queue, jobsMax = 32 } = this.#options
+    if (this.#jobs.size >= jobsMax) await Promise.race(this.#jobs)
+    else for (const job of await queue.take(jobsMax - this.#jobs.size)) this.#begin(job)
   }
 
   #begin(job: BulkDelivery): void {
@@ -140,15 +130,8 @@ export class BulkWorker implements Service {
   }
 
   /** Tries again when Redis does not answer: to store twice changes nothing. */
-  async #store(store: () => Promise<boolean>, signal: AbortSignal): Promise<boolean> {
-    for (let tries = 1; ; tries++) {
-      try {
-        return await store()
-      } catch (error) {
-        if (tries === STORE_TRIES_MAX || signal.aborted) throw error
-        await sleep(RETRY_DELAY_MIN_MS * 2 ** tries, undefined, { signal }).catch(() => {})
-      }
-    }
+  #store(store: () => Promise<boolean>, signal: AbortSignal): Promise<boolean> {
+    return retry(store, { triesMax: STORE_TRIES_MAX, delay: STORE_DELAY, signal })
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { LeaseLostError } from '../core/run/errors.ts'
+import { type DelayBounds, Loop, poll } from '../runner/loop.ts'
 import type { RedisClient } from './connect.ts'
 import { keys } from './keys.ts'
 import { loadScript } from './scripts.ts'
@@ -8,6 +8,7 @@ import { loadScript } from './scripts.ts'
 /** A lease that is not renewed for this long is free: a dead owner holds things up no longer. */
 const LEASE_MS = 3_000
 const RENEW_EVERY_MS = 500
+const RETRY_DELAY: DelayBounds = { minMs: 100, maxMs: RENEW_EVERY_MS }
 
 const takeLeaseScript = loadScript('takeLease-2')
 const writeAsOwnerScript = loadScript('writeAsOwner-2')
@@ -21,8 +22,7 @@ export class Lease {
   readonly #name: string
   readonly #owner = randomUUID()
   #untilMs = 0
-  #timer: NodeJS.Timeout | undefined
-  #renewing = false
+  #renewal: Loop | undefined
 
   constructor(client: RedisClient, name: string) {
     this.#client = client
@@ -31,15 +31,23 @@ export class Lease {
 
   /** Waits until the lease is ours, and keeps it from then on. False when `signal` ended the wait. */
   async acquire(signal: AbortSignal): Promise<boolean> {
-    clearInterval(this.#timer)
-    while (!signal.aborted) {
-      if (await this.#take()) {
-        this.#timer = setInterval(() => void this.#renew(), RENEW_EVERY_MS).unref()
-        return true
-      }
-      await sleep(RENEW_EVERY_MS, undefined, { signal }).catch(() => {})
-    }
-    return false
+    await this.#renewal?.stop()
+    const isTaken = async () => (await this.#take()) || undefined
+    if ((await poll(isTaken, { everyMs: RENEW_EVERY_MS, signal })) === undefined) return false
+    this.#renewal = new Loop({
+      name: `lease ${this.#name}`,
+      round: async () => {
+        await this.#take()
+        return RENEW_EVERY_MS
+      },
+      // A renewal that fails is seen by the lease running out.
+      failed: () => {},
+      delay: RETRY_DELAY,
+      // Whoever holds the lease keeps the process running, or has no use for it any more.
+      unref: true,
+    })
+    await this.#renewal.start()
+    return true
   }
 
   /** @throws LeaseLostError when the lease may be another's */
@@ -59,18 +67,11 @@ export class Lease {
 
   /** Gives it back, so that nobody need wait for its end. Tolerates not being the owner. */
   async release(): Promise<void> {
-    clearInterval(this.#timer)
+    // A renewal on its way would take what is given back.
+    await this.#renewal?.stop()
     this.#untilMs = 0
     const key = keys.lease(this.#name)
     await writeAsOwnerScript.run(this.#client, [key, key], [this.#owner, ''])
-  }
-
-  async #renew(): Promise<void> {
-    if (this.#renewing) return
-    this.#renewing = true
-    // A renewal that fails is seen by the lease running out.
-    await this.#take().catch(() => false)
-    this.#renewing = false
   }
 
   async #take(): Promise<boolean> {

@@ -1,4 +1,5 @@
 import { StartupError } from '../core/run/errors.ts'
+import { Lifecycle } from '../core/run/lifecycle.ts'
 import type { Service } from '../core/run/service.ts'
 import { agreeOnPartitions } from '../redis/streams/topology.ts'
 import { retry } from '../runner/loop.ts'
@@ -8,17 +9,17 @@ const PING_DELAY = { minMs: 100, maxMs: 500 }
 
 /** Partitions and consumer groups are there before anything reads or writes. */
 export function topology(parts: Parts): Service {
+  const life = new Lifecycle()
   const stopping = new AbortController()
   return {
     name: 'topology',
-    async start() {
-      await untilRedisAnswers(parts, stopping.signal)
-      await agreeOnPartitions(parts.shared, parts.config.partitions)
-      await parts.createGroups()
-    },
-    async stop() {
-      stopping.abort()
-    },
+    start: () =>
+      life.start(async () => {
+        await untilRedisAnswers(parts, stopping.signal)
+        await agreeOnPartitions(parts.shared, parts.config.partitions)
+        await parts.createGroups()
+      }),
+    stop: () => life.stop(async () => stopping.abort()),
   }
 }
 

@@ -20,11 +20,16 @@ export interface LoopWork {
    * Rejects as `round` does.
    */
   enter?(signal: AbortSignal): Promise<void>
-  /** Releases what `enter` acquired; called once, behind the last round. A failure is not told to anybody. */
+  /**
+   * Releases what `enter` acquired; called once, behind the last round, also when `enter` never succeeded. A failure is
+   * not told to anybody.
+   */
   leave?(): Promise<void>
   /** Called for each failure, with the delay until the next try. */
   failed(error: unknown, delayMs: number): void
   readonly delay: DelayBounds
+  /** Its pauses do not keep the process from ending. Default false. */
+  readonly unref?: boolean
 }
 
 /**
@@ -59,6 +64,7 @@ export class Loop implements Service {
 
   async #run(): Promise<void> {
     const { signal } = this
+    const rest = (ms: number) => pause(ms, signal, this.#work.unref !== true)
     let failures = 0
     let entered = false
     while (!signal.aborted) {
@@ -68,22 +74,47 @@ export class Loop implements Service {
         if (signal.aborted) break
         const pauseMs = await this.#work.round(signal)
         failures = 0
-        if (pauseMs !== undefined) await pause(pauseMs, signal)
+        if (pauseMs !== undefined) await rest(pauseMs)
       } catch (error) {
         if (signal.aborted) break
         entered = false
         const delayMs = growingDelay(failures++, this.#work.delay)
         this.#work.failed(error, delayMs)
-        await pause(delayMs, signal)
+        await rest(delayMs)
       }
     }
     await this.#work.leave?.().catch(() => {})
   }
 }
 
-/** Waits; ends early, without an error, when `signal` is given. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal }).catch(() => {})
+/**
+ * Waits; ends early, without an error, when `signal` is given.
+ * @param ref whether it keeps the process from ending
+ */
+export async function pause(ms: number, signal?: AbortSignal, ref = true): Promise<void> {
+  await sleep(ms, undefined, { signal, ref }).catch(() => {})
+}
+
+export interface PollOptions {
+  readonly everyMs: number
+  /** `performance.now()` from which on nobody looks again. */
+  readonly deadlineMs?: number
+  /** Ends the wait. */
+  readonly signal?: AbortSignal
+}
+
+/**
+ * Looks again and again until there is something to see. A look that rejects ends it.
+ * @returns undefined when the deadline or the signal ended the wait
+ */
+export async function poll<T>(look: () => Promise<T | undefined>, options: PollOptions): Promise<T | undefined> {
+  const { everyMs, deadlineMs = Number.POSITIVE_INFINITY, signal } = options
+  while (!signal?.aborted) {
+    const seen = await look()
+    if (seen !== undefined || performance.now() >= deadlineMs) return seen
+    await pause(everyMs, signal)
+  }
+  return undefined
 }
 
 /**
@@ -108,7 +139,8 @@ export interface RetryOptions {
 }
 
 /**
- * Does something that is safe to repeat until it succeeds, with a growing delay between the tries.
+ * Does something that is safe to repeat until it succeeds, with a growing delay between the tries. It is tried once in any
+ * case; a delay that would outlast the deadline is cut, so that the last try comes `minMs` before it.
  * @throws the last failure, when it is final or the tries, the time or the signal are at their end
  */
 export async function retry<T>(work: () => Promise<T>, options: RetryOptions): Promise<T> {
@@ -117,10 +149,11 @@ export async function retry<T>(work: () => Promise<T>, options: RetryOptions): P
     try {
       return await work()
     } catch (error) {
-      const delayMs = growingDelay(failures, delay)
-      const isLast = failures + 1 >= triesMax || performance.now() + delayMs >= deadlineMs
+      const leftMs = deadlineMs - performance.now() - delay.minMs
+      const isLast = failures + 1 >= triesMax || leftMs <= 0
       if (isLast || signal?.aborted || options.isFinal?.(error)) throw error
-      await sleep(delayMs, undefined, { signal }).catch(() => {})
+      await pause(Math.min(growingDelay(failures, delay), leftMs), signal)
+      if (signal?.aborted) throw error
     }
   }
 }

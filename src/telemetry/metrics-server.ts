@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue } from 'prom-client'
 import { StartupError } from '../core/run/errors.ts'
+import { Lifecycle } from '../core/run/lifecycle.ts'
 import type { Service } from '../core/run/service.ts'
 
 /** What a registry's `getMetricsAsJSON` gives. */
@@ -24,6 +25,7 @@ const HOST = '127.0.0.1'
 export class MetricsServer implements Service {
   readonly name = 'metrics'
   readonly #options: MetricsServerOptions
+  readonly #life = new Lifecycle()
   #server: Server | undefined
 
   constructor(options: MetricsServerOptions) {
@@ -37,7 +39,18 @@ export class MetricsServer implements Service {
   }
 
   /** @throws StartupError when the port is taken */
-  async start(): Promise<void> {
+  start(): Promise<void> {
+    return this.#life.start(() => this.#open())
+  }
+
+  stop(): Promise<void> {
+    return this.#life.stop(async (started) => {
+      await started
+      await this.#close()
+    })
+  }
+
+  async #open(): Promise<void> {
     const { port, mayMove, log } = this.#options
     const server = createServer((request, response) => {
       if (request.url?.split('?')[0] !== '/metrics') return answer(response, 404, 'not found\n')
@@ -58,7 +71,7 @@ export class MetricsServer implements Service {
     log.info({ url: this.url }, 'metrics are served')
   }
 
-  async stop(): Promise<void> {
+  async #close(): Promise<void> {
     const server = this.#server
     this.#server = undefined
     if (server === undefined) return

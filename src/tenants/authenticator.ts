@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Logger } from 'pino'
 import type { Clock } from '../core/run/clock.ts'
+import { Lifecycle } from '../core/run/lifecycle.ts'
 import type { Service } from '../core/run/service.ts'
 import { hashKey, isRawKey } from './key.ts'
 import { KeyUses } from './key-uses.ts'
@@ -40,6 +41,7 @@ export class CachedAuthenticator implements Authenticator, Service {
   readonly #unknown: LRUCache<string, true>
   readonly #reading = new Map<string, Promise<Caller | undefined>>()
   readonly #uses: KeyUses
+  readonly #life = new Lifecycle()
   #changesSeen = 0
 
   constructor(options: CachedAuthenticatorOptions) {
@@ -49,14 +51,18 @@ export class CachedAuthenticator implements Authenticator, Service {
     this.#uses = new KeyUses(options)
   }
 
-  async start(): Promise<void> {
-    this.#options.changes.watch(() => this.#forget())
-    await this.#uses.start()
+  start(): Promise<void> {
+    return this.#life.start(async () => {
+      this.#options.changes.watch(() => this.#forget())
+      await this.#uses.start()
+    })
   }
 
-  async stop(): Promise<void> {
-    this.#options.changes.close()
-    await this.#uses.stop()
+  stop(): Promise<void> {
+    return this.#life.stop(async () => {
+      this.#options.changes.close()
+      await this.#uses.stop()
+    })
   }
 
   authenticate(rawKey: string): Caller | undefined | Promise<Caller | undefined> {

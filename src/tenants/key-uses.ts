@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Clock } from '../core/run/clock.ts'
 import type { Service } from '../core/run/service.ts'
+import { Loop } from '../runner/loop.ts'
 import type { CallerStore } from './stores.ts'
 
 export interface KeyUsesOptions {
@@ -16,26 +17,38 @@ export const USE_WRITE_EVERY_MS = 60_000
 /** Keys that are noted between two writes, and remembered as written. */
 const KEYS_MAX = 20_000
 
+const FLUSH_EVERY_MS = 1_000
+const RETRY_DELAY_MAX_MS = 10_000
+
 /** Collects when keys were used and writes it in the background. */
 export class KeyUses implements Service {
   readonly name = 'key uses'
   readonly #options: KeyUsesOptions
   readonly #pending = new Map<string, number>()
   readonly #writtenMs = new Map<string, number>()
-  #timer: NodeJS.Timeout | undefined
+  readonly #loop: Loop
   #writing: Promise<void> | undefined
 
   constructor(options: KeyUsesOptions) {
     this.#options = options
+    const flushEveryMs = options.flushEveryMs ?? FLUSH_EVERY_MS
+    this.#loop = new Loop({
+      name: this.name,
+      round: async () => {
+        await this.#flush()
+        return flushEveryMs
+      },
+      failed: (error) => this.#postponed(error),
+      delay: { minMs: flushEveryMs, maxMs: Math.max(flushEveryMs, RETRY_DELAY_MAX_MS) },
+    })
   }
 
-  async start(): Promise<void> {
-    this.#timer ??= setInterval(() => void this.flush(), this.#options.flushEveryMs ?? 1_000).unref()
+  start(): Promise<void> {
+    return this.#loop.start()
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer)
-    this.#timer = undefined
+    await this.#loop.stop()
     await this.flush()
   }
 
@@ -48,12 +61,20 @@ export class KeyUses implements Service {
 
   /** Writes what is noted. Never rejects: what could not be written is tried again. */
   async flush(): Promise<void> {
-    await this.#writing
+    await this.#flush().catch((error) => this.#postponed(error))
+  }
+
+  async #flush(): Promise<void> {
+    await this.#writing?.catch(() => {})
     if (this.#pending.size === 0) return
     this.#writing = this.#write(new Map(this.#pending)).finally(() => {
       this.#writing = undefined
     })
     await this.#writing
+  }
+
+  #postponed(error: unknown): void {
+    this.#options.log.debug({ err: error }, 'times of key use are written later')
   }
 
   async #write(uses: ReadonlyMap<string, number>): Promise<void> {
@@ -65,9 +86,8 @@ export class KeyUses implements Service {
     try {
       await this.#options.store.recordUses(uses, USE_WRITE_EVERY_MS)
     } catch (error) {
-      this.#options.log.debug({ err: error }, 'times of key use are written later')
       for (const [keyHash, usedMs] of uses) if (!this.#pending.has(keyHash)) this.#pending.set(keyHash, usedMs)
-      return
+      throw error
     }
     for (const keyHash of uses.keys()) if (this.#writtenMs.size < KEYS_MAX) this.#writtenMs.set(keyHash, nowMs)
   }

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { Redis } from 'ioredis'
 import type { BatchJob } from '../../schemas/api/batch.ts'
 import { startInstance, type TestInstance, VICTIMS } from '../support/instance.ts'
-import { until } from '../support/processes.ts'
+import { until } from '../support/until.ts'
 
 const LINES = 60_000
 

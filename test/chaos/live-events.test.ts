@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startInstance, type TestInstance, VICTIMS } from '../support/instance.ts'
-import { until } from '../support/processes.ts'
+import { until } from '../support/until.ts'
 
 const EVENTS = 20_000
 const PER_REQUEST = 50

@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { type ClickHouseError, createClient } from '@clickhouse/client'
 import { startTestClickHouse } from '../support/clickhouse.ts'
+import { until } from '../support/until.ts'
 
 /** The HTTP interface as https://clickhouse.com/docs/interfaces/http describes it, and as its JavaScript client uses it. */
 
@@ -246,7 +247,7 @@ test('a reader that leaves ends the reading', async () => {
   await response.body!.getReader().read()
   abort.abort()
   const running = "SELECT count() FROM system.processes WHERE query LIKE '/* left */%'"
-  while ((await text({}, running)) !== '0\n');
+  await until(async () => (await text({}, running)) === '0\n')
 })
 
 test('bodies may be gzip, both ways, and are limited by what they unpack to', async () => {

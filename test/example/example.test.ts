@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { until } from '../support/processes.ts'
 import { startRoles } from '../support/roles.ts'
+import { until } from '../support/until.ts'
 
 /*
  * The worked example of pipelines/README.md: a stage is one file and one changed line, a sink one file and one line more.

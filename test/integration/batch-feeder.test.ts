@@ -11,8 +11,9 @@ import { RedisBatchJobs } from '../../src/redis/batch/jobs.ts'
 import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
 import { counterFields, keys } from '../../src/redis/keys.ts'
 import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
-import { quiet, silent, startWorker, until } from '../support/pipeline.ts'
+import { quiet, silent, startWorker } from '../support/pipeline.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 const PARTITIONS = 2
 
@@ -222,4 +223,30 @@ test('lost data fails the job with its reason, and its place is free again', asy
     (names) => names.length === 0,
   )
   await stopFeeder()
+})
+
+test('a sign of life that comes late does not let the chunks of a completed upload expire', async (t) => {
+  const { client, jobs } = await startBatch(t)
+  const pexpire = client.pexpire.bind(client)
+  let release = () => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const beats: Promise<number>[] = []
+  client.pexpire = ((...args: Parameters<typeof pexpire>) => {
+    const beat = released.then(() => pexpire(...args))
+    beats.push(beat)
+    return beat
+  }) as typeof client.pexpire
+  const done = upload(jobs, 'acme', '{"ip":"192.0.2.1"}\n')
+  await until(
+    () => client.keys('*chunks*'),
+    (names) => names.length === 1,
+  )
+  for (let turn = 0; turn < 10; turn++) await client.ping()
+  release()
+  await done
+  assert.ok((await Promise.all(beats)).length > 0)
+  const [chunks] = await client.keys('*chunks*')
+  assert.equal(await client.pttl(chunks!), -1)
 })

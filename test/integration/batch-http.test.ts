@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import type { BatchAccepted, BatchJob } from '../../schemas/api/batch.ts'
 import { startInstance, type TestInstance } from '../support/instance.ts'
-import { until } from '../support/processes.ts'
+import { until } from '../support/until.ts'
 
 const run = promisify(execFile)
 

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
-import { isAlive, until } from '../support/processes.ts'
+import { isAlive } from '../support/processes.ts'
+import { until } from '../support/until.ts'
 
 const run = promisify(execFile)
 const PACKAGES = new URL('../../src/bootstrap/packages.mjs', import.meta.url).href

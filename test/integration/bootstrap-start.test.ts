@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { findFreePort } from '../../src/embedded/processes/free-port.ts'
 import { isHeld } from '../../src/embedded/processes/socket-lock.mjs'
-import { isAlive, until } from '../support/processes.ts'
+import { isAlive } from '../support/processes.ts'
 import { TestSite } from '../support/site.ts'
+import { until } from '../support/until.ts'
 
 async function ingest(url: string, key: string, event: object): Promise<number> {
   const headers = { 'x-api-key': key, 'content-type': 'application/json', connection: 'close' }

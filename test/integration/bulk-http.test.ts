@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { API_KEY, keyedHead, RawConnection, startHttp } from '../support/http.ts'
 import { ACME, freeQuota, lookupOf, TestLookups } from '../support/lookups.ts'
 import { bufferBytes } from '../support/memory.ts'
-import { until } from '../support/pipeline.ts'
+import { until } from '../support/until.ts'
 
 async function startBulk(t: TestContext, lookups = new TestLookups()) {
   const quota = freeQuota()

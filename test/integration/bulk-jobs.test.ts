@@ -12,9 +12,10 @@ import { RedisDailyQuota } from '../../src/redis/tenants/daily-quota.ts'
 import type { Authenticator } from '../../src/tenants/tenancy.ts'
 import { acme, startHttp } from '../support/http.ts'
 import { ACME, lookupOf, TestLookups } from '../support/lookups.ts'
-import { quiet, silent, until } from '../support/pipeline.ts'
+import { quiet, silent } from '../support/pipeline.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { handClock } from '../support/tenants.ts'
+import { until } from '../support/until.ts'
 
 const CLAIM_IDLE_MS = 200
 

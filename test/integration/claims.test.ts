@@ -12,8 +12,9 @@ import { readEntry } from '../../src/redis/streams/entries.ts'
 import { RedisSeenStore } from '../../src/redis/streams/seen-store.ts'
 import { createGroups } from '../../src/redis/streams/topology.ts'
 import { runStages } from '../../src/runner/run-stages.ts'
-import { envelope, quiet, startIntake, startWorker, until } from '../support/pipeline.ts'
+import { envelope, quiet, startIntake, startWorker } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 /*
  * A claim stands for an event that is kept. When the data changes between two deliveries of an entry, one may claim what

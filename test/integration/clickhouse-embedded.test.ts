@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import { type EmbeddedClickHouseOptions, startEmbeddedClickHouse } from '../../src/embedded/clickhouse/start.ts'
+import { until } from '../support/until.ts'
 
 const log = pino({ level: 'silent' })
 
@@ -33,13 +34,12 @@ async function sql(url: string, query: string): Promise<string> {
 
 /** Resolves when nobody listens any more. */
 async function gone(url: string): Promise<void> {
-  for (;;) {
-    const answers = await fetch(`${url}/ping`).then(
-      () => true,
+  await until(() =>
+    fetch(`${url}/ping`).then(
       () => false,
-    )
-    if (!answers) return
-  }
+      () => true,
+    ),
+  )
 }
 
 const TABLE = 'CREATE TABLE IF NOT EXISTS t (a UInt32) ENGINE = MergeTree ORDER BY a'
@@ -77,7 +77,8 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   test(`${signal} lets statements finish and ends it with code 0`, async (t) => {
     const server = await start(t, await folder(t))
     const slow = sql(server.url, 'SELECT sleep(1)')
-    while ((await sql(server.url, "SELECT count() FROM system.processes WHERE query LIKE '%sleep(1)'")) === '0\n');
+    const running = "SELECT count() FROM system.processes WHERE query LIKE '%sleep(1)'"
+    await until(async () => (await sql(server.url, running)) !== '0\n')
     process.kill(server.pid, signal)
     assert.equal(await slow, '0\n')
     assert.equal(await server.exited, 'exit code 0')
@@ -87,7 +88,8 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 test('a statement that takes too long does not keep it', async (t) => {
   const server = await start(t, await folder(t))
   const slow = sql(server.url, 'SELECT max(sipHash64(number)) FROM numbers(100000000000)').catch(() => 'ended')
-  while ((await sql(server.url, "SELECT count() FROM system.processes WHERE query LIKE '%sipHash%'")) !== '2\n');
+  const running = "SELECT count() FROM system.processes WHERE query LIKE '%sipHash%'"
+  await until(async () => (await sql(server.url, running)) === '2\n')
   await server.stop()
   assert.equal(await server.exited, 'exit code 0')
   assert.equal(await slow, 'ended')

@@ -4,9 +4,9 @@ import { test } from 'node:test'
 import { parse } from 'yaml'
 import { ROLES, readConfig, readRoles } from '../../src/config/config.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
-import { until } from '../support/processes.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { TestSite } from '../support/site.ts'
+import { until } from '../support/until.ts'
 
 interface Service {
   readonly image: string

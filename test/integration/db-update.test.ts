@@ -7,8 +7,9 @@ import { pack } from 'tar-stream'
 import { parseSources } from '../../src/enrichment/files/update/sources.ts'
 import { type UpdateOptions, type UpdateReport, updateSources } from '../../src/enrichment/files/update/update.ts'
 import { runCommand } from '../support/command.ts'
-import { address, asnMmdb, startEngine, temporaryFolder, until } from '../support/enrichment-data.ts'
+import { address, asnMmdb, startEngine, temporaryFolder } from '../support/enrichment-data.ts'
 import { FileServer } from '../support/file-server.ts'
+import { until } from '../support/until.ts'
 
 const ASN = asnMmdb({ '81.2.0.0/16': [64_500, 'Example'] })
 const TABLE = 'network,business_name\n81.2.69.0/24,Example\n'
@@ -67,7 +68,7 @@ test('db update fetches what sources.json names, and tells what changed', async 
     text.stdout,
     'asn.mmdb: unchanged\nfirms.csv: updated: organisation table, 2 records; before: 1 record\n',
   )
-  await until(() => engine.lookup(address('81.2.70.1')).data.business_name === 'New', 'the running engine has it')
+  await until(() => engine.lookup(address('81.2.70.1')).data.business_name === 'New')
 })
 
 test('one source that fails does not stop the others; exit code 1', async (t) => {

@@ -11,7 +11,8 @@ import { StartupError } from '../../src/core/run/errors.ts'
 import { EnrichmentEngine } from '../../src/enrichment/engine.ts'
 import { DataFolder } from '../../src/enrichment/files/folder.ts'
 import { DEFAULT_ENRICHMENT_LIMITS } from '../../src/enrichment/limits.ts'
-import { address, asnMmdb, mmdb, silent, startEngine, temporaryFolder, until } from '../support/enrichment-data.ts'
+import { address, asnMmdb, mmdb, silent, startEngine, temporaryFolder } from '../support/enrichment-data.ts'
+import { until } from '../support/until.ts'
 
 const table = (name: string) => `network,business_name,classification\n81.2.69.0/24,${name},business\n`
 const nameOf = (engine: EnrichmentEngine, ip = '81.2.69.1') => engine.enrich(address(ip)).data.business_name
@@ -112,7 +113,7 @@ test('a row for an AS stands for every address whose AS another provider knows',
     join(dir, 'asn.mmdb'),
     asnMmdb({ '81.2.0.0/16': [64_500, 'EXAMPLE-AS'], '2001:218::/32': [64_500, 'EXAMPLE-AS'] }),
   )
-  await until(() => nameOf(engine, '81.2.70.1') === 'Example', 'the AS is known')
+  await until(() => nameOf(engine, '81.2.70.1') === 'Example')
   assert.equal(nameOf(engine, '2001:218::1'), 'Example')
   assert.equal(engine.enrich(address('2001:218::1')).companyId, 'example.com')
   assert.equal(nameOf(engine, '81.2.69.1'), 'Branch')
@@ -167,15 +168,15 @@ test('files that are added, changed and removed take effect, and no lookup fails
   })()
   await writeFile(join(dir, 'new.csv'), table('Second'))
   await rename(join(dir, 'new.csv'), file)
-  await until(() => nameOf(engine) === 'Second', 'the changed table')
+  await until(() => nameOf(engine) === 'Second')
   // A replacement in two steps: the file is away for less than two looks.
   rmSync(file)
   writeFileSync(file, table('Third'))
-  await until(() => nameOf(engine) === 'Third', 'the table that was written anew')
+  await until(() => nameOf(engine) === 'Third')
   await writeFile(join(dir, 'another.csv'), table('Fourth'))
-  await until(() => nameOf(engine) === 'Fourth', 'the added table')
+  await until(() => nameOf(engine) === 'Fourth')
   await rm(join(dir, 'another.csv'))
-  await until(() => nameOf(engine) === 'Third', 'the removed table')
+  await until(() => nameOf(engine) === 'Third')
   looking = false
   await looker
   assert.equal(seen.has(undefined), false)
@@ -190,7 +191,7 @@ test('a broken file never replaces a good one, and the metrics say so', async (t
   const engine = await startEngine(t, dir, { metrics })
   await truncate(join(dir, 'asn.mmdb'), 700)
   await appendFile(join(dir, 'companies.csv'), 'nonsense,Other,business\n')
-  await until(() => stateOf(engine, 'asn') === 'stale' && stateOf(engine, 'companies') === 'stale', 'both are refused')
+  await until(() => stateOf(engine, 'asn') === 'stale' && stateOf(engine, 'companies') === 'stale')
   assert.equal(engine.enrich(address('81.2.70.1')).data.as_name, 'Good Software')
   assert.equal(nameOf(engine), 'Example')
   const companies = engine.providers().find((provider) => provider.name === 'companies')
@@ -199,7 +200,7 @@ test('a broken file never replaces a good one, and the metrics say so', async (t
   assert.match(text, /ipid_enrichment_file_state\{provider="asn",state="stale"\} 1/)
   assert.match(text, /ipid_enrichment_loads_total\{result="refused"\} 2/)
   await writeFile(join(dir, 'asn.mmdb'), asnMmdb({ '81.2.0.0/16': [64_500, 'Better Software'] }))
-  await until(() => engine.enrich(address('81.2.70.1')).data.as_name === 'Better Software', 'the mended file')
+  await until(() => engine.enrich(address('81.2.70.1')).data.as_name === 'Better Software')
   assert.equal(stateOf(engine, 'asn'), 'ok')
 })
 
@@ -242,7 +243,7 @@ test('an unknown MMDB is reported, and served once a mapping is put beside it', 
   const report = engine.providers()[0]
   assert.deepEqual(report?.unrecognised, { databaseType: 'Acme', keys: ['firm', 'kind'] })
   await writeFile(join(dir, 'firms.mmdb.json'), '{"business_name":"firm"}')
-  await until(() => nameOf(engine) === 'Example Software', 'the mapping')
+  await until(() => nameOf(engine) === 'Example Software')
   assert.equal(engine.providers()[0]?.recognisedAs, 'Acme as mapped')
 })
 
@@ -251,10 +252,10 @@ test('two files with one provider name do not mix: the one that serves keeps it'
   await writeFile(join(dir, 'companies.ndjson'), '{"network":"81.2.69.0/24","business_name":"Served"}')
   const engine = await startEngine(t, dir)
   await writeFile(join(dir, 'companies.csv'), table('Other'))
-  await until(() => engine.providers().some((provider) => provider.reason?.includes('same provider name')), 'a refusal')
+  await until(() => engine.providers().some((provider) => provider.reason?.includes('same provider name')))
   assert.equal(nameOf(engine), 'Served')
   await rm(join(dir, 'companies.ndjson'))
-  await until(() => nameOf(engine) === 'Other', 'the name is free')
+  await until(() => nameOf(engine) === 'Other')
 })
 
 test('of two files with one provider name the one that can be read serves', async (t) => {

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { StartupError } from '../../src/core/run/errors.ts'
 import type { Intake } from '../../src/ingest/intake.ts'
 import { API_KEY, ingestHead, MemoryIntake, RawConnection, startHttp } from '../support/http.ts'
-import { until } from '../support/pipeline.ts'
+import { until } from '../support/until.ts'
 
 const BODY = '{"events":[{"ip":"8.8.8.8"}]}'
 const WHOLE = `${ingestHead(`content-length: ${BODY.length}`)}${BODY}`

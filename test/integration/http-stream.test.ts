@@ -7,7 +7,7 @@ import type { Exchange } from '../../src/http/engine/exchange.ts'
 import { AbortedError } from '../../src/http/engine/http-error.ts'
 import type { HttpLimits } from '../../src/http/engine/limits.ts'
 import { API_KEY, RawConnection, startHttp } from '../support/http.ts'
-import { until } from '../support/pipeline.ts'
+import { until } from '../support/until.ts'
 
 const MAX = 20_000_000
 

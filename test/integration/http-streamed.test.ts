@@ -4,7 +4,7 @@ import type { Route } from '../../src/http/api/route.ts'
 import type { HttpLimits } from '../../src/http/engine/limits.ts'
 import { API_KEY, keyedHead, RawConnection, startHttp } from '../support/http.ts'
 import { bufferBytes } from '../support/memory.ts'
-import { until } from '../support/pipeline.ts'
+import { until } from '../support/until.ts'
 
 const LINE = `${'x'.repeat(8_000)}\n`
 

@@ -10,7 +10,8 @@ import { ReverseDns } from '../../src/enrichment/providers/rdns/reverse-dns.ts'
 import { acceptEvents } from '../../src/ingest/accept.ts'
 import type { Lookup, LookupOptions } from '../../src/lookup/lookup.ts'
 import { DnsServer } from '../support/dns-server.ts'
-import { address, asnMmdb, mmdb, silent, startEngine, temporaryFolder, until } from '../support/enrichment-data.ts'
+import { address, asnMmdb, mmdb, silent, startEngine, temporaryFolder } from '../support/enrichment-data.ts'
+import { until } from '../support/until.ts'
 
 const NEVER_MS = 600_000
 
@@ -53,7 +54,7 @@ test('reverse DNS is a provider behind all others', async (t) => {
 test('a host name that a data set knows goes before that of reverse DNS', async (t) => {
   const { dir, engine, lookup } = await setUp(t)
   await writeFile(join(dir, 'hosts.csv'), 'network,hostname\n81.2.69.1,www.example.com\n')
-  await until(() => engine.providerNames().includes('hosts'), 'the table')
+  await until(() => engine.providerNames().includes('hosts'))
   assert.equal((await lookup('81.2.69.1')).data.hostname, 'www.example.com')
 })
 
@@ -88,7 +89,7 @@ test('what the deadline cuts off is named, and known the next time', async (t) =
   assert.equal(cut.data.hostname, undefined)
   assert.equal(cut.data.as_name, 'Example Software')
   server.release()
-  await until(() => reverseDns.known(address('81.2.69.1')) !== undefined, 'the late answer')
+  await until(() => reverseDns.known(address('81.2.69.1')) !== undefined)
   const whole = service.lookup(address('81.2.69.1'), {}) as Lookup
   assert.deepEqual([whole.partial, whole.data.hostname], [[], 'mail.example.co.uk'])
 })
@@ -113,7 +114,7 @@ test('equal lookups are one object until the data changes, whichever way the cho
   const other = service.lookup(address('81.2.69.4'), { deny: ['rdns'] }) as Lookup
   assert.equal(other.data, (all as Lookup).data)
   await writeFile(join(dir, 'companies.csv'), 'network,business_name\n81.2.69.0/24,New\n')
-  await until(() => (lookup({}) as Lookup).data.business_name === 'New', 'the changed table')
+  await until(() => (lookup({}) as Lookup).data.business_name === 'New')
   assert.equal((await service.lookup(address('81.2.69.3'), {})).data.business_name, 'New')
   assert.deepEqual(engine.providerNames(), ['companies', 'asn'])
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { startInstance } from '../support/instance.ts'
-import { until } from '../support/processes.ts'
+import { until } from '../support/until.ts'
 
 const commandLine = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'latin1')
 

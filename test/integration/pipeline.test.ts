@@ -10,8 +10,9 @@ import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
 import { keys } from '../../src/redis/keys.ts'
 import { readStatus } from '../../src/redis/streams/status.ts'
 import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
-import { envelope, quiet, splitPipeline, startIntake, startWorker, until } from '../support/pipeline.ts'
+import { envelope, quiet, splitPipeline, startIntake, startWorker } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 const PARTITIONS = 2
 const enricher = {

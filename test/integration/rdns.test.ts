@@ -5,7 +5,8 @@ import { reverseName } from '../../src/enrichment/providers/rdns/ask.ts'
 import type { ReverseDnsLimits } from '../../src/enrichment/providers/rdns/limits.ts'
 import { ReverseDns } from '../../src/enrichment/providers/rdns/reverse-dns.ts'
 import { DnsServer } from '../support/dns-server.ts'
-import { address, until } from '../support/enrichment-data.ts'
+import { address } from '../support/enrichment-data.ts'
+import { until } from '../support/until.ts'
 
 /** Long enough that a test which waits for it fails by its own time-out. */
 const NEVER_MS = 600_000
@@ -144,7 +145,7 @@ test('an answer that comes behind the deadline is known the next time', async (t
   server.hold()
   assert.equal(await hostname('81.2.69.1', 1), 'not known')
   server.release()
-  await until(() => reverseDns.known(address('81.2.69.1')) !== undefined, 'the late answer')
+  await until(() => reverseDns.known(address('81.2.69.1')) !== undefined)
   assert.equal(await hostname('81.2.69.1', 1), 'mail.example.com')
 })
 
@@ -153,7 +154,7 @@ test('who asks for the same address waits for the same answer', async (t) => {
   server.host('81.2.69.1', 'mail.example.com')
   server.hold()
   const all = Promise.all(Array.from({ length: 50 }, () => hostname('81.2.69.1')))
-  await until(() => server.queries.length > 0, 'the query')
+  await until(() => server.queries.length > 0)
   server.release()
   assert.deepEqual(new Set(await all), new Set(['mail.example.com']))
   assert.deepEqual(server.queries, ['PTR 1.69.2.81.in-addr.arpa', 'A mail.example.com'])
@@ -164,7 +165,7 @@ test('so many are asked for at once, so many wait, and the rest is left alone', 
   server.hold()
   const all = Array.from({ length: 10 }, (_, i) => hostname(`81.2.69.${i}`))
   assert.deepEqual(await Promise.all(all.slice(7)), ['not known', 'not known', 'not known'])
-  await until(() => server.queries.length === 3, 'three queries')
+  await until(() => server.queries.length === 3)
   assert.match(await metrics.metrics(), /ipid_rdns_waiting 7/)
   server.release()
   assert.deepEqual(new Set(await Promise.all(all.slice(0, 7))), new Set([undefined]))
@@ -178,7 +179,7 @@ test('an address may take so long and no longer, and leaves the others alone', a
   server.host('81.2.69.2', 'mail.example.com')
   const silent = hostname('81.2.69.1')
   assert.equal(await silent, 'not known')
-  await until(async () => (await hostname('81.2.69.2')) === 'mail.example.com', 'the other address')
+  await until(async () => (await hostname('81.2.69.2')) === 'mail.example.com')
 })
 
 test('reserved addresses are never asked for', async (t) => {
@@ -196,17 +197,14 @@ test('a prefetch asks for all at once and ends with its deadline', async (t) => 
   server.reply('PTR', reverseName(addresses[0]!), 'silent')
   await reverseDns.prefetch([...addresses, ...addresses])
   assert.equal(reverseDns.known(addresses[0]!), undefined)
-  await until(
-    () => reverseDns.known(addresses[19]!)?.facts?.data.hostname === 'host-81-2-69-19.example.com',
-    'the others',
-  )
+  await until(() => reverseDns.known(addresses[19]!)?.facts?.data.hostname === 'host-81-2-69-19.example.com')
 })
 
 test('stop lets everybody go on', async (t) => {
   const { server, reverseDns, hostname } = await setUp(t, { concurrencyMax: 1 })
   server.hold()
   const waiting = [hostname('81.2.69.1'), hostname('81.2.69.2')]
-  await until(() => server.queries.length === 1, 'the query')
+  await until(() => server.queries.length === 1)
   await reverseDns.stop()
   await reverseDns.stop()
   assert.deepEqual(await Promise.all(waiting), ['not known', 'not known'])

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Redis } from 'ioredis'
 import { startInstance } from '../support/instance.ts'
-import { until } from '../support/processes.ts'
+import { until } from '../support/until.ts'
 
 /** A cluster of one node: it holds all slots, and refuses commands whose keys are in several. */
 async function startCluster(t: TestContext): Promise<string> {

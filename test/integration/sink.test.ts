@@ -14,8 +14,9 @@ import { SinkStreams } from '../../src/redis/streams/sink-streams.ts'
 import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
 import { SinkWorker } from '../../src/runner/sink-worker.ts'
 import { startTestClickHouse, type TestClickHouse } from '../support/clickhouse.ts'
-import { envelope, quiet, silent, until } from '../support/pipeline.ts'
+import { envelope, quiet, silent } from '../support/pipeline.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 const PARTITIONS = 2
 

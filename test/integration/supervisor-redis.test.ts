@@ -13,7 +13,8 @@ import type { RunningProcess } from '../../src/embedded/processes/running-proces
 import { findRedisServer } from '../../src/embedded/redis/binary.ts'
 import { probeRedis } from '../../src/embedded/redis/probe.ts'
 import { startEmbeddedRedis } from '../../src/embedded/redis/server.ts'
-import { isAlive, until } from '../support/processes.ts'
+import { isAlive } from '../support/processes.ts'
+import { until } from '../support/until.ts'
 
 const log = pino({ level: 'silent' })
 

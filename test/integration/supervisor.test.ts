@@ -10,7 +10,8 @@ import { makeDataDir } from '../../src/embedded/processes/data-dir.ts'
 import type { RunningProcess } from '../../src/embedded/processes/running-process.ts'
 import { Supervisor, type SupervisorOptions } from '../../src/embedded/processes/supervisor.ts'
 import { startEmbeddedRedis } from '../../src/embedded/redis/server.ts'
-import { isAlive, until } from '../support/processes.ts'
+import { isAlive } from '../support/processes.ts'
+import { until } from '../support/until.ts'
 
 const script = fileURLToPath(new URL('../../src/ipid.mjs', import.meta.url))
 const module = new URL('../support/fixture-roles.ts', import.meta.url).href

@@ -6,9 +6,9 @@ import { TenantRecord } from '../../schemas/tenant.ts'
 import { InputError, UnavailableError } from '../../src/core/run/errors.ts'
 import { keys } from '../../src/redis/keys.ts'
 import { hashKey } from '../../src/tenants/key.ts'
-import { until } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { handClock, startTenants } from '../support/tenants.ts'
+import { until } from '../support/until.ts'
 
 const refuses = (work: Promise<unknown>, message: RegExp) =>
   assert.rejects(work, (error) => {

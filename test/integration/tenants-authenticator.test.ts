@@ -6,9 +6,10 @@ import { CachedAuthenticator, KEYS_MAX, KNOWN_KEY_TTL_MS, UNKNOWN_KEY_TTL_MS } f
 import { generateRawKey } from '../../src/tenants/key.ts'
 import { KeyUses } from '../../src/tenants/key-uses.ts'
 import type { Tenant } from '../../src/tenants/tenancy.ts'
-import { silent, until } from '../support/pipeline.ts'
+import { silent } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { handClock, startTenants } from '../support/tenants.ts'
+import { until } from '../support/until.ts'
 
 const tenant: Tenant = { id: 'acme', plan: 'growth', archive: false, createdAt: '2026-01-01T00:00:00.000Z' }
 const starter = { rate: 5, burst: 20, daily_lookups: 1, monthly_accounts: 1 }

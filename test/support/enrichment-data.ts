@@ -2,7 +2,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { type Address, parseAddress } from '../../src/core/event/address.ts'
@@ -72,13 +71,4 @@ export async function startEngine(
   t.after(() => engine.stop())
   await engine.start()
   return engine
-}
-
-/** Resolves when the condition holds. Fails after half a minute. */
-export async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const deadline = Date.now() + 30_000
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`still waiting: ${what}`)
-    await setTimeout(5)
-  }
 }

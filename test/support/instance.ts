@@ -4,7 +4,8 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { processesNaming, until } from './processes.ts'
+import { processesNaming } from './processes.ts'
+import { until } from './until.ts'
 
 /** What the ready file says. */
 export interface Ready {

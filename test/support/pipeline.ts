@@ -122,19 +122,3 @@ export function quiet<T extends RedisClient>(client: T): T {
   client.on('error', () => {})
   return client
 }
-
-/** Polls until a condition holds. Fails after `withinMs` with what was seen last. */
-export async function until<T>(read: () => Promise<T>, holds: (value: T) => boolean, withinMs = 20_000): Promise<T> {
-  const deadline = performance.now() + withinMs
-  for (;;) {
-    let seen: T | Error
-    try {
-      seen = await read()
-      if (holds(seen)) return seen
-    } catch (error) {
-      seen = error as Error
-    }
-    if (performance.now() > deadline) throw new Error(`condition not met, last seen: ${JSON.stringify(seen)} ${seen}`)
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}

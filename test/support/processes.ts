@@ -1,19 +1,4 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
-
-/** How long a condition may take on a busy machine before it counts as never coming. */
-const WITHIN_MS = 90_000
-
-/** Waits until `check` gives something true, and returns it. Fails with what it saw last when that does not come. */
-export async function until<T>(check: () => T | Promise<T>): Promise<NonNullable<T>> {
-  const deadline = performance.now() + WITHIN_MS
-  for (;;) {
-    const found = await check()
-    if (found) return found
-    if (performance.now() > deadline) throw new Error(`not true within ${WITHIN_MS} ms: ${check}`)
-    await sleep(20)
-  }
-}
 
 /** Whether a process is there; one that has ended and was not waited for is not. */
 export function isAlive(pid: number): boolean {

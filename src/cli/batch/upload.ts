@@ -1,10 +1,10 @@
 import { createReadStream, statSync } from 'node:fs'
 import { type Readable, Transform } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { createGunzip } from 'node:zlib'
 import { Presets, SingleBar } from 'cli-progress'
 import type { BatchJob } from '../../../schemas/api/batch.ts'
 import { InputError } from '../../core/run/errors.ts'
+import { poll } from '../../runner/loop.ts'
 import type { CliContext } from '../context.ts'
 import { printJson, printPairs } from '../print.ts'
 import type { BatchApi } from './api.ts'
@@ -73,12 +73,13 @@ export function showJob(job: BatchJob, json: boolean, { stdout }: CliContext): n
 async function waitForEnd(api: BatchApi, jobId: string, total: number, bar: SingleBar | undefined): Promise<BatchJob> {
   bar?.start(total, 0, { what: 'processing', unit: 'events' })
   try {
-    for (;;) {
+    const ended = async () => {
       const job = await api.job(jobId)
       bar?.update(job.progress_current)
-      if (job.status === 'completed' || job.status === 'failed') return job
-      await sleep(POLL_MS)
+      return job.status === 'completed' || job.status === 'failed' ? job : undefined
     }
+    // Nothing ends the wait but the job.
+    return (await poll(ended, { everyMs: POLL_MS }))!
   } finally {
     bar?.stop()
   }

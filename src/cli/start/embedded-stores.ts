@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Config, Environment } from '../../config/config.ts'
 import type { EmbeddedClickHouseOptions } from '../../embedded/clickhouse/start.ts'
@@ -8,6 +7,7 @@ import { demandFreePort } from '../../embedded/processes/free-port.ts'
 import type { Store } from '../../embedded/processes/supervisor.ts'
 import { findRedisServer, type RedisBinary } from '../../embedded/redis/binary.ts'
 import { startEmbeddedRedis } from '../../embedded/redis/server.ts'
+import { type DelayBounds, retry } from '../../runner/loop.ts'
 
 export interface StoreSurroundings {
   readonly config: Config
@@ -38,7 +38,7 @@ export function embeddedRedis({ config, dir, log }: StoreSurroundings, env: Envi
   }
 }
 
-const RETRY_EVERY_MS = 250
+const RETRY_DELAY: DelayBounds = { minMs: 250, maxMs: 500 }
 
 /** The embedded ClickHouse under DATA_DIR; started again, it has the port that it had. */
 export function embeddedClickHouse({ config, dir, log, patienceMs }: StoreSurroundings): Store {
@@ -60,12 +60,5 @@ export function embeddedClickHouse({ config, dir, log, patienceMs }: StoreSurrou
 async function startPatiently(options: EmbeddedClickHouseOptions, patienceMs: number) {
   const { startEmbeddedClickHouse } = await import('../../embedded/clickhouse/start.ts')
   const deadlineMs = performance.now() + patienceMs
-  for (;;) {
-    try {
-      return await startEmbeddedClickHouse(options)
-    } catch (error) {
-      if (options.signal?.aborted || performance.now() > deadlineMs) throw error
-      await sleep(RETRY_EVERY_MS)
-    }
-  }
+  return retry(() => startEmbeddedClickHouse(options), { delay: RETRY_DELAY, deadlineMs, signal: options.signal })
 }

@@ -1,6 +1,12 @@
+import { Lifecycle } from './lifecycle.ts'
+
 /**
  * A part with a life of its own. `stop` ends intake first, then finishes what is in flight, then releases what `start`
- * acquired. Both tolerate being called twice, and `stop` tolerates a service that never started.
+ * and the constructor acquired.
+ *
+ * Both may be called any number of times, and do their work once. `stop` may come before `start`, or in the middle of
+ * it. A service that was stopped stays stopped: a `start` behind that resolves and does nothing, unless the service's own
+ * contract says that it starts again.
  */
 export interface Service {
   readonly name: string
@@ -14,35 +20,41 @@ export interface Service {
 export class ServiceGroup implements Service {
   readonly name: string
   readonly #services: readonly Service[]
-  #started: Service[] = []
+  readonly #life = new Lifecycle()
+  readonly #started: Service[] = []
 
   constructor(name: string, services: readonly Service[]) {
     this.name = name
     this.#services = services
   }
 
-  async start(): Promise<void> {
-    for (const service of this.#services) {
-      // Before it is up: a stop that comes meanwhile must reach it too.
-      this.#started.push(service)
-      try {
-        await service.start()
-      } catch (error) {
-        await this.stop()
-        throw error
+  start(): Promise<void> {
+    return this.#life.start(async () => {
+      for (const service of this.#services) {
+        if (this.#life.isStopped) return
+        // Before it is up: a stop that comes meanwhile must reach it too.
+        this.#started.push(service)
+        try {
+          await service.start()
+        } catch (error) {
+          await this.stop()
+          throw error
+        }
       }
-    }
+    })
   }
 
-  /** Stops every service even when one fails; rejects with the first failure. */
-  async stop(): Promise<void> {
-    const failures: unknown[] = []
-    while (this.#started.length > 0) {
-      await this.#started
-        .pop()!
-        .stop()
-        .catch((error) => failures.push(error))
-    }
-    if (failures.length > 0) throw failures[0]
+  /** Stops every service that was begun even when one fails; rejects with the first failure. */
+  stop(): Promise<void> {
+    return this.#life.stop(async () => {
+      const failures: unknown[] = []
+      while (this.#started.length > 0) {
+        await this.#started
+          .pop()!
+          .stop()
+          .catch((error) => failures.push(error))
+      }
+      if (failures.length > 0) throw failures[0]
+    })
   }
 }

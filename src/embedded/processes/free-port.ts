@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { StartupError } from '../../core/run/errors.ts'
+import { poll } from '../../runner/loop.ts'
 
 const RETRY_EVERY_MS = 100
 
@@ -11,16 +11,15 @@ const RETRY_EVERY_MS = 100
  * @throws StartupError when the port stays taken, or the host is no address of this machine
  */
 export async function demandFreePort(setting: string, host: string, port: number, patienceMs: number): Promise<void> {
-  const deadlineMs = performance.now() + patienceMs
-  for (;;) {
+  const refusal = (reason: string) =>
+    new StartupError(`${setting} ${port}: cannot listen on ${host}:${port} (${reason}); choose another port`)
+  const isFree = async () => {
     const code = await tryListening(host, port)
-    if (code === undefined) return
-    if (code !== 'EADDRINUSE' || performance.now() > deadlineMs) {
-      const reason = code === 'EADDRINUSE' ? 'another program listens there' : code
-      throw new StartupError(`${setting} ${port}: cannot listen on ${host}:${port} (${reason}); choose another port`)
-    }
-    await sleep(RETRY_EVERY_MS)
+    if (code !== undefined && code !== 'EADDRINUSE') throw refusal(code)
+    return code === undefined || undefined
   }
+  const free = await poll(isFree, { everyMs: RETRY_EVERY_MS, deadlineMs: performance.now() + patienceMs })
+  if (!free) throw refusal('another program listens there')
 }
 
 /** A port on which nobody listens at this moment. */

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { type DelayBounds, growingDelay, pause } from '../../runner/loop.ts'
 import type { RunningProcess } from './running-process.ts'
 
 export interface KeptProcessOptions<P extends RunningProcess> {
@@ -14,8 +14,7 @@ export interface KeptProcessOptions<P extends RunningProcess> {
   readonly onRestart?: () => void
 }
 
-const BACKOFF_MIN_MS = 100
-const BACKOFF_MAX_MS = 5_000
+const RETRY_DELAY: DelayBounds = { minMs: 100, maxMs: 5_000 }
 
 /** A process that lived this long was not part of a series of failures. */
 const STEADY_MS = 10_000
@@ -95,7 +94,7 @@ export class KeptProcess<P extends RunningProcess> {
     const { name, log } = this.#options
     const { signal } = this.#stopping
     for (let failures = failuresBefore; !signal.aborted; failures++) {
-      if (failures > 0) await sleep(backoffMs(failures), undefined, { signal }).catch(() => {})
+      if (failures > 0) await pause(growingDelay(failures - 1, RETRY_DELAY), signal)
       if (signal.aborted) return undefined
       try {
         return await this.#launch(previous)
@@ -105,8 +104,4 @@ export class KeptProcess<P extends RunningProcess> {
     }
     return undefined
   }
-}
-
-function backoffMs(failures: number): number {
-  return Math.min(BACKOFF_MIN_MS * 2 ** (failures - 1), BACKOFF_MAX_MS)
 }

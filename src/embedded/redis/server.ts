@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { StartupError } from '../../core/run/errors.ts'
+import { Loop, poll } from '../../runner/loop.ts'
 import { holdLeash } from '../processes/leash.mjs'
 import { exitReason, type RunningProcess } from '../processes/running-process.ts'
 import { probeRedis, shutDownRedis } from './probe.ts'
@@ -46,10 +46,11 @@ export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise
   const exited = exitOf(child)
   if (child.pid === undefined) throw new StartupError(`cannot run ${options.binary}: ${await exited}`)
   const leash = holdLeash(child.pid)
-  const rotation = setInterval(() => rotate(logFile), LOG_CHECK_MS).unref()
+  const rotation = rotateAgain(logFile, options.log)
+  void rotation.start()
   exited.then(() => {
     leash.release()
-    clearInterval(rotation)
+    void rotation.stop()
   })
   try {
     await untilReady(options, exited, logFile)
@@ -105,15 +106,16 @@ function exitOf(child: ChildProcess): Promise<string> {
 async function endLeftover({ socket, log, signal }: EmbeddedRedisOptions): Promise<void> {
   const deadlineMs = performance.now() + LEFTOVER_END_MS
   let reported = false
-  while ((await probeRedis(socket)) !== 'absent') {
+  const isGone = async () => {
+    if ((await probeRedis(socket)) === 'absent') return true
     if (!reported) log.warn({ socket }, 'shutting down the Redis server that a killed instance left behind')
     reported = true
-    if (performance.now() > deadlineMs) {
-      throw new StartupError(`a Redis server on ${socket} does not shut down: end it, then start again`)
-    }
     await shutDownRedis(socket)
-    await sleep(PROBE_EVERY_MS, undefined, { signal })
+    return undefined
   }
+  const gone = await poll(isGone, { everyMs: PROBE_EVERY_MS, deadlineMs, signal })
+  signal.throwIfAborted()
+  if (!gone) throw new StartupError(`a Redis server on ${socket} does not shut down: end it, then start again`)
   rmSync(socket, { force: true })
 }
 
@@ -127,21 +129,35 @@ async function untilReady(
     end = reason
   })
   let reportMs = performance.now() + LOADING_REPORT_MS
-  while ((await probeRedis(socket)) !== 'ready') {
-    signal.throwIfAborted()
+  const isReady = async () => {
+    if ((await probeRedis(socket)) === 'ready') return true
     if (end !== undefined) throw new StartupError(`the Redis server ended (${end})${lastWords(logFile)}`)
     if (performance.now() > reportMs) {
       log.info('Redis is loading its data')
       reportMs += LOADING_REPORT_MS
     }
-    await sleep(PROBE_EVERY_MS)
+    return undefined
   }
+  await poll(isReady, { everyMs: PROBE_EVERY_MS, signal })
+  signal.throwIfAborted()
 }
 
 function lastWords(logFile: string): string {
   if (!existsSync(logFile)) return ''
   const line = readFileSync(logFile, 'utf8').trim().split('\n').at(-1) ?? ''
   return `: ${line.replace(/^\d+:\w+ .{20,30} [.*#-] /, '')}`
+}
+
+function rotateAgain(logFile: string, log: Logger): Loop {
+  return new Loop({
+    name: 'redis log',
+    round: async () => {
+      rotate(logFile)
+      return LOG_CHECK_MS
+    },
+    failed: (error) => log.warn({ err: error, path: logFile }, "Redis' log cannot be moved away; it grows"),
+    delay: { minMs: LOG_CHECK_MS, maxMs: LOG_CHECK_MS },
+  })
 }
 
 /** Redis opens its log for every line, so the file can be moved away under it. */

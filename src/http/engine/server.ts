@@ -26,7 +26,7 @@ export interface Target extends Pick<EngineRoute, 'method' | 'path'> {
   readonly endpoint: Endpoint
 }
 
-/** The HTTP ingress. `url` and `port` are there once it is started. */
+/** The HTTP ingress. `url` and `port` are there once it is started. A stopped one starts again. */
 export interface HttpServer extends Service {
   readonly port: number
   /** `http://host:port`, with an address that can be connected to. */
@@ -48,6 +48,30 @@ export function createServer(options: ServerOptions): HttpServer {
   })
   let engine: Engine | undefined
   let { port } = options
+  let starting: Promise<void> | undefined
+  let stopping: Promise<void> | undefined
+
+  async function open(): Promise<void> {
+    await stopping
+    const fresh = createUwsEngine(routes)
+    port = await fresh.listen(host, options.port, options.sharePort ?? true)
+    engine = fresh
+    traffic.start()
+  }
+
+  async function close(): Promise<void> {
+    const opening = starting
+    starting = undefined
+    await opening?.catch(() => {})
+    if (!engine) return
+    const closing = engine
+    engine = undefined
+    closing.stopListening()
+    const left = await traffic.drain(limits.stopMs)
+    if (left > 0) log.warn({ requests: left }, 'requests were cut off')
+    traffic.stop()
+    closing.close()
+  }
 
   return {
     name: 'http',
@@ -58,22 +82,14 @@ export function createServer(options: ServerOptions): HttpServer {
       return `http://${connectableHost(host)}:${port}`
     },
     async start() {
-      if (engine) return
-      const fresh = createUwsEngine(routes)
-      port = await fresh.listen(host, options.port, options.sharePort ?? true)
-      engine = fresh
-      traffic.start()
-      log.info({ url: this.url }, 'listening')
+      starting ??= open().then(() => log.info({ url: this.url }, 'listening'))
+      await starting
     },
-    async stop() {
-      if (!engine) return
-      const closing = engine
-      engine = undefined
-      closing.stopListening()
-      const left = await traffic.drain(limits.stopMs)
-      if (left > 0) log.warn({ requests: left }, 'requests were cut off')
-      traffic.stop()
-      closing.close()
+    stop() {
+      stopping ??= close().finally(() => {
+        stopping = undefined
+      })
+      return stopping
     },
   }
 }

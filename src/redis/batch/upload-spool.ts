@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { EmptyUploadError, type Upload } from '../../batch/jobs.ts'
 import { LineChunker } from '../../batch/line-chunker.ts'
 import type { LineChunk } from '../../core/pipeline/source.ts'
 import { BackpressureError, UnavailableError } from '../../core/run/errors.ts'
+import { type DelayBounds, Loop, retry } from '../../runner/loop.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
 import { loadScript, type Script, type ScriptArgument } from '../scripts.ts'
@@ -24,7 +24,8 @@ export interface UploadSpoolOptions {
 /** An upload that was not heard of for this long is dead, and its keys expire. */
 export const UPLOAD_TTL_MS = 15_000
 const HEARTBEAT_MS = 5_000
-const RETRY_DELAY_MS = 50
+const RETRY_DELAY: DelayBounds = { minMs: 50, maxMs: 250 }
+const HEARTBEAT_DELAY: DelayBounds = { minMs: 500, maxMs: 1_000 }
 /** Chunks that may be on their way to Redis; more hold up the sender. */
 const IN_FLIGHT_MAX = 16
 
@@ -35,7 +36,7 @@ const completeUploadScript = loadScript('completeUpload-3')
 export class UploadSpool implements Upload {
   readonly #options: UploadSpoolOptions
   readonly #chunker = new LineChunker((chunk) => this.#send(chunk))
-  readonly #heartbeat: NodeJS.Timeout
+  readonly #heartbeat: Loop
   readonly #inFlight = new Set<Promise<void>>()
   #failure: unknown
   #chunks = 0
@@ -46,10 +47,18 @@ export class UploadSpool implements Upload {
   constructor(options: UploadSpoolOptions) {
     this.#options = options
     const { client, jobId } = options
-    this.#heartbeat = setInterval(() => {
-      client.pexpire(keys.upload(jobId), UPLOAD_TTL_MS).catch(() => {})
-      client.pexpire(keys.chunks(jobId), UPLOAD_TTL_MS).catch(() => {})
-    }, HEARTBEAT_MS)
+    this.#heartbeat = new Loop({
+      name: `upload ${jobId}`,
+      round: async () => {
+        const names = [keys.upload(jobId), keys.chunks(jobId)]
+        await Promise.all(names.map((name) => client.pexpire(name, UPLOAD_TTL_MS)))
+        return HEARTBEAT_MS
+      },
+      // An upload that is not heard of for too long is refused by the next script that looks for it.
+      failed: () => {},
+      delay: HEARTBEAT_DELAY,
+    })
+    void this.#heartbeat.start()
   }
 
   async write(bytes: Buffer): Promise<void> {
@@ -71,26 +80,23 @@ export class UploadSpool implements Upload {
     const record = { tenant_id: tenantId, status: 'queued', received, received_at: receivedAtMs, chunks: this.#chunks }
     const fields = Object.entries({ ...record, next: 1 }).flat()
     const names = [keys.upload(jobId), keys.chunks(jobId), keys.job(jobId)]
+    // One more beat behind the script would let the chunks of the job expire.
+    await this.#heartbeat.stop()
     this.#completing = true
     await this.#persist(completeUploadScript, names, fields)
-    this.#end()
+    this.#ended = true
     return { jobId, received }
   }
 
   async abort(): Promise<void> {
     if (this.#ended) return
-    this.#end()
+    this.#ended = true
     const { client, jobId, release } = this.#options
-    await Promise.allSettled(this.#inFlight)
+    await Promise.all([this.#heartbeat.stop(), ...this.#inFlight])
     // Whether it became a job is not known: if so it is done whole, and if not its keys expire.
     if (this.#completing) return
     await client.del(keys.upload(jobId), keys.chunks(jobId))
     await release()
-  }
-
-  #end(): void {
-    this.#ended = true
-    clearInterval(this.#heartbeat)
   }
 
   #send(chunk: LineChunk): void {
@@ -107,19 +113,18 @@ export class UploadSpool implements Upload {
 
   /** Runs a script that is safe to repeat until Redis has taken it, or the deadline has passed. */
   async #persist(script: Script, names: readonly string[], args: readonly ScriptArgument[]): Promise<void> {
-    const deadline = performance.now() + this.#options.deadlineMs
-    let failure: unknown
-    do {
-      try {
-        const result = await script.run(this.#options.client, names, args)
-        if (result === 1) return
-        if (result === 0) throw new UnavailableError('the upload was interrupted for too long')
-      } catch (error) {
-        if (error instanceof UnavailableError) throw error
-        failure = error
-      }
-      await sleep(RETRY_DELAY_MS)
-    } while (performance.now() < deadline)
-    throw new UnavailableError('the event store did not take the upload in time', { cause: failure })
+    const deadlineMs = performance.now() + this.#options.deadlineMs
+    const isFinal = (error: unknown) => error instanceof UnavailableError
+    const persist = async () => {
+      const result = await script.run(this.#options.client, names, args)
+      if (result === 0) throw new UnavailableError('the upload was interrupted for too long')
+      if (result !== 1) throw new Error('a chunk before this one is not there yet')
+    }
+    try {
+      await retry(persist, { delay: RETRY_DELAY, deadlineMs, isFinal })
+    } catch (error) {
+      if (isFinal(error)) throw error
+      throw new UnavailableError('the event store did not take the upload in time', { cause: error })
+    }
   }
 }

@@ -7,6 +7,7 @@ import type { Lane } from '../../core/pipeline/lane.ts'
 import { BackpressureError, UnavailableError } from '../../core/run/errors.ts'
 import type { Service } from '../../core/run/service.ts'
 import type { Intake } from '../../ingest/intake.ts'
+import { type DelayBounds, retry } from '../../runner/loop.ts'
 import type { RedisClient } from '../connect.ts'
 import { counterFields, keys } from '../keys.ts'
 import { loadScript, type ScriptArgument } from '../scripts.ts'
@@ -43,7 +44,7 @@ interface Pending {
   count: number
 }
 
-const RETRY_DELAY_MS = 50
+const RETRY_DELAY: DelayBounds = { minMs: 50, maxMs: 250 }
 /** A producer that wrote nothing for this long has no commit on its way any more. */
 const PRODUCER_TTL_MS = 3_600_000
 
@@ -122,24 +123,19 @@ export class GroupCommit implements Intake, Service {
   }
 
   async #write(commit: Pending): Promise<void> {
-    const deadline = commit.startedAtMs + this.#options.deadlineMs
+    const deadlineMs = commit.startedAtMs + this.#options.deadlineMs
     const calls = this.#calls(commit)
-    // What waited too long behind another commit is not sent at all.
-    let failure: unknown = new Error('an earlier commit took all the time')
-    while (performance.now() < deadline) {
-      failure = await firstFailure(calls, deadline)
-      if (failure === undefined) {
-        for (const waiter of commit.waiters) waiter.resolve()
-        return
-      }
-      await sleep(RETRY_DELAY_MS)
+    try {
+      await retry(() => allAnswered(calls, deadlineMs), { delay: RETRY_DELAY, deadlineMs })
+      for (const waiter of commit.waiters) waiter.resolve()
+    } catch (failure) {
+      this.#options.log.error(
+        { err: failure, events: commit.count },
+        'Redis did not take a commit; its requests are refused',
+      )
+      const error = new UnavailableError('the event store did not answer in time', { cause: failure })
+      for (const waiter of commit.waiters) waiter.reject(error)
     }
-    this.#options.log.error(
-      { err: failure, events: commit.count },
-      'Redis did not take a commit; its requests are refused',
-    )
-    const error = new UnavailableError('the event store did not answer in time', { cause: failure })
-    for (const waiter of commit.waiters) waiter.reject(error)
   }
 
   /** The calls that write a commit, each safe to repeat. */
@@ -167,19 +163,20 @@ export class GroupCommit implements Intake, Service {
   }
 }
 
-/** Runs calls until all are answered, one has failed, or the deadline has passed. Undefined when all succeeded. */
-async function firstFailure(calls: readonly (() => Promise<unknown>)[], deadline: number): Promise<unknown> {
+/** Runs calls until all are answered. Rejects with the first failure, and when the deadline passes. */
+async function allAnswered(calls: readonly (() => Promise<unknown>)[], deadlineMs: number): Promise<void> {
+  const leftMs = deadlineMs - performance.now()
+  // What waited too long behind another commit is not sent at all.
+  if (leftMs <= 0) throw new Error('an earlier commit took all the time')
   const late = new AbortController()
-  const timeout = sleep(Math.max(0, deadline - performance.now()), undefined, { signal: late.signal }).then(
-    () => new Error('no answer in time'),
-    () => undefined,
-  )
-  const answered = Promise.all(calls.map((call) => call())).then(
-    () => undefined,
-    (error: unknown) => error ?? new Error('failed'),
+  const timeout = sleep(leftMs, undefined, { signal: late.signal }).then(
+    () => {
+      throw new Error('no answer in time')
+    },
+    () => {},
   )
   try {
-    return await Promise.race([answered, timeout])
+    await Promise.race([Promise.all(calls.map((call) => call())), timeout])
   } finally {
     late.abort()
   }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Pipeline } from '../../core/pipeline/pipeline.ts'
-import { Repeater } from '../../core/run/repeater.ts'
 import type { Service } from '../../core/run/service.ts'
+import { type DelayBounds, Loop } from '../../runner/loop.ts'
 import type { RedisClient } from '../connect.ts'
 import { waitingEvents } from './status.ts'
 
@@ -15,6 +15,7 @@ export interface IntakeGateOptions {
 }
 
 const CHECK_EVERY_MS = 500
+const RETRY_DELAY: DelayBounds = { minMs: 500, maxMs: 1_000 }
 
 /** Share of Redis' `maxmemory` that intake may fill; the workers need the rest to write what they finish. */
 const MEMORY_SHARE_MAX = 0.85
@@ -23,7 +24,13 @@ const MEMORY_SHARE_MAX = 0.85
 export class IntakeGate implements Service {
   readonly name = 'intake gate'
   readonly #options: IntakeGateOptions
-  readonly #repeater = new Repeater(this.name, CHECK_EVERY_MS, () => this.#round())
+  readonly #loop = new Loop({
+    name: this.name,
+    round: () => this.#round(),
+    // A Redis that does not answer refuses the write by itself, so the last verdict stays.
+    failed: (error) => this.#options.log.debug({ err: error }, 'intake stays as it is'),
+    delay: RETRY_DELAY,
+  })
   #reason: string | undefined
 
   constructor(options: IntakeGateOptions) {
@@ -36,19 +43,19 @@ export class IntakeGate implements Service {
   }
 
   start(): Promise<void> {
-    return this.#repeater.start()
+    return this.#loop.start()
   }
 
   stop(): Promise<void> {
-    return this.#repeater.stop()
+    return this.#loop.stop()
   }
 
-  async #round(): Promise<void> {
-    // A Redis that does not answer refuses the write by itself, so the last verdict stays.
-    const reason = await this.#check().catch(() => this.#reason)
+  async #round(): Promise<number> {
+    const reason = await this.#check()
     if (reason !== this.#reason)
       this.#options.log.warn({ reason }, reason ? 'intake is closed' : 'intake is open again')
     this.#reason = reason
+    return CHECK_EVERY_MS
   }
 
   async #check(): Promise<string | undefined> {

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
 import { LANES } from '../../core/pipeline/lane.ts'
 import { groupsOf, type Pipeline, readersOf, streamsOf } from '../../core/pipeline/pipeline.ts'
-import { Repeater } from '../../core/run/repeater.ts'
 import type { Service } from '../../core/run/service.ts'
+import { type DelayBounds, Loop } from '../../runner/loop.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
 import { loadScript } from '../scripts.ts'
@@ -15,6 +15,7 @@ export interface JanitorOptions {
 }
 
 const TRIM_EVERY_MS = 500
+const RETRY_DELAY: DelayBounds = { minMs: 500, maxMs: 5_000 }
 const CONSUMERS_EVERY_MS = 60_000
 const CONSUMER_IDLE_MS = 3_600_000
 
@@ -28,7 +29,12 @@ const deleteIdleConsumersScript = loadScript('deleteIdleConsumers-1')
 export class Janitor implements Service {
   readonly name = 'janitor'
   readonly #options: JanitorOptions
-  readonly #repeater = new Repeater(this.name, TRIM_EVERY_MS, () => this.#round())
+  readonly #loop = new Loop({
+    name: this.name,
+    round: () => this.#round(),
+    failed: (error, delayMs) => this.#options.log.warn({ err: error, delayMs }, 'trimming waits'),
+    delay: RETRY_DELAY,
+  })
   #consumersAt = 0
 
   constructor(options: JanitorOptions) {
@@ -36,23 +42,20 @@ export class Janitor implements Service {
   }
 
   start(): Promise<void> {
-    return this.#repeater.start()
+    return this.#loop.start()
   }
 
   stop(): Promise<void> {
-    return this.#repeater.stop()
+    return this.#loop.stop()
   }
 
-  async #round(): Promise<void> {
-    try {
-      await this.trim()
-      if (Date.now() >= this.#consumersAt) {
-        this.#consumersAt = Date.now() + CONSUMERS_EVERY_MS
-        await this.#deleteIdleConsumers()
-      }
-    } catch (error) {
-      this.#options.log.warn({ err: error }, 'trimming waits')
+  async #round(): Promise<number> {
+    await this.trim()
+    if (Date.now() >= this.#consumersAt) {
+      this.#consumersAt = Date.now() + CONSUMERS_EVERY_MS
+      await this.#deleteIdleConsumers()
     }
+    return TRIM_EVERY_MS
   }
 
   /** Trims every stream once. Returns the number of entries removed. */

@@ -6,7 +6,7 @@ import { type Inserter, RefusedRowsError } from '../../../src/core/pipeline/dest
 import type { SinkEntry, SinkIntent, SinkRun, SinkSource } from '../../../src/runner/sink-ports.ts'
 import { SinkWorker } from '../../../src/runner/sink-worker.ts'
 import { silent } from '../../support/pipeline.ts'
-import { until } from '../../support/processes.ts'
+import { until } from '../../support/until.ts'
 
 /*
  * The order of what a sink does is its promise: intent, insert, acknowledge, clear. The store and the destination here

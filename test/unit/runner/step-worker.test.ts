@@ -7,7 +7,7 @@ import { UnavailableError } from '../../../src/core/run/errors.ts'
 import type { Entry, GroupReader, Settlement } from '../../../src/runner/ports.ts'
 import { StepWorker } from '../../../src/runner/step-worker.ts'
 import { silent } from '../../support/pipeline.ts'
-import { until } from '../../support/processes.ts'
+import { until } from '../../support/until.ts'
 
 /** Delivers one entry again and again until it is settled. */
 function readerOf(deliveries: number) {

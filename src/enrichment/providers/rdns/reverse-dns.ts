@@ -71,9 +71,8 @@ export class ReverseDns implements Service, Hostnames {
     })
   }
 
-  async start(): Promise<void> {
-    this.#stopped = false
-  }
+  /** Nothing is acquired before the first question. */
+  async start(): Promise<void> {}
 
   /** Cancels what is being asked; whoever waits goes on without. */
   async stop(): Promise<void> {

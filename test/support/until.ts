@@ -1,0 +1,40 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { inspect } from 'node:util'
+
+/** How long a condition may take on a busy machine before it counts as never coming. */
+const WITHIN_MS = 90_000
+const EVERY_MS = 20
+
+/** Waits until `read` gives something true, and returns it. A `read` that rejects ends the wait: it cannot come any more. */
+export async function until<T>(read: () => T | Promise<T>): Promise<NonNullable<T>>
+/**
+ * Waits until what `read` gives fulfils `holds`, and returns it. A `read` or `holds` that fails counts as not yet: what is
+ * read may be away.
+ */
+export async function until<T>(
+  read: () => T | Promise<T>,
+  holds: (value: T) => boolean,
+  withinMs?: number,
+): Promise<NonNullable<T>>
+export async function until<T>(
+  read: () => T | Promise<T>,
+  holds?: (value: T) => boolean,
+  withinMs = WITHIN_MS,
+): Promise<NonNullable<T>> {
+  const deadline = performance.now() + withinMs
+  for (;;) {
+    let seen: unknown
+    try {
+      const value = await read()
+      if (holds === undefined ? value : holds(value)) return value as NonNullable<T>
+      seen = value
+    } catch (error) {
+      if (holds === undefined) throw error
+      seen = error
+    }
+    if (performance.now() > deadline) {
+      throw new Error(`not true within ${withinMs} ms: ${holds ?? read}, last seen: ${inspect(seen)}`)
+    }
+    await sleep(EVERY_MS)
+  }
+}
