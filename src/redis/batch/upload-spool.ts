@@ -29,6 +29,9 @@ const HEARTBEAT_DELAY: DelayBounds = { minMs: 500, maxMs: 1_000 }
 /** Chunks that may be on their way to Redis; more hold up the sender. */
 const IN_FLIGHT_MAX = 16
 
+/** Answer for a chunk that is there before the one that it follows. */
+const TOO_EARLY = 2
+
 const spoolChunkScript = loadScript('spoolChunk-2')
 const completeUploadScript = loadScript('completeUpload-3')
 
@@ -38,6 +41,8 @@ export class UploadSpool implements Upload {
   readonly #chunker = new LineChunker((chunk) => this.#send(chunk))
   readonly #heartbeat: Loop
   readonly #inFlight = new Set<Promise<void>>()
+  /** Resolves when the chunk that was sent last is kept, or has failed. */
+  #last: Promise<void> = Promise.resolve()
   #failure: unknown
   #chunks = 0
   #ended = false
@@ -103,22 +108,38 @@ export class UploadSpool implements Upload {
     const { jobId } = this.#options
     const number = ++this.#chunks
     const names = [keys.upload(jobId), keys.chunks(jobId)]
-    const sent = this.#persist(spoolChunkScript, names, [UPLOAD_TTL_MS, number, chunk.firstLine, chunk.bytes])
+    const before = this.#last
+    const args = [UPLOAD_TTL_MS, number, chunk.firstLine, chunk.bytes]
+    const sent = this.#persist(spoolChunkScript, names, args, before)
       .catch((error) => {
         this.#failure ??= error
       })
       .finally(() => this.#inFlight.delete(sent))
     this.#inFlight.add(sent)
+    this.#last = sent
   }
 
-  /** Runs a script that is safe to repeat until Redis has taken it, or the deadline has passed. */
-  async #persist(script: Script, names: readonly string[], args: readonly ScriptArgument[]): Promise<void> {
-    const deadlineMs = performance.now() + this.#options.deadlineMs
+  /**
+   * Runs a script that is safe to repeat until Redis has taken it, or the deadline has passed.
+   * @param before what has to be there first: chunks are sent one behind the other, but one may have to be sent again
+   */
+  async #persist(
+    script: Script,
+    names: readonly string[],
+    args: readonly ScriptArgument[],
+    before: Promise<void> = Promise.resolve(),
+  ): Promise<void> {
+    const { client, deadlineMs: patienceMs } = this.#options
+    const deadlineMs = performance.now() + patienceMs
     const isFinal = (error: unknown) => error instanceof UnavailableError
     const persist = async () => {
-      const result = await script.run(this.#options.client, names, args)
+      let result = await script.run(client, names, args)
+      if (result === TOO_EARLY) {
+        await before
+        if (this.#failure !== undefined) throw this.#failure
+        result = await script.run(client, names, args)
+      }
       if (result === 0) throw new UnavailableError('the upload was interrupted for too long')
-      if (result !== 1) throw new Error('a chunk before this one is not there yet')
     }
     try {
       await retry(persist, { delay: RETRY_DELAY, deadlineMs, isFinal })
