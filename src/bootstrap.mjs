@@ -1,6 +1,6 @@
 /*
- * `npm start` and `npm test` on a machine that has Node.js and nothing else: brings the packages, then hands over to the
- * command line, or to the tests, in this very process. Plain JavaScript without packages.
+ * `npm start`, `npm test` and `npm run check` on a machine that has Node.js and nothing else: brings the packages, then
+ * hands over to the command line, or to the tests or checks, in this very process. Plain JavaScript without packages.
  */
 
 const NODE_MIN = [20, 12]
@@ -17,12 +17,15 @@ if (isOld) {
 } else {
   try {
     const { ensurePackages } = await import('./bootstrap/packages.mjs')
-    await ensurePackages({ withDev: command === 'test' })
+    await ensurePackages({ withDev: command !== 'start' })
     const { register } = await import('tsx/esm/api')
     register()
     if (command === 'start') {
       const { main } = await import('./main.ts')
       await main(['start', ...args])
+    } else if (command === 'check') {
+      const { runChecks } = await import('./bootstrap/checks.mjs')
+      process.exitCode = await runChecks()
     } else {
       const { runTests } = await import('./bootstrap/tests.mjs')
       process.exitCode = await runTests(args)
