@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import { type EmbeddedClickHouseOptions, startEmbeddedClickHouse } from '../../src/embedded/clickhouse/start.ts'
+import { processesNaming } from '../support/processes.ts'
 import { until } from '../support/until.ts'
 
 const log = pino({ level: 'silent' })
@@ -113,6 +114,27 @@ test('it ends when its parent is killed', async (t) => {
   await gone(url)
   const next = await start(t, path)
   assert.equal(await sql(next.url, 'SELECT 1'), '1\n')
+})
+
+test('it ends when its parent is killed while it starts', async (t) => {
+  const path = await folder(t)
+  const module = new URL('../../src/embedded/clickhouse/start.ts', import.meta.url)
+  const code = `
+    import { startEmbeddedClickHouse } from ${JSON.stringify(module.href)}
+    import { pino } from 'pino'
+    startEmbeddedClickHouse({ path: ${JSON.stringify(path)}, port: 0, log: pino({ level: 'silent' }) })
+    console.log('launched')
+    setInterval(() => {}, 1e6)`
+  const args = ['--import', import.meta.resolve('tsx'), '--input-type=module', '--eval', code]
+  const parent = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] })
+  t.after(() => parent.kill('SIGKILL'))
+  await once(createInterface(parent.stdout), 'line')
+  parent.kill('SIGKILL')
+  await once(parent, 'exit')
+  t.after(() => {
+    for (const pid of processesNaming(path)) process.kill(pid, 'SIGKILL')
+  })
+  await until(() => processesNaming(path).length === 0)
 })
 
 test('a second one on the same folder says why it cannot start', async (t) => {

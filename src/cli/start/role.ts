@@ -17,6 +17,7 @@ export async function runRole(moduleUrl: string): Promise<number> {
   if (process.send === undefined) throw new InputError('ipid role is started by ipid start')
   // Whatever is in flight was not answered, or is in Redis.
   process.on('disconnect', () => process.exit(1))
+  if (!process.connected) return 1
   const stopped = stopRequested()
   const started = nextMessage('start')
   const loading = import(moduleUrl) as Promise<RoleModule>

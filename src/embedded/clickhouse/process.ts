@@ -87,8 +87,9 @@ function stopRequested(): Promise<string> {
     })
     process.on('SIGTERM', () => resolve('SIGTERM'))
     process.on('SIGINT', () => resolve('SIGINT'))
-    if (process.channel === undefined || process.channel === null) return
+    if (process.send === undefined) return
     process.on('disconnect', end)
+    // It may have died before there was somebody to hear of it.
     if (!process.connected) end()
   })
 }
