@@ -35,8 +35,13 @@ export function describePipeline(pipeline: Pipeline, waiting?: ReadonlyMap<strin
     sinks: pipeline.sinks.map(({ group, from, into, completesJobs = false }) => {
       return { group, from, into: into.name, completes_jobs: completesJobs, waiting: of(group) }
     }),
-    limits: pipeline.limits,
+    limits: Object.fromEntries(Object.entries(pipeline.limits).map(([name, limit]) => [snakeCase(name), limit])),
   }
+}
+
+/** As keys are in all JSON of the product. */
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
 /**
