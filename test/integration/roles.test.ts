@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { Registry } from 'prom-client'
+import { ingest } from '../../pipelines/ingest.ts'
+import { createRoles } from '../../src/app.ts'
+import { readConfig, readRoles } from '../../src/config/config.ts'
+import { systemClock } from '../../src/core/run/clock.ts'
+import { Parts } from '../../src/roles/parts.ts'
+import { processRole } from '../../src/roles/process.ts'
+import { sinkRole } from '../../src/roles/sink.ts'
+import { silent } from '../support/pipeline.ts'
+import { startTestRedis } from '../support/redis.ts'
+
+const telemetry = () => ({ log: silent, metrics: new Registry(), clock: systemClock })
+
+test('a sink alone holds no enrichment data; who enriches holds it once', async (t) => {
+  const redis = await startTestRedis(t)
+  const config = { ...readConfig({ LOG_LEVEL: 'silent' }), redisUrl: redis.url, clickhouseUrl: 'http://127.0.0.1:1' }
+  const parts = new Parts(config, telemetry(), ingest)
+  t.after(() => parts.disconnect())
+  const sinks = sinkRole(parts)
+  assert.deepEqual(parts.services, [])
+  const workers = processRole(parts)
+  assert.equal(parts.services.length, 1)
+  assert.equal(parts.enrichment, parts.enrichment)
+  assert.equal(parts.services.length, 1)
+  for (const service of [...sinks, ...workers]) await service.stop()
+})
+
+test('a role that is not built cannot be started, and neither can a pipeline that does not hold together', async (t) => {
+  assert.throws(() => readRoles('sink,archive'), /wants one or more of ingress, process, sink, batch$/)
+  const dir = mkdtempSync(join(tmpdir(), 'ipid-roles-'))
+  t.after(() => rmSync(dir, { recursive: true }))
+  const config = { ...readConfig({ DATA_DIR: dir }), redisUrl: 'unix:///nowhere', clickhouseUrl: 'http://127.0.0.1:1' }
+  const broken = { ...ingest, sinks: [] }
+  await assert.rejects(createRoles(config, ['process'], telemetry(), broken), {
+    name: 'StartupError',
+    message: /nothing reads enriched; 0 sinks complete batch jobs/,
+  })
+})
