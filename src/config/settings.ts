@@ -1,4 +1,3 @@
-import { ingest } from '../../pipelines/ingest.ts'
 import { availableMemory } from './memory.ts'
 import { readNameServers } from './name-servers.ts'
 import { bytes, choice, folder, integer, path, redisUrl, text, url } from './values.ts'
@@ -137,11 +136,10 @@ export const SETTINGS = {
     'time that Redis has to take a request before it is answered with 500, milliseconds',
     integer(100, 60_000),
   ),
-  intakeHighWaterEvents: setting(
+  intakeHighWaterEvents: optional(
     'INTAKE_HIGH_WATER_EVENTS',
     'n',
-    String(ingest.limits.waitingEventsMax),
-    'events that may wait in the pipeline; above it intake answers 429',
+    'events that may wait in the pipeline; above it intake answers 429; unset: 2000000, as pipelines/ declares',
     integer(1_000, 1_000_000_000),
   ),
   claimIdleMs: setting(
@@ -151,11 +149,10 @@ export const SETTINGS = {
     'idle time after which the entries of a lost worker are taken over, milliseconds',
     integer(100, DAY_MS),
   ),
-  deliveriesMax: setting(
+  deliveriesMax: optional(
     'DELIVERIES_MAX',
     'n',
-    String(ingest.limits.deliveriesMax),
-    'deliveries after which a block that fails is taken apart, and an event given up',
+    'deliveries after which a block that fails is taken apart, and an event given up; unset: 5, as pipelines/ declares',
     integer(1, 1_000),
   ),
   sinkRowsMax: setting('SINK_ROWS_MAX', 'n', '50000', 'rows of one ClickHouse insert', integer(1, 1_000_000)),

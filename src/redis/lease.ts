@@ -32,12 +32,14 @@ export class Lease {
   /** Waits until the lease is ours, and keeps it from then on. False when `signal` ended the wait. */
   async acquire(signal: AbortSignal): Promise<boolean> {
     await this.#renewal?.stop()
-    const isTaken = async () => (await this.#take()) || undefined
-    if ((await poll(isTaken, { everyMs: RENEW_EVERY_MS, signal })) === undefined) return false
+    const taken = async () => (await this.#take()) || undefined
+    const token = await poll(taken, { everyMs: RENEW_EVERY_MS, signal })
+    if (token === undefined) return false
     this.#renewal = new Loop({
       name: `lease ${this.#name}`,
       round: async () => {
-        await this.#take()
+        // Taken anew, it was another's in between: what we held it for is in unknown hands.
+        if ((await this.#take()) !== token) this.#untilMs = 0
         return RENEW_EVERY_MS
       },
       // A renewal that fails is seen by the lease running out.
@@ -74,11 +76,12 @@ export class Lease {
     await writeAsOwnerScript.run(this.#client, [key, key], [this.#owner, ''])
   }
 
-  async #take(): Promise<boolean> {
+  /** The fencing token; 0 when the lease is another's. */
+  async #take(): Promise<number> {
     const askedAtMs = performance.now()
     const leaseKeys = [keys.lease(this.#name), keys.leaseToken(this.#name)]
-    const token = await takeLeaseScript.run(this.#client, leaseKeys, [this.#owner, LEASE_MS])
+    const token = Number(await takeLeaseScript.run(this.#client, leaseKeys, [this.#owner, LEASE_MS]))
     this.#untilMs = token === 0 ? 0 : askedAtMs + LEASE_MS
-    return token !== 0
+    return token
   }
 }

@@ -12,20 +12,21 @@ export function batchRole(parts: Parts): Service[] {
   return [feeder(parts), bulkWorker(parts)]
 }
 
-function feeder({ config, telemetry, pipeline, shared }: Parts): Feeder {
+function feeder({ config, telemetry, pipeline, limits, shared }: Parts): Feeder {
   const { partitions } = config
   return new Feeder({
     store: new RedisFeederStore({ client: shared, pipeline, partitions }),
     source: pipeline.sources.batch,
     check: compileValidator(EventEnvelope),
     partitions,
-    waitingEventsMax: pipeline.limits.batchWaitingEventsMax,
+    waitingEventsMax: limits.batchWaitingEventsMax,
     log: telemetry.log,
   })
 }
 
 function bulkWorker(parts: Parts): BulkWorker {
-  const { claimIdleMs, deliveriesMax } = parts.config
+  const { claimIdleMs } = parts.config
+  const { deliveriesMax } = parts.limits
   const blocking = parts.connectLoop('bulk-blocking')
   return new BulkWorker({
     queue: new RedisBulkQueue({ blocking, client: parts.shared, claimIdleMs }),

@@ -30,7 +30,7 @@ export function ingressRole(parts: Parts): IngressRole {
     client: parts.shared,
     pipeline,
     partitions,
-    waitingEventsMax: config.intakeHighWaterEvents,
+    waitingEventsMax: parts.limits.waitingEventsMax,
     log,
   })
   const closedBecause = () => gate.closedBecause
@@ -56,7 +56,7 @@ export function ingressRole(parts: Parts): IngressRole {
 function groupCommit(parts: Parts, closedBecause: () => string | undefined): GroupCommit {
   const { config, pipeline, telemetry } = parts
   const { commitLingerMs: lingerMs, writeDeadlineMs: deadlineMs, partitions } = config
-  const { blockEventsMax, blockBytesMax, uncommittedEventsMax } = pipeline.limits
+  const { blockEventsMax, blockBytesMax, uncommittedEventsMax } = parts.limits
   const { to, lane } = pipeline.sources.live
   return new GroupCommit({
     client: parts.connect({ name: 'intake', kind: 'request', timeoutMs: deadlineMs }),

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Config } from '../config/config.ts'
 import type { Hostnames } from '../core/event/hostnames.ts'
-import type { Pipeline } from '../core/pipeline/pipeline.ts'
+import type { Pipeline, PipelineLimits } from '../core/pipeline/pipeline.ts'
 import type { Clock } from '../core/run/clock.ts'
 import { type Service, ServiceGroup } from '../core/run/service.ts'
 import { EnrichmentEngine } from '../enrichment/engine.ts'
@@ -53,6 +53,17 @@ export class Parts {
     this.config = config
     this.telemetry = telemetry
     this.pipeline = pipeline
+  }
+
+  /** The limits that the pipeline declares, or the settings say. */
+  get limits(): PipelineLimits {
+    const { limits } = this.pipeline
+    const { intakeHighWaterEvents: waitingEventsMax, deliveriesMax } = this.config
+    return {
+      ...limits,
+      waitingEventsMax: waitingEventsMax ?? limits.waitingEventsMax,
+      deliveriesMax: deliveriesMax ?? limits.deliveriesMax,
+    }
   }
 
   /** Whether one call of Redis must stay within one hash slot. */

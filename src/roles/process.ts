@@ -20,7 +20,7 @@ export function processRole(parts: Parts): Service[] {
 
 function stepWorker(parts: Parts, { group, from, to, stages }: Step): StepWorker {
   const { config, telemetry, pipeline, shared, enrichment } = parts
-  const { readEntriesMax, dedupWindowMs } = pipeline.limits
+  const { readEntriesMax, dedupWindowMs, deliveriesMax } = parts.limits
   const consumer = `${hostname()}-${randomUUID().slice(0, 8)}`
   const countsJobs = stepsOfJobs(pipeline).some((step) => step.group === group)
   const readers = Array.from({ length: config.partitions }, (_, partition) => {
@@ -45,7 +45,7 @@ function stepWorker(parts: Parts, { group, from, to, stages }: Step): StepWorker
     stages,
     tools: { enricher: enrichment.engine, hostnames: enrichment.hostnames, seen },
     readers,
-    deliveriesMax: config.deliveriesMax,
+    deliveriesMax,
     log: telemetry.log,
     onSettled: (outcomes) => parts.workMetrics.settled(group, outcomes),
   })

@@ -4,7 +4,7 @@ import { SinkStreams } from '../redis/streams/sink-streams.ts'
 import { SinkWorker } from '../runner/sink-worker.ts'
 import type { Parts } from './parts.ts'
 
-/** Moves what the steps kept to the destinations. Ready when those are, so that an analyst can ask from the first moment. */
+/** Moves what the steps kept to the destinations. Ready when the one is that completes jobs: analysts can ask at once. */
 export function sinkRole(parts: Parts): Service[] {
   return parts.pipeline.sinks.map((sink) => sinkWorker(parts, sink))
 }
@@ -26,6 +26,7 @@ function sinkWorker(parts: Parts, { group, from, into, completesJobs = false }: 
     group,
     source,
     inserter: into.open({ clickhouseUrl, log }),
+    startsReady: completesJobs,
     rowsMax: sinkRowsMax,
     lingerMs: sinkLingerMs,
     log,

@@ -26,6 +26,11 @@ export interface DeadLetter {
   readonly reason: string
   /** The event alone, as a block. */
   readonly block: Block
+  /**
+   * Whether a retry comes for the entry's owner, and so finds a claim to be its own. One letter of an identity does, when no
+   * event of that identity is kept: a twin must find itself to be a duplicate.
+   */
+  readonly keepsOwner: boolean
 }
 
 /** What became of an entry. All of it is written together with the acknowledgement, or nothing is. */
@@ -39,9 +44,18 @@ export interface Settlement {
   readonly again: readonly Block[]
   /** What stages counted, by name; see `StageResult`. */
   readonly counts: ReadonlyMap<string, number>
-  /** Identities, 16 latin1 characters each, that the entry's owner may have claimed and no event of it is kept for. */
+  /**
+   * Identities, 16 latin1 characters each, of dropped events that another delivery may have claimed meanwhile. A settlement
+   * must not drop what is claimed: it is contested then.
+   */
   readonly unclaimed: readonly string[]
 }
+
+/**
+ * What came of a settlement: it is written; the entry was settled before, and nothing is written; or it is contested, and
+ * nothing is written: the entry was delivered again meanwhile, so it has to be run once more as a repeated one.
+ */
+export type SettleResult = 'written' | 'settled before' | 'contested'
 
 /** Events of a settlement by what became of them, for metrics: `kept`, `dead`, `isolated` and the reasons of drops. */
 export function outcomesOf({ output, dropped, dead, again }: Settlement): Map<string, number> {
@@ -62,8 +76,8 @@ export interface GroupReader {
   next(): Promise<Delivered>
   /** The outcome of earlier calls is unknown: the next reads start with what is pending. */
   recover(): void
-  /** Acknowledges an entry and writes its settlement, as one. False when it was settled before; then nothing is written. */
-  settle(entry: Entry, settlement: Settlement): Promise<boolean>
+  /** Acknowledges an entry and writes its settlement, as one. */
+  settle(entry: Entry, settlement: Settlement): Promise<SettleResult>
   /** Puts an entry that cannot be read among the dead letters, as it is. */
   bury(entry: BrokenEntry): Promise<void>
   close(): Promise<void>

@@ -1,4 +1,4 @@
-import { type Block, identityAt, type RowChange, selectEvents } from '../core/event/block.ts'
+import { type Block, identityAt, type RowChange, rowAt, rowEnds, selectEvents } from '../core/event/block.ts'
 import { NO_IDENTITY } from '../core/event/envelope.ts'
 import type { Delivery } from '../core/pipeline/delivery.ts'
 import type { Outcome } from '../core/pipeline/outcome.ts'
@@ -10,15 +10,18 @@ import type { DeadLetter, Settlement } from './ports.ts'
 /** The parts of a settlement that grow while a block goes from stage to stage. */
 interface Tally {
   readonly dropped: Map<string, number>
-  readonly dead: DeadLetter[]
+  readonly dead: Omit<DeadLetter, 'keepsOwner'>[]
   readonly counts: Map<string, number>
-  /** Identities of dropped events that may be claimed. */
-  readonly released: Set<string>
+  /** Identities of events that were dropped before they could be claimed. */
+  readonly unclaimed: Set<string>
 }
+
+const NONE: ReadonlySet<string> = new Set()
 
 /**
  * Runs a block through stages. A stage that throws for the block as a whole is asked again for each of its events alone,
- * so that only those that it cannot process become dead letters.
+ * so that only those that it cannot process become dead letters. An event that an earlier delivery claimed is kept, whatever
+ * the stages say of it now; see `SeenStore`.
  * @throws UnavailableError when a stage needs something that is away; SettledElsewhereError
  */
 export async function runStages(
@@ -27,18 +30,42 @@ export async function runStages(
   delivery: Delivery,
   tools: StageTools,
 ): Promise<Settlement> {
-  const tally: Tally = { dropped: new Map(), dead: [], counts: new Map(), released: new Set() }
+  const tally: Tally = { dropped: new Map(), dead: [], counts: new Map(), unclaimed: new Set() }
+  const mayBeClaimed = delivery.repeated && stages.some(({ claims }) => claims)
+  let promised = mayBeClaimed ? await promisedIdentities(block, delivery, tools) : NONE
   let current: Block | undefined = block
-  let claimed = delivery.repeated
   for (const stage of stages) {
     const result = await decide(stage, current, delivery, tools)
-    // What a claiming stage drops is claimed by another owner, or for a twin that it keeps: there is nothing to give back.
-    current = apply(current, result, claimed && !stage.claims, tally)
+    // What the claiming stage drops is another's, or has a twin in the block that it keeps.
+    if (stage.claims) promised = NONE
+    current = apply(stage, current, result, promised, tally)
     if (current === undefined) break
-    claimed ||= stage.claims === true
   }
-  const { dropped, dead, counts } = tally
-  return { output: current, dropped, dead, counts, again: [], unclaimed: unclaimed(tally, current) }
+  const kept = mayBeClaimed || tally.dead.length > 0 ? identitiesOf(current) : NONE
+  const unclaimed = mayBeClaimed ? [...tally.unclaimed].filter((identity) => !kept.has(identity)) : []
+  const { dropped, counts } = tally
+  return { output: current, dropped, dead: letters(tally.dead, kept), counts, again: [], unclaimed }
+}
+
+async function promisedIdentities(block: Block, delivery: Delivery, { seen }: StageTools): Promise<Set<string>> {
+  const held = await seen.held(block.identities, delivery)
+  return new Set(held.map((position) => identityAt(block, position)))
+}
+
+/** @param kept identities of the events that are kept */
+function letters(dead: Tally['dead'], kept: ReadonlySet<string>): DeadLetter[] {
+  const owned = new Set(kept)
+  return dead.map((letter) => {
+    const identity = identityAt(letter.block, 0)
+    const keepsOwner = !owned.has(identity)
+    owned.add(identity)
+    return { ...letter, keepsOwner }
+  })
+}
+
+function identitiesOf(block: Block | undefined): ReadonlySet<string> {
+  if (block === undefined) return NONE
+  return new Set(Array.from({ length: block.count }, (_, i) => identityAt(block, i)))
 }
 
 /**
@@ -71,7 +98,7 @@ export function isolate(parts: readonly Block[]): Settlement {
 export function giveUp(block: Block, deliveries: number): Settlement {
   const reason = `not finished after ${deliveries} deliveries`
   const dead = Array.from({ length: block.count }, (_, i) => ({ reason, block: selectEvents(block, [i]) }))
-  return { ...NOTHING, dead }
+  return { ...NOTHING, dead: letters(dead, NONE) }
 }
 
 const NOTHING: Settlement = {
@@ -122,23 +149,35 @@ function isAboutEvents(error: unknown): boolean {
   return !(error instanceof UnavailableError || error instanceof SettledElsewhereError)
 }
 
-/** @param claimed whether identities of dropped events may be claimed */
-function apply(block: Block, result: StageResult, claimed: boolean, tally: Tally): Block | undefined {
+/** @param promised identities of which an event must be kept */
+function apply(
+  stage: Stage,
+  block: Block,
+  result: StageResult,
+  promised: ReadonlySet<string>,
+  tally: Tally,
+): Block | undefined {
   const { outcomes, changes, counts } = result
   for (const name in counts) add(tally.counts, name, counts[name]!)
   if (outcomes === undefined || outcomes.size === 0) {
     return changes === undefined || changes.size === 0 ? block : selectEvents(block, everyEvent(block), changes)
   }
+  const ends = promised.size > 0 ? rowEnds(block) : undefined
   const keep: number[] = []
   for (let i = 0; i < block.count; i++) {
     const outcome = outcomes.get(i)
-    if (outcome === undefined) {
+    // An empty row has nothing that could be kept: it is noise from its source on, and the promise is a twin's.
+    const isPromised = ends !== undefined && promised.has(identityAt(block, i)) && rowAt(block, ends, i).length > 0
+    if (outcome === undefined || (outcome.kind === 'drop' && isPromised)) {
       keep.push(i)
-    } else if (outcome.kind === 'drop') {
-      add(tally.dropped, outcome.reason, 1)
-      if (claimed) tally.released.add(identityAt(block, i))
-    } else {
+    } else if (outcome.kind === 'dead') {
       tally.dead.push({ reason: outcome.reason, block: selectEvents(block, [i]) })
+    } else if (stage.drops?.includes(outcome.reason)) {
+      add(tally.dropped, outcome.reason, 1)
+      if (!stage.claims) tally.unclaimed.add(identityAt(block, i))
+    } else {
+      const reason = `${stage.name} drops for "${outcome.reason}", which it does not declare`
+      tally.dead.push({ reason, block: selectEvents(block, [i]) })
     }
   }
   return keep.length === 0 ? undefined : selectEvents(block, keep, changes)
@@ -146,16 +185,6 @@ function apply(block: Block, result: StageResult, claimed: boolean, tally: Tally
 
 function everyEvent(block: Block): number[] {
   return Array.from({ length: block.count }, (_, i) => i)
-}
-
-/** Of the released identities those that no event has that is kept, or may be tried again. */
-function unclaimed({ released, dead }: Tally, output: Block | undefined): string[] {
-  if (released.size === 0) return []
-  for (const block of [...(output === undefined ? [] : [output]), ...dead.map((letter) => letter.block)]) {
-    for (let i = 0; i < block.count; i++) released.delete(identityAt(block, i))
-  }
-  released.delete(NO_IDENTITY)
-  return [...released]
 }
 
 function add(sums: Map<string, number>, name: string, events: number): void {

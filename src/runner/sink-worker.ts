@@ -11,6 +11,8 @@ export interface SinkWorkerOptions {
   readonly group: string
   readonly source: SinkSource
   readonly inserter: Inserter
+  /** Whether a start waits until the destination is ready; others come when they come, and hold up nothing. */
+  readonly startsReady: boolean
   /** Rows of one insert. */
   readonly rowsMax: number
   /** Time between the starts of two inserts, milliseconds, unless `rowsMax` rows wait. */
@@ -61,10 +63,10 @@ export class SinkWorker implements Service {
     })
   }
 
-  /** Resolves when the destination is ready for the first time, or the sink is stopped. */
+  /** With `startsReady` it resolves when the destination is ready for the first time, or the sink is stopped. */
   async start(): Promise<void> {
     await this.#loop.start()
-    await this.#ready
+    if (this.#options.startsReady) await this.#ready
   }
 
   async stop(): Promise<void> {

@@ -23,6 +23,8 @@ export interface StepWorkerOptions {
 const RETRY_DELAY = { minMs: 50, maxMs: 1_000 }
 /** Far more than are in hand at once. */
 const UNAVAILABLE_MAX = 10_000
+/** Each time another consumer must have claimed something between two steps of ours. */
+const CONTESTED_MAX = 5
 
 /**
  * Runs one step of a pipeline: read, stages, then write and acknowledge as one. Partitions run side by side. An entry
@@ -80,11 +82,22 @@ export class StepWorker implements Service {
     const name = `${entry.partition} ${entry.lane} ${entry.id}`
     let settlement: Settlement | undefined
     try {
-      settlement = await this.#process(entry, this.#unavailable.has(name))
-      if (await reader.settle(entry, settlement)) this.#options.onSettled?.(outcomesOf(settlement))
+      const waited = this.#unavailable.has(name)
+      settlement = await this.#process(entry, waited)
+      let result = await reader.settle(entry, settlement)
+      for (let tries = 1; result === 'contested'; tries++) {
+        if (tries === CONTESTED_MAX) throw new UnavailableError('another consumer works on the entry, too')
+        const again = { ...entry, repeated: true }
+        settlement = await this.#process(again, waited)
+        result = await reader.settle(again, settlement)
+      }
+      if (result === 'written') this.#options.onSettled?.(outcomesOf(settlement))
       this.#unavailable.delete(name)
     } catch (error) {
-      if (error instanceof SettledElsewhereError) return
+      if (error instanceof SettledElsewhereError) {
+        this.#unavailable.delete(name)
+        return
+      }
       const isAway = settlement !== undefined || error instanceof UnavailableError
       if (isAway && this.#unavailable.size < UNAVAILABLE_MAX) this.#unavailable.add(name)
       throw error

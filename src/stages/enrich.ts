@@ -3,10 +3,8 @@ import { type Block, type RowChange, rowEnds } from '../core/event/block.ts'
 import type { Enrichment } from '../core/event/enrichment.ts'
 import { EnvelopeState } from '../core/event/envelope.ts'
 import { rowSuffix } from '../core/event/row.ts'
+import { IDENTIFIED } from '../core/pipeline/counts.ts'
 import type { Stage } from '../core/pipeline/stage.ts'
-
-/** Counts events whose address belongs to a known organisation that is not noise. */
-export const IDENTIFIED = 'identified'
 
 /**
  * Completes the rows that their source did not: those of the batch lane. What a source has enriched, because it was
@@ -25,19 +23,16 @@ export const enrich: Stage<void> = {
     let identified = 0
     for (const { position, address, hasAccount } of rawEvents(block)) {
       const enrichment = enricher.enrich(address)
-      if (enrichment.noise) {
-        changes.set(position, NOISE)
-        continue
-      }
-      if (enrichment.companyId !== '') identified++
-      changes.set(position, { state: EnvelopeState.Enriched, append: suffixBytes(enrichment, hasAccount) })
+      if (!enrichment.noise && enrichment.companyId !== '') identified++
+      // The row of noise is completed, too: an event that an earlier delivery promised to keep is kept all the same.
+      const state = enrichment.noise ? EnvelopeState.Noise : EnvelopeState.Enriched
+      changes.set(position, { state, append: suffixBytes(enrichment, hasAccount) })
     }
     return { changes, counts: { [IDENTIFIED]: identified } }
   },
 }
 
 const TAB = 9
-const NOISE: RowChange = { state: EnvelopeState.Noise, row: Buffer.alloc(0) }
 
 interface RawEvent {
   readonly position: number

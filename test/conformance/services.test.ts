@@ -161,7 +161,7 @@ const SERVICES: Readonly<Record<string, ServiceCase>> = {
         ...{ client, blocking, ...place, claimIdleMs: 1_000 },
         ensureGroups: async () => {},
       })
-      const tools = { enricher: noData, hostnames: undefined, seen: { claim: async () => [] } }
+      const tools = { enricher: noData, hostnames: undefined, seen: { claim: async () => [], held: async () => [] } }
       return new StepWorker({ group, stages: [], tools, readers: [reader], deliveriesMax: 1, log: silent })
     }),
   },
@@ -177,6 +177,7 @@ const SERVICES: Readonly<Record<string, ServiceCase>> = {
         group,
         source: new SinkStreams({ ...streams, ensureGroups: async () => {} }),
         inserter,
+        startsReady: true,
         rowsMax: 10,
         lingerMs: 10,
         log: silent,

@@ -16,9 +16,9 @@ export function ndjsonFolder(folder: string): Destination {
     open: () => ({
       async prepare() {
         await mkdir(folder, { recursive: true })
+        if (existsSync(join(folder, 'away'))) throw new UnavailableError('the folder is away')
       },
       async insert(rows, token) {
-        if (existsSync(join(folder, 'away'))) throw new UnavailableError('the folder is away')
         const path = join(folder, `${token}.ndjson`)
         const file = await open(`${path}.tmp`, 'w')
         await file.writeFile(rows.map(toNdjson).join(''))

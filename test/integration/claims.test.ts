@@ -9,6 +9,7 @@ import { systemClock } from '../../src/core/run/clock.ts'
 import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
 import { keys } from '../../src/redis/keys.ts'
 import { readEntry } from '../../src/redis/streams/entries.ts'
+import { StreamGroupReader } from '../../src/redis/streams/group-reader.ts'
 import { RedisSeenStore } from '../../src/redis/streams/seen-store.ts'
 import { createGroups } from '../../src/redis/streams/topology.ts'
 import { runStages } from '../../src/runner/run-stages.ts'
@@ -57,6 +58,24 @@ async function deliverTo(client: RedisClient, consumer: string) {
   return entry
 }
 
+/** A reader that settles what was delivered to anybody. */
+function readerOf(url: string, t: TestContext): StreamGroupReader {
+  const client = quiet(connectRedis(url, { name: 'reader', kind: 'loop' }))
+  t.after(() => client.disconnect())
+  const { readEntriesMax: entriesMax, dedupWindowMs } = ingest.limits
+  const place = {
+    partition: 0,
+    group,
+    consumer: 'late',
+    from,
+    to: 'enriched',
+    countsJobs: true,
+    entriesMax,
+    dedupWindowMs,
+  }
+  return new StreamGroupReader({ client, blocking: client, ...place, claimIdleMs: 1_000, ensureGroups: async () => {} })
+}
+
 async function storedIds(client: RedisClient): Promise<string[]> {
   const entries = (await client.callBuffer('XRANGE', keys.stream(0, 'enriched', 'live'), '-', '+')) as [
     Buffer,
@@ -71,29 +90,44 @@ const settled = (client: RedisClient) => async () => {
   return pending === 0
 }
 
-test('a worker dies behind its claim, its entry turns out to be noise: a later event of that id is kept', async (t) => {
+test('a worker dies behind its claim, its entry looks like noise by then: it is kept, and a repeat is none', async (t) => {
   const { redis, client, intake, seen } = await setUp(t)
   await intake.append([rawEvent('e')])
   const entry = await deliverTo(client, 'dies')
-  const tools = { enricher: enricherOf(false), hostnames: undefined, seen }
-  const settlement = await runStages(stages, entry.block, entry, tools)
+  const settlement = await runStages(stages, entry.block, entry, {
+    enricher: enricherOf(false),
+    hostnames: undefined,
+    seen,
+  })
   assert.equal(settlement.output?.count, 1, 'it would have been kept, and is claimed')
+  // Before anybody takes the entry over, a repeat is dropped for the claim.
+  const meanwhile = await startWorker(redis.url, ingest, group, 1, enricherOf(false), 60_000)
+  t.after(meanwhile.stop)
+  await intake.append([envelope('t', 'e')])
+  await until(async () => (await client.hget(keys.counters(0), 'outcome:process:duplicates')) === '1')
+  await meanwhile.stop()
   const second = await startWorker(redis.url, ingest, group, 1, enricherOf(true))
   t.after(second.stop)
-  await until(settled(client), (done) => done)
-  await second.stop()
-  assert.deepEqual(await storedIds(client), [])
-  const third = await startWorker(redis.url, ingest, group, 1, enricherOf(false))
-  t.after(third.stop)
+  await until(settled(client))
+  assert.deepEqual(await storedIds(client), ['e'])
+  assert.equal(await client.hget(keys.counters(0), 'outcome:process:filtered'), null)
+})
+
+test('a first delivery that is held up does not overlook what the next one claimed', async (t) => {
+  const { redis, client, intake, seen } = await setUp(t)
   await intake.append([rawEvent('e')])
-  assert.deepEqual(
-    await until(
-      () => storedIds(client),
-      (ids) => ids.length > 0,
-    ),
-    ['e'],
-  )
-  await third.stop()
+  const late = await deliverTo(client, 'late')
+  const tools = (noise: boolean) => ({ enricher: enricherOf(noise), hostnames: undefined, seen })
+  const asNoise = await runStages(stages, late.block, late, tools(true))
+  assert.equal(asNoise.output, undefined)
+  await client.call('XCLAIM', INTAKE, group, 'next', 0, late.id)
+  await runStages(stages, late.block, { ...late, repeated: true }, tools(false))
+  const reader = readerOf(redis.url, t)
+  assert.equal(await reader.settle(late, asNoise), 'contested')
+  const again = { ...late, repeated: true }
+  const kept = await runStages(stages, late.block, again, tools(true))
+  assert.equal(await reader.settle(again, kept), 'written')
+  assert.deepEqual(await storedIds(client), ['e'])
 })
 
 test('a worker wakes up behind the settlement of its entry: it claims nothing any more', async (t) => {

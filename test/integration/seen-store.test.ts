@@ -95,19 +95,27 @@ test('a consumer that was held up until another one settled its entry claims not
   assert.deepEqual(await client.keys('{p0}:seen:*'), [])
 })
 
-test('a settlement gives back what its owner claimed, and nothing of another owner', async (t) => {
+test('a settlement that drops what another delivery of its entry claimed is contested, and writes nothing', async (t) => {
   const { deliveryAt, store, client, id, now } = await startStore(t)
   const ours = deliveryAt(now)
   const theirs = deliveryAt(now + 1)
   const [first, second] = [randomBytes(16), randomBytes(16)]
   assert.deepEqual(await store.claim(first, ours), [])
   assert.deepEqual(await store.claim(second, theirs), [])
-  const writer = new SettlementWriter(STREAM, keys.counters(0))
-  for (const identity of [first, second]) {
-    writer.release(claimOf(identity.toString('latin1'), ours, DEDUP_WINDOW_MS))
+  assert.deepEqual(await store.held(Buffer.concat([first, second]), ours), [0])
+  const settling = (delivery: 'first' | 'repeated', ...identities: Buffer[]) => {
+    const writer = new SettlementWriter(STREAM, keys.counters(0))
+    for (const identity of identities) {
+      writer.demandUnclaimed(claimOf(identity.toString('latin1'), ours, DEDUP_WINDOW_MS))
+    }
+    writer.count('settled', 1)
+    return writer.run(client, 'g', [id], delivery)
   }
-  const other = (await client.xadd(STREAM, '*', 'n', '1'))!
-  await client.xreadgroup('GROUP', 'g', 'c', 'STREAMS', STREAM, '>')
-  assert.equal(await writer.run(client, 'g', [other]), 1)
-  assert.deepEqual(await store.claim(Buffer.concat([first, second]), { ...deliveryAt(now + 2), id }), [1])
+  assert.equal(await settling('repeated', second, first), 'contested')
+  await client.call('XCLAIM', STREAM, 'g', 'other', 0, id)
+  assert.equal(await settling('first', second), 'contested', 'it was delivered again')
+  assert.equal(await client.hget(keys.counters(0), 'settled'), null)
+  assert.equal(await settling('repeated', second), 'written', "another owner's claim")
+  assert.equal(await settling('repeated', first), 'settled before')
+  assert.equal(await client.hget(keys.counters(0), 'settled'), '1')
 })

@@ -39,6 +39,7 @@ async function startSink(
   const clients = [connect('sink'), connect('blocking')] as const
   const database = connectClickHouse(clickhouse.url, { application: 'test', database: DATABASE })
   const sink = new SinkWorker({
+    startsReady: true,
     group: 'clickhouse',
     source: new SinkStreams({
       client: clients[0],

@@ -53,7 +53,7 @@ const ROOMS: readonly (readonly [room: string, targets: readonly string[]])[] = 
   ['src/http/api', [...BASE, 'src/http/engine', 'src/ingest', 'src/lookup', 'src/batch', 'src/tenants']],
   ['src/embedded', [...BASE, 'src/telemetry', 'src/runner/loop.ts']],
   ['pipelines', [...BASE, 'src/runner', 'src/stages', 'src/ingest', 'src/batch', 'src/clickhouse']],
-  ['src/config', [...BASE, 'src/tenants/plans.ts', 'pipelines']],
+  ['src/config', [...BASE, 'src/tenants/plans.ts']],
   [
     'src/roles',
     [

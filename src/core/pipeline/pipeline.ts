@@ -94,6 +94,12 @@ export function stepsOfJobs({ steps, sinks }: Pipeline): Step[] {
   return way
 }
 
+/** The groups between the sources and the end of a batch job. */
+export function groupsOfJobs(pipeline: Pipeline): string[] {
+  const completing = pipeline.sinks.filter((sink) => sink.completesJobs)
+  return [...stepsOfJobs(pipeline), ...completing].map(({ group }) => group)
+}
+
 /** The reasons for which events of a batch job may leave, as far as their stages declare them. */
 export function reasonsOfJobs(pipeline: Pipeline): string[] {
   return stepsOfJobs(pipeline).flatMap(({ stages }) => stages.flatMap(({ drops }) => drops ?? []))

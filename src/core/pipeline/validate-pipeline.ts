@@ -1,5 +1,18 @@
-import { type Group, groupsOf, type Pipeline, readersOf, sourcesOf, stepsOfJobs } from './pipeline.ts'
+import {
+  type Group,
+  groupsOf,
+  type Pipeline,
+  readersOf,
+  type Step,
+  sourcesOf,
+  stepsOfJobs,
+  streamsOf,
+} from './pipeline.ts'
 
+/** What groups and streams can be called: part of key names. */
+const NAME = /^[a-z][a-z0-9-]{0,39}$/
+/** Keys and leases that have these names already. */
+const TAKEN_NAMES = ['live', 'batch', 'dead', 'counters', 'producer', 'seen', 'job', 'feeder']
 /** What a count of events can be called: a label of a metric, a key of a summary. */
 const REASON = /^[a-z][a-z_]{0,39}$/
 /** Names of other counts, in the metrics or in a summary. */
@@ -16,6 +29,10 @@ function problemsOfGroups(pipeline: Pipeline): string[] {
   const problems: string[] = []
   const groups = groupsOf(pipeline).map(({ group }) => group)
   for (const group of repeated(groups)) problems.push(`group ${group} is declared twice`)
+  for (const name of new Set([...groups, ...streamsOf(pipeline)])) {
+    if (!NAME.test(name)) problems.push(`"${name}" is no name for a group or stream: wants a to z, 0 to 9 and -`)
+    if (TAKEN_NAMES.includes(name)) problems.push(`${name} is the name of something else: choose another`)
+  }
   for (const { group, stages } of pipeline.steps) {
     if (stages.length === 0) problems.push(`step ${group} has no stage`)
     for (const name of repeated(stages.map((stage) => stage.name))) {
@@ -28,9 +45,27 @@ function problemsOfGroups(pipeline: Pipeline): string[] {
       }
     }
   }
-  // The second would find every event to be claimed by the first.
-  const claiming = pipeline.steps.flatMap(({ stages }) => stages.filter(({ claims }) => claims))
-  if (claiming.length > 1) problems.push(`${claiming.map(({ name }) => name).join(' and ')} both claim events`)
+  return [...problems, ...problemsOfClaims(pipeline.steps)]
+}
+
+/** A claim promises that the event is kept, and a second one would find every event to be claimed by the first. */
+function problemsOfClaims(steps: readonly Step[]): string[] {
+  const problems: string[] = []
+  let claiming: string | undefined
+  const behind = new Set<string>()
+  for (const { from, stages, to } of steps) {
+    for (const { name, claims, drops = [] } of stages) {
+      if (claims && claiming !== undefined) problems.push(`${claiming} and ${name} both claim events`)
+      else if (drops.length > 0 && (behind.has(from) || behind.has(to))) {
+        problems.push(`${name} drops events behind ${claiming}, which has promised to keep them`)
+      }
+      if (claims) {
+        claiming = name
+        behind.add(to)
+      }
+    }
+    if (behind.has(from)) behind.add(to)
+  }
   return problems
 }
 

@@ -1,9 +1,9 @@
 import { BATCH_LIMITS, type BatchSummary } from '../../../schemas/api/batch.ts'
 import type { FeederStore, OpenJob } from '../../batch/feeder-store.ts'
 import { type Block, encodeBlock } from '../../core/event/block.ts'
-import { type Pipeline, reasonsOfJobs } from '../../core/pipeline/pipeline.ts'
+import { IDENTIFIED } from '../../core/pipeline/counts.ts'
+import { groupsOfJobs, type Pipeline, reasonsOfJobs } from '../../core/pipeline/pipeline.ts'
 import type { ChunkCounts, LineChunk } from '../../core/pipeline/source.ts'
-import { IDENTIFIED } from '../../stages/enrich.ts'
 import type { RedisClient } from '../connect.ts'
 import { counterFields, keys, progressFields } from '../keys.ts'
 import { Lease } from '../lease.ts'
@@ -70,7 +70,9 @@ export class RedisFeederStore implements FeederStore {
 
   waitingEvents(): Promise<number> {
     const { client, pipeline, partitions } = this.#options
-    return waitingEvents(client, pipeline, partitions, [pipeline.sources.batch.lane])
+    // A further sink that is behind holds up no job; what it leaves waiting is bounded by high water.
+    const scope = { lanes: [pipeline.sources.batch.lane], groups: groupsOfJobs(pipeline) }
+    return waitingEvents(client, pipeline, partitions, scope)
   }
 
   async readChunk(job: OpenJob): Promise<LineChunk | undefined> {

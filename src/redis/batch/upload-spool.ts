@@ -140,6 +140,7 @@ export class UploadSpool implements Upload {
         result = await script.run(client, names, args)
       }
       if (result === 0) throw new UnavailableError('the upload was interrupted for too long')
+      if (result !== 1) throw new UnavailableError('a part of the upload is gone')
     }
     try {
       await retry(persist, { delay: RETRY_DELAY, deadlineMs, isFinal })

@@ -2,14 +2,36 @@
 -- Settles entries: acknowledges them and writes what became of them, as one. A second consumer that finished the same
 -- entries adds nothing.
 -- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
--- KEYS[1] source stream; further keys are named by the outputs, counters and claims
+-- A delivery that drops events must not overlook that another delivery of the same entry claimed them: it is contested then.
+-- KEYS[1] source stream; further keys are named by the claims, outputs and counters
 -- ARGV[1] consumer group, ARGV[2] number of entry ids, then the ids
+-- then '' for entries of which nothing is claimed; of one entry 'first' when its deliverer thinks that it is the only one,
+-- and else 'repeated'
+-- then the number of claims that the entry must not have, and for each: index of the hash in KEYS, identity, owner
 -- then the number of outputs, and for each: index of its stream in KEYS, number of arguments, those arguments
--- then the number of counters, and for each: index of the hash in KEYS, field, increment
--- then claims to give back, in threes: index of the hash in KEYS, identity, owner
--- Returns 1, or 0 when the entries were acknowledged before.
-local at = 3 + tonumber(ARGV[2])
-if redis.call('XACK', KEYS[1], ARGV[1], unpack(ARGV, 3, at - 1)) == 0 then
+-- then counters in threes: index of the hash in KEYS, field, increment
+-- Returns 1; 0 when the entries were acknowledged before; -1 when the settlement is contested: then nothing is written.
+local ids = tonumber(ARGV[2])
+local at = 3 + ids
+local delivery = ARGV[at]
+if delivery ~= '' then
+  local pending = redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[3], ARGV[3], 1)
+  if #pending == 0 then
+    return 0
+  end
+  if delivery == 'first' and pending[1][4] > 1 then
+    return -1
+  end
+end
+local claims = tonumber(ARGV[at + 1])
+at = at + 2
+for _ = 1, claims do
+  if redis.call('HGET', KEYS[tonumber(ARGV[at])], ARGV[at + 1]) == ARGV[at + 2] then
+    return -1
+  end
+  at = at + 3
+end
+if redis.call('XACK', KEYS[1], ARGV[1], unpack(ARGV, 3, 2 + ids)) == 0 then
   return 0
 end
 local outputs = tonumber(ARGV[at])
@@ -19,16 +41,7 @@ for _ = 1, outputs do
   redis.call('XADD', KEYS[tonumber(ARGV[at])], '*', unpack(ARGV, at + 2, at + 1 + size))
   at = at + 2 + size
 end
-local counters = tonumber(ARGV[at])
-at = at + 1
-for _ = 1, counters do
-  redis.call('HINCRBY', KEYS[tonumber(ARGV[at])], ARGV[at + 1], ARGV[at + 2])
-  at = at + 3
-end
 for i = at, #ARGV, 3 do
-  local key = KEYS[tonumber(ARGV[i])]
-  if redis.call('HGET', key, ARGV[i + 1]) == ARGV[i + 2] then
-    redis.call('HDEL', key, ARGV[i + 1])
-  end
+  redis.call('HINCRBY', KEYS[tonumber(ARGV[i])], ARGV[i + 1], ARGV[i + 2])
 end
 return 1

@@ -8,15 +8,15 @@ export interface DeadLetterOrigin {
   readonly group: string
   readonly stream: string
   readonly lane: Lane
-  /** Of the first delivery, so that a retry finds its own claim in the dedup store. */
-  readonly owner: Buffer
+  /** Of the entry, so that a retry finds its own claim in the dedup store; see `DeadLetter`. */
+  readonly owner: Buffer | undefined
 }
 
 /** Fields of an entry of the dead-letter stream: where it was, why, and the event as a block. */
-export function deadLetterFields(origin: DeadLetterOrigin, letter: DeadLetter): EntryFields {
+export function deadLetterFields(origin: DeadLetterOrigin, letter: Omit<DeadLetter, 'keepsOwner'>): EntryFields {
   const { group, stream, lane, owner } = origin
   const place: EntryFields = ['group', group, 'stream', stream, 'lane', lane, 'reason', letter.reason]
-  return [...place, ...encodeBlock(letter.block), OWNER_FIELD, owner]
+  return [...place, ...encodeBlock(letter.block), ...(owner === undefined ? [] : [OWNER_FIELD, owner])]
 }
 
 /** Fields for an entry that is no block: its own fields follow, as far as they are still there. */

@@ -7,6 +7,7 @@ import {
   type GroupReader,
   outcomesOf,
   type Settlement,
+  type SettleResult,
 } from '../../runner/ports.ts'
 import type { RedisClient } from '../connect.ts'
 import { counterFields, keys, progressFields } from '../keys.ts'
@@ -144,10 +145,10 @@ export class StreamGroupReader implements GroupReader {
       ...[this.#streams[lane], group, first, last, raw.length, consumer],
     )) as [id: Buffer, consumer: Buffer, idleMs: number, deliveries: number][]
     const deliveries = new Map(pending.map((entry) => [entry[0].toString('latin1'), Number(entry[3])]))
-    return raw.map((entry) => readEntry(entry, lane, this.partition, deliveries.get(entry[0].toString('latin1')) ?? 1))
+    return raw.map((entry) => readEntry(entry, lane, this.partition, deliveries.get(entry[0].toString('latin1')) ?? 2))
   }
 
-  async settle(entry: Entry, settlement: Settlement): Promise<boolean> {
+  async settle(entry: Entry, settlement: Settlement): Promise<SettleResult> {
     const { from, to, group, dedupWindowMs } = this.#options
     const writer = new SettlementWriter(this.#streams[entry.lane], keys.counters(this.partition))
     writer.count(counterFields.done(group, from, entry.lane, 'entries'), 1)
@@ -157,11 +158,12 @@ export class StreamGroupReader implements GroupReader {
     if (settlement.output !== undefined) this.#add(writer, to, entry.lane, settlement.output)
     for (const block of settlement.again) this.#add(writer, from, entry.lane, block, entry.owner)
     for (const letter of settlement.dead) {
-      const origin = { group, stream: from, lane: entry.lane, owner: entry.owner }
+      const owner = letter.keepsOwner ? entry.owner : undefined
+      const origin = { group, stream: from, lane: entry.lane, owner }
       writer.add(keys.dead(this.partition), deadLetterFields(origin, letter))
     }
-    for (const identity of settlement.unclaimed) writer.release(claimOf(identity, entry, dedupWindowMs))
-    return (await writer.run(this.#options.client, group, [entry.id])) === 1
+    for (const identity of settlement.unclaimed) writer.demandUnclaimed(claimOf(identity, entry, dedupWindowMs))
+    return writer.run(this.#options.client, group, [entry.id], entry.repeated ? 'repeated' : 'first')
   }
 
   #progress(writer: SettlementWriter, job: string | undefined, { dropped, dead, counts }: Settlement): void {

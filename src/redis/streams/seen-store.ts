@@ -7,7 +7,6 @@ import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
 import { loadScript } from '../scripts.ts'
 import { OWNER_EPOCH_MS, ownerMs } from './owner.ts'
-
 import type { Claim } from './settlement-writer.ts'
 
 const EXPIRY_SLACK_MS = 3_600_000
@@ -21,6 +20,7 @@ const CLOCK_SLACK_MS = 60_000
 const BUCKETS = 32_768
 
 const claimScript = loadScript('claimSeen-2')
+const heldScript = loadScript('heldSeen-1')
 
 export interface RedisSeenStoreOptions {
   readonly client: RedisClient
@@ -65,6 +65,16 @@ export class RedisSeenStore implements SeenStore {
       return repeats as number[]
     } catch (error) {
       if (error instanceof SettledElsewhereError) throw error
+      throw new UnavailableError('the dedup store did not answer', { cause: error })
+    }
+  }
+
+  async held(identities: Buffer, { partition, owner }: Delivery): Promise<readonly number[]> {
+    const { client, windowMs } = this.#options
+    const prefix = keys.seen(partition, generationOf(ownerMs(owner), windowMs))
+    try {
+      return (await heldScript.run(client, [prefix], [owner, BUCKETS - 1, identities])) as number[]
+    } catch (error) {
       throw new UnavailableError('the dedup store did not answer', { cause: error })
     }
   }

@@ -1,4 +1,5 @@
 import type { Lane } from '../../core/pipeline/lane.ts'
+import type { SettleResult } from '../../runner/ports.ts'
 import type { RedisClient } from '../connect.ts'
 import { counterFields, keys } from '../keys.ts'
 import { loadScript, type ScriptArgument } from '../scripts.ts'
@@ -35,8 +36,8 @@ export class SettlementWriter {
     this.#counters.push(this.#index(key), field, by)
   }
 
-  /** Gives a claim back, if it is still the owner's. */
-  release({ key, identity, owner }: Claim): void {
+  /** The settlement is contested when there is this claim. */
+  demandUnclaimed({ key, identity, owner }: Claim): void {
     this.#claims.push(this.#index(key), identity, owner)
   }
 
@@ -51,11 +52,21 @@ export class SettlementWriter {
     return at < 0 ? this.#keys.push(key) : at + 1
   }
 
-  /** 1 when it was written, 0 when the entries were acknowledged before. */
-  async run(client: RedisClient, group: string, ids: readonly string[]): Promise<number> {
-    const head = [group, ids.length, ...ids, this.#outputCount, ...this.#outputs]
-    const args = [...head, this.#counters.length / 3, ...this.#counters, ...this.#claims]
-    return Number(await settleScript.run(client, this.#keys, args))
+  /**
+   * @param ids one, unless `delivery` is `''`
+   * @param delivery of an entry that a claiming step read: whether it is the only one, as far as its deliverer knows
+   */
+  async run(
+    client: RedisClient,
+    group: string,
+    ids: readonly string[],
+    delivery: '' | 'first' | 'repeated' = '',
+  ): Promise<SettleResult> {
+    const head = [group, ids.length, ...ids, delivery, this.#claims.length / 3, ...this.#claims]
+    const args = [...head, this.#outputCount, ...this.#outputs, ...this.#counters]
+    const result = Number(await settleScript.run(client, this.#keys, args))
+    if (result < 0) return 'contested'
+    return result === 1 ? 'written' : 'settled before'
   }
 }
 

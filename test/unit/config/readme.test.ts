@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { ingest } from '../../../pipelines/ingest.ts'
 import { flagOf, SETTINGS } from '../../../src/config/settings.ts'
 
 const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
@@ -16,4 +17,10 @@ test('the README lists every setting as it is', () => {
     return `| \`${setting.env}\` | \`${flagOf(setting)}\` | ${fallback} | ${setting.about.replaceAll('|', '\\|')} |`
   })
   assert.deepEqual(tableRows(), expected, `\n${expected.join('\n')}\n`)
+})
+
+test('the settings name the limits that the pipeline declares', () => {
+  const { waitingEventsMax, deliveriesMax } = ingest.limits
+  assert.match(SETTINGS.intakeHighWaterEvents.about, new RegExp(`unset: ${waitingEventsMax},`))
+  assert.match(SETTINGS.deliveriesMax.about, new RegExp(`unset: ${deliveriesMax},`))
 })

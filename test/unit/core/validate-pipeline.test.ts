@@ -42,6 +42,27 @@ test('a stage stands once in a step, its reasons are names of their own, and one
   ])
 })
 
+test('nothing is dropped behind a claim, in the same step or in a later one', () => {
+  const late = stage('late', { drops: ['late'] })
+  const problem = 'late drops events behind dedup, which has promised to keep them'
+  assert.deepEqual(problems({ steps: [{ ...step, stages: [...step.stages, late] }] }), [problem])
+  const steps = [
+    { ...step, to: 'unique' },
+    { group: 'pass', from: 'unique', stages: [stage('pass')], to: 'passed' },
+    { group: 'late', from: 'passed', stages: [late], to: 'enriched' },
+  ]
+  assert.deepEqual(problems({ steps }), [problem])
+})
+
+test('names of groups and streams are parts of keys, and of no other key', () => {
+  assert.deepEqual(problems({ sinks: [{ ...sink, group: 'feeder' }] }), [
+    'feeder is the name of something else: choose another',
+  ])
+  assert.deepEqual(problems({ steps: [{ ...step, to: 'a:b' }], sinks: [{ ...sink, from: 'a:b' }] }), [
+    '"a:b" is no name for a group or stream: wants a to z, 0 to 9 and -',
+  ])
+})
+
 test('one sink completes batch jobs, at the end of a way that starts where they enter', () => {
   assert.deepEqual(problems({ sinks: [{ ...sink, completesJobs: false }] }), ['0 sinks complete batch jobs: wants one'])
   assert.deepEqual(problems({ sinks: [sink, { ...sink, group: 'other' }] }), ['2 sinks complete batch jobs: wants one'])

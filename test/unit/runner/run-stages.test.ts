@@ -13,13 +13,22 @@ import { filterNoise } from '../../../src/stages/filter-noise.ts'
 const delivery = { partition: 0, lane: 'live' as const, id: '1-0', owner: Buffer.alloc(8), repeated: false }
 const again = { ...delivery, repeated: true }
 
-function toolsOf(claim: SeenStore['claim'] = async () => []): StageTools {
+/** @param held ids that an earlier delivery claimed */
+function toolsOf(claim: SeenStore['claim'] = async () => [], held: readonly string[] = []): StageTools {
   const enricher = {
     enrich(): never {
       throw new Error('not asked here')
     },
   }
-  return { enricher, hostnames: undefined, seen: { claim } }
+  const seen: SeenStore = {
+    claim,
+    async held(identities) {
+      const ours = held.map((id) => identityOf('t', id))
+      const all = Array.from({ length: identities.length / 16 }, (_, i) => i)
+      return all.filter((i) => ours.includes(identities.toString('latin1', i * 16, i * 16 + 16)))
+    },
+  }
+  return { enricher, hostnames: undefined, seen }
 }
 
 /** Rows that start with `noise` are noise; what follows a colon is not part of the event's id. */
@@ -46,6 +55,7 @@ const idsOf = (...ids: string[]) => ids.map((id) => identityOf('t', id))
 function dropping(word: string): Stage {
   return {
     name: `drop-${word}`,
+    drops: ['unwanted'],
     decide(block) {
       const rows = rowsOf(block).map((row, i) => [i, row] as const)
       const dropped = rows.filter(([, row]) => row.startsWith(word))
@@ -74,22 +84,63 @@ test('a repeat of an event that was filtered is no duplicate', async () => {
   assert.deepEqual(summary(settlement), { filtered: 1, kept: 1 })
 })
 
-test('what an earlier delivery may have claimed and this one drops is given back, unless a twin is kept', async () => {
+test('a repeated delivery names what it drops, unless a twin is kept: it must not be claimed', async () => {
   const block = blockOf('noise a', 'b', 'noise b', 'noise c')
   const first = await runStages([filterNoise, dedup], block, delivery, toolsOf())
-  assert.deepEqual(first.unclaimed, [], 'nothing was claimed before')
+  assert.deepEqual(first.unclaimed, [], 'nothing can be claimed yet')
   const second = await runStages([filterNoise, dedup], block, again, toolsOf())
   assert.deepEqual(second.unclaimed, idsOf('a', 'c'))
   const empty = await runStages([filterNoise, dedup], blockOf('noise a'), again, toolsOf())
   assert.deepEqual([empty.output, empty.unclaimed], [undefined, idsOf('a')])
 })
 
-test('a stage behind dedup that drops an event gives its claim back, at every delivery', async () => {
-  const stages = [dedup, dropping('un')]
-  const settlement = await runStages(stages, blockOf('un1', 'good', 'un2:1', 'un2:2'), delivery, toolsOf())
+test('what an earlier delivery claimed is kept, whatever the stages say of it now', async () => {
+  const tools = toolsOf(async () => [], ['a', 'un1'])
+  const stages = [filterNoise, dropping('un'), dedup]
+  const settlement = await runStages(stages, blockOf('noise a', 'un1', 'un2', 'noise n'), again, tools)
+  assert.deepEqual(rowsOf(settlement.output), ['noise a', 'un1'])
+  assert.deepEqual(summary(settlement), { filtered: 1, unwanted: 1, kept: 2 })
+  assert.deepEqual(settlement.unclaimed, idsOf('n', 'un2'))
+})
+
+test('noise from its source on has no row that could be kept: the promise is for its twin', async () => {
+  const twin = { identity: identityOf('t', 'a'), state: EnvelopeState.Enriched, row: 'a' }
+  const block = packBlock([{ ...twin, state: EnvelopeState.Noise, row: '' }, twin])
+  const settlement = await runStages(
+    [filterNoise, dedup],
+    block,
+    again,
+    toolsOf(async () => [], ['a']),
+  )
+  assert.deepEqual(rowsOf(settlement.output), ['a'])
+  assert.deepEqual(summary(settlement), { filtered: 1, kept: 1 })
+})
+
+test('a stage that drops for a reason that it does not declare loses nothing', async () => {
+  const { drops: _, ...silent } = dropping('un')
+  const settlement = await runStages([silent], blockOf('un1', 'good'), delivery, toolsOf())
   assert.deepEqual(rowsOf(settlement.output), ['good'])
-  assert.deepEqual(summary(settlement), { duplicates: 1, unwanted: 2, kept: 1 })
-  assert.deepEqual(settlement.unclaimed, idsOf('un1', 'un2'))
+  assert.match(settlement.dead[0]!.reason, /drop-un drops for "unwanted", which it does not declare/)
+})
+
+test('of dead letters of one identity one keeps the owner, and none when an event of it is kept', async () => {
+  const picky: Stage = {
+    name: 'picky',
+    decide(block) {
+      if (rowsOf(block).some((row) => row.endsWith('bad'))) throw new Error('cannot read it')
+      return {}
+    },
+  }
+  const block = blockOf('a:bad', 'a:good', 'b:1 bad', 'b:2 bad')
+  const { dead } = await runStages([picky, dedup], block, delivery, toolsOf())
+  assert.deepEqual(
+    dead.map(({ block: letter, keepsOwner }) => [...rowsOf(letter), keepsOwner]),
+    [
+      ['a:bad', false],
+      ['b:1 bad', true],
+      ['b:2 bad', false],
+    ],
+  )
 })
 
 test('one event that a stage cannot process becomes a dead letter and the others go on, counted once', async () => {

@@ -126,7 +126,15 @@ async function runProcess(world: World, crash?: Crash): Promise<boolean> {
     },
     close: async () => {},
   }
-  const sink = new SinkWorker({ group: 'g', source, inserter, rowsMax: 100, lingerMs: 0, log: silent })
+  const sink = new SinkWorker({
+    group: 'g',
+    startsReady: true,
+    source,
+    inserter,
+    rowsMax: 100,
+    lingerMs: 0,
+    log: silent,
+  })
   sink.start()
   await until(() => crashed || idle)
   // One that crashed is left where it stands: nothing of it runs any more.

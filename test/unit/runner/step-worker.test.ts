@@ -33,7 +33,7 @@ function readerOf(deliveries: number) {
     recover() {},
     async settle(_entry, settlement) {
       settlements.push(settlement)
-      return true
+      return 'written'
     },
     async bury() {},
     async close() {},
@@ -41,7 +41,7 @@ function readerOf(deliveries: number) {
   return { reader, settlements, delivered: () => delivered }
 }
 
-const tools = {} as StageTools
+const tools = { seen: { claim: async () => [], held: async () => [] } } as unknown as StageTools
 
 function workerOf(reader: GroupReader, gather: () => Promise<void>) {
   const stages = [{ name: 'stage', gather, decide: () => ({}) }]
@@ -81,4 +81,21 @@ test('an entry for which a claiming stage fails is taken apart in the end, too',
   await until(() => settlements.length > 0)
   await worker.stop()
   assert.equal(settlements[0]!.again.length, 2)
+})
+
+test('a contested settlement is made anew, as that of a repeated delivery', async () => {
+  const { reader, settlements } = readerOf(1)
+  const results = ['contested', 'contested', 'written'] as const
+  const repeated: boolean[] = []
+  reader.settle = async (entry, settlement) => {
+    repeated.push(entry.repeated)
+    const result = results[repeated.length - 1]!
+    if (result === 'written') settlements.push(settlement)
+    return result
+  }
+  const worker = workerOf(reader, async () => {})
+  await worker.start()
+  await until(() => settlements.length > 0)
+  await worker.stop()
+  assert.deepEqual(repeated, [false, true, true])
 })
