@@ -11,6 +11,7 @@ import { loadScript } from '../scripts.ts'
 import type { RawEntry } from '../streams/entries.ts'
 import { waitingEvents } from '../streams/status.ts'
 import { readProgress, releaseJob } from './jobs.ts'
+import { parseLineNumbers } from './line-numbers.ts'
 
 export interface RedisFeederStoreOptions {
   readonly client: RedisClient
@@ -81,7 +82,7 @@ export class RedisFeederStore implements FeederStore {
     const entries = (await this.#options.client.callBuffer('XRANGE', keys.chunks(job.id), id, id)) as RawEntry[]
     const fields = entries[0]?.[1]
     if (fields == null) return undefined
-    return { firstLine: Number(fields[1]!.toString('latin1')), bytes: fields[3]! }
+    return { ...parseLineNumbers(fields[1]!.toString('latin1')), bytes: fields[3]! }
   }
 
   async feed(job: OpenJob, blocks: ReadonlyMap<number, Block>): Promise<void> {
