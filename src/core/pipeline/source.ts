@@ -17,6 +17,11 @@ export interface Source {
 export interface Receipt {
   readonly tenantId: string
   readonly receivedAtMs: number
+  /**
+   * Of so many partitions, all events of a live request without an id of their own have to be in one; undefined: anywhere.
+   * See `GroupCommit`.
+   */
+  readonly gatherAmong?: number
 }
 
 /** What a request of `/v1/ingest` becomes: envelopes for the stream, and its response, which is made in the same pass. */
