@@ -50,7 +50,10 @@ export type LookupChoices = Static<typeof LookupChoices>
 
 /** `POST /v1/lookup` (schemas/README.md, Lookup); every field may be a query parameter instead. */
 export const LookupRequest = Type.Object({
-  ip: Type.String({ description: 'IPv4 or IPv6 address; IPv4-mapped IPv6 is looked up as IPv4' }),
+  ip: Type.String({
+    description:
+      'IPv4 or IPv6 address; one that carries an IPv4 address (mapped, NAT64, 6to4, Teredo) is looked up as that',
+  }),
   ...optionFields,
 })
 export type LookupRequest = Static<typeof LookupRequest>

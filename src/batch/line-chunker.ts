@@ -1,5 +1,5 @@
 import { BATCH_LIMITS } from '../../schemas/api/batch.ts'
-import type { LineChunk } from '../core/pipeline/source.ts'
+import type { BlankGap, LineChunk } from '../core/pipeline/source.ts'
 import { UploadTooLargeError } from './jobs.ts'
 
 /**
@@ -13,9 +13,16 @@ export const TOO_LONG = Buffer.from('\0too long\n')
 
 const LINE_FEED = 10
 const SPACE = 32
+const CARRIAGE_RETURN = 13
+const TAB = 9
 const PARTS_MAX = 4_096
+/** What a gap may take beside the lines; gaps are kept as text. */
+const GAP_BYTES = 16
 
-/** Cuts an upload into chunks of whole lines and counts the lines that are not blank. Holds at most one line and a chunk. */
+/**
+ * Cuts an upload into chunks of whole lines, leaves out those that are blank, and counts the others. Holds at most one line
+ * and a chunk.
+ */
 export class LineChunker {
   readonly #emit: (chunk: LineChunk) => void
   #parts: Buffer[] = []
@@ -27,6 +34,11 @@ export class LineChunker {
   #bytes = 0
   #lineNumber = 1
   #firstLine = 1
+  #gaps: BlankGap[] = []
+  /** Lines of the chunk behind its last gap. */
+  #linesBehindGap = 0
+  /** Blank lines since the last line that is none. */
+  #blankLines = 0
   #received = 0
 
   /** @param emit called with each chunk as soon as it is full */
@@ -61,31 +73,73 @@ export class LineChunker {
     if (at < bytes.length) this.#hold(bytes.subarray(at))
   }
 
-  /** The common case, without a look at each line: runs of lines go into chunks as they are. Returns where they end. */
+  /** The common case: runs of lines go into chunks as they are. Returns where they end. */
   #addWholeLines(bytes: Buffer, from: number): number {
     let runStart = from
     let lineStart = from
-    let end = bytes.indexOf(LINE_FEED, from) + 1
-    while (end > 0) {
+    for (;;) {
+      if (bytes[lineStart]! <= SPACE) {
+        const blankEnd = this.#passBlankLines(bytes, lineStart)
+        if (blankEnd > lineStart) {
+          this.#addRun(bytes.subarray(runStart, lineStart))
+          lineStart = blankEnd
+          runStart = blankEnd
+        }
+      }
+      const end = bytes.indexOf(LINE_FEED, lineStart) + 1
+      if (end === 0) break
       if (end - lineStart > BATCH_LIMITS.lineMaxBytes) {
         this.#addRun(bytes.subarray(runStart, lineStart))
         this.#endLine(bytes.subarray(lineStart, end))
         runStart = end
       } else {
-        if (this.#size + end - runStart > CHUNK_BYTES) {
+        if (this.#isFull(end - runStart)) {
           this.#addRun(bytes.subarray(runStart, lineStart))
           this.#close()
           runStart = lineStart
         }
-        if (this.#size === 0 && runStart === lineStart) this.#firstLine = this.#lineNumber
-        if (bytes[lineStart]! > SPACE || !isBlank(bytes.subarray(lineStart, end))) this.#countLine()
+        this.#startLine(this.#size === 0 && runStart === lineStart)
+        this.#countLine()
         this.#lineNumber++
       }
       lineStart = end
-      end = bytes.indexOf(LINE_FEED, end) + 1
     }
     this.#addRun(bytes.subarray(runStart, lineStart))
     return lineStart
+  }
+
+  /** Returns where the blank lines end. */
+  #passBlankLines(bytes: Buffer, from: number): number {
+    let end = from
+    let count = 0
+    for (let at = from; at < bytes.length; at++) {
+      const byte = bytes[at]!
+      if (byte === LINE_FEED) {
+        count++
+        end = at + 1
+      } else if (!isBlankByte(byte)) break
+    }
+    this.#blankLines += count
+    this.#lineNumber += count
+    return end
+  }
+
+  #isFull(moreBytes: number): boolean {
+    const gapBytes = this.#blankLines > 0 ? GAP_BYTES : 0
+    return this.#size + gapBytes + moreBytes > CHUNK_BYTES
+  }
+
+  /** @param isFirst whether the chunk has no line yet */
+  #startLine(isFirst: boolean): void {
+    if (isFirst) {
+      this.#firstLine = this.#lineNumber
+    } else if (this.#blankLines > 0) {
+      this.#gaps.push({ after: this.#linesBehindGap, blank: this.#blankLines })
+      this.#size += GAP_BYTES
+      this.#linesBehindGap = 0
+    }
+    this.#blankLines = 0
+    this.#linesBehindGap++
   }
 
   #addRun(run: Buffer): void {
@@ -125,10 +179,14 @@ export class LineChunker {
   #endLine(rest: Buffer): void {
     const blank = this.#blank && isBlank(rest)
     const tooLong = this.#skipping || this.#partialSize + rest.length > BATCH_LIMITS.lineMaxBytes + 2
-    if (!blank) this.#countLine()
-    if (tooLong) this.#add(blank ? Buffer.from('\n') : TOO_LONG)
-    else if (this.#partialSize === 0) this.#add(rest)
-    else this.#add(Buffer.concat([...this.#partial, rest]))
+    if (blank) {
+      this.#blankLines++
+    } else {
+      this.#countLine()
+      if (tooLong) this.#add(TOO_LONG)
+      else if (this.#partialSize === 0) this.#add(rest)
+      else this.#add(Buffer.concat([...this.#partial, rest]))
+    }
     this.#partial = []
     this.#partialSize = 0
     this.#skipping = false
@@ -137,24 +195,28 @@ export class LineChunker {
   }
 
   #add(line: Buffer): void {
-    if (this.#size > 0 && this.#size + line.length > CHUNK_BYTES) this.#close()
-    if (this.#size === 0) this.#firstLine = this.#lineNumber
+    if (this.#size > 0 && this.#isFull(line.length)) this.#close()
+    this.#startLine(this.#size === 0)
     this.#parts.push(line)
     this.#size += line.length
   }
 
   #close(): void {
     if (this.#size === 0) return
-    this.#emit({ firstLine: this.#firstLine, bytes: Buffer.concat(this.#parts) })
+    this.#emit({ firstLine: this.#firstLine, gaps: this.#gaps, bytes: Buffer.concat(this.#parts) })
     this.#parts = []
+    this.#gaps = []
+    this.#linesBehindGap = 0
     this.#size = 0
   }
 }
 
 /** Only white space of JSON. */
 function isBlank(bytes: Buffer): boolean {
-  for (const byte of bytes) {
-    if (byte !== SPACE && byte !== LINE_FEED && byte !== 13 && byte !== 9) return false
-  }
+  for (let at = 0; at < bytes.length; at++) if (!isBlankByte(bytes[at]!)) return false
   return true
+}
+
+function isBlankByte(byte: number): boolean {
+  return byte === SPACE || byte === LINE_FEED || byte === CARRIAGE_RETURN || byte === TAB
 }

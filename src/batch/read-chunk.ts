@@ -10,7 +10,7 @@ import { rawRow } from '../ingest/raw-row.ts'
 import { sliceEvent } from '../ingest/slice-event.ts'
 import { TOO_LONG } from './line-chunker.ts'
 
-/** White space of JSON, as the line chunker counts. */
+/** White space of JSON: there is a blank line behind the last line feed, and in chunks of earlier versions. */
 const BLANK = /^[ \t\r]*$/
 const TOO_LONG_TEXT = TOO_LONG.toString('utf8').trimEnd()
 
@@ -25,9 +25,8 @@ export function readChunk(chunk: LineChunk, context: ChunkContext): ChunkReading
   let fed = 0
   let rejected = 0
   let invalidIp = 0
-  for (const [index, raw] of linesOf(chunk.bytes).entries()) {
+  for (const [line, raw] of numberedLines(chunk)) {
     if (raw !== undefined && BLANK.test(raw)) continue
-    const line = chunk.firstLine + index
     const text = raw === undefined ? undefined : bareLine(raw, line)
     const event = readLine(text, context.check)
     if (typeof event === 'string') {
@@ -53,6 +52,21 @@ export function readChunk(chunk: LineChunk, context: ChunkContext): ChunkReading
   const blocks = new Map<number, Block>()
   for (const [partition, envelopes] of byPartition) blocks.set(partition, packBlock(envelopes, context.jobId))
   return { blocks, counts: { fed, rejected, invalidIp, errors } }
+}
+
+/** The lines with their positions in the upload. */
+function* numberedLines({ firstLine, gaps, bytes }: LineChunk): Generator<[line: number, text: string | undefined]> {
+  let line = firstLine
+  let passed = 0
+  let untilGap = gaps[0]?.after
+  for (const text of linesOf(bytes)) {
+    if (untilGap === 0) {
+      line += gaps[passed]!.blank
+      untilGap = gaps[++passed]?.after
+    }
+    yield [line++, text]
+    if (untilGap !== undefined) untilGap--
+  }
 }
 
 /** The lines as text, without line ends; undefined for one that is not UTF-8. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { EventEnvelope } from '../../schemas/api/event.ts'
 import { parseAddress } from '../core/event/address.ts'
 import type { Enricher } from '../core/event/enrichment.ts'
-import { type Envelope, EnvelopeState, identityOf } from '../core/event/envelope.ts'
+import { type Envelope, EnvelopeState, identityOf, partitionOf } from '../core/event/envelope.ts'
 import { rowSuffix } from '../core/event/row.ts'
 import type { Accepted, Receipt } from '../core/pipeline/source.ts'
 import { rawRow } from './raw-row.ts'
@@ -25,9 +25,11 @@ export function acceptEvents(
   let results = ''
   let filtered = 0
   let invalid = 0
+  let gatheredIn: number | undefined
   for (let i = 0; i < events.length; i++) {
     const event = events[i]!
-    const eventId = event.event_id ?? randomUUID()
+    const idMade = event.event_id === undefined
+    const eventId = event.event_id ?? makeId(receipt, gatheredIn)
     const head = `${i === 0 ? '' : ','}{"event_id":${JSON.stringify(eventId)},"ip":${JSON.stringify(event.ip)},"status":`
     const address = parseAddress(event.ip)
     if (address === undefined) {
@@ -39,13 +41,14 @@ export function acceptEvents(
     const enrichment = enricher.enrich(address)
     results += `${head}${enrichment.noise ? '"filtered"' : '"ok"'},${enrichment.answerJson}}`
     const identity = identityOf(receipt.tenantId, eventId)
+    if (idMade && receipt.gatherAmong !== undefined) gatheredIn = partitionOf(identity, receipt.gatherAmong)
     if (enrichment.noise) {
       filtered++
-      envelopes.push({ identity, state: EnvelopeState.Noise, row: '' })
+      envelopes.push({ identity, state: EnvelopeState.Noise, row: '', idMade })
     } else {
       const raw = rawRow(event, eventId, address, receipt, parts[i]!)
       const row = raw + rowSuffix(enrichment, raw.charCodeAt(raw.length - 1) !== TAB)
-      envelopes.push({ identity, state: EnvelopeState.Enriched, row })
+      envelopes.push({ identity, state: EnvelopeState.Enriched, row, idMade })
     }
   }
   const rejected = filtered + invalid
@@ -56,3 +59,11 @@ export function acceptEvents(
 }
 
 const TAB = 9
+
+/** @param partition where the event has to be; undefined: anywhere */
+function makeId({ tenantId, gatherAmong = 1 }: Receipt, partition: number | undefined): string {
+  for (;;) {
+    const eventId = randomUUID()
+    if (partition === undefined || partitionOf(identityOf(tenantId, eventId), gatherAmong) === partition) return eventId
+  }
+}

@@ -18,9 +18,15 @@ export interface Script {
   run(client: RedisClient, keys: readonly string[], args: readonly ScriptArgument[]): Promise<unknown>
 }
 
-/** Reads a script once. @param name file name without `.lua` */
-export function loadScript(name: string): Script {
-  const source = readFileSync(new URL(`./scripts/${name}.lua`, import.meta.url), 'utf8')
+/**
+ * Reads a script once.
+ * @param name file name without `.lua`
+ * @param aboveMaxmemory that it runs above Redis' maxmemory where this use of it drains Redis; the source itself says so
+ *   when all its uses do
+ */
+export function loadScript(name: string, { aboveMaxmemory = false } = {}): Script {
+  const text = readFileSync(new URL(`./scripts/${name}.lua`, import.meta.url), 'utf8')
+  const source = aboveMaxmemory ? `#!lua flags=allow-oom\n${text}` : text
   const digest = createHash('sha1').update(source).digest('hex')
   return {
     name,

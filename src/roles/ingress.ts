@@ -1,3 +1,4 @@
+import type { LiveSource } from '../core/pipeline/source.ts'
 import type { Service } from '../core/run/service.ts'
 import { createRoutes } from '../http/api/routes.ts'
 import { createHttpServer, type HttpServer } from '../http/api/server.ts'
@@ -36,7 +37,7 @@ export function ingressRole(parts: Parts): IngressRole {
   const closedBecause = () => gate.closedBecause
   const intake = groupCommit(parts, closedBecause)
   const routes = createRoutes({
-    accept: pipeline.sources.live.accept,
+    accept: acceptOf(parts),
     intake,
     enricher: enrichment.engine,
     hostnames: enrichment.hostnames,
@@ -51,6 +52,14 @@ export function ingressRole(parts: Parts): IngressRole {
   const { host, port } = config
   const http = createHttpServer({ host, port, routes, authenticator, limiter, log, metrics })
   return { services: [authenticator, gate, intake, http], http }
+}
+
+/** A commit to a Redis Cluster needs the events that a repeat would not find together. */
+function acceptOf({ config, pipeline, isCluster }: Parts): LiveSource['accept'] {
+  const { accept } = pipeline.sources.live
+  if (!isCluster) return accept
+  const gatherAmong = config.partitions
+  return (text, events, receipt, enricher) => accept(text, events, { ...receipt, gatherAmong }, enricher)
 }
 
 function groupCommit(parts: Parts, closedBecause: () => string | undefined): GroupCommit {

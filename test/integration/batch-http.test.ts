@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
@@ -10,6 +10,14 @@ import { startInstance, type TestInstance } from '../support/instance.ts'
 import { until } from '../support/until.ts'
 
 const run = promisify(execFile)
+
+const titleOf = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'latin1')
+
+/** Processor time of a process so far; a tick is 10 ms. */
+function cpuMs(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]!.split(' ')
+  return 10 * (Number(fields[11]) + Number(fields[12]))
+}
 
 describe('batch uploads over HTTP', () => {
   let instance: TestInstance
@@ -75,6 +83,24 @@ describe('batch uploads over HTTP', () => {
     assert.match(job.result_summary!.errors[0]!.detail, /^ip must be a string/)
     assert.match(job.result_summary!.errors[1]!.detail, /^timestamp must be an RFC 3339/)
     assert.equal(await instance.query("SELECT count() FROM events WHERE event_id = 'g1'"), '1')
+  })
+
+  test('a bomb of blank lines costs next to nothing, and the lines behind it keep their places', async () => {
+    const blank = Buffer.alloc(100_000_000, '\n')
+    const bomb = gzipSync(Buffer.concat([Buffer.from('{"ip":7}\n'), blank, Buffer.from('{"ip":8}')]))
+    const [ingress] = instance.pids().others.filter((pid) => titleOf(pid).includes('ipid ingress'))
+    const before = cpuMs(ingress!)
+    const answer = await upload(bomb, { 'content-encoding': 'gzip' })
+    const spent = cpuMs(ingress!) - before
+    assert.equal(answer.status, 202)
+    assert.ok(spent < 3_000, `${spent} ms`)
+    const { job_id, received } = (await answer.json()) as BatchAccepted
+    assert.equal(received, 2)
+    const job = await completed(job_id)
+    assert.deepEqual(
+      job.result_summary!.errors.map(({ line }) => line),
+      [1, 100_000_002],
+    )
   })
 
   test('more than a million lines, or 100 MB decoded, are refused, and broken encodings too', async () => {

@@ -55,6 +55,18 @@ test('reserved addresses are noise, whatever a provider says of them', async (t)
   assert.equal(lookup.rule, 'reserved:private use')
 })
 
+test('an address that carries an IPv4 address is known by that one', async (t) => {
+  const dir = await temporaryFolder(t)
+  await writeFile(join(dir, 'companies.csv'), table('Example'))
+  const engine = await startEngine(t, dir)
+  for (const ip of ['::ffff:81.2.69.7', '64:ff9b::81.2.69.7', '2002:5102:4507::1', '2001:0:808:808:0:ffff:aefd:baf8']) {
+    assert.equal(engine.enrich(address(ip)), engine.enrich(address('81.2.69.7')), ip)
+    const lookup = engine.lookup(address(ip))
+    assert.deepEqual([lookup.data.business_name, lookup.data.network], ['Example', '81.2.69.0/24'], ip)
+    assert.equal(lookup.address, address(ip).text)
+  }
+})
+
 test('an answer lists what is known in order, and its columns match the row', async (t) => {
   const dir = await temporaryFolder(t)
   await writeFile(

@@ -51,6 +51,11 @@ test('reverse DNS is a provider behind all others', async (t) => {
   assert.equal(found.quality - without.quality, 5)
 })
 
+test('the host name of an address that carries an IPv4 address is that of the carried one', async (t) => {
+  const { lookup } = await setUp(t)
+  assert.equal((await lookup('2002:5102:4501::1')).data.hostname, 'mail.example.co.uk')
+})
+
 test('a host name that a data set knows goes before that of reverse DNS', async (t) => {
   const { dir, engine, lookup } = await setUp(t)
   await writeFile(join(dir, 'hosts.csv'), 'network,hostname\n81.2.69.1,www.example.com\n')

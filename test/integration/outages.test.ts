@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { startInstance } from '../support/instance.ts'
+import { isAlive } from '../support/processes.ts'
 import { until } from '../support/until.ts'
 
 const commandLine = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'latin1')
@@ -51,4 +52,15 @@ test('ClickHouse hangs: ingest goes on, nothing is lost, and it catches up by it
   await until(async () => Number(await instance.query('SELECT count() FROM events')) >= 2_000)
   assert.equal(await instance.query('SELECT count(), uniqExact(event_id) FROM events'), '2000\t2000')
   assert.equal(await instance.query('SELECT events, visits FROM accounts'), '2000\t50')
+})
+
+test('a ClickHouse that hangs when its instance is killed is ended by the next start, and its data taken over', async (t) => {
+  const instance = await startInstance(t)
+  await instance.post('/v1/ingest', { events: [{ ip: '17.0.0.1', event_id: 'before' }] })
+  await until(async () => (await instance.query('SELECT count() FROM events')) === '1')
+  const [leftover] = instance.pids().others.filter((pid) => commandLine(pid).includes('clickhouse'))
+  process.kill(leftover!, 'SIGSTOP')
+  await instance.restart()
+  assert.ok(!isAlive(leftover!))
+  await until(async () => (await instance.query('SELECT count() FROM events')) === '1')
 })

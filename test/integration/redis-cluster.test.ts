@@ -7,8 +7,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Redis } from 'ioredis'
+import { UnavailableError } from '../../src/core/run/errors.ts'
+import { NOTHING_KNOWN } from '../../src/enrichment/answers/answer.ts'
+import { acceptEvents } from '../../src/ingest/accept.ts'
+import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
+import { keys } from '../../src/redis/keys.ts'
+import { type RawEntry, readEntry } from '../../src/redis/streams/entries.ts'
 import { startInstance } from '../support/instance.ts'
+import { quiet, startIntake } from '../support/pipeline.ts'
 import { until } from '../support/until.ts'
+
+const PARTITIONS = 4
 
 /** A cluster of one node: it holds all slots, and refuses commands whose keys are in several. */
 async function startCluster(t: TestContext): Promise<string> {
@@ -42,6 +51,20 @@ async function startCluster(t: TestContext): Promise<string> {
   await until(async () => String(await client.call('CLUSTER', 'INFO')).includes('cluster_state:ok'))
   client.disconnect()
   return `redis-cluster://127.0.0.1:${port}`
+}
+
+/** Rows that the intake of all partitions holds. */
+async function intakeRows(client: RedisClient): Promise<string[]> {
+  const rows: string[] = []
+  for (let partition = 0; partition < PARTITIONS; partition++) {
+    const raw = (await client.callBuffer('XRANGE', keys.stream(partition, 'intake', 'live'), '-', '+')) as RawEntry[]
+    for (const entry of raw) {
+      const read = readEntry(entry, 'live', partition, 1)
+      assert.ok('block' in read)
+      rows.push(...read.block.rows.toString().trimEnd().split('\n'))
+    }
+  }
+  return rows
 }
 
 async function freePort(): Promise<number> {
@@ -81,4 +104,34 @@ test('on a Redis Cluster live events and a batch job arrive once, and accounts a
   const accounts = await instance.query('SELECT account_id, events, unique_ips FROM accounts ORDER BY account_id')
   assert.equal(accounts, 'fruit.example\t100\t10\nschool.example\t400\t1')
   assert.equal(await instance.stop(), 0)
+})
+
+test('a request that a cluster without a part of its slots refused is whole after its repeat, and nothing counts twice', async (t) => {
+  const url = await startCluster(t)
+  const client = quiet(connectRedis(url, { name: 'test', kind: 'loop', timeoutMs: 5_000 }))
+  const node = new Redis({ port: Number(new URL(url).port), host: '127.0.0.1' })
+  const { intake, stop } = startIntake(url, PARTITIONS, 700)
+  t.after(async () => {
+    await stop()
+    client.disconnect()
+    node.disconnect()
+  })
+  await node.config('SET', 'cluster-require-full-coverage', 'no')
+  for (let lost = 0; lost < PARTITIONS; lost++) {
+    const named = Array.from({ length: 20 }, (_, i) => ({ ip: '17.0.0.1', event_id: `e${lost} ${i}` }))
+    const events = [...named, ...Array.from({ length: 20 }, () => ({ ip: '17.0.0.2' }))]
+    const receipt = { tenantId: 'acme', receivedAtMs: 1_800_000_000_000, gatherAmong: PARTITIONS }
+    const accept = () => acceptEvents(JSON.stringify({ events }), events, receipt, { enrich: () => NOTHING_KNOWN })
+    const slot = await node.call('CLUSTER', 'KEYSLOT', keys.stream(lost, 'intake', 'live'))
+    await node.call('CLUSTER', 'DELSLOTS', String(slot))
+    await assert.rejects(intake.append(accept().envelopes), UnavailableError)
+    await node.call('CLUSTER', 'ADDSLOTS', String(slot))
+    await intake.append(accept().envelopes)
+    const rows = await intakeRows(client)
+    assert.equal(rows.filter((row) => row.startsWith('17.0.0.2')).length, 20)
+    assert.equal(new Set(rows.filter((row) => row.startsWith('17.0.0.1'))).size, 20)
+    for (let partition = 0; partition < PARTITIONS; partition++) {
+      await client.del(keys.stream(partition, 'intake', 'live'))
+    }
+  }
 })

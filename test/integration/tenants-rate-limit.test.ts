@@ -111,6 +111,21 @@ test('a Redis that forgot its scripts is taught again; one that is away is unava
   await assert.rejects(limiter.take(acme), UnavailableError)
 })
 
+test('above maxmemory tokens are given all the same', async (t) => {
+  const redis = await startTestRedis(t)
+  const { limiter, client } = await startTenants(t, redis.url)
+  await client.config('SET', 'maxmemory', '1')
+  await assert.rejects(client.set('refused', '1'), /OOM/)
+  const decisions = [
+    await limiter.take(caller('acme', plan(SLOW, 1))),
+    await limiter.take(caller('acme', plan(SLOW, 1))),
+  ]
+  assert.deepEqual(
+    decisions.map((decision) => decision.allowed),
+    [true, false],
+  )
+})
+
 test('the share of each request in a common grant is its own', async () => {
   const demands: BucketDemand[][] = []
   const limiter = new SharedRateLimiter({

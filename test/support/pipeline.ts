@@ -106,7 +106,7 @@ export function startIntake(url: string, partitions: number, deadlineMs = 1_500)
     partitions,
     stream: 'intake',
     lane: 'live',
-    cluster: false,
+    cluster: url.startsWith('redis-cluster://'),
     lingerMs: 1,
     deadlineMs,
     blockEventsMax: 1_000,

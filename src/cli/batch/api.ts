@@ -7,6 +7,7 @@ import type { Config } from '../../config/config.ts'
 import { InputError, StartupError } from '../../core/run/errors.ts'
 import type { CliContext } from '../context.ts'
 import { apiUrlOf } from '../instance.ts'
+import { askSecret } from '../secret.ts'
 
 /** The batch operations of the API, as a client of it. */
 export interface BatchApi {
@@ -21,8 +22,8 @@ export async function apiAccess(
   context: CliContext,
   options: { readonly apiKey?: string; readonly url?: string },
 ): Promise<BatchApi> {
-  const key = options.apiKey ?? context.env.IPID_API_KEY
-  if (key === undefined || key === '') throw new InputError('an API key is needed: --api-key KEY, or IPID_API_KEY')
+  const key = options.apiKey || context.env.IPID_API_KEY || (await askSecret('API key: ', context))
+  if (key === undefined || key === '') throw new InputError('an API key is needed: set IPID_API_KEY')
   const base = options.url ?? (await apiUrlOf(config))
   if (!/^https?:\/\//.test(base) || !URL.canParse(base))
     throw new InputError(`--url "${base}": wants http:// or https://`)

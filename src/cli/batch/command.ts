@@ -20,7 +20,10 @@ export function batchCommand(context: CliContext, setExitCode: (code: number) =>
 
 function withAccess(command: Command): Command {
   command
-    .option('--api-key <key>', 'key of the tenant (IPID_API_KEY)')
+    .option(
+      '--api-key <key>',
+      'key of the tenant; better in IPID_API_KEY, since others see arguments (asked for when there is neither)',
+    )
     .option('--url <url>', 'base URL of the API (that of the running instance)')
     .option('--json', 'print JSON')
   return addSettings(command, ['dataDir'])

@@ -36,7 +36,7 @@ export function announce(out: NodeJS.WritableStream, { instance, created, metric
 }
 
 function ingestLine(url: string, created: DemoKey | undefined): string {
-  const key = created === undefined ? '"x-api-key: $IPID_KEY"' : `'x-api-key: ${created.api_key}'`
+  const key = created === undefined ? '"x-api-key: $IPID_API_KEY"' : `'x-api-key: ${created.api_key}'`
   return `curl -s ${url}/v1/ingest -H ${key} -H 'content-type: application/json' -d '{"events":[{"ip":"${EXAMPLE_IP}"}]}'`
 }
 

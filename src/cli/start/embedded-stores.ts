@@ -4,6 +4,7 @@ import type { Config, Environment } from '../../config/config.ts'
 import type { EmbeddedClickHouseOptions } from '../../embedded/clickhouse/start.ts'
 import type { DataDir } from '../../embedded/processes/data-dir.ts'
 import { demandFreePort } from '../../embedded/processes/free-port.ts'
+import { endLeftover, noteProcess } from '../../embedded/processes/leftover.ts'
 import type { Store } from '../../embedded/processes/supervisor.ts'
 import { findRedisServer, type RedisBinary } from '../../embedded/redis/binary.ts'
 import { startEmbeddedRedis } from '../../embedded/redis/server.ts'
@@ -45,7 +46,12 @@ export function embeddedClickHouse({ config, dir, log, patienceMs }: StoreSurrou
   return {
     launch: async (signal, previous) => {
       const port = previous?.url === undefined ? config.clickhousePort : Number(new URL(previous.url).port)
-      const options = { path: dir.clickhouse, port, log, signal }
+      const file = dir.clickhousePidFile
+      // The process is told its folder in JSON.
+      const commandPart = JSON.stringify(dir.clickhouse)
+      await endLeftover({ file, commandPart, name: 'embedded ClickHouse', log, signal })
+      const onLaunch = (pid: number) => noteProcess(file, pid)
+      const options = { path: dir.clickhouse, port, log, signal, onLaunch }
       if (previous === undefined && port !== 0) {
         await demandFreePort('CLICKHOUSE_PORT', '127.0.0.1', port, patienceMs)
       }

@@ -18,6 +18,8 @@ export interface Envelope {
   readonly state: EnvelopeState
   /** See `row.ts`; `''` for noise. */
   readonly row: string
+  /** The id is not the caller's: when the caller repeats the request, the event has another one. Default: false. */
+  readonly idMade?: boolean
 }
 
 export const IDENTITY_BYTES = 16

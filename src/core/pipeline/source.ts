@@ -17,6 +17,11 @@ export interface Source {
 export interface Receipt {
   readonly tenantId: string
   readonly receivedAtMs: number
+  /**
+   * Of so many partitions, all events of a live request without an id of their own have to be in one; undefined: anywhere.
+   * See `GroupCommit`.
+   */
+  readonly gatherAmong?: number
 }
 
 /** What a request of `/v1/ingest` becomes: envelopes for the stream, and its response, which is made in the same pass. */
@@ -35,10 +40,20 @@ export interface LiveSource extends Source {
   readonly accept: (text: string, events: readonly EventEnvelope[], receipt: Receipt, enricher: Enricher) => Accepted
 }
 
-/** Whole lines of an upload, as they are kept until they are fed. */
+/** Blank lines of an upload that are left out of a chunk. */
+export interface BlankGap {
+  /** Lines of the chunk before it, and behind the gap before that; at least 1. */
+  readonly after: number
+  /** How many are left out. */
+  readonly blank: number
+}
+
+/** Whole lines of an upload that are not blank, as they are kept until they are fed. */
 export interface LineChunk {
   /** Position of the first line in the upload, counted from 1, blank lines included. */
   readonly firstLine: number
+  /** In the order of the lines. */
+  readonly gaps: readonly BlankGap[]
   /** Each line but perhaps the upload's last is ended by a line feed. */
   readonly bytes: Buffer
 }

@@ -15,6 +15,8 @@ export interface EmbeddedClickHouseOptions {
   readonly log: Logger
   /** Size of one request, decoded; 256 MB when not given. */
   readonly bodyBytesMax?: number
+  /** Called with its id as soon as there is a process. */
+  readonly onLaunch?: (pid: number) => void
   /** Called when it ends without having been asked to. */
   readonly onExit?: (reason: string) => void
   /** Ends the start, leaving nothing behind. */
@@ -38,6 +40,7 @@ const KILL_AFTER_MS = 8_000
  */
 export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions): Promise<EmbeddedClickHouse> {
   const child = launch(options)
+  if (child.pid !== undefined) options.onLaunch?.(child.pid)
   const exited = new Promise<string>((done) => {
     child.once('exit', (code, signal) => done(exitReason(code, signal)))
     child.once('error', (error) => done(error.message))

@@ -11,9 +11,11 @@ export interface DataDir {
   readonly redis: string
   /** Data of the embedded ClickHouse. */
   readonly clickhouse: string
-  /** `instance.json`; sockets too, unless their paths would be too long. Mode 0700. */
+  /** `instance.json`, `clickhouse.pid`; sockets too, unless their paths would be too long. Mode 0700. */
   readonly run: string
   readonly instanceFile: string
+  /** Notes the process of the embedded ClickHouse. */
+  readonly clickhousePidFile: string
   readonly lock: string
   readonly redisSocket: string
 }
@@ -32,6 +34,7 @@ export function dataDirAt(dir: string): DataDir {
     clickhouse: join(path, 'clickhouse'),
     run,
     instanceFile: join(run, 'instance.json'),
+    clickhousePidFile: join(run, 'clickhouse.pid'),
     lock: join(sockets, 'lock.sock'),
     redisSocket: join(sockets, 'redis.sock'),
   }

@@ -1,5 +1,7 @@
 import type { Address } from '../../core/event/address.ts'
-import { parseCidr } from './network.ts'
+import { ALLOCATED_V6 } from './allocated.ts'
+import { judgedAddress } from './judged.ts'
+import { type AddressRange, formatRange, parseCidr, v6Cidrs } from './network.ts'
 import { RangeMap } from './range-map.ts'
 
 /**
@@ -29,8 +31,6 @@ const BLOCKS: readonly (readonly [network: string, name: string | undefined])[] 
   ['100::/64', 'discard only'],
   ['100:0:0:1::/64', 'dummy prefix'],
   ['2001::/23', 'protocol assignments'],
-  // Teredo and 6to4 carry addresses of real visitors; the registry leaves their reachability open.
-  ['2001::/32', undefined],
   ['2001:1::1/128', undefined],
   ['2001:1::2/128', undefined],
   ['2001:1::3/128', undefined],
@@ -47,19 +47,46 @@ const BLOCKS: readonly (readonly [network: string, name: string | undefined])[] 
   ['ff00::/8', 'multicast'],
 ]
 
-/** The reserved blocks as a search structure: what an address is reserved for, or nothing. */
-export class ReservedRanges {
-  readonly #blocks = RangeMap.of(
-    BLOCKS.map(([network, name]) => {
-      const range = parseCidr(network)
-      if (typeof range === 'string') throw new Error(range)
-      return { range, value: { network, name } }
-    }),
-  )
+interface Block {
+  readonly network: string
+  readonly name: string
+}
 
-  /** The reserved block around an address; undefined when visitors may come from it. */
-  find(address: Address): { readonly network: string; readonly name: string } | undefined {
-    const block = this.#blocks.find(address)?.value
-    return block?.name === undefined ? undefined : { network: block.network, name: block.name }
+/** The reserved blocks and unallocated IPv6 as a search structure: what an address is reserved for, or nothing. */
+export class ReservedRanges {
+  readonly #blocks = RangeMap.of([
+    ...unallocated().map((range) => ({ range, value: { network: formatRange(range), name: 'unallocated' } })),
+    ...BLOCKS.map(([network, name]) => ({
+      range: rangeOf(network),
+      value: name === undefined ? name : { network, name },
+    })),
+  ])
+
+  /**
+   * The reserved block around an address, or around the one that it carries (`judgedAddress`); undefined when visitors
+   * may come from it.
+   */
+  find(address: Address): Block | undefined {
+    return this.#blocks.find(judgedAddress(address))?.value
   }
+}
+
+const V6_END = 1n << 128n
+
+/** All of IPv6 that lies between the allocated networks, as CIDRs. */
+function unallocated(): AddressRange[] {
+  const gaps: AddressRange[] = []
+  let from = 0n
+  for (const network of [...ALLOCATED_V6, undefined]) {
+    const range = network === undefined ? { first: V6_END, last: V6_END } : rangeOf(network)
+    for (const { first, last } of v6Cidrs(from, BigInt(range.first) - 1n)) gaps.push({ version: 6, first, last })
+    from = BigInt(range.last) + 1n
+  }
+  return gaps
+}
+
+function rangeOf(network: string): AddressRange {
+  const range = parseCidr(network)
+  if (typeof range === 'string') throw new Error(range)
+  return range
 }

@@ -1,6 +1,7 @@
 import type { Address } from '../../core/event/address.ts'
 import type { Enrichment } from '../../core/event/enrichment.ts'
 import type { Lookup } from '../../lookup/lookup.ts'
+import { judgedAddress } from '../addresses/judged.ts'
 import { BoundedCache } from '../bounded-cache.ts'
 import type { Facts } from '../facts.ts'
 import { PROVIDER_KINDS, type Provider } from '../providers/provider.ts'
@@ -72,7 +73,7 @@ export class Snapshot {
 
   /** Asks all providers. @param hostname what reverse DNS says */
   resolve(address: Address, hostname?: Facts): Enrichment {
-    const findings = withHostname(this.find(address, this.providers), hostname)
+    const findings = withHostname(this.find(judgedAddress(address), this.providers), hostname)
     if (findings.length === 0) return NOTHING_KNOWN
     const key = factsKey(findings)
     const known = this.#byFacts.get(key)
@@ -88,8 +89,9 @@ export class Snapshot {
     const key = chosen.key + keyOf(address, hostname)
     const known = this.#lookups.get(key)
     if (known !== undefined) return known
-    const findings = withHostname(this.find(address, chosen.providers), hostname)
-    const lookup = lookupOf(address, this.#content(findings, address))
+    const judged = judgedAddress(address)
+    const findings = withHostname(this.find(judged, chosen.providers), hostname)
+    const lookup = lookupOf(address, this.#content(findings, judged))
     this.#lookups.set(key, lookup)
     return lookup
   }

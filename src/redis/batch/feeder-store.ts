@@ -11,6 +11,7 @@ import { loadScript } from '../scripts.ts'
 import type { RawEntry } from '../streams/entries.ts'
 import { waitingEvents } from '../streams/status.ts'
 import { readProgress, releaseJob } from './jobs.ts'
+import { parseLineNumbers } from './line-numbers.ts'
 
 export interface RedisFeederStoreOptions {
   readonly client: RedisClient
@@ -21,8 +22,11 @@ export interface RedisFeederStoreOptions {
 /** A job's record stays this long after its end (schemas/README.md, Batch jobs). */
 const RECORD_TTL_MS = 7 * 86_400_000
 
-const appendScript = loadScript('append-N')
+/** What is fed leaves the spool, which may be what fills Redis. */
+const appendScript = loadScript('append-N', { aboveMaxmemory: true })
 const advanceJobScript = loadScript('advanceJob-3')
+const endJobScript = loadScript('endJob-1')
+const keepProgressScript = loadScript('keepProgress-1')
 
 /** Batch jobs as the feeder moves them on, in Redis. */
 export class RedisFeederStore implements FeederStore {
@@ -80,7 +84,7 @@ export class RedisFeederStore implements FeederStore {
     const entries = (await this.#options.client.callBuffer('XRANGE', keys.chunks(job.id), id, id)) as RawEntry[]
     const fields = entries[0]?.[1]
     if (fields == null) return undefined
-    return { firstLine: Number(fields[1]!.toString('latin1')), bytes: fields[3]! }
+    return { ...parseLineNumbers(fields[1]!.toString('latin1')), bytes: fields[3]! }
   }
 
   async feed(job: OpenJob, blocks: ReadonlyMap<number, Block>): Promise<void> {
@@ -141,8 +145,8 @@ export class RedisFeederStore implements FeederStore {
   }
 
   async #end(job: OpenJob, fields: Record<string, string>): Promise<void> {
-    const key = keys.job(job.id)
-    await this.#options.client.multi().hset(key, fields).pexpire(key, RECORD_TTL_MS).exec()
+    const args = [RECORD_TTL_MS, ...Object.entries(fields).flat()]
+    await endJobScript.run(this.#options.client, [keys.job(job.id)], args)
   }
 
   /** What was fed is remembered until it expires: a feeder that was held up may still come with a chunk. */
@@ -153,8 +157,7 @@ export class RedisFeederStore implements FeederStore {
     for (let partition = 0; partition < partitions; partition++) {
       const progress = keys.jobProgress(partition, job.id)
       // What was fed of a failed job goes on, and is counted: the count is left to expire.
-      if (failed)
-        await client.multi().hincrby(progress, progressFields.stored, 0).pexpire(progress, RECORD_TTL_MS).exec()
+      if (failed) await keepProgressScript.run(client, [progress], [RECORD_TTL_MS, progressFields.stored])
       else await client.del(progress)
     }
     await releaseJob(client, job.tenantId, job.id)

@@ -6,6 +6,7 @@ import { type DelayBounds, Loop, retry } from '../../runner/loop.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
 import { loadScript, type Script, type ScriptArgument } from '../scripts.ts'
+import { formatLineNumbers } from './line-numbers.ts'
 
 export interface UploadSpoolOptions {
   readonly client: RedisClient
@@ -109,7 +110,7 @@ export class UploadSpool implements Upload {
     const number = ++this.#chunks
     const names = [keys.upload(jobId), keys.chunks(jobId)]
     const before = this.#last
-    const args = [UPLOAD_TTL_MS, number, chunk.firstLine, chunk.bytes]
+    const args = [UPLOAD_TTL_MS, number, formatLineNumbers(chunk), chunk.bytes]
     const sent = this.#persist(spoolChunkScript, names, args, before)
       .catch((error) => {
         this.#failure ??= error

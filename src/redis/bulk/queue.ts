@@ -133,7 +133,8 @@ export class RedisBulkQueue implements BulkQueue {
     try {
       await client.callBuffer('XGROUP', 'CREATE', keys.bulkJobs(), GROUP, '0', 'MKSTREAM')
     } catch (error) {
-      if (replyCode(error) !== 'BUSYGROUP') throw error
+      // Above maxmemory a group that is there already is refused as well; if it is not, the next read says so.
+      if (replyCode(error) !== 'BUSYGROUP' && replyCode(error) !== 'OOM') throw error
     }
     await deleteIdleConsumersScript.run(client, [keys.bulkJobs()], [GROUP, CONSUMER_IDLE_MS])
     this.#hasGroup = true

@@ -1,4 +1,6 @@
+#!lua flags=allow-oom
 -- Tells how far a bulk lookup job is, and that its worker lives.
+-- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
 -- KEYS[1] job, KEYS[2] stream of jobs
 -- ARGV[1] group, ARGV[2] consumer, ARGV[3] entry, ARGV[4] addresses finished
 -- Returns 1, or 0 when the entry is not the consumer's: then nothing changes.

@@ -1,6 +1,8 @@
+#!lua flags=allow-oom
 -- Creates a consumer group that reads all that the stream holds, and counts that as what the group has to do: what was
 -- added and trimmed before its time counts as done. Groups of another form of the pipeline, which nobody would read for any
 -- more, are removed when they have nothing left to do; the new group then starts where they ended.
+-- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
 -- KEYS[1] stream, KEYS[2] counters of the partition
 -- ARGV[1] group, ARGV[2] field prefix of what was added to the stream, ARGV[3] field prefix of what the group has done
 -- ARGV[4..] all groups that the pipeline declares for this stream

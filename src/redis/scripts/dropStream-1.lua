@@ -1,4 +1,6 @@
+#!lua flags=allow-oom
 -- Deletes a stream of another form of the pipeline, when none of its groups has entries left to do.
+-- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
 -- KEYS[1] stream
 -- Returns 1 when it is gone; otherwise the name of a group that has entries left.
 if redis.call('EXISTS', KEYS[1]) == 0 then

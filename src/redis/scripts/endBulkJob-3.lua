@@ -1,4 +1,6 @@
+#!lua flags=allow-oom
 -- Ends a bulk lookup job, with its results when it is completed, and acknowledges its entry.
+-- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
 -- KEYS[1] job, KEYS[2] stream of jobs, KEYS[3] open jobs of the tenant
 -- ARGV[1] group, ARGV[2] entry, ARGV[3] job, ARGV[4] milliseconds that the record is kept
 -- ARGV[5..] fields and values of the job's record

@@ -1,7 +1,7 @@
 -- Keeps a chunk of an upload's lines. Repeating a chunk changes nothing.
 -- KEYS[1] upload: the number of its last chunk, KEYS[2] chunks
--- ARGV[1] milliseconds after which the upload counts as dead, ARGV[2] number of the chunk, ARGV[3] its first line,
--- ARGV[4] its bytes
+-- ARGV[1] milliseconds after which the upload counts as dead, ARGV[2] number of the chunk, ARGV[3] where its
+-- lines stand in the upload, ARGV[4] its bytes
 -- Returns 1; 0 when the upload is not there any more; 2 when the chunk before it is not there yet.
 local last = tonumber(redis.call('GET', KEYS[1]))
 local number = tonumber(ARGV[2])

@@ -1,4 +1,6 @@
+#!lua flags=allow-oom
 -- Counts lookups on a daily quota, all of them or none.
+-- Runs above maxmemory too: it takes a few bytes a tenant, and what needs more is refused by itself.
 -- KEYS[1] counter of the day
 -- ARGV[1] lookups wanted, ARGV[2] lookups allowed a day, ARGV[3] milliseconds after which the counter is not needed
 -- Returns { 1 when they were counted, else 0; lookups counted so far }.

@@ -1,4 +1,6 @@
+#!lua flags=allow-oom
 -- Takes tokens from a bucket by Redis' clock: as many as are wanted and there.
+-- Runs above maxmemory too: it takes a few bytes a tenant, and what needs more is refused by itself.
 -- KEYS[1] bucket: "<millionths of tokens> <microseconds at which it held them>"; one that is not there is full
 -- ARGV[1] tokens that flow in per second, ARGV[2] size of the bucket, ARGV[3] tokens wanted
 -- Returns the tokens taken, and the tokens left in thousandths.

@@ -1,4 +1,6 @@
+#!lua flags=allow-oom
 -- Removes the entries that every consumer group has acknowledged.
+-- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
 -- KEYS[1] stream
 -- ARGV[1..] the groups that must have finished; when one of them does not exist, nothing is removed
 -- Returns the number of entries removed.

@@ -18,7 +18,7 @@ export interface GroupCommitOptions {
   readonly partitions: number
   readonly stream: string
   readonly lane: Lane
-  /** A Redis Cluster takes one call per partition; else a commit is one call. */
+  /** A Redis Cluster takes one call per partition; else a commit is one call. See `GroupCommit`. */
   readonly cluster: boolean
   /** How long a commit gathers while none is on its way, milliseconds. */
   readonly lingerMs: number
@@ -34,11 +34,21 @@ export interface GroupCommitOptions {
   readonly log: Logger
 }
 
+/** One request that waits for its envelopes to be in Redis. */
+interface Waiter {
+  /** Of its envelopes whose id is made, where they are not written with all others; -1: there are none. */
+  readonly lastPartition: number
+  resolve(): void
+  reject(error: Error): void
+}
+
 /** Envelopes that go to Redis together. */
 interface Pending {
   readonly byPartition: Envelope[][]
+  /** Those that are written last, by partition. */
+  readonly lastByPartition: Envelope[][]
   readonly bytes: number[]
-  readonly waiters: { resolve: () => void; reject: (error: Error) => void }[]
+  readonly waiters: Waiter[]
   /** When its first envelopes came. */
   startedAtMs: number
   count: number
@@ -54,6 +64,11 @@ const appendScript = loadScript('append-N')
  * Gathers the envelopes of all requests that arrive while the last commit is on its way, and writes them as one block per
  * partition. A commit is numbered, and the script takes each number once, so it is safe to send it again when its reply
  * was lost.
+ *
+ * On a Redis Cluster one partition may take its part and another one not. What is left of a request that was refused must
+ * not count twice when the caller repeats it. Events with an id of the caller's do not: the repeat meets them. Those whose
+ * id was made have another one then, so they are written last, when all others are there, and those of a request in one
+ * call: `Receipt.gatherAmong` puts them into one partition.
  */
 export class GroupCommit implements Intake, Service {
   readonly name = 'group commit'
@@ -80,29 +95,35 @@ export class GroupCommit implements Intake, Service {
 
   append(envelopes: readonly Envelope[]): Promise<void> {
     if (envelopes.length === 0) return Promise.resolve()
-    const { closedBecause, waitingMax, partitions } = this.#options
+    const { closedBecause, waitingMax, partitions, cluster } = this.#options
     const reason = this.#waiting + envelopes.length > waitingMax ? 'too many events wait for Redis' : closedBecause()
     if (reason !== undefined) return Promise.reject(new BackpressureError(reason))
     if (this.#stopped) return Promise.reject(new UnavailableError('shutting down'))
     this.#waiting += envelopes.length
     if (this.#current.count === 0) this.#current.startedAtMs = performance.now()
+    const { byPartition, lastByPartition, bytes, waiters } = this.#current
+    let lastPartition = -1
     for (const envelope of envelopes) {
       const partition = partitionOf(envelope.identity, partitions)
-      this.#current.byPartition[partition]!.push(envelope)
-      this.#current.bytes[partition]! += envelope.row.length
+      const isLast = cluster && envelope.idMade === true
+      if (isLast) lastPartition = partition
+      const blocks = isLast ? lastByPartition : byPartition
+      blocks[partition]!.push(envelope)
+      bytes[partition]! += envelope.row.length
     }
     this.#current.count += envelopes.length
-    const { waiters } = this.#current
-    const written = new Promise<void>((resolve, reject) => waiters.push({ resolve, reject }))
+    const written = new Promise<void>((resolve, reject) => waiters.push({ lastPartition, resolve, reject }))
     if (this.#isFull(this.#current)) this.#close()
     this.#running ??= this.#run()
     return written
   }
 
   /** The next request, of up to 1 MB, may still pass the limits: they say when a block is closed, not how large it is. */
-  #isFull({ byPartition, bytes }: Pending): boolean {
+  #isFull({ byPartition, lastByPartition, bytes }: Pending): boolean {
     const { blockEventsMax, blockBytesMax } = this.#options
-    return byPartition.some((envelopes, i) => envelopes.length >= blockEventsMax || bytes[i]! >= blockBytesMax)
+    return bytes.some(
+      (size, i) => byPartition[i]!.length + lastByPartition[i]!.length >= blockEventsMax || size >= blockBytesMax,
+    )
   }
 
   #close(): void {
@@ -122,31 +143,53 @@ export class GroupCommit implements Intake, Service {
     this.#running = undefined
   }
 
-  async #write(commit: Pending): Promise<void> {
-    const deadlineMs = commit.startedAtMs + this.#options.deadlineMs
-    const calls = this.#calls(commit)
+  async #write({ byPartition, lastByPartition, waiters, startedAtMs }: Pending): Promise<void> {
+    const deadlineMs = startedAtMs + this.#options.deadlineMs
+    const settle = (lastPartition: number, failure: Error | undefined) => {
+      for (const waiter of waiters) {
+        if (waiter.lastPartition !== lastPartition) continue
+        if (failure === undefined) waiter.resolve()
+        else waiter.reject(failure)
+      }
+    }
+    const failure = await this.#writeBlocks(byPartition, deadlineMs)
+    settle(-1, failure)
+    await Promise.all(
+      lastByPartition.map(async (envelopes, partition) => {
+        if (envelopes.length === 0) return
+        const only = lastByPartition.map((_, i) => (i === partition ? envelopes : []))
+        settle(partition, failure ?? (await this.#writeBlocks(only, deadlineMs)))
+      }),
+    )
+  }
+
+  /** Tries until each block is there. Returns the failure when that takes too long. */
+  async #writeBlocks(
+    byPartition: readonly (readonly Envelope[])[],
+    deadlineMs: number,
+  ): Promise<UnavailableError | undefined> {
+    const calls = this.#calls(byPartition)
+    if (calls.length === 0) return undefined
     try {
       await retry(() => allAnswered(calls, deadlineMs), { delay: RETRY_DELAY, deadlineMs })
-      for (const waiter of commit.waiters) waiter.resolve()
+      return undefined
     } catch (failure) {
-      this.#options.log.error(
-        { err: failure, events: commit.count },
-        'Redis did not take a commit; its requests are refused',
-      )
-      const error = new UnavailableError('the event store did not answer in time', { cause: failure })
-      for (const waiter of commit.waiters) waiter.reject(error)
+      const events = byPartition.reduce((sum, envelopes) => sum + envelopes.length, 0)
+      this.#options.log.error({ err: failure, events }, 'Redis did not take a commit; its requests are refused')
+      return new UnavailableError('the event store did not answer in time', { cause: failure })
     }
   }
 
-  /** The calls that write a commit, each safe to repeat. */
-  #calls(commit: Pending): (() => Promise<unknown>)[] {
+  /** The calls that write blocks, each safe to repeat. */
+  #calls(byPartition: readonly (readonly Envelope[])[]): (() => Promise<unknown>)[] {
     const { client, cluster, stream, lane } = this.#options
+    const parts = byPartition.flatMap((envelopes, partition) =>
+      envelopes.length === 0 ? [] : [this.#part(envelopes, partition)],
+    )
+    if (parts.length === 0) return []
     const sequence = ++this.#sequence
     const prefix = counterFields.addedPrefix(stream, lane)
     const head: ScriptArgument[] = [sequence, PRODUCER_TTL_MS, prefix]
-    const parts = commit.byPartition.flatMap((envelopes, partition) =>
-      envelopes.length === 0 ? [] : [this.#part(envelopes, partition)],
-    )
     if (cluster) return parts.map((part) => () => appendScript.run(client, part.keys, [...head, ...part.args]))
     const allKeys = parts.flatMap((part) => part.keys)
     const allArgs = [...head, ...parts.flatMap((part) => part.args)]
@@ -185,6 +228,7 @@ async function allAnswered(calls: readonly (() => Promise<unknown>)[], deadlineM
 function emptyCommit(partitions: number): Pending {
   return {
     byPartition: Array.from({ length: partitions }, () => []),
+    lastByPartition: Array.from({ length: partitions }, () => []),
     bytes: new Array<number>(partitions).fill(0),
     waiters: [],
     startedAtMs: 0,

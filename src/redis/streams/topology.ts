@@ -5,6 +5,8 @@ import type { RedisClient } from '../connect.ts'
 import { counterFields, keys } from '../keys.ts'
 import { loadScript } from '../scripts.ts'
 
+const agreeOnPartitionsScript = loadScript('agreeOnPartitions-1')
+const addStreamsScript = loadScript('addStreams-1')
 const createGroupScript = loadScript('createGroup-2')
 const dropStreamScript = loadScript('dropStream-1')
 
@@ -13,8 +15,7 @@ const dropStreamScript = loadScript('dropStream-1')
  * @throws StartupError when another number is stored
  */
 export async function agreeOnPartitions(client: RedisClient, partitions: number): Promise<void> {
-  await client.setnx(keys.partitions(), String(partitions))
-  const stored = Number(await client.get(keys.partitions()))
+  const stored = Number(await agreeOnPartitionsScript.run(client, [keys.partitions()], [partitions]))
   if (stored !== partitions) {
     throw new StartupError(
       `PARTITIONS is ${partitions}, but this Redis holds ${stored} partitions: start with PARTITIONS=${stored}`,
@@ -42,8 +43,8 @@ export async function createGroups(client: RedisClient, pipeline: Pipeline, part
 /** Streams that an earlier form of the pipeline had and this one has not. */
 async function dropStreams(client: RedisClient, pipeline: Pipeline, partitions: number): Promise<void> {
   const declared = streamsOf(pipeline)
-  await client.sadd(keys.streams(), ...declared)
-  for (const name of await client.smembers(keys.streams())) {
+  const known = (await addStreamsScript.run(client, [keys.streams()], declared)) as Buffer[]
+  for (const name of known.map(String)) {
     if (declared.includes(name)) continue
     for (let partition = 0; partition < partitions; partition++) {
       for (const lane of LANES) {

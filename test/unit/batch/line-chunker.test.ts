@@ -4,6 +4,23 @@ import { BATCH_LIMITS } from '../../../schemas/api/batch.ts'
 import { UploadTooLargeError } from '../../../src/batch/jobs.ts'
 import { CHUNK_BYTES, LineChunker, TOO_LONG } from '../../../src/batch/line-chunker.ts'
 import type { LineChunk } from '../../../src/core/pipeline/source.ts'
+import { formatLineNumbers, parseLineNumbers } from '../../../src/redis/batch/line-numbers.ts'
+
+/** The lines of a chunk with their positions in the upload. */
+function numbered({ firstLine, gaps, bytes }: LineChunk): (readonly [number, string])[] {
+  const texts = bytes.toString().replace(/\n$/, '').split('\n')
+  const blankBefore = new Map<number, number>()
+  let index = 0
+  for (const { after, blank } of gaps) {
+    index += after
+    blankBefore.set(index, blank)
+  }
+  let line = firstLine
+  return texts.map((text, i) => {
+    line += blankBefore.get(i) ?? 0
+    return [line++, text]
+  })
+}
 
 /** Feeds an upload in pieces of a size, and returns what came out. */
 function chunk(upload: Buffer, pieceBytes: number): { chunks: LineChunk[]; received: number } {
@@ -14,21 +31,17 @@ function chunk(upload: Buffer, pieceBytes: number): { chunks: LineChunk[]; recei
   return { chunks, received: chunker.received }
 }
 
-const lineFeeds = (bytes: Buffer) => bytes.filter((byte) => byte === 10).length
-
-test('chunks are whole lines, in order, nothing added and nothing lost, wherever the pieces are cut', () => {
-  const lines = Array.from({ length: 30_000 }, (_, i) => (i % 7 === 0 ? ' \r' : `{"ip":"192.0.2.${i % 256}","n":${i}}`))
+test('chunks are whole lines, in order, nothing added and none but blank ones lost, wherever the pieces are cut', () => {
+  const lines = Array.from({ length: 30_000 }, (_, i) => (i % 7 < 2 ? ' \r' : `{"ip":"192.0.2.${i % 256}","n":${i}}`))
   const upload = Buffer.from(lines.join('\n'))
   for (const pieceBytes of [1, 13, 1_000, 65_536, 300_000, upload.length]) {
     const { chunks, received } = chunk(upload, pieceBytes)
-    assert.deepEqual(Buffer.concat(chunks.map(({ bytes }) => bytes)), upload, `pieces of ${pieceBytes}`)
-    assert.equal(received, lines.filter((line) => line.trim() !== '').length)
-    let line = 1
+    const kept = lines.map((line, i) => [i + 1, line] as const).filter(([, line]) => line.trim() !== '')
+    assert.deepEqual(chunks.flatMap(numbered), kept, `pieces of ${pieceBytes}`)
+    assert.equal(received, kept.length)
     for (const [i, made] of chunks.entries()) {
-      assert.equal(made.firstLine, line)
       assert.ok(made.bytes.length <= CHUNK_BYTES)
       if (i < chunks.length - 1) assert.equal(made.bytes.at(-1), 10)
-      line += lineFeeds(made.bytes)
     }
     assert.ok(chunks.length > 1)
   }
@@ -50,6 +63,34 @@ test('a line of exactly the limit is kept', () => {
   for (const pieceBytes of [5_000, upload.length]) {
     assert.deepEqual(Buffer.concat(chunk(upload, pieceBytes).chunks.map(({ bytes }) => bytes)), upload)
   }
+})
+
+test('blank lines take nothing, however many, and are counted', () => {
+  const blank = Buffer.alloc(6_000_000, '\n \r\n\t\n')
+  const before = blank.filter((byte) => byte === 10).length
+  const upload = Buffer.concat([blank, Buffer.from('{"a":1}\n'), blank, Buffer.from(' {"b":2}\n'), blank])
+  for (const pieceBytes of [65_536, upload.length]) {
+    const { chunks, received } = chunk(upload, pieceBytes)
+    assert.equal(received, 2)
+    assert.deepEqual(chunks.flatMap(numbered), [
+      [before + 1, '{"a":1}'],
+      [2 * before + 2, ' {"b":2}'],
+    ])
+    assert.equal(chunks[0]!.bytes.length, 17)
+  }
+  assert.deepEqual(chunk(blank, 65_536), { chunks: [], received: 0 })
+})
+
+test('a chunk with many gaps stays within its size', () => {
+  const { chunks } = chunk(Buffer.alloc(900_000, 'x\n\n'), 65_536)
+  for (const made of chunks) {
+    assert.ok(formatLineNumbers(made).length + made.bytes.length <= CHUNK_BYTES)
+    assert.deepEqual(parseLineNumbers(formatLineNumbers(made)), { firstLine: made.firstLine, gaps: made.gaps })
+  }
+  assert.deepEqual(
+    chunks.flatMap(numbered).map(([line]) => line),
+    Array.from({ length: 300_000 }, (_, i) => 2 * i + 1),
+  )
 })
 
 test('blank uploads have no lines', () => {

@@ -84,7 +84,53 @@ test('the globally reachable exceptions and the neighbours of reserved blocks ar
     '2002:808:808::1',
     '2606:4700::1111',
     '2620:4f:8000::1',
-    '3fff:1000::1',
+  ]) {
+    assert.equal(reserved.find(address(ip)), undefined, ip)
+  }
+})
+
+test('an address that carries an IPv4 address is reserved when that one is', () => {
+  for (const [ip, network] of [
+    ['64:ff9b::10.1.2.3', '10.0.0.0/8'],
+    ['64:ff9b::c0a8:1', '192.168.0.0/16'],
+    ['2002:7f00:1::1', '127.0.0.0/8'],
+    ['2002:c000:204::', '192.0.2.0/24'],
+    // Inverted: 10.0.0.1, and a server that is public says nothing about the client.
+    ['2001:0:808:808:0:ffff:f5ff:fffe', '10.0.0.0/8'],
+    ['::ffff:169.254.0.1', '169.254.0.0/16'],
+  ] as const) {
+    assert.equal(reserved.find(address(ip))?.network, network, ip)
+  }
+  for (const ip of ['64:ff9b::8.8.8.8', '2002:808:808::a00:1', '2001:0:a00:1:0:ffff:f7f7:f7f7', '::ffff:8.8.8.8']) {
+    assert.equal(reserved.find(address(ip)), undefined, ip)
+  }
+  assert.equal(reserved.find(address('64:ff9b:1::8.8.8.8'))?.name, 'local-use translation')
+  assert.equal(reserved.find(address('64:ff9b:0:1::8.8.8.8'))?.name, 'unallocated')
+})
+
+test('IPv6 that IANA has not allocated is reserved, inside and outside of global unicast', () => {
+  for (const [ip, network] of [
+    ['::1:0:0:1', '::/3'],
+    ['2000::1', '2000::/16'],
+    ['2001:1000::1', '2001:1000::/23'],
+    ['2004::1', '2004::/14'],
+    ['2500::1', '2500::/8'],
+    ['3fff:1000::1', '3000::/4'],
+    ['4000::1', '4000::/2'],
+    ['fe00::1', '8000::/1'],
+  ] as const) {
+    assert.deepEqual(reserved.find(address(ip)), { network, name: 'unallocated' }, ip)
+  }
+  for (const ip of [
+    '2003::1',
+    '2400::1',
+    '2410::1',
+    '260f:ffff::1',
+    '2630::1',
+    '2800::1',
+    '2a0f::1',
+    '2a10::1',
+    '2c0f::1',
   ]) {
     assert.equal(reserved.find(address(ip)), undefined, ip)
   }

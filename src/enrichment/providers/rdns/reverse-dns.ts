@@ -4,6 +4,7 @@ import type { Address } from '../../../core/event/address.ts'
 import type { Hostnames } from '../../../core/event/hostnames.ts'
 import type { Clock } from '../../../core/run/clock.ts'
 import type { Service } from '../../../core/run/service.ts'
+import { judgedAddress } from '../../addresses/judged.ts'
 import { ReservedRanges } from '../../addresses/reserved.ts'
 import { BoundedCache } from '../../bounded-cache.ts'
 import { type Facts, makeFacts } from '../../facts.ts'
@@ -39,7 +40,8 @@ const NEVER_ASKED: KnownHostname = { facts: undefined, expiresAtMs: Number.POSIT
 
 /**
  * Forward-confirmed reverse names, asked of name servers and remembered. An address is asked for once at a time;
- * beyond the limits on asking and waiting, addresses are left alone. Reserved addresses are never asked for. No
+ * beyond the limits on asking and waiting, addresses are left alone. Reserved addresses are never asked for, and instead
+ * of one that carries an IPv4 address (`judgedAddress`), that one is. No
  * answer (time-out, SERVFAIL) is not remembered as "no name".
  */
 export class ReverseDns implements Service, Hostnames {
@@ -83,7 +85,7 @@ export class ReverseDns implements Service, Hostnames {
 
   /** What is remembered of an address; undefined when it has to be asked for. Reserved ones have no name. */
   known(address: Address): KnownHostname | undefined {
-    const known = this.#known.get(address.text)
+    const known = this.#known.get(judgedAddress(address).text)
     if (known !== undefined && known.expiresAtMs > this.#clock.now()) return known
     return this.#reserved.find(address) === undefined ? undefined : NEVER_ASKED
   }
@@ -106,7 +108,8 @@ export class ReverseDns implements Service, Hostnames {
   }
 
   /** Resolves when the address was asked for, whatever came of it. */
-  #ask(address: Address): Promise<unknown> {
+  #ask(sent: Address): Promise<unknown> {
+    const address = judgedAddress(sent)
     const asked = this.#asking.get(address.text)
     if (asked !== undefined) return asked.done
     const now = this.#clock.now()

@@ -1,0 +1,30 @@
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { Writable } from 'node:stream'
+import type { CliContext } from './context.ts'
+
+/**
+ * Asks for a secret in the terminal, without showing what is typed.
+ * @returns undefined when there is no terminal to ask in, or the question is left with Ctrl-C or Ctrl-D
+ */
+export async function askSecret(
+  question: string,
+  { stdin, stderr }: Pick<CliContext, 'stdin' | 'stderr'>,
+): Promise<string | undefined> {
+  if (!stdin.isTTY || !stderr.isTTY) return undefined
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const lines = createInterface({ input: stdin, output: nowhere, terminal: true, historySize: 0 })
+  const left = new AbortController()
+  // Ctrl-C closes it too.
+  lines.once('close', () => left.abort())
+  stderr.write(question)
+  try {
+    const [line] = (await once(lines, 'line', { signal: left.signal })) as [string]
+    return line.trim()
+  } catch {
+    return undefined
+  } finally {
+    lines.close()
+    stderr.write('\n')
+  }
+}

@@ -1,0 +1,35 @@
+import { type Address, formatV4 } from '../../core/event/address.ts'
+
+/**
+ * The address by which another one is judged: of an IPv6 address that only carries an IPv4 address, the carried one,
+ * since that is the visitor's; of every other, itself. Carriers are
+ * - NAT64, `64:ff9b::/96` (RFC 6052): the last 32 bits. Its local-use sibling `64:ff9b:1::/48` (RFC 8215) is not global
+ *   and each site chooses where in it the IPv4 address lies: it stays what it is;
+ * - 6to4, `2002::/16` (RFC 3056): the 32 bits behind the prefix;
+ * - Teredo, `2001::/32` (RFC 4380): the client's, as the last 32 bits inverted.
+ *
+ * IPv4-mapped IPv6 is IPv4 as soon as it is read.
+ */
+export function judgedAddress(address: Address): Address {
+  const { v6 } = address
+  if (v6 === undefined) return address
+  switch (v6[0]) {
+    case 0x64:
+      return isNat64(v6) ? ofV4(v6[6]!, v6[7]!) : address
+    case 0x2001:
+      return v6[1] === 0 ? ofV4(v6[6]! ^ 0xffff, v6[7]! ^ 0xffff) : address
+    case 0x2002:
+      return ofV4(v6[1]!, v6[2]!)
+    default:
+      return address
+  }
+}
+
+function isNat64(v6: readonly number[]): boolean {
+  return v6[1] === 0xff9b && v6[2] === 0 && v6[3] === 0 && v6[4] === 0 && v6[5] === 0
+}
+
+function ofV4(high: number, low: number): Address {
+  const v4 = high * 65_536 + low
+  return { text: formatV4(v4), v4, v6: undefined }
+}
