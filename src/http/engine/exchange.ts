@@ -47,6 +47,7 @@ export class Exchange implements RequestReceiver, InFlight {
   #heldBytes = 0
   /** `performance.now()` when the body was complete; undefined while it arrives. */
   #completeMs: number | undefined
+  #committed = false
   #receivedBytes = 0
   #mark: { readonly atMs: number; readonly receivedBytes: number }
 
@@ -115,6 +116,16 @@ export class Exchange implements RequestReceiver, InFlight {
     return readPieces(this.#body, this.request.head, this.endpoint.bodyMaxBytes!)
   }
 
+  /**
+   * To be called before what cannot be taken back: from then on the request is not answered that it took too long, so
+   * what follows needs a deadline of its own.
+   * @throws AbortedError when there is a response already, or nobody to take one
+   */
+  commit(): void {
+    if (this.#state !== 'open') throw new AbortedError()
+    this.#committed = true
+  }
+
   receive(chunk: ArrayBuffer | Uint8Array, last: boolean): void {
     this.#receivedBytes += chunk.byteLength
     if (last) this.#completeMs = performance.now()
@@ -151,7 +162,7 @@ export class Exchange implements RequestReceiver, InFlight {
     }
     const { atMs, receivedBytes } = this.#mark
     if (this.#completeMs !== undefined) {
-      if (nowMs - this.#completeMs <= limits.workMs) return
+      if (this.#committed || nowMs - this.#completeMs <= limits.workMs) return
       this.fail(new HttpError(500, 'the answer took too long', { headers: { 'retry-after': '1' } }))
       return
     }
