@@ -10,8 +10,9 @@ export interface Upload {
   /**
    * The body is whole: the job is queued, in Redis, and the number of its lines is known.
    * Rejects with `EmptyUploadError` when every line is blank.
+   * @param commit is called right before there is a job; none is made when it throws, and it rejects with that
    */
-  complete(): Promise<{ readonly jobId: string; readonly received: number }>
+  complete(commit?: () => void): Promise<{ readonly jobId: string; readonly received: number }>
   /** The body broke off, or is refused: nothing of it stays. Tolerates being called at any time, and twice. */
   abort(): Promise<void>
 }

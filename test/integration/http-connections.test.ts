@@ -104,6 +104,32 @@ test('401 and 413 come before the body, and the connection can be used again aft
   await connection.until(/200 OK/)
 })
 
+test('an early refusal arrives whole, also on a connection that ends with it', async (t) => {
+  const { port } = await startHttp(t)
+  const chunked = `${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`
+  const bodies = [
+    [`content-length: ${BODY.length}\r\nconnection: close`, BODY],
+    ['transfer-encoding: chunked', chunked],
+    ['transfer-encoding: chunked\r\nconnection: close', chunked],
+  ]
+  for (const [headers, body] of bodies) {
+    for (const [line, status] of [
+      ['POST /v1/ingest', 401],
+      ['POST /nothing', 404],
+      ['POST /healthz', 405],
+    ]) {
+      for (const split of [false, true]) {
+        const connection = await RawConnection.open(t, port)
+        const head = `${line} HTTP/1.1\r\nhost: t\r\n${headers}\r\n\r\n`
+        await connection.write(split ? head : head + body)
+        if (split) await connection.write(body!)
+        await connection.until(new RegExp(`^HTTP/1\\.1 ${status} [\\s\\S]*"detail"`))
+        if (headers!.includes('close')) await connection.untilClosed()
+      }
+    }
+  }
+})
+
 test('an unwanted body of unknown length is read up to a limit, then the connection ends', async (t) => {
   const { port } = await startHttp(t, { limits: { discardMaxBytes: 3_000_000 } })
   const connection = await RawConnection.open(t, port)

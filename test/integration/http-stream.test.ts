@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { type BatchJobs, UploadTooLargeError } from '../../src/batch/jobs.ts'
 import type { Route } from '../../src/http/api/route.ts'
 import type { Exchange } from '../../src/http/engine/exchange.ts'
 import { AbortedError } from '../../src/http/engine/http-error.ts'
 import type { HttpLimits } from '../../src/http/engine/limits.ts'
-import { API_KEY, RawConnection, startHttp } from '../support/http.ts'
+import { API_KEY, keyedHead, RawConnection, startHttp } from '../support/http.ts'
 import { until } from '../support/until.ts'
 
 const MAX = 20_000_000
@@ -126,4 +127,70 @@ test('an upload that breaks off ends the stream with an error, one that stalls w
   await stalled.write('3\r\nabc\r\n')
   assert.match(await stalled.untilClosed(), /^HTTP\/1\.1 408 /)
   assert.ok(seen.failure instanceof Error && seen.failure.message === 'the body arrived too slowly')
+})
+
+/** Uploads of which a test sees what becomes of them. */
+function watchedJobs(complete: () => Promise<void>, abort: () => Promise<void> = async () => {}) {
+  const log: string[] = []
+  const jobs: BatchJobs = {
+    begin: async () => ({
+      write: async () => {},
+      async complete(commit) {
+        log.push('complete')
+        await complete()
+        commit?.()
+        log.push('job')
+        return { jobId: 'j', received: 1 }
+      },
+      abort() {
+        log.push('abort')
+        return abort()
+      },
+    }),
+    find: async () => undefined,
+  }
+  return { log, jobs }
+}
+
+test('an upload that was answered 500, or left by its client, becomes no job', async (t) => {
+  for (const leaves of [false, true]) {
+    let go = () => {}
+    const gate = new Promise<void>((resolve) => {
+      go = resolve
+    })
+    const { log, jobs } = watchedJobs(() => gate)
+    const { port } = await startHttp(t, { jobs, limits: { workMs: leaves ? 30_000 : 100 } })
+    const connection = await RawConnection.open(t, port)
+    await connection.write(`${keyedHead('POST /v1/ingest/batch', 'content-length: 3')}{}\n`)
+    await until(
+      async () => log.length,
+      (count) => count === 1,
+    )
+    if (leaves) {
+      connection.socket.resetAndDestroy()
+      await connection.untilClosed()
+      await fetch(`http://127.0.0.1:${port}/healthz`)
+    } else {
+      await connection.until(/^HTTP\/1\.1 500 [\s\S]*took too long/)
+    }
+    go()
+    await until(
+      async () => log.length,
+      (count) => count === 2,
+    )
+    assert.deepEqual(log, ['complete', 'abort'])
+  }
+})
+
+test('an abort that fails does not hide why an upload failed', async (t) => {
+  const refused = async () => {
+    throw new UploadTooLargeError('too many lines')
+  }
+  const { jobs } = watchedJobs(refused, async () => {
+    throw new Error('the store is away')
+  })
+  const { url } = await startHttp(t, { jobs })
+  const headers = { 'x-api-key': API_KEY }
+  const answer = await fetch(`${url}/v1/ingest/batch`, { method: 'POST', body: '{}\n', headers })
+  assert.deepEqual([answer.status, await answer.json()], [413, { detail: 'too many lines' }])
 })

@@ -44,7 +44,7 @@ const nothingKnown: Enrichment = {
 }
 export const noData: Enricher = { enrich: () => nothingKnown }
 
-const noJobs: BatchJobs = {
+export const noJobs: BatchJobs = {
   begin: async () => {
     throw new BackpressureError('no jobs here')
   },

@@ -43,9 +43,8 @@ export class BodyStream implements AsyncIterable<Buffer> {
     this.#wake()
   }
 
-  /** Ends the iteration with an error; what was not taken is dropped. */
+  /** Ends the iteration with an error, also when all is taken already; what was not taken is dropped. */
   fail(error: unknown): void {
-    if (this.#ended && this.#chunks.bytes === 0) return
     this.#failure ??= error
     this.#chunks.clear()
     this.letGo()

@@ -60,17 +60,33 @@ export interface RequestReceiver {
 }
 
 /**
- * The way back of one request. One of `send`, `sendBare`, `sendLingering` and `stream` is called, once. `send` and
- * `sendBare` give the writer up: no call may follow. Headers are a list of name, value, name, value; names in lower case.
+ * The way back of one request. One of `send`, `sendBare`, `sendLingering` and `stream` is called, once. A writer that is
+ * given up must not be called any more. Until then the connection processes no other request.
+ * Headers are a list of name, value, name, value; names in lower case.
  */
 export interface ResponseWriter {
   /** The body is not read any more until `resume`. */
   pause(): void
   resume(): void
-  /** @param close the connection ends with the response, which says so */
-  send(status: number, headers: readonly string[], body: string | Uint8Array, close: boolean): void
-  /** Sends a head alone, as for HEAD. @param bodyBytes length of the body that is left out; undefined: is not told */
-  sendBare(status: number, headers: readonly string[], bodyBytes: number | undefined, close: boolean): void
+  /**
+   * Returns whether the client has room for all of it: the writer is then given up. Else the rest waits for room, and
+   * `hasRoom` of the reader gives the writer up, in a later turn.
+   * @param body not empty
+   * @param close the connection ends with the response, which says so
+   */
+  send(
+    status: number,
+    headers: readonly string[],
+    body: string | Uint8Array,
+    close: boolean,
+    reader: ResponseReader,
+  ): boolean
+  /**
+   * Sends a head alone, as for HEAD. Returns whether the writer is given up. Else the head says that the connection ends
+   * with it, for `close` or for a reason of the engine: `cutOff` is to be called in a later turn.
+   * @param bodyBytes length of the body that is left out; undefined: is not told
+   */
+  sendBare(status: number, headers: readonly string[], bodyBytes: number | undefined, close: boolean): boolean
   /**
    * Sends a response that says that the connection ends with it, and leaves it open: the body of the request arrives
    * further, until `cutOff`.
@@ -78,15 +94,17 @@ export interface ResponseWriter {
   sendLingering(status: number, headers: readonly string[], body: string | Uint8Array): void
   /** Sends a head, behind which the body follows piece by piece, of a length that is not told. */
   stream(status: number, headers: readonly string[], reader: ResponseReader): BodyWriter
-  /** Ends the connection at once. What was sent before and is not on its way may be lost. */
+  /** Keeps a connection open on which there is no room; to be called at least every few seconds while that is wanted. */
+  keepOpen(): void
+  /** Ends the connection at once. What was sent in this turn, or is not on its way, may be lost. */
   cutOff(): void
 }
 
-/** Is told how the client takes a streamed response. */
+/** Is told how the client takes a response. */
 export interface ResponseReader {
   /** The client has taken something. */
   moved(): void
-  /** Nothing is held that was written. Comes once after each write that was `full`, in a later turn. */
+  /** Nothing is held that was written. Comes once after each `send` or `write` that found no room, in a later turn. */
   hasRoom(): void
 }
 
@@ -104,6 +122,4 @@ export interface BodyWriter {
   write(rest: boolean): 'more' | 'full' | 'none'
   /** Ends the response, behind a `write` of the rest that had none, and gives the writer up. */
   end(): void
-  /** Keeps a connection open on which there is no room; to be called at least every few seconds while that is wanted. */
-  keepOpen(): void
 }

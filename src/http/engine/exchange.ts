@@ -5,6 +5,7 @@ import { demandReadable, openBody, type RequestBody, readPieces, readText } from
 import { type HttpResponse, JSON_TYPE } from './response.ts'
 import { StreamedResponse } from './streamed-response.ts'
 import type { InFlight, Traffic } from './traffic.ts'
+import { type WholeHead, WholeResponse } from './whole-response.ts'
 
 /** What requests are for: what is done with their body, and who responds. */
 export interface Endpoint {
@@ -27,16 +28,14 @@ export type ExplainFailure = (error: unknown) => { readonly response: HttpRespon
 /**
  * One request and its response. It is in one of these states:
  * - open: the body may be arriving, the response is being made;
- * - streaming: the head of the response is written, its body is being made and sent;
- * - lingering: the response is written, what is left of the body is read and dropped, because a connection that is closed
- *   with unread bytes is reset, and a reset may reach the client before the response;
+ * - responding: the response is on its way, and perhaps being made still;
  * - done: responded or aborted; the writer must not be touched any more.
  */
 export class Exchange implements RequestReceiver, InFlight {
   readonly request: ArrivedRequest
   readonly endpoint: Endpoint
   readonly startedMs: number
-  #state: 'open' | 'streaming' | 'lingering' | 'done' = 'open'
+  #state: 'open' | 'responding' | 'done' = 'open'
   readonly #writer: ResponseWriter
   readonly #headOnly: boolean
   readonly #traffic: Traffic
@@ -44,10 +43,11 @@ export class Exchange implements RequestReceiver, InFlight {
   readonly #body: RequestBody | undefined
   /** Of the response: name, value, name, value. */
   readonly #headers: string[]
-  #streamed: StreamedResponse | undefined
+  #response: WholeResponse | StreamedResponse | undefined
   #heldBytes = 0
   /** `performance.now()` when the body was complete; undefined while it arrives. */
   #completeMs: number | undefined
+  #committed = false
   #receivedBytes = 0
   #mark: { readonly atMs: number; readonly receivedBytes: number }
 
@@ -116,14 +116,20 @@ export class Exchange implements RequestReceiver, InFlight {
     return readPieces(this.#body, this.request.head, this.endpoint.bodyMaxBytes!)
   }
 
+  /**
+   * To be called before what cannot be taken back: from then on the request is not answered that it took too long, so
+   * what follows needs a deadline of its own.
+   * @throws AbortedError when there is a response already, or nobody to take one
+   */
+  commit(): void {
+    if (this.#state !== 'open') throw new AbortedError()
+    this.#committed = true
+  }
+
   receive(chunk: ArrayBuffer | Uint8Array, last: boolean): void {
     this.#receivedBytes += chunk.byteLength
     if (last) this.#completeMs = performance.now()
-    if (this.#state === 'lingering') {
-      const { discardMaxBytes } = this.#traffic.limits
-      if (last || this.#receivedBytes > discardMaxBytes) this.#finish()
-      return
-    }
+    if (this.#response instanceof WholeResponse) this.#response.received(this.#receivedBytes, last)
     if (this.#state !== 'open' || this.#body === undefined) return
     this.#body.push(chunk, last)
     const grownBytes = this.#body.heldBytes - this.#heldBytes
@@ -144,25 +150,19 @@ export class Exchange implements RequestReceiver, InFlight {
   abort(): void {
     if (this.#state === 'done') return
     this.#body?.fail(new AbortedError())
-    this.#streamed?.abort()
+    this.#response?.abort()
     this.#leave()
   }
 
   sweep(nowMs: number): void {
     const { limits } = this.#traffic
+    if (this.#response) {
+      this.#response.sweep(nowMs)
+      return
+    }
     const { atMs, receivedBytes } = this.#mark
-    if (this.#state === 'streaming') {
-      this.#streamed?.sweep(nowMs, limits.writeStallMs, limits.workMs)
-      return
-    }
-    if (this.#state === 'lingering') {
-      const quiet = this.#receivedBytes === receivedBytes
-      if (quiet || nowMs - atMs > limits.discardMs) this.#finish()
-      else this.#mark = { atMs, receivedBytes: this.#receivedBytes }
-      return
-    }
     if (this.#completeMs !== undefined) {
-      if (nowMs - this.#completeMs <= limits.workMs) return
+      if (this.#committed || nowMs - this.#completeMs <= limits.workMs) return
       this.fail(new HttpError(500, 'the answer took too long', { headers: { 'retry-after': '1' } }))
       return
     }
@@ -177,11 +177,9 @@ export class Exchange implements RequestReceiver, InFlight {
   async #respond(): Promise<void> {
     try {
       const { badFraming } = this.request.head
-      if (badFraming !== undefined) {
-        // Answered outside of the parser, so that it does not take what follows for another request.
-        await new Promise(setImmediate)
-        throw new HttpError(400, badFraming, { close: true })
-      }
+      // Answered outside of the parser, it does not take what follows for another request.
+      if (badFraming !== undefined || this.#traffic.crowded) await new Promise(setImmediate)
+      if (badFraming !== undefined) throw new HttpError(400, badFraming, { close: true })
       this.#send(await this.endpoint.respond(this))
     } catch (error) {
       if (!(error instanceof AbortedError)) this.fail(error)
@@ -205,19 +203,19 @@ export class Exchange implements RequestReceiver, InFlight {
     const { status } = response
     this.#traffic.responded(this, status)
     if (this.#body instanceof BodyStream) this.#body.letGo()
-    const writer = this.#writer
-    const headers = this.#completeHeaders(response, body === undefined || body.length > 0)
     const close = response.close === true || this.#traffic.draining
-    if (this.#mustLinger(status, close)) {
-      this.#mark = { atMs: performance.now(), receivedBytes: -1 }
-      this.#state = 'lingering'
-      writer.sendLingering(status, headers, this.#headOnly || body === undefined ? '' : body)
-      return
+    const head: WholeHead = {
+      status,
+      headers: this.#completeHeaders(response, body === undefined || body.length > 0),
+      bodyBytes: body === undefined || status === 204 ? undefined : Buffer.byteLength(body),
+      close,
     }
-    if (body === undefined || status === 204) writer.sendBare(status, headers, undefined, close)
-    else if (this.#headOnly) writer.sendBare(status, headers, Buffer.byteLength(body), close)
-    else writer.send(status, headers, body, close)
-    this.#leave()
+    this.#state = 'responding'
+    const whole = new WholeResponse(this.#writer, this.#traffic.limits, () => this.#leave())
+    this.#response = whole
+    const sent = this.#headOnly ? undefined : body
+    if (this.#mustLinger(status, close)) whole.linger(head, sent)
+    else whole.send(head, sent)
   }
 
   async #stream(response: HttpResponse, source: AsyncIterator<string>): Promise<void> {
@@ -232,17 +230,20 @@ export class Exchange implements RequestReceiver, InFlight {
       source.return?.().catch(() => {})
       return
     }
-    this.#state = 'streaming'
+    this.#state = 'responding'
     this.#traffic.responded(this, response.status)
-    this.#streamed = new StreamedResponse(source, {
+    const streamed = new StreamedResponse(source, this.#traffic.limits, {
       done: () => this.#leave(),
       broken: (failure) => {
         if (failure !== undefined) this.#traffic.logFailure(this, failure, true)
-        this.#finish()
+        this.#leave()
+        this.#writer.cutOff()
       },
+      keepOpen: () => this.#writer.keepOpen(),
     })
+    this.#response = streamed
     const headers = this.#completeHeaders(response, true)
-    await this.#streamed.send((reader) => this.#writer.stream(response.status, headers, reader), first)
+    await streamed.send((reader) => this.#writer.stream(response.status, headers, reader), first)
   }
 
   /** The connection, for as long as it may be touched. */
@@ -274,12 +275,6 @@ export class Exchange implements RequestReceiver, InFlight {
     return (
       close || closes || head.contentLength === undefined || head.contentLength > this.#traffic.limits.discardMaxBytes
     )
-  }
-
-  /** Ends a response that lingers or broke off, and with it the connection. */
-  #finish(): void {
-    this.#leave()
-    this.#writer.cutOff()
   }
 
   #leave(): void {

@@ -9,7 +9,7 @@ export interface HttpLimits {
   readonly bodyStallBytes: number
   /** A request that is not answered this long after its body arrived is answered 500, milliseconds. */
   readonly workMs: number
-  /** A reader of a streamed response that makes no room for more of it in this time is cut off, milliseconds. */
+  /** A reader of a response that makes no room for more of it in this time is cut off, milliseconds. */
   readonly writeStallMs: number
   /** Of a body that nobody wants, at most this much is read, bytes, so that the client sees the response. */
   readonly discardMaxBytes: number

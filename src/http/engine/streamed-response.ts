@@ -1,11 +1,16 @@
 import type { BodyWriter, ResponseReader } from './engine.ts'
+import type { HttpLimits } from './limits.ts'
 
-/** What becomes of a streamed response. Neither is called after `abort`. */
-export interface StreamEnds {
+type StreamLimits = Pick<HttpLimits, 'writeStallMs' | 'workMs'>
+
+/** What a streamed response tells its owner. Nothing is called after `abort`. */
+export interface StreamOwner {
   /** All is sent; the writer is given up. */
   done(): void
   /** It cannot go on: the connection is to be cut off. `failure` is undefined when that is the reader's fault. */
   broken(failure: unknown): void
+  /** The client makes no room, and has time left: the connection is to be kept open. */
+  keepOpen(): void
 }
 
 /**
@@ -14,16 +19,17 @@ export interface StreamEnds {
  */
 export class StreamedResponse {
   readonly #source: AsyncIterator<string>
-  readonly #ends: StreamEnds
-  #body: BodyWriter | undefined
+  readonly #limits: StreamLimits
+  readonly #owner: StreamOwner
   #state: 'writing' | 'waiting for the source' | 'waiting for room' | 'over' = 'writing'
   /** `performance.now()` when the state was entered, or the reader last made room. */
   #sinceMs = performance.now()
   #roomMade: () => void = () => {}
 
-  constructor(source: AsyncIterator<string>, ends: StreamEnds) {
+  constructor(source: AsyncIterator<string>, limits: StreamLimits, owner: StreamOwner) {
     this.#source = source
-    this.#ends = ends
+    this.#limits = limits
+    this.#owner = owner
   }
 
   /**
@@ -39,7 +45,6 @@ export class StreamedResponse {
         },
         hasRoom: () => this.#roomMade(),
       })
-      this.#body = body
       for (let piece = first; !piece.done; piece = await this.#next()) {
         body.add(piece.value)
         await this.#write(body, false)
@@ -48,7 +53,7 @@ export class StreamedResponse {
       if (this.#isOver) return
       this.#state = 'over'
       body.end()
-      this.#ends.done()
+      this.#owner.done()
     } catch (error) {
       this.#break(error)
     }
@@ -63,17 +68,15 @@ export class StreamedResponse {
   }
 
   /**
-   * Ends what takes too long; to be called at least every few seconds.
-   * @param nowMs `performance.now()`
-   * @param roomMs how long a reader may make no room
-   * @param sourceMs how long the source may give nothing
+   * Ends what takes too long: a reader that makes no room, a source that gives nothing. To be called at least every few
+   * seconds. @param nowMs `performance.now()`
    */
-  sweep(nowMs: number, roomMs: number, sourceMs: number): void {
+  sweep(nowMs: number): void {
     const waitedMs = nowMs - this.#sinceMs
     if (this.#state === 'waiting for room') {
-      if (waitedMs > roomMs) this.#break(undefined)
-      else this.#body?.keepOpen()
-    } else if (this.#state === 'waiting for the source' && waitedMs > sourceMs) {
+      if (waitedMs > this.#limits.writeStallMs) this.#break(undefined)
+      else this.#owner.keepOpen()
+    } else if (this.#state === 'waiting for the source' && waitedMs > this.#limits.workMs) {
       this.#break(new Error('the rest of a response took too long'))
     }
   }
@@ -118,6 +121,6 @@ export class StreamedResponse {
   #break(failure: unknown): void {
     if (this.#isOver) return
     this.abort()
-    this.#ends.broken(failure)
+    this.#owner.broken(failure)
   }
 }

@@ -6,6 +6,8 @@ import type { HttpLimits } from './limits.ts'
 /** How often requests that take too long are looked for. */
 const SWEEP_EVERY_MS = 500
 const WARN_EVERY_MS = 1_000
+/** Requests of one turn above which a turn is crowded. */
+const TURN_REQUESTS = 500
 
 /** Histogram bounds, seconds. */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
@@ -38,6 +40,7 @@ export class Traffic {
   #warnedMs = Number.NEGATIVE_INFINITY
   #unwarned = 0
   #draining = false
+  #turnRequests = 0
   #sweeper: NodeJS.Timeout | undefined
   #idle: (() => void) | undefined
 
@@ -50,6 +53,14 @@ export class Traffic {
   /** Whether every response ends its connection. */
   get draining(): boolean {
     return this.#draining
+  }
+
+  /**
+   * Whether so many requests came in this turn that the next of them is to be answered in another one. A connection does
+   * not process a request before the last is answered, so none keeps the others waiting for long.
+   */
+  get crowded(): boolean {
+    return this.#turnRequests > TURN_REQUESTS
   }
 
   start(): void {
@@ -80,6 +91,11 @@ export class Traffic {
   /** Takes note of a request. Returns why it is refused when there are too many. */
   entered(request: InFlight): HttpError | undefined {
     this.#inFlight.add(request)
+    if (this.#turnRequests++ === 0) {
+      setImmediate(() => {
+        this.#turnRequests = 0
+      })
+    }
     if (this.#inFlight.size <= this.limits.inFlightMax) return undefined
     return tooMany(`more than ${this.limits.inFlightMax} requests are in progress`, 1)
   }

@@ -76,7 +76,7 @@ export class UploadSpool implements Upload {
     if (this.#failure !== undefined) throw this.#failure
   }
 
-  async complete(): Promise<{ jobId: string; received: number }> {
+  async complete(commit: () => void = () => {}): Promise<{ jobId: string; received: number }> {
     const { jobId, tenantId, receivedAtMs } = this.#options
     this.#chunker.end()
     await Promise.all(this.#inFlight)
@@ -88,6 +88,7 @@ export class UploadSpool implements Upload {
     const names = [keys.upload(jobId), keys.chunks(jobId), keys.job(jobId)]
     // One more beat behind the script would let the chunks of the job expire.
     await this.#heartbeat.stop()
+    commit()
     this.#completing = true
     await this.#persist(completeUploadScript, names, fields)
     this.#ended = true

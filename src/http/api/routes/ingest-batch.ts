@@ -22,10 +22,11 @@ export function uploadRoute(jobs: BatchJobs): Route {
       const upload = await jobs.begin(caller.tenant.id)
       try {
         for await (const bytes of exchange.stream()) await upload.write(bytes)
-        const { jobId, received } = await upload.complete()
+        const { jobId, received } = await upload.complete(() => exchange.commit())
         return { status: 202, body: JSON.stringify({ job_id: jobId, status: 'queued', received }) }
       } catch (error) {
-        await upload.abort()
+        // What cannot be removed now expires; the client is told why the upload failed.
+        await upload.abort().catch(() => {})
         if (error instanceof UploadTooLargeError) throw new HttpError(413, error.message)
         if (error instanceof EmptyUploadError) throw new HttpError(400, error.message)
         throw error

@@ -42,15 +42,6 @@ export class UwsBodyWriter implements BodyWriter {
     this.#response.cork(() => this.#response.end())
   }
 
-  /**
-   * A connection on which there was no room for 10 s is closed. To resume its reading, after a pause, starts those anew,
-   * and leaves it watched for room while something is held.
-   */
-  keepOpen(): void {
-    this.#response.pause()
-    this.#response.resume()
-  }
-
   /** The kernel has room. Returns true: whatever is held is written out by the next write. */
   #onRoom(): boolean {
     if (this.#ended) return true

@@ -3,6 +3,12 @@ import type { BodyWriter, ResponseReader, ResponseWriter } from '../engine.ts'
 import { STATUS_LINES } from '../response.ts'
 import { UwsBodyWriter } from './body-writer.ts'
 
+/**
+ * Nothing tells whether a client takes a head without a body. What it leaves is bounded all the same: one of so many
+ * such heads, by chance, ends its connection.
+ */
+const BARE_HEADS = 256
+
 /** The way back of a request that uWebSockets.js received. Everything is written corked: in one packet, if it fits. */
 export class UwsResponseWriter implements ResponseWriter {
   readonly #response: HttpResponse
@@ -19,23 +25,40 @@ export class UwsResponseWriter implements ResponseWriter {
     this.#response.resume()
   }
 
-  send(status: number, headers: readonly string[], body: string | Uint8Array, close: boolean): void {
+  /**
+   * Only `tryEnd` sees that a client does not read, and holds nothing of the body then. It cannot close the connection:
+   * a response that does is the last, and held whole.
+   */
+  send(
+    status: number,
+    headers: readonly string[],
+    body: string | Uint8Array,
+    close: boolean,
+    reader: ResponseReader,
+  ): boolean {
     const response = this.#response
+    const bytes = Buffer.byteLength(body)
+    let sent = false
     response.cork(() => {
       writeHead(response, status, headers)
-      response.end(body, close)
+      if (close) response.end(body, true)
+      sent = close || response.tryEnd(body, bytes)[1]
     })
+    if (!sent) sendRest(response, typeof body === 'string' ? Buffer.from(body) : body, reader)
+    return sent
   }
 
   /** Told the length, `end` would wait for a body; told to close, it would invent one. */
-  sendBare(status: number, headers: readonly string[], bodyBytes: number | undefined, close: boolean): void {
+  sendBare(status: number, headers: readonly string[], bodyBytes: number | undefined, close: boolean): boolean {
     const response = this.#response
+    const ends = close || Math.random() < 1 / BARE_HEADS
     response.cork(() => {
       writeHead(response, status, headers)
       if (bodyBytes !== undefined) response.writeHeader('content-length', String(bodyBytes))
-      if (close) response.writeHeader('connection', 'close')
-      response.endWithoutBody()
+      if (ends) response.writeHeader('connection', 'close\r\n')
+      else response.endWithoutBody()
     })
+    return !ends
   }
 
   /**
@@ -60,6 +83,15 @@ export class UwsResponseWriter implements ResponseWriter {
     return body
   }
 
+  /**
+   * A connection on which there was no room for 10 s is closed. To resume its reading, after a pause, starts those anew,
+   * and leaves it watched for room while that is waited for.
+   */
+  keepOpen(): void {
+    this.#response.pause()
+    this.#response.resume()
+  }
+
   cutOff(): void {
     this.#response.close()
   }
@@ -68,4 +100,13 @@ export class UwsResponseWriter implements ResponseWriter {
 function writeHead(response: HttpResponse, status: number, headers: readonly string[]): void {
   if (status !== 200) response.writeStatus(STATUS_LINES[status] ?? String(status))
   for (let i = 0; i < headers.length; i += 2) response.writeHeader(headers[i]!, headers[i + 1]!)
+}
+
+function sendRest(response: HttpResponse, body: Uint8Array, reader: ResponseReader): void {
+  response.onWritable((offset) => {
+    const [taken, sent] = response.tryEnd(body.subarray(offset), body.length)
+    reader.moved()
+    if (sent) reader.hasRoom()
+    return taken
+  })
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Registry } from 'prom-client'
-import type { ArrivedRequest, ResponseWriter } from '../../../../src/http/engine/engine.ts'
+import type { ArrivedRequest, ResponseReader, ResponseWriter } from '../../../../src/http/engine/engine.ts'
 import { type Endpoint, Exchange } from '../../../../src/http/engine/exchange.ts'
 import { readHead } from '../../../../src/http/engine/head.ts'
 import { DEFAULT_HTTP_LIMITS, type HttpLimits } from '../../../../src/http/engine/limits.ts'
@@ -15,15 +15,26 @@ class FakeWriter implements ResponseWriter {
   headers: readonly string[] = []
   pause = () => void this.calls.push('pause')
   resume = () => void this.calls.push('resume')
-  send = (status: number, headers: readonly string[], body: string | Uint8Array, close: boolean) => {
-    this.headers = headers
-    this.calls.push(`send ${status} ${body}${close ? ' close' : ''}`)
+  reader: ResponseReader | undefined
+  readonly #full: boolean
+  /** @param full the client has no room for a response */
+  constructor(full: boolean) {
+    this.#full = full
   }
-  sendBare = (status: number, _headers: readonly string[], bodyBytes: number | undefined, close: boolean) =>
-    void this.calls.push(`bare ${status} ${bodyBytes}${close ? ' close' : ''}`)
+  send: ResponseWriter['send'] = (status, headers, body, close, reader) => {
+    this.headers = headers
+    this.reader = reader
+    this.calls.push(`send ${status} ${body}${close ? ' close' : ''}`)
+    return !this.#full
+  }
+  sendBare = (status: number, _headers: readonly string[], bodyBytes: number | undefined, close: boolean) => {
+    this.calls.push(`bare ${status} ${bodyBytes}${close ? ' close' : ''}`)
+    return !close
+  }
   sendLingering = (status: number, _headers: readonly string[], body: string | Uint8Array) =>
     void this.calls.push(`linger ${status} ${body}`)
   stream = (): never => assert.fail('nothing here is streamed')
+  keepOpen = () => void this.calls.push('keep open')
   cutOff = () => void this.calls.push('cut off')
 }
 
@@ -33,11 +44,12 @@ interface Setting {
   readonly headOnly?: boolean
   readonly limits?: Partial<HttpLimits>
   readonly endpoint?: Partial<Endpoint>
+  readonly full?: boolean
 }
 
 const OK: HttpResponse = { status: 200, body: 'ok', headers: { 'x-own': '1' } }
 
-function arrive({ headers = {}, closes = false, headOnly = false, limits, endpoint }: Setting) {
+function arrive({ headers = {}, closes = false, headOnly = false, limits, endpoint, full = false }: Setting) {
   const head = readHead({
     forEach: (line) => {
       for (const [name, value] of Object.entries(headers)) line(name, value)
@@ -45,14 +57,14 @@ function arrive({ headers = {}, closes = false, headOnly = false, limits, endpoi
   })
   const request: ArrivedRequest = { head, parameter: '', query: '', closes }
   const traffic = new Traffic({ ...DEFAULT_HTTP_LIMITS, ...limits }, silent, new Registry())
-  const writer = new FakeWriter()
+  const writer = new FakeWriter(full)
   const failures: unknown[] = []
   const explain = (error: unknown) => {
     failures.push(error)
     return { response: { status: 500, body: 'failed' }, unexpected: true }
   }
-  const full: Endpoint = { path: '/', respond: () => OK, ...endpoint }
-  const exchange = new Exchange(request, writer, full, headOnly, traffic, explain)
+  const whole: Endpoint = { path: '/', respond: () => OK, ...endpoint }
+  const exchange = new Exchange(request, writer, whole, headOnly, traffic, explain)
   exchange.start()
   return { exchange, traffic, writer, failures }
 }
@@ -97,7 +109,10 @@ test('a connection lingers only when it would be closed before a body that still
     [{ headers: known, ...closing }, 'linger 200 ok'],
     [{ headers: known, limits: { discardMaxBytes: 9 } }, 'linger 200 ok'],
     [{ headers: chunked }, 'linger 200 ok'],
-    [{ headers: chunked, endpoint: { respond: () => ({ status: 408, body: '', close: true }) } }, 'send 408  close'],
+    [
+      { headers: chunked, endpoint: { respond: () => ({ status: 408, body: 'late', close: true }) } },
+      'send 408 late close',
+    ],
   ]
   for (const [setting, expected] of cases) {
     const { writer } = arrive(setting)
@@ -120,17 +135,44 @@ test('what lingers ends with the body, above a limit of bytes, and when nothing 
   }
   const ended = await lingering()
   ended.exchange.receive(Buffer.alloc(1), true)
+  assert.deepEqual(ended.writer.calls, ['linger 200 ok'], 'not in the turn in which the response may have been written')
   const long = await lingering()
   long.exchange.receive(Buffer.alloc(60), false)
   const quiet = await lingering()
   quiet.exchange.sweep(performance.now())
   assert.equal(quiet.writer.calls.length, 1)
   quiet.exchange.sweep(performance.now())
+  await turn()
   for (const { writer } of [ended, long, quiet]) assert.deepEqual(writer.calls, ['linger 200 ok', 'cut off'])
   const gone = await lingering()
   gone.exchange.abort()
   gone.exchange.sweep(performance.now())
   assert.equal(gone.writer.calls.length, 1, 'nothing is touched behind an abort')
+})
+
+test('what the client has no room for keeps its request in flight, until it is taken, or too long', async () => {
+  const sending = async () => {
+    const it = arrive({ limits: { writeStallMs: 1_000 }, full: true })
+    await turn()
+    return it
+  }
+  const taken = await sending()
+  const drained = taken.traffic.drain(10_000)
+  taken.exchange.sweep(performance.now() + 900)
+  taken.writer.reader?.hasRoom()
+  assert.equal(await drained, 0)
+  taken.exchange.sweep(performance.now() + 9_000)
+  assert.deepEqual(taken.writer.calls, ['send 200 ok', 'keep open'])
+  const stalled = await sending()
+  stalled.exchange.sweep(performance.now() + 1_100)
+  assert.deepEqual(stalled.writer.calls, ['send 200 ok', 'cut off'])
+})
+
+test('a head that ends its connection is followed by its end, in a later turn', async () => {
+  const { writer } = arrive({ headOnly: true, endpoint: { respond: () => ({ ...OK, close: true }) } })
+  await turn()
+  await turn()
+  assert.deepEqual(writer.calls, ['bare 200 2 close', 'cut off'])
 })
 
 test('while it drains every response ends its connection, and a drain waits for what is in flight', async () => {

@@ -31,12 +31,13 @@ function start(room: number) {
       return --state.room < 0 ? 'full' : 'more'
     },
     end: () => void log.push('end'),
-    keepOpen: () => void log.push('keep open'),
   }
+  const limits = { writeStallMs: 1_000, workMs: 9_999 }
   const source = letters()
-  const streamed = new StreamedResponse(source, {
+  const streamed = new StreamedResponse(source, limits, {
     done: () => void log.push('done'),
     broken: (failure) => void log.push(`broken ${failure}`),
+    keepOpen: () => void log.push('keep open'),
   })
   const open = (reader: ResponseReader) => {
     state.reader = reader
@@ -58,11 +59,11 @@ test('without room nothing is asked for; the connection is kept open until the r
   while (!log.includes('write b')) await turn()
   for (let i = 0; i < 10; i++) await turn()
   assert.deepEqual(log, ['ask a', 'write a', 'ask b', 'write b'])
-  streamed.sweep(performance.now(), 1_000, 0)
+  streamed.sweep(performance.now())
   assert.equal(log.at(-1), 'keep open')
   state.reader!.hasRoom()
   while (!log.includes('write c')) await turn()
-  streamed.sweep(performance.now() + 1_001, 1_000, 9_999)
+  streamed.sweep(performance.now() + 10_000)
   await sent
   assert.deepEqual(log.slice(5), ['ask c', 'write c', 'broken undefined', 'source ends'])
 })

@@ -1,0 +1,106 @@
+import type { ResponseReader, ResponseWriter } from './engine.ts'
+import type { HttpLimits } from './limits.ts'
+
+/** A response whose length is known before it is sent. */
+export interface WholeHead {
+  readonly status: number
+  /** Name, value, name, value. */
+  readonly headers: readonly string[]
+  /** Length of the body, also when only the head is sent; undefined: is not told. */
+  readonly bodyBytes: number | undefined
+  /** The connection ends with the response. */
+  readonly close: boolean
+}
+
+/**
+ * A whole response on its way out. After `send` or `linger` it is in one of these states:
+ * - sending: what the client has no room for is held;
+ * - lingering: all is written, and what is left of the request is read and dropped, because a connection that is closed
+ *   with unread bytes is reset, and a reset may reach the client before the response;
+ * - over: the writer must not be touched any more.
+ */
+export class WholeResponse {
+  readonly #writer: ResponseWriter
+  readonly #limits: HttpLimits
+  readonly #over: () => void
+  #state: 'sending' | 'lingering' | 'over' = 'sending'
+  /** `performance.now()` when the client last made room, or it began to linger. */
+  #sinceMs = performance.now()
+  #quiet = false
+
+  /** @param over is told once that the response is over; not after `abort` */
+  constructor(writer: ResponseWriter, limits: HttpLimits, over: () => void) {
+    this.#writer = writer
+    this.#limits = limits
+    this.#over = over
+  }
+
+  /** @param body undefined: the response is its head only */
+  send({ status, headers, bodyBytes, close }: WholeHead, body: string | Uint8Array | undefined): void {
+    const writer = this.#writer
+    if (body === undefined || body.length === 0) {
+      if (writer.sendBare(status, headers, bodyBytes, close)) {
+        this.#end()
+      } else {
+        this.#state = 'lingering'
+        this.#cutOffSoon()
+      }
+    } else if (writer.send(status, headers, body, close, this.#reader())) {
+      this.#end()
+    }
+  }
+
+  /** Sends a response with which the connection ends, when what arrives is read up to the limits. */
+  linger({ status, headers }: WholeHead, body: string | Uint8Array | undefined): void {
+    this.#state = 'lingering'
+    this.#writer.sendLingering(status, headers, body ?? '')
+  }
+
+  /** More of the request has arrived. @param receivedBytes of its body, all together */
+  received(receivedBytes: number, last: boolean): void {
+    this.#quiet = false
+    if (this.#state === 'lingering' && (last || receivedBytes > this.#limits.discardMaxBytes)) this.#cutOffSoon()
+  }
+
+  abort(): void {
+    this.#state = 'over'
+  }
+
+  /** Ends what takes too long; to be called at least every few seconds. @param nowMs `performance.now()` */
+  sweep(nowMs: number): void {
+    const waitedMs = nowMs - this.#sinceMs
+    if (this.#state === 'sending') {
+      if (waitedMs > this.#limits.writeStallMs) this.#cutOff()
+      else this.#writer.keepOpen()
+    } else if (this.#state === 'lingering') {
+      if (this.#quiet || waitedMs > this.#limits.discardMs) this.#cutOff()
+      this.#quiet = true
+    }
+  }
+
+  #reader(): ResponseReader {
+    return {
+      moved: () => {
+        this.#sinceMs = performance.now()
+      },
+      hasRoom: () => this.#end(),
+    }
+  }
+
+  /** In a later turn, when what was written in this one is on its way. */
+  #cutOffSoon(): void {
+    setImmediate(() => {
+      if (this.#state === 'lingering') this.#cutOff()
+    })
+  }
+
+  #cutOff(): void {
+    this.#end()
+    this.#writer.cutOff()
+  }
+
+  #end(): void {
+    this.#state = 'over'
+    this.#over()
+  }
+}

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { RawConnection } from '../support/http.ts'
+import { until } from '../support/until.ts'
+
+const CHILD = fileURLToPath(new URL('../support/http-child.ts', import.meta.url))
+
+/** A server in a process whose memory can be asked for. */
+async function startChild(t: TestContext) {
+  const child = fork(CHILD, { execArgv: ['--import', 'tsx'] })
+  t.after(() => child.kill('SIGKILL'))
+  const port = await told(child)
+  const rssBytes = () => {
+    child.send('memory')
+    return told(child)
+  }
+  return { port, rssBytes }
+}
+
+async function told(child: ChildProcess): Promise<number> {
+  const [number] = (await once(child, 'message')) as [number]
+  return number
+}
+
+/** What is asked, and how often on one connection. */
+const FLOODS: readonly (readonly [string, string, number])[] = [
+  ['a large answer', 'GET /openapi.json', 40_000],
+  ['an error', 'GET /nothing', 200_000],
+  ['a head', 'HEAD /openapi.json', 400_000],
+  ['nothing but headers', 'OPTIONS /openapi.json', 400_000],
+]
+
+for (const [what, line, count] of FLOODS) {
+  test(`answers that are never read, each ${what}, take no memory and stop nobody`, async (t) => {
+    const { port, rssBytes } = await startChild(t)
+    const health = async () => {
+      const sinceMs = performance.now()
+      assert.equal((await fetch(`http://127.0.0.1:${port}/healthz`)).status, 200)
+      return performance.now() - sinceMs
+    }
+    for (let i = 0; i < 200; i++) await health()
+    const before = await rssBytes()
+    const connection = await RawConnection.open(t, port)
+    connection.socket.pause()
+    const requests = Buffer.from(`${line} HTTP/1.1\r\nhost: t\r\n\r\n`.repeat(1_000))
+    let slowestMs = 0
+    for (let sent = 0; sent < count && !connection.socket.destroyed; sent += 1_000) {
+      connection.socket.write(requests)
+      if (sent % 5_000 === 0) slowestMs = Math.max(slowestMs, await health())
+    }
+    for (let i = 0; i < 20; i++) slowestMs = Math.max(slowestMs, await health())
+    const grownBytes = (await rssBytes()) - before
+    assert.ok(grownBytes < 50e6, `${grownBytes} bytes more`)
+    assert.ok(slowestMs < 200, `${slowestMs} ms`)
+  })
+}
+
+test('a large answer that is read late arrives whole', async (t) => {
+  const { port } = await startChild(t)
+  const whole = await (await fetch(`http://127.0.0.1:${port}/openapi.json`)).text()
+  const connections = await Promise.all(Array.from({ length: 20 }, () => RawConnection.open(t, port)))
+  for (const connection of connections) {
+    connection.socket.pause()
+    await connection.write('GET /openapi.json HTTP/1.1\r\nhost: t\r\n\r\n'.repeat(20))
+  }
+  await fetch(`http://127.0.0.1:${port}/healthz`)
+  for (const connection of connections) {
+    connection.socket.resume()
+    await until(
+      async () => connection.received.split(whole).length - 1,
+      (count) => count === 20,
+    )
+  }
+})

@@ -1,0 +1,34 @@
+import { Registry } from 'prom-client'
+import { systemClock } from '../../src/core/run/clock.ts'
+import { createRoutes } from '../../src/http/api/routes.ts'
+import { createHttpServer } from '../../src/http/api/server.ts'
+import { acceptEvents } from '../../src/ingest/accept.ts'
+import { MemoryIntake, noData, noJobs, noLimit, oneKey } from './http.ts'
+import { freeQuota, noBulkJobs, TestLookups } from './lookups.ts'
+import { silent } from './pipeline.ts'
+
+/* A server as a process of its own: says its port to its parent, and how much memory it has, whenever it is asked. */
+
+const server = createHttpServer({
+  host: '127.0.0.1',
+  port: 0,
+  routes: createRoutes({
+    accept: acceptEvents,
+    intake: new MemoryIntake(),
+    enricher: noData,
+    clock: systemClock,
+    readiness: { problems: async () => [] },
+    jobs: noJobs,
+    lookups: new TestLookups(),
+    quota: freeQuota(),
+    bulkJobs: noBulkJobs,
+  }),
+  authenticator: oneKey,
+  limiter: noLimit,
+  log: silent,
+  metrics: new Registry(),
+})
+await server.start()
+process.on('message', () => process.send!(process.memoryUsage.rss()))
+process.on('disconnect', () => process.exit(0))
+process.send!(server.port)
