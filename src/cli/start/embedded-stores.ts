@@ -45,7 +45,7 @@ export function embeddedClickHouse({ config, dir, log, patienceMs }: StoreSurrou
   return {
     launch: async (signal, previous) => {
       const port = previous?.url === undefined ? config.clickhousePort : Number(new URL(previous.url).port)
-      const options = { path: dir.clickhouse, port, log, signal }
+      const options = { path: dir.clickhouse, port, external: config.clickhouseExternal === 'on', log, signal }
       if (previous === undefined && port !== 0) {
         await demandFreePort('CLICKHOUSE_PORT', '127.0.0.1', port, patienceMs)
       }
