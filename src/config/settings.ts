@@ -63,6 +63,13 @@ export const SETTINGS = {
     'port of the embedded ClickHouse on 127.0.0.1; 0: any free one',
     integer(0, PORT_MAX),
   ),
+  clickhouseExternal: setting(
+    'CLICKHOUSE_EXTERNAL',
+    'on|off',
+    'off',
+    'whether statements on the embedded ClickHouse may reach files, programs and other servers',
+    choice(['on', 'off']),
+  ),
   enrichDir: optional('ENRICH_DIR', 'dir', 'folder of enrichment data; unset: the starter data', folder()),
   plansFile: optional('PLANS_FILE', 'file', 'JSON file that adds or overrides plans', path()),
   logLevel: setting('LOG_LEVEL', 'level', 'info', `${LOG_LEVELS.join(', ')}`, choice(LOG_LEVELS)),

@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue } from 'prom-client'
 import { StartupError } from '../core/run/errors.ts'
 import { Lifecycle } from '../core/run/lifecycle.ts'
+import { isLoopbackHost } from '../core/run/loopback.ts'
 import type { Service } from '../core/run/service.ts'
 
 /** What a registry's `getMetricsAsJSON` gives. */
@@ -53,6 +54,7 @@ export class MetricsServer implements Service {
   async #open(): Promise<void> {
     const { port, mayMove, log } = this.#options
     const server = createServer((request, response) => {
+      if (!isLoopbackHost(request.headers.host)) return answer(response, 403, 'only for this machine\n')
       if (request.url?.split('?')[0] !== '/metrics') return answer(response, 404, 'not found\n')
       if (request.method !== 'GET' && request.method !== 'HEAD') return answer(response, 405, 'method not allowed\n')
       this.#answerMetrics(response)

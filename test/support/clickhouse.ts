@@ -26,6 +26,7 @@ export interface TestClickHouseOptions {
   /** Leaves the folder empty. */
   readonly bare?: boolean
   readonly bodyBytesMax?: number
+  readonly external?: boolean
 }
 
 const silent = pino({ level: 'silent' })
@@ -36,12 +37,11 @@ export async function startTestClickHouse(
   options: TestClickHouseOptions = {},
 ): Promise<TestClickHouse> {
   const path = await mkdtemp(join(tmpdir(), 'ipid-clickhouse-'))
-  const { bodyBytesMax } = options
-  const launch = (port: number) =>
-    startEmbeddedClickHouse({ path, port, log: silent, ...(bodyBytesMax ? { bodyBytesMax } : {}) })
+  const { bare, ...settings } = options
+  const launch = (port: number) => startEmbeddedClickHouse({ path, port, log: silent, ...settings })
   let server: EmbeddedClickHouse = await launch(0)
   const { url } = server
-  const client = connectClickHouse(url, { application: 'test', ...(options.bare ? {} : { database: DATABASE }) })
+  const client = connectClickHouse(url, { application: 'test', ...(bare ? {} : { database: DATABASE }) })
   const cleanUp = async () => {
     await client.close()
     await server.stop()
@@ -49,7 +49,7 @@ export async function startTestClickHouse(
   }
   if (t) t.after(cleanUp)
   else after(cleanUp)
-  if (!options.bare) await migrate(url, silent)
+  if (!bare) await migrate(url, silent)
   return {
     url,
     client,

@@ -51,7 +51,8 @@ export function embeddedClickHouse({ config, dir, log, patienceMs }: StoreSurrou
       const commandPart = JSON.stringify(dir.clickhouse)
       await endLeftover({ file, commandPart, name: 'embedded ClickHouse', log, signal })
       const onLaunch = (pid: number) => noteProcess(file, pid)
-      const options = { path: dir.clickhouse, port, log, signal, onLaunch }
+      const external = config.clickhouseExternal === 'on'
+      const options = { path: dir.clickhouse, port, external, log, signal, onLaunch }
       if (previous === undefined && port !== 0) {
         await demandFreePort('CLICKHOUSE_PORT', '127.0.0.1', port, patienceMs)
       }

@@ -1,9 +1,12 @@
+import { join } from 'node:path'
 import { StartupError } from '../../core/run/errors.ts'
+import { type EngineAccess, writeEngineConfig } from './access.ts'
 import { type ChdbAddon, type Connection, loadAddon, type StreamHandle } from './addon.ts'
 import type { Body } from './body.ts'
 import { Code, Exception, exceptionOf } from './exception.ts'
+import { refuseOutfile, refuseReach } from './reach.ts'
 import { Slots } from './slots.ts'
-import { insertFromFile, shapeOf } from './statement.ts'
+import { insertFromFile, quote, shapeOf } from './statement.ts'
 
 export interface EngineStatement {
   /** Statements that set up the connection. */
@@ -13,6 +16,8 @@ export interface EngineStatement {
   /** The rest of the statement, or the data of an INSERT. */
   readonly body: Pick<Body, 'bytes' | 'file'>
   readonly defaultFormat: string
+  /** Whether it must change nothing; the prelude says so, too. */
+  readonly isRead: boolean
 }
 
 export interface Answer {
@@ -31,7 +36,7 @@ export interface Summary {
   readonly elapsedNs: number
 }
 
-export interface EngineLimits {
+export interface EngineOptions extends EngineAccess {
   /** Statements that run at a time. */
   readonly statements: number
   /** Statements that wait for one of them to end. */
@@ -48,25 +53,28 @@ export class Engine {
   readonly #addon: ChdbAddon
   readonly #path: string
   readonly #slots: Slots
+  readonly #external: boolean
   readonly #running = new Set<Promise<unknown>>()
   /** Keeps the engine open between statements. */
   #root: Connection | undefined
 
-  private constructor(addon: ChdbAddon, path: string, root: Connection, limits: EngineLimits) {
+  private constructor(addon: ChdbAddon, path: string, root: Connection, options: EngineOptions) {
     this.#addon = addon
     this.#path = path
     this.#root = root
-    this.#slots = new Slots(limits.statements, limits.waitingMax)
+    this.#slots = new Slots(options.statements, options.waitingMax)
+    this.#external = options.external
   }
 
   /**
    * @param path absolute; made when it is not there
    * @throws StartupError when there is no engine for this platform, or another process has the folder open
    */
-  static open(path: string, limits: EngineLimits): Engine {
+  static open(path: string, options: EngineOptions): Engine {
     const addon = loadAddon()
     try {
-      return new Engine(addon, path, addon.CreateConnection(path), limits)
+      const config = writeEngineConfig(join(path, 'config'), options)
+      return new Engine(addon, path, addon.CreateConnection(path, [`--config-file=${config}`]), options)
     } catch (error) {
       throw new StartupError(
         `cannot open the ClickHouse data in ${path}: another process has it open, or it is damaged or not writable`,
@@ -131,12 +139,33 @@ export class Engine {
       giveBack()
     }
     try {
+      await this.#refuse(statement)
       await this.#addon.QueryAsyncConnection(connection, statement.prelude, 'Null')
       await this.#run(connection, statement, consume, close)
     } catch (error) {
       throw exceptionOf(error)
     } finally {
       close()
+    }
+  }
+
+  async #refuse({ query, body, isRead }: EngineStatement): Promise<void> {
+    const text = { query, body: body.bytes }
+    const canonical = (sql: string) => this.#canonical(sql)
+    if (!this.#external) await refuseReach(text, canonical)
+    else if (isRead) await refuseOutfile(text, canonical)
+  }
+
+  /** @throws Exception when the text is no statement, or several */
+  async #canonical(sql: string): Promise<string> {
+    const connection = this.#addon.CreateConnection(this.#path)
+    try {
+      await this.#addon.QueryAsyncConnection(connection, 'SET max_query_size = 0', 'Null')
+      const text = `SELECT formatQuerySingleLine(${quote(sql)})`
+      const { bytes } = await this.#addon.QueryAsyncConnection(connection, text, 'RawBLOB')
+      return Buffer.from(bytes).toString('utf8')
+    } finally {
+      this.#addon.CloseConnection(connection)
     }
   }
 

@@ -24,6 +24,7 @@ export const Code = {
   QueryIsTooLarge: 229,
   Aborted: 236,
   MemoryLimitExceeded: 241,
+  AccessDenied: 497,
   AuthenticationFailed: 516,
   Unknown: 1002,
 } as const

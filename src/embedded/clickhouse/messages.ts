@@ -7,6 +7,8 @@ export interface ProcessOptions {
   readonly logLevel: string
   /** Statements that run at a time. */
   readonly statements: number
+  /** Whether statements may reach files, programs and other servers. */
+  readonly external: boolean
   /** Size of one request, decoded. */
   readonly bodyBytesMax?: number
 }

@@ -45,16 +45,16 @@ async function listen(server: Server): Promise<string> {
 }
 
 async function serve(): Promise<void> {
-  const limits = { statements: options.statements, waitingMax: 1_000 }
-  const engine = Engine.open(options.path, limits)
+  const { path, statements, external } = options
+  const engine = Engine.open(path, { statements, waitingMax: 1_000, external })
   const server = createClickHouseServer(engine, {
     limits: { bodyBytesMax: options.bodyBytesMax ?? BODY_BYTES_MAX, memoryBytesMax: MEMORY_BYTES_MAX },
-    bodyFolder: join(options.path, 'bodies'),
+    bodyFolder: join(path, 'bodies'),
     log,
   })
   const stopped = stopRequested()
   const url = await listen(server)
-  log.info({ url, path: options.path }, 'serving')
+  log.info({ url, path }, 'serving')
   await send({ type: 'ready', url })
   const reason = await stopped
   log.info({ reason }, 'stopping')

@@ -9,6 +9,8 @@ export interface StatementRequest {
   readonly query: string
   readonly queryId: string
   readonly defaultFormat: string
+  /** Whether it must change nothing. */
+  readonly isRead: boolean
   /** Statements that put a fresh connection into the state that the request asks for. */
   readonly prelude: string
   /** Whether the answer may be compressed. */
@@ -41,6 +43,7 @@ const RESULT_BYTES_MAX = 536_870_912
  */
 export function parseRequest(method: string, params: URLSearchParams, headers: IncomingHttpHeaders): StatementRequest {
   checkUser(params, headers)
+  const isRead = method !== 'POST'
   const settings = ['async_insert=0', 'implicit_select=0', `max_result_bytes=${RESULT_BYTES_MAX}`]
   for (const [name, value] of params) {
     if (OWN.has(name) || IGNORED.has(name)) continue
@@ -50,15 +53,16 @@ export function parseRequest(method: string, params: URLSearchParams, headers: I
     if (!SETTING_NAME.test(name)) {
       throw new Exception(Code.UnknownSetting, `Unknown setting ${quote(name)}. (UNKNOWN_SETTING)`)
     }
-    settings.push(`${name}=${quote(value)}`)
+    if (!isRead || name !== 'readonly') settings.push(`${name}=${quote(value)}`)
   }
-  if (method !== 'POST' && !params.has('readonly')) settings.push('readonly=2')
+  if (isRead) settings.push('readonly=1')
   const database = params.get('database') || header(headers, 'x-clickhouse-database')
   return {
     query: params.get('query') ?? '',
     queryId: params.get('query_id') || randomUUID(),
     defaultFormat: params.get('default_format') || header(headers, 'x-clickhouse-format') || 'TabSeparated',
     prelude: `${database ? `USE ${quoteName(database)}; ` : ''}SET ${settings.join(', ')}`,
+    isRead,
     compress: isOn(params.get('enable_http_compression')),
   }
 }

@@ -8,8 +8,9 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import type { Logger } from 'pino'
 import { type Body, type BodyLimits, BodyReader } from './body.ts'
+import { refuseWebPages } from './browsers.ts'
 import type { Answer, Engine, Summary } from './engine.ts'
-import { Code, Exception, exceptionOf, statusOf } from './exception.ts'
+import { type Exception, exceptionOf, statusOf } from './exception.ts'
 import { parseRequest, type StatementRequest } from './request.ts'
 import { insertFromFile } from './statement.ts'
 
@@ -26,7 +27,7 @@ export interface ServerOptions {
   readonly log: Logger
 }
 
-/** ClickHouse's HTTP interface over an engine. It authenticates nobody, and so belongs on a loopback address. */
+/** ClickHouse's HTTP interface over an engine. It asks for no password, and so belongs on a loopback address. */
 export function createClickHouseServer(engine: Engine, { limits, bodyFolder, log }: ServerOptions): Server {
   rmSync(bodyFolder, { recursive: true, force: true })
   mkdirSync(bodyFolder, { recursive: true, mode: 0o700 })
@@ -43,7 +44,7 @@ export function createClickHouseServer(engine: Engine, { limits, bodyFolder, log
 
 async function handle(engine: Engine, bodies: BodyReader, req: IncomingMessage, res: ServerResponse): Promise<void> {
   res.setHeader('X-ClickHouse-Server-Display-Name', hostname())
-  refuseBrowsers(req)
+  refuseWebPages(req.headers)
   const url = new URL(req.url ?? '/', 'http://localhost')
   const isRead = req.method === 'GET' || req.method === 'HEAD'
   if (isRead && (url.pathname === '/ping' || url.pathname === '/replicas_status')) return answerText(res, 'Ok.\n')
@@ -136,17 +137,6 @@ function answerException(req: IncomingMessage, res: ServerResponse, exception: E
 function answerText(res: ServerResponse, text: string, status = 200): void {
   res.writeHead(status, { 'Content-Type': 'text/html; charset=UTF-8' })
   res.end(text)
-}
-
-const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/i
-
-/** There is no password, so a web page open on this machine must not get in, be it under a name that leads here. */
-function refuseBrowsers(req: IncomingMessage): void {
-  const { host, origin } = req.headers
-  const fromElsewhere = origin !== undefined && !LOOPBACK.test(origin.replace(/^https?:\/\//, ''))
-  if ((host === undefined || LOOPBACK.test(host)) && !fromElsewhere) return
-  const message = 'The embedded ClickHouse answers only to localhost. (AUTHENTICATION_FAILED)'
-  throw new Exception(Code.AuthenticationFailed, message)
 }
 
 function summaryText(summary: Summary): string {

@@ -13,6 +13,8 @@ export interface EmbeddedClickHouseOptions {
   /** On 127.0.0.1; 0: any free one. */
   readonly port: number
   readonly log: Logger
+  /** Whether statements may reach files, programs and other servers; false when not given. */
+  readonly external?: boolean
   /** Size of one request, decoded; 256 MB when not given. */
   readonly bodyBytesMax?: number
   /** Called with its id as soon as there is a process. */
@@ -74,12 +76,13 @@ export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions
   }
 }
 
-function launch({ path, port, log, bodyBytesMax }: EmbeddedClickHouseOptions): ChildProcess {
+function launch({ path, port, log, external, bodyBytesMax }: EmbeddedClickHouseOptions): ChildProcess {
   const options: ProcessOptions = {
     path: resolve(path),
     port,
     logLevel: log.level,
     statements: STATEMENTS,
+    external: external ?? false,
     ...(bodyBytesMax === undefined ? {} : { bodyBytesMax }),
   }
   // `env` replaces itself by Node: libuv reads the size of its pool before any line of the process could set it.

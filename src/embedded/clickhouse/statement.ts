@@ -68,10 +68,25 @@ function bareOf(text: string): string {
 }
 
 const NAME = '(?:\\w+|`[^`\\\\]+`|"[^"\\\\]+")'
+const INTO = `\\s*INSERT\\s+INTO\\s+(?:TABLE\\s+)?${NAME}(?:\\.${NAME})?\\s*(?:\\([^()]*\\))?`
+const SETTING = "\\w+\\s*=\\s*(?:[\\w.-]+|'[^'\\\\]*')"
+/** VALUES are expressions, and belong to the statement. */
 const PLAIN_INSERT = new RegExp(
-  `^\\s*(INSERT\\s+INTO\\s+(?:TABLE\\s+)?${NAME}(?:\\.${NAME})?\\s*(?:\\([^()]*\\))?)\\s*(SETTINGS\\s[^;]*?)?\\s*(FORMAT\\s+\\w+)\\s*$`,
+  `^(${INTO})\\s*(SETTINGS\\s+${SETTING}(?:\\s*,\\s*${SETTING})*)?\\s*(FORMAT\\s+(?!VALUES\\s*$)\\w+)\\s*$`,
   'i',
 )
+const INSERT_VALUES = new RegExp(`^${INTO}\\s*(?:FORMAT\\s+)?VALUES\\b`, 'i')
+
+/** Whether the query is an INSERT of the plain form, which nothing but data can follow. */
+export function takesDataOnly(query: string): boolean {
+  return PLAIN_INSERT.test(query)
+}
+
+/** What follows VALUES in a plain INSERT; undefined when the text has another form. */
+export function valuesOf(text: string): string | undefined {
+  const match = INSERT_VALUES.exec(text)
+  return match === null ? undefined : text.slice(match[0].length).replace(/[;\s]+$/, '')
+}
 
 /** An INSERT of the plain form, its data taken from a file; undefined when it has another form. */
 export function insertFromFile(query: string, path: string): string | undefined {

@@ -1,0 +1,346 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { createServer, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { createClient } from '@clickhouse/client'
+import { startTestClickHouse } from '../support/clickhouse.ts'
+
+/* What the embedded ClickHouse keeps from a web page, and from every statement: files, programs and other servers. */
+
+const { url } = await startTestClickHouse()
+const port = Number(new URL(url).port)
+const folder = mkdtempSync(join(tmpdir(), 'ipid-reach-'))
+after(() => rm(folder, { recursive: true, force: true }))
+
+const SECRET = 'the secret of this machine'
+const secret = join(folder, 'secret.csv')
+const written = join(folder, 'written')
+writeFileSync(secret, `${SECRET}\n`)
+
+let calls = 0
+const elsewhere = createServer((_, res) => {
+  calls++
+  res.end(SECRET)
+})
+elsewhere.listen(0, '127.0.0.1')
+await new Promise((resolve) => elsewhere.once('listening', resolve))
+const away = `http://127.0.0.1:${(elsewhere.address() as { port: number }).port}/bucket/x`
+after(() => elsewhere.close())
+
+interface Reply {
+  readonly status: number
+  readonly text: string
+  readonly headers: Record<string, unknown>
+}
+
+/** `fetch` sets Host and Sec-Fetch-Site by itself. */
+function send(path: string, headers: Record<string, string> = {}, body?: string, method?: string): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', port, path, headers, method: method ?? (body === undefined ? 'GET' : 'POST') }
+    const call = request(options, async (res) => {
+      let text = ''
+      for await (const chunk of res) text += chunk
+      resolve({ status: res.statusCode ?? 0, text, headers: res.headers })
+    })
+    call.once('error', reject)
+    call.end(body)
+  })
+}
+
+const post = (sql: string, params: Record<string, string> = {}) =>
+  send(`/?${new URLSearchParams({ database: 'ipid', ...params })}`, {}, sql)
+
+async function answered(sql: string, params: Record<string, string> = {}): Promise<string> {
+  const { status, text } = await post(sql, params)
+  assert.equal(status, 200, `${sql}: ${text}`)
+  return text
+}
+
+await answered('CREATE TABLE kept (a String, file String) ENGINE = MergeTree ORDER BY a')
+await answered("INSERT INTO kept VALUES ('x', 'y')")
+
+const S = `'${secret}'`
+const W = `'${written}'`
+
+/** Each would reach something if nobody stood in its way. */
+const REACHING: readonly string[] = [
+  // read a file
+  `SELECT file(${S})`,
+  `SELECT /* */ file -- x\n (${S})`,
+  `SELECT \`file\`(${S})`,
+  `SELECT "fi\\x6ce"(${S})`,
+  `SELECT arrayMap(file, [${S}])`,
+  `SELECT ${S} AS p APPLY(file)`,
+  `SELECT * APPLY file FROM (SELECT ${S})`,
+  `SELECT (SELECT file(${S}))`,
+  `WITH x -> file(x) AS f SELECT f(${S})`,
+  `CREATE FUNCTION leak AS x -> file(x)`,
+  `CREATE VIEW leak AS SELECT file(${S}) AS a`,
+  `CREATE TABLE leak (a String DEFAULT file(${S})) ENGINE = Memory`,
+  `ALTER TABLE kept ADD COLUMN leak String DEFAULT file(${S})`,
+  `INSERT INTO kept VALUES (file(${S}), '')`,
+  `INSERT INTO kept VALUES ('', ''), ("fi\\x6ce"(${S}), '')`,
+  `INSERT INTO kept FORMAT Values (file(${S}), '')`,
+  `INSERT INTO kept /* */ VALUES (file(${S}), '')`,
+  `INSERT INTO kept SELECT file(${S}), ''`,
+  `INSERT INTO kept (a) FROM INFILE ${S} FORMAT LineAsString`,
+  `insert into kept (a) from/**/infile $$${secret}$$ format LineAsString`,
+  `SELECT * FROM format(Values, 'a String', $$(file(${S}))$$)`,
+  `SELECT * FROM format('Va' || 'lues', 'a String', concat('(fi', $$le(${S}))$$))`,
+  `SELECT * FROM file(${S}, LineAsString)`,
+  `SELECT * FROM FiLe(${S}, 'LineAsString', 'a String')`,
+  `SELECT * FROM ${S}`,
+  `SELECT * FROM \`${secret}\``,
+  `SELECT * FROM default.\`${secret}\``,
+  `SELECT * FROM fileCluster('default', ${S}, LineAsString)`,
+  `SELECT * FROM filesystem('${folder}')`,
+  `SELECT * FROM loop(file(${S}, LineAsString))`,
+  `SELECT * FROM view(SELECT * FROM file(${S}, LineAsString))`,
+  `DESCRIBE file(${S})`,
+  `EXPLAIN SELECT * FROM file(${S}, LineAsString)`,
+  `CREATE TABLE leak AS file(${S}, LineAsString)`,
+  `CREATE TABLE leak (a String) ENGINE = File(LineAsString, ${S})`,
+  `CREATE TEMPORARY TABLE leak (a String) ENGINE = File(LineAsString, ${S})`,
+  `CREATE TABLE leak (a String) ENGINE \`Fi\\x6ce\`(LineAsString, ${S})`,
+  `CREATE DATABASE leak ENGINE = Filesystem('${folder}')`,
+  `SELECT a FROM kept FORMAT Template SETTINGS format_template_row = ${S}`,
+  `SELECT * FROM eval($$SELECT fi$$ || $$le(${S})$$) SETTINGS allow_experimental_eval_table_function = 1`,
+  `SELECT * FROM kept SETTINGS additional_result_filter = 'file(\\'${secret}\\') = a'`,
+  `ATTACH TABLE leak FROM '${folder}/' (a String) ENGINE = MergeTree ORDER BY a`,
+  `RESTORE TABLE leak FROM File(${S})`,
+  // write one
+  `SELECT 1 INTO OUTFILE ${W}`,
+  `select 1 into/* */outfile $$${written}$$ truncate format CSV`,
+  `EXPLAIN SELECT 1 INTO OUTFILE ${W}`,
+  `SHOW TABLES INTO OUTFILE ${W}`,
+  `INSERT INTO FUNCTION file(${W}, CSV, 'a Int8') SELECT 1`,
+  `INSERT INTO TABLE FUNCTION file(${W}, CSV, 'a Int8') VALUES (1)`,
+  `CREATE DATABASE leak ENGINE = SQLite(${W})`,
+  `SELECT * FROM sqlite(${W}, 't')`,
+  `CREATE TABLE leak (a String) ENGINE = EmbeddedRocksDB(0, ${W}) PRIMARY KEY a`,
+  `CREATE TABLE leak (a String) ENGINE = MergeTree ORDER BY a SETTINGS disk = disk(type = local, path = '${written}/')`,
+  `BACKUP TABLE kept TO File(${W})`,
+  // ask another server
+  `SELECT * FROM url('${away}', LineAsString)`,
+  `INSERT INTO FUNCTION url('${away}', CSV, 'a Int8') SELECT 1`,
+  `SELECT * FROM urlCluster('default', '${away}', LineAsString)`,
+  `CREATE TABLE leak (a String) ENGINE = URL('${away}', LineAsString)`,
+  `SELECT * FROM s3('${away}', NOSIGN, LineAsString)`,
+  `CREATE TABLE leak (a String) ENGINE = S3('${away}', NOSIGN, CSV)`,
+  `CREATE DATABASE leak ENGINE = S3('${away}', 'NOSIGN')`,
+  `RESTORE TABLE leak FROM S3('${away}', 'a', 'b')`,
+  `CREATE DATABASE leak ENGINE = Backup('ipid', S3('${away}', 'a', 'b'))`,
+  `CREATE TABLE leak (a String) ENGINE = MergeTree ORDER BY a SETTINGS disk = disk(type = web, endpoint = '${away}/')`,
+  `ALTER TABLE kept MODIFY SETTING disk = disk(type = s3, endpoint = '${away}/', access_key_id = 'a', secret_access_key = 'b')`,
+  `SELECT * FROM remote('127.0.0.1:${port}', system.one)`,
+  `SELECT * FROM remoteSecure('127.0.0.1:${port}', system.one)`,
+  `CREATE TABLE leak (a UInt8) ENGINE = Distributed('default', 'system', 'one')`,
+  `SELECT * FROM mysql('127.0.0.1:${port}', 'a', 'b', 'c', 'd')`,
+  `SELECT * FROM postgresql('127.0.0.1:${port}', 'a', 'b', 'c', 'd')`,
+  `CREATE DATABASE leak ENGINE = MySQL('127.0.0.1:${port}', 'a', 'b', 'c')`,
+  `CREATE DICTIONARY leak (a UInt64, b String) PRIMARY KEY a SOURCE(HTTP(url '${away}' format 'CSV')) LAYOUT(FLAT()) LIFETIME(0)`,
+  `CREATE DICTIONARY leak (a UInt64, b String) PRIMARY KEY a SOURCE(FILE(path ${S} format 'CSV')) LAYOUT(FLAT()) LIFETIME(0)`,
+  // run a program
+  `SELECT * FROM executable('cat', CSV, 'a String')`,
+  `CREATE TABLE leak (a String) ENGINE = Executable('cat', CSV)`,
+  `CREATE TABLE leak (a String) ENGINE = ExecutablePool('cat', CSV)`,
+  `CREATE DICTIONARY leak (a UInt64, b String) PRIMARY KEY a SOURCE(EXECUTABLE(command 'touch ${written}' format 'CSV')) LAYOUT(FLAT()) LIFETIME(0)`,
+  // get more rights
+  `CREATE VIEW leak SQL SECURITY NONE AS SELECT * FROM file(${S}, LineAsString)`,
+  'GRANT ALL ON *.* TO default',
+  "CREATE USER leak IDENTIFIED BY ''",
+  `CREATE NAMED COLLECTION leak AS url = '${away}'`,
+  'SYSTEM SHUTDOWN',
+  `SELECT 1; SELECT file(${S})`,
+  `INSERT INTO kept VALUES ('a', 'b'); SELECT file(${S})`,
+]
+
+for (const [how, through] of [
+  ['in the body', (sql: string) => post(sql)],
+  ['in the URL', (sql: string) => post('', { query: sql })],
+  ['in both', (sql: string) => post(sql.slice(sql.indexOf(' ')), { query: sql.slice(0, sql.indexOf(' ')) })],
+  ['by GET', (sql: string) => send(`/?${new URLSearchParams({ query: sql, readonly: '0' })}`)],
+  ['in another dialect', (sql: string) => post(sql, { dialect: 'kusto' })],
+] as const) {
+  test(`no statement ${how} reaches a file, a program or another server`, async () => {
+    const before = readdirSync(folder)
+    for (const sql of REACHING) {
+      const { status, text } = await through(sql)
+      assert.notEqual(status, 200, `${sql}: ${text}`)
+      assert.ok(!text.includes(SECRET), `${sql}: ${text}`)
+      assert.ok(!existsSync(written), sql)
+    }
+    assert.deepEqual(readdirSync(folder), before)
+    assert.equal(calls, 0)
+    assert.equal(await answered('SELECT a FROM kept'), 'x\n')
+    assert.equal(await answered("SELECT count() FROM system.tables WHERE name = 'leak'"), '0\n')
+  })
+}
+
+test('data of a statement cannot begin a second one', async () => {
+  await answered('CREATE TABLE data (a String) ENGINE = MergeTree ORDER BY a')
+  await post(`x\n; SELECT 1 INTO OUTFILE ${W}`, { query: 'INSERT INTO data FORMAT LineAsString' })
+  await post(`INSERT INTO data FORMAT LineAsString\nx\n; SELECT 1 INTO OUTFILE ${W}`)
+  await post(`, file(${S})`, { query: 'INSERT INTO data SELECT a.format x' })
+  await post(`, file(${S})`, { query: 'INSERT INTO data SETTINGS max_threads = 1 SELECT a.format x' })
+  await post(`(file(${S}))`, { query: 'INSERT INTO data FORMAT Values' })
+  assert.ok(!existsSync(written))
+  assert.equal(await answered(`SELECT count() FROM data WHERE a = '${SECRET}'`), '0\n')
+})
+
+test('words in strings, names of columns and tables of every kind of their own are no harm', async () => {
+  const innocent = [
+    "SELECT 'INTO OUTFILE', 'file(1)', 'it\\'s ENGINE = URL'",
+    'SELECT k.file AS file FROM kept AS k WHERE 0',
+    "SELECT format('{}-{}', 'a', 'b')",
+    'SELECT * FROM format(JSONEachRow, \'{"a": 1}\')',
+    "SELECT engine, data_paths FROM system.tables WHERE engine = 'URL'",
+    "INSERT INTO kept VALUES ('a file (of mine)', lower('OUTFILE'))",
+    'CREATE TABLE mine (a UInt8) ENGINE = ReplacingMergeTree ORDER BY a',
+    'CREATE VIEW sight AS SELECT * FROM mine',
+    'CREATE MATERIALIZED VIEW kept_sight ENGINE = Memory AS SELECT * FROM mine',
+    'CREATE TEMPORARY TABLE passing (a UInt8)',
+    'CREATE FUNCTION plus_one AS x -> x + 1',
+    'DROP FUNCTION plus_one',
+    "KILL QUERY WHERE query_id = 'nobody'",
+    'OPTIMIZE TABLE mine FINAL',
+    'ALTER TABLE mine ADD COLUMN b UInt8',
+    'SYSTEM FLUSH LOGS',
+    'CREATE DATABASE second ENGINE = Atomic',
+    'DROP DATABASE second',
+    'ATTACH TABLE IF NOT EXISTS mine',
+  ]
+  for (const sql of innocent) await answered(sql)
+  assert.equal(await answered("INSERT INTO kept SELECT 'file', 'y'"), '')
+  await answered("ALTER TABLE kept DELETE WHERE a != 'x' SETTINGS mutations_sync = 1")
+})
+
+test('GET and HEAD only read, whatever the URL says', async () => {
+  for (const readonly of ['', '&readonly=0', '&readonly=2']) {
+    for (const method of ['GET', 'HEAD']) {
+      for (const sql of [
+        'DROP TABLE kept',
+        "INSERT INTO kept VALUES ('z', '')",
+        'SET readonly = 0',
+        'CREATE TABLE n (a Int8) ENGINE = Memory',
+      ]) {
+        const path = `/?database=ipid&query=${encodeURIComponent(sql)}${readonly}`
+        assert.equal((await send(path, {}, undefined, method)).status, 500, sql)
+      }
+    }
+  }
+  const twice = await send('/?database=ipid&query=DROP+TABLE+kept&readonly=1&readonly=0')
+  assert.match(twice.text, /READONLY/)
+  assert.equal(await answered("SELECT a FROM kept WHERE a = 'x'"), 'x\n')
+})
+
+const READ = '/?query=SELECT+42'
+const OWN = `127.0.0.1:${port}`
+
+test('no web page gets an answer', async () => {
+  const pages: Record<string, string>[] = [
+    { Origin: 'https://evil.example' },
+    { Origin: 'null' },
+    { Origin: 'http://localhost:3000' },
+    { Origin: `https://${OWN}` },
+    { Origin: `http://${OWN}.evil.example` },
+    { Origin: `http://localhost:${port}`, Host: OWN },
+    { 'Sec-Fetch-Site': 'cross-site' },
+    { 'Sec-Fetch-Site': 'same-site' },
+    { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate', 'Sec-Fetch-Dest': 'document' },
+    { Host: 'evil.example' },
+    { Host: `evil.example:${port}` },
+    {
+      Host: `127.0.0.1.evil.example:${port}`,
+      Origin: `http://127.0.0.1.evil.example:${port}`,
+      'Sec-Fetch-Site': 'same-origin',
+    },
+  ]
+  for (const headers of pages) {
+    for (const path of [READ, '/ping', '/', '/play']) {
+      for (const body of [undefined, 'SELECT 42']) {
+        const reply = await send(path, headers, body)
+        assert.equal(reply.status, 403, JSON.stringify(headers))
+        assert.equal(reply.headers['x-clickhouse-exception-code'], '516')
+        assert.equal(reply.headers['access-control-allow-origin'], undefined)
+      }
+    }
+  }
+  const preflight = await send(
+    '/',
+    { Origin: 'https://evil.example', 'Access-Control-Request-Method': 'POST' },
+    '',
+    'OPTIONS',
+  )
+  assert.equal(preflight.status, 403)
+  const asked = await send(`${READ}&add_http_cors_header=1`, { Origin: 'https://evil.example' })
+  assert.equal(asked.headers['access-control-allow-origin'], undefined)
+})
+
+test('its own pages, typed addresses and programs get theirs', async () => {
+  const programs: Record<string, string>[] = [
+    { 'User-Agent': 'curl/8.5.0', Accept: '*/*' },
+    { 'Sec-Fetch-Site': 'none', 'Sec-Fetch-Mode': 'navigate' },
+    { 'Sec-Fetch-Site': 'same-origin', Origin: `http://${OWN}` },
+    { Host: `localhost:${port}`, Origin: `http://localhost:${port}`, 'Sec-Fetch-Site': 'same-origin' },
+    { Host: 'localhost' },
+    { Host: '[::1]:8123' },
+  ]
+  for (const headers of programs) assert.equal((await send(READ, headers)).text, '42\n', JSON.stringify(headers))
+})
+
+test('requests as the clients of analysts make them are answered', async (t) => {
+  const basic = `Basic ${Buffer.from('default:').toString('base64')}`
+  const settings = 'max_execution_time=60&max_result_rows=0&result_overflow_mode=throw'
+  // Grafana's plugin and its proxy
+  const grafana = await send(
+    `/?database=ipid&default_format=JSON&${settings}`,
+    { 'User-Agent': 'Grafana/11', 'X-ClickHouse-User': 'default', 'X-ClickHouse-Key': '' },
+    'SELECT count() AS n FROM events FORMAT JSON',
+  )
+  assert.equal(JSON.parse(grafana.text).data[0].n, 0)
+  const get = await send(`/?query=SELECT%201%20FORMAT%20JSON&${settings}`, { Authorization: basic })
+  assert.equal(JSON.parse(get.text).rows, 1)
+  // DBeaver and Metabase: JDBC
+  const jdbc = await send(
+    '/?database=ipid&default_format=RowBinaryWithNamesAndTypes&query_id=a-b&result_overflow_mode=break&max_result_rows=2000&compress=0',
+    { Authorization: basic, 'User-Agent': 'jdbc-v2/0.9.0' },
+    "SELECT name, engine FROM system.databases WHERE name = 'ipid'",
+  )
+  assert.match(jdbc.text, /ipid.*Atomic/s)
+  // clickhouse-connect
+  const python = await send(
+    '/?database=ipid&client_protocol_version=54405&session_timeout=60&query=SELECT+version(),timezone()+FORMAT+Native',
+    { 'User-Agent': 'clickhouse-connect/0.8' },
+    '',
+  )
+  assert.equal(python.status, 200, python.text)
+  const client = createClient({ url, database: 'ipid' })
+  t.after(() => client.close())
+  await client.insert({
+    table: 'kept',
+    values: [{ a: 'file(1) \\ INTO OUTFILE', file: 'eval(2)' }],
+    format: 'JSONEachRow',
+  })
+  const rows = await client.query({
+    query: "SELECT kept.file AS f FROM kept WHERE a LIKE 'file%'",
+    format: 'JSONEachRow',
+  })
+  assert.deepEqual(await rows.json(), [{ f: 'eval(2)' }])
+})
+
+test('a setting turns them on, but not for GET', async (t) => {
+  const open = await startTestClickHouse(t, { external: true })
+  const call = async (sql: string) => (await fetch(open.url, { method: 'POST', body: sql })).text()
+  assert.equal(await call(`SELECT * FROM file(${S}, LineAsString)`), `${SECRET}\n`)
+  assert.equal(await call(`SELECT * FROM url('${away}', LineAsString)`), `${SECRET}\n`)
+  calls = 0
+  const get = await fetch(`${open.url}/?${new URLSearchParams({ query: `SELECT 1 INTO/**/OUTFILE ${W}` })}`)
+  assert.match(await get.text(), /INTO OUTFILE/)
+  assert.ok(!existsSync(written))
+  assert.equal(await call(`SELECT 1 INTO OUTFILE ${W}`), '')
+  assert.ok(existsSync(written))
+})

@@ -1,0 +1,44 @@
+import { execFile } from 'node:child_process'
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { promisify } from 'node:util'
+import { type Browser, chromium } from 'playwright-core'
+
+const run = promisify(execFile)
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome']
+const INSTALL_MS = 300_000
+
+function onPath(): string | undefined {
+  const folders = (process.env.PATH ?? '').split(delimiter)
+  return folders
+    .flatMap((folder) => NAMES.map((name) => join(folder, name)))
+    .find((path) => {
+      try {
+        accessSync(path, constants.X_OK)
+        return true
+      } catch {
+        return false
+      }
+    })
+}
+
+/** As Redis is installed when it is missing: with apt-get, and where that asks no question. */
+async function install(): Promise<void> {
+  const isRoot = process.getuid?.() === 0
+  const prefix = [...(isRoot ? [] : ['sudo', '-n']), 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-q']
+  const apt = (...args: string[]) => run(prefix[0]!, [...prefix.slice(1), ...args], { timeout: INSTALL_MS })
+  await apt('update')
+  await apt('install', '-y', '--no-install-recommends', 'chromium')
+}
+
+/** A real Chromium without a window, or the reason why there is none. */
+export async function launchChromium(): Promise<Browser | string> {
+  try {
+    if (onPath() === undefined) await install()
+  } catch (error) {
+    return `no Chromium, and it cannot be installed: ${(error as Error).message.split('\n')[0]}`
+  }
+  const executablePath = onPath()
+  if (executablePath === undefined) return 'no Chromium is on PATH'
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+}

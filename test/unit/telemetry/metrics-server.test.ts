@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { get } from 'node:http'
+import { test } from 'node:test'
+import { pino } from 'pino'
+import { MetricsServer } from '../../../src/telemetry/metrics-server.ts'
+
+test('a name that leads to this machine gets no metrics', async (t) => {
+  const server = new MetricsServer({ port: 0, mayMove: false, gather: async () => [], log: pino({ level: 'silent' }) })
+  await server.start()
+  t.after(() => server.stop())
+  const { port } = new URL(server.url!)
+  const statusFor = (host: string) =>
+    new Promise((resolve, reject) => {
+      const request = get(server.url!, { headers: { Host: host } }, (response) => {
+        response.resume()
+        resolve(response.statusCode)
+      })
+      request.once('error', reject)
+    })
+  for (const host of ['127.0.0.1', `127.0.0.1:${port}`, `localhost:${port}`, `LOCALHOST:${port}`, '[::1]:9090']) {
+    assert.equal(await statusFor(host), 200, host)
+  }
+  for (const host of ['evil.example', `evil.example:${port}`, `127.0.0.1.evil.example:${port}`, 'localhost.evil']) {
+    assert.equal(await statusFor(host), 403, host)
+  }
+})
