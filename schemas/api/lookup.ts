@@ -13,11 +13,15 @@ export const LOOKUP_LIMITS = {
   bodyMaxBytes: 1_048_576,
 } as const
 
-const providerNames = (description: string) => Type.Optional(Type.Array(Type.String(), { maxItems: LOOKUP_LIMITS.namesMax, description }))
+const providerNames = (description: string) =>
+  Type.Optional(Type.Array(Type.String(), { maxItems: LOOKUP_LIMITS.namesMax, description }))
 
 const optionFields = {
   fields: Type.Optional(
-    Type.Array(Type.Enum([...ATTRIBUTES]), { maxItems: LOOKUP_LIMITS.namesMax, description: 'Attributes to include; all when it is left out' }),
+    Type.Array(Type.Enum([...ATTRIBUTES]), {
+      maxItems: LOOKUP_LIMITS.namesMax,
+      description: 'Attributes to include; all when it is left out',
+    }),
   ),
   redact: Type.Optional(
     Type.Array(Type.Enum([...ATTRIBUTES, 'geo']), {
