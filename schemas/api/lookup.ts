@@ -8,17 +8,24 @@ export const LOOKUP_LIMITS = {
   deadlineMinMs: 1,
   deadlineMaxMs: 10_000,
   qualityMax: 100,
+  /** Names in each of `fields`, `redact`, `providers.allow` and `providers.deny`. */
+  namesMax: 100,
   bodyMaxBytes: 1_048_576,
 } as const
 
-const providerNames = (description: string) => Type.Optional(Type.Array(Type.String(), { description }))
+const providerNames = (description: string) =>
+  Type.Optional(Type.Array(Type.String(), { maxItems: LOOKUP_LIMITS.namesMax, description }))
 
 const optionFields = {
   fields: Type.Optional(
-    Type.Array(Type.Enum([...ATTRIBUTES]), { description: 'Attributes to include; all when it is left out' }),
+    Type.Array(Type.Enum([...ATTRIBUTES]), {
+      maxItems: LOOKUP_LIMITS.namesMax,
+      description: 'Attributes to include; all when it is left out',
+    }),
   ),
   redact: Type.Optional(
     Type.Array(Type.Enum([...ATTRIBUTES, 'geo']), {
+      maxItems: LOOKUP_LIMITS.namesMax,
       description: 'Attributes to remove, also from fields; geo removes all location attributes',
     }),
   ),

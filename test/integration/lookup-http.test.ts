@@ -143,6 +143,8 @@ test('what is wrong is 400 or 422, says where, and costs nothing', async (t) => 
     [422, { ip, redact: ['where'] }, '', 'redact[0]', /timezone, geo$/],
     [422, '', `?ip=${ip}&redact=asn,where`, 'redact[1]'],
     [422, { ip, providers: [] }, '', 'providers'],
+    [422, { ip, providers: { allow: Array(101).fill('rdns') } }, '', 'providers.allow'],
+    [422, { ip, fields: Array(101).fill('asn') }, '', 'fields'],
     [422, { ip, providers: { deny: 'rdns' } }, '', 'providers.deny'],
     [422, { ip, providers: { deny: ['rdns'], allow: ['maxmind'] } }, '', 'providers.allow[0]', /companies, rdns$/],
     [422, '', `?ip=${ip}&providers.deny=dns`, 'providers.deny[0]'],
@@ -203,4 +205,11 @@ test('the OpenAPI document has all of it, and its examples work', async (t) => {
     const answer = await fetch(url + path, { method: 'POST', headers: { 'x-api-key': API_KEY }, body })
     assert.equal(answer.status, 200)
   }
+})
+
+test('of many unknown names at most 20 are listed', async (t) => {
+  const { post } = await startLookups(t)
+  const names = Array.from({ length: 100 }, (_, i) => `unknown${i}`)
+  const { status, json } = await post({ ip: '198.51.100.7', providers: { allow: names, deny: names } })
+  assert.deepEqual([status, json.errors.length], [422, 20])
 })

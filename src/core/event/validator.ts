@@ -4,7 +4,7 @@ import type { ErrorBody } from '../../../schemas/api/error.ts'
 import { parseTimestamp } from './timestamp.ts'
 
 /** Errors that are listed of one value. */
-const ERRORS_MAX = 20
+export const ERRORS_MAX = 20
 
 const NONE: readonly FieldError[] = []
 

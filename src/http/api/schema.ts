@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox'
-import type { FieldError, Validator } from '../../core/event/validator.ts'
+import { ERRORS_MAX, type FieldError, type Validator } from '../../core/event/validator.ts'
 import { HttpError } from '../engine/http-error.ts'
 
 /** Holds a value to a schema. @throws HttpError 422 that lists what is wrong */
@@ -8,9 +8,9 @@ export function demandSchema<S extends TSchema>(validate: Validator<S>, value: u
   if (errors.length > 0) throw schemaError(errors)
 }
 
-/** 422 of one or more errors; the detail names the first. */
+/** 422 of one or more errors; the detail names the first, and at most 20 are listed. */
 export function schemaError(errors: readonly FieldError[]): HttpError {
   const first = errors[0]!
   const detail = `${first.path === '' ? 'the body' : first.path} ${first.message}`
-  return new HttpError(422, detail, { errors })
+  return new HttpError(422, detail, { errors: errors.slice(0, ERRORS_MAX) })
 }
