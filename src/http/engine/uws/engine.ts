@@ -3,7 +3,7 @@ import { StartupError } from '../../../core/run/errors.ts'
 import type { CreateEngine, EngineRoute } from '../engine.ts'
 import { readHead } from '../head.ts'
 import { listen } from './listen.ts'
-import { UwsResponseWriter } from './response-writer.ts'
+import { type BareHeads, UwsResponseWriter } from './response-writer.ts'
 
 /** Its type declarations leave out `close`, which ends all connections; what stands in for a native build lacks it. */
 type ClosableApp = TemplatedApp & { close?: () => void }
@@ -19,7 +19,8 @@ export const createUwsEngine: CreateEngine = (routes) => {
       `the HTTP engine has no build for Node.js ${process.versions.node} on ${process.platform}-${process.arch}: use Node.js 20`,
     )
   }
-  for (const route of routes) app[METHODS[route.method]](route.path, handlerOf(route))
+  const bareHeads = { sent: 0 }
+  for (const route of routes) app[METHODS[route.method]](route.path, handlerOf(route, bareHeads))
   let socket: us_listen_socket | undefined
   return {
     async listen(host, port, share) {
@@ -39,7 +40,7 @@ export const createUwsEngine: CreateEngine = (routes) => {
 const METHODS = { GET: 'get', HEAD: 'head', POST: 'post', OPTIONS: 'options', any: 'any' } as const
 
 /** Listeners must be set before the handler returns, and the request is gone then. */
-function handlerOf(route: EngineRoute): (response: HttpResponse, request: HttpRequest) => void {
+function handlerOf(route: EngineRoute, bareHeads: BareHeads): (response: HttpResponse, request: HttpRequest) => void {
   const hasParameter = route.path.includes(':')
   return (response, request) => {
     const head = readHead(request)
@@ -50,7 +51,7 @@ function handlerOf(route: EngineRoute): (response: HttpResponse, request: HttpRe
       // Every value of five characters is taken for `close`.
       closes: head.connection.length === 5,
     }
-    const receiver = route.arrived(arrived, new UwsResponseWriter(response))
+    const receiver = route.arrived(arrived, new UwsResponseWriter(response, bareHeads))
     response.onAborted(() => receiver.abort())
     if (head.hasBody) response.onData((chunk, last) => receiver.receive(chunk, last))
     receiver.start()

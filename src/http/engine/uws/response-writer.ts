@@ -4,17 +4,24 @@ import { STATUS_LINES } from '../response.ts'
 import { UwsBodyWriter } from './body-writer.ts'
 
 /**
- * Nothing tells whether a client takes a head without a body. What it leaves is bounded all the same: one of so many
- * such heads, by chance, ends its connection.
+ * Nothing tells whether a client takes a head without a body. What it leaves is bounded all the same: of an engine's heads
+ * each of this number ends its connection.
  */
 const BARE_HEADS = 256
+
+/** Heads without a body that an engine has sent. */
+export interface BareHeads {
+  sent: number
+}
 
 /** The way back of a request that uWebSockets.js received. Everything is written corked: in one packet, if it fits. */
 export class UwsResponseWriter implements ResponseWriter {
   readonly #response: HttpResponse
+  readonly #bareHeads: BareHeads
 
-  constructor(response: HttpResponse) {
+  constructor(response: HttpResponse, bareHeads: BareHeads) {
     this.#response = response
+    this.#bareHeads = bareHeads
   }
 
   pause(): void {
@@ -51,7 +58,7 @@ export class UwsResponseWriter implements ResponseWriter {
   /** Told the length, `end` would wait for a body; told to close, it would invent one. */
   sendBare(status: number, headers: readonly string[], bodyBytes: number | undefined, close: boolean): boolean {
     const response = this.#response
-    const ends = close || Math.random() < 1 / BARE_HEADS
+    const ends = close || ++this.#bareHeads.sent % BARE_HEADS === 0
     response.cork(() => {
       writeHead(response, status, headers)
       if (bodyBytes !== undefined) response.writeHeader('content-length', String(bodyBytes))
