@@ -6,7 +6,7 @@ export const EnvelopeState = {
   Raw: 0,
   /** The row is complete. */
   Enriched: 1,
-  /** The address is noise; the row is empty, the event only counts as seen. */
+  /** The address is noise. The row is empty when its source said so, and complete when the enrich stage did. */
   Noise: 2,
 } as const
 export type EnvelopeState = (typeof EnvelopeState)[keyof typeof EnvelopeState]
@@ -16,7 +16,7 @@ export interface Envelope {
   /** 128 bits that stand for (tenant, event id), as 16 latin1 characters. */
   readonly identity: string
   readonly state: EnvelopeState
-  /** See `row.ts`; `''` for noise. */
+  /** See `row.ts`; `''` for what is noise from its source on. */
   readonly row: string
   /** The id is not the caller's: when the caller repeats the request, the event has another one. Default: false. */
   readonly idMade?: boolean

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Claims identities for a block and tells which belong to another block already, within the dedup window. A consumer that
--- was held up until another one settled its entry claims nothing: nobody would give the claims back.
+-- was held up until another one settled its entry claims nothing: nobody would keep the event.
 -- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
 -- KEYS[1] prefix of the bucket keys of the block's generation; all other keys are built from prefixes, in the same slot
 -- KEYS[2] stream of the block's entry
