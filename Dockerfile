@@ -1,4 +1,4 @@
-FROM node:20-bookworm-slim
+FROM node:24-trixie-slim
 
 WORKDIR /app
 ENV NODE_ENV=production

@@ -14,6 +14,8 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exi
 
 if (isOld) {
   fail(`needs Node.js ${NODE_MIN.join('.')} or newer; this is ${process.versions.node}`)
+} else if (process.platform !== 'linux' && process.platform !== 'darwin') {
+  fail(`runs on Linux and macOS; this is ${process.platform} (on Windows: in WSL)`)
 } else {
   try {
     const { ensurePackages } = await import('./bootstrap/packages.mjs')

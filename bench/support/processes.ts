@@ -36,6 +36,14 @@ export function residentMb(pid: number): number {
   return pages === null ? 0 : Number(pages[1]) / 1_024
 }
 
+/** User and system time of a process so far, seconds; 0 when it is gone. Linux counts in hundredths. */
+export function cpuSeconds(pid: number): number {
+  const stat = read(`/proc/${pid}/stat`)
+  if (stat === '') return 0
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / 100
+}
+
 function read(path: string): string {
   try {
     return readFileSync(path, 'latin1')

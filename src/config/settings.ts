@@ -36,6 +36,8 @@ function optional<T>(
 }
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+/** Held to what src/http/engine/choose.ts knows by the type of `Config`. */
+export const HTTP_ENGINES = ['auto', 'uWebSockets.js', 'node:http'] as const
 const PORT_MAX = 65_535
 const DAY_MS = 86_400_000
 
@@ -43,6 +45,13 @@ const DAY_MS = 86_400_000
 export const SETTINGS = {
   port: setting('PORT', 'n', '8080', 'port of the API; 0: any free one', integer(0, PORT_MAX)),
   host: setting('HOST', 'host', '127.0.0.1', 'address that the API listens on', text(/^[\w.:%-]+$/, 'an address')),
+  httpEngine: setting(
+    'HTTP_ENGINE',
+    'name',
+    'auto',
+    'auto, uWebSockets.js or node:http; auto: the fastest that runs here',
+    choice(HTTP_ENGINES),
+  ),
   dataDir: setting('DATA_DIR', 'dir', './data', 'folder of everything that is kept on this machine', path()),
   redisUrl: optional(
     'REDIS_URL',

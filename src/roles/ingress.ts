@@ -49,8 +49,8 @@ export function ingressRole(parts: Parts): IngressRole {
     bulkJobs: new RedisBulkJobs({ client: requests, openMax: config.bulkQueueLimit }),
   })
   const limiter = new SharedRateLimiter(new RedisTokenBuckets(requests))
-  const { host, port } = config
-  const http = createHttpServer({ host, port, routes, authenticator, limiter, log, metrics })
+  const { host, port, httpEngine: engine } = config
+  const http = createHttpServer({ host, port, engine, routes, authenticator, limiter, log, metrics })
   return { services: [authenticator, gate, intake, http], http }
 }
 

@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import type { BatchAccepted, BatchJob } from '../../schemas/api/batch.ts'
+import { testedEngine } from '../support/engines.ts'
 import { startInstance, type TestInstance } from '../support/instance.ts'
 import { until } from '../support/until.ts'
 
@@ -28,7 +29,7 @@ describe('batch uploads over HTTP', () => {
         cleanUp = hook
       },
     }
-    instance = await startInstance(hooks)
+    instance = await startInstance(hooks, { HTTP_ENGINE: testedEngine() })
   })
   after(() => cleanUp())
 

@@ -5,6 +5,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, write
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { isAlive } from '../support/processes.ts'
 import { until } from '../support/until.ts'
@@ -114,4 +115,27 @@ test('a lock file that npm ci refuses is made good by npm install, over nothing 
   assert.ok(existsSync(join(root, 'node_modules/part/package.json')))
   assert.ok(!existsSync(join(root, 'node_modules/part/cut-short.node')))
   assert.deepEqual(JSON.parse(readFileSync(lockFile, 'utf8')), lock)
+})
+
+test('a Node.js or a system that cannot work is refused before anything is installed', async (t) => {
+  const root = mkdtempSync(join(tmpdir(), 'ipid-bare-'))
+  t.after(() => rmSync(root, { recursive: true, force: true }))
+  cpSync(fileURLToPath(new URL('../../src', import.meta.url)), join(root, 'src'), { recursive: true })
+  const attempt = async (pretend: string) => {
+    const args = ['--import', `data:text/javascript,${pretend}`, 'src/bootstrap.mjs', 'start']
+    return run(process.execPath, args, { cwd: root }).then(
+      () => assert.fail('it started'),
+      ({ code, stderr }: { code: number; stderr: string }) => [code, stderr],
+    )
+  }
+  const ofVersion = (node: string) =>
+    attempt(`Object.defineProperty(process,"versions",{value:{...process.versions,node:"${node}"}})`)
+  for (const node of ['18.20.8', '20.11.1']) {
+    assert.deepEqual(await ofVersion(node), [1, `ipid: needs Node.js 20.12 or newer; this is ${node}\n`])
+  }
+  assert.deepEqual(await attempt('Object.defineProperty(process,"platform",{value:"win32"})'), [
+    1,
+    'ipid: runs on Linux and macOS; this is win32 (on Windows: in WSL)\n',
+  ])
+  assert.ok(!existsSync(join(root, 'node_modules')))
 })

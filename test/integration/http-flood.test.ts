@@ -3,6 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { testedEngine } from '../support/engines.ts'
 import { RawConnection } from '../support/http.ts'
 import { until } from '../support/until.ts'
 
@@ -10,7 +11,7 @@ const CHILD = fileURLToPath(new URL('../support/http-child.ts', import.meta.url)
 
 /** A server in a process whose memory can be asked for. */
 async function startChild(t: TestContext) {
-  const child = fork(CHILD, { execArgv: ['--import', 'tsx'] })
+  const child = fork(CHILD, [testedEngine()], { execArgv: ['--import', 'tsx'] })
   t.after(() => child.kill('SIGKILL'))
   const port = await told(child)
   const rssBytes = () => {

@@ -2,16 +2,21 @@ import { Registry } from 'prom-client'
 import { systemClock } from '../../src/core/run/clock.ts'
 import { createRoutes } from '../../src/http/api/routes.ts'
 import { createHttpServer } from '../../src/http/api/server.ts'
+import type { EngineChoice } from '../../src/http/engine/choose.ts'
 import { acceptEvents } from '../../src/ingest/accept.ts'
 import { MemoryIntake, noData, noJobs, noLimit, oneKey } from './http.ts'
 import { freeQuota, noBulkJobs, TestLookups } from './lookups.ts'
 import { silent } from './pipeline.ts'
 
-/* A server as a process of its own: says its port to its parent, and how much memory it has, whenever it is asked. */
+/*
+ * A server as a process of its own, with the engine that its argument names: says its port to its parent, and how much
+ * memory it has, whenever it is asked.
+ */
 
 const server = createHttpServer({
   host: '127.0.0.1',
   port: 0,
+  engine: process.argv[2] as EngineChoice,
   routes: createRoutes({
     accept: acceptEvents,
     intake: new MemoryIntake(),

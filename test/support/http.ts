@@ -12,11 +12,13 @@ import { BackpressureError } from '../../src/core/run/errors.ts'
 import type { Route } from '../../src/http/api/route.ts'
 import { createRoutes, type RouteParts } from '../../src/http/api/routes.ts'
 import { createHttpServer, type HttpServer } from '../../src/http/api/server.ts'
+import type { EngineChoice } from '../../src/http/engine/choose.ts'
 import type { HttpLimits } from '../../src/http/engine/limits.ts'
 import { acceptEvents } from '../../src/ingest/accept.ts'
 import type { Intake } from '../../src/ingest/intake.ts'
 import { DEFAULT_PLANS } from '../../src/tenants/plans.ts'
 import type { Authenticator, Caller, RateLimiter } from '../../src/tenants/tenancy.ts'
+import { testedEngine } from './engines.ts'
 import { freeQuota, noBulkJobs, TestLookups } from './lookups.ts'
 import { silent } from './pipeline.ts'
 
@@ -59,6 +61,22 @@ export class MemoryIntake implements Intake {
   }
 }
 
+/** An intake that holds what it is given until it is told. */
+export function heldIntake() {
+  let release = () => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let appended = 0
+  const intake: Intake = {
+    append() {
+      appended++
+      return released
+    },
+  }
+  return { intake, release, appended: () => appended }
+}
+
 export interface TestHttpOptions extends Partial<RouteParts> {
   readonly authenticator?: Authenticator
   readonly limiter?: RateLimiter
@@ -68,6 +86,8 @@ export interface TestHttpOptions extends Partial<RouteParts> {
   readonly metrics?: Registry
   readonly port?: number
   readonly sharePort?: boolean
+  /** Default: what `testedEngine` says. */
+  readonly engine?: EngineChoice
 }
 
 /** A server on a port of its own, stopped after the test. */
@@ -87,6 +107,7 @@ export async function startHttp(t: TestContext, options: TestHttpOptions = {}): 
     host: '127.0.0.1',
     port: options.port ?? 0,
     sharePort: options.sharePort,
+    engine: options.engine ?? testedEngine(),
     routes: [...createRoutes(parts), ...(options.moreRoutes ?? [])],
     authenticator: options.authenticator ?? oneKey,
     limiter: options.limiter ?? noLimit,

@@ -6,7 +6,7 @@ import type { RequestHead } from './head.ts'
  * every engine. It never reads a body faster than it is told to, and buffers nothing without a limit.
  */
 
-/** @throws StartupError when the engine cannot run here */
+/** Makes an engine, which then listens. */
 export type CreateEngine = (routes: readonly EngineRoute[]) => Engine
 
 /** An engine listens once: for another time it is created anew. */

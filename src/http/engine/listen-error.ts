@@ -1,8 +1,19 @@
 import { StartupError } from '../../core/run/errors.ts'
 
-/** Says why a server cannot listen, and what to do. @param error what the system says; undefined: that it can now */
-export function listenError(host: string, port: number, error: NodeJS.ErrnoException | undefined): StartupError {
-  return new StartupError(`cannot listen on ${host}:${port}: ${error === undefined ? TAKEN_BEFORE : explain(error)}`)
+/**
+ * Says why a server cannot listen, and what to do.
+ * @param error what the system says; undefined: that it can now
+ * @param whyNotShared why other processes may not listen on the same port; undefined: they may, or nobody asked for it
+ */
+export function listenError(
+  host: string,
+  port: number,
+  error: NodeJS.ErrnoException | undefined,
+  whyNotShared?: string,
+): StartupError {
+  const reason = error === undefined ? TAKEN_BEFORE : explain(error)
+  const hint = error?.code === 'EADDRINUSE' && whyNotShared !== undefined ? ` (${whyNotShared})` : ''
+  return new StartupError(`cannot listen on ${host}:${port}: ${reason}${hint}`)
 }
 
 const TAKEN_BEFORE = 'the port was taken a moment ago; try again'

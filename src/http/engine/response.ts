@@ -28,8 +28,10 @@ export const STATUS_LINES: Readonly<Record<number, string>> = {
   415: '415 Unsupported Media Type',
   422: '422 Unprocessable Content',
   429: '429 Too Many Requests',
+  431: '431 Request Header Fields Too Large',
   500: '500 Internal Server Error',
   503: '503 Service Unavailable',
+  505: '505 HTTP Version Not Supported',
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8'

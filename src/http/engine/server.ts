@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Service } from '../../core/run/service.ts'
+import { type ChosenEngine, chooseEngine, type EngineChoice } from './choose.ts'
 import type { Engine, EngineRoute } from './engine.ts'
 import { type Endpoint, Exchange, type ExplainFailure } from './exchange.ts'
 import { DEFAULT_HTTP_LIMITS, type HttpLimits } from './limits.ts'
 import { Traffic } from './traffic.ts'
-import { createUwsEngine } from './uws/engine.ts'
 
 export interface ServerOptions {
   readonly host: string
@@ -13,6 +13,8 @@ export interface ServerOptions {
   readonly port: number
   /** Whether other processes may listen on the same port. Default true. */
   readonly sharePort?: boolean
+  /** Default `auto`. */
+  readonly engine?: EngineChoice
   /** What answers which requests; some of it must match every request. */
   readonly targets: readonly Target[]
   readonly explain: ExplainFailure
@@ -46,6 +48,7 @@ export function createServer(options: ServerOptions): HttpServer {
       arrived: (request, writer) => new Exchange(request, writer, endpoint, headOnly, traffic, explain),
     }
   })
+  let chosen: ChosenEngine | undefined
   let engine: Engine | undefined
   let { port } = options
   let starting: Promise<void> | undefined
@@ -53,7 +56,8 @@ export function createServer(options: ServerOptions): HttpServer {
 
   async function open(): Promise<void> {
     await stopping
-    const fresh = createUwsEngine(routes)
+    chosen ??= await chooseEngine(options.engine ?? 'auto')
+    const fresh = chosen.create(routes)
     port = await fresh.listen(host, options.port, options.sharePort ?? true)
     engine = fresh
     traffic.start()
@@ -82,7 +86,10 @@ export function createServer(options: ServerOptions): HttpServer {
       return `http://${connectableHost(host)}:${port}`
     },
     async start() {
-      starting ??= open().then(() => log.info({ url: this.url }, 'listening'))
+      starting ??= open().then(() => {
+        const { name, note } = chosen!
+        log.info({ url: this.url, engine: name, ...(note !== undefined && { note }) }, 'listening')
+      })
       await starting
     },
     stop() {

@@ -1,5 +1,4 @@
 import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type us_listen_socket } from 'uWebSockets.js'
-import { StartupError } from '../../../core/run/errors.ts'
 import type { CreateEngine, EngineRoute } from '../engine.ts'
 import { readHead } from '../head.ts'
 import { listen } from './listen.ts'
@@ -14,11 +13,6 @@ type ClosableApp = TemplatedApp & { close?: () => void }
  */
 export const createUwsEngine: CreateEngine = (routes) => {
   const app = uWS.App() as ClosableApp
-  if (!app.close) {
-    throw new StartupError(
-      `the HTTP engine has no build for Node.js ${process.versions.node} on ${process.platform}-${process.arch}: use Node.js 20`,
-    )
-  }
   const bareHeads = { sent: 0 }
   for (const route of routes) app[METHODS[route.method]](route.path, handlerOf(route, bareHeads))
   let socket: us_listen_socket | undefined
@@ -35,6 +29,11 @@ export const createUwsEngine: CreateEngine = (routes) => {
       app.close?.()
     },
   }
+}
+
+/** Whether a native build was loaded, and not what stands in for it. */
+export function isNative(): boolean {
+  return (uWS.App() as ClosableApp).close !== undefined
 }
 
 const METHODS = { GET: 'get', HEAD: 'head', POST: 'post', OPTIONS: 'options', any: 'any' } as const

@@ -1,0 +1,51 @@
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { StartupError } from '../../core/run/errors.ts'
+import type { CreateEngine } from './engine.ts'
+
+/** What may be asked for: an engine by the name of its package or module, or `auto`, the fastest that runs here. */
+export const ENGINE_CHOICES = ['auto', 'uWebSockets.js', 'node:http'] as const
+export type EngineChoice = (typeof ENGINE_CHOICES)[number]
+
+export interface ChosenEngine {
+  readonly name: Exclude<EngineChoice, 'auto'>
+  readonly create: CreateEngine
+  /** Why it is not the faster one, and what to do for that. */
+  readonly note?: string
+}
+
+/**
+ * The engine that serves.
+ * @throws StartupError when it is asked for by name and cannot run here
+ */
+export async function chooseEngine(choice: EngineChoice): Promise<ChosenEngine> {
+  const { createNodeEngine } = await import('./node/engine.ts')
+  const nodeHttp = { name: 'node:http', create: createNodeEngine } as const
+  if (choice === 'node:http') return nodeHttp
+  const native = await findNative()
+  if (typeof native === 'function') return { name: 'uWebSockets.js', create: native }
+  if (choice === 'uWebSockets.js') throw new StartupError(`HTTP_ENGINE=uWebSockets.js cannot run: ${native}`)
+  return { ...nodeHttp, note: `${native}; for the faster engine see "HTTP engines" in README.md` }
+}
+
+/** The engine of uWebSockets.js, or why it does not run here. */
+async function findNative(): Promise<CreateEngine | string> {
+  const { platform, arch, versions } = process
+  const here = `Node.js ${versions.node} on ${platform}-${arch}`
+  const none = `the installed uWebSockets.js has no build for ${here}`
+  try {
+    // Without a build the package writes to the console, and serves by itself, in another way.
+    if (!hasBuild(`uws_${platform}_${arch}_${versions.modules}.node`)) return none
+    const { createUwsEngine, isNative } = await import('./uws/engine.ts')
+    return isNative() ? createUwsEngine : none
+  } catch (error) {
+    return `uWebSockets.js cannot be loaded by ${here}: ${error instanceof Error ? error.message.split('\n', 1)[0] : error}`
+  }
+}
+
+/** The package from npm and the official one keep their builds in different folders. */
+function hasBuild(file: string): boolean {
+  const folder = dirname(createRequire(import.meta.url).resolve('uWebSockets.js'))
+  return ['.', '../binaries'].some((place) => existsSync(join(folder, place, file)))
+}

@@ -1,0 +1,83 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo, ListenOptions, Socket } from 'node:net'
+import type { CreateEngine } from '../engine.ts'
+import { listenError } from '../listen-error.ts'
+import { Connection } from './connection.ts'
+import { refusalOfError, refusalOfRequest } from './refusal.ts'
+import { createRouter } from './router.ts'
+
+/** A header section larger than this is answered 431. */
+const HEAD_MAX_BYTES = 16_384
+/** As uWebSockets.js waits: for a header section to be whole, and for the next request of a connection. */
+const HEAD_MS = 10_000
+const IDLE_MS = 10_000
+/** How often header sections that take too long are looked for. */
+const CHECK_EVERY_MS = 1_000
+
+/** Node.js' own HTTP server: slower than uWebSockets.js, and there wherever Node.js is. */
+export const createNodeEngine: CreateEngine = (routes) => {
+  const find = createRouter(routes)
+  const connections = new WeakMap<Socket, Connection>()
+  const server = createServer({
+    maxHeaderSize: HEAD_MAX_BYTES,
+    headersTimeout: HEAD_MS,
+    keepAliveTimeout: IDLE_MS,
+    connectionsCheckingInterval: CHECK_EVERY_MS,
+    // Deadlines of bodies, and the answer to a request without a host, are ours.
+    requestTimeout: 0,
+    requireHostHeader: false,
+  })
+  const connectionOf = (socket: Socket) => {
+    let connection = connections.get(socket)
+    if (connection === undefined) {
+      connection = new Connection(socket)
+      connections.set(socket, connection)
+    }
+    return connection
+  }
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const connection = connectionOf(request.socket)
+    const refusal = refusalOfRequest(request)
+    if (refusal === undefined) connection.take(request, response, find)
+    else connection.refuse(refusal)
+  })
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    const refusal = socket.writable ? refusalOfError(error) : undefined
+    if (refusal === undefined) socket.destroy()
+    else connectionOf(socket).refuse(refusal)
+  })
+  return {
+    listen: (host, port, share) => listen(server, host, port, share),
+    stopListening: () => {
+      server.close()
+    },
+    close: () => {
+      server.closeAllConnections()
+    },
+  }
+}
+
+/** Node.js shares ports since 22.12 and 23.1; its type declarations of older ones do not know the option. */
+export function canSharePorts(node = process.versions.node, platform: string = process.platform): boolean {
+  const [major = 0, minor = 0] = node.split('.').map(Number)
+  return platform === 'linux' && (major > 23 || (major === 23 && minor >= 1) || (major === 22 && minor >= 12))
+}
+
+/** As `Engine.listen`. */
+function listen(server: Server, host: string, port: number, share: boolean): Promise<number> {
+  const reusePort = share && port !== 0 && canSharePorts()
+  const options: ListenOptions & { reusePort: boolean } = { host, port, exclusive: true, reusePort }
+  return new Promise((resolve, reject) => {
+    const failed = (error: NodeJS.ErrnoException) => {
+      const hint = share && !canSharePorts() ? NOT_SHARED : undefined
+      reject(listenError(host, port, error, hint))
+    }
+    server.once('error', failed)
+    server.listen(options, () => {
+      server.removeListener('error', failed)
+      resolve((server.address() as AddressInfo).port)
+    })
+  })
+}
+
+const NOT_SHARED = `node:http shares a port on Linux with Node.js 22.12 or newer; this is ${process.versions.node}`

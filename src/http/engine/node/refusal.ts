@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { JSON_TYPE, STATUS_LINES } from '../response.ts'
+
+/** Why what arrived is no request that can be answered by a route. */
+export interface Refusal {
+  readonly status: 400 | 408 | 431 | 505
+  readonly detail: string
+}
+
+const OLD_VERSION: Refusal = {
+  status: 505,
+  detail: 'this API speaks HTTP/1.1; a proxy in front must be told so (nginx: proxy_http_version 1.1)',
+}
+const NO_HOST: Refusal = { status: 400, detail: 'exactly one host header is required' }
+const BAD_LENGTH: Refusal = { status: 400, detail: 'content-length must be one number of at most 9 digits' }
+const BAD_CODING: Refusal = { status: 400, detail: 'transfer-encoding must be chunked, without a content-length' }
+const BAD_CHUNK: Refusal = { status: 400, detail: 'the chunks of the body cannot be read' }
+const LARGE_HEAD: Refusal = { status: 431, detail: 'the header section is too large' }
+const SLOW_HEAD: Refusal = { status: 408, detail: 'the header section arrived too slowly' }
+const CUT_SHORT: Refusal = { status: 400, detail: 'the request ends too early' }
+const NOT_HTTP: Refusal = { status: 400, detail: 'this is no HTTP/1.1 request' }
+
+/** By the codes of llhttp, Node.js' parser. */
+const REFUSALS: Readonly<Record<string, Refusal>> = {
+  HPE_HEADER_OVERFLOW: LARGE_HEAD,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: BAD_CHUNK,
+  HPE_INVALID_CHUNK_SIZE: BAD_CHUNK,
+  HPE_INVALID_CONTENT_LENGTH: BAD_LENGTH,
+  HPE_UNEXPECTED_CONTENT_LENGTH: BAD_LENGTH,
+  HPE_INVALID_TRANSFER_ENCODING: BAD_CODING,
+  HPE_INVALID_VERSION: OLD_VERSION,
+  HPE_INVALID_EOF_STATE: CUT_SHORT,
+  HPE_PAUSED_H2_UPGRADE: OLD_VERSION,
+  ERR_HTTP_REQUEST_TIMEOUT: SLOW_HEAD,
+}
+
+/** What is answered when the parser gives up; undefined: nothing, for the client is gone. */
+export function refusalOfError({ code = '' }: NodeJS.ErrnoException): Refusal | undefined {
+  return REFUSALS[code] ?? (code.startsWith('HPE_') ? NOT_HTTP : undefined)
+}
+
+/** What the parser lets through, and a route must not see (RFC 9112 section 3.2). */
+export function refusalOfRequest({ httpVersion, rawHeaders }: IncomingMessage): Refusal | undefined {
+  if (httpVersion !== '1.1') return OLD_VERSION
+  let hosts = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++
+  }
+  return hosts === 1 ? undefined : NO_HOST
+}
+
+/** The response, as it goes out on a connection that ends with it. */
+export function refusalText({ status, detail }: Refusal): string {
+  const body = JSON.stringify({ detail })
+  const head = [
+    `HTTP/1.1 ${STATUS_LINES[status]}`,
+    'connection: close',
+    `content-type: ${JSON_TYPE}`,
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${randomUUID()}`,
+  ]
+  return `${head.join('\r\n')}\r\n\r\n${body}`
+}

@@ -1,0 +1,102 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { BodyWriter, ResponseReader, ResponseWriter } from '../engine.ts'
+import { STATUS_LINES } from '../response.ts'
+import { NodeBodyWriter } from './body-writer.ts'
+import { flush } from './flush.ts'
+
+/** A body is handed over in pieces of this many bytes, so that it is seen when the client takes some of it. */
+const PIECE_BYTES = 262_144
+
+/** The way back of a request that `node:http` received. */
+export class NodeResponseWriter implements ResponseWriter {
+  readonly #request: IncomingMessage
+  readonly #response: ServerResponse
+
+  constructor(request: IncomingMessage, response: ServerResponse) {
+    this.#request = request
+    this.#response = response
+  }
+
+  pause(): void {
+    this.#request.pause()
+  }
+
+  resume(): void {
+    this.#request.resume()
+  }
+
+  send(
+    status: number,
+    headers: readonly string[],
+    body: string | Uint8Array,
+    close: boolean,
+    reader: ResponseReader,
+  ): boolean {
+    const bytes = Buffer.byteLength(body)
+    this.#writeHead(status, headers, bytes, close)
+    if (bytes > PIECE_BYTES) return this.#sendPieces(typeof body === 'string' ? Buffer.from(body) : body, 0, reader)
+    const sent = flush(this.#response, () => this.#response.end(body))
+    if (!sent) this.#response.once('finish', () => reader.hasRoom())
+    return sent
+  }
+
+  sendBare(status: number, headers: readonly string[], bodyBytes: number | undefined, close: boolean): boolean {
+    this.#writeHead(status, headers, bodyBytes, close)
+    this.#response.end()
+    return true
+  }
+
+  /** A response is over when its bytes are sent; not ended, it leaves the connection as it is. */
+  sendLingering(status: number, headers: readonly string[], body: string | Uint8Array): void {
+    this.#writeHead(status, headers, Buffer.byteLength(body), true)
+    flush(this.#response, () => {
+      if (body.length > 0) this.#response.write(body)
+      else this.#response.flushHeaders()
+    })
+  }
+
+  stream(status: number, headers: readonly string[], reader: ResponseReader): BodyWriter {
+    this.#writeHead(status, headers, undefined, false)
+    return new NodeBodyWriter(this.#response, reader)
+  }
+
+  /** Node.js waits for room for as long as it takes. */
+  keepOpen(): void {}
+
+  cutOff(): void {
+    this.#request.socket.destroy()
+  }
+
+  #writeHead(status: number, headers: readonly string[], bodyBytes: number | undefined, close: boolean): void {
+    const lines = [...headers]
+    if (bodyBytes !== undefined) lines.push('content-length', String(bodyBytes))
+    if (close) {
+      lines.push('connection', 'close')
+      this.#response.shouldKeepAlive = false
+    }
+    // Its own words for some statuses are not those of RFC 9110.
+    const reason = STATUS_LINES[status]?.slice(4) ?? ''
+    this.#response.writeHead(status, reason, lines)
+  }
+
+  /** Returns whether the client had room for all of it. */
+  #sendPieces(body: Uint8Array, from: number, reader: ResponseReader): boolean {
+    const response = this.#response
+    for (let at = from; at < body.length; at += PIECE_BYTES) {
+      let waits = false
+      const sent = flush(response, () =>
+        response.write(body.subarray(at, at + PIECE_BYTES), (error) => {
+          if (!waits || error) return
+          reader.moved()
+          if (this.#sendPieces(body, at + PIECE_BYTES, reader)) reader.hasRoom()
+        }),
+      )
+      if (!sent) {
+        waits = true
+        return false
+      }
+    }
+    response.end()
+    return true
+  }
+}

@@ -1,0 +1,62 @@
+import type { EngineRoute } from '../engine.ts'
+
+/** What a request is for. */
+export interface Found {
+  readonly route: EngineRoute
+  /** As in `ArrivedRequest`. */
+  readonly parameter: string
+  readonly query: string
+}
+
+/** Finds the route of a request by its method and target (RFC 9112 section 3.2). */
+export type FindRoute = (method: string, target: string) => Found | undefined
+
+interface Pattern {
+  readonly route: EngineRoute
+  readonly segments: readonly string[]
+}
+
+/** Routes that name the method win over those for `any`, a path over a pattern, and a pattern over `/*`. */
+export function createRouter(routes: readonly EngineRoute[]): FindRoute {
+  const paths = new Map<string, EngineRoute>()
+  const patterns: Pattern[] = []
+  const rest = new Map<string, EngineRoute>()
+  for (const route of routes) {
+    const { method, path } = route
+    if (path === '/*') rest.set(method, route)
+    else if (path.includes(':')) patterns.push({ route, segments: path.split('/') })
+    else paths.set(`${method} ${path}`, route)
+  }
+  const ofPath = (method: string, path: string, query: string): Found | undefined => {
+    const route = paths.get(`${method} ${path}`)
+    return route === undefined ? ofPattern(patterns, method, path, query) : { route, parameter: '', query }
+  }
+  return (method, target) => {
+    const { path, query } = split(target)
+    const found = ofPath(method, path, query) ?? ofPath('any', path, query)
+    if (found !== undefined) return found
+    const route = rest.get(method) ?? rest.get('any')
+    return route === undefined ? undefined : { route, parameter: '', query }
+  }
+}
+
+function ofPattern(patterns: readonly Pattern[], method: string, path: string, query: string): Found | undefined {
+  if (patterns.length === 0) return undefined
+  const segments = path.split('/')
+  for (const { route, segments: wanted } of patterns) {
+    if (route.method !== method || wanted.length !== segments.length) continue
+    const parameters = segments.filter((_, i) => wanted[i]!.startsWith(':'))
+    const fits = wanted.every((segment, i) => segment === segments[i] || segment.startsWith(':'))
+    if (fits && !parameters.includes('')) return { route, parameter: parameters[0]!, query }
+  }
+  return undefined
+}
+
+/** Servers must understand targets in absolute form, which clients of proxies send. */
+const ORIGIN = /^https?:\/\/[^/?]*/i
+
+function split(target: string): { path: string; query: string } {
+  const local = target.startsWith('/') ? target : target.replace(ORIGIN, '')
+  const mark = local.indexOf('?')
+  return mark < 0 ? { path: local, query: '' } : { path: local.slice(0, mark), query: local.slice(mark + 1) }
+}

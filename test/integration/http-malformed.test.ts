@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { testedEngine } from '../support/engines.ts'
+import { ingestHead, MemoryIntake, RawConnection, startHttp } from '../support/http.ts'
+
+const BODY = '{"events":[{"ip":"8.8.8.8"}]}'
+const WHOLE = `${ingestHead(`content-length: ${BODY.length}`)}${BODY}`
+/** `node:http` tells what its parser refuses. */
+const ANSWERS_ALL = testedEngine() === 'node:http'
+
+test('lengths that two readers may read differently are refused, and what follows is no request', async (t) => {
+  const intake = new MemoryIntake()
+  const { port } = await startHttp(t, { intake })
+  const chunked = `${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`
+  const attempts = [
+    `${ingestHead(`content-length: ${BODY.length}`, 'content-length: 5')}${BODY}`,
+    `${ingestHead('content-length: 0', `content-length: ${BODY.length}`)}${BODY}`,
+    `${ingestHead(`content-length: ${BODY.length}`, `content-length: ${BODY.length}`)}${BODY}`,
+    `${ingestHead(`content-length: ${BODY.length}, ${BODY.length}`)}${BODY}`,
+    `${ingestHead('content-length: +29')}${BODY}`,
+    `${ingestHead('content-length: -1')}${BODY}`,
+    `${ingestHead('content-length: 0x1d')}${BODY}`,
+    `${ingestHead('content-length: 99999999999999999999')}${BODY}`,
+    `${ingestHead('transfer-encoding: chunked', `content-length: ${chunked.length}`)}${chunked}`,
+    `${ingestHead(`content-length: ${chunked.length}`, 'transfer-encoding: chunked')}${chunked}`,
+    `${ingestHead('transfer-encoding: gzip, chunked')}${chunked}`,
+    `${ingestHead('transfer-encoding: xchunked')}${chunked}`,
+    `${ingestHead('transfer-encoding:', 'transfer-encoding: chunked', 'content-length: 3')}${chunked}`,
+    `${ingestHead('transfer-encoding: identity')}${BODY}`,
+    `${ingestHead('transfer-encoding: chunked')}zz\r\n${BODY}\r\n0\r\n\r\n`,
+  ]
+  for (const attempt of attempts) {
+    const connection = await RawConnection.open(t, port)
+    await connection.write(attempt + WHOLE)
+    const received = await connection.untilClosed()
+    assert.match(received, /^$|^HTTP\/1\.1 400 /, attempt)
+    assert.ok(!received.includes('200 OK'), attempt)
+  }
+  assert.equal(intake.envelopes.length, 0)
+})
+
+test('a refused length is answered, with the reason, and the connection ends', async (t) => {
+  const { port } = await startHttp(t)
+  const connection = await RawConnection.open(t, port)
+  await connection.write(`${ingestHead('content-length: 3', 'content-length: 5')}abc`)
+  const received = await connection.untilClosed()
+  assert.match(received, /^HTTP\/1\.1 400 /)
+  assert.match(received, /content-length must be one number/)
+})
+
+test('headers of several kilobytes in one piece are read', async (t) => {
+  const { port } = await startHttp(t)
+  const connection = await RawConnection.open(t, port)
+  await connection.write(`${ingestHead(`x-long: ${'a'.repeat(3_500)}`, `content-length: ${BODY.length}`)}${BODY}`)
+  await connection.until(/200 OK/)
+})
+
+test('a head that never ends is cut off, and does not hold the server up', async (t) => {
+  const { port, url } = await startHttp(t)
+  const endless = await RawConnection.open(t, port)
+  for (let i = 0; i < 40; i++)
+    await endless.write(`${i === 0 ? 'GET / HTTP/1.1\r\n' : ''}x-${i}: ${'a'.repeat(1_000)}\r\n`)
+  assert.match(await endless.untilClosed(), ANSWERS_ALL ? /^HTTP\/1\.1 431 [\s\S]*too large/ : /^$/)
+  assert.equal((await fetch(`${url}/healthz`)).status, 200)
+})

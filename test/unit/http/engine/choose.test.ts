@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { HTTP_ENGINES } from '../../../../src/config/settings.ts'
+import { StartupError } from '../../../../src/core/run/errors.ts'
+import { chooseEngine, ENGINE_CHOICES } from '../../../../src/http/engine/choose.ts'
+import { canSharePorts } from '../../../../src/http/engine/node/engine.ts'
+
+test('the setting takes what can be chosen', () => {
+  assert.deepEqual([...HTTP_ENGINES], [...ENGINE_CHOICES])
+})
+
+test('the native engine is chosen where it loads, and else that of Node.js, with what to do', async () => {
+  const chosen = await chooseEngine('auto')
+  const isNative = chosen.name === 'uWebSockets.js'
+  assert.equal(isNative, chosen.note === undefined)
+  if (isNative) {
+    assert.equal((await chooseEngine('uWebSockets.js')).name, 'uWebSockets.js')
+  } else {
+    assert.match(chosen.note!, new RegExp(`no build for Node\\.js ${process.versions.node} on .*README`))
+    await assert.rejects(chooseEngine('uWebSockets.js'), StartupError)
+  }
+  assert.deepEqual(Object.keys(await chooseEngine('node:http')).sort(), ['create', 'name'])
+})
+
+test('ports are shared where the system and Node.js can', () => {
+  const shared = ['20.19.5', '22.11.0', '22.12.0', '23.0.0', '23.1.0', '24.0.0'].map((node) =>
+    canSharePorts(node, 'linux'),
+  )
+  assert.deepEqual(shared, [false, false, true, false, true, true])
+  assert.equal(canSharePorts('24.0.0', 'darwin'), false)
+})
