@@ -119,7 +119,7 @@ test('db build compiles tables into a file that any reader opens', async (t) => 
   assert.deepEqual((await readdir(dir)).sort(), ['organisations.csv.gz', 'out.mmdb'])
 })
 
-test('mmdblookup reads it as well', { skip: !existsSync(MMDBLOOKUP) }, async (t) => {
+test('mmdblookup reads it as well', { skip: !existsSync(MMDBLOOKUP) && 'mmdblookup is not installed' }, async (t) => {
   const dir = await temporaryFolder(t)
   await writeFile(join(dir, 'organisations.csv'), TABLE)
   await runCommand(['db', 'build', join(dir, 'organisations.csv'), '-o', join(dir, 'out.mmdb')])
