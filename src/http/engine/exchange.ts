@@ -149,9 +149,10 @@ export class Exchange implements RequestReceiver, InFlight {
 
   abort(): void {
     if (this.#state === 'done') return
+    // First: a body that fails lets go of its connection, as long as that may be touched.
+    this.#leave()
     this.#body?.fail(new AbortedError())
     this.#response?.abort()
-    this.#leave()
   }
 
   sweep(nowMs: number): void {

@@ -8,8 +8,8 @@ import type { FindRoute, Found } from './router.ts'
 
 /** Requests that may wait behind one that is not answered yet; with more of them the connection ends. */
 const WAITING_MAX = 100
-/** Behind a refusal so much is read and dropped, bytes, for so long, milliseconds, so that the client sees it. */
-const DISCARD_MAX_BYTES = 1_048_576
+/** From a refusal on so much is read and dropped, bytes, for so long, milliseconds, so that the client sees it. */
+const DISCARD_MAX_BYTES = 16 * 2 ** 20
 const DISCARD_MS = 2_000
 
 const NOTHING = Buffer.alloc(0)
@@ -33,8 +33,9 @@ export class Connection {
   /** What is to be said when all that came before is answered. What comes behind it is not begun. */
   #refusal: Refusal | undefined
   #dropped = 0
-  /** Of the socket, when the refusal went out; undefined before. */
-  #refusedAtBytes: number | undefined
+  /** Of the socket, when what arrives began to be dropped. */
+  #droppedFromBytes: number | undefined
+  #deadline: NodeJS.Timeout | undefined
 
   constructor(socket: Socket) {
     this.#socket = socket
@@ -48,6 +49,7 @@ export class Connection {
     response.on('error', ignore)
     if (this.#refusal !== undefined) {
       if (++this.#dropped > WAITING_MAX) this.#socket.destroy()
+      else this.#drop(request)
       return
     }
     const found = find(request.method ?? '', request.url ?? '')
@@ -60,21 +62,25 @@ export class Connection {
     else if (this.#waiting.push(turn) > WAITING_MAX) this.#socket.destroy()
   }
 
+  /** Answers a request that no route may see, as `refuse` does. */
+  refuseRequest(request: IncomingMessage, refusal: Refusal): void {
+    this.refuse(refusal)
+    this.#drop(request)
+  }
+
   /** Answers what is no request, when all that came before it is answered, and ends the connection. */
   refuse(refusal: Refusal): void {
-    if (this.#refusedAtBytes !== undefined) {
-      if (this.#socket.bytesRead - this.#refusedAtBytes > DISCARD_MAX_BYTES) this.#socket.destroy()
-      return
-    }
-    this.#refusal ??= refusal
+    this.#noteDropped()
+    // Once the parser has given up it says so of all that follows.
+    if (this.#refusal !== undefined || !this.#socket.writable) return
+    this.#refusal = refusal
     const current = this.#current
     if (current === undefined) {
-      this.#sendRefusal(refusal)
-    } else if (!current.request.complete) {
+      this.#end(refusalText(refusal))
+    } else if (!current.request.complete && !current.response.writableEnded) {
       // It is the body of this one that cannot be read.
-      this.#receiver?.abort()
-      if (current.response.headersSent) this.#socket.destroy()
-      else this.#sendRefusal(refusal)
+      this.#abort()
+      this.#end(current.response.headersSent ? '' : refusalText(refusal))
     }
   }
 
@@ -92,8 +98,12 @@ export class Connection {
     const receiver = found.route.arrived(arrived, new NodeResponseWriter(request, response))
     this.#receiver = receiver
     if (head.hasBody) {
-      request.on('data', (chunk: Buffer) => receiver.receive(chunk, false))
-      request.once('end', () => receiver.receive(NOTHING, true))
+      // Of what was read before the connection ended, some may be passed on by the request afterwards.
+      const receive = (chunk: Buffer, last: boolean) => {
+        if (!this.#socket.destroyed) receiver.receive(chunk, last)
+      }
+      request.on('data', (chunk: Buffer) => receive(chunk, false))
+      request.once('end', () => receive(NOTHING, true))
     }
     receiver.start()
   }
@@ -105,25 +115,47 @@ export class Connection {
       return
     }
     setImmediate(() => {
+      if (this.#socket.destroyed) return
       this.#current = undefined
       this.#receiver = undefined
+      const refusal = this.#refusal
       const next = this.#waiting.shift()
-      if (this.#socket.destroyed) return
-      if (next !== undefined) this.#begin(next)
-      else if (this.#refusal !== undefined) this.#sendRefusal(this.#refusal)
+      // Behind the last that can be read there is one perhaps of which only the beginning can.
+      if (next !== undefined && (refusal === undefined || next.request.complete)) this.#begin(next)
+      else if (refusal !== undefined) this.#end(refusalText(refusal))
     })
   }
 
-  #sendRefusal(refusal: Refusal): void {
+  /** Ends the connection behind what was written and `text`. */
+  #end(text: string): void {
     const socket = this.#socket
-    this.#refusedAtBytes = socket.bytesRead
-    socket.setTimeout(DISCARD_MS, () => socket.destroy())
-    socket.end(refusalText(refusal))
+    this.#waiting.length = 0
+    this.#deadline ??= setTimeout(() => socket.destroy(), DISCARD_MS)
+    socket.end(text)
+  }
+
+  /** Reads the body of a request that is not answered by a route. */
+  #drop(request: IncomingMessage): void {
+    request.on('error', ignore)
+    request.on('data', () => this.#noteDropped())
+  }
+
+  #noteDropped(): void {
+    const { bytesRead } = this.#socket
+    this.#droppedFromBytes ??= bytesRead
+    if (bytesRead - this.#droppedFromBytes > DISCARD_MAX_BYTES) this.#socket.destroy()
   }
 
   #closed(): void {
+    clearTimeout(this.#deadline)
     this.#waiting.length = 0
-    this.#receiver?.abort()
+    this.#abort()
+  }
+
+  #abort(): void {
+    const receiver = this.#receiver
+    this.#receiver = undefined
+    receiver?.abort()
   }
 }
 

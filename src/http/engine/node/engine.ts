@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo, ListenOptions, Socket } from 'node:net'
+import { type AddressInfo, type ListenOptions, Server as NetServer, type Socket } from 'node:net'
 import type { CreateEngine } from '../engine.ts'
 import { listenError } from '../listen-error.ts'
 import { Connection } from './connection.ts'
@@ -27,6 +27,8 @@ export const createNodeEngine: CreateEngine = (routes) => {
     requestTimeout: 0,
     requireHostHeader: false,
   })
+  // Node.js leaves out headers beyond the first 1,000, or refuses them; how large a head may be is limited anyway.
+  server.maxHeadersCount = 0
   const connectionOf = (socket: Socket) => {
     let connection = connections.get(socket)
     if (connection === undefined) {
@@ -35,24 +37,29 @@ export const createNodeEngine: CreateEngine = (routes) => {
     }
     return connection
   }
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+  const take = (request: IncomingMessage, response: ServerResponse) => {
     const connection = connectionOf(request.socket)
     const refusal = refusalOfRequest(request)
     if (refusal === undefined) connection.take(request, response, find)
-    else connection.refuse(refusal)
-  })
+    else connection.refuseRequest(request, refusal)
+  }
+  server.on('request', take)
+  // What else a request may expect than `100-continue` is not defined.
+  server.on('checkExpectation', take)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    const refusal = socket.writable ? refusalOfError(error) : undefined
+    const refusal = refusalOfError(error)
     if (refusal === undefined) socket.destroy()
     else connectionOf(socket).refuse(refusal)
   })
   return {
     listen: (host, port, share) => listen(server, host, port, share),
+    // That of HTTP ends connections at once on which nothing is to be written, also those to which it is not written yet.
     stopListening: () => {
-      server.close()
+      NetServer.prototype.close.call(server)
     },
     close: () => {
       server.closeAllConnections()
+      server.close()
     },
   }
 }
@@ -75,6 +82,8 @@ function listen(server: Server, host: string, port: number, share: boolean): Pro
     server.once('error', failed)
     server.listen(options, () => {
       server.removeListener('error', failed)
+      // One connection could not be accepted, as for want of memory: others can.
+      server.on('error', () => {})
       resolve((server.address() as AddressInfo).port)
     })
   })

@@ -36,7 +36,12 @@ export class NodeResponseWriter implements ResponseWriter {
     this.#writeHead(status, headers, bytes, close)
     if (bytes > PIECE_BYTES) return this.#sendPieces(typeof body === 'string' ? Buffer.from(body) : body, 0, reader)
     const sent = flush(this.#response, () => this.#response.end(body))
-    if (!sent) this.#response.once('finish', () => reader.hasRoom())
+    if (!sent) {
+      // A response is finished, too, when its connection is destroyed.
+      this.#response.once('finish', () => {
+        if (!this.#request.socket.destroyed) reader.hasRoom()
+      })
+    }
     return sent
   }
 
@@ -48,7 +53,8 @@ export class NodeResponseWriter implements ResponseWriter {
 
   /** A response is over when its bytes are sent; not ended, it leaves the connection as it is. */
   sendLingering(status: number, headers: readonly string[], body: string | Uint8Array): void {
-    this.#writeHead(status, headers, Buffer.byteLength(body), true)
+    const bare = status === 204 || this.#request.method === 'HEAD'
+    this.#writeHead(status, headers, bare ? undefined : Buffer.byteLength(body), true)
     flush(this.#response, () => {
       if (body.length > 0) this.#response.write(body)
       else this.#response.flushHeaders()

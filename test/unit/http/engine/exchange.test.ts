@@ -186,3 +186,21 @@ test('while it drains every response ends its connection, and a drain waits for 
   assert.equal(await drained, 0)
   assert.deepEqual(writer.calls, ['send 200 ok close'])
 })
+
+test('a paused connection that goes away is not touched any more', async () => {
+  const endpoint: Partial<Endpoint> = {
+    bodyMaxBytes: 10e6,
+    streamsBody: true,
+    respond: async (exchange) => {
+      for await (const _ of exchange.stream()) await new Promise(() => {})
+      return OK
+    },
+  }
+  const { exchange, writer } = arrive({ headers: { 'content-length': '9000000' }, endpoint })
+  for (let i = 0; i < 3; i++) exchange.receive(Buffer.alloc(1_000_000), false)
+  await turn()
+  assert.deepEqual(writer.calls, ['pause'])
+  exchange.abort()
+  await turn()
+  assert.deepEqual(writer.calls, ['pause'])
+})
