@@ -30,6 +30,29 @@ test('the answer names the query, its format and what was done', async () => {
   assert.deepEqual((await jsonOf(read)).statistics.rows_read, 2)
 })
 
+test('the answer says what was read, as far as one can know', async () => {
+  await table('counted')
+  await text({ database: 'ipid' }, "INSERT INTO counted SELECT number, 'x' FROM numbers(50000)")
+  for (const [sql, rows, bytes] of [
+    ['SELECT count() FROM numbers(1000000)', 1_000_000, 8_000_000],
+    ['SELECT sum(a) FROM counted', 50_000, 200_000],
+    ['SELECT a FROM counted WHERE a = 7 FORMAT CSV', 50_000, 200_000],
+    ['SELECT sum(a) AS "b" FROM counted', 50_000, 200_000],
+    ['SELECT sum(number) FROM numbers(10)', 10, 80],
+  ] as const) {
+    const summary = summaryOf(await call({ database: 'ipid' }, { body: sql }))
+    assert.deepEqual([summary.read_rows, summary.read_bytes], [String(rows), String(bytes)], sql)
+    assert.equal(summary.result_rows, '1', sql)
+  }
+  const whole = await call({ wait_end_of_query: '1' }, { body: 'SELECT number FROM numbers(300000)' })
+  assert.deepEqual([summaryOf(whole).read_rows, summaryOf(whole).result_rows], ['300000', '300000'])
+  // Beside others it is right or not there.
+  const many = await Promise.all(
+    Array.from({ length: 12 }, () => call({}, { body: 'SELECT sum(number) FROM numbers(10)' })),
+  )
+  for (const answer of many) assert.ok([undefined, '10'].includes(summaryOf(answer).read_rows))
+})
+
 test('a query id belongs to one statement at a time, and KILL QUERY finds it', async () => {
   const slow = { query_id: "the slow one's" }
   const running = call(slow, { body: 'SELECT max(sipHash64(number)) FROM numbers(100000000000)' })

@@ -85,9 +85,9 @@ export function answerText(res: ServerResponse, text: string, status = 200): voi
 }
 
 function summaryText(summary: Summary): string {
+  const { read } = summary
   return JSON.stringify({
-    read_rows: String(summary.readRows),
-    read_bytes: String(summary.readBytes),
+    ...(read === undefined ? {} : { read_rows: String(read.rows), read_bytes: String(read.bytes) }),
     written_rows: String(summary.writtenRows),
     written_bytes: String(summary.writtenBytes),
     total_rows_to_read: '0',

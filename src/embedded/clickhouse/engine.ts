@@ -7,6 +7,7 @@ import { ID_SETTING, RunningStatements, withClientIds } from './cancelling.ts'
 import { Connections, type Surroundings } from './connections.ts'
 import { Code, Exception, exceptionOf } from './exception.ts'
 import { refuseOutfile, refuseReach } from './reach.ts'
+import { ReadCounter } from './read-counts.ts'
 import { type Answer, NOTHING_DONE, Reading, type Summary } from './reading.ts'
 import { ResultPipes } from './result-pipes.ts'
 import { Slots } from './slots.ts'
@@ -48,7 +49,9 @@ export class Engine {
   /** Keeps the engine open between statements. */
   #root: Connection | undefined
 
-  private constructor(addon: ChdbAddon, path: string, root: Connection, options: EngineOptions) {
+  private constructor(native: ChdbAddon, path: string, root: Connection, options: EngineOptions) {
+    const counter = new ReadCounter(native, root)
+    const { addon } = counter
     this.#addon = addon
     this.#root = root
     this.#slots = new Slots(options.statements, options.waitingMax)
@@ -58,6 +61,7 @@ export class Engine {
     this.#statements = new RunningStatements((sql) => addon.QueryAsyncConnection(root, sql, 'Null'))
     this.#reading = new Reading({
       addon,
+      counter,
       pipes: ResultPipes.make(join(path, 'results'), options.statements + options.ownStatements),
       folder: join(path, 'results'),
       canonical: (sql) => this.#canonical(sql),
@@ -199,8 +203,7 @@ export class Engine {
     const [rows, rowBytes] = [result.rowsWritten, result.bytesWritten]
     return {
       ...NOTHING_DONE,
-      readRows: rows,
-      readBytes: rowBytes,
+      read: { rows, bytes: rowBytes },
       writtenRows: rows,
       writtenBytes: rowBytes,
       resultRows: rows,

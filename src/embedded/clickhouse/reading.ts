@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { ChdbAddon, Connection, QueryResult } from './addon.ts'
 import { Code, exceptionOf } from './exception.ts'
 import type { Canonical } from './reach.ts'
+import type { Measurement, ReadCounter, ReadCounts } from './read-counts.ts'
 import type { ResultPipe, ResultPipes } from './result-pipes.ts'
 import { intoFile, isPlain, type StatementShape, selectIntoFile } from './statement.ts'
 
@@ -16,8 +17,8 @@ export interface Answer {
 
 /** Rows and bytes, and the time since the start in nanoseconds. */
 export interface Summary {
-  readonly readRows: number
-  readonly readBytes: number
+  /** undefined: nobody knows. */
+  readonly read: ReadCounts | undefined
   readonly writtenRows: number
   readonly writtenBytes: number
   readonly resultRows: number
@@ -26,8 +27,7 @@ export interface Summary {
 }
 
 export const NOTHING_DONE: Summary = {
-  readRows: 0,
-  readBytes: 0,
+  read: { rows: 0, bytes: 0 },
   writtenRows: 0,
   writtenBytes: 0,
   resultRows: 0,
@@ -49,6 +49,7 @@ export interface ReadStatement {
 
 export interface ReadingOptions {
   readonly addon: ChdbAddon
+  readonly counter: ReadCounter
   readonly pipes: ResultPipes
   /** For results that are wanted as a whole. */
   readonly folder: string
@@ -73,12 +74,17 @@ export class Reading {
   async read(statement: ReadStatement, consume: Consume): Promise<void> {
     const { shape, waitsForEnd } = statement
     if (!shape.isSelect || shape.hasFile) return await this.#throughMemory(statement, consume)
+    let hasBegun = false
+    const begin: Consume = (answer) => {
+      hasBegun = true
+      return consume(answer)
+    }
     try {
-      if (waitsForEnd) await this.#throughFile(statement, consume)
-      else await this.#throughPipe(statement, consume)
+      if (waitsForEnd) await this.#throughFile(statement, begin)
+      else await this.#throughPipe(statement, begin)
     } catch (error) {
       // Our clause may have come to a wrong place; and what is wrong is to be told in terms of the text that was sent.
-      if (exceptionOf(error).code !== Code.SyntaxError) throw error
+      if (hasBegun || exceptionOf(error).code !== Code.SyntaxError) throw error
       await this.#throughMemory(statement, consume)
     }
   }
@@ -88,12 +94,13 @@ export class Reading {
     const running = new RunningResult(pipe)
     try {
       const sql = await this.#intoFile(statement.sql, pipe.path)
+      const measurement = await this.#options.counter.begin()
       running.follow(this.#query(statement, sql))
       const leave = () => pipe.leave()
       statement.signal.addEventListener('abort', leave, { once: true })
       if (statement.signal.aborted) leave()
       const { held, isWhole } = await running.hold(HELD_BYTES_MAX)
-      const summary = isWhole ? summaryOf(await running.result()) : running.summary
+      const summary = isWhole ? await summaryOf(await running.result(), measurement) : running.summary
       await consume({ format: statement.format, chunks: isWhole ? chunksOf(held) : running.chunks(held), summary })
     } finally {
       if (running.isRunning) statement.cancel()
@@ -107,18 +114,22 @@ export class Reading {
     const path = join(this.#options.folder, `${this.#files++}.whole`)
     try {
       await writeFile(path, '', { mode: 0o600 })
-      const result = await this.#query(statement, await this.#intoFile(statement.sql, path))
+      const sql = await this.#intoFile(statement.sql, path)
+      const measurement = await this.#options.counter.begin()
+      const summary = await summaryOf(await this.#query(statement, sql), measurement)
       const isEmpty = (await stat(path)).size === 0
       const chunks = isEmpty ? chunksOf([]) : createReadStream(path)
-      await consume({ format: statement.format, chunks, summary: summaryOf(result) })
+      await consume({ format: statement.format, chunks, summary })
     } finally {
       await rm(path, { force: true })
     }
   }
 
   async #throughMemory(statement: ReadStatement, consume: Consume): Promise<void> {
+    const measurement = await this.#options.counter.begin()
     const result = await this.#query(statement, statement.sql)
-    await consume({ format: statement.format, chunks: chunksOf([result.bytes]), summary: summaryOf(result) })
+    const summary = await summaryOf(result, measurement)
+    await consume({ format: statement.format, chunks: chunksOf([result.bytes]), summary })
   }
 
   #query({ connection, format }: ReadStatement, sql: string): Promise<QueryResult> {
@@ -170,7 +181,7 @@ class RunningResult {
 
   /** What is known while it runs. */
   get summary(): Summary {
-    return { ...NOTHING_DONE, elapsedNs: Math.round((performance.now() - this.#startedMs) * 1e6) }
+    return { ...NOTHING_DONE, read: undefined, elapsedNs: Math.round((performance.now() - this.#startedMs) * 1e6) }
   }
 
   /** Takes chunks up to a size, or all. */
@@ -203,8 +214,14 @@ class RunningResult {
   }
 }
 
-function summaryOf({ elapsed, rowsRead, bytesRead }: QueryResult): Summary {
-  return { ...NOTHING_DONE, resultRows: rowsRead, resultBytes: bytesRead, elapsedNs: Math.round(elapsed * 1e9) }
+async function summaryOf(result: QueryResult, measurement: Measurement): Promise<Summary> {
+  return {
+    ...NOTHING_DONE,
+    read: await measurement.read(),
+    resultRows: result.rowsRead,
+    resultBytes: result.bytesRead,
+    elapsedNs: Math.round(result.elapsed * 1e9),
+  }
 }
 
 async function* chunksOf(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
