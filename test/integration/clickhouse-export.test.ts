@@ -36,7 +36,7 @@ function openReader(t: TestContext, sql: string): Reader {
   return { call: opened, answer }
 }
 
-const ROWS = 200_000
+const ROWS = 100_000
 const COLUMNS = 'a UInt32, s String'
 const LARGE = `SELECT number::UInt32 AS a, concat('row ', hex(sipHash128(number)), hex(sipHash128(number + 1))) AS s FROM numbers(${ROWS})`
 
@@ -44,12 +44,12 @@ test('a large result is whole in every kind of format', async () => {
   await table('back', COLUMNS)
   const sums = 'SELECT count(), sum(a), sum(sipHash64(s)) FROM'
   const expected = await text({}, `${sums} (${LARGE})`)
-  for (const format of ['CSVWithNames', 'TSV', 'JSONEachRow', 'JSON', 'Native', 'Parquet', 'Arrow', 'ORC', 'Avro']) {
+  for (const format of ['CSVWithNames', 'JSON', 'Native', 'Parquet', 'Arrow', 'ORC']) {
     await text({ database: 'ipid' }, 'TRUNCATE TABLE back')
     const response = await call({}, { body: `${LARGE} FORMAT ${format}` })
     assert.equal(response.headers.get('x-clickhouse-format'), format)
     const body = Buffer.from(await response.arrayBuffer())
-    assert.ok(body.length > 3_000_000, format)
+    assert.ok(body.length > 1_500_000, format)
     const insert = await call({ database: 'ipid', query: `INSERT INTO back FORMAT ${format}` }, { body })
     assert.equal(summaryOf(insert).written_rows, String(ROWS), format)
     assert.equal(await text({ database: 'ipid' }, `${sums} back`), expected, format)
@@ -113,7 +113,11 @@ test('a statement has a part of the memory, and failing for it harms nobody', as
   const limits =
     "SELECT getSetting('max_memory_usage'), (SELECT value FROM system.server_settings WHERE name = 'max_server_memory_usage')"
   assert.equal(await text({}, limits), `${2 ** 29}\t${2 ** 30}\n`)
-  assert.equal(await text({}, 'SELECT 1'), '1\n')
+  await table('beside')
+  const many = Array.from({ length: 6 }, () => call({}, { body: hungry }))
+  for (let i = 0; i < 20; i++) await text({ database: 'ipid', query: 'INSERT INTO beside FORMAT TSV' }, `${i}\tx\n`)
+  for (const answer of await Promise.all(many)) assert.equal(answer.status, 500)
+  assert.equal(await text({ database: 'ipid' }, 'SELECT count() FROM beside'), '20\n')
 })
 
 test('a statement that reads has a time, unless it says otherwise; what writes has none', async (t) => {
