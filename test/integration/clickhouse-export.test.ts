@@ -26,8 +26,8 @@ interface Reader {
 }
 
 /** Sends a statement and takes nothing of its result. */
-function openReader(t: TestContext, sql: string): Reader {
-  const opened = request(url, { method: 'POST' })
+function openReader(t: TestContext, sql: string, to = url): Reader {
+  const opened = request(to, { method: 'POST' })
   // It is destroyed at the end.
   opened.on('error', () => {})
   t.after(() => opened.destroy())
@@ -121,7 +121,7 @@ test('a statement has a part of the memory, and failing for it harms nobody', as
 })
 
 test('a statement that reads has a time, unless it says otherwise; what writes has none', async (t) => {
-  const brief = await startTestClickHouse(t, { limits: { memoryBytesMax: 2 ** 30, readSecondsMax: 1 } })
+  const brief = await startTestClickHouse(t, { limits: { memoryBytesMax: 2 ** 30, readSecondsMax: 1 }, sendMsMax: 300 })
   const http = clickHouseHttp(brief.url)
   const slow = 'SELECT count() FROM numbers(12) WHERE sleepEachRow(0.1) = 0 SETTINGS max_block_size = 1'
   await refused(await http.call({}, { body: slow }), 408, 159, /TIMEOUT_EXCEEDED/)
@@ -131,4 +131,11 @@ test('a statement that reads has a time, unless it says otherwise; what writes h
   const session = { session_id: 'patient' }
   await http.text(session, 'SET max_execution_time = 60')
   assert.equal(await http.text(session, slow), '12\n')
+  // Who takes nothing of his result is cut off, who waits for the first row is not.
+  const idle = openReader(t, 'SELECT number FROM numbers(1000000000000) SETTINGS max_execution_time = 0', brief.url)
+  await idle.answer
+  await until(
+    async () =>
+      (await http.text({}, "SELECT count() FROM system.processes WHERE query LIKE 'SELECT number%'")) === '0\n',
+  )
 })

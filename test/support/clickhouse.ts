@@ -31,6 +31,7 @@ export interface TestClickHouseOptions {
   readonly bare?: boolean
   readonly bodyBytesMax?: number
   readonly external?: boolean
+  readonly sendMsMax?: number
   readonly limits?: EmbeddedClickHouseOptions['limits'] & object
 }
 

@@ -10,18 +10,18 @@ import type { StatementRequest } from './request.ts'
 
 const GZIP_LEVEL = 3
 
-/** Time that a client may take nothing of a result that waits for it; ClickHouse's own. */
-const SEND_MS_MAX = 30_000
-
 /**
  * Hands a result on, no faster than it is taken, and leaves the answer open: its end tells the client that its session and
- * query id are free again. Rejects when the reader has gone, or takes nothing.
+ * query id are free again.
+ * Rejects when the reader has gone, or takes nothing.
+ * @param sendMsMax how long the reader may take nothing of what waits for it
  */
 export async function answerResult(
   req: IncomingMessage,
   res: ServerResponse,
   request: StatementRequest,
   answer: Answer,
+  sendMsMax: number,
 ): Promise<void> {
   const compress = request.compress && /\bgzip\b/i.test(String(req.headers['accept-encoding'] ?? ''))
   const tag = randomBytes(8).toString('hex')
@@ -35,7 +35,7 @@ export async function answerResult(
   })
   const chunks = Readable.from(withException(answer.chunks, tag, compress ? undefined : res), { objectMode: false })
   // The reader's socket is silent while it takes nothing.
-  res.setTimeout(SEND_MS_MAX, () => {
+  res.setTimeout(sendMsMax, () => {
     if (res.writableNeedDrain) res.destroy()
   })
   if (compress) await pipeline(chunks, createGzip({ level: GZIP_LEVEL }), res, { end: false })

@@ -15,6 +15,8 @@ export interface ProcessOptions {
   readonly external: boolean
   /** Size of one request, decoded. */
   readonly bodyBytesMax?: number
+  /** How long a reader may take nothing of its result. */
+  readonly sendMsMax?: number
 }
 
 export type FromClickHouse = { type: 'ready'; url: string } | { type: 'failed'; message: string }

@@ -16,6 +16,8 @@ import { createClickHouseServer } from './server.ts'
 
 const BODY_BYTES_MAX = 268_435_456
 const MEMORY_BYTES_MAX = 2 * BODY_BYTES_MAX
+/** As ClickHouse's own `http_send_timeout`. */
+const SEND_MS_MAX = 30_000
 const STATEMENTS_WAITING_MAX = 1_000
 /** Each takes 0.15 MB, and what its temporary tables hold. */
 const SESSIONS_MAX = 200
@@ -57,6 +59,7 @@ async function serve(): Promise<void> {
   const server = createClickHouseServer(engine, {
     limits: { bodyBytesMax: options.bodyBytesMax ?? BODY_BYTES_MAX, memoryBytesMax: MEMORY_BYTES_MAX },
     bodyFolder: join(path, 'bodies'),
+    sendMsMax: options.sendMsMax ?? SEND_MS_MAX,
     log,
   })
   const stopped = stopRequested()

@@ -20,16 +20,24 @@ export interface ServerOptions {
   readonly limits: BodyLimits
   /** Folder for the bodies of large inserts; it is emptied. */
   readonly bodyFolder: string
+  /** How long a reader may take nothing of a result that waits for it, milliseconds. */
+  readonly sendMsMax: number
   readonly log: Logger
 }
 
+interface Surroundings {
+  readonly engine: Engine
+  readonly bodies: BodyReader
+  readonly sendMsMax: number
+}
+
 /** ClickHouse's HTTP interface over an engine. It asks for no password, and so belongs on a loopback address. */
-export function createClickHouseServer(engine: Engine, { limits, bodyFolder, log }: ServerOptions): Server {
+export function createClickHouseServer(engine: Engine, { limits, bodyFolder, sendMsMax, log }: ServerOptions): Server {
   rmSync(bodyFolder, { recursive: true, force: true })
   mkdirSync(bodyFolder, { recursive: true, mode: 0o700 })
-  const bodies = new BodyReader(limits, bodyFolder)
+  const surroundings = { engine, bodies: new BodyReader(limits, bodyFolder), sendMsMax }
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_TIMEOUT_MS }, (req, res) => {
-    handle(engine, bodies, req, res).catch((error: unknown) => {
+    handle(surroundings, req, res).catch((error: unknown) => {
       const exception = exceptionOf(error)
       if (!req.destroyed || res.writable) answerException(req, res, exception)
       log.debug({ code: exception.code, err: exception }, 'statement failed')
@@ -38,7 +46,7 @@ export function createClickHouseServer(engine: Engine, { limits, bodyFolder, log
   return server
 }
 
-async function handle(engine: Engine, bodies: BodyReader, req: IncomingMessage, res: ServerResponse): Promise<void> {
+async function handle(surroundings: Surroundings, req: IncomingMessage, res: ServerResponse): Promise<void> {
   res.setHeader('X-ClickHouse-Server-Display-Name', hostname())
   refuseWebPages(req.headers)
   const url = new URL(req.url ?? '/', 'http://localhost')
@@ -54,16 +62,16 @@ async function handle(engine: Engine, bodies: BodyReader, req: IncomingMessage, 
   }
   const request = parseRequest(req.method ?? '', url.searchParams, req.headers)
   res.setHeader('X-ClickHouse-Query-Id', request.queryId)
-  const body = await bodies.read(req, insertFromFile(request.query, '') !== undefined)
+  const body = await surroundings.bodies.read(req, insertFromFile(request.query, '') !== undefined)
   try {
-    await execute(engine, request, body, req, res)
+    await execute(surroundings, request, body, req, res)
   } finally {
     await body.release()
   }
 }
 
 async function execute(
-  engine: Engine,
+  { engine, sendMsMax }: Surroundings,
   request: StatementRequest,
   body: Body,
   req: IncomingMessage,
@@ -72,7 +80,7 @@ async function execute(
   const gone = new AbortController()
   res.once('close', () => gone.abort())
   await engine.execute({ ...request, body }, gone.signal, async (answer) => {
-    await answerResult(req, res, request, answer)
+    await answerResult(req, res, request, answer, sendMsMax)
   })
   res.end()
 }

@@ -20,6 +20,8 @@ export interface EmbeddedClickHouseOptions {
   readonly limits?: EngineLimits
   /** Size of one request, decoded; 256 MB when not given. */
   readonly bodyBytesMax?: number
+  /** How long a reader may take nothing of its result, milliseconds; 30 s when not given. */
+  readonly sendMsMax?: number
   /** Called with its id as soon as there is a process. */
   readonly onLaunch?: (pid: number) => void
   /** Called when it ends without having been asked to. */
@@ -85,7 +87,15 @@ export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions
   }
 }
 
-function launch({ path, port, log, external, limits, bodyBytesMax }: EmbeddedClickHouseOptions): ChildProcess {
+function launch({
+  path,
+  port,
+  log,
+  external,
+  limits,
+  bodyBytesMax,
+  sendMsMax,
+}: EmbeddedClickHouseOptions): ChildProcess {
   const options: ProcessOptions = {
     path: resolve(path),
     port,
@@ -95,6 +105,7 @@ function launch({ path, port, log, external, limits, bodyBytesMax }: EmbeddedCli
     limits: limits ?? LIMITS,
     external: external ?? false,
     ...(bodyBytesMax === undefined ? {} : { bodyBytesMax }),
+    ...(sendMsMax === undefined ? {} : { sendMsMax }),
   }
   // `env` replaces itself by Node: libuv reads the size of its pool before any line of the process could set it.
   return fork(fileURLToPath(new URL('process.ts', import.meta.url)), [JSON.stringify(options)], {
