@@ -67,7 +67,7 @@ test('a session ends when it is closed or its time is over, and session_check te
   const brief = { session_id: 'brief', session_timeout: '1' }
   await text(brief, 'SET max_block_size = 77')
   await until(
-    async () => (await call({ ...brief, ...check, session_timeout: '0' }, { body: 'SELECT 1' })).status === 404,
+    async () => (await call({ ...brief, ...check, session_timeout: '0' }, { body: 'SELECT 1' })).status === 500,
   )
   const closed = { session_id: 'closed' }
   await text(closed, 'SET max_block_size = 77')

@@ -89,8 +89,10 @@ export class Connections {
       if (isTemporaryTable) session.hasTemporaryTables = true
       return result
     } finally {
-      if (changesSession) await this.#note(session)
-      else await this.#restore(session, settings)
+      const left = changesSession ? this.#note(session) : this.#restore(session, settings)
+      await left.catch(() => {
+        session.isBroken = true
+      })
     }
   }
 
@@ -104,7 +106,13 @@ export class Connections {
 
   async #openSession(): Promise<Session> {
     const connection = this.#addon.CreateConnection(this.#path)
-    return { connection, hasTemporaryTables: false, chosen: new Set(), ...(await this.#stateOf(connection)) }
+    return {
+      connection,
+      hasTemporaryTables: false,
+      isBroken: false,
+      chosen: new Set(),
+      ...(await this.#stateOf(connection)),
+    }
   }
 
   async #note(session: Session): Promise<void> {

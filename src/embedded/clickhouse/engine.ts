@@ -44,6 +44,7 @@ export class Engine {
   readonly #external: boolean
   readonly #connections: Connections
   readonly #statements: RunningStatements
+  readonly #pipes: ResultPipes
   readonly #reading: Reading
   readonly #running = new Set<Promise<unknown>>()
   /** Keeps the engine open between statements. */
@@ -59,11 +60,10 @@ export class Engine {
     this.#external = options.external
     this.#connections = new Connections(addon, path, options.sessionsMax)
     this.#statements = new RunningStatements((sql) => addon.QueryAsyncConnection(root, sql, 'Null'))
+    const folder = join(path, 'results')
+    this.#pipes = ResultPipes.make(folder, options.statements + options.ownStatements)
     this.#reading = new Reading({
-      addon,
-      counter,
-      pipes: ResultPipes.make(join(path, 'results'), options.statements + options.ownStatements),
-      folder: join(path, 'results'),
+      ...{ addon, counter, folder, pipes: this.#pipes },
       canonical: (sql) => this.#canonical(sql),
     })
   }
@@ -129,6 +129,7 @@ export class Engine {
     const root = this.#root
     this.#root = undefined
     await this.#connections.close()
+    this.#pipes.remove()
     this.#addon.CloseConnection(root)
   }
 

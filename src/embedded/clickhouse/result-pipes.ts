@@ -10,9 +10,11 @@ import { StartupError } from '../../core/run/errors.ts'
  * OUTFILE, and waits in the middle of a write while nobody reads.
  */
 export class ResultPipes {
+  readonly #folder: string
   readonly #free: string[]
 
-  private constructor(paths: string[]) {
+  private constructor(folder: string, paths: string[]) {
+    this.#folder = folder
     this.#free = paths
   }
 
@@ -32,7 +34,7 @@ export class ResultPipes {
       const reason = (error as Error).message.split('\n')[0]
       throw new StartupError(`cannot make named pipes in ${folder}: ${reason}`, { cause: error })
     }
-    return new ResultPipes(paths)
+    return new ResultPipes(folder, paths)
   }
 
   /** Both ends of one that nobody uses. There is one, as long as every other is closed when its statement has ended. */
@@ -40,6 +42,11 @@ export class ResultPipes {
     const path = this.#free.pop()
     if (path === undefined) throw new Error('more results than pipes')
     return new ResultPipe(path, () => this.#free.push(path))
+  }
+
+  /** None may be open: whoever copies the folder behind that finds no pipes, which some ways of copying cannot bear. */
+  remove(): void {
+    rmSync(this.#folder, { recursive: true, force: true })
   }
 }
 

@@ -20,6 +20,8 @@ export interface Session {
   /** Names of settings that a statement of the session has set. */
   readonly chosen: Set<string>
   hasTemporaryTables: boolean
+  /** What a request set could not be taken back. */
+  isBroken: boolean
 }
 
 interface Held {
@@ -45,7 +47,7 @@ export class Sessions {
   }
 
   /**
-   * Runs work in a session, which is made when there is none.
+   * Runs work in a session, which is made when there is none. The work says when the session is not as it was left.
    * @throws Exception when another request is in it, when it must be there and is not, and when there are too many
    */
   async within<T>(request: SessionRequest, work: (session: Session) => Promise<T>): Promise<T> {
@@ -55,8 +57,11 @@ export class Sessions {
     try {
       return await work(await held.session)
     } finally {
-      held.isBusy = false
-      if (request.close) await this.#drop(request.id, held)
+      const isGone = await held.session.then(
+        ({ isBroken }) => isBroken,
+        () => true,
+      )
+      if (request.close || isGone) await this.#drop(request.id, held)
       else this.#keep(request, held)
     }
   }
@@ -85,6 +90,7 @@ export class Sessions {
   }
 
   #keep({ id, timeoutMs }: SessionRequest, held: Held): void {
+    held.isBusy = false
     held.timer = setTimeout(() => void this.#drop(id, held), timeoutMs).unref()
   }
 

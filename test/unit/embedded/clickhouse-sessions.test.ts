@@ -10,7 +10,14 @@ function makeSessions(sessionsMax: number) {
     open: async () => {
       log.push(`open ${++opened}`)
       const connection = { number: opened }
-      return { connection, settings: new Map(), database: 'default', chosen: new Set(), hasTemporaryTables: false }
+      return {
+        connection,
+        settings: new Map(),
+        database: 'default',
+        chosen: new Set<string>(),
+        hasTemporaryTables: false,
+        isBroken: false,
+      }
     },
     close: ({ connection }: Session) => void log.push(`close ${(connection as { number: number }).number}`),
   })
@@ -48,7 +55,10 @@ test('there is a largest number of sessions, each has one request, and a failure
     /the statement failed/,
   )
   await use('b', { close: true })
-  await use('c')
+  await sessions.within(request('c'), async (session) => {
+    session.isBroken = true
+  })
+  await assert.rejects(use('c', { mustExist: true }), { code: 372 })
   await sessions.close()
-  assert.deepEqual(log, ['open 1', 'open 2', 'close 2', 'open 3', 'close 1', 'close 3'])
+  assert.deepEqual(log, ['open 1', 'open 2', 'close 2', 'open 3', 'close 3', 'close 1'])
 })
