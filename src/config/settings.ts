@@ -40,6 +40,7 @@ export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', '
 export const HTTP_ENGINES = ['auto', 'uWebSockets.js', 'node:http'] as const
 const PORT_MAX = 65_535
 const DAY_MS = 86_400_000
+const CLICKHOUSE_MEMORY_BYTES_MIN = 512 * 2 ** 20
 
 /** Every setting there is. Flags, `--help`, the README's table and the type `Config` all come from here. */
 export const SETTINGS = {
@@ -78,6 +79,23 @@ export const SETTINGS = {
     'off',
     'whether statements on the embedded ClickHouse may reach files, programs and other servers',
     choice(['on', 'off']),
+  ),
+  clickhouseMaxMemoryBytes: setting(
+    'CLICKHOUSE_MAX_MEMORY',
+    'size',
+    'quarter',
+    "memory of the embedded ClickHouse, half of it for one statement that reads: bytes, 512mb, 4gb, or a quarter of the machine's, at least 1gb",
+    (value) =>
+      value === 'quarter'
+        ? Math.max(2 ** 30, Math.floor(availableMemory() / 4))
+        : bytes(CLICKHOUSE_MEMORY_BYTES_MIN)(value),
+  ),
+  clickhouseReadSeconds: setting(
+    'CLICKHOUSE_READ_SECONDS',
+    's',
+    '600',
+    'how long a statement that reads from the embedded ClickHouse may take unless it sets max_execution_time, seconds; 0: for ever',
+    integer(0, DAY_MS / 1_000),
   ),
   enrichDir: optional('ENRICH_DIR', 'dir', 'folder of enrichment data; unset: the starter data', folder()),
   plansFile: optional('PLANS_FILE', 'file', 'JSON file that adds or overrides plans', path()),

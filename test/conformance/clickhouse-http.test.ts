@@ -2,49 +2,27 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { type ClickHouseError, createClient } from '@clickhouse/client'
 import { startTestClickHouse } from '../support/clickhouse.ts'
-import { until } from '../support/until.ts'
+import { clickHouseHttp, refused } from '../support/clickhouse-http.ts'
 
 /** The HTTP interface as https://clickhouse.com/docs/interfaces/http describes it, and as its JavaScript client uses it. */
 
 const { url } = await startTestClickHouse(undefined, { bodyBytesMax: 1_000_000 })
 
-function call(params: Record<string, string>, init: RequestInit = {}): Promise<Response> {
-  const query = String(new URLSearchParams(params))
-  return fetch(`${url}/?${query}`, { method: 'POST', ...init })
-}
-
-async function text(params: Record<string, string>, body?: string | Buffer): Promise<string> {
-  const response = await call(params, { body: body ?? null })
-  const answer = await response.text()
-  assert.equal(response.status, 200, answer)
-  return answer
-}
-
-async function refused(response: Response, status: number, code: number, pattern: RegExp): Promise<void> {
-  const answer = await response.text()
-  assert.equal(response.status, status, answer)
-  assert.equal(response.headers.get('x-clickhouse-exception-code'), String(code))
-  assert.match(answer, new RegExp(`^Code: ${code}\\. DB::Exception: `))
-  assert.match(answer, pattern)
-}
-
-async function table(name: string, columns = 'a UInt32, s String'): Promise<void> {
-  await text({ database: 'ipid' }, `CREATE TABLE ${name} (${columns}) ENGINE = MergeTree ORDER BY tuple()`)
-}
+const { call, text, table } = clickHouseHttp(url)
 
 test('/ and /ping answer Ok, to HEAD without a body', async () => {
-  for (const path of ['', '/', '/ping', '/replicas_status']) {
-    assert.equal(await (await fetch(`${url}${path}`)).text(), 'Ok.\n')
-  }
+  for (const path of ['', '/', '/ping']) assert.equal(await (await fetch(`${url}${path}`)).text(), 'Ok.\n')
   const head = await fetch(`${url}/ping`, { method: 'HEAD' })
   assert.deepEqual([head.status, await head.text()], [200, ''])
-  assert.equal((await fetch(`${url}/nothing`)).status, 404)
+  for (const path of ['/nothing', '/dashboard', '/replicas_status', '/webterminal']) {
+    const none = await fetch(`${url}${path}`)
+    assert.equal(none.status, 404)
+    assert.match(await none.text(), new RegExp(`^There is no handle ${path}: `))
+  }
 })
 
 test('a statement comes in the body, in the URL, or in both; TabSeparated is the default format', async () => {
@@ -62,22 +40,6 @@ test('curl as people type it', async () => {
   assert.equal(await curl(url, '-d', 'SELECT 1'), '1\n')
   assert.match(await curl(`${url}/?database=ipid`, '-d', 'SELECT * FROM accounts FORMAT PrettyCompact'), /^$/)
   assert.match(await curl(`${url}/?database=ipid`, '-d', 'SELECT 1 AS one FORMAT PrettyCompact'), /┌─one─┐/)
-})
-
-test('the answer names the query, its format and what was done', async () => {
-  await table('summaries')
-  const insert = await call(
-    { database: 'ipid', query: 'INSERT INTO summaries FORMAT TSV', query_id: 'mine' },
-    { body: '1\ta\n2\tb\n' },
-  )
-  assert.equal(insert.headers.get('x-clickhouse-query-id'), 'mine')
-  const summary = JSON.parse(insert.headers.get('x-clickhouse-summary') ?? '')
-  assert.equal(summary.written_rows, '2')
-  const read = await call({ database: 'ipid' }, { body: 'SELECT * FROM summaries FORMAT JSON' })
-  assert.equal(read.headers.get('x-clickhouse-format'), 'JSON')
-  assert.match(read.headers.get('content-type') ?? '', /^application\/json/)
-  assert.match(read.headers.get('x-clickhouse-query-id') ?? '', /^[0-9a-f-]{36}$/)
-  assert.equal(JSON.parse(read.headers.get('x-clickhouse-summary') ?? '').read_rows, '2')
 })
 
 test('an insert takes its data behind the statement, wherever that stands, as bytes', async () => {
@@ -191,7 +153,6 @@ test('errors have the code, status and words of ClickHouse', async () => {
   await refused(await post('SELECT throwIf(1)'), 500, 395, /FUNCTION_THROW_IF/)
   await refused(await post('SELECT sleep(3)', { max_execution_time: '1' }), 408, 159, /TIMEOUT_EXCEEDED/)
   await refused(await post('INSERT INTO events FORMAT TSV\nnonsense\n'), 400, 27, /CANNOT_PARSE_INPUT/)
-  await refused(await post('SELECT 1', { session_id: 'x' }), 501, 48, /sessions/)
   await refused(await post('SELECT 1', { user: 'somebody' }), 403, 516, /AUTHENTICATION_FAILED/)
 })
 
@@ -207,49 +168,6 @@ test('a web page cannot reach it', async () => {
   assert.match((await promisify(execFile)('curl', curl)).stdout, /^Code: 516/)
 })
 
-test('a large result comes in pieces, and what goes wrong in the middle is told at its end', async () => {
-  const response = await call({}, { body: 'SELECT number FROM numbers(3000000)' })
-  let bytes = 0
-  for await (const chunk of response.body!) bytes += chunk.length
-  assert.equal(bytes, 19_888_890 + 3_000_000)
-
-  const broken = await call({}, { body: 'SELECT throwIf(number = 900000) FROM numbers(1000000)' })
-  assert.equal(broken.status, 200)
-  const tag = broken.headers.get('x-clickhouse-exception-tag')
-  let end = ''
-  await assert.rejects(async () => {
-    for await (const chunk of broken.body!) end = (end + Buffer.from(chunk).toString()).slice(-1_000)
-  })
-  assert.match(
-    end,
-    new RegExp(`__exception__\r\n${tag}\r\nCode: 395\\. DB::Exception: [^]*\n\\d+ ${tag}\r\n__exception__\r\n$`),
-  )
-})
-
-test('formats with a beginning and an end are whole however large the result is', async () => {
-  const json = JSON.parse(await text({}, 'SELECT number FROM numbers(200000) FORMAT JSONCompact'))
-  assert.equal(json.data.length, 200_000)
-  assert.equal(json.rows, 200_000)
-  const names = await text({}, 'SELECT number AS n FROM numbers(200000) FORMAT TSVWithNames')
-  assert.equal(names.match(/n/g)?.length, 1)
-  const totals = await text({}, 'SELECT number % 2 AS k, count() FROM numbers(10) GROUP BY k WITH TOTALS ORDER BY k')
-  assert.equal(totals, '0\t5\n1\t5\n\n0\t10\n')
-  const array = await text(
-    { output_format_json_array_of_rows: '1' },
-    'SELECT number FROM numbers(200000) FORMAT JSONEachRow',
-  )
-  assert.equal(JSON.parse(array).length, 200_000)
-})
-
-test('a reader that leaves ends the reading', async () => {
-  const abort = new AbortController()
-  const response = await call({}, { body: '/* left */ SELECT number FROM numbers(100000000000)', signal: abort.signal })
-  await response.body!.getReader().read()
-  abort.abort()
-  const running = "SELECT count() FROM system.processes WHERE query LIKE '/* left */%'"
-  await until(async () => (await text({}, running)) === '0\n')
-})
-
 test('bodies may be gzip, both ways, and are limited by what they unpack to', async () => {
   const gzipped = (body: string) => call({}, { body: gzipSync(body), headers: { 'Content-Encoding': 'gzip' } })
   assert.equal(await (await gzipped('SELECT 7')).text(), '7\n')
@@ -262,65 +180,3 @@ test('bodies may be gzip, both ways, and are limited by what they unpack to', as
   assert.equal(gunzipSync(stdout).toString(), '8\n')
   assert.equal(await text({}, 'SELECT 1'), '1\n')
 })
-
-for (const compressed of [false, true]) {
-  test(`the JavaScript client does all it can do${compressed ? ', compressed' : ''}`, async (t) => {
-    const name = `client_${compressed}`
-    await table(name)
-    const compression = { request: compressed, response: compressed }
-    const client = createClient({ url, database: 'ipid', compression, log: { level: 127 } })
-    t.after(() => client.close())
-    assert.deepEqual((await client.ping()).success, true)
-    assert.deepEqual((await client.ping({ select: true })).success, true)
-
-    const objects = await client.insert({
-      table: name,
-      values: [
-        { a: 1, s: 'zoë\n' },
-        { a: 2, s: '' },
-      ],
-      format: 'JSONEachRow',
-    })
-    assert.equal(objects.summary?.written_rows, '2')
-    const halves = [Buffer.from([51, 9, 0xc3]), Buffer.from([0xa4, 10])]
-    await client.insert({
-      table: name,
-      columns: ['a', 's'],
-      values: Readable.from(halves, { objectMode: false }),
-      format: 'TabSeparated',
-    })
-    await client
-      .exec({ query: `INSERT INTO ${name} FORMAT CSV`, values: Readable.from(['4,x\n']) })
-      .then(({ stream }) => stream.resume())
-    await client.insert({ table: name, values: Readable.from([]), format: 'JSONEachRow' })
-
-    const result = await client.query({
-      query: `SELECT * FROM ${name} WHERE a IN {as:Array(UInt32)} AND s != {s:String} ORDER BY a`,
-      query_params: { as: [1, 2, 3, 4], s: "it's\t\\" },
-      format: 'JSONEachRow',
-    })
-    assert.deepEqual(await result.json(), [
-      { a: 1, s: 'zoë\n' },
-      { a: 2, s: '' },
-      { a: 3, s: 'ä' },
-      { a: 4, s: 'x' },
-    ])
-
-    const large = await client.query({ query: 'SELECT number FROM numbers(300000)', format: 'JSONCompactEachRow' })
-    let rows = 0
-    for await (const some of large.stream()) rows += some.length
-    assert.equal(rows, 300_000)
-
-    const named = await client.command({ query: `TRUNCATE TABLE ${name}`, query_id: `id-${compressed}` })
-    assert.equal(named.query_id, `id-${compressed}`)
-    await assert.rejects(client.query({ query: 'SELECT nothing' }), (error: ClickHouseError) => {
-      assert.deepEqual([error.code, error.type], ['47', 'UNKNOWN_IDENTIFIER'])
-      return true
-    })
-    const broken = await client.query({
-      query: 'SELECT throwIf(number = 900000) AS x FROM numbers(1000000)',
-      format: 'JSONEachRow',
-    })
-    await assert.rejects(broken.json(), { code: '395' })
-  })
-}

@@ -78,7 +78,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   test(`${signal} lets statements finish and ends it with code 0`, async (t) => {
     const server = await start(t, await folder(t))
     const slow = sql(server.url, 'SELECT sleep(1)')
-    const running = "SELECT count() FROM system.processes WHERE query LIKE '%sleep(1)'"
+    const running = "SELECT count() FROM system.processes WHERE query LIKE 'SELECT sleep(1)%'"
     await until(async () => (await sql(server.url, running)) !== '0\n')
     process.kill(server.pid, signal)
     assert.equal(await slow, '0\n')

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { createServer, request } from 'node:http'
+import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { createClient } from '@clickhouse/client'
 import { startTestClickHouse } from '../support/clickhouse.ts'
+import { sendRaw } from '../support/raw-request.ts'
 
-/* What the embedded ClickHouse keeps from a web page, and from every statement: files, programs and other servers. */
+/* What the embedded ClickHouse keeps from every statement: files, programs and other servers. */
 
 const { url } = await startTestClickHouse()
 const port = Number(new URL(url).port)
@@ -30,26 +30,8 @@ await new Promise((resolve) => elsewhere.once('listening', resolve))
 const away = `http://127.0.0.1:${(elsewhere.address() as { port: number }).port}/bucket/x`
 after(() => elsewhere.close())
 
-interface Reply {
-  readonly status: number
-  readonly text: string
-  readonly headers: Record<string, unknown>
-}
-
-/** `fetch` sets Host and Sec-Fetch-Site by itself. */
-function send(path: string, headers: Record<string, string> = {}, body?: string, method?: string): Promise<Reply> {
-  return new Promise((resolve, reject) => {
-    const options = { host: '127.0.0.1', port, path, headers, method: method ?? (body === undefined ? 'GET' : 'POST') }
-    const call = request(options, async (res) => {
-      let text = ''
-      for await (const chunk of res) text += chunk
-      resolve({ status: res.statusCode ?? 0, text, headers: res.headers })
-    })
-    call.once('error', reject)
-    call.end(body)
-  })
-}
-
+const send = (path: string, headers?: Record<string, string>, body?: string, method?: string) =>
+  sendRaw(port, path, headers, body, method)
 const post = (sql: string, params: Record<string, string> = {}) =>
   send(`/?${new URLSearchParams({ database: 'ipid', ...params })}`, {}, sql)
 
@@ -235,101 +217,6 @@ test('GET and HEAD only read, whatever the URL says', async () => {
   const twice = await send('/?database=ipid&query=DROP+TABLE+kept&readonly=1&readonly=0')
   assert.match(twice.text, /READONLY/)
   assert.equal(await answered("SELECT a FROM kept WHERE a = 'x'"), 'x\n')
-})
-
-const READ = '/?query=SELECT+42'
-const OWN = `127.0.0.1:${port}`
-
-test('no web page gets an answer', async () => {
-  const pages: Record<string, string>[] = [
-    { Origin: 'https://evil.example' },
-    { Origin: 'null' },
-    { Origin: 'http://localhost:3000' },
-    { Origin: `https://${OWN}` },
-    { Origin: `http://${OWN}.evil.example` },
-    { Origin: `http://localhost:${port}`, Host: OWN },
-    { 'Sec-Fetch-Site': 'cross-site' },
-    { 'Sec-Fetch-Site': 'same-site' },
-    { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate', 'Sec-Fetch-Dest': 'document' },
-    { Host: 'evil.example' },
-    { Host: `evil.example:${port}` },
-    {
-      Host: `127.0.0.1.evil.example:${port}`,
-      Origin: `http://127.0.0.1.evil.example:${port}`,
-      'Sec-Fetch-Site': 'same-origin',
-    },
-  ]
-  for (const headers of pages) {
-    for (const path of [READ, '/ping', '/', '/play']) {
-      for (const body of [undefined, 'SELECT 42']) {
-        const reply = await send(path, headers, body)
-        assert.equal(reply.status, 403, JSON.stringify(headers))
-        assert.equal(reply.headers['x-clickhouse-exception-code'], '516')
-        assert.equal(reply.headers['access-control-allow-origin'], undefined)
-      }
-    }
-  }
-  const preflight = await send(
-    '/',
-    { Origin: 'https://evil.example', 'Access-Control-Request-Method': 'POST' },
-    '',
-    'OPTIONS',
-  )
-  assert.equal(preflight.status, 403)
-  const asked = await send(`${READ}&add_http_cors_header=1`, { Origin: 'https://evil.example' })
-  assert.equal(asked.headers['access-control-allow-origin'], undefined)
-})
-
-test('its own pages, typed addresses and programs get theirs', async () => {
-  const programs: Record<string, string>[] = [
-    { 'User-Agent': 'curl/8.5.0', Accept: '*/*' },
-    { 'Sec-Fetch-Site': 'none', 'Sec-Fetch-Mode': 'navigate' },
-    { 'Sec-Fetch-Site': 'same-origin', Origin: `http://${OWN}` },
-    { Host: `localhost:${port}`, Origin: `http://localhost:${port}`, 'Sec-Fetch-Site': 'same-origin' },
-    { Host: 'localhost' },
-    { Host: '[::1]:8123' },
-  ]
-  for (const headers of programs) assert.equal((await send(READ, headers)).text, '42\n', JSON.stringify(headers))
-})
-
-test('requests as the clients of analysts make them are answered', async (t) => {
-  const basic = `Basic ${Buffer.from('default:').toString('base64')}`
-  const settings = 'max_execution_time=60&max_result_rows=0&result_overflow_mode=throw'
-  // Grafana's plugin and its proxy
-  const grafana = await send(
-    `/?database=ipid&default_format=JSON&${settings}`,
-    { 'User-Agent': 'Grafana/11', 'X-ClickHouse-User': 'default', 'X-ClickHouse-Key': '' },
-    'SELECT count() AS n FROM events FORMAT JSON',
-  )
-  assert.equal(JSON.parse(grafana.text).data[0].n, 0)
-  const get = await send(`/?query=SELECT%201%20FORMAT%20JSON&${settings}`, { Authorization: basic })
-  assert.equal(JSON.parse(get.text).rows, 1)
-  // DBeaver and Metabase: JDBC
-  const jdbc = await send(
-    '/?database=ipid&default_format=RowBinaryWithNamesAndTypes&query_id=a-b&result_overflow_mode=break&max_result_rows=2000&compress=0',
-    { Authorization: basic, 'User-Agent': 'jdbc-v2/0.9.0' },
-    "SELECT name, engine FROM system.databases WHERE name = 'ipid'",
-  )
-  assert.match(jdbc.text, /ipid.*Atomic/s)
-  // clickhouse-connect
-  const python = await send(
-    '/?database=ipid&client_protocol_version=54405&session_timeout=60&query=SELECT+version(),timezone()+FORMAT+Native',
-    { 'User-Agent': 'clickhouse-connect/0.8' },
-    '',
-  )
-  assert.equal(python.status, 200, python.text)
-  const client = createClient({ url, database: 'ipid' })
-  t.after(() => client.close())
-  await client.insert({
-    table: 'kept',
-    values: [{ a: 'file(1) \\ INTO OUTFILE', file: 'eval(2)' }],
-    format: 'JSONEachRow',
-  })
-  const rows = await client.query({
-    query: "SELECT kept.file AS f FROM kept WHERE a LIKE 'file%'",
-    format: 'JSONEachRow',
-  })
-  assert.deepEqual(await rows.json(), [{ f: 'eval(2)' }])
 })
 
 test('a setting turns them on, but not for GET', async (t) => {

@@ -6,7 +6,11 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { pino } from 'pino'
 import { connectClickHouse, DATABASE } from '../../src/clickhouse/client.ts'
 import { migrate } from '../../src/clickhouse/migrate.ts'
-import { type EmbeddedClickHouse, startEmbeddedClickHouse } from '../../src/embedded/clickhouse/start.ts'
+import {
+  type EmbeddedClickHouse,
+  type EmbeddedClickHouseOptions,
+  startEmbeddedClickHouse,
+} from '../../src/embedded/clickhouse/start.ts'
 
 /** An embedded ClickHouse of its own, with the schema in it. */
 export interface TestClickHouse {
@@ -27,6 +31,8 @@ export interface TestClickHouseOptions {
   readonly bare?: boolean
   readonly bodyBytesMax?: number
   readonly external?: boolean
+  readonly sendMsMax?: number
+  readonly limits?: EmbeddedClickHouseOptions['limits'] & object
 }
 
 const silent = pino({ level: 'silent' })

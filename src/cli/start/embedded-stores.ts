@@ -52,7 +52,9 @@ export function embeddedClickHouse({ config, dir, log, patienceMs }: StoreSurrou
       await endLeftover({ file, commandPart, name: 'embedded ClickHouse', log, signal })
       const onLaunch = (pid: number) => noteProcess(file, pid)
       const external = config.clickhouseExternal === 'on'
-      const options = { path: dir.clickhouse, port, external, log, signal, onLaunch }
+      const { clickhouseMaxMemoryBytes: memoryBytesMax, clickhouseReadSeconds: readSecondsMax } = config
+      const limits = { memoryBytesMax, readSecondsMax }
+      const options = { path: dir.clickhouse, port, external, limits, log, signal, onLaunch }
       if (previous === undefined && port !== 0) {
         await demandFreePort('CLICKHOUSE_PORT', '127.0.0.1', port, patienceMs)
       }

@@ -4,12 +4,12 @@ import { StartupError } from '../../core/run/errors.ts'
 
 /** A native connection: settings, database and parameters of its own over the one engine of the process. */
 export type Connection = object
-export type StreamHandle = object
 
 export interface QueryResult {
   readonly bytes: Uint8Array
   /** Seconds. */
   readonly elapsed: number
+  /** Rows and bytes of the result, whatever the names say. */
   readonly rowsRead: number
   readonly bytesRead: number
 }
@@ -18,12 +18,6 @@ export interface InsertResult {
   readonly elapsed: number
   readonly rowsWritten: number
   readonly bytesWritten: number
-}
-
-export interface StreamChunk {
-  readonly bytes: Uint8Array
-  readonly numRows: number
-  readonly done: boolean
 }
 
 /**
@@ -44,10 +38,6 @@ export interface ChdbAddon {
     data: Buffer,
     countLines: boolean,
   ): Promise<InsertResult>
-  /** Analyses the statement before it returns. Each chunk is a document of its own. */
-  StreamQuery(connection: Connection, sql: string, format: string): StreamHandle
-  StreamFetch(handle: StreamHandle): Promise<StreamChunk>
-  StreamCancel(handle: StreamHandle): void
 }
 
 const REMEDY =
@@ -69,4 +59,11 @@ export function loadAddon(): ChdbAddon {
       cause: error,
     })
   }
+}
+
+/** The folder of the engine's library. Rejects when there is none for this platform. */
+export async function libraryFolder(): Promise<string> {
+  const require = createRequire(createRequire(import.meta.url).resolve('chdb/package.json'))
+  const name = `@chdb/lib-${process.platform}-${process.arch}${process.platform === 'linux' ? '-gnu' : ''}`
+  return dirname(require.resolve(`${name}/package.json`))
 }

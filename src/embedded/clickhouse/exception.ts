@@ -16,16 +16,22 @@ export class Exception extends Error {
 
 /** The codes that are raised here. */
 export const Code = {
+  BadArguments: 36,
   NotImplemented: 48,
   SyntaxError: 62,
   UnknownCompressionMethod: 89,
   UnknownSetting: 115,
   TooManySimultaneousQueries: 202,
   QueryIsTooLarge: 229,
+  QueryWithSameId: 216,
   Aborted: 236,
   MemoryLimitExceeded: 241,
+  SessionNotFound: 372,
+  SessionIsLocked: 373,
+  InvalidSessionTimeout: 374,
   AccessDenied: 497,
   AuthenticationFailed: 516,
+  UserSessionLimitExceeded: 700,
   Unknown: 1002,
 } as const
 

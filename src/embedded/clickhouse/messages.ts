@@ -1,3 +1,5 @@
+import type { EngineLimits } from './access.ts'
+
 /** The one argument of the process, as JSON. */
 export interface ProcessOptions {
   /** Folder of the data, absolute. */
@@ -5,12 +7,16 @@ export interface ProcessOptions {
   /** 0: any free one. */
   readonly port: number
   readonly logLevel: string
-  /** Statements that run at a time. */
+  /** Statements that run at a time, and those that have slots of their own. */
   readonly statements: number
+  readonly ownStatements: number
+  readonly limits: EngineLimits
   /** Whether statements may reach files, programs and other servers. */
   readonly external: boolean
   /** Size of one request, decoded. */
   readonly bodyBytesMax?: number
+  /** How long a reader may take nothing of its result. */
+  readonly sendMsMax?: number
 }
 
 export type FromClickHouse = { type: 'ready'; url: string } | { type: 'failed'; message: string }

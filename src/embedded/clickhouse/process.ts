@@ -16,6 +16,11 @@ import { createClickHouseServer } from './server.ts'
 
 const BODY_BYTES_MAX = 268_435_456
 const MEMORY_BYTES_MAX = 2 * BODY_BYTES_MAX
+/** As ClickHouse's own `http_send_timeout`. */
+const SEND_MS_MAX = 30_000
+const STATEMENTS_WAITING_MAX = 1_000
+/** Each takes 0.15 MB, and what its temporary tables hold. */
+const SESSIONS_MAX = 200
 
 /** Statements may finish this long by themselves; after that those that read are ended, and then the process. */
 const FINISH_MS = 3_000
@@ -45,11 +50,16 @@ async function listen(server: Server): Promise<string> {
 }
 
 async function serve(): Promise<void> {
-  const { path, statements, external } = options
-  const engine = Engine.open(path, { statements, waitingMax: 1_000, external })
+  const { path, statements, ownStatements, external, limits } = options
+  const engine = Engine.open(path, {
+    ...{ statements, ownStatements, external, ...limits },
+    waitingMax: STATEMENTS_WAITING_MAX,
+    sessionsMax: SESSIONS_MAX,
+  })
   const server = createClickHouseServer(engine, {
     limits: { bodyBytesMax: options.bodyBytesMax ?? BODY_BYTES_MAX, memoryBytesMax: MEMORY_BYTES_MAX },
     bodyFolder: join(path, 'bodies'),
+    sendMsMax: options.sendMsMax ?? SEND_MS_MAX,
     log,
   })
   const stopped = stopRequested()
@@ -72,7 +82,7 @@ async function finish(engine: Engine): Promise<void> {
       return
     }
   }
-  engine.close()
+  await engine.close()
 }
 
 /** The parent is gone, and the next one may want the port and the folder at once: no crash harms what is stored. */

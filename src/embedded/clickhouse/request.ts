@@ -1,18 +1,25 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import { ID_SETTING } from './cancelling.ts'
 import { Code, Exception } from './exception.ts'
-import { quote, quoteName } from './statement.ts'
+import type { SessionRequest } from './sessions.ts'
+import { quote } from './statement.ts'
 
 /** A statement as it comes over ClickHouse's HTTP interface, its body apart. */
 export interface StatementRequest {
   /** Of the URL; the body follows it. */
   readonly query: string
   readonly queryId: string
+  readonly database: string | undefined
+  readonly settings: readonly (readonly [name: string, value: string])[]
+  readonly session: SessionRequest | undefined
   readonly defaultFormat: string
   /** Whether it must change nothing. */
   readonly isRead: boolean
-  /** Statements that put a fresh connection into the state that the request asks for. */
-  readonly prelude: string
+  /** Whether the answer begins when the result is whole. */
+  readonly waitsForEnd: boolean
+  /** Whether it comes from ipid's sink or migrations. */
+  readonly isOwn: boolean
   /** Whether the answer may be compressed. */
   readonly compress: boolean
 }
@@ -23,19 +30,21 @@ const IGNORED = new Set([
   'password',
   'quota_key',
   'buffer_size',
-  'wait_end_of_query',
-  'session_timeout',
   'stacktrace',
-  'close_session',
   'client_protocol_version',
   'add_http_cors_header',
 ])
 
-const OWN = new Set(['query', 'query_id', 'database', 'default_format', 'enable_http_compression'])
+const OWN = new Set([
+  ...['query', 'query_id', 'database', 'default_format', 'enable_http_compression', 'wait_end_of_query'],
+  ...['session_id', 'session_check', 'session_timeout', 'close_session'],
+])
 const SETTING_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 
-/** Statements of interactive users may not fill the memory with a result that is not handed on piece by piece. */
-const RESULT_BYTES_MAX = 536_870_912
+const SESSION_TIMEOUT_S = 60
+const SESSION_TIMEOUT_S_MAX = 3_600
+
+const OWN_CLIENT = /^ipid-(?:sink|migrate)\b/
 
 /**
  * @param params of the URL
@@ -44,27 +53,45 @@ const RESULT_BYTES_MAX = 536_870_912
 export function parseRequest(method: string, params: URLSearchParams, headers: IncomingHttpHeaders): StatementRequest {
   checkUser(params, headers)
   const isRead = method !== 'POST'
-  const settings = ['async_insert=0', 'implicit_select=0', `max_result_bytes=${RESULT_BYTES_MAX}`]
-  for (const [name, value] of params) {
-    if (OWN.has(name) || IGNORED.has(name)) continue
-    if (name === 'session_id' || name === 'session_check') throw notImplemented('sessions')
-    if ((name === 'compress' || name === 'decompress') && value !== '0') throw notImplemented(`${name}=${value}`)
-    if (name === 'compress' || name === 'decompress') continue
-    if (!SETTING_NAME.test(name)) {
-      throw new Exception(Code.UnknownSetting, `Unknown setting ${quote(name)}. (UNKNOWN_SETTING)`)
-    }
-    if (!isRead || name !== 'readonly') settings.push(`${name}=${quote(value)}`)
-  }
-  if (isRead) settings.push('readonly=1')
-  const database = params.get('database') || header(headers, 'x-clickhouse-database')
   return {
     query: params.get('query') ?? '',
     queryId: params.get('query_id') || randomUUID(),
+    database: params.get('database') || header(headers, 'x-clickhouse-database') || undefined,
+    settings: settingsOf(params, isRead),
+    session: sessionOf(params),
     defaultFormat: params.get('default_format') || header(headers, 'x-clickhouse-format') || 'TabSeparated',
-    prelude: `${database ? `USE ${quoteName(database)}; ` : ''}SET ${settings.join(', ')}`,
     isRead,
+    waitsForEnd: isOn(params.get('wait_end_of_query')),
+    isOwn: OWN_CLIENT.test(headers['user-agent'] ?? ''),
     compress: isOn(params.get('enable_http_compression')),
   }
+}
+
+function settingsOf(params: URLSearchParams, isRead: boolean): [string, string][] {
+  const settings: [string, string][] = []
+  for (const [name, value] of params) {
+    if (OWN.has(name) || IGNORED.has(name)) continue
+    if ((name === 'compress' || name === 'decompress') && value !== '0') throw notImplemented(`${name}=${value}`)
+    if (name === 'compress' || name === 'decompress') continue
+    if (!SETTING_NAME.test(name) || name === ID_SETTING) {
+      throw new Exception(Code.UnknownSetting, `Unknown setting ${quote(name)}. (UNKNOWN_SETTING)`)
+    }
+    if (!isRead || name !== 'readonly') settings.push([name, value])
+  }
+  return settings
+}
+
+function sessionOf(params: URLSearchParams): SessionRequest | undefined {
+  const id = params.get('session_id')
+  if (!id) return undefined
+  const timeout = params.get('session_timeout') ?? String(SESSION_TIMEOUT_S)
+  const seconds = /^\d{1,9}$/.test(timeout) ? Number(timeout) : Number.NaN
+  if (!(seconds <= SESSION_TIMEOUT_S_MAX)) {
+    const message = `Session timeout ${quote(timeout)} is not a number of seconds up to ${SESSION_TIMEOUT_S_MAX}. (INVALID_SESSION_TIMEOUT)`
+    throw new Exception(Code.InvalidSessionTimeout, message)
+  }
+  const [mustExist, close] = [isOn(params.get('session_check')), isOn(params.get('close_session'))]
+  return { id, mustExist, close, timeoutMs: seconds * 1_000 }
 }
 
 function isOn(value: string | null): boolean {

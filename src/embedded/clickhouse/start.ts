@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { StartupError } from '../../core/run/errors.ts'
 import { exitReason, type RunningProcess } from '../processes/running-process.ts'
+import type { EngineLimits } from './access.ts'
 import type { FromClickHouse, ProcessOptions, ToClickHouse } from './messages.ts'
 
 export interface EmbeddedClickHouseOptions {
@@ -15,8 +16,12 @@ export interface EmbeddedClickHouseOptions {
   readonly log: Logger
   /** Whether statements may reach files, programs and other servers; false when not given. */
   readonly external?: boolean
+  /** What the engine may take; 1 GiB and 10 minutes when not given. */
+  readonly limits?: EngineLimits
   /** Size of one request, decoded; 256 MB when not given. */
   readonly bodyBytesMax?: number
+  /** How long a reader may take nothing of its result, milliseconds; 30 s when not given. */
+  readonly sendMsMax?: number
   /** Called with its id as soon as there is a process. */
   readonly onLaunch?: (pid: number) => void
   /** Called when it ends without having been asked to. */
@@ -30,9 +35,15 @@ export interface EmbeddedClickHouse extends RunningProcess {
   readonly url: string
 }
 
-/** Statements that run at a time; each holds one thread of libuv's pool while it works, and some are left for the rest. */
+/**
+ * Statements that run at a time: each holds one thread of libuv's pool while it works, and some are left for the rest.
+ * Inserts and what ipid itself asks have slots of their own, so that nobody who reads can hold them up.
+ */
 const STATEMENTS = 16
-const POOL_THREADS = STATEMENTS + 4
+const OWN_STATEMENTS = 8
+const POOL_THREADS = STATEMENTS + OWN_STATEMENTS + 4
+
+const LIMITS: EngineLimits = { memoryBytesMax: 2 ** 30, readSecondsMax: 600 }
 
 const KILL_AFTER_MS = 8_000
 
@@ -76,14 +87,25 @@ export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions
   }
 }
 
-function launch({ path, port, log, external, bodyBytesMax }: EmbeddedClickHouseOptions): ChildProcess {
+function launch({
+  path,
+  port,
+  log,
+  external,
+  limits,
+  bodyBytesMax,
+  sendMsMax,
+}: EmbeddedClickHouseOptions): ChildProcess {
   const options: ProcessOptions = {
     path: resolve(path),
     port,
     logLevel: log.level,
     statements: STATEMENTS,
+    ownStatements: OWN_STATEMENTS,
+    limits: limits ?? LIMITS,
     external: external ?? false,
     ...(bodyBytesMax === undefined ? {} : { bodyBytesMax }),
+    ...(sendMsMax === undefined ? {} : { sendMsMax }),
   }
   // `env` replaces itself by Node: libuv reads the size of its pool before any line of the process could set it.
   return fork(fileURLToPath(new URL('process.ts', import.meta.url)), [JSON.stringify(options)], {

@@ -8,8 +8,16 @@ export interface StatementShape {
   readonly isMultiple: boolean
   /** Of the FORMAT clause that ends it. */
   readonly format: string | undefined
-  /** Its result can be handed on piece by piece: one plain SELECT whose format is rows and nothing else. */
-  isStreamable(defaultFormat: string): boolean
+  /** It answers with rows that may be many: a SELECT in one of its forms. */
+  readonly isSelect: boolean
+  /** It changes nothing: a SELECT, SHOW, DESCRIBE, EXPLAIN, EXISTS or CHECK. */
+  readonly isRead: boolean
+  /** It changes what later statements of its session see: SET or USE. */
+  readonly changesSession: boolean
+  readonly isTemporaryTable: boolean
+  readonly isKill: boolean
+  /** It names a file for its result itself. */
+  readonly hasFile: boolean
 }
 
 /** Where the data of an INSERT may begin: text behind this is not looked at. */
@@ -18,54 +26,61 @@ const HEAD_CHARACTERS_MAX = 65_536
 const QUOTED_OR_COMMENT =
   /'(?:\\[\s\S]|''|[^'\\])*'|"(?:\\[\s\S]|""|[^"\\])*"|`(?:\\[\s\S]|``|[^`\\])*`|\$(\w*)\$[\s\S]*?\$\1\$|--[^\n]*|#[! ][^\n]*|\/\*[\s\S]*?\*\//g
 
-/** Formats without anything before, between or behind the rows, so that pieces add up to the whole. */
-const ROW_FORMATS = new Set([
-  'TabSeparated',
-  'TSV',
-  'TabSeparatedRaw',
-  'TSVRaw',
-  'Raw',
-  'CSV',
-  'JSONEachRow',
-  'JSONLines',
-  'NDJSON',
-  'JSONStringsEachRow',
-  'JSONCompactEachRow',
-  'JSONCompactStringsEachRow',
-  'LineAsString',
-  'RowBinary',
-  'Native',
-])
+const FORMAT_CLAUSE = /\bFORMAT\s+(\w+)\s*(?:SETTINGS\b[^;]*)?[;\s]*$/i
 
 export function shapeOf(text: string): StatementShape {
   const bare = bareOf(text)
   const isInsert = /^[\s(]*INSERT\b/i.test(bare)
-  const format = /\bFORMAT\s+(\w+)\s*(?:SETTINGS\b[^;]*)?[;\s]*$/i.exec(bare)?.[1]
+  const format = FORMAT_CLAUSE.exec(bare)?.[1]
   return {
     isInsert,
     isEmpty: /^[\s;]*$/.test(bare),
     lacksData: isInsert && /\b(?:FORMAT\s+\w+|VALUES)\s*$/i.test(bare),
     isMultiple: !isInsert && /;[\s;]*[^\s;]/.test(bare),
     format: isInsert ? undefined : format,
-    isStreamable: (defaultFormat) => ROW_FORMATS.has(format ?? defaultFormat) && isPlainSelect(bare),
+    isSelect: /^[\s(]*(?:SELECT|WITH|FROM)\b/i.test(bare),
+    isRead: /^[\s(]*(?:SELECT|WITH|FROM|SHOW|DESCRIBE|DESC|EXPLAIN|EXISTS|CHECK)\b/i.test(bare),
+    changesSession: /^\s*(?:SET|USE)\b/i.test(bare),
+    isTemporaryTable: /^\s*(?:CREATE|ATTACH)\b.*\bTEMPORARY\b/is.test(bare),
+    isKill: /^\s*KILL\b/i.test(bare),
+    hasFile: /\bINTO\s+OUTFILE\b/i.test(bare),
   }
 }
 
-/**
- * The engine works out scalar subqueries before it answers the first piece, and lets nobody else in meanwhile; totals
- * would come behind every piece.
- */
-function isPlainSelect(bare: string): boolean {
-  const selects = bare.match(/\bSELECT\b/gi)?.length ?? 0
-  return /^[\s(]*(?:SELECT|WITH|FROM)\b/i.test(bare) && selects === 1 && !/\b(?:TOTALS|INTO\s+OUTFILE)\b/i.test(bare)
+/** The head of the text, comments and what is quoted made blank. */
+function bareOf(text: string): string {
+  return blanked(text.slice(0, HEAD_CHARACTERS_MAX))
 }
 
-/** The text without comments, and with every quoted piece emptied. */
-function bareOf(text: string): string {
-  return text
-    .slice(0, HEAD_CHARACTERS_MAX)
-    .replace(QUOTED_OR_COMMENT, (piece) => (/^['"`$]/.test(piece) ? `${piece[0]}${piece[0]}` : ' '))
+/** The text with blanks for comments and for what is within quotes: places in one are places in the other. */
+function blanked(text: string): string {
+  return text.replace(QUOTED_OR_COMMENT, (piece) =>
+    /^['"`$]/.test(piece) ? `${piece[0]}${' '.repeat(piece.length - 2)}${piece[0]}` : ' '.repeat(piece.length),
+  )
 }
+
+/**
+ * A SELECT whose result goes into a file. Where quotes and comments end is a guess for all but plain texts: what comes of
+ * the others has to be compared.
+ */
+export function selectIntoFile(text: string, path: string): string {
+  const bare = blanked(text).replace(/[;\s]+$/, '')
+  const at = FORMAT_CLAUSE.exec(bare)?.index ?? bare.length
+  return `${text.slice(0, at)}\n${intoFile(path)}\n${text.slice(at, bare.length)}`
+}
+
+/** The clause by which a result goes into a file that is there. */
+export function intoFile(path: string): string {
+  return `INTO OUTFILE ${quote(path)} TRUNCATE`
+}
+
+/** Whether nobody can disagree about where its strings end: ASCII, simple strings, no other quotes, no comments. */
+export function isPlain(text: string): boolean {
+  return text.length <= PLAIN_CHARACTERS_MAX && PLAIN.test(text)
+}
+
+const PLAIN_CHARACTERS_MAX = 16_384
+const PLAIN = /^(?:[\t\n\r !%&(-,.0-[\]^_a-~]|'[^'\\\0]*'|-(?!-)|\/(?![/*]))*$/
 
 const NAME = '(?:\\w+|`[^`\\\\]+`|"[^"\\\\]+")'
 const INTO = `\\s*INSERT\\s+INTO\\s+(?:TABLE\\s+)?${NAME}(?:\\.${NAME})?\\s*(?:\\([^()]*\\))?`

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { withClientIds } from '../../../src/embedded/clickhouse/cancelling.ts'
 import { exceptionOf, statusOf } from '../../../src/embedded/clickhouse/exception.ts'
 import { Slots } from '../../../src/embedded/clickhouse/slots.ts'
-import { insertFromFile, shapeOf } from '../../../src/embedded/clickhouse/statement.ts'
+import { insertFromFile, isPlain, selectIntoFile, shapeOf } from '../../../src/embedded/clickhouse/statement.ts'
 
 test('quoted text and comments do not count', () => {
   assert.equal(shapeOf("SELECT '; SELECT 2', `a;b`, \"c;d\", 'it''s \\'; x' -- ; y\n/* ; z */;").isMultiple, false)
@@ -14,15 +15,53 @@ test('quoted text and comments do not count', () => {
   assert.equal(shapeOf('-- nothing\n ; ').isEmpty, true)
 })
 
-test('only one plain SELECT of rows is handed on piece by piece', () => {
-  const streams = (sql: string) => shapeOf(sql).isStreamable('TabSeparated')
-  for (const sql of ['SELECT 1', 'WITH 1 AS x SELECT x FORMAT JSONEachRow', '(select 1)', 'FROM t SELECT a']) {
-    assert.equal(streams(sql), true, sql)
+test('what a statement is', () => {
+  const is = (sql: string) => {
+    const { isSelect, isRead, changesSession, isTemporaryTable, isKill } = shapeOf(sql)
+    return { isSelect, isRead, changesSession, isTemporaryTable, isKill }
   }
-  const others = ['SELECT (SELECT 1)', 'SELECT 1 FORMAT JSON', 'SHOW TABLES', 'SELECT 1 UNION ALL SELECT 2']
-  for (const sql of [...others, 'SELECT a FROM t GROUP BY a WITH TOTALS', 'EXPLAIN SELECT 1']) {
-    assert.equal(streams(sql), false, sql)
+  const none = { isSelect: false, isRead: false, changesSession: false, isTemporaryTable: false, isKill: false }
+  for (const sql of ['SELECT 1', 'WITH 1 AS x SELECT x', '(select 1)', 'FROM t SELECT a', '-- a\nSELECT 1']) {
+    assert.deepEqual(is(sql), { ...none, isSelect: true, isRead: true }, sql)
   }
+  for (const sql of ['SHOW TABLES', 'desc t', 'EXPLAIN SELECT 1'])
+    assert.deepEqual(is(sql), { ...none, isRead: true }, sql)
+  for (const sql of ['SET a = 1', '/* */ use d']) assert.deepEqual(is(sql), { ...none, changesSession: true }, sql)
+  assert.deepEqual(is('CREATE OR REPLACE TEMPORARY TABLE t (a Int8)'), { ...none, isTemporaryTable: true })
+  assert.deepEqual(is('KILL QUERY WHERE 1'), { ...none, isKill: true })
+  for (const sql of ['DROP TABLE t', 'SELECTED', 'INSERT INTO t VALUES (1)']) assert.deepEqual(is(sql), none, sql)
+})
+
+test('a result goes into a file by a clause in front of its format', () => {
+  const into = (sql: string) => selectIntoFile(sql, "/d'ir/1").replace(/\s+/g, ' ').trim()
+  const clause = "INTO OUTFILE '/d\\'ir/1' TRUNCATE"
+  assert.equal(into('SELECT 1'), `SELECT 1 ${clause}`)
+  assert.equal(into('SELECT 1 FORMAT CSV;'), `SELECT 1 ${clause} FORMAT CSV`)
+  assert.equal(into("SELECT 'FORMAT CSV' -- ;"), `SELECT 'FORMAT CSV' ${clause}`)
+  assert.equal(
+    into('SELECT 1 SETTINGS a = 1 FORMAT CSV SETTINGS b = 2'),
+    `SELECT 1 SETTINGS a = 1 ${clause} FORMAT CSV SETTINGS b = 2`,
+  )
+})
+
+test('plain is only what nobody can read in two ways', () => {
+  for (const sql of ["SELECT a - 1, b / 2, 'x -- ä' FROM t WHERE c != ''''", 'SELECT {n:UInt8}[1] % 2;']) {
+    assert.equal(isPlain(sql), true, sql)
+  }
+  for (const text of ['"a"', '`a`', "'a", "'\\''", '--', '/*', '//', '#', '$a$', 'ä', '‘', '\0', 'x'.repeat(20_000)]) {
+    assert.equal(isPlain(`SELECT ${text}`), false, text)
+  }
+})
+
+test('KILL QUERY goes by the ids of clients, too', () => {
+  const either = "[query_id, Settings['chdb_client_name']]"
+  const kill = (where: string) => withClientIds(`KILL QUERY WHERE ${where} SYNC`)
+  assert.equal(
+    kill("(query_id = 'a\\'b') AND (user = 'query_id = x')"),
+    `KILL QUERY WHERE (hasAny(['a\\'b'], ${either})) AND (user = 'query_id = x') SYNC`,
+  )
+  assert.equal(kill("query_id IN ('a', 'b')"), `KILL QUERY WHERE hasAny(['a', 'b'], ${either}) SYNC`)
+  assert.equal(kill("initial_query_id = 'a'"), "KILL QUERY WHERE initial_query_id = 'a' SYNC")
 })
 
 test('a plain insert can take its data from a file', () => {

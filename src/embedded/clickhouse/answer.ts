@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
+import { type Exception, exceptionOf, statusOf } from './exception.ts'
+import type { Answer, Summary } from './reading.ts'
+import type { StatementRequest } from './request.ts'
+
+const GZIP_LEVEL = 3
+
+/**
+ * Hands a result on, no faster than it is taken, and leaves the answer open: its end tells the client that its session and
+ * query id are free again.
+ * Rejects when the reader has gone, or takes nothing.
+ * @param sendMsMax how long the reader may take nothing of what waits for it
+ */
+export async function answerResult(
+  req: IncomingMessage,
+  res: ServerResponse,
+  request: StatementRequest,
+  answer: Answer,
+  sendMsMax: number,
+): Promise<void> {
+  const compress = request.compress && /\bgzip\b/i.test(String(req.headers['accept-encoding'] ?? ''))
+  const tag = randomBytes(8).toString('hex')
+  res.writeHead(200, {
+    'Content-Type': contentType(answer.format),
+    'X-ClickHouse-Format': answer.format,
+    'X-ClickHouse-Timezone': Intl.DateTimeFormat().resolvedOptions().timeZone,
+    'X-ClickHouse-Summary': summaryText(answer.summary),
+    'X-ClickHouse-Exception-Tag': tag,
+    ...(compress ? { 'Content-Encoding': 'gzip' } : {}),
+  })
+  const chunks = Readable.from(withException(answer.chunks, tag, compress ? undefined : res), { objectMode: false })
+  // The reader's socket is silent while it takes nothing.
+  res.setTimeout(sendMsMax, () => {
+    if (res.writableNeedDrain) res.destroy()
+  })
+  if (compress) await pipeline(chunks, createGzip({ level: GZIP_LEVEL }), res, { end: false })
+  else await pipeline(chunks, res, { end: false })
+}
+
+/**
+ * What goes wrong behind the first piece can only be told at the end of the body, and by breaking it off.
+ * @param res to be broken off; undefined when that would lose what the compression still holds
+ */
+async function* withException(
+  chunks: AsyncIterable<Uint8Array>,
+  tag: string,
+  res: ServerResponse | undefined,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* chunks
+  } catch (error) {
+    const { text } = exceptionOf(error)
+    const marker = '__exception__'
+    yield Buffer.from(`\r\n${marker}\r\n${tag}\r\n${text}${Buffer.byteLength(text)} ${tag}\r\n${marker}\r\n`)
+    if (res === undefined) return
+    if (res.writableNeedDrain) await once(res, 'drain')
+    throw error
+  }
+}
+
+/** Answers with the status that ClickHouse has for it, or breaks off what was begun. */
+export function answerException(req: IncomingMessage, res: ServerResponse, exception: Exception): void {
+  if (res.headersSent) {
+    res.destroy()
+    return
+  }
+  // What is left of a request that was refused half-way is not read.
+  const headers = req.complete ? {} : { Connection: 'close' }
+  res.writeHead(statusOf(exception.code), {
+    ...headers,
+    'Content-Type': 'text/plain; charset=UTF-8',
+    'X-ClickHouse-Exception-Code': String(exception.code),
+  })
+  res.end(exception.text)
+}
+
+export function answerText(res: ServerResponse, text: string, status = 200): void {
+  res.writeHead(status, { 'Content-Type': 'text/html; charset=UTF-8' })
+  res.end(text)
+}
+
+function summaryText(summary: Summary): string {
+  const { read } = summary
+  return JSON.stringify({
+    ...(read === undefined ? {} : { read_rows: String(read.rows), read_bytes: String(read.bytes) }),
+    written_rows: String(summary.writtenRows),
+    written_bytes: String(summary.writtenBytes),
+    total_rows_to_read: '0',
+    result_rows: String(summary.resultRows),
+    result_bytes: String(summary.resultBytes),
+    elapsed_ns: String(summary.elapsedNs),
+  })
+}
+
+function contentType(format: string): string {
+  if (/^JSON(?!.*EachRow|Lines)/.test(format)) return 'application/json; charset=UTF-8'
+  if (/^(?:JSON.*EachRow|JSONLines|NDJSON)/.test(format)) return 'application/x-ndjson; charset=UTF-8'
+  if (/^CSV/.test(format)) return 'text/csv; charset=UTF-8'
+  if (/^(?:TabSeparated|TSV)/.test(format)) return 'text/tab-separated-values; charset=UTF-8'
+  if (/^(?:Native|RowBinary|Parquet|Arrow|ORC|Avro|MsgPack)/.test(format)) return 'application/octet-stream'
+  return 'text/plain; charset=UTF-8'
+}

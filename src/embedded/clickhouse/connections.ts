@@ -1,0 +1,153 @@
+import type { ChdbAddon, Connection } from './addon.ts'
+import { Code, Exception } from './exception.ts'
+import { type Session, type SessionRequest, Sessions } from './sessions.ts'
+import { quote, quoteName, shapeOf } from './statement.ts'
+
+/** What a statement is to find when it runs, beside its session. */
+export interface Surroundings {
+  /** undefined: the session's, or `default`. */
+  readonly database: string | undefined
+  /** Settings that hold where neither the session nor the request says otherwise. */
+  readonly defaults: readonly (readonly [name: string, value: string])[]
+  /** Settings and parameters of the request, in its order. */
+  readonly settings: readonly (readonly [name: string, value: string])[]
+  readonly session: SessionRequest | undefined
+  /** Whether it must change nothing. */
+  readonly isRead: boolean
+}
+
+/**
+ * The native connections. A statement has one of its own (0.3 ms), so that no setting, parameter or database of one is
+ * ever seen by another; one of a session has that of the session, which keeps nothing of what the request set.
+ */
+export class Connections {
+  readonly #addon: ChdbAddon
+  readonly #path: string
+  readonly #sessions: Sessions
+
+  constructor(addon: ChdbAddon, path: string, sessionsMax: number) {
+    this.#addon = addon
+    this.#path = path
+    this.#sessions = new Sessions({
+      sessionsMax,
+      open: () => this.#openSession(),
+      close: ({ connection }) => addon.CloseConnection(connection),
+    })
+  }
+
+  /** Runs work on a connection that is as the statement is to find it. */
+  async within<T>(surroundings: Surroundings, text: string, work: (connection: Connection) => Promise<T>): Promise<T> {
+    const { session, isRead } = surroundings
+    if (session === undefined) return await this.fresh((connection) => this.#prepared(connection, surroundings, work))
+    return await this.#sessions.within(session, async (held) =>
+      isRead
+        ? await this.#readingCopy(held, surroundings, work)
+        : await this.#inSession(held, surroundings, text, work),
+    )
+  }
+
+  /** Runs work on a connection of its own. */
+  async fresh<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const connection = this.#addon.CreateConnection(this.#path)
+    try {
+      return await work(connection)
+    } finally {
+      this.#addon.CloseConnection(connection)
+    }
+  }
+
+  /** Ends the sessions. No statement may be running. */
+  close(): Promise<void> {
+    return this.#sessions.close()
+  }
+
+  async #prepared<T>(
+    connection: Connection,
+    { database, defaults, settings, isRead }: Surroundings,
+    work: (connection: Connection) => Promise<T>,
+  ): Promise<T> {
+    // What is read-only cannot be undone, and so comes last, and only where the connection goes with the statement.
+    const last = isRead ? ([['readonly', '1']] as const) : []
+    await this.#set(connection, database, [...defaults, ...settings, ...last])
+    return await work(connection)
+  }
+
+  async #inSession<T>(
+    session: Session,
+    { database, defaults, settings: requested }: Surroundings,
+    text: string,
+    work: (connection: Connection) => Promise<T>,
+  ): Promise<T> {
+    const { connection } = session
+    const { changesSession, isTemporaryTable } = shapeOf(text)
+    if (requested.some(([name]) => name === 'readonly')) throw notInSession('the setting readonly')
+    const settings = [...defaults.filter(([name]) => !session.chosen.has(name)), ...requested]
+    try {
+      await this.#set(connection, database, settings)
+      if (changesSession) await this.#restore(session, settings)
+      const result = await work(connection)
+      if (isTemporaryTable) session.hasTemporaryTables = true
+      return result
+    } finally {
+      const left = changesSession ? this.#note(session) : this.#restore(session, settings)
+      await left.catch(() => {
+        session.isBroken = true
+      })
+    }
+  }
+
+  /** A statement that may only read cannot have the session's connection: nothing there could be set any more. */
+  async #readingCopy<T>(session: Session, surroundings: Surroundings, work: (connection: Connection) => Promise<T>) {
+    if (session.hasTemporaryTables) throw notInSession('GET beside temporary tables; use POST')
+    const { database = session.database, settings } = surroundings
+    const all = { ...surroundings, database, settings: [...session.settings, ...settings] }
+    return await this.fresh((connection) => this.#prepared(connection, all, work))
+  }
+
+  async #openSession(): Promise<Session> {
+    const connection = this.#addon.CreateConnection(this.#path)
+    return {
+      connection,
+      hasTemporaryTables: false,
+      isBroken: false,
+      chosen: new Set(),
+      ...(await this.#stateOf(connection)),
+    }
+  }
+
+  async #note(session: Session): Promise<void> {
+    const { settings, database } = await this.#stateOf(session.connection)
+    for (const [name, value] of settings) if (session.settings.get(name) !== value) session.chosen.add(name)
+    Object.assign(session, { settings, database })
+  }
+
+  async #stateOf(connection: Connection): Promise<Pick<Session, 'settings' | 'database'>> {
+    const sql =
+      'SELECT currentDatabase(), CAST((groupArray(name), groupArray(value)), $$Map(String, String)$$) FROM system.settings WHERE changed'
+    const { bytes } = await this.#addon.QueryAsyncConnection(connection, sql, 'JSONCompactEachRow')
+    const [database, settings] = JSON.parse(Buffer.from(bytes).toString('utf8')) as [string, Record<string, string>]
+    return { database, settings: new Map(Object.entries(settings)) }
+  }
+
+  async #set(connection: Connection, database: string | undefined, settings: Surroundings['settings']): Promise<void> {
+    const use = database === undefined ? '' : `USE ${quoteName(database)}; `
+    const values = settings.map(([name, value]) => `${name}=${quote(value)}`).join(', ')
+    const set = values === '' ? '' : `SET ${values}`
+    if (use !== '' || set !== '') await this.#addon.QueryAsyncConnection(connection, `${use}${set}`, 'Null')
+  }
+
+  /** Parameters cannot be taken back; nothing sees them but who names them. */
+  async #restore({ connection, settings, database }: Session, changed: Surroundings['settings']): Promise<void> {
+    const names = [...new Set(changed.map(([name]) => name))].filter((name) => !name.startsWith('param_'))
+    const values = names.map((name) => {
+      const value = settings.get(name)
+      return `${name}=${value === undefined ? 'DEFAULT' : quote(value)}`
+    })
+    const set = values.length === 0 ? '' : `; SET ${values.join(', ')}`
+    await this.#addon.QueryAsyncConnection(connection, `USE ${quoteName(database)}${set}`, 'Null')
+  }
+}
+
+function notInSession(what: string): Exception {
+  return new Exception(Code.NotImplemented, `The embedded ClickHouse has no sessions with ${what}. (NOT_IMPLEMENTED)`)
+}

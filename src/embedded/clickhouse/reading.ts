@@ -1,0 +1,229 @@
+import { createReadStream } from 'node:fs'
+import { rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ChdbAddon, Connection, QueryResult } from './addon.ts'
+import { Code, exceptionOf } from './exception.ts'
+import type { Canonical } from './reach.ts'
+import type { Measurement, ReadCounter, ReadCounts } from './read-counts.ts'
+import type { ResultPipe, ResultPipes } from './result-pipes.ts'
+import { intoFile, isPlain, type StatementShape, selectIntoFile } from './statement.ts'
+
+export interface Answer {
+  readonly format: string
+  readonly chunks: AsyncIterable<Uint8Array>
+  /** What is known before the first chunk is handed on: all, unless the result is large. */
+  readonly summary: Summary
+}
+
+/** Rows and bytes, and the time since the start in nanoseconds. */
+export interface Summary {
+  /** undefined: nobody knows. */
+  readonly read: ReadCounts | undefined
+  readonly writtenRows: number
+  readonly writtenBytes: number
+  readonly resultRows: number
+  readonly resultBytes: number
+  readonly elapsedNs: number
+}
+
+export const NOTHING_DONE: Summary = {
+  read: { rows: 0, bytes: 0 },
+  writtenRows: 0,
+  writtenBytes: 0,
+  resultRows: 0,
+  resultBytes: 0,
+  elapsedNs: 0,
+}
+
+export interface ReadStatement {
+  readonly connection: Connection
+  readonly sql: string
+  readonly shape: StatementShape
+  readonly format: string
+  readonly waitsForEnd: boolean
+  /** The client has gone. */
+  readonly signal: AbortSignal
+  /** Ends the statement, which may not have begun. */
+  readonly cancel: () => void
+}
+
+export interface ReadingOptions {
+  readonly addon: ChdbAddon
+  readonly counter: ReadCounter
+  readonly pipes: ResultPipes
+  /** For results that are wanted as a whole. */
+  readonly folder: string
+  readonly canonical: Canonical
+}
+
+type Consume = (answer: Answer) => Promise<void>
+
+/** A result up to this size is held until the statement has ended, so that what goes wrong is told by the status. */
+const HELD_BYTES_MAX = 1_048_576
+
+/** How results leave the engine: through a pipe, through a file, or, where they are small by nature, through memory. */
+export class Reading {
+  readonly #options: ReadingOptions
+  #files = 0
+
+  constructor(options: ReadingOptions) {
+    this.#options = options
+  }
+
+  /** @throws what the engine throws, unless `consume` has begun; from then on its chunks throw it */
+  async read(statement: ReadStatement, consume: Consume): Promise<void> {
+    const { shape, waitsForEnd } = statement
+    if (!shape.isSelect || shape.hasFile) return await this.#throughMemory(statement, consume)
+    let hasBegun = false
+    const begin: Consume = (answer) => {
+      hasBegun = true
+      return consume(answer)
+    }
+    try {
+      if (waitsForEnd) await this.#throughFile(statement, begin)
+      else await this.#throughPipe(statement, begin)
+    } catch (error) {
+      // Our clause may have come to a wrong place; and what is wrong is to be told in terms of the text that was sent.
+      if (hasBegun || exceptionOf(error).code !== Code.SyntaxError) throw error
+      await this.#throughMemory(statement, consume)
+    }
+  }
+
+  async #throughPipe(statement: ReadStatement, consume: Consume): Promise<void> {
+    const pipe = this.#options.pipes.open()
+    const running = new RunningResult(pipe)
+    try {
+      const sql = await this.#intoFile(statement.sql, pipe.path)
+      const measurement = await this.#options.counter.begin()
+      running.follow(this.#query(statement, sql))
+      const leave = () => pipe.leave()
+      statement.signal.addEventListener('abort', leave, { once: true })
+      if (statement.signal.aborted) leave()
+      const { held, isWhole } = await running.hold(HELD_BYTES_MAX)
+      const summary = isWhole ? await summaryOf(await running.result(), measurement) : running.summary
+      await consume({ format: statement.format, chunks: isWhole ? chunksOf(held) : running.chunks(held), summary })
+    } finally {
+      if (running.isRunning) statement.cancel()
+      pipe.leave()
+      await running.settled()
+      await pipe.close()
+    }
+  }
+
+  async #throughFile(statement: ReadStatement, consume: Consume): Promise<void> {
+    const path = join(this.#options.folder, `${this.#files++}.whole`)
+    try {
+      await writeFile(path, '', { mode: 0o600 })
+      const sql = await this.#intoFile(statement.sql, path)
+      const measurement = await this.#options.counter.begin()
+      const summary = await summaryOf(await this.#query(statement, sql), measurement)
+      const isEmpty = (await stat(path)).size === 0
+      const chunks = isEmpty ? chunksOf([]) : createReadStream(path)
+      await consume({ format: statement.format, chunks, summary })
+    } finally {
+      await rm(path, { force: true })
+    }
+  }
+
+  async #throughMemory(statement: ReadStatement, consume: Consume): Promise<void> {
+    const measurement = await this.#options.counter.begin()
+    const result = await this.#query(statement, statement.sql)
+    const summary = await summaryOf(result, measurement)
+    await consume({ format: statement.format, chunks: chunksOf([result.bytes]), summary })
+  }
+
+  #query({ connection, format }: ReadStatement, sql: string): Promise<QueryResult> {
+    return this.#options.addon.QueryAsyncConnection(connection, sql, format)
+  }
+
+  /** The statement with our clause in it, and nothing else changed: what it may reach was judged without. */
+  async #intoFile(sql: string, path: string): Promise<string> {
+    const text = selectIntoFile(sql, path)
+    if (isPlain(sql)) return text
+    const { canonical } = this.#options
+    const [before, after] = await Promise.all([canonical(sql), canonical(text)])
+    if (after.replace(` ${intoFile(path)}`, () => '').trim() === before.trim()) return text
+    throw exceptionOf(new Error(`Code: ${Code.SyntaxError}. DB::Exception: the end of the statement is not clear`))
+  }
+}
+
+/** A statement whose result comes through a pipe. */
+class RunningResult {
+  readonly #pipe: ResultPipe
+  readonly #chunks: AsyncIterator<Buffer>
+  readonly #startedMs = performance.now()
+  #result: Promise<QueryResult> | undefined
+  isRunning = false
+
+  constructor(pipe: ResultPipe) {
+    this.#pipe = pipe
+    this.#chunks = pipe.chunks[Symbol.asyncIterator]()
+  }
+
+  follow(result: Promise<QueryResult>): void {
+    this.isRunning = true
+    this.#result = result.finally(() => {
+      this.isRunning = false
+      this.#pipe.end()
+    })
+    this.#result.catch(() => {})
+  }
+
+  /** Resolves when the statement has ended, however. */
+  async settled(): Promise<void> {
+    await this.#result?.catch(() => {})
+  }
+
+  async result(): Promise<QueryResult> {
+    if (this.#result === undefined) throw new Error('nothing runs')
+    return await this.#result
+  }
+
+  /** What is known while it runs. */
+  get summary(): Summary {
+    return { ...NOTHING_DONE, read: undefined, elapsedNs: Math.round((performance.now() - this.#startedMs) * 1e6) }
+  }
+
+  /** Takes chunks up to a size, or all. */
+  async hold(bytesMax: number): Promise<{ held: Buffer[]; isWhole: boolean }> {
+    const held: Buffer[] = []
+    for (let bytes = 0; bytes <= bytesMax; ) {
+      const next = await this.#next()
+      if (next === undefined) return { held, isWhole: true }
+      held.push(next)
+      bytes += next.length
+    }
+    return { held, isWhole: false }
+  }
+
+  /** What is held, then what comes, then what went wrong. */
+  async *chunks(held: readonly Buffer[]): AsyncGenerator<Uint8Array> {
+    yield* held
+    for (let next = await this.#next(); next !== undefined; next = await this.#next()) yield next
+    await this.result()
+  }
+
+  async #next(): Promise<Buffer | undefined> {
+    try {
+      const { done, value } = await this.#chunks.next()
+      return done ? undefined : value
+    } catch {
+      // The pipe was left; the statement tells why it ended.
+      return undefined
+    }
+  }
+}
+
+async function summaryOf(result: QueryResult, measurement: Measurement): Promise<Summary> {
+  return {
+    ...NOTHING_DONE,
+    read: await measurement.read(),
+    resultRows: result.rowsRead,
+    resultBytes: result.bytesRead,
+    elapsedNs: Math.round(result.elapsed * 1e9),
+  }
+}
+
+async function* chunksOf(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  for (const chunk of chunks) if (chunk.length > 0) yield chunk
+}

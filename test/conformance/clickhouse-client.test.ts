@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { test } from 'node:test'
+import { type ClickHouseError, createClient } from '@clickhouse/client'
+import { startTestClickHouse } from '../support/clickhouse.ts'
+import { clickHouseHttp } from '../support/clickhouse-http.ts'
+
+/** ClickHouse's HTTP interface as its JavaScript client uses it. */
+
+const { url } = await startTestClickHouse()
+const { table } = clickHouseHttp(url)
+
+for (const compressed of [false, true]) {
+  test(`the JavaScript client does all it can do${compressed ? ', compressed' : ''}`, async (t) => {
+    const name = `client_${compressed}`
+    await table(name)
+    const compression = { request: compressed, response: compressed }
+    const client = createClient({ url, database: 'ipid', compression, log: { level: 127 } })
+    t.after(() => client.close())
+    assert.deepEqual((await client.ping()).success, true)
+    assert.deepEqual((await client.ping({ select: true })).success, true)
+
+    const objects = await client.insert({
+      table: name,
+      values: [
+        { a: 1, s: 'zoë\n' },
+        { a: 2, s: '' },
+      ],
+      format: 'JSONEachRow',
+    })
+    assert.equal(objects.summary?.written_rows, '2')
+    const halves = [Buffer.from([51, 9, 0xc3]), Buffer.from([0xa4, 10])]
+    await client.insert({
+      table: name,
+      columns: ['a', 's'],
+      values: Readable.from(halves, { objectMode: false }),
+      format: 'TabSeparated',
+    })
+    await client
+      .exec({ query: `INSERT INTO ${name} FORMAT CSV`, values: Readable.from(['4,x\n']) })
+      .then(({ stream }) => stream.resume())
+    await client.insert({ table: name, values: Readable.from([]), format: 'JSONEachRow' })
+
+    const result = await client.query({
+      query: `SELECT * FROM ${name} WHERE a IN {as:Array(UInt32)} AND s != {s:String} ORDER BY a`,
+      query_params: { as: [1, 2, 3, 4], s: "it's\t\\" },
+      format: 'JSONEachRow',
+    })
+    assert.deepEqual(await result.json(), [
+      { a: 1, s: 'zoë\n' },
+      { a: 2, s: '' },
+      { a: 3, s: 'ä' },
+      { a: 4, s: 'x' },
+    ])
+
+    const large = await client.query({ query: 'SELECT number FROM numbers(300000)', format: 'JSONCompactEachRow' })
+    let rows = 0
+    for await (const some of large.stream()) rows += some.length
+    assert.equal(rows, 300_000)
+
+    const named = await client.command({ query: `TRUNCATE TABLE ${name}`, query_id: `id-${compressed}` })
+    assert.equal(named.query_id, `id-${compressed}`)
+    await assert.rejects(client.query({ query: 'SELECT nothing' }), (error: ClickHouseError) => {
+      assert.deepEqual([error.code, error.type], ['47', 'UNKNOWN_IDENTIFIER'])
+      return true
+    })
+    const broken = await client.query({
+      query: 'SELECT throwIf(number = 900000) AS x FROM numbers(1000000)',
+      format: 'JSONEachRow',
+    })
+    await assert.rejects(broken.json(), { code: '395' })
+  })
+}

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startTestClickHouse } from '../support/clickhouse.ts'
+import { clickHouseHttp, refused, summaryOf } from '../support/clickhouse-http.ts'
+import { until } from '../support/until.ts'
+
+/** Results, as ClickHouse's HTTP interface hands them out. */
+
+const { url } = await startTestClickHouse()
+const { call, text, table } = clickHouseHttp(url)
+const jsonOf = async (response: Response) => JSON.parse(await response.text())
+
+test('the answer names the query, its format and what was done', async () => {
+  await table('summaries')
+  const insert = await call(
+    { database: 'ipid', query: 'INSERT INTO summaries FORMAT TSV', query_id: 'mine' },
+    { body: '1\ta\n2\tb\n' },
+  )
+  assert.equal(insert.headers.get('x-clickhouse-query-id'), 'mine')
+  const { written_rows, written_bytes, result_rows } = summaryOf(insert)
+  assert.deepEqual([written_rows, result_rows], ['2', '2'])
+  assert.ok(Number(written_bytes) > 0)
+  const read = await call({ database: 'ipid' }, { body: 'SELECT count() FROM summaries WHERE a > 0 FORMAT JSON' })
+  assert.equal(read.headers.get('x-clickhouse-format'), 'JSON')
+  assert.match(read.headers.get('content-type') ?? '', /^application\/json/)
+  assert.match(read.headers.get('x-clickhouse-query-id') ?? '', /^[0-9a-f-]{36}$/)
+  const summary = summaryOf(read)
+  assert.deepEqual([summary.result_rows, summary.result_bytes, summary.written_rows], ['1', '8', '0'])
+  assert.ok(Number(summary.elapsed_ns) > 0)
+  assert.deepEqual((await jsonOf(read)).statistics.rows_read, 2)
+})
+
+test('the answer says what was read, as far as one can know', async () => {
+  await table('counted')
+  await text({ database: 'ipid' }, "INSERT INTO counted SELECT number, 'x' FROM numbers(50000)")
+  for (const [sql, rows, bytes] of [
+    ['SELECT count() FROM numbers(1000000)', 1_000_000, 8_000_000],
+    ['SELECT sum(a) FROM counted', 50_000, 200_000],
+    ['SELECT a FROM counted WHERE a = 7 FORMAT CSV', 50_000, 200_000],
+    ['SELECT sum(a) AS "b" FROM counted', 50_000, 200_000],
+    ['SELECT sum(number) FROM numbers(10)', 10, 80],
+  ] as const) {
+    const summary = summaryOf(await call({ database: 'ipid' }, { body: sql }))
+    assert.deepEqual([summary.read_rows, summary.read_bytes], [String(rows), String(bytes)], sql)
+    assert.equal(summary.result_rows, '1', sql)
+  }
+  const whole = await call({ wait_end_of_query: '1' }, { body: 'SELECT number FROM numbers(300000)' })
+  assert.deepEqual([summaryOf(whole).read_rows, summaryOf(whole).result_rows], ['300000', '300000'])
+  // Beside others it is right or not there.
+  const many = await Promise.all(
+    Array.from({ length: 12 }, () => call({}, { body: 'SELECT sum(number) FROM numbers(10)' })),
+  )
+  for (const answer of many) assert.ok([undefined, '10'].includes(summaryOf(answer).read_rows))
+})
+
+test('a query id belongs to one statement at a time, and KILL QUERY finds it', async () => {
+  const slow = { query_id: "the slow one's" }
+  const running = call(slow, { body: 'SELECT max(sipHash64(number)) FROM numbers(100000000000)' })
+  const where = "WHERE query_id = 'the slow one\\'s'"
+  await until(async () => (await text({}, `KILL QUERY ${where} TEST`)) !== '')
+  await refused(await call(slow, { body: 'SELECT 1' }), 500, 216, /already running/)
+  assert.equal(await text({}, "KILL QUERY WHERE query_id IN ('another', 'third') TEST"), '')
+  assert.match(await text({}, `KILL QUERY ${where} ASYNC`), /sipHash64/)
+  await refused(await running, 500, 394, /QUERY_WAS_CANCELLED/)
+  assert.equal(await text(slow, 'SELECT 1'), '1\n')
+  // The id that the engine gave is good, too.
+  const other = call({}, { body: 'SELECT min(sipHash64(number)) FROM numbers(100000000000)' })
+  const find = "SELECT query_id FROM system.processes WHERE query LIKE 'SELECT min%'"
+  const id = await until(() => text({}, find))
+  await text({}, `KILL QUERY WHERE query_id = '${id.trim()}'`)
+  await refused(await other, 500, 394, /QUERY_WAS_CANCELLED/)
+})
+
+test('a result of a megabyte or less, and one that is wanted as a whole, is an error as a status', async () => {
+  const late = 'SELECT throwIf(number = 100000) FROM numbers(200000)'
+  await refused(await call({ max_block_size: '1000' }, { body: late }), 500, 395, /FUNCTION_THROW_IF/)
+  const large = 'SELECT throwIf(number = 900000) FROM numbers(1000000)'
+  await refused(await call({ wait_end_of_query: '1' }, { body: large }), 500, 395, /FUNCTION_THROW_IF/)
+  const whole = await call({ wait_end_of_query: '1' }, { body: 'SELECT number FROM numbers(1000000)' })
+  assert.equal(summaryOf(whole).result_rows, '1000000')
+  assert.equal((await whole.text()).length, 6_888_890)
+  assert.equal(await text({ wait_end_of_query: '1' }, 'SELECT 1 WHERE 0'), '')
+})
+
+test('a large result comes in pieces, and what goes wrong in the middle is told at its end', async () => {
+  const response = await call({}, { body: 'SELECT number FROM numbers(3000000)' })
+  let bytes = 0
+  for await (const chunk of response.body!) bytes += chunk.length
+  assert.equal(bytes, 19_888_890 + 3_000_000)
+
+  const broken = await call({}, { body: 'SELECT throwIf(number = 900000) FROM numbers(1000000)' })
+  assert.equal(broken.status, 200)
+  const tag = broken.headers.get('x-clickhouse-exception-tag')
+  let end = ''
+  await assert.rejects(async () => {
+    for await (const chunk of broken.body!) end = (end + Buffer.from(chunk).toString()).slice(-1_000)
+  })
+  assert.match(
+    end,
+    new RegExp(`__exception__\r\n${tag}\r\nCode: 395\\. DB::Exception: [^]*\n\\d+ ${tag}\r\n__exception__\r\n$`),
+  )
+})
+
+test('formats with a beginning and an end are whole however large the result is', async () => {
+  const json = JSON.parse(await text({}, 'SELECT number FROM numbers(200000) FORMAT JSONCompact'))
+  assert.equal(json.data.length, 200_000)
+  assert.equal(json.rows, 200_000)
+  const names = await text({}, 'SELECT number AS n FROM numbers(200000) FORMAT TSVWithNames')
+  assert.equal(names.match(/n/g)?.length, 1)
+  const totals = await text({}, 'SELECT number % 2 AS k, count() FROM numbers(10) GROUP BY k WITH TOTALS ORDER BY k')
+  assert.equal(totals, '0\t5\n1\t5\n\n0\t10\n')
+  const array = await text(
+    { output_format_json_array_of_rows: '1' },
+    'SELECT number FROM numbers(200000) FORMAT JSONEachRow',
+  )
+  assert.equal(JSON.parse(array).length, 200_000)
+})
+
+test('who leaves ends what he reads, before its first row and behind it, and not what he writes', async () => {
+  await table('written')
+  const gone = async (what: string, sql: string) => {
+    const abort = new AbortController()
+    const running = call({ database: 'ipid' }, { body: `/* ${what} */ ${sql}`, signal: abort.signal })
+    const count = `SELECT count() FROM system.processes WHERE query LIKE '/* ${what} */%'`
+    await until(async () => (await text({}, count)) === '1\n')
+    return { abort, running, ended: () => until(async () => (await text({}, count)) === '0\n') }
+  }
+  const before = await gone('early', 'SELECT max(sipHash64(number)) FROM numbers(100000000000)')
+  before.abort.abort()
+  await assert.rejects(before.running)
+  await before.ended()
+  const behind = await gone('late', 'SELECT number FROM numbers(100000000000)')
+  await (await behind.running).body!.getReader().read()
+  behind.abort.abort()
+  await behind.ended()
+  const write = await gone(
+    'write',
+    'INSERT INTO written SELECT sleepEachRow(0.001), toString(number) FROM numbers(1000)',
+  )
+  write.abort.abort()
+  await assert.rejects(write.running)
+  await write.ended()
+  assert.equal(await text({ database: 'ipid' }, 'SELECT count() FROM written'), '1000\n')
+})
+
+test('odd texts come to the same result', async () => {
+  for (const [sql, answer] of [
+    ["SELECT 'it''s -- x', \"b\" FROM (SELECT 'FORMAT CSV' AS b) -- FORMAT JSON", "it\\'s -- x\tFORMAT CSV\n"],
+    ['SELECT $x$FORMAT JSON$x$ FORMAT CSV /* FORMAT TSV */', '"FORMAT JSON"\n'],
+    ['(SELECT 1) UNION ALL (SELECT 2) SETTINGS max_threads = 1 FORMAT CSV;', '1\n2\n'],
+    ['SELECT 1 FORMAT CSV SETTINGS max_threads = 1', '1\n'],
+    ['SELECT ‘ä’', 'ä\n'],
+    ["SELECT 'a\\' INTO OUTFILE \\'b'", "a\\' INTO OUTFILE \\'b\n"],
+    ['WITH 1 AS x SELECT x # comment', '1\n'],
+    ['EXPLAIN SYNTAX SELECT 1', 'SELECT 1\nFROM system.one\n'],
+    ['EXISTS TABLE system.one', '1\n'],
+  ]) {
+    assert.equal(await text({}, sql), answer, sql)
+  }
+})
