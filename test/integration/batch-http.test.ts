@@ -122,6 +122,9 @@ describe('batch uploads over HTTP', () => {
     assert.deepEqual([job.status, job.result_summary!.processed, job.result_summary!.valid_ips], ['completed', 2, 2])
     const row = "SELECT session_id, account_id FROM events WHERE event_id = 'c1'"
     assert.equal(await instance.query(row), '42\tfruit.example')
+    writeFileSync(file, 'IP;Note\n17.0.0.3;"on\ntwo lines"\n;no address\n17.0.0.4;fine\n')
+    const named = JSON.parse((await ipid('batch', 'upload', file, '--wait', '--json')).stdout) as BatchJob
+    assert.deepEqual(named.result_summary!.errors, [{ line: 4, detail: 'ip is required' }])
     const zipped = join(instance.dir, 'visits.ndjson.gz')
     writeFileSync(zipped, gzipSync('{"ip":"17.0.0.5","event_id":"z1"}\n'))
     const second = await ipid('batch', 'upload', zipped)
@@ -131,7 +134,10 @@ describe('batch uploads over HTTP', () => {
     writeFileSync(file, 'address\n17.0.0.3\n')
     const wrong = await ipid('batch', 'upload', file)
     assert.equal(wrong.code, 2)
-    assert.equal(wrong.stderr, 'ipid: the CSV header has no column "ip"\n')
+    assert.equal(
+      wrong.stderr,
+      'ipid: the CSV header has no column "ip"; it has address: say which is the address, as in --map \'address=ip\'\n',
+    )
     assert.equal((await ipid('batch', 'upload', join(instance.dir, 'missing.csv'))).code, 2)
   })
 })
