@@ -1,5 +1,5 @@
-import type { BatchAccepted, BatchJob } from '../../../schemas/api/batch.ts'
-import { printPairs } from '../print.ts'
+import type { BatchAccepted, BatchJob, BatchJobList } from '../../../schemas/api/batch.ts'
+import { printPairs, printTable } from '../print.ts'
 import type { BadRows } from './bad-rows.ts'
 
 export const EXIT_FAILED = 1
@@ -34,6 +34,24 @@ export function printJob(out: NodeJS.WritableStream, job: BatchJob, bad?: BadRow
     ...(bad !== undefined && bad.count > 0 ? [['unreadable', bad.count] as const] : []),
   ])
   printErrors(out, [...errors, ...(bad?.errors ?? [])])
+}
+
+/** A page of jobs. */
+export function printJobs(out: NodeJS.WritableStream, { jobs, next }: BatchJobList): void {
+  if (jobs.length === 0) {
+    out.write('no batch jobs of the last 7 days: upload a file with "npx ipid batch upload FILE"\n')
+    return
+  }
+  const rows = jobs.map((job) => [
+    job.job_id,
+    job.received_at,
+    job.status,
+    job.progress_current,
+    job.progress_total,
+    job.status === 'failed' ? job.progress_message : '',
+  ])
+  printTable(out, ['JOB', 'RECEIVED', 'STATUS', 'FINISHED', 'OF', 'WHY'], rows)
+  if (next !== null) out.write(`\nmore: --before ${next}\n`)
 }
 
 /** For a file of which nothing was sent. */
