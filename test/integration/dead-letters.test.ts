@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { ingest } from '../../pipelines/ingest.ts'
 import { decodeBlock, encodeBlock, packBlock } from '../../src/core/event/block.ts'
@@ -267,4 +269,35 @@ test('the command lists by page and filter, shows, retries and discards', async 
   )
   assert.equal((await ipid('discard', '0:1800000000300-0')).stdout, '1 discarded\n')
   assert.equal(await waitingEvents(client, ingest, 2), 225)
+})
+
+test('every letter is in one place, whatever is killed while they are retried', async (t) => {
+  const { redis, client, all } = await setUp(t)
+  const count = 1_000
+  for (let i = 0; i < count; i += 100) {
+    await Promise.all(Array.from({ length: 100 }, (_, j) => write(client, envelope('t', `e${i + j}`), undefined)))
+  }
+  const left = () => client.xlen(keys.dead(0)).catch(() => count)
+  const env = { ...process.env, REDIS_URL: redis.url }
+  const child = spawn(process.execPath, ['src/ipid.mjs', 'dead-letter', 'retry', '--all'], { env, stdio: 'ignore' })
+  const ended = once(child, 'exit')
+  await until(async () => (await left()) < count)
+  child.kill('SIGKILL')
+  await ended
+  const before = await left()
+  const interrupted = runCommand(['dead-letter', 'retry', '--all'], { env: { REDIS_URL: redis.url } })
+  await until(async () => before === 0 || (await left()) < before)
+  await redis.kill()
+  await interrupted
+  await redis.restart()
+  await until(async () => (await left()) < count)
+  const rest = (await all()).length
+  const last = await runCommand(['dead-letter', 'retry', '--all', '--json'], { env: { REDIS_URL: redis.url } })
+  assert.deepEqual(JSON.parse(last.stdout), { retried: rest, gone: 0, skipped: 0, reasons: [] })
+  const worker = await startWorker(redis.url, ingest, 'process', 1, NO_ENRICHER)
+  t.after(worker.stop)
+  await nothingWaits(client, ingest)
+  const kept = await keptIds(client)
+  assert.deepEqual([kept.length, new Set(kept).size, await counter(client, 'process:duplicates')], [count, count, 0])
+  assert.equal(await counter(client, 'process:retried'), count)
 })

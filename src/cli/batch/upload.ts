@@ -59,7 +59,9 @@ export async function uploadFile(
     else printAccepted(context.stdout, accepted, bad)
     return 0
   }
-  context.stderr.write(`job ${accepted.job_id}: ${accepted.received} events are queued; Ctrl-C leaves it to go on\n`)
+  if (!choice.json) {
+    context.stderr.write(`job ${accepted.job_id}: ${accepted.received} events are queued; Ctrl-C leaves it to go on\n`)
+  }
   const job = await waitForEnd(api, accepted, choice, context, stop)
   if (job === undefined) {
     if (choice.json) printJson(context.stdout, { ...accepted, unreadable: bad })
