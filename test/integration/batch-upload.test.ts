@@ -63,7 +63,7 @@ test('Ctrl-C leaves the job to go on, says how to see it again, and gives the cu
       if (printed.includes('processing') && api.asked() > 0) stop.abort()
     },
   })
-  assert.equal(result.code, 130)
+  assert.equal(result.code, 130, result.stderr)
   assert.match(result.stderr, /job j1: 2 events are queued/)
   assert.match(result.stderr, /the job goes on; see it again with: npx ipid batch show j1\n$/)
   assert.ok(result.stderr.includes(HIDE))

@@ -31,7 +31,7 @@ export async function runCommand(args: readonly string[], options: CommandOption
   if (options.columns !== undefined) Object.assign(stderr.stream, { isTTY: true, columns: options.columns })
   const context = {
     env: options.env ?? {},
-    stdin: Readable.from(options.stdin ?? []),
+    stdin: Readable.from(options.stdin ?? [], { objectMode: false }),
     stdout: stdout.stream,
     stderr: stderr.stream,
     stopSignals: () => ({ stop: options.stop ?? new AbortController().signal, force: new AbortController().signal }),

@@ -190,7 +190,8 @@ async function* converted(
     for (const line of splitter.push(chunk)) converter.push(line, emit)
     if (lines.length > 0) yield take()
   }
-  for (const line of splitter.end()) converter.push(line, emit)
+  // Behind the last line feed there is no line.
+  for (const line of splitter.end()) if (line !== '') converter.push(line, emit)
   converter.end(emit)
   if (!hasEvents && bad.count > 0) throw new NoGoodRowsError(`none of the ${bad.count} rows can be read`)
   if (!hasEvents) throw new InputError('the file has no events')

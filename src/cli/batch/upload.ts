@@ -81,12 +81,14 @@ async function send(
   stop: AbortSignal,
 ): Promise<BatchAccepted | undefined> {
   const brokenOff = new Promise<undefined>((resolve) => {
-    stop.addEventListener('abort', () => {
+    const breakOff = () => {
       // A body that is whole gets its answer: there is a job then.
       if (body.readableEnded) return
       body.destroy()
       resolve(undefined)
-    })
+    }
+    if (stop.aborted) breakOff()
+    else stop.addEventListener('abort', breakOff)
   })
   bar?.start(bytes ?? 0, 0)
   try {
