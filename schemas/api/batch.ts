@@ -51,3 +51,19 @@ export const BatchJob = Type.Object({
   result_summary: Type.Union([BatchSummary, Type.Null()]),
 })
 export type BatchJob = Static<typeof BatchJob>
+
+/** A job in a list. */
+export const ListedBatchJob = Type.Interface([BatchJob], {
+  received_at: Type.String({ format: 'rfc3339', description: 'When its upload began' }),
+})
+export type ListedBatchJob = Static<typeof ListedBatchJob>
+
+/** Jobs of a page: so many when nobody asks for another number, and at most. */
+export const BATCH_LIST_LIMITS = { jobs: 20, jobsMax: 100 } as const
+
+/** Answer of `GET /v1/ingest/batch`. */
+export const BatchJobList = Type.Object({
+  jobs: Type.Array(ListedBatchJob, { maxItems: BATCH_LIST_LIMITS.jobsMax }),
+  next: Type.Union([Type.String(), Type.Null()], { description: 'What before is for the next page; null: no more' }),
+})
+export type BatchJobList = Static<typeof BatchJobList>

@@ -36,12 +36,14 @@ export interface FeederStore {
   readChunk(job: OpenJob): Promise<LineChunk | undefined>
   /** Adds a chunk's blocks, at most one a partition, to the batch lane; once, however often it is called. */
   feed(job: OpenJob, blocks: ReadonlyMap<number, Block>): Promise<void>
-  /** Moves the job to its next chunk and counts; once for each chunk. */
-  advance(job: OpenJob, counts: ChunkCounts): Promise<void>
+  /** Moves the job to its next chunk and counts; once for each chunk. False when the job has ended: it was cancelled. */
+  advance(job: OpenJob, counts: ChunkCounts): Promise<boolean>
   /** The summary, when every event that was fed is finished. */
   summaryIfFinished(job: OpenJob): Promise<BatchSummary | undefined>
-  complete(job: OpenJob, summary: BatchSummary): Promise<void>
-  fail(job: OpenJob, reason: string): Promise<void>
+  /** False when the job had ended before: it stays as it was. */
+  complete(job: OpenJob, summary: BatchSummary): Promise<boolean>
+  /** As `complete`. */
+  fail(job: OpenJob, reason: string): Promise<boolean>
   /** Frees what an ended job, or a dead upload, leaves behind. */
   cleanUp(job: OpenJob): Promise<void>
 }

@@ -85,9 +85,9 @@ export class Feeder implements Service {
     if (job.next <= job.chunks) return false
     const summary = await store.summaryIfFinished(job)
     if (summary === undefined) return true
-    await store.complete(job, summary)
+    const isCompleted = await store.complete(job, summary)
     await store.cleanUp(job)
-    log.info({ job: job.id, tenant: job.tenantId, lines: job.received }, 'batch job completed')
+    if (isCompleted) log.info({ job: job.id, tenant: job.tenantId, lines: job.received }, 'batch job completed')
     return true
   }
 
@@ -112,21 +112,22 @@ export class Feeder implements Service {
     return this.#lastTenant
   }
 
-  /** Returns the job as it is then; undefined when it failed. */
+  /** Returns the job as it is then; undefined when it has ended. */
   async #feedChunk(job: OpenJob): Promise<OpenJob | undefined> {
     const { store, source, check, partitions, log } = this.#options
     store.assertHeld()
     const chunk = await store.readChunk(job)
     if (chunk === undefined) {
       const reason = `part ${job.next} of ${job.chunks} of the upload is gone`
-      log.error({ job: job.id, tenant: job.tenantId, reason }, 'batch job failed')
-      await store.fail(job, reason)
+      // A job that was cancelled has none left.
+      if (await store.fail(job, reason)) {
+        log.error({ job: job.id, tenant: job.tenantId, reason }, 'batch job failed')
+      }
       return undefined
     }
     const { tenantId, receivedAtMs, id: jobId } = job
     const { blocks, counts } = source.read(chunk, { tenantId, receivedAtMs, jobId, partitions, check })
     await store.feed(job, blocks)
-    await store.advance(job, counts)
-    return { ...job, next: job.next + 1 }
+    return (await store.advance(job, counts)) ? { ...job, next: job.next + 1 } : undefined
   }
 }

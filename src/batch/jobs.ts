@@ -1,4 +1,4 @@
-import type { BatchJob } from '../../schemas/api/batch.ts'
+import type { BatchJob, BatchJobList } from '../../schemas/api/batch.ts'
 
 /** An upload on its way in. Nothing of it enters the pipeline before `complete`. */
 export interface Upload {
@@ -27,9 +27,25 @@ export class EmptyUploadError extends Error {
   override name = 'EmptyUploadError'
 }
 
+/** A part of a list of jobs. */
+export interface JobPage {
+  /** At least 1. */
+  readonly limit: number
+  /** The job behind which it goes on. */
+  readonly before: string | undefined
+}
+
 export interface BatchJobs {
   /** Makes room for a job. Rejects with `BackpressureError` when the tenant has as many open jobs as it may have. */
   begin(tenantId: string): Promise<Upload>
   /** The job as its tenant sees it; undefined when the tenant has none of this id. */
   find(tenantId: string, jobId: string): Promise<BatchJob | undefined>
+  /** The tenant's own jobs, the newest first. Rejects with `InputError` when `before` is none of them. */
+  list(tenantId: string, page: JobPage): Promise<BatchJobList>
+  /**
+   * Ends a job that has not ended: it is `failed`, and frees its place. What is stored stays, and what is in the pipeline is
+   * still stored; the feeder feeds at most what it had in hand. Cancelled twice, it is as cancelled once.
+   * @returns the job; `ended` when it ended before, otherwise; undefined when the tenant has none of this id
+   */
+  cancel(tenantId: string, jobId: string): Promise<BatchJob | 'ended' | undefined>
 }

@@ -70,7 +70,7 @@ function* numberedLines({ firstLine, gaps, bytes }: LineChunk): Generator<[line:
 }
 
 /** The lines as text, without line ends; undefined for one that is not UTF-8. */
-function linesOf(bytes: Buffer): (string | undefined)[] {
+export function linesOf(bytes: Buffer): (string | undefined)[] {
   if (isUtf8(bytes)) return bytes.toString('utf8').split('\n')
   const lines: (string | undefined)[] = []
   for (let at = 0; at <= bytes.length; ) {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { InputError } from '../core/run/errors.ts'
+import { deadLetterCommand } from './admin/dead-letter.ts'
 import { keyCommand } from './admin/key.ts'
 import { pipelineCommand } from './admin/pipeline.ts'
 import { sqlCommand } from './admin/sql.ts'
@@ -24,6 +25,7 @@ const COMMANDS = [
   sqlCommand,
   statusCommand,
   pipelineCommand,
+  deadLetterCommand,
   enrichCommand,
   dbCommand,
 ]

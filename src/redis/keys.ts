@@ -43,6 +43,10 @@ export const keys = {
   openJobs: () => '{batch}:open',
   /** Set: the open jobs of a tenant. */
   openJobsOf: (tenantId: string) => `{batch}:open:${tenantId}`,
+  /** Sorted set: the jobs of a tenant by milliseconds of receipt, as long as there may be a record of them. */
+  batchesOf: (tenantId: string) => `{batch}:of:${tenantId}`,
+  /** Sorted set: ended jobs, `TENANT JOB`, by the milliseconds at which there is no record any more. */
+  endedBatches: () => '{batch}:ended',
   /** String: the number of chunks of a job that is being uploaded; expires when its upload died. */
   upload: (jobId: string) => `{job:${jobId}}:upload`,
   /** Stream: the lines of a job that are not fed yet, in chunks numbered from 1. */

@@ -250,3 +250,96 @@ test('a sign of life that comes late does not let the chunks of a completed uplo
   const [chunks] = await client.keys('*chunks*')
   assert.equal(await client.pttl(chunks!), -1)
 })
+
+test('a tenant sees its own jobs, the newest first, page by page, until their records are gone', async (t) => {
+  const { redis, client, jobs } = await startBatch(t, 10)
+  const ids: string[] = []
+  for (let i = 0; i < 5; i++) ids.unshift(await upload(jobs, 'acme', `{"ip":"192.0.2.1","event_id":"${i}"}`))
+  await upload(jobs, 'other', '{"ip":"192.0.2.1"}')
+  const open = await jobs.begin('acme')
+  const pages: string[][] = []
+  for (let before: string | undefined; ; ) {
+    const page = await jobs.list('acme', { limit: 2, before })
+    pages.push(page.jobs.map(({ job_id }) => job_id))
+    if (page.next === null) break
+    before = page.next
+  }
+  // Those of one millisecond have an order of their own.
+  assert.deepEqual([pages.map((page) => page.length), pages.flat().sort()], [[2, 2, 1], [...ids].sort()])
+  assert.deepEqual(await jobs.list('nobody', { limit: 2, before: undefined }), { jobs: [], next: null })
+  await assert.rejects(jobs.list('acme', { limit: 2, before: 'x' }), { name: 'InputError' })
+  await open.abort()
+  const worker = await startWorker(redis.url, ingest, 'process', PARTITIONS, enricher)
+  const stopFeeder = await startFeeder(redis)
+  for (const id of ids) await completed(client, jobs, 'acme', id)
+  await until(async () => (await client.zcard(keys.endedBatches())) >= 5)
+  // As when their time is over; the next job that ends takes them along.
+  for (const member of await client.zrevrange(keys.endedBatches(), 0, -1))
+    await client.zadd(keys.endedBatches(), '1', member)
+  await client.del(...ids.map((id) => keys.job(id)))
+  assert.deepEqual(await jobs.list('acme', { limit: 2, before: undefined }), { jobs: [], next: null })
+  const last = await upload(jobs, 'other', '{"ip":"192.0.2.1"}')
+  await completed(client, jobs, 'other', last)
+  await until(async () => (await client.exists(keys.batchesOf('acme'))) === 0)
+  await Promise.all([stopFeeder(), worker.stop()])
+})
+
+test('a cancelled job feeds nothing more, frees its place at once, and its progress does not go back', async (t) => {
+  const { redis, client, jobs } = await startBatch(t, 1)
+  const lines = Array.from({ length: 60_000 }, (_, i) => `{"ip":"192.0.2.1","event_id":"e${i}"}`)
+  const jobId = await upload(jobs, 'acme', lines.join('\n'))
+  const worker = await startWorker(redis.url, ingest, 'process', PARTITIONS, enricher)
+  // Far from all of it may be in the pipeline.
+  const stopFeeder = await startFeeder(redis, 1_000)
+  const fed = async () => Number(await client.hget(keys.job(jobId), 'fed'))
+  await until(async () => (await fed()) > 0)
+  assert.equal(await jobs.cancel('other', jobId), undefined)
+  const cancelled = await jobs.cancel('acme', jobId)
+  assert.ok(typeof cancelled === 'object')
+  assert.deepEqual([cancelled.status, cancelled.progress_message], ['failed', 'cancelled'])
+  await jobs.begin('acme').then((next) => next.abort())
+  const fedAtCancel = await fed()
+  assert.ok(fedAtCancel < 60_000, `${fedAtCancel}`)
+  assert.deepEqual(await jobs.cancel('acme', jobId), cancelled)
+  let current = cancelled.progress_current
+  await until(async () => {
+    await drainAsSink(client)
+    const job = (await jobs.find('acme', jobId))!
+    assert.deepEqual([job.status, job.progress_message, job.result_summary], ['failed', 'cancelled', null])
+    assert.ok(job.progress_current >= current)
+    current = job.progress_current
+    return current >= fedAtCancel
+  })
+  const next = await upload(jobs, 'acme', '{"ip":"192.0.2.1","event_id":"next"}')
+  await completed(client, jobs, 'acme', next)
+  // What the feeder had in hand at that moment, a chunk, and no more.
+  assert.ok((await fed()) === fedAtCancel && current <= fedAtCancel + 10_000, `${current} of ${fedAtCancel}`)
+  assert.deepEqual(await client.keys(`{job:${jobId}}:*`), [])
+  await Promise.all([stopFeeder(), worker.stop()])
+})
+
+test('a cancel and an end by itself: the first one counts', async (t) => {
+  const { redis, client, jobs } = await startBatch(t)
+  const feeders = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
+  t.after(() => feeders.disconnect())
+  const store = new RedisFeederStore({ client: feeders, pipeline: ingest, partitions: PARTITIONS })
+  const summary = { processed: 1 } as never
+  const jobOf = async (id: string) => (await store.openJobs()).find((job) => job.id === id)!
+  const outcomes = new Set<string>()
+  for (let i = 0; i < 20; i++) {
+    const id = await upload(jobs, 'acme', '{"ip":"192.0.2.1"}')
+    const job = await jobOf(id)
+    const [first, second] = [() => jobs.cancel('acme', id), () => store.complete(job, summary)]
+    const [a, b] = await Promise.all(i % 2 === 0 ? [first(), second()] : [second(), first()])
+    const [cancelled, isCompleted] = i % 2 === 0 ? [a, b] : [b, a]
+    const { status, result_summary } = (await jobs.find('acme', id))!
+    assert.equal(isCompleted, cancelled === 'ended')
+    assert.deepEqual([status, result_summary === null], isCompleted ? ['completed', false] : ['failed', true])
+    outcomes.add(status)
+    await store.cleanUp(job)
+    if (!isCompleted) assert.equal(await store.advance(job, { fed: 1, rejected: 0, invalidIp: 0, errors: [] }), false)
+    assert.equal((await jobs.find('acme', id))!.status, status)
+  }
+  assert.deepEqual([...outcomes].sort(), ['completed', 'failed'])
+  assert.deepEqual(await client.keys('*open*'), [])
+})

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
-import type { BatchAccepted, BatchJob } from '../../schemas/api/batch.ts'
+import type { BatchAccepted, BatchJob, BatchJobList } from '../../schemas/api/batch.ts'
 import { testedEngine } from '../support/engines.ts'
 import { startInstance, type TestInstance } from '../support/instance.ts'
 import { until } from '../support/until.ts'
@@ -114,6 +114,43 @@ describe('batch uploads over HTTP', () => {
     assert.equal(await instance.query("SELECT count() FROM events WHERE event_id = ''"), '0')
   })
 
+  test('jobs are listed and cancelled over HTTP and on the command line', async () => {
+    const lines = Array.from({ length: 200_000 }, (_, i) => `{"ip":"17.0.0.1","event_id":"x${i}"}`)
+    const { job_id } = (await (
+      await upload(gzipSync(lines.join('\n')), { 'content-encoding': 'gzip' })
+    ).json()) as BatchAccepted
+    const listed = JSON.parse((await ipid('batch', 'list', '--limit', '1', '--json')).stdout) as BatchJobList
+    assert.equal(listed.jobs[0]!.job_id, job_id)
+    assert.ok(Math.abs(Date.parse(listed.jobs[0]!.received_at) - Date.now()) < 60_000)
+    assert.equal(listed.next, job_id)
+    const cancel = (id: string) =>
+      fetch(`${instance.ready.url}/v1/ingest/batch/${id}/cancel`, {
+        method: 'POST',
+        headers: { 'x-api-key': instance.apiKey },
+      })
+    const answer = await cancel(job_id)
+    assert.equal(answer.status, 200)
+    const job = (await answer.json()) as BatchJob
+    assert.deepEqual([job.job_id, job.status, job.progress_message], [job_id, 'failed', 'cancelled'])
+    const again = await ipid('batch', 'cancel', job_id, '--json')
+    assert.deepEqual([again.code, JSON.parse(again.stdout).status], [0, 'failed'], again.stderr)
+    assert.equal((await ipid('batch', 'show', job_id)).code, 1)
+    const short = (await (await upload('{"ip":"17.0.0.1"}')).json()) as BatchAccepted
+    await completed(short.job_id)
+    assert.equal((await cancel(short.job_id)).status, 409)
+    assert.equal((await cancel('nothing')).status, 404)
+    const table = (await ipid('batch', 'list')).stdout.split('\n')
+    assert.match(table[0]!, /^JOB +RECEIVED +STATUS +FINISHED +OF +WHY$/)
+    assert.match(table[2]!, new RegExp(`^${job_id} .* failed +\\d+ +200000 +cancelled$`))
+    for (const query of ['limit=0', 'limit=x', 'limit=101', 'limit=1&limit=2', 'before=x']) {
+      const refused = await fetch(`${instance.ready.url}/v1/ingest/batch?${query}`, {
+        headers: { 'x-api-key': instance.apiKey },
+      })
+      assert.equal(refused.status, 422, query)
+      await refused.arrayBuffer()
+    }
+  })
+
   test('the command uploads CSV and gzip, waits, and says what is wrong', async () => {
     const file = join(instance.dir, 'visits.csv')
     writeFileSync(file, 'ip,event_id,session_id,properties\n17.0.0.3,c1,42,"{""a"":1.0}"\n"17.0.0.4",c2,,\n')
@@ -123,6 +160,9 @@ describe('batch uploads over HTTP', () => {
     assert.deepEqual([job.status, job.result_summary!.processed, job.result_summary!.valid_ips], ['completed', 2, 2])
     const row = "SELECT session_id, account_id FROM events WHERE event_id = 'c1'"
     assert.equal(await instance.query(row), '42\tfruit.example')
+    writeFileSync(file, 'IP;Note\n17.0.0.3;"on\ntwo lines"\n;no address\n17.0.0.4;fine\n')
+    const named = JSON.parse((await ipid('batch', 'upload', file, '--wait', '--json')).stdout) as BatchJob
+    assert.deepEqual(named.result_summary!.errors, [{ line: 4, detail: 'ip is required' }])
     const zipped = join(instance.dir, 'visits.ndjson.gz')
     writeFileSync(zipped, gzipSync('{"ip":"17.0.0.5","event_id":"z1"}\n'))
     const second = await ipid('batch', 'upload', zipped)
@@ -132,7 +172,10 @@ describe('batch uploads over HTTP', () => {
     writeFileSync(file, 'address\n17.0.0.3\n')
     const wrong = await ipid('batch', 'upload', file)
     assert.equal(wrong.code, 2)
-    assert.equal(wrong.stderr, 'ipid: the CSV header has no column "ip"\n')
+    assert.equal(
+      wrong.stderr,
+      'ipid: the CSV header has no column "ip"; it has address: say which is the address, as in --map \'address=ip\'\n',
+    )
     assert.equal((await ipid('batch', 'upload', join(instance.dir, 'missing.csv'))).code, 2)
   })
 })

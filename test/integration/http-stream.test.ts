@@ -148,6 +148,8 @@ function watchedJobs(complete: () => Promise<void>, abort: () => Promise<void> =
       },
     }),
     find: async () => undefined,
+    list: async () => ({ jobs: [], next: null }),
+    cancel: async () => undefined,
   }
   return { log, jobs }
 }

@@ -7,14 +7,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Redis } from 'ioredis'
+import { ingest } from '../../pipelines/ingest.ts'
+import { packBlock } from '../../src/core/event/block.ts'
 import { UnavailableError } from '../../src/core/run/errors.ts'
 import { NOTHING_KNOWN } from '../../src/enrichment/answers/answer.ts'
 import { acceptEvents } from '../../src/ingest/accept.ts'
 import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
 import { keys } from '../../src/redis/keys.ts'
+import { deadLetterFields } from '../../src/redis/streams/dead-letter.ts'
 import { type RawEntry, readEntry } from '../../src/redis/streams/entries.ts'
+import { ownerOf } from '../../src/redis/streams/owner.ts'
+import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
+import { runCommand } from '../support/command.ts'
 import { startInstance } from '../support/instance.ts'
-import { quiet, startIntake } from '../support/pipeline.ts'
+import { envelope, quiet, startIntake } from '../support/pipeline.ts'
 import { until } from '../support/until.ts'
 
 const PARTITIONS = 4
@@ -134,4 +140,32 @@ test('a request that a cluster without a part of its slots refused is whole afte
       await client.del(keys.stream(partition, 'intake', 'live'))
     }
   }
+})
+
+test('dead letters of all partitions are listed, retried and discarded on a cluster', async (t) => {
+  const url = await startCluster(t)
+  const client = quiet(connectRedis(url, { name: 'test', kind: 'loop', timeoutMs: 5_000 }))
+  t.after(() => client.disconnect())
+  await agreeOnPartitions(client, PARTITIONS)
+  await createGroups(client, ingest, PARTITIONS)
+  for (let i = 0; i < 20; i++) {
+    const partition = i % PARTITIONS
+    const origin = {
+      group: 'process',
+      stream: 'intake',
+      lane: 'live' as const,
+      owner: ownerOf(`${Date.now()}-${i}`, 0),
+    }
+    const letter = { reason: 'test', block: packBlock([envelope(i < 8 ? 'acme' : 'other', `e${i}`)]) }
+    await client.call('XADD', keys.dead(partition), '*', ...deadLetterFields(origin, letter))
+  }
+  const ipid = async (...args: string[]) => {
+    const { code, stdout, stderr } = await runCommand(['dead-letter', ...args, '--json'], { env: { REDIS_URL: url } })
+    assert.equal(code, 0, stderr)
+    return JSON.parse(stdout)
+  }
+  assert.equal((await ipid('list')).letters.length, 20)
+  assert.equal((await ipid('discard', '--tenant', 'acme')).discarded, 8)
+  assert.equal((await ipid('retry', '--all')).retried, 12)
+  assert.equal((await intakeRows(client)).length, 12)
 })

@@ -9,6 +9,12 @@ export interface CommandOptions {
   readonly stdin?: Iterable<string | Buffer> | AsyncIterable<string | Buffer>
   /** Gets standard output while the command runs. */
   readonly onOutput?: (text: string) => void
+  /** Gets standard error while the command runs. */
+  readonly onError?: (text: string) => void
+  /** Stands for Ctrl-C. */
+  readonly stop?: AbortSignal
+  /** Standard error is a terminal of so many columns. */
+  readonly columns?: number
 }
 
 /** What came of a command. */
@@ -21,13 +27,14 @@ export interface CommandResult {
 /** Runs a command of the command line in this process. */
 export async function runCommand(args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
   const stdout = collect(options.onOutput)
-  const stderr = collect()
+  const stderr = collect(options.onError)
+  if (options.columns !== undefined) Object.assign(stderr.stream, { isTTY: true, columns: options.columns })
   const context = {
     env: options.env ?? {},
-    stdin: Readable.from(options.stdin ?? []),
+    stdin: Readable.from(options.stdin ?? [], { objectMode: false }),
     stdout: stdout.stream,
     stderr: stderr.stream,
-    stopSignals: () => ({ stop: new AbortController().signal, force: new AbortController().signal }),
+    stopSignals: () => ({ stop: options.stop ?? new AbortController().signal, force: new AbortController().signal }),
   }
   const code = await runCli(args, context as unknown as CliContext)
   return { code, stdout: stdout.text(), stderr: stderr.text() }

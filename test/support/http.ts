@@ -51,6 +51,8 @@ export const noJobs: BatchJobs = {
     throw new BackpressureError('no jobs here')
   },
   find: async () => undefined,
+  list: async () => ({ jobs: [], next: null }),
+  cancel: async () => undefined,
 }
 
 /** Keeps what it is given, for tests in which Redis is not the point. */

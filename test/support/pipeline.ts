@@ -10,7 +10,9 @@ import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
 import { GroupCommit } from '../../src/redis/streams/group-commit.ts'
 import { StreamGroupReader } from '../../src/redis/streams/group-reader.ts'
 import { RedisSeenStore } from '../../src/redis/streams/seen-store.ts'
+import { SinkStreams } from '../../src/redis/streams/sink-streams.ts'
 import { createGroups } from '../../src/redis/streams/topology.ts'
+import { SinkWorker } from '../../src/runner/sink-worker.ts'
 import { StepWorker } from '../../src/runner/step-worker.ts'
 import { dedup } from '../../src/stages/dedup.ts'
 import { enrich } from '../../src/stages/enrich.ts'
@@ -94,6 +96,46 @@ export async function startWorker(
     async stop() {
       await worker.stop()
       client.disconnect()
+    },
+  }
+}
+
+/** A sink of the stream `enriched` that keeps its rows in memory. */
+export async function collectingSink(url: string, group: string, partitions: number) {
+  const [client, blocking] = [0, 1].map(() =>
+    quiet(connectRedis(url, { name: 'sink', kind: 'loop', timeoutMs: 3_000 })),
+  )
+  const rows: string[] = []
+  const options = {
+    cluster: false,
+    partitions,
+    group,
+    from: 'enriched',
+    completesJobs: false,
+    ensureGroups: async () => {},
+  }
+  const sink = new SinkWorker({
+    startsReady: true,
+    group,
+    source: new SinkStreams({ client: client!, blocking: blocking!, ...options }),
+    inserter: {
+      prepare: async () => {},
+      insert: async (parts) => void rows.push(...parts.map((part) => part.toString())),
+      absent: async () => [],
+      close: async () => {},
+    },
+    rowsMax: 1_000,
+    lingerMs: 10,
+    log: silent,
+  })
+  await sink.start()
+  return {
+    /** Ids of the events, in the order in which they came. */
+    ids: () => rows.flatMap((text) => text.trimEnd().split('\n')).map((row) => row.split('\t')[2]!),
+    async stop() {
+      await sink.stop()
+      client!.disconnect()
+      blocking!.disconnect()
     },
   }
 }

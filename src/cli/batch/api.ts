@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { BatchAccepted, BatchJob } from '../../../schemas/api/batch.ts'
+import type { BatchAccepted, BatchJob, BatchJobList } from '../../../schemas/api/batch.ts'
 import type { Config } from '../../config/config.ts'
 import { InputError, StartupError } from '../../core/run/errors.ts'
 import type { CliContext } from '../context.ts'
@@ -14,6 +14,9 @@ export interface BatchApi {
   /** @param gzip whether the body is gzip already */
   upload(body: Readable, gzip: boolean): Promise<BatchAccepted>
   job(jobId: string): Promise<BatchJob>
+  /** The newest first. @param before goes on behind this job */
+  list(limit: number, before: string | undefined): Promise<BatchJobList>
+  cancel(jobId: string): Promise<BatchJob>
 }
 
 /** @throws InputError without a key; StartupError when there is no API to speak to */
@@ -32,6 +35,11 @@ export async function apiAccess(
   return {
     upload: async (body, gzip) => (await send('POST', '/v1/ingest/batch', body, gzip)) as BatchAccepted,
     job: async (jobId) => (await send('GET', `/v1/ingest/batch/${encodeURIComponent(jobId)}`)) as BatchJob,
+    async list(limit, before) {
+      const query = new URLSearchParams({ limit: String(limit), ...(before !== undefined && { before }) })
+      return (await send('GET', `/v1/ingest/batch?${query}`)) as BatchJobList
+    },
+    cancel: async (jobId) => (await send('POST', `/v1/ingest/batch/${encodeURIComponent(jobId)}/cancel`)) as BatchJob,
   }
 }
 

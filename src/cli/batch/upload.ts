@@ -1,156 +1,160 @@
-import { createReadStream, statSync } from 'node:fs'
-import { type Readable, Transform } from 'node:stream'
-import { createGunzip } from 'node:zlib'
-import { Presets, SingleBar } from 'cli-progress'
-import type { BatchJob } from '../../../schemas/api/batch.ts'
+import type { SingleBar } from 'cli-progress'
+import type { BatchAccepted, BatchJob } from '../../../schemas/api/batch.ts'
 import { InputError } from '../../core/run/errors.ts'
 import { poll } from '../../runner/loop.ts'
 import type { CliContext } from '../context.ts'
-import { printJson, printPairs } from '../print.ts'
+import { printJson } from '../print.ts'
 import type { BatchApi } from './api.ts'
-import { csvToNdjson } from './csv-events.ts'
+import { BadRows } from './bad-rows.ts'
+import type { KeyMap } from './conversion.ts'
+import { EXIT_FAILED, exitCodeOf, printAccepted, printBadRows, printJob } from './job-output.ts'
+import { progressBar } from './progress-bar.ts'
+import { FORMATS, type Format, NoGoodRowsError, openSource, type Source, type SourceChoice } from './source-file.ts'
+import { DATE_ORDERS, type DateOrder } from './timestamps.ts'
 
 const POLL_MS = 250
-const EXIT_FAILED = 1
+/** What shells expect of a program that ends by Ctrl-C. */
+const EXIT_INTERRUPTED = 130
 
 export interface UploadChoice {
   readonly format?: string
+  readonly map?: readonly string[]
+  readonly dateOrder?: string
+  readonly encoding?: string
   readonly wait?: boolean
   readonly json?: boolean
 }
 
-/** Uploads a file as a batch job. Returns the exit code: 1 when the job failed. */
+/**
+ * Uploads a file as a batch job.
+ * @returns the exit code: 1 when the job failed, or none of its rows could be used; 130 when Ctrl-C ended it
+ * @throws InputError when the file cannot be read, or has no address
+ */
 export async function uploadFile(
   api: BatchApi,
   file: string,
   choice: UploadChoice,
   context: CliContext,
 ): Promise<number> {
-  const source = openSource(file, choice.format, context)
-  const bar = choice.json ? undefined : progressBar(context)
-  bar?.start(source.bytes ?? 0, 0, { what: 'uploading', unit: 'bytes' })
-  let accepted: Awaited<ReturnType<BatchApi['upload']>>
+  const bad = new BadRows()
+  const bar = choice.json ? undefined : progressBar(context, 'uploading', 'bytes')
+  const source = await openSource(file, sourceChoice(choice), context, (bytes) => bar?.update(bytes), bad)
+  // From here on: until now there was nothing to leave tidy.
+  const { stop } = context.stopSignals()
+  const accepted = await send(api, source, bar, stop).catch((error: unknown) => {
+    if (error instanceof NoGoodRowsError) return error
+    throw error
+  })
+  if (accepted instanceof NoGoodRowsError) {
+    if (choice.json) printJson(context.stdout, { status: 'rejected', unreadable: bad })
+    else printBadRows(context.stdout, bad)
+    return EXIT_FAILED
+  }
+  if (accepted === undefined) {
+    context.stderr.write(`the upload was broken off: nothing of ${file} is kept\n`)
+    return EXIT_INTERRUPTED
+  }
+  if (!choice.wait) {
+    if (choice.json) printJson(context.stdout, { ...accepted, unreadable: bad })
+    else printAccepted(context.stdout, accepted, bad)
+    return 0
+  }
+  if (!choice.json) {
+    context.stderr.write(`job ${accepted.job_id}: ${accepted.received} events are queued; Ctrl-C leaves it to go on\n`)
+  }
+  const job = await waitForEnd(api, accepted, choice, context, stop)
+  if (job === undefined) {
+    if (choice.json) printJson(context.stdout, { ...accepted, unreadable: bad })
+    context.stderr.write(`the job goes on; see it again with: npx ipid batch show ${accepted.job_id}\n`)
+    return EXIT_INTERRUPTED
+  }
+  if (choice.json) printJson(context.stdout, { ...job, unreadable: bad })
+  else printJob(context.stdout, job, bad)
+  return exitCodeOf(job)
+}
+
+/** Undefined when `stop` ended it: nothing of the file is kept then. */
+async function send(
+  api: BatchApi,
+  { body, gzip, bytes }: Source,
+  bar: SingleBar | undefined,
+  stop: AbortSignal,
+): Promise<BatchAccepted | undefined> {
+  const brokenOff = new Promise<undefined>((resolve) => {
+    const breakOff = () => {
+      // A body that is whole gets its answer: there is a job then.
+      if (body.readableEnded) return
+      body.destroy()
+      resolve(undefined)
+    }
+    if (stop.aborted) breakOff()
+    else stop.addEventListener('abort', breakOff)
+  })
+  bar?.start(bytes ?? 0, 0)
   try {
-    accepted = await api.upload(
-      source.open((sent) => bar?.update(sent)),
-      source.gzip,
-    )
+    return await Promise.race([api.upload(body, gzip), brokenOff])
   } finally {
     bar?.stop()
   }
-  if (!choice.wait) {
-    if (choice.json) printJson(context.stdout, accepted)
-    else
-      printPairs(context.stdout, [
-        ['job', accepted.job_id],
-        ['status', accepted.status],
-        ['received', accepted.received],
-      ])
-    return 0
-  }
-  const job = await waitForEnd(api, accepted.job_id, accepted.received, choice.json ? undefined : progressBar(context))
-  return showJob(job, choice.json === true, context)
 }
 
-/** Prints a job. Returns the exit code: 1 when it failed. */
-export function showJob(job: BatchJob, json: boolean, { stdout }: CliContext): number {
-  const code = job.status === 'failed' ? EXIT_FAILED : 0
-  if (json) {
-    printJson(stdout, job)
-    return code
-  }
-  const { errors = [], ...counts } = job.result_summary ?? {}
-  printPairs(stdout, [
-    ['job', job.job_id],
-    ['status', job.status],
-    ['progress', job.progress_message],
-    ...Object.entries(counts).map(([name, count]) => [name, count as number] as const),
-  ])
-  for (const { line, detail } of errors) stdout.write(`line ${line}: ${detail}\n`)
-  return code
-}
-
-async function waitForEnd(api: BatchApi, jobId: string, total: number, bar: SingleBar | undefined): Promise<BatchJob> {
-  bar?.start(total, 0, { what: 'processing', unit: 'events' })
+/** Undefined when `stop` ended the wait. */
+async function waitForEnd(
+  api: BatchApi,
+  { job_id: jobId, received }: BatchAccepted,
+  { json }: UploadChoice,
+  context: CliContext,
+  stop: AbortSignal,
+): Promise<BatchJob | undefined> {
+  const bar: SingleBar | undefined = json ? undefined : progressBar(context, 'processing', 'events')
+  bar?.start(received, 0)
   try {
     const ended = async () => {
       const job = await api.job(jobId)
       bar?.update(job.progress_current)
       return job.status === 'completed' || job.status === 'failed' ? job : undefined
     }
-    // Nothing ends the wait but the job.
-    return (await poll(ended, { everyMs: POLL_MS }))!
+    return await poll(ended, { everyMs: POLL_MS, signal: stop })
   } finally {
     bar?.stop()
   }
 }
 
-interface Source {
-  /** Bytes that will be read; undefined when that is not known. */
-  readonly bytes: number | undefined
-  /** Whether what is sent is gzip. */
-  readonly gzip: boolean
-  open(onProgress: (bytes: number) => void): Readable
-}
-
-/** @throws InputError when the file cannot be read or its format is not known */
-function openSource(file: string, format: string | undefined, context: CliContext): Source {
-  const gzip = file.endsWith('.gz')
-  const kind = format ?? formatOf(file)
-  if (kind !== 'ndjson' && kind !== 'csv') throw new InputError(`--format "${kind}": wants ndjson or csv`)
-  const isCsv = kind === 'csv'
-  const bytes = file === '-' ? undefined : sizeOf(file)
+/** @throws InputError when an option is none */
+function sourceChoice({ format, map, dateOrder, encoding }: UploadChoice): SourceChoice {
+  if (encoding !== undefined && !isEncoding(encoding)) {
+    throw new InputError(`--encoding "${encoding}": wants a name such as windows-1252 or utf-16le`)
+  }
   return {
-    bytes,
-    gzip: gzip && !isCsv,
-    open(onProgress) {
-      const raw = file === '-' ? context.stdin : createReadStream(file, { highWaterMark: 262_144 })
-      const counted = raw.pipe(countBytes(onProgress))
-      raw.on('error', (error: Error) => counted.destroy(error))
-      return isCsv ? csvToNdjson(counted, gzip ? createGunzip() : undefined) : counted
-    },
+    format: oneOf<Format>('--format', FORMATS, format),
+    dateOrder: oneOf<DateOrder>('--date-order', DATE_ORDERS, dateOrder),
+    encoding,
+    map: keyMap(map ?? []),
   }
 }
 
-function formatOf(file: string): string {
-  return /\.csv(\.gz)?$/i.test(file) ? 'csv' : 'ndjson'
+function oneOf<T extends string>(flag: string, known: readonly T[], given: string | undefined): T | undefined {
+  const found = known.find((name) => name === given)
+  if (given !== undefined && found === undefined) {
+    throw new InputError(`${flag} "${given}": wants ${known.join(' or ')}`)
+  }
+  return found
 }
 
-function sizeOf(file: string): number {
-  const stats = statSync(file, { throwIfNoEntry: false })
-  if (!stats?.isFile()) throw new InputError(`${file} is not a file that can be read`)
-  return stats.size
-}
-
-function countBytes(onProgress: (bytes: number) => void): Transform {
-  let bytes = 0
-  return new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      bytes += chunk.length
-      onProgress(bytes)
-      done(null, chunk)
-    },
-  })
-}
-
-/** On a terminal a bar with rate and time left; elsewhere nothing. */
-function progressBar({ stderr }: CliContext): SingleBar {
-  const startedAt = performance.now()
-  return new SingleBar(
-    {
-      stream: stderr,
-      noTTYOutput: false,
-      hideCursor: true,
-      format: (options, { progress, value, total, eta }, { what, unit }) => {
-        const width = options.barsize ?? 30
-        const filled = Math.round(progress * width)
-        const seconds = (performance.now() - startedAt) / 1_000
-        const rate = Math.round(value / Math.max(seconds, 0.001)).toLocaleString('en-US')
-        const bar = '█'.repeat(filled) + '░'.repeat(width - filled)
-        const percent = String(Math.floor(progress * 100)).padStart(3)
-        return `${what} ${bar} ${percent} %  ${value.toLocaleString('en-US')} of ${total.toLocaleString('en-US')} ${unit}  ${rate}/s  ${eta} s left`
-      },
-    },
-    Presets.shades_classic,
+function keyMap(pairs: readonly string[]): KeyMap {
+  return new Map(
+    pairs.map((pair): [string, string] => {
+      const at = pair.lastIndexOf('=')
+      if (at < 1 || at === pair.length - 1) throw new InputError(`--map "${pair}": wants COLUMN=KEY`)
+      return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()]
+    }),
   )
+}
+
+function isEncoding(label: string): boolean {
+  try {
+    return new TextDecoder(label).encoding !== ''
+  } catch {
+    return false
+  }
 }

@@ -38,6 +38,11 @@ export function tsvTime(ms: number): string {
   return `${digits.slice(0, -3)}.${digits.slice(-3)}`
 }
 
+/** An RFC 3339 date-time of what `tsvTime` made. */
+export function fromTsvTime(text: string): string {
+  return text.includes('-') ? `${text.replace(' ', 'T')}Z` : new Date(Math.round(Number(text) * 1_000)).toISOString()
+}
+
 /** The enrichment columns as text; `Enrichment.columns` holds the result, so it is made once per distinct answer. */
 export function enrichmentColumns(
   enrichment: Pick<Enrichment, 'companyId' | 'classification' | 'quality' | 'data'>,

@@ -10,6 +10,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorStatus, string>> = {
   404: 'There is no such path, or no such job',
   405: 'The path does not have this method; the allow header names those that it has',
   408: 'The body arrived too slowly',
+  409: 'The job has ended already',
   413: 'Payload too large: too many events, addresses or bytes, as sent or decoded',
   415: 'The content-encoding is not gzip',
   422: 'Schema mismatch: something required is missing, or has the wrong type',

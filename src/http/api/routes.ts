@@ -9,6 +9,7 @@ import type { LookupService } from '../../lookup/lookup.ts'
 import type { DailyQuota } from '../../tenants/quota.ts'
 import { buildOpenApi } from './openapi.ts'
 import type { Route } from './route.ts'
+import { batchJobsRoute, cancelBatchJobRoute } from './routes/batch-jobs.ts'
 import { bulkRoute } from './routes/bulk.ts'
 import { bulkJobRoute } from './routes/bulk-job.ts'
 import { healthzRoute } from './routes/healthz.ts'
@@ -43,6 +44,8 @@ export function createRoutes(parts: RouteParts): Route[] {
     ingestRoute(parts),
     uploadRoute(parts.jobs),
     batchJobRoute(parts.jobs),
+    batchJobsRoute(parts.jobs),
+    cancelBatchJobRoute(parts.jobs),
     healthzRoute(),
     readyzRoute(parts.readiness),
   ]

@@ -24,6 +24,7 @@ export const STATUS_LINES: Readonly<Record<number, string>> = {
   404: '404 Not Found',
   405: '405 Method Not Allowed',
   408: '408 Request Timeout',
+  409: '409 Conflict',
   413: '413 Content Too Large',
   415: '415 Unsupported Media Type',
   422: '422 Unprocessable Content',

@@ -5,12 +5,12 @@ import { IDENTIFIED } from '../../core/pipeline/counts.ts'
 import { groupsOfJobs, type Pipeline, reasonsOfJobs } from '../../core/pipeline/pipeline.ts'
 import type { ChunkCounts, LineChunk } from '../../core/pipeline/source.ts'
 import type { RedisClient } from '../connect.ts'
-import { counterFields, keys, progressFields } from '../keys.ts'
+import { counterFields, keys } from '../keys.ts'
 import { Lease } from '../lease.ts'
 import { loadScript } from '../scripts.ts'
 import type { RawEntry } from '../streams/entries.ts'
 import { waitingEvents } from '../streams/status.ts'
-import { readProgress, releaseJob } from './jobs.ts'
+import { freeJob, RECORD_TTL_MS, readProgress } from './job-record.ts'
 import { parseLineNumbers } from './line-numbers.ts'
 
 export interface RedisFeederStoreOptions {
@@ -19,14 +19,10 @@ export interface RedisFeederStoreOptions {
   readonly partitions: number
 }
 
-/** A job's record stays this long after its end (schemas/README.md, Batch jobs). */
-const RECORD_TTL_MS = 7 * 86_400_000
-
 /** What is fed leaves the spool, which may be what fills Redis. */
 const appendScript = loadScript('append-N', { aboveMaxmemory: true })
 const advanceJobScript = loadScript('advanceJob-3')
 const endJobScript = loadScript('endJob-1')
-const keepProgressScript = loadScript('keepProgress-1')
 
 /** Batch jobs as the feeder moves them on, in Redis. */
 export class RedisFeederStore implements FeederStore {
@@ -101,14 +97,15 @@ export class RedisFeederStore implements FeederStore {
     )
   }
 
-  async advance(job: OpenJob, counts: ChunkCounts): Promise<void> {
+  async advance(job: OpenJob, counts: ChunkCounts): Promise<boolean> {
     const { fed, rejected, invalidIp, errors } = counts
     const counters = Object.entries({ fed, rejected, invalid_ip: invalidIp })
-    await advanceJobScript.run(
+    const result = await advanceJobScript.run(
       this.#options.client,
       [keys.job(job.id), keys.chunks(job.id), keys.jobErrors(job.id)],
       [job.next, BATCH_LIMITS.errorsMax, counters.length, ...counters.flat(), ...errors.map((e) => JSON.stringify(e))],
     )
+    return result !== -1
   }
 
   async summaryIfFinished(job: OpenJob): Promise<BatchSummary | undefined> {
@@ -132,11 +129,11 @@ export class RedisFeederStore implements FeederStore {
     return summary as unknown as BatchSummary
   }
 
-  complete(job: OpenJob, summary: BatchSummary): Promise<void> {
+  complete(job: OpenJob, summary: BatchSummary): Promise<boolean> {
     return this.#end(job, { status: 'completed', summary: JSON.stringify(summary) })
   }
 
-  async fail(job: OpenJob, reason: string): Promise<void> {
+  async fail(job: OpenJob, reason: string): Promise<boolean> {
     const { client, partitions } = this.#options
     const record = await client.hgetall(keys.job(job.id))
     const { finished } = await readProgress(client, partitions, job.id)
@@ -144,23 +141,14 @@ export class RedisFeederStore implements FeederStore {
     return this.#end(job, { status: 'failed', failure: reason, current: String(current) })
   }
 
-  async #end(job: OpenJob, fields: Record<string, string>): Promise<void> {
+  async #end(job: OpenJob, fields: Record<string, string>): Promise<boolean> {
     const args = [RECORD_TTL_MS, ...Object.entries(fields).flat()]
-    await endJobScript.run(this.#options.client, [keys.job(job.id)], args)
+    return (await endJobScript.run(this.#options.client, [keys.job(job.id)], args)) === 1
   }
 
-  /** What was fed is remembered until it expires: a feeder that was held up may still come with a chunk. */
-  async cleanUp(job: OpenJob): Promise<void> {
+  cleanUp(job: OpenJob): Promise<void> {
     const { client, partitions } = this.#options
-    const failed = (await client.hget(keys.job(job.id), 'status')) === 'failed'
-    await client.del(keys.chunks(job.id), keys.jobErrors(job.id))
-    for (let partition = 0; partition < partitions; partition++) {
-      const progress = keys.jobProgress(partition, job.id)
-      // What was fed of a failed job goes on, and is counted: the count is left to expire.
-      if (failed) await keepProgressScript.run(client, [progress], [RECORD_TTL_MS, progressFields.stored])
-      else await client.del(progress)
-    }
-    await releaseJob(client, job.tenantId, job.id)
+    return freeJob(client, partitions, job, job.state === 'gone' ? 'no job' : 'a job')
   }
 }
 

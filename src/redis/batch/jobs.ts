@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import type { BatchJob, BatchStatus, BatchSummary } from '../../../schemas/api/batch.ts'
-import type { BatchJobs, Upload } from '../../batch/jobs.ts'
+import type { BatchJob, BatchJobList, ListedBatchJob } from '../../../schemas/api/batch.ts'
+import type { BatchJobs, JobPage, Upload } from '../../batch/jobs.ts'
 import type { Clock } from '../../core/run/clock.ts'
-import { BackpressureError, UnavailableError } from '../../core/run/errors.ts'
+import { BackpressureError, InputError, UnavailableError } from '../../core/run/errors.ts'
 import type { RedisClient } from '../connect.ts'
-import { keys, progressFields } from '../keys.ts'
+import { keys } from '../keys.ts'
 import { loadScript } from '../scripts.ts'
+import { CANCELLED, describeJob, freeJob, RECORD_TTL_MS, readProgress, releaseJob } from './job-record.ts'
 import { UPLOAD_TTL_MS, UploadSpool } from './upload-spool.ts'
 
 export interface RedisBatchJobsOptions {
@@ -21,7 +22,8 @@ export interface RedisBatchJobsOptions {
 }
 
 const RETRY_AFTER_SECONDS = 10
-const reserveJobScript = loadScript('reserveJob-2')
+const reserveJobScript = loadScript('reserveJob-3')
+const cancelJobScript = loadScript('cancelJob-1')
 
 /** Batch jobs in Redis: room for them, their uploads, and what their tenants may see of them. */
 export class RedisBatchJobs implements BatchJobs {
@@ -36,13 +38,14 @@ export class RedisBatchJobs implements BatchJobs {
     const reason = closedBecause()
     if (reason !== undefined) throw new BackpressureError(reason)
     const jobId = randomUUID()
+    const receivedAtMs = clock.now()
     try {
       // The key goes first: a feeder takes a place without an upload for that of a dead one.
       await client.set(keys.upload(jobId), 0, 'PX', UPLOAD_TTL_MS)
       const reserved = await reserveJobScript.run(
         client,
-        [keys.openJobs(), keys.openJobsOf(tenantId)],
-        [jobId, tenantId, openMax],
+        [keys.openJobs(), keys.openJobsOf(tenantId), keys.batchesOf(tenantId)],
+        [jobId, tenantId, openMax, receivedAtMs],
       )
       if (reserved === 0) await client.del(keys.upload(jobId))
       if (reserved === 0) {
@@ -52,81 +55,65 @@ export class RedisBatchJobs implements BatchJobs {
       if (error instanceof BackpressureError) throw error
       throw new UnavailableError('the event store did not answer', { cause: error })
     }
-    const release = () => releaseJob(client, tenantId, jobId)
-    return new UploadSpool({ client, jobId, tenantId, receivedAtMs: clock.now(), deadlineMs, release, closedBecause })
+    const release = () => releaseJob(client, tenantId, jobId, 'no job')
+    return new UploadSpool({ client, jobId, tenantId, receivedAtMs, deadlineMs, release, closedBecause })
   }
 
   async find(tenantId: string, jobId: string): Promise<BatchJob | undefined> {
+    return answered(async () => (await this.#read(tenantId, jobId))?.job)
+  }
+
+  async list(tenantId: string, { limit, before }: JobPage): Promise<BatchJobList> {
+    const { client } = this.#options
+    return answered(async () => {
+      const name = keys.batchesOf(tenantId)
+      const rank = before === undefined ? -1 : await client.zrevrank(name, before)
+      if (rank === null) throw new InputError('before names no job of yours')
+      const jobs: ListedBatchJob[] = []
+      // An upload that is not whole yet has a place, and no record.
+      for (let at = rank + 1; jobs.length <= limit; at += limit) {
+        const ids = await client.zrevrange(name, at, at + limit - 1)
+        if (ids.length === 0) break
+        const found = await Promise.all(ids.map((id) => this.#read(tenantId, id)))
+        for (const entry of found) {
+          if (entry === undefined) continue
+          jobs.push({ ...entry.job, received_at: new Date(entry.receivedAtMs).toISOString() })
+        }
+      }
+      const isMore = jobs.length > limit
+      const page = jobs.slice(0, limit)
+      return { jobs: page, next: isMore ? page.at(-1)!.job_id : null }
+    })
+  }
+
+  async cancel(tenantId: string, jobId: string): Promise<BatchJob | 'ended' | undefined> {
     const { client, partitions } = this.#options
-    try {
-      // Progress first: it is deleted only after the record says `completed`, so what is shown never goes back.
-      const { finished } = await readProgress(client, partitions, jobId)
-      const record = await client.hgetall(keys.job(jobId))
-      if (record.tenant_id !== tenantId) return undefined
-      return describeJob(jobId, record, finished)
-    } catch (error) {
-      throw new UnavailableError('the event store did not answer', { cause: error })
-    }
+    return answered(async () => {
+      const args = [tenantId, RECORD_TTL_MS, CANCELLED]
+      const result = await cancelJobScript.run(client, [keys.job(jobId)], args)
+      if (result === -1) return undefined
+      if (result === 0) return 'ended'
+      // The feeder does the same when this process ends here.
+      await freeJob(client, partitions, { id: jobId, tenantId }, 'a job')
+      return (await this.#read(tenantId, jobId))?.job
+    })
+  }
+
+  async #read(tenantId: string, jobId: string): Promise<{ job: BatchJob; receivedAtMs: number } | undefined> {
+    const { client, partitions } = this.#options
+    // Progress first: it is deleted only after the record says `completed`, so what is shown never goes back.
+    const { finished } = await readProgress(client, partitions, jobId)
+    const record = await client.hgetall(keys.job(jobId))
+    if (record.tenant_id !== tenantId) return undefined
+    return { job: describeJob(jobId, record, finished), receivedAtMs: Number(record.received_at) }
   }
 }
 
-/** Gives up a job's place among the open ones. */
-export async function releaseJob(client: RedisClient, tenantId: string, jobId: string): Promise<void> {
-  await client.multi().hdel(keys.openJobs(), jobId).srem(keys.openJobsOf(tenantId), jobId).exec()
-}
-
-/** What the pipeline has done for a job, summed over the partitions. */
-export interface JobProgress {
-  /** Events that are finished. */
-  readonly finished: number
-  /** Those by reason: `stored`, `dead`, and the reasons of drops. */
-  readonly byReason: ReadonlyMap<string, number>
-  /** What stages counted, by name. */
-  readonly counts: ReadonlyMap<string, number>
-}
-
-export async function readProgress(client: RedisClient, partitions: number, jobId: string): Promise<JobProgress> {
-  const hashes = await Promise.all(
-    Array.from({ length: partitions }, (_, partition) => client.hgetall(keys.jobProgress(partition, jobId))),
-  )
-  const byReason = new Map<string, number>()
-  const counts = new Map<string, number>()
-  const countPrefix = progressFields.count('')
-  let finished = 0
-  for (const [field, value] of hashes.flatMap((hash) => Object.entries(hash))) {
-    const isCount = field.startsWith(countPrefix)
-    const [sums, name] = isCount ? [counts, field.slice(countPrefix.length)] : [byReason, field]
-    sums.set(name, (sums.get(name) ?? 0) + Number(value))
-    if (!isCount) finished += Number(value)
-  }
-  return { finished, byReason, counts }
-}
-
-function describeJob(jobId: string, record: Readonly<Record<string, string>>, finished: number): BatchJob {
-  const status = record.status as BatchStatus
-  const total = Number(record.received)
-  const atFeed = Number(record.rejected ?? 0) + Number(record.invalid_ip ?? 0)
-  const current = status === 'completed' ? total : Math.min(total, Number(record.current ?? atFeed + finished))
-  return {
-    job_id: jobId,
-    status,
-    progress_pct: Math.floor((current / total) * 100),
-    progress_current: current,
-    progress_total: total,
-    progress_message: messageOf(status, current, total, record.failure),
-    result_summary: record.summary === undefined ? null : (JSON.parse(record.summary) as BatchSummary),
-  }
-}
-
-function messageOf(status: BatchStatus, current: number, total: number, failure: string | undefined): string {
-  switch (status) {
-    case 'queued':
-      return 'waiting to be processed'
-    case 'running':
-      return `${current} of ${total} events finished`
-    case 'completed':
-      return `all ${total} events finished`
-    case 'failed':
-      return failure ?? 'failed'
+async function answered<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof InputError) throw error
+    throw new UnavailableError('the event store did not answer', { cause: error })
   }
 }

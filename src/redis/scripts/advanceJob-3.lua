@@ -1,10 +1,14 @@
 #!lua flags=allow-oom
--- Records that a chunk was fed, and frees it. Repeating it changes nothing.
+-- Records that a chunk was fed, and frees it. Repeating it changes nothing, nor does it behind the end of the job.
 -- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
 -- KEYS[1] job, KEYS[2] chunks, KEYS[3] errors
 -- ARGV[1] number of the chunk, ARGV[2] how many errors are kept
 -- ARGV[3] number of counters, then fields and increments in turn; then errors, as JSON
--- Returns 1, or 0 when the chunk was recorded before.
+-- Returns 1; 0 when the chunk was recorded before; -1 when the job has ended.
+local status = redis.call('HGET', KEYS[1], 'status')
+if status ~= 'queued' and status ~= 'running' then
+  return -1
+end
 if redis.call('HGET', KEYS[1], 'next') ~= ARGV[1] then
   return 0
 end

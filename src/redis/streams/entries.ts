@@ -9,6 +9,21 @@ export type RawEntry = readonly [id: Buffer, fields: readonly Buffer[] | null]
 /** Answer of XREADGROUP: null when nothing came in time. */
 export type RawStreams = readonly (readonly [key: Buffer, entries: readonly RawEntry[]])[] | null
 
+/** Field of an entry that is for one group only, though others read its stream too: what is put back for it. */
+export const GROUP_FIELD = 'g'
+
+/** Whether an entry was put back for another group, which then is the only one that has something to do with it. */
+export function isForOther([, fields]: RawEntry, group: string): boolean {
+  const only = fields === null ? undefined : fieldOf(fields, GROUP_FIELD)
+  return only !== undefined && only.toString('utf8') !== group
+}
+
+/** The value of a field; undefined when there is none. */
+export function fieldOf(fields: readonly Buffer[], name: string): Buffer | undefined {
+  for (let i = 0; i + 1 < fields.length; i += 2) if (fields[i]!.toString('latin1') === name) return fields[i + 1]
+  return undefined
+}
+
 /** @param deliveries this one included */
 export function readEntry(raw: RawEntry, lane: Lane, partition: number, deliveries: number): Entry | BrokenEntry {
   const id = raw[0].toString('latin1')
@@ -16,9 +31,9 @@ export function readEntry(raw: RawEntry, lane: Lane, partition: number, deliveri
   if (fields === null) return { id, lane, reason: 'its fields were deleted while it was pending' }
   try {
     const block = decodeBlock(fields)
-    const carried = fields.findIndex((field, i) => i % 2 === 0 && field.toString('latin1') === OWNER_FIELD)
-    const owner = carried < 0 ? ownerOf(id, LANES.indexOf(lane)) : fields[carried + 1]!
-    return { id, lane, partition, owner, block, deliveries, repeated: deliveries > 1 || carried >= 0 }
+    const carried = fieldOf(fields, OWNER_FIELD)
+    const owner = carried ?? ownerOf(id, LANES.indexOf(lane))
+    return { id, lane, partition, owner, block, deliveries, repeated: deliveries > 1 || carried !== undefined }
   } catch (error) {
     return { id, lane, reason: error instanceof Error ? error.message : String(error) }
   }

@@ -1,4 +1,4 @@
-import { type Block, encodeBlock, OWNER_FIELD } from '../../core/event/block.ts'
+import { type Block, type EntryFields, encodeBlock, OWNER_FIELD } from '../../core/event/block.ts'
 import { LANES, type Lane } from '../../core/pipeline/lane.ts'
 import {
   type BrokenEntry,
@@ -13,9 +13,9 @@ import type { RedisClient } from '../connect.ts'
 import { counterFields, keys, progressFields } from '../keys.ts'
 import { replyCode } from '../reply-error.ts'
 import { brokenEntryFields, deadLetterFields } from './dead-letter.ts'
-import { type RawEntry, type RawStreams, readEntry } from './entries.ts'
+import { GROUP_FIELD, type RawEntry, type RawStreams, readEntry } from './entries.ts'
 import { claimOf } from './seen-store.ts'
-import { bury, SettlementWriter } from './settlement-writer.ts'
+import { bury, passOver, SettlementWriter } from './settlement-writer.ts'
 
 export interface GroupReaderOptions {
   /** For blocking reads only; not shared. */
@@ -98,10 +98,17 @@ export class StreamGroupReader implements GroupReader {
       'XREADGROUP',
       ...['GROUP', group, consumer, 'COUNT', count, ...block, 'STREAMS', ...streams, ...ids],
     )) as RawStreams
-    return (reply ?? []).flatMap(([key, entries]) => {
+    const found: (Entry | BrokenEntry)[] = []
+    for (const [key, entries] of reply ?? []) {
       const lane = key.toString('latin1') === this.#streams.live ? 'live' : 'batch'
-      return entries.map((raw) => readEntry(raw, lane, this.partition, 1))
-    })
+      for (const raw of await this.#own(lane, entries)) found.push(readEntry(raw, lane, this.partition, 1))
+    }
+    return found
+  }
+
+  #own(lane: Lane, raw: readonly RawEntry[]): Promise<readonly RawEntry[]> {
+    const { client, group, from } = this.#options
+    return passOver(client, group, from, { partition: this.partition, lane }, raw)
   }
 
   async #ownPending(): Promise<(Entry | BrokenEntry)[]> {
@@ -113,7 +120,10 @@ export class StreamGroupReader implements GroupReader {
         ...['GROUP', group, consumer, 'COUNT', entriesMax.live, 'STREAMS', stream, '0'],
       )) as RawStreams
       const raw = reply?.[0]?.[1] ?? []
-      if (raw.length > 0) return this.#withDeliveries(lane, raw)
+      const own = await this.#own(lane, raw)
+      if (own.length > 0) return this.#withDeliveries(lane, own)
+      // There may be more behind those of other groups.
+      if (raw.length > 0) return this.#ownPending()
     }
     return []
   }
@@ -129,7 +139,7 @@ export class StreamGroupReader implements GroupReader {
       const gone = (deleted ?? []).map((id) => ({ id: id.toString('latin1'), lane, reason: 'deleted while pending' }))
       if (raw.length > 0 || gone.length > 0) {
         this.#nextClaimAt = 0
-        return [...(await this.#withDeliveries(lane, raw)), ...gone]
+        return [...(await this.#withDeliveries(lane, await this.#own(lane, raw))), ...gone]
       }
     }
     return []
@@ -156,7 +166,9 @@ export class StreamGroupReader implements GroupReader {
     for (const [outcome, events] of outcomesOf(settlement)) writer.count(counterFields.outcome(group, outcome), events)
     if (this.#options.countsJobs) this.#progress(writer, entry.block.job, settlement)
     if (settlement.output !== undefined) this.#add(writer, to, entry.lane, settlement.output)
-    for (const block of settlement.again) this.#add(writer, from, entry.lane, block, entry.owner)
+    // Other groups that read the stream have, or get, the whole.
+    const backTo: EntryFields = [OWNER_FIELD, entry.owner, GROUP_FIELD, group]
+    for (const block of settlement.again) this.#add(writer, from, entry.lane, block, backTo)
     for (const letter of settlement.dead) {
       const owner = letter.keepsOwner ? entry.owner : undefined
       const origin = { group, stream: from, lane: entry.lane, owner }
@@ -174,10 +186,8 @@ export class StreamGroupReader implements GroupReader {
     if (dead.length > 0) writer.progress(key, progressFields.dead, dead.length)
   }
 
-  #add(writer: SettlementWriter, stream: string, lane: Lane, block: Block, owner?: Buffer): void {
-    const fields = encodeBlock(block)
-    if (owner !== undefined) fields.push(OWNER_FIELD, owner)
-    writer.add(keys.stream(this.partition, stream, lane), fields)
+  #add(writer: SettlementWriter, stream: string, lane: Lane, block: Block, more: EntryFields = []): void {
+    writer.add(keys.stream(this.partition, stream, lane), [...encodeBlock(block), ...more])
     writer.count(counterFields.added(stream, lane, 'entries'), 1)
     writer.count(counterFields.added(stream, lane, 'events'), block.count)
   }

@@ -81,10 +81,24 @@ export class RedisSeenStore implements SeenStore {
 }
 
 /** The claim that a delivery would have on an identity. @param identity 16 latin1 characters */
-export function claimOf(identity: string, { partition, owner }: Delivery, windowMs: number): Claim {
+export function claimOf(identity: string, delivery: Pick<Delivery, 'partition' | 'owner'>, windowMs: number): Claim {
   const bytes = Buffer.from(identity, 'latin1')
-  const bucket = bytes.readUIntBE(IDENTITY_BYTES - 3, 3) & (BUCKETS - 1)
-  return { key: `${keys.seen(partition, generationOf(ownerMs(owner), windowMs))}${bucket}`, identity: bytes, owner }
+  return { key: claimKeys(bytes, delivery, windowMs, 1)[0]!, identity: bytes, owner: delivery.owner }
+}
+
+/**
+ * The hashes that may hold claims on an identity: that of the owner's generation, and those before it.
+ * @param generations how many
+ */
+export function claimKeys(
+  identity: Buffer,
+  { partition, owner }: Pick<Delivery, 'partition' | 'owner'>,
+  windowMs: number,
+  generations: number,
+): string[] {
+  const bucket = identity.readUIntBE(IDENTITY_BYTES - 3, 3) & (BUCKETS - 1)
+  const newest = generationOf(ownerMs(owner), windowMs)
+  return Array.from({ length: generations }, (_, back) => `${keys.seen(partition, newest - back)}${bucket}`)
 }
 
 function generationOf(ms: number, windowMs: number): number {

@@ -3,6 +3,7 @@ import type { SettleResult } from '../../runner/ports.ts'
 import type { RedisClient } from '../connect.ts'
 import { counterFields, keys } from '../keys.ts'
 import { loadScript, type ScriptArgument } from '../scripts.ts'
+import { fieldOf, isForOther, type RawEntry } from './entries.ts'
 
 /** An identity that an owner may have in the dedup store. */
 export interface Claim {
@@ -84,4 +85,23 @@ export async function bury(
   writer.count(counterFields.outcome(group, 'broken'), 1)
   writer.add(keys.dead(at.partition), fields)
   await writer.run(client, group, [id])
+}
+
+/** Acknowledges the entries that were put back for another group, and returns those that are for this one. */
+export async function passOver(
+  client: RedisClient,
+  group: string,
+  from: string,
+  at: { readonly partition: number; readonly lane: Lane },
+  raw: readonly RawEntry[],
+): Promise<readonly RawEntry[]> {
+  const others = raw.filter((entry) => isForOther(entry, group))
+  if (others.length === 0) return raw
+  const events = others.reduce((sum, [, fields]) => sum + Number(fieldOf(fields!, 'n') ?? 0), 0)
+  const writer = new SettlementWriter(keys.stream(at.partition, from, at.lane), keys.counters(at.partition))
+  writer.count(counterFields.done(group, from, at.lane, 'entries'), others.length)
+  writer.count(counterFields.done(group, from, at.lane, 'events'), events)
+  const ids = others.map(([id]) => id.toString('latin1'))
+  await writer.run(client, group, ids)
+  return raw.filter((entry) => !others.includes(entry))
 }

@@ -16,7 +16,7 @@ import { Lease } from '../lease.ts'
 import { replyCode } from '../reply-error.ts'
 import { brokenEntryFields, deadLetterFields } from './dead-letter.ts'
 import { type RawEntry, type RawStreams, readEntry } from './entries.ts'
-import { bury, SettlementWriter } from './settlement-writer.ts'
+import { bury, passOver, SettlementWriter } from './settlement-writer.ts'
 
 export interface SinkStreamsOptions {
   /** For blocking reads only; not shared. */
@@ -142,7 +142,10 @@ export class SinkStreams implements SinkSource {
       ),
     )
     const raws = replies.map((reply) => (reply as RawStreams)?.[0]?.[1] ?? [])
-    return this.#runs(streams, raws)
+    const runs = await this.#runs(streams, raws)
+    // There may be more behind entries that were put aside.
+    const isMore = from === '0' && runs.length === 0 && raws.some((raw) => raw.length > 0)
+    return isMore ? this.#read(streams, from, eventsMax) : runs
   }
 
   async #runs(streams: readonly SinkStream[], raws: readonly (readonly RawEntry[])[]): Promise<SinkRun[]> {
@@ -215,13 +218,13 @@ export class SinkStreams implements SinkSource {
 
   /** The blocks among entries; what is none goes to the dead letters at once, so that it holds up nothing. */
   async #entries(raw: readonly RawEntry[], stream: SinkStream): Promise<SinkEntry[]> {
+    const { client, group, from } = this.#options
     const entries: SinkEntry[] = []
-    for (const entry of raw) {
+    for (const entry of await passOver(client, group, from, stream, raw)) {
       const read = readEntry(entry, stream.lane, stream.partition, 1)
       if ('block' in read) {
         entries.push({ id: read.id, block: read.block, owner: read.owner })
       } else {
-        const { client, group, from } = this.#options
         const fields = brokenEntryFields({ group, stream: from, lane: stream.lane }, read.reason, entry)
         await bury(client, group, from, stream, read.id, fields)
       }

@@ -1,0 +1,154 @@
+import { InputError } from '../../core/run/errors.ts'
+import {
+  type DeadLetters,
+  eventOf,
+  type LetterFilter,
+  placeOf,
+  type StoredLetter,
+} from '../../redis/streams/dead-letters.ts'
+import type { CliContext } from '../context.ts'
+import { printJson, printPairs, printTable } from '../print.ts'
+
+const EXIT_FAILED = 1
+const REASON_CHARS = 80
+/** Letters that are changed at once. */
+const CHANGES_AT_ONCE = 32
+/** Letters that are named when they cannot be changed. */
+const SKIPPED_MAX = 20
+
+/** One page. */
+export async function printLetters(
+  letters: DeadLetters,
+  filter: LetterFilter,
+  page: { readonly limit: number; readonly after?: string; readonly json?: boolean },
+  { stdout }: CliContext,
+): Promise<void> {
+  const after = page.after === undefined ? undefined : placeOf(page.after)
+  if (page.after !== undefined && after === undefined) throw new InputError(`--after "${page.after}": wants an id`)
+  const found: StoredLetter[] = []
+  for await (const letter of letters.letters(filter, 'newest first', after)) {
+    found.push(letter)
+    if (found.length > page.limit) break
+  }
+  const shown = found.slice(0, page.limit)
+  const next = found.length > page.limit ? shown.at(-1)!.id : null
+  if (page.json) {
+    printJson(stdout, { letters: shown.map(letterJson), next })
+    return
+  }
+  if (shown.length === 0) {
+    const isFiltered = Object.keys(filter).length > 0 || after !== undefined
+    stdout.write(isFiltered ? 'no dead letters match\n' : 'no dead letters: every event was processed\n')
+    return
+  }
+  const rows = shown.map((letter) => {
+    const { tenant_id, event_id } = eventOf(letter)
+    return [letter.id, timeOf(letter), letter.group, letter.lane, tenant_id, event_id, cut(letter.reason)]
+  })
+  printTable(stdout, ['ID', 'GIVEN UP', 'GROUP', 'LANE', 'TENANT', 'EVENT', 'REASON'], rows)
+  if (next !== null) stdout.write(`\nmore: --after ${next}\n`)
+}
+
+/** @throws InputError when there is none of this id */
+export async function printLetter(
+  letters: DeadLetters,
+  id: string,
+  json: boolean,
+  { stdout }: CliContext,
+): Promise<void> {
+  const letter = await demandLetter(letters, id)
+  if (json) {
+    printJson(stdout, { ...letterJson(letter), event: eventOf(letter) })
+    return
+  }
+  printPairs(stdout, [
+    ['letter', letter.id],
+    ['given up', timeOf(letter)],
+    ['reason', letter.reason],
+    ['group', letter.group],
+    ['stream', letter.stream],
+    ['lane', letter.lane],
+    ['job', letter.block?.job],
+    ...Object.entries(eventOf(letter)),
+  ])
+  const why = letters.whyNot(letter)
+  stdout.write(why === undefined ? `\nnpx ipid dead-letter retry ${id}\n` : `\ncannot be retried: ${why}\n`)
+}
+
+/**
+ * Retries or discards letters.
+ * @param which ids, or all that a filter lets through
+ * @returns the exit code: 1 when one of them could not be changed
+ */
+export async function changeLetters(
+  letters: DeadLetters,
+  verb: 'retry' | 'discard',
+  which: readonly string[] | LetterFilter,
+  json: boolean,
+  { stdout }: CliContext,
+): Promise<number> {
+  const counts = { done: 0, gone: 0 }
+  const skipped: { readonly id: string; readonly reason: string }[] = []
+  let skippedCount = 0
+  const change = async (letter: StoredLetter) => {
+    const reason = verb === 'retry' ? letters.whyNot(letter) : undefined
+    if (reason === undefined) {
+      counts[await letters[verb](letter)]++
+      return
+    }
+    skippedCount++
+    if (skipped.length < SKIPPED_MAX) skipped.push({ id: letter.id, reason })
+  }
+  let batch: Promise<void>[] = []
+  for await (const letter of chosen(letters, which)) {
+    batch.push(change(letter))
+    if (batch.length < CHANGES_AT_ONCE) continue
+    await Promise.all(batch)
+    batch = []
+  }
+  await Promise.all(batch)
+  const name = verb === 'retry' ? 'retried' : 'discarded'
+  if (json) {
+    printJson(stdout, { [name]: counts.done, gone: counts.gone, skipped: skippedCount, reasons: skipped })
+  } else {
+    const gone = counts.gone > 0 ? `, ${counts.gone} gone meanwhile` : ''
+    stdout.write(`${counts.done} ${name}${gone}${skippedCount > 0 ? `, ${skippedCount} left where they are` : ''}\n`)
+    for (const { id, reason } of skipped) stdout.write(`${id}: ${reason}\n`)
+  }
+  return skippedCount > 0 ? EXIT_FAILED : 0
+}
+
+async function* chosen(letters: DeadLetters, which: readonly string[] | LetterFilter): AsyncGenerator<StoredLetter> {
+  if (!isIds(which)) {
+    yield* letters.letters(which, 'oldest first')
+    return
+  }
+  // All of them are looked for first: a mistyped one changes nothing.
+  yield* await Promise.all([...new Set(which)].map((id) => demandLetter(letters, id)))
+}
+
+function isIds(which: readonly string[] | LetterFilter): which is readonly string[] {
+  return Array.isArray(which)
+}
+
+async function demandLetter(letters: DeadLetters, id: string): Promise<StoredLetter> {
+  const letter = await letters.find(id)
+  if (letter === undefined) throw new InputError(`there is no dead letter ${JSON.stringify(id)}`)
+  return letter
+}
+
+function letterJson(letter: StoredLetter): object {
+  const { id, group, stream, lane, reason, block } = letter
+  const { tenant_id = null, event_id = null, ip = null } = eventOf(letter)
+  const place = { group, stream, lane, reason, job_id: block?.job ?? null }
+  return { id, given_up_at: timeOf(letter), ...place, tenant_id, event_id, ip }
+}
+
+function timeOf({ atMs }: StoredLetter): string {
+  return new Date(atMs).toISOString()
+}
+
+function cut(reason: string): string {
+  const text = reason.replace(/\s+/g, ' ')
+  return text.length > REASON_CHARS ? `${text.slice(0, REASON_CHARS - 1)}…` : text
+}

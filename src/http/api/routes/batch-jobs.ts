@@ -1,0 +1,104 @@
+import { Type } from 'typebox'
+import { BATCH_LIST_LIMITS, BatchJob, BatchJobList } from '../../../../schemas/api/batch.ts'
+import type { BatchJobs } from '../../../batch/jobs.ts'
+import type { Caller } from '../../../tenants/tenancy.ts'
+import type { Exchange } from '../../engine/exchange.ts'
+import { HttpError } from '../../engine/http-error.ts'
+import type { HttpResponse } from '../../engine/response.ts'
+import type { Operation } from '../operation.ts'
+import { parseQuery, type Query } from '../query.ts'
+import type { Route } from '../route.ts'
+import { schemaError } from '../schema.ts'
+
+/** `GET /v1/ingest/batch` */
+export function batchJobsRoute(jobs: BatchJobs): Route {
+  return {
+    method: 'GET',
+    path: '/v1/ingest/batch',
+    access: 'key',
+    operation: listOperation,
+    async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
+      const query = parseQuery(exchange.request.query)
+      const page = { limit: limitOf(query), before: single(query, 'before') }
+      return { status: 200, body: JSON.stringify(await jobs.list(caller.tenant.id, page)) }
+    },
+  }
+}
+
+/** `POST /v1/ingest/batch/{job_id}/cancel` */
+export function cancelBatchJobRoute(jobs: BatchJobs): Route {
+  return {
+    method: 'POST',
+    path: '/v1/ingest/batch/:job_id/cancel',
+    access: 'key',
+    operation: cancelOperation,
+    async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
+      const job = await jobs.cancel(caller.tenant.id, exchange.request.parameter)
+      if (job === undefined) throw new HttpError(404, 'there is no such job')
+      if (job === 'ended') throw new HttpError(409, 'the job has ended already')
+      return { status: 200, body: JSON.stringify(job) }
+    },
+  }
+}
+
+function limitOf(query: Query): number {
+  const text = single(query, 'limit')
+  if (text === undefined) return BATCH_LIST_LIMITS.jobs
+  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0
+  if (limit >= 1 && limit <= BATCH_LIST_LIMITS.jobsMax) return limit
+  throw schemaError([{ path: 'limit', message: `must be a whole number from 1 to ${BATCH_LIST_LIMITS.jobsMax}` }])
+}
+
+function single(query: Query, name: string): string | undefined {
+  const values = query.get(name) ?? []
+  if (values.length > 1) throw schemaError([{ path: name, message: 'must be given once' }])
+  return values[0]
+}
+
+const JOB_ID = '0d9f5a52-6e0b-4d07-9a3e-1b1f4f6f9c11'
+const CANCELLED = {
+  job_id: JOB_ID,
+  status: 'failed',
+  progress_pct: 40,
+  progress_current: 400,
+  progress_total: 1_000,
+  progress_message: 'cancelled',
+  result_summary: null,
+}
+
+const listOperation: Operation = {
+  id: 'batchJobs',
+  summary: 'The batch jobs of the tenant, the newest first',
+  description: 'An extension. Jobs are listed as long as there is a record of them: for 7 days after their end.',
+  parameters: [
+    {
+      name: 'limit',
+      in: 'query',
+      required: false,
+      description: 'Jobs of the page',
+      schema: Type.Integer({ minimum: 1, maximum: BATCH_LIST_LIMITS.jobsMax, default: BATCH_LIST_LIMITS.jobs }),
+    },
+    { name: 'before', in: 'query', required: false, description: 'next of the page before', schema: Type.String() },
+  ],
+  responses: {
+    200: {
+      description: 'A page; next is null on the last one',
+      schema: BatchJobList,
+      example: { jobs: [{ ...CANCELLED, received_at: '2026-11-22T08:00:00.000Z' }], next: null },
+    },
+  },
+  errors: [400, 401, 422, 429, 500],
+}
+
+const cancelOperation: Operation = {
+  id: 'cancelBatchJob',
+  summary: 'Ends a batch job that has not ended',
+  description:
+    'An extension. The job is failed, with the message cancelled, and frees its place. What is stored stays, and what is in ' +
+    'the pipeline already may still be stored; nothing further is fed. Cancelled once more, a job is answered as it is.',
+  parameters: [
+    { name: 'job_id', in: 'path', required: true, description: 'As the upload was answered', schema: Type.String() },
+  ],
+  responses: { 200: { description: 'The job', schema: BatchJob, example: CANCELLED } },
+  errors: [401, 404, 409, 429, 500],
+}

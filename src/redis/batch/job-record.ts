@@ -1,0 +1,102 @@
+import type { BatchJob, BatchStatus, BatchSummary } from '../../../schemas/api/batch.ts'
+import type { RedisClient } from '../connect.ts'
+import { keys, progressFields } from '../keys.ts'
+import { loadScript } from '../scripts.ts'
+
+/** A job's record stays this long after its end (schemas/README.md, Batch jobs). */
+export const RECORD_TTL_MS = 7 * 86_400_000
+/** Why a job failed that its tenant cancelled. */
+export const CANCELLED = 'cancelled'
+
+const releaseJobScript = loadScript('releaseJob-4')
+const keepProgressScript = loadScript('keepProgress-1')
+
+/** Gives up a job's place among the open ones. @param what 'no job': its upload never became one, and is listed no more */
+export async function releaseJob(
+  client: RedisClient,
+  tenantId: string,
+  jobId: string,
+  what: 'a job' | 'no job',
+): Promise<void> {
+  const names = [keys.openJobs(), keys.openJobsOf(tenantId), keys.batchesOf(tenantId), keys.endedBatches()]
+  const ttlMs = what === 'a job' ? RECORD_TTL_MS : ''
+  await releaseJobScript.run(client, names, [jobId, tenantId, ttlMs, keys.batchesOf('')])
+}
+
+/**
+ * Frees what an ended job, or a dead upload, holds. What was fed is remembered until it expires: a feeder that was held up
+ * may still come with a chunk. May be repeated, and by several at once.
+ */
+export async function freeJob(
+  client: RedisClient,
+  partitions: number,
+  job: { readonly id: string; readonly tenantId: string },
+  what: 'a job' | 'no job',
+): Promise<void> {
+  const failed = (await client.hget(keys.job(job.id), 'status')) === 'failed'
+  await client.del(keys.chunks(job.id), keys.jobErrors(job.id))
+  for (let partition = 0; partition < partitions; partition++) {
+    const progress = keys.jobProgress(partition, job.id)
+    // What was fed of a failed job goes on, and is counted: the count is left to expire.
+    if (failed) await keepProgressScript.run(client, [progress], [RECORD_TTL_MS, progressFields.stored])
+    else await client.del(progress)
+  }
+  await releaseJob(client, job.tenantId, job.id, what)
+}
+
+/** What the pipeline has done for a job, summed over the partitions. */
+export interface JobProgress {
+  /** Events that are finished. */
+  readonly finished: number
+  /** Those by reason: `stored`, `dead`, and the reasons of drops. */
+  readonly byReason: ReadonlyMap<string, number>
+  /** What stages counted, by name. */
+  readonly counts: ReadonlyMap<string, number>
+}
+
+export async function readProgress(client: RedisClient, partitions: number, jobId: string): Promise<JobProgress> {
+  const hashes = await Promise.all(
+    Array.from({ length: partitions }, (_, partition) => client.hgetall(keys.jobProgress(partition, jobId))),
+  )
+  const byReason = new Map<string, number>()
+  const counts = new Map<string, number>()
+  const countPrefix = progressFields.count('')
+  let finished = 0
+  for (const [field, value] of hashes.flatMap((hash) => Object.entries(hash))) {
+    const isCount = field.startsWith(countPrefix)
+    const [sums, name] = isCount ? [counts, field.slice(countPrefix.length)] : [byReason, field]
+    sums.set(name, (sums.get(name) ?? 0) + Number(value))
+    if (!isCount) finished += Number(value)
+  }
+  return { finished, byReason, counts }
+}
+
+/** The job as its tenant sees it. @param finished from `readProgress`, read before the record */
+export function describeJob(jobId: string, record: Readonly<Record<string, string>>, finished: number): BatchJob {
+  const status = record.status as BatchStatus
+  const total = Number(record.received)
+  const atFeed = Number(record.rejected ?? 0) + Number(record.invalid_ip ?? 0)
+  const current = status === 'completed' ? total : Math.min(total, Number(record.current ?? atFeed + finished))
+  return {
+    job_id: jobId,
+    status,
+    progress_pct: Math.floor((current / total) * 100),
+    progress_current: current,
+    progress_total: total,
+    progress_message: messageOf(status, current, total, record.failure),
+    result_summary: record.summary === undefined ? null : (JSON.parse(record.summary) as BatchSummary),
+  }
+}
+
+function messageOf(status: BatchStatus, current: number, total: number, failure: string | undefined): string {
+  switch (status) {
+    case 'queued':
+      return 'waiting to be processed'
+    case 'running':
+      return `${current} of ${total} events finished`
+    case 'completed':
+      return `all ${total} events finished`
+    case 'failed':
+      return failure ?? 'failed'
+  }
+}

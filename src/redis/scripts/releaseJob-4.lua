@@ -1,0 +1,23 @@
+#!lua flags=allow-oom
+-- Gives up a job's place among the open ones. An upload that never became a job leaves the list of its tenant; a job leaves
+-- it when its record is gone. Repeating it changes nothing.
+-- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
+-- KEYS[1] open jobs, KEYS[2] open jobs of the tenant, KEYS[3] jobs of the tenant, KEYS[4] ended jobs
+-- ARGV[1] job, ARGV[2] tenant, ARGV[3] milliseconds until the record is gone, '' when there is none
+-- ARGV[4] prefix of the keys of jobs of a tenant, in the same slot
+-- Returns 1.
+redis.call('HDEL', KEYS[1], ARGV[1])
+redis.call('SREM', KEYS[2], ARGV[1])
+if ARGV[3] == '' then
+  redis.call('ZREM', KEYS[3], ARGV[1])
+  return 1
+end
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('ZADD', KEYS[4], 'NX', string.format('%.0f', now + ARGV[3]), ARGV[2] .. ' ' .. ARGV[1])
+for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', now, 'LIMIT', 0, 100)) do
+  local tenant, job = string.match(member, '^(%S+) (%S+)$')
+  redis.call('ZREM', ARGV[4] .. tenant, job)
+  redis.call('ZREM', KEYS[4], member)
+end
+return 1

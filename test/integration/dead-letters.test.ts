@@ -1,0 +1,303 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { type TestContext, test } from 'node:test'
+import { ingest } from '../../pipelines/ingest.ts'
+import { decodeBlock, encodeBlock, packBlock } from '../../src/core/event/block.ts'
+import type { Enricher } from '../../src/core/event/enrichment.ts'
+import { type Envelope, identityOf } from '../../src/core/event/envelope.ts'
+import { columnOf } from '../../src/core/event/row.ts'
+import type { Pipeline } from '../../src/core/pipeline/pipeline.ts'
+import type { Stage } from '../../src/core/pipeline/stage.ts'
+import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
+import { counterFields, keys } from '../../src/redis/keys.ts'
+import { brokenEntryFields, deadLetterFields } from '../../src/redis/streams/dead-letter.ts'
+import { DeadLetters, type LetterFilter, type StoredLetter } from '../../src/redis/streams/dead-letters.ts'
+import { ownerOf } from '../../src/redis/streams/owner.ts'
+import { readStatus, waitingEvents } from '../../src/redis/streams/status.ts'
+import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
+import { runCommand } from '../support/command.ts'
+import { collectingSink, envelope, quiet, startIntake, startWorker } from '../support/pipeline.ts'
+import { startTestRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
+
+const DAY_MS = 86_400_000
+/** Live events are enriched already. */
+const NO_ENRICHER = {} as Enricher
+
+/** The default pipeline, with a stage that throws for some events as long as `fails` says so. */
+function poisonedPipeline() {
+  const state = { fails: true }
+  const poison: Stage = {
+    name: 'poison',
+    decide(block) {
+      if (state.fails && columnOf(block, 'event_id').some((id) => id.startsWith('bad'))) throw new Error('poisoned')
+      return {}
+    },
+  }
+  const [step] = ingest.steps
+  const pipeline: Pipeline = { ...ingest, steps: [{ ...step!, stages: [poison, ...step!.stages] }] }
+  return { pipeline, state }
+}
+
+async function setUp(t: TestContext, pipeline: Pipeline = ingest, partitions = 1) {
+  const redis = await startTestRedis(t)
+  const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
+  t.after(() => client.disconnect())
+  await agreeOnPartitions(client, partitions)
+  await createGroups(client, pipeline, partitions)
+  const { intake, stop } = startIntake(redis.url, partitions)
+  t.after(stop)
+  const letters = new DeadLetters(client, pipeline, partitions)
+  const all = async (filter: LetterFilter = {}) => {
+    const found: StoredLetter[] = []
+    for await (const letter of letters.letters(filter, 'oldest first')) found.push(letter)
+    return found
+  }
+  return { redis, client, intake, letters, all }
+}
+
+/** Ids of the events that the steps kept, in the order in which they did. */
+async function keptIds(client: RedisClient): Promise<string[]> {
+  const entries = (await client.callBuffer('XRANGE', keys.stream(0, 'enriched', 'live'), '-', '+')) as [
+    Buffer,
+    Buffer[],
+  ][]
+  return entries.flatMap(([, fields]) => columnOf(decodeBlock(fields), 'event_id'))
+}
+
+const counter = async (client: RedisClient, name: string) =>
+  Number((await client.hget(keys.counters(0), counterFields.outcome(...(name.split(':') as [string, string])))) ?? 0)
+const nothingWaits = (client: RedisClient, pipeline: Pipeline) =>
+  until(async () => (await waitingEvents(client, pipeline, 1, { groups: ['process'] })) === 0)
+
+/** Writes a letter as a group would. @param owner undefined: it has a twin that is kept */
+async function write(
+  client: RedisClient,
+  event: Envelope,
+  owner: Buffer | undefined,
+  at = { group: 'process', stream: 'intake' },
+) {
+  const origin = { ...at, lane: 'live' as const, owner }
+  await client.call(
+    'XADD',
+    keys.dead(0),
+    '*',
+    ...deadLetterFields(origin, { reason: 'test', block: packBlock([event]) }),
+  )
+}
+
+test('what is retried goes the normal way and counts once, however many retry it at once', async (t) => {
+  const { pipeline, state } = poisonedPipeline()
+  const { redis, client, intake, letters, all } = await setUp(t, pipeline)
+  const worker = await startWorker(redis.url, pipeline, 'process', 1, NO_ENRICHER)
+  t.after(worker.stop)
+  const bad = Array.from({ length: 20 }, (_, i) => `bad${i}`)
+  await intake.append([...bad, 'fine', 'bad0'].map((id) => envelope('t', id)))
+  await until(async () => (await client.xlen(keys.dead(0))) === 21)
+  const found = await all()
+  assert.deepEqual([found[0]!.reason, found[0]!.group, found[0]!.stream], ['poison: poisoned', 'process', 'intake'])
+  state.fails = false
+  const results = await Promise.all([...found, ...found].map((letter) => letters.retry(letter)))
+  assert.deepEqual([results.filter((r) => r === 'done').length, await client.xlen(keys.dead(0))], [21, 0])
+  await nothingWaits(client, pipeline)
+  await intake.append([...bad, 'fine'].map((id) => envelope('t', id)))
+  await until(async () => (await counter(client, 'process:duplicates')) === 22)
+  assert.deepEqual((await keptIds(client)).sort(), [...bad, 'fine'].sort())
+  assert.deepEqual([await counter(client, 'process:dead'), await counter(client, 'process:retried')], [21, 21])
+  const { streams } = await readStatus(client, pipeline)
+  assert.deepEqual(
+    streams.filter(({ group }) => group === 'process').map((s) => s.waiting_events),
+    [0, 0],
+  )
+})
+
+test('what was sent again meanwhile is a duplicate at its retry, also late in the window', async (t) => {
+  const { redis, client, intake, letters, all } = await setUp(t)
+  // It died before it was claimed; claims of now are two generations behind those of its time.
+  await write(client, envelope('t', 'old'), ownerOf(`${Date.now() - 7.5 * DAY_MS}-0`.replace(/\.\d+/, ''), 0))
+  const worker = await startWorker(redis.url, ingest, 'process', 1, NO_ENRICHER)
+  t.after(worker.stop)
+  await intake.append([envelope('t', 'old')])
+  await until(async () => (await keptIds(client)).length === 1)
+  for (const letter of await all()) assert.equal(await letters.retry(letter), 'done')
+  await until(async () => (await counter(client, 'process:duplicates')) === 1)
+  assert.deepEqual(await keptIds(client), ['old'])
+})
+
+test('what was claimed before it died is kept at its retry, and its twin is a duplicate', async (t) => {
+  const { redis, client, letters, all } = await setUp(t)
+  const owner = ownerOf(`${Date.now()}-0`, 0)
+  await write(client, envelope('t', 'e'), undefined)
+  await write(client, envelope('t', 'e'), owner)
+  const worker = await startWorker(redis.url, ingest, 'process', 1, NO_ENRICHER)
+  t.after(worker.stop)
+  await claim(client, 'e', owner)
+  for (const letter of await all()) await letters.retry(letter)
+  await nothingWaits(client, ingest)
+  assert.deepEqual([await keptIds(client), await counter(client, 'process:duplicates')], [['e'], 1])
+})
+
+/** Claims an event for an owner, as the step does. */
+async function claim(client: RedisClient, eventId: string, owner: Buffer): Promise<void> {
+  const { claimOf } = await import('../../src/redis/streams/seen-store.ts')
+  const place = claimOf(identityOf('t', eventId), { partition: 0, owner }, ingest.limits.dedupWindowMs)
+  await client.call('HSET', place.key, place.identity, owner)
+  await client.call('SET', `${place.key.replace(/\d+$/, '')}m`, '')
+}
+
+test('an event that was discarded is new when it comes again, unless another one of its id was kept', async (t) => {
+  const { redis, client, intake, letters, all } = await setUp(t)
+  const worker = await startWorker(redis.url, ingest, 'process', 1, NO_ENRICHER)
+  t.after(worker.stop)
+  const now = Date.now()
+  const own = ownerOf(`${now}-0`, 0)
+  const earlier = ownerOf(`${now - 60_000}-0`, 0)
+  const sink = { group: 'clickhouse', stream: 'enriched' }
+  await claim(client, 'claimed', own)
+  await write(client, envelope('t', 'claimed'), own)
+  await claim(client, 'refused', earlier)
+  await write(client, envelope('t', 'refused'), own, sink)
+  // A repeat died before dedup saw it: the event itself is stored.
+  await claim(client, 'stored', earlier)
+  await write(client, envelope('t', 'stored'), own)
+  await claim(client, 'twin', own)
+  await write(client, envelope('t', 'twin'), undefined)
+  const found = await all()
+  const results = await Promise.all([...found, ...found].map((letter) => letters.discard(letter)))
+  assert.equal(results.filter((result) => result === 'done').length, 4)
+  assert.deepEqual([await counter(client, 'process:discarded'), await counter(client, 'clickhouse:discarded')], [3, 1])
+  await intake.append(['claimed', 'refused', 'stored', 'twin'].map((id) => envelope('t', id)))
+  await nothingWaits(client, ingest)
+  assert.deepEqual((await keptIds(client)).sort(), ['claimed', 'refused'])
+})
+
+test('a letter of one sink is put back for that sink alone', async (t) => {
+  const pipeline: Pipeline = {
+    ...ingest,
+    sinks: [...ingest.sinks, { ...ingest.sinks[0]!, group: 'copy', completesJobs: false }],
+  }
+  const { redis, client, letters, all } = await setUp(t, pipeline)
+  const sinks = await Promise.all(['clickhouse', 'copy'].map((group) => collectingSink(redis.url, group, 1)))
+  for (const sink of sinks) t.after(sink.stop)
+  await write(client, envelope('t', 'e'), ownerOf(`${Date.now()}-0`, 0), { group: 'copy', stream: 'enriched' })
+  for (const letter of await all()) assert.equal(await letters.retry(letter), 'done')
+  // What comes behind it goes to both.
+  const later = encodeBlock(packBlock([envelope('t', 'later')]))
+  await client.call('XADD', keys.stream(0, 'enriched', 'live'), '*', ...later)
+  await until(() => sinks.every((sink) => sink.ids().includes('later')))
+  assert.deepEqual(
+    sinks.map((sink) => sink.ids()),
+    [['later'], ['e', 'later']],
+  )
+  const done = await Promise.all(
+    ['clickhouse', 'copy'].map((group) =>
+      client.hget(keys.counters(0), counterFields.done(group, 'enriched', 'live', 'events')),
+    ),
+  )
+  assert.deepEqual(done, ['2', '2'], 'nothing waits for the sink that had nothing to do with it')
+})
+
+test('a retried event is its batch job no more, which counted it as rejected', async (t) => {
+  const { redis, client, letters, all } = await setUp(t)
+  const block = packBlock([envelope('t', 'e')], 'job-1')
+  const origin = { group: 'process', stream: 'intake', lane: 'batch' as const, owner: undefined }
+  await client.call('XADD', keys.dead(0), '*', ...deadLetterFields(origin, { reason: 'test', block }))
+  const [letter] = await all()
+  assert.equal(letter!.block!.job, 'job-1')
+  await letters.retry(letter!)
+  const worker = await startWorker(redis.url, ingest, 'process', 1, NO_ENRICHER)
+  t.after(worker.stop)
+  await nothingWaits(client, ingest)
+  const [kept] = (await client.callBuffer('XRANGE', keys.stream(0, 'enriched', 'batch'), '-', '+')) as [
+    Buffer,
+    Buffer[],
+  ][]
+  assert.deepEqual([columnOf(decodeBlock(kept![1]), 'event_id'), decodeBlock(kept![1]).job], [['e'], undefined])
+})
+
+test('the command lists by page and filter, shows, retries and discards', async (t) => {
+  const { redis, client } = await setUp(t, ingest, 2)
+  const ipid = (...args: string[]) => runCommand(['dead-letter', ...args], { env: { REDIS_URL: redis.url } })
+  const json = async (...args: string[]) => JSON.parse((await ipid(...args, '--json')).stdout)
+  assert.equal((await ipid('list')).stdout, 'no dead letters: every event was processed\n')
+  assert.deepEqual(await json('list'), { letters: [], next: null })
+  for (let i = 0; i < 250; i++) {
+    const origin = { group: 'process', stream: 'intake', lane: 'live' as const, owner: undefined }
+    const block = packBlock([envelope(i % 10 === 0 ? 'acme' : 'other', `e${i}`)])
+    const letter = { reason: i < 100 ? 'first\treason' : 'second reason', block }
+    await client.call('XADD', keys.dead(i % 2), `${1_800_000_000_000 + i}-0`, ...deadLetterFields(origin, letter))
+  }
+  const broken = brokenEntryFields({ group: 'process', stream: 'intake', lane: 'live' }, 'not a block', undefined)
+  await client.call('XADD', keys.dead(0), '1800000000300-0', ...broken)
+  const pages: string[] = []
+  for (let after: string[] = []; ; ) {
+    const page = await json('list', '--limit', '60', ...after)
+    pages.push(...page.letters.map(({ event_id }: { event_id: string }) => event_id))
+    if (page.next === null) break
+    after = ['--after', page.next]
+  }
+  assert.deepEqual(pages, [null, ...Array.from({ length: 250 }, (_, i) => `e${249 - i}`)])
+  assert.equal((await json('list', '--tenant', 'acme', '--reason', 'first')).letters.length, 10)
+  const until = new Date(1_800_000_000_010).toISOString()
+  assert.equal((await json('list', '--from', '2027-01-15T08:00:00.005Z', '--to', until)).letters.length, 5)
+  const shown = await json('show', '1:1800000000001-0')
+  assert.deepEqual([shown.event_id, shown.event.ip, shown.tenant_id], ['e1', '192.0.2.1', 'other'])
+  assert.ok(Math.abs(Date.parse(shown.event.received_at) - Date.now()) < 60_000)
+  assert.equal(shown.event.session_id, undefined)
+  assert.match(
+    (await ipid('list', '--limit', '2')).stdout,
+    /^ID +GIVEN UP[\s\S]*\n\nmore: --after 1:1800000000249-0\n$/,
+  )
+  for (const args of [
+    ['retry'],
+    ['discard', '--all', '--tenant', 'acme'],
+    ['show', '1:1-1'],
+    ['retry', '0:1800000000000-0', 'x'],
+    ['list', '--limit', 'x'],
+    ['list', '--from', 'soon'],
+    ['list', '--after', 'x'],
+  ]) {
+    const refused = await ipid(...args)
+    assert.deepEqual([refused.code, refused.stdout], [2, ''], args.join(' '))
+  }
+  assert.deepEqual(await json('discard', '--tenant', 'acme'), { discarded: 25, gone: 0, skipped: 0, reasons: [] })
+  const retried = await ipid('retry', '--all')
+  assert.deepEqual(
+    [retried.code, retried.stdout],
+    [1, '225 retried, 1 left where they are\n0:1800000000300-0: it holds no event\n'],
+  )
+  assert.equal((await ipid('discard', '0:1800000000300-0')).stdout, '1 discarded\n')
+  assert.equal(await waitingEvents(client, ingest, 2), 225)
+})
+
+test('every letter is in one place, whatever is killed while they are retried', async (t) => {
+  const { redis, client, all } = await setUp(t)
+  const count = 1_000
+  for (let i = 0; i < count; i += 100) {
+    await Promise.all(Array.from({ length: 100 }, (_, j) => write(client, envelope('t', `e${i + j}`), undefined)))
+  }
+  const left = () => client.xlen(keys.dead(0)).catch(() => count)
+  const env = { ...process.env, REDIS_URL: redis.url }
+  const child = spawn(process.execPath, ['src/ipid.mjs', 'dead-letter', 'retry', '--all'], { env, stdio: 'ignore' })
+  const ended = once(child, 'exit')
+  await until(async () => (await left()) < count)
+  child.kill('SIGKILL')
+  await ended
+  const before = await left()
+  const interrupted = runCommand(['dead-letter', 'retry', '--all'], { env: { REDIS_URL: redis.url } })
+  await until(async () => before === 0 || (await left()) < before)
+  await redis.kill()
+  await interrupted
+  await redis.restart()
+  await until(async () => (await left()) < count)
+  const rest = (await all()).length
+  const last = await runCommand(['dead-letter', 'retry', '--all', '--json'], { env: { REDIS_URL: redis.url } })
+  assert.deepEqual(JSON.parse(last.stdout), { retried: rest, gone: 0, skipped: 0, reasons: [] })
+  const worker = await startWorker(redis.url, ingest, 'process', 1, NO_ENRICHER)
+  t.after(worker.stop)
+  await nothingWaits(client, ingest)
+  const kept = await keptIds(client)
+  assert.deepEqual([kept.length, new Set(kept).size, await counter(client, 'process:duplicates')], [count, count, 0])
+  assert.equal(await counter(client, 'process:retried'), count)
+})

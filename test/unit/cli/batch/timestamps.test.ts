@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readTime } from '../../../../src/cli/batch/timestamps.ts'
+
+test('timestamps as programs write them become RFC 3339, and what is RFC 3339 stays as it is', () => {
+  const EIGHT = '2026-11-22T08:00:00.000Z'
+  const read: [text: string, time: string][] = [
+    ['2026-11-22T08:00:00+01:00', '2026-11-22T08:00:00+01:00'],
+    ['2026-11-22 08:00:00', EIGHT],
+    ['2026-11-22 08:00', EIGHT],
+    ['2026-11-22T08:00:00', EIGHT],
+    ['2026-11-22 08:00:00.25', '2026-11-22T08:00:00.250Z'],
+    ['2026-11-22 08:00:00,250', '2026-11-22T08:00:00.250Z'],
+    ['2026-11-22 08:00:00 UTC', EIGHT],
+    ['2026-11-22 10:00:00+02', EIGHT],
+    ['2026-11-22 10:00:00 +0200', EIGHT],
+    ['2026-11-22', '2026-11-22T00:00:00.000Z'],
+    ['2026/11/22 8:00', EIGHT],
+    ['1795334400', EIGHT],
+    ['1795334400.5', '2026-11-22T08:00:00.500Z'],
+    ['1795334400000', EIGHT],
+    ['1795334400000000', EIGHT],
+    ['1795334400000000000', EIGHT],
+    ['22/Nov/2026:08:00:00 +0000', EIGHT],
+    ['Sun, 22 Nov 2026 08:00:00 GMT', EIGHT],
+    ['22 November 2026', '2026-11-22T00:00:00.000Z'],
+    ['Nov 22, 2026 8:00 AM', EIGHT],
+    ['Nov 22, 2026, 8:00:00 PM', '2026-11-22T20:00:00.000Z'],
+    ['11/22/2026 12:30 AM', '2026-11-22T00:30:00.000Z'],
+    ['22/11/2026 08:00', EIGHT],
+    ['02/02/2026', '2026-02-02T00:00:00.000Z'],
+    ['01.02.2026', '2026-02-01T00:00:00.000Z'],
+  ]
+  for (const [text, time] of read) assert.deepEqual(readTime(text, undefined), { time }, text)
+})
+
+test('a date that may be two is refused by name, unless the order is given', () => {
+  for (const text of ['01/02/2026', '1-2-2026 08:00']) {
+    const read = readTime(text, undefined)
+    assert.ok('problem' in read)
+    assert.ok(read.problem.startsWith(`timestamp "${text}" may be day or month first`), read.problem)
+  }
+  assert.deepEqual(readTime('01/02/2026', 'dmy'), { time: '2026-02-01T00:00:00.000Z' })
+  assert.deepEqual(readTime('01/02/2026', 'mdy'), { time: '2026-01-02T00:00:00.000Z' })
+})
+
+test('what is no time is refused by name', () => {
+  const refused = ['soon', '2026-13-01', '2026-02-30 08:00', '25:00', '12345', '20261122', '22/13/2026', '1/2/26']
+  for (const text of [...refused, '2026-11-22 08:00 EST', '2026-11-22 13:00 PM', '99999999999999999999', '']) {
+    const read = readTime(text, undefined)
+    assert.ok('problem' in read && read.problem.includes(JSON.stringify(text)), text)
+  }
+})
