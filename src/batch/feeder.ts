@@ -124,8 +124,8 @@ export class Feeder implements Service {
       return undefined
     }
     const { tenantId, receivedAtMs, id: jobId } = job
-    const { blocks, counts } = source.read(chunk, { tenantId, receivedAtMs, jobId, partitions, check })
-    await store.feed(job, blocks)
+    const { blocks, outcomes, counts } = source.read(chunk, { tenantId, receivedAtMs, jobId, partitions, check })
+    await store.feed(job, blocks, outcomes)
     await store.advance(job, counts)
     return { ...job, next: job.next + 1 }
   }

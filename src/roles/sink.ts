@@ -20,6 +20,8 @@ function sinkWorker(parts: Parts, { group, from, into, completesJobs = false }: 
     group,
     from,
     completesJobs,
+    // What another sink refuses is stored all the same.
+    outcomesTo: completesJobs ? parts.pipeline.outcomes : undefined,
     ensureGroups: () => parts.createGroups(),
   })
   return new SinkWorker({

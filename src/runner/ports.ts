@@ -1,4 +1,5 @@
 import type { Block } from '../core/event/block.ts'
+import type { OutcomeCounts } from '../core/event/outcomes.ts'
 import type { Delivery } from '../core/pipeline/delivery.ts'
 import type { Lane } from '../core/pipeline/lane.ts'
 
@@ -39,6 +40,8 @@ export interface Settlement {
   readonly output: Block | undefined
   /** Number of events that leave the pipeline here, by reason. Dead letters are not among them. */
   readonly dropped: ReadonlyMap<string, number>
+  /** The events that leave the pipeline here, dead letters included, as they are counted for analysts. */
+  readonly outcomes: OutcomeCounts
   readonly dead: readonly DeadLetter[]
   /** Blocks that go back into the stream they came from, to be tried apart. */
   readonly again: readonly Block[]

@@ -3,7 +3,8 @@ import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { absentRows } from '../../src/clickhouse/absent-rows.ts'
-import { EventInserter } from '../../src/clickhouse/inserter.ts'
+import { TableInserter } from '../../src/clickhouse/inserter.ts'
+import { EVENTS } from '../../src/clickhouse/tables.ts'
 import { startTestClickHouse, type TestClickHouse } from '../support/clickhouse.ts'
 import { type EventRow, eventRows } from '../support/event-rows.ts'
 
@@ -13,7 +14,7 @@ const DAY_MS = 86_400_000
 
 test('a kill -9 at any moment of an insert loses nothing and counts nothing twice', async (t) => {
   const clickhouse = await startTestClickHouse(t)
-  const inserter = new EventInserter(clickhouse.client, async () => {})
+  const inserter = new TableInserter(EVENTS, clickhouse.client, async () => {})
   const truth = new Map<string, Account>()
   for (let round = 0; round < ROUNDS; round++) {
     const rows = roundRows(round)
@@ -29,7 +30,7 @@ test('a kill -9 at any moment of an insert loses nothing and counts nothing twic
 })
 
 /** What the sink does with an insert whose end is not known. */
-async function insertAgain(clickhouse: TestClickHouse, inserter: EventInserter, lines: Buffer, token: string) {
+async function insertAgain(clickhouse: TestClickHouse, inserter: TableInserter, lines: Buffer, token: string) {
   await inserter.insert([lines], token)
   const absent = await absentRows(clickhouse.client, [lines])
   if (absent.length > 0) await inserter.insert(absent, `${token}.again`)

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { ROW_COLUMNS } from '../../schemas/row.ts'
 import { absentRows } from '../../src/clickhouse/absent-rows.ts'
-import { EventInserter } from '../../src/clickhouse/inserter.ts'
+import { TableInserter } from '../../src/clickhouse/inserter.ts'
+import { EVENTS } from '../../src/clickhouse/tables.ts'
 import { readUsage } from '../../src/clickhouse/usage.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { type EventRow, eventRows } from '../support/event-rows.ts'
@@ -13,7 +14,7 @@ const DAY_MS = 86_400_000
 const NOON_MS = Date.UTC(2025, 2, 10, 12)
 
 const clickhouse = await startTestClickHouse()
-const inserter = new EventInserter(clickhouse.client, async () => {})
+const inserter = new TableInserter(EVENTS, clickhouse.client, async () => {})
 let inserts = 0
 
 /** Events of a tenant that no other test has. */
@@ -182,7 +183,7 @@ test('a row is deleted with what was summed up of it', async () => {
 })
 test('rows whose token was kept but which were lost in a crash are found, and can be inserted again', async (t) => {
   const crashed = await startTestClickHouse(t)
-  const sink = new EventInserter(crashed.client, async () => {})
+  const sink = new TableInserter(EVENTS, crashed.client, async () => {})
   const kept = eventRows([{ event_id: "kept 'n\t1" }, { event_id: 'kept 2' }, { event_id: 'kept 3' }])
   const lost = eventRows([{ event_id: 'lost\\1' }, { event_id: 'lost 2', received_at: 5 }, { event_id: 'lost 3' }])
   await sink.insert([kept], 'kept')

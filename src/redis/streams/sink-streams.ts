@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Block, selectEvents } from '../../core/event/block.ts'
+import { OUTCOME_STATUS } from '../../../schemas/outcome.ts'
+import { type Block, encodeBlock, selectEvents } from '../../core/event/block.ts'
+import { BlockOutcomes, packOutcomes } from '../../core/event/outcomes.ts'
 import { LANES, type Lane } from '../../core/pipeline/lane.ts'
 import type {
   IntentRest,
@@ -15,7 +17,7 @@ import { counterFields, keys, progressFields } from '../keys.ts'
 import { Lease } from '../lease.ts'
 import { replyCode } from '../reply-error.ts'
 import { brokenEntryFields, deadLetterFields } from './dead-letter.ts'
-import { type RawEntry, type RawStreams, readEntry } from './entries.ts'
+import { outcomeSource, type RawEntry, type RawStreams, readEntry } from './entries.ts'
 import { bury, SettlementWriter } from './settlement-writer.ts'
 
 export interface SinkStreamsOptions {
@@ -28,6 +30,8 @@ export interface SinkStreamsOptions {
   readonly from: string
   /** Whether an event that is stored here is finished for its batch job. */
   readonly completesJobs: boolean
+  /** The stream that takes the outcomes of refused events; undefined: nothing does. */
+  readonly outcomesTo: string | undefined
   readonly ensureGroups: () => Promise<void>
 }
 
@@ -183,11 +187,30 @@ export class SinkStreams implements SinkSource {
       const origin = { group, stream: from, lane, owner: entry.owner }
       writer.add(keys.dead(partition), deadLetterFields(origin, { reason, block: selectEvents(entry.block, [index]) }))
     }
+    this.#countRefused(writer, stream, dead)
     await writer.run(
       client,
       group,
       entries.map((entry) => entry.id),
     )
+  }
+
+  #countRefused(writer: SettlementWriter, { partition, lane }: SinkStream, refused: readonly RefusedEvent[]): void {
+    const { group, outcomesTo } = this.#options
+    if (outcomesTo === undefined || refused.length === 0) return
+    const byEntry = new Map<SinkEntry, BlockOutcomes>()
+    for (const { entry, index } of refused) {
+      const outcomes = byEntry.get(entry) ?? new BlockOutcomes()
+      outcomes.add(entry.block, index, OUTCOME_STATUS.dead, group)
+      byEntry.set(entry, outcomes)
+    }
+    const parts = [...byEntry].map(([entry, { counts }]) => {
+      return [outcomeSource(group, { ...entry, partition, lane }), counts] as const
+    })
+    const block = packOutcomes(parts)
+    writer.add(keys.stream(partition, outcomesTo, lane), encodeBlock(block))
+    writer.count(counterFields.added(outcomesTo, lane, 'entries'), 1)
+    writer.count(counterFields.added(outcomesTo, lane, 'events'), block.count)
   }
 
   async hasStrayPending(): Promise<boolean> {
