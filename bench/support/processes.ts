@@ -36,6 +36,15 @@ export function residentMb(pid: number): number {
   return pages === null ? 0 : Number(pages[1]) / 1_024
 }
 
+const TICKS_PER_SECOND = 100
+
+/** Processor time that a process has used, seconds; 0 when it is gone. */
+export function cpuSeconds(pid: number): number {
+  const stat = read(`/proc/${pid}/stat`)
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return stat === '' ? 0 : (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
+}
+
 function read(path: string): string {
   try {
     return readFileSync(path, 'latin1')

@@ -155,6 +155,12 @@ test('a row that ClickHouse refuses goes to the dead letters with its reason, an
   const fields = letters[0]![1]
   assert.match(fields[fields.indexOf('reason') + 1]!, /asn|parse/i)
   assert.match(fields[fields.indexOf('r') + 1]!, /\tbad\t/)
+  const [[, outcome]] = (await client.xrange(keys.stream(0, 'outcomes', 'live'), '-', '+')) as [[string, string[]]]
+  const today = new Date().toISOString().slice(0, 10)
+  assert.match(
+    outcome[outcome.indexOf('r') + 1]!,
+    new RegExp(`^/clickhouse:0:live:\\d+-\\d+\\tacme\\t${today}\\t\\tdead\\tclickhouse\\t\\t1\\n$`),
+  )
   await add(client, 0, [envelope('acme', 'after')])
   await until(
     () => countEvents(clickhouse),

@@ -79,7 +79,7 @@ export class BlockOutcomes {
     const from = index === 0 ? 0 : ends[index - 1]!
     const to = ends[index]! - 1
     if (from === to) return
-    const receipt = receiptOf(block.rows, from)
+    const receipt = receiptOf(block.rows, from, to)
     const classification = stateAt(block, index) === EnvelopeState.Raw ? '' : classificationOf(block, from, to)
     const key = outcomeKey({ ...receipt, job: block.job, status, ...(reason && { reason }), classification })
     countOutcome(this.counts, key)
@@ -87,16 +87,23 @@ export class BlockOutcomes {
 }
 
 /** Tenant and day, from the head of a row. */
-function receiptOf(rows: Buffer, from: number): { tenantId: string; day: string } {
-  const tenantAt = rows.indexOf(TAB, from) + 1
-  const idAt = rows.indexOf(TAB, tenantAt) + 1
-  const receivedAt = rows.indexOf(TAB, idAt) + 1
-  const received = rows.toString('latin1', receivedAt, rows.indexOf(TAB, receivedAt))
-  const isText = received[4] === '-'
+function receiptOf(rows: Buffer, from: number, to: number): { tenantId: string; day: string } {
+  const tenantAt = endOfColumn(rows, from, to) + 1
+  const tenantEnd = endOfColumn(rows, tenantAt, to)
+  const receivedAt = endOfColumn(rows, tenantEnd + 1, to) + 1
+  const received = rows.toString('latin1', receivedAt, endOfColumn(rows, receivedAt, to))
+  const seconds = Number(received)
   return {
-    tenantId: rows.toString('latin1', tenantAt, idAt - 1),
-    day: isText ? received.slice(0, 10) : utcDay(Number(received) * 1_000),
+    tenantId: rows.toString('latin1', tenantAt, tenantEnd),
+    // Times far from ours are written as text; see `tsvTime`.
+    day: received[4] === '-' ? received.slice(0, 10) : utcDay(Number.isFinite(seconds) ? seconds * 1_000 : 0),
   }
+}
+
+function endOfColumn(rows: Buffer, from: number, to: number): number {
+  let at = from
+  while (at < to && rows[at] !== TAB) at++
+  return at
 }
 
 /** From the end of a complete row, which is nearer. */
@@ -107,12 +114,12 @@ function classificationOf({ rows, job }: Block, from: number, to: number): strin
     const tailAt = to - Buffer.byteLength(tail)
     if (tailAt > from && rows.toString('utf8', tailAt, to) === tail) end = tailAt
   }
-  for (let columns = COLUMNS_BEHIND_CLASSIFICATION; columns > 0; columns--) end = previousTab(rows, end)
-  return rows.toString('latin1', previousTab(rows, end) + 1, end)
+  for (let columns = COLUMNS_BEHIND_CLASSIFICATION; columns > 0; columns--) end = startOfColumn(rows, from, end) - 1
+  return end < from ? '' : rows.toString('latin1', startOfColumn(rows, from, end), end)
 }
 
-function previousTab(rows: Buffer, before: number): number {
-  let at = before - 1
-  while (at >= 0 && rows[at] !== TAB) at--
+function startOfColumn(rows: Buffer, from: number, end: number): number {
+  let at = end
+  while (at > from && rows[at - 1] !== TAB) at--
   return at
 }
