@@ -23,7 +23,8 @@ export const ingest: Pipeline = {
 
   sinks: [
     { group: 'clickhouse', from: 'enriched', into: clickhouse, completesJobs: true },
-    { group: 'outcomes', from: 'outcomes', into: clickhouseOutcomes },
+    // A few rows a second, and an insert costs as much as thousands of them.
+    { group: 'outcomes', from: 'outcomes', into: clickhouseOutcomes, lingerMs: 5_000 },
   ],
 
   // What is not stored is counted, together with what becomes of it: by sources, steps and sinks.

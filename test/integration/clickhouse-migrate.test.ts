@@ -15,7 +15,16 @@ const log = pino({ level: 'silent' })
 const MIGRATIONS_TABLE = `CREATE TABLE migrations (name String, applied_at DateTime64(3, 'UTC') DEFAULT now64(3))
   ENGINE = MergeTree ORDER BY name`
 const TABLES = "SELECT name FROM system.tables WHERE database = 'ipid' ORDER BY name"
-const NAMES = ['accounts', 'companies', 'daily_outcomes', 'daily_visits', 'events', 'migrations', 'outcomes']
+const NAMES = [
+  'accounts',
+  'companies',
+  'daily_outcomes',
+  'daily_visits',
+  'events',
+  'migrations',
+  'outcomes',
+  'sessions',
+]
 const EXPECTED = NAMES.map((name) => ({ name }))
 
 test('several processes may bring an empty ClickHouse up to date at once', async (t) => {

@@ -39,6 +39,8 @@ export interface Sink {
   readonly into: Destination
   /** An event of a batch job is finished when it is stored here. One sink of a pipeline says so. */
   readonly completesJobs?: boolean
+  /** Time between two inserts, milliseconds, unless many rows wait. Default: setting SINK_LINGER_MS. */
+  readonly lingerMs?: number
 }
 
 /** Limits on the way of an event. */
