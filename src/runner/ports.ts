@@ -27,6 +27,8 @@ export interface DeadLetter {
   readonly reason: string
   /** The event alone, as a block. */
   readonly block: Block
+  /** The key under which it is counted as dead, see `outcomeKey`: whoever puts it back takes that back. */
+  readonly outcome: string | undefined
   /**
    * Whether a retry comes for the entry's owner, and so finds a claim to be its own. One letter of an identity does, when no
    * event of that identity is kept: a twin must find itself to be a duplicate.

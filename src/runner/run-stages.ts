@@ -109,9 +109,13 @@ export function isolate(parts: readonly Block[]): Settlement {
 /** A dead letter for each event: their process ended, or was held up for too long, at every delivery. */
 export function giveUp(block: Block, deliveries: number): Settlement {
   const reason = `not finished after ${deliveries} deliveries`
-  const dead = Array.from({ length: block.count }, (_, i) => ({ reason, block: selectEvents(block, [i]) }))
   const outcomes = new BlockOutcomes()
-  for (const letter of dead) outcomes.add(letter.block, 0, OUTCOME_STATUS.dead, 'not finished')
+  const ends = rowEnds(block)
+  const dead = Array.from({ length: block.count }, (_, i) => ({
+    reason,
+    block: selectEvents(block, [i]),
+    outcome: outcomes.add(block, i, OUTCOME_STATUS.dead, 'not finished', ends),
+  }))
   return { ...NOTHING, dead: letters(dead, NONE), outcomes: outcomes.counts }
 }
 
@@ -194,8 +198,8 @@ function apply(
       tally.dead.push({
         reason: outcome.kind === 'dead' ? outcome.reason : undeclared,
         block: selectEvents(block, [i]),
+        outcome: tally.outcomes.add(block, i, OUTCOME_STATUS.dead, stage.name, ends),
       })
-      tally.outcomes.add(block, i, OUTCOME_STATUS.dead, stage.name, ends)
     }
   }
   return keep.length === 0 ? undefined : selectEvents(block, keep, changes)

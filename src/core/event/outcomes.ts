@@ -74,15 +74,23 @@ export class BlockOutcomes {
    * Counts an event. One with an empty row is left out: earlier versions wrote them for noise, and nobody knows whose they
    * were.
    * @param ends of the rows of the block, see `rowEnds`
+   * @returns the key under which it is counted
    */
-  add(block: Block, index: number, status: string, reason?: string, ends: Uint32Array = rowEnds(block)): void {
+  add(
+    block: Block,
+    index: number,
+    status: string,
+    reason?: string,
+    ends: Uint32Array = rowEnds(block),
+  ): string | undefined {
     const from = index === 0 ? 0 : ends[index - 1]!
     const to = ends[index]! - 1
-    if (from === to) return
+    if (from === to) return undefined
     const receipt = receiptOf(block.rows, from, to)
     const classification = stateAt(block, index) === EnvelopeState.Raw ? '' : classificationOf(block, from, to)
     const key = outcomeKey({ ...receipt, job: block.job, status, ...(reason && { reason }), classification })
     countOutcome(this.counts, key)
+    return key
   }
 }
 

@@ -181,13 +181,15 @@ export class SinkStreams implements SinkSource {
       if (completesJobs && block.job !== undefined) writer.progress(keys.jobProgress(partition, block.job), field, by)
     }
     for (const { block } of entries) progress(block, progressFields.stored, block.count)
-    for (const { entry, index, reason } of dead) {
+    const outcomes = this.#countRefused(writer, stream, dead)
+    for (const event of dead) {
+      const { entry, index, reason } = event
+      const block = selectEvents(entry.block, [index])
       progress(entry.block, progressFields.stored, -1)
       progress(entry.block, progressFields.dead, 1)
       const origin = { group, stream: from, lane, owner: entry.owner }
-      writer.add(keys.dead(partition), deadLetterFields(origin, { reason, block: selectEvents(entry.block, [index]) }))
+      writer.add(keys.dead(partition), deadLetterFields(origin, { reason, block, outcome: outcomes.get(event) }))
     }
-    this.#countRefused(writer, stream, dead)
     await writer.run(
       client,
       group,
@@ -195,14 +197,16 @@ export class SinkStreams implements SinkSource {
     )
   }
 
-  #countRefused(writer: SettlementWriter, { partition, lane }: SinkStream, refused: readonly RefusedEvent[]): void {
+  /** Counts refused events as dead. Returns the keys under which they are counted. */
+  #countRefused(writer: SettlementWriter, { partition, lane }: SinkStream, refused: readonly RefusedEvent[]) {
     const { group, outcomesTo } = this.#options
-    if (outcomesTo === undefined || refused.length === 0) return
+    const keyOf = new Map<RefusedEvent, string | undefined>()
+    if (outcomesTo === undefined || refused.length === 0) return keyOf
     const byEntry = new Map<SinkEntry, BlockOutcomes>()
-    for (const { entry, index } of refused) {
-      const outcomes = byEntry.get(entry) ?? new BlockOutcomes()
-      outcomes.add(entry.block, index, OUTCOME_STATUS.dead, group)
-      byEntry.set(entry, outcomes)
+    for (const event of refused) {
+      const outcomes = byEntry.get(event.entry) ?? new BlockOutcomes()
+      keyOf.set(event, outcomes.add(event.entry.block, event.index, OUTCOME_STATUS.dead, group))
+      byEntry.set(event.entry, outcomes)
     }
     const parts = [...byEntry].map(([entry, { counts }]) => {
       return [outcomeSource(group, { ...entry, partition, lane }), counts] as const
@@ -211,6 +215,7 @@ export class SinkStreams implements SinkSource {
     writer.add(keys.stream(partition, outcomesTo, lane), encodeBlock(block))
     writer.count(counterFields.added(outcomesTo, lane, 'entries'), 1)
     writer.count(counterFields.added(outcomesTo, lane, 'events'), block.count)
+    return keyOf
   }
 
   async hasStrayPending(): Promise<boolean> {
