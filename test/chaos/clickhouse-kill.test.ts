@@ -42,6 +42,8 @@ interface Account {
   readonly visits: Set<string>
   firstMs: number
   lastMs: number
+  receivedMs: number
+  /** Name of the event received last. */
   latest: string
 }
 
@@ -53,7 +55,7 @@ function roundRows(round: number): EventRow[] {
       event_id: `${round}-${i}`,
       tenant_id: i % 2 === 0 ? 'acme' : 'umbrella',
       ip: `10.${account % 100}.0.${(i * 13 + round) % 40}`,
-      received_at: Date.UTC(2025, i % 10 === 0 ? 10 : 11, 1) + round * 1_000,
+      received_at: Date.UTC(2025, i % 10 === 0 ? 10 : 11, 1) + round * ROWS + i,
       timestamp: Date.UTC(2025, 0, 1) + ((i * 31 + round * 17) % 9) * DAY_MS + (round * ROWS + i),
       account_id: `account-${account}`,
       company_id: account % 50 === 0 ? '' : `company-${account % 70}`,
@@ -72,6 +74,7 @@ function count(truth: Map<string, Account>, row: EventRow): void {
     visits: new Set(),
     firstMs: ms,
     lastMs: -1,
+    receivedMs: -1,
     latest: '',
   }
   truth.set(key, account)
@@ -79,8 +82,9 @@ function count(truth: Map<string, Account>, row: EventRow): void {
   account.ips.add(String(row.ip))
   account.visits.add(`${row.ip} ${Math.floor(ms / DAY_MS)}`)
   account.firstMs = Math.min(account.firstMs, ms)
-  if (ms > account.lastMs) {
-    account.lastMs = ms
+  account.lastMs = Math.max(account.lastMs, ms)
+  if (Number(row.received_at) > account.receivedMs) {
+    account.receivedMs = Number(row.received_at)
     account.latest = String(row.business_name)
   }
 }
