@@ -2,11 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { type Instance, startInstance } from './support/instance.ts'
 import { percentile, sendLoad } from './support/load.ts'
+import { cpuSeconds, descendants, residentMb } from './support/processes.ts'
 
 /**
  * Live events end to end: requests of `EVENTS_PER_REQUEST` events over `CONNECTIONS` connections until `EVENTS` are sent,
  * then the wait until all of them can be queried. Rounds are repeated and their medians printed. `NOISE` is the share of
- * events from reserved addresses, which are noise, 0 to 1; what Redis holds afterwards is mostly the dedup window.
+ * events from reserved addresses, which are noise, 0 to 1; what Redis holds afterwards is mostly the dedup window. The
+ * processor time of each process is what a comparison on a busy machine goes by.
  */
 const events = Number(process.env.EVENTS ?? 200_000)
 const perRequest = Number(process.env.EVENTS_PER_REQUEST ?? 100)
@@ -35,10 +37,16 @@ function isNoise(i: number): boolean {
 
 const keptPerRequest = Array.from({ length: perRequest }, (_, i) => i).filter((i) => !isNoise(i)).length
 const instance = await startInstance()
+const processes = descendants(instance.pid).map(({ pid, title }) => ({
+  pid,
+  name: roleOf(title),
+  cpu: cpuSeconds(pid),
+}))
 const rates: number[] = []
 const visible: number[] = []
 let latencies: number[] = []
 let held = { bytes: 0, cpuSeconds: 0 }
+const used: Record<string, string> = {}
 try {
   for (let round = 0; round < rounds; round++) {
     const bodies = Array.from({ length: Math.ceil(events / perRequest) }, (_, request) => body(round, request))
@@ -58,6 +66,11 @@ try {
   }
   await sleep(3_000)
   held = await heldByRedis(instance)
+  for (const { pid, name, cpu } of processes) {
+    const micros = ((cpuSeconds(pid) - cpu) * 1e6) / (rounds * events)
+    used[`${name} µs/event`] = micros.toFixed(2)
+    used[`${name} MB`] = residentMb(pid).toFixed(0)
+  }
 } finally {
   await instance.stop()
 }
@@ -74,8 +87,14 @@ const rows = {
   'latency p99 ms': percentile(latencies, 0.99).toFixed(2),
   'Redis MB afterwards': (held.bytes / 2 ** 20).toFixed(1),
   'Redis CPU s': held.cpuSeconds.toFixed(1),
+  ...used,
 }
 for (const [name, value] of Object.entries(rows)) process.stdout.write(`${name.padEnd(20)} ${value}\n`)
+
+/** Of a command line. */
+function roleOf(title: string): string {
+  return /redis|clickhouse|ingress|process/.exec(title)?.[0] ?? 'other'
+}
 
 async function heldByRedis({ redisUrl }: Instance): Promise<{ bytes: number; cpuSeconds: number }> {
   const redis = new Redis({ path: redisUrl.replace('unix://', '') })

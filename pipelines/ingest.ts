@@ -1,5 +1,5 @@
 import { readChunk } from '../src/batch/read-chunk.ts'
-import { clickhouse } from '../src/clickhouse/destination.ts'
+import { clickhouse, clickhouseOutcomes } from '../src/clickhouse/destination.ts'
 import type { Pipeline } from '../src/core/pipeline/pipeline.ts'
 import { acceptEvents } from '../src/ingest/accept.ts'
 import { dedup } from '../src/stages/dedup.ts'
@@ -21,7 +21,14 @@ export const ingest: Pipeline = {
   // the traffic, then costs no entry of the window, and what was filtered once is judged anew when it comes again.
   steps: [{ group: 'process', from: 'intake', stages: [enrich, filterNoise, dedup], to: 'enriched' }],
 
-  sinks: [{ group: 'clickhouse', from: 'enriched', into: clickhouse, completesJobs: true }],
+  sinks: [
+    { group: 'clickhouse', from: 'enriched', into: clickhouse, completesJobs: true },
+    // A few rows a second, and an insert costs as much as thousands of them.
+    { group: 'outcomes', from: 'outcomes', into: clickhouseOutcomes, lingerMs: 5_000 },
+  ],
+
+  // What is not stored is counted, together with what becomes of it: by sources, steps and sinks.
+  outcomes: 'outcomes',
 
   limits: {
     blockEventsMax: 1_000,

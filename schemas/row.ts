@@ -30,8 +30,11 @@ export const ENRICHMENT_COLUMNS = [
   'quality',
 ] as const
 
-/** All columns of `events`, in their order. */
-export const ROW_COLUMNS = [...EVENT_COLUMNS, ...ENRICHMENT_COLUMNS] as const
+/**
+ * All columns of `events`, in their order. A row may end before `job_id`: that of a live event does, and so does one that an
+ * earlier version wrote.
+ */
+export const ROW_COLUMNS = [...EVENT_COLUMNS, ...ENRICHMENT_COLUMNS, 'job_id'] as const
 export type RowColumn = (typeof ROW_COLUMNS)[number]
 
 /** By these a stored row is told from all others. They stand side by side in a row. */

@@ -36,12 +36,13 @@ export function residentMb(pid: number): number {
   return pages === null ? 0 : Number(pages[1]) / 1_024
 }
 
-/** User and system time of a process so far, seconds; 0 when it is gone. Linux counts in hundredths. */
+const TICKS_PER_SECOND = 100
+
+/** Processor time that a process has used, seconds; 0 when it is gone. */
 export function cpuSeconds(pid: number): number {
   const stat = read(`/proc/${pid}/stat`)
-  if (stat === '') return 0
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11]) + Number(fields[12])) / 100
+  return stat === '' ? 0 : (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
 }
 
 function read(path: string): string {

@@ -4,6 +4,9 @@
 -- The projections keep the aggregates that `accounts`, `companies` and `daily_visits` read. They are part of the same data
 -- part as the rows they sum up, so both are there or neither, whatever crashes; sums in a table beside could not promise it.
 -- sipHash64 makes 8 bytes of any address. A visit is a distinct (address, UTC day).
+--
+-- The key leads from tenant to day to account: what a tenant asks is about a day, or about an account, of which a day is a
+-- few thousand rows. Tables that versions before 0003 made keep their key, (tenant_id, account_id): schemas/README.md, Tables.
 CREATE TABLE IF NOT EXISTS events
 (
   ip String,
@@ -60,5 +63,5 @@ CREATE TABLE IF NOT EXISTS events
 )
 ENGINE = MergeTree
 PARTITION BY toYYYYMM(received_at)
-ORDER BY (tenant_id, account_id)
+ORDER BY (tenant_id, toDate32(timestamp), account_id)
 SETTINGS non_replicated_deduplication_window = 10000, lightweight_mutation_projection_mode = 'rebuild';

@@ -1,5 +1,6 @@
 import type { BatchSummary } from '../../schemas/api/batch.ts'
 import type { Block } from '../core/event/block.ts'
+import type { OutcomeCounts } from '../core/event/outcomes.ts'
 import type { ChunkCounts, LineChunk } from '../core/pipeline/source.ts'
 
 /** A job as the feeder sees it. */
@@ -34,8 +35,11 @@ export interface FeederStore {
   waitingEvents(): Promise<number>
   /** Undefined when it is not there: data was lost. */
   readChunk(job: OpenJob): Promise<LineChunk | undefined>
-  /** Adds a chunk's blocks, at most one a partition, to the batch lane; once, however often it is called. */
-  feed(job: OpenJob, blocks: ReadonlyMap<number, Block>): Promise<void>
+  /**
+   * Adds a chunk's blocks, at most one a partition, to the batch lane, and the counts of its other lines to the outcomes;
+   * once, however often it is called.
+   */
+  feed(job: OpenJob, blocks: ReadonlyMap<number, Block>, outcomes: OutcomeCounts): Promise<void>
   /** Moves the job to its next chunk and counts; once for each chunk. False when the job has ended: it was cancelled. */
   advance(job: OpenJob, counts: ChunkCounts): Promise<boolean>
   /** The summary, when every event that was fed is finished. */

@@ -126,8 +126,8 @@ export class Feeder implements Service {
       return undefined
     }
     const { tenantId, receivedAtMs, id: jobId } = job
-    const { blocks, counts } = source.read(chunk, { tenantId, receivedAtMs, jobId, partitions, check })
-    await store.feed(job, blocks)
+    const { blocks, outcomes, counts } = source.read(chunk, { tenantId, receivedAtMs, jobId, partitions, check })
+    await store.feed(job, blocks, outcomes)
     return (await store.advance(job, counts)) ? { ...job, next: job.next + 1 } : undefined
   }
 }

@@ -2,9 +2,11 @@ import { isUtf8 } from 'node:buffer'
 import { hash } from 'node:crypto'
 import { BATCH_LIMITS } from '../../schemas/api/batch.ts'
 import type { EventEnvelope } from '../../schemas/api/event.ts'
+import { OUTCOME_STATUS } from '../../schemas/outcome.ts'
 import { parseAddress } from '../core/event/address.ts'
 import { type Block, packBlock } from '../core/event/block.ts'
 import { type Envelope, EnvelopeState, identityOf, NO_IDENTITY, partitionOf } from '../core/event/envelope.ts'
+import { countOutcome, type OutcomeCounts, outcomeKey, utcDay } from '../core/event/outcomes.ts'
 import type { ChunkContext, ChunkReading, EventCheck, LineChunk } from '../core/pipeline/source.ts'
 import { rawRow } from '../ingest/raw-row.ts'
 import { sliceEvent } from '../ingest/slice-event.ts'
@@ -22,6 +24,7 @@ const TOO_LONG_TEXT = TOO_LONG.toString('utf8').trimEnd()
 export function readChunk(chunk: LineChunk, context: ChunkContext): ChunkReading {
   const byPartition = new Map<number, Envelope[]>()
   const errors: { line: number; detail: string }[] = []
+  const faults = new Map<string, number>()
   let fed = 0
   let rejected = 0
   let invalidIp = 0
@@ -29,9 +32,10 @@ export function readChunk(chunk: LineChunk, context: ChunkContext): ChunkReading
     if (raw !== undefined && BLANK.test(raw)) continue
     const text = raw === undefined ? undefined : bareLine(raw, line)
     const event = readLine(text, context.check)
-    if (typeof event === 'string') {
+    if ('fault' in event) {
       rejected++
-      if (errors.length < BATCH_LIMITS.errorsMax) errors.push({ line, detail: event })
+      countOutcome(faults, event.fault)
+      if (errors.length < BATCH_LIMITS.errorsMax) errors.push({ line, detail: event.detail })
       continue
     }
     const address = parseAddress(event.ip)
@@ -51,7 +55,19 @@ export function readChunk(chunk: LineChunk, context: ChunkContext): ChunkReading
   }
   const blocks = new Map<number, Block>()
   for (const [partition, envelopes] of byPartition) blocks.set(partition, packBlock(envelopes, context.jobId))
-  return { blocks, counts: { fed, rejected, invalidIp, errors } }
+  return { blocks, outcomes: outcomesOf(context, faults, invalidIp), counts: { fed, rejected, invalidIp, errors } }
+}
+
+/** @param faults rejected lines by what is wrong with them */
+function outcomesOf(context: ChunkContext, faults: ReadonlyMap<string, number>, invalidIp: number): OutcomeCounts {
+  const { tenantId, receivedAtMs, jobId: job } = context
+  const of = { tenantId, day: utcDay(receivedAtMs), job }
+  const counts = new Map<string, number>()
+  for (const [reason, lines] of faults) {
+    countOutcome(counts, outcomeKey({ ...of, status: OUTCOME_STATUS.rejected, reason }), lines)
+  }
+  if (invalidIp > 0) countOutcome(counts, outcomeKey({ ...of, status: OUTCOME_STATUS.invalidIp }), invalidIp)
+  return counts
 }
 
 /** The lines with their positions in the upload. */
@@ -89,19 +105,26 @@ function bareLine(raw: string, line: number): string {
   return line === 1 && text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
 }
 
-/** The event, or what is wrong with the line. */
-function readLine(text: string | undefined, check: EventCheck): EventEnvelope | string {
-  if (text === undefined) return 'is not UTF-8'
-  if (text === TOO_LONG_TEXT) return `is longer than ${BATCH_LIMITS.lineMaxBytes} bytes`
+/** What is wrong with a line: for the tables in a word or two, for people in a sentence. */
+interface LineFault {
+  readonly fault: 'not UTF-8' | 'too long' | 'not JSON' | 'schema'
+  readonly detail: string
+}
+
+function readLine(text: string | undefined, check: EventCheck): EventEnvelope | LineFault {
+  if (text === undefined) return { fault: 'not UTF-8', detail: 'is not UTF-8' }
+  if (text === TOO_LONG_TEXT) {
+    return { fault: 'too long', detail: `is longer than ${BATCH_LIMITS.lineMaxBytes} bytes` }
+  }
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch (error) {
-    return `is not JSON: ${(error as Error).message}`
+    return { fault: 'not JSON', detail: `is not JSON: ${(error as Error).message}` }
   }
   const [error] = check(value)
   if (error === undefined) return value as EventEnvelope
-  return error.path === '' ? error.message : `${error.path} ${error.message}`
+  return { fault: 'schema', detail: error.path === '' ? error.message : `${error.path} ${error.message}` }
 }
 
 /** A UUID (RFC 9562, version 8) that depends only on the job and the line. */

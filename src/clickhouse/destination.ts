@@ -1,13 +1,21 @@
 import type { Destination } from '../core/pipeline/destination.ts'
 import { connectClickHouse, DATABASE } from './client.ts'
-import { EventInserter } from './inserter.ts'
+import { TableInserter } from './inserter.ts'
 import { migrate } from './migrate.ts'
+import { EVENTS, OUTCOMES, type TargetTable } from './tables.ts'
 
-/** The tables that analysts query. */
-export const clickhouse: Destination = {
-  name: 'clickhouse',
-  open({ clickhouseUrl, log }) {
-    const client = connectClickHouse(clickhouseUrl, { application: 'sink', database: DATABASE })
-    return new EventInserter(client, () => migrate(clickhouseUrl, log))
-  },
+/** The tables that analysts query: all but one are views over `events`. */
+export const clickhouse = into(EVENTS, 'clickhouse')
+
+/** What became of events that are not stored, as sums. */
+export const clickhouseOutcomes = into(OUTCOMES, 'clickhouse outcomes')
+
+function into(table: TargetTable, name: string): Destination {
+  return {
+    name,
+    open({ clickhouseUrl, log }) {
+      const client = connectClickHouse(clickhouseUrl, { application: 'sink', database: DATABASE })
+      return new TableInserter(table, client, () => migrate(clickhouseUrl, log))
+    },
+  }
 }

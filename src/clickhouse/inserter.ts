@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
-import { ROW_COLUMNS } from '../../schemas/row.ts'
 import { type Inserter, RefusedRowsError } from '../core/pipeline/destination.ts'
 import { absentRows } from './absent-rows.ts'
+import type { TargetTable } from './tables.ts'
 
 /**
  * Codes by which ClickHouse says that a value cannot be read: CANNOT_PARSE_* (6, 26, 27, 38, 41, 42, 72, 130, 131, 675,
@@ -41,13 +41,15 @@ const ONE_BLOCK = {
   max_insert_threads: '1',
 } as const
 
-/** Inserts into `events`, from which all other tables follow. */
-export class EventInserter implements Inserter {
+/** Inserts rows of a sink into a table. */
+export class TableInserter implements Inserter {
+  readonly #table: TargetTable
   readonly #client: ClickHouseClient
   readonly #prepare: () => Promise<void>
 
   /** @param prepare brings the schema up to date */
-  constructor(client: ClickHouseClient, prepare: () => Promise<void>) {
+  constructor(table: TargetTable, client: ClickHouseClient, prepare: () => Promise<void>) {
+    this.#table = table
     this.#client = client
     this.#prepare = prepare
   }
@@ -59,12 +61,14 @@ export class EventInserter implements Inserter {
   async insert(rows: readonly Buffer[], token: string): Promise<void> {
     try {
       await this.#client.insert({
-        table: 'events',
-        columns: [...ROW_COLUMNS] as [string, ...string[]],
+        table: this.#table.name,
+        columns: [...this.#table.columns],
         values: Readable.from(rows, { objectMode: false }),
         format: 'TabSeparated',
         clickhouse_settings: {
           ...ONE_BLOCK,
+          // A row may end before the last column: it is empty then.
+          input_format_tsv_allow_variable_number_of_columns: 1,
           async_insert: 0,
           insert_deduplicate: 1,
           insert_deduplication_token: token,
@@ -84,7 +88,7 @@ export class EventInserter implements Inserter {
    * crash between the two leaves a token that drops the rows without having them.
    */
   absent(rows: readonly Buffer[]): Promise<readonly Buffer[]> {
-    return absentRows(this.#client, rows)
+    return absentRows(this.#client, rows, this.#table)
   }
 
   close(): Promise<void> {

@@ -24,7 +24,7 @@ export async function migrate(url: string, log: Logger): Promise<void> {
     const applied = await appliedMigrations(client)
     for (const migration of await readMigrations()) {
       if (applied.has(migration.name)) continue
-      for (const statement of migration.statements) await client.command({ query: statement })
+      for (const query of migration.statements) await client.command({ query, clickhouse_settings: IN_BACKGROUND })
       await client.command({
         query: 'INSERT INTO migrations (name) SELECT {name:String}',
         query_params: { name: migration.name },
@@ -35,6 +35,9 @@ export async function migrate(url: string, log: Logger): Promise<void> {
     await client.close()
   }
 }
+
+/** What has to go over rows that are there, ClickHouse does in the background: a start does not wait for it. */
+const IN_BACKGROUND = { alter_sync: '0', mutations_sync: '0' } as const
 
 const MIGRATIONS_TABLE = `
   CREATE TABLE IF NOT EXISTS migrations (name String, applied_at DateTime64(3, 'UTC') DEFAULT now64(3))

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { EventEnvelope } from '../../schemas/api/event.ts'
+import { OUTCOME_STATUS } from '../../schemas/outcome.ts'
 import { parseAddress } from '../core/event/address.ts'
 import type { Enricher } from '../core/event/enrichment.ts'
 import { type Envelope, EnvelopeState, identityOf, partitionOf } from '../core/event/envelope.ts'
+import { countOutcome, NO_OUTCOMES, type OutcomeCounts, outcomeKey, utcDay } from '../core/event/outcomes.ts'
 import { rowSuffix } from '../core/event/row.ts'
 import type { Accepted, Receipt } from '../core/pipeline/source.ts'
 import { rawRow } from './raw-row.ts'
@@ -10,7 +12,7 @@ import { sliceEvents } from './slice-event.ts'
 
 /**
  * Turns a validated request into envelopes and its response. The events are enriched here, once, because the response
- * shows it: what was answered is what is stored.
+ * shows it: what was answered is what is stored. What is not stored, is counted.
  * @param text the request's body, of which `events` is what `JSON.parse` made
  */
 export function acceptEvents(
@@ -22,6 +24,7 @@ export function acceptEvents(
   const parts = sliceEvents(text, events.length)
   const envelopes: Envelope[] = []
   const uniqueIps = new Set<string>()
+  const noise = new Map<string, number>()
   let results = ''
   let filtered = 0
   let invalid = 0
@@ -40,22 +43,38 @@ export function acceptEvents(
     uniqueIps.add(address.text)
     const enrichment = enricher.enrich(address)
     results += `${head}${enrichment.noise ? '"filtered"' : '"ok"'},${enrichment.answerJson}}`
-    const identity = identityOf(receipt.tenantId, eventId)
-    if (idMade && receipt.gatherAmong !== undefined) gatheredIn = partitionOf(identity, receipt.gatherAmong)
     if (enrichment.noise) {
       filtered++
-      envelopes.push({ identity, state: EnvelopeState.Noise, row: '', idMade })
-    } else {
-      const raw = rawRow(event, eventId, address, receipt, parts[i]!)
-      const row = raw + rowSuffix(enrichment, raw.charCodeAt(raw.length - 1) !== TAB)
-      envelopes.push({ identity, state: EnvelopeState.Enriched, row, idMade })
+      countOutcome(noise, enrichment.classification ?? '')
+      continue
     }
+    const identity = identityOf(receipt.tenantId, eventId)
+    if (idMade && receipt.gatherAmong !== undefined) gatheredIn = partitionOf(identity, receipt.gatherAmong)
+    const raw = rawRow(event, eventId, address, receipt, parts[i]!)
+    const row = raw + rowSuffix(enrichment, raw.charCodeAt(raw.length - 1) !== TAB)
+    envelopes.push({ identity, state: EnvelopeState.Enriched, row, idMade })
   }
   const rejected = filtered + invalid
   const response =
     `{"stats":{"received":${events.length},"accepted":${events.length - rejected},"rejected":${rejected},` +
     `"filtered":${filtered},"invalid_ip":${invalid},"unique_ips":${uniqueIps.size}},"results":[${results}]}`
-  return { envelopes, response }
+  return { envelopes, outcomes: outcomesOf(receipt, noise, invalid), response }
+}
+
+/** @param noise events by classification */
+function outcomesOf(
+  { tenantId, receivedAtMs }: Receipt,
+  noise: ReadonlyMap<string, number>,
+  invalid: number,
+): OutcomeCounts {
+  if (noise.size === 0 && invalid === 0) return NO_OUTCOMES
+  const of = { tenantId, day: utcDay(receivedAtMs) }
+  const counts = new Map<string, number>()
+  for (const [classification, events] of noise) {
+    countOutcome(counts, outcomeKey({ ...of, status: OUTCOME_STATUS.filtered, classification }), events)
+  }
+  if (invalid > 0) countOutcome(counts, outcomeKey({ ...of, status: OUTCOME_STATUS.invalidIp }), invalid)
+  return counts
 }
 
 const TAB = 9

@@ -1,3 +1,4 @@
+import { eventsByStatus } from '../core/event/outcomes.ts'
 import type { LiveSource } from '../core/pipeline/source.ts'
 import type { Service } from '../core/run/service.ts'
 import { createRoutes } from '../http/api/routes.ts'
@@ -71,6 +72,7 @@ function groupCommit(parts: Parts, closedBecause: () => string | undefined): Gro
     client: parts.connect({ name: 'intake', kind: 'request', timeoutMs: deadlineMs }),
     partitions,
     stream: to,
+    outcomesTo: pipeline.outcomes,
     lane,
     cluster: parts.isCluster,
     lingerMs,
@@ -80,6 +82,7 @@ function groupCommit(parts: Parts, closedBecause: () => string | undefined): Gro
     waitingMax: uncommittedEventsMax,
     closedBecause,
     log: telemetry.log,
+    onOutcomes: (counts) => parts.workMetrics.settled('ingest', eventsByStatus(counts)),
   })
 }
 

@@ -9,7 +9,7 @@ export function sinkRole(parts: Parts): Service[] {
   return parts.pipeline.sinks.map((sink) => sinkWorker(parts, sink))
 }
 
-function sinkWorker(parts: Parts, { group, from, into, completesJobs = false }: Sink): SinkWorker {
+function sinkWorker(parts: Parts, { group, from, into, completesJobs = false, lingerMs }: Sink): SinkWorker {
   const { clickhouseUrl, partitions, sinkRowsMax, sinkLingerMs } = parts.config
   const { log } = parts.telemetry
   const source = new SinkStreams({
@@ -20,6 +20,8 @@ function sinkWorker(parts: Parts, { group, from, into, completesJobs = false }: 
     group,
     from,
     completesJobs,
+    // What another sink refuses is stored all the same.
+    outcomesTo: completesJobs ? parts.pipeline.outcomes : undefined,
     ensureGroups: () => parts.createGroups(),
   })
   return new SinkWorker({
@@ -28,7 +30,7 @@ function sinkWorker(parts: Parts, { group, from, into, completesJobs = false }: 
     inserter: into.open({ clickhouseUrl, log }),
     startsReady: completesJobs,
     rowsMax: sinkRowsMax,
-    lingerMs: sinkLingerMs,
+    lingerMs: lingerMs ?? sinkLingerMs,
     log,
     onInserted: (rows, durationMs) => parts.workMetrics.inserted(group, rows, durationMs),
   })

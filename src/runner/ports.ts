@@ -1,4 +1,5 @@
 import type { Block } from '../core/event/block.ts'
+import type { OutcomeCounts } from '../core/event/outcomes.ts'
 import type { Delivery } from '../core/pipeline/delivery.ts'
 import type { Lane } from '../core/pipeline/lane.ts'
 
@@ -26,6 +27,8 @@ export interface DeadLetter {
   readonly reason: string
   /** The event alone, as a block. */
   readonly block: Block
+  /** The key under which it is counted as dead, see `outcomeKey`: whoever puts it back takes that back. */
+  readonly outcome: string | undefined
   /**
    * Whether a retry comes for the entry's owner, and so finds a claim to be its own. One letter of an identity does, when no
    * event of that identity is kept: a twin must find itself to be a duplicate.
@@ -39,6 +42,8 @@ export interface Settlement {
   readonly output: Block | undefined
   /** Number of events that leave the pipeline here, by reason. Dead letters are not among them. */
   readonly dropped: ReadonlyMap<string, number>
+  /** The events that leave the pipeline here, dead letters included, as they are counted for analysts. */
+  readonly outcomes: OutcomeCounts
   readonly dead: readonly DeadLetter[]
   /** Blocks that go back into the stream they came from, to be tried apart. */
   readonly again: readonly Block[]

@@ -1,5 +1,7 @@
+import { OUTCOME_STATUS } from '../../schemas/outcome.ts'
 import { type Block, identityAt, type RowChange, rowAt, rowEnds, selectEvents } from '../core/event/block.ts'
 import { NO_IDENTITY } from '../core/event/envelope.ts'
+import { BlockOutcomes, NO_OUTCOMES } from '../core/event/outcomes.ts'
 import type { Delivery } from '../core/pipeline/delivery.ts'
 import type { Outcome } from '../core/pipeline/outcome.ts'
 import { SettledElsewhereError } from '../core/pipeline/seen.ts'
@@ -11,6 +13,7 @@ import type { DeadLetter, Settlement } from './ports.ts'
 interface Tally {
   readonly dropped: Map<string, number>
   readonly dead: Omit<DeadLetter, 'keepsOwner'>[]
+  readonly outcomes: BlockOutcomes
   readonly counts: Map<string, number>
   /** Identities of events that were dropped before they could be claimed. */
   readonly unclaimed: Set<string>
@@ -30,7 +33,8 @@ export async function runStages(
   delivery: Delivery,
   tools: StageTools,
 ): Promise<Settlement> {
-  const tally: Tally = { dropped: new Map(), dead: [], counts: new Map(), unclaimed: new Set() }
+  const outcomes = new BlockOutcomes()
+  const tally: Tally = { dropped: new Map(), dead: [], outcomes, counts: new Map(), unclaimed: new Set() }
   const mayBeClaimed = delivery.repeated && stages.some(({ claims }) => claims)
   let promised = mayBeClaimed ? await promisedIdentities(block, delivery, tools) : NONE
   let current: Block | undefined = block
@@ -44,7 +48,15 @@ export async function runStages(
   const kept = mayBeClaimed || tally.dead.length > 0 ? identitiesOf(current) : NONE
   const unclaimed = mayBeClaimed ? [...tally.unclaimed].filter((identity) => !kept.has(identity)) : []
   const { dropped, counts } = tally
-  return { output: current, dropped, dead: letters(tally.dead, kept), counts, again: [], unclaimed }
+  return {
+    output: current,
+    dropped,
+    dead: letters(tally.dead, kept),
+    outcomes: outcomes.counts,
+    counts,
+    again: [],
+    unclaimed,
+  }
 }
 
 async function promisedIdentities(block: Block, delivery: Delivery, { seen }: StageTools): Promise<Set<string>> {
@@ -97,14 +109,21 @@ export function isolate(parts: readonly Block[]): Settlement {
 /** A dead letter for each event: their process ended, or was held up for too long, at every delivery. */
 export function giveUp(block: Block, deliveries: number): Settlement {
   const reason = `not finished after ${deliveries} deliveries`
-  const dead = Array.from({ length: block.count }, (_, i) => ({ reason, block: selectEvents(block, [i]) }))
-  return { ...NOTHING, dead: letters(dead, NONE) }
+  const outcomes = new BlockOutcomes()
+  const ends = rowEnds(block)
+  const dead = Array.from({ length: block.count }, (_, i) => ({
+    reason,
+    block: selectEvents(block, [i]),
+    outcome: outcomes.add(block, i, OUTCOME_STATUS.dead, 'not finished', ends),
+  }))
+  return { ...NOTHING, dead: letters(dead, NONE), outcomes: outcomes.counts }
 }
 
 const NOTHING: Settlement = {
   output: undefined,
   dropped: new Map(),
   dead: [],
+  outcomes: NO_OUTCOMES,
   counts: new Map(),
   again: [],
   unclaimed: [],
@@ -162,22 +181,25 @@ function apply(
   if (outcomes === undefined || outcomes.size === 0) {
     return changes === undefined || changes.size === 0 ? block : selectEvents(block, everyEvent(block), changes)
   }
-  const ends = promised.size > 0 ? rowEnds(block) : undefined
+  const ends = rowEnds(block)
   const keep: number[] = []
   for (let i = 0; i < block.count; i++) {
     const outcome = outcomes.get(i)
     // An empty row has nothing that could be kept: it is noise from its source on, and the promise is a twin's.
-    const isPromised = ends !== undefined && promised.has(identityAt(block, i)) && rowAt(block, ends, i).length > 0
+    const isPromised = promised.size > 0 && promised.has(identityAt(block, i)) && rowAt(block, ends, i).length > 0
     if (outcome === undefined || (outcome.kind === 'drop' && isPromised)) {
       keep.push(i)
-    } else if (outcome.kind === 'dead') {
-      tally.dead.push({ reason: outcome.reason, block: selectEvents(block, [i]) })
-    } else if (stage.drops?.includes(outcome.reason)) {
+    } else if (outcome.kind === 'drop' && stage.drops?.includes(outcome.reason)) {
       add(tally.dropped, outcome.reason, 1)
+      tally.outcomes.add(block, i, outcome.reason, '', ends)
       if (!stage.claims) tally.unclaimed.add(identityAt(block, i))
     } else {
-      const reason = `${stage.name} drops for "${outcome.reason}", which it does not declare`
-      tally.dead.push({ reason, block: selectEvents(block, [i]) })
+      const undeclared = `${stage.name} drops for "${outcome.reason}", which it does not declare`
+      tally.dead.push({
+        reason: outcome.kind === 'dead' ? outcome.reason : undeclared,
+        block: selectEvents(block, [i]),
+        outcome: tally.outcomes.add(block, i, OUTCOME_STATUS.dead, stage.name, ends),
+      })
     }
   }
   return keep.length === 0 ? undefined : selectEvents(block, keep, changes)

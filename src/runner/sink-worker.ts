@@ -23,6 +23,8 @@ export interface SinkWorkerOptions {
 
 /** After a pause the first rows wait only this long for company. */
 const GATHER_MS = 50
+/** A linger is not spent on reading more often than this. */
+const GATHER_ROUNDS = 20
 const IDLE_WAIT_MS = 500
 const BACKLOG_ROWS = 1_000
 const STRAY_CHECK_MS = 5_000
@@ -131,7 +133,8 @@ export class SinkWorker implements Service {
       const more = await source.readNew(room, Math.min(leftMs, GATHER_MS))
       runs = mergeRuns(runs, more)
       // Behind a backlog there is no time to lose; otherwise a pause lets a few more rows come together.
-      if (more.length > 0 && countRows(more) < BACKLOG_ROWS) await pause(Math.min(leftMs, GATHER_MS), this.#loop.signal)
+      const restMs = Math.max(GATHER_MS, lingerMs / GATHER_ROUNDS)
+      if (more.length > 0 && countRows(more) < BACKLOG_ROWS) await pause(Math.min(leftMs, restMs), this.#loop.signal)
     }
     return runs
   }

@@ -2,7 +2,7 @@ import { type Address, parseAddress } from '../core/event/address.ts'
 import { type Block, type RowChange, rowEnds } from '../core/event/block.ts'
 import type { Enrichment } from '../core/event/enrichment.ts'
 import { EnvelopeState } from '../core/event/envelope.ts'
-import { rowSuffix } from '../core/event/row.ts'
+import { rowSuffix, tsv } from '../core/event/row.ts'
 import { IDENTIFIED } from '../core/pipeline/counts.ts'
 import type { Stage } from '../core/pipeline/stage.ts'
 
@@ -20,13 +20,14 @@ export const enrich: Stage<void> = {
   },
   decide(block, _facts, { enricher }) {
     const changes = new Map<number, RowChange>()
+    const suffixOf = suffixesFor(block.job)
     let identified = 0
     for (const { position, address, hasAccount } of rawEvents(block)) {
       const enrichment = enricher.enrich(address)
       if (!enrichment.noise && enrichment.companyId !== '') identified++
       // The row of noise is completed, too: an event that an earlier delivery promised to keep is kept all the same.
       const state = enrichment.noise ? EnvelopeState.Noise : EnvelopeState.Enriched
-      changes.set(position, { state, append: suffixBytes(enrichment, hasAccount) })
+      changes.set(position, { state, append: suffixOf(enrichment, hasAccount) })
     }
     return { changes, counts: { [IDENTIFIED]: identified } }
   },
@@ -65,4 +66,20 @@ function suffixBytes(enrichment: Enrichment, hasAccount: boolean): Buffer {
     known.set(enrichment, bytes)
   }
   return bytes
+}
+
+/** As `suffixBytes`, and behind it the batch job. Its column stays empty for live events. */
+function suffixesFor(job: string | undefined): typeof suffixBytes {
+  if (job === undefined) return suffixBytes
+  const tail = Buffer.from(`\t${tsv(job)}`)
+  const known = new Map<Buffer, Buffer>()
+  return (enrichment, hasAccount) => {
+    const suffix = suffixBytes(enrichment, hasAccount)
+    let bytes = known.get(suffix)
+    if (bytes === undefined) {
+      bytes = Buffer.concat([suffix, tail])
+      known.set(suffix, bytes)
+    }
+    return bytes
+  }
 }

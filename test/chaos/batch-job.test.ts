@@ -29,6 +29,13 @@ const EXPECTED = {
   invalid_ip: HUNDREDS,
   duplicates: HUNDREDS,
 }
+const OUTCOMES = [
+  `duplicates\t\tbusiness\t${HUNDREDS}`,
+  `filtered\t\tcloud\t${HUNDREDS}`,
+  `invalid_ip\t\t\t${HUNDREDS}`,
+  `rejected\tnot JSON\t\t${HUNDREDS}`,
+  `stored\t\t\t${STORED}`,
+].join('\n')
 
 async function readJob(instance: TestInstance, jobId: string): Promise<BatchJob | undefined> {
   const headers = { 'x-api-key': instance.apiKey }
@@ -76,6 +83,16 @@ test('every process killed again and again while a job runs: it completes with e
   assert.equal(await instance.query('SELECT count(), uniqExact(event_id) FROM events'), `${STORED}\t${STORED}`)
   assert.equal(await instance.query('SELECT sum(events) FROM accounts'), String(STORED))
   assert.equal(await instance.query("SELECT properties FROM events WHERE event_id = 'e6'"), '{"n":6.0}')
+  const outcomes = `SELECT status, reason, if(status = 'stored', '', classification), sum(events) FROM daily_outcomes
+    WHERE tenant_id = 'demo' AND lane = 'batch' GROUP BY ALL ORDER BY ALL`
+  const total = `SELECT sum(events) FROM daily_outcomes`
+  await until(async () => Number(await instance.query(total)) >= LINES)
+  assert.equal(await instance.query(outcomes), OUTCOMES)
+  assert.equal(await instance.query(total), String(LINES))
+  const ofJob = await instance.query(
+    `SELECT count(), uniqExact(job_id), any(lane) FROM events WHERE job_id = '${jobId}'`,
+  )
+  assert.equal(ofJob, `${STORED}\t1\tbatch`)
 })
 
 test('an upload that breaks off leaves no key behind, and the next one is served', async (t) => {

@@ -3,7 +3,8 @@ import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { absentRows } from '../../src/clickhouse/absent-rows.ts'
-import { EventInserter } from '../../src/clickhouse/inserter.ts'
+import { TableInserter } from '../../src/clickhouse/inserter.ts'
+import { EVENTS } from '../../src/clickhouse/tables.ts'
 import { startTestClickHouse, type TestClickHouse } from '../support/clickhouse.ts'
 import { type EventRow, eventRows } from '../support/event-rows.ts'
 
@@ -13,7 +14,7 @@ const DAY_MS = 86_400_000
 
 test('a kill -9 at any moment of an insert loses nothing and counts nothing twice', async (t) => {
   const clickhouse = await startTestClickHouse(t)
-  const inserter = new EventInserter(clickhouse.client, async () => {})
+  const inserter = new TableInserter(EVENTS, clickhouse.client, async () => {})
   const truth = new Map<string, Account>()
   for (let round = 0; round < ROUNDS; round++) {
     const rows = roundRows(round)
@@ -29,7 +30,7 @@ test('a kill -9 at any moment of an insert loses nothing and counts nothing twic
 })
 
 /** What the sink does with an insert whose end is not known. */
-async function insertAgain(clickhouse: TestClickHouse, inserter: EventInserter, lines: Buffer, token: string) {
+async function insertAgain(clickhouse: TestClickHouse, inserter: TableInserter, lines: Buffer, token: string) {
   await inserter.insert([lines], token)
   const absent = await absentRows(clickhouse.client, [lines])
   if (absent.length > 0) await inserter.insert(absent, `${token}.again`)
@@ -41,6 +42,8 @@ interface Account {
   readonly visits: Set<string>
   firstMs: number
   lastMs: number
+  receivedMs: number
+  /** Name of the event received last. */
   latest: string
 }
 
@@ -52,7 +55,7 @@ function roundRows(round: number): EventRow[] {
       event_id: `${round}-${i}`,
       tenant_id: i % 2 === 0 ? 'acme' : 'umbrella',
       ip: `10.${account % 100}.0.${(i * 13 + round) % 40}`,
-      received_at: Date.UTC(2025, i % 10 === 0 ? 10 : 11, 1) + round * 1_000,
+      received_at: Date.UTC(2025, i % 10 === 0 ? 10 : 11, 1) + round * ROWS + i,
       timestamp: Date.UTC(2025, 0, 1) + ((i * 31 + round * 17) % 9) * DAY_MS + (round * ROWS + i),
       account_id: `account-${account}`,
       company_id: account % 50 === 0 ? '' : `company-${account % 70}`,
@@ -71,6 +74,7 @@ function count(truth: Map<string, Account>, row: EventRow): void {
     visits: new Set(),
     firstMs: ms,
     lastMs: -1,
+    receivedMs: -1,
     latest: '',
   }
   truth.set(key, account)
@@ -78,8 +82,9 @@ function count(truth: Map<string, Account>, row: EventRow): void {
   account.ips.add(String(row.ip))
   account.visits.add(`${row.ip} ${Math.floor(ms / DAY_MS)}`)
   account.firstMs = Math.min(account.firstMs, ms)
-  if (ms > account.lastMs) {
-    account.lastMs = ms
+  account.lastMs = Math.max(account.lastMs, ms)
+  if (Number(row.received_at) > account.receivedMs) {
+    account.receivedMs = Number(row.received_at)
     account.latest = String(row.business_name)
   }
 }

@@ -12,7 +12,8 @@ import { Registry } from 'prom-client'
 import { ingest } from '../../pipelines/ingest.ts'
 import { Feeder } from '../../src/batch/feeder.ts'
 import { connectClickHouse, DATABASE } from '../../src/clickhouse/client.ts'
-import { EventInserter } from '../../src/clickhouse/inserter.ts'
+import { TableInserter } from '../../src/clickhouse/inserter.ts'
+import { EVENTS } from '../../src/clickhouse/tables.ts'
 import type { Sink, Step } from '../../src/core/pipeline/pipeline.ts'
 import { systemClock } from '../../src/core/run/clock.ts'
 import { type Service, ServiceGroup } from '../../src/core/run/service.ts'
@@ -140,6 +141,7 @@ const SERVICES: Readonly<Record<string, ServiceCase>> = {
           client,
           partitions: PARTITIONS,
           stream: 'intake',
+          outcomesTo: 'outcomes',
           blockEventsMax: 10,
           blockBytesMax: 1_000,
           lane: 'live',
@@ -156,7 +158,8 @@ const SERVICES: Readonly<Record<string, ServiceCase>> = {
     make: onRedis((client, blocking) => {
       const { group, from, to } = step
       const { readEntriesMax: entriesMax, dedupWindowMs } = ingest.limits
-      const place = { partition: 0, group, consumer: 'test', from, to, countsJobs: true, entriesMax, dedupWindowMs }
+      const streams = { from, to, outcomesTo: 'outcomes' }
+      const place = { partition: 0, group, consumer: 'test', ...streams, countsJobs: true, entriesMax, dedupWindowMs }
       const reader = new StreamGroupReader({
         ...{ client, blocking, ...place, claimIdleMs: 1_000 },
         ensureGroups: async () => {},
@@ -170,9 +173,10 @@ const SERVICES: Readonly<Record<string, ServiceCase>> = {
       const [client, blocking] = await Promise.all([connect(calls), connect(calls)])
       const database = connectClickHouse(clickhouse.url, { application: 'test', database: DATABASE })
       const { group, from } = sink
-      const streams = { client, blocking, cluster: false, partitions: PARTITIONS, group, from, completesJobs: true }
+      const place = { partitions: PARTITIONS, group, from, completesJobs: true, outcomesTo: 'outcomes' }
+      const streams = { client, blocking, cluster: false, ...place }
       // Its start waits for the destination, so that is ready at once.
-      const inserter = new EventInserter(database, async () => void calls.begun++)
+      const inserter = new TableInserter(EVENTS, database, async () => void calls.begun++)
       const service = new SinkWorker({
         group,
         source: new SinkStreams({ ...streams, ensureGroups: async () => {} }),

@@ -47,7 +47,7 @@ test('a new stage works for live events and batch jobs, with a drop reason of it
   })
   assert.equal(stored.length, 676)
   assert.ok(stored.some(({ event_id }) => event_id === 'live human'))
-  const dropped = (outcome: string) => roles.counter('ipid_pipeline_events_total', { group: 'process', outcome })
+  const dropped = (outcome: string) => roles.counter('ipid_pipeline_events_total', { outcome })
   assert.deepEqual([await dropped('bots'), await dropped('filtered'), await dropped('duplicates')], [251, 1, 75])
 })
 

@@ -69,6 +69,7 @@ function readerOf(url: string, t: TestContext): StreamGroupReader {
     consumer: 'late',
     from,
     to: 'enriched',
+    outcomesTo: 'outcomes',
     countsJobs: true,
     entriesMax,
     dedupWindowMs,

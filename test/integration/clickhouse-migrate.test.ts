@@ -1,14 +1,31 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { readFileSync } from 'node:fs'
+import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import { connectClickHouse } from '../../src/clickhouse/client.ts'
+import { TableInserter } from '../../src/clickhouse/inserter.ts'
 import { migrate, readMigrations, splitStatements } from '../../src/clickhouse/migrate.ts'
+import { EVENTS } from '../../src/clickhouse/tables.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
+import { eventRows } from '../support/event-rows.ts'
+import { until } from '../support/until.ts'
 
 const log = pino({ level: 'silent' })
 
+const MIGRATIONS_TABLE = `CREATE TABLE migrations (name String, applied_at DateTime64(3, 'UTC') DEFAULT now64(3))
+  ENGINE = MergeTree ORDER BY name`
 const TABLES = "SELECT name FROM system.tables WHERE database = 'ipid' ORDER BY name"
-const EXPECTED = ['accounts', 'companies', 'daily_visits', 'events', 'migrations'].map((name) => ({ name }))
+const NAMES = [
+  'accounts',
+  'companies',
+  'daily_outcomes',
+  'daily_visits',
+  'events',
+  'migrations',
+  'outcomes',
+  'sessions',
+]
+const EXPECTED = NAMES.map((name) => ({ name }))
 
 test('several processes may bring an empty ClickHouse up to date at once', async (t) => {
   const clickhouse = await startTestClickHouse(t, { bare: true })
@@ -22,9 +39,10 @@ test('what was left half-way is finished, and what is applied is left alone', as
   t.after(() => client.close())
   const migrations = await readMigrations()
   const statements = migrations.flatMap((migration) => migration.statements)
-  for (let done = 0; done <= statements.length; done++) {
+  for (let done = 0; done <= statements.length; done += 3) {
     await clickhouse.client.command({ query: 'DROP DATABASE IF EXISTS ipid SYNC' })
     await clickhouse.client.command({ query: 'CREATE DATABASE ipid' })
+    await client.command({ query: MIGRATIONS_TABLE })
     for (const query of statements.slice(0, done)) await client.command({ query })
     await migrate(clickhouse.url, log)
     assert.deepEqual(await clickhouse.rows(TABLES), EXPECTED)
@@ -39,10 +57,92 @@ test('what was left half-way is finished, and what is applied is left alone', as
   assert.equal((await clickhouse.rows(TABLES)).length, EXPECTED.length - 1)
 })
 
+/** The schema as versions before 0003 left it, and a row as they stored it. */
+async function startEarlierVersion(t: TestContext) {
+  const clickhouse = await startTestClickHouse(t, { bare: true })
+  await clickhouse.client.command({ query: 'CREATE DATABASE ipid' })
+  const client = connectClickHouse(clickhouse.url, { application: 'test', database: 'ipid' })
+  t.after(() => client.close())
+  const [events, views] = await readMigrations()
+  const key = [/ORDER BY \(.*\)\n/, 'ORDER BY (tenant_id, account_id)\n'] as const
+  const marks = "INSERT INTO migrations (name) VALUES ('0001_events'), ('0002_account_views')"
+  for (const sql of [MIGRATIONS_TABLE, events!.statements[0]!.replace(...key), ...views!.statements, marks]) {
+    await client.command({ query: sql })
+  }
+  const insert = `INSERT INTO events (ip, tenant_id, event_id, received_at, timestamp, account_id, company_id, business_name)
+    SELECT concat('192.0.2.', toString(number % 5)), 'old', toString(number), '2025-11-20 12:00:00', '2025-11-19 12:00:00',
+      'a', 'a', 'A' FROM numbers(100)`
+  await client.command({ query: insert })
+  return { clickhouse, client }
+}
+
+const OLD_ACCOUNT = {
+  account_id: 'a',
+  business_name: 'A',
+  first_seen: '2025-11-19 12:00:00.000',
+  last_seen: '2025-11-19 12:00:00.000',
+  events: 100,
+  visits: 5,
+}
+const OLD_ACCOUNTS =
+  "SELECT account_id, business_name, first_seen, last_seen, events, visits FROM ipid.accounts WHERE tenant_id = 'old'"
+
+test('an upgrade keeps every row, waits for none, and has the sums of all of them', async (t) => {
+  const { clickhouse, client } = await startEarlierVersion(t)
+  await client.command({ query: 'SYSTEM STOP MERGES events' })
+  // Work on the rows that are there cannot go on: a migration that waited for it would not end.
+  await migrate(clickhouse.url, log)
+  await migrate(clickhouse.url, log)
+  assert.deepEqual(await clickhouse.rows(OLD_ACCOUNTS), [OLD_ACCOUNT])
+  const outcomes = 'SELECT day, lane, status, events FROM ipid.daily_outcomes'
+  const stored = { day: '2025-11-20', lane: 'live', status: 'stored', events: 100 }
+  assert.deepEqual(await clickhouse.rows(outcomes), [stored])
+  const inserter = new TableInserter(EVENTS, client, async () => {})
+  await inserter.insert([eventRows([{ tenant_id: 'old', account_id: 'a', job_id: 'j', received_at: 1 }])], 'new')
+  const unfinished = "SELECT count() AS n FROM system.mutations WHERE table = 'events' AND NOT is_done"
+  assert.notDeepEqual(await clickhouse.rows(unfinished), [{ n: 0 }])
+
+  await client.command({ query: 'SYSTEM START MERGES events' })
+  await until(async () => (await clickhouse.rows<{ n: number }>(unfinished))[0]!.n === 0)
+  for (const sums of [OLD_ACCOUNTS, outcomes]) {
+    await clickhouse.rows(`${sums} SETTINGS force_optimize_projection = 1`)
+  }
+  assert.deepEqual(await clickhouse.rows(OLD_ACCOUNTS), [{ ...OLD_ACCOUNT, events: 101, visits: 6 }])
+})
+
+test('the statements of schemas/README.md give a table of an earlier version the key of today', async (t) => {
+  const { clickhouse, client } = await startEarlierVersion(t)
+  await migrate(clickhouse.url, log)
+  const readme = readFileSync(new URL('../../schemas/README.md', import.meta.url), 'utf8')
+  const [, statements] = /```sql\n(CREATE TABLE events_new[\s\S]*?)```/.exec(readme)!
+  for (const query of splitStatements(statements!)) await client.command({ query })
+  const key = "SELECT sorting_key FROM system.tables WHERE database = 'ipid' AND name = 'events'"
+  assert.deepEqual(await clickhouse.rows(key), [{ sorting_key: 'tenant_id, toDate32(timestamp), account_id' }])
+  await migrate(clickhouse.url, log)
+  assert.deepEqual(await clickhouse.rows(OLD_ACCOUNTS), [OLD_ACCOUNT])
+  await clickhouse.rows(`${OLD_ACCOUNTS} SETTINGS force_optimize_projection = 1`)
+  const settings = "SELECT create_table_query AS q FROM system.tables WHERE database = 'ipid' AND name = 'events'"
+  const [{ q }] = (await clickhouse.rows<{ q: string }>(settings)) as [{ q: string }]
+  assert.match(q, /non_replicated_deduplication_window = 10000/)
+  assert.equal(q.match(/ COMMENT '/g)!.length > 20, true)
+  assert.deepEqual(await clickhouse.rows(TABLES), EXPECTED)
+})
+
+test('every table, view and column says what it is', async (t) => {
+  const clickhouse = await startTestClickHouse(t)
+  const silent = (what: string) =>
+    clickhouse.rows(`SELECT name FROM system.${what} WHERE database = 'ipid' AND comment = ''`)
+  assert.deepEqual(await silent('tables'), [])
+  assert.deepEqual(await silent('columns'), [])
+})
+
+/** What is there already, or changes only what is written down of it. */
+const REPEATABLE = /\bIF (?:NOT )?EXISTS\b|\bOR REPLACE\b|\bMODIFY COLUMN\b|\bCOMMENT (?:COLUMN\b|')/
+
 test('every statement can be run again', async () => {
   for (const { name, statements } of await readMigrations()) {
     assert.match(name, /^\d{4}_\w+$/)
-    for (const statement of statements) assert.match(statement, /\bIF NOT EXISTS\b/, name)
+    for (const statement of statements) assert.match(statement, REPEATABLE, name)
   }
 })
 

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { OUTCOME_COLUMNS } from '../../schemas/outcome.ts'
 import { ROW_COLUMNS } from '../../schemas/row.ts'
 import { absentRows } from '../../src/clickhouse/absent-rows.ts'
-import { EventInserter } from '../../src/clickhouse/inserter.ts'
+import { TableInserter } from '../../src/clickhouse/inserter.ts'
+import { EVENTS, OUTCOMES } from '../../src/clickhouse/tables.ts'
 import { readUsage } from '../../src/clickhouse/usage.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { type EventRow, eventRows } from '../support/event-rows.ts'
@@ -13,7 +15,7 @@ const DAY_MS = 86_400_000
 const NOON_MS = Date.UTC(2025, 2, 10, 12)
 
 const clickhouse = await startTestClickHouse()
-const inserter = new EventInserter(clickhouse.client, async () => {})
+const inserter = new TableInserter(EVENTS, clickhouse.client, async () => {})
 let inserts = 0
 
 /** Events of a tenant that no other test has. */
@@ -21,12 +23,13 @@ async function insert(tenant: string, rows: readonly EventRow[]): Promise<void> 
   await inserter.insert([eventRows(rows.map((row) => ({ tenant_id: tenant, ...row })))], `insert-${inserts++}`)
 }
 
-test('a row of the pipeline fits the columns of events, in their order', async () => {
-  const columns = await clickhouse.rows<{ name: string }>('DESCRIBE TABLE events')
-  assert.deepEqual(
-    columns.map((column) => column.name),
-    [...ROW_COLUMNS],
-  )
+test('rows of the pipeline fit the columns of their tables, in their order', async () => {
+  const columnsOf = async (table: string) => {
+    const columns = await clickhouse.rows<{ name: string; default_type: string }>(`DESCRIBE TABLE ${table}`)
+    return columns.filter((column) => column.default_type !== 'ALIAS').map((column) => column.name)
+  }
+  assert.deepEqual(await columnsOf('events'), [...ROW_COLUMNS])
+  assert.deepEqual(await columnsOf('outcomes'), [...OUTCOME_COLUMNS])
 })
 
 test('everything comes back as it was sent', async () => {
@@ -111,12 +114,89 @@ test('an account sums up its events; a visit is an address on a UTC day', async 
   ])
 })
 
-test('the attributes are those of the latest event, together, in whatever order events come', async () => {
-  const attributes = (at: number, name: string) => ({ timestamp: at, business_name: name, org_name: name })
-  await insert('latest', [attributes(NOON_MS + 2, 'new'), attributes(NOON_MS, 'old')])
-  await insert('latest', [attributes(NOON_MS + 1, 'middle')])
-  const [row] = await clickhouse.rows("SELECT business_name, org_name FROM accounts WHERE tenant_id = 'latest'")
-  assert.deepEqual(row, { business_name: 'new', org_name: 'new' })
+test('the attributes are those of the event received last, together, whatever its timestamp', async () => {
+  const attributes = (at: number, name: string, more: EventRow = {}) => {
+    return { received_at: NOON_MS + at, timestamp: NOON_MS - at, business_name: name, org_name: name, ...more }
+  }
+  await insert('latest', [attributes(2, 'known less', { quality: 10 }), attributes(2, 'new'), attributes(0, 'old')])
+  await insert('latest', [attributes(1, 'of the year 2200', { timestamp: Date.UTC(2200, 0, 1) })])
+  for (const view of ['accounts', 'companies']) {
+    const [row] = await clickhouse.rows(`SELECT business_name, org_name FROM ${view} WHERE tenant_id = 'latest'`)
+    assert.deepEqual(row, { business_name: 'new', org_name: 'new' }, view)
+  }
+})
+
+test('a timestamp more than a day ahead of its receipt is stored as sent and moves neither first_seen nor last_seen', async () => {
+  const received_at = NOON_MS
+  const ahead = { received_at, timestamp: Date.UTC(2200, 0, 1) }
+  await insert('ahead', [
+    { account_id: 'both', received_at, timestamp: NOON_MS - 5 },
+    { account_id: 'both', ...ahead },
+    { account_id: 'a day', received_at, timestamp: NOON_MS + DAY_MS },
+    { account_id: 'only ahead', ...ahead },
+    { account_id: 'old', received_at, timestamp: Date.UTC(1950, 0, 1) },
+  ])
+  const seen = await clickhouse.rows(
+    "SELECT account_id, first_seen, last_seen FROM accounts WHERE tenant_id = 'ahead' ORDER BY account_id",
+  )
+  const noon = '2025-03-10 12:00:00.000'
+  assert.deepEqual(seen, [
+    { account_id: 'a day', first_seen: '2025-03-11 12:00:00.000', last_seen: '2025-03-11 12:00:00.000' },
+    { account_id: 'both', first_seen: '2025-03-10 11:59:59.995', last_seen: '2025-03-10 11:59:59.995' },
+    { account_id: 'old', first_seen: '1950-01-01 00:00:00.000', last_seen: '1950-01-01 00:00:00.000' },
+    // It was seen when it was received.
+    { account_id: 'only ahead', first_seen: noon, last_seen: noon },
+  ])
+  const [company] = await clickhouse.rows("SELECT first_seen, last_seen FROM companies WHERE tenant_id = 'ahead'")
+  assert.deepEqual(company, { first_seen: '1950-01-01 00:00:00.000', last_seen: '2025-03-11 12:00:00.000' })
+  const [stored] = await clickhouse.rows("SELECT max(timestamp) AS latest FROM events WHERE tenant_id = 'ahead'")
+  assert.deepEqual(stored, { latest: '2200-01-01 00:00:00.000' })
+})
+
+test('what is stored and what is not add up in daily_outcomes, which reads sums of both', async () => {
+  const received_at = Date.UTC(2025, 10, 20)
+  await insert('outcomes', [
+    { received_at },
+    { received_at, timestamp: 0 },
+    { received_at: received_at + DAY_MS, classification: '', company_id: '' },
+    { received_at, job_id: 'job-1' },
+  ])
+  type OutcomeRow = Partial<Record<(typeof OUTCOME_COLUMNS)[number], string | number>>
+  const outcome = (row: OutcomeRow) => {
+    const full: OutcomeRow = { tenant_id: 'outcomes', ...row }
+    return OUTCOME_COLUMNS.map((column) => full[column] ?? '').join('\t')
+  }
+  const day = '2025-11-20'
+  const rows: OutcomeRow[] = [
+    { source: 'p:1', day, status: 'filtered', classification: 'cloud', events: 3 },
+    { source: 'p:2', day, status: 'filtered', classification: 'cloud', events: 4 },
+    { source: 'p:2/process:0:live:1-1', day, status: 'dead', reason: 'enrich', events: 1 },
+    { source: 'p:2/retry:0:live:1-1', day, status: 'dead', reason: 'enrich', events: -1 },
+    { source: 'job-1:1', day, job_id: 'job-1', status: 'rejected', reason: 'schema', events: 5 },
+  ]
+  const outcomes = new TableInserter(OUTCOMES, clickhouse.client, async () => {})
+  const lines = Buffer.from(`${rows.map(outcome).join('\n')}\n`)
+  await outcomes.insert([lines], 'outcomes')
+  await outcomes.insert([lines], 'outcomes')
+  assert.deepEqual(await outcomes.absent([lines]), [])
+  const other = Buffer.from(`${outcome({ source: 'p:3', ...rows[0], tenant_id: "o'ther\\t" })}\n`)
+  assert.deepEqual(await outcomes.absent([lines, other]), [other])
+
+  const expected = [
+    `${day}\tbatch\trejected\tschema\t\t5`,
+    `${day}\tbatch\tstored\t\tbusiness\t1`,
+    `${day}\tlive\tfiltered\t\tcloud\t7`,
+    `${day}\tlive\tstored\t\tbusiness\t2`,
+    '2025-11-21\tlive\tstored\t\t\t1',
+  ]
+  const select = "SELECT * EXCEPT tenant_id FROM daily_outcomes WHERE tenant_id = 'outcomes' ORDER BY ALL"
+  const found = await clickhouse.rows(select)
+  assert.deepEqual(
+    found.map((row) => Object.values(row).join('\t')),
+    expected,
+  )
+  const force = 'SETTINGS force_optimize_projection = 1'
+  await clickhouse.rows(`${select} ${force}`)
 })
 
 test('a company is counted over all accounts of the caller, and without an organisation there is no account', async () => {
@@ -139,13 +219,13 @@ test('a company is counted over all accounts of the caller, and without an organ
 
 test('the views and usage read the projections of events, not its rows', async () => {
   const force = 'SETTINGS force_optimize_projection = 1'
-  await clickhouse.rows(`SELECT * FROM accounts ${force}, force_optimize_projection_name = 'account_totals'`)
-  await clickhouse.rows(`SELECT * FROM companies ${force}, force_optimize_projection_name = 'account_totals'`)
+  await clickhouse.rows(`SELECT * FROM accounts ${force}, force_optimize_projection_name = 'account_sums'`)
+  await clickhouse.rows(`SELECT * FROM companies ${force}, force_optimize_projection_name = 'account_sums'`)
   await clickhouse.rows(`SELECT * FROM daily_visits ${force}, force_optimize_projection_name = 'account_days'`)
   await clickhouse.rows(`SELECT * FROM accounts WHERE tenant_id = 'sums' AND account_id = 'example.com' ${force}`)
   const usage = `SELECT account_id, min(received_at) FROM events
     WHERE tenant_id = 'sums' AND company_id > '' AND toYYYYMM(received_at) IN (202511) GROUP BY account_id`
-  await clickhouse.rows(`${usage} ${force}, force_optimize_projection_name = 'account_totals'`)
+  await clickhouse.rows(`${usage} ${force}, force_optimize_projection_name = 'account_sums'`)
 })
 
 test('usage counts the identified companies of a UTC month, not accounts, and tells when the limit was passed', async () => {
@@ -182,7 +262,7 @@ test('a row is deleted with what was summed up of it', async () => {
 })
 test('rows whose token was kept but which were lost in a crash are found, and can be inserted again', async (t) => {
   const crashed = await startTestClickHouse(t)
-  const sink = new EventInserter(crashed.client, async () => {})
+  const sink = new TableInserter(EVENTS, crashed.client, async () => {})
   const kept = eventRows([{ event_id: "kept 'n\t1" }, { event_id: 'kept 2' }, { event_id: 'kept 3' }])
   const lost = eventRows([{ event_id: 'lost\\1' }, { event_id: 'lost 2', received_at: 5 }, { event_id: 'lost 3' }])
   await sink.insert([kept], 'kept')

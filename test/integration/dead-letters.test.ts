@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { ingest } from '../../pipelines/ingest.ts'
+import { OUTCOME_COLUMNS } from '../../schemas/outcome.ts'
 import { decodeBlock, encodeBlock, packBlock } from '../../src/core/event/block.ts'
 import type { Enricher } from '../../src/core/event/enrichment.ts'
 import { type Envelope, identityOf } from '../../src/core/event/envelope.ts'
@@ -13,6 +14,7 @@ import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
 import { counterFields, keys } from '../../src/redis/keys.ts'
 import { brokenEntryFields, deadLetterFields } from '../../src/redis/streams/dead-letter.ts'
 import { DeadLetters, type LetterFilter, type StoredLetter } from '../../src/redis/streams/dead-letters.ts'
+import type { RawEntry } from '../../src/redis/streams/entries.ts'
 import { ownerOf } from '../../src/redis/streams/owner.ts'
 import { readStatus, waitingEvents } from '../../src/redis/streams/status.ts'
 import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
@@ -66,6 +68,18 @@ async function keptIds(client: RedisClient): Promise<string[]> {
   return entries.flatMap(([, fields]) => columnOf(decodeBlock(fields), 'event_id'))
 }
 
+/** Numbers of events that are not stored, by status, as they are on their way to `outcomes`. */
+async function outcomeSums(client: RedisClient): Promise<Record<string, number>> {
+  const entries = (await client.callBuffer('XRANGE', keys.stream(0, 'outcomes', 'live'), '-', '+')) as RawEntry[]
+  const sums: Record<string, number> = {}
+  for (const row of entries.flatMap(([, fields]) => decodeBlock(fields!).rows.toString().trimEnd().split('\n'))) {
+    const columns = row.split('\t')
+    const [status, events] = (['status', 'events'] as const).map((name) => columns[OUTCOME_COLUMNS.indexOf(name)]!)
+    sums[status!] = (sums[status!] ?? 0) + Number(events)
+  }
+  return sums
+}
+
 const counter = async (client: RedisClient, name: string) =>
   Number((await client.hget(keys.counters(0), counterFields.outcome(...(name.split(':') as [string, string])))) ?? 0)
 const nothingWaits = (client: RedisClient, pipeline: Pipeline) =>
@@ -83,7 +97,7 @@ async function write(
     'XADD',
     keys.dead(0),
     '*',
-    ...deadLetterFields(origin, { reason: 'test', block: packBlock([event]) }),
+    ...deadLetterFields(origin, { reason: 'test', block: packBlock([event]), outcome: undefined }),
   )
 }
 
@@ -105,6 +119,7 @@ test('what is retried goes the normal way and counts once, however many retry it
   await until(async () => (await counter(client, 'process:duplicates')) === 22)
   assert.deepEqual((await keptIds(client)).sort(), [...bad, 'fine'].sort())
   assert.deepEqual([await counter(client, 'process:dead'), await counter(client, 'process:retried')], [21, 21])
+  assert.deepEqual(await outcomeSums(client), { dead: 0, duplicates: 22 }, 'a retry takes back what died')
   const { streams } = await readStatus(client, pipeline)
   assert.deepEqual(
     streams.filter(({ group }) => group === 'process').map((s) => s.waiting_events),
@@ -198,11 +213,16 @@ test('a letter of one sink is put back for that sink alone', async (t) => {
   assert.deepEqual(done, ['2', '2'], 'nothing waits for the sink that had nothing to do with it')
 })
 
-test('a retried event is its batch job no more, which counted it as rejected', async (t) => {
+test('a retried event moves its batch job no more, which counted it as rejected', async (t) => {
   const { redis, client, letters, all } = await setUp(t)
   const block = packBlock([envelope('t', 'e')], 'job-1')
   const origin = { group: 'process', stream: 'intake', lane: 'batch' as const, owner: undefined }
-  await client.call('XADD', keys.dead(0), '*', ...deadLetterFields(origin, { reason: 'test', block }))
+  await client.call(
+    'XADD',
+    keys.dead(0),
+    '*',
+    ...deadLetterFields(origin, { reason: 'test', block, outcome: undefined }),
+  )
   const [letter] = await all()
   assert.equal(letter!.block!.job, 'job-1')
   await letters.retry(letter!)
@@ -213,7 +233,9 @@ test('a retried event is its batch job no more, which counted it as rejected', a
     Buffer,
     Buffer[],
   ][]
-  assert.deepEqual([columnOf(decodeBlock(kept![1]), 'event_id'), decodeBlock(kept![1]).job], [['e'], undefined])
+  const { job, jobCounted, ...rest } = decodeBlock(kept![1])
+  assert.deepEqual([columnOf(rest, 'event_id'), job, jobCounted], [['e'], 'job-1', true])
+  assert.deepEqual(await client.hgetall(keys.jobProgress(0, 'job-1')), {})
 })
 
 test('the command lists by page and filter, shows, retries and discards', async (t) => {
@@ -225,7 +247,7 @@ test('the command lists by page and filter, shows, retries and discards', async 
   for (let i = 0; i < 250; i++) {
     const origin = { group: 'process', stream: 'intake', lane: 'live' as const, owner: undefined }
     const block = packBlock([envelope(i % 10 === 0 ? 'acme' : 'other', `e${i}`)])
-    const letter = { reason: i < 100 ? 'first\treason' : 'second reason', block }
+    const letter = { reason: i < 100 ? 'first\treason' : 'second reason', block, outcome: undefined }
     await client.call('XADD', keys.dead(i % 2), `${1_800_000_000_000 + i}-0`, ...deadLetterFields(origin, letter))
   }
   const broken = brokenEntryFields({ group: 'process', stream: 'intake', lane: 'live' }, 'not a block', undefined)

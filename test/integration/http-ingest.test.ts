@@ -7,6 +7,7 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { IngestResponse } from '../../schemas/api/event.ts'
 import { BackpressureError, UnavailableError } from '../../src/core/run/errors.ts'
+import type { Intake } from '../../src/ingest/intake.ts'
 import type { RateLimiter } from '../../src/tenants/tenancy.ts'
 import { API_KEY, MemoryIntake, startHttp } from '../support/http.ts'
 
@@ -50,12 +51,14 @@ test('events are answered in their order, after the intake has all that are kept
   assert.equal(intake.envelopes.length, 3)
 })
 
-test('a request without a single valid address is answered without the intake', async (t) => {
-  const append = async () => {
-    throw new Error('not to be called')
+test('a request without a single valid address is answered when the intake has what is counted of it', async (t) => {
+  const appended: unknown[] = []
+  const append: Intake['append'] = async (envelopes, outcomes) => {
+    appended.push([envelopes.length, [...outcomes!.values()]])
   }
   const { url } = await startHttp(t, { intake: { append } })
-  assert.equal((await postEvents(url, [{ ip: 'x' }])).status, 200)
+  assert.equal((await postEvents(url, [{ ip: 'x' }, { ip: 'y' }])).status, 200)
+  assert.deepEqual(appended, [[0, [2]]])
 })
 
 test('the content type is no matter, a byte order mark neither, and gzip is understood', async (t) => {

@@ -83,7 +83,10 @@ for (const [name, pipeline] of [
     )
     await until(
       () => readStatus(client, pipeline),
-      ({ streams }) => streams.every((s) => s.group === 'clickhouse' || s.lag_entries + s.pending_entries === 0),
+      ({ streams }) =>
+        streams.every(
+          (s) => s.stream === 'enriched' || s.stream === 'outcomes' || s.lag_entries + s.pending_entries === 0,
+        ),
     )
     assert.deepEqual(eventIds(await enrichedRows(client)), expected.sort())
     const filled = rows.find((row) => row.includes('\traw\t'))!.split('\t')

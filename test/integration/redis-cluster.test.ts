@@ -60,10 +60,10 @@ async function startCluster(t: TestContext): Promise<string> {
 }
 
 /** Rows that the intake of all partitions holds. */
-async function intakeRows(client: RedisClient): Promise<string[]> {
+async function rowsOf(client: RedisClient, stream: string): Promise<string[]> {
   const rows: string[] = []
   for (let partition = 0; partition < PARTITIONS; partition++) {
-    const raw = (await client.callBuffer('XRANGE', keys.stream(partition, 'intake', 'live'), '-', '+')) as RawEntry[]
+    const raw = (await client.callBuffer('XRANGE', keys.stream(partition, stream, 'live'), '-', '+')) as RawEntry[]
     for (const entry of raw) {
       const read = readEntry(entry, 'live', partition, 1)
       assert.ok('block' in read)
@@ -125,19 +125,30 @@ test('a request that a cluster without a part of its slots refused is whole afte
   await node.config('SET', 'cluster-require-full-coverage', 'no')
   for (let lost = 0; lost < PARTITIONS; lost++) {
     const named = Array.from({ length: 20 }, (_, i) => ({ ip: '17.0.0.1', event_id: `e${lost} ${i}` }))
-    const events = [...named, ...Array.from({ length: 20 }, () => ({ ip: '17.0.0.2' }))]
+    const made = Array.from({ length: 20 }, () => ({ ip: '17.0.0.2' }))
+    // In every other round the counts have no event with a made id to go with.
+    const events = [...named, ...(lost % 2 === 0 ? made : []), { ip: 'nowhere' }, { ip: '' }]
     const receipt = { tenantId: 'acme', receivedAtMs: 1_800_000_000_000, gatherAmong: PARTITIONS }
     const accept = () => acceptEvents(JSON.stringify({ events }), events, receipt, { enrich: () => NOTHING_KNOWN })
     const slot = await node.call('CLUSTER', 'KEYSLOT', keys.stream(lost, 'intake', 'live'))
     await node.call('CLUSTER', 'DELSLOTS', String(slot))
-    await assert.rejects(intake.append(accept().envelopes), UnavailableError)
+    const append = () => {
+      const { envelopes, outcomes } = accept()
+      return intake.append(envelopes, outcomes)
+    }
+    await assert.rejects(append(), UnavailableError)
     await node.call('CLUSTER', 'ADDSLOTS', String(slot))
-    await intake.append(accept().envelopes)
-    const rows = await intakeRows(client)
-    assert.equal(rows.filter((row) => row.startsWith('17.0.0.2')).length, 20)
+    await append()
+    const rows = await rowsOf(client, 'intake')
+    assert.equal(rows.filter((row) => row.startsWith('17.0.0.2')).length, lost % 2 === 0 ? 20 : 0)
+    const counts = await rowsOf(client, 'outcomes')
+    assert.deepEqual(
+      counts.map((row) => row.split('\t').slice(1)),
+      [['acme', '2027-01-15', '', 'invalid_ip', '', '', '2']],
+    )
     assert.equal(new Set(rows.filter((row) => row.startsWith('17.0.0.1'))).size, 20)
     for (let partition = 0; partition < PARTITIONS; partition++) {
-      await client.del(keys.stream(partition, 'intake', 'live'))
+      await client.del(keys.stream(partition, 'intake', 'live'), keys.stream(partition, 'outcomes', 'live'))
     }
   }
 })
@@ -156,7 +167,8 @@ test('dead letters of all partitions are listed, retried and discarded on a clus
       lane: 'live' as const,
       owner: ownerOf(`${Date.now()}-${i}`, 0),
     }
-    const letter = { reason: 'test', block: packBlock([envelope(i < 8 ? 'acme' : 'other', `e${i}`)]) }
+    const block = packBlock([envelope(i < 8 ? 'acme' : 'other', `e${i}`)])
+    const letter = { reason: 'test', block, outcome: undefined }
     await client.call('XADD', keys.dead(partition), '*', ...deadLetterFields(origin, letter))
   }
   const ipid = async (...args: string[]) => {
@@ -167,5 +179,5 @@ test('dead letters of all partitions are listed, retried and discarded on a clus
   assert.equal((await ipid('list')).letters.length, 20)
   assert.equal((await ipid('discard', '--tenant', 'acme')).discarded, 8)
   assert.equal((await ipid('retry', '--all')).retried, 12)
-  assert.equal((await intakeRows(client)).length, 12)
+  assert.equal((await rowsOf(client, 'intake')).length, 12)
 })

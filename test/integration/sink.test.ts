@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { ingest } from '../../pipelines/ingest.ts'
 import { connectClickHouse, DATABASE } from '../../src/clickhouse/client.ts'
-import { EventInserter } from '../../src/clickhouse/inserter.ts'
+import { TableInserter } from '../../src/clickhouse/inserter.ts'
 import { migrate } from '../../src/clickhouse/migrate.ts'
+import { EVENTS } from '../../src/clickhouse/tables.ts'
 import { encodeBlock, packBlock } from '../../src/core/event/block.ts'
 import type { Envelope } from '../../src/core/event/envelope.ts'
 import type { Inserter } from '../../src/core/pipeline/destination.ts'
@@ -49,9 +50,10 @@ async function startSink(
       group: 'clickhouse',
       from: 'enriched',
       completesJobs: true,
+      outcomesTo: 'outcomes',
       ensureGroups: async () => {},
     }),
-    inserter: wrap(new EventInserter(database, () => migrate(clickhouse.url, silent))),
+    inserter: wrap(new TableInserter(EVENTS, database, () => migrate(clickhouse.url, silent))),
     rowsMax: 1_000,
     lingerMs: 50,
     log: silent,
@@ -153,6 +155,12 @@ test('a row that ClickHouse refuses goes to the dead letters with its reason, an
   const fields = letters[0]![1]
   assert.match(fields[fields.indexOf('reason') + 1]!, /asn|parse/i)
   assert.match(fields[fields.indexOf('r') + 1]!, /\tbad\t/)
+  const [[, outcome]] = (await client.xrange(keys.stream(0, 'outcomes', 'live'), '-', '+')) as [[string, string[]]]
+  const today = new Date().toISOString().slice(0, 10)
+  assert.match(
+    outcome[outcome.indexOf('r') + 1]!,
+    new RegExp(`^/clickhouse:0:live:\\d+-\\d+\\tacme\\t${today}\\t\\tdead\\tclickhouse\\t\\t1\\n$`),
+  )
   await add(client, 0, [envelope('acme', 'after')])
   await until(
     () => countEvents(clickhouse),

@@ -82,6 +82,7 @@ export async function startWorker(
           consumer: `test-${Math.random()}`,
           from,
           to,
+          outcomesTo: pipeline.outcomes,
           entriesMax: readEntriesMax,
           claimIdleMs,
           countsJobs: stepsOfJobs(pipeline).some((step) => step.group === group),
@@ -112,6 +113,7 @@ export async function collectingSink(url: string, group: string, partitions: num
     group,
     from: 'enriched',
     completesJobs: false,
+    outcomesTo: undefined,
     ensureGroups: async () => {},
   }
   const sink = new SinkWorker({
@@ -147,6 +149,7 @@ export function startIntake(url: string, partitions: number, deadlineMs = 1_500)
     client,
     partitions,
     stream: 'intake',
+    outcomesTo: ingest.outcomes,
     lane: 'live',
     cluster: url.startsWith('redis-cluster://'),
     lingerMs: 1,

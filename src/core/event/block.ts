@@ -14,10 +14,14 @@ export interface Block {
   readonly rows: Buffer
   /** The batch job that the events came with; undefined for live events. */
   readonly job: string | undefined
+  /** That job has counted the events, and does not count them again: they were dead letters, and are retried. */
+  readonly jobCounted?: boolean | undefined
+  /** The commit that brought the events into Redis, `producer:number`; undefined for what is no event, or from before. */
+  readonly commit?: string | undefined
 }
 
 /** @param envelopes 1 or more */
-export function packBlock(envelopes: readonly Envelope[], job?: string): Block {
+export function packBlock(envelopes: readonly Envelope[], job?: string, commit?: string): Block {
   const identities = Buffer.allocUnsafe(envelopes.length * IDENTITY_BYTES)
   const states = new Uint8Array(envelopes.length)
   let rows = ''
@@ -27,7 +31,7 @@ export function packBlock(envelopes: readonly Envelope[], job?: string): Block {
     states[i] = envelope.state
     rows += `${envelope.row}\n`
   }
-  return { count: envelopes.length, identities, states, rows: Buffer.from(rows, 'utf8'), job }
+  return { count: envelopes.length, identities, states, rows: Buffer.from(rows, 'utf8'), job, commit }
 }
 
 export function identityAt(block: Block, index: number): string {
@@ -87,7 +91,13 @@ export function selectEvents(
     else if ('row' in change) rows.push(change.row, LINE_END)
     else rows.push(rowAt(block, ends, from), change.append, LINE_END)
   }
-  return { count: keep.length, identities, states, rows: Buffer.concat(rows), job: block.job }
+  const { job, jobCounted, commit } = block
+  return { count: keep.length, identities, states, rows: Buffer.concat(rows), job, jobCounted, commit }
+}
+
+/** The batch job whose progress the events of a block move. */
+export function countingJob({ job, jobCounted }: Block): string | undefined {
+  return jobCounted ? undefined : job
 }
 
 /** Fields of a stream entry, as names and values in turn. */
@@ -108,6 +118,8 @@ export function encodeBlock(block: Block): EntryFields {
     block.rows,
   ]
   if (block.job !== undefined) fields.push('j', block.job)
+  if (block.jobCounted) fields.push('d', '1')
+  if (block.commit !== undefined) fields.push('c', block.commit)
   return fields
 }
 
@@ -127,5 +139,6 @@ export function decodeBlock(fields: readonly Buffer[]): Block {
   ) {
     throw new Error(`not a block: fields ${[...byName.keys()].join(', ')}, count ${count}`)
   }
-  return { count, identities, states, rows, job: byName.get('j')?.toString('utf8') }
+  const text = (name: string) => byName.get(name)?.toString('utf8')
+  return { count, identities, states, rows, job: text('j'), jobCounted: byName.has('d'), commit: text('c') }
 }

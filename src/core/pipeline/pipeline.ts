@@ -8,6 +8,12 @@ export interface Pipeline {
   readonly sources: Sources
   readonly steps: readonly Step[]
   readonly sinks: readonly Sink[]
+  /**
+   * The stream that takes, as rows of `outcomes`, how many events became what when they are not stored. They are written
+   * together with what becomes of the events, by sources, steps and the sink that completes jobs. Only sinks read it.
+   * Undefined: such events are not counted by tenant and day.
+   */
+  readonly outcomes?: string
   readonly limits: PipelineLimits
 }
 
@@ -33,6 +39,8 @@ export interface Sink {
   readonly into: Destination
   /** An event of a batch job is finished when it is stored here. One sink of a pipeline says so. */
   readonly completesJobs?: boolean
+  /** Time between two inserts, milliseconds, unless many rows wait. Default: setting SINK_LINGER_MS. */
+  readonly lingerMs?: number
 }
 
 /** Limits on the way of an event. */
@@ -73,8 +81,9 @@ export function readersOf(pipeline: Pipeline, stream: string): string[] {
 }
 
 /** The streams of a pipeline, in the order in which an event passes them. */
-export function streamsOf({ sources, steps }: Pipeline): string[] {
-  return [...new Set([...sourcesOf(sources).map(({ to }) => to), ...steps.map(({ to }) => to)])]
+export function streamsOf({ sources, steps, outcomes }: Pipeline): string[] {
+  const streams = [...sourcesOf(sources).map(({ to }) => to), ...steps.map(({ to }) => to)]
+  return [...new Set(outcomes === undefined ? streams : [...streams, outcomes])]
 }
 
 export function sourcesOf(sources: Sources): Source[] {

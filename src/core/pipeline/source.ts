@@ -2,6 +2,7 @@ import type { EventEnvelope } from '../../../schemas/api/event.ts'
 import type { Block } from '../event/block.ts'
 import type { Enricher } from '../event/enrichment.ts'
 import type { Envelope } from '../event/envelope.ts'
+import type { OutcomeCounts } from '../event/outcomes.ts'
 import type { FieldError } from '../event/validator.ts'
 import type { Lane } from './lane.ts'
 
@@ -26,7 +27,10 @@ export interface Receipt {
 
 /** What a request of `/v1/ingest` becomes: envelopes for the stream, and its response, which is made in the same pass. */
 export interface Accepted {
+  /** Events that may be stored. */
   readonly envelopes: readonly Envelope[]
+  /** All others. */
+  readonly outcomes: OutcomeCounts
   /** The body of the response (schemas/README.md, Ingest). */
   readonly response: string
 }
@@ -79,6 +83,8 @@ export interface ChunkCounts {
 /** What a chunk becomes: at most one block a partition. */
 export interface ChunkReading {
   readonly blocks: ReadonlyMap<number, Block>
+  /** Lines that become no event of a block. */
+  readonly outcomes: OutcomeCounts
   readonly counts: ChunkCounts
 }
 

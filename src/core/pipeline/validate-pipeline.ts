@@ -81,6 +81,11 @@ function problemsOfStreams(pipeline: Pipeline): string[] {
     if (written.has(step.to)) problems.push(`step ${step.group} writes ${step.to}, which is written already`)
     written.add(step.to)
   }
+  const { outcomes } = pipeline
+  if (outcomes !== undefined) {
+    if (written.has(outcomes)) problems.push(`outcomes are counted in ${outcomes}, which has events`)
+    written.add(outcomes)
+  }
   for (const sink of pipeline.sinks) demandWritten(sink)
   for (const stream of written) {
     if (readersOf(pipeline, stream).length === 0) problems.push(`nothing reads ${stream}`)

@@ -1,13 +1,15 @@
 import { BATCH_LIMITS, type BatchSummary } from '../../../schemas/api/batch.ts'
 import type { FeederStore, OpenJob } from '../../batch/feeder-store.ts'
-import { type Block, encodeBlock } from '../../core/event/block.ts'
+import type { Block } from '../../core/event/block.ts'
+import { type OutcomeCounts, packOutcomes } from '../../core/event/outcomes.ts'
 import { IDENTIFIED } from '../../core/pipeline/counts.ts'
 import { groupsOfJobs, type Pipeline, reasonsOfJobs } from '../../core/pipeline/pipeline.ts'
 import type { ChunkCounts, LineChunk } from '../../core/pipeline/source.ts'
 import type { RedisClient } from '../connect.ts'
-import { counterFields, keys } from '../keys.ts'
+import { keys } from '../keys.ts'
 import { Lease } from '../lease.ts'
 import { loadScript } from '../scripts.ts'
+import { type AppendPlace, appendCall } from '../streams/append.ts'
 import type { RawEntry } from '../streams/entries.ts'
 import { waitingEvents } from '../streams/status.ts'
 import { freeJob, RECORD_TTL_MS, readProgress } from './job-record.ts'
@@ -83,18 +85,27 @@ export class RedisFeederStore implements FeederStore {
     return { ...parseLineNumbers(fields[1]!.toString('latin1')), bytes: fields[3]! }
   }
 
-  async feed(job: OpenJob, blocks: ReadonlyMap<number, Block>): Promise<void> {
-    const { client, pipeline } = this.#options
+  async feed(job: OpenJob, blocks: ReadonlyMap<number, Block>, outcomes: OutcomeCounts): Promise<void> {
+    const { pipeline, partitions } = this.#options
     const { to, lane } = pipeline.sources.batch
-    const prefix = counterFields.addedPrefix(to, lane)
-    // The chunk's number is the sequence number of a producer of its own, so each partition takes it once.
-    await Promise.all(
-      [...blocks].map(([partition, block]) => {
-        const fields = encodeBlock(block)
-        const names = [keys.stream(partition, to, lane), keys.producer(partition, job.id), keys.counters(partition)]
-        return appendScript.run(client, names, [job.next, RECORD_TTL_MS, prefix, block.count, fields.length, ...fields])
-      }),
-    )
+    const commit = `${job.id}:${job.next}`
+    const appends = [...blocks].map(([partition, block]) => {
+      const producer = keys.producer(partition, job.id)
+      return this.#append(job, { partition, stream: to, lane, producer }, { ...block, commit })
+    })
+    if (pipeline.outcomes !== undefined && outcomes.size > 0) {
+      const partition = job.next % partitions
+      const producer = keys.producer(partition, job.id, pipeline.outcomes)
+      const place = { partition, stream: pipeline.outcomes, lane, producer }
+      appends.push(this.#append(job, place, packOutcomes([[commit, outcomes]])))
+    }
+    await Promise.all(appends)
+  }
+
+  /** The chunk's number is the sequence number of a producer of its own, so each stream takes it once. */
+  #append(job: OpenJob, place: AppendPlace, block: Block): Promise<unknown> {
+    const { keys: names, args } = appendCall(place, block)
+    return appendScript.run(this.#options.client, names, [job.next, RECORD_TTL_MS, ...args])
   }
 
   async advance(job: OpenJob, counts: ChunkCounts): Promise<boolean> {

@@ -12,10 +12,14 @@ export interface DeadLetterOrigin {
   readonly owner: Buffer | undefined
 }
 
-/** Fields of an entry of the dead-letter stream: where it was, why, and the event as a block. */
+/** Field of a dead letter: the key under which it is counted as dead. */
+export const OUTCOME_FIELD = 'outcome'
+
+/** Fields of an entry of the dead-letter stream: where it was, why, how it is counted, and the event as a block. */
 export function deadLetterFields(origin: DeadLetterOrigin, letter: Omit<DeadLetter, 'keepsOwner'>): EntryFields {
   const { group, stream, lane, owner } = origin
   const place: EntryFields = ['group', group, 'stream', stream, 'lane', lane, 'reason', letter.reason]
+  if (letter.outcome !== undefined) place.push(OUTCOME_FIELD, letter.outcome)
   return [...place, ...encodeBlock(letter.block), ...(owner === undefined ? [] : [OWNER_FIELD, owner])]
 }
 

@@ -1,11 +1,13 @@
 import { ROW_COLUMNS, type RowColumn } from '../../../schemas/row.ts'
-import { type Block, decodeBlock, OWNER_FIELD } from '../../core/event/block.ts'
+import { type Block, decodeBlock, type EntryFields, encodeBlock, OWNER_FIELD } from '../../core/event/block.ts'
+import { packOutcomes } from '../../core/event/outcomes.ts'
 import { columnOf, fromTsvTime } from '../../core/event/row.ts'
 import { LANES, type Lane } from '../../core/pipeline/lane.ts'
 import { groupsOf, type Pipeline } from '../../core/pipeline/pipeline.ts'
 import type { RedisClient } from '../connect.ts'
 import { counterFields, keys } from '../keys.ts'
 import { loadScript } from '../scripts.ts'
+import { OUTCOME_FIELD } from './dead-letter.ts'
 import { fieldOf, type RawEntry } from './entries.ts'
 import { claimKeys } from './seen-store.ts'
 
@@ -29,6 +31,8 @@ export interface StoredLetter extends LetterPlace {
   /** The event; undefined for an entry that was no block. */
   readonly block: Block | undefined
   readonly owner: Buffer | undefined
+  /** The key under which the event was counted as dead; undefined when nothing counted it. */
+  readonly outcome: string | undefined
 }
 
 /** Which letters; what is left out lets all through. */
@@ -134,13 +138,22 @@ export class DeadLetters {
   async retry(letter: StoredLetter): Promise<LetterResult> {
     const { partition, stream, lane, group } = letter
     const block = letter.block!
-    const names = [keys.dead(partition), keys.stream(partition, stream, lane), keys.counters(partition)]
+    const outcomes = this.#pipeline.outcomes ?? stream
+    const streams = [stream, outcomes].map((name) => keys.stream(partition, name, lane))
+    const names = [keys.dead(partition), streams[0]!, keys.counters(partition), streams[1]!]
     if (letter.owner !== undefined) names.push(...this.#claimKeys(letter, 1))
     const result = await retryScript.run(this.#client, names, [
       ...[entryOf(letter), group, counterFields.addedPrefix(stream, lane), counterFields.outcome(group, 'retried')],
-      ...[block.identities, block.count],
+      ...[block.identities, block.count, counterFields.addedPrefix(outcomes, lane), ...this.#takenBack(letter)],
     ])
     return result === 1 ? 'done' : 'gone'
+  }
+
+  /** Fields of an entry by which a letter counts as dead no more. */
+  #takenBack({ id, block, outcome }: StoredLetter): EntryFields {
+    if (outcome === undefined || this.#pipeline.outcomes === undefined) return []
+    const source = `${block!.commit ?? ''}/retry:${id}`
+    return encodeBlock(packOutcomes([[source, new Map([[outcome, -block!.count]])]]))
   }
 
   /** Gives an event up for good. One of the same id that comes later is a new event. */
@@ -216,6 +229,7 @@ function readLetter([entry, raw]: RawEntry, partition: number): StoredLetter {
     reason: text('reason'),
     block: blockOf(fields),
     owner: fieldOf(fields, OWNER_FIELD),
+    outcome: fieldOf(fields, OUTCOME_FIELD)?.toString('utf8'),
   }
 }
 

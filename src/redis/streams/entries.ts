@@ -1,4 +1,4 @@
-import { decodeBlock, OWNER_FIELD } from '../../core/event/block.ts'
+import { type Block, decodeBlock, OWNER_FIELD } from '../../core/event/block.ts'
 import { LANES, type Lane } from '../../core/pipeline/lane.ts'
 import type { BrokenEntry, Entry } from '../../runner/ports.ts'
 import { ownerOf } from './owner.ts'
@@ -37,4 +37,20 @@ export function readEntry(raw: RawEntry, lane: Lane, partition: number, deliveri
   } catch (error) {
     return { id, lane, reason: error instanceof Error ? error.message : String(error) }
   }
+}
+
+/**
+ * What stands in `outcomes.source` for events that left with the settlement of an entry: the commit that brought them, and
+ * behind a slash the group and the entry.
+ */
+export function outcomeSource(
+  group: string,
+  entry: {
+    readonly partition: number
+    readonly lane: Lane
+    readonly id: string
+    readonly block: Pick<Block, 'commit'>
+  },
+): string {
+  return `${entry.block.commit ?? ''}/${group}:${entry.partition}:${entry.lane}:${entry.id}`
 }

@@ -1,22 +1,26 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { encodeBlock, packBlock } from '../../core/event/block.ts'
+import { packBlock } from '../../core/event/block.ts'
 import { type Envelope, partitionOf } from '../../core/event/envelope.ts'
+import { countOutcome, NO_OUTCOMES, type OutcomeCounts, packOutcomes } from '../../core/event/outcomes.ts'
 import type { Lane } from '../../core/pipeline/lane.ts'
 import { BackpressureError, UnavailableError } from '../../core/run/errors.ts'
 import type { Service } from '../../core/run/service.ts'
 import type { Intake } from '../../ingest/intake.ts'
 import { type DelayBounds, retry } from '../../runner/loop.ts'
 import type { RedisClient } from '../connect.ts'
-import { counterFields, keys } from '../keys.ts'
+import { keys } from '../keys.ts'
 import { loadScript, type ScriptArgument } from '../scripts.ts'
+import { type AppendCall, appendCall } from './append.ts'
 
 export interface GroupCommitOptions {
   /** A connection of kind `request`, used by nothing else: commits go out in order on it. */
   readonly client: RedisClient
   readonly partitions: number
   readonly stream: string
+  /** The stream that takes what is counted of events that are not stored; undefined: nothing does. */
+  readonly outcomesTo: string | undefined
   readonly lane: Lane
   /** A Redis Cluster takes one call per partition; else a commit is one call. See `GroupCommit`. */
   readonly cluster: boolean
@@ -32,21 +36,29 @@ export interface GroupCommitOptions {
   /** Why intake is closed, or undefined while it is open. */
   readonly closedBecause: () => string | undefined
   readonly log: Logger
+  /** Called with what is counted when it is in Redis. */
+  readonly onOutcomes?: (counts: OutcomeCounts) => void
 }
 
 /** One request that waits for its envelopes to be in Redis. */
 interface Waiter {
-  /** Of its envelopes whose id is made, where they are not written with all others; -1: there are none. */
+  /** Of its part that is not written with all others, see `lastByPartition`; -1: there is none. */
   readonly lastPartition: number
   resolve(): void
   reject(error: Error): void
 }
 
-/** Envelopes that go to Redis together. */
+/** What goes into one partition, as one. */
+interface Part {
+  readonly envelopes: Envelope[]
+  readonly outcomes: Map<string, number>
+}
+
+/** Envelopes and counts that go to Redis together. */
 interface Pending {
-  readonly byPartition: Envelope[][]
-  /** Those that are written last, by partition. */
-  readonly lastByPartition: Envelope[][]
+  readonly byPartition: Part[]
+  /** What is written last, by partition. */
+  readonly lastByPartition: Part[]
   readonly bytes: number[]
   readonly waiters: Waiter[]
   /** When its first envelopes came. */
@@ -68,7 +80,7 @@ const appendScript = loadScript('append-N')
  * On a Redis Cluster one partition may take its part and another one not. What is left of a request that was refused must
  * not count twice when the caller repeats it. Events with an id of the caller's do not: the repeat meets them. Those whose
  * id was made have another one then, so they are written last, when all others are there, and those of a request in one
- * call: `Receipt.gatherAmong` puts them into one partition.
+ * call, together with its counts: `Receipt.gatherAmong` puts them into one partition.
  */
 export class GroupCommit implements Intake, Service {
   readonly name = 'group commit'
@@ -93,13 +105,15 @@ export class GroupCommit implements Intake, Service {
     while (this.#running !== undefined) await this.#running
   }
 
-  append(envelopes: readonly Envelope[]): Promise<void> {
-    if (envelopes.length === 0) return Promise.resolve()
+  append(envelopes: readonly Envelope[], counts: OutcomeCounts = NO_OUTCOMES): Promise<void> {
+    const outcomes = this.#options.outcomesTo === undefined ? NO_OUTCOMES : counts
+    if (envelopes.length === 0 && outcomes.size === 0) return Promise.resolve()
     const { closedBecause, waitingMax, partitions, cluster } = this.#options
-    const reason = this.#waiting + envelopes.length > waitingMax ? 'too many events wait for Redis' : closedBecause()
+    const count = envelopes.length + outcomes.size
+    const reason = this.#waiting + count > waitingMax ? 'too many events wait for Redis' : closedBecause()
     if (reason !== undefined) return Promise.reject(new BackpressureError(reason))
     if (this.#stopped) return Promise.reject(new UnavailableError('shutting down'))
-    this.#waiting += envelopes.length
+    this.#waiting += count
     if (this.#current.count === 0) this.#current.startedAtMs = performance.now()
     const { byPartition, lastByPartition, bytes, waiters } = this.#current
     let lastPartition = -1
@@ -107,11 +121,17 @@ export class GroupCommit implements Intake, Service {
       const partition = partitionOf(envelope.identity, partitions)
       const isLast = cluster && envelope.idMade === true
       if (isLast) lastPartition = partition
-      const blocks = isLast ? lastByPartition : byPartition
-      blocks[partition]!.push(envelope)
+      const parts = isLast ? lastByPartition : byPartition
+      parts[partition]!.envelopes.push(envelope)
       bytes[partition]! += envelope.row.length
     }
-    this.#current.count += envelopes.length
+    if (outcomes.size > 0) {
+      const home = Math.max(0, lastPartition)
+      if (cluster) lastPartition = home
+      const part = (cluster ? lastByPartition : byPartition)[home]!
+      for (const [key, events] of outcomes) countOutcome(part.outcomes, key, events)
+    }
+    this.#current.count += count
     const written = new Promise<void>((resolve, reject) => waiters.push({ lastPartition, resolve, reject }))
     if (this.#isFull(this.#current)) this.#close()
     this.#running ??= this.#run()
@@ -122,7 +142,7 @@ export class GroupCommit implements Intake, Service {
   #isFull({ byPartition, lastByPartition, bytes }: Pending): boolean {
     const { blockEventsMax, blockBytesMax } = this.#options
     return bytes.some(
-      (size, i) => byPartition[i]!.length + lastByPartition[i]!.length >= blockEventsMax || size >= blockBytesMax,
+      (size, i) => sizeOf(byPartition[i]!) + sizeOf(lastByPartition[i]!) >= blockEventsMax || size >= blockBytesMax,
     )
   }
 
@@ -155,54 +175,58 @@ export class GroupCommit implements Intake, Service {
     const failure = await this.#writeBlocks(byPartition, deadlineMs)
     settle(-1, failure)
     await Promise.all(
-      lastByPartition.map(async (envelopes, partition) => {
-        if (envelopes.length === 0) return
-        const only = lastByPartition.map((_, i) => (i === partition ? envelopes : []))
+      lastByPartition.map(async (part, partition) => {
+        if (sizeOf(part) === 0) return
+        const only = lastByPartition.map((_, i) => (i === partition ? part : emptyPart()))
         settle(partition, failure ?? (await this.#writeBlocks(only, deadlineMs)))
       }),
     )
   }
 
   /** Tries until each block is there. Returns the failure when that takes too long. */
-  async #writeBlocks(
-    byPartition: readonly (readonly Envelope[])[],
-    deadlineMs: number,
-  ): Promise<UnavailableError | undefined> {
+  async #writeBlocks(byPartition: readonly Part[], deadlineMs: number): Promise<UnavailableError | undefined> {
     const calls = this.#calls(byPartition)
     if (calls.length === 0) return undefined
     try {
       await retry(() => allAnswered(calls, deadlineMs), { delay: RETRY_DELAY, deadlineMs })
+      for (const { outcomes } of byPartition) if (outcomes.size > 0) this.#options.onOutcomes?.(outcomes)
       return undefined
     } catch (failure) {
-      const events = byPartition.reduce((sum, envelopes) => sum + envelopes.length, 0)
+      const events = byPartition.reduce((sum, { envelopes }) => sum + envelopes.length, 0)
       this.#options.log.error({ err: failure, events }, 'Redis did not take a commit; its requests are refused')
       return new UnavailableError('the event store did not answer in time', { cause: failure })
     }
   }
 
   /** The calls that write blocks, each safe to repeat. */
-  #calls(byPartition: readonly (readonly Envelope[])[]): (() => Promise<unknown>)[] {
-    const { client, cluster, stream, lane } = this.#options
-    const parts = byPartition.flatMap((envelopes, partition) =>
-      envelopes.length === 0 ? [] : [this.#part(envelopes, partition)],
+  #calls(byPartition: readonly Part[]): (() => Promise<unknown>)[] {
+    const { client, cluster } = this.#options
+    const sequence = this.#sequence + 1
+    const commit = `${this.#producer}:${sequence}`
+    const parts = byPartition.flatMap((part, partition) =>
+      sizeOf(part) === 0 ? [] : [this.#part(part, partition, commit)],
     )
     if (parts.length === 0) return []
-    const sequence = ++this.#sequence
-    const prefix = counterFields.addedPrefix(stream, lane)
-    const head: ScriptArgument[] = [sequence, PRODUCER_TTL_MS, prefix]
+    this.#sequence = sequence
+    const head: ScriptArgument[] = [sequence, PRODUCER_TTL_MS]
     if (cluster) return parts.map((part) => () => appendScript.run(client, part.keys, [...head, ...part.args]))
     const allKeys = parts.flatMap((part) => part.keys)
     const allArgs = [...head, ...parts.flatMap((part) => part.args)]
     return [() => appendScript.run(client, allKeys, allArgs)]
   }
 
-  #part(envelopes: readonly Envelope[], partition: number): { keys: string[]; args: ScriptArgument[] } {
-    const { stream, lane } = this.#options
-    const fields = encodeBlock(packBlock(envelopes))
-    return {
-      keys: [keys.stream(partition, stream, lane), keys.producer(partition, this.#producer), keys.counters(partition)],
-      args: [envelopes.length, fields.length, ...fields],
+  #part({ envelopes, outcomes }: Part, partition: number, commit: string): AppendCall {
+    const { stream, outcomesTo, lane } = this.#options
+    const calls: AppendCall[] = []
+    if (envelopes.length > 0) {
+      const producer = keys.producer(partition, this.#producer)
+      calls.push(appendCall({ partition, stream, lane, producer }, packBlock(envelopes, undefined, commit)))
     }
+    if (outcomesTo !== undefined && outcomes.size > 0) {
+      const producer = keys.producer(partition, this.#producer, outcomesTo)
+      calls.push(appendCall({ partition, stream: outcomesTo, lane, producer }, packOutcomes([[commit, outcomes]])))
+    }
+    return { keys: calls.flatMap((call) => call.keys), args: calls.flatMap((call) => call.args) }
   }
 }
 
@@ -227,11 +251,19 @@ async function allAnswered(calls: readonly (() => Promise<unknown>)[], deadlineM
 
 function emptyCommit(partitions: number): Pending {
   return {
-    byPartition: Array.from({ length: partitions }, () => []),
-    lastByPartition: Array.from({ length: partitions }, () => []),
+    byPartition: Array.from({ length: partitions }, emptyPart),
+    lastByPartition: Array.from({ length: partitions }, emptyPart),
     bytes: new Array<number>(partitions).fill(0),
     waiters: [],
     startedAtMs: 0,
     count: 0,
   }
+}
+
+function emptyPart(): Part {
+  return { envelopes: [], outcomes: new Map() }
+}
+
+function sizeOf({ envelopes, outcomes }: Part): number {
+  return envelopes.length + outcomes.size
 }

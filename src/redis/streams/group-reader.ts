@@ -1,4 +1,5 @@
-import { type Block, type EntryFields, encodeBlock, OWNER_FIELD } from '../../core/event/block.ts'
+import { type Block, countingJob, type EntryFields, encodeBlock, OWNER_FIELD } from '../../core/event/block.ts'
+import { packOutcomes } from '../../core/event/outcomes.ts'
 import { LANES, type Lane } from '../../core/pipeline/lane.ts'
 import {
   type BrokenEntry,
@@ -13,7 +14,7 @@ import type { RedisClient } from '../connect.ts'
 import { counterFields, keys, progressFields } from '../keys.ts'
 import { replyCode } from '../reply-error.ts'
 import { brokenEntryFields, deadLetterFields } from './dead-letter.ts'
-import { GROUP_FIELD, type RawEntry, type RawStreams, readEntry } from './entries.ts'
+import { GROUP_FIELD, outcomeSource, type RawEntry, type RawStreams, readEntry } from './entries.ts'
 import { claimOf } from './seen-store.ts'
 import { bury, passOver, SettlementWriter } from './settlement-writer.ts'
 
@@ -27,6 +28,8 @@ export interface GroupReaderOptions {
   readonly consumer: string
   readonly from: string
   readonly to: string
+  /** The stream that takes the outcomes of events that leave here; undefined: nothing does. */
+  readonly outcomesTo: string | undefined
   /** Entries that their consumer did not finish for this long are taken over. */
   readonly claimIdleMs: number
   /** Entries of one read. */
@@ -159,16 +162,20 @@ export class StreamGroupReader implements GroupReader {
   }
 
   async settle(entry: Entry, settlement: Settlement): Promise<SettleResult> {
-    const { from, to, group, dedupWindowMs } = this.#options
+    const { from, to, outcomesTo, group, dedupWindowMs } = this.#options
     const writer = new SettlementWriter(this.#streams[entry.lane], keys.counters(this.partition))
     writer.count(counterFields.done(group, from, entry.lane, 'entries'), 1)
     writer.count(counterFields.done(group, from, entry.lane, 'events'), entry.block.count)
     for (const [outcome, events] of outcomesOf(settlement)) writer.count(counterFields.outcome(group, outcome), events)
-    if (this.#options.countsJobs) this.#progress(writer, entry.block.job, settlement)
+    if (this.#options.countsJobs) this.#progress(writer, countingJob(entry.block), settlement)
     if (settlement.output !== undefined) this.#add(writer, to, entry.lane, settlement.output)
     // Other groups that read the stream have, or get, the whole.
     const backTo: EntryFields = [OWNER_FIELD, entry.owner, GROUP_FIELD, group]
     for (const block of settlement.again) this.#add(writer, from, entry.lane, block, backTo)
+    if (outcomesTo !== undefined && settlement.outcomes.size > 0) {
+      const source = outcomeSource(group, entry)
+      this.#add(writer, outcomesTo, entry.lane, packOutcomes([[source, settlement.outcomes]]))
+    }
     for (const letter of settlement.dead) {
       const owner = letter.keepsOwner ? entry.owner : undefined
       const origin = { group, stream: from, lane: entry.lane, owner }

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Block, selectEvents } from '../../core/event/block.ts'
+import { OUTCOME_STATUS } from '../../../schemas/outcome.ts'
+import { type Block, countingJob, encodeBlock, selectEvents } from '../../core/event/block.ts'
+import { BlockOutcomes, packOutcomes } from '../../core/event/outcomes.ts'
 import { LANES, type Lane } from '../../core/pipeline/lane.ts'
 import type {
   IntentRest,
@@ -15,7 +17,7 @@ import { counterFields, keys, progressFields } from '../keys.ts'
 import { Lease } from '../lease.ts'
 import { replyCode } from '../reply-error.ts'
 import { brokenEntryFields, deadLetterFields } from './dead-letter.ts'
-import { type RawEntry, type RawStreams, readEntry } from './entries.ts'
+import { outcomeSource, type RawEntry, type RawStreams, readEntry } from './entries.ts'
 import { bury, passOver, SettlementWriter } from './settlement-writer.ts'
 
 export interface SinkStreamsOptions {
@@ -28,6 +30,8 @@ export interface SinkStreamsOptions {
   readonly from: string
   /** Whether an event that is stored here is finished for its batch job. */
   readonly completesJobs: boolean
+  /** The stream that takes the outcomes of refused events; undefined: nothing does. */
+  readonly outcomesTo: string | undefined
   readonly ensureGroups: () => Promise<void>
 }
 
@@ -177,20 +181,45 @@ export class SinkStreams implements SinkSource {
     writer.count(counterFields.outcome(group, 'stored'), events - dead.length)
     if (dead.length > 0) writer.count(counterFields.outcome(group, 'dead'), dead.length)
     const progress = (block: Block, field: string, by: number) => {
-      if (completesJobs && block.job !== undefined) writer.progress(keys.jobProgress(partition, block.job), field, by)
+      const job = countingJob(block)
+      if (completesJobs && job !== undefined) writer.progress(keys.jobProgress(partition, job), field, by)
     }
     for (const { block } of entries) progress(block, progressFields.stored, block.count)
-    for (const { entry, index, reason } of dead) {
+    const outcomes = this.#countRefused(writer, stream, dead)
+    for (const event of dead) {
+      const { entry, index, reason } = event
+      const block = selectEvents(entry.block, [index])
       progress(entry.block, progressFields.stored, -1)
       progress(entry.block, progressFields.dead, 1)
       const origin = { group, stream: from, lane, owner: entry.owner }
-      writer.add(keys.dead(partition), deadLetterFields(origin, { reason, block: selectEvents(entry.block, [index]) }))
+      writer.add(keys.dead(partition), deadLetterFields(origin, { reason, block, outcome: outcomes.get(event) }))
     }
     await writer.run(
       client,
       group,
       entries.map((entry) => entry.id),
     )
+  }
+
+  /** Counts refused events as dead. Returns the keys under which they are counted. */
+  #countRefused(writer: SettlementWriter, { partition, lane }: SinkStream, refused: readonly RefusedEvent[]) {
+    const { group, outcomesTo } = this.#options
+    const keyOf = new Map<RefusedEvent, string | undefined>()
+    if (outcomesTo === undefined || refused.length === 0) return keyOf
+    const byEntry = new Map<SinkEntry, BlockOutcomes>()
+    for (const event of refused) {
+      const outcomes = byEntry.get(event.entry) ?? new BlockOutcomes()
+      keyOf.set(event, outcomes.add(event.entry.block, event.index, OUTCOME_STATUS.dead, group))
+      byEntry.set(event.entry, outcomes)
+    }
+    const parts = [...byEntry].map(([entry, { counts }]) => {
+      return [outcomeSource(group, { ...entry, partition, lane }), counts] as const
+    })
+    const block = packOutcomes(parts)
+    writer.add(keys.stream(partition, outcomesTo, lane), encodeBlock(block))
+    writer.count(counterFields.added(outcomesTo, lane, 'entries'), 1)
+    writer.count(counterFields.added(outcomesTo, lane, 'events'), block.count)
+    return keyOf
   }
 
   async hasStrayPending(): Promise<boolean> {

@@ -34,6 +34,10 @@ enriched
 │     not started yet
 └─ copy: sink into clickhouse
       not started yet
+
+outcomes
+└─ outcomes: sink into clickhouse outcomes
+      not started yet
 `,
   )
 })

@@ -7,7 +7,7 @@ import { validatePipeline } from '../../../src/core/pipeline/validate-pipeline.t
 
 const stage = (name: string, more: Partial<Stage> = {}): Stage => ({ name, decide: () => ({}), ...more })
 const [step] = ingest.steps as [Pipeline['steps'][number]]
-const [sink] = ingest.sinks as [Pipeline['sinks'][number]]
+const [sink, counting] = ingest.sinks as [Pipeline['sinks'][number], Pipeline['sinks'][number]]
 const problems = (changes: Partial<Pipeline>) => validatePipeline({ ...ingest, ...changes })
 
 test('the declared pipeline holds together', () => {
@@ -16,7 +16,7 @@ test('the declared pipeline holds together', () => {
 })
 
 test('groups have names of their own, streams one writer and at least one reader', () => {
-  assert.deepEqual(problems({ sinks: [{ ...sink, group: 'process' }] }), ['group process is declared twice'])
+  assert.deepEqual(problems({ sinks: [{ ...sink, group: 'process' }, counting] }), ['group process is declared twice'])
   assert.deepEqual(problems({ steps: [{ ...step, to: 'intake' }] }), [
     'step process writes intake, which is written already',
     'group clickhouse reads enriched, which nothing before it writes',
@@ -54,23 +54,42 @@ test('nothing is dropped behind a claim, in the same step or in a later one', ()
   assert.deepEqual(problems({ steps }), [problem])
 })
 
+test('outcomes have a stream of their own that a sink reads', () => {
+  const counts = { group: 'outcomes', from: 'outcomes', into: sink.into }
+  assert.deepEqual(problems({ sinks: [sink] }), ['nothing reads outcomes'])
+  assert.deepEqual(problems({ outcomes: 'enriched', sinks: [sink] }), [
+    'outcomes are counted in enriched, which has events',
+  ])
+  const reading = { group: 'reader', from: 'outcomes', stages: [stage('s')], to: 'aside' }
+  assert.deepEqual(
+    problems({ steps: [step, reading], sinks: [sink, counts, { ...counts, group: 'a', from: 'aside' }] }),
+    ['group reader reads outcomes, which nothing before it writes'],
+  )
+  const { outcomes: _, ...uncounted } = ingest
+  assert.deepEqual(validatePipeline({ ...uncounted, sinks: [sink] }), [])
+})
+
 test('names of groups and streams are parts of keys, and of no other key', () => {
-  assert.deepEqual(problems({ sinks: [{ ...sink, group: 'feeder' }] }), [
+  assert.deepEqual(problems({ sinks: [{ ...sink, group: 'feeder' }, counting] }), [
     'feeder is the name of something else: choose another',
   ])
-  assert.deepEqual(problems({ steps: [{ ...step, to: 'a:b' }], sinks: [{ ...sink, from: 'a:b' }] }), [
+  assert.deepEqual(problems({ steps: [{ ...step, to: 'a:b' }], sinks: [{ ...sink, from: 'a:b' }, counting] }), [
     '"a:b" is no name for a group or stream: wants a to z, 0 to 9 and -',
   ])
 })
 
 test('one sink completes batch jobs, at the end of a way that starts where they enter', () => {
-  assert.deepEqual(problems({ sinks: [{ ...sink, completesJobs: false }] }), ['0 sinks complete batch jobs: wants one'])
-  assert.deepEqual(problems({ sinks: [sink, { ...sink, group: 'other' }] }), ['2 sinks complete batch jobs: wants one'])
+  assert.deepEqual(problems({ sinks: [{ ...sink, completesJobs: false }, counting] }), [
+    '0 sinks complete batch jobs: wants one',
+  ])
+  assert.deepEqual(problems({ sinks: [sink, counting, { ...sink, group: 'other' }] }), [
+    '2 sinks complete batch jobs: wants one',
+  ])
   const side = { group: 'side', from: 'intake', stages: [stage('s', { drops: ['side_drops'] })], to: 'aside' }
   const forked: Pipeline = {
     ...ingest,
     steps: [step, side],
-    sinks: [sink, { ...sink, group: 'copy', from: 'aside', completesJobs: false }],
+    sinks: [sink, counting, { ...sink, group: 'copy', from: 'aside', completesJobs: false }],
   }
   assert.deepEqual(validatePipeline(forked), [])
   assert.deepEqual(

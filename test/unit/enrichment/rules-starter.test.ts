@@ -3,22 +3,10 @@ import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { parse } from 'csv-parse/sync'
 import ipaddr from 'ipaddr.js'
+import { TABLE_COLUMNS } from '../../../src/enrichment/providers/tables/organisation-row.ts'
 
 const CLASSES = new Set(['business', 'education', 'government', 'isp', 'hosting', 'cloud', 'cdn'])
-const COLUMNS = new Set([
-  'network',
-  'business_name',
-  'org_name',
-  'hostname',
-  'domain',
-  'industry',
-  'industry_category',
-  'classification',
-  'description',
-  'asn',
-  'as_name',
-  'country_code',
-])
+const COLUMNS = new Set<string>(TABLE_COLUMNS)
 /** The address in the command line that a first start prints. */
 const EXAMPLE = '17.253.144.10'
 

@@ -22,8 +22,8 @@ function known(classification: 'business' | 'cloud', quality: number, domain: st
 
 function accept(text: string) {
   const { events } = JSON.parse(text) as IngestRequest
-  const { envelopes, response } = acceptEvents(text, events, receipt, enricher)
-  return { envelopes, answer: JSON.parse(response) as IngestResponse }
+  const { envelopes, outcomes, response } = acceptEvents(text, events, receipt, enricher)
+  return { envelopes, outcomes, answer: JSON.parse(response) as IngestResponse }
 }
 
 /** Reads a row as ClickHouse would. */
@@ -36,8 +36,8 @@ function columns(row: string): Record<string, string> {
         (_, char: string) => ({ n: '\n', t: '\t', r: '\r', '0': '\0', b: '\b', f: '\f' })[char] ?? char,
       ),
     )
-  assert.equal(unescaped.length, ROW_COLUMNS.length)
-  return Object.fromEntries(ROW_COLUMNS.map((column, i) => [column, unescaped[i]!]))
+  assert.equal(unescaped.length, ROW_COLUMNS.length - 1, 'all but the batch job')
+  return Object.fromEntries(ROW_COLUMNS.map((column, i) => [column, unescaped[i] ?? '']))
 }
 
 test('properties and unknown keys are kept to the letter', () => {
@@ -68,6 +68,16 @@ test('values of a repeated key that are not used are not looked into', () => {
     const { envelopes } = accept(`{"events":${unused},"events":[{"ip":"8.8.8.8"}]}`)
     assert.equal(envelopes.length, 1, unused)
   }
+})
+
+test('what is not stored is counted by what became of it, and is no envelope', () => {
+  const ips = ['203.0.113.1', 'nowhere', '203.0.113.2', '8.8.8.8', '']
+  const { envelopes, outcomes } = accept(JSON.stringify({ events: ips.map((ip) => ({ ip })) }))
+  assert.equal(envelopes.length, 1)
+  assert.deepEqual(Object.fromEntries(outcomes), {
+    'acme\t2026-11-21\t\tfiltered\t\tcloud': 2,
+    'acme\t2026-11-21\t\tinvalid_ip\t\t': 2,
+  })
 })
 
 test('slicing what is no JSON throws and ends', () => {
@@ -137,7 +147,7 @@ test('the answer counts and lists every event in order', () => {
   assert.equal(answer.results[2]!.enrichment.classification, 'cloud')
   assert.deepEqual(
     envelopes.map((envelope) => envelope.state),
-    [EnvelopeState.Enriched, EnvelopeState.Noise, EnvelopeState.Enriched],
+    [EnvelopeState.Enriched, EnvelopeState.Enriched],
   )
 })
 

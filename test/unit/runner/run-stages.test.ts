@@ -121,6 +121,10 @@ test('a stage that drops for a reason that it does not declare loses nothing', a
   const settlement = await runStages([silent], blockOf('un1', 'good'), delivery, toolsOf())
   assert.deepEqual(rowsOf(settlement.output), ['good'])
   assert.match(settlement.dead[0]!.reason, /drop-un drops for "unwanted", which it does not declare/)
+  assert.deepEqual(
+    [...settlement.outcomes.keys()].map((key) => key.split('\t').slice(3, 5)),
+    [['dead', 'drop-un']],
+  )
 })
 
 test('of dead letters of one identity one keeps the owner, and none when an event of it is kept', async () => {

@@ -29,17 +29,23 @@ test('five classifications are noise, three are organisations', () => {
   )
 })
 
+const sqlOf = (name: string) =>
+  readFileSync(new URL(`../../../schemas/clickhouse/${name}.sql`, import.meta.url), 'utf8')
+
 test('the table of events has the columns of a row, in their order', () => {
-  const sql = readFileSync(new URL('../../../schemas/clickhouse/0001_events.sql', import.meta.url), 'utf8')
+  const sql = sqlOf('0001_events')
   const [columns] = /(?<=\n\(\n).*?(?=\n {2}PROJECTION)/s.exec(sql)!
   assert.deepEqual(
-    columns.split('\n').map((line) => line.trim().split(' ')[0]),
+    [
+      ...columns.split('\n').map((line) => line.trim().split(' ')[0]),
+      ...[...sqlOf('0004_sums').matchAll(/ADD COLUMN IF NOT EXISTS (\w+) (?!.* ALIAS )/g)].map(([, name]) => name),
+    ],
     [...ROW_COLUMNS],
   )
 })
 
 test('what the views sum up of an organisation are columns of a row', () => {
-  const sql = readFileSync(new URL('../../../schemas/clickhouse/0002_account_views.sql', import.meta.url), 'utf8')
+  const sql = sqlOf('0005_views')
   const summed = [...sql.matchAll(/argMaxState\(\(([^)]*)\)/g)].map(([, columns]) => columns!.split(', '))
   assert.ok(summed.length >= 2)
   for (const columns of summed) {

@@ -41,8 +41,8 @@ export function ingestRoute({ accept, intake, enricher, hostnames, clock }: Inge
       demandSchema(validate, body)
       const receipt = { tenantId: caller.tenant.id, receivedAtMs: clock.now() }
       if (hostnames !== undefined) await hostnames.prefetch(addressesOf(body.events))
-      const { envelopes, response } = accept(text, body.events, receipt, enricher)
-      if (envelopes.length > 0) await intake.append(envelopes)
+      const { envelopes, outcomes, response } = accept(text, body.events, receipt, enricher)
+      await intake.append(envelopes, outcomes)
       return { status: 200, body: response }
     },
   }
