@@ -1,3 +1,4 @@
+import { archive } from '../src/archive/destination.ts'
 import { readChunk } from '../src/batch/read-chunk.ts'
 import { clickhouse } from '../src/clickhouse/destination.ts'
 import type { Pipeline } from '../src/core/pipeline/pipeline.ts'
@@ -12,16 +13,20 @@ const DAY_MS = 86_400_000
 export const ingest: Pipeline = {
   sources: {
     // The response shows what is known of each address, so live events are enriched before the stream.
-    live: { from: 'POST /v1/ingest', accept: acceptEvents, lane: 'live', to: 'intake' },
+    live: { from: 'POST /v1/ingest', accept: acceptEvents, lane: 'live', to: 'intake', raw: 'archive' },
     // Lines stay raw: enriching them is for the step, which scales with its workers; there is one feeder.
-    batch: { from: 'POST /v1/ingest/batch', read: readChunk, lane: 'batch', to: 'intake' },
+    batch: { from: 'POST /v1/ingest/batch', read: readChunk, lane: 'batch', to: 'intake', raw: 'archive' },
   },
 
   // Every stream has a lane for live events, which go first, and one for batches. Dedup comes last: noise, often most of
   // the traffic, then costs no entry of the window, and what was filtered once is judged anew when it comes again.
   steps: [{ group: 'process', from: 'intake', stages: [enrich, filterNoise, dedup], to: 'enriched' }],
 
-  sinks: [{ group: 'clickhouse', from: 'enriched', into: clickhouse, completesJobs: true }],
+  sinks: [
+    { group: 'clickhouse', from: 'enriched', into: clickhouse, completesJobs: true },
+    // Events as they came, of tenants with an archive only, repeats and what is filtered included.
+    { group: 'archive', from: 'archive', into: archive, takes: 'payloads' },
+  ],
 
   limits: {
     blockEventsMax: 1_000,
@@ -29,6 +34,8 @@ export const ingest: Pipeline = {
     uncommittedEventsMax: 100_000,
     waitingEventsMax: 2_000_000,
     batchWaitingEventsMax: 60_000,
+    batchWaitingPayloadsMax: 250_000,
+    partEventsMax: 100_000,
     readEntriesMax: { live: 16, batch: 2 },
     deliveriesMax: 5,
     dedupWindowMs: 7 * DAY_MS,

@@ -1,6 +1,5 @@
 import type { BatchSummary } from '../../schemas/api/batch.ts'
-import type { Block } from '../core/event/block.ts'
-import type { ChunkCounts, LineChunk } from '../core/pipeline/source.ts'
+import type { ChunkCounts, ChunkReading, LineChunk } from '../core/pipeline/source.ts'
 
 /** A job as the feeder sees it. */
 export interface OpenJob {
@@ -11,6 +10,8 @@ export interface OpenJob {
    */
   readonly state: 'uploading' | 'gone' | 'queued' | 'running' | 'ended'
   readonly receivedAtMs: number
+  /** Whether its tenant had an archive when it was received. */
+  readonly archived: boolean
   /** Lines that are not blank. */
   readonly received: number
   /** Number of chunks, counted from 1. */
@@ -32,10 +33,15 @@ export interface FeederStore {
   openJobs(): Promise<OpenJob[]>
   /** Events of the batch lane, of all jobs, that some group of the pipeline has not finished. */
   waitingEvents(): Promise<number>
+  /** Events of batch jobs that wait for the archive. */
+  waitingPayloads(): Promise<number>
   /** Undefined when it is not there: data was lost. */
   readChunk(job: OpenJob): Promise<LineChunk | undefined>
-  /** Adds a chunk's blocks, at most one a partition, to the batch lane; once, however often it is called. */
-  feed(job: OpenJob, blocks: ReadonlyMap<number, Block>): Promise<void>
+  /**
+   * Adds a chunk's blocks, at most one of each sort a partition, to the batch lane; once, however often it is called.
+   * What a partition takes of both, it takes as one.
+   */
+  feed(job: OpenJob, reading: Pick<ChunkReading, 'blocks' | 'payloads'>): Promise<void>
   /** Moves the job to its next chunk and counts; once for each chunk. */
   advance(job: OpenJob, counts: ChunkCounts): Promise<void>
   /** The summary, when every event that was fed is finished. */

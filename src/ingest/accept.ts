@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto'
 import type { EventEnvelope } from '../../schemas/api/event.ts'
 import { parseAddress } from '../core/event/address.ts'
 import type { Enricher } from '../core/event/enrichment.ts'
-import { type Envelope, EnvelopeState, identityOf, partitionOf } from '../core/event/envelope.ts'
+import { type Envelope, EnvelopeState, identityOf, NO_IDENTITY, partitionOf } from '../core/event/envelope.ts'
 import { rowSuffix } from '../core/event/row.ts'
 import type { Accepted, Receipt } from '../core/pipeline/source.ts'
+import { payloadOf } from './payload.ts'
 import { rawRow } from './raw-row.ts'
 import { sliceEvents } from './slice-event.ts'
 
@@ -21,6 +22,7 @@ export function acceptEvents(
 ): Accepted {
   const parts = sliceEvents(text, events.length)
   const envelopes: Envelope[] = []
+  const payloads: Envelope[] = []
   const uniqueIps = new Set<string>()
   let results = ''
   let filtered = 0
@@ -32,16 +34,24 @@ export function acceptEvents(
     const eventId = event.event_id ?? makeId(receipt, gatheredIn)
     const head = `${i === 0 ? '' : ','}{"event_id":${JSON.stringify(eventId)},"ip":${JSON.stringify(event.ip)},"status":`
     const address = parseAddress(event.ip)
-    if (address === undefined) {
+    const enrichment = address && enricher.enrich(address)
+    // Nobody asks for the identity of what goes nowhere.
+    const identity = enrichment || receipt.archived ? identityOf(receipt.tenantId, eventId) : NO_IDENTITY
+    if (idMade && receipt.gatherAmong !== undefined && identity !== NO_IDENTITY) {
+      gatheredIn = partitionOf(identity, receipt.gatherAmong)
+    }
+    if (receipt.archived) {
+      const status = enrichment === undefined ? 'invalid_ip' : enrichment.noise ? 'filtered' : 'ok'
+      const { start, end } = parts[i]!
+      payloads.push(payloadOf({ text: text.slice(start, end), identity, eventId, status, idMade }, receipt))
+    }
+    if (address === undefined || enrichment === undefined) {
       invalid++
       results += `${head}"invalid_ip","enrichment":{},"quality":0}`
       continue
     }
     uniqueIps.add(address.text)
-    const enrichment = enricher.enrich(address)
     results += `${head}${enrichment.noise ? '"filtered"' : '"ok"'},${enrichment.answerJson}}`
-    const identity = identityOf(receipt.tenantId, eventId)
-    if (idMade && receipt.gatherAmong !== undefined) gatheredIn = partitionOf(identity, receipt.gatherAmong)
     if (enrichment.noise) {
       filtered++
       envelopes.push({ identity, state: EnvelopeState.Noise, row: '', idMade })
@@ -55,7 +65,7 @@ export function acceptEvents(
   const response =
     `{"stats":{"received":${events.length},"accepted":${events.length - rejected},"rejected":${rejected},` +
     `"filtered":${filtered},"invalid_ip":${invalid},"unique_ips":${uniqueIps.size}},"results":[${results}]}`
-  return { envelopes, response }
+  return { envelopes, payloads, response }
 }
 
 const TAB = 9

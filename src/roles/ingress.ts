@@ -66,12 +66,10 @@ function groupCommit(parts: Parts, closedBecause: () => string | undefined): Gro
   const { config, pipeline, telemetry } = parts
   const { commitLingerMs: lingerMs, writeDeadlineMs: deadlineMs, partitions } = config
   const { blockEventsMax, blockBytesMax, uncommittedEventsMax } = parts.limits
-  const { to, lane } = pipeline.sources.live
   return new GroupCommit({
     client: parts.connect({ name: 'intake', kind: 'request', timeoutMs: deadlineMs }),
     partitions,
-    stream: to,
-    lane,
+    source: pipeline.sources.live,
     cluster: parts.isCluster,
     lingerMs,
     deadlineMs,

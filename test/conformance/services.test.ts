@@ -139,10 +139,9 @@ const SERVICES: Readonly<Record<string, ServiceCase>> = {
         new GroupCommit({
           client,
           partitions: PARTITIONS,
-          stream: 'intake',
           blockEventsMax: 10,
           blockBytesMax: 1_000,
-          lane: 'live',
+          source: ingest.sources.live,
           cluster: false,
           lingerMs: 1,
           deadlineMs: 100,
@@ -192,7 +191,8 @@ const SERVICES: Readonly<Record<string, ServiceCase>> = {
   Feeder: {
     make: onRedis((client) => {
       const store = new RedisFeederStore({ client, pipeline: ingest, partitions: PARTITIONS })
-      const work = { source: ingest.sources.batch, check: () => [], partitions: PARTITIONS, waitingEventsMax: 10 }
+      const limits = { partitions: PARTITIONS, waitingEventsMax: 10, waitingPayloadsMax: 10 }
+      const work = { source: ingest.sources.batch, check: () => [], enricher: noData, hostnames: undefined, ...limits }
       return new Feeder({ store, ...work, log: silent })
     }),
   },

@@ -104,8 +104,7 @@ export function startIntake(url: string, partitions: number, deadlineMs = 1_500)
   const intake = new GroupCommit({
     client,
     partitions,
-    stream: 'intake',
-    lane: 'live',
+    source: ingest.sources.live,
     cluster: url.startsWith('redis-cluster://'),
     lingerMs: 1,
     deadlineMs,

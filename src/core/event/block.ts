@@ -14,6 +14,8 @@ export interface Block {
   readonly rows: Buffer
   /** The batch job that the events came with; undefined for live events. */
   readonly job: string | undefined
+  /** Of payloads: the entry of the intake, in the same partition and lane, that holds the same events without the invalid. */
+  readonly source?: string | undefined
 }
 
 /** @param envelopes 1 or more */
@@ -96,6 +98,9 @@ export type EntryFields = (string | Buffer)[]
 /** Field of an entry that carries on the owner of an earlier one, see `Delivery`. */
 export const OWNER_FIELD = 'o'
 
+/** Field of an entry that names another one, see `Block.source`. */
+export const SOURCE_FIELD = 'e'
+
 export function encodeBlock(block: Block): EntryFields {
   const fields: EntryFields = [
     'n',
@@ -127,5 +132,6 @@ export function decodeBlock(fields: readonly Buffer[]): Block {
   ) {
     throw new Error(`not a block: fields ${[...byName.keys()].join(', ')}, count ${count}`)
   }
-  return { count, identities, states, rows, job: byName.get('j')?.toString('utf8') }
+  const source = byName.get(SOURCE_FIELD)?.toString('latin1')
+  return { count, identities, states, rows, job: byName.get('j')?.toString('utf8'), source }
 }

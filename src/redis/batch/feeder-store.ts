@@ -1,13 +1,13 @@
 import { BATCH_LIMITS, type BatchSummary } from '../../../schemas/api/batch.ts'
 import type { FeederStore, OpenJob } from '../../batch/feeder-store.ts'
-import { type Block, encodeBlock } from '../../core/event/block.ts'
 import { IDENTIFIED } from '../../core/pipeline/counts.ts'
-import { groupsOfJobs, type Pipeline, reasonsOfJobs } from '../../core/pipeline/pipeline.ts'
-import type { ChunkCounts, LineChunk } from '../../core/pipeline/source.ts'
+import { groupsOfJobs, type Pipeline, readersOf, reasonsOfJobs } from '../../core/pipeline/pipeline.ts'
+import type { ChunkCounts, ChunkReading, LineChunk } from '../../core/pipeline/source.ts'
 import type { RedisClient } from '../connect.ts'
-import { counterFields, keys, progressFields } from '../keys.ts'
+import { keys, progressFields } from '../keys.ts'
 import { Lease } from '../lease.ts'
 import { loadScript } from '../scripts.ts'
+import { appendPart } from '../streams/append.ts'
 import type { RawEntry } from '../streams/entries.ts'
 import { waitingEvents } from '../streams/status.ts'
 import { readProgress, releaseJob } from './jobs.ts'
@@ -66,6 +66,7 @@ export class RedisFeederStore implements FeederStore {
       tenantId,
       state: stateOf(record.status, uploading === 1),
       receivedAtMs: Number(record.received_at ?? 0),
+      archived: record.archived === '1',
       received: Number(record.received ?? 0),
       chunks: Number(record.chunks ?? 0),
       next: Number(record.next ?? 0),
@@ -79,6 +80,13 @@ export class RedisFeederStore implements FeederStore {
     return waitingEvents(client, pipeline, partitions, scope)
   }
 
+  waitingPayloads(): Promise<number> {
+    const { client, pipeline, partitions } = this.#options
+    const { lane, raw } = pipeline.sources.batch
+    const scope = { lanes: [lane], groups: raw === undefined ? [] : readersOf(pipeline, raw) }
+    return waitingEvents(client, pipeline, partitions, scope)
+  }
+
   async readChunk(job: OpenJob): Promise<LineChunk | undefined> {
     const id = `${job.next}-0`
     const entries = (await this.#options.client.callBuffer('XRANGE', keys.chunks(job.id), id, id)) as RawEntry[]
@@ -87,16 +95,14 @@ export class RedisFeederStore implements FeederStore {
     return { ...parseLineNumbers(fields[1]!.toString('latin1')), bytes: fields[3]! }
   }
 
-  async feed(job: OpenJob, blocks: ReadonlyMap<number, Block>): Promise<void> {
+  async feed(job: OpenJob, { blocks, payloads }: Pick<ChunkReading, 'blocks' | 'payloads'>): Promise<void> {
     const { client, pipeline } = this.#options
-    const { to, lane } = pipeline.sources.batch
-    const prefix = counterFields.addedPrefix(to, lane)
     // The chunk's number is the sequence number of a producer of its own, so each partition takes it once.
     await Promise.all(
-      [...blocks].map(([partition, block]) => {
-        const fields = encodeBlock(block)
-        const names = [keys.stream(partition, to, lane), keys.producer(partition, job.id), keys.counters(partition)]
-        return appendScript.run(client, names, [job.next, RECORD_TTL_MS, prefix, block.count, fields.length, ...fields])
+      [...new Set([...blocks.keys(), ...payloads.keys()])].map((partition) => {
+        const both = { events: blocks.get(partition), payloads: payloads.get(partition) }
+        const part = appendPart(pipeline.sources.batch, job.id, partition, both)
+        return appendScript.run(client, part.keys, [job.next, RECORD_TTL_MS, ...part.args])
       }),
     )
   }

@@ -31,7 +31,7 @@ export class RedisBatchJobs implements BatchJobs {
     this.#options = options
   }
 
-  async begin(tenantId: string): Promise<Upload> {
+  async begin(tenantId: string, archived = false): Promise<Upload> {
     const { client, openMax, deadlineMs, clock, closedBecause } = this.#options
     const reason = closedBecause()
     if (reason !== undefined) throw new BackpressureError(reason)
@@ -53,7 +53,8 @@ export class RedisBatchJobs implements BatchJobs {
       throw new UnavailableError('the event store did not answer', { cause: error })
     }
     const release = () => releaseJob(client, tenantId, jobId)
-    return new UploadSpool({ client, jobId, tenantId, receivedAtMs: clock.now(), deadlineMs, release, closedBecause })
+    const receipt = { tenantId, archived, receivedAtMs: clock.now() }
+    return new UploadSpool({ client, jobId, receipt, deadlineMs, release, closedBecause })
   }
 
   async find(tenantId: string, jobId: string): Promise<BatchJob | undefined> {

@@ -1,23 +1,22 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { encodeBlock, packBlock } from '../../core/event/block.ts'
+import { packBlock } from '../../core/event/block.ts'
 import { type Envelope, partitionOf } from '../../core/event/envelope.ts'
-import type { Lane } from '../../core/pipeline/lane.ts'
+import type { Source } from '../../core/pipeline/source.ts'
 import { BackpressureError, UnavailableError } from '../../core/run/errors.ts'
 import type { Service } from '../../core/run/service.ts'
 import type { Intake } from '../../ingest/intake.ts'
 import { type DelayBounds, retry } from '../../runner/loop.ts'
 import type { RedisClient } from '../connect.ts'
-import { counterFields, keys } from '../keys.ts'
-import { loadScript, type ScriptArgument } from '../scripts.ts'
+import { loadScript } from '../scripts.ts'
+import { type AppendPart, appendPart } from './append.ts'
 
 export interface GroupCommitOptions {
   /** A connection of kind `request`, used by nothing else: commits go out in order on it. */
   readonly client: RedisClient
   readonly partitions: number
-  readonly stream: string
-  readonly lane: Lane
+  readonly source: Pick<Source, 'to' | 'raw' | 'lane'>
   /** A Redis Cluster takes one call per partition; else a commit is one call. See `GroupCommit`. */
   readonly cluster: boolean
   /** How long a commit gathers while none is on its way, milliseconds. */
@@ -42,15 +41,22 @@ interface Waiter {
   reject(error: Error): void
 }
 
+/** What a partition is given. */
+interface Part {
+  readonly events: Envelope[]
+  readonly payloads: Envelope[]
+}
+
 /** Envelopes that go to Redis together. */
 interface Pending {
-  readonly byPartition: Envelope[][]
+  readonly byPartition: Part[]
   /** Those that are written last, by partition. */
-  readonly lastByPartition: Envelope[][]
+  readonly lastByPartition: Part[]
   readonly bytes: number[]
   readonly waiters: Waiter[]
   /** When its first envelopes came. */
   startedAtMs: number
+  /** Events, whether they are written as such, for the archive, or both. */
   count: number
 }
 
@@ -93,36 +99,46 @@ export class GroupCommit implements Intake, Service {
     while (this.#running !== undefined) await this.#running
   }
 
-  append(envelopes: readonly Envelope[]): Promise<void> {
-    if (envelopes.length === 0) return Promise.resolve()
-    const { closedBecause, waitingMax, partitions, cluster } = this.#options
-    const reason = this.#waiting + envelopes.length > waitingMax ? 'too many events wait for Redis' : closedBecause()
+  append(envelopes: readonly Envelope[], payloads: readonly Envelope[] = []): Promise<void> {
+    const count = Math.max(envelopes.length, payloads.length)
+    if (count === 0) return Promise.resolve()
+    const { closedBecause, waitingMax } = this.#options
+    const reason = this.#waiting + count > waitingMax ? 'too many events wait for Redis' : closedBecause()
     if (reason !== undefined) return Promise.reject(new BackpressureError(reason))
     if (this.#stopped) return Promise.reject(new UnavailableError('shutting down'))
-    this.#waiting += envelopes.length
+    this.#waiting += count
     if (this.#current.count === 0) this.#current.startedAtMs = performance.now()
-    const { byPartition, lastByPartition, bytes, waiters } = this.#current
-    let lastPartition = -1
-    for (const envelope of envelopes) {
-      const partition = partitionOf(envelope.identity, partitions)
-      const isLast = cluster && envelope.idMade === true
-      if (isLast) lastPartition = partition
-      const blocks = isLast ? lastByPartition : byPartition
-      blocks[partition]!.push(envelope)
-      bytes[partition]! += envelope.row.length
-    }
-    this.#current.count += envelopes.length
+    const { waiters } = this.#current
+    const lastPartition = Math.max(this.#gather('events', envelopes), this.#gather('payloads', payloads))
+    this.#current.count += count
     const written = new Promise<void>((resolve, reject) => waiters.push({ lastPartition, resolve, reject }))
     if (this.#isFull(this.#current)) this.#close()
     this.#running ??= this.#run()
     return written
   }
 
+  /** Returns the partition of those that are written last; -1 when there are none. */
+  #gather(kind: keyof Part, envelopes: readonly Envelope[]): number {
+    const { partitions, cluster } = this.#options
+    const { byPartition, lastByPartition, bytes } = this.#current
+    let lastPartition = -1
+    for (const envelope of envelopes) {
+      const partition = partitionOf(envelope.identity, partitions)
+      const isLast = cluster && envelope.idMade === true
+      if (isLast) lastPartition = partition
+      const parts = isLast ? lastByPartition : byPartition
+      parts[partition]![kind].push(envelope)
+      bytes[partition]! += envelope.row.length
+    }
+    return lastPartition
+  }
+
   /** The next request, of up to 1 MB, may still pass the limits: they say when a block is closed, not how large it is. */
   #isFull({ byPartition, lastByPartition, bytes }: Pending): boolean {
     const { blockEventsMax, blockBytesMax } = this.#options
     return bytes.some(
-      (size, i) => byPartition[i]!.length + lastByPartition[i]!.length >= blockEventsMax || size >= blockBytesMax,
+      (size, i) =>
+        byPartition[i]!.events.length + lastByPartition[i]!.events.length >= blockEventsMax || size >= blockBytesMax,
     )
   }
 
@@ -155,55 +171,51 @@ export class GroupCommit implements Intake, Service {
     const failure = await this.#writeBlocks(byPartition, deadlineMs)
     settle(-1, failure)
     await Promise.all(
-      lastByPartition.map(async (envelopes, partition) => {
-        if (envelopes.length === 0) return
-        const only = lastByPartition.map((_, i) => (i === partition ? envelopes : []))
+      lastByPartition.map(async (part, partition) => {
+        if (isEmpty(part)) return
+        const only = lastByPartition.map((_, i) => (i === partition ? part : EMPTY))
         settle(partition, failure ?? (await this.#writeBlocks(only, deadlineMs)))
       }),
     )
   }
 
   /** Tries until each block is there. Returns the failure when that takes too long. */
-  async #writeBlocks(
-    byPartition: readonly (readonly Envelope[])[],
-    deadlineMs: number,
-  ): Promise<UnavailableError | undefined> {
+  async #writeBlocks(byPartition: readonly Part[], deadlineMs: number): Promise<UnavailableError | undefined> {
     const calls = this.#calls(byPartition)
     if (calls.length === 0) return undefined
     try {
       await retry(() => allAnswered(calls, deadlineMs), { delay: RETRY_DELAY, deadlineMs })
       return undefined
     } catch (failure) {
-      const events = byPartition.reduce((sum, envelopes) => sum + envelopes.length, 0)
+      const events = byPartition.reduce((sum, part) => sum + Math.max(part.events.length, part.payloads.length), 0)
       this.#options.log.error({ err: failure, events }, 'Redis did not take a commit; its requests are refused')
       return new UnavailableError('the event store did not answer in time', { cause: failure })
     }
   }
 
   /** The calls that write blocks, each safe to repeat. */
-  #calls(byPartition: readonly (readonly Envelope[])[]): (() => Promise<unknown>)[] {
-    const { client, cluster, stream, lane } = this.#options
-    const parts = byPartition.flatMap((envelopes, partition) =>
-      envelopes.length === 0 ? [] : [this.#part(envelopes, partition)],
-    )
+  #calls(byPartition: readonly Part[]): (() => Promise<unknown>)[] {
+    const { client, cluster } = this.#options
+    const parts = byPartition.flatMap((part, partition) => (isEmpty(part) ? [] : [this.#part(part, partition)]))
     if (parts.length === 0) return []
-    const sequence = ++this.#sequence
-    const prefix = counterFields.addedPrefix(stream, lane)
-    const head: ScriptArgument[] = [sequence, PRODUCER_TTL_MS, prefix]
+    const head = [++this.#sequence, PRODUCER_TTL_MS]
     if (cluster) return parts.map((part) => () => appendScript.run(client, part.keys, [...head, ...part.args]))
     const allKeys = parts.flatMap((part) => part.keys)
     const allArgs = [...head, ...parts.flatMap((part) => part.args)]
     return [() => appendScript.run(client, allKeys, allArgs)]
   }
 
-  #part(envelopes: readonly Envelope[], partition: number): { keys: string[]; args: ScriptArgument[] } {
-    const { stream, lane } = this.#options
-    const fields = encodeBlock(packBlock(envelopes))
-    return {
-      keys: [keys.stream(partition, stream, lane), keys.producer(partition, this.#producer), keys.counters(partition)],
-      args: [envelopes.length, fields.length, ...fields],
-    }
+  #part(part: Part, partition: number): AppendPart {
+    const pack = (envelopes: readonly Envelope[]) => (envelopes.length === 0 ? undefined : packBlock(envelopes))
+    const blocks = { events: pack(part.events), payloads: pack(part.payloads) }
+    return appendPart(this.#options.source, this.#producer, partition, blocks)
   }
+}
+
+const EMPTY: Part = { events: [], payloads: [] }
+
+function isEmpty({ events, payloads }: Part): boolean {
+  return events.length === 0 && payloads.length === 0
 }
 
 /** Runs calls until all are answered. Rejects with the first failure, and when the deadline passes. */
@@ -227,8 +239,8 @@ async function allAnswered(calls: readonly (() => Promise<unknown>)[], deadlineM
 
 function emptyCommit(partitions: number): Pending {
   return {
-    byPartition: Array.from({ length: partitions }, () => []),
-    lastByPartition: Array.from({ length: partitions }, () => []),
+    byPartition: Array.from({ length: partitions }, () => ({ events: [], payloads: [] })),
+    lastByPartition: Array.from({ length: partitions }, () => ({ events: [], payloads: [] })),
     bytes: new Array<number>(partitions).fill(0),
     waiters: [],
     startedAtMs: 0,

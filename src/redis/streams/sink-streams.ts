@@ -29,6 +29,10 @@ export interface SinkStreamsOptions {
   /** Whether an event that is stored here is finished for its batch job. */
   readonly completesJobs: boolean
   readonly ensureGroups: () => Promise<void>
+  /** New entries of one read over all streams; default: as many as about hold the events that are asked for. */
+  readonly readEntriesMax?: number
+  /** How often a Redis Cluster is asked for new entries, milliseconds. Default: 25. */
+  readonly clusterPollMs?: number
 }
 
 /** All sinks of a group read under one name: whoever holds the lease goes on where the one before it stopped. */
@@ -114,7 +118,7 @@ export class SinkStreams implements SinkSource {
 
   async #waitForNew(waitMs: number): Promise<SinkRun[]> {
     if (this.#options.cluster) {
-      await sleep(Math.min(waitMs, CLUSTER_POLL_MS))
+      await sleep(Math.min(waitMs, this.#options.clusterPollMs ?? CLUSTER_POLL_MS))
       return []
     }
     const { blocking, group } = this.#options
@@ -133,9 +137,12 @@ export class SinkStreams implements SinkSource {
   }
 
   async #read(streams: readonly SinkStream[], from: '0' | '>', eventsMax: number): Promise<SinkRun[]> {
+    const { group, readEntriesMax } = this.#options
     const wanted = Math.ceil(eventsMax / streams.length / this.#eventsPerEntry)
-    const count = Math.min(READ_ENTRIES_MAX, Math.max(READ_ENTRIES_MIN, wanted))
-    const { group } = this.#options
+    const count =
+      from === '>' && readEntriesMax !== undefined
+        ? Math.max(1, Math.floor(readEntriesMax / streams.length))
+        : Math.min(READ_ENTRIES_MAX, Math.max(READ_ENTRIES_MIN, wanted))
     const replies = await Promise.all(
       streams.map((stream) =>
         this.#call('XREADGROUP', 'GROUP', group, CONSUMER, 'COUNT', count, 'STREAMS', this.#key(stream), from),
@@ -219,7 +226,7 @@ export class SinkStreams implements SinkSource {
     for (const entry of raw) {
       const read = readEntry(entry, stream.lane, stream.partition, 1)
       if ('block' in read) {
-        entries.push({ id: read.id, block: read.block, owner: read.owner })
+        entries.push({ ...stream, id: read.id, block: read.block, owner: read.owner })
       } else {
         const { client, group, from } = this.#options
         const fields = brokenEntryFields({ group, stream: from, lane: stream.lane }, read.reason, entry)

@@ -39,10 +39,11 @@ export function ingestRoute({ accept, intake, enricher, hostnames, clock }: Inge
       const body = parseJson(text)
       demandCount(body)
       demandSchema(validate, body)
-      const receipt = { tenantId: caller.tenant.id, receivedAtMs: clock.now() }
+      const { id: tenantId, archive: archived } = caller.tenant
+      const receipt = { tenantId, archived, receivedAtMs: clock.now() }
       if (hostnames !== undefined) await hostnames.prefetch(addressesOf(body.events))
-      const { envelopes, response } = accept(text, body.events, receipt, enricher)
-      if (envelopes.length > 0) await intake.append(envelopes)
+      const { envelopes, payloads, response } = accept(text, body.events, receipt, enricher)
+      if (envelopes.length + payloads.length > 0) await intake.append(envelopes, payloads)
       return { status: 200, body: response }
     },
   }
