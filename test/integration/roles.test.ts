@@ -38,6 +38,6 @@ test('a role that is not built cannot be started, and neither can a pipeline tha
   const broken = { ...ingest, sinks: [] }
   await assert.rejects(createRoles(config, ['process'], telemetry(), broken), {
     name: 'StartupError',
-    message: /nothing reads enriched; nothing reads archive; 0 sinks complete batch jobs/,
+    message: /nothing reads archive; nothing reads enriched; 0 sinks complete batch jobs/,
   })
 })
