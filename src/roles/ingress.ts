@@ -34,7 +34,7 @@ export function ingressRole(parts: Parts): IngressRole {
     waitingEventsMax: parts.limits.waitingEventsMax,
     log,
   })
-  const closedBecause = () => gate.closedBecause
+  const closedBecause = (archived: boolean) => gate.closedBecause(archived)
   const intake = groupCommit(parts, closedBecause)
   const routes = createRoutes({
     accept: acceptOf(parts),
@@ -62,7 +62,7 @@ function acceptOf({ config, pipeline, isCluster }: Parts): LiveSource['accept'] 
   return (text, events, receipt, enricher) => accept(text, events, { ...receipt, gatherAmong }, enricher)
 }
 
-function groupCommit(parts: Parts, closedBecause: () => string | undefined): GroupCommit {
+function groupCommit(parts: Parts, closedBecause: IntakeGate['closedBecause']): GroupCommit {
   const { config, pipeline, telemetry } = parts
   const { commitLingerMs: lingerMs, writeDeadlineMs: deadlineMs, partitions } = config
   const { blockEventsMax, blockBytesMax, uncommittedEventsMax } = parts.limits
@@ -82,7 +82,7 @@ function groupCommit(parts: Parts, closedBecause: () => string | undefined): Gro
 }
 
 /** Uploads are long, so they have a connection apart from that of live events. */
-function batchJobs(parts: Parts, closedBecause: () => string | undefined): RedisBatchJobs {
+function batchJobs(parts: Parts, closedBecause: IntakeGate['closedBecause']): RedisBatchJobs {
   const { partitions, batchQueueLimit, writeDeadlineMs, redisLoopMs } = parts.config
   return new RedisBatchJobs({
     client: parts.connect({ name: 'uploads', kind: 'request', timeoutMs: redisLoopMs }),

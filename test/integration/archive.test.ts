@@ -3,8 +3,10 @@ import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Redis } from 'ioredis'
+import { ingest } from '../../pipelines/ingest.ts'
 import { FolderStore } from '../../src/archive/folder-store.ts'
-import type { GroupStatus } from '../../src/core/pipeline/status.ts'
+import type { PipelineStatus } from '../../src/core/pipeline/status.ts'
+import { readStatus } from '../../src/redis/streams/status.ts'
 import { readArchive } from '../support/archive.ts'
 import { TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
@@ -12,10 +14,11 @@ import { until } from '../support/until.ts'
 const BUSINESS = '17.253.144.10'
 
 test('a tenant with an archive finds there what it sent, as it came; others cost nothing', async (t) => {
-  const site = new TestSite(t, { ARCHIVE_PART_AGE_MS: '200' })
+  const site = new TestSite(t, { ARCHIVE_PART_AGE_MS: '200', INTAKE_HIGH_WATER_EVENTS: '10000' })
   const run = site.start()
   const ready = await run.ready()
   const redis = new Redis({ path: ready.redis_url.replace('unix://', '') })
+  redis.on('error', () => {})
   t.after(() => redis.disconnect())
   const folder = join(site.dir, 'archive')
   const store = new FolderStore(folder)
@@ -31,8 +34,7 @@ test('a tenant with an archive finds there what it sent, as it came; others cost
     assert.equal(code, 0, stderr)
   }
   const archived = async () => (await readArchive(store)).flatMap(({ events }) => events)
-  const waiting = async () => {
-    const { streams } = JSON.parse((await site.ipid('status', '--json')).stdout) as { streams: GroupStatus[] }
+  const waiting = ({ streams }: PipelineStatus) => {
     const groups = streams.filter(({ group }) => group === 'archive')
     assert.equal(groups.length, 8, 'four partitions, two lanes')
     return groups.reduce((sum, { waiting_events }) => sum + waiting_events, 0)
@@ -80,21 +82,44 @@ test('a tenant with an archive finds there what it sent, as it came; others cost
     if (place.source === 'ingest') assert.equal(place.run, held[0]!.receivedAt.slice(0, 13))
     for (const [, , source] of index.entries) assert.match(source ?? '0-0', /^\d+-\d+$/)
   }
-  await until(async () => (await waiting()) === 0)
+  await until(async () => waiting(await readStatus(redis, ingest)) === 0)
 
   // The folder is away: intake goes on, and what waits is told.
   await rename(folder, `${folder}-away`)
   await writeFile(folder, 'not a folder')
-  const more = Array.from({ length: 300 }, (_, i) => `{"ip":"${BUSINESS}","event_id":"m${i}"}`)
-  for (let at = 0; at < 300; at += 100) await post('/v1/ingest', `{"events":[${more.slice(at, at + 100).join(',')}]}`)
+  const more: string[] = []
+  const postMore = async () => {
+    const events = Array.from({ length: 100 }, (_, i) => `{"ip":"${BUSINESS}","event_id":"m${more.length + i}"}`)
+    const answer = await fetch(`${ready.url}/v1/ingest`, {
+      method: 'POST',
+      headers,
+      body: `{"events":[${events.join()}]}`,
+    })
+    if (answer.status === 200) more.push(...events)
+    return { status: answer.status, text: await answer.text() }
+  }
+  for (let i = 0; i < 3; i++) assert.equal((await postMore()).status, 200)
   await until(() => run.stderr().includes('sink waits'))
-  assert.equal(await waiting(), 300)
+  assert.equal(waiting(JSON.parse((await site.ipid('status', '--json')).stdout)), 300)
+  // Too much of it is refused, and nothing is lost; a tenant without an archive is served.
+  const refused = await until(async () => [await postMore()].find(({ status }) => status !== 200))
+  assert.equal(refused.status, 429)
+  assert.match(refused.text, /too many events wait for the archive/)
+  assert.equal(waiting(await readStatus(redis, ingest)), more.length)
+  await site.ipid('tenant', 'create', 'other')
+  const { key } = JSON.parse((await site.ipid('key', 'create', 'other', '--json')).stdout)
+  const served = await fetch(`${ready.url}/v1/ingest`, {
+    method: 'POST',
+    headers: { ...headers, 'x-api-key': key },
+    body: `{"events":[{"ip":"${BUSINESS}"}]}`,
+  })
+  assert.equal(served.status, 200, await served.text())
   // What is on its way is archived, though the tenant has no archive any more.
   await setArchive('off')
   await post('/v1/ingest', `{"events":[{"ip":"${BUSINESS}","event_id":"after"}]}`)
   await rm(folder)
   await rename(`${folder}-away`, folder)
-  await until(async () => (await waiting()) === 0)
+  await until(async () => waiting(await readStatus(redis, ingest)) === 0)
   const expected = [...sent, ...more.map((text) => JSON.parse(text))]
   assert.deepEqual(multiset((await archived()).map((event) => event.sent)), multiset(expected))
 

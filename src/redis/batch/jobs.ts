@@ -16,8 +16,8 @@ export interface RedisBatchJobsOptions {
   readonly openMax: number
   readonly deadlineMs: number
   readonly clock: Clock
-  /** Why intake is closed, or undefined while it is open. */
-  readonly closedBecause: () => string | undefined
+  /** Why intake is closed for a tenant, with an archive or without one; undefined while it is open. */
+  readonly closedBecause: (archived: boolean) => string | undefined
 }
 
 const RETRY_AFTER_SECONDS = 10
@@ -33,7 +33,7 @@ export class RedisBatchJobs implements BatchJobs {
 
   async begin(tenantId: string, archived = false): Promise<Upload> {
     const { client, openMax, deadlineMs, clock, closedBecause } = this.#options
-    const reason = closedBecause()
+    const reason = closedBecause(archived)
     if (reason !== undefined) throw new BackpressureError(reason)
     const jobId = randomUUID()
     try {

@@ -17,8 +17,8 @@ export interface UploadSpoolOptions {
   readonly deadlineMs: number
   /** Gives the tenant's place back; called once when the upload ends without a job. */
   readonly release: () => Promise<void>
-  /** Why intake is closed, or undefined while it is open. */
-  readonly closedBecause: () => string | undefined
+  /** Why intake is closed for a tenant, with an archive or without one; undefined while it is open. */
+  readonly closedBecause: (archived: boolean) => string | undefined
 }
 
 /** An upload that was not heard of for this long is dead, and its keys expire. */
@@ -68,7 +68,8 @@ export class UploadSpool implements Upload {
 
   async write(bytes: Buffer): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure
-    const reason = this.#options.closedBecause()
+    const { closedBecause, receipt } = this.#options
+    const reason = closedBecause(receipt.archived === true)
     if (reason !== undefined) throw new BackpressureError(reason)
     this.#chunker.push(bytes)
     while (this.#inFlight.size >= IN_FLIGHT_MAX) await Promise.race(this.#inFlight)

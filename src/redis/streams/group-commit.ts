@@ -28,8 +28,8 @@ export interface GroupCommitOptions {
   readonly blockBytesMax: number
   /** Envelopes that may wait for Redis; more are refused. */
   readonly waitingMax: number
-  /** Why intake is closed, or undefined while it is open. */
-  readonly closedBecause: () => string | undefined
+  /** Why intake is closed for a tenant, with an archive or without one; undefined while it is open. */
+  readonly closedBecause: (archived: boolean) => string | undefined
   readonly log: Logger
 }
 
@@ -103,7 +103,8 @@ export class GroupCommit implements Intake, Service {
     const count = Math.max(envelopes.length, payloads.length)
     if (count === 0) return Promise.resolve()
     const { closedBecause, waitingMax } = this.#options
-    const reason = this.#waiting + count > waitingMax ? 'too many events wait for Redis' : closedBecause()
+    const reason =
+      this.#waiting + count > waitingMax ? 'too many events wait for Redis' : closedBecause(payloads.length > 0)
     if (reason !== undefined) return Promise.reject(new BackpressureError(reason))
     if (this.#stopped) return Promise.reject(new UnavailableError('shutting down'))
     this.#waiting += count
