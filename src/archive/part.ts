@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { payloadParts } from '../core/event/payload.ts'
+import { payloadLineStart } from '../core/event/payload.ts'
 import type { EntryOfRows } from '../core/pipeline/destination.ts'
 import { type PartPlace, partName } from './layout.ts'
 
@@ -35,6 +35,7 @@ interface Draft extends Omit<PartPlace, 'name'> {
 }
 
 const LINE_FEED = 10
+const NOWHERE = Buffer.alloc(0)
 /** Lines behind which others get their turn: a process that archives may also enrich. */
 const LINES_A_TURN = 2_000
 
@@ -57,20 +58,33 @@ export async function partsOf(entries: readonly EntryOfRows[]): Promise<Part[]> 
 }
 
 function addEntry(drafts: Map<string, Draft>, entry: EntryOfRows): void {
-  const { rows, count, source = null } = entry.block
+  const { rows, count } = entry.block
+  let draft: Draft | undefined
+  let origin: Buffer = NOWHERE
   let start = 0
   for (let i = 0; i < count; i++) {
-    const { tenantEnd, lineStart } = payloadParts(rows, start)
+    // Mostly a row has the origin of the one before.
+    if (draft === undefined || rows.compare(origin, 0, origin.length, start, start + origin.length) !== 0) {
+      origin = rows.subarray(start, payloadLineStart(rows, start))
+      draft = draftFor(drafts, entry, origin.toString('latin1', 0, origin.length - 1))
+    }
+    const lineStart = start + origin.length
     const end = rows.indexOf(LINE_FEED, lineStart) + 1
-    if (tenantEnd < 0 || end === 0) throw new Error(`entry ${entry.id} of payloads has a broken row`)
-    const draft = draftFor(drafts, entry, rows.toString('latin1', start, lineStart - 1))
+    if (origin.length === 0 || end === 0) throw new Error(`entry ${entry.id} of payloads has a broken row`)
     draft.lines.push(rows.subarray(lineStart, end))
-    const last = draft.entries.at(-1)
-    if (last !== undefined && last[0] === entry.partition && last[1] === entry.id) last[3]++
-    else draft.entries.push([entry.partition, entry.id, source, 1])
-    if (isBefore(entry, draft.first)) draft.first = entry
+    countLine(draft, entry)
     start = end
   }
+}
+
+function countLine(draft: Draft, entry: EntryOfRows): void {
+  const last = draft.entries.at(-1)
+  if (last !== undefined && last[0] === entry.partition && last[1] === entry.id) {
+    last[3]++
+    return
+  }
+  draft.entries.push([entry.partition, entry.id, entry.block.source ?? null, 1])
+  if (isBefore(entry, draft.first)) draft.first = entry
 }
 
 /** @param origin tenant and hour, with a tab between them */

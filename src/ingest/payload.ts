@@ -22,13 +22,14 @@ export function payloadOf({ text, identity, eventId, status, idMade }: ReceivedE
 
 /** Strings of JSON hold no line breaks, so what is one is white space. */
 const LINE_BREAKS = /[\r\n]+/g
-/** Only a key or string that starts like this can be one of ours; a letter may be written as an escape. */
-const MAY_BE_OURS = /"[_\\]/
 
 function membersOf(text: string): string {
-  const object = text.replace(LINE_BREAKS, ' ').trim()
+  const isOneLine = !text.includes('\n') && !text.includes('\r')
+  const object = (isOneLine ? text : text.replace(LINE_BREAKS, ' ')).trim()
   const members = object.slice(1, -1).trim()
-  return MAY_BE_OURS.test(members) ? (partedMembers(object) ?? members) : members
+  // Only a string that begins like this can be a key of ours; a letter may be written as an escape.
+  const mayBeOurs = members.includes('"_') || members.includes('"\\')
+  return mayBeOurs ? (partedMembers(object) ?? members) : members
 }
 
 /** Members whose names are ours go into an object of their own. Undefined when there are none. */

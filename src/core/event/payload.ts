@@ -22,8 +22,8 @@ export function payloadRow(tenantId: string, receivedAt: string, line: string): 
 
 const TAB = 9
 
-/** Where the parts of a row are that starts at `start`: the tab behind the tenant, and the start of the line. */
-export function payloadParts(rows: Buffer, start: number): { readonly tenantEnd: number; readonly lineStart: number } {
+/** Where the line of a row begins that begins at `start`; there when the row is none. */
+export function payloadLineStart(rows: Buffer, start: number): number {
   const tenantEnd = rows.indexOf(TAB, start)
-  return { tenantEnd, lineStart: tenantEnd + 1 + HOUR_CHARS + 1 }
+  return tenantEnd < 0 ? start : tenantEnd + 1 + HOUR_CHARS + 1
 }

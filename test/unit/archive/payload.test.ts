@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { EventEnvelope } from '../../../schemas/api/event.ts'
 import { readChunk } from '../../../src/batch/read-chunk.ts'
 import type { Enricher } from '../../../src/core/event/enrichment.ts'
-import { payloadParts } from '../../../src/core/event/payload.ts'
+import { payloadLineStart } from '../../../src/core/event/payload.ts'
 import { compileValidator } from '../../../src/core/event/validator.ts'
 import { NOTHING_KNOWN } from '../../../src/enrichment/answers/answer.ts'
 import { acceptEvents } from '../../../src/ingest/accept.ts'
@@ -20,9 +20,8 @@ function lineOf(text: string): string {
   const { payloads } = acceptEvents(body, JSON.parse(body).events, receipt, enricher)
   assert.equal(payloads.length, 1)
   const row = Buffer.from(payloads[0]!.row)
-  const { tenantEnd, lineStart } = payloadParts(row, 0)
-  assert.equal(row.toString('utf8', 0, tenantEnd), 'acme')
-  assert.equal(row.toString('utf8', tenantEnd + 1, lineStart - 1), '2026-11-21T23')
+  const lineStart = payloadLineStart(row, 0)
+  assert.equal(row.toString('utf8', 0, lineStart), 'acme\t2026-11-21T23\t')
   assert.ok(!row.includes('\n'))
   return row.toString('utf8', lineStart)
 }
