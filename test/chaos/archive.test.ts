@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Redis } from 'ioredis'
+import { ingest } from '../../pipelines/ingest.ts'
 import { S3Store } from '../../src/archive/s3-store.ts'
+import { readStatus } from '../../src/redis/streams/status.ts'
 import { readArchive } from '../support/archive.ts'
 import { startInstance, type TestInstance, type VICTIMS } from '../support/instance.ts'
 import { S3_ENVIRONMENT, startTestS3 } from '../support/s3.ts'
 import { TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
 
-const EVENTS = 8_000
-const LINES = 8_000
+const EVENTS = 6_000
+const LINES = 6_000
 const PER_REQUEST = 50
 
 interface Progress {
@@ -53,6 +56,9 @@ test('archiver, Redis and object store killed on the way: every payload is archi
   Object.assign(process.env, S3_ENVIRONMENT)
   const store = new S3Store({ bucket: s3.bucket, endpoint: s3.endpoint, prefix: 'raw', region: undefined })
   t.after(() => store.close())
+  const redis = new Redis({ path: instance.ready.redis_url.replace('unix://', ''), retryStrategy: () => 50 })
+  redis.on('error', () => {})
+  t.after(() => redis.disconnect())
   const site = new TestSite(t, { DATA_DIR: instance.dataDir })
   assert.equal((await site.ipid('tenant', 'set', 'demo', '--archive', 'on')).code, 0)
   const lines = Array.from({ length: LINES }, (_, line) => ({
@@ -86,11 +92,14 @@ test('archiver, Redis and object store killed on the way: every payload is archi
   await kill('redis-server')
   await kill('ipid process,sink')
 
-  await until(async () => {
-    const { code, stdout } = await site.ipid('status', '--json')
-    const groups = code === 0 ? (JSON.parse(stdout).streams as { group: string; waiting_events: number }[]) : undefined
-    return groups?.every(({ group, waiting_events }) => group !== 'archive' || waiting_events === 0)
-  })
+  await until(
+    async () => {
+      const { streams } = await readStatus(redis, ingest)
+      const groups = streams.filter(({ group }) => group === 'archive')
+      return groups.length > 0 && groups.every(({ waiting_events }) => waiting_events === 0)
+    },
+    (drained) => drained,
+  )
   const parts = await readArchive(store)
   const sent = parts.flatMap(({ place, events }) =>
     place.source === 'ingest' ? events.map((event) => event.sent) : [],

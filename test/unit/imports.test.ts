@@ -77,6 +77,7 @@ const READS_ENVIRONMENT = ['src/main.ts', 'src/config', 'src/bootstrap.mjs', 'sr
 /** Packages that a single place knows, and who may know that place. */
 const ENCLOSED: readonly (readonly [name: string, place: string, chosenIn: readonly string[]])[] = [
   ['uWebSockets.js', 'src/http/engine/uws', ['src/http/engine/server.ts']],
+  ['@aws-sdk/client-s3', 'src/archive/s3-store.ts', ['src/archive/destination.ts']],
 ]
 
 /** Scripts: what a process starts with. Nobody imports them but who starts the process. */
