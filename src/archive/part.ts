@@ -4,11 +4,10 @@ import type { EntryOfRows } from '../core/pipeline/destination.ts'
 import { type PartPlace, partName } from './layout.ts'
 
 /**
- * An entry that a part has events of: partition, id in the stream of payloads, id of the entry of the intake in the same
- * partition that holds the same events but the invalid (`null`: there is none), number of lines. Entries stand in the order
- * of their lines.
+ * An entry of the stream of payloads that a part has events of, the commit that brought them into Redis, and number of
+ * lines. Entries stand in the order of their lines.
  */
-export type IndexEntry = readonly [partition: number, id: string, source: string | null, lines: number]
+export type IndexEntry = readonly [partition: number, id: string, commit: string, lines: number]
 
 /** What is kept of a part beside its events, as JSON. */
 export interface PartIndex {
@@ -30,7 +29,7 @@ export interface Part {
 /** A part in the making. */
 interface Draft extends Omit<PartPlace, 'name'> {
   readonly lines: Buffer[]
-  readonly entries: [number, string, string | null, number][]
+  readonly entries: [number, string, string, number][]
   first: EntryOfRows
 }
 
@@ -83,7 +82,7 @@ function countLine(draft: Draft, entry: EntryOfRows): void {
     last[3]++
     return
   }
-  draft.entries.push([entry.partition, entry.id, entry.block.source ?? null, 1])
+  draft.entries.push([entry.partition, entry.id, entry.block.commit ?? '', 1])
   if (isBefore(entry, draft.first)) draft.first = entry
 }
 

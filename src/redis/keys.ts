@@ -17,8 +17,9 @@ export const keys = {
   /** Stream of blocks. The intake has the short names. */
   stream: (n: number, stream: string, lane: Lane) =>
     stream === 'intake' ? `${partition(n)}:${lane}` : `${partition(n)}:${stream}${lane === 'live' ? '' : `:${lane}`}`,
-  /** String: the last sequence number that a producer wrote. */
-  producer: (n: number, producer: string) => `${partition(n)}:producer:${producer}`,
+  /** String: the last sequence number that a producer wrote, to the intake unless another stream is named. */
+  producer: (n: number, producer: string, stream?: string) =>
+    `${partition(n)}:producer:${producer}${stream === undefined ? '' : `:${stream}`}`,
   /** Hash: what was added and finished, in entries and events, per stream, group and reason. */
   counters: (n: number) => `${partition(n)}:counters`,
   /** Prefix of the hashes that hold the identities seen in one generation; the bucket number follows. */

@@ -66,10 +66,13 @@ function groupCommit(parts: Parts, closedBecause: IntakeGate['closedBecause']): 
   const { config, pipeline, telemetry } = parts
   const { commitLingerMs: lingerMs, writeDeadlineMs: deadlineMs, partitions } = config
   const { blockEventsMax, blockBytesMax, uncommittedEventsMax } = parts.limits
+  const { to, raw, lane } = pipeline.sources.live
   return new GroupCommit({
     client: parts.connect({ name: 'intake', kind: 'request', timeoutMs: deadlineMs }),
     partitions,
-    source: pipeline.sources.live,
+    stream: to,
+    rawTo: raw,
+    lane,
     cluster: parts.isCluster,
     lingerMs,
     deadlineMs,

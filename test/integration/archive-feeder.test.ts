@@ -64,7 +64,7 @@ async function entriesOf(client: RedisClient, stream: string, lane: Lane) {
   return found
 }
 
-test('payloads name the entry of their events, live and of a job, and are added once', async (t) => {
+test('payloads name the commit of their events, live and of a job, and are added once', async (t) => {
   const { url, client, store, upload } = await start(t)
   const { intake, stop } = startIntake(url, PARTITIONS)
   t.after(stop)
@@ -76,7 +76,7 @@ test('payloads name the entry of their events, live and of a job, and are added 
   const enricher = { enrich: () => NOTHING_KNOWN }
   const { envelopes, payloads } = acceptEvents(JSON.stringify({ events }), events, receipt, enricher)
   await intake.append(envelopes, payloads)
-  // Nothing of it has an entry of the intake.
+  // Nothing of it goes into the intake.
   const alone = acceptEvents('{"events":[{"ip":"no"}]}', [{ ip: 'no' }], receipt, enricher)
   await intake.append(alone.envelopes, alone.payloads)
 
@@ -100,17 +100,19 @@ test('payloads name the entry of their events, live and of a job, and are added 
   for (let i = 0; i < 3; i++) await store.feed(job!, reading)
 
   for (const lane of ['live', 'batch'] as const) {
-    const intakeIds = new Map(
-      (await entriesOf(client, 'intake', lane)).map((e) => [`${e.partition} ${e.id}`, e.block.count]),
+    const taken = new Map(
+      (await entriesOf(client, 'intake', lane)).map(({ partition, block }) => [
+        `${partition} ${block.commit}`,
+        block.count,
+      ]),
     )
+    assert.equal(taken.size, PARTITIONS)
     const archived = await entriesOf(client, 'archive', lane)
-    const withSource = archived.filter(({ block }) => block.source !== undefined)
-    assert.equal(withSource.length, PARTITIONS)
-    for (const { partition, block } of withSource) {
+    for (const { partition, block } of archived) {
       const invalid = block.rows.toString().match(/invalid_ip/g)?.length ?? 0
-      assert.equal(intakeIds.get(`${partition} ${block.source}`), block.count - invalid)
+      assert.equal(taken.get(`${partition} ${block.commit}`) ?? 0, block.count - invalid)
     }
-    assert.equal(archived.length - withSource.length, lane === 'live' ? 1 : 0)
+    assert.equal(archived.length, lane === 'live' ? PARTITIONS + 1 : PARTITIONS)
     const parts = await partsOf(archived)
     const lines = parts.reduce((sum, { index }) => sum + index.lines, 0)
     assert.equal(lines, lane === 'live' ? 21 : 20)

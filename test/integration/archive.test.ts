@@ -80,7 +80,9 @@ test('a tenant with an archive finds there what it sent, as it came; others cost
     assert.equal(place.tenantId, 'demo')
     for (const { receivedAt } of held) assert.equal(place.day, receivedAt.slice(0, 10))
     if (place.source === 'ingest') assert.equal(place.run, held[0]!.receivedAt.slice(0, 13))
-    for (const [, , source] of index.entries) assert.match(source ?? '0-0', /^\d+-\d+$/)
+    for (const [, , commit] of index.entries) {
+      assert.match(commit, place.source === 'batch' ? new RegExp(`^${job_id}:1$`) : /^[0-9a-f]{16}:\d+$/)
+    }
   }
   await until(async () => waiting(await readStatus(redis, ingest)) === 0)
 

@@ -104,7 +104,9 @@ export function startIntake(url: string, partitions: number, deadlineMs = 1_500)
   const intake = new GroupCommit({
     client,
     partitions,
-    source: ingest.sources.live,
+    stream: 'intake',
+    rawTo: 'archive',
+    lane: 'live',
     cluster: url.startsWith('redis-cluster://'),
     lingerMs: 1,
     deadlineMs,

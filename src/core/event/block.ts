@@ -14,12 +14,12 @@ export interface Block {
   readonly rows: Buffer
   /** The batch job that the events came with; undefined for live events. */
   readonly job: string | undefined
-  /** Of payloads: the entry of the intake, in the same partition and lane, that holds the same events without the invalid. */
-  readonly source?: string | undefined
+  /** The commit that brought the events into Redis, `producer:number`; undefined for what is no event, or from before. */
+  readonly commit?: string | undefined
 }
 
 /** @param envelopes 1 or more */
-export function packBlock(envelopes: readonly Envelope[], job?: string): Block {
+export function packBlock(envelopes: readonly Envelope[], job?: string, commit?: string): Block {
   const identities = Buffer.allocUnsafe(envelopes.length * IDENTITY_BYTES)
   const states = new Uint8Array(envelopes.length)
   let rows = ''
@@ -29,7 +29,7 @@ export function packBlock(envelopes: readonly Envelope[], job?: string): Block {
     states[i] = envelope.state
     rows += `${envelope.row}\n`
   }
-  return { count: envelopes.length, identities, states, rows: Buffer.from(rows, 'utf8'), job }
+  return { count: envelopes.length, identities, states, rows: Buffer.from(rows, 'utf8'), job, commit }
 }
 
 export function identityAt(block: Block, index: number): string {
@@ -89,7 +89,7 @@ export function selectEvents(
     else if ('row' in change) rows.push(change.row, LINE_END)
     else rows.push(rowAt(block, ends, from), change.append, LINE_END)
   }
-  return { count: keep.length, identities, states, rows: Buffer.concat(rows), job: block.job }
+  return { count: keep.length, identities, states, rows: Buffer.concat(rows), job: block.job, commit: block.commit }
 }
 
 /** Fields of a stream entry, as names and values in turn. */
@@ -97,9 +97,6 @@ export type EntryFields = (string | Buffer)[]
 
 /** Field of an entry that carries on the owner of an earlier one, see `Delivery`. */
 export const OWNER_FIELD = 'o'
-
-/** Field of an entry that names another one, see `Block.source`. */
-export const SOURCE_FIELD = 'e'
 
 export function encodeBlock(block: Block): EntryFields {
   const fields: EntryFields = [
@@ -113,6 +110,7 @@ export function encodeBlock(block: Block): EntryFields {
     block.rows,
   ]
   if (block.job !== undefined) fields.push('j', block.job)
+  if (block.commit !== undefined) fields.push('c', block.commit)
   return fields
 }
 
@@ -132,6 +130,6 @@ export function decodeBlock(fields: readonly Buffer[]): Block {
   ) {
     throw new Error(`not a block: fields ${[...byName.keys()].join(', ')}, count ${count}`)
   }
-  const source = byName.get(SOURCE_FIELD)?.toString('latin1')
-  return { count, identities, states, rows, job: byName.get('j')?.toString('utf8'), source }
+  const text = (name: string) => byName.get(name)?.toString('utf8')
+  return { count, identities, states, rows, job: text('j'), commit: text('c') }
 }

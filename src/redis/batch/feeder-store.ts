@@ -1,5 +1,6 @@
 import { BATCH_LIMITS, type BatchSummary } from '../../../schemas/api/batch.ts'
 import type { FeederStore, OpenJob } from '../../batch/feeder-store.ts'
+import type { Block } from '../../core/event/block.ts'
 import { IDENTIFIED } from '../../core/pipeline/counts.ts'
 import { groupsOfJobs, type Pipeline, readersOf, reasonsOfJobs } from '../../core/pipeline/pipeline.ts'
 import type { ChunkCounts, ChunkReading, LineChunk } from '../../core/pipeline/source.ts'
@@ -7,7 +8,7 @@ import type { RedisClient } from '../connect.ts'
 import { keys, progressFields } from '../keys.ts'
 import { Lease } from '../lease.ts'
 import { loadScript } from '../scripts.ts'
-import { appendPart } from '../streams/append.ts'
+import { type AppendCall, appendCall } from '../streams/append.ts'
 import type { RawEntry } from '../streams/entries.ts'
 import { waitingEvents } from '../streams/status.ts'
 import { readProgress, releaseJob } from './jobs.ts'
@@ -97,14 +98,24 @@ export class RedisFeederStore implements FeederStore {
 
   async feed(job: OpenJob, { blocks, payloads }: Pick<ChunkReading, 'blocks' | 'payloads'>): Promise<void> {
     const { client, pipeline } = this.#options
-    // The chunk's number is the sequence number of a producer of its own, so each partition takes it once.
-    await Promise.all(
-      [...new Set([...blocks.keys(), ...payloads.keys()])].map((partition) => {
-        const both = { events: blocks.get(partition), payloads: payloads.get(partition) }
-        const part = appendPart(pipeline.sources.batch, job.id, partition, both)
-        return appendScript.run(client, part.keys, [job.next, RECORD_TTL_MS, ...part.args])
-      }),
-    )
+    const { to, raw, lane } = pipeline.sources.batch
+    const commit = `${job.id}:${job.next}`
+    // The chunk's number is the sequence number of a producer of its own, so each stream takes it once.
+    const append = async (partition: number) => {
+      const calls: AppendCall[] = []
+      const add = (stream: string, producer: string, block: Block | undefined) => {
+        if (block !== undefined) calls.push(appendCall({ partition, stream, lane, producer }, { ...block, commit }))
+      }
+      add(to, keys.producer(partition, job.id), blocks.get(partition))
+      if (raw !== undefined) add(raw, keys.producer(partition, job.id, raw), payloads.get(partition))
+      const args = calls.flatMap((call) => call.args)
+      await appendScript.run(
+        client,
+        calls.flatMap((call) => call.keys),
+        [job.next, RECORD_TTL_MS, ...args],
+      )
+    }
+    await Promise.all([...new Set([...blocks.keys(), ...payloads.keys()])].map(append))
   }
 
   async advance(job: OpenJob, counts: ChunkCounts): Promise<void> {

@@ -3,20 +3,24 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { packBlock } from '../../core/event/block.ts'
 import { type Envelope, partitionOf } from '../../core/event/envelope.ts'
-import type { Source } from '../../core/pipeline/source.ts'
+import type { Lane } from '../../core/pipeline/lane.ts'
 import { BackpressureError, UnavailableError } from '../../core/run/errors.ts'
 import type { Service } from '../../core/run/service.ts'
 import type { Intake } from '../../ingest/intake.ts'
 import { type DelayBounds, retry } from '../../runner/loop.ts'
 import type { RedisClient } from '../connect.ts'
-import { loadScript } from '../scripts.ts'
-import { type AppendPart, appendPart } from './append.ts'
+import { keys } from '../keys.ts'
+import { loadScript, type ScriptArgument } from '../scripts.ts'
+import { type AppendCall, appendCall } from './append.ts'
 
 export interface GroupCommitOptions {
   /** A connection of kind `request`, used by nothing else: commits go out in order on it. */
   readonly client: RedisClient
   readonly partitions: number
-  readonly source: Pick<Source, 'to' | 'raw' | 'lane'>
+  readonly stream: string
+  /** The stream that takes payloads for the archive; undefined: nothing does. */
+  readonly rawTo: string | undefined
+  readonly lane: Lane
   /** A Redis Cluster takes one call per partition; else a commit is one call. See `GroupCommit`. */
   readonly cluster: boolean
   /** How long a commit gathers while none is on its way, milliseconds. */
@@ -41,9 +45,9 @@ interface Waiter {
   reject(error: Error): void
 }
 
-/** What a partition is given. */
+/** What goes into one partition, as one. */
 interface Part {
-  readonly events: Envelope[]
+  readonly envelopes: Envelope[]
   readonly payloads: Envelope[]
 }
 
@@ -100,9 +104,10 @@ export class GroupCommit implements Intake, Service {
   }
 
   append(envelopes: readonly Envelope[], payloads: readonly Envelope[] = []): Promise<void> {
+    const { closedBecause, waitingMax, rawTo } = this.#options
+    if (payloads.length > 0 && rawTo === undefined) return Promise.reject(new Error('nothing takes payloads'))
     const count = Math.max(envelopes.length, payloads.length)
     if (count === 0) return Promise.resolve()
-    const { closedBecause, waitingMax } = this.#options
     const reason =
       this.#waiting + count > waitingMax ? 'too many events wait for Redis' : closedBecause(payloads.length > 0)
     if (reason !== undefined) return Promise.reject(new BackpressureError(reason))
@@ -110,7 +115,7 @@ export class GroupCommit implements Intake, Service {
     this.#waiting += count
     if (this.#current.count === 0) this.#current.startedAtMs = performance.now()
     const { waiters } = this.#current
-    const lastPartition = Math.max(this.#gather('events', envelopes), this.#gather('payloads', payloads))
+    const lastPartition = Math.max(this.#gather('envelopes', envelopes), this.#gather('payloads', payloads))
     this.#current.count += count
     const written = new Promise<void>((resolve, reject) => waiters.push({ lastPartition, resolve, reject }))
     if (this.#isFull(this.#current)) this.#close()
@@ -138,8 +143,7 @@ export class GroupCommit implements Intake, Service {
   #isFull({ byPartition, lastByPartition, bytes }: Pending): boolean {
     const { blockEventsMax, blockBytesMax } = this.#options
     return bytes.some(
-      (size, i) =>
-        byPartition[i]!.events.length + lastByPartition[i]!.events.length >= blockEventsMax || size >= blockBytesMax,
+      (size, i) => sizeOf(byPartition[i]!) + sizeOf(lastByPartition[i]!) >= blockEventsMax || size >= blockBytesMax,
     )
   }
 
@@ -173,8 +177,8 @@ export class GroupCommit implements Intake, Service {
     settle(-1, failure)
     await Promise.all(
       lastByPartition.map(async (part, partition) => {
-        if (isEmpty(part)) return
-        const only = lastByPartition.map((_, i) => (i === partition ? part : EMPTY))
+        if (sizeOf(part) === 0) return
+        const only = lastByPartition.map((_, i) => (i === partition ? part : emptyPart()))
         settle(partition, failure ?? (await this.#writeBlocks(only, deadlineMs)))
       }),
     )
@@ -188,7 +192,7 @@ export class GroupCommit implements Intake, Service {
       await retry(() => allAnswered(calls, deadlineMs), { delay: RETRY_DELAY, deadlineMs })
       return undefined
     } catch (failure) {
-      const events = byPartition.reduce((sum, part) => sum + Math.max(part.events.length, part.payloads.length), 0)
+      const events = byPartition.reduce((sum, part) => sum + sizeOf(part), 0)
       this.#options.log.error({ err: failure, events }, 'Redis did not take a commit; its requests are refused')
       return new UnavailableError('the event store did not answer in time', { cause: failure })
     }
@@ -197,26 +201,33 @@ export class GroupCommit implements Intake, Service {
   /** The calls that write blocks, each safe to repeat. */
   #calls(byPartition: readonly Part[]): (() => Promise<unknown>)[] {
     const { client, cluster } = this.#options
-    const parts = byPartition.flatMap((part, partition) => (isEmpty(part) ? [] : [this.#part(part, partition)]))
+    const sequence = this.#sequence + 1
+    const commit = `${this.#producer}:${sequence}`
+    const parts = byPartition.flatMap((part, partition) =>
+      sizeOf(part) === 0 ? [] : [this.#part(part, partition, commit)],
+    )
     if (parts.length === 0) return []
-    const head = [++this.#sequence, PRODUCER_TTL_MS]
+    this.#sequence = sequence
+    const head: ScriptArgument[] = [sequence, PRODUCER_TTL_MS]
     if (cluster) return parts.map((part) => () => appendScript.run(client, part.keys, [...head, ...part.args]))
     const allKeys = parts.flatMap((part) => part.keys)
     const allArgs = [...head, ...parts.flatMap((part) => part.args)]
     return [() => appendScript.run(client, allKeys, allArgs)]
   }
 
-  #part(part: Part, partition: number): AppendPart {
-    const pack = (envelopes: readonly Envelope[]) => (envelopes.length === 0 ? undefined : packBlock(envelopes))
-    const blocks = { events: pack(part.events), payloads: pack(part.payloads) }
-    return appendPart(this.#options.source, this.#producer, partition, blocks)
+  #part({ envelopes, payloads }: Part, partition: number, commit: string): AppendCall {
+    const { stream, rawTo, lane } = this.#options
+    const calls: AppendCall[] = []
+    if (envelopes.length > 0) {
+      const producer = keys.producer(partition, this.#producer)
+      calls.push(appendCall({ partition, stream, lane, producer }, packBlock(envelopes, undefined, commit)))
+    }
+    if (payloads.length > 0 && rawTo !== undefined) {
+      const producer = keys.producer(partition, this.#producer, rawTo)
+      calls.push(appendCall({ partition, stream: rawTo, lane, producer }, packBlock(payloads, undefined, commit)))
+    }
+    return { keys: calls.flatMap((call) => call.keys), args: calls.flatMap((call) => call.args) }
   }
-}
-
-const EMPTY: Part = { events: [], payloads: [] }
-
-function isEmpty({ events, payloads }: Part): boolean {
-  return events.length === 0 && payloads.length === 0
 }
 
 /** Runs calls until all are answered. Rejects with the first failure, and when the deadline passes. */
@@ -240,11 +251,20 @@ async function allAnswered(calls: readonly (() => Promise<unknown>)[], deadlineM
 
 function emptyCommit(partitions: number): Pending {
   return {
-    byPartition: Array.from({ length: partitions }, () => ({ events: [], payloads: [] })),
-    lastByPartition: Array.from({ length: partitions }, () => ({ events: [], payloads: [] })),
+    byPartition: Array.from({ length: partitions }, emptyPart),
+    lastByPartition: Array.from({ length: partitions }, emptyPart),
     bytes: new Array<number>(partitions).fill(0),
     waiters: [],
     startedAtMs: 0,
     count: 0,
   }
+}
+
+function emptyPart(): Part {
+  return { envelopes: [], payloads: [] }
+}
+
+/** Events, whether they are written as such, for the archive, or both. */
+function sizeOf({ envelopes, payloads }: Part): number {
+  return Math.max(envelopes.length, payloads.length)
 }
