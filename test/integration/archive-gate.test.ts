@@ -20,6 +20,7 @@ test('a backlog of the archive closes intake for tenants with an archive, by num
   })
   const wait = (stream: string, events: number) =>
     client.hset(keys.counters(0), counterFields.added(stream, 'live', 'events'), events)
+  const fill = (key: string, share: number) => client.setrange(key, Math.floor(share * MEMORY), 'x')
   const closed = () => [gate.closedBecause(false), gate.closedBecause(true)]
   await gate.start()
 
@@ -35,12 +36,12 @@ test('a backlog of the archive closes intake for tenants with an archive, by num
 
   await wait('archive', 10)
   await until(() => closed().every((reason) => reason === undefined))
-  await client.set('ballast', Buffer.alloc(0.72 * MEMORY))
+  await fill('ballast', 0.72)
   await until(() => /wait for the archive/.test(closed()[1] ?? ''))
   assert.equal(closed()[0], undefined)
   // Something else fills the memory.
   await wait('intake', 30)
   await until(() => closed().every((reason) => reason === undefined))
-  await client.set('more ballast', Buffer.alloc(0.16 * MEMORY))
+  await fill('more ballast', 0.16)
   await until(() => closed().every((reason) => /bytes of memory/.test(reason ?? '')))
 })
