@@ -18,7 +18,7 @@ export interface ObjectStore {
   prepare(): Promise<void>
   /** Resolves when the object is stored for good. It takes the place of one of the same key; nobody sees a part of it. */
   put(key: string, bytes: Buffer): Promise<void>
-  /** Undefined when there is none. Whoever takes the stream reads it to its end or destroys it. */
+  /** Undefined when there is none. Whoever takes the stream reads it to its end, without long pauses, or destroys it. */
   get(key: string): Promise<Readable | undefined>
   /** Size as it is stored; undefined when there is none. */
   head(key: string): Promise<number | undefined>

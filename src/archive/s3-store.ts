@@ -45,6 +45,7 @@ export class S3Store implements ObjectStore {
     this.place = `s3://${bucket}/${prefix}${endpoint === undefined ? '' : ` at ${endpoint}`}`
   }
 
+  /** Asks nothing of the store: whether it is there matters when there is something to write. */
   async prepare(): Promise<void> {
     await this.#load()
   }
@@ -134,7 +135,10 @@ export class S3Store implements ObjectStore {
   }
 
   #load() {
-    this.#loaded ??= this.#connect()
+    this.#loaded ??= this.#connect().catch((error) => {
+      this.#loaded = undefined
+      throw error
+    })
     return this.#loaded
   }
 
