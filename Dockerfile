@@ -12,8 +12,8 @@ COPY schemas schemas
 COPY pipelines pipelines
 COPY src src
 RUN ln -s /app/src/ipid.mjs /usr/local/bin/ipid \
- && mkdir /data \
- && chown node:node /data
+ && mkdir -p /data/archive \
+ && chown -R node:node /data
 
 USER node
 ENV DATA_DIR=/data HOST=0.0.0.0

@@ -1,3 +1,4 @@
+import { archive } from '../src/archive/destination.ts'
 import { readChunk } from '../src/batch/read-chunk.ts'
 import { clickhouse, clickhouseOutcomes } from '../src/clickhouse/destination.ts'
 import type { Pipeline } from '../src/core/pipeline/pipeline.ts'
@@ -12,9 +13,9 @@ const DAY_MS = 86_400_000
 export const ingest: Pipeline = {
   sources: {
     // The response shows what is known of each address, so live events are enriched before the stream.
-    live: { from: 'POST /v1/ingest', accept: acceptEvents, lane: 'live', to: 'intake' },
+    live: { from: 'POST /v1/ingest', accept: acceptEvents, lane: 'live', to: 'intake', raw: 'archive' },
     // Lines stay raw: enriching them is for the step, which scales with its workers; there is one feeder.
-    batch: { from: 'POST /v1/ingest/batch', read: readChunk, lane: 'batch', to: 'intake' },
+    batch: { from: 'POST /v1/ingest/batch', read: readChunk, lane: 'batch', to: 'intake', raw: 'archive' },
   },
 
   // Every stream has a lane for live events, which go first, and one for batches. Dedup comes last: noise, often most of
@@ -25,6 +26,8 @@ export const ingest: Pipeline = {
     { group: 'clickhouse', from: 'enriched', into: clickhouse, completesJobs: true },
     // A few rows a second, and an insert costs as much as thousands of them.
     { group: 'outcomes', from: 'outcomes', into: clickhouseOutcomes, lingerMs: 5_000 },
+    // Events as they came, of tenants with an archive only, repeats and what is filtered included.
+    { group: 'archive', from: 'archive', into: archive, takes: 'payloads' },
   ],
 
   // What is not stored is counted, together with what becomes of it: by sources, steps and sinks.
@@ -36,6 +39,8 @@ export const ingest: Pipeline = {
     uncommittedEventsMax: 100_000,
     waitingEventsMax: 2_000_000,
     batchWaitingEventsMax: 60_000,
+    batchWaitingPayloadsMax: 250_000,
+    partEventsMax: 100_000,
     readEntriesMax: { live: 16, batch: 2 },
     deliveriesMax: 5,
     dedupWindowMs: 7 * DAY_MS,

@@ -4,6 +4,7 @@ import type { Pipeline } from './core/pipeline/pipeline.ts'
 import { validatePipeline } from './core/pipeline/validate-pipeline.ts'
 import { StartupError } from './core/run/errors.ts'
 import { type Service, ServiceGroup } from './core/run/service.ts'
+import { archiveRole } from './roles/archive.ts'
 import { batchRole } from './roles/batch.ts'
 import { ingressRole } from './roles/ingress.ts'
 import { type AppConfig, Parts, type Telemetry } from './roles/parts.ts'
@@ -39,6 +40,7 @@ export async function createRoles(
   const has = (role: Role) => roles.includes(role)
   const work: Service[] = []
   if (has('sink')) work.push(...sinkRole(parts))
+  if (has('archive')) work.push(...archiveRole(parts))
   if (has('process')) work.push(...processRole(parts))
   if (has('batch')) work.push(...batchRole(parts))
   const ingress = has('ingress') ? ingressRole(parts) : undefined

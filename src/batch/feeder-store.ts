@@ -1,7 +1,5 @@
 import type { BatchSummary } from '../../schemas/api/batch.ts'
-import type { Block } from '../core/event/block.ts'
-import type { OutcomeCounts } from '../core/event/outcomes.ts'
-import type { ChunkCounts, LineChunk } from '../core/pipeline/source.ts'
+import type { ChunkCounts, ChunkReading, LineChunk } from '../core/pipeline/source.ts'
 
 /** A job as the feeder sees it. */
 export interface OpenJob {
@@ -12,6 +10,8 @@ export interface OpenJob {
    */
   readonly state: 'uploading' | 'gone' | 'queued' | 'running' | 'ended'
   readonly receivedAtMs: number
+  /** Whether its tenant had an archive when it was received. */
+  readonly archived: boolean
   /** Lines that are not blank. */
   readonly received: number
   /** Number of chunks, counted from 1. */
@@ -33,13 +33,15 @@ export interface FeederStore {
   openJobs(): Promise<OpenJob[]>
   /** Events of the batch lane, of all jobs, that some group of the pipeline has not finished. */
   waitingEvents(): Promise<number>
+  /** Events of batch jobs that wait for the archive. */
+  waitingPayloads(): Promise<number>
   /** Undefined when it is not there: data was lost. */
   readChunk(job: OpenJob): Promise<LineChunk | undefined>
   /**
-   * Adds a chunk's blocks, at most one a partition, to the batch lane, and the counts of its other lines to the outcomes;
-   * once, however often it is called.
+   * Adds a chunk's blocks, at most one of each sort a partition, to the batch lane, and the counts of its other lines to the
+   * outcomes; once, however often it is called. What a partition takes, it takes as one.
    */
-  feed(job: OpenJob, blocks: ReadonlyMap<number, Block>, outcomes: OutcomeCounts): Promise<void>
+  feed(job: OpenJob, reading: ChunkReading): Promise<void>
   /** Moves the job to its next chunk and counts; once for each chunk. False when the job has ended: it was cancelled. */
   advance(job: OpenJob, counts: ChunkCounts): Promise<boolean>
   /** The summary, when every event that was fed is finished. */

@@ -1,5 +1,8 @@
 import type { Logger } from 'pino'
-import type { BatchSource, EventCheck } from '../core/pipeline/source.ts'
+import type { Address } from '../core/event/address.ts'
+import type { Enricher } from '../core/event/enrichment.ts'
+import type { Hostnames } from '../core/event/hostnames.ts'
+import type { BatchSource, ChunkReading, EventCheck, LineChunk } from '../core/pipeline/source.ts'
 import type { Service } from '../core/run/service.ts'
 import { Loop, pause } from '../runner/loop.ts'
 import type { FeederStore, OpenJob } from './feeder-store.ts'
@@ -8,9 +11,15 @@ export interface FeederOptions {
   readonly store: FeederStore
   readonly source: BatchSource
   readonly check: EventCheck
+  /** These two tell the status of lines that are archived. */
+  readonly enricher: Enricher
+  /** Undefined: events are enriched without reverse DNS. */
+  readonly hostnames: Hostnames | undefined
   readonly partitions: number
   /** Events of the batch lane that may be in the pipeline at once. */
   readonly waitingEventsMax: number
+  /** Events of batch jobs that may wait for the archive; above it the jobs of tenants with an archive wait. */
+  readonly waitingPayloadsMax: number
   readonly log: Logger
 }
 
@@ -70,8 +79,7 @@ export class Feeder implements Service {
       else queue.push(job)
     }
     if (queues.size === 0) return IDLE_MS
-    await this.#feedInTurn(queues, signal)
-    return undefined
+    return (await this.#feedInTurn(queues, signal)) ? undefined : IDLE_MS
   }
 
   /** Ends what has nothing to feed. Returns false for a job that has. */
@@ -91,8 +99,10 @@ export class Feeder implements Service {
     return true
   }
 
-  async #feedInTurn(queues: Map<string, OpenJob[]>, signal: AbortSignal): Promise<void> {
-    const { store, waitingEventsMax } = this.#options
+  /** False when every job has to wait for the archive. */
+  async #feedInTurn(queues: Map<string, OpenJob[]>, signal: AbortSignal): Promise<boolean> {
+    const { store, waitingEventsMax, waitingPayloadsMax } = this.#options
+    let fed = 0
     while (queues.size > 0 && !signal.aborted && performance.now() < this.#listedAtMs + LIST_EVERY_MS) {
       if ((await store.waitingEvents()) >= waitingEventsMax) {
         await pause(FULL_MS, signal)
@@ -100,11 +110,17 @@ export class Feeder implements Service {
       }
       const tenant = this.#nextTenant([...queues.keys()].sort())
       const queue = queues.get(tenant)!
+      if (queue[0]!.archived && (await store.waitingPayloads()) >= waitingPayloadsMax) {
+        queues.delete(tenant)
+        continue
+      }
+      fed++
       const job = await this.#feedChunk(queue[0]!)
       if (job !== undefined && job.next <= job.chunks) queue[0] = job
       else queue.shift()
       if (queue.length === 0) queues.delete(tenant)
     }
+    return fed > 0 || queues.size > 0
   }
 
   #nextTenant(tenants: readonly string[]): string {
@@ -114,7 +130,7 @@ export class Feeder implements Service {
 
   /** Returns the job as it is then; undefined when it has ended. */
   async #feedChunk(job: OpenJob): Promise<OpenJob | undefined> {
-    const { store, source, check, partitions, log } = this.#options
+    const { store, log } = this.#options
     store.assertHeld()
     const chunk = await store.readChunk(job)
     if (chunk === undefined) {
@@ -125,9 +141,25 @@ export class Feeder implements Service {
       }
       return undefined
     }
-    const { tenantId, receivedAtMs, id: jobId } = job
-    const { blocks, outcomes, counts } = source.read(chunk, { tenantId, receivedAtMs, jobId, partitions, check })
-    await store.feed(job, blocks, outcomes)
-    return (await store.advance(job, counts)) ? { ...job, next: job.next + 1 } : undefined
+    const reading = await this.#read(job, chunk)
+    await store.feed(job, reading)
+    return (await store.advance(job, reading.counts)) ? { ...job, next: job.next + 1 } : undefined
+  }
+
+  async #read(job: OpenJob, chunk: LineChunk): Promise<ChunkReading> {
+    const { source, check, enricher, hostnames, partitions } = this.#options
+    const { tenantId, receivedAtMs, archived, id: jobId } = job
+    const context = { tenantId, receivedAtMs, archived, jobId, partitions, check }
+    if (archived && hostnames !== undefined) {
+      // A host name may make noise of an address: the first reading finds out which to ask for, as the step will.
+      const asked = new Map<string, Address>()
+      const enrich = (address: Address) => {
+        asked.set(address.text, address)
+        return enricher.enrich(address)
+      }
+      source.read(chunk, { ...context, enricher: { enrich } })
+      await hostnames.prefetch([...asked.values()])
+    }
+    return source.read(chunk, { ...context, enricher })
   }
 }

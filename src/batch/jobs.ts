@@ -36,8 +36,11 @@ export interface JobPage {
 }
 
 export interface BatchJobs {
-  /** Makes room for a job. Rejects with `BackpressureError` when the tenant has as many open jobs as it may have. */
-  begin(tenantId: string): Promise<Upload>
+  /**
+   * Makes room for a job. Rejects with `BackpressureError` when the tenant has as many open jobs as it may have.
+   * @param archived whether the tenant has an archive
+   */
+  begin(tenantId: string, archived?: boolean): Promise<Upload>
   /** The job as its tenant sees it; undefined when the tenant has none of this id. */
   find(tenantId: string, jobId: string): Promise<BatchJob | undefined>
   /** The tenant's own jobs, the newest first. Rejects with `InputError` when `before` is none of them. */

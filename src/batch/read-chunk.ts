@@ -3,11 +3,13 @@ import { hash } from 'node:crypto'
 import { BATCH_LIMITS } from '../../schemas/api/batch.ts'
 import type { EventEnvelope } from '../../schemas/api/event.ts'
 import { OUTCOME_STATUS } from '../../schemas/outcome.ts'
-import { parseAddress } from '../core/event/address.ts'
+import { type Address, parseAddress } from '../core/event/address.ts'
 import { type Block, packBlock } from '../core/event/block.ts'
 import { type Envelope, EnvelopeState, identityOf, NO_IDENTITY, partitionOf } from '../core/event/envelope.ts'
 import { countOutcome, type OutcomeCounts, outcomeKey, utcDay } from '../core/event/outcomes.ts'
+import type { PayloadStatus } from '../core/event/payload.ts'
 import type { ChunkContext, ChunkReading, EventCheck, LineChunk } from '../core/pipeline/source.ts'
+import { payloadOf } from '../ingest/payload.ts'
 import { rawRow } from '../ingest/raw-row.ts'
 import { sliceEvent } from '../ingest/slice-event.ts'
 import { TOO_LONG } from './line-chunker.ts'
@@ -22,7 +24,8 @@ const TOO_LONG_TEXT = TOO_LONG.toString('utf8').trimEnd()
  * the letter.
  */
 export function readChunk(chunk: LineChunk, context: ChunkContext): ChunkReading {
-  const byPartition = new Map<number, Envelope[]>()
+  const events = new Map<number, Envelope[]>()
+  const payloads = new Map<number, Envelope[]>()
   const errors: { line: number; detail: string }[] = []
   const faults = new Map<string, number>()
   let fed = 0
@@ -39,23 +42,44 @@ export function readChunk(chunk: LineChunk, context: ChunkContext): ChunkReading
       continue
     }
     const address = parseAddress(event.ip)
+    const eventId = event.event_id ?? generatedId(context.jobId, line)
+    const identity = event.event_id === undefined ? NO_IDENTITY : identityOf(context.tenantId, eventId)
+    const partition = identity === NO_IDENTITY ? line % context.partitions : partitionOf(identity, context.partitions)
+    if (context.archived) {
+      const received = { text: text!, identity, eventId, status: statusOf(address, context), idMade: false }
+      push(payloads, partition, payloadOf(received, context))
+    }
     if (address === undefined) {
       invalidIp++
       continue
     }
     fed++
-    const eventId = event.event_id ?? generatedId(context.jobId, line)
-    const identity = event.event_id === undefined ? NO_IDENTITY : identityOf(context.tenantId, eventId)
-    const partition = identity === NO_IDENTITY ? line % context.partitions : partitionOf(identity, context.partitions)
     const row = rawRow(event, eventId, address, context, sliceEvent(text!, 0))
-    const envelope = { identity, state: EnvelopeState.Raw, row }
-    const envelopes = byPartition.get(partition)
-    if (envelopes === undefined) byPartition.set(partition, [envelope])
-    else envelopes.push(envelope)
+    push(events, partition, { identity, state: EnvelopeState.Raw, row })
   }
+  return {
+    blocks: packBlocks(events, context),
+    payloads: packBlocks(payloads, context),
+    outcomes: outcomesOf(context, faults, invalidIp),
+    counts: { fed, rejected, invalidIp, errors },
+  }
+}
+
+function push(byPartition: Map<number, Envelope[]>, partition: number, envelope: Envelope): void {
+  const envelopes = byPartition.get(partition)
+  if (envelopes === undefined) byPartition.set(partition, [envelope])
+  else envelopes.push(envelope)
+}
+
+function packBlocks(byPartition: ReadonlyMap<number, readonly Envelope[]>, { jobId }: ChunkContext) {
   const blocks = new Map<number, Block>()
-  for (const [partition, envelopes] of byPartition) blocks.set(partition, packBlock(envelopes, context.jobId))
-  return { blocks, outcomes: outcomesOf(context, faults, invalidIp), counts: { fed, rejected, invalidIp, errors } }
+  for (const [partition, envelopes] of byPartition) blocks.set(partition, packBlock(envelopes, jobId))
+  return blocks
+}
+
+function statusOf(address: Address | undefined, { enricher }: ChunkContext): PayloadStatus {
+  if (address === undefined) return 'invalid_ip'
+  return enricher.enrich(address).noise ? 'filtered' : 'ok'
 }
 
 /** @param faults rejected lines by what is wrong with them */

@@ -5,7 +5,7 @@ import { flagOf, SETTINGS, type Setting, type SettingName, type Settings } from 
 import { shown } from './values.ts'
 
 /** What a process can be told to do; `ipid start` without `--roles` does all of it. */
-export const ROLES = ['ingress', 'process', 'sink', 'batch'] as const
+export const ROLES = ['ingress', 'process', 'sink', 'batch', 'archive'] as const
 export type Role = (typeof ROLES)[number]
 
 /** Everything that can be set, checked. Frozen; can be sent to another process as it is. */

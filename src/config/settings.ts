@@ -1,3 +1,4 @@
+import { readArchiveUrl } from './archive-url.ts'
 import { availableMemory } from './memory.ts'
 import { readNameServers } from './name-servers.ts'
 import { bytes, choice, folder, integer, path, redisUrl, text, url } from './values.ts'
@@ -96,6 +97,26 @@ export const SETTINGS = {
     '600',
     'how long a statement that reads from the embedded ClickHouse may take unless it sets max_execution_time, seconds; 0: for ever',
     integer(0, DAY_MS / 1_000),
+  ),
+  archiveUrl: optional(
+    'ARCHIVE_URL',
+    'url',
+    's3://bucket/prefix?endpoint=…&region=… or file:///folder; unset: the folder archive under DATA_DIR',
+    readArchiveUrl,
+  ),
+  archivePartBytes: setting(
+    'ARCHIVE_PART_BYTES',
+    'size',
+    '16mb',
+    'size at which parts of the archive are closed, before compression, of all tenants together',
+    bytes(2 ** 16, 2 ** 30),
+  ),
+  archivePartAgeMs: setting(
+    'ARCHIVE_PART_AGE_MS',
+    'ms',
+    '60000',
+    'time after which parts of the archive are closed, milliseconds',
+    integer(100, DAY_MS),
   ),
   enrichDir: optional('ENRICH_DIR', 'dir', 'folder of enrichment data; unset: the starter data', folder()),
   plansFile: optional('PLANS_FILE', 'file', 'JSON file that adds or overrides plans', path()),

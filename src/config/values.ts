@@ -79,12 +79,13 @@ export function redisUrl() {
 const UNITS: Readonly<Record<string, number>> = { '': 1, b: 1, k: 2 ** 10, m: 2 ** 20, g: 2 ** 30 }
 
 /** A size in bytes, or with the unit kb, mb or gb (powers of 1024). */
-export function bytes(min: number) {
+export function bytes(min: number, max = Number.MAX_SAFE_INTEGER) {
   return (value: string): number => {
     const match = /^(\d{1,12})\s?(b?|[kmg]b?)$/i.exec(value)
     const size = match === null ? Number.NaN : Number(match[1]) * UNITS[match[2]!.toLowerCase().charAt(0)]!
-    if (!(size >= min && size <= Number.MAX_SAFE_INTEGER)) {
-      throw new InputError(`wants bytes, or a size like 512mb or 4gb, at least ${min}`)
+    if (!(size >= min && size <= max)) {
+      const most = max === Number.MAX_SAFE_INTEGER ? '' : ` and at most ${max}`
+      throw new InputError(`wants bytes, or a size like 512mb or 4gb, at least ${min}${most}`)
     }
     return size
   }

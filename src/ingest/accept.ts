@@ -3,10 +3,11 @@ import type { EventEnvelope } from '../../schemas/api/event.ts'
 import { OUTCOME_STATUS } from '../../schemas/outcome.ts'
 import { parseAddress } from '../core/event/address.ts'
 import type { Enricher } from '../core/event/enrichment.ts'
-import { type Envelope, EnvelopeState, identityOf, partitionOf } from '../core/event/envelope.ts'
+import { type Envelope, EnvelopeState, identityOf, NO_IDENTITY, partitionOf } from '../core/event/envelope.ts'
 import { countOutcome, NO_OUTCOMES, type OutcomeCounts, outcomeKey, utcDay } from '../core/event/outcomes.ts'
 import { rowSuffix } from '../core/event/row.ts'
 import type { Accepted, Receipt } from '../core/pipeline/source.ts'
+import { payloadOf } from './payload.ts'
 import { rawRow } from './raw-row.ts'
 import { sliceEvents } from './slice-event.ts'
 
@@ -23,6 +24,7 @@ export function acceptEvents(
 ): Accepted {
   const parts = sliceEvents(text, events.length)
   const envelopes: Envelope[] = []
+  const payloads: Envelope[] = []
   const uniqueIps = new Set<string>()
   const noise = new Map<string, number>()
   let results = ''
@@ -35,21 +37,30 @@ export function acceptEvents(
     const eventId = event.event_id ?? makeId(receipt, gatheredIn)
     const head = `${i === 0 ? '' : ','}{"event_id":${JSON.stringify(eventId)},"ip":${JSON.stringify(event.ip)},"status":`
     const address = parseAddress(event.ip)
-    if (address === undefined) {
+    const enrichment = address && enricher.enrich(address)
+    const isKept = enrichment !== undefined && !enrichment.noise
+    // Nobody asks for the identity of what goes nowhere.
+    const identity = isKept || receipt.archived ? identityOf(receipt.tenantId, eventId) : NO_IDENTITY
+    if (idMade && receipt.gatherAmong !== undefined && identity !== NO_IDENTITY) {
+      gatheredIn = partitionOf(identity, receipt.gatherAmong)
+    }
+    if (receipt.archived) {
+      const status = enrichment === undefined ? 'invalid_ip' : enrichment.noise ? 'filtered' : 'ok'
+      const { start, end } = parts[i]!
+      payloads.push(payloadOf({ text: text.slice(start, end), identity, eventId, status, idMade }, receipt))
+    }
+    if (address === undefined || enrichment === undefined) {
       invalid++
       results += `${head}"invalid_ip","enrichment":{},"quality":0}`
       continue
     }
     uniqueIps.add(address.text)
-    const enrichment = enricher.enrich(address)
     results += `${head}${enrichment.noise ? '"filtered"' : '"ok"'},${enrichment.answerJson}}`
     if (enrichment.noise) {
       filtered++
       countOutcome(noise, enrichment.classification ?? '')
       continue
     }
-    const identity = identityOf(receipt.tenantId, eventId)
-    if (idMade && receipt.gatherAmong !== undefined) gatheredIn = partitionOf(identity, receipt.gatherAmong)
     const raw = rawRow(event, eventId, address, receipt, parts[i]!)
     const row = raw + rowSuffix(enrichment, raw.charCodeAt(raw.length - 1) !== TAB)
     envelopes.push({ identity, state: EnvelopeState.Enriched, row, idMade })
@@ -58,7 +69,7 @@ export function acceptEvents(
   const response =
     `{"stats":{"received":${events.length},"accepted":${events.length - rejected},"rejected":${rejected},` +
     `"filtered":${filtered},"invalid_ip":${invalid},"unique_ips":${uniqueIps.size}},"results":[${results}]}`
-  return { envelopes, outcomes: outcomesOf(receipt, noise, invalid), response }
+  return { envelopes, payloads, outcomes: outcomesOf(receipt, noise, invalid), response }
 }
 
 /** @param noise events by classification */

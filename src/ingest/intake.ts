@@ -4,8 +4,10 @@ import type { OutcomeCounts } from '../core/event/outcomes.ts'
 /** Where accepted events enter the pipeline. */
 export interface Intake {
   /**
-   * Resolves when all of the envelopes, and the counts of what else was in the request, are in Redis, as one. Rejects with `UnavailableError` when Redis did not take
-   * them within the write deadline, and with `BackpressureError` when the pipeline behind it is full.
+   * Resolves when all of it is in Redis, as one. Rejects with `UnavailableError` when Redis did not take it within the write
+   * deadline, and with `BackpressureError` when the pipeline behind it is full.
+   * @param payloads of the request's events, for the archive
+   * @param outcomes counts of its events that are no envelopes
    */
-  append(envelopes: readonly Envelope[], outcomes?: OutcomeCounts): Promise<void>
+  append(envelopes: readonly Envelope[], payloads?: readonly Envelope[], outcomes?: OutcomeCounts): Promise<void>
 }

@@ -12,14 +12,17 @@ export function batchRole(parts: Parts): Service[] {
   return [feeder(parts), bulkWorker(parts)]
 }
 
-function feeder({ config, telemetry, pipeline, limits, shared }: Parts): Feeder {
+function feeder({ config, telemetry, pipeline, limits, shared, enrichment }: Parts): Feeder {
   const { partitions } = config
   return new Feeder({
     store: new RedisFeederStore({ client: shared, pipeline, partitions }),
     source: pipeline.sources.batch,
     check: compileValidator(EventEnvelope),
+    enricher: enrichment.engine,
+    hostnames: enrichment.hostnames,
     partitions,
     waitingEventsMax: limits.batchWaitingEventsMax,
+    waitingPayloadsMax: limits.batchWaitingPayloadsMax,
     log: telemetry.log,
   })
 }

@@ -35,7 +35,7 @@ export function ingressRole(parts: Parts): IngressRole {
     waitingEventsMax: parts.limits.waitingEventsMax,
     log,
   })
-  const closedBecause = () => gate.closedBecause
+  const closedBecause = (archived: boolean) => gate.closedBecause(archived)
   const intake = groupCommit(parts, closedBecause)
   const routes = createRoutes({
     accept: acceptOf(parts),
@@ -63,16 +63,17 @@ function acceptOf({ config, pipeline, isCluster }: Parts): LiveSource['accept'] 
   return (text, events, receipt, enricher) => accept(text, events, { ...receipt, gatherAmong }, enricher)
 }
 
-function groupCommit(parts: Parts, closedBecause: () => string | undefined): GroupCommit {
+function groupCommit(parts: Parts, closedBecause: IntakeGate['closedBecause']): GroupCommit {
   const { config, pipeline, telemetry } = parts
   const { commitLingerMs: lingerMs, writeDeadlineMs: deadlineMs, partitions } = config
   const { blockEventsMax, blockBytesMax, uncommittedEventsMax } = parts.limits
-  const { to, lane } = pipeline.sources.live
+  const { to, raw, lane } = pipeline.sources.live
   return new GroupCommit({
     client: parts.connect({ name: 'intake', kind: 'request', timeoutMs: deadlineMs }),
     partitions,
     stream: to,
     outcomesTo: pipeline.outcomes,
+    rawTo: raw,
     lane,
     cluster: parts.isCluster,
     lingerMs,
@@ -87,7 +88,7 @@ function groupCommit(parts: Parts, closedBecause: () => string | undefined): Gro
 }
 
 /** Uploads are long, so they have a connection apart from that of live events. */
-function batchJobs(parts: Parts, closedBecause: () => string | undefined): RedisBatchJobs {
+function batchJobs(parts: Parts, closedBecause: IntakeGate['closedBecause']): RedisBatchJobs {
   const { partitions, batchQueueLimit, writeDeadlineMs, redisLoopMs } = parts.config
   return new RedisBatchJobs({
     client: parts.connect({ name: 'uploads', kind: 'request', timeoutMs: redisLoopMs }),

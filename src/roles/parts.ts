@@ -1,7 +1,9 @@
+import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Config } from '../config/config.ts'
 import type { Hostnames } from '../core/event/hostnames.ts'
+import type { ArchivePlace } from '../core/pipeline/destination.ts'
 import type { Pipeline, PipelineLimits } from '../core/pipeline/pipeline.ts'
 import type { Clock } from '../core/run/clock.ts'
 import { type Service, ServiceGroup } from '../core/run/service.ts'
@@ -69,6 +71,11 @@ export class Parts {
   /** Whether one call of Redis must stay within one hash slot. */
   get isCluster(): boolean {
     return this.config.redisUrl.startsWith('redis-cluster://')
+  }
+
+  get archivePlace(): ArchivePlace {
+    const { archiveUrl, dataDir } = this.config
+    return archiveUrl ?? { folder: join(dataDir, 'archive') }
   }
 
   /** The connection of all background loops, for commands that do not block. */

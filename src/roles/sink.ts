@@ -6,7 +6,7 @@ import type { Parts } from './parts.ts'
 
 /** Moves what the steps kept to the destinations. Ready when the one is that completes jobs: analysts can ask at once. */
 export function sinkRole(parts: Parts): Service[] {
-  return parts.pipeline.sinks.map((sink) => sinkWorker(parts, sink))
+  return parts.pipeline.sinks.filter(({ takes = 'rows' }) => takes === 'rows').map((sink) => sinkWorker(parts, sink))
 }
 
 function sinkWorker(parts: Parts, { group, from, into, completesJobs = false, lingerMs }: Sink): SinkWorker {
@@ -27,7 +27,7 @@ function sinkWorker(parts: Parts, { group, from, into, completesJobs = false, li
   return new SinkWorker({
     group,
     source,
-    inserter: into.open({ clickhouseUrl, log }),
+    inserter: into.open({ clickhouseUrl, archive: parts.archivePlace, log }),
     startsReady: completesJobs,
     rowsMax: sinkRowsMax,
     lingerMs: lingerMs ?? sinkLingerMs,

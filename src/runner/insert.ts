@@ -35,6 +35,7 @@ export async function insertBisecting(
     await inserter.insert(
       entries.map((entry) => entry.block.rows),
       token,
+      entries,
     )
     return []
   } catch (error) {

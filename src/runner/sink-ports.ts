@@ -1,4 +1,4 @@
-import type { Block } from '../core/event/block.ts'
+import type { EntryOfRows } from '../core/pipeline/destination.ts'
 import type { Lane } from '../core/pipeline/lane.ts'
 
 /** One stream that a sink reads: a lane of a partition. */
@@ -7,9 +7,7 @@ export interface SinkStream {
   readonly lane: Lane
 }
 
-export interface SinkEntry {
-  readonly id: string
-  readonly block: Block
+export interface SinkEntry extends EntryOfRows {
   /** See `Delivery`: it goes with a dead letter. */
   readonly owner: Buffer
 }

@@ -15,19 +15,29 @@ export interface SinkWorkerOptions {
   readonly startsReady: boolean
   /** Rows of one insert. */
   readonly rowsMax: number
+  /** Bytes of rows of one insert; one read may pass it. Default: no limit. */
+  readonly bytesMax?: number
+  /** How long the first rows wait for company, milliseconds. Default: 50. */
+  readonly gatherMs?: number
+  /** How often it looks for company, milliseconds. Default: 50, or a 20th of the linger. */
+  readonly pollMs?: number
+  /** Behind a read of so many rows there are more, and it reads on at once. Default: 1,000. */
+  readonly backlogRows?: number
   /** Time between the starts of two inserts, milliseconds, unless `rowsMax` rows wait. */
   readonly lingerMs: number
   readonly log: Logger
   readonly onInserted?: (rows: number, durationMs: number) => void
 }
 
-/** After a pause the first rows wait only this long for company. */
 const GATHER_MS = 50
-/** A linger is not spent on reading more often than this. */
-const GATHER_ROUNDS = 20
+const POLL_MS = 50
+/** A linger is not spent on looking more often than this. */
+const POLL_ROUNDS = 20
 const IDLE_WAIT_MS = 500
 const BACKLOG_ROWS = 1_000
 const STRAY_CHECK_MS = 5_000
+/** A stop waits this long for an insert that is under way. */
+const ABORT_AFTER_MS = 3_000
 const RETRY_DELAY = { minMs: 100, maxMs: 5_000 }
 
 /**
@@ -72,7 +82,9 @@ export class SinkWorker implements Service {
   }
 
   async stop(): Promise<void> {
+    const late = setTimeout(() => this.#options.inserter.abort?.(), ABORT_AFTER_MS)
     await this.#loop.stop()
+    clearTimeout(late)
     this.#markReady()
     this.#closed ??= this.#close()
     await this.#closed
@@ -122,19 +134,20 @@ export class SinkWorker implements Service {
 
   /** Reads until enough rows are there, or the next insert is due. */
   async #gather(): Promise<SinkRun[]> {
-    const { source, rowsMax, lingerMs } = this.#options
+    const { source, rowsMax, lingerMs, bytesMax = Number.POSITIVE_INFINITY } = this.#options
+    const { gatherMs = GATHER_MS, backlogRows = BACKLOG_ROWS } = this.#options
+    const { pollMs = Math.max(POLL_MS, lingerMs / POLL_ROUNDS) } = this.#options
     let runs = await source.readNew(rowsMax, IDLE_WAIT_MS)
     if (runs.length === 0) return runs
-    const dueAtMs = Math.max(performance.now() + GATHER_MS, this.#lastInsertAtMs + lingerMs)
+    const dueAtMs = Math.max(performance.now() + gatherMs, this.#lastInsertAtMs + lingerMs)
     while (!this.#loop.signal.aborted) {
       const room = rowsMax - countRows(runs)
       const leftMs = dueAtMs - performance.now()
-      if (room <= 0 || leftMs <= 0) break
-      const more = await source.readNew(room, Math.min(leftMs, GATHER_MS))
+      if (room <= 0 || leftMs <= 0 || countBytes(runs) >= bytesMax) break
+      const more = await source.readNew(room, Math.min(leftMs, pollMs))
       runs = mergeRuns(runs, more)
       // Behind a backlog there is no time to lose; otherwise a pause lets a few more rows come together.
-      const restMs = Math.max(GATHER_MS, lingerMs / GATHER_ROUNDS)
-      if (more.length > 0 && countRows(more) < BACKLOG_ROWS) await pause(Math.min(leftMs, restMs), this.#loop.signal)
+      if (more.length > 0 && countRows(more) < backlogRows) await pause(Math.min(leftMs, pollMs), this.#loop.signal)
     }
     return runs
   }
@@ -198,6 +211,12 @@ function countRows(runs: readonly SinkRun[]): number {
   let rows = 0
   for (const run of runs) for (const entry of run.entries) rows += entry.block.count
   return rows
+}
+
+function countBytes(runs: readonly SinkRun[]): number {
+  let bytes = 0
+  for (const run of runs) for (const entry of run.entries) bytes += entry.block.rows.length
+  return bytes
 }
 
 function mergeRuns(runs: readonly SinkRun[], more: readonly SinkRun[]): SinkRun[] {

@@ -140,10 +140,11 @@ const SERVICES: Readonly<Record<string, ServiceCase>> = {
         new GroupCommit({
           client,
           partitions: PARTITIONS,
-          stream: 'intake',
           outcomesTo: 'outcomes',
           blockEventsMax: 10,
           blockBytesMax: 1_000,
+          stream: 'intake',
+          rawTo: undefined,
           lane: 'live',
           cluster: false,
           lingerMs: 1,
@@ -196,7 +197,8 @@ const SERVICES: Readonly<Record<string, ServiceCase>> = {
   Feeder: {
     make: onRedis((client) => {
       const store = new RedisFeederStore({ client, pipeline: ingest, partitions: PARTITIONS })
-      const work = { source: ingest.sources.batch, check: () => [], partitions: PARTITIONS, waitingEventsMax: 10 }
+      const limits = { partitions: PARTITIONS, waitingEventsMax: 10, waitingPayloadsMax: 10 }
+      const work = { source: ingest.sources.batch, check: () => [], enricher: noData, hostnames: undefined, ...limits }
       return new Feeder({ store, ...work, log: silent })
     }),
   },

@@ -6,6 +6,7 @@ import { EmptyUploadError } from '../../src/batch/jobs.ts'
 import { enrichmentColumns } from '../../src/core/event/row.ts'
 import { systemClock } from '../../src/core/run/clock.ts'
 import { BackpressureError } from '../../src/core/run/errors.ts'
+import { NOTHING_KNOWN } from '../../src/enrichment/answers/answer.ts'
 import { RedisFeederStore } from '../../src/redis/batch/feeder-store.ts'
 import { RedisBatchJobs } from '../../src/redis/batch/jobs.ts'
 import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
@@ -56,8 +57,11 @@ async function startFeeder(redis: TestRedis, waitingEventsMax = 1_000_000) {
     store,
     source: ingest.sources.batch,
     check,
+    enricher: { enrich: () => NOTHING_KNOWN },
+    hostnames: undefined,
     partitions: PARTITIONS,
     waitingEventsMax,
+    waitingPayloadsMax: waitingEventsMax,
     log: silent,
   })
   await feeder.start()

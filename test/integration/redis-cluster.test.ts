@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Redis } from 'ioredis'
 import { ingest } from '../../pipelines/ingest.ts'
+import { FolderStore } from '../../src/archive/folder-store.ts'
 import { packBlock } from '../../src/core/event/block.ts'
 import { UnavailableError } from '../../src/core/run/errors.ts'
 import { NOTHING_KNOWN } from '../../src/enrichment/answers/answer.ts'
@@ -18,9 +19,11 @@ import { deadLetterFields } from '../../src/redis/streams/dead-letter.ts'
 import { type RawEntry, readEntry } from '../../src/redis/streams/entries.ts'
 import { ownerOf } from '../../src/redis/streams/owner.ts'
 import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
+import { readArchive } from '../support/archive.ts'
 import { runCommand } from '../support/command.ts'
 import { startInstance } from '../support/instance.ts'
 import { envelope, quiet, startIntake } from '../support/pipeline.ts'
+import { TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
 
 const PARTITIONS = 4
@@ -82,8 +85,10 @@ async function freePort(): Promise<number> {
   return port
 }
 
-test('on a Redis Cluster live events and a batch job arrive once, and accounts are right', async (t) => {
-  const instance = await startInstance(t, { REDIS_URL: await startCluster(t) })
+test('on a Redis Cluster live events and a batch job arrive once, accounts are right, and the archive has all', async (t) => {
+  const instance = await startInstance(t, { REDIS_URL: await startCluster(t), ARCHIVE_PART_AGE_MS: '200' })
+  const site = new TestSite(t, { DATA_DIR: instance.dataDir })
+  assert.equal((await site.ipid('tenant', 'set', 'demo', '--archive', 'on')).code, 0)
   const events = Array.from({ length: 100 }, (_, i) => ({ ip: `17.0.0.${i % 10}`, event_id: `e${i}` }))
   for (let i = 0; i < 2; i++) {
     const answer = await instance.post('/v1/ingest', { events })
@@ -109,6 +114,9 @@ test('on a Redis Cluster live events and a batch job arrive once, and accounts a
   await until(async () => (await instance.query('SELECT count() FROM events')) === '500')
   const accounts = await instance.query('SELECT account_id, events, unique_ips FROM accounts ORDER BY account_id')
   assert.equal(accounts, 'fruit.example\t100\t10\nschool.example\t400\t1')
+  const store = new FolderStore(join(instance.dataDir, 'archive'))
+  const archived = async () => (await readArchive(store)).reduce((sum, part) => sum + part.events.length, 0)
+  await until(async () => (await archived()) === 2 * 100 + 500)
   assert.equal(await instance.stop(), 0)
 })
 
@@ -134,7 +142,7 @@ test('a request that a cluster without a part of its slots refused is whole afte
     await node.call('CLUSTER', 'DELSLOTS', String(slot))
     const append = () => {
       const { envelopes, outcomes } = accept()
-      return intake.append(envelopes, outcomes)
+      return intake.append(envelopes, [], outcomes)
     }
     await assert.rejects(append(), UnavailableError)
     await node.call('CLUSTER', 'ADDSLOTS', String(slot))

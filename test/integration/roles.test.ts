@@ -31,13 +31,13 @@ test('a sink alone holds no enrichment data; who enriches holds it once', async 
 })
 
 test('a role that is not built cannot be started, and neither can a pipeline that does not hold together', async (t) => {
-  assert.throws(() => readRoles('sink,archive'), /wants one or more of ingress, process, sink, batch$/)
+  assert.throws(() => readRoles('sink,dashboard'), /wants one or more of ingress, process, sink, batch, archive$/)
   const dir = mkdtempSync(join(tmpdir(), 'ipid-roles-'))
   t.after(() => rmSync(dir, { recursive: true }))
   const config = { ...readConfig({ DATA_DIR: dir }), redisUrl: 'unix:///nowhere', clickhouseUrl: 'http://127.0.0.1:1' }
   const broken = { ...ingest, sinks: [] }
   await assert.rejects(createRoles(config, ['process'], telemetry(), broken), {
     name: 'StartupError',
-    message: /nothing reads enriched; .*0 sinks complete batch jobs/,
+    message: /nothing reads archive; .*nothing reads enriched; .*0 sinks complete batch jobs/,
   })
 })

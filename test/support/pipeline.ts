@@ -150,6 +150,7 @@ export function startIntake(url: string, partitions: number, deadlineMs = 1_500)
     partitions,
     stream: 'intake',
     outcomesTo: ingest.outcomes,
+    rawTo: 'archive',
     lane: 'live',
     cluster: url.startsWith('redis-cluster://'),
     lingerMs: 1,

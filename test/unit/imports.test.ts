@@ -49,17 +49,18 @@ const ROOMS: readonly (readonly [room: string, targets: readonly string[]])[] = 
   ['src/batch', [...BASE, 'src/ingest', 'src/runner/loop.ts']],
   ['src/redis', [...BASE, 'src/runner', 'src/stages', 'src/ingest', 'src/batch', 'src/lookup', 'src/tenants']],
   ['src/clickhouse', [...BASE, 'src/runner']],
+  ['src/archive', [...BASE, 'src/runner/loop.ts']],
   ['src/http/engine', BASE],
   ['src/http/api', [...BASE, 'src/http/engine', 'src/ingest', 'src/lookup', 'src/batch', 'src/tenants']],
   ['src/embedded', [...BASE, 'src/telemetry', 'src/runner/loop.ts']],
-  ['pipelines', [...BASE, 'src/runner', 'src/stages', 'src/ingest', 'src/batch', 'src/clickhouse']],
+  ['pipelines', [...BASE, 'src/runner', 'src/stages', 'src/ingest', 'src/batch', 'src/clickhouse', 'src/archive']],
   ['src/config', [...BASE, 'src/tenants/plans.ts']],
   [
     'src/roles',
     [
       ...BASE,
       ...['src/telemetry', 'src/config', 'src/runner', 'src/stages', 'src/ingest', 'src/lookup', 'src/batch'],
-      ...['src/enrichment', 'src/tenants', 'src/redis', 'src/clickhouse', 'src/http', 'pipelines'],
+      ...['src/enrichment', 'src/tenants', 'src/redis', 'src/clickhouse', 'src/archive', 'src/http', 'pipelines'],
     ],
   ],
   ['src/app.ts', [...BASE, 'src/config', 'src/roles', 'pipelines']],
@@ -76,6 +77,7 @@ const READS_ENVIRONMENT = ['src/main.ts', 'src/config', 'src/bootstrap.mjs', 'sr
 /** Packages that a single place knows, and who may know that place. */
 const ENCLOSED: readonly (readonly [name: string, place: string, chosenIn: readonly string[]])[] = [
   ['uWebSockets.js', 'src/http/engine/uws', ['src/http/engine/choose.ts']],
+  ['@aws-sdk/client-s3', 'src/archive/s3-store.ts', ['src/archive/destination.ts']],
 ]
 
 /** Scripts: what a process starts with. Nobody imports them but who starts the process. */

@@ -28,12 +28,12 @@ export function waitingByGroup(streams: readonly GroupStatus[]): Map<string, Wai
 export function describePipeline(pipeline: Pipeline, waiting?: ReadonlyMap<string, Waiting>): object {
   const of = (group: string) => waiting?.get(group) ?? null
   return {
-    sources: sourcesOf(pipeline.sources).map(({ from, lane, to }) => ({ from, lane, to })),
+    sources: sourcesOf(pipeline.sources).map(({ from, lane, to, raw = null }) => ({ from, lane, to, raw })),
     steps: pipeline.steps.map(({ group, from, stages, to }) => {
       return { group, from, stages: stages.map(({ name }) => name), to, waiting: of(group) }
     }),
-    sinks: pipeline.sinks.map(({ group, from, into, completesJobs = false }) => {
-      return { group, from, into: into.name, completes_jobs: completesJobs, waiting: of(group) }
+    sinks: pipeline.sinks.map(({ group, from, into, takes = 'rows', completesJobs = false }) => {
+      return { group, from, into: into.name, takes, completes_jobs: completesJobs, waiting: of(group) }
     }),
     limits: Object.fromEntries(Object.entries(pipeline.limits).map(([name, limit]) => [snakeCase(name), limit])),
   }
@@ -51,7 +51,9 @@ function snakeCase(name: string): string {
 export function drawPipeline(pipeline: Pipeline, waiting?: ReadonlyMap<string, Waiting>): string {
   const sources = sourcesOf(pipeline.sources)
   const width = Math.max(...sources.map(({ from }) => from.length))
-  const lines = sources.map(({ from, lane, to }) => `${from.padEnd(width)}  ▶ ${to} (${lane})`)
+  const lines = sources.map(({ from, lane, to, raw }) => {
+    return `${from.padEnd(width)}  ▶ ${to} (${lane})${raw === undefined ? '' : `, as it came ▶ ${raw}`}`
+  })
   for (const stream of streamsOf(pipeline)) {
     const groups: Group[] = [...pipeline.steps, ...pipeline.sinks].filter(({ from }) => from === stream)
     lines.push('', stream)

@@ -1,8 +1,18 @@
 import type { Logger } from 'pino'
+import type { Block } from '../event/block.ts'
+import type { Lane } from './lane.ts'
 
 /** Rows were refused for what they are: sending them again changes nothing. */
 export class RefusedRowsError extends Error {
   override name = 'RefusedRowsError'
+}
+
+/** The stream entry that rows are of. */
+export interface EntryOfRows {
+  readonly partition: number
+  readonly lane: Lane
+  readonly id: string
+  readonly block: Block
 }
 
 /** What takes the rows of a sink. Every method may be called again after it failed. */
@@ -15,20 +25,37 @@ export interface Inserter {
    * inserting the same rows under the same token.
    * @param rows lines of `row.ts`, each ended by a line feed; one element may hold many
    * @param token up to 100 of `[a-z0-9.-]`; it always comes with the same rows
+   * @param entries those that the elements of `rows` are of; undefined for rows that are sent apart from others
    * @throws RefusedRowsError when the rows are at fault; after any other error the same rows come again
    */
-  insert(rows: readonly Buffer[], token: string): Promise<void>
+  insert(rows: readonly Buffer[], token: string, entries?: readonly EntryOfRows[]): Promise<void>
   /**
    * Those of the rows that are not stored, one line an element. Asked when an insert may have been cut off and its repeat
    * succeeded: a destination whose tokens prove that their rows are stored returns none.
    */
   absent(rows: readonly Buffer[]): Promise<readonly Buffer[]>
+  /** An insert that is under way need not wait any longer: it fails. Called when a stop takes too long. */
+  abort?(): void
   close(): Promise<void>
 }
+
+/** Where the archive is. */
+export type ArchivePlace =
+  | { readonly folder: string }
+  | {
+      readonly bucket: string
+      /** Of all names, without slashes at its ends; `''`: none. */
+      readonly prefix: string
+      /** `http(s)://host:port`; undefined: Amazon's. */
+      readonly endpoint: string | undefined
+      /** Undefined: as the environment says. */
+      readonly region: string | undefined
+    }
 
 /** What a destination is opened with. */
 export interface DestinationTools {
   readonly clickhouseUrl: string
+  readonly archive: ArchivePlace
   readonly log: Logger
 }
 

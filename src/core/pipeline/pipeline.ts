@@ -37,6 +37,8 @@ export interface Sink {
   readonly group: string
   readonly from: string
   readonly into: Destination
+  /** What its stream holds: rows (`row.ts`), or events as they came (`payload.ts`), which is for the role `archive`. */
+  readonly takes?: 'rows' | 'payloads'
   /** An event of a batch job is finished when it is stored here. One sink of a pipeline says so. */
   readonly completesJobs?: boolean
   /** Time between two inserts, milliseconds, unless many rows wait. Default: setting SINK_LINGER_MS. */
@@ -54,6 +56,10 @@ export interface PipelineLimits {
   readonly waitingEventsMax: number
   /** Events of the batch lane in the pipeline at once: enough for full inserts, little enough to stay behind live ones. */
   readonly batchWaitingEventsMax: number
+  /** Events of batch jobs that may wait for the archive; above it the jobs of tenants with an archive wait. */
+  readonly batchWaitingPayloadsMax: number
+  /** Events of one part of the archive. */
+  readonly partEventsMax: number
   /** Entries of one read. A batch entry delays live ones by its own time, so few are taken at once. */
   readonly readEntriesMax: Readonly<Record<Lane, number>>
   /**
@@ -82,8 +88,14 @@ export function readersOf(pipeline: Pipeline, stream: string): string[] {
 
 /** The streams of a pipeline, in the order in which an event passes them. */
 export function streamsOf({ sources, steps, outcomes }: Pipeline): string[] {
-  const streams = [...sourcesOf(sources).map(({ to }) => to), ...steps.map(({ to }) => to)]
-  return [...new Set(outcomes === undefined ? streams : [...streams, outcomes])]
+  const first = sourcesOf(sources).map(({ to }) => to)
+  const aside = outcomes === undefined ? [] : [outcomes]
+  return [...new Set([...first, ...steps.map(({ to }) => to), ...aside, ...rawStreamsOf(sources)])]
+}
+
+/** The streams that hold events as they came. */
+export function rawStreamsOf(sources: Sources): string[] {
+  return [...new Set(sourcesOf(sources).flatMap(({ raw }) => raw ?? []))]
 }
 
 export function sourcesOf(sources: Sources): Source[] {

@@ -12,12 +12,16 @@ export interface Source {
   readonly from: string
   readonly lane: Lane
   readonly to: string
+  /** The stream that takes events of tenants with an archive as they came; undefined: nothing does. */
+  readonly raw?: string
 }
 
 /** Whose events they are, and when they came. */
 export interface Receipt {
   readonly tenantId: string
   readonly receivedAtMs: number
+  /** Whether the tenant has an archive. Default: false. */
+  readonly archived?: boolean
   /**
    * Of so many partitions, all events of a live request without an id of their own have to be in one; undefined: anywhere.
    * See `GroupCommit`.
@@ -31,6 +35,8 @@ export interface Accepted {
   readonly envelopes: readonly Envelope[]
   /** All others. */
   readonly outcomes: OutcomeCounts
+  /** For a tenant with an archive every event, as `payload.ts` says. */
+  readonly payloads: readonly Envelope[]
   /** The body of the response (schemas/README.md, Ingest). */
   readonly response: string
 }
@@ -69,6 +75,8 @@ export interface ChunkContext extends Receipt {
   readonly jobId: string
   readonly partitions: number
   readonly check: EventCheck
+  /** Asked for tenants with an archive, whose lines tell their status. */
+  readonly enricher: Enricher
 }
 
 /** What the lines of a chunk were, and those at fault. */
@@ -85,6 +93,8 @@ export interface ChunkReading {
   readonly blocks: ReadonlyMap<number, Block>
   /** Lines that become no event of a block. */
   readonly outcomes: OutcomeCounts
+  /** For a tenant with an archive: its events as they came, by the partition of the block that holds them. */
+  readonly payloads: ReadonlyMap<number, Block>
   readonly counts: ChunkCounts
 }
 
@@ -92,7 +102,7 @@ export interface ChunkReading {
 export interface BatchSource extends Source {
   /**
    * What happens before the stream: a pure function, so that the same chunk becomes the same events, with the same ids, at
-   * every reading.
+   * every reading. Only the statuses of payloads follow the enricher.
    */
   readonly read: (chunk: LineChunk, context: ChunkContext) => ChunkReading
 }

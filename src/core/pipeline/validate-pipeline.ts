@@ -2,6 +2,7 @@ import {
   type Group,
   groupsOf,
   type Pipeline,
+  rawStreamsOf,
   readersOf,
   type Step,
   sourcesOf,
@@ -22,7 +23,8 @@ const TAKEN = [...OUTCOMES, ...SUMMARY]
 
 /** What is wrong with a declaration, in sentences; empty when nothing is. */
 export function validatePipeline(pipeline: Pipeline): string[] {
-  return [...problemsOfGroups(pipeline), ...problemsOfStreams(pipeline), ...problemsOfJobs(pipeline)]
+  const ofStreams = [...problemsOfStreams(pipeline), ...problemsOfPayloads(pipeline)]
+  return [...problemsOfGroups(pipeline), ...ofStreams, ...problemsOfJobs(pipeline)]
 }
 
 function problemsOfGroups(pipeline: Pipeline): string[] {
@@ -72,7 +74,7 @@ function problemsOfClaims(steps: readonly Step[]): string[] {
 /** Steps are declared in the order in which an event passes them, so that none can wait for itself. */
 function problemsOfStreams(pipeline: Pipeline): string[] {
   const problems: string[] = []
-  const written = new Set(sourcesOf(pipeline.sources).map(({ to }) => to))
+  const written = new Set([...sourcesOf(pipeline.sources).map(({ to }) => to), ...rawStreamsOf(pipeline.sources)])
   const demandWritten = ({ group, from }: Group) => {
     if (!written.has(from)) problems.push(`group ${group} reads ${from}, which nothing before it writes`)
   }
@@ -89,6 +91,23 @@ function problemsOfStreams(pipeline: Pipeline): string[] {
   for (const sink of pipeline.sinks) demandWritten(sink)
   for (const stream of written) {
     if (readersOf(pipeline, stream).length === 0) problems.push(`nothing reads ${stream}`)
+  }
+  return problems
+}
+
+/** Whoever takes the one for the other would write nonsense. */
+function problemsOfPayloads({ sources, steps, sinks }: Pipeline): string[] {
+  const raw = rawStreamsOf(sources)
+  const problems: string[] = []
+  for (const { to } of sourcesOf(sources)) {
+    if (raw.includes(to)) problems.push(`${to} takes both events and payloads`)
+  }
+  for (const { group, from } of steps) {
+    if (raw.includes(from)) problems.push(`step ${group} reads ${from}, which holds payloads: that is for a sink`)
+  }
+  for (const { group, from, takes = 'rows' } of sinks) {
+    const holds = raw.includes(from) ? 'payloads' : 'rows'
+    if (takes !== holds) problems.push(`sink ${group} takes ${takes}, and ${from} holds ${holds}`)
   }
   return problems
 }

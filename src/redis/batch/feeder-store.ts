@@ -1,15 +1,15 @@
 import { BATCH_LIMITS, type BatchSummary } from '../../../schemas/api/batch.ts'
 import type { FeederStore, OpenJob } from '../../batch/feeder-store.ts'
 import type { Block } from '../../core/event/block.ts'
-import { type OutcomeCounts, packOutcomes } from '../../core/event/outcomes.ts'
+import { packOutcomes } from '../../core/event/outcomes.ts'
 import { IDENTIFIED } from '../../core/pipeline/counts.ts'
-import { groupsOfJobs, type Pipeline, reasonsOfJobs } from '../../core/pipeline/pipeline.ts'
-import type { ChunkCounts, LineChunk } from '../../core/pipeline/source.ts'
+import { groupsOfJobs, type Pipeline, readersOf, reasonsOfJobs } from '../../core/pipeline/pipeline.ts'
+import type { ChunkCounts, ChunkReading, LineChunk } from '../../core/pipeline/source.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
 import { Lease } from '../lease.ts'
 import { loadScript } from '../scripts.ts'
-import { type AppendPlace, appendCall } from '../streams/append.ts'
+import { type AppendCall, appendCall } from '../streams/append.ts'
 import type { RawEntry } from '../streams/entries.ts'
 import { waitingEvents } from '../streams/status.ts'
 import { freeJob, RECORD_TTL_MS, readProgress } from './job-record.ts'
@@ -64,6 +64,7 @@ export class RedisFeederStore implements FeederStore {
       tenantId,
       state: stateOf(record.status, uploading === 1),
       receivedAtMs: Number(record.received_at ?? 0),
+      archived: record.archived === '1',
       received: Number(record.received ?? 0),
       chunks: Number(record.chunks ?? 0),
       next: Number(record.next ?? 0),
@@ -77,6 +78,13 @@ export class RedisFeederStore implements FeederStore {
     return waitingEvents(client, pipeline, partitions, scope)
   }
 
+  waitingPayloads(): Promise<number> {
+    const { client, pipeline, partitions } = this.#options
+    const { lane, raw } = pipeline.sources.batch
+    const scope = { lanes: [lane], groups: raw === undefined ? [] : readersOf(pipeline, raw) }
+    return waitingEvents(client, pipeline, partitions, scope)
+  }
+
   async readChunk(job: OpenJob): Promise<LineChunk | undefined> {
     const id = `${job.next}-0`
     const entries = (await this.#options.client.callBuffer('XRANGE', keys.chunks(job.id), id, id)) as RawEntry[]
@@ -85,27 +93,34 @@ export class RedisFeederStore implements FeederStore {
     return { ...parseLineNumbers(fields[1]!.toString('latin1')), bytes: fields[3]! }
   }
 
-  async feed(job: OpenJob, blocks: ReadonlyMap<number, Block>, outcomes: OutcomeCounts): Promise<void> {
-    const { pipeline, partitions } = this.#options
-    const { to, lane } = pipeline.sources.batch
+  async feed(job: OpenJob, { blocks, payloads, outcomes }: ChunkReading): Promise<void> {
+    const { client, pipeline, partitions } = this.#options
+    const { to, raw, lane } = pipeline.sources.batch
     const commit = `${job.id}:${job.next}`
-    const appends = [...blocks].map(([partition, block]) => {
-      const producer = keys.producer(partition, job.id)
-      return this.#append(job, { partition, stream: to, lane, producer }, { ...block, commit })
-    })
-    if (pipeline.outcomes !== undefined && outcomes.size > 0) {
-      const partition = job.next % partitions
-      const producer = keys.producer(partition, job.id, pipeline.outcomes)
-      const place = { partition, stream: pipeline.outcomes, lane, producer }
-      appends.push(this.#append(job, place, packOutcomes([[commit, outcomes]])))
+    const counted =
+      pipeline.outcomes !== undefined && outcomes.size > 0 ? packOutcomes([[commit, outcomes]]) : undefined
+    const home = job.next % partitions
+    // The chunk's number is the sequence number of a producer of its own, so each stream takes it once.
+    const append = async (partition: number) => {
+      const calls: AppendCall[] = []
+      const add = (stream: string | undefined, producer: string, block: Block | undefined) => {
+        if (stream !== undefined && block !== undefined)
+          calls.push(appendCall({ partition, stream, lane, producer }, block))
+      }
+      const part = (block: Block | undefined) => block && { ...block, commit }
+      add(to, keys.producer(partition, job.id), part(blocks.get(partition)))
+      add(raw, keys.producer(partition, job.id, raw), part(payloads.get(partition)))
+      add(
+        pipeline.outcomes,
+        keys.producer(partition, job.id, pipeline.outcomes),
+        partition === home ? counted : undefined,
+      )
+      const args = calls.flatMap((call) => call.args)
+      const names = calls.flatMap((call) => call.keys)
+      await appendScript.run(client, names, [job.next, RECORD_TTL_MS, ...args])
     }
-    await Promise.all(appends)
-  }
-
-  /** The chunk's number is the sequence number of a producer of its own, so each stream takes it once. */
-  #append(job: OpenJob, place: AppendPlace, block: Block): Promise<unknown> {
-    const { keys: names, args } = appendCall(place, block)
-    return appendScript.run(this.#options.client, names, [job.next, RECORD_TTL_MS, ...args])
+    const homes = counted === undefined ? [] : [home]
+    await Promise.all([...new Set([...blocks.keys(), ...payloads.keys(), ...homes])].map(append))
   }
 
   async advance(job: OpenJob, counts: ChunkCounts): Promise<boolean> {

@@ -17,8 +17,8 @@ export interface RedisBatchJobsOptions {
   readonly openMax: number
   readonly deadlineMs: number
   readonly clock: Clock
-  /** Why intake is closed, or undefined while it is open. */
-  readonly closedBecause: () => string | undefined
+  /** Why intake is closed for a tenant, with an archive or without one; undefined while it is open. */
+  readonly closedBecause: (archived: boolean) => string | undefined
 }
 
 const RETRY_AFTER_SECONDS = 10
@@ -33,9 +33,9 @@ export class RedisBatchJobs implements BatchJobs {
     this.#options = options
   }
 
-  async begin(tenantId: string): Promise<Upload> {
+  async begin(tenantId: string, archived = false): Promise<Upload> {
     const { client, openMax, deadlineMs, clock, closedBecause } = this.#options
-    const reason = closedBecause()
+    const reason = closedBecause(archived)
     if (reason !== undefined) throw new BackpressureError(reason)
     const jobId = randomUUID()
     const receivedAtMs = clock.now()
@@ -56,7 +56,8 @@ export class RedisBatchJobs implements BatchJobs {
       throw new UnavailableError('the event store did not answer', { cause: error })
     }
     const release = () => releaseJob(client, tenantId, jobId, 'no job')
-    return new UploadSpool({ client, jobId, tenantId, receivedAtMs, deadlineMs, release, closedBecause })
+    const receipt = { tenantId, archived, receivedAtMs }
+    return new UploadSpool({ client, jobId, receipt, deadlineMs, release, closedBecause })
   }
 
   async find(tenantId: string, jobId: string): Promise<BatchJob | undefined> {

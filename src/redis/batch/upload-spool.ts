@@ -1,6 +1,6 @@
 import { EmptyUploadError, type Upload } from '../../batch/jobs.ts'
 import { LineChunker } from '../../batch/line-chunker.ts'
-import type { LineChunk } from '../../core/pipeline/source.ts'
+import type { LineChunk, Receipt } from '../../core/pipeline/source.ts'
 import { BackpressureError, UnavailableError } from '../../core/run/errors.ts'
 import { type DelayBounds, Loop, retry } from '../../runner/loop.ts'
 import type { RedisClient } from '../connect.ts'
@@ -11,15 +11,14 @@ import { formatLineNumbers } from './line-numbers.ts'
 export interface UploadSpoolOptions {
   readonly client: RedisClient
   readonly jobId: string
-  readonly tenantId: string
-  /** Time of receipt of all events of the upload, milliseconds. */
-  readonly receivedAtMs: number
+  /** Of all events of the upload. */
+  readonly receipt: Receipt
   /** How long Redis may refuse a chunk before the upload is refused. */
   readonly deadlineMs: number
   /** Gives the tenant's place back; called once when the upload ends without a job. */
   readonly release: () => Promise<void>
-  /** Why intake is closed, or undefined while it is open. */
-  readonly closedBecause: () => string | undefined
+  /** Why intake is closed for a tenant, with an archive or without one; undefined while it is open. */
+  readonly closedBecause: (archived: boolean) => string | undefined
 }
 
 /** An upload that was not heard of for this long is dead, and its keys expire. */
@@ -69,7 +68,8 @@ export class UploadSpool implements Upload {
 
   async write(bytes: Buffer): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure
-    const reason = this.#options.closedBecause()
+    const { closedBecause, receipt } = this.#options
+    const reason = closedBecause(receipt.archived === true)
     if (reason !== undefined) throw new BackpressureError(reason)
     this.#chunker.push(bytes)
     while (this.#inFlight.size >= IN_FLIGHT_MAX) await Promise.race(this.#inFlight)
@@ -77,14 +77,15 @@ export class UploadSpool implements Upload {
   }
 
   async complete(commit: () => void = () => {}): Promise<{ jobId: string; received: number }> {
-    const { jobId, tenantId, receivedAtMs } = this.#options
+    const { jobId, receipt } = this.#options
     this.#chunker.end()
     await Promise.all(this.#inFlight)
     if (this.#failure !== undefined) throw this.#failure
     const { received } = this.#chunker
     if (received === 0) throw new EmptyUploadError('the body has no lines')
+    const { tenantId, receivedAtMs, archived } = receipt
     const record = { tenant_id: tenantId, status: 'queued', received, received_at: receivedAtMs, chunks: this.#chunks }
-    const fields = Object.entries({ ...record, next: 1 }).flat()
+    const fields = Object.entries({ ...record, next: 1, ...(archived ? { archived: 1 } : {}) }).flat()
     const names = [keys.upload(jobId), keys.chunks(jobId), keys.job(jobId)]
     // One more beat behind the script would let the chunks of the job expire.
     await this.#heartbeat.stop()

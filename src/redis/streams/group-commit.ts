@@ -21,6 +21,8 @@ export interface GroupCommitOptions {
   readonly stream: string
   /** The stream that takes what is counted of events that are not stored; undefined: nothing does. */
   readonly outcomesTo: string | undefined
+  /** The stream that takes payloads for the archive; undefined: nothing does. */
+  readonly rawTo: string | undefined
   readonly lane: Lane
   /** A Redis Cluster takes one call per partition; else a commit is one call. See `GroupCommit`. */
   readonly cluster: boolean
@@ -33,8 +35,8 @@ export interface GroupCommitOptions {
   readonly blockBytesMax: number
   /** Envelopes that may wait for Redis; more are refused. */
   readonly waitingMax: number
-  /** Why intake is closed, or undefined while it is open. */
-  readonly closedBecause: () => string | undefined
+  /** Why intake is closed for a tenant, with an archive or without one; undefined while it is open. */
+  readonly closedBecause: (archived: boolean) => string | undefined
   readonly log: Logger
   /** Called with what is counted when it is in Redis. */
   readonly onOutcomes?: (counts: OutcomeCounts) => void
@@ -51,10 +53,11 @@ interface Waiter {
 /** What goes into one partition, as one. */
 interface Part {
   readonly envelopes: Envelope[]
+  readonly payloads: Envelope[]
   readonly outcomes: Map<string, number>
 }
 
-/** Envelopes and counts that go to Redis together. */
+/** Envelopes, payloads and counts that go to Redis together. */
 interface Pending {
   readonly byPartition: Part[]
   /** What is written last, by partition. */
@@ -63,6 +66,7 @@ interface Pending {
   readonly waiters: Waiter[]
   /** When its first envelopes came. */
   startedAtMs: number
+  /** Events, whether they are written as such, for the archive, or both. */
   count: number
 }
 
@@ -105,37 +109,55 @@ export class GroupCommit implements Intake, Service {
     while (this.#running !== undefined) await this.#running
   }
 
-  append(envelopes: readonly Envelope[], counts: OutcomeCounts = NO_OUTCOMES): Promise<void> {
-    const outcomes = this.#options.outcomesTo === undefined ? NO_OUTCOMES : counts
-    if (envelopes.length === 0 && outcomes.size === 0) return Promise.resolve()
-    const { closedBecause, waitingMax, partitions, cluster } = this.#options
-    const count = envelopes.length + outcomes.size
-    const reason = this.#waiting + count > waitingMax ? 'too many events wait for Redis' : closedBecause()
+  append(
+    envelopes: readonly Envelope[],
+    payloads: readonly Envelope[] = [],
+    counts: OutcomeCounts = NO_OUTCOMES,
+  ): Promise<void> {
+    const { closedBecause, waitingMax, rawTo, outcomesTo } = this.#options
+    if (payloads.length > 0 && rawTo === undefined) return Promise.reject(new Error('nothing takes payloads'))
+    const outcomes = outcomesTo === undefined ? NO_OUTCOMES : counts
+    const count = Math.max(envelopes.length, payloads.length) + outcomes.size
+    if (count === 0) return Promise.resolve()
+    const reason =
+      this.#waiting + count > waitingMax ? 'too many events wait for Redis' : closedBecause(payloads.length > 0)
     if (reason !== undefined) return Promise.reject(new BackpressureError(reason))
     if (this.#stopped) return Promise.reject(new UnavailableError('shutting down'))
     this.#waiting += count
     if (this.#current.count === 0) this.#current.startedAtMs = performance.now()
-    const { byPartition, lastByPartition, bytes, waiters } = this.#current
+    const { waiters } = this.#current
+    const gathered = Math.max(this.#gather('envelopes', envelopes), this.#gather('payloads', payloads))
+    const lastPartition = outcomes.size > 0 ? this.#gatherOutcomes(outcomes, gathered) : gathered
+    this.#current.count += count
+    const written = new Promise<void>((resolve, reject) => waiters.push({ lastPartition, resolve, reject }))
+    if (this.#isFull(this.#current)) this.#close()
+    this.#running ??= this.#run()
+    return written
+  }
+
+  /** Returns the partition of those that are written last; -1 when there are none. */
+  #gather(kind: 'envelopes' | 'payloads', envelopes: readonly Envelope[]): number {
+    const { partitions, cluster } = this.#options
+    const { byPartition, lastByPartition, bytes } = this.#current
     let lastPartition = -1
     for (const envelope of envelopes) {
       const partition = partitionOf(envelope.identity, partitions)
       const isLast = cluster && envelope.idMade === true
       if (isLast) lastPartition = partition
       const parts = isLast ? lastByPartition : byPartition
-      parts[partition]!.envelopes.push(envelope)
+      parts[partition]![kind].push(envelope)
       bytes[partition]! += envelope.row.length
     }
-    if (outcomes.size > 0) {
-      const home = Math.max(0, lastPartition)
-      if (cluster) lastPartition = home
-      const part = (cluster ? lastByPartition : byPartition)[home]!
-      for (const [key, events] of outcomes) countOutcome(part.outcomes, key, events)
-    }
-    this.#current.count += count
-    const written = new Promise<void>((resolve, reject) => waiters.push({ lastPartition, resolve, reject }))
-    if (this.#isFull(this.#current)) this.#close()
-    this.#running ??= this.#run()
-    return written
+    return lastPartition
+  }
+
+  /** Returns the partition that is written last, as `#gather`: on a cluster counts go with what is written last. */
+  #gatherOutcomes(outcomes: OutcomeCounts, lastPartition: number): number {
+    const { byPartition, lastByPartition } = this.#current
+    const home = Math.max(0, lastPartition)
+    const part = (this.#options.cluster ? lastByPartition : byPartition)[home]!
+    for (const [key, events] of outcomes) countOutcome(part.outcomes, key, events)
+    return this.#options.cluster ? home : lastPartition
   }
 
   /** The next request, of up to 1 MB, may still pass the limits: they say when a block is closed, not how large it is. */
@@ -192,7 +214,7 @@ export class GroupCommit implements Intake, Service {
       for (const { outcomes } of byPartition) if (outcomes.size > 0) this.#options.onOutcomes?.(outcomes)
       return undefined
     } catch (failure) {
-      const events = byPartition.reduce((sum, { envelopes }) => sum + envelopes.length, 0)
+      const events = byPartition.reduce((sum, part) => sum + sizeOf(part), 0)
       this.#options.log.error({ err: failure, events }, 'Redis did not take a commit; its requests are refused')
       return new UnavailableError('the event store did not answer in time', { cause: failure })
     }
@@ -215,12 +237,16 @@ export class GroupCommit implements Intake, Service {
     return [() => appendScript.run(client, allKeys, allArgs)]
   }
 
-  #part({ envelopes, outcomes }: Part, partition: number, commit: string): AppendCall {
-    const { stream, outcomesTo, lane } = this.#options
+  #part({ envelopes, payloads, outcomes }: Part, partition: number, commit: string): AppendCall {
+    const { stream, rawTo, outcomesTo, lane } = this.#options
     const calls: AppendCall[] = []
     if (envelopes.length > 0) {
       const producer = keys.producer(partition, this.#producer)
       calls.push(appendCall({ partition, stream, lane, producer }, packBlock(envelopes, undefined, commit)))
+    }
+    if (payloads.length > 0 && rawTo !== undefined) {
+      const producer = keys.producer(partition, this.#producer, rawTo)
+      calls.push(appendCall({ partition, stream: rawTo, lane, producer }, packBlock(payloads, undefined, commit)))
     }
     if (outcomesTo !== undefined && outcomes.size > 0) {
       const producer = keys.producer(partition, this.#producer, outcomesTo)
@@ -261,9 +287,10 @@ function emptyCommit(partitions: number): Pending {
 }
 
 function emptyPart(): Part {
-  return { envelopes: [], outcomes: new Map() }
+  return { envelopes: [], payloads: [], outcomes: new Map() }
 }
 
-function sizeOf({ envelopes, outcomes }: Part): number {
-  return envelopes.length + outcomes.size
+/** Events, whether they are written as such, for the archive, or both; and counts. */
+function sizeOf({ envelopes, payloads, outcomes }: Part): number {
+  return Math.max(envelopes.length, payloads.length) + outcomes.size
 }

@@ -20,7 +20,20 @@ const RETRY_DELAY: DelayBounds = { minMs: 500, maxMs: 1_000 }
 /** Share of Redis' `maxmemory` that intake may fill; the workers need the rest to write what they finish. */
 const MEMORY_SHARE_MAX = 0.85
 
-/** Closes intake while more waits than the pipeline, or Redis' memory, should hold. */
+/** Share of high water, and of `maxmemory`, that a backlog of the archive may take. */
+const ARCHIVE_EVENTS_SHARE = 0.5
+const ARCHIVE_MEMORY_SHARE = 0.65
+
+/** Why intake is closed; undefined while it is open. */
+interface Verdict {
+  readonly all: string | undefined
+  readonly archived: string | undefined
+}
+
+/**
+ * Closes intake while more waits than the pipeline, or Redis' memory, should hold. A backlog of the archive closes it for
+ * tenants with an archive first, so that object storage that is away does not refuse the others.
+ */
 export class IntakeGate implements Service {
   readonly name = 'intake gate'
   readonly #options: IntakeGateOptions
@@ -31,15 +44,19 @@ export class IntakeGate implements Service {
     failed: (error) => this.#options.log.debug({ err: error }, 'intake stays as it is'),
     delay: RETRY_DELAY,
   })
-  #reason: string | undefined
+  #verdict: Verdict = { all: undefined, archived: undefined }
 
   constructor(options: IntakeGateOptions) {
     this.#options = options
   }
 
-  /** Why intake is closed; undefined while it is open. */
-  get closedBecause(): string | undefined {
-    return this.#reason
+  /**
+   * Why intake is closed; undefined while it is open.
+   * @param archived for a tenant with an archive
+   */
+  closedBecause(archived: boolean): string | undefined {
+    const { all, archived: forArchived } = this.#verdict
+    return all ?? (archived ? forArchived : undefined)
   }
 
   start(): Promise<void> {
@@ -51,24 +68,44 @@ export class IntakeGate implements Service {
   }
 
   async #round(): Promise<number> {
-    const reason = await this.#check()
-    if (reason !== this.#reason)
-      this.#options.log.warn({ reason }, reason ? 'intake is closed' : 'intake is open again')
-    this.#reason = reason
+    const verdict = await this.#check()
+    for (const who of ['all', 'archived'] as const) {
+      const reason = verdict[who]
+      if (reason === this.#verdict[who]) continue
+      const text = `intake is ${reason ? 'closed' : 'open again'}${who === 'all' ? '' : ' for tenants with an archive'}`
+      this.#options.log.warn({ reason }, text)
+    }
+    this.#verdict = verdict
     return CHECK_EVERY_MS
   }
 
-  async #check(): Promise<string | undefined> {
+  async #check(): Promise<Verdict> {
     const { client, pipeline, partitions, waitingEventsMax } = this.#options
     const waiting = await waitingEvents(client, pipeline, partitions)
-    if (waiting > waitingEventsMax) return `${waiting} events wait to be processed, more than ${waitingEventsMax}`
+    const { share, text } = await this.#memory()
+    const tooMany =
+      waiting > waitingEventsMax ? `${waiting} events wait to be processed, more than ${waitingEventsMax}` : undefined
+    const all = tooMany ?? (share > MEMORY_SHARE_MAX ? text : undefined)
+    const payloadsMax = waitingEventsMax * ARCHIVE_EVENTS_SHARE
+    if (waiting <= payloadsMax && share <= ARCHIVE_MEMORY_SHARE) return { all, archived: undefined }
+    const groups = pipeline.sinks.filter(({ takes }) => takes === 'payloads').map(({ group }) => group)
+    const payloads = await waitingEvents(client, pipeline, partitions, { groups })
+    const isCause = payloads > payloadsMax || (share > ARCHIVE_MEMORY_SHARE && payloads > waiting / 2)
+    return { all, archived: isCause ? 'too many events wait for the archive' : undefined }
+  }
+
+  /** The share of its memory that the fullest node of Redis uses. */
+  async #memory(): Promise<{ readonly share: number; readonly text: string }> {
+    const { client } = this.#options
+    let fullest = { share: 0, text: '' }
     const nodes = 'nodes' in client ? client.nodes('master') : [client]
     for (const node of nodes) {
       const memory = await node.info('memory')
       const used = Number(/^used_memory:(\d+)/m.exec(memory)?.[1] ?? 0)
       const max = Number(/^maxmemory:(\d+)/m.exec(memory)?.[1] ?? 0)
-      if (max > 0 && used > max * MEMORY_SHARE_MAX) return `the event store uses ${used} of ${max} bytes of memory`
+      const share = max > 0 ? used / max : 0
+      if (share > fullest.share) fullest = { share, text: `the event store uses ${used} of ${max} bytes of memory` }
     }
-    return undefined
+    return fullest
   }
 }

@@ -33,6 +33,10 @@ export interface SinkStreamsOptions {
   /** The stream that takes the outcomes of refused events; undefined: nothing does. */
   readonly outcomesTo: string | undefined
   readonly ensureGroups: () => Promise<void>
+  /** New entries of one read over all streams; default: as many as about hold the events that are asked for. */
+  readonly readEntriesMax?: number
+  /** How often a Redis Cluster is asked for new entries, milliseconds. Default: 25. */
+  readonly clusterPollMs?: number
 }
 
 /** All sinks of a group read under one name: whoever holds the lease goes on where the one before it stopped. */
@@ -118,7 +122,7 @@ export class SinkStreams implements SinkSource {
 
   async #waitForNew(waitMs: number): Promise<SinkRun[]> {
     if (this.#options.cluster) {
-      await sleep(Math.min(waitMs, CLUSTER_POLL_MS))
+      await sleep(Math.min(waitMs, this.#options.clusterPollMs ?? CLUSTER_POLL_MS))
       return []
     }
     const { blocking, group } = this.#options
@@ -137,9 +141,12 @@ export class SinkStreams implements SinkSource {
   }
 
   async #read(streams: readonly SinkStream[], from: '0' | '>', eventsMax: number): Promise<SinkRun[]> {
+    const { group, readEntriesMax } = this.#options
     const wanted = Math.ceil(eventsMax / streams.length / this.#eventsPerEntry)
-    const count = Math.min(READ_ENTRIES_MAX, Math.max(READ_ENTRIES_MIN, wanted))
-    const { group } = this.#options
+    const count =
+      from === '>' && readEntriesMax !== undefined
+        ? Math.max(1, Math.floor(readEntriesMax / streams.length))
+        : Math.min(READ_ENTRIES_MAX, Math.max(READ_ENTRIES_MIN, wanted))
     const replies = await Promise.all(
       streams.map((stream) =>
         this.#call('XREADGROUP', 'GROUP', group, CONSUMER, 'COUNT', count, 'STREAMS', this.#key(stream), from),
@@ -252,7 +259,7 @@ export class SinkStreams implements SinkSource {
     for (const entry of await passOver(client, group, from, stream, raw)) {
       const read = readEntry(entry, stream.lane, stream.partition, 1)
       if ('block' in read) {
-        entries.push({ id: read.id, block: read.block, owner: read.owner })
+        entries.push({ ...stream, id: read.id, block: read.block, owner: read.owner })
       } else {
         const fields = brokenEntryFields({ group, stream: from, lane: stream.lane }, read.reason, entry)
         await bury(client, group, from, stream, read.id, fields)

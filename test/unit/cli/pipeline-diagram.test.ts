@@ -22,8 +22,8 @@ test('the diagram shows sources, streams, and what waits for each group over all
   const sinks = [...ingest.sinks, { group: 'copy', from: 'enriched', into: ingest.sinks[0]!.into }]
   assert.equal(
     drawPipeline({ ...ingest, sinks }, waiting),
-    `POST /v1/ingest        ▶ intake (live)
-POST /v1/ingest/batch  ▶ intake (batch)
+    `POST /v1/ingest        ▶ intake (live), as it came ▶ archive
+POST /v1/ingest/batch  ▶ intake (batch), as it came ▶ archive
 
 intake
 └─ process: enrich ▶ filter-noise ▶ dedup  ▶ enriched
@@ -37,6 +37,10 @@ enriched
 
 outcomes
 └─ outcomes: sink into clickhouse outcomes
+      not started yet
+
+archive
+└─ archive: sink into archive
       not started yet
 `,
   )

@@ -8,7 +8,14 @@ import { validatePipeline } from '../../../src/core/pipeline/validate-pipeline.t
 const stage = (name: string, more: Partial<Stage> = {}): Stage => ({ name, decide: () => ({}), ...more })
 const [step] = ingest.steps as [Pipeline['steps'][number]]
 const [sink, counting] = ingest.sinks as [Pipeline['sinks'][number], Pipeline['sinks'][number]]
-const problems = (changes: Partial<Pipeline>) => validatePipeline({ ...ingest, ...changes })
+const { live, batch } = ingest.sources
+/** Without an archive. */
+const plain: Pipeline = {
+  ...ingest,
+  sources: { live: { ...live, raw: undefined }, batch: { ...batch, raw: undefined } },
+  sinks: [sink, counting],
+}
+const problems = (changes: Partial<Pipeline>) => validatePipeline({ ...plain, ...changes })
 
 test('the declared pipeline holds together', () => {
   assert.deepEqual(validatePipeline(ingest), [])
@@ -65,7 +72,7 @@ test('outcomes have a stream of their own that a sink reads', () => {
     problems({ steps: [step, reading], sinks: [sink, counts, { ...counts, group: 'a', from: 'aside' }] }),
     ['group reader reads outcomes, which nothing before it writes'],
   )
-  const { outcomes: _, ...uncounted } = ingest
+  const { outcomes: _, ...uncounted } = plain
   assert.deepEqual(validatePipeline({ ...uncounted, sinks: [sink] }), [])
 })
 
@@ -87,7 +94,7 @@ test('one sink completes batch jobs, at the end of a way that starts where they 
   ])
   const side = { group: 'side', from: 'intake', stages: [stage('s', { drops: ['side_drops'] })], to: 'aside' }
   const forked: Pipeline = {
-    ...ingest,
+    ...plain,
     steps: [step, side],
     sinks: [sink, counting, { ...sink, group: 'copy', from: 'aside', completesJobs: false }],
   }
@@ -98,4 +105,20 @@ test('one sink completes batch jobs, at the end of a way that starts where they 
     'what leaves on a side way is not finished for its job',
   )
   assert.ok(!reasonsOfJobs(forked).includes('side_drops'))
+})
+
+test('what takes payloads reads events as they came, and nothing else does', () => {
+  const archive = ingest.sinks.find(({ takes }) => takes === 'payloads')!
+  const changed = (changes: Partial<Pipeline>) => validatePipeline({ ...ingest, ...changes })
+  assert.deepEqual(changed({ sinks: [sink, counting] }), ['nothing reads archive'])
+  assert.deepEqual(changed({ sinks: [sink, counting, { ...archive, takes: 'rows' }] }), [
+    'sink archive takes rows, and archive holds payloads',
+  ])
+  assert.deepEqual(changed({ sinks: [{ ...sink, takes: 'payloads' }, counting, archive] }), [
+    'sink clickhouse takes payloads, and enriched holds rows',
+  ])
+  assert.deepEqual(
+    changed({ steps: [step, { ...step, group: 'side', stages: [stage('s')], from: 'archive', to: 'aside' }] }),
+    ['nothing reads aside', 'step side reads archive, which holds payloads: that is for a sink'],
+  )
 })

@@ -15,7 +15,7 @@ import { until } from '../../support/until.ts'
 
 function entryOf(id: string, ...rows: string[]): SinkEntry {
   const envelopes = rows.map((row) => ({ identity: identityOf('t', row), state: EnvelopeState.Enriched, row }))
-  return { id, block: packBlock(envelopes), owner: Buffer.alloc(8) }
+  return { partition: 0, lane: 'live', id, block: packBlock(envelopes), owner: Buffer.alloc(8) }
 }
 
 /** What outlives a process: the streams, the intent, the destination. */

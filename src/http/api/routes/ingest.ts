@@ -39,10 +39,11 @@ export function ingestRoute({ accept, intake, enricher, hostnames, clock }: Inge
       const body = parseJson(text)
       demandCount(body)
       demandSchema(validate, body)
-      const receipt = { tenantId: caller.tenant.id, receivedAtMs: clock.now() }
+      const { id: tenantId, archive: archived } = caller.tenant
+      const receipt = { tenantId, archived, receivedAtMs: clock.now() }
       if (hostnames !== undefined) await hostnames.prefetch(addressesOf(body.events))
-      const { envelopes, outcomes, response } = accept(text, body.events, receipt, enricher)
-      await intake.append(envelopes, outcomes)
+      const { envelopes, payloads, outcomes, response } = accept(text, body.events, receipt, enricher)
+      await intake.append(envelopes, payloads, outcomes)
       return { status: 200, body: response }
     },
   }

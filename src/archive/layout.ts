@@ -1,0 +1,50 @@
+/** What an archived event came with: a live request, or a batch job. */
+export type PartSource = 'ingest' | 'batch'
+
+/** Where a part of the archive belongs, and which one it is. */
+export interface PartPlace {
+  readonly tenantId: string
+  /** UTC day of receipt, `2026-11-22`. */
+  readonly day: string
+  readonly source: PartSource
+  /** The id of the batch job; of live events the UTC hour of receipt, `2026-11-22T01`. */
+  readonly run: string
+  /** See `partName`. */
+  readonly name: string
+}
+
+const SEQUENCE_DIGITS = 6
+
+/**
+ * The name of a part follows from the first entry that it has events of: an entry is in one part of its tenant and run, so
+ * names are distinct, and a part that is written again takes the same place. In the order of receipt.
+ * @param id of the entry, `milliseconds-sequence`
+ */
+export function partName(id: string, partition: number): string {
+  const [ms, sequence] = id.split('-')
+  return `part-${ms}-${sequence!.padStart(SEQUENCE_DIGITS, '0')}-p${partition}`
+}
+
+/** The events of a part: NDJSON, gzip. */
+export function partKey(place: PartPlace): string {
+  return `${folderOf(place)}/${place.name}.ndjson.gz`
+}
+
+/** What is known of a part beside its events, see `PartIndex`. */
+export function indexKey(place: PartPlace): string {
+  return `index/${folderOf(place)}/${place.name}.json.gz`
+}
+
+function folderOf({ tenantId, day, source, run }: PartPlace): string {
+  return `tenant=${tenantId}/day=${day}/source=${source}/run=${run}`
+}
+
+const KEY =
+  /^(?:index\/)?tenant=([a-z0-9-]+)\/day=(\d{4}-\d\d-\d\d)\/source=(ingest|batch)\/run=([\w-]+)\/(part-[\w-]+)\.(?:nd)?json\.gz$/
+
+/** The place that a key of either sort names; undefined for any other object. */
+export function placeOf(key: string): PartPlace | undefined {
+  const [, tenantId, day, source, run, name] = KEY.exec(key) ?? []
+  if (name === undefined) return undefined
+  return { tenantId: tenantId!, day: day!, source: source as PartSource, run: run!, name }
+}

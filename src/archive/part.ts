@@ -1,0 +1,113 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { payloadLineStart } from '../core/event/payload.ts'
+import type { EntryOfRows } from '../core/pipeline/destination.ts'
+import { type PartPlace, partName } from './layout.ts'
+
+/**
+ * An entry of the stream of payloads that a part has events of, the commit that brought them into Redis, and number of
+ * lines. Entries stand in the order of their lines.
+ */
+export type IndexEntry = readonly [partition: number, id: string, commit: string, lines: number]
+
+/** What is kept of a part beside its events, as JSON. */
+export interface PartIndex {
+  readonly lane: 'live' | 'batch'
+  readonly lines: number
+  /** Of the lines, before compression. */
+  readonly bytes: number
+  readonly entries: readonly IndexEntry[]
+}
+
+/** Events that become an object of their own. */
+export interface Part {
+  readonly place: PartPlace
+  /** Each is ended by a line feed. */
+  readonly lines: readonly Buffer[]
+  readonly index: PartIndex
+}
+
+/** A part in the making. */
+interface Draft extends Omit<PartPlace, 'name'> {
+  readonly lines: Buffer[]
+  readonly entries: [number, string, string, number][]
+  first: EntryOfRows
+}
+
+const LINE_FEED = 10
+const NOWHERE = Buffer.alloc(0)
+/** Lines behind which others get their turn: a process that archives may also enrich. */
+const LINES_A_TURN = 2_000
+
+/**
+ * Puts the events of entries together by tenant, day, source and run. The same entries, in the same order, make the same
+ * parts.
+ */
+export async function partsOf(entries: readonly EntryOfRows[]): Promise<Part[]> {
+  const drafts = new Map<string, Draft>()
+  let lines = 0
+  for (const entry of entries) {
+    addEntry(drafts, entry)
+    lines += entry.block.count
+    if (lines >= LINES_A_TURN) {
+      lines = 0
+      await nextTurn()
+    }
+  }
+  return [...drafts.values()].map(finished)
+}
+
+function addEntry(drafts: Map<string, Draft>, entry: EntryOfRows): void {
+  const { rows, count } = entry.block
+  let draft: Draft | undefined
+  let origin: Buffer = NOWHERE
+  let start = 0
+  for (let i = 0; i < count; i++) {
+    // Mostly a row has the origin of the one before.
+    if (draft === undefined || rows.compare(origin, 0, origin.length, start, start + origin.length) !== 0) {
+      origin = rows.subarray(start, payloadLineStart(rows, start))
+      draft = draftFor(drafts, entry, origin.toString('latin1', 0, origin.length - 1))
+    }
+    const lineStart = start + origin.length
+    const end = rows.indexOf(LINE_FEED, lineStart) + 1
+    if (origin.length === 0 || end === 0) throw new Error(`entry ${entry.id} of payloads has a broken row`)
+    draft.lines.push(rows.subarray(lineStart, end))
+    countLine(draft, entry)
+    start = end
+  }
+}
+
+function countLine(draft: Draft, entry: EntryOfRows): void {
+  const last = draft.entries.at(-1)
+  if (last !== undefined && last[0] === entry.partition && last[1] === entry.id) {
+    last[3]++
+    return
+  }
+  draft.entries.push([entry.partition, entry.id, entry.block.commit ?? '', 1])
+  if (isBefore(entry, draft.first)) draft.first = entry
+}
+
+/** @param origin tenant and hour, with a tab between them */
+function draftFor(drafts: Map<string, Draft>, entry: EntryOfRows, origin: string): Draft {
+  const { job } = entry.block
+  const key = `${origin}\t${job ?? ''}`
+  const known = drafts.get(key)
+  if (known !== undefined) return known
+  const [tenantId, hour] = origin.split('\t') as [string, string]
+  const source = job === undefined ? 'ingest' : 'batch'
+  const place = { tenantId, day: hour.slice(0, 10), source, run: job ?? hour } as const
+  const draft: Draft = { ...place, lines: [], entries: [], first: entry }
+  drafts.set(key, draft)
+  return draft
+}
+
+function isBefore(a: EntryOfRows, b: EntryOfRows): boolean {
+  const [aMs, aSequence] = a.id.split('-').map(Number) as [number, number]
+  const [bMs, bSequence] = b.id.split('-').map(Number) as [number, number]
+  return (aMs - bMs || aSequence - bSequence || a.partition - b.partition) < 0
+}
+
+function finished({ lines, entries, first, ...place }: Draft): Part {
+  const bytes = lines.reduce((sum, line) => sum + line.length, 0)
+  const index = { lane: first.lane, lines: lines.length, bytes, entries }
+  return { place: { ...place, name: partName(first.id, first.partition) }, lines, index }
+}

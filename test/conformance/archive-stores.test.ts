@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { FolderStore } from '../../src/archive/folder-store.ts'
+import type { ObjectStore } from '../../src/archive/object-store.ts'
+import { S3Store } from '../../src/archive/s3-store.ts'
+import { UnavailableError } from '../../src/core/run/errors.ts'
+import { S3_ENVIRONMENT, startTestS3 } from '../support/s3.ts'
+
+Object.assign(process.env, S3_ENVIRONMENT)
+
+/** A store of its own, and what makes it fail from then on. */
+interface Subject {
+  readonly store: ObjectStore
+  breakDown(): Promise<void>
+}
+
+const STORES: Readonly<Record<string, (t: TestContext) => Promise<Subject>>> = {
+  'a folder': async (t) => {
+    const base = await mkdtemp(join(tmpdir(), 'ipid-archive-'))
+    t.after(() => rm(base, { recursive: true, force: true }))
+    const folder = join(base, 'not', 'there', 'yet')
+    return {
+      store: new FolderStore(folder),
+      async breakDown() {
+        await rm(folder, { recursive: true })
+        await writeFile(folder, 'a file in its place')
+      },
+    }
+  },
+  'a bucket': async (t) => {
+    const { bucket, endpoint, kill } = await startTestS3(t)
+    const store = new S3Store({ bucket, endpoint, prefix: 'raw/ipid', region: undefined, deadlineMs: 3_000 })
+    return { store, breakDown: kill }
+  },
+}
+
+async function keysOf(store: ObjectStore, prefix: string): Promise<string[]> {
+  const keys: string[] = []
+  for await (const { key } of store.list(prefix)) keys.push(key)
+  return keys
+}
+
+for (const [name, make] of Object.entries(STORES)) {
+  test(`${name} keeps objects whole, lists them in order, and replaces and removes them`, async (t) => {
+    const { store, breakDown } = await make(t)
+    t.after(() => store.close())
+    await store.prepare()
+    assert.deepEqual(await keysOf(store, ''), [])
+    assert.equal(await store.get('a/b'), undefined)
+    assert.equal(await store.head('a/b'), undefined)
+    await store.delete('a/b')
+
+    const large = Buffer.alloc(3_000_000, 'x')
+    const objects = {
+      'a=1/b.gz': large,
+      'a=1/b-c/d.gz': Buffer.from([0, 255, 10]),
+      'a=2/b.gz': Buffer.alloc(0),
+      c: large,
+    }
+    for (const [key, bytes] of Object.entries(objects)) await store.put(key, bytes)
+    for (const [key, bytes] of Object.entries(objects)) {
+      assert.deepEqual(await buffer((await store.get(key))!), bytes)
+      assert.equal(await store.head(key), bytes.length)
+    }
+    assert.deepEqual(await keysOf(store, ''), ['a=1/b-c/d.gz', 'a=1/b.gz', 'a=2/b.gz', 'c'])
+    assert.deepEqual(await keysOf(store, 'a=1/'), ['a=1/b-c/d.gz', 'a=1/b.gz'])
+    assert.deepEqual(await keysOf(store, 'a=1/b.'), ['a=1/b.gz'])
+    assert.deepEqual(await keysOf(store, 'nothing'), [])
+
+    await store.put('c', Buffer.from('short'))
+    assert.equal(String(await buffer((await store.get('c'))!)), 'short')
+    assert.equal(await store.head('c'), 5)
+    await store.delete('a=1/b.gz')
+    assert.deepEqual(await keysOf(store, 'a=1/'), ['a=1/b-c/d.gz'])
+
+    for (const key of ['../c', '/c', 'a//b', '']) await assert.rejects(async () => store.put(key, large), /is no key/)
+    await breakDown()
+    await assert.rejects(store.put('d', large), UnavailableError)
+    await assert.rejects(
+      store.head('c').then((found) => found ?? Promise.reject(new UnavailableError('gone'))),
+      UnavailableError,
+    )
+  })
+}
+
+/** Answers every request with the next of these bodies; resolves with what was asked for, in the end. */
+async function startPages(t: TestContext, bodies: string[]): Promise<{ endpoint: string; asked: string[] }> {
+  const asked: string[] = []
+  const server = createServer((request, response) => {
+    asked.push(new URL(request.url!, 'http://x').searchParams.get('continuation-token') ?? 'start')
+    response.writeHead(200, { 'content-type': 'application/xml' }).end(bodies.shift())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  return { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
+}
+
+test('a bucket with more objects than fit a page is listed page by page', async (t) => {
+  // The S3 server of the other tests has one page only.
+  const page = (key: string, more: string) =>
+    `<ListBucketResult><Contents><Key>raw/${key}</Key><Size>7</Size></Contents>${more}</ListBucketResult>`
+  const next = '<IsTruncated>true</IsTruncated><NextContinuationToken>two</NextContinuationToken>'
+  const { endpoint, asked } = await startPages(t, [page('a', next), page('b', '<IsTruncated>false</IsTruncated>')])
+  const store = new S3Store({ bucket: 'events', endpoint, prefix: 'raw', region: 'eu-central-1' })
+  t.after(() => store.close())
+  assert.deepEqual(await keysOf(store, ''), ['a', 'b'])
+  assert.deepEqual(asked, ['start', 'two'])
+})
+
+test('a folder is private, holds no part of an object under its name, and forgets what a killed process left', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'ipid-archive-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const store = new FolderStore(folder)
+  await store.put('a/b', Buffer.from('x'))
+  assert.equal((await stat(join(folder, 'a'))).mode & 0o777, 0o700)
+  assert.equal((await stat(join(folder, 'a', 'b'))).mode & 0o777, 0o600)
+  const partial = join(folder, '.partial')
+  assert.deepEqual(await readdir(partial), [])
+  await store.put('a-b/c', Buffer.from('x'))
+  assert.deepEqual(await keysOf(store, ''), ['a-b/c', 'a/b'], 'in the order of S3')
+  for (const name of ['old', 'new']) await writeFile(join(partial, name), 'half')
+  await utimes(join(partial, 'old'), 0, 0)
+  await store.prepare()
+  assert.deepEqual(await readdir(partial), ['new'])
+  assert.deepEqual(await keysOf(store, 'a/'), ['a/b'])
+})

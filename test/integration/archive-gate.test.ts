@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ingest } from '../../pipelines/ingest.ts'
+import { connectRedis } from '../../src/redis/connect.ts'
+import { counterFields, keys } from '../../src/redis/keys.ts'
+import { IntakeGate } from '../../src/redis/streams/intake-gate.ts'
+import { quiet, silent } from '../support/pipeline.ts'
+import { startTestRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
+
+const MEMORY = 32 * 2 ** 20
+
+test('a backlog of the archive closes intake for tenants with an archive, by number and by memory, and for no other', async (t) => {
+  const redis = await startTestRedis(t, ['--maxmemory', String(MEMORY), '--maxmemory-policy', 'noeviction'])
+  const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop', timeoutMs: 5_000 }))
+  const gate = new IntakeGate({ client, pipeline: ingest, partitions: 1, waitingEventsMax: 100, log: silent })
+  t.after(async () => {
+    await gate.stop()
+    client.disconnect()
+  })
+  const wait = (stream: string, events: number) =>
+    client.hset(keys.counters(0), counterFields.added(stream, 'live', 'events'), events)
+  const fill = (key: string, share: number) => client.setrange(key, Math.floor(share * MEMORY), 'x')
+  const closed = () => [gate.closedBecause(false), gate.closedBecause(true)]
+  await gate.start()
+
+  await wait('intake', 60)
+  await wait('archive', 40)
+  await until(() => closed().every((reason) => reason === undefined))
+  await wait('intake', 0)
+  await wait('archive', 60)
+  await until(() => /wait for the archive/.test(closed()[1] ?? ''))
+  assert.equal(closed()[0], undefined)
+  await wait('archive', 101)
+  await until(() => closed()[0] !== undefined)
+
+  await wait('archive', 10)
+  await until(() => closed().every((reason) => reason === undefined))
+  await fill('ballast', 0.72)
+  await until(() => /wait for the archive/.test(closed()[1] ?? ''))
+  assert.equal(closed()[0], undefined)
+  // Something else fills the memory.
+  await wait('intake', 30)
+  await until(() => closed().every((reason) => reason === undefined))
+  await fill('more ballast', 0.16)
+  await until(() => closed().every((reason) => /bytes of memory/.test(reason ?? '')))
+})

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { buffer } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { S3Store, type S3StoreOptions } from '../../src/archive/s3-store.ts'
+import { UnavailableError } from '../../src/core/run/errors.ts'
+import { startFaultyProxy } from '../support/faulty-proxy.ts'
+import { S3_ENVIRONMENT, startTestS3 } from '../support/s3.ts'
+import { until } from '../support/until.ts'
+
+Object.assign(process.env, S3_ENVIRONMENT)
+
+const PART = randomBytes(4_000_000)
+
+async function start(t: TestContext, options: Partial<S3StoreOptions> = {}) {
+  const { bucket, endpoint } = await startTestS3(t)
+  const proxy = await startFaultyProxy(t, endpoint)
+  const place = { bucket, prefix: 'raw', region: undefined }
+  const store = new S3Store({ ...place, endpoint: proxy.url, ...options })
+  const direct = new S3Store({ ...place, endpoint })
+  await store.prepare()
+  t.after(() => Promise.all([store.close(), direct.close()]))
+  return { store, direct, proxy }
+}
+
+test('an upload that is cut off in the middle is sent again, and the object is whole', async (t) => {
+  const { store, direct, proxy } = await start(t)
+  proxy.faults.push({ cutAfterBytes: 1_000_000 }, { cutAfterBytes: 3_999_000 })
+  await store.put('a', PART)
+  assert.equal(proxy.connections, 3)
+  assert.deepEqual(await buffer((await direct.get('a'))!), PART)
+})
+
+test('a store that is too busy for a moment is asked again', async (t) => {
+  const { store, direct, proxy } = await start(t)
+  proxy.faults.push('busy', 'busy')
+  await store.put('a', PART)
+  assert.equal(proxy.connections, 3)
+  assert.equal(await direct.head('a'), PART.length)
+})
+
+test('what is cut off every time fails, and succeeds when it can', async (t) => {
+  const { store, direct, proxy } = await start(t)
+  proxy.lasting = { cutAfterBytes: 2_000_000 }
+  await assert.rejects(store.put('a', PART), UnavailableError)
+  proxy.lasting = 'busy'
+  await assert.rejects(store.put('a', PART), UnavailableError)
+  await assert.rejects(store.list('').next(), UnavailableError)
+  proxy.lasting = 'none'
+  await store.put('a', PART)
+  assert.deepEqual(await buffer((await direct.get('a'))!), PART)
+})
+
+test('a store that does not answer holds nobody up for longer than its deadline, and a stop ends the wait', async (t) => {
+  const { store, proxy } = await start(t, { deadlineMs: 400 })
+  proxy.lasting = 'silent'
+  await assert.rejects(store.put('a', PART), UnavailableError)
+  const idle = await start(t, { idleMs: 100 })
+  idle.proxy.lasting = 'silent'
+  await assert.rejects(idle.store.put('a', PART), UnavailableError)
+  const stopped = await start(t)
+  stopped.proxy.lasting = 'silent'
+  const put = assert.rejects(stopped.store.put('a', PART), UnavailableError)
+  await until(() => stopped.proxy.connections > 0)
+  stopped.store.abort()
+  await put
+})
+
+test('wrong credentials and a bucket that is not there are told as the store tells them', async (t) => {
+  const { direct } = await start(t)
+  process.env.AWS_SECRET_ACCESS_KEY = 'wrong'
+  t.after(() => {
+    process.env.AWS_SECRET_ACCESS_KEY = S3_ENVIRONMENT.AWS_SECRET_ACCESS_KEY
+  })
+  await assert.rejects(direct.put('a', PART), /SignatureDoesNotMatch/)
+  process.env.AWS_SECRET_ACCESS_KEY = S3_ENVIRONMENT.AWS_SECRET_ACCESS_KEY
+  const elsewhere = new S3Store({
+    bucket: 'nowhere',
+    prefix: '',
+    region: undefined,
+    endpoint: direct.place.split(' at ')[1],
+  })
+  t.after(() => elsewhere.close())
+  await assert.rejects(elsewhere.put('a', PART), /NoSuchBucket/)
+})

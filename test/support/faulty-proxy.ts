@@ -1,0 +1,66 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import type { TestContext } from 'node:test'
+
+/** What becomes of a connection. */
+export type Fault =
+  /** It is led through. */
+  | 'none'
+  /** It is reset when the client has sent so many bytes. */
+  | { readonly cutAfterBytes: number }
+  /** Its request is answered 503. */
+  | 'busy'
+  /** It is accepted, and nothing is answered. */
+  | 'silent'
+
+/** Stands before a server on 127.0.0.1 and does to each connection what it is told. */
+export interface FaultyProxy {
+  readonly url: string
+  /** Faults of the next connections, one each; behind them `lasting` holds. */
+  readonly faults: Fault[]
+  lasting: Fault
+  /** Connections so far. */
+  readonly connections: number
+}
+
+const BUSY = 'HTTP/1.1 503 Slow Down\r\ncontent-length: 0\r\nconnection: close\r\n\r\n'
+
+/** @param target URL of the server */
+export async function startFaultyProxy(t: TestContext, target: string): Promise<FaultyProxy> {
+  const { hostname, port } = new URL(target)
+  const open = new Set<Socket>()
+  let connections = 0
+  const server = createServer((client) => {
+    connections++
+    open.add(client.on('error', () => {}))
+    const fault = proxy.faults.shift() ?? proxy.lasting
+    if (fault === 'silent') return void client.resume()
+    if (fault === 'busy') return void client.once('data', () => client.end(BUSY))
+    const upstream = connect(Number(port), hostname).on('error', () => client.destroy())
+    open.add(upstream)
+    client.on('close', () => upstream.destroy())
+    upstream.on('close', () => client.destroy())
+    upstream.pipe(client)
+    let sent = 0
+    client.on('data', (bytes) => {
+      sent += bytes.length
+      if (fault !== 'none' && sent >= fault.cutAfterBytes) client.resetAndDestroy()
+      else upstream.write(bytes)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.close()
+    for (const socket of open) socket.destroy()
+  })
+  const proxy: { -readonly [K in keyof FaultyProxy]: FaultyProxy[K] } = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    faults: [],
+    lasting: 'none',
+    get connections() {
+      return connections
+    },
+  }
+  return proxy
+}

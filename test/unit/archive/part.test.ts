@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { indexKey, partKey, placeOf } from '../../../src/archive/layout.ts'
+import { demandKey } from '../../../src/archive/object-store.ts'
+import { partsOf } from '../../../src/archive/part.ts'
+import { packBlock } from '../../../src/core/event/block.ts'
+import { EnvelopeState, NO_IDENTITY } from '../../../src/core/event/envelope.ts'
+import { payloadRow } from '../../../src/core/event/payload.ts'
+import type { EntryOfRows } from '../../../src/core/pipeline/destination.ts'
+
+function entry(partition: number, id: string, rows: readonly string[], job?: string, commit = ''): EntryOfRows {
+  const envelopes = rows.map((row) => ({ identity: NO_IDENTITY, state: EnvelopeState.Raw, row }))
+  return { partition, id, lane: job === undefined ? 'live' : 'batch', block: packBlock(envelopes, job, commit) }
+}
+
+const row = (tenant: string, hour: string, line: string) => payloadRow(tenant, `${hour}:30:00.000Z`, line)
+
+const ENTRIES = [
+  entry(
+    1,
+    '1700000000002-0',
+    [row('acme', '2026-11-21T23', '{"é":1}'), row('b', '2026-11-21T23', '{}')],
+    undefined,
+    'producer:5',
+  ),
+  entry(0, '1700000000001-12', [row('acme', '2026-11-21T23', '{"a":2}'), row('acme', '2026-11-22T00', '{"a":3}')]),
+  entry(
+    0,
+    '1700000000009-0',
+    [row('acme', '2026-11-21T23', '{"a":4}'), row('acme', '2026-11-21T23', '{}')],
+    'job-1',
+    'job-1:7',
+  ),
+]
+
+test('events are parted by tenant, day, source and run, and the index says which entries they are of', async () => {
+  const parts = await partsOf(ENTRIES)
+  const shown = parts.map(({ place, lines, index }) => [partKey(place), Buffer.concat(lines).toString(), index])
+  assert.deepEqual(shown, [
+    [
+      'tenant=acme/day=2026-11-21/source=ingest/run=2026-11-21T23/part-1700000000001-000012-p0.ndjson.gz',
+      '{"é":1}\n{"a":2}\n',
+      {
+        lane: 'live',
+        lines: 2,
+        bytes: 17,
+        entries: [
+          [1, '1700000000002-0', 'producer:5', 1],
+          [0, '1700000000001-12', '', 1],
+        ],
+      },
+    ],
+    [
+      'tenant=b/day=2026-11-21/source=ingest/run=2026-11-21T23/part-1700000000002-000000-p1.ndjson.gz',
+      '{}\n',
+      { lane: 'live', lines: 1, bytes: 3, entries: [[1, '1700000000002-0', 'producer:5', 1]] },
+    ],
+    [
+      'tenant=acme/day=2026-11-22/source=ingest/run=2026-11-22T00/part-1700000000001-000012-p0.ndjson.gz',
+      '{"a":3}\n',
+      { lane: 'live', lines: 1, bytes: 8, entries: [[0, '1700000000001-12', '', 1]] },
+    ],
+    [
+      'tenant=acme/day=2026-11-21/source=batch/run=job-1/part-1700000000009-000000-p0.ndjson.gz',
+      '{"a":4}\n{}\n',
+      { lane: 'batch', lines: 2, bytes: 11, entries: [[0, '1700000000009-0', 'job-1:7', 2]] },
+    ],
+  ])
+  assert.deepEqual(await partsOf(ENTRIES), parts)
+})
+
+test('a key tells its place, and can lead nowhere else', async () => {
+  for (const { place } of await partsOf(ENTRIES)) {
+    for (const key of [partKey(place), indexKey(place)]) {
+      demandKey(key)
+      assert.deepEqual(placeOf(key), place)
+    }
+  }
+  assert.equal(placeOf('tenant=acme/day=2026-11-21/notes.txt'), undefined)
+  for (const key of [
+    '',
+    '/a',
+    'a//b',
+    '../a',
+    'a/..',
+    'a/../b',
+    '.partial/a',
+    'a\\b',
+    'a\0',
+    'ä',
+    `${'a/'.repeat(500)}a`,
+  ]) {
+    assert.throws(() => demandKey(key), /is no key/, key)
+  }
+})

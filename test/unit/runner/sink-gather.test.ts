@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { packBlock } from '../../../src/core/event/block.ts'
+import { EnvelopeState, NO_IDENTITY } from '../../../src/core/event/envelope.ts'
+import type { Inserter } from '../../../src/core/pipeline/destination.ts'
+import { pause } from '../../../src/runner/loop.ts'
+import type { SinkRun, SinkSource } from '../../../src/runner/sink-ports.ts'
+import { SinkWorker, type SinkWorkerOptions } from '../../../src/runner/sink-worker.ts'
+import { silent } from '../../support/pipeline.ts'
+import { until } from '../../support/until.ts'
+
+const ROW_BYTES = 100
+
+function runOf(id: number): SinkRun {
+  const block = packBlock([{ identity: NO_IDENTITY, state: EnvelopeState.Raw, row: 'x'.repeat(ROW_BYTES - 1) }])
+  const stream = { partition: 0, lane: 'live' } as const
+  return { ...stream, entries: [{ ...stream, id: `${id}-0`, block, owner: Buffer.alloc(8) }] }
+}
+
+/** A sink that gives `insert` what it gathered of `waiting`, one entry a read. */
+function start(t: TestContext, waiting: SinkRun[], inserter: Partial<Inserter>, options: Partial<SinkWorkerOptions>) {
+  const source: SinkSource = {
+    acquire: async () => true,
+    release: async () => {},
+    intent: async () => undefined,
+    writeIntent: async () => {},
+    clearIntent: async () => {},
+    readRanges: async () => ({ runs: [], inserted: true }),
+    readPending: async () => [],
+    async readNew(_eventsMax, waitMs) {
+      const run = waiting.shift()
+      if (run === undefined) await pause(Math.min(waitMs, 5))
+      return run === undefined ? [] : [run]
+    },
+    acknowledge: async () => {},
+    hasStrayPending: async () => false,
+    close: async () => {},
+  }
+  const sink = new SinkWorker({
+    group: 'g',
+    startsReady: false,
+    source,
+    inserter: {
+      prepare: async () => {},
+      absent: async () => [],
+      close: async () => {},
+      insert: async () => {},
+      ...inserter,
+    },
+    rowsMax: 1_000,
+    lingerMs: 0,
+    log: silent,
+    ...options,
+  })
+  t.after(() => sink.stop())
+  return sink
+}
+
+test('an insert is closed when it has enough bytes, and comes with its entries', async (t) => {
+  const waiting = Array.from({ length: 10 }, (_, i) => runOf(i))
+  const inserts: (string[] | undefined)[] = []
+  const insert: Inserter['insert'] = async (_rows, _token, entries) => {
+    inserts.push(entries?.map(({ partition, lane, id }) => `${partition} ${lane} ${id}`))
+  }
+  const limits = { bytesMax: 4 * ROW_BYTES, gatherMs: 60_000, pollMs: 1, backlogRows: 1 }
+  const sink = start(t, waiting, { insert }, limits)
+  await sink.start()
+  await until(() => inserts.length === 2 && waiting.length === 0)
+  assert.deepEqual(inserts, [
+    ['0 live 0-0', '0 live 1-0', '0 live 2-0', '0 live 3-0'],
+    ['0 live 4-0', '0 live 5-0', '0 live 6-0', '0 live 7-0'],
+  ])
+  // What is open at the end is stored.
+  await sink.stop()
+  assert.deepEqual(inserts[2], ['0 live 8-0', '0 live 9-0'])
+})
+
+test('an insert is closed by age, when the first row has waited long enough', async (t) => {
+  const waiting = [runOf(1), runOf(2)]
+  const inserts: number[] = []
+  const insert: Inserter['insert'] = async (rows) => void inserts.push(rows.length)
+  const sink = start(t, waiting, { insert }, { gatherMs: 200, pollMs: 1, bytesMax: 1e9 })
+  await sink.start()
+  await until(() => inserts.length > 0)
+  assert.deepEqual(inserts, [2])
+})
+
+test('a stop does not wait for a destination that does not answer: it is told to give up', async (t) => {
+  let giveUp: (error: Error) => void = () => {}
+  let inserting = false
+  const sink = start(
+    t,
+    [runOf(1)],
+    {
+      insert: () =>
+        new Promise((_, reject) => {
+          inserting = true
+          giveUp = reject
+        }),
+      abort: () => giveUp(new Error('given up')),
+    },
+    {},
+  )
+  await sink.start()
+  await until(() => inserting)
+  await sink.stop()
+})
