@@ -17,7 +17,7 @@ const CLOCK_SLACK_MS = 60_000
  * Buckets of a generation in one partition, a power of two. Up to 128 identities each, Redis keeps a bucket as a
  * listpack: 4 million events a partition and generation at 35 bytes; beyond that it is right, but takes more memory.
  */
-const BUCKETS = 32_768
+export const BUCKETS = 32_768
 
 const claimScript = loadScript('claimSeen-2')
 const heldScript = loadScript('heldSeen-1')
@@ -48,7 +48,6 @@ export class RedisSeenStore implements SeenStore {
     const { partition, lane, owner } = delivery
     const ms = ownerMs(owner)
     const generation = generationOf(ms, windowMs)
-    const expiresAtMs = ((generation + 1) * windowMs) / 2 + windowMs + EXPIRY_SLACK_MS
     const others = [generation - 1, generation - 2]
     // A later block may have been processed first, and then its claims are in the generation after this one.
     if (generationOf(clock.now() + CLOCK_SLACK_MS, windowMs) > generation) others.push(generation + 1)
@@ -57,7 +56,7 @@ export class RedisSeenStore implements SeenStore {
         client,
         [keys.seen(partition, generation), keys.stream(partition, from, lane)],
         [
-          ...[owner, ms - windowMs - OWNER_EPOCH_MS, BUCKETS - 1, Math.ceil(expiresAtMs), identities],
+          ...[owner, ms - windowMs - OWNER_EPOCH_MS, BUCKETS - 1, expiryOf(generation, windowMs), identities],
           ...[group, delivery.id, ...others.map((other) => keys.seen(partition, other))],
         ],
       )
@@ -87,6 +86,12 @@ export function claimOf(identity: string, { partition, owner }: Delivery, window
   return { key: `${keys.seen(partition, generationOf(ownerMs(owner), windowMs))}${bucket}`, identity: bytes, owner }
 }
 
-function generationOf(ms: number, windowMs: number): number {
+/** The generation of owners of that time. */
+export function generationOf(ms: number, windowMs: number): number {
   return Math.floor(ms / (windowMs / 2))
+}
+
+/** Unix milliseconds from which on no owner of a generation counts. */
+export function expiryOf(generation: number, windowMs: number): number {
+  return Math.ceil(((generation + 1) * windowMs) / 2 + windowMs + EXPIRY_SLACK_MS)
 }
