@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { InputError } from '../core/run/errors.ts'
 import { deadLetterCommand } from './admin/dead-letter.ts'
@@ -8,12 +7,15 @@ import { sqlCommand } from './admin/sql.ts'
 import { statusCommand } from './admin/status.ts'
 import { tenantCommand } from './admin/tenant.ts'
 import { usageCommand } from './admin/usage.ts'
+import { backupCommand } from './backup/backup.ts'
+import { restoreCommand } from './backup/restore.ts'
 import { batchCommand } from './batch/command.ts'
 import type { CliContext } from './context.ts'
 import { dbCommand } from './db/command.ts'
 import { enrichCommand } from './enrich/command.ts'
 import { startCommand } from './start/command.ts'
 import { roleCommand } from './start/role-command.ts'
+import { version } from './version.ts'
 
 /** Each is one file; what a command needs to run is imported when it runs, so that `--help` stays fast. */
 const COMMANDS = [
@@ -28,6 +30,8 @@ const COMMANDS = [
   deadLetterCommand,
   enrichCommand,
   dbCommand,
+  backupCommand,
+  restoreCommand,
 ]
 const HIDDEN_COMMANDS = [roleCommand]
 
@@ -84,9 +88,4 @@ function usageProblem(error: CommanderError): string {
   if (error.code === 'commander.help') return 'which command? See ipid --help'
   const problem = error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
   return problem.includes('Did you mean') ? problem : `${problem} (see --help)`
-}
-
-function version(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(text) as { version: string }).version
 }

@@ -11,6 +11,9 @@ export const keys = {
   /** String: the number of partitions, written at the first start. */
   partitions: () => 'ipid:partitions',
 
+  /** String: JSON of a restore that was begun; while it is there, no role starts. */
+  restore: () => 'ipid:restore',
+
   /** Set: the names of the streams of the pipeline that was started last. */
   streams: () => 'ipid:streams',
 

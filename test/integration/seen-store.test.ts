@@ -4,7 +4,8 @@ import { test } from 'node:test'
 import { SettledElsewhereError } from '../../src/core/pipeline/seen.ts'
 import { connectRedis } from '../../src/redis/connect.ts'
 import { keys } from '../../src/redis/keys.ts'
-import { ownerMs, ownerOf } from '../../src/redis/streams/owner.ts'
+import { ownerMs, ownerOf, ownerOfNobody } from '../../src/redis/streams/owner.ts'
+import { findClaim, seedClaims } from '../../src/redis/streams/seen-claims.ts'
 import { claimOf, RedisSeenStore } from '../../src/redis/streams/seen-store.ts'
 import { SettlementWriter } from '../../src/redis/streams/settlement-writer.ts'
 import { quiet } from '../support/pipeline.ts'
@@ -118,4 +119,22 @@ test('a settlement that drops what another delivery of its entry claimed is cont
   assert.equal(await settling('repeated', second), 'written', "another owner's claim")
   assert.equal(await settling('repeated', first), 'settled before')
   assert.equal(await client.hget(keys.counters(0), 'settled'), '1')
+})
+
+test('claims that are entered are repeats until the window has passed since their time, also when entered twice', async (t) => {
+  const { claimAt, client, now } = await startStore(t)
+  const identities = randomBytes(16 * 5_000)
+  const identity = (i: number) => identities.subarray(i * 16, i * 16 + 16)
+  const claims = Array.from({ length: 5_000 }, (_, i) => {
+    return { partition: 0, identity: identity(i), owner: ownerOfNobody(now - (i % 7) * DAY_MS) }
+  })
+  await seedClaims(client, claims, DEDUP_WINDOW_MS)
+  await seedClaims(client, claims, DEDUP_WINDOW_MS)
+  const found = await findClaim(client, { partition: 0, identity: identity(6), ms: now }, DEDUP_WINDOW_MS)
+  assert.deepEqual(found, claims[6]!.owner)
+  assert.equal((await claimAt(now + 1, identities)).length, 5_000)
+  const [newest, oldest] = [identity(0), identity(6)]
+  assert.deepEqual(await claimAt(now + DAY_MS, Buffer.concat([newest, oldest])), [0, 1], 'the last moment')
+  assert.deepEqual(await claimAt(now + DAY_MS + 1, Buffer.concat([newest, oldest])), [0], 'six days and one are over')
+  assert.ok((await client.ttl(`${(await client.keys('{p0}:seen:*'))[0]}`)) > 0, 'they expire')
 })

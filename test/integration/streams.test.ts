@@ -4,12 +4,14 @@ import { ingest } from '../../pipelines/ingest.ts'
 import type { Pipeline } from '../../src/core/pipeline/pipeline.ts'
 import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
 import { counterFields, keys } from '../../src/redis/keys.ts'
+import { untilPassed } from '../../src/redis/streams/barrier.ts'
 import { Janitor } from '../../src/redis/streams/janitor.ts'
 import { SettlementWriter } from '../../src/redis/streams/settlement-writer.ts'
 import { readStatus, waitingEvents } from '../../src/redis/streams/status.ts'
 import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
 import { envelope, quiet, silent, splitPipeline, startIntake } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 async function startStreams(t: import('node:test').TestContext) {
   const redis = await startTestRedis(t)
@@ -187,4 +189,35 @@ test('a stream that is declared no more is refused while a group has work in it,
     [],
   )
   assert.deepEqual((await client.smembers(keys.streams())).sort(), ['archive', 'enriched', 'intake', 'outcomes'])
+})
+
+test('a barrier waits for what was there, wherever it is, and not for what comes', async (t) => {
+  const { client, intake, stream } = await startStreams(t)
+  const enriched = keys.stream(0, 'enriched', 'live')
+  const soon = () => performance.now() + 300
+  const late = () => performance.now() + 30_000
+  const read = async (key: string, group: string) => {
+    const answer = await client.call('XREADGROUP', 'GROUP', group, 'c', 'COUNT', 1, 'STREAMS', key, '>')
+    return (answer as [string, [string, unknown][]][])[0]![1][0]![0]
+  }
+  await untilPassed(client, ingest, 1, soon())
+  await intake.append([envelope('t', 'first')])
+  await assert.rejects(untilPassed(client, ingest, 1, soon()), /group process did not finish in time/)
+  const id = await read(stream, 'process')
+  await intake.append([envelope('t', 'second')])
+  await assert.rejects(untilPassed(client, ingest, 1, soon()), /group process/, 'what is delivered is not finished')
+  assert.notEqual(await read(stream, 'process'), id)
+  await client.xack(stream, 'process', (await client.xrange(stream, '-', '+'))[1]![0])
+  await assert.rejects(untilPassed(client, ingest, 1, soon()), /group process/, 'an earlier one is still pending')
+
+  const looks = async () => /cmdstat_xpending:calls=(\d+)/.exec(await client.info('commandstats'))?.[1]
+  const before = await looks()
+  const passed = untilPassed(client, ingest, 1, late())
+  // It has set its mark when it looks who has passed it.
+  await until(async () => (await looks()) !== before)
+  await intake.append([envelope('t', 'behind the mark')])
+  await client.xadd(enriched, '*', 'what', 'came of it')
+  await client.xack(stream, 'process', id)
+  await client.xack(enriched, 'clickhouse', await read(enriched, 'clickhouse'))
+  await passed
 })

@@ -87,9 +87,14 @@ export class TestSite {
     return { ...started, ready }
   }
 
+  /** One command of the command line, while it runs. */
+  spawn(...args: readonly string[]): Omit<Started, 'ready'> {
+    return run([process.execPath, 'src/ipid.mjs', ...args], this.env)
+  }
+
   /** One command of the command line; resolves when it has ended. */
   async ipid(...args: readonly string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
-    const { ended, stdout, stderr } = run([process.execPath, 'src/ipid.mjs', ...args], this.env)
+    const { ended, stdout, stderr } = this.spawn(...args)
     const { code } = await ended
     return { code, stdout: stdout(), stderr: stderr() }
   }

@@ -3,17 +3,17 @@ import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Counter, Registry } from 'prom-client'
 import { type Config, ROLES, type Role } from '../../config/config.ts'
-import { InputError, StartupError } from '../../core/run/errors.ts'
-import { type DataDir, makeDataDir } from '../../embedded/processes/data-dir.ts'
+import { InputError } from '../../core/run/errors.ts'
+import { makeDataDir } from '../../embedded/processes/data-dir.ts'
 import { demandFreePort, findFreePort } from '../../embedded/processes/free-port.ts'
-import { type SocketLock, takeLock } from '../../embedded/processes/socket-lock.mjs'
 import { type Addresses, type Store, Supervisor } from '../../embedded/processes/supervisor.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { MetricsServer } from '../../telemetry/metrics-server.ts'
 import { writePrivateFile } from '../atomic-file.ts'
 import type { CliContext, StopSignals } from '../context.ts'
-import { readInstance, removeInstance, writeInstance } from '../instance.ts'
+import { removeInstance, writeInstance } from '../instance.ts'
 import { announce, type Ready } from './announce.ts'
+import { holdDataDir } from './data-dir-lock.ts'
 import { createDemoTenant } from './demo-tenant.ts'
 import { embeddedClickHouse, embeddedRedis, type StoreSurroundings } from './embedded-stores.ts'
 
@@ -29,8 +29,6 @@ export interface StartOptions {
 const ROLE_SCRIPT = fileURLToPath(new URL('../../ipid.mjs', import.meta.url))
 const ROLE_MODULE = new URL('../../app.ts', import.meta.url).href
 
-/** What an instance that was killed may still hold is given back within this time. */
-const KILLED_INSTANCE_MS = 10_000
 const FORCED = 1
 
 /**
@@ -47,9 +45,7 @@ export async function runStart(options: StartOptions, context: CliContext): Prom
     pretty: context.stderr.isTTY === true,
   })
   const dir = makeDataDir(options.config.dataDir)
-  // An instance that stops in order takes its lock away.
-  const patienceMs = existsSync(dir.lock) ? KILLED_INSTANCE_MS : 0
-  const lock = await lockDataDir(dir)
+  const { lock, patienceMs } = await holdDataDir(dir)
   try {
     const run = new Run(options, { config: options.config, dir, log, patienceMs }, context)
     return await run.untilStopped(signals, readyFile)
@@ -175,14 +171,6 @@ class Run {
 }
 
 const DEFAULT_ADMIN_PORT = 9_090
-
-async function lockDataDir(dir: DataDir): Promise<SocketLock> {
-  const lock = await takeLock(dir.lock)
-  if (lock !== undefined) return lock
-  const other = readInstance(dir)
-  const who = other === undefined ? 'another ipid' : `another ipid (process ${other.pid})`
-  throw new StartupError(`${who} runs on ${dir.path}: stop it first, or choose another DATA_DIR`)
-}
 
 /** One that an earlier start left behind says nothing about this one. */
 function prepareReadyFile(path: string): string {

@@ -13,7 +13,7 @@ import {
 /** What groups and streams can be called: part of key names. */
 const NAME = /^[a-z][a-z0-9-]{0,39}$/
 /** Keys and leases that have these names already. */
-const TAKEN_NAMES = ['live', 'batch', 'dead', 'counters', 'producer', 'seen', 'job', 'feeder']
+const TAKEN_NAMES = ['live', 'batch', 'dead', 'counters', 'producer', 'seen', 'job', 'feeder', 'restore']
 /** What a count of events can be called: a label of a metric, a key of a summary. */
 const REASON = /^[a-z][a-z_]{0,39}$/
 /** Names of other counts, in the metrics or in a summary. */

@@ -9,7 +9,8 @@ import { counterFields, keys } from '../keys.ts'
 import { loadScript } from '../scripts.ts'
 import { OUTCOME_FIELD } from './dead-letter.ts'
 import { fieldOf, type RawEntry } from './entries.ts'
-import { claimKeys } from './seen-store.ts'
+import { ownerMs } from './owner.ts'
+import { CLAIM_GENERATIONS, claimKeys } from './seen-store.ts'
 
 /** Where a letter is among all of them. */
 export interface LetterPlace {
@@ -51,8 +52,6 @@ export type LetterOrder = 'oldest first' | 'newest first'
 export type LetterResult = 'done' | 'gone'
 
 const PAGE_ENTRIES = 100
-/** A claim may be older than the letter by what its event waited, at most about a window. */
-const CLAIM_GENERATIONS = 3
 
 const retryScript = loadScript('retryLetter-N')
 const discardScript = loadScript('discardLetter-N')
@@ -170,7 +169,12 @@ export class DeadLetters {
   }
 
   #claimKeys({ partition, owner, block }: StoredLetter, generations: number): string[] {
-    return claimKeys(block!.identities, { partition, owner: owner! }, this.#pipeline.limits.dedupWindowMs, generations)
+    return claimKeys(
+      block!.identities,
+      { partition, ms: ownerMs(owner!) },
+      this.#pipeline.limits.dedupWindowMs,
+      generations,
+    )
   }
 
   /** Behind the step that claims, the entry is another one than that in whose name the event was claimed. */

@@ -22,3 +22,11 @@ export function ownerOf(id: string, laneIndex: number): Buffer {
 export function ownerMs(owner: Buffer): number {
   return Number(owner.readBigUInt64BE() >> (LANE_BITS + SEQUENCE_BITS)) + OWNER_EPOCH_MS
 }
+
+/** No lane has this number. */
+const NO_LANE = (1 << Number(LANE_BITS)) - 1
+
+/** An owner that stands for no entry: what it claims was claimed by one that is not known any more. */
+export function ownerOfNobody(ms: number): Buffer {
+  return ownerOf(`${Math.max(OWNER_EPOCH_MS, Math.floor(ms))}-0`, NO_LANE)
+}

@@ -17,7 +17,7 @@ const CLOCK_SLACK_MS = 60_000
  * Buckets of a generation in one partition, a power of two. Up to 128 identities each, Redis keeps a bucket as a
  * listpack: 4 million events a partition and generation at 35 bytes; beyond that it is right, but takes more memory.
  */
-const BUCKETS = 32_768
+export const BUCKETS = 32_768
 
 const claimScript = loadScript('claimSeen-2')
 const heldScript = loadScript('heldSeen-1')
@@ -48,7 +48,6 @@ export class RedisSeenStore implements SeenStore {
     const { partition, lane, owner } = delivery
     const ms = ownerMs(owner)
     const generation = generationOf(ms, windowMs)
-    const expiresAtMs = ((generation + 1) * windowMs) / 2 + windowMs + EXPIRY_SLACK_MS
     const others = [generation - 1, generation - 2]
     // A later block may have been processed first, and then its claims are in the generation after this one.
     if (generationOf(clock.now() + CLOCK_SLACK_MS, windowMs) > generation) others.push(generation + 1)
@@ -57,7 +56,7 @@ export class RedisSeenStore implements SeenStore {
         client,
         [keys.seen(partition, generation), keys.stream(partition, from, lane)],
         [
-          ...[owner, ms - windowMs - OWNER_EPOCH_MS, BUCKETS - 1, Math.ceil(expiresAtMs), identities],
+          ...[owner, ms - windowMs - OWNER_EPOCH_MS, BUCKETS - 1, expiryOf(generation, windowMs), identities],
           ...[group, delivery.id, ...others.map((other) => keys.seen(partition, other))],
         ],
       )
@@ -83,24 +82,34 @@ export class RedisSeenStore implements SeenStore {
 /** The claim that a delivery would have on an identity. @param identity 16 latin1 characters */
 export function claimOf(identity: string, delivery: Pick<Delivery, 'partition' | 'owner'>, windowMs: number): Claim {
   const bytes = Buffer.from(identity, 'latin1')
-  return { key: claimKeys(bytes, delivery, windowMs, 1)[0]!, identity: bytes, owner: delivery.owner }
+  const { partition, owner } = delivery
+  return { key: claimKeys(bytes, { partition, ms: ownerMs(owner) }, windowMs, 1)[0]!, identity: bytes, owner }
 }
 
 /**
- * The hashes that may hold claims on an identity: that of the owner's generation, and those before it.
+ * The hashes that may hold claims on an identity: that of the generation of a time, and those before it.
  * @param generations how many
  */
 export function claimKeys(
   identity: Buffer,
-  { partition, owner }: Pick<Delivery, 'partition' | 'owner'>,
+  { partition, ms }: { readonly partition: number; readonly ms: number },
   windowMs: number,
   generations: number,
 ): string[] {
   const bucket = identity.readUIntBE(IDENTITY_BYTES - 3, 3) & (BUCKETS - 1)
-  const newest = generationOf(ownerMs(owner), windowMs)
+  const newest = generationOf(ms, windowMs)
   return Array.from({ length: generations }, (_, back) => `${keys.seen(partition, newest - back)}${bucket}`)
 }
 
-function generationOf(ms: number, windowMs: number): number {
+/** A claim may be older than an entry that finds it by what its event waited, at most about a window. */
+export const CLAIM_GENERATIONS = 3
+
+/** The generation of owners of that time. */
+export function generationOf(ms: number, windowMs: number): number {
   return Math.floor(ms / (windowMs / 2))
+}
+
+/** Unix milliseconds from which on no owner of a generation counts. */
+export function expiryOf(generation: number, windowMs: number): number {
+  return Math.ceil(((generation + 1) * windowMs) / 2 + windowMs + EXPIRY_SLACK_MS)
 }

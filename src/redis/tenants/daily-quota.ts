@@ -12,6 +12,12 @@ const COUNTER_TTL_MS = 2 * DAY_MS
 
 const takeQuotaScript = loadScript('takeQuota-1')
 
+/** Addresses that a tenant looked up on a UTC day, `YYYY-MM-DD`. */
+export interface LookupsOfDay {
+  readonly day: string
+  readonly used: number
+}
+
 /** The daily lookup quota, counted in Redis and so shared exactly by all processes. Days are UTC. */
 export class RedisDailyQuota implements DailyQuota {
   readonly #client: RedisClient
@@ -36,7 +42,18 @@ export class RedisDailyQuota implements DailyQuota {
 
   /** Addresses that a tenant looked up today. */
   async used(tenantId: string): Promise<number> {
-    return Number((await this.#client.get(keys.lookups(tenantId, dayOf(this.#clock.now())))) ?? 0)
+    return (await this.today(tenantId)).used
+  }
+
+  /** What is counted today, and on what day that is. */
+  async today(tenantId: string): Promise<LookupsOfDay> {
+    const day = dayOf(this.#clock.now())
+    return { day, used: Number((await this.#client.get(keys.lookups(tenantId, day))) ?? 0) }
+  }
+
+  /** Sets what was counted elsewhere. */
+  async set(tenantId: string, { day, used }: LookupsOfDay): Promise<void> {
+    await this.#client.set(keys.lookups(tenantId, day), used, 'PX', COUNTER_TTL_MS)
   }
 }
 

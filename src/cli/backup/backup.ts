@@ -1,0 +1,100 @@
+import { resolve } from 'node:path'
+import { Command, Option } from 'commander'
+import type { BackupManifest } from '../../../schemas/backup.ts'
+import { integer } from '../../config/values.ts'
+import { InputError } from '../../core/run/errors.ts'
+import type { CliContext } from '../context.ts'
+import { printJson, printPairs } from '../print.ts'
+import { addSettings, configOf, INSTANCE_SETTINGS } from '../settings-options.ts'
+import { version } from '../version.ts'
+
+interface BackupFlags {
+  readonly wait: number
+  readonly json?: boolean
+}
+
+const WAIT_SECONDS = 600
+const WAIT_SECONDS_MAX = 86_400
+
+/** `ipid backup DIR`: tenants, keys and tables into a folder, while everything runs. */
+export function backupCommand(context: CliContext): Command {
+  const command = new Command('backup')
+    .description('write tenants, keys and all tables into a new folder, while everything runs')
+    .argument('<dir>', 'folder that is not there yet, or is empty')
+    .addOption(waitOption())
+    .option('--json', 'print JSON')
+  return addSettings(command, INSTANCE_SETTINGS).action(async (dir: string, { wait, json }: BackupFlags) => {
+    const config = configOf(context, command)
+    const [{ withRedis }, { clickhouseUrlOf, redisUrlOf }, { RedisRecordSource }, { ClickHouseTables }] =
+      await Promise.all([
+        import('../stores.ts'),
+        import('../instance.ts'),
+        import('../../redis/backup/record-source.ts'),
+        import('../../clickhouse/table-copies.ts'),
+      ])
+    const [{ writeBackup }, { ingest }, { systemClock }, { createLogger }, { Progress }] = await Promise.all([
+      import('../../backup/backup.ts'),
+      import('../../../pipelines/ingest.ts'),
+      import('../../core/run/clock.ts'),
+      import('../../telemetry/logger.ts'),
+      import('../../backup/progress.ts'),
+    ])
+    const log = await createLogger({ level: 'warn', name: 'backup', pretty: context.stderr.isTTY === true })
+    const tables = new ClickHouseTables(await clickhouseUrlOf(config), log)
+    const path = resolve(dir)
+    try {
+      const manifest = await withRedis(await redisUrlOf(config), (client) =>
+        writeBackup(path, {
+          tables,
+          records: new RedisRecordSource(client, ingest, systemClock),
+          version: version(),
+          clock: systemClock,
+          progress: new Progress((line) => context.stderr.write(`${line}\n`)),
+          waitMs: wait * 1_000,
+        }),
+      )
+      print(context, path, manifest, json === true)
+    } finally {
+      await tables.close()
+    }
+  })
+}
+
+function waitOption(): Option {
+  const read = integer(1, WAIT_SECONDS_MAX)
+  return new Option('--wait <seconds>', `how long to wait for what was received to be stored (${WAIT_SECONDS})`)
+    .default(WAIT_SECONDS)
+    .argParser((value) => {
+      try {
+        return read(value)
+      } catch (error) {
+        throw new InputError(`--wait ${JSON.stringify(value)}: ${(error as Error).message}`)
+      }
+    })
+}
+
+function print({ stdout }: CliContext, path: string, manifest: BackupManifest, json: boolean): void {
+  const rows = Object.fromEntries(manifest.tables.map(({ table, file }) => [table, file.lines]))
+  const files = [...manifest.tables.map(({ file }) => file), manifest.tenants, manifest.dead_letters]
+  const summary = {
+    path,
+    id: manifest.id,
+    received_before: manifest.received_before,
+    tenants: manifest.tenants.lines,
+    rows,
+    dead_letters: manifest.dead_letters.lines,
+    bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+  }
+  if (json) {
+    printJson(stdout, summary)
+    return
+  }
+  printPairs(stdout, [
+    ['backup', path],
+    ['received before', summary.received_before],
+    ['tenants', summary.tenants],
+    ...Object.entries(rows).map(([table, count]) => [`rows of ${table}`, count] as const),
+    ['dead letters', summary.dead_letters],
+    ['bytes', summary.bytes],
+  ])
+}

@@ -1,0 +1,50 @@
+import type { Logger } from 'pino'
+import type { Config, Environment } from '../../config/config.ts'
+import { makeDataDir } from '../../embedded/processes/data-dir.ts'
+import type { RunningProcess } from '../../embedded/processes/running-process.ts'
+import type { Store } from '../../embedded/processes/supervisor.ts'
+import { removeInstance } from '../instance.ts'
+import { holdDataDir } from '../start/data-dir-lock.ts'
+import { embeddedClickHouse, embeddedRedis } from '../start/embedded-stores.ts'
+
+export interface StoreSettings {
+  readonly config: Config
+  readonly env: Environment
+  readonly log: Logger
+}
+
+/**
+ * Runs the stores of an instance, and nothing else of it, for the length of `use`; those that the settings name run
+ * already. DATA_DIR is held meanwhile.
+ * @throws StartupError when another ipid has it, or a store does not start
+ */
+export async function withStores<T>(
+  { config, env, log }: StoreSettings,
+  use: (urls: { readonly redisUrl: string; readonly clickhouseUrl: string }) => Promise<T>,
+): Promise<T> {
+  const dir = makeDataDir(config.dataDir)
+  const { lock, patienceMs } = await holdDataDir(dir)
+  const stopping = new AbortController()
+  const running: RunningProcess[] = []
+  const start = async (store: Store): Promise<string> => {
+    if ('url' in store) return store.url
+    const process = await store.launch(stopping.signal, undefined)
+    running.push(process)
+    return process.url!
+  }
+  try {
+    removeInstance(dir)
+    // Nobody else is to find it: any free port does.
+    const surroundings = { config: { ...config, clickhousePort: 0 }, dir, log, patienceMs }
+    const redis = config.redisUrl === undefined ? embeddedRedis(surroundings, env) : { url: config.redisUrl }
+    const clickhouse =
+      config.clickhouseUrl === undefined ? embeddedClickHouse(surroundings) : { url: config.clickhouseUrl }
+    const redisUrl = await start(redis)
+    const clickhouseUrl = await start(clickhouse)
+    return await use({ redisUrl, clickhouseUrl })
+  } finally {
+    stopping.abort()
+    await Promise.all(running.map((process) => process.stop()))
+    await lock.release()
+  }
+}

@@ -1,0 +1,79 @@
+import { resolve } from 'node:path'
+import { Command } from 'commander'
+import type { BackupManifest } from '../../../schemas/backup.ts'
+import type { Restored } from '../../backup/restore.ts'
+import type { SettingName } from '../../config/settings.ts'
+import type { CliContext } from '../context.ts'
+import { printJson, printPairs } from '../print.ts'
+import { addSettings, configOf } from '../settings-options.ts'
+
+const RESTORE_SETTINGS: readonly SettingName[] = [
+  ...(['dataDir', 'redisUrl', 'clickhouseUrl', 'clickhouseExternal'] as const),
+  ...(['redisFsync', 'redisMaxMemoryBytes'] as const),
+]
+
+/** `ipid restore DIR`: a backup into empty stores, which it starts itself unless they are named. */
+export function restoreCommand(context: CliContext): Command {
+  const command = new Command('restore')
+    .description('fill a new DATA_DIR, or empty stores, with a backup; nothing else may run on them')
+    .argument('<dir>', 'folder that ipid backup wrote')
+    .option('--json', 'print JSON')
+  return addSettings(command, RESTORE_SETTINGS).action(async (dir: string, { json }: { json?: boolean }) => {
+    const config = configOf(context, command)
+    const [{ openBackup, restoreBackup }, { Progress }, { withStores }, { withRedis }] = await Promise.all([
+      import('../../backup/restore.ts'),
+      import('../../backup/progress.ts'),
+      import('./own-stores.ts'),
+      import('../stores.ts'),
+    ])
+    const [{ RedisRecordTarget }, { ClickHouseTables }, { ingest }, { systemClock }, { createLogger }] =
+      await Promise.all([
+        import('../../redis/backup/record-target.ts'),
+        import('../../clickhouse/table-copies.ts'),
+        import('../../../pipelines/ingest.ts'),
+        import('../../core/run/clock.ts'),
+        import('../../telemetry/logger.ts'),
+      ])
+    const log = await createLogger({ level: 'warn', name: 'restore', pretty: context.stderr.isTTY === true })
+    const progress = new Progress((line) => context.stderr.write(`${line}\n`))
+    const path = resolve(dir)
+    const manifest = await openBackup(path, progress)
+    const restored = await withStores({ config, env: context.env, log }, async ({ redisUrl, clickhouseUrl }) => {
+      const tables = new ClickHouseTables(clickhouseUrl, log)
+      try {
+        return await withRedis(redisUrl, (client) => {
+          const records = new RedisRecordTarget(client, ingest, systemClock)
+          return restoreBackup(path, manifest, { tables, records, clock: systemClock, progress })
+        })
+      } finally {
+        await tables.close()
+      }
+    })
+    print(context, manifest, restored, json === true)
+  })
+}
+
+function print({ stdout }: CliContext, manifest: BackupManifest, restored: Restored, json: boolean): void {
+  const rows = Object.fromEntries(manifest.tables.map(({ table, file }) => [table, file.lines]))
+  const summary = {
+    id: manifest.id,
+    received_before: manifest.received_before,
+    partitions: manifest.partitions,
+    tenants: manifest.tenants.lines,
+    rows,
+    dead_letters: manifest.dead_letters.lines - restored.lettersStored,
+    remembered_events: restored.remembered,
+  }
+  if (json) {
+    printJson(stdout, summary)
+    return
+  }
+  printPairs(stdout, [
+    ['received before', summary.received_before],
+    ['partitions', summary.partitions],
+    ['tenants', summary.tenants],
+    ...Object.entries(rows).map(([table, count]) => [`rows of ${table}`, count] as const),
+    ['dead letters', summary.dead_letters],
+    ['events in the dedup window', summary.remembered_events],
+  ])
+}

@@ -1,0 +1,56 @@
+import type { RedisClient } from '../connect.ts'
+import { keys } from '../keys.ts'
+import { loadScript } from '../scripts.ts'
+import { ownerMs } from './owner.ts'
+import { BUCKETS, CLAIM_GENERATIONS, claimKeys, expiryOf, generationOf } from './seen-store.ts'
+
+/** A claim in the dedup window. */
+export interface SeenClaim {
+  readonly partition: number
+  /** 16 bytes. */
+  readonly identity: Buffer
+  /** Whose claim it is; its time is when the event was first seen. */
+  readonly owner: Buffer
+}
+
+/** Identities of one call, so that a script stays short. */
+const CLAIMS_PER_CALL = 2_000
+
+const seedSeenScript = loadScript('seedSeen-1')
+
+/** Enters claims; one that is there stays as it is. Rejects when Redis has no room for them. */
+export async function seedClaims(client: RedisClient, claims: readonly SeenClaim[], windowMs: number): Promise<void> {
+  const places = new Map<string, { expiresAtMs: number; packed: Buffer[] }>()
+  for (const { partition, identity, owner } of claims) {
+    const generation = generationOf(ownerMs(owner), windowMs)
+    const prefix = keys.seen(partition, generation)
+    let place = places.get(prefix)
+    if (place === undefined) {
+      place = { expiresAtMs: expiryOf(generation, windowMs), packed: [] }
+      places.set(prefix, place)
+    }
+    place.packed.push(Buffer.concat([identity, owner]))
+  }
+  for (const [prefix, { expiresAtMs, packed }] of places) {
+    for (let at = 0; at < packed.length; at += CLAIMS_PER_CALL) {
+      const some = Buffer.concat(packed.slice(at, at + CLAIMS_PER_CALL))
+      await seedSeenScript.run(client, [prefix], [BUCKETS - 1, expiresAtMs, some])
+    }
+  }
+}
+
+/**
+ * Whose claim there is on an identity, as an entry of that time finds it; undefined when there is none.
+ * @param ms of the entry
+ */
+export async function findClaim(
+  client: RedisClient,
+  place: { readonly partition: number; readonly identity: Buffer; readonly ms: number },
+  windowMs: number,
+): Promise<Buffer | undefined> {
+  for (const key of claimKeys(place.identity, place, windowMs, CLAIM_GENERATIONS)) {
+    const owner = await client.hgetBuffer(key, place.identity)
+    if (owner !== null) return owner
+  }
+  return undefined
+}
