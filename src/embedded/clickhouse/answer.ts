@@ -33,40 +33,33 @@ export async function answerResult(
     'X-ClickHouse-Exception-Tag': tag,
     ...(compress ? { 'Content-Encoding': 'gzip' } : {}),
   })
-  const told = new ToldExceptions(answer.chunks, tag)
-  const chunks = Readable.from(told.chunks(), { objectMode: false })
+  const chunks = Readable.from(withException(answer.chunks, tag, compress ? undefined : res), { objectMode: false })
   // The reader's socket is silent while it takes nothing.
   res.setTimeout(sendMsMax, () => {
     if (res.writableNeedDrain) res.destroy()
   })
   if (compress) await pipeline(chunks, createGzip({ level: GZIP_LEVEL }), res, { end: false })
   else await pipeline(chunks, res, { end: false })
-  if (told.error === undefined) return
-  if (res.writableNeedDrain) await once(res, 'drain')
-  throw told.error
 }
 
-/** What goes wrong behind the first piece can only be told at the end of the body, and by breaking it off behind that. */
-class ToldExceptions {
-  readonly #chunks: AsyncIterable<Uint8Array>
-  readonly #tag: string
-  /** What was told. */
-  error: unknown
-
-  constructor(chunks: AsyncIterable<Uint8Array>, tag: string) {
-    this.#chunks = chunks
-    this.#tag = tag
-  }
-
-  async *chunks(): AsyncGenerator<Uint8Array> {
-    try {
-      yield* this.#chunks
-    } catch (error) {
-      this.error = error
-      const { text } = exceptionOf(error)
-      const [marker, tag] = ['__exception__', this.#tag]
-      yield Buffer.from(`\r\n${marker}\r\n${tag}\r\n${text}${Buffer.byteLength(text)} ${tag}\r\n${marker}\r\n`)
-    }
+/**
+ * What goes wrong behind the first piece can only be told at the end of the body, and by breaking it off.
+ * @param res to be broken off; undefined when that would lose what the compression still holds
+ */
+async function* withException(
+  chunks: AsyncIterable<Uint8Array>,
+  tag: string,
+  res: ServerResponse | undefined,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* chunks
+  } catch (error) {
+    const { text } = exceptionOf(error)
+    const marker = '__exception__'
+    yield Buffer.from(`\r\n${marker}\r\n${tag}\r\n${text}${Buffer.byteLength(text)} ${tag}\r\n${marker}\r\n`)
+    if (res === undefined) return
+    if (res.writableNeedDrain) await once(res, 'drain')
+    throw error
   }
 }
 
