@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { clickHouseHttp, refused, summaryOf } from '../support/clickhouse-http.ts'
 import { until } from '../support/until.ts'
@@ -152,9 +153,31 @@ test('odd texts come to the same result', async () => {
     ['SELECT ‘ä’', 'ä\n'],
     ["SELECT 'a\\' INTO OUTFILE \\'b'", "a\\' INTO OUTFILE \\'b\n"],
     ['WITH 1 AS x SELECT x # comment', '1\n'],
+    ['SELECT 1 AS format ORDER BY format DESC', '1\n'],
+    ['SELECT a.format f FROM (SELECT 1 AS format) a', '1\n'],
+    [`SELECT length('${'x'.repeat(200_000)}') FORMAT CSV`, '200000\n'],
     ['EXPLAIN SYNTAX SELECT 1', 'SELECT 1\nFROM system.one\n'],
     ['EXISTS TABLE system.one', '1\n'],
   ]) {
     assert.equal(await text({}, sql), answer, sql)
   }
+})
+
+test('what the answer says of its format is right for long statements and for columns of that name', async () => {
+  const formatOf = async (sql: string) => (await call({}, { body: sql })).headers.get('x-clickhouse-format')
+  assert.equal(await formatOf(`SELECT '${'x'.repeat(100_000)}' FORMAT JSON`), 'JSON')
+  assert.equal(await formatOf('SELECT t.format x FROM (SELECT 5 AS format) t'), 'TabSeparated')
+})
+
+test('who leaves before the engine hands anything out leaves nothing behind', async () => {
+  // Each is at another point between the request and the first byte of the result when its client goes.
+  for (let i = 0; i < 60; i++) {
+    const abort = new AbortController()
+    const running = call({}, { body: 'SELECT 1', signal: abort.signal }).catch(() => {})
+    await setTimeout((i % 30) / 2)
+    abort.abort()
+    await running
+  }
+  const left = "SELECT count() FROM system.processes WHERE query_id != queryID() AND query LIKE 'SELECT 1%'"
+  await until(async () => (await text({}, left)) === '0\n')
 })

@@ -49,6 +49,15 @@ test('GET sees the session and changes nothing in it', async () => {
   assert.equal(await text({ session_id: 'seen' }, "SELECT getSetting('max_block_size')"), '77\n')
 })
 
+test('a session that could change nothing any more is refused by name', async () => {
+  const fixed = { session_id: 'fixed' }
+  for (const sql of ['SET readonly = 1', 'SET max_threads = 3, `readonly` = 2']) {
+    await refused(await call(fixed, { body: sql }), 501, 48, /the setting readonly/)
+  }
+  await refused(await call({ ...fixed, readonly: '1' }, { body: 'SELECT 1' }), 501, 48, /the setting readonly/)
+  assert.equal(await text(fixed, 'SELECT 1'), '1\n')
+})
+
 test('one request at a time', async () => {
   const busy = { session_id: 'busy' }
   const abort = new AbortController()

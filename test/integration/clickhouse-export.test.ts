@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
+import { pino } from 'pino'
 import { residentMb } from '../../bench/support/processes.ts'
+import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse/start.ts'
+import { exitReason } from '../../src/embedded/processes/running-process.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { clickHouseHttp, refused, summaryOf } from '../support/clickhouse-http.ts'
 import { until } from '../support/until.ts'
@@ -138,4 +145,16 @@ test('a statement that reads has a time, unless it says otherwise; what writes h
     async () =>
       (await http.text({}, "SELECT count() FROM system.processes WHERE query LIKE 'SELECT number%'")) === '0\n',
   )
+})
+
+test('who does not read cannot hold up a stop', async (t) => {
+  const path = await mkdtemp(join(tmpdir(), 'ipid-clickhouse-'))
+  t.after(() => rm(path, { recursive: true, force: true }))
+  const stopping = await startEmbeddedClickHouse({ path, port: 0, log: pino({ level: 'silent' }) })
+  t.after(() => stopping.kill())
+  await openReader(t, 'SELECT number, 2 FROM numbers(1000000000000)', stopping.url).answer
+  await stopping.stop()
+  // It was killed behind 8 s, its folder open, when nobody made the reader go.
+  assert.equal(await stopping.exited, exitReason(0, null))
+  assert.ok(!existsSync(join(path, 'results')))
 })

@@ -173,6 +173,31 @@ test('data of a statement cannot begin a second one', async () => {
   assert.equal(await answered(`SELECT count() FROM data WHERE a = '${SECRET}'`), '0\n')
 })
 
+test('no setting reaches a file or another server', async () => {
+  await answered('CREATE TABLE lines (a String) ENGINE = MergeTree ORDER BY a')
+  const registered = '\0\0\0\0\x01\x04ab'
+  const parts: [sql: string, data: string, settings: Record<string, string>][] = [
+    ['SELECT 1 AS a FORMAT Protobuf', '', { output_format_schema: written }],
+    ['INSERT INTO lines FORMAT JSONEachRow', '{"a": }\n', { input_format_record_errors_file_path: written }],
+    ['INSERT INTO lines FORMAT AvroConfluent', registered, { format_avro_schema_registry_url: away }],
+  ]
+  calls = 0
+  for (const [query, data, settings] of parts) {
+    const clause = Object.entries(settings).map(([name, value]) => `${name} = '${value}'`)
+    const through = [
+      await post(data, { query, input_format_allow_errors_num: '5', errors_output_format: 'CSV', ...settings }),
+      await post(data, {
+        query: query.replace(' FORMAT', ` SETTINGS ${clause} FORMAT`),
+        input_format_allow_errors_num: '5',
+      }),
+      await send(`/?${new URLSearchParams({ query, ...settings })}`),
+    ]
+    for (const { status, text } of through) assert.notEqual(status, 200, `${query}: ${text}`)
+    assert.ok(!existsSync(written), query)
+  }
+  assert.equal(calls, 0)
+})
+
 test('words in strings, names of columns and tables of every kind of their own are no harm', async () => {
   const innocent = [
     "SELECT 'INTO OUTFILE', 'file(1)', 'it\\'s ENGINE = URL'",

@@ -21,9 +21,10 @@ const PRIVILEGES = [
   ...['SYSTEM MERGES', 'SYSTEM TTL MERGES', 'SYSTEM FLUSH LOGS'],
 ]
 
-/** Settings that name a file, hold a piece of SQL, or have another grammar than the one that is looked at. */
+/** Settings that name a file or a server, hold a piece of SQL, or have another grammar than the one that is looked at. */
 const FIXED_SETTINGS = [
-  ...['format_schema', 'format_template_row', 'format_template_resultset', 'dialect'],
+  ...['format_schema', 'format_schema_source', 'format_template_row', 'format_template_resultset', 'dialect'],
+  ...['output_format_schema', 'input_format_record_errors_file_path', 'format_avro_schema_registry_url', 'url_base'],
   ...['additional_table_filters', 'additional_result_filter', 'allow_experimental_eval_table_function'],
 ]
 

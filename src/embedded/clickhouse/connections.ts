@@ -80,7 +80,8 @@ export class Connections {
   ): Promise<T> {
     const { connection } = session
     const { changesSession, isTemporaryTable } = shapeOf(text)
-    if (requested.some(([name]) => name === 'readonly')) throw notInSession('the setting readonly')
+    const isReadonlySet = changesSession && /\breadonly\b/i.test(text)
+    if (isReadonlySet || requested.some(([name]) => name === 'readonly')) throw notInSession('the setting readonly')
     const settings = [...defaults.filter(([name]) => !session.chosen.has(name)), ...requested]
     try {
       await this.#set(connection, database, settings)

@@ -184,8 +184,7 @@ export class Engine {
       throw new Exception(Code.SyntaxError, 'Syntax error (Multi-statements are not allowed). (SYNTAX_ERROR)')
     }
     const sql = shape.isKill ? withClientIds(await this.#canonical(given)) : given
-    const format = shape.format ?? defaultFormat
-    await this.#reading.read({ connection, sql, shape, format, waitsForEnd, signal, cancel }, consume)
+    await this.#reading.read({ connection, sql, shape, defaultFormat, waitsForEnd, signal, cancel }, consume)
   }
 
   /** The data reach the engine as the bytes that came, whatever their format. */

@@ -25,6 +25,8 @@ const SESSIONS_MAX = 200
 /** Statements may finish this long by themselves; after that those that read are ended, and then the process. */
 const FINISH_MS = 3_000
 const CANCEL_MS = 1_500
+/** A statement whose reader takes nothing stands in the middle of a write and cannot be told: then the reader has to go. */
+const LEAVE_MS = 1_500
 
 const options = JSON.parse(process.argv[2] ?? '{}') as ProcessOptions
 const stderr = pino.destination({ dest: 2, sync: true })
@@ -70,19 +72,23 @@ async function serve(): Promise<void> {
   log.info({ reason }, 'stopping')
   server.close()
   server.closeIdleConnections()
-  await finish(engine)
+  await finish(engine, server)
 }
 
-async function finish(engine: Engine): Promise<void> {
+async function finish(engine: Engine, server: Server): Promise<void> {
   const idle = engine.idle().then(() => true)
-  if (!(await Promise.race([idle, sleep(FINISH_MS, false)]))) {
+  const isIdleWithin = (ms: number) => Promise.race([idle, sleep(ms, false)])
+  let isIdle = await isIdleWithin(FINISH_MS)
+  if (!isIdle) {
     await engine.cancelReads()
-    if (!(await Promise.race([idle, sleep(CANCEL_MS, false)]))) {
-      log.warn('statements still run; their inserts are as if the machine had gone down: whole or not there')
-      return
-    }
+    isIdle = await isIdleWithin(CANCEL_MS)
   }
-  await engine.close()
+  if (!isIdle) {
+    server.closeAllConnections()
+    isIdle = await isIdleWithin(LEAVE_MS)
+  }
+  if (isIdle) await engine.close()
+  else log.warn('statements still run; their inserts are as if the machine had gone down: whole or not there')
 }
 
 /** The parent is gone, and the next one may want the port and the folder at once: no crash harms what is stored. */

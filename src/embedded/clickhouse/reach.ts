@@ -18,8 +18,7 @@ export interface StatementText {
 }
 
 /** No statement without one of these words reaches anything; a name can be written otherwise only with a backslash. */
-const SUSPICIOUS =
-  /file|engine|executable|eval|sqlite|disk|backup|restore|attach|\bai[a-z]|catboost|format[\s\S]*\(|\\/i
+const SUSPICIOUS = /file|engine|executable|eval|sqlite|disk|backup|restore|attach|\bai[a-z]|catboost|\\/i
 const NAMES_IN_DATA = /file|executable|eval|\bai[a-z]|catboost|\\/i
 
 const TO_FILE = /\bINTO OUTFILE\b/i
@@ -52,11 +51,17 @@ const DATA_FOLLOW = /^INSERT INTO (?!.*\bSELECT\b).* FORMAT (?!Values$)\w+$/
  */
 export async function refuseReach({ query, body }: StatementText, canonical: Canonical): Promise<void> {
   const text = takesDataOnly(query) ? query : textOf(query, body)
-  if (!SUSPICIOUS.test(text)) return
+  if (!isSuspicious(text)) return
   const form = await canonical(text.slice(0, TEXT_CHARACTERS_MAX))
   refuseForms(form)
   if (text.length > TEXT_CHARACTERS_MAX && !DATA_FOLLOW.test(emptied(form))) throw refusal('a text of that size')
   if (/^INSERT\b.* FORMAT Values$/.test(form)) await refuseInValues(text, canonical)
+}
+
+function isSuspicious(text: string): boolean {
+  if (SUSPICIOUS.test(text)) return true
+  const format = text.search(/format/i)
+  return format >= 0 && text.lastIndexOf('(') > format
 }
 
 /** @throws Exception when the statement writes its result into a file, which the engine takes for reading */

@@ -39,7 +39,7 @@ export interface ReadStatement {
   readonly connection: Connection
   readonly sql: string
   readonly shape: StatementShape
-  readonly format: string
+  readonly defaultFormat: string
   readonly waitsForEnd: boolean
   /** The client has gone. */
   readonly signal: AbortSignal
@@ -72,20 +72,31 @@ export class Reading {
 
   /** @throws what the engine throws, unless `consume` has begun; from then on its chunks throw it */
   async read(statement: ReadStatement, consume: Consume): Promise<void> {
-    const { shape, waitsForEnd } = statement
-    if (!shape.isSelect || shape.hasFile) return await this.#throughMemory(statement, consume)
+    const { shape } = statement
+    if (shape.isSelect && !shape.hasFile) {
+      if (await this.#streams(statement, consume)) return
+      if (shape.format !== undefined && (await this.#streams(withoutFormat(statement), consume))) return
+    }
+    await this.#throughMemory(statement, consume)
+  }
+
+  /**
+   * @returns false when it is a syntax error: our clause may have come to a wrong place; and what is wrong is to be told
+   *   in terms of the text that was sent
+   */
+  async #streams(statement: ReadStatement, consume: Consume): Promise<boolean> {
     let hasBegun = false
     const begin: Consume = (answer) => {
       hasBegun = true
       return consume(answer)
     }
     try {
-      if (waitsForEnd) await this.#throughFile(statement, begin)
+      if (statement.waitsForEnd) await this.#throughFile(statement, begin)
       else await this.#throughPipe(statement, begin)
+      return true
     } catch (error) {
-      // Our clause may have come to a wrong place; and what is wrong is to be told in terms of the text that was sent.
       if (hasBegun || exceptionOf(error).code !== Code.SyntaxError) throw error
-      await this.#throughMemory(statement, consume)
+      return false
     }
   }
 
@@ -93,7 +104,7 @@ export class Reading {
     const pipe = this.#options.pipes.open()
     const running = new RunningResult(pipe)
     try {
-      const sql = await this.#intoFile(statement.sql, pipe.path)
+      const sql = await this.#intoFile(statement, pipe.path)
       const measurement = await this.#options.counter.begin()
       running.follow(this.#query(statement, sql))
       const leave = () => pipe.leave()
@@ -101,7 +112,7 @@ export class Reading {
       if (statement.signal.aborted) leave()
       const { held, isWhole } = await running.hold(HELD_BYTES_MAX)
       const summary = isWhole ? await summaryOf(await running.result(), measurement) : running.summary
-      await consume({ format: statement.format, chunks: isWhole ? chunksOf(held) : running.chunks(held), summary })
+      await consume({ format: formatOf(statement), chunks: isWhole ? chunksOf(held) : running.chunks(held), summary })
     } finally {
       if (running.isRunning) statement.cancel()
       pipe.leave()
@@ -114,12 +125,12 @@ export class Reading {
     const path = join(this.#options.folder, `${this.#files++}.whole`)
     try {
       await writeFile(path, '', { mode: 0o600 })
-      const sql = await this.#intoFile(statement.sql, path)
+      const sql = await this.#intoFile(statement, path)
       const measurement = await this.#options.counter.begin()
       const summary = await summaryOf(await this.#query(statement, sql), measurement)
       const isEmpty = (await stat(path)).size === 0
       const chunks = isEmpty ? chunksOf([]) : createReadStream(path)
-      await consume({ format: statement.format, chunks, summary })
+      await consume({ format: formatOf(statement), chunks, summary })
     } finally {
       await rm(path, { force: true })
     }
@@ -129,22 +140,31 @@ export class Reading {
     const measurement = await this.#options.counter.begin()
     const result = await this.#query(statement, statement.sql)
     const summary = await summaryOf(result, measurement)
-    await consume({ format: statement.format, chunks: chunksOf([result.bytes]), summary })
+    await consume({ format: formatOf(statement), chunks: chunksOf([result.bytes]), summary })
   }
 
-  #query({ connection, format }: ReadStatement, sql: string): Promise<QueryResult> {
-    return this.#options.addon.QueryAsyncConnection(connection, sql, format)
+  #query({ connection, defaultFormat }: ReadStatement, sql: string): Promise<QueryResult> {
+    return this.#options.addon.QueryAsyncConnection(connection, sql, defaultFormat)
   }
 
   /** The statement with our clause in it, and nothing else changed: what it may reach was judged without. */
-  async #intoFile(sql: string, path: string): Promise<string> {
-    const text = selectIntoFile(sql, path)
+  async #intoFile({ sql, shape }: ReadStatement, path: string): Promise<string> {
+    const text = selectIntoFile(sql, path, shape.format !== undefined)
     if (isPlain(sql)) return text
     const { canonical } = this.#options
     const [before, after] = await Promise.all([canonical(sql), canonical(text)])
     if (after.replace(` ${intoFile(path)}`, () => '').trim() === before.trim()) return text
     throw exceptionOf(new Error(`Code: ${Code.SyntaxError}. DB::Exception: the end of the statement is not clear`))
   }
+}
+
+function formatOf({ shape, defaultFormat }: ReadStatement): string {
+  return shape.format ?? defaultFormat
+}
+
+/** What looked like its FORMAT clause was none. */
+function withoutFormat(statement: ReadStatement): ReadStatement {
+  return { ...statement, shape: { ...statement.shape, format: undefined } }
 }
 
 /** A statement whose result comes through a pipe. */

@@ -5,6 +5,9 @@ import { Socket } from 'node:net'
 import { join } from 'node:path'
 import { StartupError } from '../../core/run/errors.ts'
 
+/** How often somebody is let in who waits at a pipe that was left. */
+const RELEASE_MS = 20
+
 /**
  * Named pipes through which the engine hands out results, whatever their size: it takes one for the file of an INTO
  * OUTFILE, and waits in the middle of a write while nobody reads.
@@ -57,6 +60,9 @@ export class ResultPipe {
   readonly #giveBack: () => void
   /** Held, so that the end is where the statement ends, not where the engine closes the file or never opens it. */
   #writer: number | undefined
+  /** A reader that takes nothing. */
+  #release: number | undefined
+  #releasing: NodeJS.Timeout | undefined
 
   constructor(path: string, giveBack: () => void) {
     this.path = path
@@ -78,16 +84,34 @@ export class ResultPipe {
     this.#writer = undefined
   }
 
-  /** Nobody reads any more: the next write of the statement fails. */
+  /**
+   * Nobody reads any more: the next write of the statement fails. It may not have opened the pipe yet, and would wait for
+   * a reader for ever, whatever it is told: so now and then there is one, for a moment.
+   */
   leave(): void {
     this.#reader.destroy()
+    this.#releasing ??= setInterval(() => this.#letIn(), RELEASE_MS)
   }
 
   /** Behind the end of the statement. */
   async close(): Promise<void> {
     this.end()
-    this.leave()
+    this.#reader.destroy()
+    clearInterval(this.#releasing)
+    this.#letGo()
     if (!this.#reader.closed) await once(this.#reader, 'close')
     this.#giveBack()
+  }
+
+  #letIn(): void {
+    if (this.#letGo()) return
+    this.#release = openSync(this.path, constants.O_RDONLY | constants.O_NONBLOCK)
+  }
+
+  #letGo(): boolean {
+    const release = this.#release
+    this.#release = undefined
+    if (release !== undefined) closeSync(release)
+    return release !== undefined
   }
 }

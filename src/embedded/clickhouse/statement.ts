@@ -20,26 +20,26 @@ export interface StatementShape {
   readonly hasFile: boolean
 }
 
-/** Where the data of an INSERT may begin: text behind this is not looked at. */
+/** Where the data of an INSERT may begin: its text behind this is not looked at. */
 const HEAD_CHARACTERS_MAX = 65_536
 
+/** What nobody closes goes on to the end, so that no text is gone through more than once. */
 const QUOTED_OR_COMMENT =
-  /'(?:\\[\s\S]|''|[^'\\])*'|"(?:\\[\s\S]|""|[^"\\])*"|`(?:\\[\s\S]|``|[^`\\])*`|\$(\w*)\$[\s\S]*?\$\1\$|--[^\n]*|#[! ][^\n]*|\/\*[\s\S]*?\*\//g
-
-const FORMAT_CLAUSE = /\bFORMAT\s+(\w+)\s*(?:SETTINGS\b[^;]*)?[;\s]*$/i
+  /'(?:\\[\s\S]|''|[^'\\])*(?:'|\\?$)|"(?:\\[\s\S]|""|[^"\\])*(?:"|\\?$)|`(?:\\[\s\S]|``|[^`\\])*(?:`|\\?$)|\$(\w*)\$[\s\S]*?\$\1\$|--[^\n]*|#[! ][^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g
 
 export function shapeOf(text: string): StatementShape {
-  const bare = bareOf(text)
-  const isInsert = /^[\s(]*INSERT\b/i.test(bare)
-  const format = FORMAT_CLAUSE.exec(bare)?.[1]
+  const head = trimmed(blanked(text.slice(0, HEAD_CHARACTERS_MAX)))
+  const isInsert = /^[\s(]*INSERT\b/i.test(head)
+  const bare = isInsert || text.length <= HEAD_CHARACTERS_MAX ? head : trimmed(blanked(text))
+  const isSelect = /^[\s(]*(?:SELECT|WITH|FROM)\b/i.test(bare) && !/^\s*WITH\b.*\bINSERT\s+INTO\b/is.test(bare)
   return {
     isInsert,
-    isEmpty: /^[\s;]*$/.test(bare),
+    isEmpty: bare === '',
     lacksData: isInsert && /\b(?:FORMAT\s+\w+|VALUES)\s*$/i.test(bare),
-    isMultiple: !isInsert && /;[\s;]*[^\s;]/.test(bare),
-    format: isInsert ? undefined : format,
-    isSelect: /^[\s(]*(?:SELECT|WITH|FROM)\b/i.test(bare),
-    isRead: /^[\s(]*(?:SELECT|WITH|FROM|SHOW|DESCRIBE|DESC|EXPLAIN|EXISTS|CHECK)\b/i.test(bare),
+    isMultiple: !isInsert && bare.includes(';'),
+    format: isInsert ? undefined : formatClause(bare)?.[1],
+    isSelect,
+    isRead: isSelect || /^[\s(]*(?:SHOW|DESCRIBE|DESC|EXPLAIN|EXISTS|CHECK)\b/i.test(bare),
     changesSession: /^\s*(?:SET|USE)\b/i.test(bare),
     isTemporaryTable: /^\s*(?:CREATE|ATTACH)\b.*\bTEMPORARY\b/is.test(bare),
     isKill: /^\s*KILL\b/i.test(bare),
@@ -47,9 +47,18 @@ export function shapeOf(text: string): StatementShape {
   }
 }
 
-/** The head of the text, comments and what is quoted made blank. */
-function bareOf(text: string): string {
-  return blanked(text.slice(0, HEAD_CHARACTERS_MAX))
+/** The clause in which a trimmed text ends; or what looks like it, as `ORDER BY format DESC` does. */
+function formatClause(bare: string): RegExpExecArray | undefined {
+  const last = [...bare.matchAll(/\bFORMAT\s+(\w+)/gi)].at(-1)
+  if (last === undefined) return undefined
+  return /^\s*(?:SETTINGS\b[^;]*)?$/i.test(bare.slice(last.index + last[0].length)) ? last : undefined
+}
+
+/** Without blanks and semicolons at its end: by a pattern it took minutes where there are long blanks within. */
+function trimmed(text: string): string {
+  let end = text.length
+  while (end > 0 && /[;\s]/.test(text[end - 1]!)) end--
+  return text.slice(0, end)
 }
 
 /** The text with blanks for comments and for what is within quotes: places in one are places in the other. */
@@ -62,10 +71,11 @@ function blanked(text: string): string {
 /**
  * A SELECT whose result goes into a file. Where quotes and comments end is a guess for all but plain texts: what comes of
  * the others has to be compared.
+ * @param hasFormat whether what looks like a FORMAT clause at the end of it is one
  */
-export function selectIntoFile(text: string, path: string): string {
-  const bare = blanked(text).replace(/[;\s]+$/, '')
-  const at = FORMAT_CLAUSE.exec(bare)?.index ?? bare.length
+export function selectIntoFile(text: string, path: string, hasFormat: boolean): string {
+  const bare = trimmed(blanked(text))
+  const at = (hasFormat ? formatClause(bare)?.index : undefined) ?? bare.length
   return `${text.slice(0, at)}\n${intoFile(path)}\n${text.slice(at, bare.length)}`
 }
 
@@ -100,7 +110,7 @@ export function takesDataOnly(query: string): boolean {
 /** What follows VALUES in a plain INSERT; undefined when the text has another form. */
 export function valuesOf(text: string): string | undefined {
   const match = INSERT_VALUES.exec(text)
-  return match === null ? undefined : text.slice(match[0].length).replace(/[;\s]+$/, '')
+  return match === null ? undefined : trimmed(text.slice(match[0].length))
 }
 
 /** An INSERT of the plain form, its data taken from a file; undefined when it has another form. */

@@ -15,6 +15,28 @@ test('quoted text and comments do not count', () => {
   assert.equal(shapeOf('-- nothing\n ; ').isEmpty, true)
 })
 
+test('long texts are looked at in time that grows with them', () => {
+  const long = (piece: string) => piece.repeat(Math.ceil(1_000_000 / piece.length))
+  for (const text of [
+    long(' '),
+    `'${long('x')}'`,
+    `/*${long('x')}*/`,
+    long("'\\"),
+    long('/*'),
+    long('; '),
+    long('format x '),
+  ]) {
+    const sql = `SELECT 1, ${text}, 2`
+    const startedMs = performance.now()
+    shapeOf(sql)
+    selectIntoFile(sql, '/1', true)
+    // Of these, 64 KB took 7 s when patterns went over blanks and open quotes again and again.
+    assert.ok(performance.now() - startedMs < 3_000, text.slice(0, 20))
+  }
+  assert.equal(shapeOf(`SELECT '${long('x')}' FORMAT CSV`).format, 'CSV')
+  assert.equal(shapeOf(`SELECT '${long('x')}'; SELECT 2`).isMultiple, true)
+})
+
 test('what a statement is', () => {
   const is = (sql: string) => {
     const { isSelect, isRead, changesSession, isTemporaryTable, isKill } = shapeOf(sql)
@@ -29,11 +51,13 @@ test('what a statement is', () => {
   for (const sql of ['SET a = 1', '/* */ use d']) assert.deepEqual(is(sql), { ...none, changesSession: true }, sql)
   assert.deepEqual(is('CREATE OR REPLACE TEMPORARY TABLE t (a Int8)'), { ...none, isTemporaryTable: true })
   assert.deepEqual(is('KILL QUERY WHERE 1'), { ...none, isKill: true })
-  for (const sql of ['DROP TABLE t', 'SELECTED', 'INSERT INTO t VALUES (1)']) assert.deepEqual(is(sql), none, sql)
+  const withInsert = 'WITH x AS (SELECT 1) INSERT INTO t SELECT * FROM x'
+  for (const sql of [withInsert, 'DROP TABLE t', 'SELECTED', 'INSERT INTO t VALUES (1)'])
+    assert.deepEqual(is(sql), none, sql)
 })
 
 test('a result goes into a file by a clause in front of its format', () => {
-  const into = (sql: string) => selectIntoFile(sql, "/d'ir/1").replace(/\s+/g, ' ').trim()
+  const into = (sql: string) => selectIntoFile(sql, "/d'ir/1", true).replace(/\s+/g, ' ').trim()
   const clause = "INTO OUTFILE '/d\\'ir/1' TRUNCATE"
   assert.equal(into('SELECT 1'), `SELECT 1 ${clause}`)
   assert.equal(into('SELECT 1 FORMAT CSV;'), `SELECT 1 ${clause} FORMAT CSV`)
@@ -42,6 +66,8 @@ test('a result goes into a file by a clause in front of its format', () => {
     into('SELECT 1 SETTINGS a = 1 FORMAT CSV SETTINGS b = 2'),
     `SELECT 1 SETTINGS a = 1 ${clause} FORMAT CSV SETTINGS b = 2`,
   )
+  const order = 'SELECT format FROM t ORDER BY format DESC'
+  assert.equal(selectIntoFile(order, '/1', false), `${order}\nINTO OUTFILE '/1' TRUNCATE\n`)
 })
 
 test('plain is only what nobody can read in two ways', () => {

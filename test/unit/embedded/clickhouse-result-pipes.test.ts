@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync } from 'node:fs'
+import { open, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { ResultPipes } from '../../../src/embedded/clickhouse/result-pipes.ts'
+
+test('who opens a pipe that was left is let in, cannot write, and the pipe is good for the next one', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'ipid-pipes-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const pipes = ResultPipes.make(join(folder, 'results'), 1)
+  const left = pipes.open()
+  left.leave()
+  for (let i = 0; i < 2; i++) {
+    const late = await open(left.path, 'w')
+    await assert.rejects(async () => {
+      for (;;) await late.write('x'.repeat(100_000))
+    }, /EPIPE/)
+    await late.close()
+  }
+  await left.close()
+  const next = pipes.open()
+  const writer = await open(next.path, 'w')
+  await writer.write('whole')
+  await writer.close()
+  next.end()
+  let text = ''
+  for await (const chunk of next.chunks) text += chunk
+  assert.equal(text, 'whole')
+  await next.close()
+})
