@@ -42,6 +42,10 @@ export const BackupManifest = Type.Object({
   tables: Type.Array(BackupTable),
   tenants: BackupFile,
   dead_letters: BackupFile,
+  archive: Type.Object(
+    { place: Type.String({ description: 'Where the objects were' }), file: BackupFile },
+    { description: 'Which objects the raw archive had; they are not in the backup' },
+  ),
 })
 export type BackupManifest = Static<typeof BackupManifest>
 
@@ -60,6 +64,10 @@ export const TenantCopy = Type.Object({
   lookups: Type.Object({ day: Type.String({ description: 'UTC, YYYY-MM-DD' }), used: Count }),
 })
 export type TenantCopy = Static<typeof TenantCopy>
+
+/** An object of the raw archive: a line of their file, in the order of the keys. */
+export const ArchivedObject = Type.Object({ key: Type.String({ minLength: 1 }), bytes: Count })
+export type ArchivedObject = Static<typeof ArchivedObject>
 
 /** A dead letter: a line of their file. */
 export const LetterCopy = Type.Object({

@@ -6,12 +6,13 @@ import type { Clock } from '../core/run/clock.ts'
 import { InputError } from '../core/run/errors.ts'
 import { jsonLines, syncFolder, writeLines } from './files.ts'
 import { writeManifest } from './manifest.ts'
-import type { RecordSource, TableShape, TableSource } from './ports.ts'
+import type { ArchiveList, RecordSource, TableShape, TableSource } from './ports.ts'
 import type { Progress } from './progress.ts'
 
 export interface BackupOptions {
   readonly tables: TableSource
   readonly records: RecordSource
+  readonly archive: ArchiveList
   /** Of ipid. */
   readonly version: string
   readonly clock: Clock
@@ -57,7 +58,7 @@ async function demandFree(dir: string): Promise<void> {
 }
 
 async function writeParts(folder: string, options: BackupOptions): Promise<BackupManifest> {
-  const { tables, records, clock, progress } = options
+  const { tables, records, archive, clock, progress } = options
   const receivedBefore = isoTime(clock.now())
   const partitions = await records.partitions()
   progress.step('waiting until all that was received is stored')
@@ -75,6 +76,8 @@ async function writeParts(folder: string, options: BackupOptions): Promise<Backu
   )
   progress.step('tenants')
   const tenants = await writeLines(folder, 'tenants.ndjson.gz', jsonLines(records.tenants()))
+  progress.step('objects of the archive')
+  const objects = await writeLines(folder, 'archive.ndjson.gz', jsonLines(archive.list()))
   return {
     format: BACKUP_FORMAT,
     id: randomUUID(),
@@ -86,6 +89,7 @@ async function writeParts(folder: string, options: BackupOptions): Promise<Backu
     tables: written,
     tenants,
     dead_letters: deadLetters,
+    archive: { place: archive.place, file: objects },
   }
 }
 

@@ -51,8 +51,8 @@ async function readJson(folder: string): Promise<object> {
 }
 
 /** Every file that the manifest speaks of. */
-export function filesOf({ tables, tenants, dead_letters }: BackupManifest): BackupFile[] {
-  return [...tables.map(({ file }) => file), tenants, dead_letters]
+export function filesOf({ tables, tenants, dead_letters, archive }: BackupManifest): BackupFile[] {
+  return [...tables.map(({ file }) => file), tenants, dead_letters, archive.file]
 }
 
 function checksumOf(manifest: object): string {

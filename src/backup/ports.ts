@@ -1,4 +1,4 @@
-import type { BackupTable, LetterCopy, TenantCopy } from '../../schemas/backup.ts'
+import type { ArchivedObject, BackupTable, LetterCopy, TenantCopy } from '../../schemas/backup.ts'
 
 /** A table that stores rows, without its file. */
 export type TableShape = Omit<BackupTable, 'file'>
@@ -79,6 +79,14 @@ export interface RecordTarget {
   end(): Promise<void>
   /** Lets another restore begin. Tolerates that `begin` was refused. */
   close(): Promise<void>
+}
+
+/** The raw archive, which a backup names and does not copy. */
+export interface ArchiveList {
+  /** For people, without secrets. */
+  readonly place: string
+  /** Its objects, in the order of their keys (by UTF-16). */
+  list(): AsyncIterable<ArchivedObject>
 }
 
 /** A backup that is no backup, is damaged, or does not fit. The message is a sentence that says what is wrong. */

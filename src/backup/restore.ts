@@ -1,13 +1,15 @@
-import type { BackupManifest, LetterCopy, TenantCopy } from '../../schemas/backup.ts'
+import type { ArchivedObject, BackupManifest, LetterCopy, TenantCopy } from '../../schemas/backup.ts'
 import type { Clock } from '../core/run/clock.ts'
 import { countLines, readPortions, readRecords, verifyFile } from './files.ts'
 import { filesOf, readManifest } from './manifest.ts'
-import type { RecordTarget, TableTarget } from './ports.ts'
+import type { ArchiveList, RecordTarget, TableTarget } from './ports.ts'
 import type { Progress } from './progress.ts'
 
 export interface RestoreOptions {
   readonly tables: TableTarget
   readonly records: RecordTarget
+  /** That of the instance that is filled. */
+  readonly archive: ArchiveList
   readonly clock: Clock
   readonly progress: Progress
 }
@@ -18,6 +20,8 @@ export interface Restored {
   readonly lettersStored: number
   /** Events whose repeats are known. */
   readonly remembered: number
+  /** Objects that the archive had when the backup was written, and now has not, or of another size. */
+  readonly objectsMissing: number
 }
 
 /** Text of one insert. */
@@ -64,8 +68,9 @@ async function fill(dir: string, manifest: BackupManifest, options: RestoreOptio
   }
   const lettersStored = await addLetters(dir, manifest, options)
   const remembered = await fillWindow(options)
+  const objectsMissing = await missingObjects(dir, manifest, options)
   await records.end()
-  return { lettersStored, remembered }
+  return { lettersStored, remembered, objectsMissing }
 }
 
 async function fillTables(dir: string, manifest: BackupManifest, { tables, progress }: RestoreOptions): Promise<void> {
@@ -100,6 +105,22 @@ async function addLetters(dir: string, manifest: BackupManifest, options: Restor
     await records.addLetters(letters.filter((letter) => !leftOut.has(letter)))
   }
   return left
+}
+
+/** The archive is not in the backup: what it lacks has to be copied by whoever moved it. */
+async function missingObjects(dir: string, manifest: BackupManifest, options: RestoreOptions): Promise<number> {
+  options.progress.step('objects of the archive')
+  const there = options.archive.list()[Symbol.asyncIterator]()
+  let found = await there.next()
+  let missing = 0
+  for await (const objects of readRecords<ArchivedObject>(dir, manifest.archive.file.name, RECORD_BYTES)) {
+    for (const { key, bytes } of objects) {
+      while (!found.done && found.value.key < key) found = await there.next()
+      if (found.done || found.value.key !== key || found.value.bytes !== bytes) missing++
+    }
+  }
+  await there.return?.()
+  return missing
 }
 
 /** The window is made from what is stored: an event that came too late for the backup is no repeat when it is sent again. */

@@ -1,3 +1,5 @@
+import { join } from 'node:path'
+import type { ArchivePlace } from '../core/pipeline/destination.ts'
 import { InputError } from '../core/run/errors.ts'
 import type { Plans } from '../tenants/plans.ts'
 import { readPlans } from './plans-file.ts'
@@ -12,6 +14,11 @@ export type Role = (typeof ROLES)[number]
 export interface Config extends Settings {
   /** The default plans and those of `PLANS_FILE`, by name. */
   readonly plans: Plans
+}
+
+/** Where the raw archive is. */
+export function archivePlaceOf({ archiveUrl, dataDir }: Config): ArchivePlace {
+  return archiveUrl ?? { folder: join(dataDir, 'archive') }
 }
 
 /** Values from the command line, by setting; they go before the environment. */

@@ -1,7 +1,6 @@
-import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import type { Config } from '../config/config.ts'
+import { archivePlaceOf, type Config } from '../config/config.ts'
 import type { Hostnames } from '../core/event/hostnames.ts'
 import type { ArchivePlace } from '../core/pipeline/destination.ts'
 import type { Pipeline, PipelineLimits } from '../core/pipeline/pipeline.ts'
@@ -74,8 +73,7 @@ export class Parts {
   }
 
   get archivePlace(): ArchivePlace {
-    const { archiveUrl, dataDir } = this.config
-    return archiveUrl ?? { folder: join(dataDir, 'archive') }
+    return archivePlaceOf(this.config)
   }
 
   /** The connection of all background loops, for commands that do not block. */

@@ -28,7 +28,7 @@ const QUERIES = [
   'SELECT * FROM companies ORDER BY tenant_id, company_id',
   'SELECT * FROM daily_visits ORDER BY tenant_id, account_id, day',
   'SELECT event_type, platform, count() FROM events GROUP BY ALL ORDER BY ALL',
-  'SELECT min(timestamp), max(timestamp), min(received_at), max(received_at) FROM events',
+  'SELECT * FROM daily_outcomes ORDER BY ALL',
   'SELECT sum(cityHash64(*)), groupBitXor(cityHash64(*)) FROM events',
   "SELECT * FROM events WHERE event_id LIKE 'odd%' ORDER BY event_id",
   'SELECT session_id, properties, extra FROM events WHERE session_id IS NOT NULL ORDER BY ALL LIMIT 20',
@@ -167,7 +167,11 @@ function makeFolder(t: TestContext): string {
 test('a backup that is written under load is restored on another folder', async (t) => {
   const dir = makeFolder(t)
   const [early, late] = [join(dir, 'early'), join(dir, 'late')]
-  const sites = { source: new TestSite(t), first: new TestSite(t), second: new TestSite(t) }
+  const sites = {
+    source: new TestSite(t, { ARCHIVE_PART_AGE_MS: '200' }),
+    first: new TestSite(t),
+    second: new TestSite(t),
+  }
   let expected: string[] = []
   let sentBefore: readonly string[] = []
   let sent: readonly string[] = []
@@ -176,7 +180,7 @@ test('a backup that is written under load is restored on another folder', async 
   await t.test('it holds what was answered before the call, live and batch', async () => {
     const source = await Running.start(t, sites.source)
     apiKeys.demo = source.ready.api_key!
-    await ipid(sites.source, 'tenant', 'create', 'acme', '--plan', 'growth')
+    await ipid(sites.source, 'tenant', 'create', 'acme', '--plan', 'growth', '--archive', 'on')
     apiKeys.acme = await source.key('acme')
     apiKeys.revoked = await source.key('acme')
     await ipid(sites.source, 'key', 'revoke', apiKeys.revoked.slice(0, 12))
@@ -238,9 +242,11 @@ test('a backup that is written under load is restored on another folder', async 
     assert.equal((await start.ended).code, 1)
     assert.match(start.stderr(), /a restore of a backup was not finished/)
     assert.match((await ipid(site, 'restore', late)).stderr, /a restore of another backup was not finished here/)
+    cpSync(join(sites.source.dir, 'archive'), join(site.dir, 'archive'), { recursive: true })
     const restored = await ipid(site, 'restore', early)
     assert.equal(restored.code, 0, restored.stderr)
     assert.match(restored.stderr, /begun again/)
+    assert.match(restored.stdout, /^objects of the archive {2,}[1-9]\d* in \/.*, all there$/m)
 
     const running = await Running.start(t, site)
     assert.equal(await running.query('SELECT count() = uniqExact(tenant_id, event_id) FROM events'), '1')
@@ -271,7 +277,14 @@ test('a backup that is written under load is restored on another folder', async 
     const site = sites.second
     const restored = await ipid(site, 'restore', late, '--json')
     assert.equal(restored.code, 0, restored.stderr)
-    const summary = JSON.parse(restored.stdout) as { tenants: number; dead_letters: number; rows: { events: number } }
+    const summary = JSON.parse(restored.stdout) as {
+      tenants: number
+      dead_letters: number
+      rows: { events: number }
+      archive: { objects: number; missing: number }
+    }
+    assert.ok(summary.archive.objects > 0)
+    assert.equal(summary.archive.missing, summary.archive.objects, 'it was not copied here')
     assert.deepEqual([summary.tenants, summary.dead_letters], [2, 1], 'a letter whose event is stored is left out')
     const running = await Running.start(t, site)
     assert.equal(running.ready.api_key, undefined, 'the tenant demo has its key')

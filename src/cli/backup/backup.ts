@@ -23,41 +23,47 @@ export function backupCommand(context: CliContext): Command {
     .argument('<dir>', 'folder that is not there yet, or is empty')
     .addOption(waitOption())
     .option('--json', 'print JSON')
-  return addSettings(command, INSTANCE_SETTINGS).action(async (dir: string, { wait, json }: BackupFlags) => {
-    const config = configOf(context, command)
-    const [{ withRedis }, { clickhouseUrlOf, redisUrlOf }, { RedisRecordSource }, { ClickHouseTables }] =
-      await Promise.all([
-        import('../stores.ts'),
-        import('../instance.ts'),
-        import('../../redis/backup/record-source.ts'),
-        import('../../clickhouse/table-copies.ts'),
+  return addSettings(command, [...INSTANCE_SETTINGS, 'archiveUrl']).action(
+    async (dir: string, { wait, json }: BackupFlags) => {
+      const config = configOf(context, command)
+      const [{ withRedis }, { clickhouseUrlOf, redisUrlOf }, { RedisRecordSource }, { ClickHouseTables }] =
+        await Promise.all([
+          import('../stores.ts'),
+          import('../instance.ts'),
+          import('../../redis/backup/record-source.ts'),
+          import('../../clickhouse/table-copies.ts'),
+        ])
+      const [{ writeBackup }, { ingest }, { systemClock }, { createLogger }, { Progress }] = await Promise.all([
+        import('../../backup/backup.ts'),
+        import('../../../pipelines/ingest.ts'),
+        import('../../core/run/clock.ts'),
+        import('../../telemetry/logger.ts'),
+        import('../../backup/progress.ts'),
       ])
-    const [{ writeBackup }, { ingest }, { systemClock }, { createLogger }, { Progress }] = await Promise.all([
-      import('../../backup/backup.ts'),
-      import('../../../pipelines/ingest.ts'),
-      import('../../core/run/clock.ts'),
-      import('../../telemetry/logger.ts'),
-      import('../../backup/progress.ts'),
-    ])
-    const log = await createLogger({ level: 'warn', name: 'backup', pretty: context.stderr.isTTY === true })
-    const tables = new ClickHouseTables(await clickhouseUrlOf(config), log)
-    const path = resolve(dir)
-    try {
-      const manifest = await withRedis(await redisUrlOf(config), (client) =>
-        writeBackup(path, {
-          tables,
-          records: new RedisRecordSource(client, ingest, systemClock),
-          version: version(),
-          clock: systemClock,
-          progress: new Progress((line) => context.stderr.write(`${line}\n`)),
-          waitMs: wait * 1_000,
-        }),
-      )
-      print(context, path, manifest, json === true)
-    } finally {
-      await tables.close()
-    }
-  })
+      const { openArchiveList } = await import('./archive-list.ts')
+      const log = await createLogger({ level: 'warn', name: 'backup', pretty: context.stderr.isTTY === true })
+      const tables = new ClickHouseTables(await clickhouseUrlOf(config), log)
+      const archive = openArchiveList(config)
+      const path = resolve(dir)
+      try {
+        const manifest = await withRedis(await redisUrlOf(config), (client) =>
+          writeBackup(path, {
+            tables,
+            records: new RedisRecordSource(client, ingest, systemClock),
+            archive,
+            version: version(),
+            clock: systemClock,
+            progress: new Progress((line) => context.stderr.write(`${line}\n`)),
+            waitMs: wait * 1_000,
+          }),
+        )
+        print(context, path, manifest, json === true)
+      } finally {
+        await tables.close()
+        await archive.close()
+      }
+    },
+  )
 }
 
 function waitOption(): Option {
@@ -75,7 +81,8 @@ function waitOption(): Option {
 
 function print({ stdout }: CliContext, path: string, manifest: BackupManifest, json: boolean): void {
   const rows = Object.fromEntries(manifest.tables.map(({ table, file }) => [table, file.lines]))
-  const files = [...manifest.tables.map(({ file }) => file), manifest.tenants, manifest.dead_letters]
+  const { archive } = manifest
+  const files = [...manifest.tables.map(({ file }) => file), manifest.tenants, manifest.dead_letters, archive.file]
   const summary = {
     path,
     id: manifest.id,
@@ -83,6 +90,7 @@ function print({ stdout }: CliContext, path: string, manifest: BackupManifest, j
     tenants: manifest.tenants.lines,
     rows,
     dead_letters: manifest.dead_letters.lines,
+    archive: { place: archive.place, objects: archive.file.lines },
     bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
   }
   if (json) {
@@ -95,6 +103,7 @@ function print({ stdout }: CliContext, path: string, manifest: BackupManifest, j
     ['tenants', summary.tenants],
     ...Object.entries(rows).map(([table, count]) => [`rows of ${table}`, count] as const),
     ['dead letters', summary.dead_letters],
+    ['objects of the archive', `${archive.file.lines} in ${archive.place}, not copied`],
     ['bytes', summary.bytes],
   ])
 }

@@ -8,7 +8,7 @@ import { printJson, printPairs } from '../print.ts'
 import { addSettings, configOf } from '../settings-options.ts'
 
 const RESTORE_SETTINGS: readonly SettingName[] = [
-  ...(['dataDir', 'redisUrl', 'clickhouseUrl', 'clickhouseExternal'] as const),
+  ...(['dataDir', 'redisUrl', 'clickhouseUrl', 'clickhouseExternal', 'archiveUrl'] as const),
   ...(['redisFsync', 'redisMaxMemoryBytes'] as const),
 ]
 
@@ -34,26 +34,36 @@ export function restoreCommand(context: CliContext): Command {
         import('../../core/run/clock.ts'),
         import('../../telemetry/logger.ts'),
       ])
+    const { openArchiveList } = await import('./archive-list.ts')
     const log = await createLogger({ level: 'warn', name: 'restore', pretty: context.stderr.isTTY === true })
     const progress = new Progress((line) => context.stderr.write(`${line}\n`))
     const path = resolve(dir)
     const manifest = await openBackup(path, progress)
+    const archive = openArchiveList(config)
     const restored = await withStores({ config, env: context.env, log }, async ({ redisUrl, clickhouseUrl }) => {
       const tables = new ClickHouseTables(clickhouseUrl, log)
       try {
         return await withRedis(redisUrl, (client) => {
           const records = new RedisRecordTarget(client, ingest, systemClock)
-          return restoreBackup(path, manifest, { tables, records, clock: systemClock, progress })
+          return restoreBackup(path, manifest, { tables, records, archive, clock: systemClock, progress })
         })
       } finally {
         await tables.close()
+        await archive.close()
       }
     })
-    print(context, manifest, restored, json === true)
+    print(context, manifest, restored, archive.place, json === true)
   })
 }
 
-function print({ stdout }: CliContext, manifest: BackupManifest, restored: Restored, json: boolean): void {
+function print(
+  { stdout }: CliContext,
+  manifest: BackupManifest,
+  restored: Restored,
+  place: string,
+  json: boolean,
+): void {
+  const { archive } = manifest
   const rows = Object.fromEntries(manifest.tables.map(({ table, file }) => [table, file.lines]))
   const summary = {
     id: manifest.id,
@@ -63,6 +73,7 @@ function print({ stdout }: CliContext, manifest: BackupManifest, restored: Resto
     rows,
     dead_letters: manifest.dead_letters.lines - restored.lettersStored,
     remembered_events: restored.remembered,
+    archive: { place, objects: archive.file.lines, missing: restored.objectsMissing },
   }
   if (json) {
     printJson(stdout, summary)
@@ -75,5 +86,14 @@ function print({ stdout }: CliContext, manifest: BackupManifest, restored: Resto
     ...Object.entries(rows).map(([table, count]) => [`rows of ${table}`, count] as const),
     ['dead letters', summary.dead_letters],
     ['events in the dedup window', summary.remembered_events],
+    ['objects of the archive', archiveState(summary.archive, archive.place)],
   ])
+}
+
+function archiveState(
+  { place, objects, missing }: { readonly place: string; readonly objects: number; readonly missing: number },
+  was: string,
+): string {
+  if (missing === 0) return `${objects} in ${place}, all there`
+  return `${missing} of ${objects} are not in ${place}: copy them from ${was}`
 }
