@@ -12,7 +12,6 @@ import { keys } from '../../src/redis/keys.ts'
 import { deadLetterFields } from '../../src/redis/streams/dead-letter.ts'
 import { ownerOf } from '../../src/redis/streams/owner.ts'
 import { readStatus } from '../../src/redis/streams/status.ts'
-import { type CommandResult, runCommand } from '../support/command.ts'
 import { envelope, quiet } from '../support/pipeline.ts'
 import { type ReadyFile, type Started, TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
@@ -33,11 +32,6 @@ const QUERIES = [
   "SELECT * FROM events WHERE event_id LIKE 'odd%' ORDER BY event_id",
   'SELECT session_id, properties, extra FROM events WHERE session_id IS NOT NULL ORDER BY ALL LIMIT 20',
 ] as const
-
-/** A command, in this process: on a busy machine a process of its own takes seconds to begin. */
-function ipid(site: TestSite, ...args: readonly string[]): Promise<CommandResult> {
-  return runCommand(args, { env: site.env as Record<string, string> })
-}
 
 /** An instance that runs on a site. */
 class Running {
@@ -106,7 +100,7 @@ class Running {
   }
 
   async key(tenant: string): Promise<string> {
-    const { stdout } = await ipid(this.site, 'key', 'create', tenant, '--json')
+    const { stdout } = await this.site.ipid('key', 'create', tenant, '--json')
     return (JSON.parse(stdout) as { key: string }).key
   }
 }
@@ -180,17 +174,17 @@ test('a backup that is written under load is restored on another folder', async 
   await t.test('it holds what was answered before the call, live and batch', async () => {
     const source = await Running.start(t, sites.source)
     apiKeys.demo = source.ready.api_key!
-    await ipid(sites.source, 'tenant', 'create', 'acme', '--plan', 'growth', '--archive', 'on')
+    await sites.source.ipid('tenant', 'create', 'acme', '--plan', 'growth', '--archive', 'on')
     apiKeys.acme = await source.key('acme')
     apiKeys.revoked = await source.key('acme')
-    await ipid(sites.source, 'key', 'revoke', apiKeys.revoked.slice(0, 12))
+    await sites.source.ipid('key', 'revoke', apiKeys.revoked.slice(0, 12))
     await source.send(apiKeys.acme, ODD_EVENTS)
     await source.post('/v1/lookup', apiKeys.acme, { ip: IP })
     const writer = sendOn(source, apiKeys.demo)
     const upload = await source.post('/v1/ingest/batch', apiKeys.acme, batchLines())
     assert.equal(upload.status, 202)
     sentBefore = [...writer.sent]
-    const made = await ipid(sites.source, 'backup', early, '--json')
+    const made = await sites.source.ipid('backup', early, '--json')
     await writer.stop()
     sent = writer.sent
     assert.equal(made.code, 0, made.stderr)
@@ -200,11 +194,11 @@ test('a backup that is written under load is restored on another folder', async 
     await source.untilIdle()
     await bury(source.redis, 'acme', 'dead-1')
     await bury(source.redis, 'acme', 'odd 2')
-    const second = await ipid(sites.source, 'backup', late)
+    const second = await sites.source.ipid('backup', late)
     assert.equal(second.code, 0, second.stderr)
     assert.match(second.stdout, /^tenants {2,}2$/m)
     assert.match(second.stdout, /^dead letters {2,}2$/m)
-    const again = await ipid(sites.source, 'backup', late)
+    const again = await sites.source.ipid('backup', late)
     assert.deepEqual([again.code, again.stderr.includes('late is not empty')], [2, true])
     assert.deepEqual(readdirSync(dir).sort(), ['early', 'late'])
     expected = await source.answers()
@@ -218,16 +212,16 @@ test('a backup that is written under load is restored on another folder', async 
     const content = readFileSync(join(damaged, name))
     content[content.length >> 1]! ^= 1
     writeFileSync(join(damaged, name), content)
-    const refused = await ipid(sites.first, 'restore', damaged)
+    const refused = await sites.first.ipid('restore', damaged)
     assert.equal(refused.code, 1)
     assert.match(refused.stderr, new RegExp(`^ipid: the backup is damaged: ${name} has other content$`, 'm'))
     writeFileSync(
       join(damaged, 'manifest.json'),
       readFileSync(join(late, 'manifest.json'), 'utf8').replace('": 4', '": 5'),
     )
-    assert.match((await ipid(sites.first, 'restore', damaged)).stderr, /manifest.json has other content/)
+    assert.match((await sites.first.ipid('restore', damaged)).stderr, /manifest.json has other content/)
     rmSync(join(damaged, 'manifest.json'))
-    assert.match((await ipid(sites.first, 'restore', damaged)).stderr, /is no backup, or one that was not finished/)
+    assert.match((await sites.first.ipid('restore', damaged)).stderr, /is no backup, or one that was not finished/)
     assert.equal(existsSync(sites.first.dir), false)
   })
 
@@ -241,9 +235,9 @@ test('a backup that is written under load is restored on another folder', async 
     const start = site.start(['--roles', 'process'])
     assert.equal((await start.ended).code, 1)
     assert.match(start.stderr(), /a restore of a backup was not finished/)
-    assert.match((await ipid(site, 'restore', late)).stderr, /a restore of another backup was not finished here/)
+    assert.match((await site.ipid('restore', late)).stderr, /a restore of another backup was not finished here/)
     cpSync(join(sites.source.dir, 'archive'), join(site.dir, 'archive'), { recursive: true })
-    const restored = await ipid(site, 'restore', early)
+    const restored = await site.ipid('restore', early)
     assert.equal(restored.code, 0, restored.stderr)
     assert.match(restored.stderr, /begun again/)
     assert.match(restored.stdout, /^objects of the archive {2,}[1-9]\d* in \/.*, all there$/m)
@@ -275,7 +269,7 @@ test('a backup that is written under load is restored on another folder', async 
 
   await t.test('it answers as the source did, to those who had a key', async () => {
     const site = sites.second
-    const restored = await ipid(site, 'restore', late, '--json')
+    const restored = await site.ipid('restore', late, '--json')
     assert.equal(restored.code, 0, restored.stderr)
     const summary = JSON.parse(restored.stdout) as {
       tenants: number
@@ -300,16 +294,16 @@ test('a backup that is written under load is restored on another folder', async 
     await running.send(apiKeys.acme, ODD_EVENTS)
     const job = await running.upload(apiKeys.acme, batchLines())
     assert.equal(job.result_summary?.duplicates, (BATCH_LINES / 10) * 9, 'lines with an id of their own are repeats')
-    const list = await ipid(site, 'key', 'list', 'acme', '--json')
+    const list = await site.ipid('key', 'list', 'acme', '--json')
     assert.equal((JSON.parse(list.stdout) as { revoked_at: string | null }[])[1]!.revoked_at === null, false)
     await running.untilIdle()
     const stored = Number(await running.query('SELECT count() FROM events'))
     assert.equal(stored, summary.rows.events + BATCH_LINES / 10, 'lines without an id are new')
     assert.equal((await readStatus(running.redis, ingest)).dead_letters, 1)
 
-    assert.match((await ipid(site, 'restore', late)).stderr, /another ipid \(process \d+\) runs on/)
+    assert.match((await site.ipid('restore', late)).stderr, /another ipid \(process \d+\) runs on/)
     await running.stop()
-    const full = await ipid(site, 'restore', late)
+    const full = await site.ipid('restore', late)
     assert.equal(full.code, 1)
     assert.match(full.stderr, /a backup is restored into an empty instance, and here there are 2 tenants/)
   })

@@ -42,7 +42,9 @@ describe('without an instance', () => {
 
   test('--version and --help', async (t) => {
     const site = new TestSite(t)
-    assert.match((await site.ipid('--version')).stdout, /^\d+\.\d+\.\d+\n$/)
+    const version = site.spawn('--version')
+    assert.equal((await version.ended).code, 0)
+    assert.match(version.stdout(), /^\d+\.\d+\.\d+\n$/)
     const help = await site.ipid('start', '--help')
     assert.equal(help.code, 0)
     assert.match(help.stdout, /--port <n>.*\(PORT, 8080\)/)

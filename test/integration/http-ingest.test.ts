@@ -53,7 +53,7 @@ test('events are answered in their order, after the intake has all that are kept
 
 test('a request without a single valid address is answered when the intake has what is counted of it', async (t) => {
   const appended: unknown[] = []
-  const append: Intake['append'] = async (envelopes, outcomes) => {
+  const append: Intake['append'] = async (envelopes, _payloads, outcomes) => {
     appended.push([envelopes.length, [...outcomes!.values()]])
   }
   const { url } = await startHttp(t, { intake: { append } })

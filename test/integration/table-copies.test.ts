@@ -38,7 +38,7 @@ const EVENTS = `
     toDateTime64('1900-01-01 00:00:00.001', 3, 'UTC') + INTERVAL number * 44 YEAR, if(number % 2, NULL, -number), '\\\\N\\t'
   FROM numbers(9)`
 
-const ROWS: Readonly<Record<string, number>> = { events: 9, own: 1_000, parts: 101 }
+const ROWS: Readonly<Record<string, number>> = { outcomes: 0, events: 9, own: 1_000, parts: 101 }
 
 async function gather<T>(values: AsyncIterable<T>): Promise<T[]> {
   const gathered: T[] = []
@@ -69,7 +69,7 @@ test('tables come back value for value, one of somebody else too, however often 
   const shapes = await tables.tables()
   assert.deepEqual(
     shapes.map(({ table }) => table),
-    ['events', 'own', 'parts'],
+    ['events', 'outcomes', 'own', 'parts'],
   )
   const copies: [TableShape, Buffer[]][] = []
   for (const shape of shapes) copies.push([shape, await gather(tables.rows(shape))])
@@ -81,8 +81,9 @@ test('tables come back value for value, one of somebody else too, however often 
   await assert.rejects(tables.demandKnown([...migrations, '9999_later']), BackupRefusedError)
 
   await client.command({ query: 'DROP DATABASE ipid SYNC' })
-  await tables.migrate(migrations.slice(0, 1))
-  assert.deepEqual(await tables.migrations(), migrations.slice(0, 1))
+  // The last migration makes views only: rows of today fit before it.
+  await tables.migrate(migrations.slice(0, -1))
+  assert.deepEqual(await tables.migrations(), migrations.slice(0, -1))
   for (const attempt of [1, 2]) {
     for (const [shape, rows] of copies) {
       await tables.clear(shape)
@@ -90,7 +91,7 @@ test('tables come back value for value, one of somebody else too, however often 
       assert.equal(await tables.count(shape), ROWS[shape.table], `attempt ${attempt}`)
     }
   }
-  const [own, ownRows] = copies[1]!
+  const [own, ownRows] = copies.find(([{ table }]) => table === 'own')!
   await tables.insert(own, ownRows)
   assert.equal(await tables.count(own), 2_000, 'portions that are equal are no repeats')
   await tables.clear(own)

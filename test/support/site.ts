@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { type CommandResult, runCommand } from './command.ts'
 import { isAlive, processesNaming } from './processes.ts'
 import { until } from './until.ts'
 
@@ -92,11 +93,9 @@ export class TestSite {
     return run([process.execPath, 'src/ipid.mjs', ...args], this.env)
   }
 
-  /** One command of the command line; resolves when it has ended. */
-  async ipid(...args: readonly string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
-    const { ended, stdout, stderr } = this.spawn(...args)
-    const { code } = await ended
-    return { code, stdout: stdout(), stderr: stderr() }
+  /** One command of the command line, in this process: on a busy machine one of its own takes seconds to begin. */
+  ipid(...args: readonly string[]): Promise<CommandResult> {
+    return runCommand(args, { env: this.env as Record<string, string> })
   }
 }
 
