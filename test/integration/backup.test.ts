@@ -161,11 +161,8 @@ function makeFolder(t: TestContext): string {
 test('a backup that is written under load is restored on another folder', async (t) => {
   const dir = makeFolder(t)
   const [early, late] = [join(dir, 'early'), join(dir, 'late')]
-  const sites = {
-    source: new TestSite(t, { ARCHIVE_PART_AGE_MS: '200' }),
-    first: new TestSite(t),
-    second: new TestSite(t),
-  }
+  const site = () => new TestSite(t, { ARCHIVE_PART_AGE_MS: '200' })
+  const sites = { source: site(), first: site(), second: site() }
   let expected: string[] = []
   let sentBefore: readonly string[] = []
   let sent: readonly string[] = []
