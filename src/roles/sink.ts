@@ -1,16 +1,27 @@
 import type { Sink } from '../core/pipeline/pipeline.ts'
 import type { Service } from '../core/run/service.ts'
-import { SinkStreams } from '../redis/streams/sink-streams.ts'
-import { SinkWorker } from '../runner/sink-worker.ts'
+import { SinkStreams, type SinkStreamsOptions } from '../redis/streams/sink-streams.ts'
+import { SinkWorker, type SinkWorkerOptions } from '../runner/sink-worker.ts'
 import type { Parts } from './parts.ts'
+
+/** How a sink gathers what it inserts at once. */
+type Gathering = Pick<SinkWorkerOptions, 'rowsMax' | 'bytesMax' | 'lingerMs' | 'gatherMs' | 'pollMs' | 'backlogRows'>
+
+/** How a sink reads its stream; default: as suits rows. */
+type Reading = Pick<SinkStreamsOptions, 'readEntriesMax' | 'clusterPollMs'>
 
 /** Moves what the steps kept to the destinations. Ready when the one is that completes jobs: analysts can ask at once. */
 export function sinkRole(parts: Parts): Service[] {
-  return parts.pipeline.sinks.filter(({ takes = 'rows' }) => takes === 'rows').map((sink) => sinkWorker(parts, sink))
+  const { sinkRowsMax: rowsMax, sinkLingerMs } = parts.config
+  return parts.pipeline.sinks
+    .filter(({ takes = 'rows' }) => takes === 'rows')
+    .map((sink) => sinkWorker(parts, sink, { rowsMax, lingerMs: sink.lingerMs ?? sinkLingerMs }))
 }
 
-function sinkWorker(parts: Parts, { group, from, into, completesJobs = false, lingerMs }: Sink): SinkWorker {
-  const { clickhouseUrl, partitions, sinkRowsMax, sinkLingerMs } = parts.config
+/** The worker of a sink, with connections of its own. */
+export function sinkWorker(parts: Parts, sink: Sink, gathering: Gathering, reading: Reading = {}): SinkWorker {
+  const { group, from, into, completesJobs = false } = sink
+  const { clickhouseUrl, partitions } = parts.config
   const { log } = parts.telemetry
   const source = new SinkStreams({
     blocking: parts.connectLoop(`${group}-blocking`),
@@ -23,14 +34,14 @@ function sinkWorker(parts: Parts, { group, from, into, completesJobs = false, li
     // What another sink refuses is stored all the same.
     outcomesTo: completesJobs ? parts.pipeline.outcomes : undefined,
     ensureGroups: () => parts.createGroups(),
+    ...reading,
   })
   return new SinkWorker({
     group,
     source,
     inserter: into.open({ clickhouseUrl, archive: parts.archivePlace, log }),
     startsReady: completesJobs,
-    rowsMax: sinkRowsMax,
-    lingerMs: lingerMs ?? sinkLingerMs,
+    ...gathering,
     log,
     onInserted: (rows, durationMs) => parts.workMetrics.inserted(group, rows, durationMs),
   })
