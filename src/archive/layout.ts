@@ -25,6 +25,16 @@ export function partName(id: string, partition: number): string {
   return `part-${ms}-${sequence!.padStart(SEQUENCE_DIGITS, '0')}-p${partition}`
 }
 
+/** Milliseconds at which the first entry of a part was written. */
+export function partStart(name: string): number {
+  return Number(name.split('-')[1])
+}
+
+/** What the keys of the events of a tenant and day begin with. */
+export function tenantDay(tenantId: string, day: string): string {
+  return `tenant=${tenantId}/day=${day}/`
+}
+
 /** The events of a part: NDJSON, gzip. */
 export function partKey(place: PartPlace): string {
   return `${folderOf(place)}/${place.name}.ndjson.gz`
@@ -36,7 +46,7 @@ export function indexKey(place: PartPlace): string {
 }
 
 function folderOf({ tenantId, day, source, run }: PartPlace): string {
-  return `tenant=${tenantId}/day=${day}/source=${source}/run=${run}`
+  return `${tenantDay(tenantId, day)}source=${source}/run=${run}`
 }
 
 const KEY =

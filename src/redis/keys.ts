@@ -14,6 +14,9 @@ export const keys = {
   /** String: JSON of a restore that was begun; while it is there, no role starts. */
   restore: () => 'ipid:restore',
 
+  /** String: JSON of how far a replay of a tenant's archive came; expires. */
+  replay: (tenantId: string) => `ipid:replay:${tenantId}`,
+
   /** Set: the names of the streams of the pipeline that was started last. */
   streams: () => 'ipid:streams',
 

@@ -48,6 +48,7 @@ const ROOMS: readonly (readonly [room: string, targets: readonly string[]])[] = 
   ['src/enrichment', [...BASE, 'src/lookup', 'src/runner/loop.ts']],
   ['src/batch', [...BASE, 'src/ingest', 'src/runner/loop.ts']],
   ['src/backup', BASE],
+  ['src/replay', [...BASE, 'src/ingest', 'src/runner/loop.ts']],
   [
     'src/redis',
     [
@@ -59,10 +60,11 @@ const ROOMS: readonly (readonly [room: string, targets: readonly string[]])[] = 
       'src/lookup',
       'src/tenants',
       'src/backup/ports.ts',
+      'src/replay/ports.ts',
     ],
   ],
-  ['src/clickhouse', [...BASE, 'src/runner', 'src/backup/ports.ts']],
-  ['src/archive', [...BASE, 'src/runner/loop.ts']],
+  ['src/clickhouse', [...BASE, 'src/runner', 'src/backup/ports.ts', 'src/replay/ports.ts']],
+  ['src/archive', [...BASE, 'src/runner/loop.ts', 'src/replay/ports.ts']],
   ['src/http/engine', BASE],
   ['src/http/api', [...BASE, 'src/http/engine', 'src/ingest', 'src/lookup', 'src/batch', 'src/tenants']],
   ['src/embedded', [...BASE, 'src/telemetry', 'src/runner/loop.ts']],

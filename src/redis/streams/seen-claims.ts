@@ -1,7 +1,7 @@
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
 import { loadScript } from '../scripts.ts'
-import { ownerMs } from './owner.ts'
+import { OWNER_EPOCH_MS, ownerMs } from './owner.ts'
 import { BUCKETS, CLAIM_GENERATIONS, claimKeys, expiryOf, generationOf } from './seen-store.ts'
 
 /** A claim in the dedup window. */
@@ -17,6 +17,7 @@ export interface SeenClaim {
 const CLAIMS_PER_CALL = 2_000
 
 const seedSeenScript = loadScript('seedSeen-1')
+const releaseSeenScript = loadScript('releaseSeen-N')
 
 /** Enters claims; one that is there stays as it is. Rejects when Redis has no room for them. */
 export async function seedClaims(client: RedisClient, claims: readonly SeenClaim[], windowMs: number): Promise<void> {
@@ -35,6 +36,28 @@ export async function seedClaims(client: RedisClient, claims: readonly SeenClaim
     for (let at = 0; at < packed.length; at += CLAIMS_PER_CALL) {
       const some = Buffer.concat(packed.slice(at, at + CLAIMS_PER_CALL))
       await seedSeenScript.run(client, [prefix], [BUCKETS - 1, expiresAtMs, some])
+    }
+  }
+}
+
+/** Forgets claims that were made before a time, on identities of 16 bytes. */
+export async function releaseClaims(
+  client: RedisClient,
+  places: readonly { readonly partition: number; readonly identity: Buffer }[],
+  { nowMs, beforeMs, windowMs }: { readonly nowMs: number; readonly beforeMs: number; readonly windowMs: number },
+): Promise<void> {
+  const byPartition = new Map<number, Buffer[]>()
+  for (const { partition, identity } of places) {
+    const identities = byPartition.get(partition)
+    if (identities === undefined) byPartition.set(partition, [identity])
+    else identities.push(identity)
+  }
+  const newest = generationOf(nowMs, windowMs)
+  for (const [partition, identities] of byPartition) {
+    const prefixes = Array.from({ length: CLAIM_GENERATIONS }, (_, back) => keys.seen(partition, newest - back))
+    for (let at = 0; at < identities.length; at += CLAIMS_PER_CALL) {
+      const some = Buffer.concat(identities.slice(at, at + CLAIMS_PER_CALL))
+      await releaseSeenScript.run(client, prefixes, [BUCKETS - 1, beforeMs - OWNER_EPOCH_MS, some])
     }
   }
 }

@@ -1,0 +1,101 @@
+import { buffer } from 'node:stream/consumers'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import { InputError, UnavailableError } from '../core/run/errors.ts'
+import type { ArchivedLine, ArchivedLines, ArchivedPart, ArchiveReader, Selection } from '../replay/ports.ts'
+import { indexKey, type PartPlace, partKey, partStart, placeOf, tenantDay } from './layout.ts'
+import type { ObjectStore } from './object-store.ts'
+import type { PartIndex } from './part.ts'
+
+const DAY_MS = 86_400_000
+
+const decompress = promisify(gunzip)
+
+interface PlacedPart extends ArchivedPart {
+  readonly place: PartPlace
+}
+
+/** The parts of object storage, for a replay. */
+export class PartReader implements ArchiveReader {
+  readonly #store: ObjectStore
+
+  constructor(store: ObjectStore) {
+    this.#store = store
+  }
+
+  async parts({ tenantId, from, to, source, run }: Selection): Promise<PlacedPart[]> {
+    const parts: PlacedPart[] = []
+    for (const day of daysOf(from, to)) {
+      for await (const { key } of this.#store.list(tenantDay(tenantId, day))) {
+        const place = placeOf(key)
+        if (place === undefined || (source !== undefined && place.source !== source)) continue
+        if (run !== undefined && place.run !== run) continue
+        parts.push({ key, job: jobOf(place), firstMs: partStart(place.name), place })
+      }
+    }
+    return parts.sort((a, b) => a.firstMs - b.firstMs || (a.key < b.key ? -1 : 1))
+  }
+
+  async read(part: ArchivedPart): Promise<ArchivedLines[]> {
+    const { place } = part as PlacedPart
+    const index = JSON.parse((await this.#get(indexKey(place))).toString('utf8')) as PartIndex
+    const texts = (await this.#get(partKey(place))).toString('utf8').split('\n')
+    texts.pop()
+    const lines = withRequests(texts, index)
+    const entries = index.entries.reduce((sum, [, , , count]) => sum + count, 0)
+    if (entries !== lines.length) {
+      throw new InputError(`${part.key} has ${lines.length} lines, and its index ${entries}: one of them was changed`)
+    }
+    let at = 0
+    return index.entries.map(([partition, entry, commit, count]) => {
+      const unit = lines.slice(at, at + count)
+      at += count
+      return {
+        partition,
+        entry,
+        commit: commit === '' ? `archive:${partition}-${entry}` : commit,
+        day: place.day,
+        job: jobOf(place),
+        lines: unit,
+      }
+    })
+  }
+
+  async #get(key: string): Promise<Buffer> {
+    const stream = await this.#store.get(key)
+    if (stream === undefined) throw new InputError(`${key} is gone from ${this.#store.place}`)
+    let packed: Buffer
+    try {
+      packed = await buffer(stream)
+    } catch (error) {
+      throw new UnavailableError(`${key} cannot be read from ${this.#store.place}: ${(error as Error).message}`, {
+        cause: error,
+      })
+    }
+    try {
+      return await decompress(packed)
+    } catch (error) {
+      throw new InputError(`${key} in ${this.#store.place} is damaged: ${(error as Error).message}`, { cause: error })
+    }
+  }
+}
+
+function jobOf({ source, run }: PartPlace): string | undefined {
+  return source === 'batch' ? run : undefined
+}
+
+function withRequests(texts: readonly string[], { requests = [] }: PartIndex): ArchivedLine[] {
+  const lines: ArchivedLine[] = []
+  for (const [requestId, count] of requests) {
+    for (const text of texts.slice(lines.length, lines.length + count)) lines.push({ text, requestId })
+  }
+  for (const text of texts.slice(lines.length)) lines.push({ text, requestId: '' })
+  return lines
+}
+
+/** UTC days, the last one included. */
+function daysOf(from: string, to: string): string[] {
+  const days: string[] = []
+  for (let ms = Date.parse(from); ms <= Date.parse(to); ms += DAY_MS) days.push(new Date(ms).toISOString().slice(0, 10))
+  return days
+}

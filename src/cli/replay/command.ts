@@ -1,0 +1,58 @@
+import { Command, Option } from 'commander'
+import { InputError } from '../../core/run/errors.ts'
+import type { CliContext } from '../context.ts'
+import { addSettings, configOf, INSTANCE_SETTINGS } from '../settings-options.ts'
+
+export interface ReplayFlags {
+  readonly tenant: string
+  readonly from: string
+  readonly to: string
+  readonly source?: 'ingest' | 'batch'
+  readonly run?: string
+  readonly where: readonly string[]
+  readonly dryRun?: boolean
+  readonly json?: boolean
+}
+
+/** `ipid replay`: puts events of the archive that the tables lack back into the pipeline. */
+export function replayCommand(context: CliContext, setExitCode: (code: number) => void): Command {
+  const command = new Command('replay')
+    .description('put events of the archive that the tables lack back into the pipeline; nothing is counted twice')
+    .requiredOption('--tenant <tenant>', 'whose archive')
+    .requiredOption('--from <day>', 'first UTC day of receipt, YYYY-MM-DD')
+    .requiredOption('--to <day>', 'last UTC day of receipt, YYYY-MM-DD')
+    .addOption(
+      new Option('--source <source>', 'only live events, or only those of batch jobs').choices(['ingest', 'batch']),
+    )
+    .option('--run <run>', 'only those of a batch job, by its id, or of an hour of live events, such as 2026-11-22T01')
+    .option('--where <name=value>', 'only events with this member; may be repeated', collect, [])
+    .option('--dry-run', 'only say what would be put back')
+    .option('--json', 'print JSON')
+  return addSettings(command, [...INSTANCE_SETTINGS, 'archiveUrl', 'enrichDir', 'rdns', 'rdnsServers']).action(
+    async (flags: ReplayFlags) => {
+      demandDays(flags)
+      const config = configOf(context, command)
+      const { runReplay } = await import('./run.ts')
+      setExitCode(await runReplay(config, flags, context))
+    },
+  )
+}
+
+function collect(value: string, values: readonly string[]): string[] {
+  return [...values, value]
+}
+
+const DAY = /^\d{4}-\d\d-\d\d$/
+
+function demandDays({ from, to }: ReplayFlags): void {
+  for (const [flag, day] of [
+    ['--from', from],
+    ['--to', to],
+  ] as const) {
+    const ms = DAY.test(day) ? Date.parse(day) : Number.NaN
+    if (Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(day)) {
+      throw new InputError(`${flag} ${JSON.stringify(day)}: wants a UTC day, YYYY-MM-DD`)
+    }
+  }
+  if (from > to) throw new InputError(`--from ${from} is behind --to ${to}`)
+}

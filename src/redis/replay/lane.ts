@@ -1,0 +1,172 @@
+import { randomBytes } from 'node:crypto'
+import { packBlock } from '../../core/event/block.ts'
+import { packOutcomes } from '../../core/event/outcomes.ts'
+import type { Pipeline } from '../../core/pipeline/pipeline.ts'
+import { LeaseLostError, StartupError, UnavailableError } from '../../core/run/errors.ts'
+import { type FedUnit, letterKey, type ReplayClaim, type ReplayLane, type ReplayPosition } from '../../replay/ports.ts'
+import type { RedisClient } from '../connect.ts'
+import { keys } from '../keys.ts'
+import { Lease } from '../lease.ts'
+import { loadScript } from '../scripts.ts'
+import { type AppendCall, appendCall } from '../streams/append.ts'
+import { untilPassed } from '../streams/barrier.ts'
+import { DeadLetters, eventOf } from '../streams/dead-letters.ts'
+import { ownerOfNobody } from '../streams/owner.ts'
+import { releaseClaims, seedClaims } from '../streams/seen-claims.ts'
+
+/** Longer than a lease whose owner was killed. */
+const LEASE_WAIT_MS = 5_000
+const LEASE = 'replay'
+/** A replay that wrote nothing for this long writes nothing any more. */
+const PRODUCER_TTL_MS = 3_600_000
+/** A position is kept for so long behind the last round. */
+const POSITION_TTL_S = 86_400
+const CALLS_AT_ONCE = 200
+
+const appendScript = loadScript('append-N')
+
+/** The batch lane of a pipeline, as a replay feeds it. */
+export class RedisReplayLane implements ReplayLane {
+  readonly partitions: number
+  readonly #client: RedisClient
+  readonly #pipeline: Pipeline
+  readonly #lease: Lease
+  readonly #waitMs: number
+  readonly #producer = randomBytes(8).toString('hex')
+  #sequence = 0
+
+  private constructor(client: RedisClient, pipeline: Pipeline, partitions: number, waitMs: number) {
+    this.#client = client
+    this.#pipeline = pipeline
+    this.partitions = partitions
+    this.#waitMs = waitMs
+    this.#lease = new Lease(client, LEASE)
+  }
+
+  /**
+   * @param waitMs how long the pipeline may take to store what it has
+   * @throws StartupError when nothing has run here; UnavailableError when another replay is running
+   */
+  static async open(client: RedisClient, pipeline: Pipeline, waitMs: number): Promise<RedisReplayLane> {
+    const partitions = Number((await client.get(keys.partitions())) ?? 0)
+    if (partitions === 0) throw new StartupError('there is nothing to replay into: no ipid has run on this Redis')
+    const lane = new RedisReplayLane(client, pipeline, partitions, waitMs)
+    if (!(await lane.#lease.acquire(AbortSignal.timeout(LEASE_WAIT_MS)))) {
+      throw new UnavailableError('another replay is running here')
+    }
+    return lane
+  }
+
+  close(): Promise<void> {
+    return this.#lease.release()
+  }
+
+  async untilStored(rowsOnly = false): Promise<void> {
+    // What waits for the archive is no concern of the tables.
+    const sinks = this.#pipeline.sinks.filter((sink) => sink.takes !== 'payloads' && (!rowsOnly || sink.completesJobs))
+    const pipeline = { ...this.#pipeline, sinks }
+    await away(() => untilPassed(this.#client, pipeline, this.partitions, performance.now() + this.#waitMs))
+  }
+
+  now(): Promise<number> {
+    return away(async () => {
+      const [seconds, micros] = (await this.#client.time()).map(Number)
+      return seconds! * 1_000 + Math.floor(micros! / 1_000)
+    })
+  }
+
+  letters(tenantId: string): Promise<ReadonlySet<string>> {
+    return away(async () => {
+      const found = new Set<string>()
+      const all = new DeadLetters(this.#client, this.#pipeline, this.partitions)
+      for await (const letter of all.letters({ tenantId }, 'oldest first')) {
+        const { event_id: eventId = '', received_at: receivedAt = '' } = eventOf(letter)
+        found.add(letterKey(eventId, Date.parse(receivedAt)))
+      }
+      return found
+    })
+  }
+
+  release(claims: readonly ReplayClaim[], beforeMs: number): Promise<void> {
+    const { dedupWindowMs } = this.#pipeline.limits
+    return this.#held(async () => {
+      const nowMs = await this.now()
+      const places = claims.map(({ partition, identity }) => ({ partition, identity: Buffer.from(identity, 'latin1') }))
+      await releaseClaims(this.#client, places, { nowMs, beforeMs, windowMs: dedupWindowMs })
+    })
+  }
+
+  claim(claims: readonly ReplayClaim[]): Promise<void> {
+    return this.#held(async () => {
+      const owner = ownerOfNobody(await this.now())
+      const seeds = claims.map(({ partition, identity }) => ({
+        partition,
+        identity: Buffer.from(identity, 'latin1'),
+        owner,
+      }))
+      await seedClaims(this.#client, seeds, this.#pipeline.limits.dedupWindowMs)
+    })
+  }
+
+  /** Each unit is one call: its events, and what is taken back of them, are there or not as one. */
+  async feed(units: readonly FedUnit[]): Promise<void> {
+    for (let at = 0; at < units.length; at += CALLS_AT_ONCE) {
+      await this.#held(async () => {
+        const calls = units.slice(at, at + CALLS_AT_ONCE).map((unit) => this.#append(unit))
+        const failed = (await Promise.allSettled(calls)).find((result) => result.status === 'rejected')
+        if (failed !== undefined) throw failed.reason
+      })
+    }
+  }
+
+  async position(tenantId: string): Promise<ReplayPosition | undefined> {
+    const text = await away(() => this.#client.get(keys.replay(tenantId)))
+    return text === null ? undefined : (JSON.parse(text) as ReplayPosition)
+  }
+
+  async keepPosition(tenantId: string, position: ReplayPosition | undefined): Promise<void> {
+    await this.#held(async () => {
+      if (position === undefined) await this.#client.del(keys.replay(tenantId))
+      else await this.#client.set(keys.replay(tenantId), JSON.stringify(position), 'EX', POSITION_TTL_S)
+    })
+  }
+
+  async #append({ partition, commit, job, envelopes, outcomes }: FedUnit): Promise<void> {
+    const { sources, outcomes: outcomesTo } = this.#pipeline
+    const { to, lane } = sources.batch
+    const sequence = ++this.#sequence
+    const calls: AppendCall[] = []
+    if (envelopes.length > 0) {
+      const block = { ...packBlock(envelopes, job, commit), ...(job !== undefined && { jobCounted: true }) }
+      const producer = keys.producer(partition, this.#producer)
+      calls.push(appendCall({ partition, stream: to, lane, producer }, block))
+    }
+    if (outcomesTo !== undefined && outcomes.size > 0) {
+      const source = `${commit}/replay:${partition}:${lane}:${this.#producer}-${sequence}`
+      const producer = keys.producer(partition, this.#producer, outcomesTo)
+      calls.push(appendCall({ partition, stream: outcomesTo, lane, producer }, packOutcomes([[source, outcomes]])))
+    }
+    if (calls.length === 0) return
+    const args = [sequence, PRODUCER_TTL_MS, ...calls.flatMap((call) => call.args)]
+    await appendScript.run(
+      this.#client,
+      calls.flatMap((call) => call.keys),
+      args,
+    )
+  }
+
+  #held<T>(work: () => Promise<T>): Promise<T> {
+    this.#lease.assertHeld()
+    return away(work)
+  }
+}
+
+/** Whatever Redis does not do may pass. */
+async function away<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof UnavailableError || error instanceof LeaseLostError) throw error
+    throw new UnavailableError(`Redis did not answer: ${(error as Error).message}`, { cause: error })
+  }
+}

@@ -1,0 +1,177 @@
+import { OUTCOME_STATUS } from '../../schemas/outcome.ts'
+import { type ArchivedEvent, type ArchivedUnit, type CountedOutcome, letterKey, type StoredRow } from './ports.ts'
+
+/** What is known when the fate of units is decided. */
+export interface Facts {
+  /** By event id, received up to a window before the first event and behind the last one. */
+  readonly rows: ReadonlyMap<string, readonly StoredRow[]>
+  /** By commit. */
+  readonly outcomes: ReadonlyMap<string, readonly CountedOutcome[]>
+  /** See `letterKey`. */
+  readonly letters: ReadonlySet<string>
+  /** Rows that stand for an event of an earlier round. The plan adds its own to `Plan.taken`. */
+  readonly taken: Pick<ReadonlySet<string>, 'has'>
+  readonly windowMs: number
+}
+
+/** An event that is to be put back. */
+export interface LostEvent extends ArchivedEvent {
+  /** Another event of the same id is stored, received within a window of this one. */
+  readonly isRepeat: boolean
+}
+
+/** A unit of which something is to be put back. */
+export interface LostUnit extends Omit<ArchivedUnit, 'events'> {
+  readonly events: readonly LostEvent[]
+  /** Numbers by outcome key that count some of these events already, and are taken back. */
+  readonly takenBack: ReadonlyMap<string, number>
+}
+
+/** What becomes of events of the archive. Each is in one of the numbers. */
+export interface ReplayCounts {
+  /** They are rows of `events`. */
+  stored: number
+  /** They are counted as not stored. */
+  counted: number
+  /** They are dead letters, which `ipid dead-letter` puts back. */
+  dead: number
+  /** They are lost, and not asked for. */
+  left: number
+  /** They are put back. */
+  replayed: number
+}
+
+export const REPLAY_COUNTS = ['stored', 'counted', 'dead', 'left', 'replayed'] as const satisfies (keyof ReplayCounts)[]
+
+export function noCounts(): ReplayCounts {
+  return { stored: 0, counted: 0, dead: 0, left: 0, replayed: 0 }
+}
+
+export interface Plan {
+  readonly lost: readonly LostUnit[]
+  readonly counts: ReplayCounts
+  /** Rows that stand for an event, `job milliseconds id`. */
+  readonly taken: readonly string[]
+}
+
+/**
+ * Finds out which archived events the tables lack. A row is found by its event. Outcomes are sums, so a unit is looked at as
+ * a whole: when as many of its events are counted as are not stored, nothing is missing. Otherwise what is counted is taken
+ * back, and the events that are not stored are judged again: the sum is right in both cases, and nothing is lost that some
+ * crash, or the loss of one part of a table, left half-way.
+ * @param wanted whether a lost event is asked for
+ */
+export function planReplay(
+  units: readonly ArchivedUnit[],
+  facts: Facts,
+  wanted: (event: ArchivedEvent) => boolean,
+): Plan {
+  const counts = noCounts()
+  const taken = new Set<string>()
+  const lost: LostUnit[] = []
+  for (const unit of units) {
+    const planned = planUnit(unit, facts, taken, counts, wanted)
+    if (planned !== undefined) lost.push(planned)
+  }
+  return { lost, counts, taken: [...taken] }
+}
+
+function planUnit(
+  unit: ArchivedUnit,
+  facts: Facts,
+  taken: Set<string>,
+  counts: ReplayCounts,
+  wanted: (event: ArchivedEvent) => boolean,
+): LostUnit | undefined {
+  const { asTheyCame, later } = outcomesOf(unit, facts.outcomes.get(unit.commit) ?? [])
+  const absent: ArchivedEvent[] = []
+  let letters = 0
+  for (const event of unit.events) {
+    if (event.status === 'ok' && takeRow(event, unit, facts, taken)) counts.stored++
+    else if (asTheyCame.has(statusOf(event))) counts.counted++
+    else if (facts.letters.has(letterKey(event.eventId, event.receivedAtMs))) letters++
+    else absent.push(event)
+  }
+  counts.dead += letters
+  const counted = sum(later.values()) - letters
+  if (counted >= absent.length) {
+    counts.counted += absent.length
+    return undefined
+  }
+  const asked = absent.filter(wanted)
+  const others = absent.length - asked.length
+  const back = Math.max(0, counted - others)
+  counts.replayed += asked.length
+  counts.counted += Math.min(counted, others)
+  counts.left += others - Math.min(counted, others)
+  if (asked.length === 0) return undefined
+  // The rows that they become stand for them.
+  for (const event of asked) if (event.status === 'ok') taken.add(rowName(event, unit))
+  const events = asked.map((event) => ({ ...event, isRepeat: isRepeat(event, facts) }))
+  return { ...unit, events, takenBack: takeBack(later, back) }
+}
+
+/** What is counted of a unit: statuses of which all of its commit's events were counted as they came; and sums of others. */
+function outcomesOf(unit: ArchivedUnit, outcomes: readonly CountedOutcome[]) {
+  const asTheyCame = new Set<string>()
+  const later = new Map<string, number>()
+  for (const { leftWith, day, job, status, key, events } of outcomes) {
+    if (day !== unit.day || job !== unit.job) continue
+    if (leftWith === '') asTheyCame.add(status)
+    else if (partitionOf(leftWith) === unit.partition) later.set(key, (later.get(key) ?? 0) + events)
+  }
+  return { asTheyCame, later }
+}
+
+/** @param leftWith `group:partition:…` */
+function partitionOf(leftWith: string): number {
+  return Number(leftWith.split(':')[1])
+}
+
+function statusOf({ status }: ArchivedEvent): string {
+  if (status === 'invalid_ip') return OUTCOME_STATUS.invalidIp
+  return status === 'filtered' ? OUTCOME_STATUS.filtered : ''
+}
+
+/** A row stands for one event: the next one of the same id and time of receipt is a repeat of it. */
+function takeRow(
+  event: ArchivedEvent,
+  unit: ArchivedUnit,
+  { rows, taken: before }: Facts,
+  taken: Set<string>,
+): boolean {
+  const { eventId, receivedAtMs } = event
+  const { job = '' } = unit
+  const isThere = rows.get(eventId)?.some((row) => row.receivedAtMs === receivedAtMs && row.jobId === job)
+  if (!isThere) return false
+  const name = rowName(event, unit)
+  if (taken.has(name) || before.has(name)) return false
+  taken.add(name)
+  return true
+}
+
+function rowName({ eventId, receivedAtMs }: ArchivedEvent, { job = '' }: ArchivedUnit): string {
+  return `${job} ${letterKey(eventId, receivedAtMs)}`
+}
+
+function isRepeat({ eventId, receivedAtMs }: ArchivedEvent, { rows, windowMs }: Facts): boolean {
+  return rows.get(eventId)?.some((row) => Math.abs(row.receivedAtMs - receivedAtMs) < windowMs) ?? false
+}
+
+function takeBack(sums: ReadonlyMap<string, number>, events: number): Map<string, number> {
+  const back = new Map<string, number>()
+  let left = events
+  for (const [key, counted] of sums) {
+    const some = Math.min(left, counted)
+    if (some <= 0) continue
+    back.set(key, some)
+    left -= some
+  }
+  return back
+}
+
+function sum(numbers: Iterable<number>): number {
+  let total = 0
+  for (const number of numbers) total += number
+  return total
+}

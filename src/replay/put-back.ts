@@ -1,0 +1,118 @@
+import type { EventEnvelope } from '../../schemas/api/event.ts'
+import { OUTCOME_STATUS } from '../../schemas/outcome.ts'
+import { type Address, parseAddress } from '../core/event/address.ts'
+import type { Enricher } from '../core/event/enrichment.ts'
+import { type Envelope, EnvelopeState, identityOf, NO_IDENTITY } from '../core/event/envelope.ts'
+import { countOutcome, outcomeKey } from '../core/event/outcomes.ts'
+import { rowSuffix, tsv } from '../core/event/row.ts'
+import { rawRow } from '../ingest/raw-row.ts'
+import { sliceEvent } from '../ingest/slice-event.ts'
+import type { LostEvent, LostUnit } from './plan.ts'
+import type { FedUnit, ReplayClaim } from './ports.ts'
+
+/** Identities under which events of a round are told from each other, and what the dedup window has to know before. */
+export interface Identities {
+  readonly byEvent: ReadonlyMap<LostEvent, string>
+  /** Claims of these that are older than the replay stand for rows that are lost. */
+  readonly released: readonly ReplayClaim[]
+  /** Events of these are repeats of what is stored. */
+  readonly claimed: readonly ReplayClaim[]
+}
+
+/**
+ * The dedup window cannot judge what it has forgotten, nor what it remembers though it is lost. So an event that is
+ * a repeat of a stored one gets an identity that is claimed already. Others that were received within the window get their
+ * own, freed of old claims, so that one that comes again meanwhile counts once. Older ones would be new events if they came
+ * again, so they get none, or, where the round has several of one id, one that only these share.
+ */
+export function assignIdentities(
+  units: readonly LostUnit[],
+  { tenantId, nowMs, windowMs }: { readonly tenantId: string; readonly nowMs: number; readonly windowMs: number },
+): Identities {
+  const byEvent = new Map<LostEvent, string>()
+  const released: ReplayClaim[] = []
+  const claimed: ReplayClaim[] = []
+  const byId = new Map<string, { readonly event: LostEvent; readonly partition: number }[]>()
+  for (const { events, partition } of units) {
+    for (const event of events) {
+      if (event.isRepeat) {
+        const identity = identityOf(tenantId, `${event.eventId}\0replay`)
+        byEvent.set(event, identity)
+        claimed.push({ partition, identity })
+        continue
+      }
+      const same = byId.get(event.eventId)
+      if (same === undefined) byId.set(event.eventId, [{ event, partition }])
+      else same.push({ event, partition })
+    }
+  }
+  for (const [eventId, same] of byId) {
+    for (const twins of withinWindow(same, windowMs)) {
+      const { event: first, partition } = twins[0]!
+      const isRecent = twins.some(({ event }) => event.receivedAtMs > nowMs - windowMs)
+      if (!isRecent && twins.length === 1) {
+        byEvent.set(first, NO_IDENTITY)
+        continue
+      }
+      const identity = identityOf(tenantId, isRecent ? eventId : `${eventId}\0replay:${first.receivedAtMs}`)
+      for (const { event } of twins) byEvent.set(event, identity)
+      released.push({ partition, identity })
+    }
+  }
+  return { byEvent, released, claimed }
+}
+
+/** Parts events of one id into those that are repeats of each other. */
+function withinWindow<T extends { readonly event: LostEvent }>(events: readonly T[], windowMs: number): T[][] {
+  const sorted = [...events].sort((a, b) => a.event.receivedAtMs - b.event.receivedAtMs)
+  const groups: T[][] = []
+  for (const one of sorted) {
+    const group = groups.at(-1)
+    const first = group?.[0]
+    if (first !== undefined && one.event.receivedAtMs - first.event.receivedAtMs < windowMs) group!.push(one)
+    else groups.push([one])
+  }
+  return groups
+}
+
+/** The addresses of events, for reverse DNS. */
+export function addressesOf(units: readonly LostUnit[]): Address[] {
+  const addresses = new Map<string, Address>()
+  for (const { events } of units) {
+    for (const { text } of events) {
+      const address = parseAddress((JSON.parse(text) as EventEnvelope).ip)
+      if (address !== undefined) addresses.set(address.text, address)
+    }
+  }
+  return [...addresses.values()]
+}
+
+/** What goes back into the pipeline of a unit: rows as they were, judged by the data of today. */
+export function unitToFeed(
+  unit: LostUnit,
+  tenantId: string,
+  enricher: Enricher,
+  identities: Identities['byEvent'],
+): FedUnit {
+  const { partition, commit, job, day, events, takenBack } = unit
+  const envelopes: Envelope[] = []
+  const outcomes = new Map<string, number>()
+  for (const [key, count] of takenBack) countOutcome(outcomes, key, -count)
+  for (const lost of events) {
+    const event = JSON.parse(lost.text) as EventEnvelope
+    const address = parseAddress(event.ip)
+    if (address === undefined) {
+      countOutcome(outcomes, outcomeKey({ tenantId, day, job, status: OUTCOME_STATUS.invalidIp }))
+      continue
+    }
+    const enrichment = enricher.enrich(address)
+    const receipt = { tenantId, receivedAtMs: lost.receivedAtMs }
+    const raw = rawRow(event, lost.eventId, address, receipt, sliceEvent(lost.text, 0))
+    const hasAccount = event.account_id !== undefined && event.account_id !== ''
+    const row = raw + rowSuffix(enrichment, hasAccount) + (job === undefined ? '' : `\t${tsv(job)}`)
+    const state = enrichment.noise ? EnvelopeState.Noise : EnvelopeState.Enriched
+    envelopes.push({ identity: identities.get(lost)!, state, row })
+  }
+  for (const [key, count] of outcomes) if (count === 0) outcomes.delete(key)
+  return { partition, commit, job, envelopes, outcomes }
+}

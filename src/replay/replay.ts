@@ -1,0 +1,292 @@
+import type { EventEnvelope } from '../../schemas/api/event.ts'
+import type { Enricher } from '../core/event/enrichment.ts'
+import type { Hostnames } from '../core/event/hostnames.ts'
+import { InputError, UnavailableError } from '../core/run/errors.ts'
+import { retry } from '../runner/loop.ts'
+import { readUnit } from './lines.ts'
+import { noCounts, type Plan, planReplay, REPLAY_COUNTS, type ReplayCounts } from './plan.ts'
+import type {
+  ArchivedEvent,
+  ArchivedPart,
+  ArchivedUnit,
+  ArchiveReader,
+  ReplayLane,
+  Selection,
+  StoredEvents,
+} from './ports.ts'
+import { addressesOf, assignIdentities, unitToFeed } from './put-back.ts'
+import { type PlacedUnit, unitsInOrder } from './units-in-order.ts'
+import { type Condition, meets } from './where.ts'
+
+export interface ReplayOptions {
+  readonly selection: Selection
+  /** All of them have to hold for an event to be put back. */
+  readonly where: readonly Condition[]
+  /** Only finds out what would be put back. */
+  readonly dryRun: boolean
+  readonly reader: ArchiveReader
+  readonly stored: StoredEvents
+  readonly lane: ReplayLane
+  readonly enricher: Enricher
+  /** Undefined: events are enriched without reverse DNS. */
+  readonly hostnames: Hostnames | undefined
+  readonly windowMs: number
+  /** Called when it waits, with what for; and with each round. */
+  readonly onStep: (what: string) => void
+  readonly onProgress: (progress: ReplayProgress) => void
+}
+
+export interface ReplayProgress {
+  readonly parts: number
+  readonly partsDone: number
+  readonly counts: Readonly<ReplayCounts>
+}
+
+export interface ReplayReport {
+  /** Parts that were read. */
+  readonly parts: number
+  /** The part behind which it went on; undefined when it began at the first. */
+  readonly behind: string | undefined
+  readonly counts: Readonly<ReplayCounts>
+  /** Lines that are no archived event. */
+  readonly unreadable: number
+  /** What is wrong with parts that were left out. */
+  readonly damaged: readonly string[]
+}
+
+/** Events that are asked for, and put back, at once; then they have to be stored before the next. */
+const ROUND_EVENTS = 50_000
+const RETRY_DELAY = { minMs: 500, maxMs: 5_000 }
+/** How long stores may be away in the middle. */
+const PATIENCE_MS = 300_000
+
+/**
+ * Puts events of the archive that the tables lack back into the pipeline, with the time of their receipt, through the batch
+ * lane. What is stored, and what is counted, is found in the tables themselves, so it may be run any number of times, and
+ * killed at any moment. Works in rounds: the next one asks for what the one before stored.
+ * @throws UnavailableError when a store is away for long; run again, it goes on
+ */
+export async function replay(options: ReplayOptions): Promise<ReplayReport> {
+  const { selection, reader, lane } = options
+  const sinceMs = await lane.now()
+  const parts = await reader.parts(selection)
+  const resumed = options.dryRun ? undefined : await resumePoint(options, parts)
+  options.onStep('waiting until what was received is stored')
+  await lane.untilStored()
+  const letters = await lane.letters(selection.tenantId)
+  const run = new Replay(options, parts.slice(resumed === undefined ? 0 : resumed + 1), { sinceMs, letters })
+  await run.run()
+  if (!options.dryRun) {
+    options.onStep('waiting until what was put back is stored')
+    await lane.untilStored()
+    await lane.keepPosition(selection.tenantId, undefined)
+  }
+  return { ...run.report(), behind: resumed === undefined ? undefined : parts[resumed]!.key }
+}
+
+/** Position of the last part that an earlier run of the same replay has finished. */
+async function resumePoint(options: ReplayOptions, parts: readonly ArchivedPart[]): Promise<number | undefined> {
+  const { lane, selection } = options
+  const kept = await lane.position(selection.tenantId)
+  if (kept?.selection !== nameOf(options)) return undefined
+  const at = parts.findIndex(({ key }) => key === kept.part)
+  return at < 0 ? undefined : at
+}
+
+function nameOf({ selection, where }: ReplayOptions): string {
+  return JSON.stringify([selection, where])
+}
+
+interface Start {
+  readonly sinceMs: number
+  readonly letters: ReadonlySet<string>
+}
+
+class Replay {
+  readonly #options: ReplayOptions
+  readonly #parts: readonly ArchivedPart[]
+  readonly #start: Start
+  readonly #counts = noCounts()
+  readonly #damaged: string[] = []
+  #unreadable = 0
+  /** Units of each part that are not done. */
+  readonly #open: number[] = []
+  #done = -1
+  #kept = -1
+  /** Rows that stand for an event: of each batch job, as long as it has parts; of live events, of the last rounds. */
+  readonly #taken = new Map<string, Set<string>>()
+  #takenLive: [Set<string>, Set<string>] = [new Set(), new Set()]
+
+  constructor(options: ReplayOptions, parts: readonly ArchivedPart[], start: Start) {
+    this.#options = options
+    this.#parts = parts
+    this.#start = start
+  }
+
+  report(): Omit<ReplayReport, 'behind'> {
+    return {
+      parts: this.#parts.length,
+      counts: this.#counts,
+      unreadable: this.#unreadable,
+      damaged: this.#damaged,
+    }
+  }
+
+  async run(): Promise<void> {
+    let round: PlacedUnit[] = []
+    let events = 0
+    for await (const placed of unitsInOrder(this.#parts, (part) => this.#read(part))) {
+      round.push(placed)
+      events += placed.unit.events.length
+      if (events < ROUND_EVENTS) continue
+      await this.#finish(round)
+      round = []
+      events = 0
+    }
+    await this.#finish(round)
+  }
+
+  async #read(part: ArchivedPart): Promise<ArchivedUnit[]> {
+    const { reader } = this.#options
+    try {
+      const lines = await patiently(() => reader.read(part))
+      const units = lines.map((unit) => readUnit(unit, () => this.#unreadable++))
+      this.#open.push(units.length)
+      return units
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error
+      this.#damaged.push(error.message)
+      this.#open.push(0)
+      return []
+    }
+  }
+
+  async #finish(round: readonly PlacedUnit[]): Promise<void> {
+    const { dryRun, onProgress } = this.#options
+    const units = merged(round)
+    if (units.length > 0) await this.#settle(units)
+    for (const { part } of round) this.#open[part]!--
+    while (this.#done + 1 < this.#open.length && this.#open[this.#done + 1] === 0) this.#done++
+    onProgress({ parts: this.#parts.length, partsDone: this.#done + 1, counts: this.#counts })
+    if (!dryRun) await this.#keepPosition()
+  }
+
+  async #settle(units: readonly ArchivedUnit[]): Promise<void> {
+    // What the first try put back is found stored by the next.
+    let counts: ReplayCounts | undefined
+    const plan = await patiently(async () => {
+      const found = planReplay(units, await this.#factsOf(units), (event) => this.#isWanted(event))
+      counts ??= found.counts
+      if (!this.#options.dryRun && found.lost.length > 0) await this.#putBack(found)
+      return found
+    })
+    this.#remember(plan)
+    for (const name of REPLAY_COUNTS) this.#counts[name] += counts![name]
+  }
+
+  #isWanted({ text }: ArchivedEvent): boolean {
+    const { where } = this.#options
+    if (where.length === 0) return true
+    const event = JSON.parse(text) as EventEnvelope
+    return where.every((condition) => meets(event, condition))
+  }
+
+  async #putBack({ lost }: Plan): Promise<void> {
+    const { lane, selection, windowMs, enricher, hostnames } = this.#options
+    const { tenantId } = selection
+    const { byEvent, claimed, released } = assignIdentities(lost, { tenantId, nowMs: await lane.now(), windowMs })
+    await hostnames?.prefetch(addressesOf(lost))
+    await lane.release(released, this.#start.sinceMs)
+    await lane.claim(claimed)
+    try {
+      await lane.feed(lost.map((unit) => unitToFeed(unit, tenantId, enricher, byEvent)))
+    } catch (error) {
+      if (!(error instanceof UnavailableError)) throw error
+      // What of it is in the stream has to be seen as stored by the next try.
+      await patiently(() => lane.untilStored())
+      throw error
+    }
+    await lane.untilStored(true)
+  }
+
+  async #factsOf(units: readonly ArchivedUnit[]) {
+    const { stored, selection, windowMs } = this.#options
+    const { tenantId } = selection
+    const ids = new Set<string>()
+    let fromMs = Number.POSITIVE_INFINITY
+    let toMs = 0
+    for (const { events } of units) {
+      for (const { eventId, receivedAtMs } of events) {
+        ids.add(eventId)
+        fromMs = Math.min(fromMs, receivedAtMs)
+        toMs = Math.max(toMs, receivedAtMs)
+      }
+    }
+    const span = { fromMs: fromMs - windowMs, toMs: toMs + windowMs }
+    const rows = await stored.rowsOf(tenantId, [...ids], span)
+    const commits = [...new Set(units.map(({ commit }) => commit))]
+    const days = [...new Set(units.map(({ day }) => day))]
+    const outcomes = await stored.outcomesOf(tenantId, commits, days)
+    const taken = { has: (name: string) => this.#isTaken(name) }
+    return { rows, outcomes, letters: this.#start.letters, taken, windowMs }
+  }
+
+  #isTaken(name: string): boolean {
+    const job = name.slice(0, name.indexOf(' '))
+    if (job !== '') return this.#taken.get(job)?.has(name) ?? false
+    return this.#takenLive.some((names) => names.has(name))
+  }
+
+  #remember({ taken }: Plan): void {
+    const live = new Set<string>()
+    for (const name of taken) {
+      const job = name.slice(0, name.indexOf(' '))
+      if (job === '') {
+        live.add(name)
+        continue
+      }
+      const names = this.#taken.get(job)
+      if (names === undefined) this.#taken.set(job, new Set([name]))
+      else names.add(name)
+    }
+    this.#takenLive = [this.#takenLive[1], live]
+  }
+
+  /** Up to where no batch job has parts on both sides: which of its rows stand for which event is known by then. */
+  async #keepPosition(): Promise<void> {
+    const { lane, selection } = this.#options
+    const ahead = new Set(this.#parts.slice(this.#done + 1).map(({ job }) => job))
+    for (const job of this.#taken.keys()) if (!ahead.has(job)) this.#taken.delete(job)
+    let safe = this.#done
+    for (let at = this.#done; at > this.#kept; at--) {
+      const { job } = this.#parts[at]!
+      if (job !== undefined && ahead.has(job)) safe = at - 1
+      ahead.add(job)
+    }
+    if (safe <= this.#kept) return
+    this.#kept = safe
+    const position = { selection: nameOf(this.#options), part: this.#parts[safe]!.key }
+    await patiently(() => lane.keepPosition(selection.tenantId, position))
+  }
+}
+
+/** Events of one entry that lie in two parts, because an hour began, belong together. */
+function merged(round: readonly PlacedUnit[]): ArchivedUnit[] {
+  const units: ArchivedUnit[] = []
+  for (const { unit } of round) {
+    const last = units.at(-1)
+    const isSame =
+      last?.entry === unit.entry && last.partition === unit.partition && last.day === unit.day && last.job === unit.job
+    if (isSame) units[units.length - 1] = { ...last, events: [...last.events, ...unit.events] }
+    else units.push(unit)
+  }
+  return units
+}
+
+function patiently<T>(work: () => Promise<T>): Promise<T> {
+  return retry(work, {
+    delay: RETRY_DELAY,
+    deadlineMs: performance.now() + PATIENCE_MS,
+    isFinal: (error) => !(error instanceof UnavailableError),
+  })
+}

@@ -1,0 +1,42 @@
+import type { ArchivedPart, ArchivedUnit } from './ports.ts'
+
+/** A unit, and the part that it is in. */
+export interface PlacedUnit {
+  readonly unit: ArchivedUnit
+  /** Position of the part. */
+  readonly part: number
+}
+
+/**
+ * Gives the units of parts in the order in which they entered the archive, which is nearly that in which the pipeline saw
+ * their events. Holds the parts that overlap.
+ * @param parts in the order of their beginnings
+ * @param read the units of a part
+ */
+export async function* unitsInOrder(
+  parts: readonly ArchivedPart[],
+  read: (part: ArchivedPart) => Promise<readonly ArchivedUnit[]>,
+): AsyncGenerator<PlacedUnit> {
+  let waiting: (PlacedUnit & { readonly ms: number })[] = []
+  for (const [position, part] of parts.entries()) {
+    const due = waiting.filter(({ ms }) => ms < part.firstMs)
+    if (due.length > 0) {
+      waiting = waiting.filter(({ ms }) => ms >= part.firstMs)
+      yield* due
+    }
+    const units = await read(part)
+    waiting.push(...units.map((unit) => ({ unit, part: position, ms: millisecondsOf(unit) })))
+    waiting.sort(
+      (a, b) => a.ms - b.ms || a.unit.partition - b.unit.partition || sequenceOf(a.unit) - sequenceOf(b.unit),
+    )
+  }
+  yield* waiting
+}
+
+function millisecondsOf({ entry }: ArchivedUnit): number {
+  return Number(entry.split('-')[0])
+}
+
+function sequenceOf({ entry }: ArchivedUnit): number {
+  return Number(entry.split('-')[1])
+}

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { FolderStore } from '../../src/archive/folder-store.ts'
+import { connectClickHouse, DATABASE } from '../../src/clickhouse/client.ts'
+import { readArchive } from '../support/archive.ts'
+import { type ReadyFile, type Started, TestSite } from '../support/site.ts'
+import { until } from '../support/until.ts'
+
+const APPLE = '17.253.144.10'
+const BATCH_LINES = 3_000
+const DAY = new Date().toISOString().slice(0, 10)
+
+/** Everything that a replay has to bring back. */
+const TABLES = [
+  'SELECT * FROM events ORDER BY ALL',
+  'SELECT * FROM accounts ORDER BY ALL',
+  'SELECT * FROM companies ORDER BY ALL',
+  'SELECT * FROM daily_visits ORDER BY ALL',
+  'SELECT * FROM daily_outcomes ORDER BY ALL',
+] as const
+
+class Running {
+  readonly site: TestSite
+  readonly ready: ReadyFile
+  readonly #started: Started
+
+  private constructor(site: TestSite, started: Started, ready: ReadyFile) {
+    this.site = site
+    this.#started = started
+    this.ready = ready
+  }
+
+  static async start(t: TestContext, site: TestSite): Promise<Running> {
+    const started = site.start()
+    const running = new Running(site, started, await started.ready())
+    t.after(() => running.stop())
+    return running
+  }
+
+  async stop(): Promise<void> {
+    this.#started.child.kill('SIGTERM')
+    await this.#started.ended
+  }
+
+  async sql(query: string): Promise<unknown[]> {
+    const client = connectClickHouse(this.ready.clickhouse_url, { application: 'test', database: DATABASE })
+    try {
+      if (!query.startsWith('SELECT')) {
+        await client.command({ query })
+        return []
+      }
+      const result = await client.query({ query, format: 'JSONCompactEachRow' })
+      return await result.json()
+    } finally {
+      await client.close()
+    }
+  }
+
+  tables(): Promise<unknown[][]> {
+    return Promise.all(TABLES.map((query) => this.sql(query)))
+  }
+
+  async replay(...flags: string[]): Promise<Record<string, unknown>> {
+    const args = ['replay', '--tenant', 'demo', '--from', DAY, '--to', DAY, '--json', ...flags]
+    const { code, stdout, stderr } = await this.site.ipid(...args)
+    assert.equal(code, 0, stderr)
+    return JSON.parse(stdout)
+  }
+}
+
+test('a replay brings back what the tables lost, and nothing twice', async (t) => {
+  const site = new TestSite(t, { ARCHIVE_PART_AGE_MS: '200', SINK_LINGER_MS: '100' })
+  let run = await Running.start(t, site)
+  const { url, api_key } = run.ready
+  const headers = { 'x-api-key': api_key!, 'content-type': 'application/json' }
+  const post = async (path: string, body: string): Promise<Record<string, unknown>> => {
+    const answer = await fetch(`${url}${path}`, { method: 'POST', headers, body })
+    const text = await answer.text()
+    assert.ok(answer.ok, text)
+    return JSON.parse(text)
+  }
+  assert.equal((await site.ipid('tenant', 'set', 'demo', '--archive', 'on')).code, 0)
+
+  const live = [
+    { ip: APPLE, event_id: 'a', properties: { plan: 'pro', n: 1 }, _status: 'mine', extra: [1] },
+    { ip: APPLE, event_id: 'a', account_id: 'other' },
+    { ip: APPLE, event_id: 'b', event_type: 'signup', session_id: 7, timestamp: '2026-11-01T10:00:00.123Z' },
+    { ip: APPLE, account_id: 'mine\ttab' },
+    { ip: '10.0.0.1', event_id: 'noise' },
+    { ip: '2001:db8::1' },
+    { ip: 'nowhere', event_id: 'bad' },
+  ]
+  await post('/v1/ingest', JSON.stringify({ events: live }))
+  await post('/v1/ingest', JSON.stringify({ events: [live[0], { ip: APPLE, event_id: 'late', event_type: 'signup' }] }))
+  const lines = Array.from({ length: BATCH_LINES }, (_, i) => {
+    const ip = i % 10 === 0 ? '10.0.0.1' : i % 10 === 1 ? 'none' : `17.253.${i % 7}.${i % 200}`
+    // Some ids come twice, in the same chunk and far apart, and one is a live event's.
+    const id = i % 100 === 5 ? 'a' : i % 100 === 7 ? `twice-${i % 1_000}` : undefined
+    return JSON.stringify({ ip, ...(id && { event_id: id }), event_type: i % 2 ? 'view' : 'signup', n: i })
+  })
+  const { job_id } = await post('/v1/ingest/batch', lines.join('\n'))
+  const sent = live.length + 2 + BATCH_LINES
+  const store = new FolderStore(join(site.dir, 'archive'))
+  const counted = async () => Number((await run.sql('SELECT sum(events) FROM daily_outcomes'))[0]?.toString())
+  await until(async () => (await counted()) === sent)
+  await until(async () => (await readArchive(store)).reduce((sum, { events }) => sum + events.length, 0) === sent)
+  const before = await run.tables()
+  const rows = before[0]!.length
+  assert.ok(rows > 2_000)
+
+  await t.test('where nothing is lost', async () => {
+    const report = await run.replay()
+    assert.deepEqual([report.stored, report.counted, report.replayed], [rows, sent - rows, 0])
+    assert.deepEqual(await run.tables(), before)
+  })
+
+  await t.test('behind the loss of rows of either table', async () => {
+    await run.sql('ALTER TABLE outcomes DELETE WHERE cityHash64(source) % 2 = 0 SETTINGS mutations_sync = 2')
+    await run.replay()
+    assert.deepEqual(await run.tables(), before)
+    await run.sql('ALTER TABLE events DELETE WHERE cityHash64(event_id) % 3 = 0 SETTINGS mutations_sync = 2')
+    assert.deepEqual((await run.replay('--dry-run')).dry_run, true)
+    await run.replay()
+    assert.deepEqual(await run.tables(), before)
+  })
+
+  await t.test('behind the loss of everything, also when it is killed on the way', async () => {
+    await run.stop()
+    rmSync(join(site.dir, 'clickhouse'), { recursive: true })
+    run = await Running.start(t, site)
+    assert.equal(await counted(), 0)
+    const planned = await run.replay('--dry-run')
+    assert.deepEqual([planned.stored, planned.counted, planned.replayed], [0, 0, sent])
+
+    const some = await run.replay('--source', 'ingest', '--where', 'event_type=signup')
+    assert.equal(some.replayed, 2)
+    assert.deepEqual(await run.sql('SELECT event_id FROM events ORDER BY event_id'), [['b'], ['late']])
+
+    const killed = site.spawn('replay', '--tenant', 'demo', '--from', DAY, '--to', DAY)
+    await until(async () => Number((await run.sql('SELECT count() FROM events'))[0]) > 2)
+    killed.child.kill('SIGKILL')
+    await killed.ended
+    for (let twice = 0; twice < 2; twice++) {
+      await run.replay()
+      assert.deepEqual(await run.tables(), before)
+    }
+    const ofJob = await run.replay('--run', String(job_id), '--source', 'batch')
+    assert.equal(Number(ofJob.stored) + Number(ofJob.counted), BATCH_LINES)
+  })
+})
+
+test('what is asked wrongly is refused, with the flag', async () => {
+  const { runCommand } = await import('../support/command.ts')
+  const ask = async (...args: string[]) => {
+    const { code, stderr } = await runCommand(['replay', '--tenant', 'demo', ...args], { env: {} })
+    assert.equal(code, 2)
+    return stderr
+  }
+  assert.match(await ask('--from', '2026-02-30', '--to', DAY), /--from "2026-02-30": wants a UTC day/)
+  assert.match(await ask('--from', '2026-02-03', '--to', '2026-02-01'), /--from 2026-02-03 is behind --to 2026-02-01/)
+  assert.match(await ask('--from', DAY, '--to', DAY, '--where', 'signup'), /--where "signup": wants NAME=VALUE/)
+  assert.match(await ask('--from', DAY, '--to', DAY, '--source', 'live'), /ingest, batch/)
+})
