@@ -1,5 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { hasPayloadHead, type PayloadOrigin, payloadLineStart, payloadOrigin } from '../core/event/payload.ts'
+import {
+  hasPayloadHead,
+  type PayloadOrigin,
+  payloadLineStart,
+  payloadOrigin,
+  readRejected,
+} from '../core/event/payload.ts'
 import type { EntryOfRows } from '../core/pipeline/destination.ts'
 import { type PartPlace, partName } from './layout.ts'
 
@@ -21,7 +27,12 @@ export interface PartIndex {
    * `''` for events that an earlier version received; undefined when that is so for all.
    */
   readonly requests?: readonly IndexRequest[]
+  /** Of a part of a batch job: lines that are no event, and are not in the part. Undefined when there are none. */
+  readonly rejected?: readonly IndexRejected[]
 }
+
+/** Lines that a commit brought and that are no event: an entry of the stream of payloads says so. */
+export type IndexRejected = readonly [partition: number, id: string, commit: string, reason: string, lines: number]
 
 /** `x-request-id`, and number of lines. */
 export type IndexRequest = readonly [id: string, lines: number]
@@ -39,6 +50,7 @@ interface Draft extends Omit<PartPlace, 'name'> {
   readonly lines: Buffer[]
   readonly entries: [number, string, string, number][]
   readonly requests: [string, number][]
+  readonly rejected: IndexRejected[]
   first: EntryOfRows
 }
 
@@ -78,13 +90,19 @@ function addEntry(drafts: Map<string, Draft>, entry: EntryOfRows): void {
       const origin = payloadOrigin(head)
       requestId = origin.requestId
       draft = draftFor(drafts, entry, origin)
+      if (isBefore(entry, draft.first)) draft.first = entry
     }
     const lineStart = start + head.length
     const end = rows.indexOf(LINE_FEED, lineStart) + 1
     if (head.length === 0 || end === 0) throw new Error(`entry ${entry.id} of payloads has a broken row`)
-    draft.lines.push(rows.subarray(lineStart, end))
-    countLine(draft, entry)
-    countRequest(draft, requestId)
+    const rejected = readRejected(rows.subarray(lineStart, end - 1))
+    if (rejected === undefined) {
+      draft.lines.push(rows.subarray(lineStart, end))
+      countLine(draft, entry)
+      countRequest(draft, requestId)
+    } else {
+      draft.rejected.push([entry.partition, entry.id, entry.block.commit ?? '', ...rejected])
+    }
     start = end
   }
 }
@@ -102,7 +120,6 @@ function countLine(draft: Draft, entry: EntryOfRows): void {
     return
   }
   draft.entries.push([entry.partition, entry.id, entry.block.commit ?? '', 1])
-  if (isBefore(entry, draft.first)) draft.first = entry
 }
 
 function draftFor(drafts: Map<string, Draft>, entry: EntryOfRows, { tenantId, hour }: PayloadOrigin): Draft {
@@ -112,7 +129,7 @@ function draftFor(drafts: Map<string, Draft>, entry: EntryOfRows, { tenantId, ho
   if (known !== undefined) return known
   const source = job === undefined ? 'ingest' : 'batch'
   const place = { tenantId, day: hour.slice(0, 10), source, run: job ?? hour } as const
-  const draft: Draft = { ...place, lines: [], entries: [], requests: [], first: entry }
+  const draft: Draft = { ...place, lines: [], entries: [], requests: [], rejected: [], first: entry }
   drafts.set(key, draft)
   return draft
 }
@@ -123,7 +140,7 @@ function isBefore(a: EntryOfRows, b: EntryOfRows): boolean {
   return (aMs - bMs || aSequence - bSequence || a.partition - b.partition) < 0
 }
 
-function finished({ lines, entries, requests, first, ...place }: Draft): Part {
+function finished({ lines, entries, requests, rejected, first, ...place }: Draft): Part {
   const bytes = lines.reduce((sum, line) => sum + line.length, 0)
   const index = {
     lane: first.lane,
@@ -131,6 +148,7 @@ function finished({ lines, entries, requests, first, ...place }: Draft): Part {
     bytes,
     entries,
     ...(requests.some(([id]) => id !== '') && { requests }),
+    ...(rejected.length > 0 && { rejected }),
   }
   return { place: { ...place, name: partName(first.id, first.partition) }, lines, index }
 }

@@ -47,18 +47,15 @@ export class PartReader implements ArchiveReader {
       throw new InputError(`${part.key} has ${lines.length} lines, and its index ${entries}: one of them was changed`)
     }
     let at = 0
-    return index.entries.map(([partition, entry, commit, count]) => {
-      const unit = lines.slice(at, at + count)
+    const units = index.entries.map(([partition, entry, commit, count]) => {
+      const from = at
       at += count
-      return {
-        partition,
-        entry,
-        commit: commit === '' ? `archive:${partition}-${entry}` : commit,
-        day: place.day,
-        job: jobOf(place),
-        lines: unit,
-      }
+      return { ...unitOf(place, partition, entry, commit), lines: lines.slice(from, at), rejected: [] }
     })
+    const rejected = (index.rejected ?? []).map(([partition, entry, commit, reason, count]) => {
+      return { ...unitOf(place, partition, entry, commit), lines: [], rejected: [{ reason, lines: count }] }
+    })
+    return [...units, ...rejected]
   }
 
   async #get(key: string): Promise<Buffer> {
@@ -78,6 +75,11 @@ export class PartReader implements ArchiveReader {
       throw new InputError(`${key} in ${this.#store.place} is damaged: ${(error as Error).message}`, { cause: error })
     }
   }
+}
+
+function unitOf(place: PartPlace, partition: number, entry: string, commit: string) {
+  const brought = commit === '' ? `archive:${partition}-${entry}` : commit
+  return { partition, entry, commit: brought, day: place.day, job: jobOf(place) }
 }
 
 function jobOf({ source, run }: PartPlace): string | undefined {

@@ -7,7 +7,7 @@ import { type Address, parseAddress } from '../core/event/address.ts'
 import { type Block, packBlock } from '../core/event/block.ts'
 import { type Envelope, EnvelopeState, identityOf, NO_IDENTITY, partitionOf } from '../core/event/envelope.ts'
 import { countOutcome, type OutcomeCounts, outcomeKey, utcDay } from '../core/event/outcomes.ts'
-import type { PayloadStatus } from '../core/event/payload.ts'
+import { type PayloadStatus, rejectedRow } from '../core/event/payload.ts'
 import type { ChunkContext, ChunkReading, EventCheck, LineChunk } from '../core/pipeline/source.ts'
 import { payloadOf } from '../ingest/payload.ts'
 import { rawRow } from '../ingest/raw-row.ts'
@@ -57,6 +57,11 @@ export function readChunk(chunk: LineChunk, context: ChunkContext): ChunkReading
     const row = rawRow(event, eventId, address, context, sliceEvent(text!, 0))
     push(events, partition, { identity, state: EnvelopeState.Raw, row })
   }
+  if (context.archived) {
+    for (const row of rejectedRows(faults, context)) {
+      push(payloads, chunk.firstLine % context.partitions, { identity: NO_IDENTITY, state: EnvelopeState.Raw, row })
+    }
+  }
   return {
     blocks: packBlocks(events, context),
     payloads: packBlocks(payloads, context),
@@ -80,6 +85,11 @@ function packBlocks(byPartition: ReadonlyMap<number, readonly Envelope[]>, { job
 function statusOf(address: Address | undefined, { enricher }: ChunkContext): PayloadStatus {
   if (address === undefined) return 'invalid_ip'
   return enricher.enrich(address).noise ? 'filtered' : 'ok'
+}
+
+function rejectedRows(faults: ReadonlyMap<string, number>, { tenantId, receivedAtMs }: ChunkContext): string[] {
+  const receivedAt = new Date(receivedAtMs).toISOString()
+  return [...faults].map(([reason, lines]) => rejectedRow(tenantId, receivedAt, reason, lines))
 }
 
 /** @param faults rejected lines by what is wrong with them */

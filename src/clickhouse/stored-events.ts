@@ -59,7 +59,7 @@ export class ClickHouseStoredEvents implements StoredEvents {
       const [commit, leftWith, day, jobId, status, reason, classification, events] = row
       const job = jobId === '' ? undefined : jobId
       const key = outcomeKey({ tenantId, day, job, status, reason, classification })
-      push(found, commit, { commit, leftWith, day, job, status, key, events })
+      push(found, commit, { commit, leftWith, day, job, status, reason, key, events })
     })
     return found
   }

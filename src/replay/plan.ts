@@ -1,8 +1,19 @@
 import { OUTCOME_STATUS } from '../../schemas/outcome.ts'
-import { type ArchivedEvent, type ArchivedUnit, type CountedOutcome, letterKey, type StoredRow } from './ports.ts'
+import { countOutcome, outcomeKey } from '../core/event/outcomes.ts'
+import {
+  type ArchivedEvent,
+  type ArchivedUnit,
+  type CountedOutcome,
+  letterKey,
+  type RejectedLines,
+  type StoredRow,
+} from './ports.ts'
 
 /** What is known when the fate of units is decided. */
 export interface Facts {
+  readonly tenantId: string
+  /** Number of conditions that an event has to meet. */
+  readonly conditions: number
   /** By event id, received up to a window before the first event and behind the last one. */
   readonly rows: ReadonlyMap<string, readonly StoredRow[]>
   /** By commit. */
@@ -23,11 +34,11 @@ export interface LostEvent extends ArchivedEvent {
 /** A unit of which something is to be put back. */
 export interface LostUnit extends Omit<ArchivedUnit, 'events'> {
   readonly events: readonly LostEvent[]
-  /** Numbers by outcome key that count some of these events already, and are taken back. */
-  readonly takenBack: ReadonlyMap<string, number>
+  /** Numbers by outcome key: below zero what counts some of these events already, and is taken back. */
+  readonly outcomes: ReadonlyMap<string, number>
 }
 
-/** What becomes of events of the archive. Each is in one of the numbers. */
+/** What becomes of what was received: events, and lines that are none. Each is in one of the numbers. */
 export interface ReplayCounts {
   /** They are rows of `events`. */
   stored: number
@@ -93,22 +104,58 @@ function planUnit(
     else absent.push(event)
   }
   counts.dead += letters
-  const counted = sum(later.values()) - letters
+  const outcomes = new Map<string, number>()
+  const asked = planEvents(absent, { later, letters }, wanted, counts, outcomes)
+  // Nobody knows what they say, so no condition holds for them.
+  const isAsked = facts.conditions === 0
+  for (const rejected of unit.rejected) planRejected(rejected, unit, facts, isAsked, counts, outcomes)
+  if (asked.length === 0 && outcomes.size === 0) return undefined
+  // The rows that they become stand for them.
+  for (const event of asked) if (event.status === 'ok') taken.add(rowName(event, unit))
+  return { ...unit, events: asked.map((event) => ({ ...event, isRepeat: isRepeat(event, facts) })), outcomes }
+}
+
+/** Returns the events to put back. @param absent neither stored, nor counted as they came, nor dead letters */
+function planEvents(
+  absent: readonly ArchivedEvent[],
+  { later, letters }: { readonly later: ReadonlyMap<string, number>; readonly letters: number },
+  wanted: (event: ArchivedEvent) => boolean,
+  counts: ReplayCounts,
+  outcomes: Map<string, number>,
+): readonly ArchivedEvent[] {
+  const counted = Math.max(0, sum(later.values()) - letters)
   if (counted >= absent.length) {
     counts.counted += absent.length
-    return undefined
+    return []
   }
   const asked = absent.filter(wanted)
   const others = absent.length - asked.length
-  const back = Math.max(0, counted - others)
   counts.replayed += asked.length
   counts.counted += Math.min(counted, others)
   counts.left += others - Math.min(counted, others)
-  if (asked.length === 0) return undefined
-  // The rows that they become stand for them.
-  for (const event of asked) if (event.status === 'ok') taken.add(rowName(event, unit))
-  const events = asked.map((event) => ({ ...event, isRepeat: isRepeat(event, facts) }))
-  return { ...unit, events, takenBack: takeBack(later, back) }
+  if (asked.length > 0) takeBack(later, Math.max(0, counted - others), outcomes)
+  return asked
+}
+
+function planRejected(
+  { reason, lines }: RejectedLines,
+  { commit, day, job }: ArchivedUnit,
+  facts: Facts,
+  isAsked: boolean,
+  counts: ReplayCounts,
+  outcomes: Map<string, number>,
+): void {
+  const status = OUTCOME_STATUS.rejected
+  const counted = (facts.outcomes.get(commit) ?? [])
+    .filter((one) => one.status === status && one.reason === reason && one.day === day && one.job === job)
+    .reduce((total, { events }) => total + events, 0)
+  const lost = Math.max(0, lines - counted)
+  counts.counted += lines - lost
+  if (isAsked) counts.replayed += lost
+  else counts.left += lost
+  if (isAsked && lost > 0) {
+    countOutcome(outcomes, outcomeKey({ tenantId: facts.tenantId, day, job, status, reason }), lost)
+  }
 }
 
 /** What is counted of a unit: statuses of which all of its commit's events were counted as they came; and sums of others. */
@@ -117,6 +164,7 @@ function outcomesOf(unit: ArchivedUnit, outcomes: readonly CountedOutcome[]) {
   const later = new Map<string, number>()
   for (const { leftWith, day, job, status, key, events } of outcomes) {
     if (day !== unit.day || job !== unit.job) continue
+    if (status === OUTCOME_STATUS.rejected) continue
     if (leftWith === '') asTheyCame.add(status)
     else if (partitionOf(leftWith) === unit.partition) later.set(key, (later.get(key) ?? 0) + events)
   }
@@ -158,16 +206,14 @@ function isRepeat({ eventId, receivedAtMs }: ArchivedEvent, { rows, windowMs }: 
   return rows.get(eventId)?.some((row) => Math.abs(row.receivedAtMs - receivedAtMs) < windowMs) ?? false
 }
 
-function takeBack(sums: ReadonlyMap<string, number>, events: number): Map<string, number> {
-  const back = new Map<string, number>()
+function takeBack(sums: ReadonlyMap<string, number>, events: number, outcomes: Map<string, number>): void {
   let left = events
   for (const [key, counted] of sums) {
     const some = Math.min(left, counted)
     if (some <= 0) continue
-    back.set(key, some)
+    countOutcome(outcomes, key, -some)
     left -= some
   }
-  return back
 }
 
 function sum(numbers: Iterable<number>): number {

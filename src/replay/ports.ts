@@ -45,6 +45,13 @@ export interface ArchivedUnit {
   /** The batch job; undefined for live events. */
   readonly job: string | undefined
   readonly events: readonly ArchivedEvent[]
+  /** Lines of the job that are no event, by what is wrong with them. */
+  readonly rejected: readonly RejectedLines[]
+}
+
+export interface RejectedLines {
+  readonly reason: string
+  readonly lines: number
 }
 
 /** A unit before its lines are read. */
@@ -81,6 +88,7 @@ export interface CountedOutcome {
   readonly day: string
   readonly job: string | undefined
   readonly status: string
+  readonly reason: string
   /** See `outcomeKey`. */
   readonly key: string
   readonly events: number

@@ -94,10 +94,9 @@ export function unitToFeed(
   enricher: Enricher,
   identities: Identities['byEvent'],
 ): FedUnit {
-  const { partition, commit, job, day, events, takenBack } = unit
+  const { partition, commit, job, day, events } = unit
   const envelopes: Envelope[] = []
-  const outcomes = new Map<string, number>()
-  for (const [key, count] of takenBack) countOutcome(outcomes, key, -count)
+  const outcomes = new Map(unit.outcomes)
   for (const lost of events) {
     const event = JSON.parse(lost.text) as EventEnvelope
     const address = parseAddress(event.ip)

@@ -137,7 +137,7 @@ class Replay {
     let events = 0
     for await (const placed of unitsInOrder(this.#parts, (part) => this.#read(part))) {
       round.push(placed)
-      events += placed.unit.events.length
+      events += placed.unit.events.length + placed.unit.rejected.length
       if (events < ROUND_EVENTS) continue
       await this.#finish(round)
       round = []
@@ -210,7 +210,7 @@ class Replay {
   }
 
   async #factsOf(units: readonly ArchivedUnit[]) {
-    const { stored, selection, windowMs } = this.#options
+    const { stored, selection, windowMs, where } = this.#options
     const { tenantId } = selection
     const ids = new Set<string>()
     let fromMs = Number.POSITIVE_INFINITY
@@ -228,7 +228,7 @@ class Replay {
     const days = [...new Set(units.map(({ day }) => day))]
     const outcomes = await stored.outcomesOf(tenantId, commits, days)
     const taken = { has: (name: string) => this.#isTaken(name) }
-    return { rows, outcomes, letters: this.#start.letters, taken, windowMs }
+    return { tenantId, conditions: where.length, rows, outcomes, letters: this.#start.letters, taken, windowMs }
   }
 
   #isTaken(name: string): boolean {
@@ -277,8 +277,13 @@ function merged(round: readonly PlacedUnit[]): ArchivedUnit[] {
     const last = units.at(-1)
     const isSame =
       last?.entry === unit.entry && last.partition === unit.partition && last.day === unit.day && last.job === unit.job
-    if (isSame) units[units.length - 1] = { ...last, events: [...last.events, ...unit.events] }
-    else units.push(unit)
+    if (isSame) {
+      const [events, rejected] = [
+        [...last.events, ...unit.events],
+        [...last.rejected, ...unit.rejected],
+      ]
+      units[units.length - 1] = { ...last, events, rejected }
+    } else units.push(unit)
   }
   return units
 }

@@ -23,6 +23,24 @@ export function payloadRow(tenantId: string, receivedAt: string, line: string, r
   return `${tenantId}\t${receivedAt.slice(0, HOUR_CHARS)}\t${request}${line}`
 }
 
+/**
+ * What stands in a batch for its lines that are no event: the archive does not hold them, and keeps their number, so that a
+ * replay knows it.
+ * @param reason of `outcomes`, without a tab
+ */
+export function rejectedRow(tenantId: string, receivedAt: string, reason: string, lines: number): string {
+  return payloadRow(tenantId, receivedAt, `!${reason}\t${lines}`)
+}
+
+const REJECTED_MARK = '!'.charCodeAt(0)
+
+/** Reason and number of a row that `rejectedRow` made; undefined for any other. @param line without its line feed */
+export function readRejected(line: Buffer): readonly [reason: string, lines: number] | undefined {
+  if (line[0] !== REJECTED_MARK) return undefined
+  const [reason = '', lines = ''] = line.toString('latin1', 1).split('\t')
+  return [reason, Number(lines)]
+}
+
 const TAB = 9
 const REQUEST_MARK = '='.charCodeAt(0)
 

@@ -5,7 +5,7 @@ import { demandKey } from '../../../src/archive/object-store.ts'
 import { partsOf } from '../../../src/archive/part.ts'
 import { packBlock } from '../../../src/core/event/block.ts'
 import { EnvelopeState, NO_IDENTITY } from '../../../src/core/event/envelope.ts'
-import { payloadRow } from '../../../src/core/event/payload.ts'
+import { payloadRow, rejectedRow } from '../../../src/core/event/payload.ts'
 import type { EntryOfRows } from '../../../src/core/pipeline/destination.ts'
 
 function entry(partition: number, id: string, rows: readonly string[], job?: string, commit = ''): EntryOfRows {
@@ -95,6 +95,20 @@ test('a part of live events tells their requests, in the order of its lines', as
     others.map(({ index }) => index.requests),
     [undefined, [['r1', 1]]],
   )
+})
+
+test('lines of a job that are no event are in the index only, also when there is nothing else', async () => {
+  const rejected = rejectedRow('acme', '2026-11-21T23:30:00.000Z', 'not JSON', 3)
+  const hour = '2026-11-21T23'
+  const [part, only] = await partsOf([
+    entry(0, '2-0', [row('acme', hour, '{"a":4}'), rejected], 'job-1', 'job-1:7'),
+    entry(1, '3-0', [rejected], 'job-2', 'job-2:1'),
+  ])
+  assert.deepEqual(part!.lines.map(String), ['{"a":4}\n'])
+  assert.deepEqual(part!.index.entries, [[0, '2-0', 'job-1:7', 1]])
+  assert.deepEqual(part!.index.rejected, [[0, '2-0', 'job-1:7', 'not JSON', 3]])
+  assert.deepEqual([only!.place.name, only!.lines.length, only!.index.entries], ['part-3-000000-p1', 0, []])
+  assert.deepEqual(only!.index.rejected, [[1, '3-0', 'job-2:1', 'not JSON', 3]])
 })
 
 test('a key tells its place, and can lead nowhere else', async () => {

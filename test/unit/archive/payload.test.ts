@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { EventEnvelope } from '../../../schemas/api/event.ts'
 import { readChunk } from '../../../src/batch/read-chunk.ts'
 import type { Enricher } from '../../../src/core/event/enrichment.ts'
-import { payloadLineStart } from '../../../src/core/event/payload.ts'
+import { payloadLineStart, readRejected } from '../../../src/core/event/payload.ts'
 import { compileValidator } from '../../../src/core/event/validator.ts'
 import { NOTHING_KNOWN } from '../../../src/enrichment/answers/answer.ts'
 import { acceptEvents } from '../../../src/ingest/accept.ts'
@@ -78,7 +78,7 @@ test('all events of a request without an id go into one partition, invalid ones 
   }
 })
 
-test('lines of an upload are archived with the partition of their events, bad ones are not', () => {
+test('lines of an upload are archived with the partition of their events; of bad ones, how many there are', () => {
   const lines = [
     '\ufeff{"ip":"8.8.8.8","event_id":"a"} \r',
     'bad',
@@ -98,11 +98,16 @@ test('lines of an upload are archived with the partition of their events, bad on
   const { blocks, payloads, counts } = readChunk(chunk, context)
   assert.deepEqual([counts.fed, counts.rejected, counts.invalidIp], [2, 2, 1])
   const rows = [...payloads.values()].flatMap(({ rows }) => rows.toString().trimEnd().split('\n'))
-  const sent = rows.map((row) => JSON.parse(row.slice(row.indexOf('{'))))
+  const sent = rows.filter((row) => row.includes('{')).map((row) => JSON.parse(row.slice(row.indexOf('{'))))
   assert.deepEqual(sent.map(({ ip, _status }) => `${ip} ${_status}`).sort(), [
     '10.0.0.1 filtered',
     '8.8.8.8 ok',
     'nowhere invalid_ip',
+  ])
+  const rejected = rows.map((row) => readRejected(Buffer.from(row.split('\t').slice(2).join('\t')))).filter(Boolean)
+  assert.deepEqual(rejected, [
+    ['not JSON', 1],
+    ['schema', 1],
   ])
   for (const [partition, { job, count }] of payloads) {
     assert.equal(job, 'j')

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { payloadOf } from '../../../src/ingest/payload.ts'
+import { readLine, readUnit } from '../../../src/replay/lines.ts'
+import { meets, readCondition } from '../../../src/replay/where.ts'
+
+const RECEIPT = { tenantId: 't', receivedAtMs: Date.parse('2026-11-22T01:02:03.004Z') }
+
+function archived(text: string, eventId = 'e"1\\'): string {
+  const { row } = payloadOf({ text, eventId, identity: '', status: 'ok', idMade: false }, RECEIPT)
+  return row.split('\t').slice(2).join('\t')
+}
+
+test('a line gives the event back as it was sent', () => {
+  for (const text of [
+    '{"ip":"192.0.2.1"}',
+    '{"ip":"192.0.2.1","n":1.0,"big":12345678901234567890,"properties":{"a":[1,{"_status":2}]}}',
+    '{"_status":"mine","ip":"192.0.2.1","_sent":{"x":1},"\\u005fevent_id":3}',
+  ]) {
+    const event = readLine({ text: archived(text), requestId: 'r' })!
+    assert.deepEqual(JSON.parse(event.text), JSON.parse(text))
+    assert.deepEqual(
+      [event.eventId, event.receivedAtMs, event.status, event.requestId],
+      ['e"1\\', RECEIPT.receivedAtMs, 'ok', 'r'],
+    )
+  }
+})
+
+test('what is no line of the archive is counted', () => {
+  let unreadable = 0
+  const lines = ['', '{}', '{"ip":"192.0.2.1"}', archived('{"ip":"192.0.2.1"}').replace('T01', 'T99')]
+  const unit = readUnit(
+    {
+      ...{ partition: 0, entry: '1-0', commit: 'p:1', day: '2026-11-22', job: undefined, rejected: [] },
+      lines: lines.map((text) => ({ text, requestId: '' })),
+    },
+    () => unreadable++,
+  )
+  assert.equal(unreadable, lines.length)
+  assert.deepEqual(unit.events, [])
+})
+
+test('a condition names a member by its path', () => {
+  const event = { event_type: 'signup', n: 1, properties: { plan: 'a=b', deep: { x: null } } }
+  for (const text of ['event_type=signup', 'n=1', 'properties.plan=a=b', 'properties.deep.x=null', ' n = 1 ']) {
+    assert.ok(meets(event, readCondition(text)), text)
+  }
+  for (const text of ['event_type=sign', 'constructor=x', 'n.x=1', 'missing=undefined', 'properties.deep.x=']) {
+    assert.ok(!meets(event, readCondition(text)), text)
+  }
+  assert.throws(() => readCondition('=x'), /wants NAME=VALUE/)
+})

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { outcomeKey } from '../../../src/core/event/outcomes.ts'
+import { type Facts, planReplay } from '../../../src/replay/plan.ts'
+import {
+  type ArchivedEvent,
+  type ArchivedUnit,
+  type CountedOutcome,
+  letterKey,
+  type StoredRow,
+} from '../../../src/replay/ports.ts'
+
+const WINDOW_MS = 1_000
+const T = 1_000_000
+const DAY = '2026-11-22'
+
+function event(eventId: string, status: ArchivedEvent['status'] = 'ok', receivedAtMs = T): ArchivedEvent {
+  return { eventId, receivedAtMs, status, text: '{}', requestId: '' }
+}
+
+function unit(events: readonly ArchivedEvent[], more: Partial<ArchivedUnit> = {}): ArchivedUnit {
+  return { partition: 1, entry: '5-0', commit: 'p:1', day: DAY, job: undefined, events, rejected: [], ...more }
+}
+
+function outcome(status: string, events: number, leftWith = '', more: Partial<CountedOutcome> = {}): CountedOutcome {
+  const key = outcomeKey({ tenantId: 't', day: DAY, status })
+  return { commit: 'p:1', leftWith, day: DAY, job: undefined, status, reason: '', key, events, ...more }
+}
+
+function facts(
+  rows: Readonly<Record<string, readonly number[]>>,
+  outcomes: readonly CountedOutcome[] = [],
+  more: Partial<Facts> = {},
+): Facts {
+  const stored = Object.entries(rows).map(([id, times]): [string, StoredRow[]] => [
+    id,
+    times.map((receivedAtMs) => ({ receivedAtMs, jobId: '' })),
+  ])
+  return {
+    tenantId: 't',
+    conditions: 0,
+    rows: new Map(stored),
+    outcomes: new Map([['p:1', outcomes]]),
+    letters: new Set(),
+    taken: new Set(),
+    windowMs: WINDOW_MS,
+    ...more,
+  }
+}
+
+function plan(units: readonly ArchivedUnit[], known: Facts, wanted: (event: ArchivedEvent) => boolean = () => true) {
+  const { lost, counts } = planReplay(units, known, wanted)
+  return {
+    ids: lost.flatMap(({ events }) => events.map(({ eventId, isRepeat }) => `${eventId}${isRepeat ? ' repeat' : ''}`)),
+    outcomes: lost.flatMap(({ outcomes }) => [...outcomes].map(([key, n]) => `${key.split('\t')[3]} ${n}`)),
+    counts,
+  }
+}
+
+const IN_STEP = 'process:1:live:7-0'
+
+test('what is stored or counted is left alone', () => {
+  const events = [event('a'), event('a'), event('n', 'filtered'), event('x', 'invalid_ip')]
+  const known = facts({ a: [T] }, [outcome('filtered', 1), outcome('invalid_ip', 1), outcome('duplicates', 1, IN_STEP)])
+  assert.deepEqual(plan([unit(events)], known), {
+    ids: [],
+    outcomes: [],
+    counts: { stored: 1, counted: 3, dead: 0, left: 0, replayed: 0 },
+  })
+})
+
+test('what is neither comes back, with repeats known as such', () => {
+  const { ids, outcomes, counts } = plan(
+    [unit([event('a'), event('b'), event('n', 'filtered')])],
+    facts({ b: [T + 1] }),
+  )
+  assert.deepEqual(ids, ['a', 'b repeat', 'n'])
+  assert.deepEqual(outcomes, [])
+  assert.equal(counts.replayed, 3)
+})
+
+test('an event that came again behind the window is no repeat', () => {
+  assert.deepEqual(plan([unit([event('a')])], facts({ a: [T + WINDOW_MS] })).ids, ['a'])
+  assert.deepEqual(plan([unit([event('a')])], facts({ a: [T - WINDOW_MS + 1] })).ids, ['a repeat'])
+})
+
+test('counts that stand for some of the absent events are taken back, and all are judged again', () => {
+  const known = facts({}, [outcome('duplicates', 2, IN_STEP), outcome('duplicates', 9, 'process:2:live:7-0')])
+  const { ids, outcomes } = plan([unit([event('a'), event('a'), event('b')])], known)
+  assert.deepEqual(ids, ['a', 'a', 'b'])
+  assert.deepEqual(outcomes, ['duplicates -2'], 'those of another partition stay')
+})
+
+test('with a condition, as much is taken back as cannot stand for the others', () => {
+  const known = facts({}, [outcome('duplicates', 2, IN_STEP)])
+  const wanted = ({ eventId }: ArchivedEvent) => eventId === 'b'
+  const one = plan([unit([event('a'), event('c'), event('b')])], known, wanted)
+  assert.deepEqual(one.ids, ['b'])
+  assert.deepEqual(one.outcomes, [])
+  assert.deepEqual(one.counts, { stored: 0, counted: 2, dead: 0, left: 0, replayed: 1 })
+  const two = plan([unit([event('a'), event('b'), event('b', 'ok', T + 1)])], known, wanted)
+  assert.deepEqual(two.outcomes, ['duplicates -1'])
+})
+
+test('one row stands for one event, also in a later round', () => {
+  const { lost, taken, counts } = planReplay([unit([event('a')]), unit([event('a')])], facts({ a: [T] }), () => true)
+  assert.equal(counts.stored, 1)
+  assert.equal(lost.length, 1)
+  const later = planReplay([unit([event('a')])], facts({ a: [T] }, [], { taken: new Set(taken) }), () => true)
+  assert.equal(later.counts.stored, 0)
+})
+
+test('what was filtered is not what is stored', () => {
+  const { ids, counts } = plan([unit([event('a', 'filtered'), event('a')])], facts({ a: [T] }))
+  assert.deepEqual(ids, ['a repeat'])
+  assert.equal(counts.stored, 1)
+})
+
+test('dead letters stay what they are, and so does their count', () => {
+  const letters = new Set([letterKey('dead', T)])
+  const events = [event('dead'), event('b')]
+  const { ids, outcomes, counts } = plan([unit(events)], facts({}, [outcome('dead', 1, IN_STEP)], { letters }))
+  assert.deepEqual([ids, outcomes, counts.dead], [['b'], [], 1])
+  assert.deepEqual(plan([unit(events)], facts({ b: [T] }, [outcome('dead', 1, IN_STEP)], { letters })).ids, [])
+})
+
+test('lines of a job that are no event are counted again when their count is lost', () => {
+  const job = unit([], { job: 'j', rejected: [{ reason: 'schema', lines: 3 }] })
+  const counted = outcome('rejected', 3, '', { job: 'j', reason: 'schema' })
+  assert.equal(plan([job], facts({}, [counted])).counts.counted, 3)
+  const { outcomes, counts } = plan([job], facts({}, []))
+  assert.deepEqual(outcomes, ['rejected 3'])
+  assert.equal(counts.replayed, 3)
+  assert.deepEqual(plan([job], facts({}, [], { conditions: 1 })).counts.left, 3)
+})
+
+test('counts of another day or job are of other events', () => {
+  const known = facts({}, [
+    outcome('filtered', 1, '', { day: '2026-11-21' }),
+    outcome('filtered', 1, '', { job: 'j' }),
+    outcome('duplicates', 1, IN_STEP, { job: 'j' }),
+  ])
+  assert.deepEqual(plan([unit([event('n', 'filtered')])], known).ids, ['n'])
+})
