@@ -1,9 +1,10 @@
 import { OUTCOME_STATUS } from '../../schemas/outcome.ts'
-import { countOutcome, outcomeKey } from '../core/event/outcomes.ts'
+import { countOutcome, outcomeKey, statusOfKey } from '../core/event/outcomes.ts'
 import {
   type ArchivedEvent,
   type ArchivedUnit,
   type CountedOutcome,
+  KEPT,
   letterKey,
   type RejectedLines,
   type StoredRow,
@@ -23,6 +24,8 @@ export interface Facts {
   /** Rows that stand for an event of an earlier round. The plan adds its own to `Plan.taken`. */
   readonly taken: Pick<ReadonlySet<string>, 'has'>
   readonly windowMs: number
+  /** Whether today's data keep an event; undefined: what was filtered stays so. */
+  readonly isKept?: ((event: ArchivedEvent) => boolean) | undefined
 }
 
 /** An event that is to be put back. */
@@ -36,6 +39,8 @@ export interface LostUnit extends Omit<ArchivedUnit, 'events'> {
   readonly events: readonly LostEvent[]
   /** Numbers by outcome key: below zero what counts some of these events already, and is taken back. */
   readonly outcomes: ReadonlyMap<string, number>
+  /** The same of events that were filtered as they came, and are kept today. */
+  readonly kept: ReadonlyMap<string, number>
 }
 
 /** What becomes of what was received: events, and lines that are none. Each is in one of the numbers. */
@@ -50,12 +55,21 @@ export interface ReplayCounts {
   left: number
   /** They are put back. */
   replayed: number
+  /** They were filtered, and are put back because today's data keep them. */
+  found: number
 }
 
-export const REPLAY_COUNTS = ['stored', 'counted', 'dead', 'left', 'replayed'] as const satisfies (keyof ReplayCounts)[]
+export const REPLAY_COUNTS = [
+  'stored',
+  'counted',
+  'dead',
+  'left',
+  'replayed',
+  'found',
+] as const satisfies (keyof ReplayCounts)[]
 
 export function noCounts(): ReplayCounts {
-  return { stored: 0, counted: 0, dead: 0, left: 0, replayed: 0 }
+  return { stored: 0, counted: 0, dead: 0, left: 0, replayed: 0, found: 0 }
 }
 
 export interface Plan {
@@ -95,38 +109,67 @@ function planUnit(
   wanted: (event: ArchivedEvent) => boolean,
 ): LostUnit | undefined {
   const { asTheyCame, later } = outcomesOf(unit, facts.outcomes.get(unit.commit) ?? [])
+  const isFound = (event: ArchivedEvent) =>
+    event.status === 'filtered' && facts.isKept?.(event) === true && !hasRow(event, unit, facts) && wanted(event)
   const absent: ArchivedEvent[] = []
+  const asked: ArchivedEvent[] = []
+  const kept = new Map<string, number>()
   let letters = 0
   for (const event of unit.events) {
+    const sums = asTheyCame.get(statusOf(event))
     if (event.status === 'ok' && takeRow(event, unit, facts, taken)) counts.stored++
-    else if (asTheyCame.has(statusOf(event))) counts.counted++
+    else if (sums !== undefined && isFound(event) && takeBack(sums, 1, kept) === 0) asked.push(event)
+    else if (sums !== undefined) counts.counted++
     else if (facts.letters.has(letterKey(event.eventId, event.receivedAtMs))) letters++
     else absent.push(event)
   }
   counts.dead += letters
+  counts.found += asked.length
+  const counted = Math.max(0, sum(later.values()) - letters)
+  takeLateRows(absent, counted, (event) => takeRow(event, unit, facts, taken), counts)
   const outcomes = new Map<string, number>()
-  const asked = planEvents(absent, { later, letters }, wanted, counts, outcomes)
+  asked.push(...planEvents(absent, { later, counted }, wanted, isFound, counts, outcomes))
   // Nobody knows what they say, so no condition holds for them.
   const isAsked = facts.conditions === 0
   for (const rejected of unit.rejected) planRejected(rejected, unit, facts, isAsked, counts, outcomes)
   if (asked.length === 0 && outcomes.size === 0) return undefined
   // The rows that they become stand for them.
   for (const event of asked) if (event.status === 'ok') taken.add(rowName(event, unit))
-  return { ...unit, events: asked.map((event) => ({ ...event, isRepeat: isRepeat(event, facts) })), outcomes }
+  return { ...unit, events: asked.map((event) => ({ ...event, isRepeat: isRepeat(event, facts) })), outcomes, kept }
 }
 
-/** Returns the events to put back. @param absent neither stored, nor counted as they came, nor dead letters */
+/** Events that were filtered once, and are stored since they were judged again: counts do not stand for them any more. */
+function takeLateRows(
+  absent: ArchivedEvent[],
+  counted: number,
+  takesRow: (event: ArchivedEvent) => boolean,
+  counts: ReplayCounts,
+): void {
+  for (let at = absent.length - 1; at >= 0 && absent.length > counted; at--) {
+    if (absent[at]!.status !== 'filtered' || !takesRow(absent[at]!)) continue
+    absent.splice(at, 1)
+    counts.stored++
+  }
+}
+
+/**
+ * Returns the events to put back.
+ * @param absent neither stored, nor counted as they came, nor dead letters
+ */
 function planEvents(
   absent: readonly ArchivedEvent[],
-  { later, letters }: { readonly later: ReadonlyMap<string, number>; readonly letters: number },
+  { later, counted }: { readonly later: Map<string, number>; readonly counted: number },
   wanted: (event: ArchivedEvent) => boolean,
+  isFound: (event: ArchivedEvent) => boolean,
   counts: ReplayCounts,
   outcomes: Map<string, number>,
 ): readonly ArchivedEvent[] {
-  const counted = Math.max(0, sum(later.values()) - letters)
   if (counted >= absent.length) {
-    counts.counted += absent.length
-    return []
+    const filtered = new Map([...later].filter(([key]) => isFilteredKey(key)))
+    const found = absent.filter((event) => isFound(event) && takeBack(filtered, 1, outcomes) === 0)
+    counts.found += found.length
+    counts.counted += absent.length - found.length
+    return found
   }
   const asked = absent.filter(wanted)
   const others = absent.length - asked.length
@@ -158,17 +201,23 @@ function planRejected(
   }
 }
 
-/** What is counted of a unit: statuses of which all of its commit's events were counted as they came; and sums of others. */
+/** What is counted of a unit: by status, events that were counted as they came, of all of its commit; and sums of others. */
 function outcomesOf(unit: ArchivedUnit, outcomes: readonly CountedOutcome[]) {
-  const asTheyCame = new Set<string>()
+  const asTheyCame = new Map<string, Map<string, number>>()
   const later = new Map<string, number>()
   for (const { leftWith, day, job, status, key, events } of outcomes) {
-    if (day !== unit.day || job !== unit.job) continue
-    if (status === OUTCOME_STATUS.rejected) continue
-    if (leftWith === '') asTheyCame.add(status)
-    else if (partitionOf(leftWith) === unit.partition) later.set(key, (later.get(key) ?? 0) + events)
+    if (day !== unit.day || job !== unit.job || status === OUTCOME_STATUS.rejected) continue
+    if (leftWith === '' || leftWith.startsWith(`${KEPT}:`)) {
+      const sums = asTheyCame.get(status)
+      if (sums === undefined) asTheyCame.set(status, new Map([[key, events]]))
+      else countOutcome(sums, key, events)
+    } else if (partitionOf(leftWith) === unit.partition) countOutcome(later, key, events)
   }
   return { asTheyCame, later }
+}
+
+function isFilteredKey(key: string): boolean {
+  return statusOfKey(key) === OUTCOME_STATUS.filtered
 }
 
 /** @param leftWith `group:partition:…` */
@@ -188,14 +237,19 @@ function takeRow(
   { rows, taken: before }: Facts,
   taken: Set<string>,
 ): boolean {
-  const { eventId, receivedAtMs } = event
-  const { job = '' } = unit
-  const isThere = rows.get(eventId)?.some((row) => row.receivedAtMs === receivedAtMs && row.jobId === job)
-  if (!isThere) return false
+  if (!hasRow(event, unit, { rows })) return false
   const name = rowName(event, unit)
   if (taken.has(name) || before.has(name)) return false
   taken.add(name)
   return true
+}
+
+function hasRow(
+  { eventId, receivedAtMs }: ArchivedEvent,
+  { job = '' }: ArchivedUnit,
+  { rows }: Pick<Facts, 'rows'>,
+): boolean {
+  return rows.get(eventId)?.some((row) => row.receivedAtMs === receivedAtMs && row.jobId === job) ?? false
 }
 
 function rowName({ eventId, receivedAtMs }: ArchivedEvent, { job = '' }: ArchivedUnit): string {
@@ -206,14 +260,17 @@ function isRepeat({ eventId, receivedAtMs }: ArchivedEvent, { rows, windowMs }: 
   return rows.get(eventId)?.some((row) => Math.abs(row.receivedAtMs - receivedAtMs) < windowMs) ?? false
 }
 
-function takeBack(sums: ReadonlyMap<string, number>, events: number, outcomes: Map<string, number>): void {
+/** Takes so many away from sums, and returns how many were not there. */
+function takeBack(sums: Map<string, number>, events: number, outcomes: Map<string, number>): number {
   let left = events
   for (const [key, counted] of sums) {
     const some = Math.min(left, counted)
     if (some <= 0) continue
+    sums.set(key, counted - some)
     countOutcome(outcomes, key, -some)
     left -= some
   }
+  return left
 }
 
 function sum(numbers: Iterable<number>): number {

@@ -110,6 +110,9 @@ export interface StoredEvents {
   ): Promise<ReadonlyMap<string, readonly CountedOutcome[]>>
 }
 
+/** In `outcomes.source`: counts that are taken back of what was filtered as it came, because it is kept today. */
+export const KEPT = 'kept'
+
 /** An identity of an event that is put back. */
 export interface ReplayClaim {
   readonly partition: number
@@ -125,6 +128,8 @@ export interface FedUnit {
   readonly envelopes: readonly Envelope[]
   /** Counted at the same time: events that are none of the envelopes, and counts that are taken back. */
   readonly outcomes: OutcomeCounts
+  /** Counts that are taken back of what was filtered as it came. */
+  readonly kept: OutcomeCounts
 }
 
 /** How far a replay came. */

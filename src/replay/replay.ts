@@ -1,4 +1,5 @@
 import type { EventEnvelope } from '../../schemas/api/event.ts'
+import { parseAddress } from '../core/event/address.ts'
 import type { Enricher } from '../core/event/enrichment.ts'
 import type { Hostnames } from '../core/event/hostnames.ts'
 import { InputError, UnavailableError } from '../core/run/errors.ts'
@@ -15,7 +16,8 @@ import type {
   StoredEvents,
 } from './ports.ts'
 import { addressesOf, assignIdentities, unitToFeed } from './put-back.ts'
-import { type PlacedUnit, unitsInOrder } from './units-in-order.ts'
+import { TakenRows } from './taken-rows.ts'
+import { merged, type PlacedUnit, unitsInOrder } from './units-in-order.ts'
 import { type Condition, meets } from './where.ts'
 
 export interface ReplayOptions {
@@ -24,6 +26,8 @@ export interface ReplayOptions {
   readonly where: readonly Condition[]
   /** Only finds out what would be put back. */
   readonly dryRun: boolean
+  /** Puts back what was filtered and is kept by the data of today. */
+  readonly reenrich: boolean
   readonly reader: ArchiveReader
   readonly stored: StoredEvents
   readonly lane: ReplayLane
@@ -93,8 +97,8 @@ async function resumePoint(options: ReplayOptions, parts: readonly ArchivedPart[
   return at < 0 ? undefined : at
 }
 
-function nameOf({ selection, where }: ReplayOptions): string {
-  return JSON.stringify([selection, where])
+function nameOf({ selection, where, reenrich }: ReplayOptions): string {
+  return JSON.stringify([selection, where, reenrich])
 }
 
 interface Start {
@@ -113,9 +117,7 @@ class Replay {
   readonly #open: number[] = []
   #done = -1
   #kept = -1
-  /** Rows that stand for an event: of each batch job, as long as it has parts; of live events, of the last rounds. */
-  readonly #taken = new Map<string, Set<string>>()
-  #takenLive: [Set<string>, Set<string>] = [new Set(), new Set()]
+  readonly #taken = new TakenRows()
 
   constructor(options: ReplayOptions, parts: readonly ArchivedPart[], start: Start) {
     this.#options = options
@@ -180,7 +182,7 @@ class Replay {
       if (!this.#options.dryRun && found.lost.length > 0) await this.#putBack(found)
       return found
     })
-    this.#remember(plan)
+    this.#taken.add(plan.taken)
     for (const name of REPLAY_COUNTS) this.#counts[name] += counts![name]
   }
 
@@ -210,7 +212,7 @@ class Replay {
   }
 
   async #factsOf(units: readonly ArchivedUnit[]) {
-    const { stored, selection, windowMs, where } = this.#options
+    const { stored, selection, windowMs, where, reenrich } = this.#options
     const { tenantId } = selection
     const ids = new Set<string>()
     let fromMs = Number.POSITIVE_INFINITY
@@ -227,36 +229,29 @@ class Replay {
     const commits = [...new Set(units.map(({ commit }) => commit))]
     const days = [...new Set(units.map(({ day }) => day))]
     const outcomes = await stored.outcomesOf(tenantId, commits, days)
-    const taken = { has: (name: string) => this.#isTaken(name) }
-    return { tenantId, conditions: where.length, rows, outcomes, letters: this.#start.letters, taken, windowMs }
-  }
-
-  #isTaken(name: string): boolean {
-    const job = name.slice(0, name.indexOf(' '))
-    if (job !== '') return this.#taken.get(job)?.has(name) ?? false
-    return this.#takenLive.some((names) => names.has(name))
-  }
-
-  #remember({ taken }: Plan): void {
-    const live = new Set<string>()
-    for (const name of taken) {
-      const job = name.slice(0, name.indexOf(' '))
-      if (job === '') {
-        live.add(name)
-        continue
-      }
-      const names = this.#taken.get(job)
-      if (names === undefined) this.#taken.set(job, new Set([name]))
-      else names.add(name)
+    const isKept = reenrich ? (event: ArchivedEvent) => this.#isKept(event) : undefined
+    return {
+      tenantId,
+      conditions: where.length,
+      rows,
+      outcomes,
+      letters: this.#start.letters,
+      taken: this.#taken,
+      windowMs,
+      isKept,
     }
-    this.#takenLive = [this.#takenLive[1], live]
+  }
+
+  #isKept({ text }: ArchivedEvent): boolean {
+    const address = parseAddress((JSON.parse(text) as EventEnvelope).ip)
+    return address !== undefined && !this.#options.enricher.enrich(address).noise
   }
 
   /** Up to where no batch job has parts on both sides: which of its rows stand for which event is known by then. */
   async #keepPosition(): Promise<void> {
     const { lane, selection } = this.#options
     const ahead = new Set(this.#parts.slice(this.#done + 1).map(({ job }) => job))
-    for (const job of this.#taken.keys()) if (!ahead.has(job)) this.#taken.delete(job)
+    this.#taken.forget((job) => !ahead.has(job))
     let safe = this.#done
     for (let at = this.#done; at > this.#kept; at--) {
       const { job } = this.#parts[at]!
@@ -268,24 +263,6 @@ class Replay {
     const position = { selection: nameOf(this.#options), part: this.#parts[safe]!.key }
     await patiently(() => lane.keepPosition(selection.tenantId, position))
   }
-}
-
-/** Events of one entry that lie in two parts, because an hour began, belong together. */
-function merged(round: readonly PlacedUnit[]): ArchivedUnit[] {
-  const units: ArchivedUnit[] = []
-  for (const { unit } of round) {
-    const last = units.at(-1)
-    const isSame =
-      last?.entry === unit.entry && last.partition === unit.partition && last.day === unit.day && last.job === unit.job
-    if (isSame) {
-      const [events, rejected] = [
-        [...last.events, ...unit.events],
-        [...last.rejected, ...unit.rejected],
-      ]
-      units[units.length - 1] = { ...last, events, rejected }
-    } else units.push(unit)
-  }
-  return units
 }
 
 function patiently<T>(work: () => Promise<T>): Promise<T> {

@@ -40,3 +40,21 @@ function millisecondsOf({ entry }: ArchivedUnit): number {
 function sequenceOf({ entry }: ArchivedUnit): number {
   return Number(entry.split('-')[1])
 }
+
+/** Events of one entry that lie in two parts, because an hour began, belong together. */
+export function merged(round: readonly PlacedUnit[]): ArchivedUnit[] {
+  const units: ArchivedUnit[] = []
+  for (const { unit } of round) {
+    const last = units.at(-1)
+    const isSame =
+      last?.entry === unit.entry && last.partition === unit.partition && last.day === unit.day && last.job === unit.job
+    if (isSame) {
+      const [events, rejected] = [
+        [...last.events, ...unit.events],
+        [...last.rejected, ...unit.rejected],
+      ]
+      units[units.length - 1] = { ...last, events, rejected }
+    } else units.push(unit)
+  }
+  return units
+}

@@ -2,17 +2,7 @@ import { Command, Option } from 'commander'
 import { InputError } from '../../core/run/errors.ts'
 import type { CliContext } from '../context.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../settings-options.ts'
-
-export interface ReplayFlags {
-  readonly tenant: string
-  readonly from: string
-  readonly to: string
-  readonly source?: 'ingest' | 'batch'
-  readonly run?: string
-  readonly where: readonly string[]
-  readonly dryRun?: boolean
-  readonly json?: boolean
-}
+import type { ReplayFlags } from './run.ts'
 
 /** `ipid replay`: puts events of the archive that the tables lack back into the pipeline. */
 export function replayCommand(context: CliContext, setExitCode: (code: number) => void): Command {

@@ -17,7 +17,17 @@ import type { CliContext } from '../context.ts'
 import { clickhouseUrlOf, redisUrlOf } from '../instance.ts'
 import { printJson, printPairs } from '../print.ts'
 import { tenantAdmin, withRedis } from '../stores.ts'
-import type { ReplayFlags } from './command.ts'
+
+export interface ReplayFlags {
+  readonly tenant: string
+  readonly from: string
+  readonly to: string
+  readonly source?: 'ingest' | 'batch'
+  readonly run?: string
+  readonly where: readonly string[]
+  readonly dryRun?: boolean
+  readonly json?: boolean
+}
 
 /** How long the pipeline may take to store what it has. */
 const WAIT_MS = 600_000
@@ -37,6 +47,7 @@ export async function runReplay(config: Config, flags: ReplayFlags, context: Cli
             selection: selectionOf(flags),
             where,
             dryRun: flags.dryRun === true,
+            reenrich: false,
             reader: new PartReader(objects),
             stored,
             lane,

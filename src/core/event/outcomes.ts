@@ -37,10 +37,15 @@ export function countOutcome(counts: Map<string, number>, key: string, events = 
 
 const STATUS_AT = OUTCOME_COLUMNS.indexOf('status') - 1
 
+/** @param key see `outcomeKey` */
+export function statusOfKey(key: string): string {
+  return key.split('\t')[STATUS_AT]!
+}
+
 /** For metrics. */
 export function eventsByStatus(counts: OutcomeCounts): Map<string, number> {
   const sums = new Map<string, number>()
-  for (const [key, events] of counts) countOutcome(sums, key.split('\t')[STATUS_AT]!, events)
+  for (const [key, events] of counts) countOutcome(sums, statusOfKey(key), events)
   return sums
 }
 

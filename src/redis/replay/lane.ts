@@ -3,7 +3,14 @@ import { packBlock } from '../../core/event/block.ts'
 import { packOutcomes } from '../../core/event/outcomes.ts'
 import type { Pipeline } from '../../core/pipeline/pipeline.ts'
 import { LeaseLostError, StartupError, UnavailableError } from '../../core/run/errors.ts'
-import { type FedUnit, letterKey, type ReplayClaim, type ReplayLane, type ReplayPosition } from '../../replay/ports.ts'
+import {
+  type FedUnit,
+  KEPT,
+  letterKey,
+  type ReplayClaim,
+  type ReplayLane,
+  type ReplayPosition,
+} from '../../replay/ports.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
 import { Lease } from '../lease.ts'
@@ -131,7 +138,7 @@ export class RedisReplayLane implements ReplayLane {
     })
   }
 
-  async #append({ partition, commit, job, envelopes, outcomes }: FedUnit): Promise<void> {
+  async #append({ partition, commit, job, envelopes, outcomes, kept }: FedUnit): Promise<void> {
     const { sources, outcomes: outcomesTo } = this.#pipeline
     const { to, lane } = sources.batch
     const sequence = ++this.#sequence
@@ -141,10 +148,14 @@ export class RedisReplayLane implements ReplayLane {
       const producer = keys.producer(partition, this.#producer)
       calls.push(appendCall({ partition, stream: to, lane, producer }, block))
     }
-    if (outcomesTo !== undefined && outcomes.size > 0) {
-      const source = `${commit}/replay:${partition}:${lane}:${this.#producer}-${sequence}`
+    if (outcomesTo !== undefined && outcomes.size + kept.size > 0) {
+      const source = (what: string) => `${commit}/${what}:${partition}:${lane}:${this.#producer}-${sequence}`
+      const counts = packOutcomes([
+        [source('replay'), outcomes],
+        [source(KEPT), kept],
+      ])
       const producer = keys.producer(partition, this.#producer, outcomesTo)
-      calls.push(appendCall({ partition, stream: outcomesTo, lane, producer }, packOutcomes([[source, outcomes]])))
+      calls.push(appendCall({ partition, stream: outcomesTo, lane, producer }, counts))
     }
     if (calls.length === 0) return
     const args = [sequence, PRODUCER_TTL_MS, ...calls.flatMap((call) => call.args)]

@@ -52,6 +52,7 @@ function plan(units: readonly ArchivedUnit[], known: Facts, wanted: (event: Arch
   const { lost, counts } = planReplay(units, known, wanted)
   return {
     ids: lost.flatMap(({ events }) => events.map(({ eventId, isRepeat }) => `${eventId}${isRepeat ? ' repeat' : ''}`)),
+    kept: lost.flatMap(({ kept }) => [...kept.values()]),
     outcomes: lost.flatMap(({ outcomes }) => [...outcomes].map(([key, n]) => `${key.split('\t')[3]} ${n}`)),
     counts,
   }
@@ -64,8 +65,9 @@ test('what is stored or counted is left alone', () => {
   const known = facts({ a: [T] }, [outcome('filtered', 1), outcome('invalid_ip', 1), outcome('duplicates', 1, IN_STEP)])
   assert.deepEqual(plan([unit(events)], known), {
     ids: [],
+    kept: [],
     outcomes: [],
-    counts: { stored: 1, counted: 3, dead: 0, left: 0, replayed: 0 },
+    counts: { stored: 1, counted: 3, dead: 0, left: 0, replayed: 0, found: 0 },
   })
 })
 
@@ -97,7 +99,7 @@ test('with a condition, as much is taken back as cannot stand for the others', (
   const one = plan([unit([event('a'), event('c'), event('b')])], known, wanted)
   assert.deepEqual(one.ids, ['b'])
   assert.deepEqual(one.outcomes, [])
-  assert.deepEqual(one.counts, { stored: 0, counted: 2, dead: 0, left: 0, replayed: 1 })
+  assert.deepEqual(one.counts, { stored: 0, counted: 2, dead: 0, left: 0, replayed: 1, found: 0 })
   const two = plan([unit([event('a'), event('b'), event('b', 'ok', T + 1)])], known, wanted)
   assert.deepEqual(two.outcomes, ['duplicates -1'])
 })
@@ -141,4 +143,24 @@ test('counts of another day or job are of other events', () => {
     outcome('duplicates', 1, IN_STEP, { job: 'j' }),
   ])
   assert.deepEqual(plan([unit([event('n', 'filtered')])], known).ids, ['n'])
+})
+
+test('judged again, what was filtered and is kept today is found, and once', () => {
+  const isKept = ({ eventId }: ArchivedEvent) => eventId === 'n'
+  const live = unit([event('n', 'filtered'), event('m', 'filtered')])
+  const asItCame = [outcome('filtered', 2)]
+  const first = plan([live], facts({}, asItCame, { isKept }))
+  assert.deepEqual([first.ids, first.kept, first.outcomes, first.counts.found], [['n'], [-1], [], 1])
+  const back = outcome('filtered', -1, 'kept:1:batch:x')
+  const again = plan([live], facts({ n: [T] }, [...asItCame, back], { isKept }))
+  assert.deepEqual([again.ids, again.counts.found], [[], 0])
+
+  const inStep = [outcome('filtered', 2, IN_STEP)]
+  const batch = plan([live], facts({}, inStep, { isKept }))
+  assert.deepEqual([batch.ids, batch.kept, batch.outcomes, batch.counts.found], [['n'], [], ['filtered -1'], 1])
+  const behind = [...inStep, outcome('filtered', -1, 'replay:1:batch:x')]
+  for (const known of [facts({ n: [T] }, behind, { isKept }), facts({ n: [T] }, behind)]) {
+    const { ids, counts } = plan([live], known)
+    assert.deepEqual([ids, counts.stored, counts.counted], [[], 1, 1])
+  }
 })
