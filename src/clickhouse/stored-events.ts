@@ -1,12 +1,23 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { outcomeKey } from '../core/event/outcomes.ts'
-import { tsv } from '../core/event/row.ts'
+import { tsv, tsvTime } from '../core/event/row.ts'
 import { UnavailableError } from '../core/run/errors.ts'
-import type { CountedOutcome, StoredEvents, StoredRow } from '../replay/ports.ts'
+import {
+  type ArchivedEvent,
+  type CountedOutcome,
+  eventKey,
+  type StoredEvents,
+  type StoredRow,
+} from '../replay/ports.ts'
 import { connectClickHouse, DATABASE } from './client.ts'
 import { EVENTS, OUTCOMES } from './tables.ts'
 
-const NAMES_PER_QUERY = 20_000
+/** What `outcomes.source` begins with when an event was filtered because it was judged again. */
+export const REENRICHED = 'reenrich:'
+/** By this an event of one tenant is known: 16 bytes, however long its id is. */
+export const ROW_KEY = 'sipHash128(event_id, received_at)'
+
+const LINES_PER_QUERY = 20_000
 const QUERY_BYTES_MAX = 67_108_864
 
 /** What the tables say of archived events, for a replay. */
@@ -34,9 +45,15 @@ export class ClickHouseStoredEvents implements StoredEvents {
         AND event_id IN (SELECT name FROM ${names})
       ORDER BY received_at`
     const params = { tenant: tenantId, from: Math.floor(fromMs), to: Math.ceil(toMs) }
-    await this.#ask<[string, number, string]>(eventIds, query, params, ([eventId, receivedAtMs, jobId]) => {
-      push(found, eventId, { receivedAtMs, jobId })
-    })
+    await this.#ask<[string, number, string]>(
+      eventIds.map(tsv),
+      'name String',
+      query,
+      params,
+      ([eventId, receivedAtMs, jobId]) => {
+        push(found, eventId, { receivedAtMs, jobId })
+      },
+    )
     return found
   }
 
@@ -55,7 +72,7 @@ export class ClickHouseStoredEvents implements StoredEvents {
         AND brought IN (SELECT name FROM ${names})
       GROUP BY brought, left_with, day, job_id, status, reason, classification`
     type Row = [string, string, string, string, string, string, string, number]
-    await this.#ask<Row>(commits, query, { tenant: tenantId, days: [...days] }, (row) => {
+    await this.#ask<Row>(commits.map(tsv), 'name String', query, { tenant: tenantId, days: [...days] }, (row) => {
       const [commit, leftWith, day, jobId, status, reason, classification, events] = row
       const job = jobId === '' ? undefined : jobId
       const key = outcomeKey({ tenantId, day, job, status, reason, classification })
@@ -64,30 +81,71 @@ export class ClickHouseStoredEvents implements StoredEvents {
     return found
   }
 
-  /** @param query of which the names are `name` of a table */
+  async refilteredOf(
+    tenantId: string,
+    events: readonly Pick<ArchivedEvent, 'eventId' | 'receivedAtMs'>[],
+    days: readonly string[],
+  ): Promise<ReadonlyMap<string, string>> {
+    const found = new Map<string, string>()
+    const refiltered = `
+      FROM ${OUTCOMES.name}
+      WHERE tenant_id = {tenant:String} AND day IN (SELECT arrayJoin({days:Array(Date32)}))
+        AND startsWith(source, '${REENRICHED}')`
+    const params = { tenant: tenantId, days: [...days] }
+    if ((await this.#rows<[number]>(`SELECT count() ${refiltered}`, params))[0]![0] === 0) return found
+    const query = (wanted: string) => `
+      SELECT event_id, toUnixTimestamp64Milli(received_at), toString(day), job_id, status, reason, classification
+      FROM ${wanted} AS wanted
+      INNER JOIN (SELECT substringIndex(source, '/', -1) AS key, day, job_id, status, reason, classification ${refiltered})
+        AS counted ON hex(${ROW_KEY}) = counted.key`
+    type Row = [string, number, string, string, string, string, string]
+    const names = events.map(({ eventId, receivedAtMs }) => `${tsv(eventId)}\t${tsvTime(receivedAtMs)}`)
+    await this.#ask<Row>(names, "event_id String, received_at DateTime64(3, ''UTC'')", query, params, (row) => {
+      const [eventId, receivedAtMs, day, jobId, status, reason, classification] = row
+      const job = jobId === '' ? undefined : jobId
+      const key = outcomeKey({ tenantId, day, job, status, reason, classification })
+      found.set(eventKey(eventId, receivedAtMs), key)
+    })
+    return found
+  }
+
+  /**
+   * Asks in portions.
+   * @param lines TabSeparated
+   * @param structure of the lines, as a literal has it
+   * @param query of a table that holds a portion
+   */
   async #ask<Row>(
-    names: readonly string[],
-    query: (names: string) => string,
+    lines: readonly string[],
+    structure: string,
+    query: (table: string) => string,
     params: Record<string, unknown>,
     onRow: (row: Row) => void,
   ): Promise<void> {
-    for (let at = 0; at < names.length; at += NAMES_PER_QUERY) {
-      const lines = names.slice(at, at + NAMES_PER_QUERY).map(tsv)
-      const literal = `'${lines.join('\n').replace(/[\\']/g, '\\$&')}'`
-      try {
-        const result = await this.#client.query({
-          query: query(`format(TabSeparated, 'name String', ${literal})`),
-          query_params: params,
-          format: 'JSONCompactEachRow',
-          clickhouse_settings: {
-            max_query_size: String(QUERY_BYTES_MAX),
-            output_format_json_quote_64bit_integers: 0,
-          },
-        })
-        for (const row of await result.json<Row>()) onRow(row)
-      } catch (error) {
-        throw new UnavailableError(`ClickHouse did not answer: ${(error as Error).message}`, { cause: error })
-      }
+    for (let at = 0; at < lines.length; at += LINES_PER_QUERY) {
+      const literal = `'${lines
+        .slice(at, at + LINES_PER_QUERY)
+        .join('\n')
+        .replace(/[\\']/g, '\\$&')}'`
+      const table = `format(TabSeparated, '${structure}', ${literal})`
+      for (const row of await this.#rows<Row>(query(table), params)) onRow(row)
+    }
+  }
+
+  async #rows<Row>(query: string, params: Record<string, unknown>): Promise<Row[]> {
+    try {
+      const result = await this.#client.query({
+        query,
+        query_params: params,
+        format: 'JSONCompactEachRow',
+        clickhouse_settings: {
+          max_query_size: String(QUERY_BYTES_MAX),
+          output_format_json_quote_64bit_integers: 0,
+        },
+      })
+      return await result.json<Row>()
+    } catch (error) {
+      throw new UnavailableError(`ClickHouse did not answer: ${(error as Error).message}`, { cause: error })
     }
   }
 }

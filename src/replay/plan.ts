@@ -4,10 +4,11 @@ import {
   type ArchivedEvent,
   type ArchivedUnit,
   type CountedOutcome,
+  eventKey,
   KEPT,
-  letterKey,
   type RejectedLines,
   type StoredRow,
+  UNFILTERED,
 } from './ports.ts'
 
 /** What is known when the fate of units is decided. */
@@ -19,8 +20,10 @@ export interface Facts {
   readonly rows: ReadonlyMap<string, readonly StoredRow[]>
   /** By commit. */
   readonly outcomes: ReadonlyMap<string, readonly CountedOutcome[]>
-  /** See `letterKey`. */
+  /** See `eventKey`. */
   readonly letters: ReadonlySet<string>
+  /** See `StoredEvents.refilteredOf`. */
+  readonly refiltered: ReadonlyMap<string, string>
   /** Rows that stand for an event of an earlier round. The plan adds its own to `Plan.taken`. */
   readonly taken: Pick<ReadonlySet<string>, 'has'>
   readonly windowMs: number
@@ -41,6 +44,8 @@ export interface LostUnit extends Omit<ArchivedUnit, 'events'> {
   readonly outcomes: ReadonlyMap<string, number>
   /** The same of events that were filtered as they came, and are kept today. */
   readonly kept: ReadonlyMap<string, number>
+  /** The same of events that were filtered when they were judged again. */
+  readonly unfiltered: ReadonlyMap<string, number>
 }
 
 /** What becomes of what was received: events, and lines that are none. Each is in one of the numbers. */
@@ -109,18 +114,24 @@ function planUnit(
   wanted: (event: ArchivedEvent) => boolean,
 ): LostUnit | undefined {
   const { asTheyCame, later } = outcomesOf(unit, facts.outcomes.get(unit.commit) ?? [])
-  const isFound = (event: ArchivedEvent) =>
-    event.status === 'filtered' && facts.isKept?.(event) === true && !hasRow(event, unit, facts) && wanted(event)
+  const isKept = (event: ArchivedEvent) => facts.isKept?.(event) === true && wanted(event)
+  const isFound = (event: ArchivedEvent) => event.status === 'filtered' && !hasRow(event, unit, facts) && isKept(event)
   const absent: ArchivedEvent[] = []
   const asked: ArchivedEvent[] = []
   const kept = new Map<string, number>()
+  const unfiltered = new Map<string, number>()
   let letters = 0
   for (const event of unit.events) {
     const sums = asTheyCame.get(statusOf(event))
+    const refiltered = facts.refiltered.get(eventKey(event.eventId, event.receivedAtMs))
     if (event.status === 'ok' && takeRow(event, unit, facts, taken)) counts.stored++
+    else if (refiltered !== undefined && isKept(event)) {
+      asked.push(event)
+      countOutcome(unfiltered, refiltered, -1)
+    } else if (refiltered !== undefined) counts.counted++
     else if (sums !== undefined && isFound(event) && takeBack(sums, 1, kept) === 0) asked.push(event)
     else if (sums !== undefined) counts.counted++
-    else if (facts.letters.has(letterKey(event.eventId, event.receivedAtMs))) letters++
+    else if (facts.letters.has(eventKey(event.eventId, event.receivedAtMs))) letters++
     else absent.push(event)
   }
   counts.dead += letters
@@ -135,7 +146,13 @@ function planUnit(
   if (asked.length === 0 && outcomes.size === 0) return undefined
   // The rows that they become stand for them.
   for (const event of asked) if (event.status === 'ok') taken.add(rowName(event, unit))
-  return { ...unit, events: asked.map((event) => ({ ...event, isRepeat: isRepeat(event, facts) })), outcomes, kept }
+  return {
+    ...unit,
+    events: asked.map((event) => ({ ...event, isRepeat: isRepeat(event, facts) })),
+    outcomes,
+    kept,
+    unfiltered,
+  }
 }
 
 /** Events that were filtered once, and are stored since they were judged again: counts do not stand for them any more. */
@@ -211,7 +228,9 @@ function outcomesOf(unit: ArchivedUnit, outcomes: readonly CountedOutcome[]) {
       const sums = asTheyCame.get(status)
       if (sums === undefined) asTheyCame.set(status, new Map([[key, events]]))
       else countOutcome(sums, key, events)
-    } else if (partitionOf(leftWith) === unit.partition) countOutcome(later, key, events)
+    } else if (!leftWith.startsWith(`${UNFILTERED}:`) && partitionOf(leftWith) === unit.partition) {
+      countOutcome(later, key, events)
+    }
   }
   return { asTheyCame, later }
 }
@@ -253,7 +272,7 @@ function hasRow(
 }
 
 function rowName({ eventId, receivedAtMs }: ArchivedEvent, { job = '' }: ArchivedUnit): string {
-  return `${job} ${letterKey(eventId, receivedAtMs)}`
+  return `${job} ${eventKey(eventId, receivedAtMs)}`
 }
 
 function isRepeat({ eventId, receivedAtMs }: ArchivedEvent, { rows, windowMs }: Facts): boolean {

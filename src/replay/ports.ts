@@ -108,10 +108,17 @@ export interface StoredEvents {
     commits: readonly string[],
     days: readonly string[],
   ): Promise<ReadonlyMap<string, readonly CountedOutcome[]>>
+  /** Those of the events that were stored and are filtered since they were judged again: how they are counted, by `eventKey`. */
+  refilteredOf(
+    tenantId: string,
+    events: readonly Pick<ArchivedEvent, 'eventId' | 'receivedAtMs'>[],
+    days: readonly string[],
+  ): Promise<ReadonlyMap<string, string>>
 }
 
-/** In `outcomes.source`: counts that are taken back of what was filtered as it came, because it is kept today. */
+/** In `outcomes.source`: see `FedUnit`. */
 export const KEPT = 'kept'
+export const UNFILTERED = 'unfiltered'
 
 /** An identity of an event that is put back. */
 export interface ReplayClaim {
@@ -128,8 +135,10 @@ export interface FedUnit {
   readonly envelopes: readonly Envelope[]
   /** Counted at the same time: events that are none of the envelopes, and counts that are taken back. */
   readonly outcomes: OutcomeCounts
-  /** Counts that are taken back of what was filtered as it came. */
+  /** Counts that are taken back because today's data keep the event: of what was filtered as it came. */
   readonly kept: OutcomeCounts
+  /** The same of what was filtered when it was judged again. */
+  readonly unfiltered: OutcomeCounts
 }
 
 /** How far a replay came. */
@@ -150,7 +159,7 @@ export interface ReplayLane {
   untilStored(rowsOnly?: boolean): Promise<void>
   /** Milliseconds of Redis' clock. */
   now(): Promise<number>
-  /** Dead letters of a tenant, by `letterKey`. */
+  /** Dead letters of a tenant, by `eventKey`. */
   letters(tenantId: string): Promise<ReadonlySet<string>>
   /** Forgets claims that were made before `beforeMs`. */
   release(claims: readonly ReplayClaim[], beforeMs: number): Promise<void>
@@ -162,6 +171,7 @@ export interface ReplayLane {
   keepPosition(tenantId: string, position: ReplayPosition | undefined): Promise<void>
 }
 
-export function letterKey(eventId: string, receivedAtMs: number): string {
+/** An event of a tenant, as a text. */
+export function eventKey(eventId: string, receivedAtMs: number): string {
   return `${receivedAtMs} ${eventId}`
 }

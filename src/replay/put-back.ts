@@ -113,5 +113,5 @@ export function unitToFeed(
     envelopes.push({ identity: identities.get(lost)!, state, row })
   }
   for (const [key, count] of outcomes) if (count === 0) outcomes.delete(key)
-  return { partition, commit, job, envelopes, outcomes, kept: unit.kept }
+  return { partition, commit, job, envelopes, outcomes, kept: unit.kept, unfiltered: unit.unfiltered }
 }

@@ -229,12 +229,18 @@ class Replay {
     const commits = [...new Set(units.map(({ commit }) => commit))]
     const days = [...new Set(units.map(({ day }) => day))]
     const outcomes = await stored.outcomesOf(tenantId, commits, days)
+    const refiltered = await stored.refilteredOf(
+      tenantId,
+      units.flatMap(({ events }) => events),
+      days,
+    )
     const isKept = reenrich ? (event: ArchivedEvent) => this.#isKept(event) : undefined
     return {
       tenantId,
       conditions: where.length,
       rows,
       outcomes,
+      refiltered,
       letters: this.#start.letters,
       taken: this.#taken,
       windowMs,

@@ -4,12 +4,13 @@ import { packOutcomes } from '../../core/event/outcomes.ts'
 import type { Pipeline } from '../../core/pipeline/pipeline.ts'
 import { LeaseLostError, StartupError, UnavailableError } from '../../core/run/errors.ts'
 import {
+  eventKey,
   type FedUnit,
   KEPT,
-  letterKey,
   type ReplayClaim,
   type ReplayLane,
   type ReplayPosition,
+  UNFILTERED,
 } from '../../replay/ports.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
@@ -88,7 +89,7 @@ export class RedisReplayLane implements ReplayLane {
       const all = new DeadLetters(this.#client, this.#pipeline, this.partitions)
       for await (const letter of all.letters({ tenantId }, 'oldest first')) {
         const { event_id: eventId = '', received_at: receivedAt = '' } = eventOf(letter)
-        found.add(letterKey(eventId, Date.parse(receivedAt)))
+        found.add(eventKey(eventId, Date.parse(receivedAt)))
       }
       return found
     })
@@ -138,7 +139,7 @@ export class RedisReplayLane implements ReplayLane {
     })
   }
 
-  async #append({ partition, commit, job, envelopes, outcomes, kept }: FedUnit): Promise<void> {
+  async #append({ partition, commit, job, envelopes, outcomes, kept, unfiltered }: FedUnit): Promise<void> {
     const { sources, outcomes: outcomesTo } = this.#pipeline
     const { to, lane } = sources.batch
     const sequence = ++this.#sequence
@@ -148,11 +149,12 @@ export class RedisReplayLane implements ReplayLane {
       const producer = keys.producer(partition, this.#producer)
       calls.push(appendCall({ partition, stream: to, lane, producer }, block))
     }
-    if (outcomesTo !== undefined && outcomes.size + kept.size > 0) {
+    if (outcomesTo !== undefined && outcomes.size + kept.size + unfiltered.size > 0) {
       const source = (what: string) => `${commit}/${what}:${partition}:${lane}:${this.#producer}-${sequence}`
       const counts = packOutcomes([
         [source('replay'), outcomes],
         [source(KEPT), kept],
+        [source(UNFILTERED), unfiltered],
       ])
       const producer = keys.producer(partition, this.#producer, outcomesTo)
       calls.push(appendCall({ partition, stream: outcomesTo, lane, producer }, counts))

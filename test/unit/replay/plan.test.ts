@@ -6,7 +6,7 @@ import {
   type ArchivedEvent,
   type ArchivedUnit,
   type CountedOutcome,
-  letterKey,
+  eventKey,
   type StoredRow,
 } from '../../../src/replay/ports.ts'
 
@@ -43,6 +43,7 @@ function facts(
     outcomes: new Map([['p:1', outcomes]]),
     letters: new Set(),
     taken: new Set(),
+    refiltered: new Map(),
     windowMs: WINDOW_MS,
     ...more,
   }
@@ -119,7 +120,7 @@ test('what was filtered is not what is stored', () => {
 })
 
 test('dead letters stay what they are, and so does their count', () => {
-  const letters = new Set([letterKey('dead', T)])
+  const letters = new Set([eventKey('dead', T)])
   const events = [event('dead'), event('b')]
   const { ids, outcomes, counts } = plan([unit(events)], facts({}, [outcome('dead', 1, IN_STEP)], { letters }))
   assert.deepEqual([ids, outcomes, counts.dead], [['b'], [], 1])
@@ -143,6 +144,22 @@ test('counts of another day or job are of other events', () => {
     outcome('duplicates', 1, IN_STEP, { job: 'j' }),
   ])
   assert.deepEqual(plan([unit([event('n', 'filtered')])], known).ids, ['n'])
+})
+
+test('what was filtered when it was judged again is counted, until it is judged otherwise', () => {
+  const key = outcomeKey({ tenantId: 't', day: DAY, status: 'filtered', classification: 'isp' })
+  const refiltered = new Map([[eventKey('a', T), key]])
+  const events = [event('a'), event('b')]
+  assert.deepEqual(plan([unit(events)], facts({ b: [T] }, [], { refiltered })).counts.counted, 1)
+  const { lost, counts } = planReplay(
+    [unit(events)],
+    facts({ b: [T] }, [], { refiltered, isKept: () => true }),
+    () => true,
+  )
+  assert.deepEqual([...lost[0]!.unfiltered], [[key, -1]])
+  assert.equal(counts.found, 1)
+  const back = outcome('filtered', -1, 'unfiltered:1:batch:x')
+  assert.deepEqual(plan([unit(events)], facts({ a: [T], b: [T] }, [back], { refiltered })).counts.stored, 2)
 })
 
 test('judged again, what was filtered and is kept today is found, and once', () => {

@@ -14,7 +14,7 @@ function lost(eventId: string, receivedAtMs: number, isRepeat = false): LostEven
 function assign(...events: LostEvent[]) {
   const unit: LostUnit = {
     ...{ partition: 3, entry: '1-0', commit: 'p:1', day: '2026-11-22', job: undefined },
-    ...{ rejected: [], outcomes: new Map(), kept: new Map(), events },
+    ...{ rejected: [], outcomes: new Map(), kept: new Map(), unfiltered: new Map(), events },
   }
   const found = assignIdentities([unit], { tenantId: 't', nowMs: NOW, windowMs: WINDOW_MS })
   return { ...found, identities: events.map((event) => found.byEvent.get(event)) }
