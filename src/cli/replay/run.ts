@@ -3,7 +3,7 @@ import { Registry } from 'prom-client'
 import { ingest } from '../../../pipelines/ingest.ts'
 import { openObjectStore } from '../../archive/destination.ts'
 import { PartReader } from '../../archive/reader.ts'
-import { ClickHouseStoredEvents } from '../../clickhouse/stored-events.ts'
+import { ReplayTables } from '../../clickhouse/replay-tables.ts'
 import { archivePlaceOf, type Config } from '../../config/config.ts'
 import { systemClock } from '../../core/run/clock.ts'
 import { InputError } from '../../core/run/errors.ts'
@@ -35,7 +35,7 @@ const WAIT_MS = 600_000
 /** Returns the exit code: 1 when a part of the archive could not be read. */
 export async function runReplay(config: Config, flags: ReplayFlags, context: CliContext): Promise<number> {
   const where = flags.where.map(readCondition)
-  const stored = new ClickHouseStoredEvents(await clickhouseUrlOf(config))
+  const stored = new ReplayTables(await clickhouseUrlOf(config))
   const objects = openObjectStore(archivePlaceOf(config))
   try {
     const report = await withRedis(await redisUrlOf(config), async (client) => {

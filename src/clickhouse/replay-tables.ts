@@ -21,7 +21,7 @@ const LINES_PER_QUERY = 20_000
 const QUERY_BYTES_MAX = 67_108_864
 
 /** What the tables say of archived events, for a replay. */
-export class ClickHouseStoredEvents implements StoredEvents {
+export class ReplayTables implements StoredEvents {
   readonly #client: ClickHouseClient
 
   constructor(url: string) {
