@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { payloadLineStart } from '../core/event/payload.ts'
+import { hasPayloadHead, type PayloadOrigin, payloadLineStart, payloadOrigin } from '../core/event/payload.ts'
 import type { EntryOfRows } from '../core/pipeline/destination.ts'
 import { type PartPlace, partName } from './layout.ts'
 
@@ -16,7 +16,15 @@ export interface PartIndex {
   /** Of the lines, before compression. */
   readonly bytes: number
   readonly entries: readonly IndexEntry[]
+  /**
+   * Of a part of live events: the requests that brought them, in the order of the lines, and how many lines in a row each has.
+   * `''` for events that an earlier version received; undefined when that is so for all.
+   */
+  readonly requests?: readonly IndexRequest[]
 }
+
+/** `x-request-id`, and number of lines. */
+export type IndexRequest = readonly [id: string, lines: number]
 
 /** Events that become an object of their own. */
 export interface Part {
@@ -30,6 +38,7 @@ export interface Part {
 interface Draft extends Omit<PartPlace, 'name'> {
   readonly lines: Buffer[]
   readonly entries: [number, string, string, number][]
+  readonly requests: [string, number][]
   first: EntryOfRows
 }
 
@@ -59,21 +68,31 @@ export async function partsOf(entries: readonly EntryOfRows[]): Promise<Part[]> 
 function addEntry(drafts: Map<string, Draft>, entry: EntryOfRows): void {
   const { rows, count } = entry.block
   let draft: Draft | undefined
-  let origin: Buffer = NOWHERE
+  let head: Buffer = NOWHERE
+  let requestId = ''
   let start = 0
   for (let i = 0; i < count; i++) {
     // Mostly a row has the origin of the one before.
-    if (draft === undefined || rows.compare(origin, 0, origin.length, start, start + origin.length) !== 0) {
-      origin = rows.subarray(start, payloadLineStart(rows, start))
-      draft = draftFor(drafts, entry, origin.toString('latin1', 0, origin.length - 1))
+    if (draft === undefined || !hasPayloadHead(rows, start, head)) {
+      head = rows.subarray(start, payloadLineStart(rows, start))
+      const origin = payloadOrigin(head)
+      requestId = origin.requestId
+      draft = draftFor(drafts, entry, origin)
     }
-    const lineStart = start + origin.length
+    const lineStart = start + head.length
     const end = rows.indexOf(LINE_FEED, lineStart) + 1
-    if (origin.length === 0 || end === 0) throw new Error(`entry ${entry.id} of payloads has a broken row`)
+    if (head.length === 0 || end === 0) throw new Error(`entry ${entry.id} of payloads has a broken row`)
     draft.lines.push(rows.subarray(lineStart, end))
     countLine(draft, entry)
+    countRequest(draft, requestId)
     start = end
   }
+}
+
+function countRequest({ requests }: Draft, requestId: string): void {
+  const last = requests.at(-1)
+  if (last?.[0] === requestId) last[1]++
+  else requests.push([requestId, 1])
 }
 
 function countLine(draft: Draft, entry: EntryOfRows): void {
@@ -86,16 +105,14 @@ function countLine(draft: Draft, entry: EntryOfRows): void {
   if (isBefore(entry, draft.first)) draft.first = entry
 }
 
-/** @param origin tenant and hour, with a tab between them */
-function draftFor(drafts: Map<string, Draft>, entry: EntryOfRows, origin: string): Draft {
+function draftFor(drafts: Map<string, Draft>, entry: EntryOfRows, { tenantId, hour }: PayloadOrigin): Draft {
   const { job } = entry.block
-  const key = `${origin}\t${job ?? ''}`
+  const key = `${tenantId}\t${hour}\t${job ?? ''}`
   const known = drafts.get(key)
   if (known !== undefined) return known
-  const [tenantId, hour] = origin.split('\t') as [string, string]
   const source = job === undefined ? 'ingest' : 'batch'
   const place = { tenantId, day: hour.slice(0, 10), source, run: job ?? hour } as const
-  const draft: Draft = { ...place, lines: [], entries: [], first: entry }
+  const draft: Draft = { ...place, lines: [], entries: [], requests: [], first: entry }
   drafts.set(key, draft)
   return draft
 }
@@ -106,8 +123,14 @@ function isBefore(a: EntryOfRows, b: EntryOfRows): boolean {
   return (aMs - bMs || aSequence - bSequence || a.partition - b.partition) < 0
 }
 
-function finished({ lines, entries, first, ...place }: Draft): Part {
+function finished({ lines, entries, requests, first, ...place }: Draft): Part {
   const bytes = lines.reduce((sum, line) => sum + line.length, 0)
-  const index = { lane: first.lane, lines: lines.length, bytes, entries }
+  const index = {
+    lane: first.lane,
+    lines: lines.length,
+    bytes,
+    entries,
+    ...(requests.some(([id]) => id !== '') && { requests }),
+  }
   return { place: { ...place, name: partName(first.id, first.partition) }, lines, index }
 }

@@ -17,7 +17,12 @@ export function payloadOf({ text, identity, eventId, status, idMade }: ReceivedE
   const receivedAt = new Date(receipt.receivedAtMs).toISOString()
   const own = `{"_received_at":"${receivedAt}","_event_id":${JSON.stringify(eventId)},"_status":"${status}"`
   const line = `${own},${membersOf(text)}}`
-  return { identity, state: EnvelopeState.Raw, row: payloadRow(receipt.tenantId, receivedAt, line), idMade }
+  return {
+    identity,
+    state: EnvelopeState.Raw,
+    row: payloadRow(receipt.tenantId, receivedAt, line, receipt.requestId),
+    idMade,
+  }
 }
 
 /** Strings of JSON hold no line breaks, so what is one is white space. */

@@ -29,6 +29,8 @@ export async function readArchive(store: ObjectStore): Promise<ArchivedPart[]> {
     const text = String(await readObject(store, key))
     const lines = text.split('\n').slice(0, -1)
     const indexed = index.entries.reduce((sum, [, , , count]) => sum + count, 0)
+    const requested = index.requests?.reduce((sum, [, count]) => sum + count, 0) ?? index.lines
+    if (requested !== index.lines) throw new Error(`${key} has ${requested} lines of requests`)
     if (lines.length !== index.lines || indexed !== index.lines || Buffer.byteLength(text) !== index.bytes) {
       throw new Error(`${key} is not what its index says`)
     }

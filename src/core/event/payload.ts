@@ -1,6 +1,7 @@
 /*
- * What the archive is given of an event: tenant, UTC hour of receipt and the event's line, with tabs between them. The line
- * is one JSON object without a line feed (schemas/README.md, Archive); neither tenant nor hour has a tab.
+ * What the archive is given of an event: tenant, UTC hour of receipt, for a live event `=` and the id of its request, and the
+ * event's line, with tabs between them. The line is one JSON object without a line feed (schemas/README.md, Archive); nothing
+ * before it has a tab. Rows of live events that earlier versions wrote have no request: they are told by the `{`.
  */
 
 /** What was answered for an event, or would have been. */
@@ -15,15 +16,41 @@ const HOUR_CHARS = 13
 /**
  * @param receivedAt ISO 8601, UTC
  * @param line without a line feed
+ * @param requestId of printable ASCII; undefined for a line of a batch job
  */
-export function payloadRow(tenantId: string, receivedAt: string, line: string): string {
-  return `${tenantId}\t${receivedAt.slice(0, HOUR_CHARS)}\t${line}`
+export function payloadRow(tenantId: string, receivedAt: string, line: string, requestId?: string): string {
+  const request = requestId === undefined ? '' : `=${requestId}\t`
+  return `${tenantId}\t${receivedAt.slice(0, HOUR_CHARS)}\t${request}${line}`
 }
 
 const TAB = 9
+const REQUEST_MARK = '='.charCodeAt(0)
 
 /** Where the line of a row begins that begins at `start`; there when the row is none. */
 export function payloadLineStart(rows: Buffer, start: number): number {
   const tenantEnd = rows.indexOf(TAB, start)
-  return tenantEnd < 0 ? start : tenantEnd + 1 + HOUR_CHARS + 1
+  if (tenantEnd < 0) return start
+  const behindHour = tenantEnd + 1 + HOUR_CHARS + 1
+  return rows[behindHour] === REQUEST_MARK ? rows.indexOf(TAB, behindHour) + 1 : behindHour
+}
+
+/** Whether the row that begins at `start` has the same before its line as another one, of which that is `head`. */
+export function hasPayloadHead(rows: Buffer, start: number, head: Buffer): boolean {
+  const lineStart = start + head.length
+  return rows.subarray(start, lineStart).equals(head) && rows[lineStart] !== REQUEST_MARK
+}
+
+/** What stands before the line of a row. */
+export interface PayloadOrigin {
+  readonly tenantId: string
+  /** UTC, `2026-11-22T01`. */
+  readonly hour: string
+  /** `''` when it is not known: the event came in a batch job, or with an earlier version. */
+  readonly requestId: string
+}
+
+/** @param head a row up to its line, see `payloadLineStart` */
+export function payloadOrigin(head: Buffer): PayloadOrigin {
+  const [tenantId = '', hour = '', request = ''] = head.toString('latin1').split('\t')
+  return { tenantId, hour, requestId: request.slice(1) }
 }

@@ -20,6 +20,8 @@ export interface Source {
 export interface Receipt {
   readonly tenantId: string
   readonly receivedAtMs: number
+  /** `x-request-id` of a live request, 1 to 128 printable ASCII characters; undefined for lines of a batch job. */
+  readonly requestId?: string
   /** Whether the tenant has an archive. Default: false. */
   readonly archived?: boolean
   /**

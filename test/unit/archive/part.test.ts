@@ -13,7 +13,8 @@ function entry(partition: number, id: string, rows: readonly string[], job?: str
   return { partition, id, lane: job === undefined ? 'live' : 'batch', block: packBlock(envelopes, job, commit) }
 }
 
-const row = (tenant: string, hour: string, line: string) => payloadRow(tenant, `${hour}:30:00.000Z`, line)
+const row = (tenant: string, hour: string, line: string, requestId?: string) =>
+  payloadRow(tenant, `${hour}:30:00.000Z`, line, requestId)
 
 const ENTRIES = [
   entry(
@@ -67,6 +68,33 @@ test('events are parted by tenant, day, source and run, and the index says which
     ],
   ])
   assert.deepEqual(await partsOf(ENTRIES), parts)
+})
+
+test('a part of live events tells their requests, in the order of its lines', async () => {
+  const hour = '2026-11-21T23'
+  const lineless = (id: string) => row('acme', hour, '{}', id)
+  const [part, ...others] = await partsOf([
+    entry(1, '1700000000002-0', [lineless('r1'), lineless('r1'), lineless('{"= \\')]),
+    entry(0, '1700000000003-0', [
+      lineless('{"= \\'),
+      row('acme', hour, '{"\t":\t1}'),
+      lineless('r1'),
+      row('b', hour, '{}'),
+    ]),
+    entry(0, '1700000000004-0', [row('acme', '2026-11-22T00', '{}', 'r1')]),
+  ])
+  assert.deepEqual(part!.index.requests, [
+    ['r1', 2],
+    ['{"= \\', 2],
+    ['', 1],
+    ['r1', 1],
+  ])
+  assert.equal(part!.index.lines, 6)
+  assert.equal(Buffer.concat(part!.lines).toString(), `${'{}\n'.repeat(4)}{"\t":\t1}\n{}\n`)
+  assert.deepEqual(
+    others.map(({ index }) => index.requests),
+    [undefined, [['r1', 1]]],
+  )
 })
 
 test('a key tells its place, and can lead nowhere else', async () => {

@@ -12,7 +12,7 @@ const RECEIVED_AT = Date.UTC(2026, 10, 21, 23, 59, 59, 4)
 const enricher: Enricher = {
   enrich: ({ text }) => ({ ...NOTHING_KNOWN, noise: text.startsWith('10.'), classification: undefined }),
 }
-const receipt = { tenantId: 'acme', receivedAtMs: RECEIVED_AT, archived: true }
+const receipt = { tenantId: 'acme', receivedAtMs: RECEIVED_AT, archived: true, requestId: 'req 1' }
 
 /** The line that the archive is given of an event's text. */
 function lineOf(text: string): string {
@@ -21,7 +21,7 @@ function lineOf(text: string): string {
   assert.equal(payloads.length, 1)
   const row = Buffer.from(payloads[0]!.row)
   const lineStart = payloadLineStart(row, 0)
-  assert.equal(row.toString('utf8', 0, lineStart), 'acme\t2026-11-21T23\t')
+  assert.equal(row.toString('utf8', 0, lineStart), 'acme\t2026-11-21T23\t=req 1\t')
   assert.ok(!row.includes('\n'))
   return row.toString('utf8', lineStart)
 }
@@ -87,7 +87,14 @@ test('lines of an upload are archived with the partition of their events, bad on
     '{"no":"ip"}',
   ]
   const chunk = { firstLine: 1, gaps: [], bytes: Buffer.from(lines.join('\n')) }
-  const context = { ...receipt, jobId: 'j', partitions: 2, check: compileValidator(EventEnvelope), enricher }
+  const context = {
+    ...receipt,
+    requestId: undefined,
+    jobId: 'j',
+    partitions: 2,
+    check: compileValidator(EventEnvelope),
+    enricher,
+  }
   const { blocks, payloads, counts } = readChunk(chunk, context)
   assert.deepEqual([counts.fed, counts.rejected, counts.invalidIp], [2, 2, 1])
   const rows = [...payloads.values()].flatMap(({ rows }) => rows.toString().trimEnd().split('\n'))

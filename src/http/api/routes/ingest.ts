@@ -40,7 +40,7 @@ export function ingestRoute({ accept, intake, enricher, hostnames, clock }: Inge
       demandCount(body)
       demandSchema(validate, body)
       const { id: tenantId, archive: archived } = caller.tenant
-      const receipt = { tenantId, archived, receivedAtMs: clock.now() }
+      const receipt = { tenantId, archived, receivedAtMs: clock.now(), requestId: exchange.requestId }
       if (hostnames !== undefined) await hostnames.prefetch(addressesOf(body.events))
       const { envelopes, payloads, outcomes, response } = accept(text, body.events, receipt, enricher)
       await intake.append(envelopes, payloads, outcomes)
