@@ -11,7 +11,7 @@ import type { PartIndex } from './part.ts'
 
 /** What one question reads at most. */
 const PARTS_MAX = 32
-const BYTES_MAX = 67_108_864
+const BYTES_MAX = 33_554_432
 const LISTED_MAX = 5_000
 const HOUR_MS = 3_600_000
 /** Between the receipt of an event and its entry, by which a part is named: what a commit waits, and clocks. */
