@@ -83,7 +83,7 @@ const operation: Operation = {
             status: 'stored',
             received_at: '2026-11-22T08:00:00.000Z',
             lane: 'live',
-            request_id: '01kaqs3nk00001x7k2m',
+            request_id: '1m80vm0rd00011pyq5',
             classification: 'business',
           },
         ],
