@@ -30,11 +30,14 @@ export const ENRICHMENT_COLUMNS = [
   'quality',
 ] as const
 
+/** Columns that tell what brought an event, behind those: its batch job, or the request of a live event. */
+export const ORIGIN_COLUMNS = ['job_id', 'request_id'] as const
+
 /**
- * All columns of `events`, in their order. A row may end before `job_id`: that of a live event does, and so does one that an
- * earlier version wrote.
+ * All columns of `events`, in their order. A row may end before `request_id`: that of a batch line does; or before `job_id`:
+ * so do those of live events that an earlier version wrote.
  */
-export const ROW_COLUMNS = [...EVENT_COLUMNS, ...ENRICHMENT_COLUMNS, 'job_id'] as const
+export const ROW_COLUMNS = [...EVENT_COLUMNS, ...ENRICHMENT_COLUMNS, ...ORIGIN_COLUMNS] as const
 export type RowColumn = (typeof ROW_COLUMNS)[number]
 
 /** By these a stored row is told from all others. They stand side by side in a row. */

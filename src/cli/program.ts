@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { InputError } from '../core/run/errors.ts'
 import { deadLetterCommand } from './admin/dead-letter.ts'
+import { eventCommand } from './admin/event.ts'
 import { keyCommand } from './admin/key.ts'
 import { pipelineCommand } from './admin/pipeline.ts'
 import { sqlCommand } from './admin/sql.ts'
@@ -29,6 +30,7 @@ const COMMANDS = [
   statusCommand,
   pipelineCommand,
   deadLetterCommand,
+  eventCommand,
   enrichCommand,
   dbCommand,
   backupCommand,

@@ -5,7 +5,7 @@ import { parseAddress } from '../core/event/address.ts'
 import type { Enricher } from '../core/event/enrichment.ts'
 import { type Envelope, EnvelopeState, identityOf, NO_IDENTITY, partitionOf } from '../core/event/envelope.ts'
 import { countOutcome, NO_OUTCOMES, type OutcomeCounts, outcomeKey, utcDay } from '../core/event/outcomes.ts'
-import { rowSuffix } from '../core/event/row.ts'
+import { rowSuffix, rowTail } from '../core/event/row.ts'
 import type { Accepted, Receipt } from '../core/pipeline/source.ts'
 import { payloadOf } from './payload.ts'
 import { rawRow } from './raw-row.ts'
@@ -31,6 +31,7 @@ export function acceptEvents(
   let filtered = 0
   let invalid = 0
   let gatheredIn: number | undefined
+  const tail = rowTail(undefined, receipt.requestId)
   for (let i = 0; i < events.length; i++) {
     const event = events[i]!
     const idMade = event.event_id === undefined
@@ -62,7 +63,7 @@ export function acceptEvents(
       continue
     }
     const raw = rawRow(event, eventId, address, receipt, parts[i]!)
-    const row = raw + rowSuffix(enrichment, raw.charCodeAt(raw.length - 1) !== TAB)
+    const row = raw + rowSuffix(enrichment, raw.charCodeAt(raw.length - 1) !== TAB) + tail
     envelopes.push({ identity, state: EnvelopeState.Enriched, row, idMade })
   }
   const rejected = filtered + invalid

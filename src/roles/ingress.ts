@@ -1,3 +1,4 @@
+import { connectClickHouse, DATABASE } from '../clickhouse/client.ts'
 import { eventsByStatus } from '../core/event/outcomes.ts'
 import type { LiveSource } from '../core/pipeline/source.ts'
 import type { Service } from '../core/run/service.ts'
@@ -13,6 +14,7 @@ import { RedisTenantChanges, RedisTenantStore } from '../redis/tenants/tenant-st
 import { CachedAuthenticator } from '../tenants/authenticator.ts'
 import { SharedRateLimiter } from '../tenants/rate-limiter.ts'
 import type { Parts } from './parts.ts'
+import { receiptsOf } from './receipts.ts'
 
 /** The API. Its listener is the last of the services: it accepts requests when all else is ready. */
 export interface IngressRole {
@@ -37,6 +39,7 @@ export function ingressRole(parts: Parts): IngressRole {
   })
   const closedBecause = (archived: boolean) => gate.closedBecause(archived)
   const intake = groupCommit(parts, closedBecause)
+  const receipts = ingressReceipts(parts)
   const routes = createRoutes({
     accept: acceptOf(parts),
     intake,
@@ -48,11 +51,12 @@ export function ingressRole(parts: Parts): IngressRole {
     lookups: enrichment.lookups,
     quota: new RedisDailyQuota(requests, clock),
     bulkJobs: new RedisBulkJobs({ client: requests, openMax: config.bulkQueueLimit }),
+    receipts: receipts.receipts,
   })
   const limiter = new SharedRateLimiter(new RedisTokenBuckets(requests))
   const { host, port, httpEngine: engine } = config
   const http = createHttpServer({ host, port, engine, routes, authenticator, limiter, log, metrics })
-  return { services: [authenticator, gate, intake, http], http }
+  return { services: [authenticator, gate, intake, receipts, http], http }
 }
 
 /** A commit to a Redis Cluster needs the events that a repeat would not find together. */
@@ -85,6 +89,36 @@ function groupCommit(parts: Parts, closedBecause: IntakeGate['closedBecause']): 
     log: telemetry.log,
     onOutcomes: (counts) => parts.workMetrics.settled('ingest', eventsByStatus(counts)),
   })
+}
+
+const RECEIPT_QUERY_MS = 8_000
+
+/**
+ * Whoever asks for an event holds up nobody who sends some: connections of its own. An ingress apart from its sink knows of no
+ * ClickHouse unless it is told of one.
+ */
+function ingressReceipts(parts: Parts): Service & ReturnType<typeof receiptsOf> {
+  const { config, pipeline, telemetry, archivePlace } = parts
+  const { clickhouseUrl } = config
+  const options = { application: 'receipts', database: DATABASE, requestTimeoutMs: RECEIPT_QUERY_MS }
+  const clickhouse = clickhouseUrl === '' ? undefined : connectClickHouse(clickhouseUrl, options)
+  const found = receiptsOf({
+    redis: parts.connect({ name: 'receipts', kind: 'request', timeoutMs: config.redisRequestMs }),
+    clickhouse,
+    archivePlace,
+    pipeline,
+    partitions: config.partitions,
+    clock: telemetry.clock,
+  })
+  return {
+    ...found,
+    name: 'receipts',
+    start: async () => {},
+    stop: async () => {
+      await found.close()
+      await clickhouse?.close()
+    },
+  }
 }
 
 /** Uploads are long, so they have a connection apart from that of live events. */

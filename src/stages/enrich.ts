@@ -2,7 +2,7 @@ import { type Address, parseAddress } from '../core/event/address.ts'
 import { type Block, type RowChange, rowEnds } from '../core/event/block.ts'
 import type { Enrichment } from '../core/event/enrichment.ts'
 import { EnvelopeState } from '../core/event/envelope.ts'
-import { rowSuffix, tsv } from '../core/event/row.ts'
+import { rowSuffix, rowTail } from '../core/event/row.ts'
 import { IDENTIFIED } from '../core/pipeline/counts.ts'
 import type { Stage } from '../core/pipeline/stage.ts'
 
@@ -71,7 +71,7 @@ function suffixBytes(enrichment: Enrichment, hasAccount: boolean): Buffer {
 /** As `suffixBytes`, and behind it the batch job. Its column stays empty for live events. */
 function suffixesFor(job: string | undefined): typeof suffixBytes {
   if (job === undefined) return suffixBytes
-  const tail = Buffer.from(`\t${tsv(job)}`)
+  const tail = Buffer.from(rowTail(job))
   const known = new Map<Buffer, Buffer>()
   return (enrichment, hasAccount) => {
     const suffix = suffixBytes(enrichment, hasAccount)

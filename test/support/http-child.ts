@@ -4,7 +4,7 @@ import { createRoutes } from '../../src/http/api/routes.ts'
 import { createHttpServer } from '../../src/http/api/server.ts'
 import type { EngineChoice } from '../../src/http/engine/choose.ts'
 import { acceptEvents } from '../../src/ingest/accept.ts'
-import { MemoryIntake, noData, noJobs, noLimit, oneKey } from './http.ts'
+import { MemoryIntake, noData, noJobs, noLimit, noReceipts, oneKey } from './http.ts'
 import { freeQuota, noBulkJobs, TestLookups } from './lookups.ts'
 import { silent } from './pipeline.ts'
 
@@ -27,6 +27,7 @@ const server = createHttpServer({
     lookups: new TestLookups(),
     quota: freeQuota(),
     bulkJobs: noBulkJobs,
+    receipts: noReceipts,
   }),
   authenticator: oneKey,
   limiter: noLimit,

@@ -16,6 +16,7 @@ import type { EngineChoice } from '../../src/http/engine/choose.ts'
 import type { HttpLimits } from '../../src/http/engine/limits.ts'
 import { acceptEvents } from '../../src/ingest/accept.ts'
 import type { Intake } from '../../src/ingest/intake.ts'
+import type { EventReceipts } from '../../src/receipts/receipts.ts'
 import { DEFAULT_PLANS } from '../../src/tenants/plans.ts'
 import type { Authenticator, Caller, RateLimiter } from '../../src/tenants/tenancy.ts'
 import { testedEngine } from './engines.ts'
@@ -45,6 +46,8 @@ const nothingKnown: Enrichment = {
   columns: enrichmentColumns(known),
 }
 export const noData: Enricher = { enrich: () => nothingKnown }
+
+export const noReceipts: EventReceipts = { find: async () => ({ incomplete: [] }) }
 
 export const noJobs: BatchJobs = {
   begin: async () => {
@@ -104,6 +107,7 @@ export async function startHttp(t: TestContext, options: TestHttpOptions = {}): 
     lookups: options.lookups ?? new TestLookups(),
     quota: options.quota ?? freeQuota(),
     bulkJobs: options.bulkJobs ?? noBulkJobs,
+    receipts: options.receipts ?? noReceipts,
   }
   const server = createHttpServer({
     host: '127.0.0.1',

@@ -21,6 +21,9 @@ interface Import {
 /** What everybody may know: shapes, types and pure functions. */
 const BASE = ['schemas', 'src/core']
 
+/** What rooms that work on several stores ask of each. */
+const PORTS = ['src/backup/ports.ts', 'src/replay/ports.ts', 'src/receipts/ports.ts']
+
 /** What everybody in the room of enrichment may know. */
 const ENRICHMENT_BASE = [
   ...['src/enrichment/addresses', 'src/enrichment/rules'],
@@ -49,24 +52,18 @@ const ROOMS: readonly (readonly [room: string, targets: readonly string[]])[] = 
   ['src/batch', [...BASE, 'src/ingest', 'src/runner/loop.ts']],
   ['src/backup', BASE],
   ['src/replay', [...BASE, 'src/ingest', 'src/runner/loop.ts']],
+  ['src/receipts', BASE],
   [
     'src/redis',
-    [
-      ...BASE,
-      'src/runner',
-      'src/stages',
-      'src/ingest',
-      'src/batch',
-      'src/lookup',
-      'src/tenants',
-      'src/backup/ports.ts',
-      'src/replay/ports.ts',
-    ],
+    [...BASE, 'src/runner', 'src/stages', 'src/ingest', 'src/batch', 'src/lookup', 'src/tenants', ...PORTS],
   ],
-  ['src/clickhouse', [...BASE, 'src/runner', 'src/backup/ports.ts', 'src/replay/ports.ts']],
-  ['src/archive', [...BASE, 'src/runner/loop.ts', 'src/replay/ports.ts']],
+  ['src/clickhouse', [...BASE, 'src/runner', ...PORTS]],
+  ['src/archive', [...BASE, 'src/runner/loop.ts', ...PORTS]],
   ['src/http/engine', BASE],
-  ['src/http/api', [...BASE, 'src/http/engine', 'src/ingest', 'src/lookup', 'src/batch', 'src/tenants']],
+  [
+    'src/http/api',
+    [...BASE, 'src/http/engine', 'src/ingest', 'src/lookup', 'src/batch', 'src/receipts', 'src/tenants'],
+  ],
   ['src/embedded', [...BASE, 'src/telemetry', 'src/runner/loop.ts']],
   ['pipelines', [...BASE, 'src/runner', 'src/stages', 'src/ingest', 'src/batch', 'src/clickhouse', 'src/archive']],
   ['src/config', [...BASE, 'src/tenants/plans.ts']],
@@ -74,7 +71,16 @@ const ROOMS: readonly (readonly [room: string, targets: readonly string[]])[] = 
     'src/roles',
     [
       ...BASE,
-      ...['src/telemetry', 'src/config', 'src/runner', 'src/stages', 'src/ingest', 'src/lookup', 'src/batch'],
+      ...[
+        'src/telemetry',
+        'src/config',
+        'src/runner',
+        'src/stages',
+        'src/ingest',
+        'src/lookup',
+        'src/batch',
+        'src/receipts',
+      ],
       ...['src/enrichment', 'src/tenants', 'src/redis', 'src/clickhouse', 'src/archive', 'src/http', 'pipelines'],
     ],
   ],

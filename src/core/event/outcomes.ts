@@ -1,5 +1,5 @@
 import { OUTCOME_COLUMNS } from '../../../schemas/outcome.ts'
-import { ENRICHMENT_COLUMNS } from '../../../schemas/row.ts'
+import { ROW_COLUMNS } from '../../../schemas/row.ts'
 import { type Block, packBlock, rowEnds, stateAt } from './block.ts'
 import { EnvelopeState, NO_IDENTITY } from './envelope.ts'
 import { tsv } from './row.ts'
@@ -69,7 +69,7 @@ export function utcDay(ms: number): string {
 }
 
 const TAB = 9
-const COLUMNS_BEHIND_CLASSIFICATION = ENRICHMENT_COLUMNS.length - 1 - ENRICHMENT_COLUMNS.indexOf('classification')
+const CLASSIFICATION_AT = ROW_COLUMNS.indexOf('classification')
 
 /** Counts events of one block by what their rows say. */
 export class BlockOutcomes {
@@ -92,7 +92,7 @@ export class BlockOutcomes {
     const to = ends[index]! - 1
     if (from === to) return undefined
     const receipt = receiptOf(block.rows, from, to)
-    const classification = stateAt(block, index) === EnvelopeState.Raw ? '' : classificationOf(block, from, to)
+    const classification = stateAt(block, index) === EnvelopeState.Raw ? '' : classificationOf(block.rows, from, to)
     const key = outcomeKey({ ...receipt, job: block.job, status, ...(reason && { reason }), classification })
     countOutcome(this.counts, key)
     return key
@@ -119,20 +119,9 @@ function endOfColumn(rows: Buffer, from: number, to: number): number {
   return at
 }
 
-/** From the end of a complete row, which is nearer. */
-function classificationOf({ rows, job }: Block, from: number, to: number): string {
-  let end = to
-  if (job !== undefined) {
-    const tail = `\t${tsv(job)}`
-    const tailAt = to - Buffer.byteLength(tail)
-    if (tailAt > from && rows.toString('utf8', tailAt, to) === tail) end = tailAt
-  }
-  for (let columns = COLUMNS_BEHIND_CLASSIFICATION; columns > 0; columns--) end = startOfColumn(rows, from, end) - 1
-  return end < from ? '' : rows.toString('latin1', startOfColumn(rows, from, end), end)
-}
-
-function startOfColumn(rows: Buffer, from: number, end: number): number {
-  let at = end
-  while (at > from && rows[at - 1] !== TAB) at--
-  return at
+/** Counted from the start: nothing else tells which columns a row has behind it, see `ROW_COLUMNS`. */
+function classificationOf(rows: Buffer, from: number, to: number): string {
+  let start = from
+  for (let columns = CLASSIFICATION_AT; columns > 0; columns--) start = endOfColumn(rows, start, to) + 1
+  return start >= to ? '' : rows.toString('latin1', start, endOfColumn(rows, start, to))
 }

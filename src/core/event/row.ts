@@ -72,6 +72,16 @@ export function rowSuffix(enrichment: Enrichment, hasAccount: boolean): string {
   return `${hasAccount ? '' : tsv(enrichment.companyId)}\t${enrichment.columns}`
 }
 
+/**
+ * What ends a complete row, behind the enrichment columns.
+ * @param job the batch job; undefined for live events
+ * @param requestId of a live event
+ */
+export function rowTail(job: string | undefined, requestId?: string): string {
+  if (job !== undefined) return `\t${tsv(job)}`
+  return requestId === undefined ? '' : `\t\t${tsv(requestId)}`
+}
+
 const TAB = 9
 const LINE_FEED = 10
 

@@ -1,4 +1,5 @@
 import { HttpError } from '../engine/http-error.ts'
+import { schemaError } from './schema.ts'
 
 /** Values by name, in the order of the query. Names keep their dots. */
 export type Query = ReadonlyMap<string, readonly string[]>
@@ -19,6 +20,13 @@ export function parseQuery(query: string): Query {
     else values.set(name, [value])
   }
   return values
+}
+
+/** The value of a parameter that may be given once. @throws HttpError 422 when it is given more often */
+export function single(query: Query, name: string): string | undefined {
+  const values = query.get(name) ?? []
+  if (values.length > 1) throw schemaError([{ path: name, message: 'must be given once' }])
+  return values[0]
 }
 
 function decode(text: string): string {

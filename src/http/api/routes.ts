@@ -6,12 +6,14 @@ import type { Clock } from '../../core/run/clock.ts'
 import type { Intake } from '../../ingest/intake.ts'
 import type { BulkJobs } from '../../lookup/bulk.ts'
 import type { LookupService } from '../../lookup/lookup.ts'
+import type { EventReceipts } from '../../receipts/receipts.ts'
 import type { DailyQuota } from '../../tenants/quota.ts'
 import { buildOpenApi } from './openapi.ts'
 import type { Route } from './route.ts'
 import { batchJobsRoute, cancelBatchJobRoute } from './routes/batch-jobs.ts'
 import { bulkRoute } from './routes/bulk.ts'
 import { bulkJobRoute } from './routes/bulk-job.ts'
+import { eventRoute } from './routes/event.ts'
 import { healthzRoute } from './routes/healthz.ts'
 import { ingestRoute } from './routes/ingest.ts'
 import { batchJobRoute, uploadRoute } from './routes/ingest-batch.ts'
@@ -33,6 +35,7 @@ export interface RouteParts {
   readonly lookups: LookupService
   readonly quota: DailyQuota
   readonly bulkJobs: BulkJobs
+  readonly receipts: EventReceipts
 }
 
 /** Every operation of the API. A new one is a file in `routes/` and a line here. */
@@ -46,6 +49,7 @@ export function createRoutes(parts: RouteParts): Route[] {
     batchJobRoute(parts.jobs),
     batchJobsRoute(parts.jobs),
     cancelBatchJobRoute(parts.jobs),
+    eventRoute(parts.receipts),
     healthzRoute(),
     readyzRoute(parts.readiness),
   ]

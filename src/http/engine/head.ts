@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto'
+import { makeRequestId } from './request-id.ts'
 
 /** What is read of a request's header section. A header that is repeated is joined by `, ` (RFC 9110 section 5.2). */
 export interface RequestHead {
   /** `''` when there is none. */
   readonly apiKey: string
-  /** The caller's, or else a new UUID. */
+  /** The caller's, or else one that is made. */
   readonly requestId: string
   /** Lower case; `''` when there is none. */
   readonly contentEncoding: string
@@ -56,7 +56,7 @@ export function readHead(lines: HeaderLines): RequestHead {
   const length = Number(contentLength ?? 0)
   return {
     apiKey: raw.apiKey,
-    requestId: PRINTABLE.test(raw.requestId) ? raw.requestId : randomUUID(),
+    requestId: PRINTABLE.test(raw.requestId) ? raw.requestId : makeRequestId(),
     contentEncoding: raw.contentEncoding.toLowerCase(),
     accept: raw.accept,
     contentLength: contentLength === undefined || Number.isNaN(length) ? undefined : length,

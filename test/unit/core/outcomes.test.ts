@@ -31,13 +31,11 @@ test('events are counted by tenant, day of receipt and classification, as their 
   ])
 })
 
-test('rows of a batch job end with it, and those of earlier versions do not', () => {
+test('rows count alike whether they end with a job, with a request, or with neither, as earlier versions wrote them', () => {
   const { row, ...rest } = noise('a')
-  const rows = [
-    { ...rest, row },
-    { ...rest, row: `${row}\tjob-1` },
-  ]
-  assert.deepEqual(count(rows, 'job-1'), ['acme\t2025-11-24\tjob-1\tfiltered\t\tcloud\t2'])
+  const rows = [row, `${row}\tjob-1`, `${row}\t\t50`, `${row}\t\tcdn`].map((text) => ({ ...rest, row: text }))
+  assert.deepEqual(count(rows, 'job-1'), ['acme\t2025-11-24\tjob-1\tfiltered\t\tcloud\t4'])
+  assert.deepEqual(count(rows), ['acme\t2025-11-24\t\tfiltered\t\tcloud\t4'])
 })
 
 test('a row that is not complete has no classification, an empty one nobody to be counted for, and no row is too short', () => {

@@ -12,7 +12,7 @@ const company: Enrichment = known('business', 70, 'example.com')
 const cloud: Enrichment = known('cloud', 40, 'cloud.example')
 
 const enricher: Enricher = { enrich: (address) => (address.text.startsWith('203.') ? cloud : company) }
-const receipt = { tenantId: 'acme', receivedAtMs: Date.UTC(2026, 10, 21, 1, 2, 3, 4) }
+const receipt = { tenantId: 'acme', receivedAtMs: Date.UTC(2026, 10, 21, 1, 2, 3, 4), requestId: 'a\\b' }
 
 function known(classification: 'business' | 'cloud', quality: number, domain: string): Enrichment {
   const part = { companyId: domain, classification, quality, data: { org_name: 'Example', domain, classification } }
@@ -36,7 +36,7 @@ function columns(row: string): Record<string, string> {
         (_, char: string) => ({ n: '\n', t: '\t', r: '\r', '0': '\0', b: '\b', f: '\f' })[char] ?? char,
       ),
     )
-  assert.equal(unescaped.length, ROW_COLUMNS.length - 1, 'all but the batch job')
+  assert.equal(unescaped.length, ROW_COLUMNS.length)
   return Object.fromEntries(ROW_COLUMNS.map((column, i) => [column, unescaped[i] ?? '']))
 }
 
@@ -51,6 +51,7 @@ test('properties and unknown keys are kept to the letter', () => {
   assert.equal(row.user_properties, user)
   assert.equal(row.extra, '{"odd\\nkey":{"deep":[{}]},"z": 1.50}')
   assert.equal(row.ip, '8.8.8.8')
+  assert.deepEqual([row.job_id, row.request_id], ['', 'a\\b'])
 })
 
 test('of repeated keys the last one counts, as for JSON.parse', () => {

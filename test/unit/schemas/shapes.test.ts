@@ -38,7 +38,9 @@ test('the table of events has the columns of a row, in their order', () => {
   assert.deepEqual(
     [
       ...columns.split('\n').map((line) => line.trim().split(' ')[0]),
-      ...[...sqlOf('0004_sums').matchAll(/ADD COLUMN IF NOT EXISTS (\w+) (?!.* ALIAS )/g)].map(([, name]) => name),
+      ...['0004_sums', '0006_receipts'].flatMap((name) =>
+        [...sqlOf(name).matchAll(/ADD COLUMN IF NOT EXISTS (\w+) (?!.* ALIAS )/g)].map(([, column]) => column),
+      ),
     ],
     [...ROW_COLUMNS],
   )

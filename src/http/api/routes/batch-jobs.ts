@@ -6,7 +6,7 @@ import type { Exchange } from '../../engine/exchange.ts'
 import { HttpError } from '../../engine/http-error.ts'
 import type { HttpResponse } from '../../engine/response.ts'
 import type { Operation } from '../operation.ts'
-import { parseQuery, type Query } from '../query.ts'
+import { parseQuery, type Query, single } from '../query.ts'
 import type { Route } from '../route.ts'
 import { schemaError } from '../schema.ts'
 
@@ -47,12 +47,6 @@ function limitOf(query: Query): number {
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0
   if (limit >= 1 && limit <= BATCH_LIST_LIMITS.jobsMax) return limit
   throw schemaError([{ path: 'limit', message: `must be a whole number from 1 to ${BATCH_LIST_LIMITS.jobsMax}` }])
-}
-
-function single(query: Query, name: string): string | undefined {
-  const values = query.get(name) ?? []
-  if (values.length > 1) throw schemaError([{ path: name, message: 'must be given once' }])
-  return values[0]
 }
 
 const JOB_ID = '0d9f5a52-6e0b-4d07-9a3e-1b1f4f6f9c11'

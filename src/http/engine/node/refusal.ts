@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { makeRequestId } from '../request-id.ts'
 import { JSON_TYPE, STATUS_LINES } from '../response.ts'
 
 /** Why what arrived is no request that can be answered by a route. */
@@ -59,7 +59,7 @@ export function refusalText({ status, detail }: Refusal): string {
     'connection: close',
     `content-type: ${JSON_TYPE}`,
     `content-length: ${Buffer.byteLength(body)}`,
-    `x-request-id: ${randomUUID()}`,
+    `x-request-id: ${makeRequestId()}`,
   ]
   return `${head.join('\r\n')}\r\n\r\n${body}`
 }

@@ -1,0 +1,94 @@
+import { type Static, Type } from 'typebox'
+import { EventFate, EventQuery } from '../../../../schemas/api/receipt.ts'
+import { parseTimestamp } from '../../../core/event/timestamp.ts'
+import { compileValidator } from '../../../core/event/validator.ts'
+import type { EventReceipts } from '../../../receipts/receipts.ts'
+import { whyUnknown } from '../../../receipts/unknown.ts'
+import type { Caller } from '../../../tenants/tenancy.ts'
+import type { Exchange } from '../../engine/exchange.ts'
+import { HttpError } from '../../engine/http-error.ts'
+import type { HttpResponse } from '../../engine/response.ts'
+import type { Operation } from '../operation.ts'
+import { parseQuery, single } from '../query.ts'
+import type { Route } from '../route.ts'
+import { demandSchema } from '../schema.ts'
+
+/** `GET /v1/events/{event_id}`: what became of an event. */
+export function eventRoute(receipts: EventReceipts): Route {
+  const validate = compileValidator(EventQuery)
+  return {
+    method: 'GET',
+    path: '/v1/events/:event_id',
+    access: 'key',
+    operation,
+    async handle({ request }: Exchange, { tenant }: Caller): Promise<HttpResponse> {
+      const receivedAt = single(parseQuery(request.query), 'received_at')
+      const asked: Partial<Static<typeof EventQuery>> = {
+        event_id: decoded(request.parameter),
+        ...(receivedAt !== undefined && { received_at: receivedAt }),
+      }
+      demandSchema(validate, asked)
+      const found = await receipts.find({
+        tenantId: tenant.id,
+        eventId: asked.event_id!,
+        archived: tenant.archive,
+        aroundMs: receivedAt === undefined ? undefined : parseTimestamp(receivedAt),
+      })
+      if ('status' in found) return { status: 200, body: JSON.stringify(found) }
+      throw new HttpError(404, whyUnknown(found, tenant.archive))
+    },
+  }
+}
+
+function decoded(parameter: string): string {
+  try {
+    return decodeURIComponent(parameter)
+  } catch {
+    throw new HttpError(400, 'event_id is not percent-encoded UTF-8')
+  }
+}
+
+const operation: Operation = {
+  id: 'event',
+  summary: 'What became of an event',
+  description:
+    'An extension. Tells each time that the event was received, as far as it is known: when, by which request or batch job, and ' +
+    'whether it is stored, on its way, a dead letter, a duplicate, filtered or invalid. Repeats, and events that are not ' +
+    'stored, are known of tenants with an archive only.',
+  parameters: [
+    {
+      name: 'event_id',
+      in: 'path',
+      required: true,
+      description: 'As it was sent, or answered; percent-encoded',
+      schema: Type.String({ minLength: 1, maxLength: 256 }),
+    },
+    {
+      name: 'received_at',
+      in: 'query',
+      required: false,
+      description: 'About when it was sent: the archive is searched around that time',
+      schema: Type.String({ format: 'rfc3339' }),
+    },
+  ],
+  responses: {
+    200: {
+      description: 'What is known of it',
+      schema: EventFate,
+      example: {
+        event_id: '5d0a7c1e',
+        status: 'stored',
+        receipts: [
+          {
+            status: 'stored',
+            received_at: '2026-11-22T08:00:00.000Z',
+            lane: 'live',
+            request_id: '1m80vm0rd00011pyq5',
+            classification: 'business',
+          },
+        ],
+      },
+    },
+  },
+  errors: [400, 401, 404, 422, 429, 500],
+}

@@ -1,0 +1,30 @@
+import { randomBytes } from 'node:crypto'
+
+/** Crockford's base 32, lower case: in the order of its digits, and none is mistaken for another. */
+const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz'
+const TIME_DIGITS = 9
+const NUMBER_DIGITS = 4
+const NUMBERS = 32 ** NUMBER_DIGITS
+
+let maker: string | undefined
+let next = 0
+
+/**
+ * An id for a request that came without one: 18 characters that tell milliseconds, a number and the process, so that ids
+ * are in the order of time, and take few bytes where they are stored.
+ */
+export function makeRequestId(nowMs: number = Date.now()): string {
+  maker ??= Array.from(randomBytes(5), (byte) => DIGITS[byte % 32]).join('')
+  next = (next + 1) % NUMBERS
+  return inDigits(nowMs, TIME_DIGITS) + inDigits(next, NUMBER_DIGITS) + maker
+}
+
+function inDigits(value: number, count: number): string {
+  let text = ''
+  let rest = Math.floor(value)
+  for (let i = 0; i < count; i++) {
+    text = DIGITS[rest % 32] + text
+    rest = Math.floor(rest / 32)
+  }
+  return text
+}

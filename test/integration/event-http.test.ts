@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ErrorBody } from '../../schemas/api/error.ts'
+import { BackpressureError, UnavailableError } from '../../src/core/run/errors.ts'
+import type { EventReceipts, ReceiptQuery } from '../../src/receipts/receipts.ts'
+import { API_KEY, startHttp } from '../support/http.ts'
+
+function asking(answer: () => ReturnType<EventReceipts['find']> = async () => ({ incomplete: [] })) {
+  const asked: ReceiptQuery[] = []
+  const receipts: EventReceipts = {
+    find(query) {
+      asked.push(query)
+      return answer()
+    },
+  }
+  return { receipts, asked }
+}
+
+const headers = { 'x-api-key': API_KEY }
+
+test('an event id is any text, percent-encoded in the path', async (t) => {
+  const { receipts, asked } = asking()
+  const { url } = await startHttp(t, { receipts })
+  const ids = ['a', 'a/b', '%', 'a b+c?d#e', "x' OR 1=1 --", 'é', '\u0000\t', '𝕏'.repeat(256), '{id:String}']
+  for (const id of ids) {
+    const answer = await fetch(`${url}/v1/events/${encodeURIComponent(id)}`, { headers })
+    assert.equal(answer.status, 404, id)
+    assert.match(((await answer.json()) as ErrorBody).detail, /^there is no such event/)
+  }
+  assert.deepEqual(
+    asked.map(({ eventId }) => eventId),
+    ids,
+  )
+  assert.deepEqual(asked[0], { tenantId: 'acme', eventId: 'a', archived: false, aroundMs: undefined })
+})
+
+test('what is no event id, and no time, is refused with what is wrong', async (t) => {
+  const { receipts, asked } = asking()
+  const { url } = await startHttp(t, { receipts })
+  const refused: [string, number, RegExp][] = [
+    ['%ff', 400, /^event_id is not percent-encoded UTF-8$/],
+    ['%ED%A0%80', 400, /^event_id is not percent-encoded UTF-8$/],
+    ['%zz', 400, /^event_id is not percent-encoded UTF-8$/],
+    ['x'.repeat(257), 422, /^event_id must have at most 256 characters$/],
+    ['a?received_at=yesterday', 422, /^received_at must be an RFC 3339 date-time/],
+    ['a?received_at=%ff', 400, /^the query is not percent-encoded UTF-8/],
+    ['a?received_at=2026-11-22T08:00:00Z&received_at=2026-11-22T08:00:00Z', 422, /^received_at must be given once$/],
+    ['', 404, /^there is no such path$/],
+    ['a/b', 404, /^there is no such path$/],
+  ]
+  for (const [path, status, detail] of refused) {
+    const answer = await fetch(`${url}/v1/events/${path}`, { headers })
+    assert.equal(answer.status, status, path)
+    assert.match(((await answer.json()) as ErrorBody).detail, detail, path)
+  }
+  assert.equal((await fetch(`${url}/v1/events/a`)).status, 401)
+  const wrong = await fetch(`${url}/v1/events/a`, { method: 'POST', headers })
+  assert.deepEqual([wrong.status, wrong.headers.get('allow')], [405, 'GET, HEAD, OPTIONS'])
+  assert.equal(asked.length, 0)
+  await fetch(`${url}/v1/events/a?received_at=2026-11-22T08:00:00Z`, { headers })
+  assert.equal(asked[0]!.aroundMs, Date.UTC(2026, 10, 22, 8))
+})
+
+test('a store that is away is answered 500, too many questions 429, and others are answered as before', async (t) => {
+  let failure: Error = new UnavailableError('the tables did not answer', { retryAfterSeconds: 3 })
+  const { receipts } = asking(() => Promise.reject(failure))
+  const { url } = await startHttp(t, { receipts })
+  const ask = () => fetch(`${url}/v1/events/a`, { headers })
+  const away = await ask()
+  assert.deepEqual([away.status, away.headers.get('retry-after')], [500, '3'])
+  assert.deepEqual(await away.json(), { detail: 'the tables did not answer' })
+  failure = new BackpressureError('too many ask for events')
+  const full = await ask()
+  assert.deepEqual([full.status, full.headers.get('retry-after')], [429, '1'])
+  const body = '{"events":[{"ip":"192.0.2.1"}]}'
+  assert.equal((await fetch(`${url}/v1/ingest`, { method: 'POST', headers, body })).status, 200)
+})

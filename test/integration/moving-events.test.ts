@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { ingest } from '../../pipelines/ingest.ts'
+import { encodeBlock, packBlock } from '../../src/core/event/block.ts'
+import type { Enricher } from '../../src/core/event/enrichment.ts'
+import { type Envelope, EnvelopeState, identityOf } from '../../src/core/event/envelope.ts'
+import { payloadRow } from '../../src/core/event/payload.ts'
+import { rowTail } from '../../src/core/event/row.ts'
+import { systemClock } from '../../src/core/run/clock.ts'
+import { UnavailableError } from '../../src/core/run/errors.ts'
+import { connectRedis } from '../../src/redis/connect.ts'
+import { keys } from '../../src/redis/keys.ts'
+import { deadLetterFields } from '../../src/redis/streams/dead-letter.ts'
+import { RedisMovingEvents } from '../../src/redis/streams/moving-events.ts'
+import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
+import { collectingSink, envelope, quiet, startIntake, startWorker } from '../support/pipeline.ts'
+import { startTestRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
+
+const PARTITIONS = 1
+const RECEIVED = '2026-11-22T08:00:00.123Z'
+const KEY = { tenantId: 'acme', eventId: 'e' }
+
+function sent(eventId: string, requestId = 'r'): Envelope {
+  const seconds = (Date.parse(RECEIVED) / 1_000).toFixed(3)
+  const one = envelope('acme', eventId, { received_at: seconds, properties: 'a\\nb' })
+  return { ...one, row: one.row + rowTail(undefined, requestId) }
+}
+
+async function setUp(t: TestContext) {
+  const redis = await startTestRedis(t)
+  const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop', timeoutMs: 1_000 }))
+  t.after(() => client.disconnect())
+  await agreeOnPartitions(client, PARTITIONS)
+  await createGroups(client, ingest, PARTITIONS)
+  const moving = new RedisMovingEvents({ client, pipeline: ingest, partitions: PARTITIONS, clock: systemClock })
+  return { redis, client, moving }
+}
+
+test('an event is found wherever it is on its way, and no further', async (t) => {
+  const { redis, client, moving } = await setUp(t)
+  const { intake, stop } = startIntake(redis.url, PARTITIONS)
+  t.after(stop)
+  const onItsWay = { status: 'in_progress', received_at: RECEIVED, lane: 'live', request_id: 'r' }
+
+  assert.deepEqual(await moving.waiting(KEY), { receipts: [], complete: true })
+  assert.equal(await moving.claimedAtMs(KEY), undefined)
+
+  // Nobody has judged it yet.
+  const payload = {
+    ...sent('e'),
+    row: payloadRow('acme', RECEIVED, `{"_received_at":"${RECEIVED}","_status":"ok"}`, 'r 1'),
+  }
+  await intake.append(
+    [sent('before'), sent('e'), sent('behind')],
+    [sent('x'), payload].map((one) => ({ ...one, row: payload.row })),
+  )
+  assert.deepEqual(await moving.waiting(KEY), { receipts: [onItsWay], complete: true })
+  const accepted = { ...onItsWay, status: 'accepted', request_id: 'r 1' }
+  assert.deepEqual(await moving.unarchived(KEY), { receipts: [accepted], complete: true })
+  assert.deepEqual(await moving.waiting({ ...KEY, tenantId: 'other' }), { receipts: [], complete: true })
+
+  // It is kept, and not stored yet; a repeat is dropped, and found no more, though it may still lie in the stream.
+  const worker = await startWorker(redis.url, ingest, 'process', PARTITIONS, {} as Enricher)
+  await until(async () => (await client.xlen(keys.stream(0, 'enriched', 'live'))) === 1)
+  await intake.append([sent('e', 'r2')])
+  await until(async () => (await client.xpending(keys.stream(0, 'intake', 'live'), 'process'))[0] === 0)
+  await until(async () => (await moving.waiting(KEY)).receipts.length === 1)
+  assert.deepEqual(await moving.waiting(KEY), { receipts: [onItsWay], complete: true })
+  assert.ok(Math.abs((await moving.claimedAtMs(KEY))! - Date.now()) < 60_000)
+  await worker.stop()
+
+  // It is stored.
+  const sink = await collectingSink(redis.url, 'clickhouse', PARTITIONS)
+  await until(() => sink.ids().length === 3)
+  await until(async () => (await moving.waiting(KEY)).receipts.length === 0)
+  await sink.stop()
+})
+
+test('a line of a batch job, a letter, and rows of earlier versions are told as they are', async (t) => {
+  const { client, moving } = await setUp(t)
+  const add = (key: string, fields: (string | Buffer)[]) => client.callBuffer('XADD', key, '*', ...fields)
+
+  const row = sent('e').row.split('\t').slice(0, 12).join('\t')
+  const raw = { identity: identityOf('acme', 'e'), state: EnvelopeState.Raw, row }
+  await add(keys.stream(0, 'intake', 'batch'), encodeBlock(packBlock([raw], 'job-1')))
+  const { row: full, ...rest } = sent('e')
+  const earlier = { ...rest, row: full.split('\t').slice(0, 24).join('\t') }
+  await add(keys.stream(0, 'enriched', 'live'), encodeBlock(packBlock([earlier])))
+  const { receipts } = await moving.waiting(KEY)
+  const seen = { status: 'in_progress', received_at: RECEIVED }
+  assert.deepEqual(receipts, [
+    { ...seen, lane: 'batch', job_id: 'job-1' },
+    { ...seen, lane: 'live' },
+  ])
+
+  const origin = { group: 'clickhouse', stream: 'enriched', lane: 'live', owner: undefined } as const
+  const letter = deadLetterFields(origin, { reason: 'dedup: é', outcome: undefined, block: packBlock([sent('e')]) })
+  await add(keys.dead(0), ['junk', 'no block'])
+  const id = String(await add(keys.dead(0), letter))
+  for (let i = 0; i < 20; i++) await add(keys.dead(0), ['junk', 'no block'])
+  assert.deepEqual(await moving.dead(KEY), {
+    receipts: [
+      {
+        ...seen,
+        status: 'dead',
+        lane: 'live',
+        request_id: 'r',
+        reason: 'dedup: é',
+        dead_letter: `0:${id}`,
+      },
+    ],
+    complete: true,
+  })
+})
+
+test('a backlog is searched from its newest entries on, up to a bound', async (t) => {
+  const { client, moving } = await setUp(t)
+  const key = keys.stream(0, 'enriched', 'live')
+  const fieldsOf = (id: string) => encodeBlock(packBlock([sent(id)]))
+  await client.callBuffer('XADD', key, '*', ...fieldsOf('oldest'))
+  for (let at = 0; at < 9_000; at += 1_000) {
+    const pipeline = client.pipeline()
+    for (let i = 0; i < 1_000; i++) pipeline.call('XADD', key, '*', ...fieldsOf(`e${at + i}`))
+    await pipeline.exec()
+  }
+  const find = (eventId: string) => moving.waiting({ tenantId: 'acme', eventId })
+  assert.deepEqual(await find('oldest'), { receipts: [], complete: false })
+  const newest = await find('e8999')
+  assert.deepEqual([newest.receipts.length, newest.complete], [1, false])
+})
+
+test('Redis that is away is no event that is unknown', async (t) => {
+  const { redis, moving } = await setUp(t)
+  await moving.waiting(KEY)
+  await redis.kill()
+  await assert.rejects(moving.waiting(KEY), UnavailableError)
+  await assert.rejects(moving.claimedAtMs(KEY), UnavailableError)
+})

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { connectClickHouse, DATABASE } from '../../src/clickhouse/client.ts'
+import { TableInserter } from '../../src/clickhouse/inserter.ts'
+import { migrate } from '../../src/clickhouse/migrate.ts'
+import { ClickHouseStoredEvents } from '../../src/clickhouse/stored-events.ts'
+import { EVENTS } from '../../src/clickhouse/tables.ts'
+import { UnavailableError } from '../../src/core/run/errors.ts'
+import { startTestClickHouse } from '../support/clickhouse.ts'
+import { eventRows } from '../support/event-rows.ts'
+import { silent } from '../support/pipeline.ts'
+
+const AT = Date.UTC(2025, 10, 20, 8)
+
+test('an event is found by its id, in few rows of its tenant', async (t) => {
+  const clickhouse = await startTestClickHouse(t, { bare: true })
+  const client = connectClickHouse(clickhouse.url, { application: 'test', database: DATABASE, requestTimeoutMs: 5_000 })
+  t.after(() => client.close())
+  const events = new ClickHouseStoredEvents(client)
+  const find = (eventId: string, tenantId = 'acme') => events.find({ tenantId, eventId })
+  assert.deepEqual(await find('e1'), [], 'no sink has ever run')
+
+  await migrate(clickhouse.url, silent)
+  const inserter = new TableInserter(EVENTS, client, async () => {})
+  const rows = eventRows([
+    { event_id: 'e1', received_at: AT, request_id: "r'\\ 1", classification: 'business' },
+    { event_id: 'e1', received_at: AT + 1, job_id: 'j', classification: '' },
+    { event_id: 'e1', tenant_id: 'other', received_at: AT },
+    { event_id: "e' OR 1 = 1 --\\", received_at: AT },
+  ])
+  // A row of an earlier version ends before its job.
+  const earlier = eventRows([{ event_id: 'e2', received_at: AT }])
+    .toString()
+    .trimEnd()
+    .split('\t')
+    .slice(0, 24)
+    .join('\t')
+  await inserter.insert([rows, Buffer.from(`${earlier}\n`)], 'rows')
+  const stored = (ms: number) => ({ status: 'stored', received_at: new Date(ms).toISOString() })
+  assert.deepEqual(await find('e1'), [
+    { ...stored(AT + 1), lane: 'batch', job_id: 'j' },
+    { ...stored(AT), lane: 'live', request_id: "r'\\ 1", classification: 'business' },
+  ])
+  assert.deepEqual(await find('e2'), [{ ...stored(AT), lane: 'live', classification: 'business' }])
+  assert.equal((await find("e' OR 1 = 1 --\\")).length, 1)
+  assert.deepEqual(await find("' OR 1 = 1 --"), [])
+  assert.deepEqual(await find('E1'), [])
+
+  await client.command({
+    query:
+      "INSERT INTO events (tenant_id, event_id, received_at, timestamp) SELECT 'acme', concat('n', toString(number)), now(), now() FROM numbers(60000)",
+  })
+  const explained = await clickhouse.rows<{ explain: string }>(
+    "EXPLAIN indexes = 1 SELECT received_at FROM ipid.events WHERE tenant_id = 'acme' AND event_id = 'n7'",
+  )
+  const plan = explained.map(({ explain }) => explain.trim()).join('\n')
+  assert.match(plan, /Name: event_ids[\s\S]*Granules: [1-3]\/9/)
+
+  await clickhouse.kill()
+  await assert.rejects(find('e1'), UnavailableError)
+})

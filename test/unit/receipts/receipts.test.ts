@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Receipt } from '../../../schemas/api/receipt.ts'
+import { BackpressureError, UnavailableError } from '../../../src/core/run/errors.ts'
+import type { Found } from '../../../src/receipts/ports.ts'
+import { Receipts } from '../../../src/receipts/receipts.ts'
+import { whyUnknown } from '../../../src/receipts/unknown.ts'
+
+const NOTHING: Found = { receipts: [], complete: true }
+const NOW = Date.UTC(2026, 10, 22, 8)
+const RECEIPT: Receipt = { status: 'stored', received_at: '2026-11-22T07:00:00.000Z', lane: 'live' }
+
+function setUp(
+  found: Partial<Record<'waiting' | 'unarchived' | 'dead' | 'archived', Found>> & {
+    stored?: () => Promise<readonly Receipt[]>
+    claimedAtMs?: number
+  } = {},
+) {
+  const asked: { known: readonly Receipt[]; aroundMs: readonly number[] }[] = []
+  const order: string[] = []
+  const say = <T>(name: string, answer: T) => {
+    order.push(name)
+    return Promise.resolve(answer)
+  }
+  const receipts = new Receipts({
+    moving: {
+      waiting: () => say('waiting', found.waiting ?? NOTHING),
+      unarchived: () => say('unarchived', found.unarchived ?? NOTHING),
+      dead: () => say('dead', found.dead ?? NOTHING),
+      claimedAtMs: () => say('claim', found.claimedAtMs),
+    },
+    stored: { find: () => say('stored', undefined).then(found.stored ?? (async () => [])) },
+    archive: {
+      find(_key, known, aroundMs) {
+        asked.push({ known, aroundMs })
+        return say('archive', found.archived ?? NOTHING)
+      },
+    },
+    clock: { now: () => NOW },
+  })
+  const find = (archived = false, aroundMs?: number) =>
+    receipts.find({ tenantId: 't', eventId: 'e', archived, aroundMs })
+  return { find, asked, order }
+}
+
+test('sources are asked in the order in which an event moves, and only who may know', async () => {
+  const { find, order } = setUp()
+  await find()
+  assert.deepEqual(order, ['waiting', 'stored', 'claim', 'dead'])
+  await find(true)
+  assert.deepEqual(order.slice(4), ['waiting', 'unarchived', 'stored', 'claim', 'dead', 'archive'])
+})
+
+test('the archive is asked around all times that are known', async () => {
+  const { find, asked } = setUp({ stored: async () => [RECEIPT], claimedAtMs: 5 })
+  await find(true, 7)
+  assert.deepEqual(asked, [{ known: [RECEIPT], aroundMs: [7, 5, NOW] }])
+})
+
+test('a claim without its event is on its way only where was not searched', async () => {
+  const backlog = { receipts: [], complete: false }
+  assert.deepEqual(await setUp({ claimedAtMs: 5, waiting: backlog }).find(), {
+    event_id: 'e',
+    status: 'in_progress',
+    receipts: [{ status: 'in_progress' }],
+    incomplete: ['pipeline'],
+  })
+  assert.deepEqual(await setUp({ claimedAtMs: 5 }).find(), { incomplete: [] })
+  const { status } = (await setUp({
+    claimedAtMs: 5,
+    waiting: backlog,
+    stored: async () => [RECEIPT],
+  }).find()) as Receipt
+  assert.equal(status, 'stored')
+})
+
+test('what was not searched to its end is told', async () => {
+  const part = { receipts: [], complete: false }
+  const found = await setUp({ waiting: part, unarchived: part, dead: part, archived: part }).find(true)
+  assert.deepEqual(found, { incomplete: ['pipeline', 'dead_letters', 'archive'] })
+  assert.equal(whyUnknown({ incomplete: [] }, true), 'there is no such event')
+  assert.match(whyUnknown({ incomplete: [] }, false), /without an archive nothing is kept of filtered/)
+  assert.match(
+    whyUnknown({ incomplete: ['pipeline', 'archive'] }, true),
+    /not searched to the end: .*on their way, the archive/,
+  )
+})
+
+test('few ask at once, and one that failed makes room', async () => {
+  let release = (_: readonly Receipt[]) => {}
+  const stored = new Promise<readonly Receipt[]>((resolve) => {
+    release = resolve
+  })
+  const { find } = setUp({ stored: () => stored })
+  const open = Array.from({ length: 4 }, () => find())
+  await assert.rejects(find(), BackpressureError)
+  release([])
+  await Promise.all(open)
+  await find()
+  const away = setUp({ stored: () => Promise.reject(new UnavailableError('away')) })
+  for (let i = 0; i < 6; i++) await assert.rejects(away.find(), UnavailableError)
+})
