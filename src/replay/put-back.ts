@@ -4,7 +4,7 @@ import { type Address, parseAddress } from '../core/event/address.ts'
 import type { Enricher } from '../core/event/enrichment.ts'
 import { type Envelope, EnvelopeState, identityOf, NO_IDENTITY } from '../core/event/envelope.ts'
 import { countOutcome, outcomeKey } from '../core/event/outcomes.ts'
-import { rowSuffix, tsv } from '../core/event/row.ts'
+import { rowSuffix, rowTail } from '../core/event/row.ts'
 import { rawRow } from '../ingest/raw-row.ts'
 import { sliceEvent } from '../ingest/slice-event.ts'
 import type { LostEvent, LostUnit } from './plan.ts'
@@ -108,7 +108,7 @@ export function unitToFeed(
     const receipt = { tenantId, receivedAtMs: lost.receivedAtMs }
     const raw = rawRow(event, lost.eventId, address, receipt, sliceEvent(lost.text, 0))
     const hasAccount = event.account_id !== undefined && event.account_id !== ''
-    const row = raw + rowSuffix(enrichment, hasAccount) + (job === undefined ? '' : `\t${tsv(job)}`)
+    const row = raw + rowSuffix(enrichment, hasAccount) + rowTail(job, lost.requestId)
     const state = enrichment.noise ? EnvelopeState.Noise : EnvelopeState.Enriched
     envelopes.push({ identity: identities.get(lost)!, state, row })
   }
