@@ -48,6 +48,7 @@ const ROOMS: readonly (readonly [room: string, targets: readonly string[]])[] = 
   ['src/enrichment', [...BASE, 'src/lookup', 'src/runner/loop.ts']],
   ['src/batch', [...BASE, 'src/ingest', 'src/runner/loop.ts']],
   ['src/backup', BASE],
+  ['src/reenrich', BASE],
   [
     'src/redis',
     [
@@ -61,7 +62,7 @@ const ROOMS: readonly (readonly [room: string, targets: readonly string[]])[] = 
       'src/backup/ports.ts',
     ],
   ],
-  ['src/clickhouse', [...BASE, 'src/runner', 'src/backup/ports.ts']],
+  ['src/clickhouse', [...BASE, 'src/runner', 'src/backup/ports.ts', 'src/reenrich/ports.ts']],
   ['src/archive', [...BASE, 'src/runner/loop.ts']],
   ['src/http/engine', BASE],
   ['src/http/api', [...BASE, 'src/http/engine', 'src/ingest', 'src/lookup', 'src/batch', 'src/tenants']],
