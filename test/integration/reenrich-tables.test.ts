@@ -13,7 +13,7 @@ import { type EventRow, eventRows } from '../support/event-rows.ts'
 import { type Known, todaysData } from '../support/todays-data.ts'
 
 const clickhouse = await startTestClickHouse()
-const store = new ClickHouseReenrichment(clickhouse.url, 10)
+const store = new ClickHouseReenrichment(clickhouse.url, 30)
 after(() => store.close())
 
 const NOVEMBER = Date.UTC(2025, 10, 20)
@@ -98,12 +98,12 @@ async function seen(tenant = 'acme'): Promise<Record<string, unknown[]>> {
 let runs = 0
 
 function run(selection = FROM_TO, replacement: EventReplacement = store, data = today): Promise<ReenrichReport> {
-  const parts = { events: store, data, replacement, assertHeld: () => {}, say: () => {}, bucketAddresses: 7 }
+  const parts = { events: store, data, replacement, assertHeld: () => {}, say: () => {}, bucketAddresses: 10 }
   return reenrich(selection, { ...parts, run: `run-${runs++}` })
 }
 
 function preview(selection = FROM_TO): Promise<ReenrichReport> {
-  return previewReenrich(selection, { events: store, data: today, say: () => {}, bucketAddresses: 7 })
+  return previewReenrich(selection, { events: store, data: today, say: () => {}, bucketAddresses: 10 })
 }
 
 async function ownTables(): Promise<unknown[]> {
@@ -166,88 +166,91 @@ function expectedFiltered() {
   })
 }
 
-/** The replacement, cut off at its n-th call: before the call has done anything, or behind it. */
-function cutOff(at: number, when: 'before' | 'behind', calls: string[]): EventReplacement {
+/** All that is stored of a tenant in two lines, its name left out. */
+async function digest(tenant: string): Promise<unknown[]> {
+  const of = (columns: string, table: string) =>
+    clickhouse.rows(`SELECT ${columns} FROM ${table} WHERE tenant_id = '${tenant}'`)
+  return [
+    await of('count(), sum(cityHash64(* EXCEPT tenant_id))', 'events'),
+    await of('sum(events), sum(cityHash64(* EXCEPT (tenant_id, source)))', 'outcomes'),
+  ]
+}
+
+type Step = keyof EventReplacement
+
+/** The replacement with something that happens around its steps. */
+function around(act: (step: Step, work: () => Promise<unknown>) => Promise<unknown>): EventReplacement {
   return new Proxy(store, {
-    get(target, name: keyof EventReplacement) {
-      return async (...args: never[]) => {
-        calls.push(name)
-        const isCut = calls.length === at
-        if (isCut && when === 'before') throw new Error('cut off')
-        const result = await (target[name] as (...all: never[]) => Promise<unknown>).apply(target, args)
-        if (isCut) throw new Error('cut off')
-        return result
-      }
+    get(target, step: Step) {
+      const work = target[step].bind(target) as (...args: never[]) => Promise<unknown>
+      return (...args: never[]) => act(step, () => work(...args))
     },
   })
 }
 
-test('cut off at any step and run again, the result is the same', async () => {
-  const calls: string[] = []
-  await run(FROM_TO, cutOff(0, 'before', calls))
-  const whole = await seen()
-  assert.deepEqual([...new Set(calls)].length, 10, calls.join())
-  for (let at = 1; at <= calls.length; at++) {
-    if (calls[at - 1] === calls[at - 2]) continue
-    for (const when of ['before', 'behind'] as const) {
-      await clickhouse.client.command({ query: 'TRUNCATE TABLE events' })
-      await clickhouse.client.command({ query: 'TRUNCATE TABLE outcomes' })
-      await insert([...events(before), ...events(before, 'other')])
-      const other = await seen('other')
-      await assert.rejects(run(FROM_TO, cutOff(at, when, [])), /cut off/)
-      await run()
-      assert.deepEqual(await seen(), whole, `${when} ${calls[at - 1]}`)
-      assert.deepEqual(await seen('other'), other)
-      assert.deepEqual(await ownTables(), [])
-    }
+/** Cut off behind the first call of a step. */
+const cutOff = (behind: Step) =>
+  around(async (step, work) => {
+    const result = await work()
+    if (step === behind) throw new Error('cut off')
+    return result
+  })
+
+test('cut off behind any step and run again, the result is the same', async () => {
+  const steps = ['begin', 'stage', 'complete', 'remove', 'insert', 'countFiltered'] as const
+  await insert(steps.flatMap((step) => events(before, step.toLowerCase())))
+  const other = await digest('other')
+  await run()
+  const whole = await digest('acme')
+  for (const step of steps) {
+    const selection = { ...FROM_TO, tenantId: step.toLowerCase() }
+    await assert.rejects(run(selection, cutOff(step)), /cut off/)
+    await run(selection)
+    assert.deepEqual(await digest(selection.tenantId), whole, step)
   }
+  assert.deepEqual(await digest('other'), other)
+  assert.deepEqual(await ownTables(), [])
 })
 
-test('a preview refuses to judge what a run that was cut off has left', async () => {
-  await assert.rejects(run(FROM_TO, cutOff(9, 'behind', [])), /cut off/)
-  assert.notDeepEqual(await ownTables(), [])
+test('a preview refuses to judge what a run that was cut off has left, and a run for another tenant finishes it', async () => {
+  await assert.rejects(run(FROM_TO, cutOff('remove')), /cut off/)
   await assert.rejects(preview(), StartupError)
+  await run({ ...FROM_TO, tenantId: 'nobody' })
+  assert.equal((await preview()).events.changed, 0)
 })
 
 test('the server is killed while it removes events: the next run finishes it', async () => {
+  await insert(events(before, 'killed'))
   await run()
-  const whole = await seen()
-  await clickhouse.client.command({ query: 'TRUNCATE TABLE events' })
-  await clickhouse.client.command({ query: 'TRUNCATE TABLE outcomes' })
-  await insert([...events(before), ...events(before, 'other')])
-  const killed = new Proxy(store, {
-    get:
-      (target, name: keyof EventReplacement) =>
-      async (...args: never[]) => {
-        const doing = (target[name] as (...all: never[]) => Promise<unknown>).apply(target, args)
-        if (name !== 'remove') return await doing
-        await Promise.race([doing.catch(() => {}), sleep(Math.random() * 60)])
-        await clickhouse.kill()
-        return await doing
-      },
+  const whole = await digest('acme')
+  const killing = around(async (step, work) => {
+    const working = work()
+    working.catch(() => {})
+    if (step === 'remove') {
+      await sleep(Math.random() * 60)
+      await clickhouse.kill()
+    }
+    return await working
   })
-  await run(FROM_TO, killed).catch(() => {})
+  const selection = { ...FROM_TO, tenantId: 'killed' }
+  await assert.rejects(run(selection, killing))
   await clickhouse.restart()
-  await run()
-  assert.deepEqual(await seen(), whole)
+  await run(selection)
+  assert.deepEqual(await digest('killed'), whole)
 })
 
 test('what is stored meanwhile is judged with the rest, or left alone', async () => {
   const late = (event_id: string) =>
     row(before, '17.0.0.1', { tenant_id: 'acme', event_id, received_at: NOVEMBER, timestamp: NOVEMBER })
   let isFirst = true
-  const busy = new Proxy(store, {
-    get:
-      (target, name: keyof EventReplacement) =>
-      async (...args: never[]) => {
-        if (name === 'stage' && isFirst) {
-          isFirst = false
-          await insert([late('before')])
-        }
-        const result = await (target[name] as (...all: never[]) => Promise<unknown>).apply(target, args)
-        if (name === 'complete') await insert([late('behind')])
-        return result
-      },
+  const busy = around(async (step, work) => {
+    if (step === 'stage' && isFirst) {
+      isFirst = false
+      await insert([late('before')])
+    }
+    const result = await work()
+    if (step === 'complete') await insert([late('behind')])
+    return result
   })
   const report = await run(FROM_TO, busy)
   assert.equal(report.events.judged, 61)
