@@ -65,6 +65,8 @@ const GENTLE = {
 export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
   readonly #client: ClickHouseClient
   readonly #sliceEvents: number
+  /** Columns of the copy that is being built. */
+  #copied: readonly string[] = []
 
   /** @param url as `connectClickHouse` takes it */
   constructor(url: string, sliceEvents = SLICE_EVENTS) {
@@ -124,7 +126,8 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
 
   async begin(): Promise<void> {
     await this.discard()
-    await this.#run(createBuilding(await this.#columns('events')))
+    this.#copied = await this.#columns('events')
+    await this.#run(createBuilding(this.#copied))
     await this.#run(CREATE_CHANGES)
   }
 
@@ -137,8 +140,8 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
       values: Readable.from([Buffer.from(`${lines.join('\n')}\n`)], { objectMode: false }),
       format: 'TabSeparated',
     })
-    const columns = await this.#columns('events')
-    await this.#run(stageQuery(columns, selection, bucket), { ...selectionParams(selection), run })
+
+    await this.#run(stageQuery(this.#copied, selection, bucket), { ...selectionParams(selection), run })
   }
 
   stagedSoFar(): Promise<number> {

@@ -176,6 +176,17 @@ async function digest(tenant: string): Promise<unknown[]> {
   ]
 }
 
+let whole: unknown[] | undefined
+
+/** Of a run that nothing cut off. */
+async function wholeDigest(): Promise<unknown[]> {
+  if (whole === undefined) {
+    await run()
+    whole = await digest('acme')
+  }
+  return whole
+}
+
 type Step = keyof EventReplacement
 
 /** The replacement with something that happens around its steps. */
@@ -197,11 +208,10 @@ const cutOff = (behind: Step) =>
   })
 
 test('cut off behind any step and run again, the result is the same', async () => {
-  const steps = ['begin', 'stage', 'complete', 'remove', 'insert', 'countFiltered'] as const
+  const steps = ['stage', 'complete', 'remove', 'insert', 'countFiltered'] as const
   await insert(steps.flatMap((step) => events(before, step.toLowerCase())))
   const other = await digest('other')
-  await run()
-  const whole = await digest('acme')
+  const whole = await wholeDigest()
   for (const step of steps) {
     const selection = { ...FROM_TO, tenantId: step.toLowerCase() }
     await assert.rejects(run(selection, cutOff(step)), /cut off/)
@@ -221,8 +231,7 @@ test('a preview refuses to judge what a run that was cut off has left, and a run
 
 test('the server is killed while it removes events: the next run finishes it', async () => {
   await insert(events(before, 'killed'))
-  await run()
-  const whole = await digest('acme')
+  const whole = await wholeDigest()
   const killing = around(async (step, work) => {
     const working = work()
     working.catch(() => {})
