@@ -6,7 +6,6 @@ import { TodaysData } from '../../enrichment/todays-data.ts'
 import { Lease } from '../../redis/lease.ts'
 import { finishReenrich, previewReenrich, type ReplacementParts, reenrich } from '../../reenrich/reenrich.ts'
 import type { ReenrichReport } from '../../reenrich/report.ts'
-import { createLogger } from '../../telemetry/logger.ts'
 import { clickhouseUrlOf, redisUrlOf } from '../instance.ts'
 import { withRedis } from '../stores.ts'
 
@@ -46,8 +45,7 @@ const LEASE_WAIT_MS = 6_000
  */
 export async function runReenrich(request: ReenrichRequest, say: (line: string) => void): Promise<ReenrichResult> {
   const { config, tenantId, from, to, job, dryRun } = request
-  const log = await createLogger({ level: 'warn', name: 'reenrich', pretty: process.stderr.isTTY === true })
-  const data = await TodaysData.open(config.enrichDir, log)
+  const data = await TodaysData.open(config.enrichDir)
   const receivedUntilMs = Date.now()
   const selection = { tenantId, from, to, job, receivedUntilMs }
   const report = dryRun
