@@ -5,7 +5,10 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { BatchJob } from '../../schemas/api/batch.ts'
 import type { ReenrichResult } from '../../src/cli/replay/reenrich.ts'
+import { whileNobodyRewrites } from '../../src/cli/rewrite-lease.ts'
+import { connectRedis } from '../../src/redis/connect.ts'
 import type { CommandResult } from '../support/command.ts'
+import { quiet } from '../support/pipeline.ts'
 import { type ReadyFile, TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
 
@@ -128,6 +131,16 @@ class Running {
     await until(named, (text) => text.includes('Found'))
   }
 
+  /** As if another process replaced events. */
+  async whileHeld(use: () => Promise<void>): Promise<void> {
+    const client = quiet(connectRedis(this.#ready.redis_url, { name: 'cli', kind: 'loop', timeoutMs: 5_000 }))
+    try {
+      await whileNobodyRewrites(client, 'a test', use)
+    } finally {
+      client.disconnect()
+    }
+  }
+
   replay(tenant: string, ...more: string[]): Promise<CommandResult> {
     return this.site.ipid('replay', ...argsOf(tenant), ...more)
   }
@@ -230,10 +243,23 @@ test('stored events are judged again by today’s data', async (t) => {
 
   await t.test('two at once: the other one waits or is refused, and the result is the same', async () => {
     const both = await Promise.all([running.replay('other'), running.replay('other')])
-    for (const { code, stderr } of both)
-      assert.ok(code === 0 || /another re-enrichment is going on/.test(stderr), stderr)
+    for (const { code, stderr } of both) assert.ok(code === 0 || /re-enrichment has to wait/.test(stderr), stderr)
     assert.ok(both.some(({ code }) => code === 0))
     assert.deepEqual(await running.views('other'), twin)
+  })
+
+  await t.test('while stored events are replaced, nobody else replaces or copies them', async () => {
+    await running.whileHeld(async () => {
+      const backup = running.site.ipid('backup', join(running.enrichDir, 'backup'))
+      for (const { code, stderr } of await Promise.all([backup, running.replay('acme')])) {
+        assert.equal(code, 1)
+        assert.match(
+          stderr,
+          /^ipid: (?:a backup|re-enrichment) has to wait: stored events are being replaced or copied/,
+        )
+      }
+      assert.equal((await running.replay('acme', '--dry-run')).code, 0)
+    })
   })
 
   await t.test('what cannot be done is refused in a line, before anything is read', async () => {

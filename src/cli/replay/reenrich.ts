@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { ClickHouseReenrichment } from '../../clickhouse/reenrich.ts'
 import type { Config } from '../../config/config.ts'
-import { InputError, StartupError } from '../../core/run/errors.ts'
+import { InputError } from '../../core/run/errors.ts'
 import { TodaysData } from '../../enrichment/todays-data.ts'
-import { Lease } from '../../redis/lease.ts'
 import { finishReenrich, previewReenrich, type ReplacementParts, reenrich } from '../../reenrich/reenrich.ts'
 import type { ReenrichReport } from '../../reenrich/report.ts'
 import { clickhouseUrlOf, redisUrlOf } from '../instance.ts'
+import { whileNobodyRewrites } from '../rewrite-lease.ts'
 import { withRedis } from '../stores.ts'
 
 /** What `ipid replay --reenrich` was asked. */
@@ -32,11 +32,6 @@ export interface ReenrichResult extends ReenrichReport {
   /** The data sets that judged, in order of trust. */
   readonly data: readonly string[]
 }
-
-/** Who replaces stored events holds it. */
-export const REENRICH_LEASE = 'reenrich'
-/** A lease of somebody who was killed runs out within 3 s. */
-const LEASE_WAIT_MS = 6_000
 
 /**
  * Judges stored events by today's data, and unless it is a dry run replaces those that change. A run that was cut off is
@@ -96,17 +91,9 @@ async function replacing<T>(
   say: (line: string) => void,
   use: (parts: HeldParts) => Promise<T>,
 ): Promise<T> {
-  return await withRedis(await redisUrlOf(config), async (client) => {
-    const lease = new Lease(client, REENRICH_LEASE)
-    if (!(await lease.acquire(AbortSignal.timeout(LEASE_WAIT_MS)))) {
-      throw new StartupError('another re-enrichment is going on: wait until it has ended')
-    }
-    try {
-      return await withStored(config, (events) =>
-        use({ events, replacement: events, assertHeld: () => lease.assertHeld(), say }),
-      )
-    } finally {
-      await lease.release()
-    }
-  })
+  return await withRedis(await redisUrlOf(config), (client) =>
+    whileNobodyRewrites(client, 're-enrichment', (assertHeld) =>
+      withStored(config, (events) => use({ events, replacement: events, assertHeld, say })),
+    ),
+  )
 }
