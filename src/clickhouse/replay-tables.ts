@@ -10,12 +10,8 @@ import {
   type StoredRow,
 } from '../replay/ports.ts'
 import { connectClickHouse, DATABASE } from './client.ts'
+import { KEY, REENRICHED } from './reenrich-sql.ts'
 import { EVENTS, OUTCOMES } from './tables.ts'
-
-/** What `outcomes.source` begins with when an event was filtered because it was judged again. */
-export const REENRICHED = 'reenrich:'
-/** By this an event of one tenant is known: 16 bytes, however long its id is. */
-export const ROW_KEY = 'sipHash128(event_id, received_at)'
 
 const LINES_PER_QUERY = 20_000
 const QUERY_BYTES_MAX = 67_108_864
@@ -97,7 +93,7 @@ export class ReplayTables implements StoredEvents {
       SELECT event_id, toUnixTimestamp64Milli(received_at), toString(day), job_id, status, reason, classification
       FROM ${wanted} AS wanted
       INNER JOIN (SELECT substringIndex(source, '/', -1) AS key, day, job_id, status, reason, classification ${refiltered})
-        AS counted ON hex(${ROW_KEY}) = counted.key`
+        AS counted ON hex(${KEY}) = counted.key`
     type Row = [string, number, string, string, string, string, string]
     const names = events.map(({ eventId, receivedAtMs }) => `${tsv(eventId)}\t${tsvTime(receivedAtMs)}`)
     await this.#ask<Row>(names, "event_id String, received_at DateTime64(3, ''UTC'')", query, params, (row) => {

@@ -11,6 +11,7 @@ import {
 } from '../backup/ports.ts'
 import { connectClickHouse, DATABASE } from './client.ts'
 import { appliedMigrations, MIGRATIONS, migrate, readMigrations } from './migrate.ts'
+import { quote, quoteName } from './quote.ts'
 
 /** The table whose rows are events; a row of another one may say that its event has gone there. */
 const EVENTS = 'events'
@@ -199,12 +200,4 @@ export class ClickHouseTables implements TableSource, TableTarget {
     })
     return await result.json<T>()
   }
-}
-
-function quote(text: string): string {
-  return `'${text.replace(/[\\']/g, '\\$&')}'`
-}
-
-function quoteName(name: string): string {
-  return `\`${name.replace(/[\\`]/g, '\\$&')}\``
 }

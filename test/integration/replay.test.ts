@@ -159,7 +159,7 @@ test('what is asked wrongly is refused, with the flag', async () => {
     return stderr
   }
   assert.match(await ask('--from', '2026-02-30', '--to', DAY), /--from "2026-02-30": wants a UTC day/)
-  assert.match(await ask('--from', '2026-02-03', '--to', '2026-02-01'), /--from 2026-02-03 is behind --to 2026-02-01/)
+  assert.match(await ask('--from', '2026-02-03', '--to', '2026-02-01'), /--to 2026-02-01 is before --from 2026-02-03/)
   assert.match(await ask('--from', DAY, '--to', DAY, '--where', 'signup'), /--where "signup": wants NAME=VALUE/)
   assert.match(await ask('--from', DAY, '--to', DAY, '--source', 'live'), /ingest, batch/)
 })

@@ -22,7 +22,7 @@ interface Import {
 const BASE = ['schemas', 'src/core']
 
 /** What rooms that work on several stores ask of each. */
-const PORTS = ['src/backup/ports.ts', 'src/replay/ports.ts', 'src/receipts/ports.ts']
+const PORTS = ['backup', 'replay', 'receipts', 'reenrich'].map((room) => `src/${room}/ports.ts`)
 
 /** What everybody in the room of enrichment may know. */
 const ENRICHMENT_BASE = [
@@ -53,6 +53,7 @@ const ROOMS: readonly (readonly [room: string, targets: readonly string[]])[] = 
   ['src/backup', BASE],
   ['src/replay', [...BASE, 'src/ingest', 'src/runner/loop.ts']],
   ['src/receipts', BASE],
+  ['src/reenrich', BASE],
   [
     'src/redis',
     [...BASE, 'src/runner', 'src/stages', 'src/ingest', 'src/batch', 'src/lookup', 'src/tenants', ...PORTS],

@@ -40,22 +40,27 @@ export function backupCommand(context: CliContext): Command {
         import('../../telemetry/logger.ts'),
         import('../../backup/progress.ts'),
       ])
-      const { openArchiveList } = await import('./archive-list.ts')
+      const [{ openArchiveList }, { whileNobodyRewrites }] = await Promise.all([
+        import('./archive-list.ts'),
+        import('../rewrite-lease.ts'),
+      ])
       const log = await createLogger({ level: 'warn', name: 'backup', pretty: context.stderr.isTTY === true })
       const tables = new ClickHouseTables(await clickhouseUrlOf(config), log)
       const archive = openArchiveList(config)
       const path = resolve(dir)
       try {
         const manifest = await withRedis(await redisUrlOf(config), (client) =>
-          writeBackup(path, {
-            tables,
-            records: new RedisRecordSource(client, ingest, systemClock),
-            archive,
-            version: version(),
-            clock: systemClock,
-            progress: new Progress((line) => context.stderr.write(`${line}\n`)),
-            waitMs: wait * 1_000,
-          }),
+          whileNobodyRewrites(client, 'a backup', () =>
+            writeBackup(path, {
+              tables,
+              records: new RedisRecordSource(client, ingest, systemClock),
+              archive,
+              version: version(),
+              clock: systemClock,
+              progress: new Progress((line) => context.stderr.write(`${line}\n`)),
+              waitMs: wait * 1_000,
+            }),
+          ),
         )
         print(context, path, manifest, json === true)
       } finally {

@@ -16,11 +16,13 @@ export function replayCommand(context: CliContext, setExitCode: (code: number) =
     )
     .option('--run <run>', 'only those of a batch job, by its id, or of an hour of live events, such as 2026-11-22T01')
     .option('--where <name=value>', 'only events with this member; may be repeated', collect, [])
-    .option('--dry-run', 'only say what would be put back')
+    .option('--reenrich', 'judge what is stored, and what was filtered, again with the data of today')
+    .option('--dry-run', 'only say what would be put back, or would change')
     .option('--json', 'print JSON')
   return addSettings(command, [...INSTANCE_SETTINGS, 'archiveUrl', 'enrichDir', 'rdns', 'rdnsServers']).action(
     async (flags: ReplayFlags) => {
       demandDays(flags)
+      demandWhole(flags)
       const config = configOf(context, command)
       const { runReplay } = await import('./run.ts')
       setExitCode(await runReplay(config, flags, context))
@@ -32,17 +34,23 @@ function collect(value: string, values: readonly string[]): string[] {
   return [...values, value]
 }
 
-const DAY = /^\d{4}-\d\d-\d\d$/
-
 function demandDays({ from, to }: ReplayFlags): void {
   for (const [flag, day] of [
     ['--from', from],
     ['--to', to],
   ] as const) {
-    const ms = DAY.test(day) ? Date.parse(day) : Number.NaN
-    if (Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(day)) {
-      throw new InputError(`${flag} ${JSON.stringify(day)}: wants a UTC day, YYYY-MM-DD`)
-    }
+    const isDay = /^\d{4}-\d\d-\d\d$/.test(day) && new Date(`${day}T00:00:00Z`).toJSON()?.slice(0, 10) === day
+    if (!isDay) throw new InputError(`${flag} ${JSON.stringify(day)}: wants a UTC day such as 2026-11-22`)
   }
-  if (from > to) throw new InputError(`--from ${from} is behind --to ${to}`)
+  if (from > to) throw new InputError(`--to ${to} is before --from ${from}`)
+}
+
+/** Stored events tell their batch job, and nothing else that a part of the archive has. */
+function demandWhole({ reenrich, source, run, where }: ReplayFlags): void {
+  if (!reenrich) return
+  if (where.length > 0) throw new InputError('--where: --reenrich judges all events of the days, or of a batch job')
+  if (source !== undefined && run === undefined) throw new InputError('--source: --reenrich wants --run with it')
+  if (run !== undefined && source !== 'batch') {
+    throw new InputError(`--run ${run}: --reenrich takes a batch job, and --source batch with it`)
+  }
 }

@@ -6,7 +6,6 @@ import { PartReader } from '../../archive/reader.ts'
 import { ReplayTables } from '../../clickhouse/replay-tables.ts'
 import { archivePlaceOf, type Config } from '../../config/config.ts'
 import { systemClock } from '../../core/run/clock.ts'
-import { InputError } from '../../core/run/errors.ts'
 import { EnrichmentEngine } from '../../enrichment/engine.ts'
 import { ReverseDns } from '../../enrichment/providers/rdns/reverse-dns.ts'
 import { RedisReplayLane } from '../../redis/replay/lane.ts'
@@ -16,7 +15,9 @@ import { progressBar } from '../batch/progress-bar.ts'
 import type { CliContext } from '../context.ts'
 import { clickhouseUrlOf, redisUrlOf } from '../instance.ts'
 import { printJson, printPairs } from '../print.ts'
-import { tenantAdmin, withRedis } from '../stores.ts'
+import { withRedis, withTenants } from '../stores.ts'
+import { finishInterruptedReenrich, type ReenrichResult, runReenrich } from './reenrich.ts'
+import { printReenrich } from './reenrich-output.ts'
 
 export interface ReplayFlags {
   readonly tenant: string
@@ -25,6 +26,7 @@ export interface ReplayFlags {
   readonly source?: 'ingest' | 'batch'
   readonly run?: string
   readonly where: readonly string[]
+  readonly reenrich?: boolean
   readonly dryRun?: boolean
   readonly json?: boolean
 }
@@ -35,33 +37,45 @@ const WAIT_MS = 600_000
 /** Returns the exit code: 1 when a part of the archive could not be read. */
 export async function runReplay(config: Config, flags: ReplayFlags, context: CliContext): Promise<number> {
   const where = flags.where.map(readCondition)
+  const dryRun = flags.dryRun === true
+  const { onStep, onProgress } = progressOf(context)
+  await withTenants(config, (admin) => admin.getTenant(flags.tenant))
+  if (!dryRun) await finishInterruptedReenrich(config, onStep)
+  const { tenant: tenantId, from, to, run: job } = flags
+  const rejudged = flags.reenrich
+    ? await runReenrich({ config, tenantId, from, to, dryRun, ...(job !== undefined && { job }) }, onStep)
+    : undefined
+  const report = await withArchive(config, ({ reader, stored, lane }) =>
+    withEnricher(config, context, (enrichment) =>
+      replay({
+        ...{ selection: selectionOf(flags), where, dryRun, reenrich: flags.reenrich === true },
+        ...{ reader, stored, lane, ...enrichment },
+        windowMs: ingest.limits.dedupWindowMs,
+        ...{ onStep, onProgress },
+      }),
+    ),
+  )
+  for (const problem of report.damaged) context.stderr.write(`ipid: left out: ${problem}\n`)
+  if (flags.json) printJson(context.stdout, jsonOf(report, rejudged, dryRun))
+  else print(report, rejudged, dryRun, context)
+  return report.damaged.length > 0 || report.unreadable > 0 ? 1 : 0
+}
+
+async function withArchive<T>(
+  config: Config,
+  use: (parts: { reader: PartReader; stored: ReplayTables; lane: RedisReplayLane }) => Promise<T>,
+): Promise<T> {
   const stored = new ReplayTables(await clickhouseUrlOf(config))
   const objects = openObjectStore(archivePlaceOf(config))
   try {
-    const report = await withRedis(await redisUrlOf(config), async (client) => {
-      await demandTenant(tenantAdmin(client, config), flags.tenant)
+    return await withRedis(await redisUrlOf(config), async (client) => {
       const lane = await RedisReplayLane.open(client, ingest, WAIT_MS)
       try {
-        return await withEnricher(config, context, (enrichment) =>
-          replay({
-            selection: selectionOf(flags),
-            where,
-            dryRun: flags.dryRun === true,
-            reenrich: false,
-            reader: new PartReader(objects),
-            stored,
-            lane,
-            ...enrichment,
-            windowMs: ingest.limits.dedupWindowMs,
-            ...progressOf(context),
-          }),
-        )
+        return await use({ reader: new PartReader(objects), stored, lane })
       } finally {
         await lane.close()
       }
     })
-    print(report, flags, context)
-    return report.damaged.length > 0 || report.unreadable > 0 ? 1 : 0
   } finally {
     await objects.close()
     await stored.close()
@@ -70,11 +84,6 @@ export async function runReplay(config: Config, flags: ReplayFlags, context: Cli
 
 function selectionOf({ tenant, from, to, source, run }: ReplayFlags) {
   return { tenantId: tenant, from, to, source, run }
-}
-
-async function demandTenant(admin: ReturnType<typeof tenantAdmin>, tenantId: string): Promise<void> {
-  const tenants = await admin.listTenants()
-  if (!tenants.some(({ id }) => id === tenantId)) throw new InputError(`there is no tenant "${tenantId}"`)
 }
 
 /** Enriches as the roles do. */
@@ -118,21 +127,41 @@ function progressOf(context: CliContext) {
   }
 }
 
-function print(report: ReplayReport, { dryRun, json }: ReplayFlags, { stdout, stderr }: CliContext): void {
-  const { parts, behind, counts, unreadable, damaged } = report
-  if (json) {
-    printJson(stdout, { dry_run: dryRun === true, parts, behind: behind ?? null, ...counts, unreadable, damaged })
-    return
+/** Judging again moves events from what is stored to what is counted, so a dry run could not tell these two apart. */
+function jsonOf(report: ReplayReport, rejudged: ReenrichResult | undefined, dryRun: boolean) {
+  const { parts, behind = null, counts, unreadable, damaged } = report
+  if (rejudged === undefined) {
+    const { found: _, ...numbers } = counts
+    return { dry_run: dryRun, parts, behind, ...numbers, unreadable, damaged }
   }
-  for (const problem of damaged) stderr.write(`ipid: left out: ${problem}\n`)
+  const { stored, counted, ...numbers } = counts
+  return { ...rejudged, archive: { parts, behind, there: stored + counted, ...numbers, unreadable, damaged } }
+}
+
+function print(
+  report: ReplayReport,
+  rejudged: ReenrichResult | undefined,
+  dryRun: boolean,
+  { stdout, stderr }: CliContext,
+): void {
+  const { parts, behind, counts, unreadable } = report
   if (behind !== undefined) stderr.write(`went on behind ${behind}, where it was ended before\n`)
-  printPairs(stdout, [
-    ['parts read', parts],
+  if (rejudged !== undefined) {
+    printReenrich(stdout, rejudged)
+    stdout.write('\n')
+  }
+  const there = [
     ['stored already', counts.stored],
     ['counted already, not stored', counts.counted],
+  ] as const
+  printPairs(stdout, [
+    ['parts of the archive', parts],
+    ...(rejudged === undefined ? there : [['stored or counted already', counts.stored + counts.counted] as const]),
     ['dead letters', counts.dead],
     ['lost, and not asked for', counts.left],
-    [dryRun ? 'would be put back' : 'put back', counts.replayed],
-    ...(unreadable > 0 ? ([['lines that are no event', unreadable]] as const) : []),
+    ['lost, and put back', counts.replayed],
+    ...(rejudged === undefined ? [] : [['filtered before, and kept', counts.found] as const]),
+    ...(unreadable > 0 ? [['lines that are no event', unreadable] as const] : []),
+    ...(dryRun ? [['dry run', 'nothing was changed'] as const] : []),
   ])
 }

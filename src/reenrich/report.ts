@@ -1,0 +1,181 @@
+import { columnValue, type Judgement } from './judge.ts'
+import type { EnrichmentColumn, Group, Values } from './ports.ts'
+
+/** Accounts that keep their id and get other names or attributes, those with most events first. */
+export interface RenamedAccount {
+  readonly account_id: string
+  /** Name and domain of most of the events, before and after. */
+  readonly before: AccountName
+  readonly after: AccountName
+  readonly events: number
+}
+
+export interface AccountName {
+  readonly business_name: string
+  readonly domain: string
+}
+
+/** Events whose account becomes another one. */
+export interface MergedAccount {
+  readonly from: string
+  readonly to: string
+  /** Whether there is no such account yet. */
+  readonly to_is_new: boolean
+  readonly events: number
+}
+
+/** What judging again changes. Every changed event counts in one of the six kinds. */
+export interface ReenrichReport {
+  readonly events: {
+    readonly judged: number
+    readonly changed: number
+    /** Stored without their address. */
+    readonly not_judged: number
+  }
+  /** Distinct ones that were judged. */
+  readonly addresses: number
+  readonly renamed: { readonly accounts: number; readonly events: number; readonly list: readonly RenamedAccount[] }
+  readonly merged: { readonly accounts: number; readonly events: number; readonly list: readonly MergedAccount[] }
+  /** They had no organisation and get one; `accounts` counts those that are new, merged ones included. */
+  readonly found: { readonly accounts: number; readonly events: number }
+  /** They had an organisation and lose it. */
+  readonly lost: { readonly accounts: number; readonly events: number }
+  /** They are noise today; by classification. */
+  readonly filtered: { readonly events: number; readonly classifications: Readonly<Record<string, number>> }
+  /** Only what no account shows: host name, AS, quality. */
+  readonly other: { readonly events: number }
+}
+
+/** What the accounts show, `quality` left out: it moves whenever a data file does. */
+const SHOWN: readonly EnrichmentColumn[] = [
+  'company_id',
+  ...(['business_name', 'org_name', 'domain', 'industry', 'industry_category', 'classification'] as const),
+  'country_code',
+]
+
+interface Renaming {
+  before: AccountName
+  after: AccountName
+  events: number
+  /** Events of the group that gave the names. */
+  most: number
+}
+
+/** Adds up judgements. What it keeps grows with the accounts that change, not with events or addresses. */
+export class ReportBuilder {
+  #judged = 0
+  #notJudged = 0
+  #changed = 0
+  #addresses = 0
+  #otherEvents = 0
+  readonly #found = { events: 0 }
+  readonly #lost = { events: 0, accounts: new Set<string>() }
+  readonly #filtered = new Map<string, number>()
+  readonly #renamed = new Map<string, Renaming>()
+  readonly #merged = new Map<string, { from: string; to: string; events: number }>()
+  /** Accounts that events get which they did not have. */
+  readonly #gained = new Set<string>()
+
+  get changed(): number {
+    return this.#changed
+  }
+
+  countAddresses(addresses: number): void {
+    this.#addresses += addresses
+  }
+
+  /** @param judgement undefined: the events have no address */
+  add(group: Group, judgement: Judgement | undefined): void {
+    const { events } = group
+    if (judgement === undefined) {
+      this.#notJudged += events
+      return
+    }
+    this.#judged += events
+    if (!judgement.isChange) return
+    this.#changed += events
+    if (judgement.isNoise) {
+      const name = judgement.classification ?? ''
+      this.#filtered.set(name, (this.#filtered.get(name) ?? 0) + events)
+      return
+    }
+    this.#addKept(group, judgement.values)
+  }
+
+  #addKept({ accountId, values, events }: Group, today: Values): void {
+    const before = columnValue(values, 'company_id')
+    const after = columnValue(today, 'company_id')
+    const account = accountId === before ? after : accountId
+    if (before === '' && after !== '') {
+      this.#found.events += events
+      this.#gained.add(account)
+    } else if (before !== '' && after === '') {
+      this.#lost.events += events
+      this.#lost.accounts.add(accountId)
+    } else if (account !== accountId) {
+      this.#merge(accountId, account, events)
+    } else if (after !== '' && isShown(values, today)) {
+      this.#rename(account, values, today, events)
+    } else {
+      this.#otherEvents += events
+    }
+  }
+
+  #merge(from: string, to: string, events: number): void {
+    this.#gained.add(to)
+    const key = `${from}\0${to}`
+    const merged = this.#merged.get(key)
+    if (merged === undefined) this.#merged.set(key, { from, to, events })
+    else merged.events += events
+  }
+
+  #rename(account: string, values: Values, today: Values, events: number): void {
+    const names = { before: nameOf(values), after: nameOf(today) }
+    const renaming = this.#renamed.get(account)
+    if (renaming === undefined) {
+      this.#renamed.set(account, { ...names, events, most: events })
+      return
+    }
+    renaming.events += events
+    if (events > renaming.most) Object.assign(renaming, names, { most: events })
+  }
+
+  /** @param accountsAmong which of these are accounts already */
+  async finish(accountsAmong: (ids: readonly string[]) => Promise<ReadonlySet<string>>): Promise<ReenrichReport> {
+    const gained = [...this.#gained]
+    const existing = await accountsAmong(gained)
+    const merged = [...this.#merged.values()]
+      .map(({ from, to, events }) => ({ from, to, to_is_new: !existing.has(to), events }))
+      .sort((a, b) => b.events - a.events || compare(a.from, b.from) || compare(a.to, b.to))
+    const renamed = [...this.#renamed]
+      .map(([account_id, { before, after, events }]) => ({ account_id, before, after, events }))
+      .sort((a, b) => b.events - a.events || compare(a.account_id, b.account_id))
+    const classifications = Object.fromEntries([...this.#filtered].sort(([a], [b]) => compare(a, b)))
+    return {
+      events: { judged: this.#judged, changed: this.#changed, not_judged: this.#notJudged },
+      addresses: this.#addresses,
+      renamed: { accounts: renamed.length, events: sum(renamed), list: renamed },
+      merged: { accounts: new Set(merged.map(({ from }) => from)).size, events: sum(merged), list: merged },
+      found: { accounts: gained.filter((id) => !existing.has(id)).length, events: this.#found.events },
+      lost: { accounts: this.#lost.accounts.size, events: this.#lost.events },
+      filtered: { events: [...this.#filtered.values()].reduce((all, n) => all + n, 0), classifications },
+      other: { events: this.#otherEvents },
+    }
+  }
+}
+
+function isShown(before: Values, after: Values): boolean {
+  return SHOWN.some((column) => columnValue(before, column) !== columnValue(after, column))
+}
+
+function nameOf(values: Values): AccountName {
+  return { business_name: columnValue(values, 'business_name'), domain: columnValue(values, 'domain') }
+}
+
+function sum(list: readonly { readonly events: number }[]): number {
+  return list.reduce((all, { events }) => all + events, 0)
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

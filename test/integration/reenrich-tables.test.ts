@@ -1,0 +1,285 @@
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { after, beforeEach, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ENRICHMENT_COLUMNS, ROW_COLUMNS } from '../../schemas/row.ts'
+import { ClickHouseReenrichment } from '../../src/clickhouse/reenrich.ts'
+import { StartupError } from '../../src/core/run/errors.ts'
+import type { EventReplacement, Selection, TodaysData } from '../../src/reenrich/ports.ts'
+import { previewReenrich, reenrich } from '../../src/reenrich/reenrich.ts'
+import type { ReenrichReport } from '../../src/reenrich/report.ts'
+import { startTestClickHouse } from '../support/clickhouse.ts'
+import { type EventRow, eventRows } from '../support/event-rows.ts'
+import { type Known, todaysData } from '../support/todays-data.ts'
+
+const clickhouse = await startTestClickHouse()
+const store = new ClickHouseReenrichment(clickhouse.url, 30)
+after(() => store.close())
+
+const NOVEMBER = Date.UTC(2025, 10, 20)
+const DECEMBER = Date.UTC(2025, 11, 2)
+const FROM_TO: Selection = {
+  tenantId: 'acme',
+  from: '2025-11-20',
+  to: '2025-12-02',
+  receivedUntilMs: Date.UTC(2026, 0, 1),
+}
+
+const OLD: Known = { companyId: 'old.example', business_name: 'Old', domain: 'old.example', classification: 'business' }
+const UNKNOWN: Known = { companyId: '' }
+
+/** What was known of addresses, by their third number. */
+const BEFORE: readonly Known[] = [
+  OLD,
+  { ...OLD, companyId: 'same.example', domain: 'same.example' },
+  { ...OLD, companyId: 'host.example', domain: 'host.example' },
+  UNKNOWN,
+  { ...OLD, companyId: 'steady.example', domain: 'steady.example' },
+  { ...OLD, companyId: 'gone.example', domain: 'gone.example' },
+]
+const TODAY: readonly Known[] = [
+  { ...OLD, companyId: 'new.example', domain: 'new.example' },
+  { ...BEFORE[1]!, business_name: 'Same, renamed' },
+  { ...BEFORE[2]!, noise: true, classification: 'hosting' },
+  { ...OLD, companyId: 'found.example', domain: 'found.example' },
+  BEFORE[4]!,
+  UNKNOWN,
+]
+
+const before = todaysData((ip) => BEFORE[Number(ip.split('.')[2])] ?? UNKNOWN)
+const today = todaysData((ip) => TODAY[Number(ip.split('.')[2])] ?? UNKNOWN)
+
+/** A row as it was judged. */
+function row(data: TodaysData, ip: string, more: EventRow): EventRow {
+  const enrichment = data.enrich({ text: ip, v4: 0, v6: undefined }, '')
+  const values = Object.fromEntries(enrichment.columns.split('\t').map((value, i) => [ENRICHMENT_COLUMNS[i]!, value]))
+  return { ip, account_id: enrichment.companyId, ...values, ...more }
+}
+
+function events(data: TodaysData, tenant_id = 'acme'): EventRow[] {
+  return Array.from({ length: 60 }, (_, i) => {
+    const at = (i % 2 ? NOVEMBER : DECEMBER) + i * 60_000
+    const own = i % 7 === 0 ? { account_id: `own-${i % 3}` } : {}
+    const job_id = i % 5 === 0 ? 'job' : ''
+    const ip = `17.0.${i % 6}.${i % 4}`
+    return row(data, ip, {
+      tenant_id,
+      event_id: `e-${i}`,
+      received_at: at,
+      timestamp: at,
+      job_id,
+      properties: '{"a":"\t\'"}',
+      ...own,
+    })
+  })
+}
+
+async function insert(rows: readonly EventRow[]): Promise<void> {
+  await clickhouse.client.insert({
+    table: 'events',
+    columns: [...ROW_COLUMNS],
+    values: Readable.from([eventRows(rows)], { objectMode: false }),
+    format: 'TabSeparated',
+    clickhouse_settings: { insert_deduplication_token: `${Math.random()}` },
+  })
+}
+
+/** What a tenant sees, its name left out. */
+async function seen(tenant = 'acme'): Promise<Record<string, unknown[]>> {
+  const all: Record<string, unknown[]> = {}
+  for (const table of ['events', 'accounts', 'companies', 'daily_visits', 'daily_outcomes', 'sessions']) {
+    all[table] = await clickhouse.rows(
+      `SELECT * EXCEPT tenant_id FROM ${table} WHERE tenant_id = '${tenant}' ORDER BY ALL`,
+    )
+  }
+  return all
+}
+
+let runs = 0
+
+function run(selection = FROM_TO, replacement: EventReplacement = store, data = today): Promise<ReenrichReport> {
+  const parts = { events: store, data, replacement, assertHeld: () => {}, say: () => {}, bucketAddresses: 10 }
+  return reenrich(selection, { ...parts, run: `run-${runs++}` })
+}
+
+function preview(selection = FROM_TO): Promise<ReenrichReport> {
+  return previewReenrich(selection, { events: store, data: today, say: () => {}, bucketAddresses: 10 })
+}
+
+async function ownTables(): Promise<unknown[]> {
+  return await clickhouse.rows("SELECT name FROM system.tables WHERE database = 'ipid' AND name LIKE 'reenrich%'")
+}
+
+beforeEach(async () => {
+  for (const table of ['events', 'outcomes']) await clickhouse.client.command({ query: `TRUNCATE TABLE ${table}` })
+  for (const table of ['reenrich_staged', 'reenrich_building', 'reenrich_changes']) {
+    await clickhouse.client.command({ query: `DROP TABLE IF EXISTS ${table} SYNC` })
+  }
+  await insert([...events(before), ...events(before, 'other')])
+})
+
+test('what is stored is what today’s data would have stored, and the numbers are those of the preview', async () => {
+  const other = await seen('other')
+  const wasTotal = await clickhouse.rows(
+    "SELECT day, lane, sum(events) AS n FROM daily_outcomes WHERE tenant_id = 'acme' GROUP BY ALL ORDER BY ALL",
+  )
+  const foreseen = await preview()
+  assert.deepEqual(await ownTables(), [])
+  const report = await run()
+  assert.deepEqual(report, foreseen)
+  const kept = (rows: EventRow[]) => rows.filter(({ ip }) => String(ip).split('.')[2] !== '2')
+  await insert(kept(events(today, 'twin')))
+  const [is, twin] = [await seen(), await seen('twin')]
+  for (const table of ['events', 'accounts', 'companies', 'daily_visits', 'sessions'])
+    assert.deepEqual(is[table], twin[table], table)
+  assert.deepEqual(
+    await clickhouse.rows(
+      "SELECT day, lane, sum(events) AS n FROM daily_outcomes WHERE tenant_id = 'acme' GROUP BY ALL ORDER BY ALL",
+    ),
+    wasTotal,
+  )
+  assert.deepEqual(
+    await clickhouse.rows(
+      "SELECT day, lane, status, classification, events FROM daily_outcomes WHERE tenant_id = 'acme' AND status = 'filtered' ORDER BY ALL",
+    ),
+    expectedFiltered(),
+  )
+  assert.deepEqual(await seen('other'), other)
+  assert.deepEqual(await ownTables(), [])
+  const again = await run()
+  assert.equal(again.events.changed, 0)
+  assert.equal(again.events.judged, 50)
+  assert.deepEqual(await seen(), is)
+})
+
+/** Of the events as they are sent. */
+function expectedFiltered() {
+  const sums = new Map<string, number>()
+  for (const { ip, received_at, job_id } of events(before)) {
+    if (String(ip).split('.')[2] !== '2') continue
+    const key = `${new Date(Number(received_at)).toISOString().slice(0, 10)} ${job_id === '' ? 'live' : 'batch'}`
+    sums.set(key, (sums.get(key) ?? 0) + 1)
+  }
+  return [...sums].sort().map(([key, n]) => {
+    const [day, lane] = key.split(' ')
+    return { day: day!, lane: lane!, status: 'filtered', classification: 'hosting', events: n }
+  })
+}
+
+/** All that is stored of a tenant in two lines, its name left out. */
+async function digest(tenant: string): Promise<unknown[]> {
+  const of = (columns: string, table: string) =>
+    clickhouse.rows(`SELECT ${columns} FROM ${table} WHERE tenant_id = '${tenant}'`)
+  return [
+    await of('count(), sum(cityHash64(* EXCEPT tenant_id))', 'events'),
+    await of('sum(events), sum(cityHash64(* EXCEPT (tenant_id, source)))', 'outcomes'),
+  ]
+}
+
+let whole: unknown[] | undefined
+
+/** Of a run that nothing cut off. */
+async function wholeDigest(): Promise<unknown[]> {
+  if (whole === undefined) {
+    await run()
+    whole = await digest('acme')
+  }
+  return whole
+}
+
+type Step = keyof EventReplacement
+
+/** The replacement with something that happens around its steps. */
+function around(act: (step: Step, work: () => Promise<unknown>) => Promise<unknown>): EventReplacement {
+  return new Proxy(store, {
+    get(target, step: Step) {
+      const work = target[step].bind(target) as (...args: never[]) => Promise<unknown>
+      return (...args: never[]) => act(step, () => work(...args))
+    },
+  })
+}
+
+/** Cut off behind the first call of a step. */
+const cutOff = (behind: Step) =>
+  around(async (step, work) => {
+    const result = await work()
+    if (step === behind) throw new Error('cut off')
+    return result
+  })
+
+test('cut off behind any step and run again, the result is the same', async () => {
+  const steps = ['stage', 'complete', 'remove', 'insert', 'countFiltered'] as const
+  await insert(steps.flatMap((step) => events(before, step.toLowerCase())))
+  const other = await digest('other')
+  const whole = await wholeDigest()
+  for (const step of steps) {
+    const selection = { ...FROM_TO, tenantId: step.toLowerCase() }
+    await assert.rejects(run(selection, cutOff(step)), /cut off/)
+    await run(selection)
+    assert.deepEqual(await digest(selection.tenantId), whole, step)
+  }
+  assert.deepEqual(await digest('other'), other)
+  assert.deepEqual(await ownTables(), [])
+})
+
+test('a preview refuses to judge what a run that was cut off has left, and a run for another tenant finishes it', async () => {
+  await assert.rejects(run(FROM_TO, cutOff('remove')), /cut off/)
+  await assert.rejects(preview(), StartupError)
+  await run({ ...FROM_TO, tenantId: 'nobody' })
+  assert.equal((await preview()).events.changed, 0)
+})
+
+test('the server is killed while it removes events: the next run finishes it', async () => {
+  await insert(events(before, 'killed'))
+  const whole = await wholeDigest()
+  const killing = around(async (step, work) => {
+    const working = work()
+    working.catch(() => {})
+    if (step === 'remove') {
+      await sleep(Math.random() * 60)
+      await clickhouse.kill()
+    }
+    return await working
+  })
+  const selection = { ...FROM_TO, tenantId: 'killed' }
+  await assert.rejects(run(selection, killing))
+  await clickhouse.restart()
+  await run(selection)
+  assert.deepEqual(await digest('killed'), whole)
+})
+
+test('what is stored meanwhile is judged with the rest, or left alone', async () => {
+  const late = (event_id: string) =>
+    row(before, '17.0.0.1', { tenant_id: 'acme', event_id, received_at: NOVEMBER, timestamp: NOVEMBER })
+  let isFirst = true
+  const busy = around(async (step, work) => {
+    if (step === 'stage' && isFirst) {
+      isFirst = false
+      await insert([late('before')])
+    }
+    const result = await work()
+    if (step === 'complete') await insert([late('behind')])
+    return result
+  })
+  const report = await run(FROM_TO, busy)
+  assert.equal(report.events.judged, 61)
+  const found = await clickhouse.rows(
+    "SELECT event_id, account_id FROM events WHERE event_id IN ('before', 'behind') ORDER BY event_id",
+  )
+  assert.deepEqual(found, [
+    { event_id: 'before', account_id: 'new.example' },
+    { event_id: 'behind', account_id: 'old.example' },
+  ])
+  assert.deepEqual(
+    await clickhouse.rows("SELECT count() AS n, uniqExact(event_id) AS ids FROM events WHERE tenant_id = 'acme'"),
+    [{ n: 52, ids: 52 }],
+  )
+})
+
+test('days, a batch job and the time of the call bound what is judged', async () => {
+  assert.equal((await preview({ ...FROM_TO, to: '2025-11-20' })).events.judged, 30)
+  assert.equal((await preview({ ...FROM_TO, from: '2025-11-21', to: '2025-12-01' })).events.judged, 0)
+  assert.equal((await preview({ ...FROM_TO, job: 'job' })).events.judged, 12)
+  assert.equal((await preview({ ...FROM_TO, receivedUntilMs: DECEMBER - 1 })).events.judged, 30)
+  assert.equal((await preview({ ...FROM_TO, tenantId: "no'body" })).events.judged, 0)
+})

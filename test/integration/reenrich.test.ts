@@ -1,0 +1,281 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { BatchJob } from '../../schemas/api/batch.ts'
+import type { ReenrichResult } from '../../src/cli/replay/reenrich.ts'
+import { whileNobodyRewrites } from '../../src/cli/rewrite-lease.ts'
+import { connectRedis } from '../../src/redis/connect.ts'
+import type { CommandResult } from '../support/command.ts'
+import { quiet } from '../support/pipeline.ts'
+import { type ReadyFile, TestSite } from '../support/site.ts'
+import { until } from '../support/until.ts'
+
+const HEADER = 'network,business_name,domain,industry,classification'
+const BEFORE = `${HEADER}
+17.0.0.0/16,Fruit,old-fruit.example,Hardware,business
+17.1.0.0/16,Garden,garden.example,Plants,business
+17.2.0.0/16,Shop,shop.example,Retail,business
+17.4.0.0/16,Steady,steady.example,Retail,business
+`
+/** Fruit has a new domain, Garden a new name, Shop was a hosting provider all the time, 17.3/16 is known. */
+const TODAY = `${HEADER}
+17.0.0.0/16,Fruit,new-fruit.example,Hardware,business
+17.1.0.0/16,Garden & Sons,garden.example,Plants,business
+17.2.0.0/16,Shop,shop.example,Retail,hosting
+17.3.0.0/16,Found,found.example,Retail,education
+17.4.0.0/16,Steady,steady.example,Retail,business
+`
+const DAY = 86_400_000
+
+/** Views as they were if all events had been judged by the same data. */
+const VIEWS = ['accounts', 'companies', 'daily_visits', 'sessions', 'daily_outcomes'] as const
+
+interface Event {
+  readonly ip: string
+  readonly event_id: string
+  readonly timestamp: string
+  readonly session_id: number
+  readonly account_id?: string
+}
+
+function events(prefix: string, count: number): Event[] {
+  return Array.from({ length: count }, (_, i) => ({
+    ip: `17.${i % 5}.0.${i % 7}`,
+    event_id: `${prefix}-${i}`,
+    timestamp: new Date(Date.UTC(2026, 0, 1) + (i % 3) * DAY + i).toISOString(),
+    session_id: i % 4,
+    ...(i % 11 === 0 ? { account_id: `own-${i % 2}` } : {}),
+  }))
+}
+
+const FIRST = events('live', 60)
+const LINES = events('line', 500)
+const AFTERWARDS = events('after', 40)
+
+class Running {
+  readonly site: TestSite
+  readonly enrichDir: string
+  readonly #ready: ReadyFile
+  readonly #keys = new Map<string, string>()
+
+  private constructor(site: TestSite, enrichDir: string, ready: ReadyFile) {
+    this.site = site
+    this.enrichDir = enrichDir
+    this.#ready = ready
+  }
+
+  static async start(t: TestContext): Promise<Running> {
+    const enrichDir = mkdtempSync(join(tmpdir(), 'ipid-enrich-'))
+    t.after(() => rmSync(enrichDir, { recursive: true, force: true }))
+    writeFileSync(join(enrichDir, 'organisations.csv'), BEFORE)
+    const site = new TestSite(t, { ENRICH_DIR: enrichDir })
+    const started = site.start()
+    return new Running(site, enrichDir, await started.ready())
+  }
+
+  async post(path: string, tenant: string, body: string): Promise<Response> {
+    let key = this.#keys.get(tenant)
+    if (key === undefined) {
+      await this.site.ipid('tenant', 'create', tenant, '--plan', 'custom')
+      key = (JSON.parse((await this.site.ipid('key', 'create', tenant, '--json')).stdout) as { key: string }).key
+      this.#keys.set(tenant, key)
+    }
+    const headers = { 'x-api-key': key, 'content-type': 'application/json' }
+    return await fetch(`${this.#ready.url}${path}`, { method: 'POST', headers, body })
+  }
+
+  /** In the same order for every tenant, as the newest event names an account. */
+  async send(tenant: string, live: readonly Event[]): Promise<void> {
+    for (const event of live)
+      assert.equal((await this.post('/v1/ingest', tenant, JSON.stringify({ events: [event] }))).status, 200)
+  }
+
+  async upload(tenant: string, lines: readonly Event[]): Promise<string> {
+    const answer = await this.post('/v1/ingest/batch', tenant, lines.map((line) => JSON.stringify(line)).join('\n'))
+    const { job_id: id } = (await answer.json()) as { job_id: string }
+    const headers = { 'x-api-key': this.#keys.get(tenant)! }
+    const job = async () =>
+      (await (await fetch(`${this.#ready.url}/v1/ingest/batch/${id}`, { headers })).json()) as BatchJob
+    await until(job, ({ status }) => status === 'completed')
+    return id
+  }
+
+  async query(sql: string): Promise<string> {
+    const answer = await fetch(`${this.#ready.clickhouse_url}/?database=ipid`, { method: 'POST', body: sql })
+    const text = await answer.text()
+    assert.equal(answer.status, 200, text)
+    return text.trimEnd()
+  }
+
+  /** All events of a tenant are counted, stored or filtered. */
+  async untilCounted(tenant: string, count: number): Promise<void> {
+    const sum = () => this.query(`SELECT sum(events) FROM daily_outcomes WHERE tenant_id = '${tenant}'`)
+    await until(sum, (text) => text === String(count))
+  }
+
+  async views(tenant: string): Promise<string[]> {
+    const all: string[] = []
+    for (const view of VIEWS) {
+      all.push(await this.query(`SELECT * EXCEPT tenant_id FROM ${view} WHERE tenant_id = '${tenant}' ORDER BY ALL`))
+    }
+    return all
+  }
+
+  async changeData(): Promise<void> {
+    const part = join(this.enrichDir, '..', `${Date.now()}.part`)
+    writeFileSync(part, TODAY)
+    renameSync(part, join(this.enrichDir, 'organisations.csv'))
+    const named = async () => await (await this.post('/v1/lookup', 'looker', '{"ip":"17.3.0.1"}')).text()
+    await until(named, (text) => text.includes('Found'))
+  }
+
+  /** As if another process replaced events. */
+  async whileHeld(use: () => Promise<void>): Promise<void> {
+    const client = quiet(connectRedis(this.#ready.redis_url, { name: 'cli', kind: 'loop', timeoutMs: 5_000 }))
+    try {
+      await whileNobodyRewrites(client, 'a test', use)
+    } finally {
+      client.disconnect()
+    }
+  }
+
+  replay(tenant: string, ...more: string[]): Promise<CommandResult> {
+    return this.site.ipid('replay', ...argsOf(tenant), ...more)
+  }
+
+  async reenrich(tenant: string, ...more: string[]): Promise<ReenrichResult> {
+    const { code, stdout, stderr } = await this.replay(tenant, '--json', ...more)
+    assert.equal(code, 0, stderr)
+    return JSON.parse(stdout) as ReenrichResult
+  }
+}
+
+function argsOf(tenant: string): string[] {
+  const day = (ms: number) => new Date(ms).toISOString().slice(0, 10)
+  // The test may run at midnight.
+  return ['--tenant', tenant, '--from', day(Date.now() - DAY), '--to', day(Date.now()), '--reenrich']
+}
+
+test('stored events are judged again by today’s data', async (t) => {
+  const running = await Running.start(t)
+  const tenants = ['acme', 'killed', 'other'] as const
+  const jobs = new Map<string, string>()
+  for (const tenant of tenants) {
+    await running.send(tenant, FIRST)
+    jobs.set(tenant, await running.upload(tenant, LINES))
+  }
+  await running.changeData()
+  const all = FIRST.length + LINES.length + AFTERWARDS.length
+  for (const tenant of tenants) await running.send(tenant, AFTERWARDS)
+  await running.send('twin', FIRST)
+  await running.upload('twin', LINES)
+  await running.send('twin', AFTERWARDS)
+  for (const tenant of [...tenants, 'twin']) await running.untilCounted(tenant, all)
+  const twin = await running.views('twin')
+  const other = await running.views('other')
+  let foreseen: ReenrichResult
+
+  await t.test('the dry run tells what would change, and changes nothing', async () => {
+    const before = await running.views('acme')
+    foreseen = await running.reenrich('acme', '--dry-run')
+    const old = [...FIRST, ...LINES]
+    const of = (second: number, own?: boolean) =>
+      old.filter(
+        ({ ip, account_id }) =>
+          ip.startsWith(`17.${second}.`) && (own === undefined || own === (account_id !== undefined)),
+      ).length
+    const noiseSince = AFTERWARDS.filter(({ ip }) => ip.startsWith('17.2.')).length
+    assert.deepEqual(foreseen.events, { judged: all - noiseSince, changed: old.length - of(4), not_judged: 0 })
+    assert.deepEqual(foreseen.data, ['organisations'])
+    // The account is split: events since the change are there under its new id already.
+    assert.deepEqual(foreseen.merged, {
+      ...{ accounts: 1, events: of(0, false) },
+      list: [{ from: 'old-fruit.example', to: 'new-fruit.example', to_is_new: false, events: of(0, false) }],
+    })
+    assert.equal(foreseen.renamed.events, of(1) + of(0, true))
+    assert.deepEqual(
+      foreseen.renamed.list.find(({ account_id }) => account_id === 'garden.example'),
+      {
+        account_id: 'garden.example',
+        before: { business_name: 'Garden', domain: 'garden.example' },
+        after: { business_name: 'Garden & Sons', domain: 'garden.example' },
+        events: of(1, false),
+      },
+    )
+    assert.deepEqual(foreseen.found, { accounts: 0, events: of(3) })
+    assert.deepEqual(foreseen.filtered, { events: of(2), classifications: { hosting: of(2) } })
+    assert.deepEqual([foreseen.lost.events, foreseen.other.events], [0, 0])
+    assert.deepEqual(await running.views('acme'), before)
+    const { stdout } = await running.replay('acme', '--dry-run')
+    assert.match(stdout, /^accounts merged +1 with \d+ events$/m)
+    assert.match(stdout, /^old-fruit\.example +new-fruit\.example +existing +\d+$/m)
+  })
+
+  await t.test('one batch job is judged alone', async () => {
+    const { events: of } = await running.reenrich('acme', '--dry-run', '--job', jobs.get('acme')!)
+    assert.equal(of.judged, LINES.length)
+  })
+
+  await t.test(
+    'the run has the numbers of the dry run, and all is as if today’s data had always been there',
+    async () => {
+      const { dry_run: _, received_until: __, ...done } = await running.reenrich('acme')
+      const { dry_run: ___, received_until: ____, ...was } = foreseen
+      assert.deepEqual(done, was)
+      assert.deepEqual(await running.views('acme'), twin)
+      assert.deepEqual(await running.views('other'), other)
+      assert.equal((await running.reenrich('acme')).events.changed, 0)
+      assert.deepEqual(await running.views('acme'), twin)
+    },
+  )
+
+  await t.test('killed half-way and run again, the result is the same', async () => {
+    const child = running.site.spawn('replay', ...argsOf('killed'))
+    await until(() => child.stderr().includes('replacing') || child.child.exitCode !== null)
+    child.child.kill('SIGKILL')
+    await child.ended
+    await running.reenrich('killed')
+    assert.deepEqual(await running.views('killed'), twin)
+    assert.deepEqual(await running.views('other'), other)
+  })
+
+  await t.test('two at once: the other one waits or is refused, and the result is the same', async () => {
+    const both = await Promise.all([running.replay('other'), running.replay('other')])
+    for (const { code, stderr } of both) assert.ok(code === 0 || /re-enrichment has to wait/.test(stderr), stderr)
+    assert.ok(both.some(({ code }) => code === 0))
+    assert.deepEqual(await running.views('other'), twin)
+  })
+
+  await t.test('while stored events are replaced, nobody else replaces or copies them', async () => {
+    await running.whileHeld(async () => {
+      const backup = running.site.ipid('backup', join(running.enrichDir, 'backup'))
+      for (const { code, stderr } of await Promise.all([backup, running.replay('acme')])) {
+        assert.equal(code, 1)
+        assert.match(
+          stderr,
+          /^ipid: (?:a backup|re-enrichment) has to wait: stored events are being replaced or copied/,
+        )
+      }
+      assert.equal((await running.replay('acme', '--dry-run')).code, 0)
+    })
+  })
+
+  await t.test('what cannot be done is refused in a line, before anything is read', async () => {
+    const refused = async (args: string[], code: number, why: RegExp) => {
+      const result = await running.site.ipid('replay', '--reenrich', ...args)
+      assert.deepEqual([result.code, result.stdout], [code, ''])
+      assert.match(result.stderr, why)
+    }
+    await refused(['--tenant', 'nobody', '--from', '2026-01-01', '--to', '2026-01-02'], 2, /nobody/)
+    await refused(
+      ['--tenant', 'acme', '--from', '2026-02-30', '--to', '2026-03-01'],
+      2,
+      /--from "2026-02-30": wants a UTC day/,
+    )
+    await refused(['--tenant', 'acme', '--from', '2026-01-02', '--to', '2026-01-01'], 2, /is before --from/)
+    writeFileSync(join(running.enrichDir, 'broken.mmdb'), 'nonsense')
+    await refused(['--tenant', 'acme', '--from', '2026-01-01', '--to', '2026-01-02'], 1, /broken\.mmdb cannot be used/)
+  })
+})

@@ -1,0 +1,29 @@
+import type { Classification } from '../../schemas/classification.ts'
+import type { Enrichment, EnrichmentData } from '../../src/core/event/enrichment.ts'
+import { enrichmentColumns } from '../../src/core/event/row.ts'
+import type { TodaysData } from '../../src/reenrich/ports.ts'
+
+/** What data say of an address. */
+export interface Known extends EnrichmentData {
+  readonly companyId: string
+  readonly noise?: boolean
+  readonly classification?: Classification
+}
+
+/** Data that say what a function says; a host name is passed on. */
+export function todaysData(knownOf: (ip: string) => Known): TodaysData {
+  return {
+    enrich: ({ text }, hostname) => enrichmentOf(knownOf(text), hostname),
+  }
+}
+
+function enrichmentOf({ companyId, noise = false, ...data }: Known, hostname: string): Enrichment {
+  const known = {
+    noise,
+    classification: data.classification,
+    quality: companyId === '' ? 0 : 70,
+    data: { ...(hostname === '' ? {} : { hostname }), ...data },
+    companyId,
+  }
+  return { ...known, answerJson: '', columns: enrichmentColumns(known) }
+}

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { judge } from '../../../src/reenrich/judge.ts'
+import { todaysData } from '../../support/todays-data.ts'
+
+const COMPANY = { companyId: 'a.example', business_name: "A\t\\ '", domain: 'a.example', asn: 64_500 }
+const data = todaysData((ip) =>
+  ip.startsWith('3.') ? { companyId: '', noise: true, classification: 'cloud' } : COMPANY,
+)
+const values = ['a.example', "A\t\\ '", '', '', 'a.example', '', '', '', '', '64500', '', '70']
+
+test('equal values are no change, whatever characters they have', () => {
+  assert.deepEqual(judge({ ip: '17.0.0.1', values }, data), {
+    ...{ isNoise: false, classification: undefined, values, isChange: false },
+  })
+  const judged = judge({ ip: '17.0.0.1', values: values.with(4, 'old.example') }, data)
+  assert.deepEqual([judged?.isChange, judged?.values], [true, values])
+})
+
+test('noise is a change even when the same was stored', () => {
+  const cloud = values
+    .map(() => '')
+    .with(7, 'cloud')
+    .with(9, '0')
+    .with(11, '0')
+  const judged = judge({ ip: '3.0.0.1', values: cloud }, data)
+  assert.deepEqual([judged?.values, judged?.isNoise, judged?.isChange], [cloud, true, true])
+})
+
+test('a stored host name counts as what reverse DNS said', () => {
+  const named = values.with(3, 'mail.a.example')
+  const judged = judge({ ip: '2620::1', values: named }, data)
+  assert.deepEqual([judged?.values, judged?.isChange], [named, false])
+})
+
+test('what is stored in place of an address is not judged', () => {
+  for (const ip of ['', '#1f2e3d', '203.0.113.0/24#1f2e', '17.0.0', '17.0.0.01']) {
+    assert.equal(judge({ ip, values }, data), undefined, ip)
+  }
+})

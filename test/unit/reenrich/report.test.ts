@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ENRICHMENT_COLUMNS } from '../../../schemas/row.ts'
+import { ReportBuilder } from '../../../src/reenrich/report.ts'
+
+type Columns = Partial<Record<(typeof ENRICHMENT_COLUMNS)[number], string>>
+
+const A: Columns = { company_id: 'a.example', business_name: 'A', domain: 'a.example', quality: '70' }
+const B: Columns = { company_id: 'b.example', business_name: 'B', domain: 'b.example', quality: '70' }
+
+const valuesOf = (columns: Columns) => ENRICHMENT_COLUMNS.map((column) => columns[column] ?? '')
+
+/** Events of an account that follows the company unless another one is given. */
+function add(
+  builder: ReportBuilder,
+  before: Columns,
+  after: Columns,
+  events: number,
+  account = before.company_id ?? '',
+) {
+  const group = { ip: '17.0.0.1', accountId: account, was: '1', values: valuesOf(before), events }
+  const isChange = JSON.stringify(before) !== JSON.stringify(after)
+  builder.add(group, { isNoise: false, classification: undefined, values: valuesOf(after), isChange })
+}
+
+const finish = (builder: ReportBuilder, existing: readonly string[] = []) =>
+  builder.finish(async (ids) => new Set(ids.filter((id) => existing.includes(id))))
+
+test('what stays is judged and nothing else', async () => {
+  const builder = new ReportBuilder()
+  add(builder, A, A, 5)
+  builder.countAddresses(2)
+  const { list: _, ...none } = (await finish(builder)).renamed
+  assert.deepEqual(none, { accounts: 0, events: 0 })
+  const report = await finish(builder)
+  assert.deepEqual([report.events, report.addresses], [{ judged: 5, changed: 0, not_judged: 0 }, 2])
+})
+
+test('an account keeps its id and gets another name: renamed, with the names of most of its events', async () => {
+  const builder = new ReportBuilder()
+  add(builder, { ...A, business_name: 'Older' }, { ...A, business_name: 'New' }, 2)
+  add(builder, A, { ...A, business_name: 'New' }, 3)
+  // An account of the sender's keeps its id whatever its company becomes.
+  add(builder, A, B, 9, 'own')
+  const { renamed, merged, events } = await finish(builder)
+  assert.deepEqual([merged.accounts, events.changed, renamed.accounts, renamed.events], [0, 14, 2, 14])
+  assert.deepEqual(renamed.list, [
+    {
+      account_id: 'own',
+      before: { business_name: 'A', domain: 'a.example' },
+      after: { business_name: 'B', domain: 'b.example' },
+      events: 9,
+    },
+    {
+      account_id: 'a.example',
+      before: { business_name: 'A', domain: 'a.example' },
+      after: { business_name: 'New', domain: 'a.example' },
+      events: 5,
+    },
+  ])
+})
+
+test('an account becomes another one: merged, into one that exists or is new', async () => {
+  const builder = new ReportBuilder()
+  const C: Columns = { ...B, company_id: 'c.example', domain: 'c.example' }
+  add(builder, A, B, 2)
+  add(builder, A, B, 2)
+  add(builder, A, C, 5)
+  const { merged, found } = await finish(builder, ['b.example'])
+  assert.deepEqual(merged, {
+    ...{ accounts: 1, events: 9 },
+    list: [
+      { from: 'a.example', to: 'c.example', to_is_new: true, events: 5 },
+      { from: 'a.example', to: 'b.example', to_is_new: false, events: 4 },
+    ],
+  })
+  assert.deepEqual(found, { accounts: 1, events: 0 })
+})
+
+test('found, lost, filtered, not judged, and what no account shows', async () => {
+  const builder = new ReportBuilder()
+  add(builder, {}, A, 1)
+  add(builder, {}, B, 2, 'own')
+  add(builder, A, {}, 4)
+  add(builder, A, {}, 8, 'own')
+  add(builder, A, { ...A, asn: '64500', quality: '80' }, 16)
+  add(builder, {}, { country_code: 'DE' }, 32)
+  const group = { ip: '3.0.0.1', accountId: '', was: '1', values: valuesOf(A), events: 64 }
+  builder.add(group, { isNoise: true, classification: 'cloud', values: valuesOf({}), isChange: true })
+  builder.add({ ...group, events: 128 }, { isNoise: true, classification: 'isp', values: valuesOf({}), isChange: true })
+  builder.add({ ...group, ip: '#1f', events: 256 }, undefined)
+  const report = await finish(builder, ['own'])
+  assert.deepEqual(report.found, { accounts: 1, events: 3 })
+  assert.deepEqual(report.lost, { accounts: 2, events: 12 })
+  assert.deepEqual(report.other, { events: 48 })
+  assert.deepEqual(report.filtered, { events: 192, classifications: { cloud: 64, isp: 128 } })
+  assert.deepEqual(report.events, { judged: 255, changed: 255, not_judged: 256 })
+})
