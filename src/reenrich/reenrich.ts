@@ -30,12 +30,16 @@ export interface ReplacementParts extends ReenrichParts {
  * @throws StartupError when a run was cut off: what is stored is a part
  */
 export async function previewReenrich(selection: Selection, parts: ReenrichParts): Promise<ReenrichReport> {
-  if ((await parts.events.staged()) !== undefined) {
-    throw new StartupError(
-      'a re-enrichment is going on or was cut off, and what is stored is a part: run it without --dry-run to finish it',
-    )
-  }
+  await demandWhole(parts.events)
   return (await judgeAll(selection, parts, async () => {})).report
+}
+
+/** @throws StartupError when a run was cut off: what is stored is a part */
+export async function demandWhole(events: StoredEvents): Promise<void> {
+  if ((await events.staged()) === undefined) return
+  throw new StartupError(
+    'a re-enrichment is going on or was cut off, and what is stored is a part: run it without --dry-run to finish it',
+  )
 }
 
 /**

@@ -214,7 +214,7 @@ test('stored events are judged again by today’s data', async (t) => {
   })
 
   await t.test('one batch job is judged alone', async () => {
-    const { events: of } = await running.reenrich('acme', '--dry-run', '--job', jobs.get('acme')!)
+    const { events: of } = await running.reenrich('acme', '--dry-run', '--source', 'batch', '--run', jobs.get('acme')!)
     assert.equal(of.judged, LINES.length)
   })
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { FolderStore } from '../../src/archive/folder-store.ts'
@@ -20,6 +21,12 @@ const TABLES = [
   'SELECT * FROM daily_visits ORDER BY ALL',
   'SELECT * FROM daily_outcomes ORDER BY ALL',
 ] as const
+
+/** @param classification of the network that is judged again */
+function organisations(classification: string): string {
+  const rows = ['17.253.0.0/16,Apple,apple.com,business', `17.9.0.0/16,Nine,nine.example,${classification}`]
+  return `network,business_name,domain,classification\n${rows.join('\n')}\n`
+}
 
 class Running {
   readonly site: TestSite
@@ -71,7 +78,10 @@ class Running {
 }
 
 test('a replay brings back what the tables lost, and nothing twice', async (t) => {
-  const site = new TestSite(t, { ARCHIVE_PART_AGE_MS: '200', SINK_LINGER_MS: '100' })
+  const data = mkdtempSync(join(tmpdir(), 'ipid-data-'))
+  t.after(() => rmSync(data, { recursive: true }))
+  writeFileSync(join(data, 'organisations.csv'), organisations('isp'))
+  const site = new TestSite(t, { ARCHIVE_PART_AGE_MS: '200', SINK_LINGER_MS: '100', ENRICH_DIR: data })
   let run = await Running.start(t, site)
   const { url, api_key } = run.ready
   const headers = { 'x-api-key': api_key!, 'content-type': 'application/json' }
@@ -90,12 +100,14 @@ test('a replay brings back what the tables lost, and nothing twice', async (t) =
     { ip: APPLE, account_id: 'mine\ttab' },
     { ip: '10.0.0.1', event_id: 'noise' },
     { ip: '2001:db8::1' },
+    { ip: '17.9.0.2', event_id: 'found', event_type: 'view' },
     { ip: 'nowhere', event_id: 'bad' },
   ]
   await post('/v1/ingest', JSON.stringify({ events: live }))
   await post('/v1/ingest', JSON.stringify({ events: [live[0], { ip: APPLE, event_id: 'late', event_type: 'signup' }] }))
   const lines = Array.from({ length: BATCH_LINES }, (_, i) => {
-    const ip = i % 10 === 0 ? '10.0.0.1' : i % 10 === 1 ? 'none' : `17.253.${i % 7}.${i % 200}`
+    const ip =
+      i % 20 === 0 ? '10.0.0.1' : i % 20 === 10 ? '17.9.0.1' : i % 10 === 1 ? 'none' : `17.253.${i % 7}.${i % 200}`
     // Some ids come twice, in the same chunk and far apart, and one is a live event's.
     const id = i % 100 === 5 ? 'a' : i % 100 === 7 ? `twice-${i % 1_000}` : undefined
     return JSON.stringify({ ip, ...(id && { event_id: id }), event_type: i % 2 ? 'view' : 'signup', n: i })
@@ -148,6 +160,27 @@ test('a replay brings back what the tables lost, and nothing twice', async (t) =
     }
     const ofJob = await run.replay('--run', String(job_id), '--source', 'batch')
     assert.equal(Number(ofJob.stored) + Number(ofJob.counted), BATCH_LINES)
+  })
+
+  await t.test('judged again, what was filtered comes as well, and goes again', async () => {
+    const ofNine = async () => Number((await run.sql("SELECT count() FROM events WHERE domain = 'nine.example'"))[0])
+    const judge = async (classification: string, expected: number) => {
+      writeFileSync(join(data, 'organisations.csv'), organisations(classification))
+      const foreseen = await run.replay('--reenrich', '--dry-run')
+      const { dry_run: _, received_until: __, ...was } = foreseen
+      const { dry_run: ___, received_until: ____, ...done } = await run.replay('--reenrich')
+      assert.deepEqual(done, was)
+      assert.equal(await ofNine(), expected)
+      assert.equal(await counted(), sent)
+      return done as { filtered: { events: number }; archive: { found: number } }
+    }
+    const some = BATCH_LINES / 20 + 1
+    assert.equal((await judge('business', some)).archive.found, some)
+    assert.equal((await judge('business', some)).archive.found, 0)
+    assert.equal((await judge('isp', 0)).filtered.events, some)
+    const again = await run.replay()
+    assert.deepEqual([again.replayed, await run.sql('SELECT * FROM accounts ORDER BY ALL')], [0, before[1]])
+    assert.equal((await judge('business', some)).archive.found, some)
   })
 })
 

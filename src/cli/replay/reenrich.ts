@@ -1,12 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { ClickHouseReenrichment } from '../../clickhouse/reenrich.ts'
+import type { ClickHouseReenrichment } from '../../clickhouse/reenrich.ts'
 import type { Config } from '../../config/config.ts'
 import { TodaysData } from '../../enrichment/todays-data.ts'
-import { finishReenrich, previewReenrich, type ReplacementParts, reenrich } from '../../reenrich/reenrich.ts'
+import { previewReenrich, reenrich } from '../../reenrich/reenrich.ts'
 import type { ReenrichReport } from '../../reenrich/report.ts'
-import { clickhouseUrlOf, redisUrlOf } from '../instance.ts'
-import { whileNobodyRewrites } from '../rewrite-lease.ts'
-import { withRedis } from '../stores.ts'
 
 /** What `ipid replay --reenrich` was asked. */
 export interface ReenrichRequest {
@@ -18,6 +15,13 @@ export interface ReenrichRequest {
   readonly dryRun: boolean
   /** Only events of this batch job. */
   readonly job?: string
+}
+
+/** Stored events, and the right to replace them. */
+export interface ReenrichTools {
+  readonly events: ClickHouseReenrichment
+  readonly assertHeld: () => void
+  readonly say: (line: string) => void
 }
 
 /** What came of it. */
@@ -36,15 +40,19 @@ export interface ReenrichResult extends ReenrichReport {
  * Judges stored events by today's data, and unless it is a dry run replaces those that change. A run that was cut off is
  * finished before.
  * @param say gets lines for somebody who waits
+ * @param assertHeld throws when somebody else may replace stored events; not asked in a dry run
  */
-export async function runReenrich(request: ReenrichRequest, say: (line: string) => void): Promise<ReenrichResult> {
+export async function runReenrich(
+  request: ReenrichRequest,
+  { events, assertHeld, say }: ReenrichTools,
+): Promise<ReenrichResult> {
   const { config, tenantId, from, to, job, dryRun } = request
   const data = await TodaysData.open(config.enrichDir)
   const receivedUntilMs = Date.now()
   const selection = { tenantId, from, to, job, receivedUntilMs }
   const report = dryRun
-    ? await withStored(config, (events) => previewReenrich(selection, { events, data, say }))
-    : await replacing(config, say, (parts) => reenrich(selection, { ...parts, data, run: randomUUID() }))
+    ? await previewReenrich(selection, { events, data, say })
+    : await reenrich(selection, { events, replacement: events, assertHeld, data, say, run: randomUUID() })
   return {
     tenant_id: tenantId,
     from,
@@ -54,38 +62,4 @@ export async function runReenrich(request: ReenrichRequest, say: (line: string) 
     data: data.names,
     ...report,
   }
-}
-
-/**
- * Finishes a re-enrichment that was cut off, of whatever tenant. To be called before anything else changes stored events.
- * @returns whether there was one
- */
-export async function finishInterruptedReenrich(config: Config, say: (line: string) => void): Promise<boolean> {
-  const isThere = await withStored(config, (events) => events.staged())
-  if (isThere === undefined) return false
-  return (await replacing(config, say, finishReenrich)) !== undefined
-}
-
-async function withStored<T>(config: Config, use: (events: ClickHouseReenrichment) => Promise<T>): Promise<T> {
-  const events = new ClickHouseReenrichment(await clickhouseUrlOf(config))
-  try {
-    return await use(events)
-  } finally {
-    await events.close()
-  }
-}
-
-type HeldParts = Pick<ReplacementParts, 'events' | 'replacement' | 'assertHeld' | 'say'>
-
-/** One at a time, over all tenants. */
-async function replacing<T>(
-  config: Config,
-  say: (line: string) => void,
-  use: (parts: HeldParts) => Promise<T>,
-): Promise<T> {
-  return await withRedis(await redisUrlOf(config), (client) =>
-    whileNobodyRewrites(client, 're-enrichment', (assertHeld) =>
-      withStored(config, (events) => use({ events, replacement: events, assertHeld, say })),
-    ),
-  )
 }

@@ -3,20 +3,24 @@ import { Registry } from 'prom-client'
 import { ingest } from '../../../pipelines/ingest.ts'
 import { openObjectStore } from '../../archive/destination.ts'
 import { PartReader } from '../../archive/reader.ts'
+import { ClickHouseReenrichment } from '../../clickhouse/reenrich.ts'
 import { ReplayTables } from '../../clickhouse/replay-tables.ts'
 import { archivePlaceOf, type Config } from '../../config/config.ts'
 import { systemClock } from '../../core/run/clock.ts'
 import { EnrichmentEngine } from '../../enrichment/engine.ts'
 import { ReverseDns } from '../../enrichment/providers/rdns/reverse-dns.ts'
+import type { RedisClient } from '../../redis/connect.ts'
 import { RedisReplayLane } from '../../redis/replay/lane.ts'
+import { demandWhole, finishReenrich } from '../../reenrich/reenrich.ts'
 import { type ReplayReport, replay } from '../../replay/replay.ts'
-import { readCondition } from '../../replay/where.ts'
+import { type Condition, readCondition } from '../../replay/where.ts'
 import { progressBar } from '../batch/progress-bar.ts'
 import type { CliContext } from '../context.ts'
 import { clickhouseUrlOf, redisUrlOf } from '../instance.ts'
 import { printJson, printPairs } from '../print.ts'
+import { whileNobodyRewrites } from '../rewrite-lease.ts'
 import { withRedis, withTenants } from '../stores.ts'
-import { finishInterruptedReenrich, type ReenrichResult, runReenrich } from './reenrich.ts'
+import { type ReenrichResult, runReenrich } from './reenrich.ts'
 import { printReenrich } from './reenrich-output.ts'
 
 export interface ReplayFlags {
@@ -37,52 +41,55 @@ const WAIT_MS = 600_000
 /** Returns the exit code: 1 when a part of the archive could not be read. */
 export async function runReplay(config: Config, flags: ReplayFlags, context: CliContext): Promise<number> {
   const where = flags.where.map(readCondition)
-  const dryRun = flags.dryRun === true
-  const { onStep, onProgress } = progressOf(context)
   await withTenants(config, (admin) => admin.getTenant(flags.tenant))
-  if (!dryRun) await finishInterruptedReenrich(config, onStep)
-  const { tenant: tenantId, from, to, run: job } = flags
-  const rejudged = flags.reenrich
-    ? await runReenrich({ config, tenantId, from, to, dryRun, ...(job !== undefined && { job }) }, onStep)
-    : undefined
-  const report = await withArchive(config, ({ reader, stored, lane }) =>
-    withEnricher(config, context, (enrichment) =>
-      replay({
-        ...{ selection: selectionOf(flags), where, dryRun, reenrich: flags.reenrich === true },
-        ...{ reader, stored, lane, ...enrichment },
-        windowMs: ingest.limits.dedupWindowMs,
-        ...{ onStep, onProgress },
-      }),
-    ),
-  )
+  const [report, rejudged] = await withRedis(await redisUrlOf(config), (client) => {
+    const run = (assertHeld: () => void) => runWith(client, assertHeld, config, { ...flags, where }, context)
+    if (flags.dryRun) return run(() => {})
+    return whileNobodyRewrites(client, flags.reenrich ? 're-enrichment' : 'a replay', run)
+  })
   for (const problem of report.damaged) context.stderr.write(`ipid: left out: ${problem}\n`)
-  if (flags.json) printJson(context.stdout, jsonOf(report, rejudged, dryRun))
-  else print(report, rejudged, dryRun, context)
+  if (flags.json) printJson(context.stdout, jsonOf(report, rejudged, flags.dryRun === true))
+  else print(report, rejudged, flags.dryRun === true, context)
   return report.damaged.length > 0 || report.unreadable > 0 ? 1 : 0
 }
 
-async function withArchive<T>(
+async function runWith(
+  client: RedisClient,
+  assertHeld: () => void,
   config: Config,
-  use: (parts: { reader: PartReader; stored: ReplayTables; lane: RedisReplayLane }) => Promise<T>,
-): Promise<T> {
-  const stored = new ReplayTables(await clickhouseUrlOf(config))
+  flags: Omit<ReplayFlags, 'where'> & { readonly where: readonly Condition[] },
+  context: CliContext,
+): Promise<readonly [ReplayReport, ReenrichResult | undefined]> {
+  const { tenant: tenantId, from, to, run: job, where, reenrich = false, dryRun = false } = flags
+  const { onStep: say, onProgress } = progressOf(context)
+  const url = await clickhouseUrlOf(config)
+  const events = new ClickHouseReenrichment(url)
+  const stored = new ReplayTables(url)
   const objects = openObjectStore(archivePlaceOf(config))
   try {
-    return await withRedis(await redisUrlOf(config), async (client) => {
-      const lane = await RedisReplayLane.open(client, ingest, WAIT_MS)
-      try {
-        return await use({ reader: new PartReader(objects), stored, lane })
-      } finally {
-        await lane.close()
-      }
-    })
+    const held = { events, assertHeld, say }
+    if (dryRun) await demandWhole(events)
+    else await finishReenrich({ ...held, replacement: events })
+    const rejudged = reenrich
+      ? await runReenrich({ config, tenantId, from, to, dryRun, ...(job !== undefined && { job }) }, held)
+      : undefined
+    const lane = await RedisReplayLane.open(client, ingest, { waitMs: WAIT_MS, assertHeld })
+    const report = await withEnricher(config, context, (enrichment) =>
+      replay({
+        ...{ selection: selectionOf(flags), where, dryRun, reenrich, onStep: say, onProgress },
+        ...{ reader: new PartReader(objects), stored, lane, ...enrichment },
+        windowMs: ingest.limits.dedupWindowMs,
+      }),
+    )
+    return [report, rejudged]
   } finally {
-    await objects.close()
+    await events.close()
     await stored.close()
+    await objects.close()
   }
 }
 
-function selectionOf({ tenant, from, to, source, run }: ReplayFlags) {
+function selectionOf({ tenant, from, to, source, run }: Omit<ReplayFlags, 'where'>) {
   return { tenantId: tenant, from, to, source, run }
 }
 

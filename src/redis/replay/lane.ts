@@ -14,7 +14,6 @@ import {
 } from '../../replay/ports.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
-import { Lease } from '../lease.ts'
 import { loadScript } from '../scripts.ts'
 import { type AppendCall, appendCall } from '../streams/append.ts'
 import { untilPassed } from '../streams/barrier.ts'
@@ -22,9 +21,6 @@ import { DeadLetters, eventOf } from '../streams/dead-letters.ts'
 import { ownerOfNobody } from '../streams/owner.ts'
 import { releaseClaims, seedClaims } from '../streams/seen-claims.ts'
 
-/** Longer than a lease whose owner was killed. */
-const LEASE_WAIT_MS = 5_000
-const LEASE = 'replay'
 /** A replay that wrote nothing for this long writes nothing any more. */
 const PRODUCER_TTL_MS = 3_600_000
 /** A position is kept for so long behind the last round. */
@@ -33,40 +29,36 @@ const CALLS_AT_ONCE = 200
 
 const appendScript = loadScript('append-N')
 
+export interface ReplayLaneOptions {
+  /** How long the pipeline may take to store what it has. */
+  readonly waitMs: number
+  /** @throws LeaseLostError when another replay may have begun */
+  readonly assertHeld: () => void
+}
+
 /** The batch lane of a pipeline, as a replay feeds it. */
 export class RedisReplayLane implements ReplayLane {
   readonly partitions: number
   readonly #client: RedisClient
   readonly #pipeline: Pipeline
-  readonly #lease: Lease
+  readonly #assertHeld: () => void
   readonly #waitMs: number
   readonly #producer = randomBytes(8).toString('hex')
   #sequence = 0
 
-  private constructor(client: RedisClient, pipeline: Pipeline, partitions: number, waitMs: number) {
+  private constructor(client: RedisClient, pipeline: Pipeline, partitions: number, options: ReplayLaneOptions) {
     this.#client = client
     this.#pipeline = pipeline
     this.partitions = partitions
-    this.#waitMs = waitMs
-    this.#lease = new Lease(client, LEASE)
+    this.#waitMs = options.waitMs
+    this.#assertHeld = options.assertHeld
   }
 
-  /**
-   * @param waitMs how long the pipeline may take to store what it has
-   * @throws StartupError when nothing has run here; UnavailableError when another replay is running
-   */
-  static async open(client: RedisClient, pipeline: Pipeline, waitMs: number): Promise<RedisReplayLane> {
+  /** @throws StartupError when nothing has run here */
+  static async open(client: RedisClient, pipeline: Pipeline, options: ReplayLaneOptions): Promise<RedisReplayLane> {
     const partitions = Number((await client.get(keys.partitions())) ?? 0)
     if (partitions === 0) throw new StartupError('there is nothing to replay into: no ipid has run on this Redis')
-    const lane = new RedisReplayLane(client, pipeline, partitions, waitMs)
-    if (!(await lane.#lease.acquire(AbortSignal.timeout(LEASE_WAIT_MS)))) {
-      throw new UnavailableError('another replay is running here')
-    }
-    return lane
-  }
-
-  close(): Promise<void> {
-    return this.#lease.release()
+    return new RedisReplayLane(client, pipeline, partitions, options)
   }
 
   async untilStored(rowsOnly = false): Promise<void> {
@@ -169,7 +161,7 @@ export class RedisReplayLane implements ReplayLane {
   }
 
   #held<T>(work: () => Promise<T>): Promise<T> {
-    this.#lease.assertHeld()
+    this.#assertHeld()
     return away(work)
   }
 }
