@@ -9,5 +9,5 @@ test('request ids are short, distinct, and in the order of time', () => {
   for (const id of ids) assert.match(id, /^[0-9a-hjkmnp-tv-z]{18}$/)
   const times = ids.map((id) => id.slice(0, 9))
   assert.deepEqual(times, times.toSorted())
-  assert.match(makeRequestId(), /^0[0-9a-z]{17}$/)
+  assert.match(makeRequestId(), /^1[0-9a-z]{17}$/)
 })
