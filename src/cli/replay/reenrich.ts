@@ -58,13 +58,20 @@ export async function runReenrich(request: ReenrichRequest, say: (line: string) 
 }
 
 /**
- * Finishes a re-enrichment that was cut off, of whatever tenant. To be called before anything else changes stored events.
- * @returns whether there was one
+ * Finishes a re-enrichment that was cut off, of whatever tenant, and removes what one left that changed nothing: copies of
+ * events. To be called, inside of `whileNobodyRewrites`, before anything else replaces or removes stored events.
+ * @returns whether there was one to finish
  */
-export async function finishInterruptedReenrich(config: Config, say: (line: string) => void): Promise<boolean> {
-  const isThere = await withStored(config, (events) => events.staged())
-  if (isThere === undefined) return false
-  return (await replacing(config, say, finishReenrich)) !== undefined
+export async function finishInterruptedReenrich(
+  config: Config,
+  assertHeld: () => void,
+  say: (line: string) => void,
+): Promise<boolean> {
+  return await withStored(config, async (events) => {
+    const finished = await finishReenrich({ events, replacement: events, assertHeld, say })
+    await events.discard()
+    return finished !== undefined
+  })
 }
 
 /** A UTC day. @throws InputError */
