@@ -48,7 +48,7 @@ export async function demandWhole(events: StoredEvents): Promise<void> {
  */
 export async function reenrich(selection: Selection, parts: ReplacementParts): Promise<ReenrichReport> {
   const { replacement, assertHeld, run, say } = parts
-  await finishReenrich(parts)
+  if ((await finishReenrich(parts)) !== undefined) say('that was a re-enrichment that had been cut off; now this one')
   for (let attempt = 1; ; attempt++) {
     assertHeld()
     await replacement.begin(run)

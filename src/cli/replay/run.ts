@@ -68,8 +68,13 @@ async function runWith(
   const objects = openObjectStore(archivePlaceOf(config))
   try {
     const held = { events, assertHeld, say }
-    if (dryRun) await demandWhole(events)
-    else await finishReenrich({ ...held, replacement: events })
+    if (dryRun) {
+      await demandWhole(events)
+    } else {
+      await finishReenrich({ ...held, replacement: events })
+      // A copy that another run left half-built.
+      await events.discard()
+    }
     const rejudged = reenrich
       ? await runReenrich({ config, tenantId, from, to, dryRun, ...(job !== undefined && { job }) }, held)
       : undefined
