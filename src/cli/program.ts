@@ -13,6 +13,7 @@ import { batchCommand } from './batch/command.ts'
 import type { CliContext } from './context.ts'
 import { dbCommand } from './db/command.ts'
 import { enrichCommand } from './enrich/command.ts'
+import { eraseCommand } from './erase/erase.ts'
 import { startCommand } from './start/command.ts'
 import { roleCommand } from './start/role-command.ts'
 import { version } from './version.ts'
@@ -32,6 +33,7 @@ const COMMANDS = [
   dbCommand,
   backupCommand,
   restoreCommand,
+  eraseCommand,
 ]
 const HIDDEN_COMMANDS = [roleCommand]
 

@@ -40,6 +40,8 @@ export const keys = {
   bulkJobs: () => '{bulk}:jobs',
   /** Hash: a bulk lookup job, its addresses and options, and at the end its results. */
   bulkJob: (jobId: string) => `{bulk}:job:${jobId}`,
+  /** Matches the hashes of all bulk lookup jobs. */
+  bulkJobPattern: () => '{bulk}:job:*',
   /** Sorted set: the open bulk lookup jobs of a tenant; the score is when a mere reservation ends, milliseconds. */
   openBulkJobsOf: (tenantId: string) => `{bulk}:open:${tenantId}`,
 

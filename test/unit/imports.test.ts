@@ -48,6 +48,7 @@ const ROOMS: readonly (readonly [room: string, targets: readonly string[]])[] = 
   ['src/enrichment', [...BASE, 'src/lookup', 'src/runner/loop.ts']],
   ['src/batch', [...BASE, 'src/ingest', 'src/runner/loop.ts']],
   ['src/backup', BASE],
+  ['src/erasure', BASE],
   [
     'src/redis',
     [
@@ -59,10 +60,11 @@ const ROOMS: readonly (readonly [room: string, targets: readonly string[]])[] = 
       'src/lookup',
       'src/tenants',
       'src/backup/ports.ts',
+      'src/erasure',
     ],
   ],
-  ['src/clickhouse', [...BASE, 'src/runner', 'src/backup/ports.ts']],
-  ['src/archive', [...BASE, 'src/runner/loop.ts']],
+  ['src/clickhouse', [...BASE, 'src/runner', 'src/backup/ports.ts', 'src/erasure']],
+  ['src/archive', [...BASE, 'src/runner/loop.ts', 'src/erasure']],
   ['src/http/engine', BASE],
   ['src/http/api', [...BASE, 'src/http/engine', 'src/ingest', 'src/lookup', 'src/batch', 'src/tenants']],
   ['src/embedded', [...BASE, 'src/telemetry', 'src/runner/loop.ts']],
