@@ -36,7 +36,7 @@ export async function eraseEvents(
     await records.untilSettled(tenantId, deadline())
     await tables.begin(scope)
     onStep('dead letters and jobs')
-    const deadLetters = await records.removeLetters(scope)
+    const deadLetters = await records.removeLetters(scope, deadline())
     const batchJobs = await records.removeQuotes(tenantId)
     const bulkJobs = await records.removeBulkJobs(scope)
     onStep('archive')

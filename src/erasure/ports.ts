@@ -58,8 +58,8 @@ export interface ErasableRecords {
    * @throws UnavailableError when that takes too long
    */
   untilSettled(tenantId: string, deadlineMs: number): Promise<void>
-  /** Gives up dead letters. */
-  removeLetters(scope: ErasureScope): Promise<number>
+  /** Gives up dead letters; Redis holds nothing of them any more then. */
+  removeLetters(scope: ErasureScope, deadlineMs: number): Promise<number>
   /** What ended batch jobs quote of lines that are no JSON. Returns the number of jobs. */
   removeQuotes(tenantId: string): Promise<number>
   /** Bulk lookup jobs that have the address among theirs. */

@@ -29,6 +29,8 @@ export const keys = {
   seen: (n: number, generation: number) => `${partition(n)}:seen:${generation}:`,
   /** Stream of dead letters. */
   dead: (n: number) => `${partition(n)}:dead`,
+  /** Stream: a copy of the dead letters that is to take their place. */
+  deadCopy: (n: number) => `${partition(n)}:dead:copy`,
 
   /** String: the owner of a lease, with its fencing token; expires. */
   lease: (name: string) => `{lease:${name}}:owner`,

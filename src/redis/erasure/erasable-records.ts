@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { identityOf, partitionOf } from '../../core/event/envelope.ts'
-import type { Pipeline } from '../../core/pipeline/pipeline.ts'
+import { LANES } from '../../core/pipeline/lane.ts'
+import { type Pipeline, streamsOf } from '../../core/pipeline/pipeline.ts'
 import { UnavailableError } from '../../core/run/errors.ts'
 import type { ErasableRecords, ErasureScope, RewrittenFiles } from '../../erasure/ports.ts'
 import type { Selector } from '../../erasure/selector.ts'
@@ -12,6 +13,7 @@ import { untilPassed } from '../streams/barrier.ts'
 import { DeadLetters, eventOf, type StoredLetter } from '../streams/dead-letters.ts'
 import { Janitor } from '../streams/janitor.ts'
 import { forgetClaims } from '../streams/seen-claims.ts'
+import { renewLetters, untilNodesGone } from './deleted-entries.ts'
 import { removeBulkJobs, removeQuotes } from './jobs.ts'
 import { rewriteFiles } from './rewrite-files.ts'
 
@@ -56,7 +58,11 @@ export class RedisErasableRecords implements ErasableRecords {
     const { client, pipeline, partitions, log } = this.#options
     await this.#untilJobsEnded(tenantId, deadlineMs)
     await untilPassed(client, pipeline, partitions, deadlineMs)
-    await new Janitor({ client, pipeline, partitions, log }).trim()
+    const janitor = new Janitor({ client, pipeline, partitions, log })
+    const names = streamsOf(pipeline).flatMap((stream) =>
+      LANES.flatMap((lane) => Array.from({ length: partitions }, (_, n) => keys.stream(n, stream, lane))),
+    )
+    await untilNodesGone(client, names, () => janitor.trim(), deadlineMs)
   }
 
   async #untilJobsEnded(tenantId: string, deadlineMs: number): Promise<void> {
@@ -72,7 +78,7 @@ export class RedisErasableRecords implements ErasableRecords {
     throw new UnavailableError('jobs of the tenant did not end in time: see ipid status')
   }
 
-  async removeLetters({ tenantId, selector, beforeMs }: ErasureScope): Promise<number> {
+  async removeLetters({ tenantId, selector, beforeMs }: ErasureScope, deadlineMs: number): Promise<number> {
     const { client, pipeline, partitions } = this.#options
     const letters = new DeadLetters(client, pipeline, partitions)
     let removed = 0
@@ -80,6 +86,7 @@ export class RedisErasableRecords implements ErasableRecords {
       if (!isOf(letter, selector) || receivedAt(letter) >= beforeMs) continue
       if ((await letters.discard(letter)) === 'done') removed++
     }
+    for (let partition = 0; partition < partitions; partition++) await renewLetters(client, partition, deadlineMs)
     return removed
   }
 

@@ -17,7 +17,7 @@ const unzip = promisify(gunzip)
  */
 export async function removeQuotes(client: RedisClient, tenantId: string): Promise<number> {
   let jobs = 0
-  for (const id of await client.zrange(keys.batchesOf(tenantId), 0, -1)) {
+  for (const id of await client.zrange(keys.batchesOf(tenantId), '0', '-1')) {
     const text = await client.hget(keys.job(id), 'summary')
     if (text === null) continue
     const summary = JSON.parse(text) as BatchSummary
