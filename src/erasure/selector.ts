@@ -51,7 +51,7 @@ export function matchLine({ kind, value }: Selector, line: ArchivedLine): 'yes' 
   }
 }
 
-const V4_LIKE = /\d{1,3}(?:\.\d{1,3}){3}/g
+const V4_LIKE = /(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?!\.?\d)/g
 const V6_LIKE = /[0-9a-f]*:[0-9a-f:]*(?:\.\d{1,3}|[0-9a-f])*/gi
 
 /**

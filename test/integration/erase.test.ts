@@ -229,6 +229,21 @@ test('erased events are in no file and no object, and all others are as they wer
     )
   })
 
+  await t.test('killed on the way, it is done again and ends the same', async () => {
+    const mark = 'Kq2-mark-of-a-killed-one'
+    await run.send(demo, { ip: ERASED, event_id: 'k1', properties: { mark } })
+    await run.untilIdle()
+    const killed = run.site.spawn('erase', 'demo', '--ip', ERASED)
+    await until(() => killed.stderr().includes('rows'))
+    killed.child.kill('SIGKILL')
+    await killed.ended
+    await run.erase('demo', '--ip', ERASED)
+    for (const text of [ERASED, mark]) assert.deepEqual([...run.filesWith(text), ...(await run.keysWith(text))], [])
+    // What it sets while it runs is as before.
+    assert.doesNotMatch(await run.query('SHOW CREATE TABLE events'), /old_parts_lifetime/)
+    assert.equal(await run.query(`SELECT count() FROM system.tables WHERE name = 'erasing'`), '0')
+  })
+
   await t.test('by account: also where only the organisation tells it; by id', async () => {
     await run.send(
       demo,
@@ -240,7 +255,7 @@ test('erased events are in no file and no object, and all others are as they wer
     const company = await run.query(`SELECT account_id FROM events WHERE event_id = 'c2' AND tenant_id = 'demo'`)
     assert.match(company, /^[a-z.-]+$/)
     const receipt = await run.erase('demo', '--account', company)
-    assert.equal(receipt.clickhouse.rows, 5, 'a1, o1, c2, o2, and the one without an id')
+    assert.equal(receipt.clickhouse.rows, 4, 'o1, c2, o2, and the one without an id')
     assert.deepEqual(run.filesWith('of-no-account'), [])
     assert.equal(await run.query(`SELECT groupArraySorted(9)(event_id) FROM events WHERE tenant_id = 'demo'`), "['c1']")
     const left = (await readArchive(run.store)).filter(({ place }) => place.tenantId === 'demo')

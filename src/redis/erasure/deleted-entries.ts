@@ -49,17 +49,27 @@ async function sizeOf(client: RedisClient, key: string): Promise<{ added: number
   return { added: field('entries-added'), length: field('length') }
 }
 
-/** Writes the dead letters of a partition anew, so that nothing is left of those that were removed. */
-export async function renewLetters(client: RedisClient, partition: number, deadlineMs: number): Promise<void> {
+/**
+ * Writes the dead letters of a partition anew, so that nothing is left of those that were removed. One at a time.
+ * @param assertAlone throws when another one may do it
+ */
+export async function renewLetters(
+  client: RedisClient,
+  partition: number,
+  deadlineMs: number,
+  assertAlone: () => void = () => {},
+): Promise<void> {
   const [stream, copy] = [keys.dead(partition), keys.deadCopy(partition)]
   const renewed = async () => {
     await client.del(copy)
     for (let from = '-'; ; ) {
+      assertAlone()
       const page = (await client.callBuffer('XRANGE', stream, from, '+', 'COUNT', PAGE_ENTRIES)) as RawEntry[]
       for (const [id, fields] of page) await client.callBuffer('XADD', copy, id, ...(fields ?? []))
       if (page.length < PAGE_ENTRIES) break
       from = `(${page.at(-1)![0].toString('latin1')}`
     }
+    assertAlone()
     return (await swapStreamScript.run(client, [stream, copy], [PAGE_ENTRIES])) === 1 || undefined
   }
   if (await poll(renewed, { everyMs: LOOK_EVERY_MS, deadlineMs })) return

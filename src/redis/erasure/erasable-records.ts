@@ -86,7 +86,9 @@ export class RedisErasableRecords implements ErasableRecords {
       if (!isOf(letter, selector) || receivedAt(letter) >= beforeMs) continue
       if ((await letters.discard(letter)) === 'done') removed++
     }
-    for (let partition = 0; partition < partitions; partition++) await renewLetters(client, partition, deadlineMs)
+    for (let partition = 0; partition < partitions; partition++) {
+      await renewLetters(client, partition, deadlineMs, () => this.#lease.assertHeld())
+    }
     return removed
   }
 
