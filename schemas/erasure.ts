@@ -26,3 +26,26 @@ export const ErasureReceipt = Type.Object({
   }),
 })
 export type ErasureReceipt = Static<typeof ErasureReceipt>
+
+/** What `ipid tenant delete` removed, and where. */
+export const DeletionReceipt = Type.Object({
+  receipt: Type.String({ description: 'Random' }),
+  tenant_id: Type.String(),
+  begun_at: Type.String({ description: 'ISO 8601, UTC: its keys open nothing from then on' }),
+  finished_at: Type.String({ description: 'ISO 8601, UTC' }),
+  clickhouse: Type.Object({
+    rows: Type.Integer({ description: 'Rows of events' }),
+    outcomes: Type.Integer({ description: 'Rows of outcomes' }),
+    detached_parts: Type.Integer({ description: 'Parts that the server has set aside, and that were not looked into' }),
+  }),
+  archive: Type.Object({ place: Type.String(), objects: Type.Integer() }),
+  redis: Type.Object({
+    keys: Type.Integer({ description: 'API keys, revoked ones included' }),
+    dead_letters: Type.Integer(),
+    dedup: Type.Integer({ description: 'Events that the dedup window knew' }),
+    batch_jobs: Type.Integer(),
+    bulk_jobs: Type.Integer(),
+    files: Type.Enum(['rewritten', 'none', 'refused'], { description: 'none: this Redis keeps no files' }),
+  }),
+})
+export type DeletionReceipt = Static<typeof DeletionReceipt>

@@ -5,6 +5,7 @@ export const TenantRecord = Type.Object({
   plan: Type.String({ description: 'Name of a plan' }),
   archive: Type.Boolean({ description: 'Whether raw payloads are archived' }),
   created_at: Type.String({ description: 'ISO 8601, UTC' }),
+  deleting: Type.Optional(Type.Literal(true, { description: 'Its removal was begun: it has no keys any more' })),
 })
 export type TenantRecord = Static<typeof TenantRecord>
 

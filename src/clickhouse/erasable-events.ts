@@ -9,7 +9,7 @@ const QUERY_BYTES_MAX = 67_108_864
 const STATEMENT_MS = 600_000
 
 /**
- * The table of events, for an erasure. What is looked for is in a table in the server's memory, by which statements find it:
+ * The tables, for an erasure. What is looked for is in a table in the server's memory, by which statements find it:
  * so it is in no log of statements, and not in the file of the mutation, which ClickHouse keeps.
  */
 export class ClickHouseErasableEvents implements ErasableTables {
@@ -24,7 +24,7 @@ export class ClickHouseErasableEvents implements ErasableTables {
   async begin(scope: ErasureScope): Promise<void> {
     this.#scope = scope
     await this.#client.command({ query: `CREATE OR REPLACE TABLE ${ERASING} (value String) ENGINE = Memory` })
-    const values = [{ value: scope.selector.value }]
+    const values = [{ value: scope.selector?.value ?? scope.tenantId }]
     await this.#client.insert({ table: ERASING, values, format: 'JSONEachRow' })
   }
 
@@ -57,7 +57,11 @@ export class ClickHouseErasableEvents implements ErasableTables {
   }
 
   async remove(deadlineMs: number): Promise<RemovedRows> {
-    return await removeRows(this.#client, 'events', this.#condition(), deadlineMs)
+    const condition = this.#condition()
+    const { rows, detachedParts } = await removeRows(this.#client, 'events', condition, deadlineMs)
+    if (this.#scope!.selector !== undefined) return { rows, outcomes: 0, detachedParts }
+    const outcomes = await removeRows(this.#client, 'outcomes', condition, deadlineMs)
+    return { rows, outcomes: outcomes.rows, detachedParts: detachedParts + outcomes.detachedParts }
   }
 
   async end(): Promise<void> {
@@ -67,6 +71,7 @@ export class ClickHouseErasableEvents implements ErasableTables {
 
   #condition(): string {
     const { tenantId, selector, beforeMs } = this.#scope!
+    if (selector === undefined) return `tenant_id IN (SELECT value FROM ${DATABASE}.${ERASING})`
     const column = COLUMNS[selector.kind]
     return (
       `tenant_id = ${quote(tenantId)} AND received_at < ${time(beforeMs)} ` +

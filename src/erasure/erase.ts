@@ -64,7 +64,10 @@ export async function eraseEvents(
 }
 
 /** An event that was erased and is sent again is a new one. */
-async function forget({ tenantId, beforeMs }: ErasureScope, { tables, records }: ErasureOptions): Promise<number> {
+export async function forget(
+  { tenantId, beforeMs }: ErasureScope,
+  { tables, records }: Pick<ErasureOptions, 'tables' | 'records'>,
+): Promise<number> {
   let forgotten = 0
   for await (const ids of tables.eventIds(beforeMs - records.windowMs)) {
     forgotten += await records.forget(tenantId, ids, beforeMs)

@@ -81,6 +81,8 @@ export const keys = {
   apiKeyUses: () => '{tenants}:uses',
   /** Channel: tenants or keys changed. */
   tenantChanges: () => 'ipid:tenants:changed',
+  /** Matches what is counted of a tenant. */
+  countsPattern: (tenantId: string) => `{tenant:${tenantId}}:*`,
   /** String: what is in a tenant's token bucket; expires when it is full. */
   rateBucket: (tenantId: string) => `{tenant:${tenantId}}:bucket`,
 }

@@ -10,6 +10,8 @@ export interface Tenant {
   readonly archive: boolean
   /** ISO 8601, UTC. */
   readonly createdAt: string
+  /** Its removal was begun and is not finished. */
+  readonly deleting?: boolean
 }
 
 /** A tenant with its plan resolved, as a request sees it. */

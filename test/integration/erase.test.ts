@@ -5,16 +5,18 @@ import { type TestContext, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { ingest } from '../../pipelines/ingest.ts'
 import type { BatchJob } from '../../schemas/api/batch.ts'
-import type { ErasureReceipt } from '../../schemas/erasure.ts'
+import type { DeletionReceipt, ErasureReceipt } from '../../schemas/erasure.ts'
 import { FolderStore } from '../../src/archive/folder-store.ts'
 import { packBlock } from '../../src/core/event/block.ts'
 import { partitionOf } from '../../src/core/event/envelope.ts'
 import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
+import { RedisTenantRemoval } from '../../src/redis/erasure/tenant-removal.ts'
 import { keys } from '../../src/redis/keys.ts'
 import { deadLetterFields } from '../../src/redis/streams/dead-letter.ts'
 import { ownerOf } from '../../src/redis/streams/owner.ts'
 import { readStatus } from '../../src/redis/streams/status.ts'
 import { readArchive } from '../support/archive.ts'
+import { runCommand } from '../support/command.ts'
 import { envelope, quiet } from '../support/pipeline.ts'
 import { type ReadyFile, TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
@@ -147,7 +149,7 @@ const REST = [
 test('erased events are in no file and no object, and all others are as they were', async (t) => {
   const run = await Running.start(t)
   const demo = run.ready.api_key!
-  await run.ipid('tenant', 'create', 'acme', '--archive', 'on')
+  await run.ipid('tenant', 'create', 'acme', '--plan', 'custom', '--archive', 'on')
   await run.ipid('tenant', 'set', 'demo', '--archive', 'on')
   const { key: acme } = JSON.parse(await run.ipid('key', 'create', 'acme', '--json')) as { key: string }
   // As bytes, whatever stands beside it.
@@ -267,6 +269,63 @@ test('erased events are in no file and no object, and all others are as they wer
     assert.deepEqual([one.clickhouse.rows, one.archive.lines], [1, 1])
     assert.equal(await run.query(`SELECT groupArraySorted(9)(event_id) FROM events WHERE tenant_id = 'acme'`), "['a1']")
   })
+
+  await t.test(
+    'a tenant is deleted with all that it has; begun, it is out, and done again it ends the same',
+    async () => {
+      const others = ['events', 'accounts', 'daily_outcomes'].map(
+        (name) => `SELECT * FROM ${name} WHERE tenant_id != 'acme'`,
+      )
+      const answers = () => Promise.all(others.map((sql) => run.query(`${sql} ORDER BY ALL`)))
+      await run.send(acme, { ip: OTHER, event_id: 'z1', properties: { mark: 'of-acme-alone' } })
+      await run.job('/v1/ingest/batch', acme, `{"ip":"${OTHER}","event_id":"z2"}\nof-acme`)
+      await run.job('/v1/bulk?mode=async', acme, JSON.stringify({ ips: [OTHER] }))
+      await run.untilIdle()
+      await run.bury('acme', 'dead-3', OTHER)
+      const before = await answers()
+      const declined = await runCommand(['tenant', 'delete', 'acme'], { env: run.site.env as never, stdin: ['demo\n'] })
+      assert.deepEqual([declined.code, declined.stderr.includes('nothing was deleted')], [2, true])
+
+      await new RedisTenantRemoval(run.redis).mark('acme')
+      await until(async () => (await run.ask('POST', '/v1/lookup', acme, { ip: OTHER })).status === 401)
+      for (const args of [
+        ['tenant', 'create', 'acme'],
+        ['key', 'create', 'acme'],
+        ['tenant', 'set', 'acme', '--plan', 'growth'],
+      ]) {
+        const { code, stderr } = await run.site.ipid(...args)
+        assert.deepEqual(
+          [code, /is being deleted: run "ipid tenant delete acme" again/.test(stderr)],
+          [2, true],
+          args.join(' '),
+        )
+      }
+      assert.match(await run.ipid('tenant', 'show', 'acme'), /being deleted/)
+      const options = { env: run.site.env as never, stdin: ['acme\n'] }
+      const done = await runCommand(['tenant', 'delete', 'acme', '--json'], options)
+      assert.equal(done.code, 0, done.stderr)
+      const { clickhouse, archive, redis } = JSON.parse(done.stdout) as DeletionReceipt
+      assert.deepEqual(clickhouse, { rows: 3, outcomes: 2, detached_parts: 0 })
+      assert.ok(archive.objects > 0 && archive.objects % 2 === 0)
+      assert.deepEqual(redis, { keys: 1, dead_letters: 1, dedup: 3, batch_jobs: 1, bulk_jobs: 1, files: 'rewritten' })
+
+      assert.deepEqual(await answers(), before)
+      for (const table of ['events', 'outcomes']) {
+        assert.equal(await run.query(`SELECT count() FROM ${table} WHERE tenant_id = 'acme'`), '0', table)
+      }
+      assert.deepEqual(
+        (await readArchive(run.store)).filter(({ place }) => place.tenantId === 'acme'),
+        [],
+      )
+      assert.deepEqual(run.filesWith('of-acme-alone'), [])
+      const named = (await run.redis.keys('*')).filter((key) => key.includes('acme'))
+      assert.deepEqual([...named, ...(await run.keysWith('acme'))], [])
+      assert.match((await run.site.ipid('tenant', 'delete', 'acme', '--yes')).stderr, /unknown tenant "acme"/)
+      assert.equal((await run.ask('POST', '/v1/lookup', acme, { ip: OTHER })).status, 401)
+      await run.ipid('tenant', 'create', 'acme')
+      assert.deepEqual(JSON.parse(await run.ipid('key', 'list', 'acme', '--json')), [])
+    },
+  )
 
   await t.test('a wrong call is told what is wrong, and what was asked for is not repeated', async () => {
     const said = async (...args: string[]) => {

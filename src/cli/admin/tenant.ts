@@ -2,6 +2,7 @@ import { Command, Option } from 'commander'
 import type { TenantAdmin } from '../../tenants/admin.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
 import type { CliContext } from '../context.ts'
+import { deleteTenantCommand } from '../erase/delete-tenant.ts'
 import { printJson, printPairs, printTable } from '../print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../settings-options.ts'
 
@@ -11,7 +12,7 @@ interface TenantOptions {
   readonly json?: boolean
 }
 
-/** `ipid tenant create|list|show|set` */
+/** `ipid tenant create|list|show|set|delete` */
 export function tenantCommand(context: CliContext): Command {
   const tenant = new Command('tenant').description('manage tenants')
 
@@ -42,6 +43,8 @@ export function tenantCommand(context: CliContext): Command {
       printTenant(options, await manage(command, (admin) => admin.setTenant(name, change)))
     })
 
+  tenant.addCommand(deleteTenantCommand(context))
+
   function subcommand(usage: string, about: string): Command {
     return addSettings(tenant.command(usage).description(about).option('--json', 'print JSON'), INSTANCE_SETTINGS)
   }
@@ -62,6 +65,7 @@ export function tenantCommand(context: CliContext): Command {
       ['plan', found.plan],
       ['archive', found.archive],
       ['created', found.createdAt],
+      ...(found.deleting ? ([['state', 'being deleted']] as const) : []),
     ])
   }
 
@@ -83,6 +87,6 @@ function changeOf(options: TenantOptions): { plan?: string; archive?: boolean } 
   }
 }
 
-function tenantJson({ id, plan, archive, createdAt }: Tenant): object {
-  return { tenant_id: id, plan, archive, created_at: createdAt }
+function tenantJson({ id, plan, archive, createdAt, deleting }: Tenant): object {
+  return { tenant_id: id, plan, archive, created_at: createdAt, ...(deleting ? { deleting } : {}) }
 }

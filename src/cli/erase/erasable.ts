@@ -5,8 +5,9 @@ import { ClickHouseErasableEvents } from '../../clickhouse/erasable-events.ts'
 import { archivePlaceOf, type Config } from '../../config/config.ts'
 import { StartupError } from '../../core/run/errors.ts'
 import { dataDirAt } from '../../embedded/processes/data-dir.ts'
-import type { ErasableArchive, ErasableRecords, ErasableTables } from '../../erasure/ports.ts'
+import type { ErasableArchive, ErasableRecords, ErasableTables, TenantRemoval } from '../../erasure/ports.ts'
 import { RedisErasableRecords } from '../../redis/erasure/erasable-records.ts'
+import { RedisTenantRemoval } from '../../redis/erasure/tenant-removal.ts'
 import { keys } from '../../redis/keys.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import type { TenantAdmin } from '../../tenants/admin.ts'
@@ -20,6 +21,7 @@ export interface Erasable {
   readonly tables: ErasableTables
   readonly records: ErasableRecords
   readonly archive: ErasableArchive
+  readonly tenants: TenantRemoval
 }
 
 export async function withErasable<T>(
@@ -40,6 +42,7 @@ export async function withErasable<T>(
         tables: new ClickHouseErasableEvents(clickhouseUrl),
         records: new RedisErasableRecords({ client, pipeline: ingest, partitions, folder, log }),
         archive: new StoreErasableArchive(store),
+        tenants: new RedisTenantRemoval(client),
       })
     })
   } finally {

@@ -5,6 +5,7 @@ import type { CliContext } from '../context.ts'
 import { printJson, printPairs } from '../print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../settings-options.ts'
 import { waitOption } from '../wait-option.ts'
+import { filesText } from './files-text.ts'
 
 interface EraseFlags extends SelectorFlags {
   readonly wait: number
@@ -59,9 +60,6 @@ function print({ stdout }: CliContext, receipt: ErasureReceipt): void {
     ['events in the dedup window', redis.dedup],
     ['errors of batch jobs', redis.batch_jobs],
     ['bulk lookup jobs', redis.bulk_jobs],
-    [
-      "Redis' files",
-      { rewritten: 'written anew', none: 'it keeps none', refused: 'it refused to write them anew' }[redis.files],
-    ],
+    ["Redis' files", filesText(redis.files)],
   ])
 }

@@ -4,7 +4,7 @@ import { LANES } from '../../core/pipeline/lane.ts'
 import { type Pipeline, streamsOf } from '../../core/pipeline/pipeline.ts'
 import { UnavailableError } from '../../core/run/errors.ts'
 import type { ErasableRecords, ErasureScope, RewrittenFiles } from '../../erasure/ports.ts'
-import type { Selector } from '../../erasure/selector.ts'
+import { namesAddress, type Selector } from '../../erasure/selector.ts'
 import { poll } from '../../runner/loop.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
@@ -14,7 +14,7 @@ import { DeadLetters, eventOf, type StoredLetter } from '../streams/dead-letters
 import { Janitor } from '../streams/janitor.ts'
 import { forgetClaims } from '../streams/seen-claims.ts'
 import { renewLetters, untilNodesGone } from './deleted-entries.ts'
-import { removeBulkJobs, removeQuotes } from './jobs.ts'
+import { cancelJobs, removeBatchJobs, removeBulkJobs, removeQuotes } from './jobs.ts'
 import { rewriteFiles } from './rewrite-files.ts'
 
 export interface RedisErasableRecordsOptions {
@@ -55,8 +55,19 @@ export class RedisErasableRecords implements ErasableRecords {
   }
 
   async untilSettled(tenantId: string, deadlineMs: number): Promise<void> {
+    await this.#untilJobsEnded(tenantId, deadlineMs, async () => {})
+    await this.#untilPassed(deadlineMs)
+  }
+
+  async untilCancelled(tenantId: string, deadlineMs: number): Promise<void> {
+    const { client } = this.#options
+    // The feeder sees it behind the chunk that it has in hand, and gives the job's place free then.
+    await this.#untilJobsEnded(tenantId, deadlineMs, (ids) => cancelJobs(client, tenantId, ids))
+    await this.#untilPassed(deadlineMs)
+  }
+
+  async #untilPassed(deadlineMs: number): Promise<void> {
     const { client, pipeline, partitions, log } = this.#options
-    await this.#untilJobsEnded(tenantId, deadlineMs)
     await untilPassed(client, pipeline, partitions, deadlineMs)
     const janitor = new Janitor({ client, pipeline, partitions, log })
     const names = streamsOf(pipeline).flatMap((stream) =>
@@ -65,12 +76,18 @@ export class RedisErasableRecords implements ErasableRecords {
     await untilNodesGone(client, names, () => janitor.trim(), deadlineMs)
   }
 
-  async #untilJobsEnded(tenantId: string, deadlineMs: number): Promise<void> {
+  /** @param onOpen is told of batch jobs that are still open, at every look */
+  async #untilJobsEnded(
+    tenantId: string,
+    deadlineMs: number,
+    onOpen: (ids: readonly string[]) => Promise<void>,
+  ): Promise<void> {
     const { client } = this.#options
     const open = async () => {
-      const batch = await client.hgetall(keys.openJobs())
-      const bulk = await client.zrangebyscore(keys.openBulkJobsOf(tenantId), Date.now(), '+inf')
-      return [...Object.keys(batch).filter((id) => batch[id] === tenantId), ...bulk]
+      const tenants = await client.hgetall(keys.openJobs())
+      const batch = Object.keys(tenants).filter((id) => tenants[id] === tenantId)
+      await onOpen(batch)
+      return [...batch, ...(await client.zrangebyscore(keys.openBulkJobsOf(tenantId), Date.now(), '+inf'))]
     }
     const waiting = new Set(await open())
     const ended = async () => !(await open()).some((id) => waiting.has(id)) || undefined
@@ -83,7 +100,7 @@ export class RedisErasableRecords implements ErasableRecords {
     const letters = new DeadLetters(client, pipeline, partitions)
     let removed = 0
     for await (const letter of letters.letters({ tenantId }, 'oldest first')) {
-      if (!isOf(letter, selector) || receivedAt(letter) >= beforeMs) continue
+      if (!isOf(letter, selector) || (selector !== undefined && receivedAt(letter) >= beforeMs)) continue
       if ((await letters.discard(letter)) === 'done') removed++
     }
     for (let partition = 0; partition < partitions; partition++) {
@@ -96,8 +113,16 @@ export class RedisErasableRecords implements ErasableRecords {
     return removeQuotes(this.#options.client, tenantId)
   }
 
+  removeBatchJobs(tenantId: string): Promise<number> {
+    const { client, partitions } = this.#options
+    return removeBatchJobs(client, tenantId, partitions)
+  }
+
   async removeBulkJobs({ tenantId, selector }: ErasureScope): Promise<number> {
-    return selector.kind === 'ip' ? await removeBulkJobs(this.#options.client, tenantId, selector.value) : 0
+    const { client } = this.#options
+    if (selector === undefined) return await removeBulkJobs(client, tenantId, () => true)
+    if (selector.kind !== 'ip') return 0
+    return await removeBulkJobs(client, tenantId, (text) => namesAddress(text, selector.value))
   }
 
   async forget(tenantId: string, ids: readonly string[], beforeMs: number): Promise<number> {
@@ -124,7 +149,9 @@ export class RedisErasableRecords implements ErasableRecords {
   }
 }
 
-function isOf(letter: StoredLetter, { kind, value }: Selector): boolean {
+function isOf(letter: StoredLetter, selector: Selector | undefined): boolean {
+  if (selector === undefined) return true
+  const { kind, value } = selector
   const event = eventOf(letter)
   const found = { ip: event.ip, account: event.account_id, event: event.event_id }
   return found[kind] === value

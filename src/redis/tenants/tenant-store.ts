@@ -138,7 +138,8 @@ async function answered<T>(reply: Promise<T>): Promise<T> {
 
 function tenantOf(id: string, json: string): Tenant {
   const record = JSON.parse(json) as TenantRecord
-  return { id, plan: record.plan, archive: record.archive, createdAt: record.created_at }
+  const { plan, archive, created_at: createdAt, deleting = false } = record
+  return { id, plan, archive, createdAt, ...(deleting ? { deleting } : {}) }
 }
 
 /** @param use milliseconds of the last use, `''` when there was none */
