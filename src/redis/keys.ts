@@ -38,6 +38,10 @@ export const keys = {
   leaseToken: (name: string) => `{lease:${name}}:token`,
   /** String: addresses that a tenant looked up on a UTC day, `YYYY-MM-DD`. */
   lookups: (tenantId: string, day: string) => `{tenant:${tenantId}}:lookups:${day}`,
+  /** Hash: store → JSON of when its old events were removed last. */
+  retention: () => 'ipid:retention',
+  /** String: somebody looks after a store's old events, or has done so a short time ago; expires. */
+  retentionTurn: (store: string) => `ipid:retention:${store}`,
   /** Stream of bulk lookup jobs that wait for a worker. */
   bulkJobs: () => '{bulk}:jobs',
   /** Hash: a bulk lookup job, its addresses and options, and at the end its results. */

@@ -48,7 +48,9 @@ export class TenantAdmin {
     }
     const plan = options.plan ?? 'starter'
     this.#demandPlan(plan)
-    const tenant = { id: name, plan, archive: options.archive ?? false, createdAt: this.#nowIso() }
+    const { archive = false, retention_days: days } = options
+    const retention = typeof days === 'number' ? { retentionDays: days } : {}
+    const tenant = { id: name, plan, archive, createdAt: this.#nowIso(), ...retention }
     if (await this.#store.createTenant(tenant)) return tenant
     await this.#demandKept(name)
     throw new InputError(`tenant ${name} exists already`)
