@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { ErasableTables, ErasureScope, RemovedRows } from '../erasure/ports.ts'
 import { connectClickHouse, DATABASE } from './client.ts'
-import { ERASING, removeRows } from './remove-rows.ts'
+import { dropErasing, ERASING, removeRows } from './remove-rows.ts'
 
 const COLUMNS = { ip: 'ip', account: 'account_id', event: 'event_id' } as const
 const PORTION_IDS = 10_000
@@ -14,6 +15,8 @@ const STATEMENT_MS = 600_000
  */
 export class ClickHouseErasableEvents implements ErasableTables {
   readonly #client: ClickHouseClient
+  /** What an erasure that was killed has begun goes on by itself, and must not find what this one looks for. */
+  readonly #id = randomUUID()
   #scope: ErasureScope | undefined
 
   /** @param url as `connectClickHouse` takes it */
@@ -23,8 +26,9 @@ export class ClickHouseErasableEvents implements ErasableTables {
 
   async begin(scope: ErasureScope): Promise<void> {
     this.#scope = scope
-    await this.#client.command({ query: `CREATE OR REPLACE TABLE ${ERASING} (value String) ENGINE = Memory` })
-    const values = [{ value: scope.selector?.value ?? scope.tenantId }]
+    const create = `CREATE TABLE IF NOT EXISTS ${ERASING} (erasure UUID, value String) ENGINE = Memory`
+    await this.#client.command({ query: create })
+    const values = [{ erasure: this.#id, value: scope.selector?.value ?? scope.tenantId }]
     await this.#client.insert({ table: ERASING, values, format: 'JSONEachRow' })
   }
 
@@ -65,18 +69,19 @@ export class ClickHouseErasableEvents implements ErasableTables {
   }
 
   async end(): Promise<void> {
-    if (this.#scope !== undefined) await this.#client.command({ query: `DROP TABLE IF EXISTS ${ERASING} SYNC` })
-    await this.#client.close()
+    try {
+      if (this.#scope !== undefined) await dropErasing(this.#client)
+    } finally {
+      await this.#client.close()
+    }
   }
 
   #condition(): string {
     const { tenantId, selector, beforeMs } = this.#scope!
-    if (selector === undefined) return `tenant_id IN (SELECT value FROM ${DATABASE}.${ERASING})`
+    const wanted = `(SELECT value FROM ${DATABASE}.${ERASING} WHERE erasure = '${this.#id}')`
+    if (selector === undefined) return `tenant_id IN ${wanted}`
     const column = COLUMNS[selector.kind]
-    return (
-      `tenant_id = ${quote(tenantId)} AND received_at < ${time(beforeMs)} ` +
-      `AND ${column} IN (SELECT value FROM ${DATABASE}.${ERASING})`
-    )
+    return `tenant_id = ${quote(tenantId)} AND received_at < ${time(beforeMs)} ` + `AND ${column} IN ${wanted}`
   }
 }
 

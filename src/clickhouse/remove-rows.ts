@@ -5,6 +5,15 @@ import { poll } from '../runner/loop.ts'
 /** What is looked for while rows are removed, in the server's memory. */
 export const ERASING = 'erasing'
 
+/** Forgets what was looked for, unless ClickHouse is still at it: it would fail for ever without the table. */
+export async function dropErasing(client: ClickHouseClient): Promise<void> {
+  const query = `
+    SELECT mutation_id FROM system.mutations
+    WHERE database = currentDatabase() AND NOT is_done AND command LIKE '%${ERASING}%'`
+  if ((await texts(client, query)).length > 0) return
+  await client.command({ query: `DROP TABLE IF EXISTS ${ERASING} SYNC` })
+}
+
 /** Rows that went, and parts that the server has set aside. */
 export interface Removal {
   readonly rows: number

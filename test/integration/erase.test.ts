@@ -40,7 +40,7 @@ class Running {
   }
 
   static async start(t: TestContext): Promise<Running> {
-    const site = new TestSite(t, { ARCHIVE_PART_AGE_MS: '200' })
+    const site = new TestSite(t, { ARCHIVE_PART_AGE_MS: '200', RETENTION_DAYS: '30' })
     const started = site.start()
     const running = new Running(site, await started.ready())
     t.after(async () => {
@@ -326,6 +326,25 @@ test('erased events are in no file and no object, and all others are as they wer
       assert.deepEqual(JSON.parse(await run.ipid('key', 'list', 'acme', '--json')), [])
     },
   )
+
+  await t.test("what is older than it is kept is looked for, by everybody's number or a tenant's own", async () => {
+    const status = await until(
+      () => run.ipid('status'),
+      (text) => text.split('retention: ').length === 3,
+    )
+    assert.match(status, /retention: 0 old objects of the archive removed at 2/)
+    assert.match(status, /retention: 0 old rows removed at 2/)
+    for (const [given, kept] of [
+      ['90', 90],
+      ['none', 0],
+      ['default', null],
+    ] as const) {
+      const set = await run.ipid('tenant', 'set', 'demo', '--retention-days', given, '--json')
+      assert.equal((JSON.parse(set) as { retention_days: number | null }).retention_days, kept)
+    }
+    const { code, stderr } = await run.site.ipid('tenant', 'set', 'demo', '--retention-days', '0')
+    assert.deepEqual([code, /--retention-days "0": .*, none or default/.test(stderr)], [2, true], stderr)
+  })
 
   await t.test('a wrong call is told what is wrong, and what was asked for is not repeated', async () => {
     const said = async (...args: string[]) => {

@@ -95,7 +95,17 @@ test('events leave the tables and the archive by age, and the views are right fo
   await t.test('while nobody says otherwise, all is kept, and nothing is asked', async () => {
     await tenants.changeTenant('short', { retention_days: 0 })
     const away = { name: 'tables', removeAged: () => assert.fail('was looked at'), close: async () => {} } as const
-    const service = await start(away, undefined)
+    const records = new RedisRetentionRecords(client, undefined)
+    let asked = 0
+    const policy = async () => {
+      const found = await records.policy()
+      asked++
+      return found
+    }
+    const spied = { policy, take: () => assert.fail('took a turn'), giveBack: records.giveBack, note: records.note }
+    const service = new Retention({ store: away, records: spied, clock, log: silent })
+    await service.start()
+    await until(() => asked > 0)
     await service.stop()
     assert.deepEqual(await readRetention(client), [])
     await tenants.changeTenant('short', { retention_days: 1 })
