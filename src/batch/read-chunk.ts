@@ -139,6 +139,9 @@ function bareLine(raw: string, line: number): string {
   return line === 1 && text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
 }
 
+/** Begins the detail of a line that is no JSON; what follows quotes the line. */
+export const NOT_JSON = 'is not JSON'
+
 /** What is wrong with a line: for the tables in a word or two, for people in a sentence. */
 interface LineFault {
   readonly fault: 'not UTF-8' | 'too long' | 'not JSON' | 'schema'
@@ -154,7 +157,7 @@ function readLine(text: string | undefined, check: EventCheck): EventEnvelope | 
   try {
     value = JSON.parse(text)
   } catch (error) {
-    return { fault: 'not JSON', detail: `is not JSON: ${(error as Error).message}` }
+    return { fault: 'not JSON', detail: `${NOT_JSON}: ${(error as Error).message}` }
   }
   const [error] = check(value)
   if (error === undefined) return value as EventEnvelope

@@ -14,6 +14,7 @@ import { batchCommand } from './batch/command.ts'
 import type { CliContext } from './context.ts'
 import { dbCommand } from './db/command.ts'
 import { enrichCommand } from './enrich/command.ts'
+import { eraseCommand } from './erase/erase.ts'
 import { replayCommand } from './replay/command.ts'
 import { startCommand } from './start/command.ts'
 import { roleCommand } from './start/role-command.ts'
@@ -36,6 +37,7 @@ const COMMANDS = [
   backupCommand,
   restoreCommand,
   replayCommand,
+  eraseCommand,
 ]
 const HIDDEN_COMMANDS = [roleCommand]
 

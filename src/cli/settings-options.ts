@@ -8,6 +8,9 @@ export const INSTANCE_SETTINGS: readonly SettingName[] = ['dataDir', 'redisUrl',
 
 export const ALL_SETTINGS = Object.keys(SETTINGS) as SettingName[]
 
+/** The settings that are flags of a command: it may have options of its own that are called like another one. */
+const added = new WeakMap<Command, readonly SettingName[]>()
+
 /** Gives a command a flag for each of these settings, with its default and its variable. */
 export function addSettings(command: Command, names: readonly SettingName[]): Command {
   for (const name of names) {
@@ -15,6 +18,7 @@ export function addSettings(command: Command, names: readonly SettingName[]): Co
     const about = `${setting.about} (${setting.env}${setting.default === undefined ? '' : `, ${setting.default}`})`
     command.addOption(new Option(`${flagOf(setting)} <${setting.value}>`, about))
   }
+  added.set(command, [...(added.get(command) ?? []), ...names])
   return command
 }
 
@@ -22,7 +26,7 @@ export function addSettings(command: Command, names: readonly SettingName[]): Co
 export function configOf(context: CliContext, command: Command): Config {
   const options = command.opts<Record<string, string>>()
   const flags: { [Name in SettingName]?: string } = {}
-  for (const name of ALL_SETTINGS) {
+  for (const name of added.get(command) ?? []) {
     const value = options[optionKey(flagOf(SETTINGS[name]))]
     if (value !== undefined) flags[name] = value
   }

@@ -12,6 +12,7 @@ import {
 import { connectClickHouse, DATABASE } from './client.ts'
 import { appliedMigrations, MIGRATIONS, migrate, readMigrations } from './migrate.ts'
 import { quote, quoteName } from './quote.ts'
+import { ERASING } from './remove-rows.ts'
 
 /** The table whose rows are events; a row of another one may say that its event has gone there. */
 const EVENTS = 'events'
@@ -74,7 +75,7 @@ export class ClickHouseTables implements TableSource, TableTarget {
         WHERE database = currentDatabase() AND default_kind IN ('', 'DEFAULT')
         GROUP BY table
       ) AS c ON c.table = t.name
-      WHERE t.database = currentDatabase() AND t.has_own_data AND NOT t.is_temporary AND t.name != '${MIGRATIONS}'
+      WHERE t.database = currentDatabase() AND t.has_own_data AND NOT t.is_temporary AND t.name NOT IN ('${MIGRATIONS}', '${ERASING}')
       ORDER BY t.name != '${EVENTS}', t.name`)
     return found.map(([table, columns, create]) => ({ table, columns, create }))
   }

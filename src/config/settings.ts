@@ -1,3 +1,4 @@
+import { RETENTION_DAYS_MAX } from '../../schemas/tenant.ts'
 import { readArchiveUrl } from './archive-url.ts'
 import { availableMemory } from './memory.ts'
 import { readNameServers } from './name-servers.ts'
@@ -117,6 +118,12 @@ export const SETTINGS = {
     '60000',
     'time after which parts of the archive are closed, milliseconds',
     integer(100, DAY_MS),
+  ),
+  retentionDays: optional(
+    'RETENTION_DAYS',
+    'n',
+    'whole days that events are kept, by their receipt, unless their tenant says otherwise; unset: for ever',
+    integer(1, RETENTION_DAYS_MAX),
   ),
   enrichDir: optional('ENRICH_DIR', 'dir', 'folder of enrichment data; unset: the starter data', folder()),
   plansFile: optional('PLANS_FILE', 'file', 'JSON file that adds or overrides plans', path()),

@@ -32,6 +32,8 @@ export const keys = {
   seen: (n: number, generation: number) => `${partition(n)}:seen:${generation}:`,
   /** Stream of dead letters. */
   dead: (n: number) => `${partition(n)}:dead`,
+  /** Stream: a copy of the dead letters that is to take their place. */
+  deadCopy: (n: number) => `${partition(n)}:dead:copy`,
 
   /** String: the owner of a lease, with its fencing token; expires. */
   lease: (name: string) => `{lease:${name}}:owner`,
@@ -39,10 +41,16 @@ export const keys = {
   leaseToken: (name: string) => `{lease:${name}}:token`,
   /** String: addresses that a tenant looked up on a UTC day, `YYYY-MM-DD`. */
   lookups: (tenantId: string, day: string) => `{tenant:${tenantId}}:lookups:${day}`,
+  /** Hash: store → JSON of when its old events were removed last. */
+  retention: () => 'ipid:retention',
+  /** String: somebody looks after a store's old events, or has done so a short time ago; expires. */
+  retentionTurn: (store: string) => `ipid:retention:${store}`,
   /** Stream of bulk lookup jobs that wait for a worker. */
   bulkJobs: () => '{bulk}:jobs',
   /** Hash: a bulk lookup job, its addresses and options, and at the end its results. */
   bulkJob: (jobId: string) => `{bulk}:job:${jobId}`,
+  /** Matches the hashes of all bulk lookup jobs. */
+  bulkJobPattern: () => '{bulk}:job:*',
   /** Sorted set: the open bulk lookup jobs of a tenant; the score is when a mere reservation ends, milliseconds. */
   openBulkJobsOf: (tenantId: string) => `{bulk}:open:${tenantId}`,
 
@@ -80,6 +88,8 @@ export const keys = {
   apiKeyUses: () => '{tenants}:uses',
   /** Channel: tenants or keys changed. */
   tenantChanges: () => 'ipid:tenants:changed',
+  /** Matches what is counted of a tenant. */
+  countsPattern: (tenantId: string) => `{tenant:${tenantId}}:*`,
   /** String: what is in a tenant's token bucket; expires when it is full. */
   rateBucket: (tenantId: string) => `{tenant:${tenantId}}:bucket`,
 }

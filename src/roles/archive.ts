@@ -1,6 +1,9 @@
+import { AgedArchive } from '../archive/aged-archive.ts'
+import { openObjectStore } from '../archive/destination.ts'
 import type { Service } from '../core/run/service.ts'
+import { keys } from '../redis/keys.ts'
 import type { Parts } from './parts.ts'
-import { sinkWorker } from './sink.ts'
+import { retention, sinkWorker } from './sink.ts'
 
 /** New entries of one read: with blocks of a full 256 KiB, 16 MiB. */
 const READ_ENTRIES_MAX = 64
@@ -15,7 +18,9 @@ export function archiveRole(parts: Parts): Service[] {
   const rowsMax = parts.limits.partEventsMax
   const gathering = { rowsMax, bytesMax, lingerMs: 0, gatherMs, pollMs: POLL_MS, backlogRows: BACKLOG_EVENTS }
   const reading = { readEntriesMax: READ_ENTRIES_MAX, clusterPollMs: POLL_MS }
-  return parts.pipeline.sinks
+  const workers = parts.pipeline.sinks
     .filter(({ takes }) => takes === 'payloads')
     .map((sink) => sinkWorker(parts, sink, gathering, reading))
+  const tenants = async () => Object.keys(await parts.shared.hgetall(keys.tenants()))
+  return [...workers, retention(parts, new AgedArchive(openObjectStore(parts.archivePlace), tenants))]
 }

@@ -11,6 +11,7 @@ import { DataLookups } from '../enrichment/lookup-service.ts'
 import { ReverseDns } from '../enrichment/providers/rdns/reverse-dns.ts'
 import type { LookupService } from '../lookup/lookup.ts'
 import { type ConnectionUse, connectRedis, type RedisClient } from '../redis/connect.ts'
+import { RedisRetentionRecords } from '../redis/retention/records.ts'
 import { createGroups } from '../redis/streams/topology.ts'
 import { createWorkMetrics, type WorkMetrics } from '../telemetry/pipeline-metrics.ts'
 
@@ -90,6 +91,10 @@ export class Parts {
   get workMetrics(): WorkMetrics {
     this.#workMetrics ??= createWorkMetrics(this.telemetry.metrics)
     return this.#workMetrics
+  }
+
+  get retentionRecords(): RedisRetentionRecords {
+    return new RedisRetentionRecords(this.shared, this.config.retentionDays)
   }
 
   /** A connection of its own for a background loop. A blocking read waits a second, far less than such a command may take. */

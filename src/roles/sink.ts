@@ -1,6 +1,9 @@
+import { ClickHouseAgedTables } from '../clickhouse/aged-tables.ts'
 import type { Sink } from '../core/pipeline/pipeline.ts'
 import type { Service } from '../core/run/service.ts'
 import { SinkStreams, type SinkStreamsOptions } from '../redis/streams/sink-streams.ts'
+import type { AgedStore } from '../retention/ports.ts'
+import { Retention } from '../retention/service.ts'
 import { SinkWorker, type SinkWorkerOptions } from '../runner/sink-worker.ts'
 import type { Parts } from './parts.ts'
 
@@ -13,9 +16,17 @@ type Reading = Pick<SinkStreamsOptions, 'readEntriesMax' | 'clusterPollMs'>
 /** Moves what the steps kept to the destinations. Ready when the one is that completes jobs: analysts can ask at once. */
 export function sinkRole(parts: Parts): Service[] {
   const { sinkRowsMax: rowsMax, sinkLingerMs } = parts.config
-  return parts.pipeline.sinks
+  const workers = parts.pipeline.sinks
     .filter(({ takes = 'rows' }) => takes === 'rows')
     .map((sink) => sinkWorker(parts, sink, { rowsMax, lingerMs: sink.lingerMs ?? sinkLingerMs }))
+  // Behind the sinks, which bring the schema up to date.
+  return [...workers, retention(parts, new ClickHouseAgedTables(parts.config.clickhouseUrl))]
+}
+
+/** Sees to it that events leave a store by their age. */
+export function retention(parts: Parts, store: AgedStore): Service {
+  const { clock, log } = parts.telemetry
+  return new Retention({ store, records: parts.retentionRecords, clock, log })
 }
 
 /** The worker of a sink, with connections of its own. */

@@ -48,9 +48,12 @@ export class TenantAdmin {
     }
     const plan = options.plan ?? 'starter'
     this.#demandPlan(plan)
-    const tenant = { id: name, plan, archive: options.archive ?? false, createdAt: this.#nowIso() }
-    if (!(await this.#store.createTenant(tenant))) throw new InputError(`tenant ${name} exists already`)
-    return tenant
+    const { archive = false, retention_days: days } = options
+    const retention = typeof days === 'number' ? { retentionDays: days } : {}
+    const tenant = { id: name, plan, archive, createdAt: this.#nowIso(), ...retention }
+    if (await this.#store.createTenant(tenant)) return tenant
+    await this.#demandKept(name)
+    throw new InputError(`tenant ${name} exists already`)
   }
 
   async listTenants(): Promise<Tenant[]> {
@@ -64,11 +67,13 @@ export class TenantAdmin {
   /** Changes what is given and returns the tenant after it. In force at once, in all processes. */
   async setTenant(name: string, change: TenantChange): Promise<Tenant> {
     if (change.plan !== undefined) this.#demandPlan(change.plan)
+    await this.#demandKept(name)
     return (await this.#store.changeTenant(name, change)) ?? unknownTenant(name)
   }
 
   /** Makes a key. Its raw form is in the answer and nowhere else. */
   async createKey(tenantId: string): Promise<CreatedKey> {
+    await this.#demandKept(tenantId)
     for (let attempt = 0; attempt < PREFIX_ATTEMPTS_MAX; attempt++) {
       const key = generateRawKey()
       const prefix = barePrefix(key)
@@ -97,6 +102,12 @@ export class TenantAdmin {
     const key = await this.#store.revokeKey(bare, this.#nowIso())
     if (!key) throw new InputError(`no key has the prefix ${bare}`)
     return apiKey(key)
+  }
+
+  async #demandKept(name: string): Promise<void> {
+    const tenant = await this.#store.getTenant(name)
+    if (!tenant?.deleting) return
+    throw new InputError(`tenant ${name} is being deleted: run "ipid tenant delete ${name}" again to finish it`)
   }
 
   #demandPlan(plan: string): void {

@@ -10,6 +10,10 @@ export interface Tenant {
   readonly archive: boolean
   /** ISO 8601, UTC. */
   readonly createdAt: string
+  /** Whole days that events are kept; 0: for ever; undefined: as everybody's. */
+  readonly retentionDays?: number
+  /** Its removal was begun and is not finished. */
+  readonly deleting?: boolean
 }
 
 /** A tenant with its plan resolved, as a request sees it. */

@@ -22,7 +22,10 @@ interface Import {
 const BASE = ['schemas', 'src/core']
 
 /** What rooms that work on several stores ask of each. */
-const PORTS = ['backup', 'replay', 'receipts', 'reenrich'].map((room) => `src/${room}/ports.ts`)
+const PORTS = [
+  ...['backup', 'replay', 'receipts', 'reenrich'].map((room) => `src/${room}/ports.ts`),
+  ...['src/erasure', 'src/retention'],
+]
 
 /** What everybody in the room of enrichment may know. */
 const ENRICHMENT_BASE = [
@@ -54,6 +57,8 @@ const ROOMS: readonly (readonly [room: string, targets: readonly string[]])[] = 
   ['src/replay', [...BASE, 'src/ingest', 'src/runner/loop.ts']],
   ['src/receipts', BASE],
   ['src/reenrich', BASE],
+  ['src/erasure', BASE],
+  ['src/retention', [...BASE, 'src/runner/loop.ts']],
   [
     'src/redis',
     [...BASE, 'src/runner', 'src/stages', 'src/ingest', 'src/batch', 'src/lookup', 'src/tenants', ...PORTS],
@@ -72,17 +77,9 @@ const ROOMS: readonly (readonly [room: string, targets: readonly string[]])[] = 
     'src/roles',
     [
       ...BASE,
-      ...[
-        'src/telemetry',
-        'src/config',
-        'src/runner',
-        'src/stages',
-        'src/ingest',
-        'src/lookup',
-        'src/batch',
-        'src/receipts',
-      ],
-      ...['src/enrichment', 'src/tenants', 'src/redis', 'src/clickhouse', 'src/archive', 'src/http', 'pipelines'],
+      ...['src/telemetry', 'src/config', 'src/runner', 'src/stages', 'src/ingest', 'src/lookup', 'src/batch'],
+      ...['src/receipts', 'src/retention', 'src/enrichment', 'src/tenants', 'src/redis', 'src/clickhouse'],
+      ...['src/archive', 'src/http', 'pipelines'],
     ],
   ],
   ['src/app.ts', [...BASE, 'src/config', 'src/roles', 'pipelines']],

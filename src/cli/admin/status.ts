@@ -16,8 +16,12 @@ export function statusCommand(context: CliContext): Command {
       import('../../redis/streams/status.ts'),
       import('../../../pipelines/ingest.ts'),
     ])
-    const status = await withRedis(await redisUrlOf(config), (client) => readStatus(client, ingest))
-    if (options.json) return printJson(context.stdout, status)
+    const { readRetention } = await import('../../redis/retention/records.ts')
+    const { status, retention } = await withRedis(await redisUrlOf(config), async (client) => ({
+      status: await readStatus(client, ingest),
+      retention: await readRetention(client),
+    }))
+    if (options.json) return printJson(context.stdout, { ...status, retention })
     const headings = ['STREAM', 'LANE', 'PARTITION', 'GROUP', 'LAG', 'PENDING', 'EVENTS', 'OLDEST']
     const rows = status.streams.map((group) => [
       group.stream,
@@ -31,5 +35,9 @@ export function statusCommand(context: CliContext): Command {
     ])
     printTable(context.stdout, headings, rows)
     context.stdout.write(`\n${status.dead_letters} dead letters\n`)
+    for (const { store, at, removed } of retention) {
+      const what = store === 'archive' ? 'objects of the archive' : 'rows'
+      context.stdout.write(`retention: ${removed} old ${what} removed at ${at}\n`)
+    }
   })
 }

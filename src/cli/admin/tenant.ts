@@ -1,23 +1,29 @@
 import { Command, Option } from 'commander'
+import { RETENTION_DAYS_MAX, type TenantChange } from '../../../schemas/tenant.ts'
+import { integer } from '../../config/values.ts'
+import { InputError } from '../../core/run/errors.ts'
 import type { TenantAdmin } from '../../tenants/admin.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
 import type { CliContext } from '../context.ts'
+import { deleteTenantCommand } from '../erase/delete-tenant.ts'
 import { printJson, printPairs, printTable } from '../print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../settings-options.ts'
 
 interface TenantOptions {
   readonly plan?: string
   readonly archive?: 'on' | 'off'
+  readonly retentionDays?: number | null
   readonly json?: boolean
 }
 
-/** `ipid tenant create|list|show|set` */
+/** `ipid tenant create|list|show|set|delete` */
 export function tenantCommand(context: CliContext): Command {
   const tenant = new Command('tenant').description('manage tenants')
 
   subcommand('create <name>', 'create a tenant; its name is a slug of a-z, 0-9 and -')
     .addOption(planOption())
     .addOption(archiveOption())
+    .addOption(retentionOption())
     .action(async (name: string, options: TenantOptions, command: Command) => {
       printTenant(options, await manage(command, (admin) => admin.createTenant(name, changeOf(options))))
     })
@@ -36,11 +42,14 @@ export function tenantCommand(context: CliContext): Command {
   subcommand('set <name>', 'change a tenant; in force at once')
     .addOption(planOption())
     .addOption(archiveOption())
+    .addOption(retentionOption())
     .action(async (name: string, options: TenantOptions, command: Command) => {
       const change = changeOf(options)
-      if (Object.keys(change).length === 0) command.error('nothing to set: give --plan or --archive')
+      if (Object.keys(change).length === 0) command.error('nothing to set: give --plan, --archive or --retention-days')
       printTenant(options, await manage(command, (admin) => admin.setTenant(name, change)))
     })
+
+  tenant.addCommand(deleteTenantCommand(context))
 
   function subcommand(usage: string, about: string): Command {
     return addSettings(tenant.command(usage).description(about).option('--json', 'print JSON'), INSTANCE_SETTINGS)
@@ -61,7 +70,9 @@ export function tenantCommand(context: CliContext): Command {
       ['tenant', found.id],
       ['plan', found.plan],
       ['archive', found.archive],
+      ['retention', retentionText(found)],
       ['created', found.createdAt],
+      ...(found.deleting ? ([['state', 'being deleted']] as const) : []),
     ])
   }
 
@@ -76,13 +87,33 @@ function archiveOption(): Option {
   return new Option('--archive <on|off>', 'keep raw payloads').choices(['on', 'off'])
 }
 
-function changeOf(options: TenantOptions): { plan?: string; archive?: boolean } {
+function retentionOption(): Option {
+  const about = 'days that events are kept; none: for ever; default: as RETENTION_DAYS says'
+  return new Option('--retention-days <n|none|default>', about).argParser((value) => {
+    if (value === 'none') return 0
+    if (value === 'default') return null
+    try {
+      return integer(1, RETENTION_DAYS_MAX)(value)
+    } catch (error) {
+      throw new InputError(`--retention-days ${JSON.stringify(value)}: ${(error as Error).message}, none or default`)
+    }
+  })
+}
+
+function retentionText({ retentionDays }: Tenant): string {
+  if (retentionDays === undefined) return 'as RETENTION_DAYS says'
+  return retentionDays === 0 ? 'for ever' : `${retentionDays} days`
+}
+
+function changeOf(options: TenantOptions): TenantChange {
   return {
     ...(options.plan === undefined ? {} : { plan: options.plan }),
     ...(options.archive === undefined ? {} : { archive: options.archive === 'on' }),
+    ...(options.retentionDays === undefined ? {} : { retention_days: options.retentionDays }),
   }
 }
 
-function tenantJson({ id, plan, archive, createdAt }: Tenant): object {
-  return { tenant_id: id, plan, archive, created_at: createdAt }
+function tenantJson({ id, plan, archive, createdAt, retentionDays, deleting }: Tenant): object {
+  const retention = { retention_days: retentionDays ?? null }
+  return { tenant_id: id, plan, archive, ...retention, created_at: createdAt, ...(deleting ? { deleting } : {}) }
 }

@@ -1,27 +1,23 @@
 import { resolve } from 'node:path'
-import { Command, Option } from 'commander'
+import { Command } from 'commander'
 import type { BackupManifest } from '../../../schemas/backup.ts'
-import { integer } from '../../config/values.ts'
-import { InputError } from '../../core/run/errors.ts'
 import type { CliContext } from '../context.ts'
 import { printJson, printPairs } from '../print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../settings-options.ts'
 import { version } from '../version.ts'
+import { waitOption } from '../wait-option.ts'
 
 interface BackupFlags {
   readonly wait: number
   readonly json?: boolean
 }
 
-const WAIT_SECONDS = 600
-const WAIT_SECONDS_MAX = 86_400
-
 /** `ipid backup DIR`: tenants, keys and tables into a folder, while everything runs. */
 export function backupCommand(context: CliContext): Command {
   const command = new Command('backup')
     .description('write tenants, keys and all tables into a new folder, while everything runs')
     .argument('<dir>', 'folder that is not there yet, or is empty')
-    .addOption(waitOption())
+    .addOption(waitOption('how long to wait for what was received to be stored'))
     .option('--json', 'print JSON')
   return addSettings(command, [...INSTANCE_SETTINGS, 'archiveUrl']).action(
     async (dir: string, { wait, json }: BackupFlags) => {
@@ -69,19 +65,6 @@ export function backupCommand(context: CliContext): Command {
       }
     },
   )
-}
-
-function waitOption(): Option {
-  const read = integer(1, WAIT_SECONDS_MAX)
-  return new Option('--wait <seconds>', `how long to wait for what was received to be stored (${WAIT_SECONDS})`)
-    .default(WAIT_SECONDS)
-    .argParser((value) => {
-      try {
-        return read(value)
-      } catch (error) {
-        throw new InputError(`--wait ${JSON.stringify(value)}: ${(error as Error).message}`)
-      }
-    })
 }
 
 function print({ stdout }: CliContext, path: string, manifest: BackupManifest, json: boolean): void {

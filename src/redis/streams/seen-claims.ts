@@ -18,6 +18,7 @@ const CLAIMS_PER_CALL = 2_000
 
 const seedSeenScript = loadScript('seedSeen-1')
 const releaseSeenScript = loadScript('releaseSeen-N')
+const forgetSeenScript = loadScript('forgetSeen-1')
 
 /** Enters claims; one that is there stays as it is. Rejects when Redis has no room for them. */
 export async function seedClaims(client: RedisClient, claims: readonly SeenClaim[], windowMs: number): Promise<void> {
@@ -76,4 +77,32 @@ export async function findClaim(
     if (owner !== null) return owner
   }
   return undefined
+}
+
+/** Which claims are given up. */
+export interface Forgotten {
+  readonly partition: number
+  /** 16 bytes each. */
+  readonly identities: readonly Buffer[]
+  /** Only claims from before this count: what came later is another event. */
+  readonly beforeMs: number
+}
+
+/** Gives up claims, so that events of these identities are new ones. Returns how many there were. */
+export async function forgetClaims(
+  client: RedisClient,
+  { partition, identities, beforeMs }: Forgotten,
+  windowMs: number,
+): Promise<number> {
+  const newest = generationOf(beforeMs, windowMs)
+  let forgotten = 0
+  for (let at = 0; at < identities.length; at += CLAIMS_PER_CALL) {
+    const some = Buffer.concat(identities.slice(at, at + CLAIMS_PER_CALL))
+    for (let back = 0; back < CLAIM_GENERATIONS; back++) {
+      const prefix = keys.seen(partition, newest - back)
+      const args = [BUCKETS - 1, beforeMs - OWNER_EPOCH_MS, some]
+      forgotten += Number(await forgetSeenScript.run(client, [prefix], args))
+    }
+  }
+  return forgotten
 }

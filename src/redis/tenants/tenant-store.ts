@@ -39,7 +39,9 @@ export class RedisTenantStore implements TenantStore, CallerStore {
   }
 
   async createTenant(tenant: Tenant): Promise<boolean> {
-    const record: TenantRecord = { plan: tenant.plan, archive: tenant.archive, created_at: tenant.createdAt }
+    const { plan, archive, createdAt: created_at, retentionDays } = tenant
+    const retention = retentionDays === undefined ? {} : { retention_days: retentionDays }
+    const record: TenantRecord = { plan, archive, created_at, ...retention }
     const args = [tenant.id, JSON.stringify(record), keys.tenantChanges()]
     return (await this.#run(createTenantScript, [keys.tenants()], args)) === 1
   }
@@ -56,7 +58,7 @@ export class RedisTenantStore implements TenantStore, CallerStore {
   }
 
   async changeTenant(id: string, change: TenantChange): Promise<Tenant | undefined> {
-    const args = [id, JSON.stringify({ plan: change.plan, archive: change.archive }), keys.tenantChanges()]
+    const args = [id, JSON.stringify(change), keys.tenantChanges()]
     const json = (await this.#run(changeTenantScript, [keys.tenants()], args)) as Buffer | null
     return json === null ? undefined : tenantOf(id, json.toString())
   }
@@ -138,7 +140,9 @@ async function answered<T>(reply: Promise<T>): Promise<T> {
 
 function tenantOf(id: string, json: string): Tenant {
   const record = JSON.parse(json) as TenantRecord
-  return { id, plan: record.plan, archive: record.archive, createdAt: record.created_at }
+  const { plan, archive, created_at: createdAt, retention_days: days, deleting = false } = record
+  const retention = typeof days === 'number' ? { retentionDays: days } : {}
+  return { id, plan, archive, createdAt, ...retention, ...(deleting ? { deleting } : {}) }
 }
 
 /** @param use milliseconds of the last use, `''` when there was none */

@@ -1,0 +1,51 @@
+import { ingest } from '../../../pipelines/ingest.ts'
+import { openObjectStore } from '../../archive/destination.ts'
+import { StoreErasableArchive } from '../../archive/erasable-archive.ts'
+import { ClickHouseErasableEvents } from '../../clickhouse/erasable-events.ts'
+import { archivePlaceOf, type Config } from '../../config/config.ts'
+import { StartupError } from '../../core/run/errors.ts'
+import { dataDirAt } from '../../embedded/processes/data-dir.ts'
+import type { ErasableArchive, ErasableRecords, ErasableTables, TenantRemoval } from '../../erasure/ports.ts'
+import { RedisErasableRecords } from '../../redis/erasure/erasable-records.ts'
+import { RedisTenantRemoval } from '../../redis/erasure/tenant-removal.ts'
+import { keys } from '../../redis/keys.ts'
+import { createLogger } from '../../telemetry/logger.ts'
+import type { TenantAdmin } from '../../tenants/admin.ts'
+import type { CliContext } from '../context.ts'
+import { clickhouseUrlOf, redisUrlOf } from '../instance.ts'
+import { tenantAdmin, withRedis } from '../stores.ts'
+
+/** The stores of the running instance, for an erasure. */
+export interface Erasable {
+  readonly admin: TenantAdmin
+  readonly tables: ErasableTables
+  readonly records: ErasableRecords
+  readonly archive: ErasableArchive
+  readonly tenants: TenantRemoval
+}
+
+export async function withErasable<T>(
+  config: Config,
+  context: CliContext,
+  use: (erasable: Erasable) => Promise<T>,
+): Promise<T> {
+  const log = await createLogger({ level: 'warn', name: 'erase', pretty: context.stderr.isTTY === true })
+  const clickhouseUrl = await clickhouseUrlOf(config)
+  const store = openObjectStore(archivePlaceOf(config))
+  try {
+    return await withRedis(await redisUrlOf(config), async (client) => {
+      const partitions = Number((await client.get(keys.partitions())) ?? 0)
+      if (partitions === 0) throw new StartupError('there is nothing to erase: no ipid has run on this Redis')
+      const folder = config.redisUrl === undefined ? dataDirAt(config.dataDir).redis : undefined
+      return await use({
+        admin: tenantAdmin(client, config),
+        tables: new ClickHouseErasableEvents(clickhouseUrl),
+        records: new RedisErasableRecords({ client, pipeline: ingest, partitions, folder, log }),
+        archive: new StoreErasableArchive(store),
+        tenants: new RedisTenantRemoval(client),
+      })
+    })
+  } finally {
+    await store.close()
+  }
+}

@@ -1,0 +1,57 @@
+import { randomUUID } from 'node:crypto'
+import type { DeletionReceipt } from '../../schemas/erasure.ts'
+import { type ErasureOptions, forget } from './erase.ts'
+import type { ErasureScope, TenantRemoval } from './ports.ts'
+
+export interface DeletionOptions extends ErasureOptions {
+  readonly tenants: TenantRemoval
+}
+
+/**
+ * Removes a tenant and all that it has, while everything runs. Its keys open nothing from the first step on, and its name is
+ * taken until the last: killed in between, it is called again and ends the same.
+ * @throws InputError when there is no such tenant
+ */
+export async function deleteTenant(tenantId: string, options: DeletionOptions): Promise<DeletionReceipt> {
+  const { tenants, tables, records, archive, clock, onStep, waitMs } = options
+  const deadline = () => performance.now() + waitMs
+  await records.begin(deadline())
+  try {
+    await tenants.mark(tenantId)
+    const begunAt = new Date(clock.now()).toISOString()
+    onStep('keys are revoked; waiting until all that was received is stored')
+    await records.untilCancelled(tenantId, deadline())
+    // Nothing more can come: whatever is there now is all.
+    const scope: ErasureScope = { tenantId, selector: undefined, beforeMs: clock.now() }
+    await tables.begin(scope)
+    onStep('dead letters and jobs')
+    const deadLetters = await records.removeLetters(scope, deadline())
+    const batchJobs = await records.removeBatchJobs(tenantId)
+    const bulkJobs = await records.removeBulkJobs(scope)
+    onStep('archive')
+    const objects = await archive.removeTenant(tenantId)
+    onStep('dedup window')
+    const forgotten = await forget(scope, options)
+    onStep('rows')
+    const { rows, outcomes, detachedParts } = await tables.remove(deadline())
+    onStep("keys, and Redis' files")
+    const keys = await tenants.removeKeys(tenantId)
+    const files = await records.rewriteFiles(deadline())
+    await tenants.removeRecord(tenantId)
+    return {
+      receipt: randomUUID(),
+      tenant_id: tenantId,
+      begun_at: begunAt,
+      finished_at: new Date(clock.now()).toISOString(),
+      clickhouse: { rows, outcomes, detached_parts: detachedParts },
+      archive: { place: archive.place, objects },
+      redis: {
+        ...{ keys, dead_letters: deadLetters, dedup: forgotten },
+        ...{ batch_jobs: batchJobs, bulk_jobs: bulkJobs, files },
+      },
+    }
+  } finally {
+    await tables.end()
+    await records.end()
+  }
+}

@@ -1,0 +1,162 @@
+import type { Logger } from 'pino'
+import { identityOf, partitionOf } from '../../core/event/envelope.ts'
+import { LANES } from '../../core/pipeline/lane.ts'
+import { type Pipeline, streamsOf } from '../../core/pipeline/pipeline.ts'
+import { UnavailableError } from '../../core/run/errors.ts'
+import type { ErasableRecords, ErasureScope, RewrittenFiles } from '../../erasure/ports.ts'
+import { namesAddress, type Selector } from '../../erasure/selector.ts'
+import { poll } from '../../runner/loop.ts'
+import type { RedisClient } from '../connect.ts'
+import { keys } from '../keys.ts'
+import { Lease } from '../lease.ts'
+import { untilPassed } from '../streams/barrier.ts'
+import { DeadLetters, eventOf, type StoredLetter } from '../streams/dead-letters.ts'
+import { Janitor } from '../streams/janitor.ts'
+import { forgetClaims } from '../streams/seen-claims.ts'
+import { renewLetters, untilNodesGone } from './deleted-entries.ts'
+import { cancelJobs, removeBatchJobs, removeBulkJobs, removeQuotes } from './jobs.ts'
+import { rewriteFiles } from './rewrite-files.ts'
+
+export interface RedisErasableRecordsOptions {
+  readonly client: RedisClient
+  readonly pipeline: Pipeline
+  /** As it is fixed on this Redis. */
+  readonly partitions: number
+  /** Folder of Redis' files, when it is our own. */
+  readonly folder: string | undefined
+  readonly log: Logger
+}
+
+const LOOK_EVERY_MS = 100
+/** A clock of Redis' may be this much ahead of ours. */
+const CLOCK_SLACK_MS = 60_000
+
+/** What Redis holds of events, for an erasure. */
+export class RedisErasableRecords implements ErasableRecords {
+  readonly windowMs: number
+  readonly #options: RedisErasableRecordsOptions
+  readonly #lease: Lease
+
+  constructor(options: RedisErasableRecordsOptions) {
+    this.#options = options
+    this.#lease = new Lease(options.client, 'erasure')
+    // A row may have been received before its entry was written, which is when it was first seen.
+    this.windowMs = options.pipeline.limits.dedupWindowMs + CLOCK_SLACK_MS
+  }
+
+  async begin(deadlineMs: number): Promise<void> {
+    const waitMs = Math.max(1, Math.ceil(deadlineMs - performance.now()))
+    if (await this.#lease.acquire(AbortSignal.timeout(waitMs))) return
+    throw new UnavailableError('another erasure is running')
+  }
+
+  end(): Promise<void> {
+    return this.#lease.release()
+  }
+
+  async untilSettled(tenantId: string, deadlineMs: number): Promise<void> {
+    await this.#untilJobsEnded(tenantId, deadlineMs, async () => {})
+    await this.#untilPassed(deadlineMs)
+  }
+
+  async untilCancelled(tenantId: string, deadlineMs: number): Promise<void> {
+    const { client } = this.#options
+    // The feeder sees it behind the chunk that it has in hand, and gives the job's place free then.
+    await this.#untilJobsEnded(tenantId, deadlineMs, (ids) => cancelJobs(client, tenantId, ids))
+    await this.#untilPassed(deadlineMs)
+  }
+
+  async #untilPassed(deadlineMs: number): Promise<void> {
+    const { client, pipeline, partitions, log } = this.#options
+    await untilPassed(client, pipeline, partitions, deadlineMs)
+    const janitor = new Janitor({ client, pipeline, partitions, log })
+    const names = streamsOf(pipeline).flatMap((stream) =>
+      LANES.flatMap((lane) => Array.from({ length: partitions }, (_, n) => keys.stream(n, stream, lane))),
+    )
+    await untilNodesGone(client, names, () => janitor.trim(), deadlineMs)
+  }
+
+  /** @param onOpen is told of batch jobs that are still open, at every look */
+  async #untilJobsEnded(
+    tenantId: string,
+    deadlineMs: number,
+    onOpen: (ids: readonly string[]) => Promise<void>,
+  ): Promise<void> {
+    const { client } = this.#options
+    const open = async () => {
+      const tenants = await client.hgetall(keys.openJobs())
+      const batch = Object.keys(tenants).filter((id) => tenants[id] === tenantId)
+      await onOpen(batch)
+      return [...batch, ...(await client.zrangebyscore(keys.openBulkJobsOf(tenantId), Date.now(), '+inf'))]
+    }
+    const waiting = new Set(await open())
+    const ended = async () => !(await open()).some((id) => waiting.has(id)) || undefined
+    if (await poll(ended, { everyMs: LOOK_EVERY_MS, deadlineMs })) return
+    throw new UnavailableError('jobs of the tenant did not end in time: see ipid status')
+  }
+
+  async removeLetters({ tenantId, selector, beforeMs }: ErasureScope, deadlineMs: number): Promise<number> {
+    const { client, pipeline, partitions } = this.#options
+    const letters = new DeadLetters(client, pipeline, partitions)
+    let removed = 0
+    for await (const letter of letters.letters({ tenantId }, 'oldest first')) {
+      if (!isOf(letter, selector) || (selector !== undefined && receivedAt(letter) >= beforeMs)) continue
+      if ((await letters.discard(letter)) === 'done') removed++
+    }
+    for (let partition = 0; partition < partitions; partition++) {
+      await renewLetters(client, partition, deadlineMs, () => this.#lease.assertHeld())
+    }
+    return removed
+  }
+
+  removeQuotes(tenantId: string): Promise<number> {
+    return removeQuotes(this.#options.client, tenantId)
+  }
+
+  removeBatchJobs(tenantId: string): Promise<number> {
+    const { client, partitions } = this.#options
+    return removeBatchJobs(client, tenantId, partitions)
+  }
+
+  async removeBulkJobs({ tenantId, selector }: ErasureScope): Promise<number> {
+    const { client } = this.#options
+    if (selector === undefined) return await removeBulkJobs(client, tenantId, () => true)
+    if (selector.kind !== 'ip') return 0
+    return await removeBulkJobs(client, tenantId, (text) => namesAddress(text, selector.value))
+  }
+
+  async forget(tenantId: string, ids: readonly string[], beforeMs: number): Promise<number> {
+    const { client, pipeline, partitions } = this.#options
+    const byPartition = new Map<number, Buffer[]>()
+    for (const id of ids) {
+      const identity = identityOf(tenantId, id)
+      const partition = partitionOf(identity, partitions)
+      const identities = byPartition.get(partition) ?? []
+      identities.push(Buffer.from(identity, 'latin1'))
+      byPartition.set(partition, identities)
+    }
+    let forgotten = 0
+    for (const [partition, identities] of byPartition) {
+      const claims = { partition, identities, beforeMs }
+      forgotten += await forgetClaims(client, claims, pipeline.limits.dedupWindowMs)
+    }
+    return forgotten
+  }
+
+  rewriteFiles(deadlineMs: number): Promise<RewrittenFiles> {
+    const { client, folder } = this.#options
+    return rewriteFiles(client, folder, deadlineMs)
+  }
+}
+
+function isOf(letter: StoredLetter, selector: Selector | undefined): boolean {
+  if (selector === undefined) return true
+  const { kind, value } = selector
+  const event = eventOf(letter)
+  const found = { ip: event.ip, account: event.account_id, event: event.event_id }
+  return found[kind] === value
+}
+
+function receivedAt(letter: StoredLetter): number {
+  return Date.parse(eventOf(letter).received_at ?? '') || letter.atMs
+}

@@ -1,0 +1,20 @@
+-- Removes all keys of a tenant.
+-- KEYS[1] keys, KEYS[2] prefixes, KEYS[3] uses, KEYS[4] the tenant's keys, KEYS[5] tenants
+-- ARGV[1] tenant id; it is being removed, or else nothing happens; ARGV[2] channel of changes
+-- Returns the number of keys removed.
+local tenant = redis.call('HGET', KEYS[5], ARGV[1])
+if not tenant or not cjson.decode(tenant).deleting then
+  return 0
+end
+local hashes = redis.call('LRANGE', KEYS[4], 0, -1)
+for _, hash in ipairs(hashes) do
+  local key = redis.call('HGET', KEYS[1], hash)
+  if key then
+    redis.call('HDEL', KEYS[2], cjson.decode(key).prefix)
+  end
+  redis.call('HDEL', KEYS[1], hash)
+  redis.call('HDEL', KEYS[3], hash)
+end
+redis.call('DEL', KEYS[4])
+redis.call('PUBLISH', ARGV[2], 'key')
+return #hashes

@@ -1,0 +1,359 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import { ingest } from '../../pipelines/ingest.ts'
+import type { BatchJob } from '../../schemas/api/batch.ts'
+import type { DeletionReceipt, ErasureReceipt } from '../../schemas/erasure.ts'
+import { FolderStore } from '../../src/archive/folder-store.ts'
+import { packBlock } from '../../src/core/event/block.ts'
+import { partitionOf } from '../../src/core/event/envelope.ts'
+import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
+import { RedisTenantRemoval } from '../../src/redis/erasure/tenant-removal.ts'
+import { keys } from '../../src/redis/keys.ts'
+import { deadLetterFields } from '../../src/redis/streams/dead-letter.ts'
+import { ownerOf } from '../../src/redis/streams/owner.ts'
+import { readStatus } from '../../src/redis/streams/status.ts'
+import { readArchive } from '../support/archive.ts'
+import { runCommand } from '../support/command.ts'
+import { envelope, quiet } from '../support/pipeline.ts'
+import { type ReadyFile, TestSite } from '../support/site.ts'
+import { until } from '../support/until.ts'
+
+const ERASED = '17.123.45.67'
+/** Stands in an event of that address, where no codec but LZ4 works, which keeps what it sees for the first time. */
+const MARK = 'Zq8-mark-of-one-visitor-7Xw'
+const OTHER = '17.200.1.2'
+
+class Running {
+  readonly site: TestSite
+  readonly ready: ReadyFile
+  readonly redis: RedisClient
+  readonly store: FolderStore
+
+  constructor(site: TestSite, ready: ReadyFile) {
+    this.site = site
+    this.ready = ready
+    this.redis = quiet(connectRedis(ready.redis_url, { name: 'cli', kind: 'loop', timeoutMs: 5_000 }))
+    this.store = new FolderStore(join(site.dir, 'archive'))
+  }
+
+  static async start(t: TestContext): Promise<Running> {
+    const site = new TestSite(t, { ARCHIVE_PART_AGE_MS: '200', RETENTION_DAYS: '30' })
+    const started = site.start()
+    const running = new Running(site, await started.ready())
+    t.after(async () => {
+      running.redis.disconnect()
+      started.child.kill('SIGTERM')
+      await started.ended
+    })
+    return running
+  }
+
+  async ask(method: string, path: string, key: string, body?: unknown): Promise<Response> {
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    const headers = { 'x-api-key': key, 'content-type': 'application/json' }
+    return await fetch(`${this.ready.url}${path}`, { method, headers, ...(body === undefined ? {} : { body: text }) })
+  }
+
+  async send(key: string, ...events: readonly object[]): Promise<string[]> {
+    const answer = await this.ask('POST', '/v1/ingest', key, { events })
+    const { results } = (await answer.json()) as { results: { status: string }[] }
+    return results.map(({ status }) => status)
+  }
+
+  async job(path: string, key: string, body: string): Promise<BatchJob> {
+    const { job_id: id } = (await (await this.ask('POST', path, key, body)).json()) as { job_id: string }
+    const place = path.replace(/\?.*/, '')
+    const job = async () => (await (await this.ask('GET', `${place}/${id}`, key)).json()) as BatchJob
+    return await until(job, ({ status }) => status === 'completed')
+  }
+
+  async query(sql: string): Promise<string> {
+    const answer = await fetch(`${this.ready.clickhouse_url}/?database=ipid`, { method: 'POST', body: sql })
+    const text = await answer.text()
+    assert.equal(answer.status, 200, text)
+    return text.trimEnd()
+  }
+
+  async untilIdle(): Promise<void> {
+    const waiting = async () => (await readStatus(this.redis, ingest)).streams
+    await until(waiting, (all) => all.length > 0 && all.every(({ waiting_events }) => waiting_events === 0))
+  }
+
+  async ipid(...args: string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.site.ipid(...args)
+    assert.equal(code, 0, stderr)
+    return stdout
+  }
+
+  async erase(...args: string[]): Promise<ErasureReceipt> {
+    return JSON.parse(await this.ipid('erase', ...args, '--json')) as ErasureReceipt
+  }
+
+  async bury(tenantId: string, eventId: string, ip: string): Promise<void> {
+    const dead = envelope(tenantId, eventId, { ip })
+    const owner = ownerOf(`${Date.now()}-0`, 0)
+    const origin = { group: 'process', stream: 'intake', lane: 'live', owner } as const
+    const fields = deadLetterFields(origin, { reason: 'for the test', block: packBlock([dead]), outcome: undefined })
+    await this.redis.callBuffer('XADD', keys.dead(partitionOf(dead.identity, 4)), '*', ...fields)
+  }
+
+  /** Files that hold a text as bytes, or compressed with gzip. */
+  filesWith(text: string): string[] {
+    return (readdirSync(this.site.dir, { recursive: true, encoding: 'utf8' }) as string[]).filter((name) => {
+      const path = join(this.site.dir, name)
+      if (!(statSync(path, { throwIfNoEntry: false })?.isFile() ?? false)) return false
+      const bytes = readFileSync(path)
+      return (name.endsWith('.gz') ? gunzipSync(bytes) : bytes).includes(text)
+    })
+  }
+
+  /** Keys of Redis whose values hold a text; its files may be compressed. */
+  async keysWith(text: string): Promise<string[]> {
+    const found: string[] = []
+    for (const key of await this.redis.keys('*')) {
+      const type = await this.redis.type(key)
+      const [command, ...args] = READS[type]!
+      const value = flat(await this.redis.callBuffer(command, key, ...args))
+      const inside = key.startsWith('{bulk}:job:') ? [await this.redis.hgetBuffer(key, 'results')] : []
+      const unzipped = inside.flatMap((bytes) => (bytes === null ? [] : [gunzipSync(bytes)]))
+      if ([...value, ...unzipped].some((bytes) => bytes.includes(text))) found.push(key)
+    }
+    return found
+  }
+}
+
+const READS: Record<string, [string, ...(string | number)[]]> = {
+  string: ['GET'],
+  hash: ['HGETALL'],
+  list: ['LRANGE', 0, -1],
+  zset: ['ZRANGE', 0, -1],
+  set: ['SMEMBERS'],
+  stream: ['XRANGE', '-', '+'],
+}
+
+function flat(value: unknown): Buffer[] {
+  if (Array.isArray(value)) return value.flatMap(flat)
+  return Buffer.isBuffer(value) ? [value] : []
+}
+
+const REST = [
+  `SELECT * EXCEPT (received_at) FROM events WHERE event_id NOT IN ('a1', 'a2', 'a3', 'b1') ORDER BY tenant_id, event_id`,
+  `SELECT * FROM accounts WHERE account_id != 'of-the-visitor' ORDER BY ALL`,
+  `SELECT * FROM daily_visits WHERE account_id != 'of-the-visitor' ORDER BY ALL`,
+  `SELECT * FROM outcomes ORDER BY ALL`,
+]
+
+test('erased events are in no file and no object, and all others are as they were', async (t) => {
+  const run = await Running.start(t)
+  const demo = run.ready.api_key!
+  await run.ipid('tenant', 'create', 'acme', '--plan', 'custom', '--archive', 'on')
+  await run.ipid('tenant', 'set', 'demo', '--archive', 'on')
+  const { key: acme } = JSON.parse(await run.ipid('key', 'create', 'acme', '--json')) as { key: string }
+  // As bytes, whatever stands beside it.
+  await run.query('ALTER TABLE events MODIFY COLUMN ip String CODEC(NONE)')
+
+  const mine = { account_id: 'of-the-visitor', properties: { mark: MARK } }
+  await run.send(demo, { ip: ERASED, event_id: 'a1', ...mine }, { ip: OTHER, event_id: 'o1' }, { ip: OTHER })
+  await run.send(
+    demo,
+    { ip: ERASED, event_id: 'a1' },
+    { ip: `::ffff:${ERASED}`, event_id: 'a2', account_id: 'of-the-visitor' },
+  )
+  await run.send(demo, { ip: ERASED, event_id: 'a3', account_id: 'of-the-visitor' }, { ip: `${ERASED}:443` })
+  await run.send(acme, { ip: OTHER, event_id: 'a1', account_id: 'kept' }, { ip: '10.0.0.1' })
+  const lines = [
+    `{"ip":"::FFFF:${ERASED}","event_id":"b1","account_id":"of-the-visitor","x":"${MARK}"}`,
+    `{"ip":"${OTHER}","event_id":"o2"}`,
+    `x${ERASED}`,
+  ]
+  const batch = await run.job('/v1/ingest/batch', demo, lines.join('\n'))
+  const bulk = await run.job('/v1/bulk?mode=async', demo, JSON.stringify({ ips: [OTHER, ERASED] }))
+  const otherBulk = await run.job('/v1/bulk?mode=async', demo, JSON.stringify({ ips: [OTHER] }))
+  await run.untilIdle()
+  await run.bury('demo', 'dead-1', ERASED)
+  await run.bury('demo', 'dead-2', OTHER)
+  await until(async () => (await readArchive(run.store)).flatMap(({ events }) => events).length === 11)
+  const rest = await Promise.all(REST.map((sql) => run.query(sql)))
+
+  await t.test('before, they are found everywhere', async () => {
+    for (const text of [ERASED, MARK]) {
+      const files = run.filesWith(text)
+      for (const folder of ['archive/tenant=', 'clickhouse/store', 'redis/appendonlydir']) {
+        assert.ok(
+          files.some((name) => name.startsWith(folder)),
+          `${text} in ${folder}: ${files}`,
+        )
+      }
+    }
+    assert.deepEqual((await run.keysWith(ERASED)).length >= 3, true)
+    assert.match(JSON.stringify(batch), /x17\.123\.45\.67/)
+  })
+
+  await t.test('an erasure by address', async () => {
+    const receipt = await run.erase('demo', '--ip', `::ffff:${ERASED}`)
+    const { clickhouse, archive, redis, ...said } = receipt
+    assert.deepEqual(clickhouse, { rows: 4, detached_parts: 0 })
+    assert.equal(archive.lines, 6)
+    assert.ok(archive.rewritten + archive.deleted > 0)
+    assert.deepEqual(redis, { dead_letters: 1, dedup: 4, batch_jobs: 1, bulk_jobs: 1, files: 'rewritten' })
+    assert.deepEqual([said.tenant_id, said.selector], ['demo', 'ip'])
+    assert.doesNotMatch(JSON.stringify(receipt), /123\.45|of-the-visitor|"a1"/)
+    for (const text of [ERASED, MARK, 'of-the-visitor']) {
+      assert.deepEqual(run.filesWith(text), [], text)
+      assert.deepEqual(await run.keysWith(text), [], text)
+    }
+    assert.equal(await run.query(`SELECT count() FROM events WHERE ip = '${ERASED}'`), '0')
+    assert.deepEqual(await Promise.all(REST.map((sql) => run.query(sql))), rest)
+    // Every part is still what its index says.
+    const ids = (await readArchive(run.store)).flatMap(({ events }) => events.map(({ eventId }) => eventId))
+    assert.deepEqual(ids.filter((id) => /^[abo]\d$/.test(id)).sort(), ['a1', 'o1', 'o2'])
+    assert.equal(ids.length, 5)
+    assert.equal((await readStatus(run.redis, ingest)).dead_letters, 1)
+    assert.equal((await run.ask('GET', `/v1/bulk/${bulk.job_id}`, demo)).status, 404)
+    assert.equal((await run.ask('GET', `/v1/bulk/${otherBulk.job_id}`, demo)).status, 200)
+    const job = (await (await run.ask('GET', `/v1/ingest/batch/${batch.job_id}`, demo)).json()) as BatchJob
+    assert.deepEqual(job.result_summary!.errors, [{ line: 3, detail: 'is not JSON' }])
+  })
+
+  await t.test('done again, it finds nothing; what is sent again is new', async () => {
+    const again = await run.erase('demo', '--ip', ERASED)
+    assert.deepEqual([again.clickhouse.rows, again.archive.lines, again.redis.dedup], [0, 0, 0])
+    for (let i = 0; i < 2; i++) await run.send(demo, { ip: ERASED, event_id: 'a1' }, { ip: OTHER, event_id: 'o1' })
+    await run.untilIdle()
+    assert.equal(
+      await run.query(
+        `SELECT event_id, count() FROM events WHERE tenant_id = 'demo' AND event_id IN ('a1', 'o1') GROUP BY ALL ORDER BY ALL`,
+      ),
+      'a1\t1\no1\t1',
+    )
+  })
+
+  await t.test('killed on the way, it is done again and ends the same', async () => {
+    const mark = 'Kq2-mark-of-a-killed-one'
+    await run.send(demo, { ip: ERASED, event_id: 'k1', properties: { mark } })
+    await run.untilIdle()
+    const killed = run.site.spawn('erase', 'demo', '--ip', ERASED)
+    await until(() => killed.stderr().includes('rows'))
+    killed.child.kill('SIGKILL')
+    await killed.ended
+    await run.erase('demo', '--ip', ERASED)
+    for (const text of [ERASED, mark]) assert.deepEqual([...run.filesWith(text), ...(await run.keysWith(text))], [])
+    // What it sets while it runs is as before.
+    assert.doesNotMatch(await run.query('SHOW CREATE TABLE events'), /old_parts_lifetime/)
+    assert.equal(await run.query(`SELECT count() FROM system.tables WHERE name = 'erasing'`), '0')
+  })
+
+  await t.test('by account: also where only the organisation tells it; by id', async () => {
+    await run.send(
+      demo,
+      { ip: OTHER, event_id: 'c1', account_id: 'kept' },
+      { ip: OTHER, event_id: 'c2', x: 'of-no-account' },
+    )
+    await run.send(acme, { ip: OTHER, event_id: 'c2' })
+    await run.untilIdle()
+    const company = await run.query(`SELECT account_id FROM events WHERE event_id = 'c2' AND tenant_id = 'demo'`)
+    assert.match(company, /^[a-z.-]+$/)
+    const receipt = await run.erase('demo', '--account', company)
+    assert.equal(receipt.clickhouse.rows, 4, 'o1, c2, o2, and the one without an id')
+    assert.deepEqual(run.filesWith('of-no-account'), [])
+    assert.equal(await run.query(`SELECT groupArraySorted(9)(event_id) FROM events WHERE tenant_id = 'demo'`), "['c1']")
+    const left = (await readArchive(run.store)).filter(({ place }) => place.tenantId === 'demo')
+    assert.deepEqual(
+      left.flatMap(({ events }) => events.map(({ eventId }) => eventId)),
+      ['c1'],
+    )
+    const one = await run.erase('acme', '--event', 'c2')
+    assert.deepEqual([one.clickhouse.rows, one.archive.lines], [1, 1])
+    assert.equal(await run.query(`SELECT groupArraySorted(9)(event_id) FROM events WHERE tenant_id = 'acme'`), "['a1']")
+  })
+
+  await t.test(
+    'a tenant is deleted with all that it has; begun, it is out, and done again it ends the same',
+    async () => {
+      const others = ['events', 'accounts', 'daily_outcomes'].map(
+        (name) => `SELECT * FROM ${name} WHERE tenant_id != 'acme'`,
+      )
+      const answers = () => Promise.all(others.map((sql) => run.query(`${sql} ORDER BY ALL`)))
+      await run.send(acme, { ip: OTHER, event_id: 'z1', properties: { mark: 'of-acme-alone' } })
+      await run.job('/v1/ingest/batch', acme, `{"ip":"${OTHER}","event_id":"z2"}\nof-acme`)
+      await run.job('/v1/bulk?mode=async', acme, JSON.stringify({ ips: [OTHER] }))
+      await run.untilIdle()
+      await run.bury('acme', 'dead-3', OTHER)
+      const before = await answers()
+      const declined = await runCommand(['tenant', 'delete', 'acme'], { env: run.site.env as never, stdin: ['demo\n'] })
+      assert.deepEqual([declined.code, declined.stderr.includes('nothing was deleted')], [2, true])
+
+      await new RedisTenantRemoval(run.redis).mark('acme')
+      await until(async () => (await run.ask('POST', '/v1/lookup', acme, { ip: OTHER })).status === 401)
+      for (const args of [
+        ['tenant', 'create', 'acme'],
+        ['key', 'create', 'acme'],
+        ['tenant', 'set', 'acme', '--plan', 'growth'],
+      ]) {
+        const { code, stderr } = await run.site.ipid(...args)
+        assert.deepEqual(
+          [code, /is being deleted: run "ipid tenant delete acme" again/.test(stderr)],
+          [2, true],
+          args.join(' '),
+        )
+      }
+      assert.match(await run.ipid('tenant', 'show', 'acme'), /being deleted/)
+      const options = { env: run.site.env as never, stdin: ['acme\n'] }
+      const done = await runCommand(['tenant', 'delete', 'acme', '--json'], options)
+      assert.equal(done.code, 0, done.stderr)
+      const { clickhouse, archive, redis } = JSON.parse(done.stdout) as DeletionReceipt
+      assert.deepEqual(clickhouse, { rows: 3, outcomes: 2, detached_parts: 0 })
+      assert.ok(archive.objects > 0 && archive.objects % 2 === 0)
+      assert.deepEqual(redis, { keys: 1, dead_letters: 1, dedup: 3, batch_jobs: 1, bulk_jobs: 1, files: 'rewritten' })
+
+      assert.deepEqual(await answers(), before)
+      for (const table of ['events', 'outcomes']) {
+        assert.equal(await run.query(`SELECT count() FROM ${table} WHERE tenant_id = 'acme'`), '0', table)
+      }
+      assert.deepEqual(
+        (await readArchive(run.store)).filter(({ place }) => place.tenantId === 'acme'),
+        [],
+      )
+      assert.deepEqual(run.filesWith('of-acme-alone'), [])
+      const named = (await run.redis.keys('*')).filter((key) => key.includes('acme'))
+      assert.deepEqual([...named, ...(await run.keysWith('acme'))], [])
+      assert.match((await run.site.ipid('tenant', 'delete', 'acme', '--yes')).stderr, /unknown tenant "acme"/)
+      assert.equal((await run.ask('POST', '/v1/lookup', acme, { ip: OTHER })).status, 401)
+      await run.ipid('tenant', 'create', 'acme')
+      assert.deepEqual(JSON.parse(await run.ipid('key', 'list', 'acme', '--json')), [])
+    },
+  )
+
+  await t.test("what is older than it is kept is looked for, by everybody's number or a tenant's own", async () => {
+    const status = await until(
+      () => run.ipid('status'),
+      (text) => text.split('retention: ').length === 3,
+    )
+    assert.match(status, /retention: 0 old objects of the archive removed at 2/)
+    assert.match(status, /retention: 0 old rows removed at 2/)
+    for (const [given, kept] of [
+      ['90', 90],
+      ['none', 0],
+      ['default', null],
+    ] as const) {
+      const set = await run.ipid('tenant', 'set', 'demo', '--retention-days', given, '--json')
+      assert.equal((JSON.parse(set) as { retention_days: number | null }).retention_days, kept)
+    }
+    const { code, stderr } = await run.site.ipid('tenant', 'set', 'demo', '--retention-days', '0')
+    assert.deepEqual([code, /--retention-days "0": .*, none or default/.test(stderr)], [2, true], stderr)
+  })
+
+  await t.test('a wrong call is told what is wrong, and what was asked for is not repeated', async () => {
+    const said = async (...args: string[]) => {
+      const { code, stderr } = await run.site.ipid('erase', ...args)
+      return `${code} ${stderr.trim()}`
+    }
+    assert.equal(await said('demo'), '2 ipid: give one of --ip, --account and --event')
+    assert.equal(await said('demo', '--ip', OTHER, '--event', 'x'), '2 ipid: give one of --ip, --account and --event')
+    assert.equal(await said('demo', '--ip', 'visitor'), '2 ipid: --ip is no IP address')
+    assert.match(await said('nobody', '--ip', OTHER), /^2 ipid: .*nobody/)
+  })
+})

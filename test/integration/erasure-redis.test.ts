@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ingest } from '../../pipelines/ingest.ts'
+import { identityOf } from '../../src/core/event/envelope.ts'
+import { connectRedis } from '../../src/redis/connect.ts'
+import { renewLetters, untilNodesGone } from '../../src/redis/erasure/deleted-entries.ts'
+import { keys } from '../../src/redis/keys.ts'
+import { ownerOf } from '../../src/redis/streams/owner.ts'
+import { findClaim, forgetClaims, seedClaims } from '../../src/redis/streams/seen-claims.ts'
+import { quiet } from '../support/pipeline.ts'
+import { startTestRedis } from '../support/redis.ts'
+
+const { dedupWindowMs: windowMs } = ingest.limits
+
+test('what Redis holds of events is removed, and nothing else', async (t) => {
+  const redis = await startTestRedis(t)
+  const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
+  t.after(() => client.disconnect())
+  const dead = keys.dead(0)
+  const dump = async (key: string) => String(await client.callBuffer('DUMP', key))
+  const add = (key: string, text: string) => client.call('XADD', key, '*', 'r', text)
+
+  await t.test('letters that were removed are in no node of the stream; the others keep their ids', async () => {
+    const ids: string[] = []
+    for (let i = 0; i < 250; i++) ids.push(String(await add(dead, i % 50 === 7 ? `secret-${i}` : `letter-${i}`)))
+    const gone = ids.filter((_, i) => i % 50 === 7)
+    await client.xdel(dead, ...gone)
+    assert.match(await dump(dead), /secret/)
+    const before = await client.xrange(dead, '-', '+')
+    await renewLetters(client, 0, performance.now() + 5_000)
+    assert.doesNotMatch(await dump(dead), /secret/)
+    assert.deepEqual(await client.xrange(dead, '-', '+'), before)
+    assert.equal(await client.exists(keys.deadCopy(0)), 0)
+    // Nothing is added before what was there once.
+    await client.xdel(dead, ids.at(-1)!)
+    await renewLetters(client, 0, performance.now() + 5_000)
+    await assert.rejects(client.call('XADD', dead, ids.at(-1)!, 'r', 'again'), /equal or smaller/)
+  })
+
+  await t.test('letters that come and go meanwhile are not lost, and do not come back', async () => {
+    await client.del(dead)
+    for (let i = 0; i < 400; i++) await add(dead, `letter-${i}`)
+    const renewals = (async () => {
+      for (let i = 0; i < 5; i++) await renewLetters(client, 0, performance.now() + 20_000)
+    })()
+    const added = Array.from({ length: 60 }, (_, i) => add(dead, `late-${i}`))
+    const removed = (await client.xrange(dead, '-', '+', 'COUNT', 100)).map(([id]) => id)
+    for (const id of removed) assert.equal(await client.xdel(dead, id), 1)
+    await Promise.all([renewals, ...added])
+    const left = (await client.xrange(dead, '-', '+')).map(([, fields]) => fields[1])
+    const expected = [...Array.from({ length: 300 }, (_, i) => `letter-${i + 100}`)]
+    assert.deepEqual(left, [...expected, ...Array.from({ length: 60 }, (_, i) => `late-${i}`)])
+  })
+
+  await t.test('a stream has no node of then when that has come to its end', async () => {
+    const key = keys.stream(0, 'intake', 'live')
+    for (let i = 0; i < 3; i++) await add(key, `secret-${i}`)
+    let rounds = 0
+    // As the pipeline goes on: what comes later shares the node.
+    const trim = async () => {
+      rounds++
+      for (let i = 0; i < 40; i++) await add(key, `later-${rounds}-${i}`)
+      await client.xtrim(key, 'MAXLEN', 10)
+    }
+    await untilNodesGone(client, [key, keys.stream(1, 'intake', 'live')], trim, performance.now() + 20_000)
+    assert.ok(rounds > 1)
+    assert.doesNotMatch(await dump(key), /secret/)
+  })
+
+  await t.test('a claim is given up unless it is of an event that came later', async () => {
+    const beforeMs = Date.now()
+    const claim = (id: string, ms: number) => {
+      return { partition: 0, identity: Buffer.from(identityOf('t', id), 'latin1'), owner: ownerOf(`${ms}-0`, 0) }
+    }
+    const claims = [claim('old', beforeMs - windowMs + 1_000), claim('new', beforeMs), claim('other', beforeMs - 5)]
+    await seedClaims(client, claims, windowMs)
+    const identities = claims.slice(0, 2).map(({ identity }) => identity)
+    assert.equal(await forgetClaims(client, { partition: 0, identities, beforeMs }, windowMs), 1)
+    const known = await Promise.all(
+      claims.map(({ identity }) => findClaim(client, { partition: 0, identity, ms: beforeMs }, windowMs)),
+    )
+    assert.deepEqual(
+      known.map((owner) => owner !== undefined),
+      [false, true, true],
+    )
+  })
+})
