@@ -5,7 +5,7 @@ import { InputError, UnavailableError } from '../core/run/errors.ts'
 import type { ArchivedLine, ArchivedLines, ArchivedPart, ArchiveReader, Selection } from '../replay/ports.ts'
 import { indexKey, type PartPlace, partKey, partStart, placeOf, tenantDay } from './layout.ts'
 import type { ObjectStore } from './object-store.ts'
-import type { PartIndex } from './part.ts'
+import { type IndexInChange, isHalfDone } from './remove-lines.ts'
 
 const DAY_MS = 86_400_000
 
@@ -38,7 +38,12 @@ export class PartReader implements ArchiveReader {
 
   async read(part: ArchivedPart): Promise<ArchivedLines[]> {
     const { place } = part as PlacedPart
-    const index = JSON.parse((await this.#get(indexKey(place))).toString('utf8')) as PartIndex
+    const index = JSON.parse((await this.#get(indexKey(place))).toString('utf8')) as IndexInChange
+    if (isHalfDone(index)) {
+      throw new InputError(
+        `lines of ${part.key} are being erased: run "ipid erase" again, as it was when it was cut off`,
+      )
+    }
     const texts = (await this.#get(partKey(place))).toString('utf8').split('\n')
     texts.pop()
     const lines = withRequests(texts, index)
@@ -86,7 +91,7 @@ function jobOf({ source, run }: PartPlace): string | undefined {
   return source === 'batch' ? run : undefined
 }
 
-function withRequests(texts: readonly string[], { requests = [] }: PartIndex): ArchivedLine[] {
+function withRequests(texts: readonly string[], { requests = [] }: IndexInChange): ArchivedLine[] {
   const lines: ArchivedLine[] = []
   for (const [requestId, count] of requests) {
     for (const text of texts.slice(lines.length, lines.length + count)) lines.push({ text, requestId })

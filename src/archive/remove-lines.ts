@@ -10,8 +10,6 @@ import { compressed, linesOf } from './part-lines.ts'
 export interface IndexInChange extends PartIndex {
   /** Positions of the lines that go, while it is not known whether the part still has them. */
   readonly erasing?: readonly number[]
-  /** Runs of lines of one request each. */
-  readonly requests?: readonly (readonly [id: string, lines: number])[]
 }
 
 const zip = promisify(gzip)
@@ -45,7 +43,8 @@ export async function removeLines(
   const going = new Set(isWithoutEarlier ? found.going : [...earlier, ...found.going])
   if (going.size === 0) return 0
   await putIndex(store, place, { ...current, erasing: [...going].sort((a, b) => a - b) })
-  if (going.size === found.lines) {
+  // A part without a line may still tell how many lines of its job were no event.
+  if (going.size === found.lines && current.rejected === undefined) {
     await store.delete(partKey(place))
     await store.delete(indexKey(place))
     return going.size

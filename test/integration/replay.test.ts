@@ -162,6 +162,18 @@ test('a replay brings back what the tables lost, and nothing twice', async (t) =
     assert.equal(Number(ofJob.stored) + Number(ofJob.counted), BATCH_LINES)
   })
 
+  await t.test('days that are not kept any more are left out', async () => {
+    const ask = (...args: string[]) => site.ipid('replay', '--tenant', 'demo', '--dry-run', '--json', ...args)
+    assert.equal((await site.ipid('tenant', 'set', 'demo', '--retention-days', '1')).code, 0)
+    const all = await ask('--from', '2020-01-01', '--to', DAY)
+    assert.match(all.stderr, /events received before \d{4}-\d\d-\d\d are not kept, and left out/)
+    assert.equal(JSON.parse(all.stdout).counted + JSON.parse(all.stdout).stored, sent)
+    assert.match(
+      (await ask('--from', '2020-01-01', '--to', '2020-01-02')).stderr,
+      /--to 2020-01-02: events of tenant "demo"/,
+    )
+  })
+
   await t.test('judged again, what was filtered comes as well, and goes again', async () => {
     const ofNine = async () => Number((await run.sql("SELECT count() FROM events WHERE domain = 'nine.example'"))[0])
     const judge = async (classification: string, expected: number) => {

@@ -30,11 +30,12 @@ export function deleteTenantCommand(context: CliContext): Command {
         import('../../erasure/delete-tenant.ts'),
         import('../../core/run/clock.ts'),
       ])
-      const receipt = await withErasable(config, context, async ({ admin, ...stores }) => {
+      const receipt = await withErasable(config, context, async ({ admin, alone, ...stores }) => {
         await admin.getTenant(name)
         if (yes !== true) await demandName(context, name)
         const onStep = (what: string) => context.stderr.write(`${what}\n`)
-        return await deleteTenant(name, { ...stores, clock: systemClock, onStep, waitMs: wait * 1_000 })
+        const parts = { ...stores, clock: systemClock, onStep, waitMs: wait * 1_000 }
+        return await alone(() => deleteTenant(name, parts))
       })
       if (json === true) printJson(context.stdout, receipt)
       else print(context, receipt)

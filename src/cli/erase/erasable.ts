@@ -13,6 +13,8 @@ import { createLogger } from '../../telemetry/logger.ts'
 import type { TenantAdmin } from '../../tenants/admin.ts'
 import type { CliContext } from '../context.ts'
 import { clickhouseUrlOf, redisUrlOf } from '../instance.ts'
+import { endReenrichment } from '../replay/reenrich.ts'
+import { whileNobodyRewrites } from '../rewrite-lease.ts'
 import { tenantAdmin, withRedis } from '../stores.ts'
 
 /** The stores of the running instance, for an erasure. */
@@ -22,6 +24,8 @@ export interface Erasable {
   readonly records: ErasableRecords
   readonly archive: ErasableArchive
   readonly tenants: TenantRemoval
+  /** Runs `use` while nobody else replaces, removes or copies stored events, and no copy of them is left. */
+  alone<T>(use: () => Promise<T>): Promise<T>
 }
 
 export async function withErasable<T>(
@@ -43,6 +47,11 @@ export async function withErasable<T>(
         records: new RedisErasableRecords({ client, pipeline: ingest, partitions, folder, log }),
         archive: new StoreErasableArchive(store),
         tenants: new RedisTenantRemoval(client),
+        alone: (erase) =>
+          whileNobodyRewrites(client, 'an erasure', async (assertHeld) => {
+            await endReenrichment(clickhouseUrl, assertHeld, (line) => context.stderr.write(`${line}\n`))
+            return await erase()
+          }),
       })
     })
   } finally {

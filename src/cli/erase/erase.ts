@@ -31,10 +31,11 @@ export function eraseCommand(context: CliContext): Command {
         import('../../erasure/erase.ts'),
         import('../../core/run/clock.ts'),
       ])
-      const receipt = await withErasable(config, context, async ({ admin, ...stores }) => {
+      const receipt = await withErasable(config, context, async ({ admin, alone, ...stores }) => {
         await admin.getTenant(tenant)
         const onStep = (what: string) => context.stderr.write(`${what}\n`)
-        return await eraseEvents(tenant, selector, { ...stores, clock: systemClock, onStep, waitMs: wait * 1_000 })
+        const parts = { ...stores, clock: systemClock, onStep, waitMs: wait * 1_000 }
+        return await alone(() => eraseEvents(tenant, selector, parts))
       })
       if (json === true) printJson(context.stdout, receipt)
       else print(context, receipt)

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import type { ClickHouseReenrichment } from '../../clickhouse/reenrich.ts'
+import { ClickHouseReenrichment } from '../../clickhouse/reenrich.ts'
 import type { Config } from '../../config/config.ts'
 import { TodaysData } from '../../enrichment/todays-data.ts'
-import { previewReenrich, reenrich } from '../../reenrich/reenrich.ts'
+import { finishReenrich, previewReenrich, reenrich } from '../../reenrich/reenrich.ts'
 import type { ReenrichReport } from '../../reenrich/report.ts'
 
 /** What `ipid replay --reenrich` was asked. */
@@ -61,5 +61,23 @@ export async function runReenrich(
     received_until: new Date(receivedUntilMs).toISOString(),
     data: data.names,
     ...report,
+  }
+}
+
+/**
+ * Finishes a re-enrichment that was cut off, of whatever tenant, and removes the copy of events that one left half-built. To
+ * be called, inside of `whileNobodyRewrites`, before anything else replaces or removes stored events.
+ */
+export async function endReenrichment(
+  clickhouseUrl: string,
+  assertHeld: () => void,
+  say: (line: string) => void,
+): Promise<void> {
+  const events = new ClickHouseReenrichment(clickhouseUrl)
+  try {
+    await finishReenrich({ events, replacement: events, assertHeld, say })
+    await events.discard()
+  } finally {
+    await events.close()
   }
 }

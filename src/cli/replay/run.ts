@@ -7,20 +7,23 @@ import { ClickHouseReenrichment } from '../../clickhouse/reenrich.ts'
 import { ReplayTables } from '../../clickhouse/replay-tables.ts'
 import { archivePlaceOf, type Config } from '../../config/config.ts'
 import { systemClock } from '../../core/run/clock.ts'
+import { InputError } from '../../core/run/errors.ts'
 import { EnrichmentEngine } from '../../enrichment/engine.ts'
 import { ReverseDns } from '../../enrichment/providers/rdns/reverse-dns.ts'
 import type { RedisClient } from '../../redis/connect.ts'
 import { RedisReplayLane } from '../../redis/replay/lane.ts'
-import { demandWhole, finishReenrich } from '../../reenrich/reenrich.ts'
+import { demandWhole } from '../../reenrich/reenrich.ts'
 import { type ReplayReport, replay } from '../../replay/replay.ts'
 import { type Condition, readCondition } from '../../replay/where.ts'
+import { retentionFloor } from '../../retention/policy.ts'
+import type { Tenant } from '../../tenants/tenancy.ts'
 import { progressBar } from '../batch/progress-bar.ts'
 import type { CliContext } from '../context.ts'
 import { clickhouseUrlOf, redisUrlOf } from '../instance.ts'
 import { printJson, printPairs } from '../print.ts'
 import { whileNobodyRewrites } from '../rewrite-lease.ts'
 import { withRedis, withTenants } from '../stores.ts'
-import { type ReenrichResult, runReenrich } from './reenrich.ts'
+import { endReenrichment, type ReenrichResult, runReenrich } from './reenrich.ts'
 import { printReenrich } from './reenrich-output.ts'
 
 export interface ReplayFlags {
@@ -41,9 +44,11 @@ const WAIT_MS = 600_000
 /** Returns the exit code: 1 when a part of the archive could not be read. */
 export async function runReplay(config: Config, flags: ReplayFlags, context: CliContext): Promise<number> {
   const where = flags.where.map(readCondition)
-  await withTenants(config, (admin) => admin.getTenant(flags.tenant))
+  const tenant = await withTenants(config, (admin) => admin.getTenant(flags.tenant))
+  const from = firstKeptDay(config, tenant, flags)
+  if (from > flags.from) context.stderr.write(`events received before ${from} are not kept, and left out\n`)
   const [report, rejudged] = await withRedis(await redisUrlOf(config), (client) => {
-    const run = (assertHeld: () => void) => runWith(client, assertHeld, config, { ...flags, where }, context)
+    const run = (assertHeld: () => void) => runWith(client, assertHeld, config, { ...flags, from, where }, context)
     if (flags.dryRun) return run(() => {})
     return whileNobodyRewrites(client, flags.reenrich ? 're-enrichment' : 'a replay', run)
   })
@@ -51,6 +56,16 @@ export async function runReplay(config: Config, flags: ReplayFlags, context: Cli
   if (flags.json) printJson(context.stdout, jsonOf(report, rejudged, flags.dryRun === true))
   else print(report, rejudged, flags.dryRun === true, context)
   return report.damaged.length > 0 || report.unreadable > 0 ? 1 : 0
+}
+
+/** @throws InputError when no day of those that are asked for is kept */
+function firstKeptDay({ retentionDays }: Config, tenant: Tenant, { from, to }: ReplayFlags): string {
+  if (tenant.deleting) throw new InputError(`tenant "${tenant.id}" is being deleted`)
+  const ofTenants = new Map(tenant.retentionDays === undefined ? [] : [[tenant.id, tenant.retentionDays]])
+  const floor = retentionFloor({ defaultDays: retentionDays, ofTenants }, tenant.id, systemClock.now())
+  if (floor === undefined || floor <= from) return from
+  if (floor <= to) return floor
+  throw new InputError(`--to ${to}: events of tenant "${tenant.id}" are kept from ${floor} on`)
 }
 
 async function runWith(
@@ -68,13 +83,8 @@ async function runWith(
   const objects = openObjectStore(archivePlaceOf(config))
   try {
     const held = { events, assertHeld, say }
-    if (dryRun) {
-      await demandWhole(events)
-    } else {
-      await finishReenrich({ ...held, replacement: events })
-      // A copy that another run left half-built.
-      await events.discard()
-    }
+    if (dryRun) await demandWhole(events)
+    else await endReenrichment(url, assertHeld, say)
     const rejudged = reenrich
       ? await runReenrich({ config, tenantId, from, to, dryRun, ...(job !== undefined && { job }) }, held)
       : undefined

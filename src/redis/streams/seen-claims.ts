@@ -17,7 +17,6 @@ export interface SeenClaim {
 const CLAIMS_PER_CALL = 2_000
 
 const seedSeenScript = loadScript('seedSeen-1')
-const releaseSeenScript = loadScript('releaseSeen-N')
 const forgetSeenScript = loadScript('forgetSeen-1')
 
 /** Enters claims; one that is there stays as it is. Rejects when Redis has no room for them. */
@@ -37,28 +36,6 @@ export async function seedClaims(client: RedisClient, claims: readonly SeenClaim
     for (let at = 0; at < packed.length; at += CLAIMS_PER_CALL) {
       const some = Buffer.concat(packed.slice(at, at + CLAIMS_PER_CALL))
       await seedSeenScript.run(client, [prefix], [BUCKETS - 1, expiresAtMs, some])
-    }
-  }
-}
-
-/** Forgets claims that were made before a time, on identities of 16 bytes. */
-export async function releaseClaims(
-  client: RedisClient,
-  places: readonly { readonly partition: number; readonly identity: Buffer }[],
-  { nowMs, beforeMs, windowMs }: { readonly nowMs: number; readonly beforeMs: number; readonly windowMs: number },
-): Promise<void> {
-  const byPartition = new Map<number, Buffer[]>()
-  for (const { partition, identity } of places) {
-    const identities = byPartition.get(partition)
-    if (identities === undefined) byPartition.set(partition, [identity])
-    else identities.push(identity)
-  }
-  const newest = generationOf(nowMs, windowMs)
-  for (const [partition, identities] of byPartition) {
-    const prefixes = Array.from({ length: CLAIM_GENERATIONS }, (_, back) => keys.seen(partition, newest - back))
-    for (let at = 0; at < identities.length; at += CLAIMS_PER_CALL) {
-      const some = Buffer.concat(identities.slice(at, at + CLAIMS_PER_CALL))
-      await releaseSeenScript.run(client, prefixes, [BUCKETS - 1, beforeMs - OWNER_EPOCH_MS, some])
     }
   }
 }
