@@ -48,7 +48,9 @@ export class TenantAdmin {
     }
     const plan = options.plan ?? 'starter'
     this.#demandPlan(plan)
-    const tenant = { id: name, plan, archive: options.archive ?? false, createdAt: this.#nowIso() }
+    const { archive = false, addresses = 'full' } = options
+    if (archive && addresses !== 'full') conflict()
+    const tenant = { id: name, plan, archive, addresses, createdAt: this.#nowIso() }
     if (!(await this.#store.createTenant(tenant))) throw new InputError(`tenant ${name} exists already`)
     return tenant
   }
@@ -64,7 +66,8 @@ export class TenantAdmin {
   /** Changes what is given and returns the tenant after it. In force at once, in all processes. */
   async setTenant(name: string, change: TenantChange): Promise<Tenant> {
     if (change.plan !== undefined) this.#demandPlan(change.plan)
-    return (await this.#store.changeTenant(name, change)) ?? unknownTenant(name)
+    const changed = (await this.#store.changeTenant(name, change)) ?? unknownTenant(name)
+    return changed === 'conflict' ? conflict() : changed
   }
 
   /** Makes a key. Its raw form is in the answer and nowhere else. */
@@ -111,6 +114,13 @@ export class TenantAdmin {
 
 function unknownTenant(name: string): never {
   throw new InputError(`unknown tenant ${JSON.stringify(name)}`)
+}
+
+function conflict(): never {
+  throw new InputError(
+    'an archive keeps events as they came, with their addresses: --archive on needs --addresses full, and truncated or ' +
+      'dropped ones need --archive off',
+  )
 }
 
 function apiKey(key: StoredKey): ApiKey {

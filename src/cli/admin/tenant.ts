@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander'
+import type { Addresses, TenantChange } from '../../../schemas/tenant.ts'
 import type { TenantAdmin } from '../../tenants/admin.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
 import type { CliContext } from '../context.ts'
@@ -8,6 +9,7 @@ import { addSettings, configOf, INSTANCE_SETTINGS } from '../settings-options.ts
 interface TenantOptions {
   readonly plan?: string
   readonly archive?: 'on' | 'off'
+  readonly addresses?: Addresses
   readonly json?: boolean
 }
 
@@ -18,6 +20,7 @@ export function tenantCommand(context: CliContext): Command {
   subcommand('create <name>', 'create a tenant; its name is a slug of a-z, 0-9 and -')
     .addOption(planOption())
     .addOption(archiveOption())
+    .addOption(addressesOption())
     .action(async (name: string, options: TenantOptions, command: Command) => {
       printTenant(options, await manage(command, (admin) => admin.createTenant(name, changeOf(options))))
     })
@@ -25,8 +28,8 @@ export function tenantCommand(context: CliContext): Command {
   subcommand('list', 'list all tenants').action(async (options: TenantOptions, command: Command) => {
     const tenants = await manage(command, (admin) => admin.listTenants())
     if (options.json) return printJson(context.stdout, tenants.map(tenantJson))
-    const rows = tenants.map(({ id, plan, archive, createdAt }) => [id, plan, archive, createdAt])
-    printTable(context.stdout, ['TENANT', 'PLAN', 'ARCHIVE', 'CREATED'], rows)
+    const rows = tenants.map(({ id, plan, archive, addresses, createdAt }) => [id, plan, archive, addresses, createdAt])
+    printTable(context.stdout, ['TENANT', 'PLAN', 'ARCHIVE', 'ADDRESSES', 'CREATED'], rows)
   })
 
   subcommand('show <name>', 'show a tenant').action(async (name: string, options: TenantOptions, command: Command) => {
@@ -36,9 +39,10 @@ export function tenantCommand(context: CliContext): Command {
   subcommand('set <name>', 'change a tenant; in force at once')
     .addOption(planOption())
     .addOption(archiveOption())
+    .addOption(addressesOption())
     .action(async (name: string, options: TenantOptions, command: Command) => {
       const change = changeOf(options)
-      if (Object.keys(change).length === 0) command.error('nothing to set: give --plan or --archive')
+      if (Object.keys(change).length === 0) command.error('nothing to set: give --plan, --archive or --addresses')
       printTenant(options, await manage(command, (admin) => admin.setTenant(name, change)))
     })
 
@@ -61,6 +65,7 @@ export function tenantCommand(context: CliContext): Command {
       ['tenant', found.id],
       ['plan', found.plan],
       ['archive', found.archive],
+      ['addresses', found.addresses],
       ['created', found.createdAt],
     ])
   }
@@ -76,13 +81,20 @@ function archiveOption(): Option {
   return new Option('--archive <on|off>', 'keep raw payloads').choices(['on', 'off'])
 }
 
-function changeOf(options: TenantOptions): { plan?: string; archive?: boolean } {
+function addressesOption(): Option {
+  const about =
+    'what is stored of the addresses of events: all of them, their networks, or only what tells visits apart'
+  return new Option('--addresses <full|truncated|dropped>', about).choices(['full', 'truncated', 'dropped'])
+}
+
+function changeOf(options: TenantOptions): TenantChange {
   return {
     ...(options.plan === undefined ? {} : { plan: options.plan }),
     ...(options.archive === undefined ? {} : { archive: options.archive === 'on' }),
+    ...(options.addresses === undefined ? {} : { addresses: options.addresses }),
   }
 }
 
-function tenantJson({ id, plan, archive, createdAt }: Tenant): object {
-  return { tenant_id: id, plan, archive, created_at: createdAt }
+function tenantJson({ id, plan, archive, addresses, createdAt }: Tenant): object {
+  return { tenant_id: id, plan, archive, addresses, created_at: createdAt }
 }

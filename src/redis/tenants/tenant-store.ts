@@ -1,3 +1,4 @@
+import { createSecretKey, randomBytes } from 'node:crypto'
 import type { ApiKeyRecord } from '../../../schemas/api-key.ts'
 import type { TenantChange, TenantRecord } from '../../../schemas/tenant.ts'
 import { UnavailableError } from '../../core/run/errors.ts'
@@ -39,7 +40,9 @@ export class RedisTenantStore implements TenantStore, CallerStore {
   }
 
   async createTenant(tenant: Tenant): Promise<boolean> {
-    const record: TenantRecord = { plan: tenant.plan, archive: tenant.archive, created_at: tenant.createdAt }
+    const { plan, archive, addresses, createdAt } = tenant
+    const kept = addresses === 'full' ? {} : { addresses, address_key: newAddressKey() }
+    const record: TenantRecord = { plan, archive, created_at: createdAt, ...kept }
     const args = [tenant.id, JSON.stringify(record), keys.tenantChanges()]
     return (await this.#run(createTenantScript, [keys.tenants()], args)) === 1
   }
@@ -55,10 +58,12 @@ export class RedisTenantStore implements TenantStore, CallerStore {
     return tenants.sort((a, b) => compare(a.createdAt, b.createdAt) || compare(a.id, b.id))
   }
 
-  async changeTenant(id: string, change: TenantChange): Promise<Tenant | undefined> {
-    const args = [id, JSON.stringify({ plan: change.plan, archive: change.archive }), keys.tenantChanges()]
-    const json = (await this.#run(changeTenantScript, [keys.tenants()], args)) as Buffer | null
-    return json === null ? undefined : tenantOf(id, json.toString())
+  async changeTenant(id: string, change: TenantChange): Promise<Tenant | 'conflict' | undefined> {
+    const { plan, archive, addresses } = change
+    const args = [id, JSON.stringify({ plan, archive, addresses }), keys.tenantChanges(), newAddressKey()]
+    const reply = (await this.#run(changeTenantScript, [keys.tenants()], args)) as Buffer | 0 | null
+    if (reply === 0) return 'conflict'
+    return reply === null ? undefined : tenantOf(id, reply.toString())
   }
 
   async createKey(keyHash: string, key: StoredKey): Promise<'created' | 'no tenant' | 'prefix taken'> {
@@ -136,9 +141,16 @@ async function answered<T>(reply: Promise<T>): Promise<T> {
   }
 }
 
-function tenantOf(id: string, json: string): Tenant {
+/** @param json as it is stored, see `TenantRecord` */
+export function tenantOf(id: string, json: string): Tenant {
   const record = JSON.parse(json) as TenantRecord
-  return { id, plan: record.plan, archive: record.archive, createdAt: record.created_at }
+  const { plan, archive, created_at: createdAt, addresses = 'full', address_key: key } = record
+  const addressKey = key === undefined ? {} : { addressKey: createSecretKey(key, 'hex') }
+  return { id, plan, archive, addresses, createdAt, ...addressKey }
+}
+
+function newAddressKey(): string {
+  return randomBytes(32).toString('hex')
 }
 
 /** @param use milliseconds of the last use, `''` when there was none */
