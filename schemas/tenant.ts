@@ -3,6 +3,10 @@ import { type Static, Type } from 'typebox'
 /** A hundred years. */
 export const RETENTION_DAYS_MAX = 36_500
 
+/** What is stored of the addresses of a tenant's events, see README.md, Addresses. */
+export const Addresses = Type.Union([Type.Literal('full'), Type.Literal('truncated'), Type.Literal('dropped')])
+export type Addresses = Static<typeof Addresses>
+
 /** A tenant as JSON in Redis; its id is the field of the hash. */
 export const TenantRecord = Type.Object({
   plan: Type.String({ description: 'Name of a plan' }),
@@ -14,9 +18,16 @@ export const TenantRecord = Type.Object({
     }),
   ),
   deleting: Type.Optional(Type.Literal(true, { description: 'Its removal was begun: it has no keys any more' })),
+  addresses: Type.Optional(Addresses),
+  address_key: Type.Optional(
+    Type.String({
+      pattern: '^[0-9a-f]{64}$',
+      description: 'Key of the pseudonyms of addresses; made when they are first not kept, and the same for ever',
+    }),
+  ),
 })
 export type TenantRecord = Static<typeof TenantRecord>
 
 /** What can be changed of a tenant; the rest stays. */
-export const TenantChange = Type.Partial(Type.Pick(TenantRecord, ['plan', 'archive', 'retention_days']))
+export const TenantChange = Type.Partial(Type.Pick(TenantRecord, ['plan', 'archive', 'retention_days', 'addresses']))
 export type TenantChange = Static<typeof TenantChange>

@@ -1,4 +1,6 @@
 import type { BatchSummary } from '../../schemas/api/batch.ts'
+import type { Addresses } from '../../schemas/tenant.ts'
+import type { AddressMask } from '../core/event/pseudonym.ts'
 import type { ChunkCounts, ChunkReading, LineChunk } from '../core/pipeline/source.ts'
 
 /** A job as the feeder sees it. */
@@ -12,6 +14,8 @@ export interface OpenJob {
   readonly receivedAtMs: number
   /** Whether its tenant had an archive when it was received. */
   readonly archived: boolean
+  /** What its tenant had stored of addresses when it was received. */
+  readonly addresses: Addresses
   /** Lines that are not blank. */
   readonly received: number
   /** Number of chunks, counted from 1. */
@@ -37,6 +41,8 @@ export interface FeederStore {
   waitingPayloads(): Promise<number>
   /** Undefined when it is not there: data was lost. */
   readChunk(job: OpenJob): Promise<LineChunk | undefined>
+  /** For a job whose addresses are not kept in full. Undefined when its tenant has no key for them: it is gone. */
+  addressMask(job: OpenJob): Promise<AddressMask | undefined>
   /**
    * Adds a chunk's blocks, at most one of each sort a partition, to the batch lane, and the counts of its other lines to the
    * outcomes; once, however often it is called. What a partition takes, it takes as one.

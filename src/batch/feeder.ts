@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Address } from '../core/event/address.ts'
 import type { Enricher } from '../core/event/enrichment.ts'
 import type { Hostnames } from '../core/event/hostnames.ts'
+import type { AddressMask } from '../core/event/pseudonym.ts'
 import type { BatchSource, ChunkReading, EventCheck, LineChunk } from '../core/pipeline/source.ts'
 import type { Service } from '../core/run/service.ts'
 import { Loop, pause } from '../runner/loop.ts'
@@ -11,7 +12,7 @@ export interface FeederOptions {
   readonly store: FeederStore
   readonly source: BatchSource
   readonly check: EventCheck
-  /** These two tell the status of lines that are archived. */
+  /** These two tell the status of lines that are archived, and complete rows that have no address. */
   readonly enricher: Enricher
   /** Undefined: events are enriched without reverse DNS. */
   readonly hostnames: Hostnames | undefined
@@ -130,27 +131,32 @@ export class Feeder implements Service {
 
   /** Returns the job as it is then; undefined when it has ended. */
   async #feedChunk(job: OpenJob): Promise<OpenJob | undefined> {
-    const { store, log } = this.#options
+    const { store } = this.#options
     store.assertHeld()
     const chunk = await store.readChunk(job)
     if (chunk === undefined) {
-      const reason = `part ${job.next} of ${job.chunks} of the upload is gone`
       // A job that was cancelled has none left.
-      if (await store.fail(job, reason)) {
-        log.error({ job: job.id, tenant: job.tenantId, reason }, 'batch job failed')
-      }
-      return undefined
+      return this.#fail(job, `part ${job.next} of ${job.chunks} of the upload is gone`)
     }
-    const reading = await this.#read(job, chunk)
+    const mask = job.addresses === 'full' ? undefined : await store.addressMask(job)
+    if (mask === undefined && job.addresses !== 'full') return this.#fail(job, 'its tenant is gone')
+    const reading = await this.#read(job, chunk, mask)
     await store.feed(job, reading)
     return (await store.advance(job, reading.counts)) ? { ...job, next: job.next + 1 } : undefined
   }
 
-  async #read(job: OpenJob, chunk: LineChunk): Promise<ChunkReading> {
+  async #fail(job: OpenJob, reason: string): Promise<undefined> {
+    const { store, log } = this.#options
+    if (await store.fail(job, reason)) {
+      log.error({ job: job.id, tenant: job.tenantId, reason }, 'batch job failed')
+    }
+  }
+
+  async #read(job: OpenJob, chunk: LineChunk, mask: AddressMask | undefined): Promise<ChunkReading> {
     const { source, check, enricher, hostnames, partitions } = this.#options
     const { tenantId, receivedAtMs, archived, id: jobId } = job
-    const context = { tenantId, receivedAtMs, archived, jobId, partitions, check }
-    if (archived && hostnames !== undefined) {
+    const context = { tenantId, receivedAtMs, archived, mask, jobId, partitions, check }
+    if ((archived || mask !== undefined) && hostnames !== undefined) {
       // A host name may make noise of an address: the first reading finds out which to ask for, as the step will.
       const asked = new Map<string, Address>()
       const enrich = (address: Address) => {

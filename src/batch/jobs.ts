@@ -1,4 +1,5 @@
 import type { BatchJob, BatchJobList } from '../../schemas/api/batch.ts'
+import type { Addresses } from '../../schemas/tenant.ts'
 
 /** An upload on its way in. Nothing of it enters the pipeline before `complete`. */
 export interface Upload {
@@ -39,8 +40,9 @@ export interface BatchJobs {
   /**
    * Makes room for a job. Rejects with `BackpressureError` when the tenant has as many open jobs as it may have.
    * @param archived whether the tenant has an archive
+   * @param addresses what is stored of addresses; default: all
    */
-  begin(tenantId: string, archived?: boolean): Promise<Upload>
+  begin(tenantId: string, archived?: boolean, addresses?: Addresses): Promise<Upload>
   /** The job as its tenant sees it; undefined when the tenant has none of this id. */
   find(tenantId: string, jobId: string): Promise<BatchJob | undefined>
   /** The tenant's own jobs, the newest first. Rejects with `InputError` when `before` is none of them. */

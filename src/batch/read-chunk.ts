@@ -8,9 +8,10 @@ import { type Block, packBlock } from '../core/event/block.ts'
 import { type Envelope, EnvelopeState, identityOf, NO_IDENTITY, partitionOf } from '../core/event/envelope.ts'
 import { countOutcome, type OutcomeCounts, outcomeKey, utcDay } from '../core/event/outcomes.ts'
 import { type PayloadStatus, rejectedRow } from '../core/event/payload.ts'
-import type { ChunkContext, ChunkReading, EventCheck, LineChunk } from '../core/pipeline/source.ts'
+import { tsv } from '../core/event/row.ts'
+import type { ChunkContext, ChunkReading, LineChunk } from '../core/pipeline/source.ts'
 import { payloadOf } from '../ingest/payload.ts'
-import { rawRow } from '../ingest/raw-row.ts'
+import { completeRow, rawRow } from '../ingest/raw-row.ts'
 import { sliceEvent } from '../ingest/slice-event.ts'
 import { TOO_LONG } from './line-chunker.ts'
 
@@ -34,7 +35,7 @@ export function readChunk(chunk: LineChunk, context: ChunkContext): ChunkReading
   for (const [line, raw] of numberedLines(chunk)) {
     if (raw !== undefined && BLANK.test(raw)) continue
     const text = raw === undefined ? undefined : bareLine(raw, line)
-    const event = readLine(text, context.check)
+    const event = readLine(text, context)
     if ('fault' in event) {
       rejected++
       countOutcome(faults, event.fault)
@@ -55,7 +56,7 @@ export function readChunk(chunk: LineChunk, context: ChunkContext): ChunkReading
     }
     fed++
     const row = rawRow(event, eventId, address, context, sliceEvent(text!, 0))
-    push(events, partition, { identity, state: EnvelopeState.Raw, row })
+    push(events, partition, { identity, ...stateAndRow(row, address, context) })
   }
   if (context.archived) {
     for (const row of rejectedRows(faults, context)) {
@@ -68,6 +69,17 @@ export function readChunk(chunk: LineChunk, context: ChunkContext): ChunkReading
     outcomes: outcomesOf(context, faults, invalidIp),
     counts: { fed, rejected, invalidIp, errors },
   }
+}
+
+/**
+ * A raw row, which the enrich stage completes. A row without its address cannot be enriched any more, so it is completed
+ * here, noise too, which the stage for it drops and counts.
+ */
+function stateAndRow(raw: string, address: Address, context: ChunkContext): Pick<Envelope, 'state' | 'row'> {
+  if (context.mask === undefined) return { state: EnvelopeState.Raw, row: raw }
+  const enrichment = context.enricher.enrich(address)
+  const state = enrichment.noise ? EnvelopeState.Noise : EnvelopeState.Enriched
+  return { state, row: `${completeRow(raw, enrichment, context)}\t${tsv(context.jobId)}` }
 }
 
 function push(byPartition: Map<number, Envelope[]>, partition: number, envelope: Envelope): void {
@@ -148,7 +160,7 @@ interface LineFault {
   readonly detail: string
 }
 
-function readLine(text: string | undefined, check: EventCheck): EventEnvelope | LineFault {
+function readLine(text: string | undefined, { check, mask }: ChunkContext): EventEnvelope | LineFault {
   if (text === undefined) return { fault: 'not UTF-8', detail: 'is not UTF-8' }
   if (text === TOO_LONG_TEXT) {
     return { fault: 'too long', detail: `is longer than ${BATCH_LIMITS.lineMaxBytes} bytes` }
@@ -157,12 +169,17 @@ function readLine(text: string | undefined, check: EventCheck): EventEnvelope | 
   try {
     value = JSON.parse(text)
   } catch (error) {
-    return { fault: 'not JSON', detail: `${NOT_JSON}: ${(error as Error).message}` }
+    const { message } = error as Error
+    // It may quote the line, and that an address that is not to be kept.
+    return { fault: 'not JSON', detail: `${NOT_JSON}: ${mask === undefined ? message : message.replace(QUOTE, '')}` }
   }
   const [error] = check(value)
   if (error === undefined) return value as EventEnvelope
   return { fault: 'schema', detail: error.path === '' ? error.message : `${error.path} ${error.message}` }
 }
+
+/** In a message of V8: `Unexpected token 'b', "broken" is not valid JSON`. */
+const QUOTE = /, (?:\.{3})?".*$/s
 
 /** A UUID (RFC 9562, version 8) that depends only on the job and the line. */
 function generatedId(jobId: string, line: number): string {

@@ -5,10 +5,10 @@ import { parseAddress } from '../core/event/address.ts'
 import type { Enricher } from '../core/event/enrichment.ts'
 import { type Envelope, EnvelopeState, identityOf, NO_IDENTITY, partitionOf } from '../core/event/envelope.ts'
 import { countOutcome, NO_OUTCOMES, type OutcomeCounts, outcomeKey, utcDay } from '../core/event/outcomes.ts'
-import { rowSuffix, rowTail } from '../core/event/row.ts'
+import { rowTail } from '../core/event/row.ts'
 import type { Accepted, Receipt } from '../core/pipeline/source.ts'
 import { payloadOf } from './payload.ts'
-import { rawRow } from './raw-row.ts'
+import { completeRow, rawRow } from './raw-row.ts'
 import { sliceEvents } from './slice-event.ts'
 
 /**
@@ -63,7 +63,7 @@ export function acceptEvents(
       continue
     }
     const raw = rawRow(event, eventId, address, receipt, parts[i]!)
-    const row = raw + rowSuffix(enrichment, raw.charCodeAt(raw.length - 1) !== TAB) + tail
+    const row = completeRow(raw, enrichment, receipt) + tail
     envelopes.push({ identity, state: EnvelopeState.Enriched, row, idMade })
   }
   const rejected = filtered + invalid
@@ -88,8 +88,6 @@ function outcomesOf(
   if (invalid > 0) countOutcome(counts, outcomeKey({ ...of, status: OUTCOME_STATUS.invalidIp }), invalid)
   return counts
 }
-
-const TAB = 9
 
 /** @param partition where the event has to be; undefined: anywhere */
 function makeId({ tenantId, gatherAmong = 1 }: Receipt, partition: number | undefined): string {

@@ -2,13 +2,13 @@ import { type Address, parseAddress } from '../core/event/address.ts'
 import { type Block, type RowChange, rowEnds } from '../core/event/block.ts'
 import type { Enrichment } from '../core/event/enrichment.ts'
 import { EnvelopeState } from '../core/event/envelope.ts'
-import { rowSuffix, rowTail } from '../core/event/row.ts'
+import { columnOf, rowSuffix, rowTail } from '../core/event/row.ts'
 import { IDENTIFIED } from '../core/pipeline/counts.ts'
 import type { Stage } from '../core/pipeline/stage.ts'
 
 /**
  * Completes the rows that their source did not: those of the batch lane. What a source has enriched, because it was
- * answered, is not judged again.
+ * answered, or because the row has no address any more, is not judged again.
  */
 export const enrich: Stage<void> = {
   name: 'enrich',
@@ -21,7 +21,7 @@ export const enrich: Stage<void> = {
   decide(block, _facts, { enricher }) {
     const changes = new Map<number, RowChange>()
     const suffixOf = suffixesFor(block.job)
-    let identified = 0
+    let identified = block.job === undefined ? 0 : identifiedAtSource(block)
     for (const { position, address, hasAccount } of rawEvents(block)) {
       const enrichment = enricher.enrich(address)
       if (!enrichment.noise && enrichment.companyId !== '') identified++
@@ -31,6 +31,13 @@ export const enrich: Stage<void> = {
     }
     return { changes, counts: { [IDENTIFIED]: identified } }
   },
+}
+
+/** Events of a batch job that their source enriched: those of tenants whose addresses are not kept. */
+function identifiedAtSource(block: Block): number {
+  if (!block.states.includes(EnvelopeState.Enriched)) return 0
+  const companies = columnOf(block, 'company_id')
+  return companies.filter((company, i) => block.states[i] === EnvelopeState.Enriched && company !== '').length
 }
 
 const TAB = 9

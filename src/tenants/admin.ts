@@ -48,9 +48,10 @@ export class TenantAdmin {
     }
     const plan = options.plan ?? 'starter'
     this.#demandPlan(plan)
-    const { archive = false, retention_days: days } = options
+    const { archive = false, addresses = 'full', retention_days: days } = options
+    if (archive && addresses !== 'full') conflict()
     const retention = typeof days === 'number' ? { retentionDays: days } : {}
-    const tenant = { id: name, plan, archive, createdAt: this.#nowIso(), ...retention }
+    const tenant = { id: name, plan, archive, addresses, createdAt: this.#nowIso(), ...retention }
     if (await this.#store.createTenant(tenant)) return tenant
     await this.#demandKept(name)
     throw new InputError(`tenant ${name} exists already`)
@@ -68,7 +69,8 @@ export class TenantAdmin {
   async setTenant(name: string, change: TenantChange): Promise<Tenant> {
     if (change.plan !== undefined) this.#demandPlan(change.plan)
     await this.#demandKept(name)
-    return (await this.#store.changeTenant(name, change)) ?? unknownTenant(name)
+    const changed = (await this.#store.changeTenant(name, change)) ?? unknownTenant(name)
+    return changed === 'conflict' ? conflict() : changed
   }
 
   /** Makes a key. Its raw form is in the answer and nowhere else. */
@@ -122,6 +124,13 @@ export class TenantAdmin {
 
 function unknownTenant(name: string): never {
   throw new InputError(`unknown tenant ${JSON.stringify(name)}`)
+}
+
+function conflict(): never {
+  throw new InputError(
+    'an archive keeps events as they came, with their addresses: --archive on needs --addresses full, and truncated or ' +
+      'dropped ones need --archive off',
+  )
 }
 
 function apiKey(key: StoredKey): ApiKey {

@@ -29,13 +29,16 @@ export interface CallerStore {
  * that hold copies. Everything rejects with `UnavailableError` when the store is away.
  */
 export interface TenantStore {
-  /** False when there is a tenant of this name already. */
+  /** False when there is a tenant of this name already. A tenant whose addresses are not kept in full gets a key for them. */
   createTenant(tenant: Tenant): Promise<boolean>
   getTenant(id: string): Promise<Tenant | undefined>
   /** In the order of their creation. */
   listTenants(): Promise<Tenant[]>
-  /** The tenant after the change; undefined when there is none. */
-  changeTenant(id: string, change: TenantChange): Promise<Tenant | undefined>
+  /**
+   * The tenant after the change; undefined when there is none. `conflict`: it would have an archive and addresses that are
+   * not kept in full, and stays as it was.
+   */
+  changeTenant(id: string, change: TenantChange): Promise<Tenant | 'conflict' | undefined>
   /** Refuses a prefix that any key, active or revoked, has: a prefix stands for one key for ever. */
   createKey(keyHash: string, key: StoredKey): Promise<'created' | 'no tenant' | 'prefix taken'>
   /** In the order of their creation. */

@@ -1,3 +1,6 @@
+import type { KeyObject } from 'node:crypto'
+import type { Addresses } from '../../schemas/tenant.ts'
+import type { AddressMask } from '../core/event/pseudonym.ts'
 import type { Plan } from './plans.ts'
 
 /** A customer. Everything is scoped to one: keys, limits, quotas, dedup, accounts. */
@@ -8,12 +11,25 @@ export interface Tenant {
   readonly plan: string
   /** Whether raw payloads are archived. */
   readonly archive: boolean
+  /** What is stored of the addresses of its events. */
+  readonly addresses: Addresses
+  /** Of their pseudonyms; there since addresses were first not kept in full. */
+  readonly addressKey?: KeyObject
   /** ISO 8601, UTC. */
   readonly createdAt: string
   /** Whole days that events are kept; 0: for ever; undefined: as everybody's. */
   readonly retentionDays?: number
   /** Its removal was begun and is not finished. */
   readonly deleting?: boolean
+}
+
+/** What stands in place of a tenant's addresses; undefined when they are kept in full. */
+export function addressMaskOf(tenant: Pick<Tenant, 'id' | 'addresses' | 'addressKey'>): AddressMask | undefined {
+  const { id, addresses, addressKey } = tenant
+  if (addresses === 'full') return undefined
+  // An address that is not to be stored is not stored, whatever else is wrong.
+  if (addressKey === undefined) throw new Error(`tenant ${id} has no key for its addresses`)
+  return { keep: addresses, key: addressKey }
 }
 
 /** A tenant with its plan resolved, as a request sees it. */

@@ -134,6 +134,14 @@ test('every table, view and column says what it is', async (t) => {
     clickhouse.rows(`SELECT name FROM system.${what} WHERE database = 'ipid' AND comment = ''`)
   assert.deepEqual(await silent('tables'), [])
   assert.deepEqual(await silent('columns'), [])
+  const pseudonyms =
+    "SELECT table, name FROM system.columns WHERE database = 'ipid' AND comment LIKE '%do not keep addresses%'"
+  assert.deepEqual(await clickhouse.rows(`${pseudonyms} ORDER BY ALL`), [
+    { table: 'accounts', name: 'unique_ips' },
+    { table: 'companies', name: 'unique_ips' },
+    { table: 'events', name: 'hostname' },
+    { table: 'events', name: 'ip' },
+  ])
 })
 
 /** What is there already, or changes only what is written down of it. */

@@ -6,7 +6,7 @@ import { DEFAULT_PLANS } from '../../src/tenants/plans.ts'
 import { quiet } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
 
-const tenant = { id: 'acme', plan: 'starter', archive: false, createdAt: '' }
+const tenant = { id: 'acme', plan: 'starter', archive: false, addresses: 'full' as const, createdAt: '' }
 const caller = { tenant, plan: { ...DEFAULT_PLANS.starter!, daily_lookups: 10 } }
 
 test('the quota is counted exactly by several processes, refused whole, and begins again with the UTC day', async (t) => {

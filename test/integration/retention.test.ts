@@ -79,6 +79,7 @@ test('events leave the tables and the archive by age, and the views are right fo
       id,
       plan: 'custom',
       archive: true,
+      addresses: 'full',
       createdAt: '2026-01-01T00:00:00.000Z',
       ...retention,
     })

@@ -23,7 +23,8 @@ test('tenants are created once, listed in order, changed in part, and bad input 
   const clock = handClock()
   const { admin } = await startTenants(t, redis.url, { clock })
   const acme = await admin.createTenant('zz-first')
-  assert.deepEqual(acme, { id: 'zz-first', plan: 'starter', archive: false, createdAt: '2026-11-21T00:00:00.000Z' })
+  const created = { id: 'zz-first', plan: 'starter', archive: false, addresses: 'full' }
+  assert.deepEqual(acme, { ...created, createdAt: '2026-11-21T00:00:00.000Z' })
   clock.nowMs += 1
   await admin.createTenant('b', { plan: 'growth', archive: true })
   assert.deepEqual(
@@ -44,6 +45,44 @@ test('tenants are created once, listed in order, changed in part, and bad input 
   await refuses(admin.getTenant('nobody'), /unknown tenant/)
   await refuses(admin.createKey('nobody'), /unknown tenant/)
   await refuses(admin.listKeys('nobody'), /unknown tenant/)
+})
+
+test('addresses are kept or not, with one key for ever, and not beside an archive', async (t) => {
+  const redis = await startTestRedis(t)
+  const { admin, client } = await startTenants(t, redis.url)
+  const keyOf = async (name: string) => (await admin.getTenant(name)).addressKey?.export().toString('hex')
+  await admin.createTenant('acme')
+  assert.equal((await admin.getTenant('acme')).addresses, 'full')
+  assert.equal(await keyOf('acme'), undefined)
+  // What a version before there was the choice wrote.
+  await client.hset(keys.tenants(), 'old', '{"plan":"starter","archive":false,"created_at":""}')
+  assert.equal((await admin.getTenant('old')).addresses, 'full')
+
+  assert.equal((await admin.setTenant('acme', { addresses: 'dropped' })).addresses, 'dropped')
+  const key = await keyOf('acme')
+  assert.match(key!, /^[0-9a-f]{64}$/)
+  for (const addresses of ['truncated', 'full', 'dropped'] as const) await admin.setTenant('acme', { addresses })
+  assert.equal(await keyOf('acme'), key, 'or a visit of today would be counted twice')
+  await admin.createTenant('other', { addresses: 'truncated' })
+  assert.match((await keyOf('other'))!, /^[0-9a-f]{64}$/)
+  assert.notEqual(await keyOf('other'), key)
+  // Of two who turn it on at once, both have the same key.
+  await admin.createTenant('both')
+  const twice = await Promise.all([1, 2].map(() => admin.setTenant('both', { addresses: 'dropped' })))
+  assert.ok(twice[0]!.addressKey!.equals(twice[1]!.addressKey!))
+
+  const archive = /an archive keeps events as they came, with their addresses: --archive on needs --addresses full/
+  await refuses(admin.setTenant('acme', { archive: true }), archive)
+  await refuses(admin.setTenant('acme', { archive: true, addresses: 'truncated' }), archive)
+  await refuses(admin.createTenant('third', { archive: true, addresses: 'dropped' }), archive)
+  await refuses(admin.getTenant('third'), /unknown tenant/)
+  await admin.setTenant('old', { archive: true })
+  await refuses(admin.setTenant('old', { addresses: 'dropped' }), archive)
+  assert.deepEqual(await admin.getTenant('old'), {
+    ...{ id: 'old', plan: 'starter', archive: true, addresses: 'full', createdAt: '' },
+  })
+  assert.equal((await admin.setTenant('old', { archive: false, addresses: 'dropped' })).addresses, 'dropped')
+  assert.equal((await admin.setTenant('old', { archive: true, addresses: 'full' })).archive, true)
 })
 
 test('a key is shown once, stored as its hash only, listed by its prefix, and revoked for ever', async (t) => {
@@ -119,13 +158,16 @@ test('what Redis holds of tenants and keys has the shapes of the schemas, before
   await admin.createTenant('acme')
   await admin.createTenant('other', { plan: 'growth', archive: true })
   await admin.setTenant('acme', { archive: true })
+  await admin.createTenant('third', { addresses: 'truncated' })
+  await admin.createTenant('fourth')
+  await admin.setTenant('fourth', { addresses: 'dropped' })
   const { prefix } = await admin.createKey('acme')
   await admin.createKey('other')
   await admin.revokeKey(prefix)
   const records = async (key: string) => Object.values(await client.hgetall(key)).map((json) => JSON.parse(json))
   const tenants = await records(keys.tenants())
   const apiKeys = await records(keys.apiKeys())
-  assert.deepEqual([tenants.length, apiKeys.length], [2, 2])
+  assert.deepEqual([tenants.length, apiKeys.length], [4, 2])
   for (const record of tenants) assertShape(TenantRecord, record)
   for (const record of apiKeys) assertShape(ApiKeyRecord, record)
 })

@@ -11,7 +11,13 @@ import { startTestRedis } from '../support/redis.ts'
 import { handClock, startTenants } from '../support/tenants.ts'
 import { until } from '../support/until.ts'
 
-const tenant: Tenant = { id: 'acme', plan: 'growth', archive: false, createdAt: '2026-01-01T00:00:00.000Z' }
+const tenant: Tenant = {
+  id: 'acme',
+  plan: 'growth',
+  archive: false,
+  addresses: 'full',
+  createdAt: '2026-01-01T00:00:00.000Z',
+}
 const starter = { rate: 5, burst: 20, daily_lookups: 1, monthly_accounts: 1 }
 
 /** An authenticator over a store that counts its reads and answers when it is told to. */

@@ -11,7 +11,7 @@ import { startTenants } from '../support/tenants.ts'
 
 const plan = (rate: number, burst: number): Plan => ({ rate, burst, daily_lookups: 1, monthly_accounts: 1 })
 const caller = (id: string, its: Plan): Caller => ({
-  tenant: { id, plan: 'p', archive: false, createdAt: '' },
+  tenant: { id, plan: 'p', archive: false, addresses: 'full', createdAt: '' },
   plan: its,
 })
 /** So slow that nothing flows in while a test runs. */

@@ -27,7 +27,7 @@ import { silent } from './pipeline.ts'
 export const API_KEY = `ipid_${'0123456789abcdef'.repeat(4)}`
 
 export const acme: Caller = {
-  tenant: { id: 'acme', plan: 'starter', archive: false, createdAt: '2026-01-01T00:00:00.000Z' },
+  tenant: { id: 'acme', plan: 'starter', archive: false, addresses: 'full', createdAt: '2026-01-01T00:00:00.000Z' },
   plan: DEFAULT_PLANS.starter!,
 }
 

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander'
-import { RETENTION_DAYS_MAX, type TenantChange } from '../../../schemas/tenant.ts'
+import { type Addresses, RETENTION_DAYS_MAX, type TenantChange } from '../../../schemas/tenant.ts'
 import { integer } from '../../config/values.ts'
 import { InputError } from '../../core/run/errors.ts'
 import type { TenantAdmin } from '../../tenants/admin.ts'
@@ -13,6 +13,7 @@ interface TenantOptions {
   readonly plan?: string
   readonly archive?: 'on' | 'off'
   readonly retentionDays?: number | null
+  readonly addresses?: Addresses
   readonly json?: boolean
 }
 
@@ -24,6 +25,7 @@ export function tenantCommand(context: CliContext): Command {
     .addOption(planOption())
     .addOption(archiveOption())
     .addOption(retentionOption())
+    .addOption(addressesOption())
     .action(async (name: string, options: TenantOptions, command: Command) => {
       printTenant(options, await manage(command, (admin) => admin.createTenant(name, changeOf(options))))
     })
@@ -31,8 +33,8 @@ export function tenantCommand(context: CliContext): Command {
   subcommand('list', 'list all tenants').action(async (options: TenantOptions, command: Command) => {
     const tenants = await manage(command, (admin) => admin.listTenants())
     if (options.json) return printJson(context.stdout, tenants.map(tenantJson))
-    const rows = tenants.map(({ id, plan, archive, createdAt }) => [id, plan, archive, createdAt])
-    printTable(context.stdout, ['TENANT', 'PLAN', 'ARCHIVE', 'CREATED'], rows)
+    const rows = tenants.map(({ id, plan, archive, addresses, createdAt }) => [id, plan, archive, addresses, createdAt])
+    printTable(context.stdout, ['TENANT', 'PLAN', 'ARCHIVE', 'ADDRESSES', 'CREATED'], rows)
   })
 
   subcommand('show <name>', 'show a tenant').action(async (name: string, options: TenantOptions, command: Command) => {
@@ -43,9 +45,11 @@ export function tenantCommand(context: CliContext): Command {
     .addOption(planOption())
     .addOption(archiveOption())
     .addOption(retentionOption())
+    .addOption(addressesOption())
     .action(async (name: string, options: TenantOptions, command: Command) => {
       const change = changeOf(options)
-      if (Object.keys(change).length === 0) command.error('nothing to set: give --plan, --archive or --retention-days')
+      if (Object.keys(change).length === 0)
+        command.error('nothing to set: give --plan, --archive, --retention-days or --addresses')
       printTenant(options, await manage(command, (admin) => admin.setTenant(name, change)))
     })
 
@@ -71,6 +75,7 @@ export function tenantCommand(context: CliContext): Command {
       ['plan', found.plan],
       ['archive', found.archive],
       ['retention', retentionText(found)],
+      ['addresses', found.addresses],
       ['created', found.createdAt],
       ...(found.deleting ? ([['state', 'being deleted']] as const) : []),
     ])
@@ -105,15 +110,30 @@ function retentionText({ retentionDays }: Tenant): string {
   return retentionDays === 0 ? 'for ever' : `${retentionDays} days`
 }
 
+function addressesOption(): Option {
+  const about =
+    'what is stored of the addresses of events: all of them, their networks, or only what tells visits apart'
+  return new Option('--addresses <full|truncated|dropped>', about).choices(['full', 'truncated', 'dropped'])
+}
+
 function changeOf(options: TenantOptions): TenantChange {
   return {
     ...(options.plan === undefined ? {} : { plan: options.plan }),
     ...(options.archive === undefined ? {} : { archive: options.archive === 'on' }),
     ...(options.retentionDays === undefined ? {} : { retention_days: options.retentionDays }),
+    ...(options.addresses === undefined ? {} : { addresses: options.addresses }),
   }
 }
 
-function tenantJson({ id, plan, archive, createdAt, retentionDays, deleting }: Tenant): object {
+function tenantJson({ id, plan, archive, addresses, createdAt, retentionDays, deleting }: Tenant): object {
   const retention = { retention_days: retentionDays ?? null }
-  return { tenant_id: id, plan, archive, ...retention, created_at: createdAt, ...(deleting ? { deleting } : {}) }
+  return {
+    tenant_id: id,
+    plan,
+    archive,
+    addresses,
+    ...retention,
+    created_at: createdAt,
+    ...(deleting ? { deleting } : {}),
+  }
 }

@@ -6,7 +6,7 @@ export const EnvelopeState = {
   Raw: 0,
   /** The row is complete. */
   Enriched: 1,
-  /** The address is noise. The row is empty when its source said so, and complete when the enrich stage did. */
+  /** The address is noise. The row is complete, or empty in what an earlier version wrote. */
   Noise: 2,
 } as const
 export type EnvelopeState = (typeof EnvelopeState)[keyof typeof EnvelopeState]

@@ -67,9 +67,20 @@ export function enrichmentColumns(
 /**
  * What completes a row: the account, which is the caller's or else the organisation's, and the enrichment columns.
  * @param hasAccount whether the row ends with the caller's account already
+ * @param columns the enrichment columns
  */
-export function rowSuffix(enrichment: Enrichment, hasAccount: boolean): string {
-  return `${hasAccount ? '' : tsv(enrichment.companyId)}\t${enrichment.columns}`
+export function rowSuffix(enrichment: Enrichment, hasAccount: boolean, columns = enrichment.columns): string {
+  return `${hasAccount ? '' : tsv(enrichment.companyId)}\t${columns}`
+}
+
+const HOSTNAME_AT = ENRICHMENT_COLUMNS.indexOf('hostname')
+
+/** The enrichment columns without what may spell out the address: `203-0-113-7.dsl.example.net`. */
+export function columnsWithoutHostname({ columns, data }: Enrichment): string {
+  if (data.hostname === undefined) return columns
+  const values = columns.split('\t')
+  values[HOSTNAME_AT] = ''
+  return values.join('\t')
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Block } from '../event/block.ts'
 import type { Enricher } from '../event/enrichment.ts'
 import type { Envelope } from '../event/envelope.ts'
 import type { OutcomeCounts } from '../event/outcomes.ts'
+import type { AddressMask } from '../event/pseudonym.ts'
 import type { FieldError } from '../event/validator.ts'
 import type { Lane } from './lane.ts'
 
@@ -24,6 +25,8 @@ export interface Receipt {
   readonly requestId?: string
   /** Whether the tenant has an archive. Default: false. */
   readonly archived?: boolean
+  /** What stands in place of addresses; undefined: they are stored. Events are then enriched before the stream. */
+  readonly mask?: AddressMask | undefined
   /**
    * Of so many partitions, all events of a live request without an id of their own have to be in one; undefined: anywhere.
    * See `GroupCommit`.
@@ -77,7 +80,7 @@ export interface ChunkContext extends Receipt {
   readonly jobId: string
   readonly partitions: number
   readonly check: EventCheck
-  /** Asked for tenants with an archive, whose lines tell their status. */
+  /** Asked for tenants with an archive, whose lines tell their status, and for those whose addresses are not stored. */
   readonly enricher: Enricher
 }
 
@@ -104,7 +107,7 @@ export interface ChunkReading {
 export interface BatchSource extends Source {
   /**
    * What happens before the stream: a pure function, so that the same chunk becomes the same events, with the same ids, at
-   * every reading. Only the statuses of payloads follow the enricher.
+   * every reading. Only the statuses of payloads, and rows without an address, follow the enricher.
    */
   readonly read: (chunk: LineChunk, context: ChunkContext) => ChunkReading
 }

@@ -1,7 +1,9 @@
 import { BATCH_LIMITS, type BatchSummary } from '../../../schemas/api/batch.ts'
+import type { Addresses } from '../../../schemas/tenant.ts'
 import type { FeederStore, OpenJob } from '../../batch/feeder-store.ts'
 import type { Block } from '../../core/event/block.ts'
 import { packOutcomes } from '../../core/event/outcomes.ts'
+import type { AddressMask } from '../../core/event/pseudonym.ts'
 import { IDENTIFIED } from '../../core/pipeline/counts.ts'
 import { groupsOfJobs, type Pipeline, readersOf, reasonsOfJobs } from '../../core/pipeline/pipeline.ts'
 import type { ChunkCounts, ChunkReading, LineChunk } from '../../core/pipeline/source.ts'
@@ -12,6 +14,7 @@ import { loadScript } from '../scripts.ts'
 import { type AppendCall, appendCall } from '../streams/append.ts'
 import type { RawEntry } from '../streams/entries.ts'
 import { waitingEvents } from '../streams/status.ts'
+import { tenantOf } from '../tenants/tenant-store.ts'
 import { freeJob, RECORD_TTL_MS, readProgress } from './job-record.ts'
 import { parseLineNumbers } from './line-numbers.ts'
 
@@ -65,6 +68,7 @@ export class RedisFeederStore implements FeederStore {
       state: stateOf(record.status, uploading === 1),
       receivedAtMs: Number(record.received_at ?? 0),
       archived: record.archived === '1',
+      addresses: (record.addresses ?? 'full') as Addresses,
       received: Number(record.received ?? 0),
       chunks: Number(record.chunks ?? 0),
       next: Number(record.next ?? 0),
@@ -91,6 +95,13 @@ export class RedisFeederStore implements FeederStore {
     const fields = entries[0]?.[1]
     if (fields == null) return undefined
     return { ...parseLineNumbers(fields[1]!.toString('latin1')), bytes: fields[3]! }
+  }
+
+  async addressMask({ tenantId, addresses }: OpenJob): Promise<AddressMask | undefined> {
+    const json = await this.#options.client.hget(keys.tenants(), tenantId)
+    const { addressKey } = json === null ? {} : tenantOf(tenantId, json)
+    if (addresses === 'full' || addressKey === undefined) return undefined
+    return { keep: addresses, key: addressKey }
   }
 
   async feed(job: OpenJob, { blocks, payloads, outcomes }: ChunkReading): Promise<void> {

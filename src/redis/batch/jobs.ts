@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { BatchJob, BatchJobList, ListedBatchJob } from '../../../schemas/api/batch.ts'
+import type { Addresses } from '../../../schemas/tenant.ts'
 import type { BatchJobs, JobPage, Upload } from '../../batch/jobs.ts'
 import type { Clock } from '../../core/run/clock.ts'
 import { BackpressureError, InputError, UnavailableError } from '../../core/run/errors.ts'
@@ -33,7 +34,7 @@ export class RedisBatchJobs implements BatchJobs {
     this.#options = options
   }
 
-  async begin(tenantId: string, archived = false): Promise<Upload> {
+  async begin(tenantId: string, archived = false, addresses: Addresses = 'full'): Promise<Upload> {
     const { client, openMax, deadlineMs, clock, closedBecause } = this.#options
     const reason = closedBecause(archived)
     if (reason !== undefined) throw new BackpressureError(reason)
@@ -57,7 +58,7 @@ export class RedisBatchJobs implements BatchJobs {
     }
     const release = () => releaseJob(client, tenantId, jobId, 'no job')
     const receipt = { tenantId, archived, receivedAtMs }
-    return new UploadSpool({ client, jobId, receipt, deadlineMs, release, closedBecause })
+    return new UploadSpool({ client, jobId, receipt, addresses, deadlineMs, release, closedBecause })
   }
 
   async find(tenantId: string, jobId: string): Promise<BatchJob | undefined> {

@@ -1,3 +1,4 @@
+import type { Addresses } from '../../../schemas/tenant.ts'
 import { EmptyUploadError, type Upload } from '../../batch/jobs.ts'
 import { LineChunker } from '../../batch/line-chunker.ts'
 import type { LineChunk, Receipt } from '../../core/pipeline/source.ts'
@@ -13,6 +14,8 @@ export interface UploadSpoolOptions {
   readonly jobId: string
   /** Of all events of the upload. */
   readonly receipt: Receipt
+  /** What is stored of their addresses: the feeder asks for the key that this takes. */
+  readonly addresses: Addresses
   /** How long Redis may refuse a chunk before the upload is refused. */
   readonly deadlineMs: number
   /** Gives the tenant's place back; called once when the upload ends without a job. */
@@ -77,7 +80,7 @@ export class UploadSpool implements Upload {
   }
 
   async complete(commit: () => void = () => {}): Promise<{ jobId: string; received: number }> {
-    const { jobId, receipt } = this.#options
+    const { jobId, receipt, addresses } = this.#options
     this.#chunker.end()
     await Promise.all(this.#inFlight)
     if (this.#failure !== undefined) throw this.#failure
@@ -85,7 +88,8 @@ export class UploadSpool implements Upload {
     if (received === 0) throw new EmptyUploadError('the body has no lines')
     const { tenantId, receivedAtMs, archived } = receipt
     const record = { tenant_id: tenantId, status: 'queued', received, received_at: receivedAtMs, chunks: this.#chunks }
-    const fields = Object.entries({ ...record, next: 1, ...(archived ? { archived: 1 } : {}) }).flat()
+    const choices = { ...(archived ? { archived: 1 } : {}), ...(addresses === 'full' ? {} : { addresses }) }
+    const fields = Object.entries({ ...record, next: 1, ...choices }).flat()
     const names = [keys.upload(jobId), keys.chunks(jobId), keys.job(jobId)]
     // One more beat behind the script would let the chunks of the job expire.
     await this.#heartbeat.stop()

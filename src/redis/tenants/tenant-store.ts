@@ -1,3 +1,4 @@
+import { createSecretKey, randomBytes } from 'node:crypto'
 import type { ApiKeyRecord } from '../../../schemas/api-key.ts'
 import type { TenantChange, TenantRecord } from '../../../schemas/tenant.ts'
 import { UnavailableError } from '../../core/run/errors.ts'
@@ -39,9 +40,10 @@ export class RedisTenantStore implements TenantStore, CallerStore {
   }
 
   async createTenant(tenant: Tenant): Promise<boolean> {
-    const { plan, archive, createdAt: created_at, retentionDays } = tenant
+    const { plan, archive, addresses, createdAt, retentionDays } = tenant
     const retention = retentionDays === undefined ? {} : { retention_days: retentionDays }
-    const record: TenantRecord = { plan, archive, created_at, ...retention }
+    const kept = addresses === 'full' ? {} : { addresses, address_key: newAddressKey() }
+    const record: TenantRecord = { plan, archive, created_at: createdAt, ...retention, ...kept }
     const args = [tenant.id, JSON.stringify(record), keys.tenantChanges()]
     return (await this.#run(createTenantScript, [keys.tenants()], args)) === 1
   }
@@ -57,10 +59,11 @@ export class RedisTenantStore implements TenantStore, CallerStore {
     return tenants.sort((a, b) => compare(a.createdAt, b.createdAt) || compare(a.id, b.id))
   }
 
-  async changeTenant(id: string, change: TenantChange): Promise<Tenant | undefined> {
-    const args = [id, JSON.stringify(change), keys.tenantChanges()]
-    const json = (await this.#run(changeTenantScript, [keys.tenants()], args)) as Buffer | null
-    return json === null ? undefined : tenantOf(id, json.toString())
+  async changeTenant(id: string, change: TenantChange): Promise<Tenant | 'conflict' | undefined> {
+    const args = [id, JSON.stringify(change), keys.tenantChanges(), newAddressKey()]
+    const reply = (await this.#run(changeTenantScript, [keys.tenants()], args)) as Buffer | 0 | null
+    if (reply === 0) return 'conflict'
+    return reply === null ? undefined : tenantOf(id, reply.toString())
   }
 
   async createKey(keyHash: string, key: StoredKey): Promise<'created' | 'no tenant' | 'prefix taken'> {
@@ -138,11 +141,18 @@ async function answered<T>(reply: Promise<T>): Promise<T> {
   }
 }
 
-function tenantOf(id: string, json: string): Tenant {
+/** @param json as it is stored, see `TenantRecord` */
+export function tenantOf(id: string, json: string): Tenant {
   const record = JSON.parse(json) as TenantRecord
-  const { plan, archive, created_at: createdAt, retention_days: days, deleting = false } = record
+  const { plan, archive, created_at: createdAt, addresses = 'full', address_key: key } = record
+  const { retention_days: days, deleting = false } = record
+  const addressKey = key === undefined ? {} : { addressKey: createSecretKey(key, 'hex') }
   const retention = typeof days === 'number' ? { retentionDays: days } : {}
-  return { id, plan, archive, createdAt, ...retention, ...(deleting ? { deleting } : {}) }
+  return { id, plan, archive, addresses, createdAt, ...addressKey, ...retention, ...(deleting ? { deleting } : {}) }
+}
+
+function newAddressKey(): string {
+  return randomBytes(32).toString('hex')
 }
 
 /** @param use milliseconds of the last use, `''` when there was none */

@@ -19,7 +19,8 @@ export function uploadRoute(jobs: BatchJobs): Route {
     streamsBody: true,
     operation: uploadOperation,
     async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
-      const upload = await jobs.begin(caller.tenant.id, caller.tenant.archive)
+      const { id, archive, addresses } = caller.tenant
+      const upload = await jobs.begin(id, archive, addresses)
       try {
         for await (const bytes of exchange.stream()) await upload.write(bytes)
         const { jobId, received } = await upload.complete(() => exchange.commit())

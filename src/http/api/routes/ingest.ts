@@ -6,7 +6,7 @@ import { compileValidator } from '../../../core/event/validator.ts'
 import type { LiveSource } from '../../../core/pipeline/source.ts'
 import type { Clock } from '../../../core/run/clock.ts'
 import type { Intake } from '../../../ingest/intake.ts'
-import type { Caller } from '../../../tenants/tenancy.ts'
+import { addressMaskOf, type Caller } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'
 import { HttpError } from '../../engine/http-error.ts'
 import type { HttpResponse } from '../../engine/response.ts'
@@ -40,7 +40,8 @@ export function ingestRoute({ accept, intake, enricher, hostnames, clock }: Inge
       demandCount(body)
       demandSchema(validate, body)
       const { id: tenantId, archive: archived } = caller.tenant
-      const receipt = { tenantId, archived, receivedAtMs: clock.now(), requestId: exchange.requestId }
+      const { requestId } = exchange
+      const receipt = { tenantId, archived, mask: addressMaskOf(caller.tenant), receivedAtMs: clock.now(), requestId }
       if (hostnames !== undefined) await hostnames.prefetch(addressesOf(body.events))
       const { envelopes, payloads, outcomes, response } = accept(text, body.events, receipt, enricher)
       await intake.append(envelopes, payloads, outcomes)

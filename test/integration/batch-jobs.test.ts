@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ingest } from '../../pipelines/ingest.ts'
+import { EmptyUploadError } from '../../src/batch/jobs.ts'
+import { BackpressureError } from '../../src/core/run/errors.ts'
+import { RedisFeederStore } from '../../src/redis/batch/feeder-store.ts'
+import { connectRedis } from '../../src/redis/connect.ts'
+import { keys } from '../../src/redis/keys.ts'
+import { completed, enricher, PARTITIONS, startBatch, startFeeder, upload } from '../support/batch.ts'
+import { quiet, startWorker } from '../support/pipeline.ts'
+import { until } from '../support/until.ts'
+
+test('an upload that is aborted, blank, or died leaves nothing behind', async (t) => {
+  const { redis, client, jobs } = await startBatch(t)
+  const stopFeeder = await startFeeder(redis)
+  const before = (await client.keys('*')).filter((name) => !name.includes('lease')).sort()
+  const aborted = await jobs.begin('acme')
+  await aborted.write(Buffer.alloc(600_000, '{"ip":"192.0.2.1"}\n'))
+  await aborted.abort()
+  const blank = await jobs.begin('acme')
+  await blank.write(Buffer.from(' \n\n'))
+  await assert.rejects(blank.complete(), EmptyUploadError)
+  await blank.abort()
+  const dead = await jobs.begin('acme')
+  await dead.write(Buffer.alloc(600_000, '{"ip":"192.0.2.1"}\n'))
+  // As when the process was killed: nobody aborts, and the keys expire.
+  for (const name of await client.keys('{job:*')) await client.pexpire(name, 1)
+  await until(
+    () => client.keys('*'),
+    (names) => names.filter((name) => !name.includes('lease')).length === before.length,
+  )
+  await dead.abort()
+  await stopFeeder()
+})
+
+test('a tenant has only so many open jobs, and gets its place back', async (t) => {
+  const { redis, client, jobs } = await startBatch(t, 2)
+  const first = await jobs.begin('acme')
+  await jobs.begin('acme').then((second) => second.abort())
+  await upload(jobs, 'acme', '{"ip":"192.0.2.1"}')
+  await assert.rejects(jobs.begin('acme'), BackpressureError)
+  await jobs.begin('other').then((other) => other.abort())
+  await first.abort()
+  const worker = await startWorker(redis.url, ingest, 'process', PARTITIONS, enricher)
+  const stopFeeder = await startFeeder(redis)
+  const jobId = await upload(jobs, 'acme', '{"ip":"192.0.2.1"}')
+  await completed(client, jobs, 'acme', jobId)
+  await Promise.all([stopFeeder(), worker.stop()])
+})
+
+test('a sign of life that comes late does not let the chunks of a completed upload expire', async (t) => {
+  const { client, jobs } = await startBatch(t)
+  const pexpire = client.pexpire.bind(client)
+  let release = () => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const beats: Promise<number>[] = []
+  client.pexpire = ((...args: Parameters<typeof pexpire>) => {
+    const beat = released.then(() => pexpire(...args))
+    beats.push(beat)
+    return beat
+  }) as typeof client.pexpire
+  const done = upload(jobs, 'acme', '{"ip":"192.0.2.1"}\n')
+  await until(
+    () => client.keys('*chunks*'),
+    (names) => names.length === 1,
+  )
+  for (let turn = 0; turn < 10; turn++) await client.ping()
+  release()
+  await done
+  assert.ok((await Promise.all(beats)).length > 0)
+  const [chunks] = await client.keys('*chunks*')
+  assert.equal(await client.pttl(chunks!), -1)
+})
+
+test('a tenant sees its own jobs, the newest first, page by page, until their records are gone', async (t) => {
+  const { redis, client, jobs } = await startBatch(t, 10)
+  const ids: string[] = []
+  for (let i = 0; i < 5; i++) ids.unshift(await upload(jobs, 'acme', `{"ip":"192.0.2.1","event_id":"${i}"}`))
+  await upload(jobs, 'other', '{"ip":"192.0.2.1"}')
+  const open = await jobs.begin('acme')
+  const pages: string[][] = []
+  for (let before: string | undefined; ; ) {
+    const page = await jobs.list('acme', { limit: 2, before })
+    pages.push(page.jobs.map(({ job_id }) => job_id))
+    if (page.next === null) break
+    before = page.next
+  }
+  // Those of one millisecond have an order of their own.
+  assert.deepEqual([pages.map((page) => page.length), pages.flat().sort()], [[2, 2, 1], [...ids].sort()])
+  assert.deepEqual(await jobs.list('nobody', { limit: 2, before: undefined }), { jobs: [], next: null })
+  await assert.rejects(jobs.list('acme', { limit: 2, before: 'x' }), { name: 'InputError' })
+  await open.abort()
+  const worker = await startWorker(redis.url, ingest, 'process', PARTITIONS, enricher)
+  const stopFeeder = await startFeeder(redis)
+  for (const id of ids) await completed(client, jobs, 'acme', id)
+  await until(async () => (await client.zcard(keys.endedBatches())) >= 5)
+  // As when their time is over; the next job that ends takes them along.
+  for (const member of await client.zrevrange(keys.endedBatches(), 0, -1))
+    await client.zadd(keys.endedBatches(), '1', member)
+  await client.del(...ids.map((id) => keys.job(id)))
+  assert.deepEqual(await jobs.list('acme', { limit: 2, before: undefined }), { jobs: [], next: null })
+  const last = await upload(jobs, 'other', '{"ip":"192.0.2.1"}')
+  await completed(client, jobs, 'other', last)
+  await until(async () => (await client.exists(keys.batchesOf('acme'))) === 0)
+  await Promise.all([stopFeeder(), worker.stop()])
+})
+
+test('a cancel and an end by itself: the first one counts', async (t) => {
+  const { redis, client, jobs } = await startBatch(t)
+  const feeders = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
+  t.after(() => feeders.disconnect())
+  const store = new RedisFeederStore({ client: feeders, pipeline: ingest, partitions: PARTITIONS })
+  const summary = { processed: 1 } as never
+  const jobOf = async (id: string) => (await store.openJobs()).find((job) => job.id === id)!
+  const outcomes = new Set<string>()
+  for (let i = 0; i < 20; i++) {
+    const id = await upload(jobs, 'acme', '{"ip":"192.0.2.1"}')
+    const job = await jobOf(id)
+    const [first, second] = [() => jobs.cancel('acme', id), () => store.complete(job, summary)]
+    const [a, b] = await Promise.all(i % 2 === 0 ? [first(), second()] : [second(), first()])
+    const [cancelled, isCompleted] = i % 2 === 0 ? [a, b] : [b, a]
+    const { status, result_summary } = (await jobs.find('acme', id))!
+    assert.equal(isCompleted, cancelled === 'ended')
+    assert.deepEqual([status, result_summary === null], isCompleted ? ['completed', false] : ['failed', true])
+    outcomes.add(status)
+    await store.cleanUp(job)
+    if (!isCompleted) assert.equal(await store.advance(job, { fed: 1, rejected: 0, invalidIp: 0, errors: [] }), false)
+    assert.equal((await jobs.find('acme', id))!.status, status)
+  }
+  assert.deepEqual([...outcomes].sort(), ['completed', 'failed'])
+  assert.deepEqual(await client.keys('*open*'), [])
+})

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { ingest } from '../../pipelines/ingest.ts'
+import type { Addresses } from '../../schemas/tenant.ts'
+import { Feeder, type FeederOptions } from '../../src/batch/feeder.ts'
+import { enrichmentColumns } from '../../src/core/event/row.ts'
+import { systemClock } from '../../src/core/run/clock.ts'
+import { NOTHING_KNOWN } from '../../src/enrichment/answers/answer.ts'
+import { RedisFeederStore } from '../../src/redis/batch/feeder-store.ts'
+import { RedisBatchJobs } from '../../src/redis/batch/jobs.ts'
+import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
+import { counterFields, keys } from '../../src/redis/keys.ts'
+import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
+import { quiet, silent } from './pipeline.ts'
+import { startTestRedis, type TestRedis } from './redis.ts'
+import { until } from './until.ts'
+
+export const PARTITIONS = 2
+
+const known = (domain: string, noise: boolean) => {
+  const part = {
+    companyId: domain,
+    classification: noise ? ('cloud' as const) : ('business' as const),
+    quality: 50,
+    data: {},
+  }
+  return { ...part, noise, answerJson: '', columns: enrichmentColumns(part) }
+}
+export const company = known('example.com', false)
+export const cloud = known('cloud.example', true)
+/** 203.… is noise, all others an organisation. */
+export const enricher = { enrich: (address: { text: string }) => (address.text.startsWith('203.') ? cloud : company) }
+const check = (value: unknown) =>
+  typeof (value as { ip?: unknown })?.ip === 'string' ? [] : [{ path: 'ip', message: 'is required' }]
+
+/** A Redis with the streams of the pipeline, and jobs in it. */
+export async function startBatch(t: TestContext, openMax = 3) {
+  const redis = await startTestRedis(t)
+  const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
+  t.after(() => client.disconnect())
+  await agreeOnPartitions(client, PARTITIONS)
+  await createGroups(client, ingest, PARTITIONS)
+  const jobs = new RedisBatchJobs({
+    client,
+    partitions: PARTITIONS,
+    openMax,
+    deadlineMs: 2_000,
+    clock: systemClock,
+    closedBecause: () => undefined,
+  })
+  return { redis, client, jobs }
+}
+
+/** Returns what stops it. */
+export async function startFeeder(
+  redis: TestRedis,
+  waitingEventsMax = 1_000_000,
+  options: Partial<FeederOptions> = {},
+) {
+  const client = quiet(connectRedis(redis.url, { name: 'test-feeder', kind: 'loop', timeoutMs: 2_000 }))
+  const store = new RedisFeederStore({ client, pipeline: ingest, partitions: PARTITIONS })
+  const feeder = new Feeder({
+    store,
+    source: ingest.sources.batch,
+    check,
+    enricher: { enrich: () => NOTHING_KNOWN },
+    hostnames: undefined,
+    partitions: PARTITIONS,
+    waitingEventsMax,
+    waitingPayloadsMax: waitingEventsMax,
+    log: silent,
+    ...options,
+  })
+  await feeder.start()
+  return async () => {
+    await feeder.stop()
+    client.disconnect()
+  }
+}
+
+/** Stands in for the ClickHouse sink: acknowledges what it reads, and counts it as inserted. */
+export async function drainAsSink(client: RedisClient): Promise<number> {
+  let drained = 0
+  for (let partition = 0; partition < PARTITIONS; partition++) {
+    const stream = keys.stream(partition, 'enriched', 'batch')
+    const reply = (await client.call('XREADGROUP', 'GROUP', 'clickhouse', 's', 'COUNT', 10, 'STREAMS', stream, '>')) as
+      | [string, [string, string[]][]][]
+      | null
+    for (const [id, fields] of reply?.[0]?.[1] ?? []) {
+      const field = (name: string) => fields[fields.findIndex((value, i) => i % 2 === 0 && value === name) + 1]!
+      const events = Number(field('n'))
+      const done = counterFields.done('clickhouse', 'enriched', 'batch', 'events')
+      await client
+        .multi()
+        .xack(stream, 'clickhouse', id)
+        .hincrby(keys.counters(partition), done, events)
+        .hincrby(keys.jobProgress(partition, field('j')), 'stored', events)
+        .exec()
+      drained += events
+    }
+  }
+  return drained
+}
+
+export async function upload(
+  jobs: RedisBatchJobs,
+  tenant: string,
+  body: string,
+  addresses?: Addresses,
+): Promise<string> {
+  const begun = await jobs.begin(tenant, false, addresses)
+  const bytes = Buffer.from(body)
+  for (let at = 0; at < bytes.length; at += 100_000) await begun.write(bytes.subarray(at, at + 100_000))
+  return (await begun.complete()).jobId
+}
+
+/** Waits for the end of a job, while its events are taken out of the pipeline. */
+export async function completed(client: RedisClient, jobs: RedisBatchJobs, tenant: string, jobId: string) {
+  let current = 0
+  return until(
+    async () => {
+      await drainAsSink(client)
+      const job = (await jobs.find(tenant, jobId))!
+      assert.ok(job.progress_current >= current, 'progress never goes back')
+      assert.ok(job.progress_current <= job.progress_total)
+      current = job.progress_current
+      return job
+    },
+    (job) => job.status === 'completed',
+  )
+}
