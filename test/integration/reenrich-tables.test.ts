@@ -252,6 +252,14 @@ test('the server is killed while it removes events: the next run finishes it', a
   assert.deepEqual(await digest('killed'), whole)
 })
 
+test('a removal that ClickHouse cannot do is ended, so that nothing waits behind it for ever', async () => {
+  const broken = "ALTER TABLE events DELETE WHERE throwIf(tenant_id = 'acme', 'as in reenrich_staged')"
+  await clickhouse.client.command({ query: broken, clickhouse_settings: { mutations_sync: '0' } })
+  await assert.rejects(run(), /^UnavailableError: ClickHouse cannot remove events: .*as in reenrich_staged/)
+  await run()
+  assert.deepEqual(await digest('acme'), await wholeDigest())
+})
+
 test('what is stored meanwhile is judged with the rest, or left alone', async () => {
   const late = (event_id: string) =>
     row(before, '17.0.0.0', { tenant_id: 'acme', event_id, received_at: NOVEMBER, timestamp: NOVEMBER })
