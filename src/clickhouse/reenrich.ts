@@ -202,22 +202,21 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
   /** What an attempt that was cut off has told the server goes on: nothing may be written or removed behind our back. */
   async #untilQuiet(): Promise<void> {
     for (;;) {
-      const mutations = await this.#rows<[string, string]>(
-        `SELECT mutation_id, latest_fail_reason FROM system.mutations
-        WHERE database = currentDatabase() AND table = 'events' AND NOT is_done AND position(command, '${STAGED}') > 0`,
-      )
-      const failed = mutations.find(([, reason]) => reason !== '')
+      const [found] = await this.#rows<[number, [id: string, failure: string][]]>(`
+        SELECT
+          (SELECT count() FROM system.processes WHERE query_kind = 'Insert' AND position(query, '${STAGED}') > 0),
+          groupArray((mutation_id, latest_fail_reason))
+        FROM system.mutations
+        WHERE database = currentDatabase() AND table = 'events' AND NOT is_done AND position(command, '${STAGED}') > 0`)
+      const [inserts, removals] = found!
+      const failed = removals.find(([, failure]) => failure !== '')
       // One that fails is tried for ever, and holds up all that come behind it.
       if (failed !== undefined) {
-        await this.#run(
-          `KILL MUTATION WHERE database = currentDatabase() AND table = 'events' AND mutation_id = ${quote(failed[0])}`,
-        )
+        const which = `database = currentDatabase() AND table = 'events' AND mutation_id = ${quote(failed[0])}`
+        await this.#run(`KILL MUTATION WHERE ${which}`)
         throw new UnavailableError(`ClickHouse cannot remove events: ${failed[1]}; run the command again to finish it`)
       }
-      const [inserts] = await this.#rows<[number]>(
-        `SELECT count() FROM system.processes WHERE query_kind = 'Insert' AND position(query, '${STAGED}') > 0`,
-      )
-      if (mutations.length === 0 && inserts![0] === 0) return
+      if (removals.length === 0 && inserts === 0) return
       await sleep(LOOK_EVERY_MS)
     }
   }

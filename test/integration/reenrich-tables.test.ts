@@ -97,8 +97,12 @@ async function seen(tenant = 'acme'): Promise<Record<string, unknown[]>> {
 
 let runs = 0
 
-function run(selection = FROM_TO, replacement: EventReplacement = store, data = today): Promise<ReenrichReport> {
-  const parts = { events: store, data, replacement, assertHeld: () => {}, say: () => {}, bucketAddresses: 10 }
+function run(
+  selection = FROM_TO,
+  replacement: EventReplacement = store,
+  bucketAddresses = 10,
+): Promise<ReenrichReport> {
+  const parts = { events: store, data: today, replacement, assertHeld: () => {}, say: () => {}, bucketAddresses }
   return reenrich(selection, { ...parts, run: `run-${runs++}` })
 }
 
@@ -248,9 +252,17 @@ test('the server is killed while it removes events: the next run finishes it', a
   assert.deepEqual(await digest('killed'), whole)
 })
 
+test('a removal that ClickHouse cannot do is ended, so that nothing waits behind it for ever', async () => {
+  const broken = "ALTER TABLE events DELETE WHERE throwIf(tenant_id = 'acme', 'as in reenrich_staged')"
+  await clickhouse.client.command({ query: broken, clickhouse_settings: { mutations_sync: '0' } })
+  await assert.rejects(run(), /^UnavailableError: ClickHouse cannot remove events: .*as in reenrich_staged/)
+  await run()
+  assert.deepEqual(await digest('acme'), await wholeDigest())
+})
+
 test('what is stored meanwhile is judged with the rest, or left alone', async () => {
   const late = (event_id: string) =>
-    row(before, '17.0.0.1', { tenant_id: 'acme', event_id, received_at: NOVEMBER, timestamp: NOVEMBER })
+    row(before, '17.0.0.0', { tenant_id: 'acme', event_id, received_at: NOVEMBER, timestamp: NOVEMBER })
   let isFirst = true
   const busy = around(async (step, work) => {
     if (step === 'stage' && isFirst) {
@@ -261,7 +273,7 @@ test('what is stored meanwhile is judged with the rest, or left alone', async ()
     if (step === 'complete') await insert([late('behind')])
     return result
   })
-  const report = await run(FROM_TO, busy)
+  const report = await run(FROM_TO, busy, 1_000)
   assert.equal(report.events.judged, 61)
   const found = await clickhouse.rows(
     "SELECT event_id, account_id FROM events WHERE event_id IN ('before', 'behind') ORDER BY event_id",

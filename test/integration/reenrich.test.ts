@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { BatchJob } from '../../schemas/api/batch.ts'
-import type { ReenrichResult } from '../../src/cli/replay/reenrich.ts'
+import { finishInterruptedReenrich, type ReenrichResult } from '../../src/cli/replay/reenrich.ts'
 import { whileNobodyRewrites } from '../../src/cli/rewrite-lease.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { connectRedis } from '../../src/redis/connect.ts'
 import type { CommandResult } from '../support/command.ts'
 import { quiet } from '../support/pipeline.ts'
@@ -259,6 +260,18 @@ test('stored events are judged again by today’s data', async (t) => {
         )
       }
       assert.equal((await running.replay('acme', '--dry-run')).code, 0)
+      // A run that was killed while it judged leaves copies of events.
+      await running.query('CREATE TABLE reenrich_building AS events')
+      const config = readConfig(running.site.env)
+      assert.equal(
+        await finishInterruptedReenrich(
+          config,
+          () => {},
+          () => {},
+        ),
+        false,
+      )
+      assert.equal(await running.query('EXISTS TABLE reenrich_building'), '0')
     })
   })
 
