@@ -87,6 +87,11 @@ test('a line of a batch job, a letter, and rows of earlier versions are told as 
   const { row: full, ...rest } = sent('e')
   const earlier = { ...rest, row: full.split('\t').slice(0, 24).join('\t') }
   await add(keys.stream(0, 'enriched', 'live'), encodeBlock(packBlock([earlier])))
+  // Two identities side by side may look like another one in the middle.
+  const bytes = identityOf('acme', 'e')
+  const halves = ['\x01'.repeat(8) + bytes.slice(0, 8), bytes.slice(8) + '\x01'.repeat(8)]
+  const others = halves.map((identity) => ({ ...sent('other'), identity }))
+  await add(keys.stream(0, 'enriched', 'live'), encodeBlock(packBlock(others)))
   const { receipts } = await moving.waiting(KEY)
   const seen = { status: 'in_progress', received_at: RECEIVED }
   assert.deepEqual(receipts, [
