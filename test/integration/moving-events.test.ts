@@ -13,6 +13,7 @@ import { keys } from '../../src/redis/keys.ts'
 import { deadLetterFields } from '../../src/redis/streams/dead-letter.ts'
 import { RedisMovingEvents } from '../../src/redis/streams/moving-events.ts'
 import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
+import { receiptsOf } from '../../src/roles/receipts.ts'
 import { collectingSink, envelope, quiet, startIntake, startWorker } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
@@ -87,6 +88,11 @@ test('a line of a batch job, a letter, and rows of earlier versions are told as 
   const { row: full, ...rest } = sent('e')
   const earlier = { ...rest, row: full.split('\t').slice(0, 24).join('\t') }
   await add(keys.stream(0, 'enriched', 'live'), encodeBlock(packBlock([earlier])))
+  // Two identities side by side may look like another one in the middle.
+  const bytes = identityOf('acme', 'e')
+  const halves = ['\x01'.repeat(8) + bytes.slice(0, 8), bytes.slice(8) + '\x01'.repeat(8)]
+  const others = halves.map((identity) => ({ ...sent('other'), identity }))
+  await add(keys.stream(0, 'enriched', 'live'), encodeBlock(packBlock(others)))
   const { receipts } = await moving.waiting(KEY)
   const seen = { status: 'in_progress', received_at: RECEIVED }
   assert.deepEqual(receipts, [
@@ -130,9 +136,17 @@ test('a backlog is searched from its newest entries on, up to a bound', async (t
   assert.deepEqual([newest.receipts.length, newest.complete], [1, false])
 })
 
-test('Redis that is away is no event that is unknown', async (t) => {
-  const { redis, moving } = await setUp(t)
+test('a store that is away is no event that is unknown', async (t) => {
+  const { redis, client, moving } = await setUp(t)
   await moving.waiting(KEY)
+  // An ingress apart from its sink may know of no ClickHouse.
+  const { receipts, close } = receiptsOf({
+    ...{ redis: client, clickhouse: undefined, archivePlace: { folder: '/nowhere' } },
+    ...{ pipeline: ingest, partitions: PARTITIONS, clock: systemClock },
+  })
+  const asked = receipts.find({ ...KEY, archived: false })
+  await assert.rejects(asked, { name: 'UnavailableError', message: /set CLICKHOUSE_URL/ })
+  await close()
   await redis.kill()
   await assert.rejects(moving.waiting(KEY), UnavailableError)
   await assert.rejects(moving.claimedAtMs(KEY), UnavailableError)
