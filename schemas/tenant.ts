@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox'
+import { type Static, Type } from './type.ts'
 
 /** What is stored of the addresses of a tenant's events, see README.md, Addresses. */
 export const Addresses = Type.Union([Type.Literal('full'), Type.Literal('truncated'), Type.Literal('dropped')])
@@ -20,5 +20,4 @@ export const TenantRecord = Type.Object({
 export type TenantRecord = Static<typeof TenantRecord>
 
 /** What can be changed of a tenant; the rest stays. */
-export const TenantChange = Type.Partial(Type.Pick(TenantRecord, ['plan', 'archive', 'addresses']))
-export type TenantChange = Static<typeof TenantChange>
+export type TenantChange = Partial<Pick<TenantRecord, 'plan' | 'archive' | 'addresses'>>
