@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { testedEngine } from '../support/engines.ts'
-import { RawConnection } from '../support/http.ts'
+import { heldIntake, ingestHead, RawConnection, startHttp } from '../support/http.ts'
 import { until } from '../support/until.ts'
 
 const CHILD = fileURLToPath(new URL('../support/http-child.ts', import.meta.url))
@@ -25,6 +25,9 @@ async function told(child: ChildProcess): Promise<number> {
   const [number] = (await once(child, 'message')) as [number]
   return number
 }
+
+const BODY = '{"events":[{"ip":"8.8.8.8"}]}'
+const WHOLE = `${ingestHead(`content-length: ${BODY.length}`)}${BODY}`
 
 /** What is asked, and how often on one connection. */
 const FLOODS: readonly (readonly [string, string, number])[] = [
@@ -75,4 +78,40 @@ test('a large answer that is read late arrives whole', async (t) => {
       (count) => count === 20,
     )
   }
+})
+
+test('more requests than the limit, or more bytes of bodies, are 429', async (t) => {
+  const { intake, release, appended } = heldIntake()
+  const { port } = await startHttp(t, { intake, limits: { inFlightMax: 2 } })
+  const held = await Promise.all([RawConnection.open(t, port), RawConnection.open(t, port)])
+  for (const connection of held) await connection.write(WHOLE)
+  await until(
+    async () => appended(),
+    (count) => count === 2,
+  )
+  const third = await RawConnection.open(t, port)
+  await third.write(WHOLE)
+  await third.until(/^HTTP\/1\.1 429 [\s\S]*retry-after: 1/)
+  release()
+  for (const connection of held) await connection.until(/200 OK/)
+  await third.write(WHOLE)
+  await third.until(/200 OK/)
+
+  const small = await startHttp(t, { limits: { bodiesMaxBytes: 500_000 } })
+  const holder = await RawConnection.open(t, small.port)
+  await holder.write(ingestHead('content-length: 490000') + 'x'.repeat(489_000))
+  const other = await RawConnection.open(t, small.port)
+  const large = `{"events":[{"ip":"8.8.8.8","properties":"${'x'.repeat(20_000)}"}]}`
+  const attempt = async () => {
+    const seen = other.received.length
+    await other.write(`${ingestHead(`content-length: ${large.length}`)}${large}`)
+    await until(
+      async () => other.received.slice(seen),
+      (text) => /\}$/.test(text),
+    )
+    return other.received.slice(seen)
+  }
+  await until(attempt, (text) => text.startsWith('HTTP/1.1 429 '))
+  holder.socket.resetAndDestroy()
+  await until(attempt, (text) => text.startsWith('HTTP/1.1 200 '))
 })
