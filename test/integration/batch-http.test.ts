@@ -7,15 +7,10 @@ import type { BatchAccepted, BatchJob, BatchJobList } from '../../schemas/api/ba
 import { runCommand } from '../support/command.ts'
 import { testedEngine } from '../support/engines.ts'
 import { startInstance, type TestInstance } from '../support/instance.ts'
+import { cpuMs } from '../support/processes.ts'
 import { until } from '../support/until.ts'
 
 const titleOf = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'latin1')
-
-/** Processor time of a process so far; a tick is 10 ms. */
-function cpuMs(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]!.split(' ')
-  return 10 * (Number(fields[11]) + Number(fields[12]))
-}
 
 describe('batch uploads over HTTP', () => {
   let instance: TestInstance

@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { testedEngine } from '../support/engines.ts'
 import { heldIntake, ingestHead, RawConnection, startHttp } from '../support/http.ts'
+import { cpuMs } from '../support/processes.ts'
 import { until } from '../support/until.ts'
 
 const CHILD = fileURLToPath(new URL('../support/http-child.ts', import.meta.url))
@@ -18,7 +19,7 @@ async function startChild(t: TestContext) {
     child.send('memory')
     return told(child)
   }
-  return { port, rssBytes }
+  return { port, pid: child.pid!, rssBytes }
 }
 
 async function told(child: ChildProcess): Promise<number> {
@@ -39,26 +40,28 @@ const FLOODS: readonly (readonly [string, string, number])[] = [
 
 for (const [what, line, count] of FLOODS) {
   test(`answers that are never read, each ${what}, take no memory and stop nobody`, async (t) => {
-    const { port, rssBytes } = await startChild(t)
+    const { port, pid, rssBytes } = await startChild(t)
+    /** How much the server works while a request waits for it; on a busy machine the wait itself says nothing. */
     const health = async () => {
-      const sinceMs = performance.now()
+      const beforeMs = cpuMs(pid)
       assert.equal((await fetch(`http://127.0.0.1:${port}/healthz`)).status, 200)
-      return performance.now() - sinceMs
+      return cpuMs(pid) - beforeMs
     }
     for (let i = 0; i < 200; i++) await health()
     const before = await rssBytes()
     const connection = await RawConnection.open(t, port)
     connection.socket.pause()
     const requests = Buffer.from(`${line} HTTP/1.1\r\nhost: t\r\n\r\n`.repeat(1_000))
-    let slowestMs = 0
+    const spentMs: number[] = []
     for (let sent = 0; sent < count && !connection.socket.destroyed; sent += 1_000) {
       connection.socket.write(requests)
-      if (sent % 5_000 === 0) slowestMs = Math.max(slowestMs, await health())
+      if (sent % 5_000 === 0) spentMs.push(await health())
     }
-    for (let i = 0; i < 20; i++) slowestMs = Math.max(slowestMs, await health())
+    for (let i = 0; i < 20; i++) spentMs.push(await health())
     const grownBytes = (await rssBytes()) - before
     assert.ok(grownBytes < 50e6, `${grownBytes} bytes more`)
-    assert.ok(slowestMs < 200, `${slowestMs} ms`)
+    // One or two may meet a garbage collection.
+    assert.ok(spentMs.filter((ms) => ms >= 200).length <= 2, `${spentMs} ms`)
   })
 }
 
