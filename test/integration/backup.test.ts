@@ -14,6 +14,7 @@ test('a backup that is written under load is restored on another folder', async 
   const site = () => new TestSite(t, { ARCHIVE_PART_AGE_MS: '200' })
   const sites = { source: site(), first: site(), second: site() }
   let expected: string[] = []
+  let addressKey: string | undefined
   let sentBefore: readonly string[] = []
   let sent: readonly string[] = []
   const apiKeys = { demo: '', acme: '', revoked: '' }
@@ -22,6 +23,8 @@ test('a backup that is written under load is restored on another folder', async 
     const source = await Running.start(t, sites.source)
     apiKeys.demo = source.ready.api_key!
     await sites.source.ipid('tenant', 'create', 'acme', '--plan', 'growth', '--archive', 'on')
+    await sites.source.ipid('tenant', 'set', 'demo', '--addresses', 'truncated')
+    addressKey = await source.addressKey('demo')
     apiKeys.acme = await source.key('acme')
     apiKeys.revoked = await source.key('acme')
     await sites.source.ipid('key', 'revoke', apiKeys.revoked.slice(0, 12))
@@ -130,6 +133,8 @@ test('a backup that is written under load is restored on another folder', async 
     const running = await Running.start(t, site)
     assert.equal(running.ready.api_key, undefined, 'the tenant demo has its key')
     assert.deepEqual(await running.answers(), expected)
+    assert.match(addressKey!, /^[0-9a-f]{64}$/)
+    assert.equal(await running.addressKey('demo'), addressKey, 'or a visit of today would be counted twice')
 
     const statuses = [apiKeys.demo, apiKeys.acme, apiKeys.revoked].map(async (key) => {
       return (await running.post('/v1/lookup', key, { ip: IP })).status

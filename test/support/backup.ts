@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { ingest } from '../../pipelines/ingest.ts'
 import type { BatchJob } from '../../schemas/api/batch.ts'
+import type { TenantRecord } from '../../schemas/tenant.ts'
 import { packBlock } from '../../src/core/event/block.ts'
 import { partitionOf } from '../../src/core/event/envelope.ts'
 import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
@@ -97,6 +98,12 @@ export class Running {
     const answers: string[] = []
     for (const sql of QUERIES) answers.push(await this.query(sql))
     return answers
+  }
+
+  /** The key of the pseudonyms of a tenant's addresses. */
+  async addressKey(tenant: string): Promise<string | undefined> {
+    const record = JSON.parse((await this.redis.hget(keys.tenants(), tenant))!) as TenantRecord
+    return record.address_key
   }
 
   async key(tenant: string): Promise<string> {
