@@ -1,24 +1,16 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import type { BatchAccepted, BatchJob, BatchJobList } from '../../schemas/api/batch.ts'
+import { runCommand } from '../support/command.ts'
 import { testedEngine } from '../support/engines.ts'
 import { startInstance, type TestInstance } from '../support/instance.ts'
+import { cpuMs } from '../support/processes.ts'
 import { until } from '../support/until.ts'
 
-const run = promisify(execFile)
-
 const titleOf = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, 'latin1')
-
-/** Processor time of a process so far; a tick is 10 ms. */
-function cpuMs(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]!.split(' ')
-  return 10 * (Number(fields[11]) + Number(fields[12]))
-}
 
 describe('batch uploads over HTTP', () => {
   let instance: TestInstance
@@ -49,12 +41,7 @@ describe('batch uploads over HTTP', () => {
       return job.status === 'completed' ? job : undefined
     })
   const ipid = (...args: string[]) =>
-    run(process.execPath, ['src/ipid.mjs', ...args], {
-      env: { PATH: process.env.PATH, DATA_DIR: instance.dataDir, IPID_API_KEY: instance.apiKey },
-    }).then(
-      ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
-      (error: { code: number; stdout: string; stderr: string }) => error,
-    )
+    runCommand(args, { env: { DATA_DIR: instance.dataDir, IPID_API_KEY: instance.apiKey } })
 
   test('an upload of white space only is malformed, and counts for nothing', async () => {
     for (const body of ['', ' \r\n\t\n']) {

@@ -1,96 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
-import { type TestContext, test } from 'node:test'
-import type { BulkJob } from '../../schemas/api/bulk.ts'
-import { BulkWorker } from '../../src/lookup/bulk-worker.ts'
-import type { LookupService } from '../../src/lookup/lookup.ts'
-import { RedisBulkJobs } from '../../src/redis/bulk/jobs.ts'
-import { RedisBulkQueue } from '../../src/redis/bulk/queue.ts'
-import { connectRedis } from '../../src/redis/connect.ts'
-import { RedisDailyQuota } from '../../src/redis/tenants/daily-quota.ts'
-import type { Authenticator } from '../../src/tenants/tenancy.ts'
-import { acme, startHttp } from '../support/http.ts'
+import { test } from 'node:test'
+import { addresses, heldLookups, startIngress, startWorker } from '../support/bulk.ts'
 import { ACME, lookupOf, TestLookups } from '../support/lookups.ts'
-import { quiet, silent } from '../support/pipeline.ts'
-import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import { startTestRedis } from '../support/redis.ts'
 import { handClock } from '../support/tenants.ts'
 import { until } from '../support/until.ts'
-
-const CLAIM_IDLE_MS = 200
-
-/** The key is the tenant's name; the plan allows 100 lookups a day. */
-const named: Authenticator = {
-  authenticate: (tenant) => ({
-    tenant: { ...acme.tenant, id: tenant },
-    plan: { ...acme.plan, daily_lookups: 100 },
-  }),
-}
-
-async function startIngress(
-  t: TestContext,
-  redis: TestRedis,
-  options: { openMax?: number; clock?: { now(): number } } = {},
-) {
-  const client = quiet(connectRedis(redis.url, { name: 'test-requests', kind: 'request', timeoutMs: 1_000 }))
-  t.after(() => client.disconnect())
-  await once(client, 'ready')
-  const clock = options.clock ?? handClock()
-  const quota = new RedisDailyQuota(client, clock)
-  const bulkJobs = new RedisBulkJobs({ client, openMax: options.openMax ?? 10 })
-  const { url } = await startHttp(t, { authenticator: named, quota, bulkJobs, lookups: new TestLookups() })
-  const request = (path: string, init: RequestInit = {}, tenant = 'acme') =>
-    fetch(url + path, { ...init, headers: { 'x-api-key': tenant, ...init.headers } })
-  const post = (path: string, body: unknown, tenant?: string) =>
-    request(path, { method: 'POST', body: JSON.stringify(body) }, tenant)
-  const submit = async (body: unknown, tenant?: string) => {
-    const answer = await post('/v1/bulk?mode=async', body, tenant)
-    const json = (await answer.json()) as { job_id: string; status: string; detail?: string }
-    return { status: answer.status, headers: answer.headers, json }
-  }
-  const job = async (id: string, tenant?: string) =>
-    (await (await request(`/v1/bulk/${id}`, {}, tenant)).json()) as BulkJob
-  const completed = (id: string, tenant?: string) =>
-    until(
-      () => job(id, tenant),
-      ({ status }) => status === 'completed',
-    )
-  return { client, quota, request, post, submit, job, completed }
-}
-
-async function startWorker(t: TestContext, redis: TestRedis, lookups: LookupService = new TestLookups()) {
-  const connect = (name: string) => quiet(connectRedis(redis.url, { name, kind: 'loop', timeoutMs: 3_000 }))
-  const client = connect('test-worker')
-  const blocking = connect('test-worker-blocking')
-  const queue = new RedisBulkQueue({ client, blocking, claimIdleMs: CLAIM_IDLE_MS })
-  const worker = new BulkWorker({ queue, lookups, aliveEveryMs: 50, deliveriesMax: 3, stopMs: 50, log: silent })
-  await worker.start()
-  const drop = () => {
-    client.disconnect()
-    blocking.disconnect()
-  }
-  t.after(async () => {
-    await worker.stop()
-    drop()
-  })
-  return { worker, drop }
-}
-
-/** Looks addresses up only when told, after the first few. */
-function heldLookups(free: number) {
-  const held: (() => void)[] = []
-  let asked = 0
-  const lookups = new TestLookups((address) => {
-    const lookup = lookupOf(address.text, ACME)
-    return ++asked <= free ? lookup : new Promise((resolve) => held.push(() => resolve(lookup)))
-  })
-  const release = () => {
-    for (const resolve of held.splice(0)) resolve()
-  }
-  return { lookups, held, release }
-}
-
-const addresses = (count: number) => Array.from({ length: count }, (_, i) => `198.51.100.${i}`)
 
 test('a job is queued, done and kept: results in order, as JSON or as lines, for its tenant only', async (t) => {
   const redis = await startTestRedis(t)

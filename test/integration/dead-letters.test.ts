@@ -1,109 +1,35 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { ingest } from '../../pipelines/ingest.ts'
-import { OUTCOME_COLUMNS } from '../../schemas/outcome.ts'
 import { decodeBlock, encodeBlock, packBlock } from '../../src/core/event/block.ts'
-import type { Enricher } from '../../src/core/event/enrichment.ts'
-import { type Envelope, identityOf } from '../../src/core/event/envelope.ts'
+import { identityOf } from '../../src/core/event/envelope.ts'
 import { columnOf } from '../../src/core/event/row.ts'
 import type { Pipeline } from '../../src/core/pipeline/pipeline.ts'
-import type { Stage } from '../../src/core/pipeline/stage.ts'
-import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
+import type { RedisClient } from '../../src/redis/connect.ts'
 import { counterFields, keys } from '../../src/redis/keys.ts'
 import { brokenEntryFields, deadLetterFields } from '../../src/redis/streams/dead-letter.ts'
-import { DeadLetters, type LetterFilter, type StoredLetter } from '../../src/redis/streams/dead-letters.ts'
-import type { RawEntry } from '../../src/redis/streams/entries.ts'
 import { ownerOf } from '../../src/redis/streams/owner.ts'
 import { readStatus, waitingEvents } from '../../src/redis/streams/status.ts'
-import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
 import { runCommand } from '../support/command.ts'
-import { collectingSink, envelope, quiet, startIntake, startWorker } from '../support/pipeline.ts'
-import { startTestRedis } from '../support/redis.ts'
+import {
+  counter,
+  DAY_MS,
+  keptIds,
+  NO_ENRICHER,
+  nothingWaits,
+  outcomeSums,
+  poisonedPipeline,
+  startDeadLetters,
+  writeLetter,
+} from '../support/dead-letters.ts'
+import { collectingSink, envelope, startWorker } from '../support/pipeline.ts'
 import { until } from '../support/until.ts'
-
-const DAY_MS = 86_400_000
-/** Live events are enriched already. */
-const NO_ENRICHER = {} as Enricher
-
-/** The default pipeline, with a stage that throws for some events as long as `fails` says so. */
-function poisonedPipeline() {
-  const state = { fails: true }
-  const poison: Stage = {
-    name: 'poison',
-    decide(block) {
-      if (state.fails && columnOf(block, 'event_id').some((id) => id.startsWith('bad'))) throw new Error('poisoned')
-      return {}
-    },
-  }
-  const [step] = ingest.steps
-  const pipeline: Pipeline = { ...ingest, steps: [{ ...step!, stages: [poison, ...step!.stages] }] }
-  return { pipeline, state }
-}
-
-async function setUp(t: TestContext, pipeline: Pipeline = ingest, partitions = 1) {
-  const redis = await startTestRedis(t)
-  const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
-  t.after(() => client.disconnect())
-  await agreeOnPartitions(client, partitions)
-  await createGroups(client, pipeline, partitions)
-  const { intake, stop } = startIntake(redis.url, partitions)
-  t.after(stop)
-  const letters = new DeadLetters(client, pipeline, partitions)
-  const all = async (filter: LetterFilter = {}) => {
-    const found: StoredLetter[] = []
-    for await (const letter of letters.letters(filter, 'oldest first')) found.push(letter)
-    return found
-  }
-  return { redis, client, intake, letters, all }
-}
-
-/** Ids of the events that the steps kept, in the order in which they did. */
-async function keptIds(client: RedisClient): Promise<string[]> {
-  const entries = (await client.callBuffer('XRANGE', keys.stream(0, 'enriched', 'live'), '-', '+')) as [
-    Buffer,
-    Buffer[],
-  ][]
-  return entries.flatMap(([, fields]) => columnOf(decodeBlock(fields), 'event_id'))
-}
-
-/** Numbers of events that are not stored, by status, as they are on their way to `outcomes`. */
-async function outcomeSums(client: RedisClient): Promise<Record<string, number>> {
-  const entries = (await client.callBuffer('XRANGE', keys.stream(0, 'outcomes', 'live'), '-', '+')) as RawEntry[]
-  const sums: Record<string, number> = {}
-  for (const row of entries.flatMap(([, fields]) => decodeBlock(fields!).rows.toString().trimEnd().split('\n'))) {
-    const columns = row.split('\t')
-    const [status, events] = (['status', 'events'] as const).map((name) => columns[OUTCOME_COLUMNS.indexOf(name)]!)
-    sums[status!] = (sums[status!] ?? 0) + Number(events)
-  }
-  return sums
-}
-
-const counter = async (client: RedisClient, name: string) =>
-  Number((await client.hget(keys.counters(0), counterFields.outcome(...(name.split(':') as [string, string])))) ?? 0)
-const nothingWaits = (client: RedisClient, pipeline: Pipeline) =>
-  until(async () => (await waitingEvents(client, pipeline, 1, { groups: ['process'] })) === 0)
-
-/** Writes a letter as a group would. @param owner undefined: it has a twin that is kept */
-async function write(
-  client: RedisClient,
-  event: Envelope,
-  owner: Buffer | undefined,
-  at = { group: 'process', stream: 'intake' },
-) {
-  const origin = { ...at, lane: 'live' as const, owner }
-  await client.call(
-    'XADD',
-    keys.dead(0),
-    '*',
-    ...deadLetterFields(origin, { reason: 'test', block: packBlock([event]), outcome: undefined }),
-  )
-}
 
 test('what is retried goes the normal way and counts once, however many retry it at once', async (t) => {
   const { pipeline, state } = poisonedPipeline()
-  const { redis, client, intake, letters, all } = await setUp(t, pipeline)
+  const { redis, client, intake, letters, all } = await startDeadLetters(t, pipeline)
   const worker = await startWorker(redis.url, pipeline, 'process', 1, NO_ENRICHER)
   t.after(worker.stop)
   const bad = Array.from({ length: 20 }, (_, i) => `bad${i}`)
@@ -128,9 +54,9 @@ test('what is retried goes the normal way and counts once, however many retry it
 })
 
 test('what was sent again meanwhile is a duplicate at its retry, also late in the window', async (t) => {
-  const { redis, client, intake, letters, all } = await setUp(t)
+  const { redis, client, intake, letters, all } = await startDeadLetters(t)
   // It died before it was claimed; claims of now are two generations behind those of its time.
-  await write(client, envelope('t', 'old'), ownerOf(`${Date.now() - 7.5 * DAY_MS}-0`.replace(/\.\d+/, ''), 0))
+  await writeLetter(client, envelope('t', 'old'), ownerOf(`${Date.now() - 7.5 * DAY_MS}-0`.replace(/\.\d+/, ''), 0))
   const worker = await startWorker(redis.url, ingest, 'process', 1, NO_ENRICHER)
   t.after(worker.stop)
   await intake.append([envelope('t', 'old')])
@@ -141,10 +67,10 @@ test('what was sent again meanwhile is a duplicate at its retry, also late in th
 })
 
 test('what was claimed before it died is kept at its retry, and its twin is a duplicate', async (t) => {
-  const { redis, client, letters, all } = await setUp(t)
+  const { redis, client, letters, all } = await startDeadLetters(t)
   const owner = ownerOf(`${Date.now()}-0`, 0)
-  await write(client, envelope('t', 'e'), undefined)
-  await write(client, envelope('t', 'e'), owner)
+  await writeLetter(client, envelope('t', 'e'), undefined)
+  await writeLetter(client, envelope('t', 'e'), owner)
   const worker = await startWorker(redis.url, ingest, 'process', 1, NO_ENRICHER)
   t.after(worker.stop)
   await claim(client, 'e', owner)
@@ -162,7 +88,7 @@ async function claim(client: RedisClient, eventId: string, owner: Buffer): Promi
 }
 
 test('an event that was discarded is new when it comes again, unless another one of its id was kept', async (t) => {
-  const { redis, client, intake, letters, all } = await setUp(t)
+  const { redis, client, intake, letters, all } = await startDeadLetters(t)
   const worker = await startWorker(redis.url, ingest, 'process', 1, NO_ENRICHER)
   t.after(worker.stop)
   const now = Date.now()
@@ -170,14 +96,14 @@ test('an event that was discarded is new when it comes again, unless another one
   const earlier = ownerOf(`${now - 60_000}-0`, 0)
   const sink = { group: 'clickhouse', stream: 'enriched' }
   await claim(client, 'claimed', own)
-  await write(client, envelope('t', 'claimed'), own)
+  await writeLetter(client, envelope('t', 'claimed'), own)
   await claim(client, 'refused', earlier)
-  await write(client, envelope('t', 'refused'), own, sink)
+  await writeLetter(client, envelope('t', 'refused'), own, sink)
   // A repeat died before dedup saw it: the event itself is stored.
   await claim(client, 'stored', earlier)
-  await write(client, envelope('t', 'stored'), own)
+  await writeLetter(client, envelope('t', 'stored'), own)
   await claim(client, 'twin', own)
-  await write(client, envelope('t', 'twin'), undefined)
+  await writeLetter(client, envelope('t', 'twin'), undefined)
   const found = await all()
   const results = await Promise.all([...found, ...found].map((letter) => letters.discard(letter)))
   assert.equal(results.filter((result) => result === 'done').length, 4)
@@ -192,10 +118,10 @@ test('a letter of one sink is put back for that sink alone', async (t) => {
     ...ingest,
     sinks: [...ingest.sinks, { ...ingest.sinks[0]!, group: 'copy', completesJobs: false }],
   }
-  const { redis, client, letters, all } = await setUp(t, pipeline)
+  const { redis, client, letters, all } = await startDeadLetters(t, pipeline)
   const sinks = await Promise.all(['clickhouse', 'copy'].map((group) => collectingSink(redis.url, group, 1)))
   for (const sink of sinks) t.after(sink.stop)
-  await write(client, envelope('t', 'e'), ownerOf(`${Date.now()}-0`, 0), { group: 'copy', stream: 'enriched' })
+  await writeLetter(client, envelope('t', 'e'), ownerOf(`${Date.now()}-0`, 0), { group: 'copy', stream: 'enriched' })
   for (const letter of await all()) assert.equal(await letters.retry(letter), 'done')
   // What comes behind it goes to both.
   const later = encodeBlock(packBlock([envelope('t', 'later')]))
@@ -214,7 +140,7 @@ test('a letter of one sink is put back for that sink alone', async (t) => {
 })
 
 test('a retried event moves its batch job no more, which counted it as rejected', async (t) => {
-  const { redis, client, letters, all } = await setUp(t)
+  const { redis, client, letters, all } = await startDeadLetters(t)
   const block = packBlock([envelope('t', 'e')], 'job-1')
   const origin = { group: 'process', stream: 'intake', lane: 'batch' as const, owner: undefined }
   await client.call(
@@ -239,7 +165,7 @@ test('a retried event moves its batch job no more, which counted it as rejected'
 })
 
 test('the command lists by page and filter, shows, retries and discards', async (t) => {
-  const { redis, client } = await setUp(t, ingest, 2)
+  const { redis, client } = await startDeadLetters(t, ingest, 2)
   const ipid = (...args: string[]) => runCommand(['dead-letter', ...args], { env: { REDIS_URL: redis.url } })
   const json = async (...args: string[]) => JSON.parse((await ipid(...args, '--json')).stdout)
   assert.equal((await ipid('list')).stdout, 'no dead letters: every event was processed\n')
@@ -294,10 +220,10 @@ test('the command lists by page and filter, shows, retries and discards', async 
 })
 
 test('every letter is in one place, whatever is killed while they are retried', async (t) => {
-  const { redis, client, all } = await setUp(t)
+  const { redis, client, all } = await startDeadLetters(t)
   const count = 1_000
   for (let i = 0; i < count; i += 100) {
-    await Promise.all(Array.from({ length: 100 }, (_, j) => write(client, envelope('t', `e${i + j}`), undefined)))
+    await Promise.all(Array.from({ length: 100 }, (_, j) => writeLetter(client, envelope('t', `e${i + j}`), undefined)))
   }
   const left = () => client.xlen(keys.dead(0)).catch(() => count)
   const env = { ...process.env, REDIS_URL: redis.url }

@@ -4,7 +4,8 @@ import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { testedEngine } from '../support/engines.ts'
-import { RawConnection } from '../support/http.ts'
+import { heldIntake, ingestHead, RawConnection, startHttp } from '../support/http.ts'
+import { cpuMs } from '../support/processes.ts'
 import { until } from '../support/until.ts'
 
 const CHILD = fileURLToPath(new URL('../support/http-child.ts', import.meta.url))
@@ -18,13 +19,16 @@ async function startChild(t: TestContext) {
     child.send('memory')
     return told(child)
   }
-  return { port, rssBytes }
+  return { port, pid: child.pid!, rssBytes }
 }
 
 async function told(child: ChildProcess): Promise<number> {
   const [number] = (await once(child, 'message')) as [number]
   return number
 }
+
+const BODY = '{"events":[{"ip":"8.8.8.8"}]}'
+const WHOLE = `${ingestHead(`content-length: ${BODY.length}`)}${BODY}`
 
 /** What is asked, and how often on one connection. */
 const FLOODS: readonly (readonly [string, string, number])[] = [
@@ -36,26 +40,28 @@ const FLOODS: readonly (readonly [string, string, number])[] = [
 
 for (const [what, line, count] of FLOODS) {
   test(`answers that are never read, each ${what}, take no memory and stop nobody`, async (t) => {
-    const { port, rssBytes } = await startChild(t)
+    const { port, pid, rssBytes } = await startChild(t)
+    /** How much the server works while a request waits for it; on a busy machine the wait itself says nothing. */
     const health = async () => {
-      const sinceMs = performance.now()
+      const beforeMs = cpuMs(pid)
       assert.equal((await fetch(`http://127.0.0.1:${port}/healthz`)).status, 200)
-      return performance.now() - sinceMs
+      return cpuMs(pid) - beforeMs
     }
     for (let i = 0; i < 200; i++) await health()
     const before = await rssBytes()
     const connection = await RawConnection.open(t, port)
     connection.socket.pause()
     const requests = Buffer.from(`${line} HTTP/1.1\r\nhost: t\r\n\r\n`.repeat(1_000))
-    let slowestMs = 0
+    const spentMs: number[] = []
     for (let sent = 0; sent < count && !connection.socket.destroyed; sent += 1_000) {
       connection.socket.write(requests)
-      if (sent % 5_000 === 0) slowestMs = Math.max(slowestMs, await health())
+      if (sent % 5_000 === 0) spentMs.push(await health())
     }
-    for (let i = 0; i < 20; i++) slowestMs = Math.max(slowestMs, await health())
+    for (let i = 0; i < 20; i++) spentMs.push(await health())
     const grownBytes = (await rssBytes()) - before
     assert.ok(grownBytes < 50e6, `${grownBytes} bytes more`)
-    assert.ok(slowestMs < 200, `${slowestMs} ms`)
+    // One or two may meet a garbage collection.
+    assert.ok(spentMs.filter((ms) => ms >= 200).length <= 2, `${spentMs} ms`)
   })
 }
 
@@ -75,4 +81,40 @@ test('a large answer that is read late arrives whole', async (t) => {
       (count) => count === 20,
     )
   }
+})
+
+test('more requests than the limit, or more bytes of bodies, are 429', async (t) => {
+  const { intake, release, appended } = heldIntake()
+  const { port } = await startHttp(t, { intake, limits: { inFlightMax: 2 } })
+  const held = await Promise.all([RawConnection.open(t, port), RawConnection.open(t, port)])
+  for (const connection of held) await connection.write(WHOLE)
+  await until(
+    async () => appended(),
+    (count) => count === 2,
+  )
+  const third = await RawConnection.open(t, port)
+  await third.write(WHOLE)
+  await third.until(/^HTTP\/1\.1 429 [\s\S]*retry-after: 1/)
+  release()
+  for (const connection of held) await connection.until(/200 OK/)
+  await third.write(WHOLE)
+  await third.until(/200 OK/)
+
+  const small = await startHttp(t, { limits: { bodiesMaxBytes: 500_000 } })
+  const holder = await RawConnection.open(t, small.port)
+  await holder.write(ingestHead('content-length: 490000') + 'x'.repeat(489_000))
+  const other = await RawConnection.open(t, small.port)
+  const large = `{"events":[{"ip":"8.8.8.8","properties":"${'x'.repeat(20_000)}"}]}`
+  const attempt = async () => {
+    const seen = other.received.length
+    await other.write(`${ingestHead(`content-length: ${large.length}`)}${large}`)
+    await until(
+      async () => other.received.slice(seen),
+      (text) => /\}$/.test(text),
+    )
+    return other.received.slice(seen)
+  }
+  await until(attempt, (text) => text.startsWith('HTTP/1.1 429 '))
+  holder.socket.resetAndDestroy()
+  await until(attempt, (text) => text.startsWith('HTTP/1.1 200 '))
 })

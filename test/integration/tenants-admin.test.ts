@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Value } from 'typebox/value'
 import { ApiKeyRecord } from '../../schemas/api-key.ts'
 import { TenantRecord } from '../../schemas/tenant.ts'
+import { compileValidator } from '../../src/core/event/validator.ts'
 import { InputError, UnavailableError } from '../../src/core/run/errors.ts'
 import { keys } from '../../src/redis/keys.ts'
 import { hashKey } from '../../src/tenants/key.ts'
@@ -173,6 +173,6 @@ test('what Redis holds of tenants and keys has the shapes of the schemas, before
 })
 
 function assertShape(schema: typeof TenantRecord | typeof ApiKeyRecord, record: object): void {
-  assert.ok(Value.Check(schema, record), JSON.stringify(record))
+  assert.deepEqual(compileValidator(schema)(record), [], JSON.stringify(record))
   for (const member of Object.keys(record)) assert.ok(member in schema.properties, member)
 }

@@ -26,3 +26,9 @@ function namesText(pid: number, text: string): boolean {
     }
   })
 }
+
+/** Processor time of a process so far; a tick is 10 ms. */
+export function cpuMs(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]!.split(' ')
+  return 10 * (Number(fields[11]) + Number(fields[12]))
+}

@@ -3,7 +3,8 @@ import { inspect } from 'node:util'
 
 /** How long a condition may take on a busy machine before it counts as never coming. */
 const WITHIN_MS = 90_000
-const EVERY_MS = 20
+/** Looks often at first, then every tenth of the time waited: a look may cost what is waited for its processor. */
+const EVERY_MS = { min: 5, max: 50, share: 0.1 }
 
 /** Waits until `read` gives something true, and returns it. A `read` that rejects ends the wait: it cannot come any more. */
 export async function until<T>(read: () => T | Promise<T>): Promise<NonNullable<T>>
@@ -21,7 +22,7 @@ export async function until<T>(
   holds?: (value: T) => boolean,
   withinMs = WITHIN_MS,
 ): Promise<NonNullable<T>> {
-  const deadline = performance.now() + withinMs
+  const start = performance.now()
   for (;;) {
     let seen: unknown
     try {
@@ -32,9 +33,10 @@ export async function until<T>(
       if (holds === undefined) throw error
       seen = error
     }
-    if (performance.now() > deadline) {
+    const waitedMs = performance.now() - start
+    if (waitedMs > withinMs) {
       throw new Error(`not true within ${withinMs} ms: ${holds ?? read}, last seen: ${inspect(seen)}`)
     }
-    await sleep(EVERY_MS)
+    await sleep(Math.min(EVERY_MS.max, Math.max(EVERY_MS.min, waitedMs * EVERY_MS.share)))
   }
 }

@@ -1,10 +1,11 @@
-import { Type } from 'typebox'
 import { BATCH_LIST_LIMITS, BatchJob, BatchJobList } from '../../../../schemas/api/batch.ts'
+import { Type } from '../../../../schemas/type.ts'
 import type { BatchJobs } from '../../../batch/jobs.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'
 import { HttpError } from '../../engine/http-error.ts'
 import type { HttpResponse } from '../../engine/response.ts'
+import { foundJob } from '../job.ts'
 import type { Operation } from '../operation.ts'
 import { parseQuery, type Query, single } from '../query.ts'
 import type { Route } from '../route.ts'
@@ -33,8 +34,7 @@ export function cancelBatchJobRoute(jobs: BatchJobs): Route {
     access: 'key',
     operation: cancelOperation,
     async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
-      const job = await jobs.cancel(caller.tenant.id, exchange.request.parameter)
-      if (job === undefined) throw new HttpError(404, 'there is no such job')
+      const job = foundJob(await jobs.cancel(caller.tenant.id, exchange.request.parameter))
       if (job === 'ended') throw new HttpError(409, 'the job has ended already')
       return { status: 200, body: JSON.stringify(job) }
     },

@@ -1,10 +1,10 @@
-import { Type } from 'typebox'
 import { BulkJob } from '../../../../schemas/api/bulk.ts'
+import { Type } from '../../../../schemas/type.ts'
 import type { BulkJobState, BulkJobs } from '../../../lookup/bulk.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'
-import { HttpError } from '../../engine/http-error.ts'
 import { type HttpResponse, NDJSON_TYPE } from '../../engine/response.ts'
+import { foundJob } from '../job.ts'
 import type { Operation } from '../operation.ts'
 import type { Route } from '../route.ts'
 
@@ -19,8 +19,7 @@ export function bulkJobRoute(bulkJobs: BulkJobs): Route {
     access: 'key',
     operation,
     async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
-      const job = await bulkJobs.find(caller.tenant.id, exchange.request.parameter)
-      if (job === undefined) throw new HttpError(404, 'there is no such job')
+      const job = foundJob(await bulkJobs.find(caller.tenant.id, exchange.request.parameter))
       if (job.lines === undefined) return { status: 200, body: jobJson(exchange.request.parameter, job) }
       if (acceptsLines(exchange.request.head.accept)) {
         return { status: 200, type: NDJSON_TYPE, body: inPieces(job.lines) }

@@ -1,11 +1,12 @@
-import { Type } from 'typebox'
 import { BATCH_LIMITS, BatchAccepted, BatchJob } from '../../../../schemas/api/batch.ts'
 import { EventEnvelope } from '../../../../schemas/api/event.ts'
+import { Type } from '../../../../schemas/type.ts'
 import { type BatchJobs, EmptyUploadError, UploadTooLargeError } from '../../../batch/jobs.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'
 import { HttpError } from '../../engine/http-error.ts'
 import type { HttpResponse } from '../../engine/response.ts'
+import { foundJob } from '../job.ts'
 import type { Operation } from '../operation.ts'
 import type { Route } from '../route.ts'
 
@@ -44,8 +45,7 @@ export function batchJobRoute(jobs: BatchJobs): Route {
     access: 'key',
     operation: jobOperation,
     async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
-      const job = await jobs.find(caller.tenant.id, exchange.request.parameter)
-      if (job === undefined) throw new HttpError(404, 'there is no such job')
+      const job = foundJob(await jobs.find(caller.tenant.id, exchange.request.parameter))
       return { status: 200, body: JSON.stringify(job) }
     },
   }

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { ingest } from '../../pipelines/ingest.ts'
+import type { BatchJob } from '../../schemas/api/batch.ts'
+import type { TenantRecord } from '../../schemas/tenant.ts'
+import { packBlock } from '../../src/core/event/block.ts'
+import { partitionOf } from '../../src/core/event/envelope.ts'
+import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
+import { keys } from '../../src/redis/keys.ts'
+import { deadLetterFields } from '../../src/redis/streams/dead-letter.ts'
+import { ownerOf } from '../../src/redis/streams/owner.ts'
+import { readStatus } from '../../src/redis/streams/status.ts'
+import { envelope, quiet } from './pipeline.ts'
+import type { ReadyFile, Started, TestSite } from './site.ts'
+import { until } from './until.ts'
+
+export const BATCH_LINES = 10_000
+export const IP = '17.253.144.10'
+
+/** What analysts and the tenant's people ask: the same behind a restore, to the letter. */
+export const QUERIES = [
+  'SELECT count(), uniqExact(event_id) FROM events',
+  'SELECT tenant_id, count(), uniqExact(ip) FROM events GROUP BY tenant_id ORDER BY tenant_id',
+  'SELECT * FROM accounts ORDER BY tenant_id, account_id',
+  'SELECT * FROM companies ORDER BY tenant_id, company_id',
+  'SELECT * FROM daily_visits ORDER BY tenant_id, account_id, day',
+  'SELECT event_type, platform, count() FROM events GROUP BY ALL ORDER BY ALL',
+  'SELECT * FROM daily_outcomes ORDER BY ALL',
+  'SELECT sum(cityHash64(*)), groupBitXor(cityHash64(*)) FROM events',
+  "SELECT * FROM events WHERE event_id LIKE 'odd%' ORDER BY event_id",
+  'SELECT session_id, properties, extra FROM events WHERE session_id IS NOT NULL ORDER BY ALL LIMIT 20',
+] as const
+
+/** An instance that runs on a site. */
+export class Running {
+  readonly site: TestSite
+  readonly ready: ReadyFile
+  readonly redis: RedisClient
+  readonly #started: Started
+
+  constructor(site: TestSite, started: Started, ready: ReadyFile) {
+    this.site = site
+    this.ready = ready
+    this.#started = started
+    this.redis = quiet(connectRedis(ready.redis_url, { name: 'cli', kind: 'loop', timeoutMs: 5_000 }))
+  }
+
+  static async start(t: TestContext, site: TestSite): Promise<Running> {
+    const started = site.start()
+    const running = new Running(site, started, await started.ready())
+    t.after(() => running.stop())
+    return running
+  }
+
+  async stop(): Promise<void> {
+    this.redis.disconnect()
+    this.#started.child.kill('SIGTERM')
+    await this.#started.ended
+  }
+
+  async post(path: string, key: string, body: unknown): Promise<Response> {
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    const headers = { 'x-api-key': key, 'content-type': 'application/json' }
+    return await fetch(`${this.ready.url}${path}`, { method: 'POST', headers, body: text })
+  }
+
+  async send(key: string, events: readonly object[]): Promise<void> {
+    const answer = await this.post('/v1/ingest', key, { events })
+    assert.equal(answer.status, 200, await answer.clone().text())
+  }
+
+  /** Uploads lines; resolves with the job when it has ended. */
+  async upload(key: string, lines: string): Promise<BatchJob> {
+    const answer = await this.post('/v1/ingest/batch', key, lines)
+    const { job_id: id } = (await answer.json()) as { job_id: string }
+    const headers = { 'x-api-key': key }
+    const job = async () =>
+      (await (await fetch(`${this.ready.url}/v1/ingest/batch/${id}`, { headers })).json()) as BatchJob
+    return await until(job, ({ status }) => status === 'completed')
+  }
+
+  async query(sql: string): Promise<string> {
+    const answer = await fetch(`${this.ready.clickhouse_url}/?database=ipid`, { method: 'POST', body: sql })
+    const text = await answer.text()
+    assert.equal(answer.status, 200, text)
+    return text.trimEnd()
+  }
+
+  async untilIdle(): Promise<void> {
+    const waiting = async () => (await readStatus(this.redis, ingest)).streams
+    await until(waiting, (all) => all.length > 0 && all.every(({ waiting_events }) => waiting_events === 0))
+  }
+
+  async answers(): Promise<string[]> {
+    const answers: string[] = []
+    for (const sql of QUERIES) answers.push(await this.query(sql))
+    return answers
+  }
+
+  /** The key of the pseudonyms of a tenant's addresses. */
+  async addressKey(tenant: string): Promise<string | undefined> {
+    const record = JSON.parse((await this.redis.hget(keys.tenants(), tenant))!) as TenantRecord
+    return record.address_key
+  }
+
+  async key(tenant: string): Promise<string> {
+    const { stdout } = await this.site.ipid('key', 'create', tenant, '--json')
+    return (JSON.parse(stdout) as { key: string }).key
+  }
+}
+
+export const ODD_EVENTS = [
+  { event_id: 'odd\t1', ip: '17.0.0.1', properties: { text: 'tab\t line\n back\\slash "quote" \u0000 \r\n \\N é 😀' } },
+  { event_id: 'odd 2', ip: '2620:149:af0::10', timestamp: '1900-01-01T00:00:00Z', session_id: -9007199254740991 },
+  { event_id: 'odd 3', ip: '17.0.0.2', timestamp: '2299-12-31T23:59:59.999Z', account_id: '\\N', unknown: [1, null] },
+]
+
+export function batchLines(): string {
+  const line = (i: number) => ({
+    ip: `17.0.${i % 7}.${i % 251}`,
+    event_id: `b-${i}`,
+    event_type: i % 3 ? 'view' : 'click',
+  })
+  // Some have no id of their own.
+  return Array.from({ length: BATCH_LINES }, (_, i) =>
+    JSON.stringify(i % 10 === 0 ? { ip: line(i).ip, properties: { i } } : line(i)),
+  ).join('\n')
+}
+
+/** Sends events until it is told to stop; tells which were answered. */
+export function sendOn(running: Running, key: string): { sent: string[]; stop: () => Promise<void> } {
+  const sent: string[] = []
+  let stopping = false
+  const work = (async () => {
+    for (let round = 0; !stopping; round++) {
+      const events = Array.from({ length: 20 }, (_, i) => ({ event_id: `during-${round}-${i}`, ip: IP }))
+      await running.send(key, events)
+      sent.push(...events.map(({ event_id }) => event_id))
+    }
+  })()
+  return {
+    sent,
+    stop: async () => {
+      stopping = true
+      await work
+    },
+  }
+}
+
+/** A dead letter of the process step, as a worker writes it. */
+export async function bury(redis: RedisClient, tenantId: string, eventId: string): Promise<void> {
+  const dead = envelope(tenantId, eventId)
+  const partition = partitionOf(dead.identity, 4)
+  const origin = { group: 'process', stream: 'intake', lane: 'live', owner: ownerOf(`${Date.now()}-0`, 0) } as const
+  const fields = deadLetterFields(origin, { reason: 'for the test', block: packBlock([dead]), outcome: undefined })
+  await redis.callBuffer('XADD', keys.dead(partition), '*', ...fields)
+}
+
+export function makeFolder(t: TestContext): string {
+  const dir = mkdtempSync(join(tmpdir(), 'ipid-backup-'))
+  t.after(() => rmSync(dir, { recursive: true, force: true }))
+  return dir
+}

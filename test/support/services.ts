@@ -1,0 +1,273 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import fs from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after } from 'node:test'
+import type { Redis } from 'ioredis'
+import { Registry } from 'prom-client'
+import { ingest } from '../../pipelines/ingest.ts'
+import { Feeder } from '../../src/batch/feeder.ts'
+import { connectClickHouse, DATABASE } from '../../src/clickhouse/client.ts'
+import { TableInserter } from '../../src/clickhouse/inserter.ts'
+import { EVENTS } from '../../src/clickhouse/tables.ts'
+import type { Sink, Step } from '../../src/core/pipeline/pipeline.ts'
+import { systemClock } from '../../src/core/run/clock.ts'
+import { type Service, ServiceGroup } from '../../src/core/run/service.ts'
+import { EnrichmentEngine } from '../../src/enrichment/engine.ts'
+import { ReverseDns } from '../../src/enrichment/providers/rdns/reverse-dns.ts'
+import { createHttpServer } from '../../src/http/api/server.ts'
+import { createServer } from '../../src/http/engine/server.ts'
+import { BulkWorker } from '../../src/lookup/bulk-worker.ts'
+import { RedisFeederStore } from '../../src/redis/batch/feeder-store.ts'
+import { RedisBulkQueue } from '../../src/redis/bulk/queue.ts'
+import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
+import { GroupCommit } from '../../src/redis/streams/group-commit.ts'
+import { StreamGroupReader } from '../../src/redis/streams/group-reader.ts'
+import { IntakeGate } from '../../src/redis/streams/intake-gate.ts'
+import { Janitor } from '../../src/redis/streams/janitor.ts'
+import { SinkStreams } from '../../src/redis/streams/sink-streams.ts'
+import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
+import { RedisTenantChanges, RedisTenantStore } from '../../src/redis/tenants/tenant-store.ts'
+import { Loop } from '../../src/runner/loop.ts'
+import { SinkWorker } from '../../src/runner/sink-worker.ts'
+import { StepWorker } from '../../src/runner/step-worker.ts'
+import { MetricsServer } from '../../src/telemetry/metrics-server.ts'
+import { CachedAuthenticator } from '../../src/tenants/authenticator.ts'
+import { KeyUses } from '../../src/tenants/key-uses.ts'
+import { DEFAULT_PLANS } from '../../src/tenants/plans.ts'
+import { startTestClickHouse } from './clickhouse.ts'
+import { noData, noLimit, oneKey } from './http.ts'
+import { TestLookups } from './lookups.ts'
+import { quiet, silent } from './pipeline.ts'
+import { startTestRedis } from './redis.ts'
+
+const PARTITIONS = 1
+
+/** What a service asks of others. */
+export class Calls {
+  begun = 0
+  release: () => void = () => {}
+  readonly released = new Promise<void>((resolve) => {
+    this.release = resolve
+  })
+
+  /** Counts a call and holds it up. */
+  async hold(): Promise<void> {
+    this.begun++
+    await this.released
+  }
+}
+
+interface Subject {
+  readonly service: Service
+  /** Closes what the service was given and does not own. */
+  readonly close?: () => unknown
+}
+
+export interface ServiceCase {
+  /** Nothing happens at its start: it acts when it is asked. */
+  readonly idle?: boolean
+  /** Its contract says so. */
+  readonly startsAgain?: boolean
+  make(calls: Calls): Promise<Subject> | Subject
+}
+
+const [redis, clickhouse] = await Promise.all([startTestRedis(), startTestClickHouse()])
+/** A folder that services use. */
+export const dataDir = mkdtempSync(join(tmpdir(), 'ipid-services-'))
+after(() => rmSync(dataDir, { recursive: true }))
+
+const admin = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
+await agreeOnPartitions(admin, PARTITIONS)
+await createGroups(admin, ingest, PARTITIONS)
+await admin.quit()
+
+/** A connection to the real Redis on which every command is held. */
+async function connect(calls: Calls): Promise<RedisClient> {
+  const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop', timeoutMs: 5_000 }) as Redis)
+  await once(client, 'ready')
+  const send = client.sendCommand.bind(client)
+  client.sendCommand = (command, stream) => {
+    calls.hold().then(() => void send(command, stream))
+    return command.promise
+  }
+  return client
+}
+
+/** Makes a service of one connection, which it does not own. */
+function onRedis(make: (client: RedisClient, blocking: RedisClient) => Service): ServiceCase['make'] {
+  return async (calls) => {
+    const [client, blocking] = await Promise.all([connect(calls), connect(calls)])
+    const close = () => {
+      for (const one of [client, blocking]) one.disconnect()
+    }
+    return { service: make(client, blocking), close }
+  }
+}
+
+const onPipeline = { pipeline: ingest, partitions: PARTITIONS, log: silent }
+const [step] = ingest.steps as [Step]
+const [sink] = ingest.sinks as [Sink]
+
+/** Every service, and how one is made that counts. */
+export const SERVICES: Readonly<Record<string, ServiceCase>> = {
+  Loop: {
+    make: (calls) => {
+      const round = () => calls.hold().then(() => 1)
+      return { service: new Loop({ name: 'loop', round, failed() {}, delay: { minMs: 1, maxMs: 1 } }) }
+    },
+  },
+  ServiceGroup: {
+    make: (calls) => {
+      const member = (name: string) => ({ name, start: async () => void calls.begun++, stop: async () => {} })
+      return { service: new ServiceGroup('group', [member('a'), member('b')]) }
+    },
+  },
+  Janitor: { make: onRedis((client) => new Janitor({ client, ...onPipeline })) },
+  IntakeGate: { make: onRedis((client) => new IntakeGate({ client, ...onPipeline, waitingEventsMax: 10 })) },
+  GroupCommit: {
+    idle: true,
+    make: onRedis(
+      (client) =>
+        new GroupCommit({
+          client,
+          partitions: PARTITIONS,
+          outcomesTo: 'outcomes',
+          blockEventsMax: 10,
+          blockBytesMax: 1_000,
+          stream: 'intake',
+          rawTo: undefined,
+          lane: 'live',
+          cluster: false,
+          lingerMs: 1,
+          deadlineMs: 100,
+          waitingMax: 10,
+          closedBecause: () => undefined,
+          log: silent,
+        }),
+    ),
+  },
+  StepWorker: {
+    make: onRedis((client, blocking) => {
+      const { group, from, to } = step
+      const { readEntriesMax: entriesMax, dedupWindowMs } = ingest.limits
+      const streams = { from, to, outcomesTo: 'outcomes' }
+      const place = { partition: 0, group, consumer: 'test', ...streams, countsJobs: true, entriesMax, dedupWindowMs }
+      const reader = new StreamGroupReader({
+        ...{ client, blocking, ...place, claimIdleMs: 1_000 },
+        ensureGroups: async () => {},
+      })
+      const tools = { enricher: noData, hostnames: undefined, seen: { claim: async () => [], held: async () => [] } }
+      return new StepWorker({ group, stages: [], tools, readers: [reader], deliveriesMax: 1, log: silent })
+    }),
+  },
+  SinkWorker: {
+    make: async (calls) => {
+      const [client, blocking] = await Promise.all([connect(calls), connect(calls)])
+      const database = connectClickHouse(clickhouse.url, { application: 'test', database: DATABASE })
+      const { group, from } = sink
+      const place = { partitions: PARTITIONS, group, from, completesJobs: true, outcomesTo: 'outcomes' }
+      const streams = { client, blocking, cluster: false, ...place }
+      // Its start waits for the destination, so that is ready at once.
+      const inserter = new TableInserter(EVENTS, database, async () => void calls.begun++)
+      const service = new SinkWorker({
+        group,
+        source: new SinkStreams({ ...streams, ensureGroups: async () => {} }),
+        inserter,
+        startsReady: true,
+        rowsMax: 10,
+        lingerMs: 10,
+        log: silent,
+      })
+      const close = () => {
+        for (const one of [client, blocking]) one.disconnect()
+        return database.close()
+      }
+      return { service, close }
+    },
+  },
+  Feeder: {
+    make: onRedis((client) => {
+      const store = new RedisFeederStore({ client, pipeline: ingest, partitions: PARTITIONS })
+      const limits = { partitions: PARTITIONS, waitingEventsMax: 10, waitingPayloadsMax: 10 }
+      const work = { source: ingest.sources.batch, check: () => [], enricher: noData, hostnames: undefined, ...limits }
+      return new Feeder({ store, ...work, log: silent })
+    }),
+  },
+  BulkWorker: {
+    make: async (calls) => {
+      const [client, blocking] = await Promise.all([connect(calls), connect(calls)])
+      const queue = new RedisBulkQueue({ client, blocking, claimIdleMs: 1_000 })
+      const work = { queue, lookups: new TestLookups(), aliveEveryMs: 100, deliveriesMax: 1 }
+      return { service: new BulkWorker({ ...work, log: silent }), close: () => client.disconnect() }
+    },
+  },
+  CachedAuthenticator: {
+    make: async (calls) => {
+      const [client, listening] = await Promise.all([connect(calls), connect(calls)])
+      const parts = { store: new RedisTenantStore(client), changes: new RedisTenantChanges(listening) }
+      const plans = new Map(Object.entries(DEFAULT_PLANS))
+      const service = new CachedAuthenticator({ ...parts, plans, clock: systemClock, log: silent })
+      return { service, close: () => client.disconnect() }
+    },
+  },
+  KeyUses: {
+    make: (calls) => {
+      const service = new KeyUses({ store: { recordUses: () => calls.hold() }, clock: systemClock, log: silent })
+      service.note('key', systemClock.now())
+      return { service, close: () => calls.release() }
+    },
+  },
+  EnrichmentEngine: {
+    make: (calls) => {
+      const { readdir } = fs
+      fs.readdir = ((...args: Parameters<typeof readdir>) => {
+        calls.begun++
+        return readdir(...args)
+      }) as typeof readdir
+      syncBuiltinESMExports()
+      const close = () => {
+        fs.readdir = readdir
+        syncBuiltinESMExports()
+      }
+      const options = { dir: dataDir, pollIntervalMs: 60_000, log: silent, metrics: new Registry() }
+      return { service: new EnrichmentEngine(options), close }
+    },
+  },
+  ReverseDns: {
+    idle: true,
+    make: () => ({ service: new ReverseDns({ servers: undefined, clock: systemClock, metrics: new Registry() }) }),
+  },
+  createServer: {
+    startsAgain: true,
+    make: (calls) => {
+      const explain = () => ({ response: { status: 500, body: '' }, unexpected: true })
+      const options = { host: '127.0.0.1', port: 0, targets: [], explain }
+      const service = createServer({ ...options, log: countLines(calls), metrics: new Registry() })
+      return { service, close: () => assert.rejects(fetch(service.url)) }
+    },
+  },
+  createHttpServer: {
+    startsAgain: true,
+    make: (calls) => {
+      const parts = { host: '127.0.0.1', port: 0, routes: [], authenticator: oneKey, limiter: noLimit }
+      const service = createHttpServer({ ...parts, log: countLines(calls), metrics: new Registry() })
+      return { service, close: () => assert.rejects(fetch(service.url)) }
+    },
+  },
+  MetricsServer: {
+    make: (calls) => ({
+      service: new MetricsServer({ port: 0, mayMove: false, gather: async () => [], log: countLines(calls) }),
+    }),
+  },
+}
+
+/** A server says once that it listens. */
+function countLines(calls: Calls) {
+  const log = silent.child({})
+  log.info = () => void calls.begun++
+  return log
+}
