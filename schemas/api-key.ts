@@ -1,4 +1,4 @@
-import { type Static, Type } from './type.ts'
+import { type Static, Type } from 'typebox'
 
 /** An API key as JSON in Redis; its SHA-256 is the field of the hash. The raw key is stored nowhere. */
 export const ApiKeyRecord = Type.Object({

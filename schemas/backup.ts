@@ -1,6 +1,6 @@
+import { type Static, Type } from 'typebox'
 import { ApiKeyRecord } from './api-key.ts'
 import { TenantRecord } from './tenant.ts'
-import { type Static, Type } from './type.ts'
 
 /** Of what form a backup is; another one is refused. */
 export const BACKUP_FORMAT = 1

@@ -1,3 +1,4 @@
+import { Type } from 'typebox'
 import {
   ATTRIBUTE_SCHEMAS,
   ATTRIBUTES,
@@ -5,7 +6,6 @@ import {
   type AttributeValues,
   INGEST_ATTRIBUTES,
 } from '../attributes.ts'
-import { Type } from '../type.ts'
 
 /** What is known of an address; what no provider knows is left out. */
 export const LookupData = objectOf(ATTRIBUTES)

@@ -1,4 +1,4 @@
-import { type Static, Type } from '../type.ts'
+import { type Static, Type } from 'typebox'
 
 /** Limits of one upload. `chunk` is how it is kept until it is fed, a line longer than `lineMaxBytes` is a bad line. */
 export const BATCH_LIMITS = {
@@ -53,8 +53,7 @@ export const BatchJob = Type.Object({
 export type BatchJob = Static<typeof BatchJob>
 
 /** A job in a list. */
-export const ListedBatchJob = Type.Object({
-  ...BatchJob.properties,
+export const ListedBatchJob = Type.Interface([BatchJob], {
   received_at: Type.String({ format: 'rfc3339', description: 'When its upload began' }),
 })
 export type ListedBatchJob = Static<typeof ListedBatchJob>

@@ -1,4 +1,4 @@
-import { type Static, Type } from '../type.ts'
+import { type Static, Type } from 'typebox'
 import { BatchStatus } from './batch.ts'
 import { LookupChoices, LookupResult } from './lookup.ts'
 

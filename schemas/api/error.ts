@@ -1,4 +1,4 @@
-import { type Static, Type } from '../type.ts'
+import { type Static, Type } from 'typebox'
 
 /** Body of every answer of 400 and above. `errors` is there on 422 only, at most 20 entries. */
 export const ErrorBody = Type.Object({

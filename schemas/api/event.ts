@@ -1,4 +1,4 @@
-import { type Static, Type } from '../type.ts'
+import { type Static, Type } from 'typebox'
 import { IngestEnrichment } from './attributes.ts'
 
 /** What the quality score is made of; `src/enrichment/answers/quality.ts` counts it. */

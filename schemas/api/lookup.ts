@@ -1,5 +1,5 @@
+import { type Static, Type } from 'typebox'
 import { ATTRIBUTES } from '../attributes.ts'
-import { type Static, Type } from '../type.ts'
 import { LookupData } from './attributes.ts'
 import { QUALITY } from './event.ts'
 

@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { BatchJob } from '../../schemas/api/batch.ts'
-import { finishInterruptedReenrich, type ReenrichResult } from '../../src/cli/replay/reenrich.ts'
+import { endReenrichment, type ReenrichResult } from '../../src/cli/replay/reenrich.ts'
 import { whileNobodyRewrites } from '../../src/cli/rewrite-lease.ts'
-import { readConfig } from '../../src/config/config.ts'
 import { connectRedis } from '../../src/redis/connect.ts'
 import type { CommandResult } from '../support/command.ts'
 import { quiet } from '../support/pipeline.ts'
@@ -122,6 +121,10 @@ class Running {
       all.push(await this.query(`SELECT * EXCEPT tenant_id FROM ${view} WHERE tenant_id = '${tenant}' ORDER BY ALL`))
     }
     return all
+  }
+
+  get clickhouseUrl(): string {
+    return this.#ready.clickhouse_url
   }
 
   async changeData(): Promise<void> {
@@ -256,21 +259,14 @@ test('stored events are judged again by today’s data', async (t) => {
         assert.equal(code, 1)
         assert.match(
           stderr,
-          /^ipid: (?:a backup|re-enrichment) has to wait: stored events are being replaced or copied/,
+          /^ipid: (?:a backup|re-enrichment|a replay) has to wait: stored events are being replaced or copied/,
         )
       }
       assert.equal((await running.replay('acme', '--dry-run')).code, 0)
       // A run that was killed while it judged leaves copies of events.
       await running.query('CREATE TABLE reenrich_building AS events')
-      const config = readConfig(running.site.env)
-      assert.equal(
-        await finishInterruptedReenrich(
-          config,
-          () => {},
-          () => {},
-        ),
-        false,
-      )
+      const nothing = () => {}
+      await endReenrichment(running.clickhouseUrl, nothing, nothing)
       assert.equal(await running.query('EXISTS TABLE reenrich_building'), '0')
     })
   })

@@ -1,6 +1,6 @@
 import { Ajv, type ErrorObject } from 'ajv'
+import type { TSchema } from 'typebox'
 import type { ErrorBody } from '../../../schemas/api/error.ts'
-import type { TSchema } from '../../../schemas/type.ts'
 import { parseTimestamp } from './timestamp.ts'
 
 /** Errors that are listed of one value. */

@@ -1,5 +1,5 @@
+import type { TSchema } from 'typebox'
 import { ErrorBody } from '../../../schemas/api/error.ts'
-import type { TSchema } from '../../../schemas/type.ts'
 import { ERROR_MEANINGS } from './errors.ts'
 import type { Content, Operation, OperationResponse } from './operation.ts'
 import type { Route } from './route.ts'

@@ -1,4 +1,4 @@
-import type { TSchema } from '../../../schemas/type.ts'
+import type { TSchema } from 'typebox'
 import type { ErrorStatus } from '../engine/http-error.ts'
 
 /** What the OpenAPI document says of one operation. */

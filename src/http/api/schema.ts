@@ -1,4 +1,4 @@
-import type { Static, TSchema } from '../../../schemas/type.ts'
+import type { Static, TSchema } from 'typebox'
 import { ERRORS_MAX, type FieldError, type Validator } from '../../core/event/validator.ts'
 import { HttpError } from '../engine/http-error.ts'
 

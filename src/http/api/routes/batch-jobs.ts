@@ -1,5 +1,5 @@
+import { Type } from 'typebox'
 import { BATCH_LIST_LIMITS, BatchJob, BatchJobList } from '../../../../schemas/api/batch.ts'
-import { Type } from '../../../../schemas/type.ts'
 import type { BatchJobs } from '../../../batch/jobs.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'

@@ -1,5 +1,5 @@
+import { Type } from 'typebox'
 import { BulkJob } from '../../../../schemas/api/bulk.ts'
-import { Type } from '../../../../schemas/type.ts'
 import type { BulkJobState, BulkJobs } from '../../../lookup/bulk.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'

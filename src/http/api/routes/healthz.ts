@@ -1,4 +1,4 @@
-import { Type } from '../../../../schemas/type.ts'
+import { Type } from 'typebox'
 import type { Route } from '../route.ts'
 
 const Health = Type.Object({ status: Type.Literal('ok') })

@@ -1,6 +1,6 @@
+import { Type } from 'typebox'
 import { BATCH_LIMITS, BatchAccepted, BatchJob } from '../../../../schemas/api/batch.ts'
 import { EventEnvelope } from '../../../../schemas/api/event.ts'
-import { Type } from '../../../../schemas/type.ts'
 import { type BatchJobs, EmptyUploadError, UploadTooLargeError } from '../../../batch/jobs.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'

@@ -1,5 +1,5 @@
+import type { TProperties } from 'typebox'
 import { LOOKUP_LIMITS, LookupChoices, LookupRequest, LookupResponse } from '../../../../schemas/api/lookup.ts'
-import type { TProperties } from '../../../../schemas/type.ts'
 import { parseAddress } from '../../../core/event/address.ts'
 import { compileValidator } from '../../../core/event/validator.ts'
 import type { LookupService } from '../../../lookup/lookup.ts'

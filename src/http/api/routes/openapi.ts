@@ -1,4 +1,4 @@
-import { Type } from '../../../../schemas/type.ts'
+import { Type } from 'typebox'
 import type { Route } from '../route.ts'
 
 /** `GET /openapi.json`. @param build makes the document, once, at the first request */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Type } from '../../../../schemas/type.ts'
+import { Type } from 'typebox'
 import { HttpError } from '../../engine/http-error.ts'
 import type { Route } from '../route.ts'
 

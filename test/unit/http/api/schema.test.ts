@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Type } from '../../../../schemas/type.ts'
+import { Type } from 'typebox'
 import { compileValidator } from '../../../../src/core/event/validator.ts'
 import { demandSchema } from '../../../../src/http/api/schema.ts'
 import { HttpError } from '../../../../src/http/engine/http-error.ts'
