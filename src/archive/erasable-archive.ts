@@ -33,6 +33,7 @@ export class StoreErasableArchive implements ErasableArchive {
   async remove(scope: ErasureScope, idsAmong: ErasableTables['idsAmong']): Promise<RemovedLines> {
     const lastDay = new Date(scope.beforeMs).toISOString().slice(0, 10)
     let [lines, rewritten, deleted] = [0, 0, 0]
+    await this.#store.removeLeftovers(scope.beforeMs)
     // A call that was killed may have left the index of a part that it removed; parts of their own are found by it, too.
     for await (const { key } of this.#store.list(`index/tenant=${scope.tenantId}/`)) {
       const place = placeOf(key)
@@ -54,8 +55,9 @@ export class StoreErasableArchive implements ErasableArchive {
     return { lines, rewritten, deleted }
   }
 
-  async removeTenant(tenantId: string): Promise<number> {
+  async removeTenant({ tenantId, beforeMs }: ErasureScope): Promise<number> {
     let objects = 0
+    await this.#store.removeLeftovers(beforeMs)
     // The events go first: their index is seen as long as they are.
     for (const prefix of ['', 'index/']) {
       for await (const { key } of this.#store.list(`${prefix}tenant=${tenantId}/`)) {

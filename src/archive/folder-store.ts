@@ -22,11 +22,15 @@ export class FolderStore implements ObjectStore {
   }
 
   prepare(): Promise<void> {
+    return this.removeLeftovers(Date.now() - PARTIAL_AGE_MS)
+  }
+
+  removeLeftovers(beforeMs: number): Promise<void> {
     return done(async () => {
       const partial = join(this.#folder, PARTIAL)
       for (const name of await filesOf(partial)) {
         const found = await stat(join(partial, name)).catch(absent)
-        if (found !== undefined && Date.now() - found.mtimeMs > PARTIAL_AGE_MS) await rm(join(partial, name))
+        if (found !== undefined && found.mtimeMs < beforeMs) await rm(join(partial, name), { force: true })
       }
     })
   }

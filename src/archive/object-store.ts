@@ -16,6 +16,8 @@ export interface ObjectStore {
   readonly place: string
   /** Called before the first use, and again behind a failure. */
   prepare(): Promise<void>
+  /** Removes what writers that were killed before that time have left; no write of then may be under way. */
+  removeLeftovers(beforeMs: number): Promise<void>
   /** Resolves when the object is stored for good. It takes the place of one of the same key; nobody sees a part of it. */
   put(key: string, bytes: Buffer): Promise<void>
   /** Undefined when there is none. Whoever takes the stream reads it to its end, without long pauses, or destroys it. */

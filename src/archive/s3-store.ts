@@ -50,6 +50,9 @@ export class S3Store implements ObjectStore {
     await this.#load()
   }
 
+  /** An object is sent as one request: what was cut off is nothing. */
+  async removeLeftovers(): Promise<void> {}
+
   async put(key: string, bytes: Buffer): Promise<void> {
     const name = this.#name(key)
     const ContentMD5 = createHash('md5').update(bytes).digest('base64')

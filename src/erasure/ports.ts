@@ -45,7 +45,7 @@ export interface ErasableArchive {
   /** @param idsAmong tells the events whose lines do not say their account */
   remove(scope: ErasureScope, idsAmong: ErasableTables['idsAmong']): Promise<RemovedLines>
   /** Removes every object of a tenant. Returns how many there were. */
-  removeTenant(tenantId: string): Promise<number>
+  removeTenant(scope: ErasureScope): Promise<number>
 }
 
 /** What became of the files of Redis: see `ErasableRecords.rewriteFiles`. */

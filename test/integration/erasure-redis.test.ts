@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ingest } from '../../pipelines/ingest.ts'
+import { createDemoTenant } from '../../src/cli/start/demo-tenant.ts'
 import { identityOf } from '../../src/core/event/envelope.ts'
 import { connectRedis } from '../../src/redis/connect.ts'
 import { renewLetters, untilNodesGone } from '../../src/redis/erasure/deleted-entries.ts'
+import { RedisTenantRemoval } from '../../src/redis/erasure/tenant-removal.ts'
 import { keys } from '../../src/redis/keys.ts'
 import { ownerOf } from '../../src/redis/streams/owner.ts'
 import { findClaim, forgetClaims, seedClaims } from '../../src/redis/streams/seen-claims.ts'
+import { DEFAULT_PLANS } from '../../src/tenants/plans.ts'
 import { quiet } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
 
@@ -66,6 +69,21 @@ test('what Redis holds of events is removed, and nothing else', async (t) => {
     assert.ok(rounds > 1)
     assert.doesNotMatch(await dump(key), /secret/)
   })
+
+  await t.test(
+    'a start does not stumble over a tenant demo that is being deleted, and makes it anew behind that',
+    async () => {
+      const config = { plans: new Map(Object.entries(DEFAULT_PLANS)) }
+      assert.notEqual(await createDemoTenant(redis.url, config), undefined)
+      const removal = new RedisTenantRemoval(client)
+      assert.equal(await removal.removeKeys('demo'), 0, 'not before it is marked')
+      await removal.mark('demo')
+      assert.equal(await removal.removeKeys('demo'), 1)
+      assert.equal(await createDemoTenant(redis.url, config), undefined)
+      await removal.removeRecord('demo')
+      assert.notEqual(await createDemoTenant(redis.url, config), undefined)
+    },
+  )
 
   await t.test('a claim is given up unless it is of an event that came later', async () => {
     const beforeMs = Date.now()

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Redis } from 'ioredis'
 import { ingest } from '../../pipelines/ingest.ts'
+import type { DeletionReceipt, ErasureReceipt } from '../../schemas/erasure.ts'
 import { FolderStore } from '../../src/archive/folder-store.ts'
 import { packBlock } from '../../src/core/event/block.ts'
 import { UnavailableError } from '../../src/core/run/errors.ts'
@@ -117,6 +118,16 @@ test('on a Redis Cluster live events and a batch job arrive once, accounts are r
   const store = new FolderStore(join(instance.dataDir, 'archive'))
   const archived = async () => (await readArchive(store)).reduce((sum, part) => sum + part.events.length, 0)
   await until(async () => (await archived()) === 2 * 100 + 500)
+
+  const erased = await site.ipid('erase', 'demo', '--ip', '17.0.0.3', '--json')
+  assert.equal(erased.code, 0, erased.stderr)
+  const { clickhouse, redis } = JSON.parse(erased.stdout) as ErasureReceipt
+  assert.deepEqual([clickhouse.rows, redis.dedup, redis.files], [10, 10, 'none'])
+  const deleted = await site.ipid('tenant', 'delete', 'demo', '--yes', '--json')
+  assert.equal(deleted.code, 0, deleted.stderr)
+  const receipt = JSON.parse(deleted.stdout) as DeletionReceipt
+  assert.deepEqual([receipt.clickhouse.rows, receipt.redis.keys, receipt.redis.batch_jobs], [490, 1, 1])
+  assert.deepEqual(await readArchive(store), [])
   assert.equal(await instance.stop(), 0)
 })
 

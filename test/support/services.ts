@@ -24,6 +24,7 @@ import { BulkWorker } from '../../src/lookup/bulk-worker.ts'
 import { RedisFeederStore } from '../../src/redis/batch/feeder-store.ts'
 import { RedisBulkQueue } from '../../src/redis/bulk/queue.ts'
 import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
+import { RedisRetentionRecords } from '../../src/redis/retention/records.ts'
 import { GroupCommit } from '../../src/redis/streams/group-commit.ts'
 import { StreamGroupReader } from '../../src/redis/streams/group-reader.ts'
 import { IntakeGate } from '../../src/redis/streams/intake-gate.ts'
@@ -31,6 +32,8 @@ import { Janitor } from '../../src/redis/streams/janitor.ts'
 import { SinkStreams } from '../../src/redis/streams/sink-streams.ts'
 import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
 import { RedisTenantChanges, RedisTenantStore } from '../../src/redis/tenants/tenant-store.ts'
+import type { AgedStore } from '../../src/retention/ports.ts'
+import { Retention } from '../../src/retention/service.ts'
 import { Loop } from '../../src/runner/loop.ts'
 import { SinkWorker } from '../../src/runner/sink-worker.ts'
 import { StepWorker } from '../../src/runner/step-worker.ts'
@@ -127,6 +130,13 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
     },
   },
   Janitor: { make: onRedis((client) => new Janitor({ client, ...onPipeline })) },
+  Retention: {
+    make: onRedis((client) => {
+      const store: AgedStore = { name: 'tables', removeAged: async () => 0, close: async () => {} }
+      const records = new RedisRetentionRecords(client, 30)
+      return new Retention({ store, records, clock: systemClock, log: silent })
+    }),
+  },
   IntakeGate: { make: onRedis((client) => new IntakeGate({ client, ...onPipeline, waitingEventsMax: 10 })) },
   GroupCommit: {
     idle: true,

@@ -37,10 +37,12 @@ export async function withErasable<T>(
   const clickhouseUrl = await clickhouseUrlOf(config)
   const store = openObjectStore(archivePlaceOf(config))
   try {
-    return await withRedis(await redisUrlOf(config), async (client) => {
+    const redisUrl = await redisUrlOf(config)
+    return await withRedis(redisUrl, async (client) => {
       const partitions = Number((await client.get(keys.partitions())) ?? 0)
       if (partitions === 0) throw new StartupError('there is nothing to erase: no ipid has run on this Redis')
-      const folder = config.redisUrl === undefined ? dataDirAt(config.dataDir).redis : undefined
+      const dir = dataDirAt(config.dataDir)
+      const folder = redisUrl === `unix://${dir.redisSocket}` ? dir.redis : undefined
       return await use({
         admin: tenantAdmin(client, config),
         tables: new ClickHouseErasableEvents(clickhouseUrl),

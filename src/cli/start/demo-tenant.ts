@@ -10,14 +10,16 @@ export interface DemoKey {
 }
 
 /**
- * Makes sure that there is a tenant `demo` that has, or had, a key. Killed in between, the next start goes on.
+ * Makes sure that there is a tenant `demo` that has, or had, a key, unless it is being deleted. Killed in between, the next
+ * start goes on.
  * @returns the key, when this call made it
  */
 export async function createDemoTenant(redisUrl: string, config: Pick<Config, 'plans'>): Promise<DemoKey | undefined> {
   return await withRedis(redisUrl, async (client) => {
     const admin = tenantAdmin(client, config)
     const tenants = await admin.listTenants()
-    if (!tenants.some(({ id }) => id === DEMO)) await admin.createTenant(DEMO, { plan: 'custom' })
+    const demo = tenants.find(({ id }) => id === DEMO) ?? (await admin.createTenant(DEMO, { plan: 'custom' }))
+    if (demo.deleting) return undefined
     if ((await admin.listKeys(DEMO)).length > 0) return undefined
     const { key } = await admin.createKey(DEMO)
     return { tenant_id: DEMO, api_key: key }

@@ -21,6 +21,7 @@ class FailingStore implements ObjectStore {
   changesLeft = Number.POSITIVE_INFINITY
 
   async prepare(): Promise<void> {}
+  async removeLeftovers(): Promise<void> {}
   async put(key: string, bytes: Buffer): Promise<void> {
     this.#change()
     this.objects.set(key, bytes)
