@@ -28,8 +28,22 @@ export class ClickHouseErasableEvents implements ErasableTables {
     this.#scope = scope
     const create = `CREATE TABLE IF NOT EXISTS ${ERASING} (erasure UUID, value String) ENGINE = Memory`
     await this.#client.command({ query: create })
-    const values = [{ erasure: this.#id, value: scope.selector?.value ?? scope.tenantId }]
+    const masked = await this.#masked(scope)
+    const values = [scope.selector?.value ?? scope.tenantId, ...masked].map((value) => ({ erasure: this.#id, value }))
     await this.#client.insert({ table: ERASING, values, format: 'JSONEachRow' })
+  }
+
+  /** What stands in place of the address, on all days of which there is something like that. */
+  async #masked({ tenantId, selector, beforeMs }: ErasureScope): Promise<string[]> {
+    const maskedOn = selector?.maskedOn
+    if (maskedOn === undefined) return []
+    const result = await this.#client.query({
+      query: `
+        SELECT DISTINCT toString(toDate32(timestamp)) FROM events
+        WHERE tenant_id = ${quote(tenantId)} AND received_at < ${time(beforeMs)} AND position(ip, '#') > 0`,
+      format: 'JSONCompactEachRow',
+    })
+    return (await result.json<[string]>()).flatMap(([day]) => maskedOn(day))
   }
 
   async *eventIds(sinceMs: number): AsyncGenerator<string[]> {

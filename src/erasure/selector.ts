@@ -1,4 +1,6 @@
+import type { KeyObject } from 'node:crypto'
 import { parseAddress } from '../core/event/address.ts'
+import { maskedAddress } from '../core/event/pseudonym.ts'
 import { InputError } from '../core/run/errors.ts'
 
 /** Which events of a tenant are erased. */
@@ -6,6 +8,19 @@ export interface Selector {
   readonly kind: 'ip' | 'account' | 'event'
   /** What is looked for; an address in its canonical text. */
   readonly value: string
+  /**
+   * What may stand in place of the address in rows of events of a UTC day; undefined: the tenant's addresses have always been
+   * kept.
+   */
+  readonly maskedOn?: ((day: string) => readonly string[]) | undefined
+}
+
+/** Finds events whose addresses were not kept, too. @param key the tenant's, see `AddressMask` */
+export function withMasked(selector: Selector, key: KeyObject | undefined): Selector {
+  const address = selector.kind === 'ip' && key !== undefined ? parseAddress(selector.value) : undefined
+  if (address === undefined || key === undefined) return selector
+  const keeps = ['truncated', 'dropped'] as const
+  return { ...selector, maskedOn: (day) => keeps.map((keep) => maskedAddress({ keep, key }, address, day)) }
 }
 
 export interface SelectorFlags {

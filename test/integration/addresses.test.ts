@@ -59,7 +59,7 @@ test('without addresses visits are counted as with them, and no address is store
   for (const tenant of TENANTS) await call(tenant, '/v1/lookup', '{"ip":"17.0.0.1"}')
   for (const tenant of TENANTS) {
     const set = await ipid('tenant', 'set', tenant, '--addresses', tenant, '--json')
-    assert.deepEqual(Object.keys(set), ['tenant_id', 'plan', 'archive', 'addresses', 'created_at'])
+    assert.deepEqual(Object.keys(set), ['tenant_id', 'plan', 'archive', 'addresses', 'retention_days', 'created_at'])
     assert.equal(set.addresses, tenant)
   }
   const answers = await Promise.all(
@@ -139,6 +139,12 @@ test('without addresses visits are counted as with them, and no address is store
   // What is left in Redis is that of the tenant whose addresses are kept: a bad line, as its job tells it.
   const isOthers = (value: string) => ADDRESS.test(value) && !value.includes('tenant_id full')
   await until(async () => !(await everything(redis)).some(isOthers))
+
+  // Two spellings, on three days, live and with the job; one came twice.
+  for (const tenant of ['truncated', 'dropped']) {
+    const { clickhouse } = await ipid('erase', tenant, '--ip', '::ffff:17.253.144.10', '--json')
+    assert.equal(clickhouse.rows, 2 * DAYS.length * 2 - 1, tenant)
+  }
 })
 
 /** All values of a Redis, whatever they are in. */

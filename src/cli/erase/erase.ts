@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import type { ErasureReceipt } from '../../../schemas/erasure.ts'
-import { type SelectorFlags, selectorOf } from '../../erasure/selector.ts'
+import { type SelectorFlags, selectorOf, withMasked } from '../../erasure/selector.ts'
 import type { CliContext } from '../context.ts'
 import { printJson, printPairs } from '../print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../settings-options.ts'
@@ -32,10 +32,10 @@ export function eraseCommand(context: CliContext): Command {
         import('../../core/run/clock.ts'),
       ])
       const receipt = await withErasable(config, context, async ({ admin, alone, ...stores }) => {
-        await admin.getTenant(tenant)
+        const { addressKey } = await admin.getTenant(tenant)
         const onStep = (what: string) => context.stderr.write(`${what}\n`)
         const parts = { ...stores, clock: systemClock, onStep, waitMs: wait * 1_000 }
-        return await alone(() => eraseEvents(tenant, selector, parts))
+        return await alone(() => eraseEvents(tenant, withMasked(selector, addressKey), parts))
       })
       if (json === true) printJson(context.stdout, receipt)
       else print(context, receipt)

@@ -151,10 +151,12 @@ export class RedisErasableRecords implements ErasableRecords {
 
 function isOf(letter: StoredLetter, selector: Selector | undefined): boolean {
   if (selector === undefined) return true
-  const { kind, value } = selector
+  const { kind, value, maskedOn } = selector
   const event = eventOf(letter)
   const found = { ip: event.ip, account: event.account_id, event: event.event_id }
-  return found[kind] === value
+  if (found[kind] === value) return true
+  const { ip = '', timestamp = '' } = event
+  return maskedOn?.(timestamp.slice(0, 'YYYY-MM-DD'.length)).includes(ip) ?? false
 }
 
 function receivedAt(letter: StoredLetter): number {
