@@ -1,5 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { Config } from '../config/config.ts'
+import type { ArchivePlace } from '../core/pipeline/destination.ts'
 import { StartupError } from '../core/run/errors.ts'
 import { type DataDir, dataDirAt } from '../embedded/processes/data-dir.ts'
 import { isHeld } from '../embedded/processes/socket-lock.mjs'
@@ -14,14 +16,34 @@ export interface Instance {
   readonly pid: number
 }
 
-export function writeInstance(dir: DataDir, instance: Instance): void {
-  writePrivateFile(dir.instanceFile, `${JSON.stringify(instance)}\n`)
+/** What the file holds besides: settings by which a command has to do as the instance does. */
+interface InstanceFile extends Instance {
+  readonly enrich_dir?: string
+  /** As the setting is read. */
+  readonly archive?: ArchivePlace
+}
+
+export function writeInstance(dir: DataDir, instance: Instance, { enrichDir, archiveUrl }: Config): void {
+  const file: InstanceFile = {
+    ...instance,
+    ...(enrichDir !== undefined && { enrich_dir: resolve(enrichDir) }),
+    ...(archiveUrl !== undefined && { archive: archiveUrl }),
+  }
+  writePrivateFile(dir.instanceFile, `${JSON.stringify(file)}\n`)
+}
+
+/** With data and archive of the running instance, where the settings of the command name none. */
+export async function asInstance(config: Config): Promise<Config> {
+  const dir = dataDirAt(config.dataDir)
+  const isOurs = config.redisUrl === undefined && (await isHeld(dir.lock))
+  const { enrich_dir: enrichDir, archive }: Partial<InstanceFile> = (isOurs && readInstance(dir)) || {}
+  return { ...config, enrichDir: config.enrichDir ?? enrichDir, archiveUrl: config.archiveUrl ?? archive }
 }
 
 /** What the file says, whether or not that instance runs. Undefined when there is none. */
-export function readInstance(dir: DataDir): Instance | undefined {
+export function readInstance(dir: DataDir): InstanceFile | undefined {
   try {
-    return JSON.parse(readFileSync(dir.instanceFile, 'utf8')) as Instance
+    return JSON.parse(readFileSync(dir.instanceFile, 'utf8')) as InstanceFile
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof SyntaxError) return undefined
     throw new StartupError(`cannot read ${dir.instanceFile}: ${(error as Error).message}`)

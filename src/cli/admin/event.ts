@@ -55,7 +55,7 @@ export function eventCommand(context: CliContext): Command {
       const options = { application: 'cli', database: clickhouse.DATABASE, requestTimeoutMs: QUERY_MS }
       const client = clickhouse.connectClickHouse(url, options)
       const { receipts, close } = receiptsOf({
-        ...{ redis, clickhouse: client, archivePlace: archivePlaceOf(config) },
+        ...{ redis, clickhouse: client, archivePlace: archivePlaceOf(await instance.asInstance(config)) },
         ...{ pipeline: ingest, partitions, clock: systemClock },
       })
       try {

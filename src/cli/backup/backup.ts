@@ -22,7 +22,7 @@ export function backupCommand(context: CliContext): Command {
   return addSettings(command, [...INSTANCE_SETTINGS, 'archiveUrl']).action(
     async (dir: string, { wait, json }: BackupFlags) => {
       const config = configOf(context, command)
-      const [{ withRedis }, { clickhouseUrlOf, redisUrlOf }, { RedisRecordSource }, { ClickHouseTables }] =
+      const [{ withRedis }, { asInstance, clickhouseUrlOf, redisUrlOf }, { RedisRecordSource }, { ClickHouseTables }] =
         await Promise.all([
           import('../stores.ts'),
           import('../instance.ts'),
@@ -42,7 +42,7 @@ export function backupCommand(context: CliContext): Command {
       ])
       const log = await createLogger({ level: 'warn', name: 'backup', pretty: context.stderr.isTTY === true })
       const tables = new ClickHouseTables(await clickhouseUrlOf(config), log)
-      const archive = openArchiveList(config)
+      const archive = openArchiveList(await asInstance(config))
       const path = resolve(dir)
       try {
         const manifest = await withRedis(await redisUrlOf(config), (client) =>

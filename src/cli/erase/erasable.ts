@@ -12,7 +12,7 @@ import { keys } from '../../redis/keys.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import type { TenantAdmin } from '../../tenants/admin.ts'
 import type { CliContext } from '../context.ts'
-import { clickhouseUrlOf, redisUrlOf } from '../instance.ts'
+import { asInstance, clickhouseUrlOf, redisUrlOf } from '../instance.ts'
 import { endReenrichment } from '../replay/reenrich.ts'
 import { whileNobodyRewrites } from '../rewrite-lease.ts'
 import { tenantAdmin, withRedis } from '../stores.ts'
@@ -29,10 +29,11 @@ export interface Erasable {
 }
 
 export async function withErasable<T>(
-  config: Config,
+  given: Config,
   context: CliContext,
   use: (erasable: Erasable) => Promise<T>,
 ): Promise<T> {
+  const config = await asInstance(given)
   const log = await createLogger({ level: 'warn', name: 'erase', pretty: context.stderr.isTTY === true })
   const clickhouseUrl = await clickhouseUrlOf(config)
   const store = openObjectStore(archivePlaceOf(config))

@@ -15,7 +15,7 @@ export function replayCommand(context: CliContext, setExitCode: (code: number) =
       new Option('--source <source>', 'only live events, or only those of batch jobs').choices(['ingest', 'batch']),
     )
     .option('--run <run>', 'only those of a batch job, by its id, or of an hour of live events, such as 2026-11-22T01')
-    .option('--where <name=value>', 'only events with this member; may be repeated', collect, [])
+    .option('--where <name=value>', 'only events with this member; may be repeated', collect)
     .option('--reenrich', 'judge what is stored, and what was filtered, again with the data of today')
     .option('--dry-run', 'only say what would be put back, or would change')
     .option('--json', 'print JSON')
@@ -24,13 +24,13 @@ export function replayCommand(context: CliContext, setExitCode: (code: number) =
       demandDays(flags)
       demandWhole(flags)
       const config = configOf(context, command)
-      const { runReplay } = await import('./run.ts')
-      setExitCode(await runReplay(config, flags, context))
+      const [{ runReplay }, { asInstance }] = await Promise.all([import('./run.ts'), import('../instance.ts')])
+      setExitCode(await runReplay(await asInstance(config), flags, context))
     },
   )
 }
 
-function collect(value: string, values: readonly string[]): string[] {
+function collect(value: string, values: readonly string[] = []): string[] {
   return [...values, value]
 }
 
@@ -48,7 +48,7 @@ function demandDays({ from, to }: ReplayFlags): void {
 /** Stored events tell their batch job, and nothing else that a part of the archive has. */
 function demandWhole({ reenrich, source, run, where }: ReplayFlags): void {
   if (!reenrich) return
-  if (where.length > 0) throw new InputError('--where: --reenrich judges all events of the days, or of a batch job')
+  if (where !== undefined) throw new InputError('--where: --reenrich judges all events of the days, or of a batch job')
   if (source !== undefined && run === undefined) throw new InputError('--source: --reenrich wants --run with it')
   if (run !== undefined && source !== 'batch') {
     throw new InputError(`--run ${run}: --reenrich takes a batch job, and --source batch with it`)

@@ -32,7 +32,7 @@ export interface ReplayFlags {
   readonly to: string
   readonly source?: 'ingest' | 'batch'
   readonly run?: string
-  readonly where: readonly string[]
+  readonly where?: readonly string[]
   readonly reenrich?: boolean
   readonly dryRun?: boolean
   readonly json?: boolean
@@ -43,7 +43,7 @@ const WAIT_MS = 600_000
 
 /** Returns the exit code: 1 when a part of the archive could not be read. */
 export async function runReplay(config: Config, flags: ReplayFlags, context: CliContext): Promise<number> {
-  const where = flags.where.map(readCondition)
+  const where = (flags.where ?? []).map(readCondition)
   const tenant = await withTenants(config, (admin) => admin.getTenant(flags.tenant))
   const from = firstKeptDay(config, tenant, flags)
   if (from > flags.from) context.stderr.write(`events received before ${from} are not kept, and left out\n`)

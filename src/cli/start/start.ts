@@ -99,7 +99,7 @@ class Run {
     await metrics.start()
     const addresses = await supervisor.start()
     const ready = await this.#ready(addresses, metrics.url ?? '')
-    writeInstance(this.#surroundings.dir, ready.instance)
+    writeInstance(this.#surroundings.dir, ready.instance, this.#options.config)
     const json = JSON.stringify({ ...ready.instance, ...ready.created })
     if (readyFile !== undefined) writePrivateFile(readyFile, `${json}\n`)
     const { stdout } = this.#context
