@@ -82,7 +82,7 @@ test('commands reach the running instance', async (t) => {
   assert.ok(status.streams.some(({ group }: { group: string }) => group === 'process'))
 
   const table = (await site.ipid('tenant', 'list')).stdout.split('\n')
-  assert.match(table[0]!, /^TENANT +PLAN +ARCHIVE +CREATED$/)
+  assert.match(table[0]!, /^TENANT +PLAN +ARCHIVE +ADDRESSES +CREATED$/)
   assert.match((await site.ipid('sql', 'SELECT 1 AS one')).stdout, /┌─one─┐/)
 })
 
