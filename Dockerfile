@@ -11,7 +11,8 @@ COPY tsconfig.json ./
 COPY schemas schemas
 COPY pipelines pipelines
 COPY src src
-RUN ln -s /app/src/ipid.mjs /usr/local/bin/ipid \
+RUN node -e "import('./src/bootstrap/bundle.mjs').then(({ bundlePackages }) => bundlePackages())" \
+ && ln -s /app/src/ipid.mjs /usr/local/bin/ipid \
  && mkdir -p /data/archive \
  && chown -R node:node /data
 

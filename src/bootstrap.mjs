@@ -20,6 +20,8 @@ if (isOld) {
   try {
     const { ensurePackages } = await import('./bootstrap/packages.mjs')
     await ensurePackages({ withDev: command !== 'start' })
+    const { bundlePackages } = await import('./bootstrap/bundle.mjs')
+    await bundlePackages()
     const { register } = await import('tsx/esm/api')
     register()
     if (command === 'start') {

@@ -238,7 +238,10 @@ test('erased events are in no file and no object, and all others are as they wer
     await run.send(demo, { ip: ERASED, event_id: 'k1', properties: { mark } })
     await run.untilIdle()
     const killed = run.site.spawn('erase', 'demo', '--ip', ERASED)
-    await until(() => killed.stderr(), (text) => text.includes('rows'))
+    await until(
+      () => killed.stderr(),
+      (text) => text.includes('rows'),
+    )
     killed.child.kill('SIGKILL')
     await killed.ended
     await run.erase('demo', '--ip', ERASED)
