@@ -2,6 +2,7 @@ import type { EventEnvelope } from '../../schemas/api/event.ts'
 import { parseAddress } from '../core/event/address.ts'
 import type { Enricher } from '../core/event/enrichment.ts'
 import type { Hostnames } from '../core/event/hostnames.ts'
+import type { AddressMask } from '../core/event/pseudonym.ts'
 import { InputError, UnavailableError } from '../core/run/errors.ts'
 import { retry } from '../runner/loop.ts'
 import { readUnit } from './lines.ts'
@@ -32,6 +33,8 @@ export interface ReplayOptions {
   readonly stored: StoredEvents
   readonly lane: ReplayLane
   readonly enricher: Enricher
+  /** What stands in place of the tenant's addresses; undefined: they are stored. */
+  readonly mask: AddressMask | undefined
   /** Undefined: events are enriched without reverse DNS. */
   readonly hostnames: Hostnames | undefined
   readonly windowMs: number
@@ -194,21 +197,21 @@ class Replay {
   }
 
   async #putBack({ lost }: Plan): Promise<void> {
-    const { lane, selection, windowMs, enricher, hostnames } = this.#options
+    const { lane, selection, windowMs, enricher, mask, hostnames } = this.#options
     const { tenantId } = selection
     const { byEvent, claimed, released } = assignIdentities(lost, { tenantId, nowMs: await lane.now(), windowMs })
     await hostnames?.prefetch(addressesOf(lost))
     await lane.release(released, this.#start.sinceMs)
     await lane.claim(claimed)
     try {
-      await lane.feed(lost.map((unit) => unitToFeed(unit, tenantId, enricher, byEvent)))
+      await lane.feed(lost.map((unit) => unitToFeed(unit, { tenantId, mask, enricher }, byEvent)))
+      await lane.untilStored(true)
     } catch (error) {
       if (!(error instanceof UnavailableError)) throw error
       // What of it is in the stream has to be seen as stored by the next try.
       await patiently(() => lane.untilStored())
       throw error
     }
-    await lane.untilStored(true)
   }
 
   async #factsOf(units: readonly ArchivedUnit[]) {
