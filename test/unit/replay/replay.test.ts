@@ -3,13 +3,14 @@ import { createSecretKey } from 'node:crypto'
 import { test } from 'node:test'
 import { ENRICHMENT_COLUMNS } from '../../../schemas/row.ts'
 import { UnavailableError } from '../../../src/core/run/errors.ts'
-import type {
-  ArchivedLines,
-  ArchiveReader,
-  FedUnit,
-  ReplayLane,
-  StoredEvents,
-  StoredRow,
+import {
+  type ArchivedLines,
+  type ArchiveReader,
+  eventKey,
+  type FedUnit,
+  type ReplayLane,
+  type StoredEvents,
+  type StoredRow,
 } from '../../../src/replay/ports.ts'
 import { type ReplayOptions, replay } from '../../../src/replay/replay.ts'
 
@@ -115,4 +116,35 @@ test('addresses that are not kept any more do not come back from the archive', a
   assert.match(site.rows[0]!, /^#[0-9a-f]{16}\tt\ta\t/)
   const values = site.rows[0]!.split('\t')
   assert.equal(values.filter((value) => value === 'h').length, ENRICHMENT_COLUMNS.length - 1, 'nor does its host name')
+})
+
+test('a dead letter that is retried while the replay begins is left alone', async () => {
+  for (const letters of [
+    [['a'], []],
+    [[], ['a']],
+  ]) {
+    const site = new Site([unit(1, ['a', 'b'])])
+    site.letters = letters.map((ids) => ids.map((id) => eventKey(id, Date.parse(RECEIVED))))
+    const { counts } = await site.run()
+    assert.deepEqual([counts.dead, counts.replayed, site.rows.length], [1, 1, 1])
+  }
+})
+
+test('a round is bounded by the size of its events, too', async () => {
+  const megabyte = 'x'.repeat(1_048_576)
+  const site = new Site(Array.from({ length: 60 }, (_, at) => unit(at + 1, [`e${at}`], megabyte)))
+  await site.run()
+  assert.deepEqual(site.feeds, [48, 12])
+})
+
+test('a round does not end between two parts of one entry', async () => {
+  const site = new Site([unit(1, ['a'], 'x'.repeat(50_000_000)), unit(1, ['b', 'b2']), unit(3, ['c'])])
+  await site.run()
+  assert.deepEqual(site.feeds, [3, 1])
+})
+
+test('events of a partition that is not there are refused', async () => {
+  const site = new Site([{ ...unit(1, ['a']), partition: 1 }])
+  await assert.rejects(site.run(), /part-0 is of an ipid with more partitions than this one, which has 1/)
+  assert.deepEqual(site.feeds, [])
 })
