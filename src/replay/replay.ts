@@ -19,7 +19,7 @@ import type {
 import { addressesOf, assignIdentities, unitToFeed } from './put-back.ts'
 import { TakenRows } from './taken-rows.ts'
 import { isOfEntry, merged, type PlacedUnit, unitsInOrder } from './units-in-order.ts'
-import { type Condition, meets } from './where.ts'
+import { type Condition, digestOf, meets } from './where.ts'
 
 export interface ReplayOptions {
   readonly selection: Selection
@@ -99,13 +99,9 @@ export async function replay(options: ReplayOptions): Promise<ReplayReport> {
 async function resumePoint(options: ReplayOptions, parts: readonly ArchivedPart[]): Promise<number | undefined> {
   const { lane, selection } = options
   const kept = await lane.position(selection.tenantId)
-  if (kept?.selection !== nameOf(options)) return undefined
+  if (kept?.selection !== digestOf(options)) return undefined
   const at = parts.findIndex(({ key }) => key === kept.part)
   return at < 0 ? undefined : at
-}
-
-function nameOf({ selection, where, reenrich }: ReplayOptions): string {
-  return JSON.stringify([selection, where, reenrich])
 }
 
 interface Start {
@@ -286,7 +282,7 @@ class Replay {
     }
     if (safe <= this.#kept) return
     this.#kept = safe
-    const position = { selection: nameOf(this.#options), part: this.#parts[safe]!.key }
+    const position = { selection: digestOf(this.#options), part: this.#parts[safe]!.key }
     await patiently(() => lane.keepPosition(selection.tenantId, position))
   }
 }

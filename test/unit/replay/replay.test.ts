@@ -34,6 +34,7 @@ class Site {
   #waiting: FedUnit[] = []
   readonly rows: string[] = []
   readonly feeds: number[] = []
+  readonly positions: string[] = []
   letters: (readonly string[])[] = []
 
   constructor(units: readonly ArchivedLines[], failing: readonly string[] = []) {
@@ -91,7 +92,9 @@ class Site {
         this.#mayFail('feed')
       },
       position: async () => undefined,
-      keepPosition: async () => {},
+      keepPosition: async (_, position) => {
+        this.positions.push(JSON.stringify(position ?? ''))
+      },
     }
   }
 
@@ -147,4 +150,11 @@ test('events of a partition that is not there are refused', async () => {
   const site = new Site([{ ...unit(1, ['a']), partition: 1 }])
   await assert.rejects(site.run(), /part-0 is of an ipid with more partitions than this one, which has 1/)
   assert.deepEqual(site.feeds, [])
+})
+
+test('how far it came is kept without what was asked', async () => {
+  const site = new Site([unit(1, ['a'])])
+  await site.run({ where: [{ path: ['ip'], value: '17.253.144.10' }] })
+  assert.match(site.positions[0]!, /part-0/)
+  assert.doesNotMatch(site.positions[0]!, /17\.253/)
 })
