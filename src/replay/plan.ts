@@ -132,10 +132,8 @@ function planUnit(
       countOutcome(unfiltered, refiltered, -1)
     } else if (refiltered !== undefined) counts.counted++
     else if (sums !== undefined && event.status === 'filtered' && !hasRow(event, unit, facts)) filtered.push(event)
-    else if (sums !== undefined) {
-      counts.counted++
-      if (event.status === 'filtered') keptSeen++
-    } else if (facts.letters.has(eventKey(event.eventId, event.receivedAtMs))) letters++
+    else if (sums !== undefined) counts.counted++
+    else if (facts.letters.has(eventKey(event.eventId, event.receivedAtMs))) letters++
     else absent.push(event)
   }
   counts.dead += letters

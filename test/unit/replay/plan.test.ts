@@ -190,6 +190,8 @@ test('what was found once and is lost again comes back, and no count is taken tw
     const { ids, kept, counts } = plan([live], known)
     assert.deepEqual([ids, kept, counts.replayed], [['n', 'm'], [-1], 2])
   }
+  const two = [outcome('filtered', 2), outcome('filtered', -2, 'kept:1:batch:x')]
+  assert.deepEqual(plan([live], facts({ m: [T] }, two)).ids, ['n'])
   const refiltered = new Map([[eventKey('n', T), 'key']])
   assert.deepEqual(plan([live], facts({}, back, { refiltered })).ids, [], 'filtered when it was judged again')
   const elsewhere = [outcome('filtered', 2), outcome('filtered', -1, 'kept:2:batch:x')]
