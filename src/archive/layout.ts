@@ -30,9 +30,14 @@ export function partStart(name: string): number {
   return Number(name.split('-')[1])
 }
 
+/** What the keys of the events of a tenant begin with. */
+export function tenantDays(tenantId: string): string {
+  return `tenant=${tenantId}/`
+}
+
 /** What the keys of the events of a tenant and day begin with. */
 export function tenantDay(tenantId: string, day: string): string {
-  return `tenant=${tenantId}/day=${day}/`
+  return `${tenantDays(tenantId)}day=${day}/`
 }
 
 /** The events of a part: NDJSON, gzip. */

@@ -3,11 +3,13 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { InputError, UnavailableError } from '../core/run/errors.ts'
 import type { ArchivedLine, ArchivedLines, ArchivedPart, ArchiveReader, Selection } from '../replay/ports.ts'
-import { indexKey, type PartPlace, partKey, partStart, placeOf, tenantDay } from './layout.ts'
+import { indexKey, type PartPlace, partKey, partStart, placeOf, tenantDay, tenantDays } from './layout.ts'
 import type { ObjectStore } from './object-store.ts'
 import { type IndexInChange, isHalfDone } from './remove-lines.ts'
 
 const DAY_MS = 86_400_000
+/** More days are not asked for one by one: most of them have no part. */
+const DAYS_LISTED_MAX = 100
 
 const decompress = promisify(gunzip)
 
@@ -25,11 +27,11 @@ export class PartReader implements ArchiveReader {
 
   async parts({ tenantId, from, to, source, run }: Selection): Promise<PlacedPart[]> {
     const parts: PlacedPart[] = []
-    for (const day of daysOf(from, to)) {
-      for await (const { key } of this.#store.list(tenantDay(tenantId, day))) {
+    for (const prefix of prefixesOf(tenantId, from, to)) {
+      for await (const { key } of this.#store.list(prefix)) {
         const place = placeOf(key)
         if (place === undefined || (source !== undefined && place.source !== source)) continue
-        if (run !== undefined && place.run !== run) continue
+        if (place.day < from || place.day > to || (run !== undefined && place.run !== run)) continue
         parts.push({ key, job: jobOf(place), firstMs: partStart(place.name), place })
       }
     }
@@ -100,9 +102,13 @@ function withRequests(texts: readonly string[], { requests = [] }: IndexInChange
   return lines
 }
 
-/** UTC days, the last one included. */
-function daysOf(from: string, to: string): string[] {
-  const days: string[] = []
-  for (let ms = Date.parse(from); ms <= Date.parse(to); ms += DAY_MS) days.push(new Date(ms).toISOString().slice(0, 10))
-  return days
+/** Where parts of those UTC days are, and perhaps of others. The last day is included. */
+function prefixesOf(tenantId: string, from: string, to: string): string[] {
+  const [fromMs, toMs] = [Date.parse(from), Date.parse(to)]
+  if (toMs - fromMs >= DAYS_LISTED_MAX * DAY_MS) return [tenantDays(tenantId)]
+  const prefixes: string[] = []
+  for (let ms = fromMs; ms <= toMs; ms += DAY_MS) {
+    prefixes.push(tenantDay(tenantId, new Date(ms).toISOString().slice(0, 10)))
+  }
+  return prefixes
 }

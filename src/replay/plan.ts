@@ -1,14 +1,13 @@
 import { OUTCOME_STATUS } from '../../schemas/outcome.ts'
 import { countOutcome, outcomeKey, statusOfKey } from '../core/event/outcomes.ts'
+import { outcomesOf } from './counted.ts'
 import {
   type ArchivedEvent,
   type ArchivedUnit,
   type CountedOutcome,
   eventKey,
-  KEPT,
   type RejectedLines,
   type StoredRow,
-  UNFILTERED,
 } from './ports.ts'
 
 /** What is known when the fate of units is decided. */
@@ -113,30 +112,45 @@ function planUnit(
   counts: ReplayCounts,
   wanted: (event: ArchivedEvent) => boolean,
 ): LostUnit | undefined {
-  const { asTheyCame, later } = outcomesOf(unit, facts.outcomes.get(unit.commit) ?? [])
+  const { asTheyCame, later, keptBack } = outcomesOf(unit, facts.outcomes.get(unit.commit) ?? [])
   const isKept = (event: ArchivedEvent) => facts.isKept?.(event) === true && wanted(event)
   const isFound = (event: ArchivedEvent) => event.status === 'filtered' && !hasRow(event, unit, facts) && isKept(event)
   const absent: ArchivedEvent[] = []
   const asked: ArchivedEvent[] = []
   const kept = new Map<string, number>()
   const unfiltered = new Map<string, number>()
+  const filtered: ArchivedEvent[] = []
   let letters = 0
+  let keptSeen = 0
   for (const event of unit.events) {
     const sums = asTheyCame.get(statusOf(event))
     const refiltered = facts.refiltered.get(eventKey(event.eventId, event.receivedAtMs))
+    if (event.status === 'filtered' && (refiltered !== undefined || hasRow(event, unit, facts))) keptSeen++
     if (event.status === 'ok' && takeRow(event, unit, facts, taken)) counts.stored++
     else if (refiltered !== undefined && isKept(event)) {
       asked.push(event)
       countOutcome(unfiltered, refiltered, -1)
     } else if (refiltered !== undefined) counts.counted++
-    else if (sums !== undefined && isFound(event) && takeBack(sums, 1, kept) === 0) asked.push(event)
+    else if (sums !== undefined && event.status === 'filtered' && !hasRow(event, unit, facts)) filtered.push(event)
     else if (sums !== undefined) counts.counted++
     else if (facts.letters.has(eventKey(event.eventId, event.receivedAtMs))) letters++
     else absent.push(event)
   }
   counts.dead += letters
-  counts.found += asked.length
   const counted = Math.max(0, sum(later.values()) - letters)
+  const sums = asTheyCame.get(OUTCOME_STATUS.filtered) ?? new Map<string, number>()
+  // Of those that an earlier replay kept: nothing tells which they were, so all are judged again when one is lost.
+  const keptAbsent = Math.min(filtered.length, Math.max(0, keptBack - keptSeen))
+  if (keptAbsent > 0 && facts.conditions === 0 && counted < absent.length + keptAbsent) {
+    absent.push(...filtered)
+    takeBack(sums, filtered.length - keptAbsent, kept)
+  } else {
+    const found = filtered.filter(isKept).slice(keptAbsent)
+    const again = found.filter(() => takeBack(sums, 1, kept) === 0)
+    asked.push(...again)
+    counts.counted += filtered.length - again.length
+  }
+  counts.found += asked.length
   takeLateRows(absent, counted, (event) => takeRow(event, unit, facts, taken), counts)
   const outcomes = new Map<string, number>()
   asked.push(...planEvents(absent, { later, counted }, wanted, isFound, counts, outcomes))
@@ -218,30 +232,8 @@ function planRejected(
   }
 }
 
-/** What is counted of a unit: by status, events that were counted as they came, of all of its commit; and sums of others. */
-function outcomesOf(unit: ArchivedUnit, outcomes: readonly CountedOutcome[]) {
-  const asTheyCame = new Map<string, Map<string, number>>()
-  const later = new Map<string, number>()
-  for (const { leftWith, day, job, status, key, events } of outcomes) {
-    if (day !== unit.day || job !== unit.job || status === OUTCOME_STATUS.rejected) continue
-    if (leftWith === '' || leftWith.startsWith(`${KEPT}:`)) {
-      const sums = asTheyCame.get(status)
-      if (sums === undefined) asTheyCame.set(status, new Map([[key, events]]))
-      else countOutcome(sums, key, events)
-    } else if (!leftWith.startsWith(`${UNFILTERED}:`) && partitionOf(leftWith) === unit.partition) {
-      countOutcome(later, key, events)
-    }
-  }
-  return { asTheyCame, later }
-}
-
 function isFilteredKey(key: string): boolean {
   return statusOfKey(key) === OUTCOME_STATUS.filtered
-}
-
-/** @param leftWith `group:partition:…` */
-function partitionOf(leftWith: string): number {
-  return Number(leftWith.split(':')[1])
 }
 
 function statusOf({ status }: ArchivedEvent): string {

@@ -143,7 +143,7 @@ export interface FedUnit {
 
 /** How far a replay came. */
 export interface ReplayPosition {
-  /** What was asked, as text: another one begins anew. */
+  /** A digest of what was asked: another one begins anew. */
   readonly selection: string
   /** The part behind which it goes on. */
   readonly part: string

@@ -4,8 +4,9 @@ import { type Address, parseAddress } from '../core/event/address.ts'
 import type { Enricher } from '../core/event/enrichment.ts'
 import { type Envelope, EnvelopeState, identityOf, NO_IDENTITY } from '../core/event/envelope.ts'
 import { countOutcome, outcomeKey } from '../core/event/outcomes.ts'
-import { rowSuffix, rowTail } from '../core/event/row.ts'
-import { rawRow } from '../ingest/raw-row.ts'
+import type { AddressMask } from '../core/event/pseudonym.ts'
+import { rowTail } from '../core/event/row.ts'
+import { completeRow, rawRow } from '../ingest/raw-row.ts'
 import { sliceEvent } from '../ingest/slice-event.ts'
 import type { LostEvent, LostUnit } from './plan.ts'
 import type { FedUnit, ReplayClaim } from './ports.ts'
@@ -87,11 +88,18 @@ export function addressesOf(units: readonly LostUnit[]): Address[] {
   return [...addresses.values()]
 }
 
+/** Whose events they are, and how they are judged. */
+export interface RowMaking {
+  readonly tenantId: string
+  /** What stands in place of addresses, as for events that are received now. */
+  readonly mask: AddressMask | undefined
+  readonly enricher: Enricher
+}
+
 /** What goes back into the pipeline of a unit: rows as they were, judged by the data of today. */
 export function unitToFeed(
   unit: LostUnit,
-  tenantId: string,
-  enricher: Enricher,
+  { tenantId, mask, enricher }: RowMaking,
   identities: Identities['byEvent'],
 ): FedUnit {
   const { partition, commit, job, day, events } = unit
@@ -105,10 +113,9 @@ export function unitToFeed(
       continue
     }
     const enrichment = enricher.enrich(address)
-    const receipt = { tenantId, receivedAtMs: lost.receivedAtMs }
+    const receipt = { tenantId, receivedAtMs: lost.receivedAtMs, mask }
     const raw = rawRow(event, lost.eventId, address, receipt, sliceEvent(lost.text, 0))
-    const hasAccount = event.account_id !== undefined && event.account_id !== ''
-    const row = raw + rowSuffix(enrichment, hasAccount) + rowTail(job, lost.requestId)
+    const row = completeRow(raw, enrichment, receipt) + rowTail(job, lost.requestId)
     const state = enrichment.noise ? EnvelopeState.Noise : EnvelopeState.Enriched
     envelopes.push({ identity: identities.get(lost)!, state, row })
   }

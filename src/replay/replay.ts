@@ -2,7 +2,8 @@ import type { EventEnvelope } from '../../schemas/api/event.ts'
 import { parseAddress } from '../core/event/address.ts'
 import type { Enricher } from '../core/event/enrichment.ts'
 import type { Hostnames } from '../core/event/hostnames.ts'
-import { InputError, UnavailableError } from '../core/run/errors.ts'
+import type { AddressMask } from '../core/event/pseudonym.ts'
+import { InputError, StartupError, UnavailableError } from '../core/run/errors.ts'
 import { retry } from '../runner/loop.ts'
 import { readUnit } from './lines.ts'
 import { noCounts, type Plan, planReplay, REPLAY_COUNTS, type ReplayCounts } from './plan.ts'
@@ -17,8 +18,8 @@ import type {
 } from './ports.ts'
 import { addressesOf, assignIdentities, unitToFeed } from './put-back.ts'
 import { TakenRows } from './taken-rows.ts'
-import { merged, type PlacedUnit, unitsInOrder } from './units-in-order.ts'
-import { type Condition, meets } from './where.ts'
+import { isOfEntry, merged, type PlacedUnit, unitsInOrder } from './units-in-order.ts'
+import { type Condition, digestOf, meets } from './where.ts'
 
 export interface ReplayOptions {
   readonly selection: Selection
@@ -32,6 +33,8 @@ export interface ReplayOptions {
   readonly stored: StoredEvents
   readonly lane: ReplayLane
   readonly enricher: Enricher
+  /** What stands in place of the tenant's addresses; undefined: they are stored. */
+  readonly mask: AddressMask | undefined
   /** Undefined: events are enriched without reverse DNS. */
   readonly hostnames: Hostnames | undefined
   readonly windowMs: number
@@ -60,6 +63,8 @@ export interface ReplayReport {
 
 /** Events that are asked for, and put back, at once; then they have to be stored before the next. */
 const ROUND_EVENTS = 50_000
+/** Characters of their JSON: what is longer counts for more events, so that memory is bounded. */
+const EVENT_CHARS = 1_000
 const RETRY_DELAY = { minMs: 500, maxMs: 5_000 }
 /** How long stores may be away in the middle. */
 const PATIENCE_MS = 300_000
@@ -76,8 +81,10 @@ export async function replay(options: ReplayOptions): Promise<ReplayReport> {
   const parts = await reader.parts(selection)
   const resumed = options.dryRun ? undefined : await resumePoint(options, parts)
   options.onStep('waiting until what was received is stored')
+  const lettersBefore = await lane.letters(selection.tenantId)
   await lane.untilStored()
-  const letters = await lane.letters(selection.tenantId)
+  // One that is retried between two looks is on its way, and no more lost than one that has just become a letter.
+  const letters = new Set([...lettersBefore, ...(await lane.letters(selection.tenantId))])
   const run = new Replay(options, parts.slice(resumed === undefined ? 0 : resumed + 1), { sinceMs, letters })
   await run.run()
   if (!options.dryRun) {
@@ -92,13 +99,9 @@ export async function replay(options: ReplayOptions): Promise<ReplayReport> {
 async function resumePoint(options: ReplayOptions, parts: readonly ArchivedPart[]): Promise<number | undefined> {
   const { lane, selection } = options
   const kept = await lane.position(selection.tenantId)
-  if (kept?.selection !== nameOf(options)) return undefined
+  if (kept?.selection !== digestOf(options)) return undefined
   const at = parts.findIndex(({ key }) => key === kept.part)
   return at < 0 ? undefined : at
-}
-
-function nameOf({ selection, where, reenrich }: ReplayOptions): string {
-  return JSON.stringify([selection, where, reenrich])
 }
 
 interface Start {
@@ -138,12 +141,15 @@ class Replay {
     let round: PlacedUnit[] = []
     let events = 0
     for await (const placed of unitsInOrder(this.#parts, (part) => this.#read(part))) {
+      const { unit } = placed
+      if (events >= ROUND_EVENTS && !isOfEntry(unit, round.at(-1)?.unit)) {
+        await this.#finish(round)
+        round = []
+        events = 0
+      }
       round.push(placed)
-      events += placed.unit.events.length + placed.unit.rejected.length
-      if (events < ROUND_EVENTS) continue
-      await this.#finish(round)
-      round = []
-      events = 0
+      events += unit.rejected.length
+      for (const { text } of unit.events) events += Math.max(1, text.length / EVENT_CHARS)
     }
     await this.#finish(round)
   }
@@ -152,6 +158,7 @@ class Replay {
     const { reader } = this.#options
     try {
       const lines = await patiently(() => reader.read(part))
+      for (const { partition } of lines) this.#demandPartition(partition, part)
       const units = lines.map((unit) => readUnit(unit, () => this.#unreadable++))
       this.#open.push(units.length)
       return units
@@ -161,6 +168,15 @@ class Replay {
       this.#open.push(0)
       return []
     }
+  }
+
+  /** What went into a stream that nobody reads would never be stored. */
+  #demandPartition(partition: number, { key }: ArchivedPart): void {
+    const { partitions } = this.#options.lane
+    if (partition < partitions) return
+    throw new StartupError(
+      `${key} is of an ipid with more partitions than this one, which has ${partitions}: start one with as many on an empty Redis`,
+    )
   }
 
   async #finish(round: readonly PlacedUnit[]): Promise<void> {
@@ -194,21 +210,21 @@ class Replay {
   }
 
   async #putBack({ lost }: Plan): Promise<void> {
-    const { lane, selection, windowMs, enricher, hostnames } = this.#options
+    const { lane, selection, windowMs, enricher, mask, hostnames } = this.#options
     const { tenantId } = selection
     const { byEvent, claimed, released } = assignIdentities(lost, { tenantId, nowMs: await lane.now(), windowMs })
     await hostnames?.prefetch(addressesOf(lost))
     await lane.release(released, this.#start.sinceMs)
     await lane.claim(claimed)
     try {
-      await lane.feed(lost.map((unit) => unitToFeed(unit, tenantId, enricher, byEvent)))
+      await lane.feed(lost.map((unit) => unitToFeed(unit, { tenantId, mask, enricher }, byEvent)))
+      await lane.untilStored(true)
     } catch (error) {
       if (!(error instanceof UnavailableError)) throw error
       // What of it is in the stream has to be seen as stored by the next try.
       await patiently(() => lane.untilStored())
       throw error
     }
-    await lane.untilStored(true)
   }
 
   async #factsOf(units: readonly ArchivedUnit[]) {
@@ -266,7 +282,7 @@ class Replay {
     }
     if (safe <= this.#kept) return
     this.#kept = safe
-    const position = { selection: nameOf(this.#options), part: this.#parts[safe]!.key }
+    const position = { selection: digestOf(this.#options), part: this.#parts[safe]!.key }
     await patiently(() => lane.keepPosition(selection.tenantId, position))
   }
 }

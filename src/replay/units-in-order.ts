@@ -41,14 +41,17 @@ function sequenceOf({ entry }: ArchivedUnit): number {
   return Number(entry.split('-')[1])
 }
 
+/** Whether two units were one entry: what is counted of it is of both, so they are judged at once. */
+export function isOfEntry(unit: ArchivedUnit, other: ArchivedUnit | undefined): other is ArchivedUnit {
+  return other?.entry === unit.entry && other.partition === unit.partition
+}
+
 /** Events of one entry that lie in two parts, because an hour began, belong together. */
 export function merged(round: readonly PlacedUnit[]): ArchivedUnit[] {
   const units: ArchivedUnit[] = []
   for (const { unit } of round) {
     const last = units.at(-1)
-    const isSame =
-      last?.entry === unit.entry && last.partition === unit.partition && last.day === unit.day && last.job === unit.job
-    if (isSame) {
+    if (isOfEntry(unit, last) && last.day === unit.day && last.job === unit.job) {
       const [events, rejected] = [
         [...last.events, ...unit.events],
         [...last.rejected, ...unit.rejected],

@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto'
 import { InputError } from '../core/run/errors.ts'
+import type { Selection } from './ports.ts'
 
 /** A condition on an event: a member, by its path, has a value. */
 export interface Condition {
@@ -26,4 +28,16 @@ export function meets(event: unknown, { path, value }: Condition): boolean {
     found = (found as Record<string, unknown>)[name]
   }
   return (typeof found === 'string' ? found : JSON.stringify(found)) === value
+}
+
+/** What is asked, to be told from other questions: it is kept where an erasure does not look, and may name an address. */
+export function digestOf(asked: {
+  readonly selection: Selection
+  readonly where: readonly Condition[]
+  readonly reenrich: boolean
+}): string {
+  const { selection, where, reenrich } = asked
+  return createHash('sha256')
+    .update(JSON.stringify([selection, where, reenrich]))
+    .digest('hex')
 }

@@ -6,6 +6,7 @@ import { PartReader } from '../../archive/reader.ts'
 import { ClickHouseReenrichment } from '../../clickhouse/reenrich.ts'
 import { ReplayTables } from '../../clickhouse/replay-tables.ts'
 import { archivePlaceOf, type Config } from '../../config/config.ts'
+import type { AddressMask } from '../../core/event/pseudonym.ts'
 import { systemClock } from '../../core/run/clock.ts'
 import { InputError } from '../../core/run/errors.ts'
 import { EnrichmentEngine } from '../../enrichment/engine.ts'
@@ -16,7 +17,7 @@ import { demandWhole } from '../../reenrich/reenrich.ts'
 import { type ReplayReport, replay } from '../../replay/replay.ts'
 import { type Condition, readCondition } from '../../replay/where.ts'
 import { retentionFloor } from '../../retention/policy.ts'
-import type { Tenant } from '../../tenants/tenancy.ts'
+import { addressMaskOf, type Tenant } from '../../tenants/tenancy.ts'
 import { progressBar } from '../batch/progress-bar.ts'
 import type { CliContext } from '../context.ts'
 import { clickhouseUrlOf, redisUrlOf } from '../instance.ts'
@@ -38,6 +39,11 @@ export interface ReplayFlags {
   readonly json?: boolean
 }
 
+interface ReplayRequest extends Omit<ReplayFlags, 'where'> {
+  readonly where: readonly Condition[]
+  readonly mask: AddressMask | undefined
+}
+
 /** How long the pipeline may take to store what it has. */
 const WAIT_MS = 600_000
 
@@ -48,7 +54,8 @@ export async function runReplay(config: Config, flags: ReplayFlags, context: Cli
   const from = firstKeptDay(config, tenant, flags)
   if (from > flags.from) context.stderr.write(`events received before ${from} are not kept, and left out\n`)
   const [report, rejudged] = await withRedis(await redisUrlOf(config), (client) => {
-    const run = (assertHeld: () => void) => runWith(client, assertHeld, config, { ...flags, from, where }, context)
+    const run = (assertHeld: () => void) =>
+      runWith(client, assertHeld, config, { ...flags, from, where, mask: addressMaskOf(tenant) }, context)
     if (flags.dryRun) return run(() => {})
     return whileNobodyRewrites(client, flags.reenrich ? 're-enrichment' : 'a replay', run)
   })
@@ -72,10 +79,10 @@ async function runWith(
   client: RedisClient,
   assertHeld: () => void,
   config: Config,
-  flags: Omit<ReplayFlags, 'where'> & { readonly where: readonly Condition[] },
+  flags: ReplayRequest,
   context: CliContext,
 ): Promise<readonly [ReplayReport, ReenrichResult | undefined]> {
-  const { tenant: tenantId, from, to, run: job, where, reenrich = false, dryRun = false } = flags
+  const { tenant: tenantId, from, to, run: job, where, mask, reenrich = false, dryRun = false } = flags
   const { onStep: say, onProgress } = progressOf(context)
   const url = await clickhouseUrlOf(config)
   const events = new ClickHouseReenrichment(url)
@@ -91,7 +98,7 @@ async function runWith(
     const lane = await RedisReplayLane.open(client, ingest, { waitMs: WAIT_MS, assertHeld })
     const report = await withEnricher(config, context, (enrichment) =>
       replay({
-        ...{ selection: selectionOf(flags), where, dryRun, reenrich, onStep: say, onProgress },
+        ...{ selection: selectionOf(flags), where, mask, dryRun, reenrich, onStep: say, onProgress },
         ...{ reader: new PartReader(objects), stored, lane, ...enrichment },
         windowMs: ingest.limits.dedupWindowMs,
       }),
@@ -167,7 +174,7 @@ function print(
   { stdout, stderr }: CliContext,
 ): void {
   const { parts, behind, counts, unreadable } = report
-  if (behind !== undefined) stderr.write(`went on behind ${behind}, where it was ended before\n`)
+  if (behind !== undefined) stderr.write(`went on behind ${behind}, where it was ended before: what is before that is looked at when it is run again\n`)
   if (rejudged !== undefined) {
     printReenrich(stdout, rejudged)
     stdout.write('\n')

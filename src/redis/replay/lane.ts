@@ -160,11 +160,10 @@ export class RedisReplayLane implements ReplayLane {
     }
     if (calls.length === 0) return
     const args = [sequence, PRODUCER_TTL_MS, ...calls.flatMap((call) => call.args)]
-    await appendScript.run(
-      this.#client,
-      calls.flatMap((call) => call.keys),
-      args,
-    )
+    const names = calls.flatMap((call) => call.keys)
+    const added = Number(await appendScript.run(this.#client, names, args))
+    // One that came behind a later one adds nothing: Redis was asked for a script that it did not know yet.
+    if (added !== calls.length) throw new UnavailableError('Redis did not take the events in their order')
   }
 
   #held<T>(work: () => Promise<T>): Promise<T> {

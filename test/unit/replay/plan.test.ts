@@ -181,3 +181,24 @@ test('judged again, what was filtered and is kept today is found, and once', () 
     assert.deepEqual([ids, counts.stored, counts.counted], [[], 1, 1])
   }
 })
+
+test('what was found once and is lost again comes back, and no count is taken twice for it', () => {
+  const live = unit([event('n', 'filtered'), event('m', 'filtered')])
+  const back = [outcome('filtered', 2), outcome('filtered', -1, 'kept:1:batch:x')]
+  const isKept = ({ eventId }: ArchivedEvent) => eventId === 'n'
+  for (const known of [facts({}, back), facts({}, back, { isKept })]) {
+    const { ids, kept, counts } = plan([live], known)
+    assert.deepEqual([ids, kept, counts.replayed], [['n', 'm'], [-1], 2])
+  }
+  const two = [outcome('filtered', 2), outcome('filtered', -2, 'kept:1:batch:x')]
+  assert.deepEqual(plan([live], facts({ m: [T] }, two)).ids, ['n'])
+  const refiltered = new Map([[eventKey('n', T), 'key']])
+  assert.deepEqual(plan([live], facts({}, back, { refiltered })).ids, [], 'filtered when it was judged again')
+  const elsewhere = [outcome('filtered', 2), outcome('filtered', -1, 'kept:2:batch:x')]
+  assert.deepEqual(plan([live], facts({}, elsewhere)).ids, [])
+  const repeat = [...back, outcome('duplicates', 1, IN_STEP)]
+  for (const known of [facts({}, repeat), facts({}, repeat, { isKept })]) {
+    const { ids, kept, counts } = plan([live], known)
+    assert.deepEqual([ids, kept, counts.counted], [[], [], 2])
+  }
+})
