@@ -18,9 +18,9 @@ const ROWS_READ_MAX = [
   ['outcomes of a week', 20_000],
   ['accounts', 10_000],
   ['visits of a week', 40_000],
-  ['sessions of a day', 40_000],
+  ['sessions of a day', 50_000],
   ['the newest', 50_000],
-  ['a day', 40_000],
+  ['a day', 50_000],
   ['a week of an account', 160_000],
   ['jobs', 20_000],
 ] as const
