@@ -7,6 +7,7 @@ import { classify, type Decision } from '../rules/classify.ts'
 import { companyIdOf } from '../rules/company-id.ts'
 import { registrableDomain, registrableDomainOfHost } from '../rules/domain.ts'
 import type { Evidence, Organisation } from '../rules/evidence.ts'
+import { speakersOf } from './groups.ts'
 import { qualityOf } from './quality.ts'
 
 /** What a provider said, of the address or of its autonomous system. */
@@ -31,14 +32,16 @@ export interface Merged {
 /** Source of a classification that no provider states outright. */
 export const RULES = 'rules'
 
-/** @param findings in order of trust: the first that knows an attribute gives it */
+/** @param findings in order of trust: the first that knows an attribute gives it, or its group (`groups.ts`) */
 export function merge(findings: readonly Finding[]): Merged {
   const data: EnrichmentData = {}
   const sources: Partial<Record<Attribute, string>> = {}
-  for (const { provider, facts } of findings) {
+  const speaks = speakersOf(findings)
+  for (const finding of findings) {
+    const { provider, facts } = finding
     for (const key in facts.data) {
       const attribute = key as Attribute
-      if (data[attribute] !== undefined) continue
+      if (data[attribute] !== undefined || !speaks(attribute, finding)) continue
       data[attribute] = facts.data[attribute]!
       sources[attribute] = provider.name
     }
