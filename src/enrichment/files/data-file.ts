@@ -9,8 +9,10 @@ import { loadMmdb } from '../providers/mmdb/provider.ts'
 import type { Provider } from '../providers/provider.ts'
 import { loadTable } from '../providers/tables/provider.ts'
 import { decodeText } from '../providers/text/text-file.ts'
+import { loadVendorTable } from '../providers/vendor-tables/provider.ts'
+import { vendorTableIn } from '../providers/vendor-tables/rows.ts'
 
-const ENDINGS = /\.(?:mmdb|(?:csv|ndjson|txt|json)(?:\.gz)?)$/i
+const ENDINGS = /\.(?:mmdb|(?:csv|ndjson|tsv|txt|json)(?:\.gz)?)$/i
 /** Files of the folder that hold no data. */
 const NOT_DATA = /^(?:\..*|sources\.json|.*\.mmdb\.json|.*~)$/i
 
@@ -45,6 +47,8 @@ export async function loadDataFile(path: string, name: string, limits: Enrichmen
 async function loadText(file: string, name: string, text: Buffer, rowsMax: number): Promise<Provider> {
   const [ending] = ENDINGS.exec(file) ?? ['']
   if (/ndjson/i.test(ending)) return loadTable({ name, format: 'ndjson', text, rowsMax })
+  const vendors = vendorTableIn(ending, text)
+  if (vendors !== undefined) return loadVendorTable({ name, ...vendors, rowsMax })
   if (/csv/i.test(ending) && !isGeofeed(text)) return loadTable({ name, format: 'csv', text, rowsMax })
   return noiseListProvider(name, await readList(file, text, rowsMax))
 }

@@ -113,6 +113,7 @@ function kindOf(
 /** Tools of one vendor write its name into the files of others, so the members have the last word. */
 function vendorOf(databaseType: string, keys: ReadonlySet<string>): string {
   if (/^ipid\b/i.test(databaseType)) return 'ipid'
+  if (databaseType === 'iptoasn') return 'iptoasn'
   if (/^dbip/i.test(databaseType)) return 'DB-IP'
   if (/^iplocate/i.test(databaseType)) return 'IPLocate'
   if (/^ip2(lite|location|proxy)/i.test(databaseType)) return 'IP2Location'
