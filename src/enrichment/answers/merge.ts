@@ -107,6 +107,7 @@ export function evidenceOf(findings: readonly Finding[]): Evidence {
     for (const key in stated) {
       const field = key as keyof Evidence
       if (field === 'explicit' || field === 'explicitSource' || evidence[field] !== undefined) continue
+      if (AS_EVIDENCE.has(field) && isOfAnotherAs(stated, evidence)) continue
       Object.assign(evidence, { [field]: stated[field] })
     }
     if (stated.explicit === undefined) continue
@@ -118,6 +119,13 @@ export function evidenceOf(findings: readonly Finding[]): Evidence {
     if (named === undefined || !isNoise(explicitAs.facts)) state(evidence, explicitAs)
   }
   return evidence
+}
+
+/** What is said of an AS together with its number. */
+const AS_EVIDENCE: ReadonlySet<keyof Evidence> = new Set(['asName', 'asDomain', 'asType'])
+
+function isOfAnotherAs(stated: Readonly<Evidence>, evidence: Evidence): boolean {
+  return stated.asn !== undefined && evidence.asn !== undefined && stated.asn !== evidence.asn
 }
 
 /** Whether a row says outright that it is about infrastructure. */

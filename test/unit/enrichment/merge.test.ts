@@ -94,6 +94,14 @@ test('number and name of the AS come from one provider', () => {
   assert.deepEqual(of(number, other, same), [64_500, 'Example', 'same'])
   assert.deepEqual(of(name, other, number), [64_501, 'Other', 'other'])
   assert.deepEqual(of(name), [undefined, 'Nameless', 'name'])
+  const stating = (evidence: Evidence) => finding('asn', 'asn', makeFacts({}, evidence))
+  const carrier = stating({ asn: 64_501, asName: 'Example Telecom', asType: 'isp' })
+  assert.deepEqual(
+    evidenceOf([stating({ asn: 64_500 }), carrier]),
+    { asn: 64_500 },
+    'what is said of another AS is left out',
+  )
+  assert.equal(evidenceOf([stating({ asn: 64_501 }), carrier]).asType, 'isp')
 })
 
 test('with nothing but an AS that is no carrier, the AS is the organisation', () => {

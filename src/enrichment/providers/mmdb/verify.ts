@@ -35,6 +35,7 @@ export async function verifyMmdb(bytes: Buffer, layout: TreeLayout, dataEnd: num
   if (bytes.subarray(treeBytes, dataStart).some((byte) => byte !== 0)) {
     throw new InputError('the search tree does not end where the metadata says')
   }
+  await demandTree(bytes, layout)
   const data = new DataSection(bytes, dataStart, dataEnd)
   const distinct: number[] = []
   let networks = 0
@@ -59,7 +60,6 @@ export async function verifyMmdb(bytes: Buffer, layout: TreeLayout, dataEnd: num
     }
   }
   if (networks === 0) throw new InputError('it holds no networks')
-  await demandTree(bytes, layout)
   const step = Math.ceil(distinct.length / SAMPLES_MAX)
   return { networks, samples: distinct.filter((_, i) => i % step === 0) }
 }
