@@ -176,6 +176,12 @@ origin:     AS64500 # of the same holder
     classes: { '81.2.69.1': noiseClass },
   })),
   {
+    file: 'ipv4.txt',
+    text: '# Cloudflare\n# of today\n81.2.69.0/24 # aws\n',
+    recognisedAs: 'list of cdn networks, as its first lines suggest',
+    classes: { '81.2.69.1': 'cdn' },
+  },
+  {
     file: 'google.csv',
     text: '# geofeed\n81.2.69.0/24,GB,GB-ENG,London,SW1\n2001:218::/32,de,,,\n81.2.70.0/24,,,,\n81.2.71.0/24,FR,FR-IDF,Paris\n',
     recognisedAs: 'geofeed of cloud networks, as its name suggests',

@@ -1,7 +1,7 @@
 import { NOISE_CLASSES, type NoiseClass } from '../../../../schemas/classification.ts'
 import { InputError } from '../../../core/run/errors.ts'
 import { parseCidr } from '../../addresses/network.ts'
-import { firstContentLine } from '../text/text-file.ts'
+import { firstContentLine, linesOf } from '../text/text-file.ts'
 import { readCidrList } from './cidr-list.ts'
 import type { NoiseList } from './entry.ts'
 import { isGeofeedText, readGeofeed } from './geofeed.ts'
@@ -16,6 +16,9 @@ export const CLOUDFLARE_NAME = /^ips-v[46](?:\.txt)?$/i
 export class NotDataError extends InputError {
   override name = 'NotDataError'
 }
+
+/** Lines in which a list may say what it is. */
+const HEAD_LINES_MAX = 5
 
 /** A class, and how the list is told of it. */
 interface Found {
@@ -32,14 +35,14 @@ interface Found {
 export async function readList(file: string, text: Buffer, rowsMax: number): Promise<NoiseList> {
   if (/\.json(?:\.gz)?$/i.test(file)) return readPublished(text, statedClass(file), rowsMax)
   if (CLOUDFLARE_NAME.test(file)) return readCidrList(text, 'cdn', 'Cloudflare IPs', rowsMax)
-  const inName = classInName(file)
+  const told = classIn(file, text)
   if (isGeofeedText(text) || /\.csv(?:\.gz)?$/i.test(file)) {
-    const { noiseClass, because } = inName ?? { noiseClass: 'hosting', because: '' }
+    const { noiseClass, because } = told ?? { noiseClass: 'hosting', because: '' }
     return readGeofeed(text, noiseClass, `geofeed of ${noiseClass} networks${because}`, rowsMax)
   }
   if (areRouteObjects(text)) {
     const origins = originsOf(text)
-    const noiseClass = inName?.noiseClass ?? classOfOrigins(origins)
+    const noiseClass = told?.noiseClass ?? classOfOrigins(origins)
     const whose = origins.length === 0 ? '' : ` of ${origins.map((asn) => `AS${asn}`).join(', ')}`
     if (noiseClass === undefined) throw withoutClass(`${file} lists networks${whose}`)
     return readRouteObjects(text, noiseClass, `route objects of ${noiseClass} networks`, rowsMax)
@@ -47,16 +50,27 @@ export async function readList(file: string, text: Buffer, rowsMax: number): Pro
   if (statedClass(file) === undefined && !startsWithNetwork(text)) {
     throw new NotDataError(`its name does not say what it lists: start it with ${NOISE_CLASSES.join('-, ')}-`)
   }
-  if (inName === undefined) throw withoutClass(`${file} lists networks`)
-  const { noiseClass, because } = inName
+  if (told === undefined) throw withoutClass(`${file} lists networks`)
+  const { noiseClass, because } = told
   return readCidrList(text, noiseClass, `list of ${noiseClass} networks${because}`, rowsMax)
 }
 
-function classInName(file: string): Found | undefined {
+function classIn(file: string, text: Buffer): Found | undefined {
   const stated = statedClass(file)
   if (stated !== undefined) return { noiseClass: stated, because: '' }
-  const suggested = suggestedClass(file)
-  return suggested === undefined ? undefined : { noiseClass: suggested, because: ', as its name suggests' }
+  const byName = suggestedClass(file)
+  if (byName !== undefined) return { noiseClass: byName, because: ', as its name suggests' }
+  const byHead = suggestedClass(commentsAtTheHead(text))
+  return byHead === undefined ? undefined : { noiseClass: byHead, because: ', as its first lines suggest' }
+}
+
+function commentsAtTheHead(text: Buffer): string {
+  const comments = []
+  for (const { line, text: content } of linesOf(text)) {
+    if (line > HEAD_LINES_MAX || !content.startsWith('#')) break
+    comments.push(content)
+  }
+  return comments.join(' ')
 }
 
 function startsWithNetwork(text: Buffer): boolean {

@@ -31,9 +31,9 @@ export function statedClass(file: string): NoiseClass | undefined {
   return NOISE_CLASSES.find((noiseClass) => noiseClass === word)
 }
 
-/** The class that a word anywhere in a file's name suggests. */
-export function suggestedClass(file: string): NoiseClass | undefined {
-  const words = new Set(file.toLowerCase().split(/[^a-z0-9]+/))
+/** The class that a word anywhere in a text suggests: in a file's name, or in what stands above its networks. */
+export function suggestedClass(text: string): NoiseClass | undefined {
+  const words = new Set(text.toLowerCase().split(/[^a-z0-9]+/))
   return CLASS_OF_WORD.find(([, known]) => known.some((word) => words.has(word)))?.[0]
 }
 
