@@ -16,7 +16,7 @@ let latencies: number[] = []
 try {
   const bodies = Array.from({ length: requests }, (_, i) => {
     const n = i % addresses
-    return JSON.stringify({ ip: `17.${n % 200}.${Math.floor(n / 200) % 250}.7`, providers: { deny: ['rdns'] } })
+    return JSON.stringify({ ip: `17.${n % 200}.${Math.floor(n / 200) % 250}.7` })
   })
   for (let round = 0; round < rounds; round++) {
     const load = await sendLoad(instance.url, '/v1/lookup', instance.apiKey, bodies, connections)

@@ -20,7 +20,8 @@ const optionFields = {
   fields: Type.Optional(
     Type.Array(Type.Enum([...ATTRIBUTES]), {
       maxItems: LOOKUP_LIMITS.namesMax,
-      description: 'Attributes to include; all when it is left out',
+      description:
+        'Attributes to include; all when it is left out. hostname, when it is named here, is asked of name servers',
     }),
   ),
   redact: Type.Optional(
@@ -32,7 +33,9 @@ const optionFields = {
   providers: Type.Optional(
     Type.Object(
       { allow: providerNames('Only these are asked'), deny: providerNames('These are not asked') },
-      { description: 'Names of providers: the data sets that are loaded, and rdns' },
+      {
+        description: 'Names of providers: the data sets that are loaded, and rdns, which is asked when allow names it',
+      },
     ),
   ),
   deadline_ms: Type.Optional(

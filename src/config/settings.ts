@@ -135,7 +135,13 @@ export const SETTINGS = {
     'port of GET /metrics on 127.0.0.1; 0: any free one',
     integer(0, PORT_MAX),
   ),
-  rdns: setting('RDNS', 'on|off', 'off', 'reverse DNS as a provider for ingest', choice(['on', 'off'])),
+  rdns: setting(
+    'RDNS',
+    'on|off',
+    'off',
+    'reverse DNS for events and all lookups; off: only for lookups that name hostname or rdns',
+    choice(['on', 'off']),
+  ),
   rdnsServers: optional(
     'RDNS_SERVERS',
     'list',

@@ -11,18 +11,22 @@ export interface LookupParts {
   readonly engine: EnrichmentEngine
   /** Undefined: host names come from data sets only, and `rdns` is no provider. */
   readonly reverseDns: ReverseDns | undefined
+  /** Whether reverse DNS is asked for those, too, who name neither it nor the host name. */
+  readonly asksAlways: boolean
 }
 
 const CUT_OFF: readonly string[] = Object.freeze([RDNS])
 
-/** Looks addresses up in the data sets and, unless it is denied, in reverse DNS. */
+/** Looks addresses up in the data sets and, where it is wanted, in reverse DNS. */
 export class DataLookups implements LookupService {
   readonly #engine: EnrichmentEngine
   readonly #reverseDns: ReverseDns | undefined
+  readonly #asksAlways: boolean
 
-  constructor({ engine, reverseDns }: LookupParts) {
+  constructor({ engine, reverseDns, asksAlways }: LookupParts) {
     this.#engine = engine
     this.#reverseDns = reverseDns
+    this.#asksAlways = asksAlways
   }
 
   /** In order of trust. */
@@ -31,13 +35,18 @@ export class DataLookups implements LookupService {
     return this.#reverseDns === undefined ? names : [...names, RDNS]
   }
 
-  /** Only an address whose host name is not remembered makes a promise. */
+  /** Only an address whose host name is wanted, and not remembered, makes a promise. */
   lookup(address: Address, options: LookupOptions): Lookup | Promise<Lookup> {
     const reverseDns = this.#reverseDns
-    if (reverseDns === undefined || !isChosen(options, RDNS)) return this.#engine.lookup(address, options)
+    if (reverseDns === undefined || !this.#isWanted(options)) return this.#engine.lookup(address, options)
     const known = reverseDns.known(address)
     if (known !== undefined) return this.#engine.lookup(address, options, known.facts)
     return this.#ask(reverseDns, address, options)
+  }
+
+  #isWanted(options: LookupOptions): boolean {
+    const { allow, hostname = false } = options
+    return (this.#asksAlways || hostname || allow?.includes(RDNS) === true) && isChosen(options, RDNS)
   }
 
   /** No answer within the deadline: the lookup without the host name, which says so. */

@@ -3,12 +3,14 @@ import type { Classification } from '../../schemas/classification.ts'
 import type { Address } from '../core/event/address.ts'
 import type { EnrichmentData } from '../core/event/enrichment.ts'
 
-/** Which providers a lookup may ask, by name, and how long it may take. */
+/** Which providers a lookup may ask, by name, whether it is worth a slow one, and how long it may take. */
 export interface LookupOptions {
   /** Only these. Default: all. */
   readonly allow?: readonly string[]
   /** Not these, even when they are allowed. */
   readonly deny?: readonly string[]
+  /** The host name is wanted, so reverse DNS is asked when it may be. Default: as `RDNS` says. */
+  readonly hostname?: boolean
   /** Time for slow providers, milliseconds; what is known by then is the answer. */
   readonly deadlineMs?: number
 }

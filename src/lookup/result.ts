@@ -16,8 +16,10 @@ export interface ResultForm {
 /** Works out what a caller's choices mean. Redaction wins over `fields`. */
 export function resultForm(tenantId: string, choices: LookupChoices): ResultForm {
   const { providers, deadline_ms: deadlineMs, quality_min: qualityMin = 0 } = choices
-  const options = { allow: providers?.allow, deny: providers?.deny, deadlineMs }
-  return { tenantId, options, attributes: attributesOf(choices), qualityMin }
+  const attributes = attributesOf(choices)
+  const hostname = choices.fields !== undefined && attributes?.includes('hostname') === true
+  const options = { allow: providers?.allow, deny: providers?.deny, hostname, deadlineMs }
+  return { tenantId, options, attributes, qualityMin }
 }
 
 function attributesOf({ fields, redact = [] }: LookupChoices): readonly Attribute[] | undefined {

@@ -122,10 +122,11 @@ export class Parts {
     const { enrichDir, rdns, rdnsServers, rdnsDeadlineMs, rdnsConcurrency } = this.config
     const { log, metrics, clock } = this.telemetry
     const limits = { deadlineMs: rdnsDeadlineMs, concurrencyMax: rdnsConcurrency }
-    const reverseDns = new ReverseDns({ servers: rdnsServers, clock, metrics, limits })
+    const reverseDns = new ReverseDns({ servers: rdnsServers, clock, metrics, log, limits })
     const hostnames = rdns === 'on' ? reverseDns : undefined
     const engine = new EnrichmentEngine({ dir: enrichDir, hostnames, log, metrics })
     this.services.push(new ServiceGroup('enrichment', [reverseDns, engine]))
-    return { engine, lookups: new DataLookups({ engine, reverseDns }), reverseDns, hostnames }
+    const lookups = new DataLookups({ engine, reverseDns, asksAlways: rdns === 'on' })
+    return { engine, lookups, reverseDns, hostnames }
   }
 }

@@ -59,7 +59,12 @@ test('512 addresses are taken, with the options of a lookup, from body and query
     expected,
   )
   assert.equal(quota.used, 512)
-  assert.deepEqual(lookups.asked[511]?.options, { allow: undefined, deny: ['rdns'], deadlineMs: 9 })
+  assert.deepEqual(lookups.asked[511]?.options, {
+    allow: undefined,
+    deny: ['rdns'],
+    hostname: false,
+    deadlineMs: 9,
+  })
   const inQuery = await post('', '?ips=198.51.100.7,198.51.100.8')
   assert.equal((await inQuery.text()).split('\n').length, 3)
 })

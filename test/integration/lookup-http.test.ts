@@ -47,7 +47,12 @@ test('a lookup is answered with everything that is known, in order, and what is 
     },
   }
   assert.equal(text, JSON.stringify(expected), 'fields and attributes in their order')
-  assert.deepEqual(lookups.asked[0]?.options, { allow: undefined, deny: undefined, deadlineMs: undefined })
+  assert.deepEqual(lookups.asked[0]?.options, {
+    allow: undefined,
+    deny: undefined,
+    hostname: false,
+    deadlineMs: undefined,
+  })
 })
 
 test("the address is looked up in its canonical form and answered in the caller's spelling", async (t) => {
@@ -63,7 +68,7 @@ test("the address is looked up in its canonical form and answered in the caller'
 })
 
 test('fields choose, redact removes and wins, geo stands for the place', async (t) => {
-  const { post } = await startLookups(t)
+  const { post, lookups } = await startLookups(t)
   const data = async (choices: object) => JSON.stringify((await post({ ip: '198.51.100.7', ...choices })).json.data)
   assert.equal(
     await data({ fields: ['org_name', 'business_name', 'timezone'] }),
@@ -73,6 +78,8 @@ test('fields choose, redact removes and wins, geo stands for the place', async (
   const { latitude: _, city: _c, country_code: _cc, ...rest } = ACME
   assert.equal(await data({ redact: ['geo'] }), JSON.stringify(rest))
   assert.equal(await data({ fields: [] }), '{}')
+  assert.equal(await data({ fields: ['hostname', 'asn'], redact: ['hostname'] }), '{"asn":64500}')
+  assert.equal(lookups.asked.at(-1)?.options.hostname, false, 'who removes the host name does not wait for it')
   assert.equal(await data({ redact: [] }), JSON.stringify(ACME), 'what was removed before is not forgotten')
 })
 
@@ -100,15 +107,16 @@ test('every field may be a query parameter, lists repeated or comma-separated; t
   const { post, lookups } = await startLookups(t)
   const query =
     '?ip=198.51.100.7&fields=hostname,industry&fields=asn&redact=asn&providers.deny=rdns&deadline_ms=250&quality_min=6.1e1'
+  const denied = { deny: ['rdns'], deadlineMs: 250 }
   const all = await post(undefined, query)
   assert.equal(all.status, 200, all.text)
   assert.equal(JSON.stringify(all.json.data), '{"hostname":"a.acme.example","industry":"Anvils"}')
   assert.equal(all.json.status, 'insufficient_quality')
-  assert.deepEqual(lookups.asked.at(-1)?.options, { allow: undefined, deny: ['rdns'], deadlineMs: 250 })
+  assert.deepEqual(lookups.asked.at(-1)?.options, { ...denied, allow: undefined, hostname: true })
   const body = { ip: '2001:db8::1', fields: ['asn'], redact: [], providers: { allow: ['companies'] }, quality_min: 1 }
   const mixed = await post(body, query)
   assert.deepEqual([mixed.json.ip, mixed.json.data, mixed.json.status], ['2001:db8::1', { asn: 64_500 }, 'ok'])
-  assert.deepEqual(lookups.asked.at(-1)?.options, { allow: ['companies'], deny: ['rdns'], deadlineMs: 250 })
+  assert.deepEqual(lookups.asked.at(-1)?.options, { ...denied, allow: ['companies'], hostname: false })
   await post({ ip: '198.51.100.7', 'providers.deny': ['rdns'] })
   assert.deepEqual(lookups.asked.at(-1)?.options.deny, ['rdns'], 'the name with a dot, as a field of the body')
   for (const encoded of ['?ip=%3A%3affff%3A198.51.100.7', '?%69p=198.51.100.7', '?fields=&ip=198.51.100.7&x=%2C&&y']) {

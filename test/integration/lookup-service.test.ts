@@ -3,12 +3,17 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Registry } from 'prom-client'
+import { packBlock } from '../../src/core/event/block.ts'
+import { EnvelopeState, NO_IDENTITY } from '../../src/core/event/envelope.ts'
 import { systemClock } from '../../src/core/run/clock.ts'
 import { EnrichmentEngine } from '../../src/enrichment/engine.ts'
 import { DataLookups } from '../../src/enrichment/lookup-service.ts'
 import { ReverseDns } from '../../src/enrichment/providers/rdns/reverse-dns.ts'
 import { acceptEvents } from '../../src/ingest/accept.ts'
+import { rawRow } from '../../src/ingest/raw-row.ts'
+import { sliceEvent } from '../../src/ingest/slice-event.ts'
 import type { Lookup, LookupOptions } from '../../src/lookup/lookup.ts'
+import { enrich } from '../../src/stages/enrich.ts'
 import { DnsServer } from '../support/dns-server.ts'
 import { address, asnMmdb, mmdb, silent, startEngine, temporaryFolder } from '../support/enrichment-data.ts'
 import { until } from '../support/until.ts'
@@ -26,13 +31,15 @@ async function setUp(t: TestContext) {
     servers: [server.address],
     clock: systemClock,
     metrics: new Registry(),
+    log: silent,
     limits: { deadlineMs: NEVER_MS, retryMs: 0 },
   })
   t.after(() => reverseDns.stop())
   const engine = await startEngine(t, dir, { hostnames: reverseDns })
-  const service = new DataLookups({ engine, reverseDns })
+  const service = new DataLookups({ engine, reverseDns, asksAlways: true })
+  const onRequest = new DataLookups({ engine, reverseDns, asksAlways: false })
   const lookup = async (ip: string, options: LookupOptions = {}) => await service.lookup(address(ip), options)
-  return { dir, server, reverseDns, engine, service, lookup }
+  return { dir, server, reverseDns, engine, service, onRequest, lookup }
 }
 
 test('reverse DNS is a provider behind all others', async (t) => {
@@ -84,6 +91,31 @@ test('only who may be asked is asked', async (t) => {
     etld_plus_one: 'example.co.uk',
   })
   assert.deepEqual((await lookup('81.2.69.1', { allow: [] })).data, {})
+})
+
+test('with RDNS off, a name server is asked, and waited for, only when the caller names it or the host name', async (t) => {
+  const { server, onRequest, lookup } = await setUp(t)
+  const at = address('81.2.69.1')
+  const unasked: readonly LookupOptions[] = [
+    {},
+    { deadlineMs: 5_000 },
+    { deny: ['companies'] },
+    { allow: ['asn'], hostname: true },
+    { deny: ['rdns'], hostname: true },
+  ]
+  assert.deepEqual(onRequest.providerNames(), ['companies', 'asn', 'rdns'])
+  for (const options of unasked) {
+    const found = onRequest.lookup(at, options)
+    assert.ok(!(found instanceof Promise), JSON.stringify(options))
+    assert.deepEqual([found.data.hostname, found.partial], [undefined, []])
+  }
+  assert.deepEqual(server.queries, [])
+  for (const options of [{ hostname: true }, { allow: ['asn', 'rdns'] }]) {
+    assert.equal((await onRequest.lookup(at, options)).data.hostname, 'mail.example.co.uk')
+  }
+  // What an earlier caller has paid for does not change the answer of one who did not ask.
+  assert.equal(((await onRequest.lookup(at, {})) as Lookup).data.hostname, undefined)
+  assert.equal((await lookup('81.2.69.1')).data.hostname, 'mail.example.co.uk')
 })
 
 test('what the deadline cuts off is named, and known the next time', async (t) => {
@@ -152,6 +184,23 @@ test('after a prefetch, ingest answers and stores the host name', async (t) => {
   assert.match(response, /"hostname":"mail\.example\.co\.uk"/)
   assert.match(envelopes[0]!.row, /\tmail\.example\.co\.uk\t/)
   assert.equal(engine.enrich(address('81.2.69.1')), engine.enrich(address('81.2.69.1')))
+})
+
+test('batch lines are given host names by their step, which asks for each address once', async (t) => {
+  const { server, reverseDns, engine } = await setUp(t)
+  const ips = ['81.2.69.1', '81.2.69.1', '81.2.69.5']
+  const envelopes = ips.map((ip, i) => {
+    const parts = sliceEvent(`{"ip":"${ip}"}`, 0)
+    const row = rawRow({ ip }, `event ${i}`, address(ip), { tenantId: 'acme', receivedAtMs: 0 }, parts)
+    return { row, identity: NO_IDENTITY, state: EnvelopeState.Raw }
+  })
+  const block = packBlock(envelopes, 'job')
+  const tools = { enricher: engine, hostnames: reverseDns } as unknown as Parameters<typeof enrich.decide>[2]
+  await enrich.gather!(block, undefined as never, tools)
+  const { changes } = enrich.decide(block, undefined, tools)
+  const names = ips.map((_, i) => /mail\.example\.co\.uk/.test(String((changes!.get(i) as { append: Buffer }).append)))
+  assert.deepEqual(names, [true, true, false])
+  assert.equal(server.queries.filter((query) => query.startsWith('PTR')).length, 2)
 })
 
 test('a data set cannot take the name of another source', async (t) => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { reverseName } from '../../src/enrichment/providers/rdns/ask.ts'
 import type { ReverseDnsLimits } from '../../src/enrichment/providers/rdns/limits.ts'
@@ -11,14 +12,17 @@ import { until } from '../support/until.ts'
 /** Long enough that a test which waits for it fails by its own time-out. */
 const NEVER_MS = 600_000
 
-async function setUp(t: TestContext, limits: Partial<ReverseDnsLimits> = {}) {
+async function setUp(t: TestContext, limits: Partial<ReverseDnsLimits> = {}, servers?: readonly string[]) {
   const server = await DnsServer.start(t)
   const clock = { ms: 1_000_000, now: () => clock.ms }
   const metrics = new Registry()
+  const lines: string[] = []
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line).msg) })
   const reverseDns = new ReverseDns({
-    servers: [server.address],
+    servers: servers ?? [server.address],
     clock,
     metrics,
+    log,
     limits: { deadlineMs: NEVER_MS, retryMs: 0, ...limits },
   })
   t.after(() => reverseDns.stop())
@@ -26,7 +30,7 @@ async function setUp(t: TestContext, limits: Partial<ReverseDnsLimits> = {}) {
     const known = await reverseDns.find(address(ip), deadlineMs)
     return known === undefined ? 'not known' : known.facts?.data.hostname
   }
-  return { server, clock, metrics, reverseDns, hostname }
+  return { server, clock, metrics, lines, reverseDns, hostname }
 }
 
 test('a name counts when it leads back to the address, IPv4 and IPv6', async (t) => {
@@ -209,4 +213,69 @@ test('stop lets everybody go on', async (t) => {
   await reverseDns.stop()
   assert.deepEqual(await Promise.all(waiting), ['not known', 'not known'])
   assert.equal(await hostname('81.2.69.3'), 'not known')
+})
+
+const SILENT = { queryTimeoutMs: 20, queryTries: 1, silentAfter: 3, pauseMinMs: 2_000, pauseMaxMs: 5_000 }
+
+test('name servers that do not answer are left alone for seconds, longer each time, and nobody waits', async (t) => {
+  const { server, clock, metrics, lines, reverseDns, hostname } = await setUp(t, SILENT)
+  const ip = (i: number) => `81.2.69.${i}`
+  for (let i = 0; i < 200; i++) server.reply('PTR', reverseName(address(ip(i))), 'silent')
+  const isSilent = async () => /ipid_rdns_silent 1/.test(await metrics.metrics())
+  await hostname(ip(0))
+  await hostname(ip(1))
+  assert.equal(await isSilent(), false, 'two may be bad luck')
+  await hostname(ip(2))
+  assert.equal(await isSilent(), true)
+  assert.deepEqual(lines, ['name servers do not answer; addresses go without host names for now'])
+  const asked: number[] = []
+  let next = 3
+  for (const ms of [0, 1_999, 2_000, 5_999, 6_000, 10_999, 11_000]) {
+    clock.ms = 1_000_000 + ms
+    // The deadline is ten minutes: whoever waited for it would not come back.
+    for (let i = 0; i < 5; i++) assert.equal(await hostname(ip(next++)), 'not known')
+    await reverseDns.prefetch([address(ip(next++))])
+    await until(async () => /ipid_rdns_waiting 0/.test(await metrics.metrics()))
+    asked.push(server.queries.length)
+  }
+  assert.deepEqual(asked, [3, 3, 6, 6, 9, 9, 12], 'a few are tried after 2, 4, 5 and 5 seconds')
+  assert.match(await metrics.metrics(), /ipid_rdns_asked_total\{result="silent"\} 33/)
+
+  server.host(ip(0), 'back.example.com')
+  clock.ms += 5_000
+  await hostname(ip(0))
+  await until(() => reverseDns.known(address(ip(0))) !== undefined)
+  assert.equal(await isSilent(), false)
+  assert.equal(lines[1], 'name servers answer again')
+  server.host(ip(1), 'mail.example.com')
+  assert.equal(await hostname(ip(1)), 'mail.example.com')
+})
+
+test('who waits is let go when name servers turn out to be silent', async (t) => {
+  const { server, hostname } = await setUp(t, { ...SILENT, concurrencyMax: 3 })
+  const all = Array.from({ length: 9 }, (_, i) => `81.2.69.${i}`)
+  for (const ip of all) server.reply('PTR', reverseName(address(ip)), 'silent')
+  assert.deepEqual(new Set(await Promise.all(all.map((ip) => hostname(ip)))), new Set(['not known']))
+  assert.equal(server.queries.length, 3)
+})
+
+test('name servers that answer, whatever they say, are not silent', async (t) => {
+  const { server, metrics, hostname } = await setUp(t, SILENT)
+  for (let i = 0; i < 12; i++) {
+    const ip = `81.2.69.${i}`
+    if (i % 3 === 2) {
+      server.reply('PTR', reverseName(address(ip)), [
+        { type: 'PTR', name: reverseName(address(ip)), data: 'a.example' },
+      ])
+      server.reply('A', 'a.example', 'silent')
+    } else server.reply('PTR', reverseName(address(ip)), i % 3 === 0 ? 'SERVFAIL' : 'REFUSED')
+    await hostname(ip)
+  }
+  assert.match(await metrics.metrics(), /ipid_rdns_silent 0/)
+})
+
+test('a port that nobody listens on is silence', async (t) => {
+  const { metrics, reverseDns } = await setUp(t, SILENT, ['127.0.0.1:9'])
+  for (let i = 0; i < 3; i++) await reverseDns.find(address(`81.2.69.${i}`))
+  assert.match(await metrics.metrics(), /ipid_rdns_silent 1/)
 })

@@ -27,7 +27,10 @@ test('a sink alone holds no enrichment data; who enriches holds it once', async 
   assert.equal(parts.services.length, 1)
   assert.equal(parts.enrichment, parts.enrichment)
   assert.equal(parts.services.length, 1)
+  assert.equal(parts.enrichment.hostnames, undefined)
   for (const service of [...sinks, ...workers]) await service.stop()
+  const withNames = new Parts({ ...config, rdns: 'on' }, telemetry(), ingest)
+  assert.equal(withNames.enrichment.hostnames, withNames.enrichment.reverseDns)
 })
 
 test('a role that is not built cannot be started, and neither can a pipeline that does not hold together', async (t) => {

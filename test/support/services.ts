@@ -249,7 +249,10 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
   },
   ReverseDns: {
     idle: true,
-    make: () => ({ service: new ReverseDns({ servers: undefined, clock: systemClock, metrics: new Registry() }) }),
+    make: () => {
+      const options = { servers: undefined, clock: systemClock, metrics: new Registry(), log: silent }
+      return { service: new ReverseDns(options) }
+    },
   },
   createServer: {
     startsAgain: true,

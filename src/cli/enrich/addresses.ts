@@ -31,13 +31,14 @@ const AT_ONCE = 64
 export async function enrichAddresses(request: EnrichRequest, context: CliContext): Promise<void> {
   const servers = request.rdnsServers === undefined ? undefined : readNameServers(request.rdnsServers)
   const metrics = new Registry()
-  const engine = new EnrichmentEngine({ dir: request.enrichDir, log: pino({ level: 'silent' }), metrics })
-  const reverseDns = request.rdns === true ? new ReverseDns({ servers, clock: systemClock, metrics }) : undefined
+  const log = pino({ level: 'silent' })
+  const engine = new EnrichmentEngine({ dir: request.enrichDir, log, metrics })
+  const reverseDns = request.rdns === true ? new ReverseDns({ servers, clock: systemClock, metrics, log }) : undefined
   await engine.start()
   for (const { path, state, reason } of engine.providers()) {
     if (state === 'failed') context.stderr.write(`ipid: ${path} is left out: ${reason}\n`)
   }
-  const service = new DataLookups({ engine, reverseDns })
+  const service = new DataLookups({ engine, reverseDns, asksAlways: true })
   try {
     for await (const ips of addressesOf(request, context)) await printAll(ips, service, request, context)
   } finally {

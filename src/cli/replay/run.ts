@@ -122,10 +122,11 @@ async function withEnricher<T>(
   use: (enrichment: { readonly enricher: EnrichmentEngine; readonly hostnames: ReverseDns | undefined }) => Promise<T>,
 ): Promise<T> {
   const metrics = new Registry()
+  const log = pino({ level: 'silent' })
   const limits = { deadlineMs: rdnsDeadlineMs, concurrencyMax: rdnsConcurrency }
   const hostnames =
-    rdns === 'on' ? new ReverseDns({ servers: rdnsServers, clock: systemClock, metrics, limits }) : undefined
-  const engine = new EnrichmentEngine({ dir: enrichDir, hostnames, log: pino({ level: 'silent' }), metrics })
+    rdns === 'on' ? new ReverseDns({ servers: rdnsServers, clock: systemClock, metrics, log, limits }) : undefined
+  const engine = new EnrichmentEngine({ dir: enrichDir, hostnames, log, metrics })
   await hostnames?.start()
   await engine.start()
   for (const { path, state, reason } of engine.providers()) {

@@ -7,6 +7,7 @@ import { classify, type Decision } from '../rules/classify.ts'
 import { companyIdOf } from '../rules/company-id.ts'
 import { registrableDomain, registrableDomainOfHost } from '../rules/domain.ts'
 import type { Evidence, Organisation } from '../rules/evidence.ts'
+import { speakersOf } from './groups.ts'
 import { qualityOf } from './quality.ts'
 
 /** What a provider said, of the address or of its autonomous system. */
@@ -31,14 +32,16 @@ export interface Merged {
 /** Source of a classification that no provider states outright. */
 export const RULES = 'rules'
 
-/** @param findings in order of trust: the first that knows an attribute gives it */
+/** @param findings in order of trust: the first that knows an attribute gives it, or its group (`groups.ts`) */
 export function merge(findings: readonly Finding[]): Merged {
   const data: EnrichmentData = {}
   const sources: Partial<Record<Attribute, string>> = {}
-  for (const { provider, facts } of findings) {
+  const speaks = speakersOf(findings)
+  for (const finding of findings) {
+    const { provider, facts } = finding
     for (const key in facts.data) {
       const attribute = key as Attribute
-      if (data[attribute] !== undefined) continue
+      if (data[attribute] !== undefined || !speaks(attribute, finding)) continue
       data[attribute] = facts.data[attribute]!
       sources[attribute] = provider.name
     }
@@ -104,6 +107,7 @@ export function evidenceOf(findings: readonly Finding[]): Evidence {
     for (const key in stated) {
       const field = key as keyof Evidence
       if (field === 'explicit' || field === 'explicitSource' || evidence[field] !== undefined) continue
+      if (AS_EVIDENCE.has(field) && isOfAnotherAs(stated, evidence)) continue
       Object.assign(evidence, { [field]: stated[field] })
     }
     if (stated.explicit === undefined) continue
@@ -115,6 +119,13 @@ export function evidenceOf(findings: readonly Finding[]): Evidence {
     if (named === undefined || !isNoise(explicitAs.facts)) state(evidence, explicitAs)
   }
   return evidence
+}
+
+/** What is said of an AS together with its number. */
+const AS_EVIDENCE: ReadonlySet<keyof Evidence> = new Set(['asName', 'asDomain', 'asType'])
+
+function isOfAnotherAs(stated: Readonly<Evidence>, evidence: Evidence): boolean {
+  return stated.asn !== undefined && evidence.asn !== undefined && stated.asn !== evidence.asn
 }
 
 /** Whether a row says outright that it is about infrastructure. */

@@ -48,10 +48,11 @@ function byTable({ explicit, explicitSource }: Evidence): Decision | undefined {
   return { classification: explicit, rule: explicitSource ? `table:${explicitSource}` : 'table' }
 }
 
-function byAnonymity({ isTor, isAnonymousVpn, isProxy }: Evidence): Decision | undefined {
+function byAnonymity({ isTor, isAnonymousVpn, isProxy, isAnonymous }: Evidence): Decision | undefined {
   if (isTor) return { classification: 'hosting', rule: 'flag:tor' }
   if (isAnonymousVpn) return { classification: 'hosting', rule: 'flag:vpn' }
   if (isProxy) return { classification: 'hosting', rule: 'flag:proxy' }
+  if (isAnonymous) return { classification: 'hosting', rule: 'flag:anonymous' }
   return undefined
 }
 

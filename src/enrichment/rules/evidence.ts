@@ -23,6 +23,8 @@ export interface Evidence {
   isAnonymousVpn?: boolean
   isTor?: boolean
   isProxy?: boolean
+  /** One of these, and it is not said which. */
+  isAnonymous?: boolean
   /** From an organisation table or a list of noise. */
   explicit?: Classification
   /** Names the table or list. */

@@ -2,29 +2,6 @@ import { place, placeData, type Vendor } from './vendor.ts'
 
 export const OTHERS: readonly Vendor[] = [
   {
-    type: 'ipinfo bundle_location_lite_sample.mmdb',
-    record: {
-      country: 'Australia',
-      country_code: 'AU',
-      continent: 'Oceania',
-      continent_code: 'OC',
-      asn: 'AS64500',
-      as_name: 'Example, Inc.',
-      as_domain: 'example.com',
-    },
-    kind: 'asn',
-    recognisedAs: 'IPinfo ASN',
-    data: {
-      continent: 'Oceania',
-      country: 'Australia',
-      country_code: 'AU',
-      org_name: 'Example, Inc.',
-      asn: 64_500,
-      as_name: 'Example, Inc.',
-    },
-    evidence: { asn: 64_500, asName: 'Example, Inc.', asDomain: 'example.com' },
-  },
-  {
     // The older file has codes where the newer one has names.
     type: 'ipinfo generic_country_free_country_asn.mmdb',
     record: {

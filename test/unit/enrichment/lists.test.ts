@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { InputError } from '../../../src/core/run/errors.ts'
-import { loadDataFile, providerNameOf } from '../../../src/enrichment/files/data-file.ts'
+import { loadDataFile, NotDataError, providerNameOf } from '../../../src/enrichment/files/data-file.ts'
 import { DEFAULT_ENRICHMENT_LIMITS } from '../../../src/enrichment/limits.ts'
 import { address, temporaryFolder } from '../../support/enrichment-data.ts'
 
@@ -101,10 +101,91 @@ const FILES: readonly Published[] = [
     classes: { '81.2.69.1': 'cdn', '2001:218::1': 'cdn' },
   },
   {
+    file: 'meta.json',
+    text: JSON.stringify({
+      verifiable_password_authentication: false,
+      ssh_key_fingerprints: { SHA256_RSA: 'x' },
+      ssh_keys: ['ssh-ed25519 AAAA'],
+      hooks: ['81.2.69.0/24', '2001:218::/32'],
+      web: ['81.2.69.0/24'],
+      actions: ['81.2.70.0/24'],
+      domains: { website: ['*.github.com'] },
+    }),
+    recognisedAs: 'GitHub meta',
+    classes: { '81.2.69.1': 'cloud', '81.2.70.1': 'cloud', '2001:218::1': 'cloud' },
+  },
+  {
+    file: 'vultr.json',
+    text: JSON.stringify({
+      description: 'Vultr',
+      asn: 20473,
+      updated: '2025-08-22T10:00:00Z',
+      subnets: [
+        { ip_prefix: '81.2.69.0/24', alpha2code: 'GB', region: 'GB-ENG', city: 'London', postal_code: 'SW1' },
+        { ip_prefix: '2001:218::/32', alpha2code: '', region: '', city: '', postal_code: null },
+      ],
+    }),
+    recognisedAs: 'Vultr geofeed',
+    classes: { '81.2.69.1': 'hosting', '2001:218::1': 'hosting' },
+    builtAt: '2025-08-22T10:00:00.000Z',
+  },
+  {
+    file: 'feed-of-acme.txt',
+    text: '# prefix,country\n81.2.69.0/24,GB,GB-ENG,London,\n',
+    recognisedAs: 'geofeed of hosting networks',
+    classes: { '81.2.69.1': 'hosting' },
+  },
+  {
+    // What `whois -h whois.radb.net -- '-i origin AS13335' | grep ^route` prints.
+    file: 'cdn-acme-routes.txt',
+    text: 'route:      81.2.69.0/24\nroute6:     2001:218::/32\n',
+    recognisedAs: 'route objects of cdn networks',
+    classes: { '81.2.69.1': 'cdn', '2001:218::1': 'cdn' },
+  },
+  {
+    file: 'radb.txt',
+    text: `% whois
+
+route:      81.2.69.0/24
+descr:      Two lines
+            of text
++           and a third
+origin:     AS13335
+source:     RADB
+
+route6:     2001:218::/32
+origin:     AS64500 # of the same holder
+`,
+    recognisedAs: 'route objects of cdn networks',
+    classes: { '81.2.69.1': 'cdn', '2001:218::1': 'cdn' },
+  },
+  ...(
+    [
+      ['aws.txt', 'cloud'],
+      ['googlebot-ips.txt', 'cloud'],
+      ['Amazon_CloudFront.txt', 'cdn'],
+      ['cloudflare-v4.txt', 'cdn'],
+      ['ovh.txt', 'hosting'],
+      ['tor-exit-nodes.txt', 'hosting'],
+      ['my-isp-list.txt', 'isp'],
+    ] as const
+  ).map(([file, noiseClass]) => ({
+    file,
+    text: '81.2.69.0/24\n',
+    recognisedAs: `list of ${noiseClass} networks, as its name suggests`,
+    classes: { '81.2.69.1': noiseClass },
+  })),
+  {
+    file: 'ipv4.txt',
+    text: '# Cloudflare\n# of today\n81.2.69.0/24 # aws\n',
+    recognisedAs: 'list of cdn networks, as its first lines suggest',
+    classes: { '81.2.69.1': 'cdn' },
+  },
+  {
     file: 'google.csv',
     text: '# geofeed\n81.2.69.0/24,GB,GB-ENG,London,SW1\n2001:218::/32,de,,,\n81.2.70.0/24,,,,\n81.2.71.0/24,FR,FR-IDF,Paris\n',
-    recognisedAs: 'geofeed of hosting networks',
-    classes: { '81.2.69.1': 'hosting', '2001:218::1': 'hosting', '81.2.70.1': 'hosting', '81.2.71.1': 'hosting' },
+    recognisedAs: 'geofeed of cloud networks, as its name suggests',
+    classes: { '81.2.69.1': 'cloud', '2001:218::1': 'cloud', '81.2.70.1': 'cloud', '81.2.71.1': 'cloud' },
   },
   {
     file: 'isp-feed.csv',
@@ -133,6 +214,12 @@ for (const published of FILES) {
   })
 }
 
+test('a file that is no list is passed over, one that lists networks of no class is refused', async (t) => {
+  const dir = await temporaryFolder(t)
+  await assert.rejects(load(dir, 'notes.txt', 'Dear reader'), NotDataError)
+  await assert.rejects(load(dir, 'acme.txt', '81.2.69.0/24'), (error: unknown) => !(error instanceof NotDataError))
+})
+
 test('a geofeed knows where its networks are', async (t) => {
   const list = await load(await temporaryFolder(t), 'feed.csv', '81.2.69.0/24,gb,GB-ENG,London,SW1\n')
   assert.deepEqual(list.find(address('81.2.69.1'))?.data, {
@@ -156,6 +243,24 @@ test('a wrong network refuses the list, with its place and the reason', async (t
     ['other.json', '[]', /not a JSON object/],
     ['feed.csv', '81.2.69.0/24,GB,,,\n81.2.70.0/24,Britain,,,\n', /^line 2: "Britain" is not a country code/],
     ['feed.csv', '81.2.69.0/24,GB,,,\nnowhere,GB,,,\n', /^line 2: "nowhere" is not a network/],
+    [
+      'acme.txt',
+      '81.2.69.0/24\n',
+      /^acme\.txt lists networks, and its name does not say of which class: start it with isp-, hosting-, cloud- or cdn-$/,
+    ],
+    ['aws-notes.txt', 'Dear reader', /does not say what it lists/],
+    [
+      'routes.txt',
+      'route: 81.2.69.0/24\norigin: AS64500\n',
+      /^routes\.txt lists networks of AS64500, and its name does not say of which class/,
+    ],
+    ['cdn-r.txt', 'route: 81.2.69.0/24\n\nroute: 81.2.69.0/99\n', /^line 3: "81\.2\.69\.0\/99"/],
+    ['cdn-r.txt', 'route: 81.2.69.0/24\nnonsense\n', /^line 2: "nonsense" is no attribute of a route object/],
+    [
+      'vultr.json',
+      '{"subnets":[{"ip_prefix":"81.2.69.0/24","alpha2code":"Britain"}]}',
+      /^network 1: "Britain" is not a country/,
+    ],
     ['notes.txt', 'Dear reader', /does not say what it lists: start it with isp-, hosting-, cloud-, cdn-/],
   ]
   for (const [file, text, reason] of wrong) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { LOCATION_ATTRIBUTES } from '../../../schemas/attributes.ts'
 import type { EnrichmentData } from '../../../src/core/event/enrichment.ts'
 import { evidenceOf, type Finding, merge } from '../../../src/enrichment/answers/merge.ts'
 import { QUALITY_PARTS, qualityOf } from '../../../src/enrichment/answers/quality.ts'
@@ -48,12 +49,59 @@ test('the first provider that knows an attribute gives it', () => {
     classification: merged.decision.classification,
     asn: 64_500,
     as_name: 'Carrier AS',
-    country: 'Germany',
     country_code: 'FR',
-    city: 'Köln',
   })
-  const { business_name, org_name, country, country_code } = merged.sources
-  assert.deepEqual([business_name, org_name, country, country_code], ['table', 'asn', 'city', 'table'])
+  const { business_name, org_name, country_code } = merged.sources
+  assert.deepEqual([business_name, org_name, country_code], ['table', 'asn', 'table'])
+})
+
+test('the place comes from one provider: of those that say the same country, from the one that tells most', () => {
+  const at = (name: string, data: EnrichmentData) => finding(name, 'location', makeFacts(data))
+  const company = (country_code: string) => table({ business_name: 'Example', country_code })
+  const boxford = at('boxford', { continent: 'Europe', country_code: 'GB', city: 'Boxford', timezone: 'Europe/London' })
+  const london = at('london', { country: 'United Kingdom', country_code: 'GB', region: 'England', city: 'London' })
+  const lite = at('lite', { country: 'United Kingdom', country_code: 'GB', continent: 'Europe' })
+  const hour = at('hour', { timezone: 'Europe/Paris', latitude: 48 })
+  const cases: readonly (readonly [findings: Finding[], source: string])[] = [
+    [[company('FR'), boxford, london], 'table'],
+    [[company('GB'), lite], 'lite'],
+    [[company('GB'), lite, boxford, london], 'london'],
+    [[boxford, hour], 'boxford'],
+    [[hour, boxford], 'boxford'],
+    [[hour], 'hour'],
+    [[at('fr', { country: 'France' }), boxford], 'fr'],
+  ]
+  for (const [findings, source] of cases) {
+    const { data, sources } = merge(findings)
+    const given = findings.find(({ provider }) => provider.name === source)!.facts.data
+    for (const attribute of LOCATION_ATTRIBUTES) {
+      assert.deepEqual([data[attribute], sources[attribute] ?? source], [given[attribute], source], attribute)
+    }
+  }
+})
+
+test('number and name of the AS come from one provider', () => {
+  const as = (name: string, data: EnrichmentData) => finding(name, 'asn', makeFacts(data))
+  const number = as('number', { asn: 64_500 })
+  const other = as('other', { asn: 64_501, as_name: 'Other' })
+  const same = as('same', { asn: 64_500, as_name: 'Example' })
+  const name = as('name', { as_name: 'Nameless' })
+  const of = (...findings: Finding[]) => {
+    const { data, sources } = merge(findings)
+    return [data.asn, data.as_name, sources.asn ?? sources.as_name]
+  }
+  assert.deepEqual(of(number, other), [64_500, undefined, 'number'])
+  assert.deepEqual(of(number, other, same), [64_500, 'Example', 'same'])
+  assert.deepEqual(of(name, other, number), [64_501, 'Other', 'other'])
+  assert.deepEqual(of(name), [undefined, 'Nameless', 'name'])
+  const stating = (evidence: Evidence) => finding('asn', 'asn', makeFacts({}, evidence))
+  const carrier = stating({ asn: 64_501, asName: 'Example Telecom', asType: 'isp' })
+  assert.deepEqual(
+    evidenceOf([stating({ asn: 64_500 }), carrier]),
+    { asn: 64_500 },
+    'what is said of another AS is left out',
+  )
+  assert.equal(evidenceOf([stating({ asn: 64_501 }), carrier]).asType, 'isp')
 })
 
 test('with nothing but an AS that is no carrier, the AS is the organisation', () => {

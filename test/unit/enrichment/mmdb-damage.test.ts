@@ -49,6 +49,38 @@ test('a tree that points behind the data is refused', async () => {
   await assert.rejects(openMmdb(bytes), refused(/points outside of the data/))
 })
 
+test('a tree in which a way leads back is refused; one in which two lead to the same place is not', async () => {
+  const records = { '81.2.69.0/24': { city: 'London' } }
+  const nodes = 24
+  const cycles = [
+    [0, 0],
+    [23, 0],
+    [10, 3],
+    [23, 22],
+  ] as const
+  for (const [from, to] of cycles) {
+    const bytes = Buffer.from(mmdb('GeoLite2-City', records, { recordSize: 32, ipVersion: 4 }))
+    const empty = [0, 4].map((half) => from * 8 + half).find((at) => bytes.readUInt32BE(at) === nodes)!
+    bytes.writeUInt32BE(to, empty)
+    await assert.rejects(
+      openMmdb(bytes),
+      refused(new RegExp(`^node ${from} of the search tree leads back to node ${to},`)),
+    )
+  }
+  const twice = Buffer.from(mmdb('GeoLite2-City', records, { recordSize: 32, ipVersion: 4 }))
+  const [left, right] = [twice.readUInt32BE(0), twice.readUInt32BE(4)]
+  twice.writeUInt32BE(Math.min(left, right), left < right ? 4 : 0)
+  assert.equal((await openMmdb(twice)).networks, 1)
+})
+
+test('a tree with more levels than an address has bits is refused', async () => {
+  const bytes = Buffer.from(mmdb('GeoLite2-City', { '2001:218::1/128': { city: 'Oxford' } }, { recordSize: 32 }))
+  const marker = bytes.lastIndexOf('ip_version')
+  const at = bytes.indexOf(6, marker + 'ip_version'.length)
+  bytes[at] = 4
+  await assert.rejects(openMmdb(bytes), refused(/more levels than an address has bits: 32/))
+})
+
 test('a double of the wrong size is refused', async () => {
   const bytes = Buffer.from(whole)
   const at = bytes.indexOf(Buffer.from([0x68, 0x40, 0x49, 0xe0]))

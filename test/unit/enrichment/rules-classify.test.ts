@@ -43,6 +43,7 @@ describe('order of strength', () => {
       [{ isTor: true, orgName: 'Acme', orgType: 'business' }, 'hosting', 'flag:tor'],
       [{ isAnonymousVpn: true, asName: 'Acme' }, 'hosting', 'flag:vpn'],
       [{ isProxy: true }, 'hosting', 'flag:proxy'],
+      [{ isAnonymous: true }, 'hosting', 'flag:anonymous'],
     ])
   })
 

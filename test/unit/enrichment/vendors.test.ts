@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { loadMmdb } from '../../../src/enrichment/providers/mmdb/provider.ts'
 import { address, mmdb } from '../../support/enrichment-data.ts'
+import { IPINFO } from '../../support/vendors/ipinfo.ts'
 import { MAXMIND } from '../../support/vendors/maxmind.ts'
 import { OTHERS } from '../../support/vendors/others.ts'
 
-for (const vendor of [...MAXMIND, ...OTHERS]) {
+for (const vendor of [...MAXMIND, ...IPINFO, ...OTHERS]) {
   test(`${vendor.type} with ${Object.keys(vendor.record).join(', ')} is read`, async () => {
     const bytes = mmdb(vendor.type, { '81.2.69.0/24': vendor.record })
     const provider = await loadMmdb({ name: 'vendor', bytes, mapping: undefined, recordsMax: 10 })
@@ -27,7 +28,7 @@ test('members that only some records have are found', async () => {
     '81.2.70.0/24': { is_anonymous: true, is_tor_exit_node: true },
   })
   const provider = await loadMmdb({ name: 'anonymous', bytes, mapping: undefined, recordsMax: 10 })
-  assert.equal(provider.find(address('81.2.69.1')), undefined)
+  assert.deepEqual(provider.find(address('81.2.69.1'))?.evidence, { isAnonymous: true })
   assert.deepEqual(provider.find(address('81.2.70.1'))?.evidence, { isTor: true })
 })
 

@@ -1,12 +1,16 @@
 import type { NoiseClass } from '../../../../schemas/classification.ts'
+import type { EnrichmentData } from '../../../core/event/enrichment.ts'
 import { InputError } from '../../../core/run/errors.ts'
 import { parseCidr } from '../../addresses/network.ts'
 import type { ListEntry, NoiseList } from './entry.ts'
+import { placeOf } from './geofeed.ts'
 
 /** One published network, before it is checked. */
 interface Published {
   readonly network: unknown
   readonly noiseClass: NoiseClass
+  /** Or what is wrong with it. */
+  readonly place?: EnrichmentData | string
 }
 
 type Json = Readonly<Record<string, unknown>>
@@ -62,6 +66,22 @@ const FORMATS: readonly Format[] = [
     matches: (json) => Array.isArray(object(json.result).ipv4_cidrs) || Array.isArray(object(json.result).ipv6_cidrs),
     networks: (json) => cdn([object(json.result).ipv4_cidrs, object(json.result).ipv6_cidrs]),
   },
+  {
+    name: 'GitHub meta',
+    matches: (json) => Array.isArray(json.hooks) && Array.isArray(json.web),
+    // Beside lists of networks there are lists of keys.
+    networks: (json) => cloud(Object.values(json).filter(isNetworkList).flat()),
+  },
+  {
+    name: 'Vultr geofeed',
+    matches: (json) => hasMember(json.subnets, 'ip_prefix'),
+    networks: (json) =>
+      list(json.subnets).map(({ ip_prefix: network, alpha2code, region, city, postal_code }) => {
+        const place = placeOf([alpha2code, region, city, postal_code].map((value) => String(value ?? '')))
+        return { network, noiseClass: 'hosting', place }
+      }),
+    builtAt: (json) => json.updated,
+  },
 ]
 
 /**
@@ -90,7 +110,9 @@ export function readPublished(text: Buffer, noiseClass: NoiseClass | undefined, 
 function checked(entry: Published, index: number, noiseClass: NoiseClass | undefined): ListEntry {
   const range = typeof entry.network === 'string' ? parseCidr(entry.network) : 'not text'
   if (typeof range === 'string') throw new InputError(`network ${index + 1}: ${range}`)
-  return { range, noiseClass: noiseClass ?? entry.noiseClass }
+  const { place } = entry
+  if (typeof place === 'string') throw new InputError(`network ${index + 1}: ${place}`)
+  return { range, noiseClass: noiseClass ?? entry.noiseClass, ...(place !== undefined && { place }) }
 }
 
 function awsClass(prefix: Json): NoiseClass {
@@ -108,6 +130,10 @@ function cdn(lists: readonly unknown[]): Published[] {
       network: network as unknown,
       noiseClass: 'cdn',
     }))
+}
+
+function isNetworkList(value: unknown): value is unknown[] {
+  return Array.isArray(value) && typeof value[0] === 'string' && typeof parseCidr(value[0]) !== 'string'
 }
 
 function hasMember(value: unknown, key: string): boolean {

@@ -30,6 +30,9 @@ export const FIELDS = [
   'isAnonymousVpn',
   'isTor',
   'isProxy',
+  'isAnonymous',
+  'isMobile',
+  'isSatellite',
 ] as const
 export type Field = (typeof FIELDS)[number]
 
@@ -75,6 +78,9 @@ const PLAIN: Partial<Record<Field, readonly string[]>> = {
     'traits.is_public_proxy',
     'traits.is_residential_proxy',
   ],
+  isAnonymous: ['is_anonymous', 'traits.is_anonymous'],
+  isMobile: ['is_mobile'],
+  isSatellite: ['is_satellite'],
 }
 
 /** Members that mean something else from one kind of file to the next, by what the record is about. */

@@ -2,7 +2,7 @@ import { ATTRIBUTES, type Attribute } from '../../../../schemas/attributes.ts'
 import { InputError } from '../../../core/run/errors.ts'
 import type { ProviderKind } from '../provider.ts'
 import { FIELDS, type Field, type FieldPaths } from './fields.ts'
-import type { Shape } from './recognise.ts'
+import { FLAGS, type Shape } from './recognise.ts'
 import { pathOf } from './values.ts'
 
 /** Attributes that are not read from a record: they follow from the search or from others. */
@@ -19,6 +19,9 @@ const EVIDENCE: Readonly<Record<string, Field>> = {
   is_vpn: 'isAnonymousVpn',
   is_tor: 'isTor',
   is_proxy: 'isProxy',
+  is_anonymous: 'isAnonymous',
+  is_mobile: 'isMobile',
+  is_satellite: 'isSatellite',
 }
 
 /** Names that a mapping may use, in the order in which messages list them. */
@@ -83,5 +86,5 @@ function kindOf(mapping: FieldPaths): ProviderKind {
   if (has('asn', 'asName', 'asDomain', 'asType')) return 'asn'
   if (has('domain', 'hostname')) return 'domain'
   if (has('connectionType')) return 'connection'
-  return has('isHosting', 'isAnonymousVpn', 'isTor', 'isProxy') ? 'anonymity' : 'location'
+  return has(...FLAGS) ? 'anonymity' : 'location'
 }

@@ -76,14 +76,32 @@ function evidenceOf(
     domain: data.domain as string | undefined,
     hostname: read.one('hostname', asText),
     orgType: read.one('orgType', asText),
-    connectionType: read.one('connectionType', asText),
+    connectionType: read.one('connectionType', asText) ?? connectionIn(read),
+    ...flagsIn(read),
+    explicit: read.one('classification', asClassification),
+  })
+  return evidence
+}
+
+/** Where a vendor has flags and no connection type. */
+function connectionIn(read: FieldReader): string | undefined {
+  if (read.any('isMobile')) return 'Cellular'
+  return read.any('isSatellite') ? 'Satellite' : undefined
+}
+
+/** That an address is anonymous in general is left out where the record says how: rented machines count as such, too. */
+function flagsIn(
+  read: FieldReader,
+): Pick<Evidence, 'isHosting' | 'isAnonymousVpn' | 'isTor' | 'isProxy' | 'isAnonymous'> {
+  const flags = {}
+  assign<Evidence>(flags, {
     isHosting: read.any('isHosting'),
     isAnonymousVpn: read.any('isAnonymousVpn'),
     isTor: read.any('isTor'),
     isProxy: read.any('isProxy'),
-    explicit: read.one('classification', asClassification),
   })
-  return evidence
+  if (Object.keys(flags).length === 0) assign<Evidence>(flags, { isAnonymous: read.any('isAnonymous') })
+  return flags
 }
 
 /** Whether an ISP's customer is named, and not the ISP once more. */

@@ -30,7 +30,9 @@ export function recognise(databaseType: string, samples: readonly unknown[]): Sh
   const paths = present(pathsFor(subject), samples)
   const kind = kindOf(databaseType, subject, paths, keys)
   if (kind === undefined) return { databaseType, keys: [...keys].sort() }
-  return { kind, subject, paths, recognisedAs: `${vendorOf(databaseType, keys)} ${productOf(databaseType, kind)}` }
+  const vendor = vendorOf(databaseType, keys)
+  const product = (vendor === 'IPinfo' ? ipinfoBundle(keys) : undefined) ?? productOf(databaseType, kind)
+  return { kind, subject, paths, recognisedAs: `${vendor} ${product}` }
 }
 
 export function isUnknown(shape: Shape | UnknownShape): shape is UnknownShape {
@@ -79,7 +81,8 @@ function isScalar(value: unknown): boolean {
   return value !== undefined && value !== null && typeof value !== 'object'
 }
 
-const FLAGS: readonly Field[] = ['isHosting', 'isAnonymousVpn', 'isTor', 'isProxy']
+/** Flags about who may hide behind an address. */
+export const FLAGS: readonly Field[] = ['isHosting', 'isAnonymousVpn', 'isTor', 'isProxy', 'isAnonymous']
 const PLACES: readonly Field[] = ['continent', 'country', 'countryCode', 'region', 'city', 'latitude', 'timezone']
 
 /** The place of a file in the order of trust: that of the most telling thing it knows. */
@@ -102,7 +105,7 @@ function kindOf(
   if (has('asn', 'asName')) return 'asn'
   if (has('domain', 'hostname')) return 'domain'
   if (has(...PLACES)) return 'location'
-  if (has('connectionType', 'orgType')) return 'connection'
+  if (has('connectionType', 'orgType', 'isMobile', 'isSatellite')) return 'connection'
   if (has(...FLAGS)) return 'anonymity'
   return undefined
 }
@@ -110,6 +113,7 @@ function kindOf(
 /** Tools of one vendor write its name into the files of others, so the members have the last word. */
 function vendorOf(databaseType: string, keys: ReadonlySet<string>): string {
   if (/^ipid\b/i.test(databaseType)) return 'ipid'
+  if (databaseType === 'iptoasn') return 'iptoasn'
   if (/^dbip/i.test(databaseType)) return 'DB-IP'
   if (/^iplocate/i.test(databaseType)) return 'IPLocate'
   if (/^ip2(lite|location|proxy)/i.test(databaseType)) return 'IP2Location'
@@ -118,6 +122,15 @@ function vendorOf(databaseType: string, keys: ReadonlySet<string>): string {
   if (apiIs.some((key) => keys.has(key))) return 'ipapi.is'
   if (/^ipinfo /i.test(databaseType)) return 'IPinfo'
   return 'by its fields:'
+}
+
+/** IPinfo's files of AS and place together, by what each has beyond the smaller one. */
+function ipinfoBundle(keys: ReadonlySet<string>): string | undefined {
+  const has = (...names: readonly string[]) => names.some((name) => keys.has(name))
+  if (!has('asn') || !has('as_name') || !has('country_code') || has('name', 'type')) return undefined
+  if (has('is_vpn', 'is_proxy', 'is_tor', 'is_relay')) return 'Plus'
+  if (has('city', 'is_hosting', 'is_mobile', 'is_anonymous', 'is_satellite', 'is_anycast')) return 'Core'
+  return 'Lite'
 }
 
 const PRODUCTS: Readonly<Record<ProviderKind, string>> = {

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { InputError } from '../../../core/run/errors.ts'
 import type { TreeLayout } from './tree.ts'
+import { demandTree, recordOf } from './tree-walk.ts'
 
 /** What a whole pass over a file found. */
 export interface VerifiedFile {
@@ -19,7 +20,7 @@ const SEPARATOR_BYTES = 16
 
 /**
  * Checks a MaxMind DB file from end to end, so that damage is found before the file is taken: every record of the tree
- * points to a node, to nothing, or into the data; every value that is reachable is whole, of a size that its type may
+ * points to a node, to nothing, or into the data; no way through it leads back; every value that is reachable is whole, of a size that its type may
  * have, and inside the data section. Other work goes on in between.
  *
  * @param dataEnd where the data section ends and the metadata's marker starts
@@ -34,6 +35,7 @@ export async function verifyMmdb(bytes: Buffer, layout: TreeLayout, dataEnd: num
   if (bytes.subarray(treeBytes, dataStart).some((byte) => byte !== 0)) {
     throw new InputError('the search tree does not end where the metadata says')
   }
+  await demandTree(bytes, layout)
   const data = new DataSection(bytes, dataStart, dataEnd)
   const distinct: number[] = []
   let networks = 0
@@ -60,16 +62,6 @@ export async function verifyMmdb(bytes: Buffer, layout: TreeLayout, dataEnd: num
   if (networks === 0) throw new InputError('it holds no networks')
   const step = Math.ceil(distinct.length / SAMPLES_MAX)
   return { networks, samples: distinct.filter((_, i) => i % step === 0) }
-}
-
-function recordOf(bytes: Buffer, recordSize: number, node: number, bit: number): number {
-  if (recordSize === 24) return bytes.readUIntBE(node * 6 + bit * 3, 3)
-  if (recordSize === 32) return bytes.readUInt32BE(node * 8 + bit * 4)
-  const at = node * 7
-  const middle = bytes[at + 3]!
-  return bit === 0
-    ? (middle >>> 4) * 2 ** 24 + bytes.readUIntBE(at, 3)
-    : (middle & 15) * 2 ** 24 + bytes.readUIntBE(at + 4, 3)
 }
 
 const TYPE_POINTER = 1

@@ -18,21 +18,26 @@ const HOSTNAME_MAX = 253
 /** There is no such name, or it has no such record, or it cannot be asked for. All else is no answer. */
 const NEGATIVE = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME'])
 
+/** Codes of errors for queries that no name server has answered, not even with a failure. */
+const UNANSWERED = new Set(['ETIMEOUT', 'ECONNREFUSED', 'ECANCELLED'])
+
 /**
  * The forward-confirmed reverse name of an address: one whose own address records hold it, since anybody can write any
  * name into a reverse zone.
+ * @param answered called when a name server answers, whatever it says
  * @throws when the name servers gave no answer: a time-out, SERVFAIL, a refusal
  */
 export async function askHostname(
   resolver: QueryResolver,
   address: Address,
   namesMax: number,
+  answered: () => void,
 ): Promise<HostnameAnswer> {
-  const names = await orNothing(resolver.resolvePtr(reverseName(address)))
+  const names = await orNothing(resolver.resolvePtr(reverseName(address)), answered)
   let failure: unknown
   for (const name of hostnamesIn(names).slice(0, namesMax)) {
     try {
-      const ttlSeconds = await confirm(resolver, name, address)
+      const ttlSeconds = await confirm(resolver, name, address, answered)
       if (ttlSeconds !== undefined) return { hostname: name, ttlSeconds }
     } catch (error) {
       if (isCancelled(error)) throw error
@@ -60,10 +65,16 @@ function hostnamesIn(names: readonly string[]): string[] {
 }
 
 /** The time to live of the record by which a name leads to the address. */
-async function confirm(resolver: QueryResolver, name: string, address: Address): Promise<number | undefined> {
+async function confirm(
+  resolver: QueryResolver,
+  name: string,
+  address: Address,
+  answered: () => void,
+): Promise<number | undefined> {
   const ttl = { ttl: true } as const
   const records = await orNothing(
     address.v6 === undefined ? resolver.resolve4(name, ttl) : resolver.resolve6(name, ttl),
+    answered,
   )
   return records.find((record) => parseAddress(record.address)?.text === address.text)?.ttl
 }
@@ -73,11 +84,15 @@ function isCancelled(error: unknown): boolean {
 }
 
 /** An answer that says there is nothing is an answer. */
-async function orNothing<T>(query: Promise<T[]>): Promise<T[]> {
+async function orNothing<T>(query: Promise<T[]>, answered: () => void): Promise<T[]> {
   try {
-    return await query
+    const records = await query
+    answered()
+    return records
   } catch (error) {
-    if (NEGATIVE.has((error as NodeJS.ErrnoException).code ?? '')) return []
+    const code = (error as NodeJS.ErrnoException).code ?? ''
+    if (!UNANSWERED.has(code)) answered()
+    if (NEGATIVE.has(code)) return []
     throw error
   }
 }

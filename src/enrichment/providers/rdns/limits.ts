@@ -23,6 +23,11 @@ export interface ReverseDnsLimits {
   readonly noneMs: number
   /** How long an address is left alone after its name servers failed, milliseconds. */
   readonly retryMs: number
+  /** Addresses in a row without an answer of any kind after which name servers count as silent and are left alone. */
+  readonly silentAfter: number
+  /** How long they are left alone, milliseconds: the first time, and at most, since it doubles. */
+  readonly pauseMinMs: number
+  readonly pauseMaxMs: number
 }
 
 export const DEFAULT_REVERSE_DNS_LIMITS: ReverseDnsLimits = {
@@ -38,4 +43,7 @@ export const DEFAULT_REVERSE_DNS_LIMITS: ReverseDnsLimits = {
   foundMaxMs: 86_400_000,
   noneMs: 600_000,
   retryMs: 1_000,
+  silentAfter: 5,
+  pauseMinMs: 2_000,
+  pauseMaxMs: 30_000,
 }

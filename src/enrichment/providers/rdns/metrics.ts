@@ -1,7 +1,10 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 
-/** How asking for one address ended; `refused`: the queue was full, or the address had waited too long in it. */
-export type AskResult = 'found' | 'none' | 'failed' | 'refused'
+/**
+ * How asking for one address ended; `refused`: the queue was full, or the address had waited too long in it; `silent`:
+ * it was not asked for, since name servers do not answer.
+ */
+export type AskResult = 'found' | 'none' | 'failed' | 'refused' | 'silent'
 
 /** What reverse DNS counts. */
 export interface ReverseDnsMetrics {
@@ -10,12 +13,12 @@ export interface ReverseDnsMetrics {
 
 export function reverseDnsMetrics(
   registry: Registry,
-  sizes: { readonly waiting: () => number; readonly remembered: () => number },
+  state: { readonly waiting: () => number; readonly remembered: () => number; readonly silent: () => boolean },
 ): ReverseDnsMetrics {
   const registers = [registry]
   const asked = new Counter({
     name: 'ipid_rdns_asked_total',
-    help: 'Addresses that reverse DNS was asked for, by result: found, none, failed or refused',
+    help: 'Addresses that reverse DNS was asked for, by result: found, none, failed, refused or silent',
     labelNames: ['result'],
     registers,
   })
@@ -24,7 +27,7 @@ export function reverseDnsMetrics(
     help: 'Addresses whose host name is being asked for, or waits to be',
     registers,
     collect() {
-      this.set(sizes.waiting())
+      this.set(state.waiting())
     },
   })
   new Gauge({
@@ -32,7 +35,15 @@ export function reverseDnsMetrics(
     help: 'Addresses whose host name, or its absence, is remembered',
     registers,
     collect() {
-      this.set(sizes.remembered())
+      this.set(state.remembered())
+    },
+  })
+  new Gauge({
+    name: 'ipid_rdns_silent',
+    help: 'Whether name servers do not answer and are left alone for seconds at a time: 1 or 0',
+    registers,
+    collect() {
+      this.set(state.silent() ? 1 : 0)
     },
   })
   return { asked: (result) => asked.inc({ result }) }

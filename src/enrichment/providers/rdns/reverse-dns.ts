@@ -1,4 +1,5 @@
 import { Resolver } from 'node:dns/promises'
+import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Address } from '../../../core/event/address.ts'
 import type { Hostnames } from '../../../core/event/hostnames.ts'
@@ -11,6 +12,7 @@ import { type Facts, makeFacts } from '../../facts.ts'
 import { askHostname, type HostnameAnswer } from './ask.ts'
 import { DEFAULT_REVERSE_DNS_LIMITS, type ReverseDnsLimits } from './limits.ts'
 import { type ReverseDnsMetrics, reverseDnsMetrics } from './metrics.ts'
+import { Silence } from './silence.ts'
 
 /** How reverse DNS is set up. */
 export interface ReverseDnsOptions {
@@ -18,6 +20,7 @@ export interface ReverseDnsOptions {
   readonly servers: readonly string[] | undefined
   readonly clock: Clock
   readonly metrics: Registry
+  readonly log: Logger
   readonly limits?: Partial<ReverseDnsLimits>
 }
 
@@ -42,7 +45,7 @@ const NEVER_ASKED: KnownHostname = { facts: undefined, expiresAtMs: Number.POSIT
  * Forward-confirmed reverse names, asked of name servers and remembered. An address is asked for once at a time;
  * beyond the limits on asking and waiting, addresses are left alone. Reserved addresses are never asked for, and instead
  * of one that carries an IPv4 address (`judgedAddress`), that one is. No
- * answer (time-out, SERVFAIL) is not remembered as "no name".
+ * answer (time-out, SERVFAIL) is not remembered as "no name". While name servers are silent, nobody waits for them.
  */
 export class ReverseDns implements Service, Hostnames {
   readonly name = 'reverse-dns'
@@ -50,6 +53,8 @@ export class ReverseDns implements Service, Hostnames {
   readonly #clock: Clock
   readonly #limits: ReverseDnsLimits
   readonly #metrics: ReverseDnsMetrics
+  readonly #log: Logger
+  readonly #silence: Silence
   readonly #reserved = new ReservedRanges()
   readonly #known: BoundedCache<string, KnownHostname>
   /** Until when an address is left alone because its name servers failed. */
@@ -65,11 +70,14 @@ export class ReverseDns implements Service, Hostnames {
     this.#servers = options.servers
     this.#clock = options.clock
     this.#limits = { ...DEFAULT_REVERSE_DNS_LIMITS, ...options.limits }
+    this.#log = options.log
+    this.#silence = new Silence(this.#limits)
     this.#known = new BoundedCache(this.#limits.answersMax)
     this.#failed = new BoundedCache(this.#limits.answersMax)
     this.#metrics = reverseDnsMetrics(options.metrics, {
       waiting: () => this.#asking.size,
       remembered: () => this.#known.size,
+      silent: () => this.#silence.isOn,
     })
   }
 
@@ -107,7 +115,7 @@ export class ReverseDns implements Service, Hostnames {
     if (asked.length > 0) await within(this.#limits.deadlineMs, Promise.all(asked))
   }
 
-  /** Resolves when the address was asked for, whatever came of it. */
+  /** Resolves when the address was asked for, whatever came of it; at once while name servers are silent. */
   #ask(sent: Address): Promise<unknown> {
     const address = judgedAddress(sent)
     const asked = this.#asking.get(address.text)
@@ -118,10 +126,15 @@ export class ReverseDns implements Service, Hostnames {
       this.#metrics.asked('refused')
       return Promise.resolve()
     }
+    if (!this.#silence.mayAsk(now)) {
+      this.#metrics.asked('silent')
+      return Promise.resolve()
+    }
     const { promise: done, resolve: finish } = withResolvers()
     const asking: Asking = { address, takenAtMs: now, done, finish }
     this.#asking.set(address.text, asking)
     this.#queue.push(asking)
+    if (this.#silence.isOn) finish()
     this.#next()
     return done
   }
@@ -144,8 +157,13 @@ export class ReverseDns implements Service, Hostnames {
     const resolver = this.#idle.pop() ?? this.#createResolver()
     this.#busy.add(resolver)
     const overtime = setTimeout(() => resolver.cancel(), leftMs)
+    let isAnswered = false
+    const answered = () => {
+      isAnswered = true
+      if (this.#silence.answered()) this.#log.info('name servers answer again')
+    }
     try {
-      const answer = await askHostname(resolver, address, this.#limits.namesMax)
+      const answer = await askHostname(resolver, address, this.#limits.namesMax, answered)
       this.#known.get(address.text)
       this.#known.set(address.text, this.#remembered(answer))
       this.#metrics.asked(answer.hostname === undefined ? 'none' : 'found')
@@ -153,6 +171,7 @@ export class ReverseDns implements Service, Hostnames {
       this.#failed.get(address.text)
       this.#failed.set(address.text, { untilMs: this.#clock.now() + this.#limits.retryMs })
       this.#metrics.asked('failed')
+      if (!isAnswered && !this.#stopped && this.#silence.unanswered(this.#clock.now())) this.#letGo()
     } finally {
       clearTimeout(overtime)
       this.#busy.delete(resolver)
@@ -160,6 +179,18 @@ export class ReverseDns implements Service, Hostnames {
       this.#end(asking)
       this.#next()
     }
+  }
+
+  /** Name servers turn out to be silent: whoever waits goes on without. */
+  #letGo(): void {
+    const { silentAfter: unanswered, pauseMinMs: pauseMs } = this.#limits
+    const facts = { servers: this.#servers, unanswered, pauseMs }
+    this.#log.warn(facts, 'name servers do not answer; addresses go without host names for now')
+    for (const asking of this.#queue.splice(0)) {
+      this.#metrics.asked('silent')
+      this.#end(asking)
+    }
+    for (const asking of this.#asking.values()) asking.finish()
   }
 
   #end(asking: Asking): void {

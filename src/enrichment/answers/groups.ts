@@ -1,0 +1,61 @@
+import { type Attribute, LOCATION_ATTRIBUTES } from '../../../schemas/attributes.ts'
+import type { EnrichmentData } from '../../core/event/enrichment.ts'
+import type { Facts } from '../facts.ts'
+
+type Known = { readonly facts: Pick<Facts, 'data'> }
+
+/** Attributes that are answered together, from one record: of several, they could say Boxford in France. */
+interface Group {
+  readonly attributes: readonly Attribute[]
+  /** What records have to agree on to speak of the same thing; undefined where a record does not say. */
+  subject(data: Readonly<EnrichmentData>): string | undefined
+  /** How much a record tells. */
+  detail(data: Readonly<EnrichmentData>): number
+}
+
+const PLACE: Group = {
+  attributes: LOCATION_ATTRIBUTES,
+  subject: ({ country_code, country }) => text(country_code ?? country),
+  detail: ({ city, region, country, country_code }) =>
+    Number(city !== undefined) * 4 +
+    Number(region !== undefined) * 2 +
+    Number(country !== undefined && country_code !== undefined),
+}
+
+const AS: Group = {
+  attributes: ['asn', 'as_name'],
+  subject: ({ asn }) => text(asn),
+  detail: ({ as_name }) => Number(as_name !== undefined),
+}
+
+const GROUPS = [PLACE, AS]
+const GROUP_OF = new Map(GROUPS.flatMap((group) => group.attributes.map((attribute) => [attribute, group] as const)))
+
+/**
+ * Tells for each attribute whether a finding may give it. Place and AS come each from one finding: the first that knows
+ * country or AS number says which it is, and of those that say the same the one that tells most speaks, or else the first.
+ * @param findings in order of trust
+ */
+export function speakersOf<F extends Known>(findings: readonly F[]): (attribute: Attribute, finding: F) => boolean {
+  const speakers = new Map(GROUPS.map((group) => [group, speakerOf(group, findings)] as const))
+  return (attribute, finding) => {
+    const group = GROUP_OF.get(attribute)
+    return group === undefined || speakers.get(group) === finding
+  }
+}
+
+function speakerOf<F extends Known>(group: Group, findings: readonly F[]): F | undefined {
+  const first = findings.find(({ facts }) => group.subject(facts.data) !== undefined)
+  if (first === undefined) return findings.find(({ facts }) => group.attributes.some((name) => name in facts.data))
+  const subject = group.subject(first.facts.data)
+  let speaker = first
+  for (const finding of findings) {
+    const { data } = finding.facts
+    if (group.subject(data) === subject && group.detail(data) > group.detail(speaker.facts.data)) speaker = finding
+  }
+  return speaker
+}
+
+function text(value: unknown): string | undefined {
+  return value === undefined ? undefined : String(value)
+}

@@ -1,0 +1,85 @@
+import { NOISE_CLASSES, type NoiseClass } from '../../../../schemas/classification.ts'
+import { InputError } from '../../../core/run/errors.ts'
+import { parseCidr } from '../../addresses/network.ts'
+import { firstContentLine, linesOf } from '../text/text-file.ts'
+import { readCidrList } from './cidr-list.ts'
+import type { NoiseList } from './entry.ts'
+import { isGeofeedText, readGeofeed } from './geofeed.ts'
+import { readPublished } from './published.ts'
+import { areRouteObjects, originsOf, readRouteObjects } from './route-objects.ts'
+import { classOfOrigins, statedClass, suggestedClass } from './well-known.ts'
+
+/** Cloudflare publishes its lists under these names. */
+export const CLOUDFLARE_NAME = /^ips-v[46](?:\.txt)?$/i
+
+/** The file may be anything: a licence, a note. It is passed over, and said so. */
+export class NotDataError extends InputError {
+  override name = 'NotDataError'
+}
+
+/** Lines in which a list may say what it is. */
+const HEAD_LINES_MAX = 5
+
+/** A class, and how the list is told of it. */
+interface Found {
+  readonly noiseClass: NoiseClass
+  /** Behind the words for the list. */
+  readonly because: string
+}
+
+/**
+ * Reads a list of noise in whatever form it was published.
+ * @param file its name, which states or suggests the class where the form does not
+ * @throws NotDataError when it looks like no list, InputError with the reason when it cannot serve
+ */
+export async function readList(file: string, text: Buffer, rowsMax: number): Promise<NoiseList> {
+  if (/\.json(?:\.gz)?$/i.test(file)) return readPublished(text, statedClass(file), rowsMax)
+  if (CLOUDFLARE_NAME.test(file)) return readCidrList(text, 'cdn', 'Cloudflare IPs', rowsMax)
+  const told = classIn(file, text)
+  if (isGeofeedText(text) || /\.csv(?:\.gz)?$/i.test(file)) {
+    const { noiseClass, because } = told ?? { noiseClass: 'hosting', because: '' }
+    return readGeofeed(text, noiseClass, `geofeed of ${noiseClass} networks${because}`, rowsMax)
+  }
+  if (areRouteObjects(text)) {
+    const origins = originsOf(text)
+    const noiseClass = told?.noiseClass ?? classOfOrigins(origins)
+    const whose = origins.length === 0 ? '' : ` of ${origins.map((asn) => `AS${asn}`).join(', ')}`
+    if (noiseClass === undefined) throw withoutClass(`${file} lists networks${whose}`)
+    return readRouteObjects(text, noiseClass, `route objects of ${noiseClass} networks`, rowsMax)
+  }
+  if (statedClass(file) === undefined && !startsWithNetwork(text)) {
+    throw new NotDataError(`its name does not say what it lists: start it with ${NOISE_CLASSES.join('-, ')}-`)
+  }
+  if (told === undefined) throw withoutClass(`${file} lists networks`)
+  const { noiseClass, because } = told
+  return readCidrList(text, noiseClass, `list of ${noiseClass} networks${because}`, rowsMax)
+}
+
+function classIn(file: string, text: Buffer): Found | undefined {
+  const stated = statedClass(file)
+  if (stated !== undefined) return { noiseClass: stated, because: '' }
+  const byName = suggestedClass(file)
+  if (byName !== undefined) return { noiseClass: byName, because: ', as its name suggests' }
+  const byHead = suggestedClass(commentsAtTheHead(text))
+  return byHead === undefined ? undefined : { noiseClass: byHead, because: ', as its first lines suggest' }
+}
+
+function commentsAtTheHead(text: Buffer): string {
+  const comments = []
+  for (const { line, text: content } of linesOf(text)) {
+    if (line > HEAD_LINES_MAX || !content.startsWith('#')) break
+    comments.push(content)
+  }
+  return comments.join(' ')
+}
+
+function startsWithNetwork(text: Buffer): boolean {
+  const line = firstContentLine(text)?.replace(/#.*$/, '').trim()
+  return line !== undefined && typeof parseCidr(line) !== 'string'
+}
+
+function withoutClass(what: string): InputError {
+  const prefixes = NOISE_CLASSES.map((noiseClass) => `${noiseClass}-`)
+  const choice = `${prefixes.slice(0, -1).join(', ')} or ${prefixes.at(-1)}`
+  return new InputError(`${what}, and its name does not say of which class: start it with ${choice}`)
+}

@@ -1,0 +1,57 @@
+import { setImmediate } from 'node:timers/promises'
+import type { NoiseClass } from '../../../../schemas/classification.ts'
+import { clip, parseCidr } from '../../addresses/network.ts'
+import { lineError, linesOf } from '../text/text-file.ts'
+import type { ListEntry, NoiseList } from './entry.ts'
+
+/** `route: 192.0.2.0/24` of an Internet Routing Registry such as RADB (RFC 2622, RFC 4012). */
+const ROUTE = /^route6?:(.*)$/i
+const ORIGIN = /^origin:\s*AS(\d{1,10})\b/i
+/** Other attributes of the object, and lines that go on with one. */
+const OTHER = /^(?:[a-z][a-z0-9-]*:|[ \t+])/i
+/** Of a registry, and of people. */
+const COMMENT = /^\s*(?:[%#].*)?$/
+const LINES_AT_A_TIME = 2_000
+/** Origins that are looked at to find out whose the routes are. */
+const ORIGINS_MAX = 5
+
+/** Whether a text is what a routing registry answers, or only its lines with routes. */
+export function areRouteObjects(text: Buffer): boolean {
+  for (const { text: line } of linesOf(text)) if (!COMMENT.test(line)) return ROUTE.test(line)
+  return false
+}
+
+/** The first few autonomous systems that originate the routes. */
+export function originsOf(text: Buffer): readonly number[] {
+  const origins = new Set<number>()
+  for (const { text: line } of linesOf(text)) {
+    const asn = ORIGIN.exec(line)?.[1]
+    if (asn !== undefined) origins.add(Number(asn))
+    if (origins.size === ORIGINS_MAX) break
+  }
+  return [...origins]
+}
+
+/** @throws InputError with the line and the reason */
+export async function readRouteObjects(
+  text: Buffer,
+  noiseClass: NoiseClass,
+  recognisedAs: string,
+  rowsMax: number,
+): Promise<NoiseList> {
+  const entries: ListEntry[] = []
+  for (const { line, text: content } of linesOf(text)) {
+    if (line % LINES_AT_A_TIME === 0) await setImmediate()
+    if (COMMENT.test(content)) continue
+    const network = ROUTE.exec(content)?.[1]?.replace(/#.*$/, '').trim()
+    if (network === undefined) {
+      if (OTHER.test(content)) continue
+      throw lineError(line, `"${clip(content)}" is no attribute of a route object`)
+    }
+    const range = parseCidr(network)
+    if (typeof range === 'string') throw lineError(line, range)
+    if (entries.length === rowsMax) throw lineError(line, `more than ${rowsMax} networks`)
+    entries.push({ range, noiseClass })
+  }
+  return { recognisedAs, entries }
+}

@@ -1,0 +1,103 @@
+import { setImmediate } from 'node:timers/promises'
+import { formatV4 } from '../../../core/event/address.ts'
+import { type AddressRange, clip, parseNetwork } from '../../addresses/network.ts'
+import { csvRows } from '../text/csv-rows.ts'
+import { firstContentLine, lineError, linesOf } from '../text/text-file.ts'
+
+/** A row: its addresses, and the rest as the members of a record, as an MMDB of the vendor has them. */
+export interface VendorRow {
+  readonly line: number
+  readonly range: AddressRange
+  readonly record: Readonly<Record<string, string>>
+}
+
+/** Columns that vendors have and organisation tables do not. */
+const VENDOR_COLUMNS = ['as_domain', 'as_type', 'autonomous_system_number', 'continent_code', 'country_name']
+/** Columns by which a table is somebody's own, whatever else it has. */
+const OWN_COLUMNS = ['business_name', 'org_name', 'industry', 'industry_category', 'classification', 'description']
+/** Columns that say nothing of the addresses. */
+const RANGE_COLUMNS: ReadonlySet<string> = new Set(['network', 'start_ip', 'end_ip', 'join_key', 'range'])
+
+/** A vendor's table. */
+export interface VendorTable {
+  /** Stands for the `database_type` that an MMDB of the vendor has. */
+  readonly databaseType: string
+  readonly rows: AsyncIterable<VendorRow>
+}
+
+/**
+ * The vendor's table in a file: IPinfo's CSV, and others with columns that only vendors have, or a file of iptoasn.com.
+ * Undefined when it is something else.
+ * @param ending of the file's name
+ */
+export function vendorTableIn(ending: string, text: Buffer): VendorTable | undefined {
+  if (/tsv/i.test(ending)) return { databaseType: 'iptoasn', rows: iptoasnRows(text) }
+  const columns = new Set(/csv/i.test(ending) ? headerOf(text) : [])
+  if (OWN_COLUMNS.some((column) => columns.has(column))) return undefined
+  const hasSpans = columns.has('start_ip') && columns.has('end_ip')
+  if (!hasSpans && !(columns.has('network') && VENDOR_COLUMNS.some((column) => columns.has(column)))) return undefined
+  const isIpinfo = hasSpans || (columns.has('as_domain') && columns.has('continent_code'))
+  return { databaseType: isIpinfo ? 'ipinfo csv' : 'csv', rows: vendorCsvRows(text) }
+}
+
+function headerOf(text: Buffer): string[] {
+  const cells = firstContentLine(text)?.split(',') ?? []
+  return cells.map((cell) => cell.trim().replace(/^"|"$/g, '').toLowerCase())
+}
+
+/** The rows of a CSV file with a header. @throws InputError with the line and the reason */
+async function* vendorCsvRows(text: Buffer): AsyncGenerator<VendorRow> {
+  let columns: readonly string[] | undefined
+  for await (const { line, cells } of csvRows(text, true)) {
+    if (columns === undefined) {
+      columns = cells.map((cell) => cell.toLowerCase())
+      continue
+    }
+    const record: Record<string, string> = {}
+    columns.forEach((column, i) => {
+      if (!RANGE_COLUMNS.has(column) && cells[i] !== '') record[column] = cells[i]!
+    })
+    const at = (column: string) => cells[columns!.indexOf(column)] ?? ''
+    const network = columns.includes('network') ? at('network') : `${at('start_ip')}-${at('end_ip')}`
+    yield { line, range: demandRange(line, network), record }
+  }
+}
+
+const LINES_AT_A_TIME = 2_000
+/** What iptoasn writes where nobody announces the addresses. */
+const NOBODY = '0'
+
+/**
+ * The rows of a file of iptoasn.com: first and last address, AS number, country and name of the AS, or only the country.
+ * The country of an AS is where it is registered, and says nothing of the addresses.
+ * @throws InputError with the line and the reason
+ */
+async function* iptoasnRows(text: Buffer): AsyncGenerator<VendorRow> {
+  for (const { line, text: content } of linesOf(text)) {
+    if (line % LINES_AT_A_TIME === 0) await setImmediate()
+    if (content.trim() === '' || content.startsWith('#')) continue
+    const [first = '', last = '', ...rest] = content.split('\t')
+    const range = demandRange(line, `${addressIn(first)}-${addressIn(last)}`)
+    const [asn = '', , name = ''] = rest
+    if (rest.length === 1) {
+      if (/^[A-Z]{2}$/.test(asn)) yield { line, range, record: { country_code: asn } }
+      continue
+    }
+    if (!/^\d{1,10}$/.test(asn))
+      throw lineError(line, `"${clip(asn)}" is not an AS number: a file of iptoasn.com is expected`)
+    if (asn === NOBODY) continue
+    yield { line, range, record: { autonomous_system_number: asn, autonomous_system_organization: name } }
+  }
+}
+
+/** Some files have IPv4 addresses as numbers. */
+function addressIn(text: string): string {
+  return /^\d{1,10}$/.test(text) && Number(text) < 2 ** 32 ? formatV4(Number(text)) : text
+}
+
+function demandRange(line: number, text: string): AddressRange {
+  const range = parseNetwork(text)
+  if (typeof range === 'string') throw lineError(line, range)
+  if (range.version === 'as') throw lineError(line, `"${clip(text)}" is not a network`)
+  return range
+}

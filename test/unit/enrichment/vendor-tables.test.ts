@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { InputError } from '../../../src/core/run/errors.ts'
+import { loadDataFile, providerNameOf } from '../../../src/enrichment/files/data-file.ts'
+import { DEFAULT_ENRICHMENT_LIMITS } from '../../../src/enrichment/limits.ts'
+import { address, temporaryFolder } from '../../support/enrichment-data.ts'
+
+async function load(t: TestContext, file: string, text: string, limits = {}) {
+  const path = join(await temporaryFolder(t), file)
+  await writeFile(path, file.endsWith('.gz') ? gzipSync(text) : text)
+  return loadDataFile(path, providerNameOf(file)!, { ...DEFAULT_ENRICHMENT_LIMITS, ...limits })
+}
+
+interface Case {
+  readonly file: string
+  readonly text: string
+  readonly kind: string
+  readonly recognisedAs: string
+  readonly data: object
+  readonly evidence: object
+}
+
+const AS = { asn: 64_500, as_name: 'Example, Inc.', org_name: 'Example, Inc.' }
+
+const CASES: readonly Case[] = [
+  {
+    file: 'ipinfo_lite.csv.gz',
+    text: `network,country,country_code,continent,continent_code,asn,as_name,as_domain
+81.2.69.0/24,Australia,AU,Oceania,OC,AS64500,"Example, Inc.",example.com
+81.2.70.0/24,China,CN,Asia,AS,,,
+`,
+    kind: 'asn',
+    recognisedAs: 'IPinfo Lite table',
+    data: { ...AS, country: 'Australia', country_code: 'AU', continent: 'Oceania' },
+    evidence: { asn: 64_500, asName: 'Example, Inc.', asDomain: 'example.com' },
+  },
+  {
+    file: 'asn.csv',
+    text: `start_ip,end_ip,join_key,asn,domain,name,type,country
+81.2.69.0,81.2.69.255,81.2.0.0,AS64500,example.com,"Example, Inc.",hosting,US
+2001:218::,2001:218::ffff,2001:218::,AS64501,,Other,,US
+`,
+    kind: 'asn',
+    recognisedAs: 'IPinfo ASN table',
+    data: AS,
+    evidence: { asn: 64_500, asName: 'Example, Inc.', asDomain: 'example.com', asType: 'hosting' },
+  },
+  {
+    file: 'company.csv',
+    text: `start_ip,end_ip,join_key,name,domain,type,asn,as_name,as_domain,as_type,country
+81.2.69.0,81.2.69.255,81.2.0.0,Acme GmbH,acme.example,business,AS64500,Carrier,carrier.example,isp,DE
+`,
+    kind: 'company',
+    recognisedAs: 'IPinfo company table',
+    data: {
+      business_name: 'Acme GmbH',
+      org_name: 'Acme GmbH',
+      domain: 'acme.example',
+      asn: 64_500,
+      as_name: 'Carrier',
+      country_code: 'DE',
+    },
+    evidence: {
+      asn: 64_500,
+      asName: 'Carrier',
+      asDomain: 'carrier.example',
+      asType: 'isp',
+      orgName: 'Acme GmbH',
+      domain: 'acme.example',
+      orgType: 'business',
+    },
+  },
+  {
+    file: 'privacy.csv',
+    text: 'start_ip,end_ip,join_key,hosting,proxy,tor,vpn,relay,service\n81.2.69.0,81.2.69.255,81.2.0.0,,,true,,,\n',
+    kind: 'anonymity',
+    recognisedAs: 'IPinfo anonymity table',
+    data: {},
+    evidence: { isTor: true },
+  },
+  {
+    file: 'GeoLite2-ASN-Blocks-IPv4.csv',
+    text: `network,autonomous_system_number,autonomous_system_organization
+81.2.69.0/24,64500,"Example, Inc."
+`,
+    kind: 'asn',
+    recognisedAs: 'by its fields: ASN table',
+    data: AS,
+    evidence: { asn: 64_500, asName: 'Example, Inc.' },
+  },
+  {
+    file: 'ip2asn-combined.tsv.gz',
+    text: `81.2.0.0\t81.2.68.255\t0\tNone\tNot routed
+81.2.69.0\t81.2.69.255\t64500\tUS\tExample, Inc.
+2001:218::\t2001:218:ffff:ffff:ffff:ffff:ffff:ffff\t64501\tJP\tOther
+`,
+    kind: 'asn',
+    recognisedAs: 'iptoasn ASN table',
+    data: AS,
+    evidence: { asn: 64_500, asName: 'Example, Inc.' },
+  },
+  {
+    file: 'ip2asn-v4-u32.tsv',
+    text: '1359103232\t1359103487\t64500\tUS\tExample, Inc.\n',
+    kind: 'asn',
+    recognisedAs: 'iptoasn ASN table',
+    data: AS,
+    evidence: { asn: 64_500, asName: 'Example, Inc.' },
+  },
+  {
+    file: 'ip2country-v4.tsv',
+    text: '81.2.68.0\t81.2.68.255\tNone\n81.2.69.0\t81.2.69.255\tGB\n',
+    kind: 'location',
+    recognisedAs: 'iptoasn location table',
+    data: { country_code: 'GB' },
+    evidence: {},
+  },
+]
+
+for (const { file, text, kind, recognisedAs, data, evidence } of CASES) {
+  test(`${file} is read as an ${recognisedAs}`, async (t) => {
+    const provider = await load(t, file, text)
+    assert.deepEqual([provider.kind, provider.recognisedAs], [kind, recognisedAs])
+    const at = address('81.2.69.7')
+    assert.equal(provider.networkOf(at), '81.2.69.0/24')
+    const facts = provider.find(at)
+    assert.deepEqual({ ...facts?.data }, data)
+    assert.deepEqual(facts?.evidence, evidence)
+    assert.equal(facts?.scope, 'address')
+    assert.equal(provider.find(address('81.2.60.1')), undefined)
+  })
+}
+
+test('a table of organisations stays one, whatever columns it has besides', async (t) => {
+  const own = await load(
+    t,
+    'a.csv',
+    'network,business_name,as_domain,country_name\n81.2.69.0/24,Acme,x.example,France\n',
+  )
+  assert.equal(own.kind, 'table')
+  const plain = await load(t, 'b.csv', 'network,asn,as_name,country_code\n81.2.69.0/24,64500,Acme,FR\n')
+  assert.equal(plain.kind, 'table')
+})
+
+test('what is wrong in a table of a vendor is said with its line', async (t) => {
+  const wrong: readonly (readonly [file: string, text: string, reason: RegExp])[] = [
+    [
+      'a.csv',
+      'start_ip,end_ip,asn,name\n81.2.69.0,81.2.68.0,AS1,x\n',
+      /^line 2: "81\.2\.69\.0-81\.2\.68\.0" ends before it starts/,
+    ],
+    ['a.csv', 'start_ip,end_ip,asn,name\n81.2.69.0,81.2.69.9,AS1\n', /^line 2: /],
+    ['a.csv', 'start_ip,end_ip,colour\n81.2.69.0,81.2.69.9,red\n', /^not recognised: a table with the columns colour$/],
+    ['a.csv', 'network,as_domain\nAS64500,x.example\n', /^line 2: "AS64500" is not a network/],
+    ['a.csv', 'start_ip,end_ip,asn,name\n', /no rows/],
+    ['a.tsv', '81.2.69.0\t81.2.69.9\t1\tUS\tx\nnetwork\tname\n', /^line 2: "network-name" is not a range/],
+    ['a.tsv', '81.2.69.0\t81.2.69.9\tAcme\tUS\n', /^line 1: "Acme" is not an AS number: a file of iptoasn\.com/],
+    ['a.tsv', '81.2.69.0\t81.2.69.9\t0\tNone\tNot routed\n', /no rows/],
+  ]
+  for (const [file, text, reason] of wrong) {
+    await assert.rejects(load(t, file, text), (error: unknown) => {
+      assert.ok(error instanceof InputError)
+      assert.match(error.message, reason)
+      return true
+    })
+  }
+  await assert.rejects(
+    load(t, 'a.tsv', '81.2.69.0\t81.2.69.9\t1\tUS\tx\n81.2.70.0\t81.2.70.9\t1\tUS\tx\n', { tableRowsMax: 1 }),
+    /^InputError: line 2: more than 1 rows$/,
+  )
+})
