@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { TenantRules } from '../../schemas/tenant-rules.ts'
 import type { Address } from '../core/event/address.ts'
 import type { Enricher } from '../core/event/enrichment.ts'
 import type { Hostnames } from '../core/event/hostnames.ts'
@@ -12,8 +13,10 @@ export interface FeederOptions {
   readonly store: FeederStore
   readonly source: BatchSource
   readonly check: EventCheck
-  /** These two tell the status of lines that are archived, and complete rows that have no address. */
+  /** These tell the status of lines that are archived, and complete rows that no stage could complete. */
   readonly enricher: Enricher
+  /** An enricher that answers as the tenant's rules have it; the same one when it has none. */
+  readonly tenantEnricher?: (enricher: Enricher, tenant: TenantRules) => Enricher
   /** Undefined: events are enriched without reverse DNS. */
   readonly hostnames: Hostnames | undefined
   readonly partitions: number
@@ -140,7 +143,7 @@ export class Feeder implements Service {
     }
     const mask = job.addresses === 'full' ? undefined : await store.addressMask(job)
     if (mask === undefined && job.addresses !== 'full') return this.#fail(job, 'its tenant is gone')
-    const reading = await this.#read(job, chunk, mask)
+    const reading = await this.#read(job, chunk, mask, await store.tenantRules(job))
     await store.feed(job, reading)
     return (await store.advance(job, reading.counts)) ? { ...job, next: job.next + 1 } : undefined
   }
@@ -152,11 +155,18 @@ export class Feeder implements Service {
     }
   }
 
-  async #read(job: OpenJob, chunk: LineChunk, mask: AddressMask | undefined): Promise<ChunkReading> {
-    const { source, check, enricher, hostnames, partitions } = this.#options
+  async #read(
+    job: OpenJob,
+    chunk: LineChunk,
+    mask: AddressMask | undefined,
+    rules: TenantRules,
+  ): Promise<ChunkReading> {
+    const { source, check, hostnames, partitions, tenantEnricher } = this.#options
+    const enricher = tenantEnricher?.(this.#options.enricher, rules) ?? this.#options.enricher
+    const isJudged = enricher !== this.#options.enricher
     const { tenantId, receivedAtMs, archived, id: jobId } = job
-    const context = { tenantId, receivedAtMs, archived, mask, jobId, partitions, check }
-    if ((archived || mask !== undefined) && hostnames !== undefined) {
+    const context = { tenantId, receivedAtMs, archived, mask, isJudged, jobId, partitions, check }
+    if ((archived || isJudged || mask !== undefined) && hostnames !== undefined) {
       // A host name may make noise of an address: the first reading finds out which to ask for, as the step will.
       const asked = new Map<string, Address>()
       const enrich = (address: Address) => {

@@ -2,6 +2,7 @@ import { EventEnvelope } from '../../schemas/api/event.ts'
 import { Feeder } from '../batch/feeder.ts'
 import { compileValidator } from '../core/event/validator.ts'
 import type { Service } from '../core/run/service.ts'
+import { tenantEnricher } from '../enrichment/tenant-rules/judge.ts'
 import { BulkWorker } from '../lookup/bulk-worker.ts'
 import { RedisFeederStore } from '../redis/batch/feeder-store.ts'
 import { RedisBulkQueue } from '../redis/bulk/queue.ts'
@@ -19,6 +20,7 @@ function feeder({ config, telemetry, pipeline, limits, shared, enrichment }: Par
     source: pipeline.sources.batch,
     check: compileValidator(EventEnvelope),
     enricher: enrichment.engine,
+    tenantEnricher,
     hostnames: enrichment.hostnames,
     partitions,
     waitingEventsMax: limits.batchWaitingEventsMax,

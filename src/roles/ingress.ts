@@ -2,6 +2,7 @@ import { connectClickHouse, DATABASE } from '../clickhouse/client.ts'
 import { eventsByStatus } from '../core/event/outcomes.ts'
 import type { LiveSource } from '../core/pipeline/source.ts'
 import type { Service } from '../core/run/service.ts'
+import { tenantEnricher } from '../enrichment/tenant-rules/judge.ts'
 import { createRoutes } from '../http/api/routes.ts'
 import { createHttpServer, type HttpServer } from '../http/api/server.ts'
 import { RedisBatchJobs } from '../redis/batch/jobs.ts'
@@ -44,6 +45,7 @@ export function ingressRole(parts: Parts): IngressRole {
     accept: acceptOf(parts),
     intake,
     enricher: enrichment.engine,
+    tenantEnricher,
     hostnames: enrichment.hostnames,
     readiness: { problems: async () => ((await requests.ping()) === 'PONG' ? [] : ['Redis does not answer']) },
     clock,

@@ -3,6 +3,7 @@ import { type Block, type RowChange, rowEnds } from '../core/event/block.ts'
 import type { Enrichment } from '../core/event/enrichment.ts'
 import { EnvelopeState } from '../core/event/envelope.ts'
 import { columnOf, rowSuffix, rowTail } from '../core/event/row.ts'
+import { stateOf } from '../core/event/verdict.ts'
 import { IDENTIFIED } from '../core/pipeline/counts.ts'
 import type { Stage } from '../core/pipeline/stage.ts'
 
@@ -26,14 +27,13 @@ export const enrich: Stage<void> = {
       const enrichment = enricher.enrich(address)
       if (!enrichment.noise && enrichment.companyId !== '') identified++
       // The row of noise is completed, too: an event that an earlier delivery promised to keep is kept all the same.
-      const state = enrichment.noise ? EnvelopeState.Noise : EnvelopeState.Enriched
-      changes.set(position, { state, append: suffixOf(enrichment, hasAccount) })
+      changes.set(position, { state: stateOf(enrichment), append: suffixOf(enrichment, hasAccount) })
     }
     return { changes, counts: { [IDENTIFIED]: identified } }
   },
 }
 
-/** Events of a batch job that their source enriched: those of tenants whose addresses are not kept. */
+/** Events of a batch job that their source enriched: of tenants with rules, or whose addresses are not kept. */
 function identifiedAtSource(block: Block): number {
   if (!block.states.includes(EnvelopeState.Enriched)) return 0
   const companies = columnOf(block, 'company_id')

@@ -1,5 +1,6 @@
 import { BATCH_LIMITS, type BatchSummary } from '../../../schemas/api/batch.ts'
 import type { Addresses } from '../../../schemas/tenant.ts'
+import type { TenantRules } from '../../../schemas/tenant-rules.ts'
 import type { FeederStore, OpenJob } from '../../batch/feeder-store.ts'
 import type { Block } from '../../core/event/block.ts'
 import { packOutcomes } from '../../core/event/outcomes.ts'
@@ -102,6 +103,11 @@ export class RedisFeederStore implements FeederStore {
     const { addressKey } = json === null ? {} : tenantOf(tenantId, json)
     if (addresses === 'full' || addressKey === undefined) return undefined
     return { keep: addresses, key: addressKey }
+  }
+
+  async tenantRules({ tenantId }: OpenJob): Promise<TenantRules> {
+    const json = await this.#options.client.hget(keys.tenants(), tenantId)
+    return json === null ? {} : tenantOf(tenantId, json)
   }
 
   async feed(job: OpenJob, { blocks, payloads, outcomes }: ChunkReading): Promise<void> {
