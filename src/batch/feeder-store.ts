@@ -1,6 +1,7 @@
 import type { BatchSummary } from '../../schemas/api/batch.ts'
 import type { Addresses } from '../../schemas/tenant.ts'
 import type { TenantRules } from '../../schemas/tenant-rules.ts'
+import type { OriginCounts } from '../core/event/origins.ts'
 import type { AddressMask } from '../core/event/pseudonym.ts'
 import type { ChunkCounts, ChunkReading, LineChunk } from '../core/pipeline/source.ts'
 
@@ -55,6 +56,8 @@ export interface FeederStore {
   advance(job: OpenJob, counts: ChunkCounts): Promise<boolean>
   /** The summary, when every event that was fed is finished. */
   summaryIfFinished(job: OpenJob): Promise<BatchSummary | undefined>
+  /** Where its events came from, as far as stages counted it. */
+  origins(job: OpenJob): Promise<OriginCounts>
   /** False when the job had ended before: it stays as it was. */
   complete(job: OpenJob, summary: BatchSummary): Promise<boolean>
   /** As `complete`. */

@@ -3,6 +3,7 @@ import type { TenantRules } from '../../schemas/tenant-rules.ts'
 import type { Address } from '../core/event/address.ts'
 import type { Enricher } from '../core/event/enrichment.ts'
 import type { Hostnames } from '../core/event/hostnames.ts'
+import { type OriginCounts, originWarning } from '../core/event/origins.ts'
 import type { AddressMask } from '../core/event/pseudonym.ts'
 import type { BatchSource, ChunkReading, EventCheck, LineChunk } from '../core/pipeline/source.ts'
 import type { Service } from '../core/run/service.ts'
@@ -17,6 +18,8 @@ export interface FeederOptions {
   readonly enricher: Enricher
   /** An enricher that answers as the tenant's rules have it; the same one when it has none. */
   readonly tenantEnricher?: (enricher: Enricher, tenant: TenantRules) => Enricher
+  /** Called for each job that is completed: where its events came from. */
+  readonly onOrigins?: (tenantId: string, origins: OriginCounts) => void
   /** Undefined: events are enriched without reverse DNS. */
   readonly hostnames: Hostnames | undefined
   readonly partitions: number
@@ -97,7 +100,10 @@ export class Feeder implements Service {
     if (job.next <= job.chunks) return false
     const summary = await store.summaryIfFinished(job)
     if (summary === undefined) return true
-    const isCompleted = await store.complete(job, summary)
+    const origins = await store.origins(job)
+    const warning = originWarning(origins)
+    const isCompleted = await store.complete(job, { ...summary, ...(warning && { warning: warning.text }) })
+    if (isCompleted) this.#options.onOrigins?.(job.tenantId, origins)
     await store.cleanUp(job)
     if (isCompleted) log.info({ job: job.id, tenant: job.tenantId, lines: job.received }, 'batch job completed')
     return true

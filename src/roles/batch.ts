@@ -13,7 +13,7 @@ export function batchRole(parts: Parts): Service[] {
   return [feeder(parts), bulkWorker(parts)]
 }
 
-function feeder({ config, telemetry, pipeline, limits, shared, enrichment }: Parts): Feeder {
+function feeder({ config, telemetry, pipeline, limits, shared, enrichment, origins }: Parts): Feeder {
   const { partitions } = config
   return new Feeder({
     store: new RedisFeederStore({ client: shared, pipeline, partitions }),
@@ -21,6 +21,7 @@ function feeder({ config, telemetry, pipeline, limits, shared, enrichment }: Par
     check: compileValidator(EventEnvelope),
     enricher: enrichment.engine,
     tenantEnricher,
+    onOrigins: (tenantId, counts) => origins.add(tenantId, counts),
     hostnames: enrichment.hostnames,
     partitions,
     waitingEventsMax: limits.batchWaitingEventsMax,

@@ -24,7 +24,7 @@ export interface IngressRole {
 }
 
 export function ingressRole(parts: Parts): IngressRole {
-  const { config, telemetry, pipeline, enrichment } = parts
+  const { config, telemetry, pipeline, enrichment, origins } = parts
   const { log, metrics, clock } = telemetry
   const { partitions } = config
   const requests = parts.connect({ name: 'requests', kind: 'request', timeoutMs: config.redisRequestMs })
@@ -45,7 +45,7 @@ export function ingressRole(parts: Parts): IngressRole {
     accept: acceptOf(parts),
     intake,
     enricher: enrichment.engine,
-    tenantEnricher,
+    tenantEnricher: (enricher, tenant) => origins.counting(tenantEnricher(enricher, tenant), tenant.id),
     hostnames: enrichment.hostnames,
     readiness: { problems: async () => ((await requests.ping()) === 'PONG' ? [] : ['Redis does not answer']) },
     clock,

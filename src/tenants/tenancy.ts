@@ -34,8 +34,8 @@ export function addressMaskOf(tenant: Pick<Tenant, 'id' | 'addresses' | 'address
   return { keep: addresses, key: addressKey }
 }
 
-/** What is known of addresses, as a tenant's rules have it; the same enricher when it has none. */
-export type TenantEnricher = (enricher: Enricher, tenant: TenantRules) => Enricher
+/** What is known of addresses, as a tenant's rules have it. */
+export type TenantEnricher = (enricher: Enricher, tenant: Tenant) => Enricher
 
 /** A tenant with its plan resolved, as a request sees it. */
 export interface Caller {

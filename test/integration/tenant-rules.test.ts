@@ -123,6 +123,26 @@ test('rules of a tenant are in force at once, in both lanes, in replays and when
     assert.deepEqual([events.changed, archive.found, archive.replayed], [0, 0, 0])
   })
 
+  await t.test('most events from one network are told by usage and by the summary of a job', async () => {
+    assert.equal('warning' in (await ipid('usage', 'acme')), false)
+    const events = (count: number, ip: string) => Array.from({ length: count }, () => ({ ip }))
+    const batch = [...events(120, '10.0.0.1'), ...events(30, ADDRESSES.apple)].map((event) => JSON.stringify(event))
+    const { job_id } = await call('/v1/ingest/batch', batch.join('\n'))
+    const { result_summary: summary } = await until(
+      () => call(`/v1/ingest/batch/${job_id}`),
+      ({ status }) => status === 'completed',
+    )
+    assert.match(summary.warning, /^80 % of 150 events come from private or reserved addresses: most likely/)
+    await call('/v1/ingest', JSON.stringify({ events: events(100, '10.0.0.2') }))
+    const { warning, share } = await until(
+      () => ipid('usage', 'acme'),
+      (usage) => usage.share > 0.83,
+    )
+    assert.match(warning, /% of 26\d events come from private or reserved addresses: /)
+    assert.ok(share < 0.9)
+    assert.match(await run('usage', 'acme'), /^warning +8\d % of /m)
+  })
+
   for (const rule of rules) {
     const [kind, subject] = rule.split(' ')
     await ipid('rules', 'remove', 'acme', kind!, subject!)

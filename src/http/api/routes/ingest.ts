@@ -44,8 +44,8 @@ export function ingestRoute({ accept, intake, enricher, tenantEnricher, hostname
       const { id: tenantId, archive: archived } = caller.tenant
       const { requestId } = exchange
       const receipt = { tenantId, archived, mask: addressMaskOf(caller.tenant), receivedAtMs: clock.now(), requestId }
-      const judging = tenantEnricher?.(enricher, caller.tenant) ?? enricher
       if (hostnames !== undefined) await hostnames.prefetch(addressesOf(body.events))
+      const judging = tenantEnricher?.(enricher, caller.tenant) ?? enricher
       const { envelopes, payloads, outcomes, response } = accept(text, body.events, receipt, judging)
       await intake.append(envelopes, payloads, outcomes)
       return { status: 200, body: response }
