@@ -112,13 +112,16 @@ test('rules of a tenant are in force at once, in both lanes, in replays and when
 
   await t.test('what was judged before the rules is judged by them again, and then stays', async () => {
     const { filtered } = await again()
-    assert.deepEqual(filtered, { events: 2, classifications: { business: 1, education: 1 } })
+    assert.deepEqual(filtered, { events: 2, classifications: { always_noise: 1, own: 1 } })
     const kept = (run: string) => `${run}-google\tgoogle.com\tgoogle.com\n${run}-sunrise\t\t`
     await untilCounted(12)
     assert.equal(
       await until(stored, (text) => text.split('\n').length === 6),
       ['batch', 'before', 'live'].map(kept).join('\n'),
     )
+    const counted =
+      "SELECT reason, sum(events) FROM daily_outcomes WHERE status = 'filtered' GROUP BY reason ORDER BY reason FORMAT TSV"
+    assert.equal(await query(counted), 'always_noise\t3\nown\t3')
     const { events, archive } = await again()
     assert.deepEqual([events.changed, archive.found, archive.replayed], [0, 0, 0])
   })

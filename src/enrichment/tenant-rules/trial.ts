@@ -2,7 +2,7 @@ import { type Classification, NOISE } from '../../../schemas/classification.ts'
 import { parseAddress } from '../../core/event/address.ts'
 import type { EnrichmentData } from '../../core/event/enrichment.ts'
 import { enrichmentOf } from '../answers/answer.ts'
-import { FILTERS, type RuleSet } from './rule-set.ts'
+import { FILTERS, type RuleSet, type Verdict } from './rule-set.ts'
 
 /** Stored events that differ in nothing that a rule sees. */
 export interface StoredGroup {
@@ -53,8 +53,8 @@ export async function tryRules(
     const noise = known !== undefined && NOISE.has(known)
     const enrichment = enrichmentOf({ noise, classification: known, quality: 0, data, companyId })
     const verdict = after.find(address, enrichment)
-    const isFiltered = verdict === undefined ? noise : FILTERS[verdict.kind] !== undefined
-    if (isFiltered) add(newlyFiltered, verdict?.rule ?? classification, events)
+    const isNew = isFiltered(verdict, noise) && !isFiltered(before.find(address, enrichment), noise)
+    if (isNew) add(newlyFiltered, verdict?.rule ?? classification, events)
   }
   const newlyKept = new Map<string, number>()
   let filtered = 0
@@ -69,6 +69,10 @@ export async function tryRules(
     ...{ stored, newly_filtered: Object.fromEntries(newlyFiltered) },
     ...{ filtered, newly_kept: Object.fromEntries(newlyKept), unknown, without_address: withoutAddress },
   }
+}
+
+function isFiltered(verdict: Verdict | undefined, noise: boolean): boolean {
+  return verdict === undefined ? noise : FILTERS[verdict.kind] !== undefined
 }
 
 function add(sums: Map<string, number>, name: string, events: number): void {

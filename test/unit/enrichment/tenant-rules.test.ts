@@ -184,12 +184,15 @@ test('a trial tells what rules would have made of what is known, and of what nob
     { reason: '', classification: 'cloud', events: 10 },
     { reason: 'own', classification: 'isp', events: 1 },
   ]
-  const now = new RuleSet({})
-  const report = await tryRules(groups(), sums, now, new RuleSet({ rules: ['own 9.9.9.0/24', 'keep isp'] }))
+  const noRules = new RuleSet({})
+  const report = await tryRules(groups(), sums, noRules, new RuleSet({ rules: ['own 9.9.9.0/24', 'keep isp'] }))
   assert.deepEqual(report, {
     ...{ stored: 15, newly_filtered: { 'own 9.9.9.0/24': 5 } },
     ...{ filtered: 111, newly_kept: { 'keep isp': 100 }, unknown: 11, without_address: 7 },
   })
-  const noisy = await tryRules(groups(), sums, now, new RuleSet({ rules: ['always-noise AS64500'] }))
-  assert.deepEqual(noisy.newly_filtered, { 'always-noise AS64500': 12, isp: 3 })
+  // What the rules of today would filter as well, and was stored before them, is not new.
+  const today = ['keep isp', 'own 9.9.9.8/31']
+  const then = ['own 9.9.9.8/31', 'always-noise AS64500']
+  const other = await tryRules(groups(), sums, new RuleSet({ rules: today }), new RuleSet({ rules: then }))
+  assert.deepEqual(other.newly_filtered, { 'always-noise AS64500': 7, isp: 3 })
 })
