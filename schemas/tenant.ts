@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { RULES_MAX, UNCLASSIFIED } from './tenant-rules.ts'
 
 /** A hundred years. */
 export const RETENTION_DAYS_MAX = 36_500
@@ -19,6 +20,12 @@ export const TenantRecord = Type.Object({
   ),
   deleting: Type.Optional(Type.Literal(true, { description: 'Its removal was begun: it has no keys any more' })),
   addresses: Type.Optional(Addresses),
+  unclassified: Type.Optional(
+    Type.Enum([...UNCLASSIFIED], { description: 'What becomes of organisations whose class nothing speaks for' }),
+  ),
+  rules: Type.Optional(
+    Type.Array(Type.String(), { maxItems: RULES_MAX, description: 'Each a kind and a subject: `own 203.0.113.0/24`' }),
+  ),
   address_key: Type.Optional(
     Type.String({
       pattern: '^[0-9a-f]{64}$',
@@ -29,5 +36,7 @@ export const TenantRecord = Type.Object({
 export type TenantRecord = Static<typeof TenantRecord>
 
 /** What can be changed of a tenant; the rest stays. */
-export const TenantChange = Type.Partial(Type.Pick(TenantRecord, ['plan', 'archive', 'retention_days', 'addresses']))
+export const TenantChange = Type.Partial(
+  Type.Pick(TenantRecord, ['plan', 'archive', 'retention_days', 'addresses', 'unclassified']),
+)
 export type TenantChange = Static<typeof TenantChange>

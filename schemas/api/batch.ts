@@ -31,6 +31,11 @@ export const BatchSummary = Type.Object(
     filtered: Type.Integer({ description: 'Events from infrastructure' }),
     invalid_ip: Type.Integer({ description: 'Events whose address is none' }),
     duplicates: Type.Integer({ description: 'Repeats of events that were kept within 7 days' }),
+    warning: Type.Optional(
+      Type.String({
+        description: 'An extension: most events come from one cloud, CDN or private network, and the likely mistake',
+      }),
+    ),
     errors: Type.Array(Type.Object({ line: Type.Integer(), detail: Type.String() }), {
       maxItems: BATCH_LIMITS.errorsMax,
       description: 'The first bad lines, counted from 1, blank ones included',

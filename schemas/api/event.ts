@@ -59,6 +59,9 @@ export const IngestResult = Type.Object({
   status: Type.Enum(['ok', 'filtered', 'invalid_ip']),
   enrichment: IngestEnrichment,
   quality: Type.Integer({ minimum: 0, maximum: 100, description: QUALITY }),
+  rule: Type.Optional(
+    Type.String({ description: "An extension: the tenant's rule that decided; left out where none did" }),
+  ),
 })
 
 /** Answer of `POST /v1/ingest`: results are in the order of the events. */

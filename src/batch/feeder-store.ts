@@ -1,5 +1,7 @@
 import type { BatchSummary } from '../../schemas/api/batch.ts'
 import type { Addresses } from '../../schemas/tenant.ts'
+import type { TenantRules } from '../../schemas/tenant-rules.ts'
+import type { OriginCounts } from '../core/event/origins.ts'
 import type { AddressMask } from '../core/event/pseudonym.ts'
 import type { ChunkCounts, ChunkReading, LineChunk } from '../core/pipeline/source.ts'
 
@@ -43,6 +45,8 @@ export interface FeederStore {
   readChunk(job: OpenJob): Promise<LineChunk | undefined>
   /** For a job whose addresses are not kept in full. Undefined when its tenant has no key for them: it is gone. */
   addressMask(job: OpenJob): Promise<AddressMask | undefined>
+  /** What its tenant says of its traffic now; nothing when the tenant is gone. */
+  tenantRules(job: OpenJob): Promise<TenantRules>
   /**
    * Adds a chunk's blocks, at most one of each sort a partition, to the batch lane, and the counts of its other lines to the
    * outcomes; once, however often it is called. What a partition takes, it takes as one.
@@ -52,6 +56,8 @@ export interface FeederStore {
   advance(job: OpenJob, counts: ChunkCounts): Promise<boolean>
   /** The summary, when every event that was fed is finished. */
   summaryIfFinished(job: OpenJob): Promise<BatchSummary | undefined>
+  /** Where its events came from, as far as stages counted it. */
+  origins(job: OpenJob): Promise<OriginCounts>
   /** False when the job had ended before: it stays as it was. */
   complete(job: OpenJob, summary: BatchSummary): Promise<boolean>
   /** As `complete`. */

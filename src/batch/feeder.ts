@@ -1,7 +1,9 @@
 import type { Logger } from 'pino'
+import type { TenantRules } from '../../schemas/tenant-rules.ts'
 import type { Address } from '../core/event/address.ts'
 import type { Enricher } from '../core/event/enrichment.ts'
 import type { Hostnames } from '../core/event/hostnames.ts'
+import { type OriginCounts, originWarning } from '../core/event/origins.ts'
 import type { AddressMask } from '../core/event/pseudonym.ts'
 import type { BatchSource, ChunkReading, EventCheck, LineChunk } from '../core/pipeline/source.ts'
 import type { Service } from '../core/run/service.ts'
@@ -12,8 +14,12 @@ export interface FeederOptions {
   readonly store: FeederStore
   readonly source: BatchSource
   readonly check: EventCheck
-  /** These two tell the status of lines that are archived, and complete rows that have no address. */
+  /** These tell the status of lines that are archived, and complete rows that no stage could complete. */
   readonly enricher: Enricher
+  /** An enricher that answers as the tenant's rules have it; the same one when it has none. */
+  readonly tenantEnricher?: (enricher: Enricher, tenant: TenantRules) => Enricher
+  /** Called for each job that is completed: where its events came from. */
+  readonly onOrigins?: (tenantId: string, origins: OriginCounts) => void
   /** Undefined: events are enriched without reverse DNS. */
   readonly hostnames: Hostnames | undefined
   readonly partitions: number
@@ -94,7 +100,10 @@ export class Feeder implements Service {
     if (job.next <= job.chunks) return false
     const summary = await store.summaryIfFinished(job)
     if (summary === undefined) return true
-    const isCompleted = await store.complete(job, summary)
+    const origins = await store.origins(job)
+    const warning = originWarning(origins)
+    const isCompleted = await store.complete(job, { ...summary, ...(warning && { warning: warning.text }) })
+    if (isCompleted) this.#options.onOrigins?.(job.tenantId, origins)
     await store.cleanUp(job)
     if (isCompleted) log.info({ job: job.id, tenant: job.tenantId, lines: job.received }, 'batch job completed')
     return true
@@ -140,7 +149,7 @@ export class Feeder implements Service {
     }
     const mask = job.addresses === 'full' ? undefined : await store.addressMask(job)
     if (mask === undefined && job.addresses !== 'full') return this.#fail(job, 'its tenant is gone')
-    const reading = await this.#read(job, chunk, mask)
+    const reading = await this.#read(job, chunk, mask, await store.tenantRules(job))
     await store.feed(job, reading)
     return (await store.advance(job, reading.counts)) ? { ...job, next: job.next + 1 } : undefined
   }
@@ -152,11 +161,18 @@ export class Feeder implements Service {
     }
   }
 
-  async #read(job: OpenJob, chunk: LineChunk, mask: AddressMask | undefined): Promise<ChunkReading> {
-    const { source, check, enricher, hostnames, partitions } = this.#options
+  async #read(
+    job: OpenJob,
+    chunk: LineChunk,
+    mask: AddressMask | undefined,
+    rules: TenantRules,
+  ): Promise<ChunkReading> {
+    const { source, check, hostnames, partitions, tenantEnricher } = this.#options
+    const enricher = tenantEnricher?.(this.#options.enricher, rules) ?? this.#options.enricher
+    const isJudged = enricher !== this.#options.enricher
     const { tenantId, receivedAtMs, archived, id: jobId } = job
-    const context = { tenantId, receivedAtMs, archived, mask, jobId, partitions, check }
-    if ((archived || mask !== undefined) && hostnames !== undefined) {
+    const context = { tenantId, receivedAtMs, archived, mask, isJudged, jobId, partitions, check }
+    if ((archived || isJudged || mask !== undefined) && hostnames !== undefined) {
       // A host name may make noise of an address: the first reading finds out which to ask for, as the step will.
       const asked = new Map<string, Address>()
       const enrich = (address: Address) => {

@@ -9,6 +9,7 @@ import { type Envelope, EnvelopeState, identityOf, NO_IDENTITY, partitionOf } fr
 import { countOutcome, type OutcomeCounts, outcomeKey, utcDay } from '../core/event/outcomes.ts'
 import { type PayloadStatus, rejectedRow } from '../core/event/payload.ts'
 import { tsv } from '../core/event/row.ts'
+import { stateOf } from '../core/event/verdict.ts'
 import type { ChunkContext, ChunkReading, LineChunk } from '../core/pipeline/source.ts'
 import { payloadOf } from '../ingest/payload.ts'
 import { completeRow, rawRow } from '../ingest/raw-row.ts'
@@ -72,14 +73,13 @@ export function readChunk(chunk: LineChunk, context: ChunkContext): ChunkReading
 }
 
 /**
- * A raw row, which the enrich stage completes. A row without its address cannot be enriched any more, so it is completed
- * here, noise too, which the stage for it drops and counts.
+ * A raw row, which the enrich stage completes. A row without its address cannot be enriched any more, and the stage knows no
+ * tenants' rules: those rows are completed here, noise too, which the stage for it drops and counts.
  */
 function stateAndRow(raw: string, address: Address, context: ChunkContext): Pick<Envelope, 'state' | 'row'> {
-  if (context.mask === undefined) return { state: EnvelopeState.Raw, row: raw }
+  if (context.mask === undefined && !context.isJudged) return { state: EnvelopeState.Raw, row: raw }
   const enrichment = context.enricher.enrich(address)
-  const state = enrichment.noise ? EnvelopeState.Noise : EnvelopeState.Enriched
-  return { state, row: `${completeRow(raw, enrichment, context)}\t${tsv(context.jobId)}` }
+  return { state: stateOf(enrichment), row: `${completeRow(raw, enrichment, context)}\t${tsv(context.jobId)}` }
 }
 
 function push(byPartition: Map<number, Envelope[]>, partition: number, envelope: Envelope): void {

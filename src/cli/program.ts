@@ -16,6 +16,7 @@ import { dbCommand } from './db/command.ts'
 import { enrichCommand } from './enrich/command.ts'
 import { eraseCommand } from './erase/erase.ts'
 import { replayCommand } from './replay/command.ts'
+import { rulesCommand } from './rules/command.ts'
 import { startCommand } from './start/command.ts'
 import { roleCommand } from './start/role-command.ts'
 import { version } from './version.ts'
@@ -25,6 +26,7 @@ const COMMANDS = [
   startCommand,
   tenantCommand,
   keyCommand,
+  rulesCommand,
   usageCommand,
   batchCommand,
   sqlCommand,

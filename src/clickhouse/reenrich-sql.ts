@@ -14,6 +14,7 @@ export const CHANGES = 'reenrich_changes'
 /** Columns that the copy has beside those of events. */
 export const RUN = 'reenrich_run'
 export const NOISE = 'reenrich_noise'
+export const REASON = 'reenrich_reason'
 
 const COLUMNS = ENRICHMENT_COLUMNS.join()
 
@@ -59,12 +60,13 @@ export function groupsQuery(selection: Selection, bucket: Bucket): string {
 export function createBuilding(columns: readonly string[]): string {
   return `
     CREATE TABLE ${BUILDING} ENGINE = MergeTree ORDER BY received_at
-    AS SELECT ${columns.join()}, toLowCardinality('') AS ${RUN}, false AS ${NOISE} FROM events LIMIT 0`
+    AS SELECT ${columns.join()}, toLowCardinality('') AS ${RUN}, false AS ${NOISE}, toLowCardinality('') AS ${REASON}
+    FROM events LIMIT 0`
 }
 
 export const CREATE_CHANGES = `
   CREATE TABLE ${CHANGES} ENGINE = MergeTree ORDER BY (ip, was)
-  AS SELECT ip, toUInt64(0) AS was, false AS ${NOISE}, ${COLUMNS} FROM events LIMIT 0`
+  AS SELECT ip, toUInt64(0) AS was, false AS ${NOISE}, toLowCardinality('') AS ${REASON}, ${COLUMNS} FROM events LIMIT 0`
 
 /**
  * Only an account that was made of the company follows it; one of the sender's stays.
@@ -77,8 +79,8 @@ export function stageQuery(columns: readonly string[], selection: Selection, buc
     return judged.has(column) ? `c.${column}` : `e.${column}`
   })
   return `
-    INSERT INTO ${BUILDING} (${[...columns, RUN, NOISE].join()})
-    SELECT ${values.join()}, {run:String}, c.${NOISE}
+    INSERT INTO ${BUILDING} (${[...columns, RUN, NOISE, REASON].join()})
+    SELECT ${values.join()}, {run:String}, c.${NOISE}, c.${REASON}
     FROM events AS e
     INNER JOIN ${CHANGES} AS c ON e.ip = c.ip AND ${wasOf('e.')} = c.was
     WHERE ${selected(selection, bucket, 'e.')}`
@@ -103,17 +105,20 @@ export function isThereQuery(slice: Slice): string {
       = (SELECT countIf(NOT ${NOISE}) FROM ${STAGED} WHERE ${span(slice)})`
 }
 
-/** A row an event, so that a replay knows which ones they are. Those of an attempt that was cut off are not written again. */
-export function countFilteredQuery(status: string): string {
+/**
+ * A row an event, so that a replay knows which ones they are. Those of an attempt that was cut off are not written again.
+ * @param hasReason whether the copy has that column: one that an earlier version completed has not
+ */
+export function countFilteredQuery(status: string, hasReason: boolean): string {
   return `
     INSERT INTO outcomes (source, tenant_id, day, job_id, status, reason, classification, events)
     SELECT concat('${REENRICHED}', ${RUN}, '/', hex(${KEY})) AS source, tenant_id, toDate32(received_at) AS day, job_id,
-      '${status}' AS status, '' AS reason, classification, count() AS events
+      '${status}' AS status, ${hasReason ? REASON : "''"} AS reason, classification, count() AS events
     FROM ${STAGED}
     WHERE ${NOISE} AND source NOT IN
       (SELECT source FROM outcomes WHERE startsWith(source, '${REENRICHED}')
         AND substringIndex(source, '/', 1) IN (SELECT DISTINCT concat('${REENRICHED}', ${RUN}) FROM ${STAGED}))
-    GROUP BY source, tenant_id, day, job_id, classification`
+    GROUP BY source, tenant_id, day, job_id, reason, classification`
 }
 
 function inSlice(slice: Slice): string {

@@ -28,6 +28,7 @@ import {
   insertQuery,
   isThereQuery,
   NOISE,
+  REASON,
   RUN,
   removeQuery,
   STAGED,
@@ -133,10 +134,12 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
 
   async stage(selection: Selection, bucket: Bucket, run: string, changes: readonly Change[]): Promise<void> {
     await this.#run(`TRUNCATE TABLE ${CHANGES} SETTINGS max_table_size_to_drop = 0`)
-    const lines = changes.map(({ ip, was, isNoise, values }) => [tsv(ip), was, isNoise, ...values.map(tsv)].join('\t'))
+    const lines = changes.map(({ ip, was, isNoise, filteredAs = '', values }) =>
+      [tsv(ip), was, isNoise, filteredAs, ...values.map(tsv)].join('\t'),
+    )
     await this.#client.insert({
       table: CHANGES,
-      columns: ['ip', 'was', NOISE, ...ENRICHMENT_COLUMNS],
+      columns: ['ip', 'was', NOISE, REASON, ...ENRICHMENT_COLUMNS],
       values: Readable.from([Buffer.from(`${lines.join('\n')}\n`)], { objectMode: false }),
       format: 'TabSeparated',
     })
@@ -191,7 +194,11 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
 
   async countFiltered(): Promise<void> {
     await this.#untilQuiet()
-    const query = countFilteredQuery(OUTCOME_STATUS.filtered)
+    const hasReason = await this.#rows<[number]>(
+      `SELECT count() FROM system.columns
+      WHERE database = currentDatabase() AND table = '${STAGED}' AND name = '${REASON}'`,
+    )
+    const query = countFilteredQuery(OUTCOME_STATUS.filtered, hasReason[0]![0] === 1)
     await this.#run(query, {}, { insert_deduplication_token: randomUUID() })
   }
 
@@ -226,7 +233,7 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
     const rows = await this.#rows<[string]>(
       `SELECT name FROM system.columns
       WHERE database = currentDatabase() AND table = {table:String} AND default_kind IN ('', 'DEFAULT')
-        AND name NOT IN ('${RUN}', '${NOISE}')
+        AND name NOT IN ('${RUN}', '${NOISE}', '${REASON}')
       ORDER BY position`,
       { table },
     )

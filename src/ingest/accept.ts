@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto'
 import type { EventEnvelope } from '../../schemas/api/event.ts'
 import { OUTCOME_STATUS } from '../../schemas/outcome.ts'
 import { parseAddress } from '../core/event/address.ts'
-import type { Enricher } from '../core/event/enrichment.ts'
-import { type Envelope, EnvelopeState, identityOf, NO_IDENTITY, partitionOf } from '../core/event/envelope.ts'
+import type { Enricher, Enrichment } from '../core/event/enrichment.ts'
+import { type Envelope, identityOf, NO_IDENTITY, partitionOf } from '../core/event/envelope.ts'
 import { countOutcome, NO_OUTCOMES, type OutcomeCounts, outcomeKey, utcDay } from '../core/event/outcomes.ts'
 import { rowTail } from '../core/event/row.ts'
+import { stateOf } from '../core/event/verdict.ts'
 import type { Accepted, Receipt } from '../core/pipeline/source.ts'
 import { payloadOf } from './payload.ts'
 import { completeRow, rawRow } from './raw-row.ts'
@@ -26,7 +27,7 @@ export function acceptEvents(
   const envelopes: Envelope[] = []
   const payloads: Envelope[] = []
   const uniqueIps = new Set<string>()
-  const noise = new Map<string, number>()
+  const noise = new Map<Enrichment, number>()
   let results = ''
   let filtered = 0
   let invalid = 0
@@ -59,12 +60,12 @@ export function acceptEvents(
     results += `${head}${enrichment.noise ? '"filtered"' : '"ok"'},${enrichment.answerJson}}`
     if (enrichment.noise) {
       filtered++
-      countOutcome(noise, enrichment.classification ?? '')
+      noise.set(enrichment, (noise.get(enrichment) ?? 0) + 1)
       continue
     }
     const raw = rawRow(event, eventId, address, receipt, parts[i]!)
     const row = completeRow(raw, enrichment, receipt) + tail
-    envelopes.push({ identity, state: EnvelopeState.Enriched, row, idMade })
+    envelopes.push({ identity, state: stateOf(enrichment), row, idMade })
   }
   const rejected = filtered + invalid
   const response =
@@ -73,17 +74,17 @@ export function acceptEvents(
   return { envelopes, payloads, outcomes: outcomesOf(receipt, noise, invalid), response }
 }
 
-/** @param noise events by classification */
+/** @param noise events by what is known of their addresses */
 function outcomesOf(
   { tenantId, receivedAtMs }: Receipt,
-  noise: ReadonlyMap<string, number>,
+  noise: ReadonlyMap<Enrichment, number>,
   invalid: number,
 ): OutcomeCounts {
   if (noise.size === 0 && invalid === 0) return NO_OUTCOMES
   const of = { tenantId, day: utcDay(receivedAtMs) }
   const counts = new Map<string, number>()
-  for (const [classification, events] of noise) {
-    countOutcome(counts, outcomeKey({ ...of, status: OUTCOME_STATUS.filtered, classification }), events)
+  for (const [{ classification = '', filteredAs: reason = '' }, events] of noise) {
+    countOutcome(counts, outcomeKey({ ...of, status: OUTCOME_STATUS.filtered, reason, classification }), events)
   }
   if (invalid > 0) countOutcome(counts, outcomeKey({ ...of, status: OUTCOME_STATUS.invalidIp }), invalid)
   return counts

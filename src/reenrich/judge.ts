@@ -1,5 +1,6 @@
 import type { Classification } from '../../schemas/classification.ts'
 import { ENRICHMENT_COLUMNS } from '../../schemas/row.ts'
+import type { FilterReason } from '../../schemas/tenant-rules.ts'
 import { parseAddress } from '../core/event/address.ts'
 import type { Enrichment } from '../core/event/enrichment.ts'
 import { fromTsv } from '../core/event/row.ts'
@@ -9,6 +10,8 @@ import type { EnrichmentColumn, Group, TodaysData, Values } from './ports.ts'
 export interface Judgement {
   readonly isNoise: boolean
   readonly classification: Classification | undefined
+  /** Why a tenant's rule makes noise of it; undefined: the class does, if it is noise. */
+  readonly filteredAs?: FilterReason | undefined
   readonly values: Values
   /** Whether that is anything else than what is stored. */
   readonly isChange: boolean
@@ -30,6 +33,7 @@ export function judge({ ip, values }: Pick<Group, 'ip' | 'values'>, data: Todays
   return {
     isNoise: enrichment.noise,
     classification: enrichment.classification,
+    ...(enrichment.filteredAs && { filteredAs: enrichment.filteredAs }),
     values: today,
     isChange: enrichment.noise || today.some((value, i) => value !== values[i]),
   }

@@ -1,4 +1,5 @@
 import type { ENRICHMENT_COLUMNS } from '../../schemas/row.ts'
+import type { FilterReason } from '../../schemas/tenant-rules.ts'
 import type { Address } from '../core/event/address.ts'
 import type { Enrichment } from '../core/event/enrichment.ts'
 
@@ -35,6 +36,8 @@ export interface Change {
   readonly was: string
   /** They are noise today: they leave the table, and are counted. */
   readonly isNoise: boolean
+  /** What stands in `outcomes.reason` of them then. */
+  readonly filteredAs?: FilterReason | undefined
   readonly values: Values
 }
 

@@ -128,7 +128,8 @@ async function judgeAll(
         addresses.add(group.ip)
         if (!judgement.isChange) continue
         const { ip, was } = group
-        changes.set(`${ip} ${was}`, { ip, was, isNoise: judgement.isNoise, values: judgement.values })
+        const { isNoise, filteredAs, values } = judgement
+        changes.set(`${ip} ${was}`, { ip, was, isNoise, filteredAs, values })
       }
     }
     builder.countAddresses(addresses.size)

@@ -95,7 +95,7 @@ export class ReportBuilder {
     if (!judgement.isChange) return
     this.#changed += events
     if (judgement.isNoise) {
-      const name = judgement.classification ?? ''
+      const name = judgement.filteredAs ?? judgement.classification ?? ''
       this.#filtered.set(name, (this.#filtered.get(name) ?? 0) + events)
       return
     }

@@ -2,10 +2,11 @@ import type { EventEnvelope } from '../../schemas/api/event.ts'
 import { OUTCOME_STATUS } from '../../schemas/outcome.ts'
 import { type Address, parseAddress } from '../core/event/address.ts'
 import type { Enricher } from '../core/event/enrichment.ts'
-import { type Envelope, EnvelopeState, identityOf, NO_IDENTITY } from '../core/event/envelope.ts'
+import { type Envelope, identityOf, NO_IDENTITY } from '../core/event/envelope.ts'
 import { countOutcome, outcomeKey } from '../core/event/outcomes.ts'
 import type { AddressMask } from '../core/event/pseudonym.ts'
 import { rowTail } from '../core/event/row.ts'
+import { stateOf } from '../core/event/verdict.ts'
 import { completeRow, rawRow } from '../ingest/raw-row.ts'
 import { sliceEvent } from '../ingest/slice-event.ts'
 import type { LostEvent, LostUnit } from './plan.ts'
@@ -116,8 +117,7 @@ export function unitToFeed(
     const receipt = { tenantId, receivedAtMs: lost.receivedAtMs, mask }
     const raw = rawRow(event, lost.eventId, address, receipt, sliceEvent(lost.text, 0))
     const row = completeRow(raw, enrichment, receipt) + rowTail(job, lost.requestId)
-    const state = enrichment.noise ? EnvelopeState.Noise : EnvelopeState.Enriched
-    envelopes.push({ identity: identities.get(lost)!, state, row })
+    envelopes.push({ identity: identities.get(lost)!, state: stateOf(enrichment), row })
   }
   for (const [key, count] of outcomes) if (count === 0) outcomes.delete(key)
   return { partition, commit, job, envelopes, outcomes, kept: unit.kept, unfiltered: unit.unfiltered }

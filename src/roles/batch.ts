@@ -2,6 +2,7 @@ import { EventEnvelope } from '../../schemas/api/event.ts'
 import { Feeder } from '../batch/feeder.ts'
 import { compileValidator } from '../core/event/validator.ts'
 import type { Service } from '../core/run/service.ts'
+import { tenantEnricher } from '../enrichment/tenant-rules/judge.ts'
 import { BulkWorker } from '../lookup/bulk-worker.ts'
 import { RedisFeederStore } from '../redis/batch/feeder-store.ts'
 import { RedisBulkQueue } from '../redis/bulk/queue.ts'
@@ -12,13 +13,15 @@ export function batchRole(parts: Parts): Service[] {
   return [feeder(parts), bulkWorker(parts)]
 }
 
-function feeder({ config, telemetry, pipeline, limits, shared, enrichment }: Parts): Feeder {
+function feeder({ config, telemetry, pipeline, limits, shared, enrichment, origins }: Parts): Feeder {
   const { partitions } = config
   return new Feeder({
     store: new RedisFeederStore({ client: shared, pipeline, partitions }),
     source: pipeline.sources.batch,
     check: compileValidator(EventEnvelope),
     enricher: enrichment.engine,
+    tenantEnricher,
+    onOrigins: (tenantId, counts) => origins.add(tenantId, counts),
     hostnames: enrichment.hostnames,
     partitions,
     waitingEventsMax: limits.batchWaitingEventsMax,

@@ -2,6 +2,7 @@ import { connectClickHouse, DATABASE } from '../clickhouse/client.ts'
 import { eventsByStatus } from '../core/event/outcomes.ts'
 import type { LiveSource } from '../core/pipeline/source.ts'
 import type { Service } from '../core/run/service.ts'
+import { tenantEnricher } from '../enrichment/tenant-rules/judge.ts'
 import { createRoutes } from '../http/api/routes.ts'
 import { createHttpServer, type HttpServer } from '../http/api/server.ts'
 import { RedisBatchJobs } from '../redis/batch/jobs.ts'
@@ -23,7 +24,7 @@ export interface IngressRole {
 }
 
 export function ingressRole(parts: Parts): IngressRole {
-  const { config, telemetry, pipeline, enrichment } = parts
+  const { config, telemetry, pipeline, enrichment, origins } = parts
   const { log, metrics, clock } = telemetry
   const { partitions } = config
   const requests = parts.connect({ name: 'requests', kind: 'request', timeoutMs: config.redisRequestMs })
@@ -44,6 +45,7 @@ export function ingressRole(parts: Parts): IngressRole {
     accept: acceptOf(parts),
     intake,
     enricher: enrichment.engine,
+    tenantEnricher: (enricher, tenant) => origins.counting(tenantEnricher(enricher, tenant), tenant.id),
     hostnames: enrichment.hostnames,
     readiness: { problems: async () => ((await requests.ping()) === 'PONG' ? [] : ['Redis does not answer']) },
     clock,

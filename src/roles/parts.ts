@@ -13,7 +13,9 @@ import type { LookupService } from '../lookup/lookup.ts'
 import { type ConnectionUse, connectRedis, type RedisClient } from '../redis/connect.ts'
 import { RedisRetentionRecords } from '../redis/retention/records.ts'
 import { createGroups } from '../redis/streams/topology.ts'
+import { RedisOriginCounts } from '../redis/tenants/origin-counts.ts'
 import { createWorkMetrics, type WorkMetrics } from '../telemetry/pipeline-metrics.ts'
+import { TenantOrigins } from '../tenants/origins.ts'
 
 /** The settings of a process, and where its stores are. */
 export interface AppConfig extends Config {
@@ -50,6 +52,7 @@ export class Parts {
   #shared: RedisClient | undefined
   #enrichment: EnrichmentParts | undefined
   #workMetrics: WorkMetrics | undefined
+  #origins: TenantOrigins | undefined
 
   constructor(config: AppConfig, telemetry: Telemetry, pipeline: Pipeline) {
     this.config = config
@@ -91,6 +94,16 @@ export class Parts {
   get workMetrics(): WorkMetrics {
     this.#workMetrics ??= createWorkMetrics(this.telemetry.metrics)
     return this.#workMetrics
+  }
+
+  /** Where events come from, counted for each tenant. */
+  get origins(): TenantOrigins {
+    if (this.#origins === undefined) {
+      const { log, metrics, clock } = this.telemetry
+      this.#origins = new TenantOrigins({ store: new RedisOriginCounts(this.shared, clock), log, metrics })
+      this.services.push(this.#origins)
+    }
+    return this.#origins
   }
 
   get retentionRecords(): RedisRetentionRecords {

@@ -191,7 +191,7 @@ function apply(
       keep.push(i)
     } else if (outcome.kind === 'drop' && stage.drops?.includes(outcome.reason)) {
       add(tally.dropped, outcome.reason, 1)
-      tally.outcomes.add(block, i, outcome.reason, '', ends)
+      tally.outcomes.add(block, i, outcome.reason, outcome.detail, ends)
       if (!stage.claims) tally.unclaimed.add(identityAt(block, i))
     } else {
       const undeclared = `${stage.name} drops for "${outcome.reason}", which it does not declare`

@@ -2,7 +2,9 @@ import { type Address, parseAddress } from '../core/event/address.ts'
 import { type Block, type RowChange, rowEnds } from '../core/event/block.ts'
 import type { Enrichment } from '../core/event/enrichment.ts'
 import { EnvelopeState } from '../core/event/envelope.ts'
+import { countsOf, OriginTally, originOf, originText } from '../core/event/origins.ts'
 import { columnOf, rowSuffix, rowTail } from '../core/event/row.ts'
+import { stateOf } from '../core/event/verdict.ts'
 import { IDENTIFIED } from '../core/pipeline/counts.ts'
 import type { Stage } from '../core/pipeline/stage.ts'
 
@@ -21,23 +23,37 @@ export const enrich: Stage<void> = {
   decide(block, _facts, { enricher }) {
     const changes = new Map<number, RowChange>()
     const suffixOf = suffixesFor(block.job)
-    let identified = block.job === undefined ? 0 : identifiedAtSource(block)
+    const origins = new OriginTally()
+    let identified = block.job === undefined ? 0 : countAtSource(block, origins)
     for (const { position, address, hasAccount } of rawEvents(block)) {
       const enrichment = enricher.enrich(address)
       if (!enrichment.noise && enrichment.companyId !== '') identified++
+      origins.add(originOf(enrichment))
       // The row of noise is completed, too: an event that an earlier delivery promised to keep is kept all the same.
-      const state = enrichment.noise ? EnvelopeState.Noise : EnvelopeState.Enriched
-      changes.set(position, { state, append: suffixOf(enrichment, hasAccount) })
+      changes.set(position, { state: stateOf(enrichment), append: suffixOf(enrichment, hasAccount) })
     }
-    return { changes, counts: { [IDENTIFIED]: identified } }
+    const seen = block.job === undefined ? [] : countsOf(origins)
+    return { changes, counts: { [IDENTIFIED]: identified, ...Object.fromEntries(seen) } }
   },
 }
 
-/** Events of a batch job that their source enriched: those of tenants whose addresses are not kept. */
-function identifiedAtSource(block: Block): number {
-  if (!block.states.includes(EnvelopeState.Enriched)) return 0
+/**
+ * Counts events of a batch job that their source enriched: of tenants with rules, or whose addresses are not kept.
+ * @returns those of which an organisation is known
+ */
+function countAtSource(block: Block, origins: OriginTally): number {
+  if (block.states.every((state) => state === EnvelopeState.Raw)) return 0
   const companies = columnOf(block, 'company_id')
-  return companies.filter((company, i) => block.states[i] === EnvelopeState.Enriched && company !== '').length
+  const classes = columnOf(block, 'classification')
+  const numbers = columnOf(block, 'asn')
+  const names = columnOf(block, 'as_name')
+  let identified = 0
+  for (const [i, state] of block.states.entries()) {
+    if (state === EnvelopeState.Raw) continue
+    if (state === EnvelopeState.Enriched && companies[i] !== '') identified++
+    origins.add(state === EnvelopeState.Noise ? originText(classes[i]!, Number(numbers[i]), names[i]!) : '')
+  }
+  return identified
 }
 
 const TAB = 9

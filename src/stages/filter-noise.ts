@@ -1,19 +1,26 @@
-import { EnvelopeState } from '../core/event/envelope.ts'
+import type { EnvelopeState } from '../core/event/envelope.ts'
+import { FILTERED_STATES } from '../core/event/verdict.ts'
 import type { Outcome } from '../core/pipeline/outcome.ts'
 import type { Stage } from '../core/pipeline/stage.ts'
 
-const FILTERED: Outcome = { kind: 'drop', reason: 'filtered' }
+const REASON = 'filtered'
+const OUTCOMES: ReadonlyMap<EnvelopeState, Outcome> = new Map(
+  [...FILTERED_STATES].map(([state, detail]) => [state, { kind: 'drop', reason: REASON, detail }]),
+)
 
-/** Drops events from infrastructure (schemas/README.md, Status of an event): cloud, CDN, hosting, access, reserved. */
+/**
+ * Drops events from infrastructure (schemas/README.md, Status of an event): cloud, CDN, hosting, access, reserved; and what
+ * the tenant's rules make noise of.
+ */
 export const filterNoise: Stage = {
   name: 'filter-noise',
-  drops: [FILTERED.reason],
+  drops: [REASON],
   decide(block) {
-    if (!block.states.includes(EnvelopeState.Noise)) return {}
     const outcomes = new Map<number, Outcome>()
     for (let i = 0; i < block.count; i++) {
-      if (block.states[i] === EnvelopeState.Noise) outcomes.set(i, FILTERED)
+      const outcome = OUTCOMES.get(block.states[i] as EnvelopeState)
+      if (outcome !== undefined) outcomes.set(i, outcome)
     }
-    return { outcomes }
+    return outcomes.size === 0 ? {} : { outcomes }
   },
 }

@@ -1,4 +1,5 @@
 import type { TenantChange } from '../../schemas/tenant.ts'
+import { RULES_MAX } from '../../schemas/tenant-rules.ts'
 import type { Clock } from '../core/run/clock.ts'
 import { InputError, UnavailableError } from '../core/run/errors.ts'
 import { barePrefix, displayPrefix, generateRawKey, hashKey, parsePrefix } from './key.ts'
@@ -48,10 +49,18 @@ export class TenantAdmin {
     }
     const plan = options.plan ?? 'starter'
     this.#demandPlan(plan)
-    const { archive = false, addresses = 'full', retention_days: days } = options
+    const { archive = false, addresses = 'full', retention_days: days, unclassified } = options
     if (archive && addresses !== 'full') conflict()
     const retention = typeof days === 'number' ? { retentionDays: days } : {}
-    const tenant = { id: name, plan, archive, addresses, createdAt: this.#nowIso(), ...retention }
+    const tenant = {
+      id: name,
+      plan,
+      archive,
+      addresses,
+      createdAt: this.#nowIso(),
+      ...retention,
+      ...(unclassified && { unclassified }),
+    }
     if (await this.#store.createTenant(tenant)) return tenant
     await this.#demandKept(name)
     throw new InputError(`tenant ${name} exists already`)
@@ -71,6 +80,23 @@ export class TenantAdmin {
     await this.#demandKept(name)
     const changed = (await this.#store.changeTenant(name, change)) ?? unknownTenant(name)
     return changed === 'conflict' ? conflict() : changed
+  }
+
+  /**
+   * Adds and removes rules, and returns the tenant after it. In force at once, in all processes.
+   * @param change rules in their one spelling
+   */
+  async changeRules(
+    name: string,
+    { add = [], remove = [] }: { readonly add?: readonly string[]; readonly remove?: readonly string[] },
+  ): Promise<Tenant> {
+    await this.#demandKept(name)
+    const { rules = [] } = await this.getTenant(name)
+    const missing = remove.find((rule) => !rules.includes(rule))
+    if (missing !== undefined) throw new InputError(`tenant ${name} has no rule "${missing}"`)
+    const changed = (await this.#store.changeRules(name, add, remove)) ?? unknownTenant(name)
+    if (changed === 'too many') throw new InputError(`a tenant has at most ${RULES_MAX} rules`)
+    return changed
   }
 
   /** Makes a key. Its raw form is in the answer and nowhere else. */

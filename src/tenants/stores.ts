@@ -39,6 +39,11 @@ export interface TenantStore {
    * not kept in full, and stays as it was.
    */
   changeTenant(id: string, change: TenantChange): Promise<Tenant | 'conflict' | undefined>
+  /**
+   * Adds rules behind those that are there, but none twice, and removes others. The tenant after it; undefined when there is
+   * none. `too many`: it stays as it was.
+   */
+  changeRules(id: string, add: readonly string[], remove: readonly string[]): Promise<Tenant | 'too many' | undefined>
   /** Refuses a prefix that any key, active or revoked, has: a prefix stands for one key for ever. */
   createKey(keyHash: string, key: StoredKey): Promise<'created' | 'no tenant' | 'prefix taken'>
   /** In the order of their creation. */

@@ -1,10 +1,12 @@
 import type { KeyObject } from 'node:crypto'
 import type { Addresses } from '../../schemas/tenant.ts'
+import type { TenantRules } from '../../schemas/tenant-rules.ts'
+import type { Enricher } from '../core/event/enrichment.ts'
 import type { AddressMask } from '../core/event/pseudonym.ts'
 import type { Plan } from './plans.ts'
 
 /** A customer. Everything is scoped to one: keys, limits, quotas, dedup, accounts. */
-export interface Tenant {
+export interface Tenant extends TenantRules {
   /** A slug of `[a-z0-9-]`, 1 to 64 characters. */
   readonly id: string
   /** Name of the plan. */
@@ -31,6 +33,9 @@ export function addressMaskOf(tenant: Pick<Tenant, 'id' | 'addresses' | 'address
   if (addressKey === undefined) throw new Error(`tenant ${id} has no key for its addresses`)
   return { keep: addresses, key: addressKey }
 }
+
+/** What is known of addresses, as a tenant's rules have it. */
+export type TenantEnricher = (enricher: Enricher, tenant: Tenant) => Enricher
 
 /** A tenant with its plan resolved, as a request sees it. */
 export interface Caller {

@@ -40,6 +40,7 @@ import { StepWorker } from '../../src/runner/step-worker.ts'
 import { MetricsServer } from '../../src/telemetry/metrics-server.ts'
 import { CachedAuthenticator } from '../../src/tenants/authenticator.ts'
 import { KeyUses } from '../../src/tenants/key-uses.ts'
+import { type OriginStore, TenantOrigins } from '../../src/tenants/origins.ts'
 import { DEFAULT_PLANS } from '../../src/tenants/plans.ts'
 import { startTestClickHouse } from './clickhouse.ts'
 import { noData, noLimit, oneKey } from './http.ts'
@@ -228,6 +229,19 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
     make: (calls) => {
       const service = new KeyUses({ store: { recordUses: () => calls.hold() }, clock: systemClock, log: silent })
       service.note('key', systemClock.now())
+      return { service, close: () => calls.release() }
+    },
+  },
+  TenantOrigins: {
+    make: (calls) => {
+      const store: OriginStore = {
+        async add(_, counts) {
+          await calls.hold()
+          return counts
+        },
+      }
+      const service = new TenantOrigins({ store, metrics: new Registry(), log: silent })
+      service.add('tenant', { events: 1, byOrigin: new Map() })
       return { service, close: () => calls.release() }
     },
   },

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander'
 import { type Addresses, RETENTION_DAYS_MAX, type TenantChange } from '../../../schemas/tenant.ts'
+import { UNCLASSIFIED, type Unclassified } from '../../../schemas/tenant-rules.ts'
 import { integer } from '../../config/values.ts'
 import { InputError } from '../../core/run/errors.ts'
 import type { TenantAdmin } from '../../tenants/admin.ts'
@@ -14,6 +15,7 @@ interface TenantOptions {
   readonly archive?: 'on' | 'off'
   readonly retentionDays?: number | null
   readonly addresses?: Addresses
+  readonly unclassified?: Unclassified
   readonly json?: boolean
 }
 
@@ -26,6 +28,7 @@ export function tenantCommand(context: CliContext): Command {
     .addOption(archiveOption())
     .addOption(retentionOption())
     .addOption(addressesOption())
+    .addOption(unclassifiedOption())
     .action(async (name: string, options: TenantOptions, command: Command) => {
       printTenant(options, await manage(command, (admin) => admin.createTenant(name, changeOf(options))))
     })
@@ -46,10 +49,11 @@ export function tenantCommand(context: CliContext): Command {
     .addOption(archiveOption())
     .addOption(retentionOption())
     .addOption(addressesOption())
+    .addOption(unclassifiedOption())
     .action(async (name: string, options: TenantOptions, command: Command) => {
       const change = changeOf(options)
       if (Object.keys(change).length === 0)
-        command.error('nothing to set: give --plan, --archive, --retention-days or --addresses')
+        command.error('nothing to set: give --plan, --archive, --retention-days, --addresses or --unclassified')
       printTenant(options, await manage(command, (admin) => admin.setTenant(name, change)))
     })
 
@@ -76,6 +80,8 @@ export function tenantCommand(context: CliContext): Command {
       ['archive', found.archive],
       ['retention', retentionText(found)],
       ['addresses', found.addresses],
+      ['unclassified', found.unclassified ?? 'account'],
+      ...(found.rules === undefined ? [] : ([['rules', found.rules.length]] as const)),
       ['created', found.createdAt],
       ...(found.deleting ? ([['state', 'being deleted']] as const) : []),
     ])
@@ -116,16 +122,23 @@ function addressesOption(): Option {
   return new Option('--addresses <full|truncated|dropped>', about).choices(['full', 'truncated', 'dropped'])
 }
 
+function unclassifiedOption(): Option {
+  const about = 'organisations whose class nothing speaks for: accounts, events without an account, or filtered'
+  return new Option('--unclassified <account|event|filtered>', about).choices(UNCLASSIFIED)
+}
+
 function changeOf(options: TenantOptions): TenantChange {
   return {
     ...(options.plan === undefined ? {} : { plan: options.plan }),
     ...(options.archive === undefined ? {} : { archive: options.archive === 'on' }),
     ...(options.retentionDays === undefined ? {} : { retention_days: options.retentionDays }),
     ...(options.addresses === undefined ? {} : { addresses: options.addresses }),
+    ...(options.unclassified === undefined ? {} : { unclassified: options.unclassified }),
   }
 }
 
-function tenantJson({ id, plan, archive, addresses, createdAt, retentionDays, deleting }: Tenant): object {
+function tenantJson({ id, plan, archive, addresses, createdAt, retentionDays, deleting, ...judging }: Tenant): object {
+  const { rules, unclassified } = judging
   const retention = { retention_days: retentionDays ?? null }
   return {
     tenant_id: id,
@@ -134,6 +147,8 @@ function tenantJson({ id, plan, archive, addresses, createdAt, retentionDays, de
     addresses,
     ...retention,
     created_at: createdAt,
+    ...(unclassified && { unclassified }),
+    ...(rules && { rules }),
     ...(deleting ? { deleting } : {}),
   }
 }

@@ -1,4 +1,6 @@
 import { Command } from 'commander'
+import { originWarning } from '../../core/event/origins.ts'
+import { systemClock } from '../../core/run/clock.ts'
 import type { CliContext } from '../context.ts'
 import { printJson, printPairs } from '../print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../settings-options.ts'
@@ -18,13 +20,23 @@ export function usageCommand(context: CliContext): Command {
   return addSettings(command, INSTANCE_SETTINGS).action(async (name: string, options: UsageOptions) => {
     const config = configOf(context, command)
     const month = options.month ?? new Date().toISOString().slice(0, 7)
-    const [{ withTenants }, { clickhouseUrlOf }, { connectClickHouse, DATABASE }, { readUsage }] = await Promise.all([
+    const [
+      { tenantAdmin, withRedis },
+      { clickhouseUrlOf, redisUrlOf },
+      { connectClickHouse, DATABASE },
+      { readUsage },
+      { RedisOriginCounts },
+    ] = await Promise.all([
       import('../stores.ts'),
       import('../instance.ts'),
       import('../../clickhouse/client.ts'),
       import('../../clickhouse/usage.ts'),
+      import('../../redis/tenants/origin-counts.ts'),
     ])
-    const tenant = await withTenants(config, (admin) => admin.getTenant(name))
+    const [tenant, warning] = await withRedis(await redisUrlOf(config), async (redis) => [
+      await tenantAdmin(redis, config).getTenant(name),
+      originWarning(await new RedisOriginCounts(redis, systemClock).read(name)),
+    ])
     // A tenant whose plan is no longer there is held to the smallest one, as requests are.
     const plan = config.plans.get(tenant.plan) ?? config.plans.get('starter')!
     const url = await clickhouseUrlOf(config)
@@ -32,8 +44,9 @@ export function usageCommand(context: CliContext): Command {
     try {
       const usage = await readUsage(client, tenant.id, month, plan.monthly_accounts)
       const found = { tenant_id: tenant.id, plan: tenant.plan, month, limit: plan.monthly_accounts, ...usage }
+      const told = warning && { warning: warning.text, share: Math.round(warning.share * 1_000) / 1_000 }
       if (options.json) {
-        printJson(context.stdout, found)
+        printJson(context.stdout, { ...found, ...told })
         return
       }
       printPairs(context.stdout, [
@@ -43,6 +56,7 @@ export function usageCommand(context: CliContext): Command {
         ['tracked accounts', found.tracked_accounts],
         ['limit', found.limit],
         ['passed at', found.passed_at],
+        ...(told === undefined ? [] : ([['warning', told.warning]] as const)),
       ])
     } finally {
       await client.close()

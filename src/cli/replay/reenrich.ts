@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto'
+import type { TenantRules } from '../../../schemas/tenant-rules.ts'
 import { ClickHouseReenrichment } from '../../clickhouse/reenrich.ts'
 import type { Config } from '../../config/config.ts'
+import { judged, ruleSetOf } from '../../enrichment/tenant-rules/judge.ts'
 import { TodaysData } from '../../enrichment/todays-data.ts'
+import type { TodaysData as Judge } from '../../reenrich/ports.ts'
 import { finishReenrich, previewReenrich, reenrich } from '../../reenrich/reenrich.ts'
 import type { ReenrichReport } from '../../reenrich/report.ts'
 
@@ -9,6 +12,8 @@ import type { ReenrichReport } from '../../reenrich/report.ts'
 export interface ReenrichRequest {
   readonly config: Config
   readonly tenantId: string
+  /** By which the tenant's events are judged. */
+  readonly rules: TenantRules
   /** UTC days of receipt, `YYYY-MM-DD`, both included. */
   readonly from: string
   readonly to: string
@@ -46,8 +51,9 @@ export async function runReenrich(
   request: ReenrichRequest,
   { events, assertHeld, say }: ReenrichTools,
 ): Promise<ReenrichResult> {
-  const { config, tenantId, from, to, job, dryRun } = request
-  const data = await TodaysData.open(config.enrichDir)
+  const { config, tenantId, rules, from, to, job, dryRun } = request
+  const todays = await TodaysData.open(config.enrichDir)
+  const data = judgedBy(todays, rules)
   const receivedUntilMs = Date.now()
   const selection = { tenantId, from, to, job, receivedUntilMs }
   const report = dryRun
@@ -59,9 +65,15 @@ export async function runReenrich(
     to,
     dry_run: dryRun,
     received_until: new Date(receivedUntilMs).toISOString(),
-    data: data.names,
+    data: todays.names,
     ...report,
   }
+}
+
+function judgedBy(data: TodaysData, tenant: TenantRules): Judge {
+  const rules = ruleSetOf(tenant)
+  if (rules === undefined) return data
+  return { enrich: (address, hostname) => judged(data.enrich(address, hostname), address, rules) }
 }
 
 /**

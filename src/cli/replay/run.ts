@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { ingest } from '../../../pipelines/ingest.ts'
+import type { TenantRules } from '../../../schemas/tenant-rules.ts'
 import { openObjectStore } from '../../archive/destination.ts'
 import { PartReader } from '../../archive/reader.ts'
 import { ClickHouseReenrichment } from '../../clickhouse/reenrich.ts'
@@ -11,6 +12,7 @@ import { systemClock } from '../../core/run/clock.ts'
 import { InputError } from '../../core/run/errors.ts'
 import { EnrichmentEngine } from '../../enrichment/engine.ts'
 import { ReverseDns } from '../../enrichment/providers/rdns/reverse-dns.ts'
+import { tenantEnricher } from '../../enrichment/tenant-rules/judge.ts'
 import type { RedisClient } from '../../redis/connect.ts'
 import { RedisReplayLane } from '../../redis/replay/lane.ts'
 import { demandWhole } from '../../reenrich/reenrich.ts'
@@ -42,6 +44,8 @@ export interface ReplayFlags {
 interface ReplayRequest extends Omit<ReplayFlags, 'where'> {
   readonly where: readonly Condition[]
   readonly mask: AddressMask | undefined
+  /** By which events are judged. */
+  readonly rules: TenantRules
 }
 
 /** How long the pipeline may take to store what it has. */
@@ -55,7 +59,13 @@ export async function runReplay(config: Config, flags: ReplayFlags, context: Cli
   if (from > flags.from) context.stderr.write(`events received before ${from} are not kept, and left out\n`)
   const [report, rejudged] = await withRedis(await redisUrlOf(config), (client) => {
     const run = (assertHeld: () => void) =>
-      runWith(client, assertHeld, config, { ...flags, from, where, mask: addressMaskOf(tenant) }, context)
+      runWith(
+        client,
+        assertHeld,
+        config,
+        { ...flags, from, where, mask: addressMaskOf(tenant), rules: tenant },
+        context,
+      )
     if (flags.dryRun) return run(() => {})
     return whileNobodyRewrites(client, flags.reenrich ? 're-enrichment' : 'a replay', run)
   })
@@ -82,7 +92,7 @@ async function runWith(
   flags: ReplayRequest,
   context: CliContext,
 ): Promise<readonly [ReplayReport, ReenrichResult | undefined]> {
-  const { tenant: tenantId, from, to, run: job, where, mask, reenrich = false, dryRun = false } = flags
+  const { tenant: tenantId, from, to, run: job, where, mask, rules, reenrich = false, dryRun = false } = flags
   const { onStep: say, onProgress } = progressOf(context)
   const url = await clickhouseUrlOf(config)
   const events = new ClickHouseReenrichment(url)
@@ -93,13 +103,13 @@ async function runWith(
     if (dryRun) await demandWhole(events)
     else await endReenrichment(url, assertHeld, say)
     const rejudged = reenrich
-      ? await runReenrich({ config, tenantId, from, to, dryRun, ...(job !== undefined && { job }) }, held)
+      ? await runReenrich({ config, tenantId, rules, from, to, dryRun, ...(job !== undefined && { job }) }, held)
       : undefined
     const lane = await RedisReplayLane.open(client, ingest, { waitMs: WAIT_MS, assertHeld })
-    const report = await withEnricher(config, context, (enrichment) =>
+    const report = await withEnricher(config, context, ({ enricher, hostnames }) =>
       replay({
         ...{ selection: selectionOf(flags), where, mask, dryRun, reenrich, onStep: say, onProgress },
-        ...{ reader: new PartReader(objects), stored, lane, ...enrichment },
+        ...{ reader: new PartReader(objects), stored, lane, hostnames, enricher: tenantEnricher(enricher, rules) },
         windowMs: ingest.limits.dedupWindowMs,
       }),
     )
@@ -175,7 +185,10 @@ function print(
   { stdout, stderr }: CliContext,
 ): void {
   const { parts, behind, counts, unreadable } = report
-  if (behind !== undefined) stderr.write(`went on behind ${behind}, where it was ended before: what is before that is looked at when it is run again\n`)
+  if (behind !== undefined)
+    stderr.write(
+      `went on behind ${behind}, where it was ended before: what is before that is looked at when it is run again\n`,
+    )
   if (rejudged !== undefined) {
     printReenrich(stdout, rejudged)
     stdout.write('\n')

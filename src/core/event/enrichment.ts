@@ -1,5 +1,6 @@
 import type { Attribute } from '../../../schemas/attributes.ts'
 import type { Classification } from '../../../schemas/classification.ts'
+import type { FilterReason } from '../../../schemas/tenant-rules.ts'
 import type { Address } from './address.ts'
 
 /** `asn`, `latitude` and `longitude` are numbers, all others are non-empty strings. Unknown ones are absent. */
@@ -21,6 +22,10 @@ export interface Enrichment {
   readonly answerJson: string
   /** The enrichment columns of a row, see `row.ts`. */
   readonly columns: string
+  /** The rule of a tenant that decided; undefined: none did. */
+  readonly rule?: string
+  /** Why a tenant's rule makes noise of it; undefined: the class does, if it is noise. */
+  readonly filteredAs?: FilterReason
 }
 
 /** Finds what is known of an address, in memory: it never waits and never throws. */

@@ -8,6 +8,10 @@ export const EnvelopeState = {
   Enriched: 1,
   /** The address is noise. The row is complete, or empty in what an earlier version wrote. */
   Noise: 2,
+  /** A rule of its tenant makes noise of it; the row is complete. They stand for the reasons of `FILTER_REASONS`. */
+  Own: 3,
+  AlwaysNoise: 4,
+  Unclassified: 5,
 } as const
 export type EnvelopeState = (typeof EnvelopeState)[keyof typeof EnvelopeState]
 

@@ -80,7 +80,9 @@ export interface ChunkContext extends Receipt {
   readonly jobId: string
   readonly partitions: number
   readonly check: EventCheck
-  /** Asked for tenants with an archive, whose lines tell their status, and for those whose addresses are not stored. */
+  /** Whether events are enriched before the stream, because their tenant has rules. Default: false. */
+  readonly isJudged?: boolean
+  /** Answers by the tenant's rules. Asked for a tenant with an archive or rules, or whose addresses are not stored. */
   readonly enricher: Enricher
 }
 
@@ -107,7 +109,7 @@ export interface ChunkReading {
 export interface BatchSource extends Source {
   /**
    * What happens before the stream: a pure function, so that the same chunk becomes the same events, with the same ids, at
-   * every reading. Only the statuses of payloads, and rows without an address, follow the enricher.
+   * every reading. Only the statuses of payloads, and rows that are completed here, follow the enricher.
    */
   readonly read: (chunk: LineChunk, context: ChunkContext) => ChunkReading
 }

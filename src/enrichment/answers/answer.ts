@@ -54,7 +54,8 @@ export class Answers {
   }
 }
 
-function enrichmentOf(known: Omit<Enrichment, 'answerJson' | 'columns'>): Enrichment {
+/** An answer, with what is sent and stored of it. */
+export function enrichmentOf(known: Omit<Enrichment, 'answerJson' | 'columns'>): Enrichment {
   const answer: EnrichmentData = {}
   for (const attribute of INGEST_ATTRIBUTES) {
     const value = known.data[attribute]

@@ -8,6 +8,7 @@ import type { BulkJobs } from '../../lookup/bulk.ts'
 import type { LookupService } from '../../lookup/lookup.ts'
 import type { EventReceipts } from '../../receipts/receipts.ts'
 import type { DailyQuota } from '../../tenants/quota.ts'
+import type { TenantEnricher } from '../../tenants/tenancy.ts'
 import { buildOpenApi } from './openapi.ts'
 import type { Route } from './route.ts'
 import { batchJobsRoute, cancelBatchJobRoute } from './routes/batch-jobs.ts'
@@ -27,6 +28,8 @@ export interface RouteParts {
   readonly accept: LiveSource['accept']
   readonly intake: Intake
   readonly enricher: Enricher
+  /** Undefined: tenants have no rules. */
+  readonly tenantEnricher?: TenantEnricher | undefined
   /** Undefined: events are enriched without reverse DNS. */
   readonly hostnames?: Hostnames | undefined
   readonly readiness: Readiness

@@ -1,7 +1,9 @@
 import { BATCH_LIMITS, type BatchSummary } from '../../../schemas/api/batch.ts'
 import type { Addresses } from '../../../schemas/tenant.ts'
+import type { TenantRules } from '../../../schemas/tenant-rules.ts'
 import type { FeederStore, OpenJob } from '../../batch/feeder-store.ts'
 import type { Block } from '../../core/event/block.ts'
+import { type OriginCounts, originsOfCounts } from '../../core/event/origins.ts'
 import { packOutcomes } from '../../core/event/outcomes.ts'
 import type { AddressMask } from '../../core/event/pseudonym.ts'
 import { IDENTIFIED } from '../../core/pipeline/counts.ts'
@@ -104,6 +106,11 @@ export class RedisFeederStore implements FeederStore {
     return { keep: addresses, key: addressKey }
   }
 
+  async tenantRules({ tenantId }: OpenJob): Promise<TenantRules> {
+    const json = await this.#options.client.hget(keys.tenants(), tenantId)
+    return json === null ? {} : tenantOf(tenantId, json)
+  }
+
   async feed(job: OpenJob, { blocks, payloads, outcomes }: ChunkReading): Promise<void> {
     const { client, pipeline, partitions } = this.#options
     const { to, raw, lane } = pipeline.sources.batch
@@ -164,6 +171,12 @@ export class RedisFeederStore implements FeederStore {
     // A reason that nobody declared takes the place of nothing.
     const summary = { ...own, ...none, ...dropped, ...own, errors: errors.map((error) => JSON.parse(error)) }
     return summary as unknown as BatchSummary
+  }
+
+  async origins(job: OpenJob): Promise<OriginCounts> {
+    const { client, partitions } = this.#options
+    const { finished, counts } = await readProgress(client, partitions, job.id)
+    return originsOfCounts(counts, finished)
   }
 
   complete(job: OpenJob, summary: BatchSummary): Promise<boolean> {

@@ -1,6 +1,7 @@
 import { createSecretKey, randomBytes } from 'node:crypto'
 import type { ApiKeyRecord } from '../../../schemas/api-key.ts'
 import type { TenantChange, TenantRecord } from '../../../schemas/tenant.ts'
+import { RULES_MAX } from '../../../schemas/tenant-rules.ts'
 import { UnavailableError } from '../../core/run/errors.ts'
 import type { CallerStore, StoredKey, TenantChanges, TenantStore } from '../../tenants/stores.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
@@ -11,6 +12,7 @@ import { loadScript, type Script, type ScriptArgument } from '../scripts.ts'
 const findTenantScript = loadScript('findTenant-2')
 const createTenantScript = loadScript('createTenant-1')
 const changeTenantScript = loadScript('changeTenant-1')
+const changeRulesScript = loadScript('changeRules-1')
 const createKeyScript = loadScript('createKey-4')
 const revokeKeyScript = loadScript('revokeKey-3')
 const recordUsesScript = loadScript('recordUses-1')
@@ -40,10 +42,11 @@ export class RedisTenantStore implements TenantStore, CallerStore {
   }
 
   async createTenant(tenant: Tenant): Promise<boolean> {
-    const { plan, archive, addresses, createdAt, retentionDays } = tenant
+    const { plan, archive, addresses, createdAt, retentionDays, unclassified } = tenant
+    const judging = unclassified === undefined ? {} : { unclassified }
     const retention = retentionDays === undefined ? {} : { retention_days: retentionDays }
     const kept = addresses === 'full' ? {} : { addresses, address_key: newAddressKey() }
-    const record: TenantRecord = { plan, archive, created_at: createdAt, ...retention, ...kept }
+    const record: TenantRecord = { plan, archive, created_at: createdAt, ...retention, ...kept, ...judging }
     const args = [tenant.id, JSON.stringify(record), keys.tenantChanges()]
     return (await this.#run(createTenantScript, [keys.tenants()], args)) === 1
   }
@@ -63,6 +66,17 @@ export class RedisTenantStore implements TenantStore, CallerStore {
     const args = [id, JSON.stringify(change), keys.tenantChanges(), newAddressKey()]
     const reply = (await this.#run(changeTenantScript, [keys.tenants()], args)) as Buffer | 0 | null
     if (reply === 0) return 'conflict'
+    return reply === null ? undefined : tenantOf(id, reply.toString())
+  }
+
+  async changeRules(
+    id: string,
+    add: readonly string[],
+    remove: readonly string[],
+  ): Promise<Tenant | 'too many' | undefined> {
+    const args = [id, keys.tenantChanges(), RULES_MAX, add.length, ...add, ...remove]
+    const reply = (await this.#run(changeRulesScript, [keys.tenants()], args)) as Buffer | 0 | null
+    if (reply === 0) return 'too many'
     return reply === null ? undefined : tenantOf(id, reply.toString())
   }
 
@@ -145,10 +159,21 @@ async function answered<T>(reply: Promise<T>): Promise<T> {
 export function tenantOf(id: string, json: string): Tenant {
   const record = JSON.parse(json) as TenantRecord
   const { plan, archive, created_at: createdAt, addresses = 'full', address_key: key } = record
-  const { retention_days: days, deleting = false } = record
+  const { retention_days: days, deleting = false, rules, unclassified } = record
+  const judging = { ...(rules && { rules }), ...(unclassified && { unclassified }) }
   const addressKey = key === undefined ? {} : { addressKey: createSecretKey(key, 'hex') }
   const retention = typeof days === 'number' ? { retentionDays: days } : {}
-  return { id, plan, archive, addresses, createdAt, ...addressKey, ...retention, ...(deleting ? { deleting } : {}) }
+  return {
+    id,
+    plan,
+    archive,
+    addresses,
+    createdAt,
+    ...addressKey,
+    ...retention,
+    ...judging,
+    ...(deleting && { deleting }),
+  }
 }
 
 function newAddressKey(): string {

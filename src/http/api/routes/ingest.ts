@@ -6,7 +6,7 @@ import { compileValidator } from '../../../core/event/validator.ts'
 import type { LiveSource } from '../../../core/pipeline/source.ts'
 import type { Clock } from '../../../core/run/clock.ts'
 import type { Intake } from '../../../ingest/intake.ts'
-import { addressMaskOf, type Caller } from '../../../tenants/tenancy.ts'
+import { addressMaskOf, type Caller, type TenantEnricher } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'
 import { HttpError } from '../../engine/http-error.ts'
 import type { HttpResponse } from '../../engine/response.ts'
@@ -20,13 +20,15 @@ export interface IngestParts {
   readonly accept: LiveSource['accept']
   readonly intake: Intake
   readonly enricher: Enricher
+  /** Undefined: tenants have no rules. */
+  readonly tenantEnricher?: TenantEnricher | undefined
   /** Asked before events are enriched; undefined: reverse DNS is off. */
   readonly hostnames?: Hostnames | undefined
   readonly clock: Clock
 }
 
 /** `POST /v1/ingest`: events are enriched, written to the intake as one, and only then answered. */
-export function ingestRoute({ accept, intake, enricher, hostnames, clock }: IngestParts): Route {
+export function ingestRoute({ accept, intake, enricher, tenantEnricher, hostnames, clock }: IngestParts): Route {
   const validate = compileValidator(IngestRequest)
   return {
     method: 'POST',
@@ -43,7 +45,8 @@ export function ingestRoute({ accept, intake, enricher, hostnames, clock }: Inge
       const { requestId } = exchange
       const receipt = { tenantId, archived, mask: addressMaskOf(caller.tenant), receivedAtMs: clock.now(), requestId }
       if (hostnames !== undefined) await hostnames.prefetch(addressesOf(body.events))
-      const { envelopes, payloads, outcomes, response } = accept(text, body.events, receipt, enricher)
+      const judging = tenantEnricher?.(enricher, caller.tenant) ?? enricher
+      const { envelopes, payloads, outcomes, response } = accept(text, body.events, receipt, judging)
       await intake.append(envelopes, payloads, outcomes)
       return { status: 200, body: response }
     },

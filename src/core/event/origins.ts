@@ -1,0 +1,123 @@
+import type { Classification } from '../../../schemas/classification.ts'
+import type { Enrichment } from './enrichment.ts'
+
+/*
+ * Visitors do not come from one cloud, CDN or private network. When most events of a tenant do, what was sent is the address
+ * of a proxy of its own (schemas/README.md, Most events from one network).
+ */
+
+/** Networks of one tally. Those that are seen seldom give way to others. */
+const ORIGINS_MAX = 16
+const NAME_MAX = 120
+const SUSPECT: ReadonlySet<Classification | undefined> = new Set(['hosting', 'cloud', 'cdn', 'reserved'] as const)
+
+/** Above this share of at least so many events somebody is told. */
+export const ORIGIN_WARNING = { share: 0.5, eventsMin: 100 } as const
+
+/** Equal enrichments are one object as long as they are cached. */
+const known = new WeakMap<Enrichment, string>()
+
+/** Class and network of infrastructure that no visitor uses; `''` for all others, and where a rule of the tenant decides. */
+export function originOf(enrichment: Enrichment): string {
+  const { noise, classification, rule, data } = enrichment
+  if (!noise || rule !== undefined || !SUSPECT.has(classification)) return ''
+  let origin = known.get(enrichment)
+  if (origin === undefined) {
+    origin = originText(classification!, Number(data.asn ?? 0), String(data.as_name ?? data.org_name ?? ''))
+    known.set(enrichment, origin)
+  }
+  return origin
+}
+
+/** As `originOf`, of what a row tells. */
+export function originText(classification: string, asn: number, name: string): string {
+  if (!SUSPECT.has(classification as Classification)) return ''
+  return [classification, ...(asn > 0 ? [`AS${asn}`] : []), name].join(' ').trim().slice(0, NAME_MAX)
+}
+
+/** So many events, and how many of them came from each suspect network. */
+export interface OriginCounts {
+  readonly events: number
+  readonly byOrigin: ReadonlyMap<string, number>
+}
+
+/** Counts events by network in bounded memory: what it says of a network is too low by a 17th of all events at most. */
+export class OriginTally implements OriginCounts {
+  events = 0
+  readonly byOrigin = new Map<string, number>()
+
+  /** @param origin `''`: of no suspect network */
+  add(origin: string, events = 1): void {
+    this.events += events
+    if (origin !== '') this.#count(origin, events)
+  }
+
+  addAll({ events, byOrigin }: OriginCounts): void {
+    this.events += events
+    for (const [origin, count] of byOrigin) this.#count(origin, count)
+  }
+
+  /** After Misra and Gries: one that finds no room takes as many of all others with it. */
+  #count(origin: string, events: number): void {
+    const before = this.byOrigin.get(origin)
+    if (before !== undefined || this.byOrigin.size < ORIGINS_MAX) {
+      this.byOrigin.set(origin, (before ?? 0) + events)
+      return
+    }
+    const least = Math.min(events, ...this.byOrigin.values())
+    for (const [other, count] of this.byOrigin) {
+      if (count === least) this.byOrigin.delete(other)
+      else this.byOrigin.set(other, count - least)
+    }
+    if (events > least) this.byOrigin.set(origin, events - least)
+  }
+}
+
+/** What somebody has to be told. */
+export interface OriginWarning {
+  /** Class and network, as `originOf`. */
+  readonly origin: string
+  readonly share: number
+  /** A sentence for people. */
+  readonly text: string
+}
+
+/** Undefined: nothing is strange. */
+export function originWarning({ events, byOrigin }: OriginCounts): OriginWarning | undefined {
+  if (events < ORIGIN_WARNING.eventsMin) return undefined
+  let most: readonly [string, number] = ['', 0]
+  for (const entry of byOrigin) if (entry[1] > most[1]) most = entry
+  const share = Math.min(1, most[1] / events)
+  if (share <= ORIGIN_WARNING.share) return undefined
+  const [origin] = most
+  return { origin, share, text: `${Math.floor(share * 100)} % of ${events} events come from ${mistakeOf(origin)}` }
+}
+
+function mistakeOf(origin: string): string {
+  const space = origin.indexOf(' ')
+  const [classification, name] = space < 0 ? [origin, ''] : [origin.slice(0, space), origin.slice(space + 1)]
+  const header = 'take the visitor’s from the header that it adds, such as X-Forwarded-For'
+  if (classification === 'reserved') {
+    return `private or reserved addresses: most likely the address of your own load balancer or proxy is sent; ${header}`
+  }
+  const network = name === '' ? `a network of class ${classification}` : `one network, ${name} (${classification})`
+  if (classification === 'cdn') {
+    return `${network}: most likely the address of the CDN in front of your site is sent; ${header} or CF-Connecting-IP`
+  }
+  return `${network}: most likely the address of a server or proxy of yours is sent; ${header}`
+}
+
+const COUNT_PREFIX = 'origin:'
+/** Networks of a block that are counted: a larger share of a job is seen in some of its blocks. */
+const BLOCK_SHARE = 0.1
+
+/** Counts of a stage, by their names, for the progress of a batch job. */
+export function* countsOf({ events, byOrigin }: OriginCounts): Generator<[name: string, events: number]> {
+  for (const [origin, count] of byOrigin) if (count >= events * BLOCK_SHARE) yield [COUNT_PREFIX + origin, count]
+}
+
+/** The reverse of `countsOf`, of many. @param events with a valid address */
+export function originsOfCounts(counts: ReadonlyMap<string, number>, events: number): OriginCounts {
+  const found = [...counts].filter(([name]) => name.startsWith(COUNT_PREFIX))
+  return { events, byOrigin: new Map(found.map(([name, count]) => [name.slice(COUNT_PREFIX.length), count])) }
+}

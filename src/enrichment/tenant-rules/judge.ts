@@ -1,0 +1,84 @@
+import type { TenantRules } from '../../../schemas/tenant-rules.ts'
+import type { Address } from '../../core/event/address.ts'
+import type { Enricher, Enrichment } from '../../core/event/enrichment.ts'
+import { enrichmentOf } from '../answers/answer.ts'
+import { companyIdOf } from '../rules/company-id.ts'
+import { FILTERS, RuleSet, type Verdict } from './rule-set.ts'
+
+/** What a tenant's rules make of an answer; the answer itself where none holds. The one place that decides it. */
+export function judged(enrichment: Enrichment, address: Address, rules: RuleSet): Enrichment {
+  const verdict = rules.find(address, enrichment)
+  return verdict === undefined ? enrichment : variantOf(enrichment, verdict)
+}
+
+/** The rules of a tenant; undefined: it has none, and pays nothing for them. */
+export function ruleSetOf(tenant: TenantRules): RuleSet | undefined {
+  const { rules = [], unclassified = 'account' } = tenant
+  if (rules.length === 0 && unclassified === 'account') return undefined
+  let set = sets.get(tenant)
+  if (set === undefined) {
+    set = new RuleSet(tenant)
+    sets.set(tenant, set)
+  }
+  return set
+}
+
+/** Records of tenants are held as long as they are current, so their rules are read once. */
+const sets = new WeakMap<TenantRules, RuleSet>()
+
+/** Answers for a tenant: the same `enricher` when it has no rules. */
+export function tenantEnricher(enricher: Enricher, tenant: TenantRules): Enricher {
+  const rules = ruleSetOf(tenant)
+  if (rules === undefined) return enricher
+  return { enrich: (address) => judged(enricher.enrich(address), address, rules) }
+}
+
+/** Equal answers that the same rule decides are one object, as answers are. */
+const variants = new WeakMap<Enrichment, Map<string, Enrichment>>()
+/** An answer that so many rules have decided begins anew: rules are many tenants'. */
+const VARIANTS_MAX = 64
+
+function variantOf(enrichment: Enrichment, verdict: Verdict): Enrichment {
+  let known = variants.get(enrichment)
+  if (known === undefined) {
+    known = new Map()
+    variants.set(enrichment, known)
+  }
+  let variant = known.get(verdict.rule)
+  if (variant === undefined) {
+    variant = decided(enrichment, verdict)
+    if (known.size >= VARIANTS_MAX) known.clear()
+    known.set(verdict.rule, variant)
+  }
+  return variant
+}
+
+function decided(enrichment: Enrichment, { kind, rule }: Verdict): Enrichment {
+  const filteredAs = FILTERS[kind]
+  if (filteredAs !== undefined) return named({ ...enrichment, noise: true, filteredAs }, rule)
+  if (kind === 'never-noise') return named(enrichment.noise ? asOrganisation(enrichment) : enrichment, rule)
+  return named(enrichmentOf({ ...plain(enrichment), noise: false, companyId: '' }), rule)
+}
+
+function named(enrichment: Enrichment, rule: string): Enrichment {
+  const answerJson = `${enrichment.answerJson},"rule":${JSON.stringify(rule)}`
+  return Object.freeze({ ...enrichment, answerJson, rule })
+}
+
+/** Noise has no account of its own making: what is called none has one like every organisation. */
+function asOrganisation(enrichment: Enrichment): Enrichment {
+  const { companyId, data } = enrichment
+  const name = data.business_name ?? data.org_name ?? data.as_name
+  const domain = data.domain === undefined ? undefined : String(data.domain)
+  const id = companyId || companyIdOf({ name: name === undefined ? undefined : String(name), domain })
+  return enrichmentOf({
+    ...plain(enrichment),
+    noise: false,
+    companyId: id,
+    data: name === undefined ? data : { ...data, business_name: name },
+  })
+}
+
+function plain({ noise, classification, quality, data, companyId }: Enrichment) {
+  return { noise, classification, quality, data, companyId }
+}

@@ -1,0 +1,81 @@
+import type { Classification } from '../../../schemas/classification.ts'
+import { KEPT_CLASSES, RULE_KINDS, type RuleKind } from '../../../schemas/tenant-rules.ts'
+import { type AddressRange, ASN_MAX, clip, formatRange, parseCidr } from '../addresses/network.ts'
+import { companyIdOf, slug } from '../rules/company-id.ts'
+
+/** What a rule speaks of. */
+export type Subject =
+  | { readonly of: 'network'; readonly range: AddressRange }
+  | { readonly of: 'as'; readonly asn: number }
+  /** As `Enrichment.companyId`: a domain, or else a slug of a name. */
+  | { readonly of: 'organisation'; readonly id: string }
+  | { readonly of: 'class'; readonly classification: Classification }
+
+/** One rule of a tenant. */
+export interface Rule {
+  readonly kind: RuleKind
+  readonly subject: Subject
+  /** Kind and subject in their one spelling: so it is kept, and named in answers. */
+  readonly text: string
+}
+
+const NETWORK = /^[\d.\s/-]+$|[:/]/
+const AS = /^as(\d+)$/i
+const DOMAIN = /^(?=.{1,253}$)[\p{L}\p{N}_-]{1,63}(\.[\p{L}\p{N}_-]{1,63})+$/u
+
+/**
+ * Reads a rule as people write it. Returns the reason in words when it is none.
+ * @param subject a network, `AS64500`, an organisation's domain or name; of `keep` a class
+ */
+export function parseRule(kind: string, subject: string): Rule | string {
+  const known = RULE_KINDS.find((name) => name === kind)
+  if (known === undefined) return `"${clip(kind)}" is no kind of rule: there are ${RULE_KINDS.join(', ')}`
+  const found = subjectOf(known, subject.trim())
+  if (typeof found === 'string') return found
+  return { kind: known, subject: found, text: `${known} ${textOf(found)}` }
+}
+
+/** Reads what `Rule.text` is. */
+export function readRule(text: string): Rule | string {
+  const space = text.indexOf(' ')
+  return space < 0 ? `"${clip(text)}" is no rule` : parseRule(text.slice(0, space), text.slice(space + 1))
+}
+
+function subjectOf(kind: RuleKind, text: string): Subject | string {
+  if (kind === 'keep') {
+    const classification = KEPT_CLASSES.find((name) => name === text.toLowerCase())
+    if (classification !== undefined) return { of: 'class', classification }
+    return `keep "${clip(text)}": wants a class that is filtered otherwise: ${KEPT_CLASSES.join(', ')}`
+  }
+  const subject = anySubject(text)
+  if (typeof subject === 'string') return `${kind} ${subject}`
+  if (kind !== 'own' || subject.of === 'network') return subject
+  return `own "${clip(text)}": wants a network such as 203.0.113.0/24`
+}
+
+function anySubject(text: string): Subject | string {
+  if (NETWORK.test(text)) {
+    const range = parseCidr(text)
+    return typeof range === 'string' ? `${range} such as 203.0.113.0/24 or 2001:db8::/32` : { of: 'network', range }
+  }
+  const as = AS.exec(text)
+  if (as !== null) {
+    const asn = Number(as[1])
+    return asn >= 1 && asn <= ASN_MAX ? { of: 'as', asn } : `"${clip(text)}" is no AS number`
+  }
+  const id = DOMAIN.test(text) ? companyIdOf({ name: undefined, domain: text.toLowerCase() }) : slug(text)
+  return id === '' ? `"${clip(text)}" is no network, AS number or organisation` : { of: 'organisation', id }
+}
+
+function textOf(subject: Subject): string {
+  switch (subject.of) {
+    case 'network':
+      return formatRange(subject.range)
+    case 'as':
+      return `AS${subject.asn}`
+    case 'organisation':
+      return subject.id
+    case 'class':
+      return subject.classification
+  }
+}

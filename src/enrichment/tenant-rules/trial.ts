@@ -1,0 +1,80 @@
+import { type Classification, NOISE } from '../../../schemas/classification.ts'
+import { parseAddress } from '../../core/event/address.ts'
+import type { EnrichmentData } from '../../core/event/enrichment.ts'
+import { enrichmentOf } from '../answers/answer.ts'
+import { FILTERS, type RuleSet, type Verdict } from './rule-set.ts'
+
+/** Stored events that differ in nothing that a rule sees. */
+export interface StoredGroup {
+  /** As it is stored. */
+  readonly ip: string
+  readonly companyId: string
+  readonly classification: string
+  readonly data: EnrichmentData
+  readonly events: number
+}
+
+/** Events that were filtered: so many. */
+export interface FilteredSum {
+  readonly reason: string
+  readonly classification: string
+  readonly events: number
+}
+
+/** What rules would have made of events, as far as what is stored of them tells. */
+export interface Trial {
+  readonly stored: number
+  /** Stored events that would have been filtered, by the rule that decides; a class where none does any more. */
+  readonly newly_filtered: Readonly<Record<string, number>>
+  readonly filtered: number
+  /** Filtered events that would have been kept, by the rule. */
+  readonly newly_kept: Readonly<Record<string, number>>
+  /** Filtered events of which nobody can tell: their addresses and organisations are not stored. */
+  readonly unknown: number
+  /** Stored events without an address: rules about networks were not tried on them. */
+  readonly without_address: number
+}
+
+/** Tries rules on events of the past. @param before the rules of today */
+export async function tryRules(
+  groups: AsyncIterable<StoredGroup>,
+  sums: readonly FilteredSum[],
+  before: RuleSet,
+  after: RuleSet,
+): Promise<Trial> {
+  const newlyFiltered = new Map<string, number>()
+  let stored = 0
+  let withoutAddress = 0
+  for await (const { ip, companyId, classification, data, events } of groups) {
+    stored += events
+    const address = parseAddress(ip)
+    if (address === undefined) withoutAddress += events
+    const known = (classification || undefined) as Classification | undefined
+    const noise = known !== undefined && NOISE.has(known)
+    const enrichment = enrichmentOf({ noise, classification: known, quality: 0, data, companyId })
+    const verdict = after.find(address, enrichment)
+    const isNew = isFiltered(verdict, noise) && !isFiltered(before.find(address, enrichment), noise)
+    if (isNew) add(newlyFiltered, verdict?.rule ?? classification, events)
+  }
+  const newlyKept = new Map<string, number>()
+  let filtered = 0
+  let unknown = 0
+  for (const { reason, classification, events } of sums) {
+    filtered += events
+    const rule = reason === '' ? after.ofClass(classification) : undefined
+    if (rule !== undefined && before.ofClass(classification) === undefined) add(newlyKept, rule, events)
+    else unknown += events
+  }
+  return {
+    ...{ stored, newly_filtered: Object.fromEntries(newlyFiltered) },
+    ...{ filtered, newly_kept: Object.fromEntries(newlyKept), unknown, without_address: withoutAddress },
+  }
+}
+
+function isFiltered(verdict: Verdict | undefined, noise: boolean): boolean {
+  return verdict === undefined ? noise : FILTERS[verdict.kind] !== undefined
+}
+
+function add(sums: Map<string, number>, name: string, events: number): void {
+  sums.set(name, (sums.get(name) ?? 0) + events)
+}

@@ -1,0 +1,120 @@
+import type { Logger } from 'pino'
+import { Gauge, type Registry } from 'prom-client'
+import type { Enricher } from '../core/event/enrichment.ts'
+import { type OriginCounts, OriginTally, type OriginWarning, originOf, originWarning } from '../core/event/origins.ts'
+import type { Service } from '../core/run/service.ts'
+import { Loop } from '../runner/loop.ts'
+
+/** What was counted of a tenant's events lately, by network. */
+export interface OriginStore {
+  /** Adds to the counts of today, and returns what they are since yesterday. Rejects with `UnavailableError`. */
+  add(tenantId: string, counts: OriginCounts): Promise<OriginCounts>
+}
+
+export interface TenantOriginsOptions {
+  readonly store: OriginStore
+  readonly metrics: Registry
+  readonly log: Logger
+  /** Default 5,000. */
+  readonly flushEveryMs?: number
+}
+
+const FLUSH_EVERY_MS = 5_000
+const RETRY_DELAY_MAX_MS = 60_000
+/** Tenants that are counted between two writes, and that are warned of. */
+const TENANTS_MAX = 10_000
+
+/**
+ * Counts where the events of each tenant are from, and tells when most are from one network that no visitor uses. An
+ * indication: what a killed process has counted in its last seconds is lost.
+ */
+export class TenantOrigins implements Service {
+  readonly name = 'origins'
+  readonly #options: TenantOriginsOptions
+  readonly #loop: Loop
+  readonly #warnings = new Map<string, OriginWarning>()
+  #tallies = new Map<string, OriginTally>()
+
+  constructor(options: TenantOriginsOptions) {
+    this.#options = options
+    const { flushEveryMs = FLUSH_EVERY_MS, log, metrics } = options
+    this.#loop = new Loop({
+      name: this.name,
+      round: async () => {
+        await this.#flush()
+        return flushEveryMs
+      },
+      failed: (err) => log.debug({ err }, 'counts of networks are written later'),
+      delay: { minMs: flushEveryMs, maxMs: Math.max(flushEveryMs, RETRY_DELAY_MAX_MS) },
+    })
+    const warnings = this.#warnings
+    new Gauge({
+      name: 'ipid_tenant_one_network_share',
+      help: 'Share of the events of a tenant since yesterday that come from one cloud, CDN or private network, where it is most',
+      labelNames: ['tenant', 'network'],
+      aggregator: 'max',
+      registers: [metrics],
+      collect() {
+        this.reset()
+        for (const [tenant, { origin: network, share }] of warnings) this.set({ tenant, network }, share)
+      },
+    })
+  }
+
+  start(): Promise<void> {
+    return this.#loop.start()
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop()
+    await this.#flush().catch(() => {})
+  }
+
+  /** An enricher that counts what it answers. */
+  counting(enricher: Enricher, tenantId: string): Enricher {
+    const tally = this.#tallyOf(tenantId)
+    return {
+      enrich(address) {
+        const enrichment = enricher.enrich(address)
+        tally.add(originOf(enrichment))
+        return enrichment
+      },
+    }
+  }
+
+  /** Adds what was counted elsewhere. */
+  add(tenantId: string, counts: OriginCounts): void {
+    this.#tallyOf(tenantId).addAll(counts)
+  }
+
+  #tallyOf(tenantId: string): OriginTally {
+    let tally = this.#tallies.get(tenantId)
+    if (tally === undefined) {
+      tally = new OriginTally()
+      if (this.#tallies.size < TENANTS_MAX) this.#tallies.set(tenantId, tally)
+    }
+    return tally
+  }
+
+  async #flush(): Promise<void> {
+    const tallies = this.#tallies
+    this.#tallies = new Map()
+    for (const [tenantId, tally] of tallies) {
+      tallies.delete(tenantId)
+      try {
+        this.#tell(tenantId, originWarning(await this.#options.store.add(tenantId, tally)))
+      } catch (error) {
+        for (const [id, others] of [[tenantId, tally] as const, ...tallies]) this.add(id, others)
+        throw error
+      }
+    }
+  }
+
+  #tell(tenantId: string, warning: OriginWarning | undefined): void {
+    const before = this.#warnings.get(tenantId)
+    if (warning === undefined) this.#warnings.delete(tenantId)
+    else if (before !== undefined || this.#warnings.size < TENANTS_MAX) this.#warnings.set(tenantId, warning)
+    if (warning === undefined || before?.origin === warning.origin) return
+    this.#options.log.warn({ tenant: tenantId, network: warning.origin }, warning.text)
+  }
+}

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { TestSite } from '../support/site.ts'
+import { until } from '../support/until.ts'
+
+/** Of the starter data: a company, a university, an access provider and a cloud. */
+const ADDRESSES = { apple: '17.253.144.10', ethz: '129.132.1.1', sunrise: '80.218.1.1', google: '8.8.8.8' }
+const EVENTS = (run: string) => Object.entries(ADDRESSES).map(([name, ip]) => ({ ip, event_id: `${run}-${name}` }))
+
+const RULES = [
+  ['own', '17.253.144.77/24'],
+  ['always-noise', 'ethz.ch'],
+  ['never-noise', 'Google LLC'],
+  ['keep', 'isp'],
+] as const
+
+test('rules of a tenant are in force at once, in both lanes, in replays and when stored events are judged again', async (t) => {
+  const site = new TestSite(t, { SINK_LINGER_MS: '100', ARCHIVE_PART_AGE_MS: '200' })
+  const ready = await site.start().ready()
+  const run = async (...args: string[]) => {
+    const { code, stdout, stderr } = await site.ipid(...args)
+    assert.equal(code, 0, stderr)
+    return stdout
+  }
+  const ipid = async (...args: string[]) => JSON.parse(await run(...args, '--json'))
+  await ipid('tenant', 'create', 'acme', '--archive', 'on')
+  const { key } = await ipid('key', 'create', 'acme')
+  const call = async (path: string, body?: string) => {
+    const headers = { 'x-api-key': key }
+    const answer = await fetch(ready.url + path, { headers, ...(body !== undefined && { method: 'POST', body }) })
+    return JSON.parse(await answer.text())
+  }
+  const send = async (name: string) => {
+    const { results } = await call('/v1/ingest', JSON.stringify({ events: EVENTS(name) }))
+    return results.map(({ status, rule }: { status: string; rule?: string }) => [status, rule ?? null])
+  }
+  const query = async (sql: string) => {
+    const text = await (await fetch(`${ready.clickhouse_url}/?database=ipid`, { method: 'POST', body: sql })).text()
+    return text.replace(/\n$/, '')
+  }
+  const untilCounted = (count: number) =>
+    until(
+      () => query("SELECT sum(events) FROM daily_outcomes WHERE tenant_id = 'acme'"),
+      (text) => text === String(count),
+    )
+  const day = (ms: number) => new Date(ms).toISOString().slice(0, 10)
+  const again = () => {
+    const days = ['--from', day(Date.now() - 86_400_000), '--to', day(Date.now())]
+    return ipid('replay', '--tenant', 'acme', ...days, '--reenrich')
+  }
+  const stored = () => query('SELECT event_id, company_id, account_id FROM events ORDER BY event_id FORMAT TSV')
+
+  assert.deepEqual(await send('before'), [
+    ['ok', null],
+    ['ok', null],
+    ['filtered', null],
+    ['filtered', null],
+  ])
+  await untilCounted(4)
+
+  await t.test('what is no rule is refused, and a dry run only tells', async () => {
+    for (const [args, message] of [
+      [['add', 'acme', 'own', '1.2.3.4/40'], /own "1\.2\.3\.4\/40" has a prefix length out of range/],
+      [['add', 'nobody', 'own', '1.2.3.4'], /unknown tenant "nobody"/],
+      [['remove', 'acme', 'keep', 'isp'], /tenant acme has no rule "keep isp"/],
+    ] as const) {
+      const { code, stderr } = await site.ipid('rules', ...args)
+      assert.equal(code, 2)
+      assert.match(stderr, message)
+    }
+    const own = await ipid('rules', 'add', 'acme', 'own', '17.253.144.77/24', '--dry-run')
+    assert.deepEqual([own.stored, own.newly_filtered], [2, { 'own 17.253.144.0/24': 1 }])
+    const { filtered, newly_kept: kept, unknown } = await ipid('rules', 'add', 'acme', 'keep', 'isp', '--dry-run')
+    assert.deepEqual([filtered, kept, unknown], [2, { 'keep isp': 1 }, 1])
+    assert.match(await run('rules', 'add', 'acme', 'keep', 'isp', '--dry-run'), /would be kept: keep isp +1\n/)
+    assert.deepEqual((await ipid('rules', 'list', 'acme')).rules, [])
+  })
+
+  for (const [kind, subject] of RULES) await ipid('rules', 'add', 'acme', kind, subject)
+  // Once more changes nothing; a change of something else keeps them.
+  await ipid('rules', 'add', 'acme', 'keep', 'isp')
+  await ipid('tenant', 'set', 'acme', '--plan', 'custom')
+  const { rules } = await ipid('rules', 'list', 'acme')
+  assert.deepEqual(rules, ['own 17.253.144.0/24', 'always-noise ethz.ch', 'never-noise google-llc', 'keep isp'])
+
+  await t.test('answers and the command line name the rule', async () => {
+    const expected = [
+      ['filtered', rules[0]],
+      ['filtered', rules[1]],
+      ['ok', rules[3]],
+      ['ok', rules[2]],
+    ]
+    assert.deepEqual(await send('live'), expected)
+    assert.match(await run('rules', 'check', 'acme', ADDRESSES.sunrise), /80\.218\.1\.1 +ok +isp +keep isp\n/)
+  })
+
+  await t.test('lines of a batch job are judged alike, and both are counted by the rule', async () => {
+    const lines = EVENTS('batch').map((event) => JSON.stringify(event))
+    const { job_id } = await call('/v1/ingest/batch', lines.join('\n'))
+    const { result_summary: summary } = await until(
+      () => call(`/v1/ingest/batch/${job_id}`),
+      ({ status }) => status === 'completed',
+    )
+    assert.deepEqual([summary.valid_ips, summary.filtered, summary.identified_ips], [4, 2, 1])
+    await untilCounted(12)
+    const counted = await query(
+      "SELECT lane, reason, sum(events) FROM daily_outcomes WHERE status = 'filtered' GROUP BY ALL ORDER BY ALL FORMAT TSV",
+    )
+    const ofLane = (lane: string) => `${lane}\talways_noise\t1\n${lane}\town\t1`
+    assert.equal(counted, `${ofLane('batch')}\nlive\t\t2\n${ofLane('live').split('\n').join('\n')}`)
+  })
+
+  await t.test('what was judged before the rules is judged by them again, and then stays', async () => {
+    const { filtered } = await again()
+    assert.deepEqual(filtered, { events: 2, classifications: { always_noise: 1, own: 1 } })
+    const kept = (run: string) => `${run}-google\tgoogle.com\tgoogle.com\n${run}-sunrise\t\t`
+    await untilCounted(12)
+    assert.equal(
+      await until(stored, (text) => text.split('\n').length === 6),
+      ['batch', 'before', 'live'].map(kept).join('\n'),
+    )
+    const counted =
+      "SELECT reason, sum(events) FROM daily_outcomes WHERE status = 'filtered' GROUP BY reason ORDER BY reason FORMAT TSV"
+    assert.equal(await query(counted), 'always_noise\t3\nown\t3')
+    const { events, archive } = await again()
+    assert.deepEqual([events.changed, archive.found, archive.replayed], [0, 0, 0])
+  })
+
+  await t.test('most events from one network are told by usage and by the summary of a job', async () => {
+    assert.equal('warning' in (await ipid('usage', 'acme')), false)
+    const events = (count: number, ip: string) => Array.from({ length: count }, () => ({ ip }))
+    const batch = [...events(120, '10.0.0.1'), ...events(30, ADDRESSES.apple)].map((event) => JSON.stringify(event))
+    const { job_id } = await call('/v1/ingest/batch', batch.join('\n'))
+    const { result_summary: summary } = await until(
+      () => call(`/v1/ingest/batch/${job_id}`),
+      ({ status }) => status === 'completed',
+    )
+    assert.match(summary.warning, /^80 % of 150 events come from private or reserved addresses: most likely/)
+    await call('/v1/ingest', JSON.stringify({ events: events(100, '10.0.0.2') }))
+    // Each process writes its counts every few seconds: those of the job, of this request, and of the 12 events before.
+    const { warning, share } = await until(
+      () => ipid('usage', 'acme'),
+      (usage) => usage.warning?.includes(' of 262 events ') ?? false,
+    )
+    assert.match(warning, /^83 % of 262 events come from private or reserved addresses: /)
+    assert.equal(share, 0.84)
+    assert.match(await run('usage', 'acme'), /^warning +83 % of /m)
+  })
+
+  for (const rule of rules) {
+    const [kind, subject] = rule.split(' ')
+    await ipid('rules', 'remove', 'acme', kind!, subject!)
+  }
+  assert.deepEqual(await send('after'), [
+    ['ok', null],
+    ['ok', null],
+    ['filtered', null],
+    ['filtered', null],
+  ])
+})

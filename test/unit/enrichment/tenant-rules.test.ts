@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { EventEnvelope } from '../../../schemas/api/event.ts'
+import type { Classification } from '../../../schemas/classification.ts'
+import { NOISE } from '../../../schemas/classification.ts'
+import { RULES_MAX, type TenantRules } from '../../../schemas/tenant-rules.ts'
+import { readChunk } from '../../../src/batch/read-chunk.ts'
+import { parseAddress } from '../../../src/core/event/address.ts'
+import type { Enricher, EnrichmentData } from '../../../src/core/event/enrichment.ts'
+import { EnvelopeState } from '../../../src/core/event/envelope.ts'
+import { columnOf } from '../../../src/core/event/row.ts'
+import { compileValidator } from '../../../src/core/event/validator.ts'
+import { enrichmentOf } from '../../../src/enrichment/answers/answer.ts'
+import { tenantEnricher } from '../../../src/enrichment/tenant-rules/judge.ts'
+import { parseRule } from '../../../src/enrichment/tenant-rules/rule.ts'
+import { RuleSet } from '../../../src/enrichment/tenant-rules/rule-set.ts'
+import { tryRules } from '../../../src/enrichment/tenant-rules/trial.ts'
+import { acceptEvents } from '../../../src/ingest/accept.ts'
+import { runStages } from '../../../src/runner/run-stages.ts'
+import { enrich } from '../../../src/stages/enrich.ts'
+import { filterNoise } from '../../../src/stages/filter-noise.ts'
+
+function known(classification: Classification | undefined, companyId: string, data: EnrichmentData) {
+  const noise = classification !== undefined && NOISE.has(classification)
+  return enrichmentOf({
+    noise,
+    classification,
+    quality: 30,
+    companyId,
+    data: { ...data, ...(classification && { classification }) },
+  })
+}
+
+const company = known('business', 'example.com', { org_name: 'Example Inc.', domain: 'example.com', asn: 64500 })
+const access = known('isp', '', { org_name: 'Zug Telecom AG', domain: 'telecom.example', asn: 64501 })
+const silent = known(undefined, 'quux', { org_name: 'Quux', asn: 64502 })
+const reserved = known('reserved', '', {})
+
+/** By the first octet: 10 reserved, 20 access, 30 nothing speaks for a class, all others a company. */
+const enricher: Enricher = {
+  enrich({ v4 }) {
+    const first = v4 >>> 24
+    return first === 10 ? reserved : first === 20 ? access : first === 30 ? silent : company
+  },
+}
+
+function judgedAs(ip: string, tenant: TenantRules) {
+  const { noise, rule, filteredAs, companyId } = tenantEnricher(enricher, tenant).enrich(parseAddress(ip)!)
+  return [noise ? 'filtered' : 'ok', rule, filteredAs, companyId]
+}
+
+test('a rule is kept in one spelling, and what is none is told in words', () => {
+  const spelled = (kind: string, subject: string) => {
+    const rule = parseRule(kind, subject)
+    return typeof rule === 'string' ? rule : rule.text
+  }
+  assert.equal(spelled('own', '203.0.113.77/24'), 'own 203.0.113.0/24')
+  assert.equal(spelled('own', '::ffff:203.0.113.7'), 'own 203.0.113.7/32')
+  assert.equal(spelled('never-noise', '2001:DB8::1/32'), 'never-noise 2001:db8::/32')
+  assert.equal(spelled('never-noise', 'as64500'), 'never-noise AS64500')
+  assert.equal(spelled('always-noise', 'WWW.Example.com'), 'always-noise example.com')
+  assert.equal(spelled('always-noise', 'Zug Telecom AG'), 'always-noise zug-telecom-ag')
+  assert.equal(spelled('keep', 'ISP'), 'keep isp')
+  assert.match(spelled('own', '203.0.113.0/33'), /^own "203\.0\.113\.0\/33" has a prefix length out of range/)
+  assert.match(spelled('own', '300.1.1.1'), /^own "300\.1\.1\.1" is not a network such as/)
+  assert.match(spelled('never-noise', '203.0.113.1-203.0.113.9'), /is not a network/)
+  assert.match(spelled('own', 'example.com'), /^own "example\.com": wants a network/)
+  assert.match(spelled('never-noise', 'AS0'), /"AS0" is no AS number/)
+  assert.match(spelled('never-noise', '!!'), /is no network, AS number or organisation/)
+  assert.match(
+    spelled('keep', 'business'),
+    /wants a class that is filtered otherwise: isp, hosting, cloud, cdn, reserved/,
+  )
+  assert.match(spelled('mine', '203.0.113.0/24'), /"mine" is no kind of rule: there are own, never-noise/)
+})
+
+test('the most specific network decides, then the organisation, the AS, the class', () => {
+  const rules = [
+    ...[
+      'keep isp',
+      'always-noise 20.0.0.0/8',
+      'never-noise 20.1.0.0/16',
+      'own 20.1.2.0/24',
+      'always-noise 20.1.2.0/24',
+    ],
+    ...['never-noise zug-telecom-ag', 'always-noise AS64501', 'always-noise 64:ff9b::/96', 'own 2001:db8::/32'],
+  ]
+  assert.deepEqual(judgedAs('20.9.9.9', { rules }), ['filtered', 'always-noise 20.0.0.0/8', 'always_noise', ''])
+  assert.deepEqual(judgedAs('20.1.9.9', { rules }), ['ok', 'never-noise 20.1.0.0/16', undefined, 'telecom.example'])
+  assert.deepEqual(judgedAs('20.1.2.3', { rules }), ['filtered', 'own 20.1.2.0/24', 'own', ''])
+  assert.deepEqual(judgedAs('2001:db8::7', { rules })[1], 'own 2001:db8::/32')
+  assert.deepEqual(judgedAs('64:ff9b::102:304', { rules })[1], 'always-noise 64:ff9b::/96')
+  // One that carries an IPv4 address is judged by it: Teredo and 6to4 of 20.1.2.3.
+  assert.deepEqual(judgedAs('2002:1401:203::1', { rules })[1], 'own 20.1.2.0/24')
+  const without = (...left: string[]) => ({ rules: rules.filter((rule) => !/\d\//.test(rule) && !left.includes(rule)) })
+  assert.equal(judgedAs('20.9.9.9', without())[1], 'never-noise zug-telecom-ag')
+  assert.equal(judgedAs('20.9.9.9', without('never-noise zug-telecom-ag'))[1], 'always-noise AS64501')
+  assert.deepEqual(judgedAs('20.9.9.9', { rules: ['keep isp'] }), ['ok', 'keep isp', undefined, ''])
+  assert.equal(judgedAs('20.9.9.9', { rules: ['always-noise telecom.example', 'never-noise zug-telecom-ag'] })[0], 'ok')
+  assert.deepEqual(judgedAs('9.9.9.9', { rules: ['keep isp'] }), ['ok', undefined, undefined, 'example.com'])
+  assert.equal(judgedAs('0.0.0.1', { rules: ['own 0.0.0.0/0'] })[1], 'own 0.0.0.0/0')
+  assert.equal(judgedAs('255.1.2.3', { rules: ['own 255.1.2.3'] })[1], 'own 255.1.2.3/32')
+})
+
+test('what nothing speaks for is an account, an event, or filtered', () => {
+  assert.deepEqual(judgedAs('30.0.0.1', {}), ['ok', undefined, undefined, 'quux'])
+  assert.deepEqual(judgedAs('30.0.0.1', { unclassified: 'event' }), ['ok', 'unclassified event', undefined, ''])
+  const filtered = ['filtered', 'unclassified filtered', 'unclassified', 'quux']
+  assert.deepEqual(judgedAs('30.0.0.1', { unclassified: 'filtered' }), filtered)
+  assert.equal(judgedAs('30.0.0.1', { unclassified: 'filtered', rules: ['never-noise Quux'] })[3], 'quux')
+  assert.equal(judgedAs('9.9.9.9', { unclassified: 'filtered' })[0], 'ok')
+})
+
+test('a tenant without rules pays nothing, and answers that a rule decides are shared', () => {
+  assert.equal(tenantEnricher(enricher, {}), enricher)
+  assert.equal(tenantEnricher(enricher, { rules: [], unclassified: 'account' }), enricher)
+  const own = tenantEnricher(enricher, { rules: ['own 9.0.0.0/8', 'from-a-later-version x'] })
+  assert.equal(own.enrich(parseAddress('9.0.0.1')!), own.enrich(parseAddress('9.0.0.2')!))
+  assert.equal(own.enrich(parseAddress('8.0.0.1')!), company)
+  const many = new RuleSet({ rules: Array.from({ length: RULES_MAX }, (_, i) => `own 9.0.${i >> 8}.${i & 255}/32`) })
+  assert.equal(many.find(parseAddress('9.0.3.231')!, company)?.rule, 'own 9.0.3.231/32')
+})
+
+const tenant: TenantRules = {
+  rules: ['own 9.9.9.0/24', 'keep reserved', 'always-noise AS64500', 'never-noise telecom.example'],
+  unclassified: 'filtered',
+}
+const LINES = ['9.9.9.9', '8.8.8.8', '10.0.0.1', '20.0.0.1', '30.0.0.1', 'nowhere'].map((ip) => `{"ip":"${ip}"}`)
+const receipt = { tenantId: 'acme', receivedAtMs: Date.UTC(2026, 10, 21, 12) }
+
+test('live events and lines of a batch job are judged alike, counted by the rule, and the answer names it', async () => {
+  const judging = tenantEnricher(enricher, tenant)
+  const text = `{"events":[${LINES.join()}]}`
+  const live = acceptEvents(text, JSON.parse(text).events, receipt, judging)
+  const { results, stats } = JSON.parse(live.response)
+  assert.deepEqual(
+    results.map(({ status, rule }: { status: string; rule?: string }) => [status, rule]),
+    [
+      ['filtered', 'own 9.9.9.0/24'],
+      ['filtered', 'always-noise AS64500'],
+      ['ok', 'keep reserved'],
+      ['ok', 'never-noise telecom.example'],
+      ['filtered', 'unclassified filtered'],
+      ['invalid_ip', undefined],
+    ],
+  )
+  assert.deepEqual([stats.accepted, stats.filtered, stats.invalid_ip], [2, 3, 1])
+  const check = compileValidator(EventEnvelope)
+  const context = { ...receipt, jobId: 'job', partitions: 1, check, enricher: judging, isJudged: true }
+  const chunk = { firstLine: 1, gaps: [], bytes: Buffer.from(LINES.join('\n')) }
+  const reading = readChunk(chunk, context)
+  const block = reading.blocks.get(0)!
+  assert.deepEqual([...block.states].includes(EnvelopeState.Raw), false)
+  const delivery = { entry: '1-0', partition: 0, repeated: false, owner: Buffer.alloc(8) }
+  const tools = {
+    enricher: { enrich: () => assert.fail('judged once') },
+    hostnames: undefined,
+    seen: { claim: async () => [], held: async () => [] },
+  }
+  const settled = await runStages([enrich, filterNoise], block, delivery as never, tools)
+  assert.deepEqual(columnOf(settled.output!, 'ip'), ['10.0.0.1', '20.0.0.1'])
+  assert.deepEqual(columnOf(settled.output!, 'company_id'), ['', 'telecom.example'])
+  assert.deepEqual(columnOf(settled.output!, 'business_name'), ['', 'Zug Telecom AG'])
+  assert.deepEqual([...settled.dropped], [['filtered', 3]])
+  assert.deepEqual([...settled.counts], [['identified', 1]])
+  const bySumOf = (counts: Iterable<readonly [string, number]>) =>
+    [...counts].map(([key, n]) => `${key.split('\t').slice(3).join()} ${n}`).sort()
+  const expected = [
+    ...['filtered,always_noise,business 1', 'filtered,own,business 1', 'filtered,unclassified, 1', 'invalid_ip,, 1'],
+  ]
+  assert.deepEqual(bySumOf(live.outcomes), expected)
+  assert.deepEqual(bySumOf([...settled.outcomes, ...reading.outcomes]), expected)
+})
+
+test('a trial tells what rules would have made of what is known, and of what nobody can tell', async () => {
+  async function* groups() {
+    const stored = { companyId: 'example.com', classification: 'business', data: { asn: 64500 } }
+    yield { ...stored, ip: '9.9.9.9', events: 5 }
+    yield { ...stored, ip: '#0123456789abcdef', events: 7 }
+    yield { ip: '20.0.0.1', companyId: '', classification: 'isp', data: {}, events: 3 }
+  }
+  const sums = [
+    { reason: '', classification: 'isp', events: 100 },
+    { reason: '', classification: 'cloud', events: 10 },
+    { reason: 'own', classification: 'isp', events: 1 },
+  ]
+  const noRules = new RuleSet({})
+  const report = await tryRules(groups(), sums, noRules, new RuleSet({ rules: ['own 9.9.9.0/24', 'keep isp'] }))
+  assert.deepEqual(report, {
+    ...{ stored: 15, newly_filtered: { 'own 9.9.9.0/24': 5 } },
+    ...{ filtered: 111, newly_kept: { 'keep isp': 100 }, unknown: 11, without_address: 7 },
+  })
+  // What the rules of today would filter as well, and was stored before them, is not new.
+  const today = ['keep isp', 'own 9.9.9.8/31']
+  const then = ['own 9.9.9.8/31', 'always-noise AS64500']
+  const other = await tryRules(groups(), sums, new RuleSet({ rules: today }), new RuleSet({ rules: then }))
+  assert.deepEqual(other.newly_filtered, { 'always-noise AS64500': 7, isp: 3 })
+})
