@@ -5,11 +5,12 @@ import { classificationIn, type Section } from './sections.ts'
 /**
  * Words of one classification, of the same weight; `neutral` ones count for nothing and hide the words inside of them.
  * `word` is a whole word, `word*` starts one, `*word` ends one, `*word*` is anywhere in one; several words are a phrase.
- * Words of scripts without spaces are found anywhere.
+ * Words of scripts without spaces are found anywhere. Words that yield count for nothing beside one for noise.
  */
 export interface WordList {
   readonly classification: Classification | 'neutral'
   readonly weight: number
+  readonly yields?: boolean
   readonly words: readonly string[]
 }
 
@@ -18,6 +19,7 @@ export interface Hit {
   readonly word: string
   readonly classification: Classification | 'neutral'
   readonly weight: number
+  readonly yields: boolean
 }
 
 interface Phrase extends Hit {
@@ -51,10 +53,10 @@ export function compileWords(lists: readonly WordList[]): CompiledWords {
   const unspaced: Hit[] = []
   const phrases = new Map<string, Phrase[]>()
   const seen = new Set<string>()
-  for (const { classification, weight, words } of lists) {
+  for (const { classification, weight, yields = false, words } of lists) {
     for (const entry of words.map(fold)) {
       const word = entry.replaceAll('*', '')
-      const hit: Hit = { word, classification, weight }
+      const hit: Hit = { word, classification, weight, yields }
       if (seen.has(entry)) throw new Error(`word stands twice in the tables: ${entry}`)
       seen.add(entry)
       const parts = tokens(word)
@@ -71,14 +73,19 @@ export function compileWords(lists: readonly WordList[]): CompiledWords {
   return { exact, prefixes, suffixes, infixes, unspaced, affixMax, phrases }
 }
 
-/** Word lists of sections with headings such as `[isp 4]`: classification and weight. @throws Error with the heading */
+/**
+ * Word lists of sections with headings such as `[isp 4]`: classification and weight, and for some `yields`.
+ * @throws Error with the heading
+ */
 export function wordLists(sections: readonly Section[]): WordList[] {
   return sections.map(({ heading, entries }) => {
-    const [word, weight] = heading
-    if (heading.length !== 2 || !/^\d$/.test(weight!)) throw new Error(`[${heading.join(' ')}] heads no word list`)
+    const [word, weight, yields] = heading
+    const isWhole = heading.length === 2 || (heading.length === 3 && yields === 'yields')
+    if (!isWhole || !/^\d$/.test(weight!)) throw new Error(`[${heading.join(' ')}] heads no word list`)
     return {
       classification: word === 'neutral' ? word : classificationIn(word!),
       weight: Number(weight),
+      yields: yields !== undefined,
       words: entries,
     }
   })
@@ -116,11 +123,21 @@ function findWord(table: CompiledWords, word: string): Hit | undefined {
   const whole = table.exact.get(word)
   if (whole !== undefined) return whole
   if (UNSPACED.test(word)) return heaviest(table.unspaced.filter((hit) => word.includes(hit.word)))
-  for (let length = Math.min(word.length, table.affixMax); length >= MIN_AFFIX; length--) {
+  const infix = longest(table.infixes.filter((hit) => word.includes(hit.word)))
+  const least = Math.max(MIN_AFFIX, infix?.word.length ?? 0)
+  for (let length = Math.min(word.length, table.affixMax); length >= least; length--) {
     const hit = table.prefixes.get(word.slice(0, length)) ?? table.suffixes.get(word.slice(word.length - length))
     if (hit !== undefined) return hit
   }
-  return table.infixes.find((hit) => word.includes(hit.word))
+  return infix
+}
+
+/** The first of the longest; undefined of none. */
+export function longest(hits: readonly Hit[]): Hit | undefined {
+  return hits.reduce<Hit | undefined>(
+    (best, hit) => (best === undefined || hit.word.length > best.word.length ? hit : best),
+    undefined,
+  )
 }
 
 /** Of several hits in one unspaced run the heaviest, and of these the longest. */

@@ -178,6 +178,25 @@ describe('names', () => {
     check(names.map((asName): Case => [{ asName }, 'business']))
   })
 
+  test('words that prove no organisation: trading, smart, and the place that a provider is named after', () => {
+    check([
+      [{ asName: 'Kibo Trading Telecom' }, 'isp'],
+      [{ asName: 'Kibo Trading Networks' }, 'isp'],
+      [{ asName: 'Smart Telecom Ltd' }, 'isp'],
+      [{ asName: 'Smart Networks' }, 'isp'],
+      [{ asName: 'Mifflin County Wireless LLC' }, 'isp'],
+      [{ asName: 'Beresford Municipal Telephone Company' }, 'isp'],
+      [{ asName: 'Asn for Kibo Provincial Net' }, 'isp'],
+      [{ asName: 'Mifflin County' }, 'government'],
+      [{ asName: 'Mifflin County Bank' }, 'business'],
+      [{ asName: 'County of Mifflin Department of Communications' }, 'government'],
+      [{ asName: 'Kibo Communications Regulatory Authority' }, 'government'],
+      [{ asn: 2510, asName: 'FUJITSU LIMITED' }, 'isp', 'as-number:2510'],
+      [{ asn: 58793, asName: 'FUJITSU LIMITED' }, 'business'],
+      [{ asName: 'Superbroadbandx' }, 'isp', 'name-word:broadband'],
+    ])
+  })
+
   test('a weak word decides for the holder of an AS, not for a company in a block', () => {
     check([
       [{ asName: 'Kibo Networks' }, 'isp'],
