@@ -26,7 +26,8 @@ export interface Decision {
  * 4. the organisation's name and domain, when it is not the holder of the AS itself
  * 5. what only consumers have: a cellular, satellite or dial-up connection; a domain or a generated reverse name
  * 6. the AS: its number, its domain when reserved, its vendor's type, its name; a fixed line
- * 7. a name that nothing speaks against: business
+ * 7. a text that says what the block is for, where a customer's name would stand
+ * 8. a name that nothing speaks against: business
  *
  * So a company's block inside an access provider's AS is the company. Pure; a few microseconds; never throws.
  */
@@ -39,6 +40,7 @@ export function classify(evidence: Evidence): Decision {
     byOrganisation(evidence) ??
     byAddress(evidence) ??
     byAs(evidence) ??
+    byAllocation(evidence) ??
     byName(evidence)
   )
 }
@@ -63,8 +65,14 @@ function byOrganisationType(evidence: Evidence): Decision | undefined {
   return { classification: refine(classification, evidence), rule: `vendor-type:${classification}` }
 }
 
+/** Vendors set it for whole networks; a school in one of them is still a school. */
 function byHostingFlag(evidence: Evidence): Decision | undefined {
-  return evidence.isHosting ? { classification: refine('hosting', evidence), rule: 'flag:hosting' } : undefined
+  if (!evidence.isHosting || isProvenOrganisation(byOrganisation(evidence))) return undefined
+  return { classification: refine('hosting', evidence), rule: 'flag:hosting' }
+}
+
+function isProvenOrganisation(decision: Decision | undefined): boolean {
+  return decision?.classification !== undefined && !NOISE.has(decision.classification) && decision.rule !== 'name'
 }
 
 /** Vendors know only "hosting"; numbers and names tell clouds and content networks apart. */
@@ -177,6 +185,11 @@ function byAsName(evidence: Evidence): Decision | undefined {
     return { classification: 'isp', rule: `connection-type:${connection.toLowerCase()}` }
   }
   return undefined
+}
+
+/** A provider has named a block after what it is for. */
+function byAllocation({ allocation }: Evidence): Decision | undefined {
+  return allocation === undefined ? undefined : { classification: 'isp', rule: `allocation:${allocation}` }
 }
 
 function byName({ asName, orgName, domain, asDomain }: Evidence): Decision {

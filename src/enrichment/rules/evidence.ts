@@ -19,6 +19,8 @@ export interface Evidence {
   /** A vendor's type of the address or of the company that uses it. */
   orgType?: string
   connectionType?: string
+  /** What the block is for, where a customer's name would stand: `dslam`. */
+  allocation?: string
   isHosting?: boolean
   isAnonymousVpn?: boolean
   isTor?: boolean

@@ -1,3 +1,4 @@
+import { allocationWords } from './allocation.ts'
 import { asNumbers } from './as-numbers.ts'
 import { hostnamePatterns } from './hostnames.ts'
 import { genericWords } from './normalise.ts'
@@ -8,6 +9,7 @@ import { connectionTypes, vendorTypes } from './vendor-types.ts'
 
 /** The tables of the rules, each read from `data/` when it is asked for first. */
 const TABLES = [
+  allocationWords,
   asNumbers,
   providerDomains,
   reservedDomains,

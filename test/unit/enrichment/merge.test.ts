@@ -132,6 +132,34 @@ test("a company's own block inside of a carrier's AS is the company", () => {
   assert.equal(evidenceOf([carrierRow]).explicit, 'isp')
 })
 
+test("an ISP's customer is named against a row that calls the AS a cloud, the ISP under another name is not", () => {
+  const row = finding(
+    'table',
+    'table',
+    makeFacts(
+      { business_name: 'Cloud', industry: 'Clouds' },
+      { explicit: 'cloud', orgName: 'Cloud' },
+      { name: 'Cloud', domain: 'cloud.example' },
+    ),
+    'as',
+  )
+  const isp = (orgName: string, asName = 'Elsewhere Ltd') =>
+    finding('isp', 'isp', makeFacts({ org_name: orgName, asn: 64500 }, { asn: 64500, asName, orgName }))
+  const anonymous = finding('anonymous', 'anonymity', makeFacts({}, { isHosting: true }))
+  for (const findings of [
+    [row, isp('Kibo High School')],
+    [row, isp('Kibo High School'), anonymous],
+    [isp('Kibo High School'), row, anonymous],
+  ]) {
+    const school = merge(findings)
+    assert.equal(school.decision.classification, 'education')
+    assert.equal(school.companyId, 'kibo-high-school')
+    assert.deepEqual([school.data.business_name, school.data.industry], ['Kibo High School', undefined])
+  }
+  assert.equal(merge([row, isp('Cloud Inc')]).decision.rule, 'table:table')
+  assert.equal(merge([row, isp('Elsewhere Customers', 'Elsewhere')]).decision.rule, 'table:table')
+})
+
 test('what is said of the address outranks what is said of its AS', () => {
   const row = finding(
     'table',

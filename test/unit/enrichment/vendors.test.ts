@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { loadMmdb } from '../../../src/enrichment/providers/mmdb/provider.ts'
+import { classify } from '../../../src/enrichment/rules/classify.ts'
 import { address, mmdb } from '../../support/enrichment-data.ts'
 import { MAXMIND } from '../../support/vendors/maxmind.ts'
 import { OTHERS } from '../../support/vendors/others.ts'
@@ -57,4 +58,20 @@ test('values that say nothing are left out', async () => {
   const provider = await loadMmdb({ name: 'company', bytes, mapping: undefined, recordsMax: 10 })
   assert.deepEqual(provider.find(address('81.2.69.1'))?.data, { business_name: 'Example', org_name: 'Example' })
   assert.deepEqual(provider.find(address('81.2.70.1'))?.data, { org_name: 'Carrier', as_name: 'Carrier' })
+})
+
+test('a text that says what a block is for is no organisation', async () => {
+  const isp = { autonomous_system_number: 64500, autonomous_system_organization: 'Kibo', isp: 'Kibo' }
+  const bytes = mmdb('GeoIP2-ISP', {
+    '81.2.69.0/24': { ...isp, organization: 'DSLAM WAN Allocation' },
+    '81.2.70.0/24': { ...isp, organization: 'Static Controls GmbH' },
+  })
+  const provider = await loadMmdb({ name: 'isp', bytes, mapping: undefined, recordsMax: 10 })
+  const block = provider.find(address('81.2.69.1'))!
+  assert.equal(block.data.org_name, 'Kibo')
+  assert.deepEqual([block.evidence.allocation, block.evidence.orgName], ['dslam', undefined])
+  assert.equal(classify(block.evidence).rule, 'allocation:dslam')
+  assert.equal(classify({ ...block.evidence, asName: 'Kibo College' }).classification, 'education')
+  const company = provider.find(address('81.2.70.1'))!
+  assert.deepEqual([company.evidence.allocation, company.evidence.orgName], [undefined, 'Static Controls GmbH'])
 })
