@@ -3,7 +3,7 @@ import { type Classification, NOISE } from '../../../schemas/classification.ts'
 import type { EnrichmentData } from '../../core/event/enrichment.ts'
 import { type Facts, makeFacts, type Scope } from '../facts.ts'
 import type { Provider } from '../providers/provider.ts'
-import { classify, type Decision } from '../rules/classify.ts'
+import { classify, type Decision, isVote } from '../rules/classify.ts'
 import { companyIdOf } from '../rules/company-id.ts'
 import { registrableDomain, registrableDomainOfHost } from '../rules/domain.ts'
 import type { Evidence, Organisation } from '../rules/evidence.ts'
@@ -69,7 +69,7 @@ export function merge(all: readonly Finding[]): Merged {
     sources,
     decision,
     noise,
-    quality: qualityOf(data, decision.classification, named !== undefined),
+    quality: qualityOf(data, decision.classification, named !== undefined, isVote(decision)),
     companyId: companyIdOf(organisation),
   }
 }

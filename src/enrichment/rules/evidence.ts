@@ -8,6 +8,10 @@ export interface Evidence {
   asn?: number
   asName?: string
   asDomain?: string
+  /** IPv4 addresses that the AS announces. */
+  asAddresses?: number
+  /** Whether it announces any of IPv6. */
+  asHasV6?: boolean
   /** A vendor's type of the AS. */
   asType?: string
   /** The organisation that uses the address. */

@@ -98,21 +98,29 @@ function addPhrase(phrases: Map<string, Phrase[]>, phrase: Phrase): void {
   else list.push(phrase)
 }
 
+/** A hit, and the words of the name that it covers. */
+export interface Span {
+  readonly hit: Hit
+  readonly at: number
+  readonly count: number
+}
+
 /** What the words of a name hit: phrases before single words, and for a single word the whole before the longest part. */
 export function findWords(table: CompiledWords, words: readonly string[]): Hit[] {
-  const hits: Hit[] = []
-  for (let i = 0; i < words.length; ) {
-    const phrase = findPhrase(table, words, i)
-    if (phrase !== undefined) {
-      hits.push(phrase)
-      i += phrase.parts.length
-      continue
-    }
-    const hit = findWord(table, words[i]!)
-    if (hit !== undefined) hits.push(hit)
-    i++
+  return findSpans(table, words).map(({ hit }) => hit)
+}
+
+/** As `findWords`, with places. */
+export function findSpans(table: CompiledWords, words: readonly string[]): Span[] {
+  const spans: Span[] = []
+  for (let at = 0; at < words.length; ) {
+    const phrase = findPhrase(table, words, at)
+    const hit = phrase ?? findWord(table, words[at]!)
+    const count = phrase?.parts.length ?? 1
+    if (hit !== undefined) spans.push({ hit, at, count })
+    at += count
   }
-  return hits
+  return spans
 }
 
 function findPhrase(table: CompiledWords, words: readonly string[], at: number): Phrase | undefined {

@@ -17,7 +17,12 @@ for (const vendor of [...MAXMIND, ...OTHERS]) {
     const facts = provider.find(address('81.2.69.7'))
     const known = Object.fromEntries(Object.entries(vendor.data).filter(([, value]) => value !== undefined))
     assert.deepEqual(facts?.data, known)
-    if (vendor.evidence !== undefined) assert.deepEqual(facts?.evidence, vendor.evidence)
+    if (vendor.evidence !== undefined) {
+      const { asAddresses, asHasV6, ...stated } = { ...facts?.evidence }
+      assert.deepEqual(stated, vendor.evidence)
+      const isCounted = vendor.kind === 'asn' && stated.asn !== undefined
+      assert.deepEqual([asAddresses, asHasV6], isCounted ? [256, false] : [undefined, undefined])
+    }
     assert.equal(provider.find(address('81.2.70.7')), undefined)
   })
 }
@@ -74,4 +79,24 @@ test('a text that says what a block is for is no organisation', async () => {
   assert.equal(classify({ ...block.evidence, asName: 'Kibo College' }).classification, 'education')
   const company = provider.find(address('81.2.70.1'))!
   assert.deepEqual([company.evidence.allocation, company.evidence.orgName], [undefined, 'Static Controls GmbH'])
+})
+
+test('the address space of each AS is counted in files about autonomous systems', async () => {
+  const as = (asn: number) => ({ autonomous_system_number: asn, autonomous_system_organization: 'Kibo' })
+  const bytes = mmdb('GeoLite2-ASN', {
+    '81.2.68.0/24': as(64500),
+    '81.2.70.0/23': as(64500),
+    '2a01:db8::/32': as(64500),
+    '81.3.0.0/16': as(64501),
+    '2a02:db8::/32': as(64502),
+  })
+  const provider = await loadMmdb({ name: 'asn', bytes, mapping: undefined, recordsMax: 10 })
+  const sizeOf = (ip: string) => {
+    const { asAddresses, asHasV6 } = provider.find(address(ip))!.evidence
+    return [asAddresses, asHasV6]
+  }
+  assert.deepEqual(sizeOf('81.2.68.1'), [768, true])
+  assert.deepEqual(sizeOf('2a01:db8::1'), [768, true])
+  assert.deepEqual(sizeOf('81.3.1.1'), [65_536, false])
+  assert.deepEqual(sizeOf('2a02:db8::1'), [0, true])
 })

@@ -60,6 +60,30 @@ export class SearchTree {
     else this.#eachV6(0, 0, 0n, visit)
   }
 
+  /**
+   * All networks with data, each once, as the record that they lead to and, of IPv4, the addresses that they hold. Ends
+   * early where a damaged tree leads back into itself.
+   */
+  *sizes(): Generator<{ readonly record: number; readonly v4Addresses: number | undefined }> {
+    const roots = this.#ipVersion === 6 ? [this.#v4Root, 0] : [0]
+    let left = this.#nodeCount
+    for (const [i, root] of roots.entries()) {
+      const isV4 = i === 0
+      const records = [root]
+      const depths = [0]
+      while (records.length > 0) {
+        const record = records.pop()!
+        const depth = depths.pop()!
+        if (record > this.#nodeCount) yield { record, v4Addresses: isV4 ? 2 ** (32 - depth) : undefined }
+        else if (record < this.#nodeCount && (isV4 || record !== this.#v4Root) && depth < (isV4 ? 32 : 128)) {
+          if (--left < 0) return
+          records.push(this.#child(record, 1), this.#child(record, 0))
+          depths.push(depth + 1, depth + 1)
+        }
+      }
+    }
+  }
+
   #eachV4(record: number, depth: number, first: number, visit: NetworkVisitor): void {
     if (record < this.#nodeCount && depth < 32) {
       this.#eachV4(this.#child(record, 0), depth + 1, first, visit)
