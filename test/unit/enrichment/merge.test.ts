@@ -228,3 +228,20 @@ test('quality is the sum of its parts, and at most 100', () => {
     assert.equal(qualityOf(data, undefined, false), QUALITY_PARTS[part], part)
   }
 })
+
+test('a network that nothing speaks for is an account without a class, and its quality is without that part', () => {
+  const unknown = merge([asn('Qorvex')])
+  assert.equal(unknown.decision.classification, undefined)
+  assert.match(unknown.decision.rule, /^unknown:0\.\d\d$/)
+  assert.deepEqual([unknown.noise, unknown.companyId, unknown.data.classification], [false, 'qorvex', undefined])
+  assert.equal(unknown.quality, QUALITY_PARTS.networkName + QUALITY_PARTS.asn)
+  assert.equal(merge([asn('Kibo Bank')]).quality, unknown.quality + QUALITY_PARTS.classification)
+})
+
+test('a vote of the model counts half in the quality', () => {
+  const evidence = { asn: 269_306, asName: 'J L KIBO INFORMATICA ME', asAddresses: 1024, asHasV6: true }
+  const voted = merge([finding('asn', 'asn', makeFacts({ asn: 269_306, as_name: evidence.asName }, evidence))])
+  assert.match(voted.decision.rule, /^model:isp:/)
+  assert.equal(voted.noise, true)
+  assert.equal(voted.quality, QUALITY_PARTS.networkName + QUALITY_PARTS.asn + QUALITY_PARTS.vote)
+})

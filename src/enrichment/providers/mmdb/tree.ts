@@ -61,25 +61,26 @@ export class SearchTree {
   }
 
   /**
-   * All networks with data, each once, as the record that they lead to and, of IPv4, the addresses that they hold. Ends
-   * early where a damaged tree leads back into itself.
+   * Visits all networks with data, each once, as the record that they lead to and, of IPv4, the addresses that they hold.
+   * Yields after so many nodes, for other work. Ends early where a damaged tree leads back into itself.
    */
-  *sizes(): Generator<{ readonly record: number; readonly v4Addresses: number | undefined }> {
+  *sizes(visit: (record: number, v4Addresses: number | undefined) => void, nodesAtATime: number): Generator<void> {
     const roots = this.#ipVersion === 6 ? [this.#v4Root, 0] : [0]
-    let left = this.#nodeCount
+    let nodes = 0
     for (const [i, root] of roots.entries()) {
       const isV4 = i === 0
+      const depthMax = isV4 ? 32 : 128
       const records = [root]
       const depths = [0]
       while (records.length > 0) {
         const record = records.pop()!
         const depth = depths.pop()!
-        if (record > this.#nodeCount) yield { record, v4Addresses: isV4 ? 2 ** (32 - depth) : undefined }
-        else if (record < this.#nodeCount && (isV4 || record !== this.#v4Root) && depth < (isV4 ? 32 : 128)) {
-          if (--left < 0) return
-          records.push(this.#child(record, 1), this.#child(record, 0))
-          depths.push(depth + 1, depth + 1)
-        }
+        if (record > this.#nodeCount) visit(record, isV4 ? 2 ** (32 - depth) : undefined)
+        if (record >= this.#nodeCount || depth >= depthMax || (!isV4 && record === this.#v4Root)) continue
+        if (++nodes > this.#nodeCount) return
+        if (nodes % nodesAtATime === 0) yield
+        records.push(this.#child(record, 1), this.#child(record, 0))
+        depths.push(depth + 1, depth + 1)
       }
     }
   }
