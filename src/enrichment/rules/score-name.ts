@@ -1,5 +1,5 @@
 import { type Classification, NOISE, NOISE_CLASSES } from '../../../schemas/classification.ts'
-import { type Name, readName } from './normalise.ts'
+import { type Name, readName, TEXT_MAX } from './normalise.ts'
 import { once, readSections } from './sections.ts'
 import { compileWords, findWords, type Hit, longest, wordLists } from './word-table.ts'
 
@@ -37,8 +37,19 @@ const HANDLE_MIN_WEIGHT = 3
 /** Specific before general, when the words weigh the same. */
 const PRECEDENCE: readonly Classification[] = ['education', 'government', 'business', ...[...NOISE_CLASSES].reverse()]
 
-/** Reads a name by the known names first, then by the weight of its words. Undefined when no word says anything. */
+/** `Ivo Kibo trading as Kibo Networks`: the law knows the one, customers the other. */
+const TRADE_NAME = /(?<![\p{L}\p{N}])(?:trading as|doing business as|t\/a|d\/b\/a|dba)(?![\p{L}\p{N}])(.+)$/iu
+
+/**
+ * Reads a name by the known names first, then by the weight of its words; the name that someone trades as before the
+ * whole. Undefined when no word says anything.
+ */
 export function readNameWords(text: string, nameOf: NameOf): NameFinding | undefined {
+  const tradeName = TRADE_NAME.exec(text.slice(0, TEXT_MAX))?.[1]
+  return (tradeName === undefined ? undefined : readOne(tradeName, nameOf)) ?? readOne(text, nameOf)
+}
+
+function readOne(text: string, nameOf: NameOf): NameFinding | undefined {
   const name = readName(text)
   const known = findKnown(name)
   const words = weigh(name, nameOf)

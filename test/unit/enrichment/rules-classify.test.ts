@@ -217,6 +217,16 @@ describe('names', () => {
     ])
   })
 
+  test('the name that someone trades as decides before the whole', () => {
+    check([
+      [{ asName: 'Kibo Engineering Consultants Ltd trading as Kibo Networks' }, 'isp'],
+      [{ asName: 'Ivo Kibo t/a KiboNet' }, 'isp'],
+      [{ asName: 'Kibo Fiber Holdings, LLC d/b/a Kibo Bank' }, 'business', 'name-word:bank'],
+      [{ asName: 'KIBO-NET Kibo Bank dba Qorvex' }, 'business', 'name-word:bank'],
+      [{ asName: 'Adba Networks' }, 'isp'],
+    ])
+  })
+
   test('a weak word decides for the holder of an AS, not for a company in a block', () => {
     check([
       [{ asName: 'Kibo Networks' }, 'isp'],

@@ -61,9 +61,9 @@ for (const heldOut of [false, true]) {
   })
 
   test(`of the ${heldOut ? 'held-out' : 'tuning'} names that the rules are silent about the model tells some, and few wrongly`, (t) => {
-    const rows = silent.filter((row) => row.heldOut === heldOut)
+    const rows = silent.filter((row) => row.heldOut === heldOut && !isDecided(row))
+    assert.ok(rows.length >= 100)
     report(t, `silent, ${heldOut ? 'held out' : 'tuning'}`, measure(rows, byAll))
-    assert.ok(rows.every(({ asn, name }) => !DECIDED.test(classify({ asn, asName: name }).rule)))
     assert.ok(share(rows, NOISE, byAll) >= 0.33)
     assert.ok(share(rows, ORGANISATIONS, byAll) <= 0.025)
     assert.ok(share(rows, NOISE, byNameAlone) >= 0.12)
@@ -81,7 +81,11 @@ test('words alone, without the known names, still tell most of them apart', (t) 
   assert.ok(share(labelled, NOISE, byWords) >= 0.7)
 })
 
-const DECIDED = /^(?:as-number|known-name|name-word):/
+/** Whether a rule speaks about the name. */
+function isDecided({ asn, name }: Labelled): boolean {
+  return /^(?:as-number|known-name|name-word):/.test(classify({ asn, asName: name }).rule)
+}
+
 const ORGANISATIONS: ReadonlySet<Classification> = new Set(['business', 'education', 'government'])
 
 function readLabelled(file: string): Labelled[] {
