@@ -41,7 +41,7 @@ const NOISE_SURE = 0.92
 const NOISE_SURE_BY_NAME = 0.95
 const BUSINESS_SURE = 0.1
 
-/** Votes when it is sure. A name of which it knows nothing is not among them. */
+/** Votes when it is sure. The size and number of an AS may be enough for that. */
 export function voteOn(subject: Subject): Vote {
   const { isp, hosting } = sharesOf(subject)
   const noise = isp + hosting
