@@ -3,7 +3,7 @@ import { IngestEnrichment } from './attributes.ts'
 
 /** What the quality score is made of; `src/enrichment/answers/quality.ts` counts it. */
 export const QUALITY =
-  'A sum of parts: organisation named by a source about the address 40, or only by its network or AS 20; domain 15; industry 15; classification 10; country, city, AS and host name 5 each'
+  'A sum of parts: organisation named by a source about the address 40, or only by its network or AS 20; domain 15; industry 15; classification 10, or 5 when only the model votes for it; country, city, AS and host name 5 each'
 
 /** Limits of one event, in characters (Unicode code points) unless the name says otherwise. */
 export const EVENT_LIMITS = {

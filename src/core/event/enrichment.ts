@@ -11,6 +11,7 @@ export type EnrichmentData = Partial<Record<Attribute, string | number>>
  */
 export interface Enrichment {
   readonly noise: boolean
+  /** Undefined where nothing speaks for a class: with a `companyId` it is an account all the same, and no noise. */
   readonly classification: Classification | undefined
   /** 0 to 100. */
   readonly quality: number

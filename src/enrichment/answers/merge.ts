@@ -1,12 +1,13 @@
 import { ATTRIBUTES, type Attribute } from '../../../schemas/attributes.ts'
 import { type Classification, NOISE } from '../../../schemas/classification.ts'
 import type { EnrichmentData } from '../../core/event/enrichment.ts'
-import type { Facts, Scope } from '../facts.ts'
+import { type Facts, makeFacts, type Scope } from '../facts.ts'
 import type { Provider } from '../providers/provider.ts'
-import { classify, type Decision } from '../rules/classify.ts'
+import { classify, type Decision, isVote } from '../rules/classify.ts'
 import { companyIdOf } from '../rules/company-id.ts'
 import { registrableDomain, registrableDomainOfHost } from '../rules/domain.ts'
 import type { Evidence, Organisation } from '../rules/evidence.ts'
+import { isSameHolder } from '../rules/same-holder.ts'
 import { speakersOf } from './groups.ts'
 import { qualityOf } from './quality.ts'
 
@@ -32,8 +33,9 @@ export interface Merged {
 /** Source of a classification that no provider states outright. */
 export const RULES = 'rules'
 
-/** @param findings in order of trust: the first that knows an attribute gives it, or its group (`groups.ts`) */
-export function merge(findings: readonly Finding[]): Merged {
+/** @param all in order of trust: the first that knows an attribute gives it, or its group (`groups.ts`) */
+export function merge(all: readonly Finding[]): Merged {
+  const findings = withoutCarrier(all)
   const data: EnrichmentData = {}
   const sources: Partial<Record<Attribute, string>> = {}
   const speaks = speakersOf(findings)
@@ -70,7 +72,7 @@ export function merge(findings: readonly Finding[]): Merged {
     sources,
     decision,
     noise,
-    quality: qualityOf(data, decision.classification, named !== undefined),
+    quality: qualityOf(data, decision.classification, named !== undefined, isVote(decision)),
     companyId: companyIdOf(organisation),
   }
 }
@@ -96,9 +98,38 @@ function isCarrier({ domain: _domain, hostname: _hostname, ...network }: Evidenc
 }
 
 /**
- * Gathers what the classifier needs. Evidence about the address outranks evidence about its AS: an explicit
- * classification of the AS as noise is left out where a source names who uses the address.
+ * Of a row that calls a whole AS infrastructure only number and name are left where a source names another who uses the
+ * address: what is said of the carrier is not said of its customer.
  */
+function withoutCarrier(findings: readonly Finding[]): readonly Finding[] {
+  const carrier = findings.find(isCarrierRow)
+  if (carrier === undefined || !findings.some((finding) => namesCustomer(finding, carrier))) return findings
+  return findings.map((finding) => {
+    if (!isCarrierRow(finding)) return finding
+    const { asn, as_name } = finding.facts.data
+    const data = { ...(asn !== undefined && { asn }), ...(as_name !== undefined && { as_name }) }
+    return { ...finding, facts: makeFacts(data, {}, undefined, 'as') }
+  })
+}
+
+function isCarrierRow({ facts, scope }: Finding): boolean {
+  return scope === 'as' && isNoise(facts)
+}
+
+/** Whether the finding names who uses the address. ISP data does so without having looked at the organisation. */
+function namesCustomer({ facts, scope }: Finding, carrier: Finding): boolean {
+  if (scope === 'as') return false
+  const { name, domain } = facts.organisation ?? { name: facts.evidence.orgName, domain: undefined }
+  if (name === undefined && domain === undefined) return false
+  const { asName, asDomain } = facts.evidence
+  const holder = carrier.facts.organisation
+  return (
+    !isSameHolder({ orgName: name, domain, asName, asDomain }) &&
+    !isSameHolder({ orgName: name, domain, asName: holder?.name, asDomain: holder?.domain })
+  )
+}
+
+/** Gathers what the classifier needs. What is stated of the address outranks what is stated of its AS. */
 export function evidenceOf(findings: readonly Finding[]): Evidence {
   const evidence: Evidence = {}
   let explicitAs: Finding | undefined
@@ -114,15 +145,12 @@ export function evidenceOf(findings: readonly Finding[]): Evidence {
     if (finding.scope === 'as') explicitAs ??= finding
     else if (evidence.explicit === undefined) state(evidence, finding)
   }
-  if (evidence.explicit === undefined && explicitAs !== undefined) {
-    const named = findings.find(({ facts, scope }) => scope === 'address' && facts.organisation !== undefined)
-    if (named === undefined || !isNoise(explicitAs.facts)) state(evidence, explicitAs)
-  }
+  if (evidence.explicit === undefined && explicitAs !== undefined) state(evidence, explicitAs)
   return evidence
 }
 
 /** What is said of an AS together with its number. */
-const AS_EVIDENCE: ReadonlySet<keyof Evidence> = new Set(['asName', 'asDomain', 'asType'])
+const AS_EVIDENCE: ReadonlySet<keyof Evidence> = new Set(['asName', 'asDomain', 'asType', 'asAddresses', 'asHasV6'])
 
 function isOfAnotherAs(stated: Readonly<Evidence>, evidence: Evidence): boolean {
   return stated.asn !== undefined && evidence.asn !== undefined && stated.asn !== evidence.asn

@@ -10,7 +10,8 @@ import type { EnrichmentData } from '../../core/event/enrichment.ts'
  * | or only by the name of the network or its autonomous system | 20 |
  * | domain | 15 |
  * | industry | 15 |
- * | classification | 10 |
+ * | classification that evidence speaks for | 10 |
+ * | or only the model votes for | 5 |
  * | country | 5 |
  * | city | 5 |
  * | autonomous system | 5 |
@@ -22,24 +23,26 @@ export const QUALITY_PARTS = {
   domain: 15,
   industry: 15,
   classification: 10,
+  vote: 5,
   country: 5,
   city: 5,
   asn: 5,
   hostname: 5,
 } as const
 
-/** @param named whether a source about the address itself names the organisation @returns 0 to 100 */
+/** @param named whether a source about the address itself names the organisation @param voted whether only the model speaks for the classification @returns 0 to 100 */
 export function qualityOf(
   data: Readonly<EnrichmentData>,
   classification: Classification | undefined,
   named: boolean,
+  voted = false,
 ): number {
   let quality = 0
   if (named) quality += QUALITY_PARTS.organisation
   else if (data.org_name !== undefined || data.as_name !== undefined) quality += QUALITY_PARTS.networkName
   if (data.domain !== undefined) quality += QUALITY_PARTS.domain
   if (data.industry !== undefined || data.industry_category !== undefined) quality += QUALITY_PARTS.industry
-  if (classification !== undefined) quality += QUALITY_PARTS.classification
+  if (classification !== undefined) quality += voted ? QUALITY_PARTS.vote : QUALITY_PARTS.classification
   if (data.country !== undefined || data.country_code !== undefined) quality += QUALITY_PARTS.country
   if (data.city !== undefined) quality += QUALITY_PARTS.city
   if (data.asn !== undefined) quality += QUALITY_PARTS.asn

@@ -3,6 +3,7 @@ import { classifyAsNumber } from './as-numbers.ts'
 import { type DomainFinding, ownLabel } from './domain.ts'
 import type { Evidence } from './evidence.ts'
 import { readHostname } from './hostnames.ts'
+import { voteOn } from './model/vote.ts'
 import { tokens } from './normalise.ts'
 import { findProviderDomain } from './provider-domains.ts'
 import { findReservedDomain } from './reserved-domains.ts'
@@ -10,9 +11,12 @@ import { isSameHolder } from './same-holder.ts'
 import { type NameOf, readNameWords } from './score-name.ts'
 import { classifyVendorType, readConnection } from './vendor-types.ts'
 
-/** The classification, and the rule that decided: `as-number:16509`, `name-word:telekom`, `vendor-type:isp`, `table`. */
+/**
+ * The classification, and the rule that decided: `as-number:16509`, `name-word:telekom`, `vendor-type:isp`, `table`,
+ * `model:isp:0.96`. The number is how likely the model takes the holder of the AS for noise.
+ */
 export interface Decision {
-  /** Undefined without evidence, and only then. */
+  /** Undefined where nothing speaks for a class. The rule is `unknown` then, or `none` when there is not even a name. */
   classification: Classification | undefined
   rule: string
 }
@@ -25,10 +29,12 @@ export interface Decision {
  * 3. a vendor's type of the address or company, then its hosting flag
  * 4. the organisation's name and domain, when it is not the holder of the AS itself
  * 5. what only consumers have: a cellular, satellite or dial-up connection; a domain or a generated reverse name
- * 6. the AS: its number, its domain when reserved, its vendor's type, its name; a fixed line
- * 7. a name that nothing speaks against: business
+ * 6. the AS: its number, its domain when reserved, its vendor's type, its name and domain; a fixed line
+ * 7. a text that says what the block is for, where a customer's name would stand; a company's line
+ * 8. a model, when it is sure of the AS by its name and size
  *
- * So a company's block inside an access provider's AS is the company. Pure; a few microseconds; never throws.
+ * So a company's block inside an access provider's AS is the company. What none of them speaks for has no class. Pure; a
+ * few microseconds, with the model some dozens; never throws.
  */
 export function classify(evidence: Evidence): Decision {
   return (
@@ -39,7 +45,9 @@ export function classify(evidence: Evidence): Decision {
     byOrganisation(evidence) ??
     byAddress(evidence) ??
     byAs(evidence) ??
-    byName(evidence)
+    byAllocation(evidence) ??
+    byConnection(evidence) ??
+    byModel(evidence)
   )
 }
 
@@ -64,8 +72,14 @@ function byOrganisationType(evidence: Evidence): Decision | undefined {
   return { classification: refine(classification, evidence), rule: `vendor-type:${classification}` }
 }
 
+/** Vendors set it for whole networks; a school in one of them is still a school. */
 function byHostingFlag(evidence: Evidence): Decision | undefined {
-  return evidence.isHosting ? { classification: refine('hosting', evidence), rule: 'flag:hosting' } : undefined
+  if (!evidence.isHosting || isProvenOrganisation(byOrganisation(evidence))) return undefined
+  return { classification: refine('hosting', evidence), rule: 'flag:hosting' }
+}
+
+function isProvenOrganisation(decision: Decision | undefined): boolean {
+  return decision?.classification !== undefined && !NOISE.has(decision.classification) && decision.rule !== 'name'
 }
 
 /** Vendors know only "hosting"; numbers and names tell clouds and content networks apart. */
@@ -173,6 +187,9 @@ function byAsName(evidence: Evidence): Decision | undefined {
   if (finding !== undefined) return nameDecision(finding)
   const provider = asDomain ? findProviderDomain(asDomain) : undefined
   if (provider !== undefined) return byDomain(provider)
+  const label = asDomain ? ownLabel(asDomain) : undefined
+  const ofDomain = label === undefined ? undefined : readNameWords(label, 'organisation')
+  if (ofDomain !== undefined) return nameDecision(ofDomain)
   const connection = evidence.connectionType ?? ''
   if (readConnection(connection) === 'fixed-line') {
     return { classification: 'isp', rule: `connection-type:${connection.toLowerCase()}` }
@@ -180,11 +197,32 @@ function byAsName(evidence: Evidence): Decision | undefined {
   return undefined
 }
 
-function byName({ asName, orgName, domain, asDomain }: Evidence): Decision {
-  if (orgName || asName) return { classification: 'business', rule: 'name' }
-  if (domain || asDomain) return { classification: 'business', rule: 'domain' }
-  return { classification: undefined, rule: 'none' }
+function byConnection({ connectionType, asName, orgName }: Evidence): Decision | undefined {
+  if (readConnection(connectionType ?? '') !== 'corporate' || !(asName || orgName)) return undefined
+  return { classification: 'business', rule: `connection-type:${connectionType!.toLowerCase()}` }
 }
+
+/** A provider has named a block after what it is for. */
+function byAllocation({ allocation }: Evidence): Decision | undefined {
+  return allocation === undefined ? undefined : { classification: 'isp', rule: `allocation:${allocation}` }
+}
+
+function byModel(evidence: Evidence): Decision {
+  const { asName, orgName, domain, asDomain, asn, asAddresses, asHasV6 } = evidence
+  const name = asName || orgName
+  if (!name) return { classification: undefined, rule: domain || asDomain ? 'unknown' : 'none' }
+  const { classification, noise } = voteOn({ name, asn, asAddresses, asHasV6 })
+  const share = noise.toFixed(2)
+  if (classification === undefined) return { classification, rule: `unknown:${share}` }
+  return { classification, rule: `${MODEL}${classification}:${share}` }
+}
+
+/** Whether only the model speaks for the classification. */
+export function isVote({ rule }: Decision): boolean {
+  return rule.startsWith(MODEL)
+}
+
+const MODEL = 'model:'
 
 function byDomain({ classification, part }: DomainFinding): Decision {
   return { classification, rule: `domain:${part}` }

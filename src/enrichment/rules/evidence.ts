@@ -8,6 +8,10 @@ export interface Evidence {
   asn?: number
   asName?: string
   asDomain?: string
+  /** IPv4 addresses that the AS announces. */
+  asAddresses?: number
+  /** Whether it announces any of IPv6. */
+  asHasV6?: boolean
   /** A vendor's type of the AS. */
   asType?: string
   /** The organisation that uses the address. */
@@ -19,6 +23,8 @@ export interface Evidence {
   /** A vendor's type of the address or of the company that uses it. */
   orgType?: string
   connectionType?: string
+  /** What the block is for, where a customer's name would stand: `dslam`. */
+  allocation?: string
   isHosting?: boolean
   isAnonymousVpn?: boolean
   isTor?: boolean

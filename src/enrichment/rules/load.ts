@@ -1,5 +1,7 @@
+import { allocationWords } from './allocation.ts'
 import { asNumbers } from './as-numbers.ts'
 import { hostnamePatterns } from './hostnames.ts'
+import { modelWeights } from './model/vote.ts'
 import { genericWords } from './normalise.ts'
 import { providerDomains } from './provider-domains.ts'
 import { reservedDomains } from './reserved-domains.ts'
@@ -8,6 +10,8 @@ import { connectionTypes, vendorTypes } from './vendor-types.ts'
 
 /** The tables of the rules, each read from `data/` when it is asked for first. */
 const TABLES = [
+  modelWeights,
+  allocationWords,
   asNumbers,
   providerDomains,
   reservedDomains,

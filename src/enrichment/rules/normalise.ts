@@ -17,7 +17,7 @@ const UNDIVIDED = /[ßøæœłđðþı]/g
 const ASCII = /^[\x00-\x7f]*$/
 const MARKS = /\p{M}+/gu
 /** Characters of a name that are read. */
-const TEXT_MAX = 256
+export const TEXT_MAX = 256
 const SEPARATORS = /[^\p{L}\p{N}]+/u
 /** `,US` or `, DE` as some lists end an AS name with. */
 const COUNTRY_SUFFIX = /,\s?[A-Z]{2}$/

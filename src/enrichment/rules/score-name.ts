@@ -1,7 +1,7 @@
 import { type Classification, NOISE, NOISE_CLASSES } from '../../../schemas/classification.ts'
-import { type Name, readName } from './normalise.ts'
+import { type Name, readName, TEXT_MAX } from './normalise.ts'
 import { once, readSections } from './sections.ts'
-import { compileWords, findWords, type Hit, wordLists } from './word-table.ts'
+import { compileWords, findWords, type Hit, longest, wordLists } from './word-table.ts'
 
 /** What the words of a name say. */
 export interface NameFinding {
@@ -37,8 +37,19 @@ const HANDLE_MIN_WEIGHT = 3
 /** Specific before general, when the words weigh the same. */
 const PRECEDENCE: readonly Classification[] = ['education', 'government', 'business', ...[...NOISE_CLASSES].reverse()]
 
-/** Reads a name by the known names first, then by the weight of its words. Undefined when no word says anything. */
+/** `Ivo Kibo trading as Kibo Networks`: the law knows the one, customers the other. */
+const TRADE_NAME = /(?<![\p{L}\p{N}])(?:trading as|doing business as|t\/a|d\/b\/a|dba)(?![\p{L}\p{N}])(.+)$/iu
+
+/**
+ * Reads a name by the known names first, then by the weight of its words; the name that someone trades as before the
+ * whole. Undefined when no word says anything.
+ */
 export function readNameWords(text: string, nameOf: NameOf): NameFinding | undefined {
+  const tradeName = TRADE_NAME.exec(text.slice(0, TEXT_MAX))?.[1]
+  return (tradeName === undefined ? undefined : readOne(tradeName, nameOf)) ?? readOne(text, nameOf)
+}
+
+function readOne(text: string, nameOf: NameOf): NameFinding | undefined {
   const name = readName(text)
   const known = findKnown(name)
   const words = weigh(name, nameOf)
@@ -71,20 +82,13 @@ function findKnown({ handle, description }: Name): NameFinding | undefined {
   return { classification: hit.classification, word: hit.word, weight: hit.weight, known: true }
 }
 
-function longest(hits: readonly Hit[]): Hit | undefined {
-  return hits.reduce<Hit | undefined>(
-    (best, hit) => (best === undefined || hit.word.length > best.word.length ? hit : best),
-    undefined,
-  )
-}
-
 function weigh(name: Name, nameOf: NameOf): NameFinding | undefined {
   const words = nameWords()
   const described = name.description.length > 0
-  const hits = [
+  const hits = withoutYielding([
     ...findWords(words, name.description),
     ...findWords(words, name.handle).filter((hit) => !described || hit.weight >= HANDLE_MIN_WEIGHT),
-  ]
+  ])
   const weights = sumByClass(hits)
   let noise = 0
   let organisation = 0
@@ -99,6 +103,15 @@ function weigh(name: Name, nameOf: NameOf): NameFinding | undefined {
   if (!outweighed && (weights.get(classification) ?? 0) < ORGANISATION_MIN_WEIGHT) return undefined
   const weight = weights.get(classification) ?? 0
   return { classification, word: heaviestWord(hits, classification), weight, known: false }
+}
+
+/** "Mifflin County Wireless" is named after a place: it is a provider, not the county. */
+function withoutYielding(hits: readonly Hit[]): readonly Hit[] {
+  const isProvider = hits.some(
+    ({ classification, weight }) =>
+      classification !== 'neutral' && NOISE.has(classification) && weight >= NOISE_MIN_WEIGHT.as,
+  )
+  return isProvider ? hits.filter((hit) => !hit.yields) : hits
 }
 
 function sumByClass(hits: readonly Hit[]): Map<Classification, number> {

@@ -5,11 +5,12 @@ import { classificationIn, type Section } from './sections.ts'
 /**
  * Words of one classification, of the same weight; `neutral` ones count for nothing and hide the words inside of them.
  * `word` is a whole word, `word*` starts one, `*word` ends one, `*word*` is anywhere in one; several words are a phrase.
- * Words of scripts without spaces are found anywhere.
+ * Words of scripts without spaces are found anywhere. Words that yield count for nothing beside one for noise.
  */
 export interface WordList {
   readonly classification: Classification | 'neutral'
   readonly weight: number
+  readonly yields?: boolean
   readonly words: readonly string[]
 }
 
@@ -18,6 +19,7 @@ export interface Hit {
   readonly word: string
   readonly classification: Classification | 'neutral'
   readonly weight: number
+  readonly yields: boolean
 }
 
 interface Phrase extends Hit {
@@ -51,10 +53,10 @@ export function compileWords(lists: readonly WordList[]): CompiledWords {
   const unspaced: Hit[] = []
   const phrases = new Map<string, Phrase[]>()
   const seen = new Set<string>()
-  for (const { classification, weight, words } of lists) {
+  for (const { classification, weight, yields = false, words } of lists) {
     for (const entry of words.map(fold)) {
       const word = entry.replaceAll('*', '')
-      const hit: Hit = { word, classification, weight }
+      const hit: Hit = { word, classification, weight, yields }
       if (seen.has(entry)) throw new Error(`word stands twice in the tables: ${entry}`)
       seen.add(entry)
       const parts = tokens(word)
@@ -71,14 +73,19 @@ export function compileWords(lists: readonly WordList[]): CompiledWords {
   return { exact, prefixes, suffixes, infixes, unspaced, affixMax, phrases }
 }
 
-/** Word lists of sections with headings such as `[isp 4]`: classification and weight. @throws Error with the heading */
+/**
+ * Word lists of sections with headings such as `[isp 4]`: classification and weight, and for some `yields`.
+ * @throws Error with the heading
+ */
 export function wordLists(sections: readonly Section[]): WordList[] {
   return sections.map(({ heading, entries }) => {
-    const [word, weight] = heading
-    if (heading.length !== 2 || !/^\d$/.test(weight!)) throw new Error(`[${heading.join(' ')}] heads no word list`)
+    const [word, weight, yields] = heading
+    const isWhole = heading.length === 2 || (heading.length === 3 && yields === 'yields')
+    if (!isWhole || !/^\d$/.test(weight!)) throw new Error(`[${heading.join(' ')}] heads no word list`)
     return {
       classification: word === 'neutral' ? word : classificationIn(word!),
       weight: Number(weight),
+      yields: yields !== undefined,
       words: entries,
     }
   })
@@ -91,21 +98,29 @@ function addPhrase(phrases: Map<string, Phrase[]>, phrase: Phrase): void {
   else list.push(phrase)
 }
 
+/** A hit, and the words of the name that it covers. */
+export interface Span {
+  readonly hit: Hit
+  readonly at: number
+  readonly count: number
+}
+
 /** What the words of a name hit: phrases before single words, and for a single word the whole before the longest part. */
 export function findWords(table: CompiledWords, words: readonly string[]): Hit[] {
-  const hits: Hit[] = []
-  for (let i = 0; i < words.length; ) {
-    const phrase = findPhrase(table, words, i)
-    if (phrase !== undefined) {
-      hits.push(phrase)
-      i += phrase.parts.length
-      continue
-    }
-    const hit = findWord(table, words[i]!)
-    if (hit !== undefined) hits.push(hit)
-    i++
+  return findSpans(table, words).map(({ hit }) => hit)
+}
+
+/** As `findWords`, with places. */
+export function findSpans(table: CompiledWords, words: readonly string[]): Span[] {
+  const spans: Span[] = []
+  for (let at = 0; at < words.length; ) {
+    const phrase = findPhrase(table, words, at)
+    const hit = phrase ?? findWord(table, words[at]!)
+    const count = phrase?.parts.length ?? 1
+    if (hit !== undefined) spans.push({ hit, at, count })
+    at += count
   }
-  return hits
+  return spans
 }
 
 function findPhrase(table: CompiledWords, words: readonly string[], at: number): Phrase | undefined {
@@ -116,11 +131,21 @@ function findWord(table: CompiledWords, word: string): Hit | undefined {
   const whole = table.exact.get(word)
   if (whole !== undefined) return whole
   if (UNSPACED.test(word)) return heaviest(table.unspaced.filter((hit) => word.includes(hit.word)))
-  for (let length = Math.min(word.length, table.affixMax); length >= MIN_AFFIX; length--) {
+  const infix = longest(table.infixes.filter((hit) => word.includes(hit.word)))
+  const least = Math.max(MIN_AFFIX, infix?.word.length ?? 0)
+  for (let length = Math.min(word.length, table.affixMax); length >= least; length--) {
     const hit = table.prefixes.get(word.slice(0, length)) ?? table.suffixes.get(word.slice(word.length - length))
     if (hit !== undefined) return hit
   }
-  return table.infixes.find((hit) => word.includes(hit.word))
+  return infix
+}
+
+/** The first of the longest; undefined of none. */
+export function longest(hits: readonly Hit[]): Hit | undefined {
+  return hits.reduce<Hit | undefined>(
+    (best, hit) => (best === undefined || hit.word.length > best.word.length ? hit : best),
+    undefined,
+  )
 }
 
 /** Of several hits in one unspaced run the heaviest, and of these the longest. */

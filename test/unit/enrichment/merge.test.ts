@@ -180,6 +180,34 @@ test("a company's own block inside of a carrier's AS is the company", () => {
   assert.equal(evidenceOf([carrierRow]).explicit, 'isp')
 })
 
+test("an ISP's customer is named against a row that calls the AS a cloud, the ISP under another name is not", () => {
+  const row = finding(
+    'table',
+    'table',
+    makeFacts(
+      { business_name: 'Cloud', industry: 'Clouds' },
+      { explicit: 'cloud', orgName: 'Cloud' },
+      { name: 'Cloud', domain: 'cloud.example' },
+    ),
+    'as',
+  )
+  const isp = (orgName: string, asName = 'Elsewhere Ltd') =>
+    finding('isp', 'isp', makeFacts({ org_name: orgName, asn: 64500 }, { asn: 64500, asName, orgName }))
+  const anonymous = finding('anonymous', 'anonymity', makeFacts({}, { isHosting: true }))
+  for (const findings of [
+    [row, isp('Kibo High School')],
+    [row, isp('Kibo High School'), anonymous],
+    [isp('Kibo High School'), row, anonymous],
+  ]) {
+    const school = merge(findings)
+    assert.equal(school.decision.classification, 'education')
+    assert.equal(school.companyId, 'kibo-high-school')
+    assert.deepEqual([school.data.business_name, school.data.industry], ['Kibo High School', undefined])
+  }
+  assert.equal(merge([row, isp('Cloud Inc')]).decision.rule, 'table:table')
+  assert.equal(merge([row, isp('Elsewhere Customers', 'Elsewhere')]).decision.rule, 'table:table')
+})
+
 test('what is said of the address outranks what is said of its AS', () => {
   const row = finding(
     'table',
@@ -247,4 +275,21 @@ test('quality is the sum of its parts, and at most 100', () => {
   ] as const) {
     assert.equal(qualityOf(data, undefined, false), QUALITY_PARTS[part], part)
   }
+})
+
+test('a network that nothing speaks for is an account without a class, and its quality is without that part', () => {
+  const unknown = merge([asn('Qorvex')])
+  assert.equal(unknown.decision.classification, undefined)
+  assert.match(unknown.decision.rule, /^unknown:0\.\d\d$/)
+  assert.deepEqual([unknown.noise, unknown.companyId, unknown.data.classification], [false, 'qorvex', undefined])
+  assert.equal(unknown.quality, QUALITY_PARTS.networkName + QUALITY_PARTS.asn)
+  assert.equal(merge([asn('Kibo Bank')]).quality, unknown.quality + QUALITY_PARTS.classification)
+})
+
+test('a vote of the model counts half in the quality', () => {
+  const evidence = { asn: 269_306, asName: 'J L KIBO INFORMATICA ME', asAddresses: 1024, asHasV6: true }
+  const voted = merge([finding('asn', 'asn', makeFacts({ asn: 269_306, as_name: evidence.asName }, evidence))])
+  assert.match(voted.decision.rule, /^model:isp:/)
+  assert.equal(voted.noise, true)
+  assert.equal(voted.quality, QUALITY_PARTS.networkName + QUALITY_PARTS.asn + QUALITY_PARTS.vote)
 })

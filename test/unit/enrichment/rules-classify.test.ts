@@ -24,11 +24,30 @@ describe('order of strength', () => {
     ])
   })
 
-  test('a name that nothing speaks against is a business', () => {
+  test('a name that nothing speaks for has no class; who is named as the user of an address is a business', () => {
     check([
-      [{ asName: 'Acme Widgets GmbH' }, 'business', 'name'],
+      [{ asName: 'Acme Widgets GmbH' }, undefined, /^unknown:0\.\d\d$/],
+      [{ asName: 'Qorvex' }, undefined, /^unknown:0\.\d\d$/],
+      [{ asDomain: 'qorvex.example' }, undefined, 'unknown'],
       [{ orgName: 'Globex', asn: 4_200_000_000 }, 'business', 'name'],
     ])
+  })
+
+  test('where the rules are silent the model votes, by the name and the size of the AS, when it is sure', () => {
+    check([
+      [{ asn: 270_100, asName: 'Kibo Fibranett Eireli', asAddresses: 1024, asHasV6: true }, 'isp'],
+      [{ asn: 269_306, asName: 'J L KIBO INFORMATICA ME', asAddresses: 1024, asHasV6: true }, 'isp', /^model:isp:0\.9/],
+      [
+        { asn: 26_111, asName: 'Kibo Partners, LP', asAddresses: 256, asHasV6: false },
+        'business',
+        /^model:business:0\.[01]/,
+      ],
+      [{ asn: 269_306, asName: 'J L KIBO INFORMATICA ME', asType: 'education' }, 'education', 'as-type:education'],
+    ])
+  })
+
+  test('the domain of the AS tells what its name does not', () => {
+    check([[{ asName: 'Qorvex', asDomain: 'qorvextelecom.example' }, 'isp', 'name-word:telecom']])
   })
 
   test('a table decides over everything', () => {
@@ -91,7 +110,8 @@ describe('order of strength', () => {
   test('a fixed line decides only when the name of the AS does not', () => {
     check([
       [{ connectionType: 'Cable/DSL', asName: 'Kibo Ventures' }, 'isp', 'connection-type:cable/dsl'],
-      [{ connectionType: 'Corporate', asName: 'Kibo Ventures' }, 'business', 'name'],
+      [{ connectionType: 'Corporate', asName: 'Qorvex' }, 'business', 'connection-type:corporate'],
+      [{ connectionType: 'Corporate', asName: 'Kibo Telecom' }, 'isp'],
       [{ connectionType: 'Cable/DSL', asName: 'Ripon College' }, 'education'],
       [{ connectionType: 'Cable/DSL', asName: 'First Bank' }, 'business'],
     ])
@@ -176,7 +196,36 @@ describe('names', () => {
       'Planet Fitness',
       'FORD-NET Ford Motor Company',
     ]
-    check(names.map((asName): Case => [{ asName }, 'business']))
+    check(names.map((orgName): Case => [{ orgName }, 'business']))
+  })
+
+  test('words that prove no organisation: trading, smart, and the place that a provider is named after', () => {
+    check([
+      [{ asName: 'Kibo Trading Telecom' }, 'isp'],
+      [{ asName: 'Kibo Trading Networks' }, 'isp'],
+      [{ asName: 'Smart Telecom Ltd' }, 'isp'],
+      [{ asName: 'Smart Networks' }, 'isp'],
+      [{ asName: 'Mifflin County Wireless LLC' }, 'isp'],
+      [{ asName: 'Beresford Municipal Telephone Company' }, 'isp'],
+      [{ asName: 'Asn for Kibo Provincial Net' }, 'isp'],
+      [{ asName: 'Mifflin County' }, 'government'],
+      [{ asName: 'Mifflin County Bank' }, 'business'],
+      [{ asName: 'County of Mifflin Department of Communications' }, 'government'],
+      [{ asName: 'Kibo Communications Regulatory Authority' }, 'government'],
+      [{ asn: 2510, asName: 'FUJITSU LIMITED' }, 'isp', 'as-number:2510'],
+      [{ asn: 58793, asName: 'FUJITSU LIMITED' }, 'business'],
+      [{ asName: 'Superbroadbandx' }, 'isp', 'name-word:broadband'],
+    ])
+  })
+
+  test('the name that someone trades as decides before the whole', () => {
+    check([
+      [{ asName: 'Kibo Engineering Consultants Ltd trading as Kibo Networks' }, 'isp'],
+      [{ asName: 'Ivo Kibo t/a KiboNet' }, 'isp'],
+      [{ asName: 'Kibo Fiber Holdings, LLC d/b/a Kibo Bank' }, 'business', 'name-word:bank'],
+      [{ asName: 'KIBO-NET Kibo Bank dba Qorvex' }, 'business', 'name-word:bank'],
+      [{ asName: 'Adba Networks' }, 'isp'],
+    ])
   })
 
   test('a weak word decides for the holder of an AS, not for a company in a block', () => {
@@ -214,10 +263,10 @@ describe('domains and reverse names', () => {
 
   test("a company's own machines stay the company's", () => {
     check([
-      [{ hostname: 'dhcp-10-1-2-3.acme.com', asName: 'Acme Corporation' }, 'business', 'name'],
-      [{ hostname: 'mail.acme.com', asName: 'Acme Corporation' }, 'business', 'name'],
-      [{ hostname: 'vpn1.acme.com', asName: 'Acme Corporation' }, 'business', 'name'],
-      [{ hostname: 'cable.acme.com', asName: 'Acme Corporation' }, 'business', 'name'],
+      [{ hostname: 'dhcp-10-1-2-3.acme.com', asName: 'Acme Foods' }, 'business', 'name-word:foods'],
+      [{ hostname: 'mail.acme.com', asName: 'Acme Foods' }, 'business', 'name-word:foods'],
+      [{ hostname: 'vpn1.acme.com', asName: 'Acme Foods' }, 'business', 'name-word:foods'],
+      [{ hostname: 'cable.acme.com', asName: 'Acme Foods' }, 'business', 'name-word:foods'],
     ])
   })
 })

@@ -39,7 +39,7 @@ describe('data files of the rules', () => {
     assert.throws(() => parseSections('[isp 4] word', 'f.txt'), /f\.txt:1: .* is no heading/)
     assert.throws(() => readSections('absent.txt'), /absent\.txt/)
     assert.throws(() => classesByEntry(parseSections('[ips]\nword', 'f.txt')), /"ips" in a heading/)
-    for (const heading of ['isp', 'isp heavy', 'isp 4 5']) {
+    for (const heading of ['isp', 'isp heavy', 'isp 4 5', 'isp 4 yields 5']) {
       assert.throws(() => compile(`[${heading}]\nword`), /heads no word list/, heading)
     }
   })
@@ -68,6 +68,15 @@ describe('word tables', () => {
     assert.deepEqual(found('Planet Übermut'), ['planet', 'ubermut'])
     assert.deepEqual(found('Acme'), [])
   })
+})
+
+test('the longest part of a word decides: a middle before a shorter beginning or ending', () => {
+  const table = compile('[isp 4]\n*broadband*, tele*\n[isp 2]\n*band\n[business 5]\nvolksbank*, *ban*')
+  const found = (text: string) => findWords(table, tokens(text)).map((hit) => hit.word)
+  assert.deepEqual(found('Superbroadband'), ['broadband'])
+  assert.deepEqual(found('Telebroadbands'), ['broadband'])
+  assert.deepEqual(found('Airband'), ['band'])
+  assert.deepEqual(found('Volksbankland'), ['volksbank'])
 })
 
 describe('normalisation', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { loadMmdb } from '../../../src/enrichment/providers/mmdb/provider.ts'
+import { classify } from '../../../src/enrichment/rules/classify.ts'
 import { address, mmdb } from '../../support/enrichment-data.ts'
 import { IPINFO } from '../../support/vendors/ipinfo.ts'
 import { MAXMIND } from '../../support/vendors/maxmind.ts'
@@ -17,7 +18,12 @@ for (const vendor of [...MAXMIND, ...IPINFO, ...OTHERS]) {
     const facts = provider.find(address('81.2.69.7'))
     const known = Object.fromEntries(Object.entries(vendor.data).filter(([, value]) => value !== undefined))
     assert.deepEqual(facts?.data, known)
-    if (vendor.evidence !== undefined) assert.deepEqual(facts?.evidence, vendor.evidence)
+    if (vendor.evidence !== undefined) {
+      const { asAddresses, asHasV6, ...stated } = { ...facts?.evidence }
+      assert.deepEqual(stated, vendor.evidence)
+      const isCounted = vendor.kind === 'asn' && stated.asn !== undefined
+      assert.deepEqual([asAddresses, asHasV6], isCounted ? [256, false] : [undefined, undefined])
+    }
     assert.equal(provider.find(address('81.2.70.7')), undefined)
   })
 }
@@ -58,4 +64,40 @@ test('values that say nothing are left out', async () => {
   const provider = await loadMmdb({ name: 'company', bytes, mapping: undefined, recordsMax: 10 })
   assert.deepEqual(provider.find(address('81.2.69.1'))?.data, { business_name: 'Example', org_name: 'Example' })
   assert.deepEqual(provider.find(address('81.2.70.1'))?.data, { org_name: 'Carrier', as_name: 'Carrier' })
+})
+
+test('a text that says what a block is for is no organisation', async () => {
+  const isp = { autonomous_system_number: 64500, autonomous_system_organization: 'Kibo', isp: 'Kibo' }
+  const bytes = mmdb('GeoIP2-ISP', {
+    '81.2.69.0/24': { ...isp, organization: 'DSLAM WAN Allocation' },
+    '81.2.70.0/24': { ...isp, organization: 'Static Controls GmbH' },
+  })
+  const provider = await loadMmdb({ name: 'isp', bytes, mapping: undefined, recordsMax: 10 })
+  const block = provider.find(address('81.2.69.1'))!
+  assert.equal(block.data.org_name, 'Kibo')
+  assert.deepEqual([block.evidence.allocation, block.evidence.orgName], ['dslam', undefined])
+  assert.equal(classify(block.evidence).rule, 'allocation:dslam')
+  assert.equal(classify({ ...block.evidence, asName: 'Kibo College' }).classification, 'education')
+  const company = provider.find(address('81.2.70.1'))!
+  assert.deepEqual([company.evidence.allocation, company.evidence.orgName], [undefined, 'Static Controls GmbH'])
+})
+
+test('the address space of each AS is counted in files about autonomous systems', async () => {
+  const as = (asn: number) => ({ autonomous_system_number: asn, autonomous_system_organization: 'Kibo' })
+  const bytes = mmdb('GeoLite2-ASN', {
+    '81.2.68.0/24': as(64500),
+    '81.2.70.0/23': as(64500),
+    '2a01:db8::/32': as(64500),
+    '81.3.0.0/16': as(64501),
+    '2a02:db8::/32': as(64502),
+  })
+  const provider = await loadMmdb({ name: 'asn', bytes, mapping: undefined, recordsMax: 10 })
+  const sizeOf = (ip: string) => {
+    const { asAddresses, asHasV6 } = provider.find(address(ip))!.evidence
+    return [asAddresses, asHasV6]
+  }
+  assert.deepEqual(sizeOf('81.2.68.1'), [768, true])
+  assert.deepEqual(sizeOf('2a01:db8::1'), [768, true])
+  assert.deepEqual(sizeOf('81.3.1.1'), [65_536, false])
+  assert.deepEqual(sizeOf('2a02:db8::1'), [0, true])
 })

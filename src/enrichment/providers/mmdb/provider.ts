@@ -5,6 +5,7 @@ import { BoundedCache } from '../../bounded-cache.ts'
 import type { Facts } from '../../facts.ts'
 import type { Provider, ProviderKind } from '../provider.ts'
 import { COMPILED_TYPE, readCompiled } from '../tables/compiled.ts'
+import { AsSizes } from './as-sizes.ts'
 import { mappedShape, parseMapping } from './mapping.ts'
 import { type OpenMmdb, openMmdb } from './open.ts'
 import { type RecordReader, recordReader } from './read-record.ts'
@@ -39,7 +40,15 @@ export class UnknownMmdbError extends InputError {
 /** @throws InputError when the file is damaged, `UnknownMmdbError` when nobody knows its records */
 export async function loadMmdb(options: MmdbOptions): Promise<Provider> {
   const { mmdb, kind, recognisedAs, read } = await readMmdb(options.bytes, options.mapping)
-  return new MmdbProvider(options, mmdb, kind, recognisedAs, read)
+  const sizes = kind === 'asn' ? await AsSizes.of(mmdb, read) : undefined
+  const reader: RecordReader = sizes === undefined ? read : (record) => withSize(read(record), sizes)
+  return new MmdbProvider(options, mmdb, kind, recognisedAs, reader)
+}
+
+function withSize(facts: Facts | undefined, sizes: AsSizes): Facts | undefined {
+  const size = facts?.evidence.asn === undefined ? undefined : sizes.of(facts.evidence.asn)
+  if (facts === undefined || size === undefined) return facts
+  return { ...facts, evidence: { ...facts.evidence, asAddresses: size.addresses, asHasV6: size.hasV6 } }
 }
 
 /** A file that was checked, and how its records are read. */

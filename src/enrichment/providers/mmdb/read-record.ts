@@ -1,6 +1,7 @@
 import { type Classification, STATED_CLASSIFICATIONS } from '../../../../schemas/classification.ts'
 import type { EnrichmentData } from '../../../core/event/enrichment.ts'
 import { type Facts, makeFacts } from '../../facts.ts'
+import { allocationIn } from '../../rules/allocation.ts'
 import { domainIn } from '../../rules/domain.ts'
 import type { Evidence, Organisation } from '../../rules/evidence.ts'
 import type { Field, FieldPaths } from './fields.ts'
@@ -18,8 +19,8 @@ export function recordReader(shape: Shape): RecordReader {
     const asn = read.one('asn', asAsn)
     const asNameText = read.one('asName', asText)
     const isp = read.one('isp', asText)
-    const businessName = read.one('businessName', asText)
-    const orgName = read.one('orgName', asText)
+    const businessName = read.one('businessName', asOrganisation)
+    const orgName = read.one('orgName', asOrganisation)
     const domain = read.one('domain', domainText)
     // Only records about companies say whose address it is; an ISP's or an AS's record says who carries it.
     const about = shape.kind === 'company' || shape.kind === 'table'
@@ -78,6 +79,7 @@ function evidenceOf(
     orgType: read.one('orgType', asText),
     connectionType: read.one('connectionType', asText) ?? connectionIn(read),
     ...flagsIn(read),
+    allocation: read.one('orgName', asAllocation) ?? read.one('businessName', asAllocation),
     explicit: read.one('classification', asClassification),
   })
   return evidence
@@ -113,6 +115,17 @@ function isAnother(name: string | undefined, ...carriers: readonly (string | und
 /** Sets what is known, and nothing else. */
 function assign<T extends object>(target: T, values: { [K in keyof T]?: T[K] | undefined }): void {
   for (const key in values) if (values[key] !== undefined) target[key] = values[key] as T[typeof key]
+}
+
+/** A name; a text that says what the block is for is none. */
+function asOrganisation(value: unknown): string | undefined {
+  const text = asText(value)
+  return text === undefined || allocationIn(text) !== undefined ? undefined : text
+}
+
+function asAllocation(value: unknown): string | undefined {
+  const text = asText(value)
+  return text === undefined ? undefined : allocationIn(text)
 }
 
 function domainText(value: unknown): string | undefined {

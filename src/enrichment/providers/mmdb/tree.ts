@@ -60,6 +60,31 @@ export class SearchTree {
     else this.#eachV6(0, 0, 0n, visit)
   }
 
+  /**
+   * Visits all networks with data, each once, as the record that they lead to and, of IPv4, the addresses that they hold.
+   * Yields after so many nodes, for other work. Ends early where a damaged tree leads back into itself.
+   */
+  *sizes(visit: (record: number, v4Addresses: number | undefined) => void, nodesAtATime: number): Generator<void> {
+    const roots = this.#ipVersion === 6 ? [this.#v4Root, 0] : [0]
+    let nodes = 0
+    for (const [i, root] of roots.entries()) {
+      const isV4 = i === 0
+      const depthMax = isV4 ? 32 : 128
+      const records = [root]
+      const depths = [0]
+      while (records.length > 0) {
+        const record = records.pop()!
+        const depth = depths.pop()!
+        if (record > this.#nodeCount) visit(record, isV4 ? 2 ** (32 - depth) : undefined)
+        if (record >= this.#nodeCount || depth >= depthMax || (!isV4 && record === this.#v4Root)) continue
+        if (++nodes > this.#nodeCount) return
+        if (nodes % nodesAtATime === 0) yield
+        records.push(this.#child(record, 1), this.#child(record, 0))
+        depths.push(depth + 1, depth + 1)
+      }
+    }
+  }
+
   #eachV4(record: number, depth: number, first: number, visit: NetworkVisitor): void {
     if (record < this.#nodeCount && depth < 32) {
       this.#eachV4(this.#child(record, 0), depth + 1, first, visit)

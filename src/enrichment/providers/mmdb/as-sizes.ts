@@ -1,0 +1,81 @@
+import { setImmediate } from 'node:timers/promises'
+import type { OpenMmdb } from './open.ts'
+import type { RecordReader } from './read-record.ts'
+
+/** How much address space an AS announces. */
+export interface AsSize {
+  /** Of IPv4. */
+  readonly addresses: number
+  readonly hasV6: boolean
+}
+
+/** Nodes that are looked at without a pause: about 10 ms, when each of their records is to be read. */
+const NODES_AT_A_TIME = 2_000
+const RECORDS_MAX = 250_000
+
+interface Counted {
+  addresses: number
+  hasV6: boolean
+}
+
+/** The sizes of the autonomous systems in a file, 12 bytes each. */
+export class AsSizes {
+  /** In ascending order. */
+  readonly #numbers: Uint32Array
+  readonly #addresses: Float64Array
+  readonly #hasV6: Uint8Array
+
+  private constructor(sizes: ReadonlyMap<number, Counted>) {
+    this.#numbers = Uint32Array.from(sizes.keys()).sort()
+    this.#addresses = Float64Array.from(this.#numbers, (asn) => sizes.get(asn)!.addresses)
+    this.#hasV6 = Uint8Array.from(this.#numbers, (asn) => Number(sizes.get(asn)!.hasV6))
+  }
+
+  /**
+   * Counts by a walk over the whole tree; other work goes on in between. Undefined when no record holds an AS
+   * number, or the records are too many.
+   */
+  static async of(mmdb: OpenMmdb, read: RecordReader): Promise<AsSizes | undefined> {
+    const sizes = new Map<number, Counted>()
+    /** What records without a number are counted in. */
+    const nobody: Counted = { addresses: 0, hasV6: false }
+    const byRecord = new Map<number, Counted>()
+    const count = (record: number): Counted => {
+      const asn = asnOf(record)
+      const size = asn === undefined ? nobody : (sizes.get(asn) ?? { addresses: 0, hasV6: false })
+      if (asn !== undefined) sizes.set(asn, size)
+      byRecord.set(record, size)
+      return size
+    }
+    const asnOf = (record: number) => {
+      try {
+        return read(mmdb.decode(record))?.evidence.asn
+      } catch {
+        // Said when an address leads there.
+        return undefined
+      }
+    }
+    const visit = (record: number, v4Addresses: number | undefined) => {
+      const size = byRecord.get(record) ?? count(record)
+      if (v4Addresses === undefined) size.hasV6 = true
+      else size.addresses += v4Addresses
+    }
+    for (const _ of mmdb.tree.sizes(visit, NODES_AT_A_TIME)) {
+      if (byRecord.size > RECORDS_MAX) return undefined
+      await setImmediate()
+    }
+    return sizes.size === 0 ? undefined : new AsSizes(sizes)
+  }
+
+  of(asn: number): AsSize | undefined {
+    let from = 0
+    let to = this.#numbers.length
+    while (from < to) {
+      const middle = (from + to) >>> 1
+      if (this.#numbers[middle]! < asn) from = middle + 1
+      else to = middle
+    }
+    if (this.#numbers[from] !== asn) return undefined
+    return { addresses: this.#addresses[from]!, hasV6: this.#hasV6[from] === 1 }
+  }
+}
