@@ -51,14 +51,19 @@ const TYPE = {
 /** Largest values of unsigned types, in bytes. */
 const UNSIGNED_BYTES = { uint16: 2, uint32: 4, uint64: 8, uint128: 16 } as const
 
+/** Room for the section at first; it doubles when it is full. */
+const BYTES_AT_FIRST = 65_536
+
 /**
  * Encodes values into a data section (MaxMind DB format 2.0). What was written before is pointed to instead of being
  * written again.
  */
 export class DataEncoder {
-  readonly #chunks: Uint8Array[] = []
-  readonly #offsets = new Map<string, number>()
+  #section = Buffer.alloc(BYTES_AT_FIRST)
   #length = 0
+  readonly #strings = new Map<string, number>()
+  /** Offsets of all other values by their bytes. Those inside of them are pointers, so that equal ones are short. */
+  readonly #others = new Map<string, number>()
 
   /** Bytes written. */
   get length(): number {
@@ -66,20 +71,30 @@ export class DataEncoder {
   }
 
   bytes(): Buffer {
-    return Buffer.concat(this.#chunks, this.#length)
+    return this.#section.subarray(0, this.#length)
   }
 
   /** Writes a value, unless it is there. Returns its offset in the section. */
   add(value: MmdbValue): number {
-    const key = keyOf(value)
-    const known = this.#offsets.get(key)
-    if (known !== undefined) return known
+    if (typeof value === 'string') {
+      return this.#strings.get(value) ?? this.#write(this.#strings, value, encodeValue(value))
+    }
     // Its parts are written first: a value is one run of bytes.
     const bytes = encode(value, (part) => this.#part(part))
+    const key = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
+    return this.#others.get(key) ?? this.#write(this.#others, key, bytes)
+  }
+
+  #write(known: Map<string, number>, key: string, bytes: Uint8Array): number {
     const offset = this.#length
-    this.#chunks.push(bytes)
+    if (offset + bytes.length > this.#section.length) {
+      const grown = Buffer.alloc(Math.max(2 * this.#section.length, offset + bytes.length))
+      grown.set(this.bytes())
+      this.#section = grown
+    }
+    this.#section.set(bytes, offset)
     this.#length += bytes.length
-    this.#offsets.set(key, offset)
+    known.set(key, offset)
     return offset
   }
 
@@ -112,16 +127,6 @@ function encode(value: MmdbValue, part: (value: MmdbValue) => Uint8Array): Uint8
     control(TYPE.map, members.length),
     ...members.flatMap(([key, member]) => [part(key), part(member)]),
   ])
-}
-
-/** Tells values apart together with their types. */
-function keyOf(value: MmdbValue): string {
-  return JSON.stringify(value, (_, member: unknown) => {
-    if (typeof member === 'bigint') return `${member}n`
-    if (member instanceof TypedNumber) return { ' type': member.type, value: String(member.value) }
-    if (member instanceof Uint8Array) return { ' bytes': Buffer.from(member).toString('latin1') }
-    return member
-  })
 }
 
 function typeOf(value: number | bigint): NumberType {

@@ -1,7 +1,8 @@
 import { InputError } from '../../../core/run/errors.ts'
-import { type AddressRange, v4Cidrs, v6Cidrs } from '../../addresses/network.ts'
+import type { AddressRange } from '../../addresses/network.ts'
 import { DataEncoder, encodeValue, type MmdbValue, typed } from './encode.ts'
-import { TreeBuilder, type TreeNodes } from './tree-builder.ts'
+import { NetworkList } from './network-list.ts'
+import { type NetworkBits, TreeBuilder, type TreeNodes } from './tree-builder.ts'
 
 /** What the metadata of a file says. */
 export interface MmdbWriterOptions {
@@ -18,6 +19,9 @@ export interface MmdbWriterOptions {
 }
 
 const SEPARATOR_BYTES = 16
+/** IPv4 in a file for both families, and IPv4-mapped addresses. */
+const V4_PREFIX: NetworkBits = { words: [0, 0, 0, 0], at: 0, length: 96 }
+const MAPPED_PREFIX: NetworkBits = { words: [0, 0, 0xffff, 0], at: 0, length: 96 }
 const METADATA_MARKER = Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1')
 
 /**
@@ -26,11 +30,12 @@ const METADATA_MARKER = Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1')
  */
 export class MmdbWriter {
   readonly #options: MmdbWriterOptions
-  readonly #networks: { readonly range: AddressRange; readonly record: number; readonly layer: number }[] = []
+  readonly #networks: NetworkList
   readonly #data = new DataEncoder()
 
   constructor(options: MmdbWriterOptions) {
     this.#options = options
+    this.#networks = new NetworkList(options.ipVersion ?? 6)
   }
 
   /**
@@ -40,7 +45,7 @@ export class MmdbWriter {
   insert(range: AddressRange, record: MmdbValue, layer = 0): void {
     if (range.version === 6 && this.#options.ipVersion === 4)
       throw new InputError('a file for IPv4 takes no IPv6 network')
-    this.#networks.push({ range, record: this.#data.add(record) + 1, layer })
+    this.#networks.add(range, this.#data.add(record) + 1, layer)
   }
 
   /** The whole file. @throws InputError when it does not fit the record size */
@@ -62,13 +67,11 @@ export class MmdbWriter {
 
   #buildTree(): TreeNodes {
     const tree = new TreeBuilder()
-    const generalFirst = [...this.#networks].sort((a, b) => a.layer - b.layer || sizeOf(b.range) - sizeOf(a.range))
-    const v4Prefix = this.#options.ipVersion === 4 ? [] : zeros(96)
-    for (const { range, record } of generalFirst) {
-      for (const bits of networksIn(range, v4Prefix)) tree.insert(bits, record)
+    for (const network of this.#networks.inOrder()) tree.insert(network, network.record)
+    if (this.#options.ipVersion !== 4) {
+      const v4Root = tree.recordAt(V4_PREFIX)
+      if (v4Root !== 0) tree.insert(MAPPED_PREFIX, v4Root)
     }
-    const v4Root = tree.recordAt(v4Prefix)
-    if (v4Root !== 0) tree.insert([...zeros(80), ...new Array<number>(16).fill(1)], v4Root)
     return tree.finish()
   }
 
@@ -85,27 +88,6 @@ export class MmdbWriter {
       node_count: typed('uint32', nodeCount),
       record_size: typed('uint16', recordSize),
     })
-  }
-}
-
-function zeros(count: number): number[] {
-  return new Array<number>(count).fill(0)
-}
-
-function sizeOf(range: AddressRange): number {
-  return range.version === 4 ? range.last - range.first : Number(range.last - range.first)
-}
-
-/** The bits of each CIDR that makes up the range. All addresses of a file have no bits: they are two halves. */
-function* networksIn(range: AddressRange, v4Prefix: readonly number[]): Generator<number[]> {
-  const width = range.version === 4 ? 32 : 128
-  const prefix = range.version === 4 ? v4Prefix : []
-  const cidrs = range.version === 4 ? v4Cidrs(range.first, range.last) : v6Cidrs(range.first, range.last)
-  for (const { first, length } of cidrs) {
-    const bits = BigInt(first).toString(2).padStart(width, '0').slice(0, length)
-    const network = [...prefix, ...Array.from(bits, Number)]
-    if (network.length > 0) yield network
-    else yield* [[0], [1]]
   }
 }
 
