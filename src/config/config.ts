@@ -21,6 +21,11 @@ export function archivePlaceOf({ archiveUrl, dataDir }: Config): ArchivePlace {
   return archiveUrl ?? { folder: join(dataDir, 'archive') }
 }
 
+/** Where enrichment data are that were compiled on this machine. */
+export function enrichCacheOf({ dataDir }: Pick<Config, 'dataDir'>): string {
+  return join(dataDir, 'enrich-cache')
+}
+
 /** Values from the command line, by setting; they go before the environment. */
 export type Flags = { readonly [Name in SettingName]?: string }
 

@@ -25,6 +25,8 @@ import { loadRules } from './rules/load.ts'
 export interface EnrichmentOptions {
   /** Folder of data files; undefined for the starter data that comes with the product. */
   readonly dir: string | undefined
+  /** Where big tables are that another process compiles; undefined: they are read here, which holds up requests. */
+  readonly compiledDir?: string
   readonly log: Logger
   readonly metrics: Registry
   /** Milliseconds between two looks at the folder. A change counts when two looks in a row find it the same. */
@@ -60,7 +62,8 @@ export class EnrichmentEngine implements Enricher, Service {
     this.#limits = { ...DEFAULT_ENRICHMENT_LIMITS, ...options.limits }
     this.#hostnames = options.hostnames
     this.#metrics = enrichmentMetrics(options.metrics, () => this.#snapshot.cachedAnswers)
-    this.#folder = new DataFolder(this.#dir, this.#limits, options.log, (result) => this.#metrics.loaded(result))
+    const loaded = (result: 'ok' | 'refused') => this.#metrics.loaded(result)
+    this.#folder = new DataFolder(this.#dir, this.#limits, options.log, loaded, options.compiledDir)
     this.#snapshot = this.#snapshotNow()
     const pollIntervalMs = options.pollIntervalMs ?? DEFAULT_POLL_INTERVAL_MS
     this.#watch = new Loop({

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { archivePlaceOf, type Config } from '../config/config.ts'
+import { archivePlaceOf, enrichCacheOf, type Config } from '../config/config.ts'
 import type { Hostnames } from '../core/event/hostnames.ts'
 import type { ArchivePlace } from '../core/pipeline/destination.ts'
 import type { Pipeline, PipelineLimits } from '../core/pipeline/pipeline.ts'
@@ -124,7 +124,8 @@ export class Parts {
     const limits = { deadlineMs: rdnsDeadlineMs, concurrencyMax: rdnsConcurrency }
     const reverseDns = new ReverseDns({ servers: rdnsServers, clock, metrics, limits })
     const hostnames = rdns === 'on' ? reverseDns : undefined
-    const engine = new EnrichmentEngine({ dir: enrichDir, hostnames, log, metrics })
+    const compiledDir = enrichCacheOf(this.config)
+    const engine = new EnrichmentEngine({ dir: enrichDir, compiledDir, hostnames, log, metrics })
     this.services.push(new ServiceGroup('enrichment', [reverseDns, engine]))
     return { engine, lookups: new DataLookups({ engine, reverseDns }), reverseDns, hostnames }
   }

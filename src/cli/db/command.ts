@@ -68,5 +68,14 @@ export function dbCommand(context: CliContext, setExitCode: (code: number) => vo
       setExitCode(await updateFolder({ dir, due: flags.due === true, json: flags.json === true }, context))
     }),
   )
+  command.addCommand(addSettings(compileCommand(context), ['enrichDir', 'dataDir']), { hidden: true })
   return command
+}
+
+/** A child of `ipid start`. Not for people. */
+function compileCommand(context: CliContext): Command {
+  return new Command('compile').action(async (flags: Flags & { readonly dataDir?: string }) => {
+    const { compileData } = await import('./compile.ts')
+    await compileData(readConfig(context.env, flags), context)
+  })
 }

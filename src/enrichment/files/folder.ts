@@ -8,6 +8,8 @@ import type { EnrichmentLimits } from '../limits.ts'
 import { UnknownMmdbError } from '../providers/mmdb/provider.ts'
 import { byTrust, type Provider } from '../providers/provider.ts'
 import { RDNS } from '../providers/rdns/provider.ts'
+import { loadCompiled, NotCompiledError } from './compiled/load.ts'
+import { isBigTable } from './compiled/place.ts'
 import { loadDataFile, mappingPathOf, NotDataError, providerNameOf } from './data-file.ts'
 
 /** The data that comes with the product. */
@@ -72,10 +74,19 @@ export class DataFolder {
   readonly #limits: EnrichmentLimits
   readonly #log: Logger
   readonly #onLoad: LoadListener
+  readonly #compiledDir: string | undefined
   readonly #watched = new Map<string, Watched>()
 
-  constructor(dir: string, limits: EnrichmentLimits, log: Logger, onLoad: LoadListener) {
+  /** @param compiledDir where big tables are that were compiled; undefined: they are read here */
+  constructor(
+    dir: string,
+    limits: EnrichmentLimits,
+    log: Logger,
+    onLoad: LoadListener,
+    compiledDir: string | undefined = undefined,
+  ) {
     this.#dir = dir
+    this.#compiledDir = compiledDir
     this.#limits = limits
     this.#log = log
     this.#onLoad = onLoad
@@ -149,6 +160,7 @@ export class DataFolder {
       watched.seen = undefined
       return false
     }
+    if (next === undefined) return false
     watched.taken = signature
     watched.file = next
     this.#report(next)
@@ -170,21 +182,31 @@ export class DataFolder {
     return watched
   }
 
-  /** @param owner another file that has the provider's name */
-  async #load(file: DataFile, sizeBytes: number, owner: string | undefined): Promise<DataFile> {
+  /**
+   * @param owner another file that has the provider's name
+   * @returns undefined when it waits to be compiled
+   */
+  async #load(file: DataFile, sizeBytes: number, owner: string | undefined): Promise<DataFile | undefined> {
     const read = { ...file, sizeBytes, unrecognised: undefined }
     try {
       if (TAKEN_NAMES.has(file.name)) throw new InputError(`no data set can be named ${file.name}: rename the file`)
       if (owner !== undefined) throw new InputError(`${owner} has the same provider name: rename one of them`)
-      const provider = await loadDataFile(file.path, file.name, this.#limits)
+      const compiled = await this.#compiled(file, sizeBytes)
+      const provider = compiled ?? (await loadDataFile(file.path, file.name, this.#limits))
       return { ...read, state: 'ok', reason: undefined, provider }
     } catch (error) {
       const reason = (error as Error).message
+      if (error instanceof NotCompiledError) return undefined
       if (error instanceof NotDataError) return { ...read, state: 'ignored', reason, provider: undefined }
       const unrecognised =
         error instanceof UnknownMmdbError ? { databaseType: error.databaseType, keys: error.keys } : undefined
       return { ...read, state: file.provider === undefined ? 'failed' : 'stale', reason, unrecognised }
     }
+  }
+
+  async #compiled({ path, name }: DataFile, sizeBytes: number): Promise<Provider | undefined> {
+    if (this.#compiledDir === undefined || !isBigTable(path, sizeBytes)) return undefined
+    return await loadCompiled(this.#compiledDir, path, name, this.#limits)
   }
 
   #report(file: DataFile): void {
