@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { archivePlaceOf, enrichCacheOf, type Config } from '../config/config.ts'
+import { archivePlaceOf, type Config, defaultDataDirOf, enrichCacheOf } from '../config/config.ts'
 import type { Hostnames } from '../core/event/hostnames.ts'
 import type { ArchivePlace } from '../core/pipeline/destination.ts'
 import type { Pipeline, PipelineLimits } from '../core/pipeline/pipeline.ts'
@@ -125,7 +125,8 @@ export class Parts {
     const reverseDns = new ReverseDns({ servers: rdnsServers, clock, metrics, limits })
     const hostnames = rdns === 'on' ? reverseDns : undefined
     const compiledDir = enrichCacheOf(this.config)
-    const engine = new EnrichmentEngine({ dir: enrichDir, compiledDir, hostnames, log, metrics })
+    const defaultsDir = defaultDataDirOf(this.config)
+    const engine = new EnrichmentEngine({ dir: enrichDir, compiledDir, defaultsDir, hostnames, log, metrics })
     this.services.push(new ServiceGroup('enrichment', [reverseDns, engine]))
     return { engine, lookups: new DataLookups({ engine, reverseDns }), reverseDns, hostnames }
   }

@@ -8,6 +8,11 @@ interface Flags {
   readonly json?: boolean
 }
 
+interface DataFlags extends Flags {
+  readonly dataDir?: string
+  readonly defaultData?: string
+}
+
 interface BuildFlags extends Flags {
   readonly output: string
   readonly asn?: string
@@ -24,12 +29,16 @@ export function dbCommand(context: CliContext, setExitCode: (code: number) => vo
   const add = (child: Command) => command.addCommand(child.option('--json', 'print JSON'))
 
   add(
-    addSettings(new Command('list').description('list the providers in their order of trust'), ['enrichDir']).action(
-      async (flags: Flags) => {
-        const { listProviders } = await import('./list.ts')
-        await listProviders(dirOf(flags), flags.json === true, context)
-      },
-    ),
+    addSettings(new Command('list').description('list the providers in their order of trust'), [
+      'enrichDir',
+      'dataDir',
+      'defaultData',
+    ]).action(async (flags: DataFlags) => {
+      const { listProviders } = await import('./list.ts')
+      const { json, ...settings } = flags
+      const config = readConfig(context.env, settings)
+      await listProviders({ config, json: json === true, nowMs: Date.now() }, context)
+    }),
   )
   add(
     addSettings(
@@ -68,13 +77,13 @@ export function dbCommand(context: CliContext, setExitCode: (code: number) => vo
       setExitCode(await updateFolder({ dir, due: flags.due === true, json: flags.json === true }, context))
     }),
   )
-  command.addCommand(addSettings(compileCommand(context), ['enrichDir', 'dataDir']), { hidden: true })
+  command.addCommand(addSettings(compileCommand(context), ['enrichDir', 'dataDir', 'defaultData']), { hidden: true })
   return command
 }
 
 /** A child of `ipid start`. Not for people. */
 function compileCommand(context: CliContext): Command {
-  return new Command('compile').action(async (flags: Flags & { readonly dataDir?: string }) => {
+  return new Command('compile').action(async (flags: DataFlags) => {
     const { compileData } = await import('./compile.ts')
     await compileData(readConfig(context.env, flags), context)
   })

@@ -1,6 +1,7 @@
 import { setPriority } from 'node:os'
-import { type Config, enrichCacheOf } from '../../config/config.ts'
+import { type Config, defaultDataDirOf, enrichCacheOf } from '../../config/config.ts'
 import { compileFolder } from '../../enrichment/files/compiled/compile.ts'
+import { makeDefaults } from '../../enrichment/files/defaults/make.ts'
 import type { CliContext } from '../context.ts'
 
 /** The machine belongs to the processes that serve. */
@@ -11,8 +12,12 @@ export async function compileData(config: Config, { stdout }: CliContext): Promi
   process.on('disconnect', () => process.exit(1))
   setPriority(LOWEST_PRIORITY)
   const { enrichDir } = config
-  if (enrichDir === undefined) return
-  for await (const { path, about } of compileFolder(enrichDir, enrichCacheOf(config))) {
-    stdout.write(`${JSON.stringify({ path, ...about })}\n`)
+  if (enrichDir !== undefined) {
+    for await (const { path, about } of compileFolder(enrichDir, enrichCacheOf(config))) {
+      stdout.write(`${JSON.stringify({ path, ...about })}\n`)
+    }
   }
+  const defaultsDir = defaultDataDirOf(config)
+  if (defaultsDir === undefined) return
+  for (const name of await makeDefaults(defaultsDir)) stdout.write(`${JSON.stringify({ name })}\n`)
 }

@@ -4,6 +4,7 @@ import type { Config } from '../../config/config.ts'
 import { TodaysData } from '../../enrichment/todays-data.ts'
 import { finishReenrich, previewReenrich, reenrich } from '../../reenrich/reenrich.ts'
 import type { ReenrichReport } from '../../reenrich/report.ts'
+import { madeDefaults } from './default-data.ts'
 
 /** What `ipid replay --reenrich` was asked. */
 export interface ReenrichRequest {
@@ -47,7 +48,7 @@ export async function runReenrich(
   { events, assertHeld, say }: ReenrichTools,
 ): Promise<ReenrichResult> {
   const { config, tenantId, from, to, job, dryRun } = request
-  const data = await TodaysData.open(config.enrichDir)
+  const data = await TodaysData.open(config.enrichDir, await madeDefaults(config))
   const receivedUntilMs = Date.now()
   const selection = { tenantId, from, to, job, receivedUntilMs }
   const report = dryRun

@@ -1,8 +1,9 @@
 import { fork } from 'node:child_process'
 import type { Logger } from 'pino'
-import { type Config, type Environment, enrichCacheOf } from '../../config/config.ts'
+import { type Config, defaultDataDirOf, type Environment, enrichCacheOf } from '../../config/config.ts'
 import { exitReason } from '../../embedded/processes/running-process.ts'
 import { uncompiledTables } from '../../enrichment/files/compiled/compile.ts'
+import { defaultsWait } from '../../enrichment/files/defaults/make.ts'
 import { Loop } from '../../runner/loop.ts'
 
 export interface EnrichmentKeeperOptions {
@@ -18,8 +19,8 @@ const RETRY_DELAY = { minMs: 2_000, maxMs: 60_000 }
 const STDERR = 2
 
 /**
- * Has done in a child process what would hold up those that serve: big tables are compiled there. One runs on a
- * machine, beside its processes.
+ * Has done in a child process what would hold up those that serve: big tables and the default data sets are compiled
+ * there. One runs on a machine, beside its processes.
  */
 export class EnrichmentKeeper {
   readonly #options: EnrichmentKeeperOptions
@@ -59,7 +60,8 @@ export class EnrichmentKeeper {
     const waiting = await this.#uncompiled()
     const isSettled = waiting.length > 0 && waiting.join() === this.#waiting.join()
     this.#waiting = waiting
-    if (isSettled) await this.#run('compile', signal)
+    const defaultsDir = defaultDataDirOf(this.#options.config)
+    if (isSettled || (defaultsDir !== undefined && (await defaultsWait(defaultsDir)))) await this.#run('compile', signal)
   }
 
   async #uncompiled(): Promise<readonly string[]> {
@@ -76,7 +78,7 @@ export class EnrichmentKeeper {
     const startedMs = performance.now()
     const child = fork(script, ['db', command], {
       detached: true,
-      env: { ...env, DATA_DIR: dataDir, ...(enrichDir === undefined ? {} : { ENRICH_DIR: enrichDir }) },
+      env: { ...env, DATA_DIR: dataDir, DEFAULT_DATA: config.defaultData, ...(enrichDir === undefined ? {} : { ENRICH_DIR: enrichDir }) },
       stdio: ['ignore', 'ignore', STDERR, 'ipc'],
     })
     const kill = () => void child.kill('SIGKILL')

@@ -15,8 +15,8 @@ import { removeInstance, writeInstance } from '../instance.ts'
 import { announce, type Ready } from './announce.ts'
 import { holdDataDir } from './data-dir-lock.ts'
 import { createDemoTenant } from './demo-tenant.ts'
-import { EnrichmentKeeper } from './enrichment-keeper.ts'
 import { embeddedClickHouse, embeddedRedis, type StoreSurroundings } from './embedded-stores.ts'
+import { EnrichmentKeeper } from './enrichment-keeper.ts'
 
 export interface StartOptions {
   readonly config: Config

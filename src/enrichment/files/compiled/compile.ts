@@ -88,7 +88,9 @@ async function compileInto(folder: string, path: string): Promise<About> {
       await write(join(folder, NETWORKS_FILE), bytes)
     }
     // Which addresses are an AS's, other providers say when they are asked.
-    const lines = systems.map(({ asn, record }) => `${JSON.stringify({ asn, record: { ...(record as object), scope: undefined } })}\n`)
+    const lines = systems.map(
+      ({ asn, record }) => `${JSON.stringify({ asn, record: { ...(record as object), scope: undefined } })}\n`,
+    )
     await write(join(folder, SYSTEMS_FILE), lines.join(''))
     return { rows, unknownColumns: [...table.unknownColumns], networks: networks > 0 }
   } catch (error) {

@@ -53,6 +53,7 @@ const UNSIGNED_BYTES = { uint16: 2, uint32: 4, uint64: 8, uint128: 16 } as const
 
 /** Room for the section at first; it doubles when it is full. */
 const BYTES_AT_FIRST = 65_536
+const POINTERS_MAX = 1_000
 
 /**
  * Encodes values into a data section (MaxMind DB format 2.0). What was written before is pointed to instead of being
@@ -62,6 +63,7 @@ export class DataEncoder {
   #section = Buffer.alloc(BYTES_AT_FIRST)
   #length = 0
   readonly #strings = new Map<string, number>()
+  readonly #pointers = new Map<number, Uint8Array>()
   /** Offsets of all other values by their bytes. Those inside of them are pointers, so that equal ones are short. */
   readonly #others = new Map<string, number>()
 
@@ -81,7 +83,7 @@ export class DataEncoder {
     }
     // Its parts are written first: a value is one run of bytes.
     const bytes = encode(value, (part) => this.#part(part))
-    const key = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
+    const key = latin1(bytes)
     return this.#others.get(key) ?? this.#write(this.#others, key, bytes)
   }
 
@@ -102,8 +104,24 @@ export class DataEncoder {
   #part(value: MmdbValue): Uint8Array {
     const isShort =
       typeof value === 'string' ? value.length < 3 : typeof value !== 'object' || value instanceof TypedNumber
-    return isShort ? encodeValue(value) : pointer(this.add(value))
+    return isShort ? encodeValue(value) : this.#pointer(value)
   }
+
+  #pointer(value: MmdbValue): Uint8Array {
+    const offset = this.add(value)
+    if (typeof value !== 'string') return pointer(offset)
+    // Names of members and the like come again and again.
+    let bytes = this.#pointers.get(offset)
+    if (bytes === undefined) {
+      bytes = pointer(offset)
+      if (this.#pointers.size < POINTERS_MAX) this.#pointers.set(offset, bytes)
+    }
+    return bytes
+  }
+}
+
+function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
 }
 
 /** A value in one piece, without pointers. */
@@ -122,11 +140,11 @@ function encode(value: MmdbValue, part: (value: MmdbValue) => Uint8Array): Uint8
     const items = value as readonly MmdbValue[]
     return Buffer.concat([control(TYPE.array, items.length), ...items.map(part)])
   }
-  const members = Object.entries(value).filter((member): member is [string, MmdbValue] => member[1] !== undefined)
-  return Buffer.concat([
-    control(TYPE.map, members.length),
-    ...members.flatMap(([key, member]) => [part(key), part(member)]),
-  ])
+  const parts: Uint8Array[] = []
+  for (const [key, member] of Object.entries(value) as [string, MmdbValue | undefined][]) {
+    if (member !== undefined) parts.push(part(key), part(member))
+  }
+  return Buffer.concat([control(TYPE.map, parts.length / 2), ...parts])
 }
 
 function typeOf(value: number | bigint): NumberType {

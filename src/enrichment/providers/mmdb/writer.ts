@@ -18,6 +18,11 @@ export interface MmdbWriterOptions {
   readonly recordSize?: 24 | 28 | 32
 }
 
+/** A record that is known later: before the file is written. */
+export interface LaterRecord {
+  readonly later: () => MmdbValue
+}
+
 const SEPARATOR_BYTES = 16
 /** IPv4 in a file for both families, and IPv4-mapped addresses. */
 const V4_PREFIX: NetworkBits = { words: [0, 0, 0, 0], at: 0, length: 96 }
@@ -32,6 +37,7 @@ export class MmdbWriter {
   readonly #options: MmdbWriterOptions
   readonly #networks: NetworkList
   readonly #data = new DataEncoder()
+  readonly #later: LaterRecord[] = []
 
   constructor(options: MmdbWriterOptions) {
     this.#options = options
@@ -46,6 +52,11 @@ export class MmdbWriter {
     if (range.version === 6 && this.#options.ipVersion === 4)
       throw new InputError('a file for IPv4 takes no IPv6 network')
     this.#networks.add(range, this.#data.add(record) + 1, layer)
+  }
+
+  /** As `insert`, for a record that depends on what is inserted behind it. */
+  insertLater(range: AddressRange, record: LaterRecord): void {
+    this.#networks.add(range, -this.#later.push(record), 0)
   }
 
   /** The whole file. @throws InputError when it does not fit the record size */
@@ -67,7 +78,11 @@ export class MmdbWriter {
 
   #buildTree(): TreeNodes {
     const tree = new TreeBuilder()
-    for (const network of this.#networks.inOrder()) tree.insert(network, network.record)
+    const later = this.#later.map((record) => this.#data.add(record.later()) + 1)
+    for (const network of this.#networks.inOrder()) {
+      const { record } = network
+      tree.insert(network, record < 0 ? later[-record - 1]! : record)
+    }
     if (this.#options.ipVersion !== 4) {
       const v4Root = tree.recordAt(V4_PREFIX)
       if (v4Root !== 0) tree.insert(MAPPED_PREFIX, v4Root)

@@ -17,7 +17,10 @@ export class DomainsByName {
   /** A row without a domain gets the one of the first row with the same name, for the organisation's identity only. */
   complete(organisation: Organisation | undefined): Organisation | undefined {
     if (organisation?.name === undefined || organisation.domain !== undefined) return organisation
-    if (this.#domains.size === 0) return organisation
-    return { name: organisation.name, domain: this.#domains.get(slug(organisation.name)) }
+    return { name: organisation.name, domain: this.domainOf(organisation.name) }
+  }
+
+  domainOf(name: string): string | undefined {
+    return this.#domains.size === 0 ? undefined : this.#domains.get(slug(name))
   }
 }

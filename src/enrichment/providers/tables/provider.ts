@@ -101,11 +101,7 @@ class TableProvider implements Provider {
 }
 
 /** Rows that say the same share one `Facts`; rows that name the same organisation share its domain. */
-function sharedFacts(
-  attributes: RowAttributes,
-  domains: DomainsByName,
-  known: Map<string, Facts>,
-): Facts {
+function sharedFacts(attributes: RowAttributes, domains: DomainsByName, known: Map<string, Facts>): Facts {
   const content = JSON.stringify(attributes)
   let facts = known.get(content)
   if (facts === undefined) {
