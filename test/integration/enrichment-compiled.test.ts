@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { compileFolder } from '../../src/enrichment/files/compiled/compile.ts'
 import { address, asnMmdb, startEngine, temporaryFolder } from '../support/enrichment-data.ts'
+import { FileServer } from '../support/file-server.ts'
 import { TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
 
@@ -120,7 +121,7 @@ test('who compiles is killed: nothing half made is taken, and the next one makes
   assert.match(made().join(), /^[0-9a-f]{32}$/)
 })
 
-test('the service starts with a big table, and takes a changed one while it serves', async (t) => {
+test('the service starts with a big table, takes a changed one, and fetches what is due', async (t) => {
   const enrichDir = await temporaryFolder(t)
   writeFileSync(join(enrichDir, 'companies.csv'), bigTable('Example'))
   const site = new TestSite(t, { ENRICH_DIR: enrichDir })
@@ -137,4 +138,11 @@ test('the service starts with a big table, and takes a changed one while it serv
   writeFileSync(join(enrichDir, '.next'), bigTable('Changed'))
   renameSync(join(enrichDir, '.next'), join(enrichDir, 'companies.csv'))
   await until(async () => /Changed 3/.test(await nameOf()))
+
+  const server = await FileServer.start(t)
+  server.serve('/fetched.csv', 'network,business_name\n20.0.3.1/32,Fetched\n')
+  const sources = [{ url: `${server.url}/fetched.csv`, schedule: 'daily' }]
+  writeFileSync(join(enrichDir, 'sources.json'), JSON.stringify(sources))
+  await until(async () => /Fetched/.test(await nameOf()))
+  assert.equal(server.requests.length, 1)
 })

@@ -73,18 +73,38 @@ export function dbCommand(context: CliContext, setExitCode: (code: number) => vo
       ['enrichDir'],
     ).action(async (flags: UpdateFlags) => {
       const { updateFolder } = await import('./update.ts')
+      endWithParent()
       const dir = dirOf(flags)
       setExitCode(await updateFolder({ dir, due: flags.due === true, json: flags.json === true }, context))
+    }),
+  )
+  add(
+    addSettings(
+      new Command('add')
+        .description(
+          'let sources.json in the folder name free sources of data; without names, list those that are known',
+        )
+        .argument('[name...]', 'such as iptoasn, ipinfo-lite, dbip-lite, geolite2'),
+      ['enrichDir'],
+    ).action(async (names: string[], flags: Flags) => {
+      const { addSources } = await import('./add.ts')
+      await addSources({ names, dir: dirOf(flags), json: flags.json === true }, context)
     }),
   )
   command.addCommand(addSettings(compileCommand(context), ['enrichDir', 'dataDir', 'defaultData']), { hidden: true })
   return command
 }
 
+/** For a child of `ipid start`: nobody waits for it any more. */
+function endWithParent(): void {
+  if (process.connected) process.once('disconnect', () => process.exit(1))
+}
+
 /** A child of `ipid start`. Not for people. */
 function compileCommand(context: CliContext): Command {
   return new Command('compile').action(async (flags: DataFlags) => {
     const { compileData } = await import('./compile.ts')
+    endWithParent()
     await compileData(readConfig(context.env, flags), context)
   })
 }

@@ -7,9 +7,8 @@ import type { CliContext } from '../context.ts'
 /** The machine belongs to the processes that serve. */
 const LOWEST_PRIORITY = 19
 
-/** Compiles what waits for it, for the processes that serve. Ends with its parent. */
+/** Compiles what waits for it, for the processes that serve. */
 export async function compileData(config: Config, { stdout }: CliContext): Promise<void> {
-  process.on('disconnect', () => process.exit(1))
   setPriority(LOWEST_PRIORITY)
   const { enrichDir } = config
   if (enrichDir !== undefined) {

@@ -22,7 +22,9 @@ export async function readFolder(dir: string | undefined): Promise<DataFolder> {
 /** Reads the default data sets; those that are not there yet are left out. @param dir undefined: they are off */
 export async function readDefaults(dir: string | undefined): Promise<DataFolder[]> {
   if (dir === undefined) return []
-  const folder = new DataFolder(dir, DEFAULT_ENRICHMENT_LIMITS, pino({ level: 'silent' }), () => {}, { isDefault: true })
+  const folder = new DataFolder(dir, DEFAULT_ENRICHMENT_LIMITS, pino({ level: 'silent' }), () => {}, {
+    isDefault: true,
+  })
   await folder.look(true)
   return [folder]
 }

@@ -1,6 +1,6 @@
 import { type Config, defaultDataDirOf } from '../../config/config.ts'
 import { ageOf, isTooOld } from '../../enrichment/files/age.ts'
-import { attributionOf } from '../../enrichment/files/defaults/sets.ts'
+import { attributionOf } from '../../enrichment/files/attribution.ts'
 import { providersOf } from '../../enrichment/files/folder.ts'
 import { RDNS_PROVIDER } from '../../enrichment/providers/rdns/provider.ts'
 import type { CliContext } from '../context.ts'

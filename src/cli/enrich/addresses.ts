@@ -33,7 +33,12 @@ const AT_ONCE = 64
 export async function enrichAddresses(request: EnrichRequest, context: CliContext): Promise<void> {
   const servers = request.rdnsServers === undefined ? undefined : readNameServers(request.rdnsServers)
   const metrics = new Registry()
-  const engine = new EnrichmentEngine({ dir: request.enrichDir, defaultsDir: request.defaultsDir, log: pino({ level: 'silent' }), metrics })
+  const engine = new EnrichmentEngine({
+    dir: request.enrichDir,
+    defaultsDir: request.defaultsDir,
+    log: pino({ level: 'silent' }),
+    metrics,
+  })
   const reverseDns = request.rdns === true ? new ReverseDns({ servers, clock: systemClock, metrics }) : undefined
   await engine.start()
   for (const { path, state, reason } of engine.providers()) {

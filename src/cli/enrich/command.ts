@@ -27,6 +27,9 @@ export function enrichCommand(context: CliContext): Command {
     const { enrichDir, dataDir, defaultData } = flags
     const config = readConfig(context.env, { enrichDir, dataDir, defaultData })
     const { enrichAddresses } = await import('./addresses.ts')
-    await enrichAddresses({ ...flags, ips, enrichDir: config.enrichDir, defaultsDir: defaultDataDirOf(config) }, context)
+    await enrichAddresses(
+      { ...flags, ips, enrichDir: config.enrichDir, defaultsDir: defaultDataDirOf(config) },
+      context,
+    )
   })
 }

@@ -23,9 +23,9 @@ import { clickhouseUrlOf, redisUrlOf } from '../instance.ts'
 import { printJson, printPairs } from '../print.ts'
 import { whileNobodyRewrites } from '../rewrite-lease.ts'
 import { withRedis, withTenants } from '../stores.ts'
+import { madeDefaults } from './default-data.ts'
 import { endReenrichment, type ReenrichResult, runReenrich } from './reenrich.ts'
 import { printReenrich } from './reenrich-output.ts'
-import { madeDefaults } from './default-data.ts'
 
 export interface ReplayFlags {
   readonly tenant: string
@@ -121,7 +121,13 @@ async function withEnricher<T>(
   const limits = { deadlineMs: rdnsDeadlineMs, concurrencyMax: rdnsConcurrency }
   const hostnames =
     rdns === 'on' ? new ReverseDns({ servers: rdnsServers, clock: systemClock, metrics, limits }) : undefined
-  const engine = new EnrichmentEngine({ dir: enrichDir, defaultsDir, hostnames, log: pino({ level: 'silent' }), metrics })
+  const engine = new EnrichmentEngine({
+    dir: enrichDir,
+    defaultsDir,
+    hostnames,
+    log: pino({ level: 'silent' }),
+    metrics,
+  })
   await hostnames?.start()
   await engine.start()
   for (const { path, state, reason } of engine.providers()) {

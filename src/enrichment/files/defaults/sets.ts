@@ -27,9 +27,3 @@ export const DEFAULT_SETS: readonly DefaultSet[] = [
     attribution: 'NRO (nro.net)',
   },
 ]
-
-/** Of a set whose licence wants it said; undefined for others. */
-export function attributionOf(provider: string): string | undefined {
-  const set = DEFAULT_SETS.find(({ name }) => name === provider)
-  return set === undefined ? undefined : `${set.attribution}; ${set.licence}`
-}
