@@ -126,11 +126,11 @@ test('the service starts with a big table, takes a changed one, and fetches what
   writeFileSync(join(enrichDir, 'companies.csv'), bigTable('Example'))
   const site = new TestSite(t, { ENRICH_DIR: enrichDir })
   const ready = await site.start().ready()
-  const nameOf = async () => {
+  const nameOf = async (ip = '20.0.3.1') => {
     const response = await fetch(`${ready.url}/v1/lookup`, {
       method: 'POST',
       headers: { 'x-api-key': ready.api_key!, 'content-type': 'application/json' },
-      body: JSON.stringify({ ip: '20.0.3.1' }),
+      body: JSON.stringify({ ip }),
     })
     return JSON.stringify(await response.json())
   }
@@ -140,9 +140,9 @@ test('the service starts with a big table, takes a changed one, and fetches what
   await until(async () => /Changed 3/.test(await nameOf()))
 
   const server = await FileServer.start(t)
-  server.serve('/fetched.csv', 'network,business_name\n20.0.3.1/32,Fetched\n')
+  server.serve('/fetched.csv', 'network,business_name\n30.0.3.1/32,Fetched\n')
   const sources = [{ url: `${server.url}/fetched.csv`, schedule: 'daily' }]
   writeFileSync(join(enrichDir, 'sources.json'), JSON.stringify(sources))
-  await until(async () => /Fetched/.test(await nameOf()))
+  await until(async () => /Fetched/.test(await nameOf('30.0.3.1')))
   assert.equal(server.requests.length, 1)
 })

@@ -14,7 +14,10 @@ export interface AddRequest {
 
 /** Adds known sources to `sources.json`, and says what their licences ask. */
 export async function addSources({ names, dir, json }: AddRequest, { stdout, env }: CliContext): Promise<void> {
-  if (names.length === 0) return listSources(json, stdout)
+  if (names.length === 0) {
+    listSources(json, stdout)
+    return
+  }
   if (dir === undefined) throw new InputError('which folder? Set ENRICH_DIR or --enrich-dir')
   const added = []
   for (const source of names.map(knownSource)) {
@@ -38,12 +41,13 @@ export async function addSources({ names, dir, json }: AddRequest, { stdout, env
 }
 
 function listSources(json: boolean, stdout: NodeJS.WritableStream): void {
-  if (json) return printJson(stdout, KNOWN_SOURCES.map(sourceJson))
-  printTable(
-    stdout,
-    ['NAME', 'HOLDS', 'KEY', 'LICENCE'],
-    KNOWN_SOURCES.map(({ name, holds, keyEnv, licence }) => [name, holds, keyEnv ?? '', licence]),
-  )
+  if (json) printJson(stdout, KNOWN_SOURCES.map(sourceJson))
+  else
+    printTable(
+      stdout,
+      ['NAME', 'HOLDS', 'KEY', 'LICENCE'],
+      KNOWN_SOURCES.map(({ name, holds, keyEnv, licence }) => [name, holds, keyEnv ?? '', licence]),
+    )
 }
 
 function sourceJson({ name, holds, url, file, schedule, keyEnv, keyFrom, licence, attribution }: KnownSource): object {

@@ -4,12 +4,12 @@ import { compileFolder } from '../../enrichment/files/compiled/compile.ts'
 import { makeDefaults } from '../../enrichment/files/defaults/make.ts'
 import type { CliContext } from '../context.ts'
 
-/** The machine belongs to the processes that serve. */
-const LOWEST_PRIORITY = 19
+/** The machine belongs to the processes that serve, but on a busy one this must come to an end, too. */
+const LOW_PRIORITY = 10
 
 /** Compiles what waits for it, for the processes that serve. */
 export async function compileData(config: Config, { stdout }: CliContext): Promise<void> {
-  setPriority(LOWEST_PRIORITY)
+  setPriority(LOW_PRIORITY)
   const { enrichDir } = config
   if (enrichDir !== undefined) {
     for await (const { path, about } of compileFolder(enrichDir, enrichCacheOf(config))) {

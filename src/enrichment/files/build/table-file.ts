@@ -5,7 +5,7 @@ import type { OrganisationRow } from '../../providers/tables/organisation-row.ts
 import { tableRows } from '../../providers/tables/provider.ts'
 import { decodeText } from '../../providers/text/text-file.ts'
 
-/** An organisation table that can be read more than once. Its rows are never all in memory: there may be millions. */
+/** An organisation table that is read once, row by row: there may be millions. */
 export interface TableFile {
   readonly path: string
   /** Columns that were passed over, once the rows were read. */
@@ -23,17 +23,20 @@ export async function openTableFile(path: string, limits: EnrichmentLimits): Pro
     if (error instanceof InputError) return new InputError(`${path}: ${message}`)
     return code === 'ENOENT' ? new InputError(`${path}: there is no such file`) : error
   }
-  const text = await readFile(path)
+  let text: Buffer | undefined = await readFile(path)
     .then((bytes) => decodeText(bytes, limits.textBytesMax))
     .catch((error: unknown) => {
       throw named(error)
     })
   const unknownColumns = new Set<string>()
-  const options = { format: format as 'csv' | 'ndjson', text, rowsMax: limits.tableRowsMax }
   return {
     path,
     unknownColumns,
     async *rows() {
+      if (text === undefined) throw new Error(`${path} was read before`)
+      const options = { format: format as 'csv' | 'ndjson', text, rowsMax: limits.tableRowsMax }
+      // Whoever makes something of the rows needs the room.
+      text = undefined
       try {
         yield* tableRows(options, unknownColumns)
       } catch (error) {

@@ -51,8 +51,8 @@ const TYPE = {
 /** Largest values of unsigned types, in bytes. */
 const UNSIGNED_BYTES = { uint16: 2, uint32: 4, uint64: 8, uint128: 16 } as const
 
-/** Room for the section at first; it doubles when it is full. */
-const BYTES_AT_FIRST = 65_536
+/** The section is written in pieces: growing one of hundreds of megabytes would take twice the room. */
+const PIECE_BYTES = 1024 * 1024
 const POINTERS_MAX = 1_000
 
 /**
@@ -60,7 +60,9 @@ const POINTERS_MAX = 1_000
  * written again.
  */
 export class DataEncoder {
-  #section = Buffer.alloc(BYTES_AT_FIRST)
+  readonly #pieces: Buffer[] = []
+  #piece = Buffer.alloc(0)
+  #used = 0
   #length = 0
   readonly #strings = new Map<string, number>()
   readonly #pointers = new Map<number, Uint8Array>()
@@ -72,8 +74,12 @@ export class DataEncoder {
     return this.#length
   }
 
-  bytes(): Buffer {
-    return this.#section.subarray(0, this.#length)
+  /** What was written. Nothing can be added any more: what was remembered for that is given back. */
+  finish(): readonly Buffer[] {
+    this.#strings.clear()
+    this.#others.clear()
+    this.#pointers.clear()
+    return [...this.#pieces, this.#piece.subarray(0, this.#used)]
   }
 
   /** Writes a value, unless it is there. Returns its offset in the section. */
@@ -89,12 +95,13 @@ export class DataEncoder {
 
   #write(known: Map<string, number>, key: string, bytes: Uint8Array): number {
     const offset = this.#length
-    if (offset + bytes.length > this.#section.length) {
-      const grown = Buffer.alloc(Math.max(2 * this.#section.length, offset + bytes.length))
-      grown.set(this.bytes())
-      this.#section = grown
+    if (this.#used + bytes.length > this.#piece.length) {
+      this.#pieces.push(this.#piece.subarray(0, this.#used))
+      this.#piece = Buffer.alloc(Math.max(PIECE_BYTES, bytes.length))
+      this.#used = 0
     }
-    this.#section.set(bytes, offset)
+    this.#piece.set(bytes, this.#used)
+    this.#used += bytes.length
     this.#length += bytes.length
     known.set(key, offset)
     return offset

@@ -72,9 +72,8 @@ export class NetworkList {
 
   /** All addresses of a file have no bits: they are two halves. */
   #add(words: readonly number[], length: number, record: number, rank: Rank): void {
-    if (length > 0) return this.#push(words, length, record, rank)
-    this.#push(words, 1, record, rank)
-    this.#push([2 ** 31, 0, 0, 0], 1, record, rank)
+    this.#push(words, Math.max(length, 1), record, rank)
+    if (length === 0) this.#push([2 ** 31, 0, 0, 0], 1, record, rank)
   }
 
   #push(words: readonly number[], length: number, record: number, rank: Rank): void {

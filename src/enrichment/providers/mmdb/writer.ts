@@ -59,26 +59,26 @@ export class MmdbWriter {
     this.#networks.add(range, -this.#later.push(record), 0)
   }
 
-  /** The whole file. @throws InputError when it does not fit the record size */
+  /** The whole file; nothing is inserted behind it. @throws InputError when it does not fit the record size */
   toBuffer(): Buffer {
-    const nodes = this.#buildTree()
+    const later = this.#later.map((record) => this.#data.add(record.later()) + 1)
+    const data = this.#data.finish()
+    const nodes = this.#buildTree(later)
     const nodeCount = nodes.length / 2
-    const data = this.#data.bytes()
-    const largest = nodeCount + SEPARATOR_BYTES + data.length
+    const largest = nodeCount + SEPARATOR_BYTES + this.#data.length
     const recordSize = this.#options.recordSize ?? fittingSize(largest)
     if (largest >= 2 ** recordSize) throw new InputError(`records of ${recordSize} bits are too small for this data`)
     return Buffer.concat([
       encodeTree(nodes, recordSize),
       Buffer.alloc(SEPARATOR_BYTES),
-      data,
+      ...data,
       METADATA_MARKER,
       this.#metadata(nodeCount, recordSize),
     ])
   }
 
-  #buildTree(): TreeNodes {
+  #buildTree(later: readonly number[]): TreeNodes {
     const tree = new TreeBuilder()
-    const later = this.#later.map((record) => this.#data.add(record.later()) + 1)
     for (const network of this.#networks.inOrder()) {
       const { record } = network
       tree.insert(network, record < 0 ? later[-record - 1]! : record)

@@ -25,10 +25,11 @@ export async function* csvRows(text: Buffer, sameColumns: boolean): AsyncGenerat
     if (content === '' || content?.startsWith('#')) continue
     const cells = content === undefined ? undefined : plainCells(content)
     // Whatever is not plain, and what is wrong, is for the parser: from the start, without what was told already.
-    if (cells === undefined || (sameColumns && cells.length !== (columns ??= cells.length))) {
+    if (cells === undefined || (sameColumns && cells.length !== (columns ?? cells.length))) {
       for await (const row of parsedRows(text, sameColumns)) if (rows-- <= 0) yield row
       return
     }
+    columns = cells.length
     rows++
     yield { line, cells }
   }
