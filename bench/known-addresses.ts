@@ -21,7 +21,7 @@ async function main(): Promise<void> {
   const addresses = lines.flatMap((line) => parseAddress(line) ?? [])
   const defaultsDir = join(dataDir, 'enrich-default')
   await makeDefaults(defaultsDir)
-  console.log(`${addresses.length} addresses`)
+  process.stdout.write(`${addresses.length} addresses\n`)
   await measure('starter data', addresses, undefined)
   await measure('and default data', addresses, defaultsDir)
 }
@@ -42,7 +42,7 @@ async function measure(what: string, addresses: readonly Address[], defaultsDir:
   await engine.stop()
   const share = (count: number) => `${((100 * count) / addresses.length).toFixed(1)} %`
   const shares = Object.entries(counts).map(([name, count]) => `${name} ${share(count)}`)
-  console.log(`${what}: ${shares.join(', ')}; loaded in ${Math.round(loadedMs)} ms`)
+  process.stdout.write(`${what}: ${shares.join(', ')}; loaded in ${Math.round(loadedMs)} ms\n`)
 }
 
 await main()
