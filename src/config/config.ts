@@ -21,6 +21,19 @@ export function archivePlaceOf({ archiveUrl, dataDir }: Config): ArchivePlace {
   return archiveUrl ?? { folder: join(dataDir, 'archive') }
 }
 
+/** Where enrichment data are that were compiled on this machine. */
+export function enrichCacheOf({ dataDir }: Pick<Config, 'dataDir'>): string {
+  return join(dataDir, 'enrich-cache')
+}
+
+/** Where the default data sets are; undefined when they are off. */
+export function defaultDataDirOf({ dataDir, enrichDir, defaultData }: DataSettings): string | undefined {
+  const isOn = defaultData === 'auto' ? enrichDir === undefined : defaultData === 'on'
+  return isOn ? join(dataDir, 'enrich-default') : undefined
+}
+
+type DataSettings = Pick<Config, 'dataDir' | 'enrichDir' | 'defaultData'>
+
 /** Values from the command line, by setting; they go before the environment. */
 export type Flags = { readonly [Name in SettingName]?: string }
 

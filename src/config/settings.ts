@@ -126,6 +126,13 @@ export const SETTINGS = {
     integer(1, RETENTION_DAYS_MAX),
   ),
   enrichDir: optional('ENRICH_DIR', 'dir', 'folder of enrichment data; unset: the starter data', folder()),
+  defaultData: setting(
+    'DEFAULT_DATA',
+    'mode',
+    'auto',
+    'free AS and country data behind all others: on, off, auto (on unless ENRICH_DIR is set)',
+    choice(['auto', 'on', 'off'] as const),
+  ),
   plansFile: optional('PLANS_FILE', 'file', 'JSON file that adds or overrides plans', path()),
   logLevel: setting('LOG_LEVEL', 'level', 'info', `${LOG_LEVELS.join(', ')}`, choice(LOG_LEVELS)),
   adminPort: setting(

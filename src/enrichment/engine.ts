@@ -14,7 +14,7 @@ import type { LookupChoice } from './answers/choice.ts'
 import { lookupReserved, lookupUnknown } from './answers/lookup.ts'
 import { Snapshot } from './answers/snapshot.ts'
 import type { Facts } from './facts.ts'
-import { DataFolder, STARTER_DIR } from './files/folder.ts'
+import { type DataFile, DataFolder, providersOf, STARTER_DIR } from './files/folder.ts'
 import { type ProviderReport, reportOf } from './files/report.ts'
 import { DEFAULT_ENRICHMENT_LIMITS, type EnrichmentLimits } from './limits.ts'
 import { type EnrichmentMetrics, enrichmentMetrics } from './metrics.ts'
@@ -25,6 +25,10 @@ import { loadRules } from './rules/load.ts'
 export interface EnrichmentOptions {
   /** Folder of data files; undefined for the starter data that comes with the product. */
   readonly dir: string | undefined
+  /** Where big tables are that another process compiles; undefined: they are read here, which holds up requests. */
+  readonly compiledDir?: string | undefined
+  /** Where the default data sets are, or will be; undefined: there are none. */
+  readonly defaultsDir?: string | undefined
   readonly log: Logger
   readonly metrics: Registry
   /** Milliseconds between two looks at the folder. A change counts when two looks in a row find it the same. */
@@ -49,7 +53,8 @@ export class EnrichmentEngine implements Enricher, Service {
   readonly #metrics: EnrichmentMetrics
   readonly #reserved = new ReservedRanges()
   readonly #hostnames: Pick<ReverseDns, 'known'> | undefined
-  readonly #folder: DataFolder
+  /** The default data sets come last. */
+  readonly #folders: DataFolder[]
   #snapshot: Snapshot
   readonly #life = new Lifecycle()
   readonly #watch: Loop
@@ -60,7 +65,12 @@ export class EnrichmentEngine implements Enricher, Service {
     this.#limits = { ...DEFAULT_ENRICHMENT_LIMITS, ...options.limits }
     this.#hostnames = options.hostnames
     this.#metrics = enrichmentMetrics(options.metrics, () => this.#snapshot.cachedAnswers)
-    this.#folder = new DataFolder(this.#dir, this.#limits, options.log, (result) => this.#metrics.loaded(result))
+    const loaded = (result: 'ok' | 'refused') => this.#metrics.loaded(result)
+    const { compiledDir, defaultsDir, log } = options
+    this.#folders = [new DataFolder(this.#dir, this.#limits, log, loaded, { compiledDir })]
+    if (defaultsDir !== undefined) {
+      this.#folders.push(new DataFolder(defaultsDir, this.#limits, log, loaded, { isDefault: true }))
+    }
     this.#snapshot = this.#snapshotNow()
     const pollIntervalMs = options.pollIntervalMs ?? DEFAULT_POLL_INTERVAL_MS
     this.#watch = new Loop({
@@ -80,7 +90,7 @@ export class EnrichmentEngine implements Enricher, Service {
     return this.#life.start(async () => {
       loadRules()
       await demandFolder(this.#dir)
-      await this.#folder.look(true, this.#watch.signal)
+      for (const folder of this.#folders) await folder.look(true, this.#watch.signal)
       if (this.#life.isStopped) return
       this.#takeOver()
       if (this.#snapshot.providers.length === 0)
@@ -134,7 +144,7 @@ export class EnrichmentEngine implements Enricher, Service {
 
   /** The files of the folder, in the order of their names, and what became of each. */
   providers(): readonly ProviderReport[] {
-    return this.#folder.files.map(reportOf)
+    return this.#files.map(reportOf)
   }
 
   /** Names of the data sets that serve, in order of trust. */
@@ -142,8 +152,12 @@ export class EnrichmentEngine implements Enricher, Service {
     return this.#snapshot.providers.map(({ name }) => name)
   }
 
+  get #files(): readonly DataFile[] {
+    return this.#folders.flatMap((folder) => folder.files)
+  }
+
   #snapshotNow(): Snapshot {
-    return new Snapshot(this.#folder.providers, this.#limits, (provider, error) => {
+    return new Snapshot(providersOf(this.#folders), this.#limits, (provider, error) => {
       this.#metrics.recordFailed(provider.name)
       this.#log.debug({ provider: provider.name, err: error }, 'record cannot be read')
     })
@@ -151,11 +165,13 @@ export class EnrichmentEngine implements Enricher, Service {
 
   #takeOver(): void {
     this.#snapshot = this.#snapshotNow()
-    this.#metrics.fileStates(this.#folder.files)
+    this.#metrics.fileStates(this.#files)
   }
 
   async #look(signal: AbortSignal): Promise<void> {
-    if ((await this.#folder.look(false, signal)) && !signal.aborted) this.#takeOver()
+    let changed = false
+    for (const folder of this.#folders) changed = (await folder.look(false, signal)) || changed
+    if (changed && !signal.aborted) this.#takeOver()
   }
 }
 

@@ -16,7 +16,7 @@ export class TodaysData {
   /** What the engine complained of last. */
   #problem: string | undefined
 
-  private constructor(dir: string | undefined) {
+  private constructor(dir: string | undefined, defaultsDir: string | undefined) {
     const log = pino(
       { level: 'error' },
       {
@@ -27,15 +27,16 @@ export class TodaysData {
       },
     )
     const known = () => ({ facts: this.#hostname, expiresAtMs: Number.POSITIVE_INFINITY })
-    this.#engine = new EnrichmentEngine({ dir, log, metrics: new Registry(), hostnames: { known } })
+    this.#engine = new EnrichmentEngine({ dir, defaultsDir, log, metrics: new Registry(), hostnames: { known } })
   }
 
   /**
    * @param dir undefined: the starter data
+   * @param defaultsDir of the default data sets; undefined: without them
    * @throws StartupError when a file cannot be read, or there is none
    */
-  static async open(dir: string | undefined): Promise<TodaysData> {
-    const data = new TodaysData(dir)
+  static async open(dir: string | undefined, defaultsDir?: string): Promise<TodaysData> {
+    const data = new TodaysData(dir, defaultsDir)
     await data.#engine.start()
     // It answers on, and looks at the folder no more.
     await data.#engine.stop()

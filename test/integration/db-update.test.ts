@@ -279,3 +279,46 @@ test('db update needs a folder and a sources.json', async (t) => {
   assert.equal(code, 2)
   assert.match(stderr, /^ipid: there is no .*sources\.json: .*\n$/)
 })
+
+test('ranges of autonomous systems become an MMDB, and a URL may name the month', async (t) => {
+  const { dir, server, only } = await setUp(t)
+  const lines = ['1.0.0.0\t1.0.0.255\t0\tNone\tNot routed', '81.2.69.0\t81.2.69.255\t64500\tGB\tEXAMPLE Example Ltd']
+  server.serve('/2026-11/ip2asn.tsv.gz', gzipSync(`${lines.join('\n')}\n`))
+  const source = { url: `${server.url}/{month}/ip2asn.tsv.gz`, file: 'iptoasn.mmdb' }
+  const report = await only(source, { nowMs: Date.UTC(2026, 10, 22) })
+  assert.equal(report.reason, undefined)
+  assert.deepEqual([report.status, report.now?.records], ['added', 1])
+  const engine = await startEngine(t, dir)
+  assert.equal(engine.enrich(address('81.2.69.1')).data.as_name, 'EXAMPLE Example Ltd')
+  assert.equal(engine.enrich(address('1.0.0.1')).data.asn, undefined)
+  server.serve('/2026-12/ip2asn.tsv.gz', gzipSync('1.0.0.0\tnonsense\t1\tNone\tx\n'), '"2"')
+  const next = await only(source, { nowMs: Date.UTC(2026, 11, 1) })
+  assert.equal(next.status, 'failed')
+})
+
+test('db add knows good sources by name, keeps what is in sources.json, and says what their licences ask', async (t) => {
+  const { dir } = await setUp(t)
+  const run = (...args: string[]) => runCommand(['db', 'add', ...args], { env: { ENRICH_DIR: dir } })
+  assert.match((await run()).stdout, /iptoasn[\s\S]*ipinfo-lite[\s\S]*dbip-lite[\s\S]*geolite2/)
+  await writeFile(join(dir, 'sources.json'), '{"own.csv": "http://127.0.0.1/own.csv"}')
+  const added = await run('geolite2', 'dbip-lite')
+  assert.equal(added.code, 0, added.stderr)
+  assert.match(added.stdout, /geolite2-asn\.mmdb: in sources\.json now[\s\S]*wants a key in MAXMIND_LICENSE_KEY/)
+  assert.match(added.stdout, /DB-IP \(https:\/\/db-ip\.com\)/)
+  const sources = parseSources(await readFile(join(dir, 'sources.json'), 'utf8'))
+  assert.deepEqual(
+    sources.map(({ file, keyEnv }) => [file, keyEnv]),
+    [
+      ['own.csv', undefined],
+      ['geolite2-asn.mmdb', 'MAXMIND_LICENSE_KEY'],
+      ['dbip-asn-lite.mmdb', undefined],
+    ],
+  )
+  assert.match((await run('geolite2')).stdout, /was in sources\.json before/)
+  const unknown = await run('nonsense')
+  assert.notEqual(unknown.code, 0)
+  assert.match(unknown.stderr, /no source is known as "nonsense": iptoasn/)
+  await writeFile(join(dir, 'sources.json'), '[{"url"')
+  assert.match((await run('iptoasn')).stderr, /sources\.json: not JSON/)
+  assert.equal(await readFile(join(dir, 'sources.json'), 'utf8'), '[{"url"', 'what is there is not overwritten')
+})

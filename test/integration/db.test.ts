@@ -18,17 +18,24 @@ test('db list names the providers in their order of trust, reverse DNS last', as
   await writeFile(join(dir, 'zebra.csv'), 'network,business_name\n81.2.69.0/24,Example\n')
   const json = await runCommand(['db', 'list', '--json'], { env: { ENRICH_DIR: dir } })
   assert.deepEqual([json.code, json.stderr], [0, ''])
-  assert.deepEqual(JSON.parse(json.stdout), [
-    { name: 'zebra', kind: 'table', recognised_as: 'organisation table', built_at: null, records: 1 },
+  const undated = { built_at: null, age_days: null, too_old: false, attribution: null }
+  const listed = JSON.parse(json.stdout) as { age_days: number }[]
+  assert.deepEqual(listed, [
+    { name: 'zebra', kind: 'table', recognised_as: 'organisation table', records: 1, ...undated },
     {
       name: 'geolite2-asn',
       kind: 'asn',
       recognised_as: 'MaxMind ASN',
       built_at: '2025-10-09T08:53:20.000Z',
+      age_days: listed[1]?.age_days,
+      too_old: true,
       records: 1,
+      attribution:
+        'GeoLite2 data created by MaxMind, available from https://www.maxmind.com; GeoLite2 End User License Agreement',
     },
-    { name: 'rdns', kind: 'rdns', recognised_as: 'reverse DNS', built_at: null, records: null },
+    { name: 'rdns', kind: 'rdns', recognised_as: 'reverse DNS', records: null, ...undated },
   ])
+  assert.ok(listed[1]!.age_days > 400)
   const text = await runCommand(['db', 'list', '--enrich-dir', dir])
   assert.match(
     text.stdout,

@@ -30,7 +30,8 @@ export async function runCommand(args: readonly string[], options: CommandOption
   const stderr = collect(options.onError)
   if (options.columns !== undefined) Object.assign(stderr.stream, { isTTY: true, columns: options.columns })
   const context = {
-    env: options.env ?? {},
+    // What a developer's own service left in ./data is no part of a test.
+    env: { DEFAULT_DATA: 'off', ...options.env },
     stdin: Readable.from(options.stdin ?? [], { objectMode: false }),
     stdout: stdout.stream,
     stderr: stderr.stream,

@@ -48,6 +48,7 @@ export class TestSite {
       LOG_LEVEL: 'warn',
       REDIS_MAX_MEMORY: '256mb',
       DATA_DIR: this.dir,
+      DEFAULT_DATA: 'off',
       ...env,
     }
     t.after(async () => {

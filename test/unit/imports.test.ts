@@ -30,7 +30,7 @@ const PORTS = [
 /** What everybody in the room of enrichment may know. */
 const ENRICHMENT_BASE = [
   ...['src/enrichment/addresses', 'src/enrichment/rules'],
-  ...['src/enrichment/facts.ts', 'src/enrichment/bounded-cache.ts'],
+  ...['src/enrichment/facts.ts', 'src/enrichment/bounded-cache.ts', 'src/enrichment/time-slice.ts'],
 ]
 
 /**

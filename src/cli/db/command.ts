@@ -8,6 +8,11 @@ interface Flags {
   readonly json?: boolean
 }
 
+interface DataFlags extends Flags {
+  readonly dataDir?: string
+  readonly defaultData?: string
+}
+
 interface BuildFlags extends Flags {
   readonly output: string
   readonly asn?: string
@@ -24,12 +29,16 @@ export function dbCommand(context: CliContext, setExitCode: (code: number) => vo
   const add = (child: Command) => command.addCommand(child.option('--json', 'print JSON'))
 
   add(
-    addSettings(new Command('list').description('list the providers in their order of trust'), ['enrichDir']).action(
-      async (flags: Flags) => {
-        const { listProviders } = await import('./list.ts')
-        await listProviders(dirOf(flags), flags.json === true, context)
-      },
-    ),
+    addSettings(new Command('list').description('list the providers in their order of trust'), [
+      'enrichDir',
+      'dataDir',
+      'defaultData',
+    ]).action(async (flags: DataFlags) => {
+      const { listProviders } = await import('./list.ts')
+      const { json, ...settings } = flags
+      const config = readConfig(context.env, settings)
+      await listProviders({ config, json: json === true, nowMs: Date.now() }, context)
+    }),
   )
   add(
     addSettings(
@@ -64,9 +73,38 @@ export function dbCommand(context: CliContext, setExitCode: (code: number) => vo
       ['enrichDir'],
     ).action(async (flags: UpdateFlags) => {
       const { updateFolder } = await import('./update.ts')
+      endWithParent()
       const dir = dirOf(flags)
       setExitCode(await updateFolder({ dir, due: flags.due === true, json: flags.json === true }, context))
     }),
   )
+  add(
+    addSettings(
+      new Command('add')
+        .description(
+          'let sources.json in the folder name free sources of data; without names, list those that are known',
+        )
+        .argument('[name...]', 'such as iptoasn, ipinfo-lite, dbip-lite, geolite2'),
+      ['enrichDir'],
+    ).action(async (names: string[], flags: Flags) => {
+      const { addSources } = await import('./add.ts')
+      await addSources({ names, dir: dirOf(flags), json: flags.json === true }, context)
+    }),
+  )
+  command.addCommand(addSettings(compileCommand(context), ['enrichDir', 'dataDir', 'defaultData']), { hidden: true })
   return command
+}
+
+/** For a child of `ipid start`: nobody waits for it any more. */
+function endWithParent(): void {
+  if (process.connected) process.once('disconnect', () => process.exit(1))
+}
+
+/** A child of `ipid start`. Not for people. */
+function compileCommand(context: CliContext): Command {
+  return new Command('compile').action(async (flags: DataFlags) => {
+    const { compileData } = await import('./compile.ts')
+    endWithParent()
+    await compileData(readConfig(context.env, flags), context)
+  })
 }

@@ -19,6 +19,16 @@ export async function readFolder(dir: string | undefined): Promise<DataFolder> {
   return folder
 }
 
+/** Reads the default data sets; those that are not there yet are left out. @param dir undefined: they are off */
+export async function readDefaults(dir: string | undefined): Promise<DataFolder[]> {
+  if (dir === undefined) return []
+  const folder = new DataFolder(dir, DEFAULT_ENRICHMENT_LIMITS, pino({ level: 'silent' }), () => {}, {
+    isDefault: true,
+  })
+  await folder.look(true)
+  return [folder]
+}
+
 /** A date as lists and JSON have it: `2026-06-19`. */
 export function day(date: Date | undefined): string | null {
   return date?.toISOString().slice(0, 10) ?? null

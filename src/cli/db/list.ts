@@ -1,28 +1,50 @@
+import { type Config, defaultDataDirOf } from '../../config/config.ts'
+import { ageOf, isTooOld } from '../../enrichment/files/age.ts'
+import { attributionOf } from '../../enrichment/files/attribution.ts'
+import { providersOf } from '../../enrichment/files/folder.ts'
 import { RDNS_PROVIDER } from '../../enrichment/providers/rdns/provider.ts'
 import type { CliContext } from '../context.ts'
 import { printJson, printTable } from '../print.ts'
-import { day, readFolder } from './folder.ts'
+import { day, readDefaults, readFolder } from './folder.ts'
 
-/** Prints the providers in order of trust: the data sets of the folder that can be read, and reverse DNS. */
-export async function listProviders(dir: string | undefined, json: boolean, { stdout }: CliContext): Promise<void> {
-  const folder = await readFolder(dir)
-  const providers = [...folder.providers, RDNS_PROVIDER]
+/** What `ipid db list` was asked. */
+export interface ListRequest {
+  readonly config: Config
+  readonly json: boolean
+  readonly nowMs: number
+}
+
+/**
+ * Prints the providers in order of trust: the data sets of the folder that can be read, the default ones, and reverse
+ * DNS.
+ */
+export async function listProviders({ config, json, nowMs }: ListRequest, { stdout }: CliContext): Promise<void> {
+  const folders = [await readFolder(config.enrichDir), ...(await readDefaults(defaultDataDirOf(config)))]
+  const providers = [...providersOf(folders), RDNS_PROVIDER]
   if (json) {
-    const list = providers.map(({ name, kind, recognisedAs, builtAt, records }) => ({
-      name,
-      kind,
-      recognised_as: recognisedAs,
-      built_at: builtAt?.toISOString() ?? null,
-      records: name === RDNS_PROVIDER.name ? null : records,
+    const list = providers.map((provider) => ({
+      name: provider.name,
+      kind: provider.kind,
+      recognised_as: provider.recognisedAs,
+      built_at: provider.builtAt?.toISOString() ?? null,
+      age_days: ageOf(provider, nowMs) ?? null,
+      too_old: isTooOld(provider, nowMs),
+      records: provider.name === RDNS_PROVIDER.name ? null : provider.records,
+      attribution: attributionOf(provider.name) ?? null,
     }))
     return printJson(stdout, list)
   }
-  const rows = providers.map(({ name, kind, recognisedAs, builtAt, records }) => [
-    name,
-    kind,
-    recognisedAs,
-    day(builtAt),
-    name === RDNS_PROVIDER.name ? '' : String(records),
+  const rows = providers.map((provider) => [
+    provider.name,
+    provider.kind,
+    provider.recognisedAs,
+    day(provider.builtAt),
+    provider.name === RDNS_PROVIDER.name ? '' : String(provider.records),
   ])
   printTable(stdout, ['PROVIDER', 'KIND', 'RECOGNISED AS', 'BUILT', 'RECORDS'], rows)
+  for (const provider of providers) {
+    const attribution = attributionOf(provider.name)
+    if (attribution !== undefined) stdout.write(`\n${provider.name}: data of ${attribution}\n`)
+    if (isTooOld(provider, nowMs)) stdout.write(`\n${provider.name} is ${ageOf(provider, nowMs)} days old\n`)
+  }
 }

@@ -18,6 +18,8 @@ export interface EnrichRequest {
   readonly ips: readonly string[]
   /** Undefined: the starter data. */
   readonly enrichDir: string | undefined
+  /** Of the default data sets; undefined: without them. */
+  readonly defaultsDir?: string | undefined
   readonly rdns?: boolean
   readonly rdnsServers?: string
   readonly explain?: boolean
@@ -32,7 +34,7 @@ export async function enrichAddresses(request: EnrichRequest, context: CliContex
   const servers = request.rdnsServers === undefined ? undefined : readNameServers(request.rdnsServers)
   const metrics = new Registry()
   const log = pino({ level: 'silent' })
-  const engine = new EnrichmentEngine({ dir: request.enrichDir, log, metrics })
+  const engine = new EnrichmentEngine({ dir: request.enrichDir, defaultsDir: request.defaultsDir, log, metrics })
   const reverseDns = request.rdns === true ? new ReverseDns({ servers, clock: systemClock, metrics, log }) : undefined
   await engine.start()
   for (const { path, state, reason } of engine.providers()) {

@@ -1,10 +1,12 @@
 import { Command, Option } from 'commander'
-import { readConfig } from '../../config/config.ts'
+import { defaultDataDirOf, readConfig } from '../../config/config.ts'
 import type { CliContext } from '../context.ts'
 import { addSettings } from '../settings-options.ts'
 
 interface EnrichFlags {
   readonly enrichDir?: string
+  readonly dataDir?: string
+  readonly defaultData?: string
   readonly rdns?: boolean
   readonly rdnsServers?: string
   readonly explain?: boolean
@@ -20,9 +22,14 @@ export function enrichCommand(context: CliContext): Command {
     .option('--rdns', 'ask reverse DNS too')
     .addOption(new Option('--rdns-servers <list>', 'name servers to ask, ADDRESS[:PORT],… (those of the machine)'))
     .option('--json', 'print one JSON object a line')
-  return addSettings(command, ['enrichDir']).action(async (ips: string[], flags: EnrichFlags) => {
-    const { enrichDir } = readConfig(context.env, { enrichDir: flags.enrichDir })
+  const settings = ['enrichDir', 'dataDir', 'defaultData'] as const
+  return addSettings(command, settings).action(async (ips: string[], flags: EnrichFlags) => {
+    const { enrichDir, dataDir, defaultData } = flags
+    const config = readConfig(context.env, { enrichDir, dataDir, defaultData })
     const { enrichAddresses } = await import('./addresses.ts')
-    await enrichAddresses({ ...flags, ips, enrichDir }, context)
+    await enrichAddresses(
+      { ...flags, ips, enrichDir: config.enrichDir, defaultsDir: defaultDataDirOf(config) },
+      context,
+    )
   })
 }

@@ -26,6 +26,7 @@ import { clickhouseUrlOf, redisUrlOf } from '../instance.ts'
 import { printJson, printPairs } from '../print.ts'
 import { whileNobodyRewrites } from '../rewrite-lease.ts'
 import { withRedis, withTenants } from '../stores.ts'
+import { madeDefaults } from './default-data.ts'
 import { endReenrichment, type ReenrichResult, runReenrich } from './reenrich.ts'
 import { printReenrich } from './reenrich-output.ts'
 
@@ -127,16 +128,18 @@ function selectionOf({ tenant, from, to, source, run }: Omit<ReplayFlags, 'where
 
 /** Enriches as the roles do. */
 async function withEnricher<T>(
-  { enrichDir, rdns, rdnsServers, rdnsDeadlineMs, rdnsConcurrency }: Config,
+  config: Config,
   { stderr }: CliContext,
   use: (enrichment: { readonly enricher: EnrichmentEngine; readonly hostnames: ReverseDns | undefined }) => Promise<T>,
 ): Promise<T> {
+  const { enrichDir, rdns, rdnsServers, rdnsDeadlineMs, rdnsConcurrency } = config
+  const defaultsDir = await madeDefaults(config)
   const metrics = new Registry()
   const log = pino({ level: 'silent' })
   const limits = { deadlineMs: rdnsDeadlineMs, concurrencyMax: rdnsConcurrency }
   const hostnames =
     rdns === 'on' ? new ReverseDns({ servers: rdnsServers, clock: systemClock, metrics, log, limits }) : undefined
-  const engine = new EnrichmentEngine({ dir: enrichDir, hostnames, log, metrics })
+  const engine = new EnrichmentEngine({ dir: enrichDir, defaultsDir, hostnames, log, metrics })
   await hostnames?.start()
   await engine.start()
   for (const { path, state, reason } of engine.providers()) {

@@ -16,6 +16,7 @@ import { announce, type Ready } from './announce.ts'
 import { holdDataDir } from './data-dir-lock.ts'
 import { createDemoTenant } from './demo-tenant.ts'
 import { embeddedClickHouse, embeddedRedis, type StoreSurroundings } from './embedded-stores.ts'
+import { EnrichmentKeeper } from './enrichment-keeper.ts'
 
 export interface StartOptions {
   readonly config: Config
@@ -71,9 +72,10 @@ class Run {
   async untilStopped({ stop, force }: StopSignals, readyFile: string | undefined): Promise<number> {
     const supervisor = await this.#supervisor()
     const metrics = this.#metricsServer(supervisor)
+    const keeper = this.#keeper()
     const { dir, log } = this.#surroundings
     const stopped = onAbort(stop).then(() => log.info('stopping'))
-    const started = this.#start(supervisor, metrics, readyFile)
+    const started = this.#start(supervisor, keeper, metrics, readyFile)
     const forced = onAbort(force)
     let failure: unknown
     try {
@@ -83,7 +85,7 @@ class Run {
       if (!stop.aborted) failure = error
     }
     started.catch(() => {})
-    const orderly = supervisor.stop().then(() => metrics.stop())
+    const orderly = Promise.all([supervisor.stop(), keeper.stop()]).then(() => metrics.stop())
     if ((await Promise.race([orderly.then(() => 'orderly'), forced.then(() => 'forced')])) === 'forced') {
       supervisor.kill()
       await orderly
@@ -95,8 +97,14 @@ class Run {
     return 0
   }
 
-  async #start(supervisor: Supervisor, metrics: MetricsServer, readyFile: string | undefined): Promise<void> {
+  async #start(
+    supervisor: Supervisor,
+    keeper: EnrichmentKeeper,
+    metrics: MetricsServer,
+    readyFile: string | undefined,
+  ): Promise<void> {
     await metrics.start()
+    await keeper.start()
     const addresses = await supervisor.start()
     const ready = await this.#ready(addresses, metrics.url ?? '')
     writeInstance(this.#surroundings.dir, ready.instance, this.#options.config)
@@ -118,6 +126,11 @@ class Run {
       pid: process.pid,
     }
     return { instance, created, metricsUrl }
+  }
+
+  #keeper(): EnrichmentKeeper {
+    const { config, log } = this.#surroundings
+    return new EnrichmentKeeper({ config, script: ROLE_SCRIPT, env: this.#context.env, log })
   }
 
   async #supervisor(): Promise<Supervisor> {

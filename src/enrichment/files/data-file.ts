@@ -32,15 +32,22 @@ export function providerNameOf(file: string): string | undefined {
 
 /**
  * Loads the data of one file.
+ * @param isDefault it is one of the sets that come by themselves
  * @throws InputError with the reason when the file cannot serve
  */
-export async function loadDataFile(path: string, name: string, limits: EnrichmentLimits): Promise<Provider> {
+export async function loadDataFile(
+  path: string,
+  name: string,
+  limits: EnrichmentLimits,
+  isDefault = false,
+): Promise<Provider> {
   const { size } = await stat(path)
   const isMmdb = mappingPathOf(path) !== undefined
   const bytesMax = isMmdb ? limits.mmdbBytesMax : limits.textBytesMax
   if (size > bytesMax) throw new InputError(`the file is larger than ${bytesMax} bytes`)
   const bytes = await readFile(path)
-  if (isMmdb) return loadMmdb({ name, bytes, mapping: await readMapping(path), recordsMax: limits.recordsMax })
+  const { recordsMax } = limits
+  if (isMmdb) return loadMmdb({ name, bytes, mapping: await readMapping(path), recordsMax, isDefault })
   return loadText(basename(path), name, await decodeText(bytes, limits.textBytesMax), limits.tableRowsMax)
 }
 

@@ -8,6 +8,9 @@ import type { EnrichmentLimits } from '../limits.ts'
 import { UnknownMmdbError } from '../providers/mmdb/provider.ts'
 import { byTrust, type Provider } from '../providers/provider.ts'
 import { RDNS } from '../providers/rdns/provider.ts'
+import { ageOf, isTooOld } from './age.ts'
+import { loadCompiled, NotCompiledError } from './compiled/load.ts'
+import { isBigTable } from './compiled/place.ts'
 import { loadDataFile, mappingPathOf, NotDataError, providerNameOf } from './data-file.ts'
 
 /** The data that comes with the product. */
@@ -60,6 +63,13 @@ const TAKEN_NAMES: ReadonlySet<string> = new Set([RDNS, 'rules', 'iana'])
 /** What happened to a file that was looked at. */
 export type LoadListener = (result: 'ok' | 'refused') => void
 
+export interface FolderOptions {
+  /** Where big tables are that were compiled; undefined: they are read here. */
+  readonly compiledDir?: string | undefined
+  /** It holds the sets that come by themselves, and need not be there. */
+  readonly isDefault?: boolean
+}
+
 /** Looks without the file after which it counts as removed: one may fall between the steps of a replacement. */
 const MISSED_MAX = 2
 
@@ -72,10 +82,14 @@ export class DataFolder {
   readonly #limits: EnrichmentLimits
   readonly #log: Logger
   readonly #onLoad: LoadListener
+  readonly #compiledDir: string | undefined
+  readonly #isDefault: boolean
   readonly #watched = new Map<string, Watched>()
 
-  constructor(dir: string, limits: EnrichmentLimits, log: Logger, onLoad: LoadListener) {
+  constructor(dir: string, limits: EnrichmentLimits, log: Logger, onLoad: LoadListener, options: FolderOptions = {}) {
     this.#dir = dir
+    this.#compiledDir = options.compiledDir
+    this.#isDefault = options.isDefault === true
     this.#limits = limits
     this.#log = log
     this.#onLoad = onLoad
@@ -118,13 +132,22 @@ export class DataFolder {
   /** The data files that are there, by file name, in the order of these. */
   async #list(): Promise<Map<string, FoundFile>> {
     const found = new Map<string, FoundFile>()
-    for (const file of (await readdir(this.#dir)).sort()) {
+    for (const file of (await this.#names()).sort()) {
       const name = providerNameOf(file)
       const path = join(this.#dir, file)
       const version = name === undefined ? undefined : await versionOf(path)
       if (name !== undefined && version !== undefined) found.set(file, { file, name, path, ...version })
     }
     return found
+  }
+
+  async #names(): Promise<string[]> {
+    try {
+      return await readdir(this.#dir)
+    } catch (error) {
+      if (this.#isDefault && (error as NodeJS.ErrnoException).code === 'ENOENT') return []
+      throw error
+    }
   }
 
   /** The file that has a provider's name: the one that serves under it, or else the first that was not refused. */
@@ -149,6 +172,7 @@ export class DataFolder {
       watched.seen = undefined
       return false
     }
+    if (next === undefined) return false
     watched.taken = signature
     watched.file = next
     this.#report(next)
@@ -170,21 +194,31 @@ export class DataFolder {
     return watched
   }
 
-  /** @param owner another file that has the provider's name */
-  async #load(file: DataFile, sizeBytes: number, owner: string | undefined): Promise<DataFile> {
+  /**
+   * @param owner another file that has the provider's name
+   * @returns undefined when it waits to be compiled
+   */
+  async #load(file: DataFile, sizeBytes: number, owner: string | undefined): Promise<DataFile | undefined> {
     const read = { ...file, sizeBytes, unrecognised: undefined }
     try {
       if (TAKEN_NAMES.has(file.name)) throw new InputError(`no data set can be named ${file.name}: rename the file`)
       if (owner !== undefined) throw new InputError(`${owner} has the same provider name: rename one of them`)
-      const provider = await loadDataFile(file.path, file.name, this.#limits)
+      const compiled = await this.#compiled(file, sizeBytes)
+      const provider = compiled ?? (await loadDataFile(file.path, file.name, this.#limits, this.#isDefault))
       return { ...read, state: 'ok', reason: undefined, provider }
     } catch (error) {
       const reason = (error as Error).message
+      if (error instanceof NotCompiledError) return undefined
       if (error instanceof NotDataError) return { ...read, state: 'ignored', reason, provider: undefined }
       const unrecognised =
         error instanceof UnknownMmdbError ? { databaseType: error.databaseType, keys: error.keys } : undefined
       return { ...read, state: file.provider === undefined ? 'failed' : 'stale', reason, unrecognised }
     }
+  }
+
+  async #compiled({ path, name }: DataFile, sizeBytes: number): Promise<Provider | undefined> {
+    if (this.#compiledDir === undefined || !isBigTable(path, sizeBytes)) return undefined
+    return await loadCompiled(this.#compiledDir, path, name, this.#limits)
   }
 
   #report(file: DataFile): void {
@@ -193,6 +227,10 @@ export class DataFolder {
       this.#onLoad('ok')
       const { recognisedAs, records } = provider!
       this.#log.info({ provider: name, path, recognised_as: recognisedAs, records }, 'enrichment file loaded')
+      const nowMs = Date.now()
+      if (isTooOld(provider!, nowMs)) {
+        this.#log.warn({ provider: name, path, age_days: ageOf(provider!, nowMs) }, 'enrichment file is old')
+      }
       for (const warning of provider!.warnings) this.#log.warn({ provider: name, path, warning }, 'enrichment file')
     } else if (file.state === 'ignored') {
       this.#log.warn({ provider: name, path, reason }, 'enrichment file ignored')
@@ -202,6 +240,15 @@ export class DataFolder {
       this.#log.error({ provider: name, path, reason }, `enrichment file refused; ${kept}`)
     }
   }
+}
+
+/** In order of trust. Of two with one name, the one of the earlier folder counts. */
+export function providersOf(folders: readonly DataFolder[]): readonly Provider[] {
+  const byName = new Map<string, Provider>()
+  for (const provider of folders.flatMap((folder) => folder.providers)) {
+    if (!byName.has(provider.name)) byName.set(provider.name, provider)
+  }
+  return [...byName.values()].sort(byTrust)
 }
 
 /** Stands for the content of a file and of the mapping beside it. Undefined when the file is gone, or is none. */

@@ -24,6 +24,8 @@ export interface Provider {
   /** The file's name in lower case without its ending. */
   readonly name: string
   readonly kind: ProviderKind
+  /** One of the sets that come by themselves: behind all others of its kind. */
+  readonly isDefault?: boolean
   /** In words, what the file was recognised as. */
   readonly recognisedAs: string
   /** The build date that the file states; undefined when it states none. */
@@ -44,5 +46,6 @@ export interface Provider {
 export function byTrust(a: Provider, b: Provider): number {
   const kinds = PROVIDER_KINDS.indexOf(a.kind) - PROVIDER_KINDS.indexOf(b.kind)
   if (kinds !== 0) return kinds
+  if ((a.isDefault === true) !== (b.isDefault === true)) return a.isDefault === true ? 1 : -1
   return a.name < b.name ? -1 : 1
 }

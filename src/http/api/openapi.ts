@@ -20,7 +20,9 @@ export function buildOpenApi(routes: readonly Route[]): Record<string, unknown> 
       version: '1',
       description:
         'Finds the organisation behind an IP address and turns visitor events into accounts. Bodies are UTF-8 JSON, ' +
-        'whatever their content-type says; content-encoding gzip is understood, and limits hold for the decoded size.',
+        'whatever their content-type says; content-encoding gzip is understood, and limits hold for the decoded size. ' +
+        'Unless the operator turned them off, answers hold data of RouteViews (https://www.routeviews.org), NRO ' +
+        '(https://www.nro.net) and IP Geolocation by DB-IP (https://db-ip.com), CC BY 4.0: a page that shows them says so.',
     },
     paths,
     components: {

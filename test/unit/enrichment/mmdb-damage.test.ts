@@ -4,6 +4,7 @@ import { InputError } from '../../../src/core/run/errors.ts'
 import { typed } from '../../../src/enrichment/providers/mmdb/encode.ts'
 import { openMmdb } from '../../../src/enrichment/providers/mmdb/open.ts'
 import { loadMmdb, UnknownMmdbError } from '../../../src/enrichment/providers/mmdb/provider.ts'
+import { MmdbWriter } from '../../../src/enrichment/providers/mmdb/writer.ts'
 import { address, mmdb } from '../../support/enrichment-data.ts'
 
 const city = (name: string, latitude: number) => ({
@@ -143,4 +144,28 @@ test('a mapping makes an unknown file known; a mapping that is wrong says what i
   await assert.rejects(map('{}'), refused(/empty/))
   await assert.rejects(map('{"bussiness_name": "x"}'), refused(/"bussiness_name".*business_name/))
   await assert.rejects(map('{"business_name": 7}'), refused(/not a path/))
+})
+
+test('a large file is checked in slices, so that requests are answered in between', async () => {
+  const writer = new MmdbWriter({ databaseType: 'GeoLite2-ASN', buildEpoch: 1_760_000_000 })
+  for (let i = 0; i < 60_000; i++) {
+    const first = 0x0b000000 + i * 256
+    writer.insert(
+      { version: 4, first, last: first + 255 },
+      { autonomous_system_number: i + 1, autonomous_system_organization: `Example ${i}` },
+    )
+  }
+  let turns = 0
+  let isOpen = false
+  const turn = () => {
+    turns++
+    if (!isOpen) setImmediate(turn)
+  }
+  const bytes = writer.toBuffer()
+  setImmediate(turn)
+  const startedMs = performance.now()
+  await openMmdb(bytes)
+  const tookMs = performance.now() - startedMs
+  isOpen = true
+  assert.ok(turns >= 3, `${turns} turns in ${tookMs} ms`)
 })

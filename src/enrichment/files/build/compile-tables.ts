@@ -1,13 +1,9 @@
-import { setImmediate } from 'node:timers/promises'
 import { InputError } from '../../../core/run/errors.ts'
 import { DEFAULT_ENRICHMENT_LIMITS, type EnrichmentLimits } from '../../limits.ts'
 import { openMmdb } from '../../providers/mmdb/open.ts'
-import { MmdbWriter } from '../../providers/mmdb/writer.ts'
-import { COMPILED_TYPE, compiledRecord } from '../../providers/tables/compiled.ts'
-import { domainsByName, withDomain } from '../../providers/tables/domains-by-name.ts'
-import { type OrganisationRow, organisationIn } from '../../providers/tables/organisation-row.ts'
 import { type AsSource, findAsNetworks } from './as-source.ts'
-import { readTableFile } from './table-file.ts'
+import { writeTables } from './organisations-writer.ts'
+import { openTableFile, type TableFile } from './table-file.ts'
 
 export interface CompileOptions {
   /** Paths. Where two speak of the same network, the later counts. */
@@ -32,7 +28,6 @@ export interface CompiledTables {
   readonly unknownColumns: readonly string[]
 }
 
-const ROWS_AT_A_TIME = 5_000
 /** Rows about an AS stand behind every row about addresses. */
 const AS_LAYER = -1
 
@@ -42,44 +37,27 @@ const AS_LAYER = -1
  */
 export async function compileTables(options: CompileOptions): Promise<CompiledTables> {
   const limits = options.limits ?? DEFAULT_ENRICHMENT_LIMITS
-  const files = []
-  for (const path of options.tables) files.push(await readTableFile(path, limits))
-  const rows = files.flatMap((file) => file.rows)
-  const writer = new MmdbWriter({
-    databaseType: COMPILED_TYPE,
-    description: { en: 'Organisations by network' },
-    buildEpoch: Math.floor(options.builtAtMs / 1_000),
-  })
-  const systems = new Map<number, OrganisationRow>()
-  const domains = await domainsByName(rows)
-  const recordOf = ({ attributes, network }: OrganisationRow) =>
-    compiledRecord(
-      attributes,
-      withDomain(organisationIn(attributes), domains),
-      network.version === 'as' ? 'as' : 'address',
-    )
-  for (const [i, row] of rows.entries()) {
-    if (i % ROWS_AT_A_TIME === 0) await setImmediate()
-    if (row.network.version === 'as') systems.set(row.network.asn, row)
-    else writer.insert(row.network, recordOf(row))
-  }
-  const announced = systems.size === 0 ? undefined : await findAsNetworks(options.asSource, new Set(systems.keys()))
+  const tables: TableFile[] = []
+  for (const path of options.tables) tables.push(await openTableFile(path, limits))
+  const { writer, rows, networks: ofAddresses, systems } = await writeTables(tables, options.builtAtMs)
+  const records = new Map(systems.map(({ asn, record }) => [asn, record]))
+  const announced = systems.length === 0 ? undefined : await findAsNetworks(options.asSource, new Set(records.keys()))
   const known = new Set<number>()
   for (const { range, asn } of announced?.networks ?? []) {
     known.add(asn)
-    writer.insert(range, recordOf(systems.get(asn)!), AS_LAYER)
+    writer.insert(range, records.get(asn)!, AS_LAYER)
   }
-  if (systems.size === rows.length && known.size === 0) {
+  if (ofAddresses === 0 && known.size === 0) {
     throw new InputError(`${announced?.file} knows no network of the AS numbers in the tables`)
   }
   const bytes = writer.toBuffer()
   const { networks } = await openMmdb(bytes)
   return {
     bytes,
-    rows: rows.length,
+    rows,
     networks,
     asFile: announced?.file,
-    asUnknown: [...systems.keys()].filter((asn) => !known.has(asn)),
-    unknownColumns: [...new Set(files.flatMap((file) => file.unknownColumns))],
+    asUnknown: [...records.keys()].filter((asn) => !known.has(asn)),
+    unknownColumns: [...new Set(tables.flatMap(({ unknownColumns }) => [...unknownColumns]))],
   }
 }

@@ -2,32 +2,46 @@ import { readFile } from 'node:fs/promises'
 import { InputError } from '../../../core/run/errors.ts'
 import type { EnrichmentLimits } from '../../limits.ts'
 import type { OrganisationRow } from '../../providers/tables/organisation-row.ts'
-import { readTable } from '../../providers/tables/provider.ts'
+import { tableRows } from '../../providers/tables/provider.ts'
 import { decodeText } from '../../providers/text/text-file.ts'
 
-/** The rows of an organisation table, and the columns that were passed over. */
+/** An organisation table that is read once, row by row: there may be millions. */
 export interface TableFile {
   readonly path: string
-  readonly rows: readonly OrganisationRow[]
-  readonly unknownColumns: readonly string[]
+  /** Columns that were passed over, once the rows were read. */
+  readonly unknownColumns: ReadonlySet<string>
+  /** @throws InputError that names the file, the line and the reason */
+  rows(): AsyncGenerator<OrganisationRow>
 }
 
-/** @throws InputError that names the file, the line and the reason */
-export async function readTableFile(path: string, limits: EnrichmentLimits): Promise<TableFile> {
+/** @throws InputError that names the file and the reason */
+export async function openTableFile(path: string, limits: EnrichmentLimits): Promise<TableFile> {
   const format = /\.(csv|ndjson)(?:\.gz)?$/i.exec(path)?.[1]?.toLowerCase()
   if (format === undefined) throw new InputError(`${path}: a table is a .csv or .ndjson file, plain or .gz`)
-  try {
-    const text = await decodeText(await readFile(path), limits.textBytesMax)
-    const { rows, unknown } = await readTable({
-      format: format as 'csv' | 'ndjson',
-      text,
-      rowsMax: limits.tableRowsMax,
-    })
-    return { path, rows, unknownColumns: unknown }
-  } catch (error) {
+  const named = (error: unknown) => {
     const { code, message } = error as NodeJS.ErrnoException
-    if (error instanceof InputError) throw new InputError(`${path}: ${message}`)
-    if (code === 'ENOENT') throw new InputError(`${path}: there is no such file`)
-    throw error
+    if (error instanceof InputError) return new InputError(`${path}: ${message}`)
+    return code === 'ENOENT' ? new InputError(`${path}: there is no such file`) : error
+  }
+  let text: Buffer | undefined = await readFile(path)
+    .then((bytes) => decodeText(bytes, limits.textBytesMax))
+    .catch((error: unknown) => {
+      throw named(error)
+    })
+  const unknownColumns = new Set<string>()
+  return {
+    path,
+    unknownColumns,
+    async *rows() {
+      if (text === undefined) throw new Error(`${path} was read before`)
+      const options = { format: format as 'csv' | 'ndjson', text, rowsMax: limits.tableRowsMax }
+      // Whoever makes something of the rows needs the room.
+      text = undefined
+      try {
+        yield* tableRows(options, unknownColumns)
+      } catch (error) {
+        throw named(error)
+      }
+    },
   }
 }

@@ -9,6 +9,12 @@ export interface Validators {
   readonly lastModified?: string
 }
 
+export interface DownloadOptions {
+  /** Milliseconds since the Unix epoch: `{month}` of a URL. */
+  readonly nowMs: number
+  readonly limits: UpdateLimits
+}
+
 /** @returns the validators of what was written; undefined when nothing changed since `known` */
 export type Downloaded = Validators | undefined
 
@@ -23,11 +29,12 @@ export async function download(
   key: string | undefined,
   known: Validators,
   path: string,
-  limits: UpdateLimits,
+  options: DownloadOptions,
 ): Promise<Downloaded> {
+  const { limits } = options
   const signal = AbortSignal.timeout(limits.timeoutMs)
   try {
-    const response = await request(source, key, known, limits, signal)
+    const response = await request(source, key, known, options, signal)
     if (response.status === 304) {
       await response.body?.cancel()
       return undefined
@@ -53,10 +60,11 @@ async function request(
   source: Source,
   key: string | undefined,
   known: Validators,
-  limits: UpdateLimits,
+  { nowMs, limits }: DownloadOptions,
   signal: AbortSignal,
 ): Promise<Response> {
-  let url = new URL(source.url.replaceAll('{key}', encodeURIComponent(key ?? '')))
+  const month = new Date(nowMs).toISOString().slice(0, 7)
+  let url = new URL(source.url.replaceAll('{key}', encodeURIComponent(key ?? '')).replaceAll('{month}', month))
   const { origin } = url
   for (let redirects = 0; ; redirects++) {
     const headers = { ...conditions(known), ...(url.origin === origin ? authorization(source, key) : {}) }

@@ -1,11 +1,12 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { InputError } from '../../../core/run/errors.ts'
 import { providerNameOf } from '../data-file.ts'
+import { replaceFile } from '../replace-file.ts'
 
 /** Where a data file comes from: one entry of `sources.json`. */
 export interface Source {
-  /** http or https. `{key}` stands for the key. */
+  /** http or https. `{key}` stands for the key, `{month}` for the month in which it is fetched: 2026-11. */
   readonly url: string
   /** Name of the file in the folder. */
   readonly file: string
@@ -34,6 +35,11 @@ const SCHEDULES: Readonly<Record<string, number>> = {
   monthly: 30 * DAY_MS,
 }
 
+/** When the file in the folder was changed last, milliseconds; undefined without one. */
+export async function sourcesChangedAt(dir: string): Promise<number | undefined> {
+  return (await stat(join(dir, SOURCES_FILE)).catch(() => undefined))?.mtimeMs
+}
+
 /** @throws InputError when there is none in the folder, or with what is wrong in it */
 export async function readSources(dir: string): Promise<Source[]> {
   const path = join(dir, SOURCES_FILE)
@@ -50,6 +56,36 @@ export async function readSources(dir: string): Promise<Source[]> {
     if (error instanceof InputError) throw new InputError(`${path}: ${error.message}`)
     throw error
   }
+}
+
+/**
+ * Adds a source to the file in the folder, which is made when there is none, and keeps what else is in it.
+ * @returns false when the file of that name comes from somewhere already
+ * @throws InputError with what is wrong in the file that is there
+ */
+export async function addSource(dir: string, entry: Entry & { readonly file: string }): Promise<boolean> {
+  const path = join(dir, SOURCES_FILE)
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '[]'
+    throw error
+  })
+  const name = providerNameOf(entry.file)
+  let json: unknown
+  try {
+    if (parseSources(text).some((source) => source.name === name)) return false
+    json = JSON.parse(text)
+  } catch (error) {
+    if (error instanceof InputError) throw new InputError(`${path}: ${error.message}`)
+    throw error
+  }
+  if (Array.isArray(json)) json.push(entry)
+  else if (Array.isArray((json as { sources?: unknown }).sources)) (json as { sources: unknown[] }).sources.push(entry)
+  else {
+    const { file, ...rest } = entry
+    Object.assign(json as object, { [file]: rest })
+  }
+  await replaceFile(path, `${JSON.stringify(json, null, 2)}\n`)
+  return true
 }
 
 /**

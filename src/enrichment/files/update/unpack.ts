@@ -1,27 +1,33 @@
 import { createReadStream, createWriteStream } from 'node:fs'
-import { open, rename } from 'node:fs/promises'
+import { open, readFile, rename, writeFile } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { extract } from 'tar-stream'
 import { InputError } from '../../../core/run/errors.ts'
+import { compileAsRanges, isAsRanges } from '../build/as-ranges.ts'
 
 const HEAD_BYTES = 512
 const TAR_MAGIC_AT = 257
 
 /**
  * Moves what was fetched to its place. Vendors publish MMDBs as `.gz` or in a `.tar.gz` beside a licence; these are
- * unpacked. All else is read as it is.
+ * unpacked. Ranges of autonomous systems, as iptoasn.com publishes them, become one. All else is read as it is.
+ * @param nowMs milliseconds since the Unix epoch, for data that do not say when they were built
  * @throws InputError with the reason
  */
-export async function unpack(fetched: string, path: string, bytesMax: number): Promise<void> {
+export async function unpack(fetched: string, path: string, bytesMax: number, nowMs: number): Promise<void> {
   if (!/\.mmdb$/i.test(path)) return await rename(fetched, path)
   let source = fetched
   if (isGzip(await headOf(source))) {
     source = `${fetched}.unpacked`
     await gunzip(fetched, source, bytesMax)
   }
-  if (isTar(await headOf(source))) await takeMmdb(source, path)
+  const head = await headOf(source)
+  if (isTar(head)) await takeMmdb(source, path)
+  else if (isAsRanges(head))
+    await writeFile(path, await compileAsRanges([await readFile(source)], nowMs, basename(path)))
   else await rename(source, path)
 }
 

@@ -54,6 +54,17 @@ export async function* updateSources(options: UpdateOptions): AsyncGenerator<Upd
   for (const source of options.sources) yield await updateSource(source, options)
 }
 
+/** Whether a source is to be fetched: it is not there, or its schedule says so. */
+export async function anyDue(dir: string, sources: readonly Source[], nowMs: number): Promise<boolean> {
+  const states = await readStates(dir)
+  for (const source of sources) {
+    if ((await stat(join(dir, source.file)).catch(() => undefined)) === undefined) return true
+    const state = states.get(source.file)
+    if (isDue(source, state?.url === source.url ? state : undefined, nowMs)) return true
+  }
+  return false
+}
+
 async function updateSource(source: Source, options: UpdateOptions): Promise<UpdateReport> {
   const { file } = source
   const report = { file, url: shownUrl(source.url), reason: undefined, now: undefined, before: undefined }
@@ -95,8 +106,8 @@ async function fetchInto(work: string, source: Source, known: FetchState | undef
     throw new InputError(`the environment variable ${source.keyEnv} is not set`)
   }
   const path = join(work, 'fetched')
-  const validators = await download(source, key, known ?? {}, path, limits)
-  if (validators !== undefined) await unpack(path, join(work, source.file), limits.bytesMax)
+  const validators = await download(source, key, known ?? {}, path, { nowMs: options.nowMs, limits })
+  if (validators !== undefined) await unpack(path, join(work, source.file), limits.bytesMax, options.nowMs)
   return validators
 }
 

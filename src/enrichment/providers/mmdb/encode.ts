@@ -51,35 +51,59 @@ const TYPE = {
 /** Largest values of unsigned types, in bytes. */
 const UNSIGNED_BYTES = { uint16: 2, uint32: 4, uint64: 8, uint128: 16 } as const
 
+/** The section is written in pieces: growing one of hundreds of megabytes would take twice the room. */
+const PIECE_BYTES = 1024 * 1024
+const POINTERS_MAX = 1_000
+
 /**
  * Encodes values into a data section (MaxMind DB format 2.0). What was written before is pointed to instead of being
  * written again.
  */
 export class DataEncoder {
-  readonly #chunks: Uint8Array[] = []
-  readonly #offsets = new Map<string, number>()
+  readonly #pieces: Buffer[] = []
+  #piece = Buffer.alloc(0)
+  #used = 0
   #length = 0
+  readonly #strings = new Map<string, number>()
+  readonly #pointers = new Map<number, Uint8Array>()
+  /** Offsets of all other values by their bytes. Those inside of them are pointers, so that equal ones are short. */
+  readonly #others = new Map<string, number>()
 
   /** Bytes written. */
   get length(): number {
     return this.#length
   }
 
-  bytes(): Buffer {
-    return Buffer.concat(this.#chunks, this.#length)
+  /** What was written. Nothing can be added any more: what was remembered for that is given back. */
+  finish(): readonly Buffer[] {
+    this.#strings.clear()
+    this.#others.clear()
+    this.#pointers.clear()
+    return [...this.#pieces, this.#piece.subarray(0, this.#used)]
   }
 
   /** Writes a value, unless it is there. Returns its offset in the section. */
   add(value: MmdbValue): number {
-    const key = keyOf(value)
-    const known = this.#offsets.get(key)
-    if (known !== undefined) return known
+    if (typeof value === 'string') {
+      return this.#strings.get(value) ?? this.#write(this.#strings, value, encodeValue(value))
+    }
     // Its parts are written first: a value is one run of bytes.
     const bytes = encode(value, (part) => this.#part(part))
+    const key = latin1(bytes)
+    return this.#others.get(key) ?? this.#write(this.#others, key, bytes)
+  }
+
+  #write(known: Map<string, number>, key: string, bytes: Uint8Array): number {
     const offset = this.#length
-    this.#chunks.push(bytes)
+    if (this.#used + bytes.length > this.#piece.length) {
+      this.#pieces.push(this.#piece.subarray(0, this.#used))
+      this.#piece = Buffer.alloc(Math.max(PIECE_BYTES, bytes.length))
+      this.#used = 0
+    }
+    this.#piece.set(bytes, this.#used)
+    this.#used += bytes.length
     this.#length += bytes.length
-    this.#offsets.set(key, offset)
+    known.set(key, offset)
     return offset
   }
 
@@ -87,8 +111,24 @@ export class DataEncoder {
   #part(value: MmdbValue): Uint8Array {
     const isShort =
       typeof value === 'string' ? value.length < 3 : typeof value !== 'object' || value instanceof TypedNumber
-    return isShort ? encodeValue(value) : pointer(this.add(value))
+    return isShort ? encodeValue(value) : this.#pointer(value)
   }
+
+  #pointer(value: MmdbValue): Uint8Array {
+    const offset = this.add(value)
+    if (typeof value !== 'string') return pointer(offset)
+    // Names of members and the like come again and again.
+    let bytes = this.#pointers.get(offset)
+    if (bytes === undefined) {
+      bytes = pointer(offset)
+      if (this.#pointers.size < POINTERS_MAX) this.#pointers.set(offset, bytes)
+    }
+    return bytes
+  }
+}
+
+function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
 }
 
 /** A value in one piece, without pointers. */
@@ -107,21 +147,11 @@ function encode(value: MmdbValue, part: (value: MmdbValue) => Uint8Array): Uint8
     const items = value as readonly MmdbValue[]
     return Buffer.concat([control(TYPE.array, items.length), ...items.map(part)])
   }
-  const members = Object.entries(value).filter((member): member is [string, MmdbValue] => member[1] !== undefined)
-  return Buffer.concat([
-    control(TYPE.map, members.length),
-    ...members.flatMap(([key, member]) => [part(key), part(member)]),
-  ])
-}
-
-/** Tells values apart together with their types. */
-function keyOf(value: MmdbValue): string {
-  return JSON.stringify(value, (_, member: unknown) => {
-    if (typeof member === 'bigint') return `${member}n`
-    if (member instanceof TypedNumber) return { ' type': member.type, value: String(member.value) }
-    if (member instanceof Uint8Array) return { ' bytes': Buffer.from(member).toString('latin1') }
-    return member
-  })
+  const parts: Uint8Array[] = []
+  for (const [key, member] of Object.entries(value) as [string, MmdbValue | undefined][]) {
+    if (member !== undefined) parts.push(part(key), part(member))
+  }
+  return Buffer.concat([control(TYPE.map, parts.length / 2), ...parts])
 }
 
 function typeOf(value: number | bigint): NumberType {

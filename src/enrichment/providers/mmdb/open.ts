@@ -1,6 +1,7 @@
 import { Reader, type Response } from 'maxmind'
 import { InputError } from '../../../core/run/errors.ts'
 import { BoundedCache } from '../../bounded-cache.ts'
+import { TimeSlice } from '../../time-slice.ts'
 import { SearchTree } from './tree.ts'
 import { verifyMmdb } from './verify.ts'
 
@@ -25,6 +26,7 @@ interface PointerReader {
 const METADATA_MARKER = Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1')
 /** Values inside of records that the decoder keeps, so that shared ones are decoded once. */
 const SHARED_VALUES_MAX = 4_096
+const RECORDS_AT_A_TIME = 100
 
 /**
  * Opens a file in MaxMind DB format 2.0 and checks it whole.
@@ -48,7 +50,7 @@ export async function openMmdb(bytes: Buffer): Promise<OpenMmdb> {
     networks,
     tree: new SearchTree(bytes, metadata),
     decode,
-    samples: decodeAll(samples, decode),
+    samples: await decodeAll(samples, decode),
   }
 }
 
@@ -60,12 +62,18 @@ function readerOf(bytes: Buffer): Reader<Response> {
   }
 }
 
-function decodeAll(records: readonly number[], decode: (record: number) => unknown): unknown[] {
-  try {
-    return records.map(decode)
-  } catch (error) {
-    throw new InputError(`a record cannot be decoded: ${(error as Error).message}`)
+async function decodeAll(records: readonly number[], decode: (record: number) => unknown): Promise<unknown[]> {
+  const slice = new TimeSlice()
+  const decoded: unknown[] = []
+  for (const [i, record] of records.entries()) {
+    if (i % RECORDS_AT_A_TIME === 0 && slice.isOver) await slice.next()
+    try {
+      decoded.push(decode(record))
+    } catch (error) {
+      throw new InputError(`a record cannot be decoded: ${(error as Error).message}`)
+    }
   }
+  return decoded
 }
 
 function metadataProblem(metadata: Reader<Response>['metadata']): string | undefined {

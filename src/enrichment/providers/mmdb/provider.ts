@@ -19,6 +19,7 @@ export interface MmdbOptions {
   readonly mapping: string | undefined
   /** Decoded records to keep. */
   readonly recordsMax: number
+  readonly isDefault?: boolean
 }
 
 /** The file is whole, but its records hold nothing that is known. */
@@ -84,6 +85,7 @@ interface Decoded {
 class MmdbProvider implements Provider {
   readonly name: string
   readonly kind: ProviderKind
+  readonly isDefault: boolean
   readonly recognisedAs: string
   readonly builtAt: Date | undefined
   readonly records: number
@@ -95,6 +97,7 @@ class MmdbProvider implements Provider {
   constructor(options: MmdbOptions, mmdb: OpenMmdb, kind: ProviderKind, recognisedAs: string, read: RecordReader) {
     this.name = options.name
     this.kind = kind
+    this.isDefault = options.isDefault === true
     this.recognisedAs = recognisedAs
     this.builtAt = mmdb.builtAt
     this.records = mmdb.networks

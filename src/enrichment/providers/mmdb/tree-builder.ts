@@ -5,30 +5,39 @@ const NODES_AT_FIRST = 1_024
 export type TreeRecord = number
 
 /** The nodes of a finished tree, the root first: left and right record in turn, n < 0 the node -n. */
-export type TreeNodes = readonly TreeRecord[]
+export type TreeNodes = Float64Array
+
+/** A network's bits: four words of 32 bits, of which the first `length` bits count, from the first word's highest on. */
+export interface NetworkBits {
+  readonly words: ArrayLike<number>
+  /** Where the four words start. */
+  readonly at: number
+  readonly length: number
+}
 
 /**
  * A binary tree of networks under construction. A network that is inserted later replaces what it covers, so that
- * general networks are inserted before specific ones.
+ * general networks are inserted before specific ones. Nodes are numbers in one array: trees have millions of them.
  */
 export class TreeBuilder {
   #records = new Float64Array(2 * NODES_AT_FIRST)
   #nodes = 1
 
-  /** @param bits the network's bits, first to last; at least one */
-  insert(bits: readonly number[], record: TreeRecord): void {
+  /** @param network of at least one bit */
+  insert(network: NetworkBits, record: TreeRecord): void {
+    const last = network.length - 1
     let node = 0
-    for (let depth = 0; depth < bits.length - 1; depth++) node = this.#descend(node, bits[depth]!)
-    this.#records[2 * node + bits[bits.length - 1]!] = record
+    for (let depth = 0; depth < last; depth++) node = this.#descend(node, bitOf(network, depth))
+    this.#records[2 * node + bitOf(network, last)] = record
   }
 
   /** Where the bits lead; 0 when the tree ends before. */
-  recordAt(bits: readonly number[]): TreeRecord {
+  recordAt(network: NetworkBits): TreeRecord {
     let record = 0
     let node = 0
-    for (const bit of bits) {
+    for (let depth = 0; depth < network.length; depth++) {
       if (node < 0) return 0
-      record = this.#records[2 * node + bit]!
+      record = this.#records[2 * node + bitOf(network, depth)]!
       node = record < 0 ? -record : -1
     }
     return record
@@ -36,22 +45,35 @@ export class TreeBuilder {
 
   /** The nodes that the root leads to. Two halves with the same data become one record. */
   finish(): TreeNodes {
+    const records = this.#records
     // A node's number is known when all below it are numbered; the root, numbered last, is turned to the front.
-    const numbers = new Map<number, TreeRecord>()
-    const pairs: [TreeRecord, TreeRecord][] = []
+    const numbers = new Float64Array(this.#nodes).fill(Number.NaN)
+    const pairs = new Float64Array(2 * this.#nodes)
+    let count = 0
+    const push = (left: TreeRecord, right: TreeRecord): number => {
+      pairs[2 * count] = left
+      pairs[2 * count + 1] = right
+      return ++count
+    }
     const resolve = (record: TreeRecord): TreeRecord => {
       if (record >= 0) return record
-      const known = numbers.get(-record)
-      if (known !== undefined) return known
-      const left = resolve(this.#records[-2 * record]!)
-      const right = resolve(this.#records[-2 * record + 1]!)
-      const resolved = left === right && left >= 0 ? left : -pairs.push([left, right])
-      numbers.set(-record, resolved)
+      const known = numbers[-record]!
+      if (!Number.isNaN(known)) return known
+      const left = resolve(records[-2 * record]!)
+      const right = resolve(records[-2 * record + 1]!)
+      const resolved = left === right && left >= 0 ? left : -push(left, right)
+      numbers[-record] = resolved
       return resolved
     }
-    pairs.push([resolve(this.#records[0]!), resolve(this.#records[1]!)])
-    const turned = (record: TreeRecord) => (record < 0 ? -(pairs.length + record) : record)
-    return pairs.reverse().flatMap(([left, right]) => [turned(left), turned(right)])
+    const left = resolve(records[0]!)
+    push(left, resolve(records[1]!))
+    const turned = (record: TreeRecord) => (record < 0 ? -(count + record) : record)
+    const nodes = new Float64Array(2 * count)
+    for (let i = 0; i < count; i++) {
+      nodes[2 * i] = turned(pairs[2 * (count - 1 - i)]!)
+      nodes[2 * i + 1] = turned(pairs[2 * (count - 1 - i) + 1]!)
+    }
+    return nodes
   }
 
   /** The child node, made when there is none: it inherits what the record held for all its addresses. */
@@ -69,4 +91,8 @@ export class TreeBuilder {
     this.#records[2 * node + bit] = -child
     return child
   }
+}
+
+function bitOf({ words, at }: NetworkBits, depth: number): number {
+  return (words[at + (depth >>> 5)]! >>> (31 - (depth & 31))) & 1
 }

@@ -1,5 +1,5 @@
-import { setImmediate } from 'node:timers/promises'
 import { InputError } from '../../../core/run/errors.ts'
+import { TimeSlice } from '../../time-slice.ts'
 import type { TreeLayout } from './tree.ts'
 import { demandTree, recordOf } from './tree-walk.ts'
 
@@ -12,8 +12,9 @@ export interface VerifiedFile {
 }
 
 const SAMPLES_MAX = 2_000
-const NODES_AT_A_TIME = 100_000
-const VALUES_AT_A_TIME = 50_000
+/** Nodes between two looks at the clock; those with much data are looked at one by one. */
+const NODES_AT_A_TIME = 2_000
+const VALUES_AT_A_TIME = 500
 /** Nesting that no known database comes near. */
 const DEPTH_MAX = 64
 const SEPARATOR_BYTES = 16
@@ -37,11 +38,12 @@ export async function verifyMmdb(bytes: Buffer, layout: TreeLayout, dataEnd: num
   }
   await demandTree(bytes, layout)
   const data = new DataSection(bytes, dataStart, dataEnd)
-  const distinct: number[] = []
+  const slice = new TimeSlice()
+  const samples = new Samples()
   let networks = 0
   let values = 0
   for (let node = 0; node < layout.nodeCount; node++) {
-    if (node % NODES_AT_A_TIME === NODES_AT_A_TIME - 1) await setImmediate()
+    if (node % NODES_AT_A_TIME === 0 && slice.isOver) await slice.next()
     for (let bit = 0; bit < 2; bit++) {
       const record = recordOf(bytes, layout.recordSize, node, bit)
       if (record <= layout.nodeCount) continue
@@ -52,16 +54,36 @@ export async function verifyMmdb(bytes: Buffer, layout: TreeLayout, dataEnd: num
       }
       if (data.isChecked(dataStart + offset)) continue
       data.check(dataStart + offset)
-      distinct.push(record)
+      samples.add(record)
       if (data.values - values > VALUES_AT_A_TIME) {
         values = data.values
-        await setImmediate()
+        if (slice.isOver) await slice.next()
       }
     }
   }
   if (networks === 0) throw new InputError('it holds no networks')
-  const step = Math.ceil(distinct.length / SAMPLES_MAX)
-  return { networks, samples: distinct.filter((_, i) => i % step === 0) }
+  return { networks, samples: samples.records }
+}
+
+/** Every nth of the distinct records, where n doubles when there are too many. */
+class Samples {
+  #step = 1
+  #seen = 0
+  #records: number[] = []
+
+  get records(): readonly number[] {
+    return this.#records
+  }
+
+  add(record: number): void {
+    if (this.#seen++ % this.#step !== 0) return
+    if (this.#records.length === SAMPLES_MAX) {
+      this.#records = this.#records.filter((_, i) => i % 2 === 0)
+      this.#step *= 2
+      if ((this.#seen - 1) % this.#step !== 0) return
+    }
+    this.#records.push(record)
+  }
 }
 
 const TYPE_POINTER = 1

@@ -1,7 +1,8 @@
 import { InputError } from '../../../core/run/errors.ts'
-import { type AddressRange, v4Cidrs, v6Cidrs } from '../../addresses/network.ts'
+import type { AddressRange } from '../../addresses/network.ts'
 import { DataEncoder, encodeValue, type MmdbValue, typed } from './encode.ts'
-import { TreeBuilder, type TreeNodes } from './tree-builder.ts'
+import { NetworkList } from './network-list.ts'
+import { type NetworkBits, TreeBuilder, type TreeNodes } from './tree-builder.ts'
 
 /** What the metadata of a file says. */
 export interface MmdbWriterOptions {
@@ -17,7 +18,15 @@ export interface MmdbWriterOptions {
   readonly recordSize?: 24 | 28 | 32
 }
 
+/** A record that is known later: before the file is written. */
+export interface LaterRecord {
+  readonly later: () => MmdbValue
+}
+
 const SEPARATOR_BYTES = 16
+/** IPv4 in a file for both families, and IPv4-mapped addresses. */
+const V4_PREFIX: NetworkBits = { words: [0, 0, 0, 0], at: 0, length: 96 }
+const MAPPED_PREFIX: NetworkBits = { words: [0, 0, 0xffff, 0], at: 0, length: 96 }
 const METADATA_MARKER = Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1')
 
 /**
@@ -26,11 +35,13 @@ const METADATA_MARKER = Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1')
  */
 export class MmdbWriter {
   readonly #options: MmdbWriterOptions
-  readonly #networks: { readonly range: AddressRange; readonly record: number; readonly layer: number }[] = []
+  readonly #networks: NetworkList
   readonly #data = new DataEncoder()
+  readonly #later: LaterRecord[] = []
 
   constructor(options: MmdbWriterOptions) {
     this.#options = options
+    this.#networks = new NetworkList(options.ipVersion ?? 6)
   }
 
   /**
@@ -40,35 +51,42 @@ export class MmdbWriter {
   insert(range: AddressRange, record: MmdbValue, layer = 0): void {
     if (range.version === 6 && this.#options.ipVersion === 4)
       throw new InputError('a file for IPv4 takes no IPv6 network')
-    this.#networks.push({ range, record: this.#data.add(record) + 1, layer })
+    this.#networks.add(range, this.#data.add(record) + 1, layer)
   }
 
-  /** The whole file. @throws InputError when it does not fit the record size */
+  /** As `insert`, for a record that depends on what is inserted behind it. */
+  insertLater(range: AddressRange, record: LaterRecord): void {
+    this.#networks.add(range, -this.#later.push(record), 0)
+  }
+
+  /** The whole file; nothing is inserted behind it. @throws InputError when it does not fit the record size */
   toBuffer(): Buffer {
-    const nodes = this.#buildTree()
+    const later = this.#later.map((record) => this.#data.add(record.later()) + 1)
+    const data = this.#data.finish()
+    const nodes = this.#buildTree(later)
     const nodeCount = nodes.length / 2
-    const data = this.#data.bytes()
-    const largest = nodeCount + SEPARATOR_BYTES + data.length
+    const largest = nodeCount + SEPARATOR_BYTES + this.#data.length
     const recordSize = this.#options.recordSize ?? fittingSize(largest)
     if (largest >= 2 ** recordSize) throw new InputError(`records of ${recordSize} bits are too small for this data`)
     return Buffer.concat([
       encodeTree(nodes, recordSize),
       Buffer.alloc(SEPARATOR_BYTES),
-      data,
+      ...data,
       METADATA_MARKER,
       this.#metadata(nodeCount, recordSize),
     ])
   }
 
-  #buildTree(): TreeNodes {
+  #buildTree(later: readonly number[]): TreeNodes {
     const tree = new TreeBuilder()
-    const generalFirst = [...this.#networks].sort((a, b) => a.layer - b.layer || sizeOf(b.range) - sizeOf(a.range))
-    const v4Prefix = this.#options.ipVersion === 4 ? [] : zeros(96)
-    for (const { range, record } of generalFirst) {
-      for (const bits of networksIn(range, v4Prefix)) tree.insert(bits, record)
+    for (const network of this.#networks.inOrder()) {
+      const { record } = network
+      tree.insert(network, record < 0 ? later[-record - 1]! : record)
     }
-    const v4Root = tree.recordAt(v4Prefix)
-    if (v4Root !== 0) tree.insert([...zeros(80), ...new Array<number>(16).fill(1)], v4Root)
+    if (this.#options.ipVersion !== 4) {
+      const v4Root = tree.recordAt(V4_PREFIX)
+      if (v4Root !== 0) tree.insert(MAPPED_PREFIX, v4Root)
+    }
     return tree.finish()
   }
 
@@ -85,27 +103,6 @@ export class MmdbWriter {
       node_count: typed('uint32', nodeCount),
       record_size: typed('uint16', recordSize),
     })
-  }
-}
-
-function zeros(count: number): number[] {
-  return new Array<number>(count).fill(0)
-}
-
-function sizeOf(range: AddressRange): number {
-  return range.version === 4 ? range.last - range.first : Number(range.last - range.first)
-}
-
-/** The bits of each CIDR that makes up the range. All addresses of a file have no bits: they are two halves. */
-function* networksIn(range: AddressRange, v4Prefix: readonly number[]): Generator<number[]> {
-  const width = range.version === 4 ? 32 : 128
-  const prefix = range.version === 4 ? v4Prefix : []
-  const cidrs = range.version === 4 ? v4Cidrs(range.first, range.last) : v6Cidrs(range.first, range.last)
-  for (const { first, length } of cidrs) {
-    const bits = BigInt(first).toString(2).padStart(width, '0').slice(0, length)
-    const network = [...prefix, ...Array.from(bits, Number)]
-    if (network.length > 0) yield network
-    else yield* [[0], [1]]
   }
 }
 

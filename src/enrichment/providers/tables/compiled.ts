@@ -1,6 +1,5 @@
 import { InputError } from '../../../core/run/errors.ts'
 import type { Facts, Scope } from '../../facts.ts'
-import type { Organisation } from '../../rules/evidence.ts'
 import type { MmdbValue } from '../mmdb/encode.ts'
 import {
   organisationIn,
@@ -17,19 +16,11 @@ export const COMPILED_TYPE = 'ipid organisations'
 /**
  * A row as a record of an MMDB: its columns, and its organisation as the whole table knows it, so that the compiled file
  * answers as the table does.
- * @param organisation the one that the row names, with the domain that other rows give it
+ * @param domain the one that other rows give the organisation that this row names without one
  */
-export function compiledRecord(
-  attributes: RowAttributes,
-  organisation: Organisation | undefined,
-  scope: Scope,
-): MmdbValue {
-  const domain = organisation?.domain
-  return {
-    ...attributes,
-    organisation_domain: organisationIn(attributes)?.domain === domain ? undefined : domain,
-    scope: scope === 'as' ? scope : undefined,
-  }
+export function compiledRecord(attributes: RowAttributes, domain: string | undefined, scope: Scope): MmdbValue {
+  if (domain === undefined && scope === 'address') return attributes as MmdbValue
+  return { ...attributes, organisation_domain: domain, scope: scope === 'as' ? scope : undefined }
 }
 
 /** Reads such a record. @throws InputError when it holds what no table may say */

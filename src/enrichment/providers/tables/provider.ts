@@ -6,7 +6,7 @@ import { type RangeEntry, RangeMap } from '../../addresses/range-map.ts'
 import type { Facts } from '../../facts.ts'
 import type { Provider } from '../provider.ts'
 import { lineError } from '../text/text-file.ts'
-import { domainsByName, withDomain } from './domains-by-name.ts'
+import { DomainsByName } from './domains-by-name.ts'
 import { type OrganisationRow, organisationIn, type RowAttributes, readRow, rowFacts } from './organisation-row.ts'
 import { csvTableRows, ndjsonTableRows } from './table-rows.ts'
 
@@ -20,31 +20,36 @@ export interface TableOptions {
 }
 
 /**
- * The checked rows of a table and the columns that are not known.
+ * The checked rows of a table, one after the other.
+ * @param unknown receives the columns that are not known
  * @throws InputError with the line and the reason at the first row that is wrong
  */
-export async function readTable(
-  options: Omit<TableOptions, 'name'>,
-): Promise<{ rows: OrganisationRow[]; unknown: string[] }> {
-  const unknown = new Set<string>()
-  const read = options.format === 'csv' ? csvTableRows : ndjsonTableRows
-  const rows: OrganisationRow[] = []
-  for await (const { line, row } of read(options.text, unknown)) {
+export async function* tableRows(
+  { format, text, rowsMax }: Omit<TableOptions, 'name'>,
+  unknown: Set<string>,
+): AsyncGenerator<OrganisationRow> {
+  const read = format === 'csv' ? csvTableRows : ndjsonTableRows
+  let rows = 0
+  for await (const { line, row } of read(text, unknown)) {
     const checked = readRow(row)
     if (typeof checked === 'string') throw lineError(line, checked)
-    if (rows.length === options.rowsMax) throw lineError(line, `more than ${options.rowsMax} rows`)
-    rows.push(checked)
+    if (rows++ === rowsMax) throw lineError(line, `more than ${rowsMax} rows`)
+    yield checked
   }
-  if (rows.length === 0) throw new InputError('the table has no rows')
-  return { rows, unknown: [...unknown] }
+  if (rows === 0) throw new InputError('the table has no rows')
 }
 
 const ROWS_AT_A_TIME = 5_000
 
-/** Other work goes on in between. @throws InputError as `readTable` */
+/** Other work goes on in between. @throws InputError as `tableRows` */
 export async function loadTable(options: TableOptions): Promise<Provider> {
-  const { rows, unknown } = await readTable(options)
-  const domains = await domainsByName(rows)
+  const rows: OrganisationRow[] = []
+  const unknown = new Set<string>()
+  const domains = new DomainsByName()
+  for await (const row of tableRows(options, unknown)) {
+    rows.push(row)
+    domains.learn(row.attributes)
+  }
   const known = new Map<string, Facts>()
   const entries: RangeEntry<Facts>[] = []
   const systems = new Map<number, Facts>()
@@ -54,7 +59,7 @@ export async function loadTable(options: TableOptions): Promise<Provider> {
     if (network.version === 'as') systems.set(network.asn, facts)
     else entries.push({ range: network, value: facts })
   }
-  return new TableProvider(options.name, rows.length, unknown, await RangeMap.build(entries), systems)
+  return new TableProvider(options.name, rows.length, [...unknown], await RangeMap.build(entries), systems)
 }
 
 class TableProvider implements Provider {
@@ -96,15 +101,11 @@ class TableProvider implements Provider {
 }
 
 /** Rows that say the same share one `Facts`; rows that name the same organisation share its domain. */
-function sharedFacts(
-  attributes: RowAttributes,
-  domains: ReadonlyMap<string, string>,
-  known: Map<string, Facts>,
-): Facts {
+function sharedFacts(attributes: RowAttributes, domains: DomainsByName, known: Map<string, Facts>): Facts {
   const content = JSON.stringify(attributes)
   let facts = known.get(content)
   if (facts === undefined) {
-    facts = rowFacts(attributes, withDomain(organisationIn(attributes), domains))
+    facts = rowFacts(attributes, domains.complete(organisationIn(attributes)))
     known.set(content, facts)
   }
   return facts

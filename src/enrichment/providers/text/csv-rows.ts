@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { CsvError, parse } from 'csv-parse'
 import { InputError } from '../../../core/run/errors.ts'
+import { TimeSlice } from '../../time-slice.ts'
 import { lineError, partsOf } from './text-file.ts'
 
 /** A record of a CSV file and the line that it ends on. */
@@ -16,6 +17,54 @@ export interface CsvRow {
  * @throws InputError with the line when a record is malformed
  */
 export async function* csvRows(text: Buffer, sameColumns: boolean): AsyncGenerator<CsvRow> {
+  const slice = new TimeSlice()
+  let rows = 0
+  let columns: number | undefined
+  for (const { line, text: content } of plainLines(text)) {
+    if (line % LINES_AT_A_TIME === 0 && slice.isOver) await slice.next()
+    if (content === '' || content?.startsWith('#')) continue
+    const cells = content === undefined ? undefined : plainCells(content)
+    // Whatever is not plain, and what is wrong, is for the parser: from the start, without what was told already.
+    if (cells === undefined || (sameColumns && cells.length !== (columns ?? cells.length))) {
+      for await (const row of parsedRows(text, sameColumns)) if (rows-- <= 0) yield row
+      return
+    }
+    columns = cells.length
+    rows++
+    yield { line, cells }
+  }
+}
+
+const LINES_AT_A_TIME = 200
+const CELL = /[ \t]*(?:"([^"]*(?:""[^"]*)*)"|([^",]*))[ \t]*(,|$)/y
+
+/** Lines that end alike; undefined where one ends otherwise. */
+function* plainLines(text: Buffer): Generator<{ readonly line: number; readonly text: string | undefined }> {
+  const first = text.indexOf(10)
+  const ending = first > 0 && text[first - 1] === 13 ? '\r' : ''
+  for (let at = 0, line = 1; at < text.length; line++) {
+    const found = text.indexOf(10, at)
+    const content = text.toString('utf8', at, found < 0 ? text.length : found)
+    const plain = found >= 0 && content.endsWith(ending) ? content.slice(0, content.length - ending.length) : content
+    yield { line, text: plain.includes('\r') || (ending !== '' && plain === content && found >= 0) ? undefined : plain }
+    at = found < 0 ? text.length : found + 1
+  }
+}
+
+/** The cells of a line; undefined when it is not plain. */
+function plainCells(line: string): string[] | undefined {
+  if (/^\s*(?:#|$)/.test(line)) return undefined
+  if (!line.includes('"')) return line.split(',').map((cell) => cell.trim())
+  const cells: string[] = []
+  for (CELL.lastIndex = 0; ; ) {
+    const cell = CELL.exec(line)
+    if (cell === null) return undefined
+    cells.push(cell[1] === undefined ? cell[2]!.trim() : cell[1].replaceAll('""', '"'))
+    if (cell[3] === '') return cells
+  }
+}
+
+async function* parsedRows(text: Buffer, sameColumns: boolean): AsyncGenerator<CsvRow> {
   const parser = Readable.from(pausing(text), { objectMode: false }).pipe(
     parse({
       info: true,

@@ -1,0 +1,65 @@
+import { InputError } from '../../core/run/errors.ts'
+import { KNOWN_SOURCES, type KnownSource, knownSource } from '../../enrichment/files/update/known-sources.ts'
+import { addSource, SOURCES_FILE } from '../../enrichment/files/update/sources.ts'
+import type { CliContext } from '../context.ts'
+import { printJson, printTable } from '../print.ts'
+
+/** What `ipid db add` was asked. */
+export interface AddRequest {
+  /** Of known sources; none: they are listed. */
+  readonly names: readonly string[]
+  readonly dir: string | undefined
+  readonly json: boolean
+}
+
+/** Adds known sources to `sources.json`, and says what their licences ask. */
+export async function addSources({ names, dir, json }: AddRequest, { stdout, env }: CliContext): Promise<void> {
+  if (names.length === 0) {
+    listSources(json, stdout)
+    return
+  }
+  if (dir === undefined) throw new InputError('which folder? Set ENRICH_DIR or --enrich-dir')
+  const added = []
+  for (const source of names.map(knownSource)) {
+    const { url, file, schedule, keyEnv } = source
+    const key = keyEnv === undefined ? {} : { key_env: keyEnv }
+    added.push({ source, isNew: await addSource(dir, { file, url, ...key, schedule }) })
+  }
+  if (json)
+    return printJson(
+      stdout,
+      added.map(({ source, isNew }) => ({ ...sourceJson(source), added: isNew })),
+    )
+  for (const { source, isNew } of added) {
+    stdout.write(`${source.file}: ${isNew ? `in ${SOURCES_FILE} now` : `was in ${SOURCES_FILE} before`}\n`)
+    const { keyEnv, keyFrom, attribution } = source
+    stdout.write(`  licence: ${source.licence}\n`)
+    if (attribution !== undefined) stdout.write(`  say where you show results: ${attribution}\n`)
+    if (keyEnv !== undefined && !env[keyEnv]) stdout.write(`  wants a key in ${keyEnv}, free from ${keyFrom}\n`)
+  }
+  stdout.write('The service fetches what is due by itself; ipid db update does it now.\n')
+}
+
+function listSources(json: boolean, stdout: NodeJS.WritableStream): void {
+  if (json) printJson(stdout, KNOWN_SOURCES.map(sourceJson))
+  else
+    printTable(
+      stdout,
+      ['NAME', 'HOLDS', 'KEY', 'LICENCE'],
+      KNOWN_SOURCES.map(({ name, holds, keyEnv, licence }) => [name, holds, keyEnv ?? '', licence]),
+    )
+}
+
+function sourceJson({ name, holds, url, file, schedule, keyEnv, keyFrom, licence, attribution }: KnownSource): object {
+  return {
+    name,
+    holds,
+    url,
+    file,
+    schedule,
+    key_env: keyEnv ?? null,
+    key_from: keyFrom ?? null,
+    licence,
+    attribution: attribution ?? null,
+  }
+}

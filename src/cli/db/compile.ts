@@ -1,0 +1,22 @@
+import { setPriority } from 'node:os'
+import { type Config, defaultDataDirOf, enrichCacheOf } from '../../config/config.ts'
+import { compileFolder } from '../../enrichment/files/compiled/compile.ts'
+import { makeDefaults } from '../../enrichment/files/defaults/make.ts'
+import type { CliContext } from '../context.ts'
+
+/** The machine belongs to the processes that serve, but on a busy one this must come to an end, too. */
+const LOW_PRIORITY = 10
+
+/** Compiles what waits for it, for the processes that serve. */
+export async function compileData(config: Config, { stdout }: CliContext): Promise<void> {
+  setPriority(LOW_PRIORITY)
+  const { enrichDir } = config
+  if (enrichDir !== undefined) {
+    for await (const { path, about } of compileFolder(enrichDir, enrichCacheOf(config))) {
+      stdout.write(`${JSON.stringify({ path, ...about })}\n`)
+    }
+  }
+  const defaultsDir = defaultDataDirOf(config)
+  if (defaultsDir === undefined) return
+  for (const name of await makeDefaults(defaultsDir)) stdout.write(`${JSON.stringify({ name })}\n`)
+}

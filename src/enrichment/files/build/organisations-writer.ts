@@ -1,0 +1,67 @@
+import type { Scope } from '../../facts.ts'
+import type { MmdbValue } from '../../providers/mmdb/encode.ts'
+import { MmdbWriter } from '../../providers/mmdb/writer.ts'
+import { COMPILED_TYPE, compiledRecord } from '../../providers/tables/compiled.ts'
+import { DomainsByName } from '../../providers/tables/domains-by-name.ts'
+import type { RowAttributes } from '../../providers/tables/organisation-row.ts'
+import type { TableFile } from './table-file.ts'
+
+/** A row about every address of an autonomous system. */
+export interface SystemRow {
+  readonly asn: number
+  readonly record: MmdbValue
+}
+
+/** Tables as an MMDB under construction. */
+export interface WrittenTables {
+  readonly writer: MmdbWriter
+  readonly rows: number
+  /** Rows about addresses, which are in the MMDB. */
+  readonly networks: number
+  /** Rows about an AS, which are not; the last one about each. */
+  readonly systems: readonly SystemRow[]
+}
+
+/**
+ * Writes the rows of tables into an MMDB. Where two speak of the same network, the later counts.
+ * @throws InputError that names file, line and reason
+ */
+export async function writeTables(tables: readonly TableFile[], builtAtMs: number): Promise<WrittenTables> {
+  const writer = new MmdbWriter({
+    databaseType: COMPILED_TYPE,
+    description: { en: 'Organisations by network' },
+    buildEpoch: Math.floor(builtAtMs / 1_000),
+  })
+  const domains = new DomainsByName()
+  const recordOf = (attributes: RowAttributes, scope: Scope) => {
+    const name = nameWithoutDomain(attributes)
+    return compiledRecord(attributes, name === undefined ? undefined : domains.domainOf(name), scope)
+  }
+  const systems = new Map<number, RowAttributes>()
+  let rows = 0
+  let networks = 0
+  for (const table of tables) {
+    for await (const { network, attributes } of table.rows()) {
+      rows++
+      domains.learn(attributes)
+      if (network.version === 'as') {
+        systems.set(network.asn, attributes)
+        continue
+      }
+      networks++
+      const name = nameWithoutDomain(attributes)
+      // The domain that it gets is the first one in the tables, and may still come.
+      if (name === undefined || domains.domainOf(name) !== undefined) {
+        writer.insert(network, recordOf(attributes, 'address'))
+      } else {
+        writer.insertLater(network, { later: () => recordOf(attributes, 'address') })
+      }
+    }
+  }
+  const ofSystems = [...systems].map(([asn, attributes]) => ({ asn, record: recordOf(attributes, 'as') }))
+  return { writer, rows, networks, systems: ofSystems }
+}
+
+function nameWithoutDomain({ business_name: business, org_name: org, domain }: RowAttributes): string | undefined {
+  return domain === undefined ? ((business ?? org) as string | undefined) : undefined
+}

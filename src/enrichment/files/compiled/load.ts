@@ -1,0 +1,108 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Address } from '../../../core/event/address.ts'
+import { InputError } from '../../../core/run/errors.ts'
+import type { Facts } from '../../facts.ts'
+import type { EnrichmentLimits } from '../../limits.ts'
+import { loadMmdb } from '../../providers/mmdb/provider.ts'
+import type { Provider } from '../../providers/provider.ts'
+import { readCompiled } from '../../providers/tables/compiled.ts'
+import { linesOf } from '../../providers/text/text-file.ts'
+import { TimeSlice } from '../../time-slice.ts'
+import { ABOUT_FILE, type About, compiledFolder, NETWORKS_FILE, SYSTEMS_FILE } from './place.ts'
+
+/** The table waits for who compiles. What it held before serves on. */
+export class NotCompiledError extends InputError {
+  override name = 'NotCompiledError'
+}
+
+/**
+ * Loads a big table as it was compiled.
+ * @param dir where compiled tables are
+ * @returns undefined when the file is to be read as it is
+ * @throws NotCompiledError when it was not compiled yet, InputError with the reason when it cannot be
+ */
+export async function loadCompiled(
+  dir: string,
+  path: string,
+  name: string,
+  limits: EnrichmentLimits,
+): Promise<Provider | undefined> {
+  const folder = await compiledFolder(dir, path)
+  const about = folder === undefined ? undefined : await readAbout(folder)
+  if (folder === undefined || about === undefined) throw new NotCompiledError('it is being compiled')
+  if ('direct' in about) return undefined
+  if ('reason' in about) throw new InputError(about.reason)
+  const { rows, unknownColumns } = about
+  const networks = about.networks
+    ? await loadMmdb({
+        name,
+        bytes: await readFile(join(folder, NETWORKS_FILE)),
+        mapping: undefined,
+        recordsMax: limits.recordsMax,
+      })
+    : undefined
+  return new CompiledTable(name, rows, unknownColumns, networks, await readSystems(join(folder, SYSTEMS_FILE)))
+}
+
+/** Undefined when there is none: it is written with all else in its folder, in one step. */
+export async function readAbout(folder: string): Promise<About | undefined> {
+  try {
+    return JSON.parse(await readFile(join(folder, ABOUT_FILE), 'utf8')) as About
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+const SYSTEMS_AT_A_TIME = 500
+
+async function readSystems(path: string): Promise<Map<number, Facts>> {
+  const slice = new TimeSlice()
+  const systems = new Map<number, Facts>()
+  for (const { line, text } of linesOf(await readFile(path))) {
+    if (line % SYSTEMS_AT_A_TIME === 0 && slice.isOver) await slice.next()
+    const { asn, record } = JSON.parse(text) as { asn: number; record: unknown }
+    const facts = readCompiled(record)
+    if (facts !== undefined) systems.set(asn, facts)
+  }
+  return systems
+}
+
+/** An organisation table that was compiled. The network of an answer is the piece of a row's that is left around it. */
+class CompiledTable implements Provider {
+  readonly name: string
+  readonly kind = 'table'
+  readonly recognisedAs = 'organisation table, compiled'
+  readonly builtAt = undefined
+  readonly records: number
+  readonly warnings: readonly string[]
+  readonly #networks: Provider | undefined
+  readonly #systems: ReadonlyMap<number, Facts>
+
+  constructor(
+    name: string,
+    records: number,
+    unknownColumns: readonly string[],
+    networks: Provider | undefined,
+    systems: ReadonlyMap<number, Facts>,
+  ) {
+    this.name = name
+    this.records = records
+    this.warnings = unknownColumns.length === 0 ? [] : [`columns not known: ${unknownColumns.join(', ')}`]
+    this.#networks = networks
+    this.#systems = systems
+  }
+
+  find(address: Address): Facts | undefined {
+    return this.#networks?.find(address)
+  }
+
+  networkOf(address: Address): string | undefined {
+    return this.#networks?.networkOf(address)
+  }
+
+  findAs(asn: number): Facts | undefined {
+    return this.#systems.get(asn)
+  }
+}

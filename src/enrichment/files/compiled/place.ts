@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto'
+import type { BigIntStats } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** Counts up when the same table would be compiled into something else. */
+const COMPILER_VERSION = 1
+
+/** Tables from this size on are compiled outside of the processes that serve; smaller ones load in an instant. */
+const BIG_BYTES = 4 * 1024 * 1024
+/** Of a table in gzip. */
+const BIG_GZIP_BYTES = 1024 * 1024
+
+/** What is in the folder of a compiled table. */
+export const ABOUT_FILE = 'about.json'
+export const NETWORKS_FILE = 'networks.mmdb'
+export const SYSTEMS_FILE = 'systems.ndjson'
+
+/** What became of a table that was compiled. */
+export type About =
+  /** It cannot be read. */
+  | { readonly reason: string }
+  /** It looks like a table and is something else, which is read as it is. */
+  | { readonly direct: true }
+  | {
+      readonly rows: number
+      readonly unknownColumns: readonly string[]
+      /** There are rows about addresses. */
+      readonly networks: boolean
+    }
+
+export function isBigTable(path: string, sizeBytes: number): boolean {
+  const match = /\.(?:csv|ndjson)(\.gz)?$/i.exec(path)
+  return match !== null && sizeBytes >= (match[1] === undefined ? BIG_BYTES : BIG_GZIP_BYTES)
+}
+
+/** The folder of this version of a table; undefined when the table is gone. */
+export async function compiledFolder(dir: string, path: string): Promise<string | undefined> {
+  const stats = await stat(path, { bigint: true }).catch(() => undefined)
+  return stats?.isFile() === true ? join(dir, nameOf(path, stats)) : undefined
+}
+
+function nameOf(path: string, { ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  const version = [COMPILER_VERSION, path, ino, size, mtimeNs, ctimeNs].join('\n')
+  return createHash('sha256').update(version).digest('hex').slice(0, 32)
+}

@@ -1,0 +1,29 @@
+/** A set of data that is used unless it is turned off. */
+export interface DefaultSet {
+  /** The provider's. */
+  readonly name: string
+  /** The npm package that holds it. It is optional: without it there is no such set. */
+  readonly package: string
+  /** Files of the package: an MMDB, or CSVs of ranges `first,last,number,name` of autonomous systems. */
+  readonly files: readonly string[]
+  readonly licence: string
+  /** What the licence wants to be said wherever results are shown. */
+  readonly attribution: string
+}
+
+export const DEFAULT_SETS: readonly DefaultSet[] = [
+  {
+    name: 'ip-location-db-asn',
+    package: '@ip-location-db/asn',
+    files: ['asn-ipv4.csv', 'asn-ipv6.csv'],
+    licence: 'CC BY 4.0',
+    attribution: 'RouteViews (routeviews.org), NRO (nro.net), IP Geolocation by DB-IP (https://db-ip.com)',
+  },
+  {
+    name: 'ip-location-db-country',
+    package: '@ip-location-db/geo-whois-asn-country-mmdb',
+    files: ['geo-whois-asn-country.mmdb'],
+    licence: 'CC0 1.0, with data of the NRO under CC BY 4.0',
+    attribution: 'NRO (nro.net)',
+  },
+]

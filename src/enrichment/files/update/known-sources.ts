@@ -1,0 +1,97 @@
+import { InputError } from '../../../core/run/errors.ts'
+
+/** A source of data that is known by name. */
+export interface KnownSource {
+  readonly name: string
+  /** In words, what it holds. */
+  readonly holds: string
+  /** `{key}` stands for the key, `{month}` for the month. */
+  readonly url: string
+  /** Name of the file in the folder. */
+  readonly file: string
+  readonly schedule: 'daily' | 'weekly' | 'monthly'
+  /** Environment variable that holds the key; undefined: none is needed. */
+  readonly keyEnv: string | undefined
+  /** Where a key is to be had. */
+  readonly keyFrom: string | undefined
+  readonly licence: string
+  /** What the licence wants to be said wherever results are shown; undefined: nothing. */
+  readonly attribution: string | undefined
+}
+
+const MAXMIND = {
+  keyEnv: 'MAXMIND_LICENSE_KEY',
+  keyFrom: 'https://www.maxmind.com/en/geolite2/signup',
+  licence: 'GeoLite2 End User License Agreement',
+  attribution: 'GeoLite2 data created by MaxMind, available from https://www.maxmind.com',
+} as const
+
+const DB_IP = {
+  schedule: 'monthly',
+  keyEnv: undefined,
+  keyFrom: undefined,
+  licence: 'CC BY 4.0',
+  attribution: 'IP Geolocation by DB-IP (https://db-ip.com)',
+} as const
+
+export const KNOWN_SOURCES: readonly KnownSource[] = [
+  {
+    name: 'iptoasn',
+    holds: 'AS numbers and names',
+    url: 'https://iptoasn.com/data/ip2asn-combined.tsv.gz',
+    file: 'iptoasn.mmdb',
+    schedule: 'weekly',
+    keyEnv: undefined,
+    keyFrom: undefined,
+    licence: 'PDDL 1.0',
+    attribution: undefined,
+  },
+  {
+    name: 'ipinfo-lite',
+    holds: 'AS numbers, names and domains, countries',
+    url: 'https://ipinfo.io/data/ipinfo_lite.mmdb?token={key}',
+    file: 'ipinfo-lite.mmdb',
+    schedule: 'weekly',
+    keyEnv: 'IPINFO_TOKEN',
+    keyFrom: 'https://ipinfo.io/signup',
+    licence: 'CC BY-SA 4.0',
+    attribution: 'IP address data powered by IPinfo (https://ipinfo.io)',
+  },
+  {
+    name: 'dbip-lite',
+    holds: 'AS numbers and names',
+    url: 'https://download.db-ip.com/free/dbip-asn-lite-{month}.mmdb.gz',
+    file: 'dbip-asn-lite.mmdb',
+    ...DB_IP,
+  },
+  {
+    name: 'dbip-lite-city',
+    holds: 'countries, regions, cities',
+    url: 'https://download.db-ip.com/free/dbip-city-lite-{month}.mmdb.gz',
+    file: 'dbip-city-lite.mmdb',
+    ...DB_IP,
+  },
+  {
+    name: 'geolite2',
+    holds: 'AS numbers and names',
+    url: 'https://download.maxmind.com/app/geoip_download?edition_id=GeoLite2-ASN&license_key={key}&suffix=tar.gz',
+    file: 'geolite2-asn.mmdb',
+    schedule: 'weekly',
+    ...MAXMIND,
+  },
+  {
+    name: 'geolite2-city',
+    holds: 'countries, regions, cities, postal codes',
+    url: 'https://download.maxmind.com/app/geoip_download?edition_id=GeoLite2-City&license_key={key}&suffix=tar.gz',
+    file: 'geolite2-city.mmdb',
+    schedule: 'weekly',
+    ...MAXMIND,
+  },
+]
+
+/** @throws InputError that names those that are known */
+export function knownSource(name: string): KnownSource {
+  const source = KNOWN_SOURCES.find((candidate) => candidate.name === name)
+  if (source !== undefined) return source
+  throw new InputError(`no source is known as "${name}": ${KNOWN_SOURCES.map((known) => known.name).join(', ')}`)
+}

@@ -1,0 +1,119 @@
+import { type AddressRange, v4Cidrs, v6Cidrs } from '../../addresses/network.ts'
+import type { NetworkBits } from './tree-builder.ts'
+
+const NETWORKS_AT_FIRST = 1_024
+/** Bits that stand before an IPv4 address in a tree for both families. */
+const V4_PREFIX_BITS = 96
+
+/** A CIDR of the list. */
+export interface ListedNetwork extends NetworkBits {
+  readonly record: number
+}
+
+/** Networks of one layer and size. */
+interface Rank {
+  readonly number: number
+  readonly layer: number
+  readonly addresses: number
+  networks: number
+}
+
+/** Networks with their records, as columns of numbers: there may be millions. */
+export class NetworkList {
+  readonly #isV4: boolean
+  #words = new Uint32Array(4 * NETWORKS_AT_FIRST)
+  #lengths = new Uint8Array(NETWORKS_AT_FIRST)
+  #records = new Float64Array(NETWORKS_AT_FIRST)
+  #rankOf = new Uint32Array(NETWORKS_AT_FIRST)
+  readonly #ranks: Rank[] = []
+  readonly #rankByKey = new Map<string, Rank>()
+  #size = 0
+
+  /** @param ipVersion 6: IPv4 stands at `::/96` */
+  constructor(ipVersion: 4 | 6) {
+    this.#isV4 = ipVersion === 4
+  }
+
+  /** @param layer networks of a higher layer come later, however large they are */
+  add(range: AddressRange, record: number, layer: number): void {
+    const rank = this.#rank(layer, sizeOf(range))
+    if (range.version === 4) {
+      const prefix = this.#isV4 ? 0 : V4_PREFIX_BITS
+      for (const { first, length } of v4Cidrs(range.first, range.last)) {
+        const words = this.#isV4 ? [first, 0, 0, 0] : [0, 0, 0, first]
+        this.#add(words, prefix + length, record, rank)
+      }
+    } else {
+      for (const { first, length } of v6Cidrs(range.first, range.last)) {
+        const words = [96n, 64n, 32n, 0n].map((shift) => Number((first >> shift) & 0xffff_ffffn))
+        this.#add(words, length, record, rank)
+      }
+    }
+  }
+
+  /** General networks before specific ones; of one layer and size, in the order in which they were added. */
+  *inOrder(): Generator<ListedNetwork> {
+    const order = this.#order()
+    for (const i of order) yield { words: this.#words, at: 4 * i, length: this.#lengths[i]!, record: this.#records[i]! }
+  }
+
+  /** There are few sizes: counting them is faster than sorting, and takes less room. */
+  #order(): Uint32Array {
+    const next = new Uint32Array(this.#ranks.length)
+    let start = 0
+    for (const rank of [...this.#ranks].sort((a, b) => a.layer - b.layer || b.addresses - a.addresses)) {
+      next[rank.number] = start
+      start += rank.networks
+    }
+    const order = new Uint32Array(this.#size)
+    for (let i = 0; i < this.#size; i++) order[next[this.#rankOf[i]!]!++] = i
+    return order
+  }
+
+  /** All addresses of a file have no bits: they are two halves. */
+  #add(words: readonly number[], length: number, record: number, rank: Rank): void {
+    this.#push(words, Math.max(length, 1), record, rank)
+    if (length === 0) this.#push([2 ** 31, 0, 0, 0], 1, record, rank)
+  }
+
+  #push(words: readonly number[], length: number, record: number, rank: Rank): void {
+    if (this.#size === this.#lengths.length) this.#grow()
+    const i = this.#size++
+    this.#words.set(words, 4 * i)
+    this.#lengths[i] = length
+    this.#records[i] = record
+    this.#rankOf[i] = rank.number
+    rank.networks++
+  }
+
+  #rank(layer: number, addresses: number): Rank {
+    const key = `${layer} ${addresses}`
+    let rank = this.#rankByKey.get(key)
+    if (rank === undefined) {
+      rank = { number: this.#ranks.length, layer, addresses, networks: 0 }
+      this.#ranks.push(rank)
+      this.#rankByKey.set(key, rank)
+    }
+    return rank
+  }
+
+  #grow(): void {
+    const size = 2 * this.#lengths.length
+    const words = new Uint32Array(4 * size)
+    words.set(this.#words)
+    this.#words = words
+    const lengths = new Uint8Array(size)
+    lengths.set(this.#lengths)
+    this.#lengths = lengths
+    const records = new Float64Array(size)
+    records.set(this.#records)
+    this.#records = records
+    const rankOf = new Uint32Array(size)
+    rankOf.set(this.#rankOf)
+    this.#rankOf = rankOf
+  }
+}
+
+function sizeOf(range: AddressRange): number {
+  return range.version === 4 ? range.last - range.first : Number(range.last - range.first)
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { defaultsWait, makeDefaults } from '../../src/enrichment/files/defaults/make.ts'
+import { runCommand } from '../support/command.ts'
+import { address, asnMmdb, mmdb, startEngine, temporaryFolder } from '../support/enrichment-data.ts'
+import { until } from '../support/until.ts'
+
+const COUNTRIES = mmdb('geo-whois-asn-country', {
+  '81.2.69.0/24': { country_code: 'GB' },
+  '17.0.0.0/8': { country_code: 'US' },
+})
+
+/** Packages as npm installs them. */
+function packages(base: string, version = '2.3.2026061719') {
+  const folders = new Map<string, string>()
+  const add = (name: string, files: Readonly<Record<string, string | Buffer>>) => {
+    const folder = join(base, name)
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(join(folder, 'package.json'), JSON.stringify({ name, version }))
+    for (const [file, content] of Object.entries(files)) writeFileSync(join(folder, file), content)
+    folders.set(name, folder)
+  }
+  add('@ip-location-db/asn', {
+    'asn-ipv4.csv': '81.2.69.0,81.2.69.255,64500,"Example Telecom, Ltd"\n17.0.0.0,17.255.255.255,714,Apple Inc.\n',
+    'asn-ipv6.csv': '2001:4860::,2001:4860:ffff:ffff:ffff:ffff:ffff:ffff,64501,Example University\n',
+  })
+  add('@ip-location-db/geo-whois-asn-country-mmdb', { 'geo-whois-asn-country.mmdb': COUNTRIES })
+  return (name: string) => folders.get(name)
+}
+
+test('the default data are made once, serve behind all others, and say what they are', async (t) => {
+  const base = await temporaryFolder(t)
+  const [dataDir, enrichDir] = [join(base, 'data'), join(base, 'enrich')]
+  const dir = join(dataDir, 'enrich-default')
+  const find = packages(join(base, 'packages'))
+  mkdirSync(enrichDir)
+  const engine = await startEngine(t, enrichDir, { defaultsDir: dir })
+  assert.deepEqual(engine.providerNames(), [], 'they need not be there')
+
+  assert.equal(await defaultsWait(dir, find), true)
+  assert.deepEqual(await makeDefaults(dir, find), ['ip-location-db-asn', 'ip-location-db-country'])
+  assert.equal(await defaultsWait(dir, find), false)
+  assert.deepEqual(await makeDefaults(dir, find), [])
+  await until(() => engine.providerNames().length === 2)
+  const { data } = engine.enrich(address('81.2.69.1'))
+  assert.deepEqual([data.asn, data.as_name, data.country_code], [64500, 'Example Telecom, Ltd', 'GB'])
+  assert.equal(engine.enrich(address('2001:4860::1')).data.as_name, 'Example University')
+
+  writeFileSync(join(enrichDir, 'my-asn.mmdb'), asnMmdb({ '81.2.69.0/24': [64999, 'My own'] }))
+  await until(() => engine.enrich(address('81.2.69.1')).data.as_name === 'My own')
+  assert.deepEqual(engine.providerNames(), ['my-asn', 'ip-location-db-asn', 'ip-location-db-country'])
+
+  const env = { ENRICH_DIR: enrichDir, DATA_DIR: dataDir, DEFAULT_DATA: 'on' }
+  const { stdout } = await runCommand(['db', 'list'], { env })
+  assert.match(stdout, /ip-location-db-asn: data of RouteViews .*DB-IP \(https:\/\/db-ip\.com\); CC BY 4\.0/)
+  const listed = JSON.parse((await runCommand(['db', 'list', '--json'], { env })).stdout) as {
+    name: string
+    built_at: string
+    age_days: number
+    too_old: boolean
+  }[]
+  const asn = listed.find(({ name }) => name === 'ip-location-db-asn')
+  assert.equal(asn?.built_at, '2026-06-17T19:00:00.000Z')
+  assert.equal(asn.too_old, asn.age_days > 90)
+  const auto = await runCommand(['db', 'list'], { env: { ...env, DEFAULT_DATA: 'auto' } })
+  assert.doesNotMatch(auto.stdout, /ip-location-db/, 'with ENRICH_DIR they are only there when they are wanted')
+  const explained = await runCommand(['enrich', '81.2.69.1'], { env })
+  assert.match(explained.stdout, /GB/)
+})
+
+test('a newer package, and one that was left half-way, are made anew; without packages there is nothing to make', async (t) => {
+  const base = await temporaryFolder(t)
+  const dir = join(base, 'defaults')
+  await makeDefaults(dir, packages(join(base, 'packages')))
+  const newer = packages(join(base, 'packages'), '2.3.2026070100')
+  assert.equal((await makeDefaults(dir, newer)).length, 2)
+  rmSync(join(dir, 'ip-location-db-asn.mmdb'))
+  assert.deepEqual(await makeDefaults(dir, newer), ['ip-location-db-asn'])
+  writeFileSync(join(dir, '.made.json'), '{"ip-lo')
+  assert.equal((await makeDefaults(dir, newer)).length, 2)
+  assert.equal(await defaultsWait(join(base, 'none'), () => undefined), false)
+  assert.deepEqual(await makeDefaults(join(base, 'none'), () => undefined), [])
+  assert.throws(() => statSync(join(base, 'none')))
+  assert.match(readFileSync(join(dir, '.made.json'), 'utf8'), /2026070100/)
+})
+
+test('data that are too old say so', async (t) => {
+  const dir = await temporaryFolder(t)
+  writeFileSync(join(dir, 'asn.mmdb'), asnMmdb({ '81.2.69.0/24': [64500, 'Example AS'] }))
+  const { stdout } = await runCommand(['db', 'list'], { env: { ENRICH_DIR: dir } })
+  assert.match(stdout, /asn is \d+ days old/)
+})

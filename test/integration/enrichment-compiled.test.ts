@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { compileFolder } from '../../src/enrichment/files/compiled/compile.ts'
+import { address, asnMmdb, startEngine, temporaryFolder } from '../support/enrichment-data.ts'
+import { FileServer } from '../support/file-server.ts'
+import { TestSite } from '../support/site.ts'
+import { until } from '../support/until.ts'
+
+const IPID = fileURLToPath(new URL('../../src/ipid.mjs', import.meta.url))
+
+/** A table that is compiled for its size. */
+function bigTable(name: string, rows: readonly string[] = []): string {
+  const lines = ['network,business_name,domain,description', ...rows]
+  for (let i = 0; i < 2_000; i++) {
+    lines.push(`20.${i >> 8}.${i & 255}.0/24,${name} ${i},,"${'Some text, of some length. '.repeat(80)}"`)
+  }
+  return `${lines.join('\n')}\n`
+}
+
+async function compile(enrichDir: string, dir: string) {
+  const results = []
+  for await (const result of compileFolder(enrichDir, dir)) results.push(result)
+  return results
+}
+
+test('a big table answers as it would if it were read directly, once it was compiled', async (t) => {
+  const base = await temporaryFolder(t)
+  const [enrichDir, dir] = [join(base, 'enrich'), join(base, 'cache')]
+  mkdirSync(enrichDir)
+  writeFileSync(join(enrichDir, 'asn.mmdb'), asnMmdb({ '81.2.69.0/24': [64500, 'Example AS'] }))
+  const rows = [
+    '10.0.0.0/8,Nested,,around',
+    '81.0.0.0-81.0.0.9,Ranged,,',
+    '20.0.0.7,Example 3,three.example,one address',
+    '2001:db8::/32,Ranged,ranged.example,',
+    'AS64500,Of an AS,as.example,',
+  ]
+  writeFileSync(join(enrichDir, 'companies.csv'), bigTable('Example', rows))
+  const direct = await startEngine(t, enrichDir)
+  const engine = await startEngine(t, enrichDir, { compiledDir: dir })
+  const known = () => engine.providerNames().includes('companies')
+  assert.equal(known(), false)
+  assert.equal(engine.providers().find(({ name }) => name === 'companies')?.reason, 'not read yet')
+
+  assert.deepEqual(
+    (await compile(enrichDir, dir)).map(({ about }) => about),
+    [{ rows: 2_005, unknownColumns: [], networks: true }],
+  )
+  await until(known)
+  for (const ip of [
+    '20.0.3.1',
+    '20.0.0.7',
+    '20.7.207.255',
+    '81.0.0.9',
+    '81.0.0.10',
+    '2001:db8::1',
+    '81.2.69.1',
+    '9.9.9.9',
+  ]) {
+    assert.deepEqual(engine.enrich(address(ip)).data, direct.enrich(address(ip)).data, ip)
+  }
+  assert.equal(engine.enrich(address('20.0.3.1')).data.business_name, 'Example 3')
+  assert.equal(engine.enrich(address('81.2.69.1')).data.business_name, 'Of an AS')
+
+  assert.deepEqual(await compile(enrichDir, dir), [], 'what was compiled is not compiled again')
+  const before = readdirSync(dir)
+  writeFileSync(join(base, 'next'), bigTable('Changed'))
+  renameSync(join(base, 'next'), join(enrichDir, 'companies.csv'))
+  await compile(enrichDir, dir)
+  await until(() => engine.enrich(address('20.0.3.1')).data.business_name === 'Changed 3')
+  assert.equal(readdirSync(dir).length, 1, 'what was compiled of the table before is gone')
+  assert.notDeepEqual(readdirSync(dir), before)
+})
+
+test('a big table that is wrong is refused with the reason, and what it held before serves on', async (t) => {
+  const base = await temporaryFolder(t)
+  const [enrichDir, dir] = [join(base, 'enrich'), join(base, 'cache')]
+  mkdirSync(enrichDir)
+  writeFileSync(join(enrichDir, 'companies.csv'), bigTable('Example'))
+  await compile(enrichDir, dir)
+  const engine = await startEngine(t, enrichDir, { compiledDir: dir })
+  const report = () => engine.providers()[0]
+  assert.equal(report()?.state, 'ok')
+  writeFileSync(join(base, 'next'), bigTable('Changed', ['nonsense,Wrong,,']))
+  renameSync(join(base, 'next'), join(enrichDir, 'companies.csv'))
+  await compile(enrichDir, dir)
+  await until(() => report()?.state === 'stale')
+  assert.equal(report()?.reason, 'line 2: "nonsense" is not a network')
+  assert.equal(engine.enrich(address('20.0.3.1')).data.business_name, 'Example 3')
+})
+
+test('who compiles is killed: nothing half made is taken, and the next one makes it whole', async (t) => {
+  const base = await temporaryFolder(t)
+  const [enrichDir, dataDir] = [join(base, 'enrich'), join(base, 'data')]
+  mkdirSync(enrichDir)
+  writeFileSync(join(enrichDir, 'companies.csv'), bigTable('Example'))
+  const env = { ...process.env, ENRICH_DIR: enrichDir, DATA_DIR: dataDir }
+  const dir = join(dataDir, 'enrich-cache')
+  const child = fork(IPID, ['db', 'compile'], { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const ended = once(child, 'exit')
+  const made = () => {
+    try {
+      return readdirSync(dir)
+    } catch {
+      return []
+    }
+  }
+  await until(() => made().length > 0)
+  child.kill('SIGKILL')
+  await ended
+  assert.match(made()[0]!, /^\..*\.part$/)
+  const engine = await startEngine(t, enrichDir, { compiledDir: dir })
+  assert.deepEqual(engine.providerNames(), [])
+  await compile(enrichDir, dir)
+  await until(() => engine.providerNames().length === 1)
+  assert.match(made().join(), /^[0-9a-f]{32}$/)
+})
+
+test('the service starts with a big table, takes a changed one, and fetches what is due', async (t) => {
+  const enrichDir = await temporaryFolder(t)
+  writeFileSync(join(enrichDir, 'companies.csv'), bigTable('Example'))
+  const site = new TestSite(t, { ENRICH_DIR: enrichDir })
+  const ready = await site.start().ready()
+  const nameOf = async (ip = '20.0.3.1') => {
+    const response = await fetch(`${ready.url}/v1/lookup`, {
+      method: 'POST',
+      headers: { 'x-api-key': ready.api_key!, 'content-type': 'application/json' },
+      body: JSON.stringify({ ip }),
+    })
+    return JSON.stringify(await response.json())
+  }
+  assert.match(await nameOf(), /Example 3/)
+  writeFileSync(join(enrichDir, '.next'), bigTable('Changed'))
+  renameSync(join(enrichDir, '.next'), join(enrichDir, 'companies.csv'))
+  await until(async () => /Changed 3/.test(await nameOf()))
+
+  const server = await FileServer.start(t)
+  server.serve('/fetched.csv', 'network,business_name\n30.0.3.1/32,Fetched\n')
+  const sources = [{ url: `${server.url}/fetched.csv`, schedule: 'daily' }]
+  writeFileSync(join(enrichDir, 'sources.json'), JSON.stringify(sources))
+  await until(async () => /Fetched/.test(await nameOf('30.0.3.1')))
+  assert.equal(server.requests.length, 1)
+})
