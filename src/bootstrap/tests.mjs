@@ -18,7 +18,8 @@ export async function runTests(args) {
   const paths = args.filter((arg) => !arg.startsWith('-'))
   const files = testFiles(paths.length === 0 ? [join(ROOT, 'test')] : paths.map((path) => resolve(path)))
   const path = await pathWithRedis()
-  const concurrency = Math.max(2, availableParallelism())
+  // Tests that wait for a store or for a process leave a core to others: with as many as there are cores a third of their time is idle.
+  const concurrency = Math.max(2, Math.ceil(availableParallelism() * 1.5))
   return await run(
     [
       '--import',

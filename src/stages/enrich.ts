@@ -47,11 +47,13 @@ function countAtSource(block: Block, origins: OriginTally): number {
   const classes = columnOf(block, 'classification')
   const numbers = columnOf(block, 'asn')
   const names = columnOf(block, 'as_name')
+  const owners = columnOf(block, 'org_name')
   let identified = 0
   for (const [i, state] of block.states.entries()) {
     if (state === EnvelopeState.Raw) continue
     if (state === EnvelopeState.Enriched && companies[i] !== '') identified++
-    origins.add(state === EnvelopeState.Noise ? originText(classes[i]!, Number(numbers[i]), names[i]!) : '')
+    const name = names[i] || owners[i]!
+    origins.add(state === EnvelopeState.Noise ? originText(classes[i]!, Number(numbers[i]), name) : '')
   }
   return identified
 }

@@ -10,8 +10,8 @@ import { S3_ENVIRONMENT, startTestS3 } from '../support/s3.ts'
 import { TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
 
-const EVENTS = 6_000
-const LINES = 6_000
+const EVENTS = 3_000
+const LINES = 3_000
 const PER_REQUEST = 50
 
 interface Progress {

@@ -6,7 +6,7 @@ import type { BatchJob } from '../../schemas/api/batch.ts'
 import { startInstance, type TestInstance, VICTIMS } from '../support/instance.ts'
 import { until } from '../support/until.ts'
 
-const LINES = 60_000
+const LINES = 30_000
 
 /** Lines of every kind; the counts that they must lead to are in `EXPECTED`. */
 function lineOf(n: number): string {

@@ -8,7 +8,7 @@ import { EVENTS } from '../../src/clickhouse/tables.ts'
 import { startTestClickHouse, type TestClickHouse } from '../support/clickhouse.ts'
 import { type EventRow, eventRows } from '../support/event-rows.ts'
 
-const ROUNDS = 6
+const ROUNDS = 4
 const ROWS = 4_000
 const DAY_MS = 86_400_000
 

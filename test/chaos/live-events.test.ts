@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startInstance, type TestInstance, VICTIMS } from '../support/instance.ts'
 import { until } from '../support/until.ts'
 
-const EVENTS = 20_000
+const EVENTS = 10_000
 const PER_REQUEST = 50
 
 interface Sent {

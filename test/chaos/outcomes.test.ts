@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startInstance, type TestInstance } from '../support/instance.ts'
 import { until } from '../support/until.ts'
 
-const REQUESTS = 300
+const REQUESTS = 150
 const PER_REQUEST = 40
 const EVENTS = REQUESTS * PER_REQUEST
 
