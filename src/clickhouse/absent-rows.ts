@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { quote } from './quote.ts'
 import { EVENTS, type TargetTable } from './tables.ts'
 
 const LINE_FEED = 10
@@ -36,7 +37,6 @@ async function absentIndexes(
   const columns = Object.keys(identity)
   const structure = columns.map((column) => `${column} ${identity[column]}`).join()
   const keys = lines.map((line, index) => `${index}\t${keyOf(line, table)}`).join('\n')
-  const literal = `'${keys.replace(/[\\']/g, '\\$&')}'`
   const result = await client.query({
     query: `
       WITH wanted AS
@@ -44,7 +44,7 @@ async function absentIndexes(
         SELECT * FROM format(
           TabSeparated,
           'position UInt32, ${structure.replace(/'/g, "\\'")}',
-          ${literal})
+          ${quote(keys)})
       )
       SELECT position FROM wanted
       WHERE (${columns.join()}) NOT IN

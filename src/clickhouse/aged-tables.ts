@@ -2,6 +2,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { commonFloor, type RetentionPolicy, retentionFloor } from '../retention/policy.ts'
 import type { AgedStore } from '../retention/ports.ts'
 import { connectClickHouse, DATABASE } from './client.ts'
+import { quote } from './quote.ts'
 
 /** Tables whose rows have a day of receipt, and are in a partition by its month. */
 const TABLES = [
@@ -126,10 +127,6 @@ function portionsOf(tenants: readonly string[]): string[][] {
   for (let at = 0; at < tenants.length; at += TENANTS_A_STATEMENT)
     portions.push(tenants.slice(at, at + TENANTS_A_STATEMENT))
   return portions
-}
-
-function quote(text: string): string {
-  return `'${text.replace(/[\\']/g, '\\$&')}'`
 }
 
 async function select<T>(client: ClickHouseClient, query: string): Promise<T[]> {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { ErasableTables, ErasureScope, RemovedRows } from '../erasure/ports.ts'
 import { connectClickHouse, DATABASE } from './client.ts'
+import { quote } from './quote.ts'
 import { dropErasing, ERASING, removeRows } from './remove-rows.ts'
 
 const COLUMNS = { ip: 'ip', account: 'account_id', event: 'event_id' } as const
@@ -101,8 +102,4 @@ export class ClickHouseErasableEvents implements ErasableTables {
 
 function time(ms: number): string {
   return `fromUnixTimestamp64Milli(${Math.max(0, Math.floor(ms))}, 'UTC')`
-}
-
-function quote(text: string): string {
-  return `'${text.replace(/[\\']/g, '\\$&')}'`
 }

@@ -10,6 +10,7 @@ import {
   type StoredRow,
 } from '../replay/ports.ts'
 import { connectClickHouse, DATABASE } from './client.ts'
+import { quote } from './quote.ts'
 import { KEY, REENRICHED } from './reenrich-sql.ts'
 import { EVENTS, OUTCOMES } from './tables.ts'
 
@@ -119,10 +120,7 @@ export class ReplayTables implements StoredEvents {
     onRow: (row: Row) => void,
   ): Promise<void> {
     for (let at = 0; at < lines.length; at += LINES_PER_QUERY) {
-      const literal = `'${lines
-        .slice(at, at + LINES_PER_QUERY)
-        .join('\n')
-        .replace(/[\\']/g, '\\$&')}'`
+      const literal = quote(lines.slice(at, at + LINES_PER_QUERY).join('\n'))
       const table = `format(TabSeparated, '${structure}', ${literal})`
       for (const row of await this.#rows<Row>(query(table), params)) onRow(row)
     }

@@ -12,7 +12,7 @@ import { Lease } from '../lease.ts'
 import { untilPassed } from '../streams/barrier.ts'
 import { DeadLetters, eventOf, type StoredLetter } from '../streams/dead-letters.ts'
 import { Janitor } from '../streams/janitor.ts'
-import { forgetClaims } from '../streams/seen-claims.ts'
+import { byPartition, forgetClaims } from '../streams/seen-claims.ts'
 import { renewLetters, untilNodesGone } from './deleted-entries.ts'
 import { cancelJobs, removeBatchJobs, removeBulkJobs, removeQuotes } from './jobs.ts'
 import { rewriteFiles } from './rewrite-files.ts'
@@ -127,18 +127,13 @@ export class RedisErasableRecords implements ErasableRecords {
 
   async forget(tenantId: string, ids: readonly string[], beforeMs: number): Promise<number> {
     const { client, pipeline, partitions } = this.#options
-    const byPartition = new Map<number, Buffer[]>()
-    for (const id of ids) {
+    const claims = ids.map((id) => {
       const identity = identityOf(tenantId, id)
-      const partition = partitionOf(identity, partitions)
-      const identities = byPartition.get(partition) ?? []
-      identities.push(Buffer.from(identity, 'latin1'))
-      byPartition.set(partition, identities)
-    }
+      return { partition: partitionOf(identity, partitions), identity }
+    })
     let forgotten = 0
-    for (const [partition, identities] of byPartition) {
-      const claims = { partition, identities, beforeMs }
-      forgotten += await forgetClaims(client, claims, pipeline.limits.dedupWindowMs)
+    for (const [partition, identities] of byPartition(claims)) {
+      forgotten += await forgetClaims(client, { partition, identities, beforeMs }, pipeline.limits.dedupWindowMs)
     }
     return forgotten
   }

@@ -19,7 +19,7 @@ import { type AppendCall, appendCall } from '../streams/append.ts'
 import { untilPassed } from '../streams/barrier.ts'
 import { DeadLetters, eventOf } from '../streams/dead-letters.ts'
 import { ownerOfNobody } from '../streams/owner.ts'
-import { forgetClaims, seedClaims } from '../streams/seen-claims.ts'
+import { byPartition, forgetClaims, seedClaims } from '../streams/seen-claims.ts'
 
 /** A replay that wrote nothing for this long writes nothing any more. */
 const PRODUCER_TTL_MS = 3_600_000
@@ -88,16 +88,9 @@ export class RedisReplayLane implements ReplayLane {
   }
 
   release(claims: readonly ReplayClaim[], beforeMs: number): Promise<void> {
-    const byPartition = new Map<number, Buffer[]>()
-    for (const { partition, identity } of claims) {
-      const bytes = Buffer.from(identity, 'latin1')
-      const identities = byPartition.get(partition)
-      if (identities === undefined) byPartition.set(partition, [bytes])
-      else identities.push(bytes)
-    }
     const { dedupWindowMs } = this.#pipeline.limits
     return this.#held(async () => {
-      for (const [partition, identities] of byPartition) {
+      for (const [partition, identities] of byPartition(claims)) {
         await forgetClaims(this.#client, { partition, identities, beforeMs }, dedupWindowMs)
       }
     })

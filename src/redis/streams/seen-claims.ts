@@ -56,6 +56,20 @@ export async function findClaim(
   return undefined
 }
 
+/** Identities of 16 latin1 characters, as `Forgotten` wants them. */
+export function byPartition(
+  claims: Iterable<{ readonly partition: number; readonly identity: string }>,
+): Map<number, Buffer[]> {
+  const found = new Map<number, Buffer[]>()
+  for (const { partition, identity } of claims) {
+    const bytes = Buffer.from(identity, 'latin1')
+    const identities = found.get(partition)
+    if (identities === undefined) found.set(partition, [bytes])
+    else identities.push(bytes)
+  }
+  return found
+}
+
 /** Which claims are given up. */
 export interface Forgotten {
   readonly partition: number

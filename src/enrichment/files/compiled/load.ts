@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Address } from '../../../core/event/address.ts'
 import { InputError } from '../../../core/run/errors.ts'
 import type { Facts } from '../../facts.ts'
 import type { EnrichmentLimits } from '../../limits.ts'
 import { loadMmdb } from '../../providers/mmdb/provider.ts'
 import type { Provider } from '../../providers/provider.ts'
 import { readCompiled } from '../../providers/tables/compiled.ts'
+import { OrganisationTable } from '../../providers/tables/organisation-table.ts'
 import { linesOf } from '../../providers/text/text-file.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import { ABOUT_FILE, type About, compiledFolder, NETWORKS_FILE, SYSTEMS_FILE } from './place.ts'
@@ -42,7 +42,10 @@ export async function loadCompiled(
         recordsMax: limits.recordsMax,
       })
     : undefined
-  return new CompiledTable(name, rows, unknownColumns, networks, await readSystems(join(folder, SYSTEMS_FILE)))
+  // The network of an answer is the piece of a row's that is left around it.
+  const systems = await readSystems(join(folder, SYSTEMS_FILE))
+  const recognisedAs = 'organisation table, compiled'
+  return new OrganisationTable({ name, recognisedAs, records: rows, unknownColumns, networks, systems })
 }
 
 /** Undefined when there is none: it is written with all else in its folder, in one step. */
@@ -67,42 +70,4 @@ async function readSystems(path: string): Promise<Map<number, Facts>> {
     if (facts !== undefined) systems.set(asn, facts)
   }
   return systems
-}
-
-/** An organisation table that was compiled. The network of an answer is the piece of a row's that is left around it. */
-class CompiledTable implements Provider {
-  readonly name: string
-  readonly kind = 'table'
-  readonly recognisedAs = 'organisation table, compiled'
-  readonly builtAt = undefined
-  readonly records: number
-  readonly warnings: readonly string[]
-  readonly #networks: Provider | undefined
-  readonly #systems: ReadonlyMap<number, Facts>
-
-  constructor(
-    name: string,
-    records: number,
-    unknownColumns: readonly string[],
-    networks: Provider | undefined,
-    systems: ReadonlyMap<number, Facts>,
-  ) {
-    this.name = name
-    this.records = records
-    this.warnings = unknownColumns.length === 0 ? [] : [`columns not known: ${unknownColumns.join(', ')}`]
-    this.#networks = networks
-    this.#systems = systems
-  }
-
-  find(address: Address): Facts | undefined {
-    return this.#networks?.find(address)
-  }
-
-  networkOf(address: Address): string | undefined {
-    return this.#networks?.networkOf(address)
-  }
-
-  findAs(asn: number): Facts | undefined {
-    return this.#systems.get(asn)
-  }
 }

@@ -17,16 +17,32 @@ export async function readCidrList(
   recognisedAs: string,
   rowsMax: number,
 ): Promise<NoiseList> {
+  const networkIn = (content: string) => content.replace(/#.*$/, '').trim() || undefined
+  const entries = await readNetworks(text, noiseClass, rowsMax, networkIn)
+  if (entries.length === 0) throw new InputError('the list holds no networks')
+  return { recognisedAs, entries }
+}
+
+/**
+ * The networks of a list. Other work goes on in between.
+ * @param networkIn the CIDR of a line; undefined when it has none
+ * @throws InputError with the line and the reason
+ */
+export async function readNetworks(
+  text: Buffer,
+  noiseClass: NoiseClass,
+  rowsMax: number,
+  networkIn: (content: string, line: number) => string | undefined,
+): Promise<ListEntry[]> {
   const entries: ListEntry[] = []
   for (const { line, text: content } of linesOf(text)) {
     if (line % LINES_AT_A_TIME === 0) await setImmediate()
-    const network = content.replace(/#.*$/, '').trim()
-    if (network === '') continue
+    const network = networkIn(content, line)
+    if (network === undefined) continue
     const range = parseCidr(network)
     if (typeof range === 'string') throw lineError(line, range)
     if (entries.length === rowsMax) throw lineError(line, `more than ${rowsMax} networks`)
     entries.push({ range, noiseClass })
   }
-  if (entries.length === 0) throw new InputError('the list holds no networks')
-  return { recognisedAs, entries }
+  return entries
 }

@@ -1,8 +1,8 @@
-import { setImmediate } from 'node:timers/promises'
 import type { NoiseClass } from '../../../../schemas/classification.ts'
-import { clip, parseCidr } from '../../addresses/network.ts'
+import { clip } from '../../addresses/network.ts'
 import { lineError, linesOf } from '../text/text-file.ts'
-import type { ListEntry, NoiseList } from './entry.ts'
+import { readNetworks } from './cidr-list.ts'
+import type { NoiseList } from './entry.ts'
 
 /** `route: 192.0.2.0/24` of an Internet Routing Registry such as RADB (RFC 2622, RFC 4012). */
 const ROUTE = /^route6?:(.*)$/i
@@ -11,7 +11,6 @@ const ORIGIN = /^origin:\s*AS(\d{1,10})\b/i
 const OTHER = /^(?:[a-z][a-z0-9-]*:|[ \t+])/i
 /** Of a registry, and of people. */
 const COMMENT = /^\s*(?:[%#].*)?$/
-const LINES_AT_A_TIME = 2_000
 /** Origins that are looked at to find out whose the routes are. */
 const ORIGINS_MAX = 5
 
@@ -39,19 +38,13 @@ export async function readRouteObjects(
   recognisedAs: string,
   rowsMax: number,
 ): Promise<NoiseList> {
-  const entries: ListEntry[] = []
-  for (const { line, text: content } of linesOf(text)) {
-    if (line % LINES_AT_A_TIME === 0) await setImmediate()
-    if (COMMENT.test(content)) continue
+  const networkIn = (content: string, line: number) => {
+    if (COMMENT.test(content)) return undefined
     const network = ROUTE.exec(content)?.[1]?.replace(/#.*$/, '').trim()
-    if (network === undefined) {
-      if (OTHER.test(content)) continue
+    if (network === undefined && !OTHER.test(content)) {
       throw lineError(line, `"${clip(content)}" is no attribute of a route object`)
     }
-    const range = parseCidr(network)
-    if (typeof range === 'string') throw lineError(line, range)
-    if (entries.length === rowsMax) throw lineError(line, `more than ${rowsMax} networks`)
-    entries.push({ range, noiseClass })
+    return network
   }
-  return { recognisedAs, entries }
+  return { recognisedAs, entries: await readNetworks(text, noiseClass, rowsMax, networkIn) }
 }

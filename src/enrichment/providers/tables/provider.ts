@@ -1,5 +1,4 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Address } from '../../../core/event/address.ts'
 import { InputError } from '../../../core/run/errors.ts'
 import { formatRange } from '../../addresses/network.ts'
 import { type RangeEntry, RangeMap } from '../../addresses/range-map.ts'
@@ -8,6 +7,7 @@ import type { Provider } from '../provider.ts'
 import { lineError } from '../text/text-file.ts'
 import { DomainsByName } from './domains-by-name.ts'
 import { type OrganisationRow, organisationIn, type RowAttributes, readRow, rowFacts } from './organisation-row.ts'
+import { OrganisationTable } from './organisation-table.ts'
 import { csvTableRows, ndjsonTableRows } from './table-rows.ts'
 
 /** How an organisation table is loaded. */
@@ -59,44 +59,24 @@ export async function loadTable(options: TableOptions): Promise<Provider> {
     if (network.version === 'as') systems.set(network.asn, facts)
     else entries.push({ range: network, value: facts })
   }
-  return new TableProvider(options.name, rows.length, [...unknown], await RangeMap.build(entries), systems)
+  return new OrganisationTable({
+    name: options.name,
+    recognisedAs: 'organisation table',
+    records: rows.length,
+    unknownColumns: [...unknown],
+    networks: rangesOf(await RangeMap.build(entries)),
+    systems,
+  })
 }
 
-class TableProvider implements Provider {
-  readonly name: string
-  readonly kind = 'table'
-  readonly recognisedAs = 'organisation table'
-  readonly builtAt = undefined
-  readonly records: number
-  readonly warnings: readonly string[]
-  readonly #networks: RangeMap<Facts>
-  readonly #systems: ReadonlyMap<number, Facts>
-
-  constructor(
-    name: string,
-    records: number,
-    unknownColumns: readonly string[],
-    networks: RangeMap<Facts>,
-    systems: ReadonlyMap<number, Facts>,
-  ) {
-    this.name = name
-    this.records = records
-    this.warnings = unknownColumns.length === 0 ? [] : [`columns not known: ${unknownColumns.join(', ')}`]
-    this.#networks = networks
-    this.#systems = systems
-  }
-
-  find(address: Address): Facts | undefined {
-    return this.#networks.find(address)?.value
-  }
-
-  networkOf(address: Address): string | undefined {
-    const entry = this.#networks.find(address)
-    return entry === undefined ? undefined : formatRange(entry.range)
-  }
-
-  findAs(asn: number): Facts | undefined {
-    return this.#systems.get(asn)
+/** The networks of rows, as they stand there. */
+function rangesOf(ranges: RangeMap<Facts>): Pick<Provider, 'find' | 'networkOf'> {
+  return {
+    find: (address) => ranges.find(address)?.value,
+    networkOf(address) {
+      const entry = ranges.find(address)
+      return entry === undefined ? undefined : formatRange(entry.range)
+    },
   }
 }
 
