@@ -11,7 +11,7 @@ COPY tsconfig.json ./
 COPY schemas schemas
 COPY pipelines pipelines
 COPY src src
-RUN node -e "import('./src/bootstrap/bundle.mjs').then(({ bundlePackages }) => bundlePackages())" \
+RUN node -e "import('./src/bootstrap/program.mjs').then(({ compiledProgram }) => compiledProgram()).then((dir) => process.exit(dir ? 0 : 1))" \
  && ln -s /app/src/ipid.mjs /usr/local/bin/ipid \
  && mkdir -p /data/archive \
  && chown -R node:node /data

@@ -22,15 +22,16 @@ if (isOld) {
     await ensurePackages({ withDev: command !== 'start' })
     const { bundlePackages } = await import('./bootstrap/bundle.mjs')
     await bundlePackages()
-    const { register } = await import('tsx/esm/api')
-    register()
     if (command === 'start') {
-      const { main } = await import('./main.ts')
+      const { importSource } = await import('./bootstrap/program.mjs')
+      const { main } = await importSource('main.ts')
       await main(['start', ...args])
     } else if (command === 'check') {
       const { runChecks } = await import('./bootstrap/checks.mjs')
       process.exitCode = await runChecks()
     } else {
+      const { register } = await import('tsx/esm/api')
+      register()
       const { runTests } = await import('./bootstrap/tests.mjs')
       process.exitCode = await runTests(args)
     }

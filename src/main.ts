@@ -12,6 +12,7 @@ export async function main(args: readonly string[]): Promise<void> {
     stdout: process.stdout,
     stderr: process.stderr,
     stopSignals,
+    roleModule: () => import('./app.ts'),
   })
   process.exit(code)
 }

@@ -1,3 +1,4 @@
+import type { RoleModule } from '../app.ts'
 import type { Environment } from '../config/config.ts'
 
 /** What a process is asked from outside. */
@@ -16,4 +17,6 @@ export interface CliContext {
   readonly stderr: NodeJS.WriteStream
   /** Takes over SIGTERM and SIGINT. A command that does not call it ends by them at once. */
   readonly stopSignals: () => StopSignals
+  /** The roles that `ipid start` runs in processes of their own. */
+  readonly roleModule: () => Promise<RoleModule>
 }

@@ -70,7 +70,7 @@ const ROOMS: readonly (readonly [room: string, targets: readonly string[]])[] = 
     'src/http/api',
     [...BASE, 'src/http/engine', 'src/ingest', 'src/lookup', 'src/batch', 'src/receipts', 'src/tenants'],
   ],
-  ['src/embedded', [...BASE, 'src/telemetry', 'src/runner/loop.ts']],
+  ['src/embedded', [...BASE, 'src/telemetry', 'src/runner/loop.ts', 'src/bootstrap/program.mjs']],
   ['pipelines', [...BASE, 'src/runner', 'src/stages', 'src/ingest', 'src/batch', 'src/clickhouse', 'src/archive']],
   ['src/config', [...BASE, 'src/tenants/plans.ts']],
   [
@@ -84,10 +84,10 @@ const ROOMS: readonly (readonly [room: string, targets: readonly string[]])[] = 
   ],
   ['src/app.ts', [...BASE, 'src/config', 'src/roles', 'pipelines']],
   ['src/cli', ['schemas', 'src', 'pipelines']],
-  ['src/main.ts', ['src/cli']],
+  ['src/main.ts', ['src/cli', 'src/app.ts']],
   ['src/bootstrap', ['src/embedded/processes', 'src/embedded/redis']],
   ['src/bootstrap.mjs', ['src/bootstrap', 'src/main.ts']],
-  ['src/ipid.mjs', ['src/main.ts']],
+  ['src/ipid.mjs', ['src/main.ts', 'src/bootstrap/program.mjs']],
 ]
 
 /** Only these see the environment. */

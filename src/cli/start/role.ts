@@ -10,17 +10,16 @@ import { createLogger } from '../../telemetry/logger.ts'
 
 /**
  * Runs roles as the parent says, until it says stop. Ends at once when the parent is gone.
- * @param moduleUrl of a `RoleModule`
  * @returns the exit code
  */
-export async function runRole(moduleUrl: string): Promise<number> {
+export async function runRole(load: () => Promise<RoleModule>): Promise<number> {
   if (process.send === undefined) throw new InputError('ipid role is started by ipid start')
   // Whatever is in flight was not answered, or is in Redis.
   process.on('disconnect', () => process.exit(1))
   if (!process.connected) return 1
   const stopped = stopRequested()
   const started = nextMessage('start')
-  const loading = import(moduleUrl) as Promise<RoleModule>
+  const loading = load()
   loading.catch(() => {})
   const start = await Promise.race([started, stopped])
   if (start.type === 'stop') return 0

@@ -28,7 +28,6 @@ export interface StartOptions {
 }
 
 const ROLE_SCRIPT = fileURLToPath(new URL('../../ipid.mjs', import.meta.url))
-const ROLE_MODULE = new URL('../../app.ts', import.meta.url).href
 
 const FORCED = 1
 
@@ -148,7 +147,7 @@ class Run {
       redis:
         config.redisUrl === undefined ? embeddedRedis(this.#surroundings, this.#context.env) : { url: config.redisUrl },
       clickhouse: this.#clickhouse(roles),
-      roleScript: { script: ROLE_SCRIPT, args: ['role', ROLE_MODULE] },
+      roleScript: { script: ROLE_SCRIPT, args: ['role'] },
       ingressRoles,
       ingressProcesses: config.ingressProcesses,
       workerRoles: roles.filter((role) => role !== 'ingress'),

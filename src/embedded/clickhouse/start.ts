@@ -108,9 +108,9 @@ function launch({
     ...(sendMsMax === undefined ? {} : { sendMsMax }),
   }
   // `env` replaces itself by Node: libuv reads the size of its pool before any line of the process could set it.
-  return fork(fileURLToPath(new URL('process.ts', import.meta.url)), [JSON.stringify(options)], {
+  return fork(fileURLToPath(new URL('process.mjs', import.meta.url)), [JSON.stringify(options)], {
     execPath: 'env',
-    execArgv: [`UV_THREADPOOL_SIZE=${POOL_THREADS}`, process.execPath, '--import', import.meta.resolve('tsx')],
+    execArgv: [`UV_THREADPOOL_SIZE=${POOL_THREADS}`, process.execPath],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     // Ctrl-C in a terminal is for the parent, which still needs it while it stops.
     detached: true,

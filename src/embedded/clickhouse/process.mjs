@@ -1,0 +1,3 @@
+import { importSource } from '../../bootstrap/program.mjs'
+
+await importSource('embedded/clickhouse/process.ts')

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+
+const { compiledProgram } = (await import(String(new URL('../../../src/bootstrap/program.mjs', import.meta.url)))) as {
+  compiledProgram: (options: { root: string; entries: readonly string[] }) => Promise<string | undefined>
+}
+
+const PAST = new Date('2026-01-02T03:04:05Z')
+let edits = 0
+
+/** A project of two modules. */
+function project(t: TestContext) {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'ipid-program-')))
+  t.after(() => rmSync(root, { recursive: true }))
+  mkdirSync(join(root, 'src'))
+  mkdirSync(join(root, 'node_modules'))
+  for (const name of ['typescript', 'esbuild'])
+    symlinkSync(resolve('node_modules', name), join(root, 'node_modules', name))
+  const write = (name: string, text: string) => {
+    const path = join(root, name)
+    writeFileSync(path, text)
+    // Files that are older than the compilation, each edit with a time of its own.
+    const time = new Date(PAST.getTime() + edits++ * 1_000)
+    utimesSync(path, time, time)
+  }
+  write(
+    'src/main.ts',
+    "import { word } from './word.ts'\nexport const said: string = word()\nexport const at = import.meta.url\n",
+  )
+  write('src/word.ts', "export const word = () => 'first'\n")
+  const compile = () => compiledProgram({ root, entries: ['main.ts'] })
+  const load = async (dir: string | undefined) => {
+    assert.ok(dir !== undefined)
+    return (await import(String(pathToFileURL(join(dir, 'main.mjs'))))) as { said: string; at: string }
+  }
+  return { root, write, compile, load }
+}
+
+test('a module knows its source as its place', async (t) => {
+  const { root, compile, load } = project(t)
+  const { said, at } = await load(await compile())
+  assert.deepEqual({ said, at }, { said: 'first', at: String(pathToFileURL(join(root, 'src/main.ts'))) })
+})
+
+test('it is compiled once, and again when any module changed', async (t) => {
+  const { root, write, compile, load } = project(t)
+  const first = await compile()
+  assert.equal(await compile(), first)
+  write('src/word.ts', "export const word = () => 'other'\n")
+  const second = await compile()
+  assert.equal((await load(second)).said, 'other')
+  assert.equal((await load(first)).said, 'first', 'what runs finds its parts')
+  const home = resolve(second!, '..')
+  assert.deepEqual(
+    readdirSync(home).filter((name) => name.includes('part')),
+    [],
+  )
+  rmSync(join(root, 'src/word.ts'))
+  assert.equal(await compile(), undefined)
+})
+
+test('many that compile at once end with one', async (t) => {
+  const { compile, load } = project(t)
+  const dirs = await Promise.all([compile(), compile(), compile()])
+  assert.equal(new Set(dirs).size, 1)
+  assert.equal((await load(dirs[0])).said, 'first')
+})
+
+test('where nothing can be written there is none', async (t) => {
+  const { root, compile } = project(t)
+  rmSync(join(root, 'node_modules'), { recursive: true })
+  writeFileSync(join(root, 'node_modules'), '')
+  assert.equal(await compile(), undefined)
+})
