@@ -6,6 +6,7 @@ import { StartupError } from './core/run/errors.ts'
 import { type Service, ServiceGroup } from './core/run/service.ts'
 import { archiveRole } from './roles/archive.ts'
 import { batchRole } from './roles/batch.ts'
+import { dashboardRole } from './roles/dashboard.ts'
 import { ingressRole } from './roles/ingress.ts'
 import { type AppConfig, Parts, type Telemetry } from './roles/parts.ts'
 import { processRole } from './roles/process.ts'
@@ -14,7 +15,7 @@ import { topology } from './roles/topology.ts'
 
 /** The parts of a process, ready to start. */
 export interface App {
-  /** Resolves when every role does its work. `url` is where the API listens, when this process has that role. */
+  /** Resolves when every role does its work. `url` is where the API listens, or else the dashboard, when this process has that role. */
   start(): Promise<{ url?: string }>
   stop(): Promise<void>
 }
@@ -44,11 +45,14 @@ export async function createRoles(
   if (has('process')) work.push(...processRole(parts))
   if (has('batch')) work.push(...batchRole(parts))
   const ingress = has('ingress') ? ingressRole(parts) : undefined
-  const group = new ServiceGroup('roles', [topology(parts), ...parts.services, ...work, ...(ingress?.services ?? [])])
+  const dashboard = has('dashboard') ? dashboardRole(parts) : undefined
+  const listeners = [...(ingress?.services ?? []), ...(dashboard?.services ?? [])]
+  const group = new ServiceGroup('roles', [topology(parts), ...parts.services, ...work, ...listeners])
   return {
     async start() {
       await group.start()
-      return ingress === undefined ? {} : { url: ingress.http.url }
+      const url = ingress?.http.url ?? dashboard?.url()
+      return url === undefined ? {} : { url }
     },
     async stop() {
       await group.stop().finally(() => parts.disconnect())

@@ -1,6 +1,6 @@
 import type { FieldError } from '../../core/event/validator.ts'
 
-export type ErrorStatus = 400 | 401 | 404 | 405 | 408 | 409 | 413 | 415 | 422 | 429 | 500 | 503
+export type ErrorStatus = 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 422 | 429 | 500 | 503
 
 /** A response of 400 and above. The message is its `detail`. */
 export class HttpError extends Error {
