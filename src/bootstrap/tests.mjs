@@ -3,6 +3,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { delimiter, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { compiledProgram } from './program.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -17,7 +18,8 @@ export async function runTests(args) {
   const options = args.filter((arg) => arg.startsWith('-'))
   const paths = args.filter((arg) => !arg.startsWith('-'))
   const files = testFiles(paths.length === 0 ? [join(ROOT, 'test')] : paths.map((path) => resolve(path)))
-  const path = await pathWithRedis()
+  // Many tests start the program at once, and each would compile it.
+  const [path] = await Promise.all([pathWithRedis(), compiledProgram()])
   // Tests that wait for a store or for a process leave a core to others: with as many as there are cores a third of their time is idle.
   const concurrency = Math.max(2, Math.ceil(availableParallelism() * 1.5))
   return await run(
