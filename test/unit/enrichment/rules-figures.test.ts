@@ -10,7 +10,10 @@ import { readWords } from '../../../src/enrichment/rules/score-name.ts'
 interface Labelled {
   readonly asn: number | undefined
   readonly name: string
-  readonly truth: Classification
+  /** As another database spells it, where it does so differently. */
+  readonly otherName: string | undefined
+  /** Undefined where one cannot tell. */
+  readonly truth: Classification | undefined
   /** Was not looked at while the rules were written. */
   readonly heldOut: boolean
   /** IPv4 addresses of the AS, to the next power of two. */
@@ -34,6 +37,11 @@ const CLASSES: readonly Classification[] = ['business', 'education', 'government
 const labelled = readLabelled('labelled-organisations.csv')
 /** Drawn by chance from the names that no rule speaks about; those are labelled of which the class is certain. */
 const silent = readLabelled('labelled-silent-names.csv')
+/**
+ * Drawn by chance from all networks of a routing table, each as likely as any other, and labelled before the rules were
+ * asked. Of 13 in 100 one cannot tell by name and knowledge who holds them; they are counted apart.
+ */
+const networks = readLabelled('labelled-networks.csv')
 
 test('the labelled set is large, balanced, and not named in the rules by AS number', () => {
   assert.ok(labelled.length >= 450)
@@ -62,14 +70,47 @@ for (const heldOut of [false, true]) {
 
   test(`of the ${heldOut ? 'held-out' : 'tuning'} names that the rules are silent about the model tells some, and few wrongly`, (t) => {
     const rows = silent.filter((row) => row.heldOut === heldOut && !isDecided(row))
-    assert.ok(rows.length >= 100)
+    assert.ok(rows.length >= 80)
     report(t, `silent, ${heldOut ? 'held out' : 'tuning'}`, measure(rows, byAll))
     assert.ok(share(rows, NOISE, byAll) >= 0.33)
     assert.ok(share(rows, ORGANISATIONS, byAll) <= 0.025)
     assert.ok(share(rows, NOISE, byNameAlone) >= 0.12)
     assert.ok(share(rows, ORGANISATIONS, byNameAlone) <= 0.025)
-    const noise = rows.filter(({ truth }) => NOISE.has(truth))
+    const noise = rows.filter(({ truth }) => truth !== undefined && NOISE.has(truth))
     assert.ok(noise.filter((row) => byAll(row) === 'business').length <= 0.05 * noise.length)
+  })
+}
+
+for (const heldOut of [false, true]) {
+  test(`of a random sample of networks most noise is caught, and few organisations are lost: ${heldOut ? 'held-out' : 'tuning'} half`, (t) => {
+    const half = networks.filter((row) => row.heldOut === heldOut)
+    const rows = half.filter(({ truth }) => truth !== undefined)
+    assert.ok(rows.length >= 290 && half.length - rows.length <= 0.15 * half.length)
+    for (const [names, decide] of [
+      ['names', byAll],
+      ['other names', byOtherName],
+      ['names without size', byNameAlone],
+    ] as const) {
+      const part = `networks, ${heldOut ? 'held out' : 'tuning'}, ${names}`
+      report(t, part, measure(rows, decide))
+      const noise = share(rows, NOISE, decide)
+      const noiseByAddresses = share(rows, NOISE, decide, weightOf)
+      const lost = share(rows, ORGANISATIONS, decide)
+      t.diagnostic(
+        `${part}: noise caught ${percent(noise)}, by addresses ${percent(noiseByAddresses)}; organisations lost ${percent(lost)}`,
+      )
+      assert.ok(noise >= (decide === byNameAlone ? 0.79 : 0.81), `noise by ${names}`)
+      assert.ok(noiseByAddresses >= 0.96, `noise by addresses and ${names}`)
+      assert.ok(lost <= 0.025, `organisations lost by ${names}`)
+      assert.ok(share(rows, new Set(['business']), decide) <= 0.03, `businesses lost by ${names}`)
+    }
+    const doubtful = half.filter(({ truth }) => truth === undefined)
+    t.diagnostic(`networks: of ${doubtful.length} doubtful ones ${doubtful.filter(isFiltered).length} are filtered`)
+    for (const wanted of [ORGANISATIONS, NOISE]) {
+      const some = rows.filter(({ truth }) => truth !== undefined && wanted.has(truth))
+      const silentShare = some.filter((row) => byAll(row) === undefined).length / some.length
+      t.diagnostic(`networks: ${percent(silentShare)} of ${wanted === NOISE ? 'noise' : 'organisations'} has no class`)
+    }
   })
 }
 
@@ -94,7 +135,8 @@ function readLabelled(file: string): Labelled[] {
   return rows.map((row) => ({
     asn: row.asn ? Number(row.asn) : undefined,
     name: row.as_name!,
-    truth: row.classification as Classification,
+    otherName: row.other_name || undefined,
+    truth: row.classification === 'unknown' ? undefined : (row.classification as Classification),
     heldOut: row.held_out === 'yes',
     addresses: row.size === '' ? undefined : row.size === 'none' ? 0 : 2 ** Number(row.size),
     hasV6: row.has_v6 === '' ? undefined : row.has_v6 === 'yes',
@@ -107,6 +149,15 @@ function byAll({ asn, name, addresses, hasV6 }: Labelled): Classification | unde
 
 function byNameAlone({ asn, name }: Labelled): Classification | undefined {
   return classify({ asn, asName: name }).classification
+}
+
+function byOtherName({ name, otherName, ...row }: Labelled): Classification | undefined {
+  return byAll({ ...row, name: otherName ?? name, otherName })
+}
+
+function isFiltered(row: Labelled): boolean {
+  const got = byAll(row)
+  return got !== undefined && NOISE.has(got)
 }
 
 function weightOf({ addresses = 0 }: Labelled): number {
@@ -123,7 +174,7 @@ function share(
   let all = 0
   let filtered = 0
   for (const row of rows) {
-    if (!of.has(row.truth)) continue
+    if (row.truth === undefined || !of.has(row.truth)) continue
     const got = decide(row)
     all += weight(row)
     if (got !== undefined && NOISE.has(got)) filtered += weight(row)
@@ -156,11 +207,14 @@ function report(
   part: string,
   figures: ReadonlyMap<Classification, ClassFigures>,
 ): void {
-  const percent = (value: number) => `${(100 * value).toFixed(1)} %`
   for (const [name, { count, precision, recall, filtered, filteredByAddresses }] of figures) {
     if (count === 0) continue
     t.diagnostic(
       `${part}: ${name} (${count}) filtered ${percent(filtered)}, by addresses ${percent(filteredByAddresses)}; precision ${percent(precision)}, recall ${percent(recall)}`,
     )
   }
+}
+
+function percent(value: number): string {
+  return `${(100 * value).toFixed(1)} %`
 }
