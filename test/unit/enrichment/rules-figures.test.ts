@@ -38,8 +38,8 @@ const labelled = readLabelled('labelled-organisations.csv')
 /** Drawn by chance from the names that no rule speaks about; those are labelled of which the class is certain. */
 const silent = readLabelled('labelled-silent-names.csv')
 /**
- * Drawn by chance from all networks of a routing table, each as likely as any other, and labelled before the rules were
- * asked. Of 13 in 100 one cannot tell by name and knowledge who holds them; they are counted apart.
+ * Drawn by chance from all networks of a routing table, each as likely as any other, and labelled by name and knowledge
+ * before the rules were asked. Of 13 in 100 one cannot tell who holds them; they are counted apart.
  */
 const networks = readLabelled('labelled-networks.csv')
 
@@ -81,38 +81,56 @@ for (const heldOut of [false, true]) {
   })
 }
 
-for (const heldOut of [false, true]) {
-  test(`of a random sample of networks most noise is caught, and few organisations are lost: ${heldOut ? 'held-out' : 'tuning'} half`, (t) => {
+/** What holds for the halves of the sample: a little below what was measured. */
+const SAMPLE_BOUNDS = [
+  { part: 'tuning', heldOut: false, rows: 600, noise: 0.81, noiseByName: 0.78, noiseByAddresses: 0.945 },
+  { part: 'held out', heldOut: true, rows: 300, noise: 0.76, noiseByName: 0.76, noiseByAddresses: 0.99 },
+]
+
+for (const { part, heldOut, ...bounds } of SAMPLE_BOUNDS) {
+  test(`of a random sample of networks most noise is caught, and few organisations are lost: ${part}`, (t) => {
     const half = networks.filter((row) => row.heldOut === heldOut)
     const rows = half.filter(({ truth }) => truth !== undefined)
-    assert.ok(rows.length >= 290 && half.length - rows.length <= 0.15 * half.length)
-    for (const [names, decide] of [
-      ['names', byAll],
-      ['other names', byOtherName],
-      ['names without size', byNameAlone],
-    ] as const) {
-      const part = `networks, ${heldOut ? 'held out' : 'tuning'}, ${names}`
-      report(t, part, measure(rows, decide))
+    assert.ok(rows.length >= bounds.rows && half.length - rows.length <= 0.15 * half.length)
+    for (const [by, decide] of Object.entries({ byAll, byOtherName, byNameAlone })) {
+      report(t, `networks, ${part}, ${by}`, measure(rows, decide))
       const noise = share(rows, NOISE, decide)
       const noiseByAddresses = share(rows, NOISE, decide, weightOf)
       const lost = share(rows, ORGANISATIONS, decide)
       t.diagnostic(
-        `${part}: noise caught ${percent(noise)}, by addresses ${percent(noiseByAddresses)}; organisations lost ${percent(lost)}`,
+        `networks, ${part}, ${by}: noise caught ${percent(noise)}, by addresses ${percent(noiseByAddresses)}; organisations lost ${percent(lost)}`,
       )
-      assert.ok(noise >= (decide === byNameAlone ? 0.79 : 0.81), `noise by ${names}`)
-      assert.ok(noiseByAddresses >= 0.96, `noise by addresses and ${names}`)
-      assert.ok(lost <= 0.025, `organisations lost by ${names}`)
-      assert.ok(share(rows, new Set(['business']), decide) <= 0.03, `businesses lost by ${names}`)
-    }
-    const doubtful = half.filter(({ truth }) => truth === undefined)
-    t.diagnostic(`networks: of ${doubtful.length} doubtful ones ${doubtful.filter(isFiltered).length} are filtered`)
-    for (const wanted of [ORGANISATIONS, NOISE]) {
-      const some = rows.filter(({ truth }) => truth !== undefined && wanted.has(truth))
-      const silentShare = some.filter((row) => byAll(row) === undefined).length / some.length
-      t.diagnostic(`networks: ${percent(silentShare)} of ${wanted === NOISE ? 'noise' : 'organisations'} has no class`)
+      assert.ok(noise >= (by === 'byNameAlone' ? bounds.noiseByName : bounds.noise), `noise ${by}`)
+      assert.ok(noiseByAddresses >= bounds.noiseByAddresses, `noise by addresses, ${by}`)
+      assert.ok(lost <= (by === 'byOtherName' ? 0.03 : 0.025), `organisations lost ${by}`)
+      assert.ok(share(rows, new Set(['business']), decide) <= 0.04, `businesses lost ${by}`)
+      assert.ok(share(rows, new Set(['education', 'government']), decide) <= 0.025, `others lost ${by}`)
     }
   })
 }
+
+test('what becomes of names without a class costs accounts, or lets noise be accounts', (t) => {
+  const rows = networks.filter(({ truth }) => truth !== undefined)
+  const isNoise = ({ truth }: Labelled) => truth !== undefined && NOISE.has(truth)
+  const organisations = rows.filter((row) => !isNoise(row))
+  const costs = (isAccount: (row: Labelled) => boolean) => {
+    const accounts = rows.filter(isAccount)
+    return {
+      falseAccounts: accounts.filter(isNoise).length / accounts.length,
+      lost: 1 - organisations.filter(isAccount).length / organisations.length,
+    }
+  }
+  const asAccount = costs((row) => !isFiltered(row))
+  const asEvent = costs((row) => !isFiltered(row) && byAll(row) !== undefined)
+  const everything = costs(() => true)
+  for (const [setting, { falseAccounts, lost }] of Object.entries({ everything, asAccount, asEvent })) {
+    t.diagnostic(`unclassified, ${setting}: ${percent(falseAccounts)} of accounts are noise, ${percent(lost)} lost`)
+  }
+  assert.ok(asAccount.falseAccounts <= 0.25 && asAccount.lost <= 0.025)
+  assert.ok(asEvent.falseAccounts <= 0.1 && asEvent.lost >= 0.25, 'why an account is the default')
+  const doubtful = networks.filter(({ truth }) => truth === undefined)
+  t.diagnostic(`of ${doubtful.length} doubtful networks ${doubtful.filter(isFiltered).length} are filtered`)
+})
 
 test('words alone, without the known names, still tell most of them apart', (t) => {
   const byWords: Decide = ({ name }) => readWords(name, 'as')?.classification ?? 'business'
