@@ -25,13 +25,13 @@ process.stdout.write(`${examples.length} examples, ${text.split('\n').length - 2
 
 /** The autonomous systems of a file in the order of their numbers. */
 async function subjectsIn(file: string): Promise<Subject[]> {
-  const { mmdb, read } = await readMmdb(readFileSync(file), undefined)
+  const { mmdb, read, asnOf } = await readMmdb(readFileSync(file), undefined)
   const names = new Map<number, string>()
   mmdb.tree.eachNetwork((_, record) => {
     const { asn, asName } = read(mmdb.decode(record))?.evidence ?? {}
     if (asn !== undefined && asName !== undefined && !names.has(asn)) names.set(asn, asName)
   })
-  const sizes = await AsSizes.of(mmdb, read)
+  const sizes = await AsSizes.of(mmdb, asnOf)
   return [...names]
     .sort(([a], [b]) => a - b)
     .map(([asn, name]) => ({ name, asn, asAddresses: sizes?.of(asn)?.addresses, asHasV6: sizes?.of(asn)?.hasV6 }))

@@ -15,7 +15,8 @@ const LETTERS: Readonly<Record<string, string>> = {
 const UNDIVIDED = /[ßøæœłđðþı]/g
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the range of ASCII
 const ASCII = /^[\x00-\x7f]*$/
-const MARKS = /\p{M}+/gu
+/** Marks, and characters that nobody sees: soft hyphens, joiners, directions. */
+const MARKS = /[\p{M}\p{Cf}]+/gu
 /** Characters of a name that are read. */
 export const TEXT_MAX = 256
 const SEPARATORS = /[^\p{L}\p{N}]+/u
@@ -24,13 +25,15 @@ const COUNTRY_SUFFIX = /,\s?[A-Z]{2}$/
 /** `COMCAST-7922 - Comcast Cable` and `UNI-KL Technische Universitaet`: what the registries call an as-name comes first. */
 const HANDLE_WITH_DASH = /^([A-Z0-9][A-Z0-9_-]*) - (.+)$/
 const HANDLE_WITH_SPACE = /^([A-Z0-9]+(?:[-_][A-Z0-9]+)+) (\S.*)$/
+/** What only handles end in: `HSBC-UK-AS`, `AS-12345`. */
+const HANDLE_END = /[-_](?:ASN?|\d+)$/
 const HANDLE_ALONE = /^[A-Z0-9]+(?:[-_][A-Z0-9]+)+$/
 export const genericWords = once(() => new Set(readSections('generic-words.txt').flatMap(({ entries }) => entries)))
 /** Abbreviations that would fall apart: `S.p.A.`, `d.o.o.`, `U.S.`, `A/S`. */
 const ABBREVIATION = /(?<![\p{L}\p{N}])\p{L}(?:[./]\p{L})+(?![\p{L}\p{N}])/gu
 
 /**
- * One spelling for one word: Unicode NFKC, lower case, without diacritics. The word tables pass through it too, so that
+ * One spelling for one word: Unicode NFKC, lower case, without diacritics and what is invisible. The word tables pass through it too, so that
  * both sides of a comparison lose the same marks.
  */
 export function fold(text: string): string {
@@ -60,8 +63,9 @@ export interface Name {
 
 /** Reads an AS name in the forms that registries and lists give it: handle, description, or both. */
 export function readName(text: string): Name {
-  const bare = text.slice(0, TEXT_MAX).trim().replace(COUNTRY_SUFFIX, '')
-  const both = HANDLE_WITH_DASH.exec(bare) ?? HANDLE_WITH_SPACE.exec(bare)
+  const given = text.slice(0, TEXT_MAX).trim()
+  const bare = given.replace(COUNTRY_SUFFIX, '')
+  const both = HANDLE_WITH_DASH.exec(bare) ?? withoutDash(bare, bare !== given)
   if (both !== null) {
     const description = tokens(both[2]!)
     // `KORABI-NET SHPK` is a name with its legal form, not a handle with a description.
@@ -70,4 +74,15 @@ export function readName(text: string): Name {
   }
   if (HANDLE_ALONE.test(bare)) return { handle: tokens(bare), description: [] }
   return { handle: [], description: tokens(bare) }
+}
+
+/**
+ * `HI-SPEED Broadband` and `NET-KOMP Jan Kibo` are names, and begin like a handle without a dash. A handle it is in lists
+ * that end in a country, when it ends as handles do, or when a word of the description begins with its first part.
+ */
+function withoutDash(bare: string, fromList: boolean): RegExpExecArray | null {
+  const both = HANDLE_WITH_SPACE.exec(bare)
+  if (both === null || fromList || HANDLE_END.test(both[1]!)) return both
+  const [first] = tokens(both[1]!)
+  return first !== undefined && tokens(both[2]!).some((word) => word.startsWith(first)) ? both : null
 }

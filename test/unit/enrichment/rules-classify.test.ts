@@ -218,6 +218,53 @@ describe('names', () => {
     ])
   })
 
+  test('words of networks in names that are none, and of none in names of networks', () => {
+    check([
+      [{ asName: 'Kibo Telecommunications LLP' }, 'isp', 'name-word:telecommunications'],
+      [{ asName: 'WebSmart Internet' }, 'isp'],
+      [{ asName: 'Kibo Optical Networks' }, 'isp'],
+      [{ asName: 'JSC Elektrosvyaz' }, 'isp'],
+      [{ asName: 'NET-KOMP Jan Kibo' }, 'isp', 'name-word:net'],
+      [{ asName: 'PT Kibo Lintas Nusantara' }, 'isp'],
+      [{ asName: 'Cooperativa Electrica de Kibo Ltda.' }, 'isp'],
+      [{ asName: 'Televisión por Cable Kibo S.A.' }, 'isp'],
+      [{ asName: 'Kibo Landesverband e.V.' }, 'business'],
+      [{ asName: 'Kibo Network Information Center' }, undefined],
+      [{ asName: 'Diskominfo Kab. Kibo' }, 'government'],
+      [{ asName: 'STMIK Amikibo' }, 'education'],
+      [{ asName: 'PROCERGS - Cia de Processamento de Dados' }, 'government'],
+      [{ asName: 'PT Asuransi Kibo Digital Nusantara' }, 'business'],
+    ])
+  })
+
+  test('no name is too long or too odd: the first 256 characters decide, and nothing throws', () => {
+    const odd = [
+      'A-'.repeat(500_000),
+      'a.'.repeat(500_000),
+      `${'x'.repeat(300)}, US`,
+      `KIBO-NET ${'Globex '.repeat(100_000)}`,
+      'trading as '.repeat(100_000),
+      `Kibo t/a ${' '.repeat(100_000)}Telecom`,
+      '\ufdfa'.repeat(100_000),
+      '\ud800'.repeat(1_000),
+      `${'x'.repeat(255)}😀Telecom`,
+      '\u0000\u0007\n\r\t\u2028',
+      '\u202e\u200b\ufeff',
+      '-- - --',
+      ', US',
+      'constructor __proto__ toString',
+      '電'.repeat(100_000),
+    ]
+    for (const text of odd) {
+      for (const key of ['asName', 'orgName'] as const) {
+        assert.deepEqual(classify({ [key]: text }), classify({ [key]: text.slice(0, 256) }), text.slice(0, 40))
+      }
+      for (const key of ['asType', 'orgType', 'connectionType', 'hostname', 'domain', 'asDomain'] as const) {
+        assert.doesNotThrow(() => classify({ [key]: text, asName: 'Kibo' }), key)
+      }
+    }
+  })
+
   test('the name that someone trades as decides before the whole', () => {
     check([
       [{ asName: 'Kibo Engineering Consultants Ltd trading as Kibo Networks' }, 'isp'],

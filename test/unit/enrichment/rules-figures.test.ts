@@ -10,7 +10,10 @@ import { readWords } from '../../../src/enrichment/rules/score-name.ts'
 interface Labelled {
   readonly asn: number | undefined
   readonly name: string
-  readonly truth: Classification
+  /** As another database spells it, where it does so differently. */
+  readonly otherName: string | undefined
+  /** Undefined where one cannot tell. */
+  readonly truth: Classification | undefined
   /** Was not looked at while the rules were written. */
   readonly heldOut: boolean
   /** IPv4 addresses of the AS, to the next power of two. */
@@ -34,6 +37,11 @@ const CLASSES: readonly Classification[] = ['business', 'education', 'government
 const labelled = readLabelled('labelled-organisations.csv')
 /** Drawn by chance from the names that no rule speaks about; those are labelled of which the class is certain. */
 const silent = readLabelled('labelled-silent-names.csv')
+/**
+ * Drawn by chance from all networks of a routing table, each as likely as any other, and labelled by name and knowledge
+ * before the rules were asked. Of 13 in 100 one cannot tell who holds them; they are counted apart.
+ */
+const networks = readLabelled('labelled-networks.csv')
 
 test('the labelled set is large, balanced, and not named in the rules by AS number', () => {
   assert.ok(labelled.length >= 450)
@@ -62,16 +70,67 @@ for (const heldOut of [false, true]) {
 
   test(`of the ${heldOut ? 'held-out' : 'tuning'} names that the rules are silent about the model tells some, and few wrongly`, (t) => {
     const rows = silent.filter((row) => row.heldOut === heldOut && !isDecided(row))
-    assert.ok(rows.length >= 100)
+    assert.ok(rows.length >= 80)
     report(t, `silent, ${heldOut ? 'held out' : 'tuning'}`, measure(rows, byAll))
     assert.ok(share(rows, NOISE, byAll) >= 0.33)
     assert.ok(share(rows, ORGANISATIONS, byAll) <= 0.025)
     assert.ok(share(rows, NOISE, byNameAlone) >= 0.12)
     assert.ok(share(rows, ORGANISATIONS, byNameAlone) <= 0.025)
-    const noise = rows.filter(({ truth }) => NOISE.has(truth))
+    const noise = rows.filter(({ truth }) => truth !== undefined && NOISE.has(truth))
     assert.ok(noise.filter((row) => byAll(row) === 'business').length <= 0.05 * noise.length)
   })
 }
+
+/** What holds for the halves of the sample: a little below what was measured. */
+const SAMPLE_BOUNDS = [
+  { part: 'tuning', heldOut: false, rows: 600, noise: 0.81, noiseByName: 0.78, noiseByAddresses: 0.945 },
+  { part: 'held out', heldOut: true, rows: 300, noise: 0.76, noiseByName: 0.76, noiseByAddresses: 0.99 },
+]
+
+for (const { part, heldOut, ...bounds } of SAMPLE_BOUNDS) {
+  test(`of a random sample of networks most noise is caught, and few organisations are lost: ${part}`, (t) => {
+    const half = networks.filter((row) => row.heldOut === heldOut)
+    const rows = half.filter(({ truth }) => truth !== undefined)
+    assert.ok(rows.length >= bounds.rows && half.length - rows.length <= 0.15 * half.length)
+    for (const [by, decide] of Object.entries({ byAll, byOtherName, byNameAlone })) {
+      report(t, `networks, ${part}, ${by}`, measure(rows, decide))
+      const noise = share(rows, NOISE, decide)
+      const noiseByAddresses = share(rows, NOISE, decide, weightOf)
+      const lost = share(rows, ORGANISATIONS, decide)
+      t.diagnostic(
+        `networks, ${part}, ${by}: noise caught ${percent(noise)}, by addresses ${percent(noiseByAddresses)}; organisations lost ${percent(lost)}`,
+      )
+      assert.ok(noise >= (by === 'byNameAlone' ? bounds.noiseByName : bounds.noise), `noise ${by}`)
+      assert.ok(noiseByAddresses >= bounds.noiseByAddresses, `noise by addresses, ${by}`)
+      assert.ok(lost <= (by === 'byOtherName' ? 0.03 : 0.025), `organisations lost ${by}`)
+      assert.ok(share(rows, new Set(['business']), decide) <= 0.04, `businesses lost ${by}`)
+      assert.ok(share(rows, new Set(['education', 'government']), decide) <= 0.025, `others lost ${by}`)
+    }
+  })
+}
+
+test('what becomes of names without a class costs accounts, or lets noise be accounts', (t) => {
+  const rows = networks.filter(({ truth }) => truth !== undefined)
+  const isNoise = ({ truth }: Labelled) => truth !== undefined && NOISE.has(truth)
+  const organisations = rows.filter((row) => !isNoise(row))
+  const costs = (isAccount: (row: Labelled) => boolean) => {
+    const accounts = rows.filter(isAccount)
+    return {
+      falseAccounts: accounts.filter(isNoise).length / accounts.length,
+      lost: 1 - organisations.filter(isAccount).length / organisations.length,
+    }
+  }
+  const asAccount = costs((row) => !isFiltered(row))
+  const asEvent = costs((row) => !isFiltered(row) && byAll(row) !== undefined)
+  const everything = costs(() => true)
+  for (const [setting, { falseAccounts, lost }] of Object.entries({ everything, asAccount, asEvent })) {
+    t.diagnostic(`unclassified, ${setting}: ${percent(falseAccounts)} of accounts are noise, ${percent(lost)} lost`)
+  }
+  assert.ok(asAccount.falseAccounts <= 0.25 && asAccount.lost <= 0.025)
+  assert.ok(asEvent.falseAccounts <= 0.1 && asEvent.lost >= 0.25, 'why an account is the default')
+  const doubtful = networks.filter(({ truth }) => truth === undefined)
+  t.diagnostic(`of ${doubtful.length} doubtful networks ${doubtful.filter(isFiltered).length} are filtered`)
+})
 
 test('words alone, without the known names, still tell most of them apart', (t) => {
   const byWords: Decide = ({ name }) => readWords(name, 'as')?.classification ?? 'business'
@@ -94,7 +153,8 @@ function readLabelled(file: string): Labelled[] {
   return rows.map((row) => ({
     asn: row.asn ? Number(row.asn) : undefined,
     name: row.as_name!,
-    truth: row.classification as Classification,
+    otherName: row.other_name || undefined,
+    truth: row.classification === 'unknown' ? undefined : (row.classification as Classification),
     heldOut: row.held_out === 'yes',
     addresses: row.size === '' ? undefined : row.size === 'none' ? 0 : 2 ** Number(row.size),
     hasV6: row.has_v6 === '' ? undefined : row.has_v6 === 'yes',
@@ -107,6 +167,15 @@ function byAll({ asn, name, addresses, hasV6 }: Labelled): Classification | unde
 
 function byNameAlone({ asn, name }: Labelled): Classification | undefined {
   return classify({ asn, asName: name }).classification
+}
+
+function byOtherName({ name, otherName, ...row }: Labelled): Classification | undefined {
+  return byAll({ ...row, name: otherName ?? name, otherName })
+}
+
+function isFiltered(row: Labelled): boolean {
+  const got = byAll(row)
+  return got !== undefined && NOISE.has(got)
 }
 
 function weightOf({ addresses = 0 }: Labelled): number {
@@ -123,7 +192,7 @@ function share(
   let all = 0
   let filtered = 0
   for (const row of rows) {
-    if (!of.has(row.truth)) continue
+    if (row.truth === undefined || !of.has(row.truth)) continue
     const got = decide(row)
     all += weight(row)
     if (got !== undefined && NOISE.has(got)) filtered += weight(row)
@@ -156,11 +225,14 @@ function report(
   part: string,
   figures: ReadonlyMap<Classification, ClassFigures>,
 ): void {
-  const percent = (value: number) => `${(100 * value).toFixed(1)} %`
   for (const [name, { count, precision, recall, filtered, filteredByAddresses }] of figures) {
     if (count === 0) continue
     t.diagnostic(
       `${part}: ${name} (${count}) filtered ${percent(filtered)}, by addresses ${percent(filteredByAddresses)}; precision ${percent(precision)}, recall ${percent(recall)}`,
     )
   }
+}
+
+function percent(value: number): string {
+  return `${(100 * value).toFixed(1)} %`
 }

@@ -3,9 +3,9 @@ import { describe, test } from 'node:test'
 import { readAsNumbers } from '../../../src/enrichment/rules/as-numbers.ts'
 import { loadRules } from '../../../src/enrichment/rules/load.ts'
 import { fold, readName, tokens } from '../../../src/enrichment/rules/normalise.ts'
-import { knownNames, nameWords } from '../../../src/enrichment/rules/score-name.ts'
+import { knownNames, nameWords, readWords } from '../../../src/enrichment/rules/score-name.ts'
 import { classesByEntry, parseSections, readSections } from '../../../src/enrichment/rules/sections.ts'
-import { compileWords, findWords, wordLists } from '../../../src/enrichment/rules/word-table.ts'
+import { compileWords, findWords, type Hit, wordLists } from '../../../src/enrichment/rules/word-table.ts'
 
 const WORDS = `
 # Two lists of words.
@@ -19,6 +19,11 @@ planet # not a network
 
 function compile(text: string) {
   return compileWords(wordLists(parseSections(text, 'words.txt')))
+}
+
+/** Whether a longer part of a word counts for less than the shorter one inside of it. */
+function hides(longer: Hit, shorter: Hit): boolean {
+  return longer.classification === shorter.classification && longer.weight < shorter.weight
 }
 
 describe('data files of the rules', () => {
@@ -49,6 +54,22 @@ describe('word tables', () => {
   test('the shipped tables compile: no word stands twice', () => {
     assert.ok(knownNames().exact.size > 100)
     assert.ok(nameWords().exact.size > 100)
+  })
+
+  test('no beginning or ending hides a heavier one of its class', () => {
+    const { prefixes, suffixes } = nameWords()
+    const lighter = [...prefixes].flatMap(([longer, hit]) =>
+      [...prefixes]
+        .filter(([shorter, other]) => longer.startsWith(shorter) && hides(hit, other))
+        .map(([shorter]) => `${longer}* hides ${shorter}*`),
+    )
+    const lighterEnds = [...suffixes].flatMap(([longer, hit]) =>
+      [...suffixes]
+        .filter(([shorter, other]) => longer.endsWith(shorter) && hides(hit, other))
+        .map(([shorter]) => `*${longer} hides *${shorter}`),
+    )
+    assert.deepEqual([...lighter, ...lighterEnds], [])
+    assert.equal(readWords('Kibo Telecommunications Union', 'as')?.weight, 4)
   })
 
   test('a word in two lists is refused', () => {
@@ -86,6 +107,7 @@ describe('normalisation', () => {
     assert.equal(fold('Straße'), 'strasse')
     assert.equal(fold('İLETİŞİM'), 'iletisim')
     assert.equal(fold('대학교'), '대학교')
+    assert.equal(fold('Tele\u00ad\u200bkom\u202e'), 'telekom')
   })
 
   test('keeps abbreviations together and separates everything else', () => {
@@ -104,6 +126,13 @@ describe('normalisation', () => {
       description: ['technische', 'universitat'],
     })
     assert.deepEqual(readName('KORABI-NET SHPK'), { handle: [], description: ['korabi', 'net', 'shpk'] })
+    assert.deepEqual(readName('HI-SPEED Broadband'), { handle: [], description: ['hi', 'speed', 'broadband'] })
+    assert.deepEqual(readName('NET-KOMP Jan Kibo, PL'), { handle: ['net', 'komp'], description: ['jan', 'kibo'] })
+    assert.deepEqual(readName('KIBO-UK-AS Globex plc'), {
+      handle: ['kibo', 'uk', 'as'],
+      description: ['globex', 'plc'],
+    })
+    assert.deepEqual(readName('GO-NET Spółka z o.o.'), { handle: [], description: ['go', 'net', 'spolka', 'z', 'oo'] })
     assert.deepEqual(readName('OVH SAS'), { handle: [], description: ['ovh', 'sas'] })
     assert.deepEqual(readName('ACME-NET'), { handle: ['acme', 'net'], description: [] })
   })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { loadMmdb } from '../../../src/enrichment/providers/mmdb/provider.ts'
+import { loadMmdb, readMmdb } from '../../../src/enrichment/providers/mmdb/provider.ts'
 import { classify } from '../../../src/enrichment/rules/classify.ts'
 import { address, mmdb } from '../../support/enrichment-data.ts'
 import { IPINFO } from '../../support/vendors/ipinfo.ts'
@@ -12,6 +12,8 @@ for (const vendor of [...MAXMIND, ...IPINFO, ...OTHERS]) {
     const bytes = mmdb(vendor.type, { '81.2.69.0/24': vendor.record })
     const provider = await loadMmdb({ name: 'vendor', bytes, mapping: undefined, recordsMax: 10 })
     assert.equal(provider.kind, vendor.kind)
+    const { asnOf, read } = await readMmdb(bytes, undefined)
+    assert.equal(asnOf(vendor.record), read(vendor.record)?.evidence.asn)
     assert.equal(provider.recognisedAs, vendor.recognisedAs)
     assert.equal(provider.networkOf(address('81.2.69.7')), '81.2.69.0/24')
     assert.equal(provider.builtAt?.getTime(), 1_760_000_000_000)

@@ -1,5 +1,4 @@
 import type { AddressRange } from '../../addresses/network.ts'
-import type { Facts } from '../../facts.ts'
 import { readMmdb } from './provider.ts'
 
 /** A network and the AS that announces it. */
@@ -19,19 +18,14 @@ export async function asNetworksIn(
   mapping: string | undefined,
   wanted: ReadonlySet<number>,
 ): Promise<AsNetwork[] | undefined> {
-  const { mmdb, read } = await readMmdb(bytes, mapping)
-  if (!mmdb.samples.some((sample) => asnOf(read(sample)) !== undefined)) return undefined
+  const { mmdb, asnOf } = await readMmdb(bytes, mapping)
+  if (!mmdb.samples.some((sample) => asnOf(sample) !== undefined)) return undefined
   const numbers = new Map<number, number | undefined>()
   const found: AsNetwork[] = []
   mmdb.tree.eachNetwork((range, record) => {
-    if (!numbers.has(record)) numbers.set(record, asnOf(read(mmdb.decode(record))))
+    if (!numbers.has(record)) numbers.set(record, asnOf(mmdb.decode(record)))
     const asn = numbers.get(record)
     if (asn !== undefined && wanted.has(asn)) found.push({ range, asn })
   })
   return found
-}
-
-function asnOf(facts: Facts | undefined): number | undefined {
-  const asn = facts?.data.asn
-  return typeof asn === 'number' ? asn : undefined
 }

@@ -1,6 +1,6 @@
-import { setImmediate } from 'node:timers/promises'
+import { TimeSlice } from '../../time-slice.ts'
 import type { OpenMmdb } from './open.ts'
-import type { RecordReader } from './read-record.ts'
+import type { AsnReader } from './read-record.ts'
 
 /** How much address space an AS announces. */
 export interface AsSize {
@@ -9,7 +9,7 @@ export interface AsSize {
   readonly hasV6: boolean
 }
 
-/** Nodes that are looked at without a pause: about 10 ms, when each of their records is to be read. */
+/** Nodes after which it looks at the clock: some milliseconds, when each of their records is to be decoded. */
 const NODES_AT_A_TIME = 2_000
 const RECORDS_MAX = 250_000
 
@@ -35,7 +35,7 @@ export class AsSizes {
    * Counts by a walk over the whole tree; other work goes on in between. Undefined when no record holds an AS
    * number, or the records are too many.
    */
-  static async of(mmdb: OpenMmdb, read: RecordReader): Promise<AsSizes | undefined> {
+  static async of(mmdb: OpenMmdb, read: AsnReader): Promise<AsSizes | undefined> {
     const sizes = new Map<number, Counted>()
     /** What records without a number are counted in. */
     const nobody: Counted = { addresses: 0, hasV6: false }
@@ -49,20 +49,25 @@ export class AsSizes {
     }
     const asnOf = (record: number) => {
       try {
-        return read(mmdb.decode(record))?.evidence.asn
+        return read(mmdb.decode(record))
       } catch {
         // Said when an address leads there.
         return undefined
       }
     }
+    let last = -1
+    let size = nobody
     const visit = (record: number, v4Addresses: number | undefined) => {
-      const size = byRecord.get(record) ?? count(record)
+      // Neighbours often belong to one AS.
+      if (record !== last) size = byRecord.get(record) ?? count(record)
+      last = record
       if (v4Addresses === undefined) size.hasV6 = true
       else size.addresses += v4Addresses
     }
+    const slice = new TimeSlice()
     for (const _ of mmdb.tree.sizes(visit, NODES_AT_A_TIME)) {
       if (byRecord.size > RECORDS_MAX) return undefined
-      await setImmediate()
+      if (slice.isOver) await slice.next()
     }
     return sizes.size === 0 ? undefined : new AsSizes(sizes)
   }

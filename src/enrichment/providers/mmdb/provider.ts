@@ -8,7 +8,7 @@ import { COMPILED_TYPE, readCompiled } from '../tables/compiled.ts'
 import { AsSizes } from './as-sizes.ts'
 import { mappedShape, parseMapping } from './mapping.ts'
 import { type OpenMmdb, openMmdb } from './open.ts'
-import { type RecordReader, recordReader } from './read-record.ts'
+import { type AsnReader, asnReader, type RecordReader, recordReader } from './read-record.ts'
 import { isUnknown, recognise } from './recognise.ts'
 
 /** How an MMDB is loaded. */
@@ -40,8 +40,8 @@ export class UnknownMmdbError extends InputError {
 
 /** @throws InputError when the file is damaged, `UnknownMmdbError` when nobody knows its records */
 export async function loadMmdb(options: MmdbOptions): Promise<Provider> {
-  const { mmdb, kind, recognisedAs, read } = await readMmdb(options.bytes, options.mapping)
-  const sizes = kind === 'asn' ? await AsSizes.of(mmdb, read) : undefined
+  const { mmdb, kind, recognisedAs, read, asnOf } = await readMmdb(options.bytes, options.mapping)
+  const sizes = kind === 'asn' ? await AsSizes.of(mmdb, asnOf) : undefined
   const reader: RecordReader = sizes === undefined ? read : (record) => withSize(read(record), sizes)
   return new MmdbProvider(options, mmdb, kind, recognisedAs, reader)
 }
@@ -58,6 +58,7 @@ export interface ReadableMmdb {
   readonly kind: ProviderKind
   readonly recognisedAs: string
   readonly read: RecordReader
+  readonly asnOf: AsnReader
 }
 
 /**
@@ -70,11 +71,15 @@ export async function readMmdb(bytes: Buffer, mapping: string | undefined): Prom
   const unknown = isUnknown(recognised)
   if (mapping !== undefined) {
     const shape = mappedShape(unknown ? undefined : recognised, parseMapping(mapping), mmdb.databaseType)
-    return { mmdb, kind: shape.kind, recognisedAs: shape.recognisedAs, read: recordReader(shape) }
+    const { kind, recognisedAs } = shape
+    return { mmdb, kind, recognisedAs, read: recordReader(shape), asnOf: asnReader(shape) }
   }
   if (unknown) throw new UnknownMmdbError(recognised.databaseType, recognised.keys)
-  const read = mmdb.databaseType === COMPILED_TYPE ? readCompiled : recordReader(recognised)
-  return { mmdb, kind: recognised.kind, recognisedAs: recognised.recognisedAs, read }
+  const { kind, recognisedAs } = recognised
+  if (mmdb.databaseType === COMPILED_TYPE) {
+    return { mmdb, kind, recognisedAs, read: readCompiled, asnOf: (record) => readCompiled(record)?.evidence.asn }
+  }
+  return { mmdb, kind, recognisedAs, read: recordReader(recognised), asnOf: asnReader(recognised) }
 }
 
 /** What is kept of a record. */

@@ -11,6 +11,14 @@ import { asAsn, asCode, asContinent, asFlag, asName, asNumber, asText, valueAt }
 /** Reads the records of one file. */
 export type RecordReader = (record: unknown) => Facts | undefined
 
+/** Reads only the AS number of a record, at a fraction of the cost. */
+export type AsnReader = (record: unknown) => number | undefined
+
+/** What `recordReader` finds as `evidence.asn`. */
+export function asnReader(shape: Shape): AsnReader {
+  return (record) => new FieldReader(record, shape.paths).one('asn', asAsn)
+}
+
 /** The reader for a shape. It answers undefined for records that say nothing. */
 export function recordReader(shape: Shape): RecordReader {
   return (record) => {

@@ -12,6 +12,11 @@ const SURE = /^(?:as-number|known-name|name-word):/
 /** Least weight of a word that decides alone. */
 const NOISE_DECIDES = 2
 const ORGANISATION_DECIDES = 3
+/**
+ * Schools and authorities nearly always say what they are: of the names that the rules are silent about few are theirs,
+ * and the model is to know businesses.
+ */
+const SCHOOL_OR_AUTHORITY_WEIGHT = 0.3
 
 /**
  * What the rules are sure of as examples for what they are silent about: without the words that they decided by, and
@@ -23,7 +28,9 @@ export function examplesOf(subject: Subject): Example[] {
   if (truth === undefined) return []
   const words = withoutDeciding(tokens(subject.name))
   const nameOnly: Subject = { ...subject, asAddresses: undefined, asHasV6: undefined }
-  return [subject, nameOnly].map((given) => ({ features: featuresOf(given, words), truth }))
+  const isWhole = truth !== 'organisation' || decision.classification === 'business'
+  const weight = isWhole ? 1 : SCHOOL_OR_AUTHORITY_WEIGHT
+  return [subject, nameOnly].map((given) => ({ features: featuresOf(given, words), truth, weight }))
 }
 
 function modelClass({ classification }: Decision): ModelClass | undefined {

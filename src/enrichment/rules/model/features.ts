@@ -1,4 +1,4 @@
-import { fold, isGenericWord, tokens } from '../normalise.ts'
+import { fold, isGenericWord, TEXT_MAX, tokens } from '../normalise.ts'
 
 /** What the model looks at. */
 export interface Subject {
@@ -30,7 +30,7 @@ export function featuresOf(subject: Subject, words: readonly string[] = tokens(s
   }
   if (read.length > 0) features.add(`e:${read.at(-1)!}`)
   features.add(`n:${Math.min(read.filter((word) => !isGenericWord(word)).length, 5)}`)
-  features.add(`c:${styleOf(subject.name)}`)
+  features.add(`c:${styleOf(subject.name.slice(0, TEXT_MAX))}`)
   if (subject.asn !== undefined) features.add(`b:${subject.asn >>> BLOCK_BITS}`)
   if (subject.asAddresses !== undefined) {
     const size = subject.asAddresses === 0 ? 'none' : Math.min(Math.round(Math.log2(subject.asAddresses)), 22)

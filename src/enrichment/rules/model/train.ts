@@ -4,6 +4,8 @@ import { MODEL_CLASSES, type ModelClass, softmax } from './classes.ts'
 export interface Example {
   readonly features: ReadonlySet<string>
   readonly truth: ModelClass
+  /** What the example counts for; 1 is a whole one. */
+  readonly weight: number
 }
 
 /** How the model is trained. The same examples give the same weights. */
@@ -23,9 +25,10 @@ export type Weights = Map<string, Float64Array>
 export function train(examples: readonly Example[], options: TrainOptions): Weights {
   const names = featureNames(examples, options.featureMin)
   const ids = new Map(names.map((name, id) => [name, id]))
-  const rows = examples.map(({ features, truth }) => ({
+  const rows = examples.map(({ features, truth, weight }) => ({
     ids: Uint32Array.from([...features].flatMap((feature) => ids.get(feature) ?? [])),
     truth: MODEL_CLASSES.indexOf(truth),
+    weight,
   }))
   const width = MODEL_CLASSES.length
   const weights = new Float64Array(names.length * width)
@@ -42,7 +45,7 @@ export function train(examples: readonly Example[], options: TrainOptions): Weig
     for (const id of row.ids) for (let c = 0; c < width; c++) shares[c]! += weights[id * width + c]!
     softmax(shares)
     for (let c = 0; c < width; c++) {
-      const error = shares[c]! - (row.truth === c ? 1 : 0)
+      const error = row.weight * (shares[c]! - (row.truth === c ? 1 : 0))
       for (const id of row.ids) {
         const at = id * width + c
         const gradient = error + options.decay * weights[at]!
