@@ -1,12 +1,13 @@
 import { Command } from 'commander'
 import type { TenantRules } from '../../../schemas/tenant-rules.ts'
-import type { Config } from '../../config/config.ts'
 import { parseAddress } from '../../core/event/address.ts'
 import { InputError } from '../../core/run/errors.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
 import type { CliContext } from '../context.ts'
+import { asInstance } from '../instance.ts'
 import { printJson, printTable } from '../print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../settings-options.ts'
+import { tenantOf } from '../tenant-of.ts'
 
 interface RulesOptions {
   readonly dryRun?: boolean
@@ -14,6 +15,8 @@ interface RulesOptions {
 }
 
 type Change = { readonly add?: readonly string[]; readonly remove?: readonly string[] }
+
+const DATA = ['enrichDir', 'defaultData'] as const
 
 /** `ipid rules list|add|remove|check` */
 export function rulesCommand(context: CliContext): Command {
@@ -29,9 +32,9 @@ export function rulesCommand(context: CliContext): Command {
   changing('add', `add a rule, in force at once: ${ABOUT}`, (rule) => ({ add: [rule] }))
   changing('remove', 'remove a rule, in force at once', (rule) => ({ remove: [rule] }))
 
-  addSettings(subcommand('check <tenant> <address...>', 'say which rule decides'), ['enrichDir']).action(
+  addSettings(subcommand('check <tenant> <address...>', 'say which rule decides'), DATA).action(
     async (name: string, addresses: string[], options: RulesOptions, command: Command) => {
-      const config = configOf(context, command)
+      const config = await asInstance(configOf(context, command))
       const tenant = await tenantOf(config, name)
       const { checkAddresses } = await import('./check.ts')
       const parsed = addresses.map((text) => {
@@ -81,9 +84,4 @@ export function rulesCommand(context: CliContext): Command {
   }
 
   return rules
-}
-
-async function tenantOf(config: Config, name: string): Promise<Tenant> {
-  const { withTenants } = await import('../stores.ts')
-  return await withTenants(config, (admin) => admin.getTenant(name))
 }

@@ -1,6 +1,8 @@
+import { ATTRIBUTES } from '../../../schemas/attributes.ts'
 import type { TenantRules } from '../../../schemas/tenant-rules.ts'
 import type { Address } from '../../core/event/address.ts'
 import type { Enricher, Enrichment } from '../../core/event/enrichment.ts'
+import type { Lookup } from '../../lookup/lookup.ts'
 import { enrichmentOf } from '../answers/answer.ts'
 import { companyIdOf } from '../rules/company-id.ts'
 import { FILTERS, RuleSet, type Verdict } from './rule-set.ts'
@@ -9,6 +11,25 @@ import { FILTERS, RuleSet, type Verdict } from './rule-set.ts'
 export function judged(enrichment: Enrichment, address: Address, rules: RuleSet): Enrichment {
   const verdict = rules.find(address, enrichment)
   return verdict === undefined ? enrichment : variantOf(enrichment, verdict)
+}
+
+/** A lookup as an event with its address is judged for a tenant. */
+export interface JudgedLookup {
+  readonly lookup: Lookup
+  /** The rule that decided; undefined: none did. */
+  readonly rule: string | undefined
+}
+
+/** As `judged`, with all that a lookup tells. */
+export function judgedLookup(lookup: Lookup, address: Address, rules: RuleSet | undefined): JudgedLookup {
+  if (rules === undefined) return { lookup, rule: undefined }
+  const { noise, rule, companyId, data } = judged(enrichmentOf(plain(lookup)), address, rules)
+  if (rule === undefined) return { lookup, rule }
+  const { business_name, org_name, as_name } = lookup.provenance
+  const name = business_name ?? org_name ?? as_name
+  const provenance = { ...lookup.provenance, ...(name && data.business_name && { business_name: name }) }
+  const ordered = Object.fromEntries(ATTRIBUTES.flatMap((key) => (data[key] === undefined ? [] : [[key, data[key]]])))
+  return { lookup: { ...lookup, noise, companyId, data: ordered, provenance }, rule }
 }
 
 /** The rules of a tenant; undefined: it has none, and pays nothing for them. */
@@ -79,6 +100,6 @@ function asOrganisation(enrichment: Enrichment): Enrichment {
   })
 }
 
-function plain({ noise, classification, quality, data, companyId }: Enrichment) {
+function plain({ noise, classification, quality, data, companyId }: Enrichment | Lookup) {
   return { noise, classification, quality, data, companyId }
 }
