@@ -3,9 +3,12 @@ import { cp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { STARTER_DIR } from '../../src/enrichment/files/folder.ts'
+import { connectRedis } from '../../src/redis/connect.ts'
+import { RedisTenantStore } from '../../src/redis/tenants/tenant-store.ts'
 import { runCommand } from '../support/command.ts'
 import { DnsServer } from '../support/dns-server.ts'
 import { temporaryFolder } from '../support/enrichment-data.ts'
+import { quiet } from '../support/pipeline.ts'
 import { TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
 
@@ -87,6 +90,15 @@ test('rules of a tenant are in force at once, in both lanes, in replays and when
     assert.deepEqual([filtered, kept, unknown], [2, { 'keep isp': 1 }, 1])
     assert.match(await run('rules', 'add', 'acme', 'keep', 'isp', '--dry-run'), /would be kept: keep isp +1\n/)
     assert.deepEqual((await ipid('rules', 'list', 'acme')).rules, [])
+  })
+
+  await t.test('a rule that a later version wrote decides nothing, and can be removed as it is listed', async () => {
+    const client = quiet(connectRedis(ready.redis_url, { name: 'cli', kind: 'loop' }))
+    await new RedisTenantStore(client).changeRules('acme', ['later 1.2.3.4 x'], [])
+    client.disconnect()
+    assert.deepEqual((await ipid('rules', 'list', 'acme')).rules, ['later 1.2.3.4 x'])
+    assert.equal((await site.ipid('rules', 'remove', 'acme', 'later', '1.2.3.4', 'y')).code, 2)
+    assert.deepEqual((await ipid('rules', 'remove', 'acme', 'later', '1.2.3.4', 'x')).rules, [])
   })
 
   for (const [kind, subject] of RULES) await ipid('rules', 'add', 'acme', kind, subject)

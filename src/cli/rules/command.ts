@@ -56,11 +56,11 @@ export function rulesCommand(context: CliContext): Command {
     subcommand(`${verb} <tenant> <kind> <subject...>`, about)
       .option('--dry-run', 'only say what it would have made of the events since yesterday')
       .action(async (name: string, kind: string, words: string[], options: RulesOptions, command: Command) => {
-        const { parseRule } = await import('../../enrichment/tenant-rules/rule.ts')
-        const rule = parseRule(kind, words.join(' '))
-        if (typeof rule === 'string') throw new InputError(rule)
         const config = configOf(context, command)
-        const change = changeOf(rule.text)
+        const given = [kind, ...words].join(' ')
+        // What another version spelled otherwise can be removed as it is listed.
+        const isListed = verb === 'remove' && (await tenantOf(config, name)).rules?.includes(given)
+        const change = changeOf(isListed ? given : await spelled(kind, words.join(' ')))
         if (options.dryRun) {
           const { dryRun } = await import('./dry-run.ts')
           await dryRun(config, await tenantOf(config, name), change, options.json === true, context)
@@ -69,6 +69,14 @@ export function rulesCommand(context: CliContext): Command {
         const { withTenants } = await import('../stores.ts')
         printRules(options, await withTenants(config, (admin) => admin.changeRules(name, change)))
       })
+  }
+
+  /** In the one spelling. */
+  async function spelled(kind: string, subject: string): Promise<string> {
+    const { parseRule } = await import('../../enrichment/tenant-rules/rule.ts')
+    const rule = parseRule(kind, subject)
+    if (typeof rule === 'string') throw new InputError(rule)
+    return rule.text
   }
 
   function subcommand(usage: string, about: string): Command {
