@@ -26,7 +26,8 @@ export function connectRedis(url: string, use: ConnectionUse): RedisClient {
   const options: RedisOptions = {
     connectionName: `ipid:${use.name}`,
     autoResendUnfulfilledCommands: false,
-    autoResubscribe: true,
+    // A subscription that fails inside of the client is nobody's to catch, and would end the process.
+    autoResubscribe: false,
     enableOfflineQueue: use.kind === 'loop',
     // With null, commands that were on their way when the connection broke would never be answered at all.
     maxRetriesPerRequest: 0,

@@ -9,6 +9,8 @@ import { Loop } from '../runner/loop.ts'
 export interface OriginStore {
   /** Adds to the counts of today, and returns what they are since yesterday. Rejects with `UnavailableError`. */
   add(tenantId: string, counts: OriginCounts): Promise<OriginCounts>
+  /** What they are since yesterday. Rejects with `UnavailableError`. */
+  read(tenantId: string): Promise<OriginCounts>
 }
 
 export interface TenantOriginsOptions {
@@ -21,6 +23,8 @@ export interface TenantOriginsOptions {
 
 const FLUSH_EVERY_MS = 5_000
 const RETRY_DELAY_MAX_MS = 60_000
+/** Writes after which tenants that are warned of, and send nothing, are looked at again: about a minute. */
+const LOOK_AGAIN_EVERY = 12
 /** Tenants that are counted between two writes, and that are warned of. */
 const TENANTS_MAX = 10_000
 
@@ -34,6 +38,7 @@ export class TenantOrigins implements Service {
   readonly #loop: Loop
   readonly #warnings = new Map<string, OriginWarning>()
   #tallies = new Map<string, OriginTally>()
+  #flushes = 0
 
   constructor(options: TenantOriginsOptions) {
     this.#options = options
@@ -107,6 +112,14 @@ export class TenantOrigins implements Service {
         for (const [id, others] of [[tenantId, tally] as const, ...tallies]) this.add(id, others)
         throw error
       }
+    }
+    if (++this.#flushes % LOOK_AGAIN_EVERY === 0) await this.#lookAgain()
+  }
+
+  /** Other processes count, too, and days end: a warning must not outlive what it is about. */
+  async #lookAgain(): Promise<void> {
+    for (const tenantId of [...this.#warnings.keys()]) {
+      this.#tell(tenantId, originWarning(await this.#options.store.read(tenantId)))
     }
   }
 

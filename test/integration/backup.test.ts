@@ -8,6 +8,11 @@ import { BATCH_LINES, batchLines, bury, IP, makeFolder, ODD_EVENTS, Running, sen
 import { TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
 
+const RULES = [
+  ['own', '198.51.7.0/24'],
+  ['never-noise', 'buro-gmbh'],
+] as const
+
 test('a backup that is written under load is restored on another folder', async (t) => {
   const dir = makeFolder(t)
   const [early, late] = [join(dir, 'early'), join(dir, 'late')]
@@ -25,6 +30,8 @@ test('a backup that is written under load is restored on another folder', async 
     await sites.source.ipid('tenant', 'create', 'acme', '--plan', 'growth', '--archive', 'on')
     await sites.source.ipid('tenant', 'set', 'demo', '--addresses', 'truncated')
     addressKey = await source.addressKey('demo')
+    for (const rule of RULES) assert.equal((await sites.source.ipid('rules', 'add', 'acme', ...rule)).code, 0)
+    await sites.source.ipid('tenant', 'set', 'acme', '--unclassified', 'event')
     apiKeys.acme = await source.key('acme')
     apiKeys.revoked = await source.key('acme')
     await sites.source.ipid('key', 'revoke', apiKeys.revoked.slice(0, 12))
@@ -136,6 +143,10 @@ test('a backup that is written under load is restored on another folder', async 
     assert.match(addressKey!, /^[0-9a-f]{64}$/)
     assert.equal(await running.addressKey('demo'), addressKey, 'or a visit of today would be counted twice')
 
+    const judging = JSON.parse((await site.ipid('rules', 'list', 'acme', '--json')).stdout)
+    assert.deepEqual(judging, { tenant_id: 'acme', rules: RULES.map((rule) => rule.join(' ')), unclassified: 'event' })
+    const own = await running.post('/v1/ingest', apiKeys.acme, { events: [{ ip: '198.51.7.7' }] })
+    assert.equal(((await own.json()) as { results: { rule?: string }[] }).results[0]!.rule, 'own 198.51.7.0/24')
     const statuses = [apiKeys.demo, apiKeys.acme, apiKeys.revoked].map(async (key) => {
       return (await running.post('/v1/lookup', key, { ip: IP })).status
     })

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ingest } from '../../pipelines/ingest.ts'
+import type { OpenJob } from '../../src/batch/feeder-store.ts'
 import type { Address } from '../../src/core/event/address.ts'
+import type { ChunkReading } from '../../src/core/pipeline/source.ts'
+import { UnavailableError } from '../../src/core/run/errors.ts'
+import { tenantEnricher } from '../../src/enrichment/tenant-rules/judge.ts'
+import { RedisFeederStore } from '../../src/redis/batch/feeder-store.ts'
+import { connectRedis } from '../../src/redis/connect.ts'
 import { keys } from '../../src/redis/keys.ts'
 import { RedisTenantStore } from '../../src/redis/tenants/tenant-store.ts'
 import {
@@ -15,7 +21,7 @@ import {
   startFeeder,
   upload,
 } from '../support/batch.ts'
-import { startWorker } from '../support/pipeline.ts'
+import { quiet, startWorker } from '../support/pipeline.ts'
 import { until } from '../support/until.ts'
 
 test('a job counts every line, names the bad ones, and leaves nothing but its record', async (t) => {
@@ -154,5 +160,39 @@ test('lines whose addresses are not kept are judged by the feeder, host names to
     (job) => job!.status === 'failed',
   )
   assert.equal(failed.progress_message, 'its tenant is gone')
+  await Promise.all([stopFeeder(), worker.stop()])
+})
+
+test('a chunk that was fed in part, and again when rules had changed, keeps each line once, as one of both says', async (t) => {
+  const { redis, client, jobs } = await startBatch(t)
+  const tenants = new RedisTenantStore(client)
+  await tenants.createTenant({ id: 'acme', plan: 'starter', archive: false, addresses: 'full', createdAt: '' })
+  let killed = 0
+  class Killed extends RedisFeederStore {
+    override async feed(job: OpenJob, reading: ChunkReading): Promise<void> {
+      if (killed++ > 0) return await super.feed(job, reading)
+      await super.feed(job, { ...reading, blocks: new Map([[0, reading.blocks.get(0)!]]) })
+      await tenants.changeRules('acme', ['own 198.51.100.0/24'], [])
+      throw new UnavailableError('killed between two partitions')
+    }
+  }
+  const feeding = quiet(connectRedis(redis.url, { name: 'test-killed', kind: 'loop' }))
+  t.after(() => feeding.disconnect())
+  const store = new Killed({ client: feeding, pipeline: ingest, partitions: PARTITIONS })
+  const worker = await startWorker(redis.url, ingest, 'process', PARTITIONS, enricher)
+  const stopFeeder = await startFeeder(redis, 1_000, { store, enricher, tenantEnricher })
+  const lines = Array.from({ length: 400 }, (_, i) => {
+    return `{"ip":"${i % 2 ? '192.0.2' : '198.51.100'}.${i % 250}","event_id":"e${i}"}`
+  })
+  const { result_summary: summary } = await completed(
+    client,
+    jobs,
+    'acme',
+    await upload(jobs, 'acme', lines.join('\n')),
+  )
+  const { valid_ips, identified_ips, filtered, duplicates, rejected } = summary!
+  assert.ok(killed > 1)
+  assert.deepEqual([valid_ips, identified_ips + filtered, duplicates, rejected], [400, 400, 0, 0])
+  assert.ok(filtered > 50 && filtered < 150, `of 200, those of the second partition: ${filtered}`)
   await Promise.all([stopFeeder(), worker.stop()])
 })

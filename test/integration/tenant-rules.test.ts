@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict'
+import { cp, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { STARTER_DIR } from '../../src/enrichment/files/folder.ts'
+import { connectRedis } from '../../src/redis/connect.ts'
+import { RedisTenantStore } from '../../src/redis/tenants/tenant-store.ts'
+import { runCommand } from '../support/command.ts'
+import { DnsServer } from '../support/dns-server.ts'
+import { temporaryFolder } from '../support/enrichment-data.ts'
+import { quiet } from '../support/pipeline.ts'
 import { TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
 
@@ -15,7 +24,14 @@ const RULES = [
 ] as const
 
 test('rules of a tenant are in force at once, in both lanes, in replays and when stored events are judged again', async (t) => {
-  const site = new TestSite(t, { SINK_LINGER_MS: '100', ARCHIVE_PART_AGE_MS: '200' })
+  const dns = await DnsServer.start(t)
+  const enrichDir = await temporaryFolder(t)
+  await cp(STARTER_DIR, enrichDir, { recursive: true })
+  await writeFile(join(enrichDir, 'ours.csv'), 'network,business_name,classification\n93.184.216.1,Ours GmbH,isp\n')
+  const site = new TestSite(t, {
+    ...{ SINK_LINGER_MS: '100', ARCHIVE_PART_AGE_MS: '200', ENRICH_DIR: enrichDir },
+    ...{ RDNS: 'on', RDNS_SERVERS: dns.address, RDNS_DEADLINE_MS: '10000' },
+  })
   const ready = await site.start().ready()
   const run = async (...args: string[]) => {
     const { code, stdout, stderr } = await site.ipid(...args)
@@ -24,8 +40,8 @@ test('rules of a tenant are in force at once, in both lanes, in replays and when
   }
   const ipid = async (...args: string[]) => JSON.parse(await run(...args, '--json'))
   await ipid('tenant', 'create', 'acme', '--archive', 'on')
-  const { key } = await ipid('key', 'create', 'acme')
-  const call = async (path: string, body?: string) => {
+  const { key: ownKey } = await ipid('key', 'create', 'acme')
+  const call = async (path: string, body?: string, key: string = ownKey) => {
     const headers = { 'x-api-key': key }
     const answer = await fetch(ready.url + path, { headers, ...(body !== undefined && { method: 'POST', body }) })
     return JSON.parse(await answer.text())
@@ -76,6 +92,15 @@ test('rules of a tenant are in force at once, in both lanes, in replays and when
     assert.deepEqual((await ipid('rules', 'list', 'acme')).rules, [])
   })
 
+  await t.test('a rule that a later version wrote decides nothing, and can be removed as it is listed', async () => {
+    const client = quiet(connectRedis(ready.redis_url, { name: 'cli', kind: 'loop' }))
+    await new RedisTenantStore(client).changeRules('acme', ['later 1.2.3.4 x'], [])
+    client.disconnect()
+    assert.deepEqual((await ipid('rules', 'list', 'acme')).rules, ['later 1.2.3.4 x'])
+    assert.equal((await site.ipid('rules', 'remove', 'acme', 'later', '1.2.3.4', 'y')).code, 2)
+    assert.deepEqual((await ipid('rules', 'remove', 'acme', 'later', '1.2.3.4', 'x')).rules, [])
+  })
+
   for (const [kind, subject] of RULES) await ipid('rules', 'add', 'acme', kind, subject)
   // Once more changes nothing; a change of something else keeps them.
   await ipid('rules', 'add', 'acme', 'keep', 'isp')
@@ -92,6 +117,34 @@ test('rules of a tenant are in force at once, in both lanes, in replays and when
     ]
     assert.deepEqual(await send('live'), expected)
     assert.match(await run('rules', 'check', 'acme', ADDRESSES.sunrise), /80\.218\.1\.1 +ok +isp +keep isp\n/)
+    // By the data of the instance, whatever the shell has.
+    const env = { ...site.env, ENRICH_DIR: '' } as Record<string, string>
+    const { stdout } = await runCommand(['rules', 'check', 'acme', '93.184.216.1'], { env })
+    assert.match(stdout, /93\.184\.216\.1 +ok +isp +keep isp\n/)
+    const ips = [...Object.values(ADDRESSES), '93.184.216.1', 'nonsense']
+    const told = (await runCommand(['enrich', '--tenant', 'acme', '--json', ...ips], { env })).stdout
+    const found = told
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    assert.deepEqual(
+      found.map(({ status, rule, company_id }) => [status, rule, company_id]),
+      [
+        ...['filtered', 'filtered'].map((status, i) => [status, rules[i], null]),
+        ...[
+          ['ok', rules[3], null],
+          ['ok', rules[2], 'google.com'],
+          ['ok', rules[3], null],
+          ['invalid_ip', null, null],
+        ],
+      ],
+    )
+    assert.equal(found[3].data.business_name, 'Google')
+    const explained = (await runCommand(['enrich', '--tenant', 'acme', '--explain', ADDRESSES.google], { env })).stdout
+    assert.match(explained, /^status +ok\ntenant rule +never-noise google-llc\ncompany_id +google\.com\n/m)
+    assert.match(explained, /^business_name +Google +organisations/m)
+    const none = await runCommand(['enrich', '--tenant', 'nobody', '8.8.8.8'], { env })
+    assert.deepEqual([none.code, none.stderr], [2, 'ipid: unknown tenant "nobody"\n'])
   })
 
   await t.test('lines of a batch job are judged alike, and both are counted by the rule', async () => {
@@ -146,6 +199,34 @@ test('rules of a tenant are in force at once, in both lanes, in replays and when
     assert.equal(share, 0.84)
     assert.match(await run('usage', 'acme'), /^warning +83 % of /m)
   })
+
+  await t.test(
+    'lines of a batch job have their host names, and are judged by them, with rules and without',
+    async () => {
+      await ipid('tenant', 'create', 'beta')
+      const { key: othersKey } = await ipid('key', 'create', 'beta')
+      dns.host('93.184.216.34', 'mail.quux-anvils.com')
+      dns.host('93.184.216.35', 'dsl-93-184-216-35.dynamic.example.net')
+      const lines = ['34', '35'].map((last) => `{"ip":"93.184.216.${last}","event_id":"named-${last}"}`)
+      for (const [tenant, key, names] of [
+        ['beta', othersKey, ['mail.quux-anvils.com']],
+        // It keeps access providers.
+        ['acme', ownKey, ['mail.quux-anvils.com', 'dsl-93-184-216-35.dynamic.example.net']],
+      ] as const) {
+        const { job_id } = await call('/v1/ingest/batch', lines.join('\n'), key)
+        const { result_summary: summary } = await until(
+          () => call(`/v1/ingest/batch/${job_id}`, undefined, key),
+          ({ status }) => status === 'completed',
+        )
+        assert.deepEqual([summary.valid_ips, summary.filtered], [2, 2 - names.length])
+        const sql = `SELECT hostname FROM events WHERE tenant_id = '${tenant}' AND event_id LIKE 'named%' ORDER BY event_id`
+        await until(
+          () => query(sql),
+          (text) => text === names.join('\n'),
+        )
+      }
+    },
+  )
 
   for (const rule of rules) {
     const [kind, subject] = rule.split(' ')

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiKeyRecord } from '../../schemas/api-key.ts'
 import { TenantRecord } from '../../schemas/tenant.ts'
+import { RULES_MAX } from '../../schemas/tenant-rules.ts'
 import { compileValidator } from '../../src/core/event/validator.ts'
 import { InputError, UnavailableError } from '../../src/core/run/errors.ts'
 import { keys } from '../../src/redis/keys.ts'
@@ -150,6 +151,49 @@ test('what was answered survives kill -9, and a killed store says so', async (t)
   const prefixes = new Set(listed.map((key) => key.prefix))
   for (const key of created) assert.ok(prefixes.has(key.prefix))
   for (const key of listed) assert.ok(await admin.revokeKey(key.prefix), 'every listed key is whole')
+})
+
+test('rules change in one step each, so many and no more, and what was answered survives kill -9', async (t) => {
+  const redis = await startTestRedis(t, ['--appendfsync', 'always'])
+  const { admin, store } = await startTenants(t, redis.url)
+  await admin.createTenant('acme', { unclassified: 'event' })
+  await admin.createTenant('other')
+  const numbered = (from: number, count: number) =>
+    Array.from({ length: count }, (_, i) => `own 10.${(from + i) >> 8}.${(from + i) & 255}.0/24`)
+  const rulesOf = async (name: string) => (await admin.getTenant(name)).rules ?? []
+  // Changes at the same time lose none of each other, nor of other settings.
+  await Promise.all([
+    ...numbered(0, 40).map((rule) => admin.changeRules('acme', { add: [rule] })),
+    admin.setTenant('acme', { plan: 'growth' }),
+  ])
+  assert.deepEqual([...(await rulesOf('acme'))].sort(), numbered(0, 40).sort())
+  const { plan, unclassified } = await admin.getTenant('acme')
+  assert.deepEqual([plan, unclassified, await rulesOf('other')], ['growth', 'event', []])
+
+  await store.changeRules('acme', numbered(40, RULES_MAX - 40), [])
+  await refuses(admin.changeRules('acme', { add: ['keep isp'] }), /a tenant has at most 1000 rules/)
+  await admin.changeRules('acme', { add: [numbered(7, 1)[0]!] })
+  await admin.changeRules('acme', { add: ['keep isp'], remove: numbered(0, 1) })
+  assert.deepEqual((await rulesOf('acme')).slice(-1), ['keep isp'])
+  await refuses(admin.changeRules('acme', { remove: numbered(0, 1) }), /tenant acme has no rule "own 10\.0\.0\.0\/24"/)
+  await refuses(admin.changeRules('nobody', { add: ['keep isp'] }), /unknown tenant/)
+  await store.changeRules('acme', [], await rulesOf('acme'))
+  assert.equal('rules' in (await admin.getTenant('acme')), false)
+
+  const changes = numbered(0, 50).map((rule) => ({ rule, done: admin.changeRules('other', { add: [rule] }) }))
+  const settled = Promise.allSettled(changes.map(({ done }) => done))
+  await changes[0]!.done
+  await redis.kill()
+  const results = await settled
+  await redis.restart()
+  const kept = await until(
+    () => rulesOf('other'),
+    () => true,
+  )
+  for (const [i, result] of results.entries()) {
+    if (result.status === 'rejected') assert.ok(result.reason instanceof UnavailableError, String(result.reason))
+    else assert.ok(kept.includes(changes[i]!.rule), changes[i]!.rule)
+  }
 })
 
 test('what Redis holds of tenants and keys has the shapes of the schemas, before and after changes', async (t) => {

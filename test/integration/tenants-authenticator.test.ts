@@ -1,12 +1,20 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { pino } from 'pino'
 import { UnavailableError } from '../../src/core/run/errors.ts'
+import { connectRedis } from '../../src/redis/connect.ts'
+import { keys } from '../../src/redis/keys.ts'
+import { RedisTenantChanges } from '../../src/redis/tenants/tenant-store.ts'
 import { CachedAuthenticator, KEYS_MAX, KNOWN_KEY_TTL_MS, UNKNOWN_KEY_TTL_MS } from '../../src/tenants/authenticator.ts'
 import { generateRawKey } from '../../src/tenants/key.ts'
 import { KeyUses } from '../../src/tenants/key-uses.ts'
 import type { Tenant } from '../../src/tenants/tenancy.ts'
-import { silent } from '../support/pipeline.ts'
+import { quiet, silent } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { handClock, startTenants } from '../support/tenants.ts'
 import { until } from '../support/until.ts'
@@ -221,4 +229,40 @@ test('with Redis away known keys go on and others are unavailable; changes that 
     async () => here.authenticator.authenticate(kept.key),
     (found) => found === undefined,
   )
+})
+
+test('who listens for changes outlives a Redis that goes as soon as it comes', async (t) => {
+  const connections: Socket[] = []
+  const channel = keys.tenantChanges()
+  const server = createServer((socket) => {
+    const number = connections.push(socket.on('error', () => {}))
+    socket.on('data', (data) => {
+      for (const [, command] of data.toString().matchAll(/\$\d+\r\n(client|info|subscribe)\r\n/gi)) {
+        const name = command!.toLowerCase()
+        if (name === 'client') socket.write('+OK\r\n')
+        else if (name === 'info') socket.write('$9\r\nloading:0\r\n')
+        else if (number === 2) socket.destroy()
+        else socket.write(`*3\r\n$9\r\nsubscribe\r\n$${channel.length}\r\n${channel}\r\n:1\r\n`)
+      }
+    })
+  })
+  const dir = await mkdtemp(join(tmpdir(), 'ipid-changes-'))
+  server.listen(join(dir, 's'))
+  await once(server, 'listening')
+  const changes = new RedisTenantChanges(
+    quiet(connectRedis(`unix://${join(dir, 's')}`, { name: 'test', kind: 'loop' })),
+  )
+  t.after(async () => {
+    changes.close()
+    server.close()
+    for (const socket of connections) socket.destroy()
+    await rm(dir, { recursive: true })
+  })
+  let heard = 0
+  changes.watch(() => heard++)
+  await until(() => heard > 0)
+  connections[0]!.destroy()
+  await until(() => connections.length > 1)
+  const before = heard
+  await until(() => connections.length > 2 && heard > before)
 })

@@ -9,10 +9,11 @@ import { freeQuota, noBulkJobs, TestLookups } from './lookups.ts'
 import { silent } from './pipeline.ts'
 
 /*
- * A server as a process of its own, with the engine that its argument names: says its port to its parent, and how much
- * memory it has, whenever it is asked.
+ * A server as a process of its own, with the engine that its argument names: says its port to its parent and, whenever it is
+ * asked, how much memory it has and how many requests it has answered.
  */
 
+const metrics = new Registry()
 const server = createHttpServer({
   host: '127.0.0.1',
   port: 0,
@@ -32,9 +33,12 @@ const server = createHttpServer({
   authenticator: oneKey,
   limiter: noLimit,
   log: silent,
-  metrics: new Registry(),
+  metrics,
 })
 await server.start()
-process.on('message', () => process.send!(process.memoryUsage.rss()))
+process.on('message', async () => {
+  const { values } = await metrics.getSingleMetric('ipid_http_requests_total')!.get()
+  process.send!({ rssBytes: process.memoryUsage.rss(), answered: values.reduce((sum, { value }) => sum + value, 0) })
+})
 process.on('disconnect', () => process.exit(0))
 process.send!(server.port)

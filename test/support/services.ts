@@ -239,6 +239,7 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
           await calls.hold()
           return counts
         },
+        read: async () => ({ events: 0, byOrigin: new Map() }),
       }
       const service = new TenantOrigins({ store, metrics: new Registry(), log: silent })
       service.add('tenant', { events: 1, byOrigin: new Map() })

@@ -1,16 +1,18 @@
 import { once } from 'node:events'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
+import type { TenantRules } from '../../../schemas/tenant-rules.ts'
 import { readNameServers } from '../../config/name-servers.ts'
 import { parseAddress } from '../../core/event/address.ts'
 import { systemClock } from '../../core/run/clock.ts'
 import { EnrichmentEngine } from '../../enrichment/engine.ts'
 import { DataLookups } from '../../enrichment/lookup-service.ts'
 import { ReverseDns } from '../../enrichment/providers/rdns/reverse-dns.ts'
+import { judgedLookup, ruleSetOf } from '../../enrichment/tenant-rules/judge.ts'
 import type { Lookup, LookupService } from '../../lookup/lookup.ts'
 import type { CliContext } from '../context.ts'
 import { linesIn } from './lines.ts'
-import { enrichedJson, enrichedText } from './output.ts'
+import { enrichedJson, enrichedText, type Found } from './output.ts'
 
 /** What `ipid enrich` was asked. */
 export interface EnrichRequest {
@@ -20,6 +22,8 @@ export interface EnrichRequest {
   readonly enrichDir: string | undefined
   /** Of the default data sets; undefined: without them. */
   readonly defaultsDir?: string | undefined
+  /** Whose rules judge; undefined: nobody's. */
+  readonly tenant?: TenantRules | undefined
   readonly rdns?: boolean
   readonly rdnsServers?: string
   readonly explain?: boolean
@@ -69,11 +73,19 @@ async function printAll(
     const part = ips.slice(at, at + AT_ONCE)
     const lookups = await Promise.all(part.map((ip) => lookUp(ip, service)))
     const explained = request.explain === true ? service.providerNames() : undefined
-    const text = part.map((ip, i) => print(ip, lookups[i], explained)).join('')
+    const text = part.map((ip, i) => print(foundOf(ip, lookups[i], request.tenant), explained)).join('')
     // Whoever reads may have seen enough (`head`).
     if (stdout.destroyed) return
     if (!stdout.write(text)) await once(stdout, 'drain').catch(() => {})
   }
+}
+
+function foundOf(ip: string, lookup: Lookup | undefined, tenant: TenantRules | undefined): Found {
+  if (tenant === undefined) return { ip, lookup }
+  const address = parseAddress(ip)
+  if (lookup === undefined || address === undefined) return { ip, lookup, rule: null }
+  const found = judgedLookup(lookup, address, ruleSetOf(tenant))
+  return { ip, lookup: found.lookup, rule: found.rule ?? null }
 }
 
 function lookUp(ip: string, service: LookupService): Lookup | Promise<Lookup> | undefined {

@@ -1,19 +1,19 @@
 import { Command, Option } from 'commander'
-import { defaultDataDirOf, readConfig } from '../../config/config.ts'
+import { defaultDataDirOf } from '../../config/config.ts'
 import type { CliContext } from '../context.ts'
-import { addSettings } from '../settings-options.ts'
+import { asInstance } from '../instance.ts'
+import { addSettings, configOf } from '../settings-options.ts'
+import { tenantOf } from '../tenant-of.ts'
 
 interface EnrichFlags {
-  readonly enrichDir?: string
-  readonly dataDir?: string
-  readonly defaultData?: string
+  readonly tenant?: string
   readonly rdns?: boolean
   readonly rdnsServers?: string
   readonly explain?: boolean
   readonly json?: boolean
 }
 
-/** `ipid enrich IP…`: looks addresses up in the data files, without a server. */
+/** `ipid enrich IP…`: looks addresses up in the data files, without a server unless a tenant is named. */
 export function enrichCommand(context: CliContext): Command {
   const command = new Command('enrich')
     .description('show what is known of addresses, from the data files alone')
@@ -22,14 +22,14 @@ export function enrichCommand(context: CliContext): Command {
     .option('--rdns', 'ask reverse DNS too')
     .addOption(new Option('--rdns-servers <list>', 'name servers to ask, ADDRESS[:PORT],… (those of the machine)'))
     .option('--json', 'print one JSON object a line')
-  const settings = ['enrichDir', 'dataDir', 'defaultData'] as const
-  return addSettings(command, settings).action(async (ips: string[], flags: EnrichFlags) => {
-    const { enrichDir, dataDir, defaultData } = flags
-    const config = readConfig(context.env, { enrichDir, dataDir, defaultData })
+    .option('--tenant <name>', 'as the rules of this tenant judge them, by the data of the running instance')
+  const settings = ['enrichDir', 'dataDir', 'defaultData', 'redisUrl'] as const
+  return addSettings(command, settings).action(async (ips: string[], { tenant: name, ...flags }: EnrichFlags) => {
+    const given = configOf(context, command)
+    const config = name === undefined ? given : await asInstance(given)
+    const tenant = name === undefined ? undefined : await tenantOf(config, name)
     const { enrichAddresses } = await import('./addresses.ts')
-    await enrichAddresses(
-      { ...flags, ips, enrichDir: config.enrichDir, defaultsDir: defaultDataDirOf(config) },
-      context,
-    )
+    const data = { enrichDir: config.enrichDir, defaultsDir: defaultDataDirOf(config) }
+    await enrichAddresses({ ...flags, ...data, ips, tenant }, context)
   })
 }

@@ -1,27 +1,40 @@
 import type { Attribute } from '../../../schemas/attributes.ts'
 import type { Lookup } from '../../lookup/lookup.ts'
 
-/** Prints one address; `lookup` is undefined when it is none, `asked` names the providers when they are to be named. */
-export type PrintAddress = (ip: string, lookup: Lookup | undefined, asked: readonly string[] | undefined) => string
+/** What is printed of one address. */
+export interface Found {
+  readonly ip: string
+  /** Undefined when it is no address. */
+  readonly lookup: Lookup | undefined
+  /** The tenant's rule that decided, null when none did; undefined: no tenant was named. */
+  readonly rule?: string | null
+}
+
+/** @param asked names of the providers, when they are to be named */
+export type PrintAddress = (found: Found, asked: readonly string[] | undefined) => string
 
 /** A line with one JSON object: status, quality and data as ingest answers them. */
-export const enrichedJson: PrintAddress = (ip, lookup, asked) => {
+export const enrichedJson: PrintAddress = ({ ip, lookup, rule }, asked) => {
   const answer = {
     ip,
     status: statusOf(lookup),
     classification: lookup?.classification ?? null,
     quality: lookup?.quality ?? 0,
     data: lookup?.data ?? {},
+    ...(rule !== undefined && { rule, company_id: companyOf(lookup) ?? null }),
   }
   return `${JSON.stringify(asked === undefined ? answer : { ...answer, explain: explain(lookup, asked) })}\n`
 }
 
 /** A list of names and values, with a blank line behind it. */
-export const enrichedText: PrintAddress = (ip, lookup, asked) => {
+export const enrichedText: PrintAddress = ({ ip, lookup, rule }, asked) => {
   const rows: (readonly [name: string, value: string, source: string])[] = [
     ['ip', ip, ''],
     ['status', statusOf(lookup), ''],
   ]
+  if (rule !== undefined) {
+    rows.push(['tenant rule', rule ?? '-', ''], ['company_id', companyOf(lookup) ?? '-', ''])
+  }
   if (lookup !== undefined) {
     rows.push(['quality', String(lookup.quality), ''])
     for (const [attribute, value] of Object.entries(lookup.data)) {
@@ -34,6 +47,11 @@ export const enrichedText: PrintAddress = (ip, lookup, asked) => {
     if (lookup.partial.length > 0) rows.push(['partial', lookup.partial.join(', '), ''])
   }
   return `${aligned(asked === undefined ? rows.map(([name, value]) => [name, value]) : rows)}\n`
+}
+
+/** The company that the event counts for; none when it is filtered. */
+function companyOf(lookup: Lookup | undefined): string | undefined {
+  return lookup === undefined || lookup.noise ? undefined : lookup.companyId || undefined
 }
 
 /** The answer's status, as of an event with this address. */

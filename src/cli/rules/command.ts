@@ -1,12 +1,13 @@
 import { Command } from 'commander'
 import type { TenantRules } from '../../../schemas/tenant-rules.ts'
-import type { Config } from '../../config/config.ts'
 import { parseAddress } from '../../core/event/address.ts'
 import { InputError } from '../../core/run/errors.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
 import type { CliContext } from '../context.ts'
+import { asInstance } from '../instance.ts'
 import { printJson, printTable } from '../print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../settings-options.ts'
+import { tenantOf } from '../tenant-of.ts'
 
 interface RulesOptions {
   readonly dryRun?: boolean
@@ -14,6 +15,8 @@ interface RulesOptions {
 }
 
 type Change = { readonly add?: readonly string[]; readonly remove?: readonly string[] }
+
+const DATA = ['enrichDir', 'defaultData'] as const
 
 /** `ipid rules list|add|remove|check` */
 export function rulesCommand(context: CliContext): Command {
@@ -29,9 +32,9 @@ export function rulesCommand(context: CliContext): Command {
   changing('add', `add a rule, in force at once: ${ABOUT}`, (rule) => ({ add: [rule] }))
   changing('remove', 'remove a rule, in force at once', (rule) => ({ remove: [rule] }))
 
-  addSettings(subcommand('check <tenant> <address...>', 'say which rule decides'), ['enrichDir']).action(
+  addSettings(subcommand('check <tenant> <address...>', 'say which rule decides'), DATA).action(
     async (name: string, addresses: string[], options: RulesOptions, command: Command) => {
-      const config = configOf(context, command)
+      const config = await asInstance(configOf(context, command))
       const tenant = await tenantOf(config, name)
       const { checkAddresses } = await import('./check.ts')
       const parsed = addresses.map((text) => {
@@ -53,11 +56,11 @@ export function rulesCommand(context: CliContext): Command {
     subcommand(`${verb} <tenant> <kind> <subject...>`, about)
       .option('--dry-run', 'only say what it would have made of the events since yesterday')
       .action(async (name: string, kind: string, words: string[], options: RulesOptions, command: Command) => {
-        const { parseRule } = await import('../../enrichment/tenant-rules/rule.ts')
-        const rule = parseRule(kind, words.join(' '))
-        if (typeof rule === 'string') throw new InputError(rule)
         const config = configOf(context, command)
-        const change = changeOf(rule.text)
+        const given = [kind, ...words].join(' ')
+        // What another version spelled otherwise can be removed as it is listed.
+        const isListed = verb === 'remove' && (await tenantOf(config, name)).rules?.includes(given)
+        const change = changeOf(isListed ? given : await spelled(kind, words.join(' ')))
         if (options.dryRun) {
           const { dryRun } = await import('./dry-run.ts')
           await dryRun(config, await tenantOf(config, name), change, options.json === true, context)
@@ -66,6 +69,14 @@ export function rulesCommand(context: CliContext): Command {
         const { withTenants } = await import('../stores.ts')
         printRules(options, await withTenants(config, (admin) => admin.changeRules(name, change)))
       })
+  }
+
+  /** In the one spelling. */
+  async function spelled(kind: string, subject: string): Promise<string> {
+    const { parseRule } = await import('../../enrichment/tenant-rules/rule.ts')
+    const rule = parseRule(kind, subject)
+    if (typeof rule === 'string') throw new InputError(rule)
+    return rule.text
   }
 
   function subcommand(usage: string, about: string): Command {
@@ -81,9 +92,4 @@ export function rulesCommand(context: CliContext): Command {
   }
 
   return rules
-}
-
-async function tenantOf(config: Config, name: string): Promise<Tenant> {
-  const { withTenants } = await import('../stores.ts')
-  return await withTenants(config, (admin) => admin.getTenant(name))
 }

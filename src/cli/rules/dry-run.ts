@@ -1,3 +1,4 @@
+import { RULES_MAX } from '../../../schemas/tenant-rules.ts'
 import { connectClickHouse, DATABASE } from '../../clickhouse/client.ts'
 import { filteredSums, storedGroups } from '../../clickhouse/rule-trial.ts'
 import type { Config } from '../../config/config.ts'
@@ -25,7 +26,9 @@ export async function dryRun(
   const { id, rules = [] } = tenant
   const missing = remove.find((rule) => !rules.includes(rule))
   if (missing !== undefined) throw new InputError(`tenant ${id} has no rule "${missing}"`)
-  const then = { ...tenant, rules: [...rules.filter((rule) => !remove.includes(rule)), ...add] }
+  const changed = [...new Set([...rules.filter((rule) => !remove.includes(rule)), ...add])]
+  if (changed.length > RULES_MAX) throw new InputError(`a tenant has at most ${RULES_MAX} rules`)
+  const then = { ...tenant, rules: changed }
   const since = utcDay(systemClock.now() - DAY_MS)
   const url = await clickhouseUrlOf(config)
   const client = connectClickHouse(url, { application: 'cli', database: DATABASE, requestTimeoutMs: STATEMENT_MS })

@@ -8,7 +8,10 @@ import type { Enrichment } from './enrichment.ts'
 
 /** Networks of one tally. Those that are seen seldom give way to others. */
 const ORIGINS_MAX = 16
+/** Characters. */
 const NAME_MAX = 120
+/** What would begin a line, or steer a terminal: names come from data files of anybody. */
+const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu
 const SUSPECT: ReadonlySet<Classification | undefined> = new Set(['hosting', 'cloud', 'cdn', 'reserved'] as const)
 
 /** Above this share of at least so many events somebody is told. */
@@ -32,7 +35,8 @@ export function originOf(enrichment: Enrichment): string {
 /** As `originOf`, of what a row tells. */
 export function originText(classification: string, asn: number, name: string): string {
   if (!SUSPECT.has(classification as Classification)) return ''
-  return [classification, ...(asn > 0 ? [`AS${asn}`] : []), name].join(' ').trim().slice(0, NAME_MAX)
+  const text = [classification, ...(asn > 0 ? [`AS${asn}`] : []), name].join(' ').replace(CONTROLS, ' ').trim()
+  return text.length <= NAME_MAX ? text : [...text].slice(0, NAME_MAX).join('')
 }
 
 /** So many events, and how many of them came from each suspect network. */

@@ -1,8 +1,8 @@
 import { type Attribute, LOCATION_ATTRIBUTES } from '../../../schemas/attributes.ts'
 import type { EnrichmentData } from '../../core/event/enrichment.ts'
-import type { Facts } from '../facts.ts'
+import type { Facts, Scope } from '../facts.ts'
 
-type Known = { readonly facts: Pick<Facts, 'data'> }
+type Known = { readonly facts: Pick<Facts, 'data'>; readonly scope: Scope }
 
 /** Attributes that are answered together, from one record: of several, they could say Boxford in France. */
 interface Group {
@@ -34,14 +34,24 @@ const GROUP_OF = new Map(GROUPS.flatMap((group) => group.attributes.map((attribu
 /**
  * Tells for each attribute whether a finding may give it. Place and AS come each from one finding: the first that knows
  * country or AS number says which it is, and of those that say the same the one that tells most speaks, or else the first.
+ * The country of a row about an AS is where its holder sits: it is heard when nobody knows that of the address.
  * @param findings in order of trust
  */
 export function speakersOf<F extends Known>(findings: readonly F[]): (attribute: Attribute, finding: F) => boolean {
-  const speakers = new Map(GROUPS.map((group) => [group, speakerOf(group, findings)] as const))
+  const [ofAddress, ofAs] = [findings.filter(isOfAddress), findings.filter((finding) => !isOfAddress(finding))]
+  const places = ofAs.length === 0 ? findings : [...ofAddress, ...ofAs]
+  const speakers = new Map([
+    [PLACE, speakerOf(PLACE, places)],
+    [AS, speakerOf(AS, findings)],
+  ])
   return (attribute, finding) => {
     const group = GROUP_OF.get(attribute)
     return group === undefined || speakers.get(group) === finding
   }
+}
+
+function isOfAddress({ scope }: Known): boolean {
+  return scope === 'address'
 }
 
 function speakerOf<F extends Known>(group: Group, findings: readonly F[]): F | undefined {

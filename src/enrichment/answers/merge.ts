@@ -9,6 +9,7 @@ import { registrableDomain, registrableDomainOfHost } from '../rules/domain.ts'
 import type { Evidence, Organisation } from '../rules/evidence.ts'
 import { isSameHolder } from '../rules/same-holder.ts'
 import { speakersOf } from './groups.ts'
+import { ownIspWithin, withOwnIsp } from './own-isp.ts'
 import { qualityOf } from './quality.ts'
 
 /** What a provider said, of the address or of its autonomous system. */
@@ -119,12 +120,14 @@ function isCarrierRow({ facts, scope }: Finding): boolean {
 /** Whether the finding names who uses the address. ISP data does so without having looked at the organisation. */
 function namesCustomer({ facts, scope }: Finding, carrier: Finding): boolean {
   if (scope === 'as') return false
-  const { name, domain } = facts.organisation ?? { name: facts.evidence.orgName, domain: undefined }
+  const { asDomain, orgName, ispName } = facts.evidence
+  const asName = orgName === undefined && facts.evidence.asName === ispName ? undefined : facts.evidence.asName
+  const unnamed = { name: orgName ?? ownIspWithin(carrier.facts.evidence.explicit, ispName), domain: undefined }
+  const { name, domain } = facts.organisation ?? unnamed
   if (name === undefined && domain === undefined) return false
-  const { asName, asDomain } = facts.evidence
   const holder = carrier.facts.organisation
   return (
-    !isSameHolder({ orgName: name, domain, asName, asDomain }) &&
+    !isSameHolder({ orgName: name, domain, ...(asName && { asName }), asDomain }) &&
     !isSameHolder({ orgName: name, domain, asName: holder?.name, asDomain: holder?.domain })
   )
 }
@@ -146,7 +149,12 @@ export function evidenceOf(findings: readonly Finding[]): Evidence {
     else if (evidence.explicit === undefined) state(evidence, finding)
   }
   if (evidence.explicit === undefined && explicitAs !== undefined) state(evidence, explicitAs)
-  return evidence
+  return evidence.ispName === undefined
+    ? evidence
+    : withOwnIsp(
+        evidence,
+        findings.map(({ facts }) => facts.evidence),
+      )
 }
 
 /** What is said of an AS together with its number. */

@@ -14,6 +14,8 @@ export interface Evidence {
   asHasV6?: boolean
   /** A vendor's type of the AS. */
   asType?: string
+  /** Who carries the address, by ISP data that name no customer: it may be the user, where the AS is another's. */
+  ispName?: string
   /** The organisation that uses the address. */
   orgName?: string
   /** Its domain, or the registrable domain of the reverse name. */

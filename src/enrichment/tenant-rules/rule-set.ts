@@ -6,6 +6,9 @@ import { type AddressRange, v6Number } from '../addresses/network.ts'
 import { companyIdOf, slug } from '../rules/company-id.ts'
 import { type Rule, readRule } from './rule.ts'
 
+/** What a rule sees of an answer. */
+export type Judged = Pick<Enrichment, 'noise' | 'classification' | 'companyId' | 'data'>
+
 /** What decides, and what is said of it. */
 export interface Verdict {
   readonly kind: RuleKind | `unclassified-${Unclassified}`
@@ -35,7 +38,7 @@ export class RuleSet {
   readonly #classes = new Map<string, Rule>()
   readonly #unclassified: Unclassified
   /** What rules say that are not about networks. Equal enrichments are one object as long as they are cached. */
-  readonly #known = new WeakMap<Enrichment, { readonly verdict: Verdict | undefined }>()
+  readonly #known = new WeakMap<Judged, { readonly verdict: Verdict | undefined }>()
 
   /** What is no rule is left out: a later version may have written it. */
   constructor({ rules = [], unclassified = 'account' }: TenantRules) {
@@ -58,7 +61,7 @@ export class RuleSet {
    * Undefined: what is known of the address decides.
    * @param address undefined: it is not stored any more, so no network decides
    */
-  find(address: Address | undefined, enrichment: Enrichment): Verdict | undefined {
+  find(address: Address | undefined, enrichment: Judged): Verdict | undefined {
     const network = address && this.#network(address)
     if (network !== undefined) return { kind: network.kind, rule: network.text }
     let known = this.#known.get(enrichment)
@@ -82,7 +85,7 @@ export class RuleSet {
     return carried === address ? undefined : prefixOf(this.#v4, carried)
   }
 
-  #byEnrichment(enrichment: Enrichment): Verdict | undefined {
+  #byEnrichment(enrichment: Judged): Verdict | undefined {
     const { noise, classification, companyId, data } = enrichment
     const named = organisationIds(enrichment)
       .map((id) => this.#organisations.get(id))
@@ -98,7 +101,7 @@ export class RuleSet {
 }
 
 /** How rules may name the organisation: by the id of its account, its domain, or any name that is known of it. */
-function organisationIds({ companyId, data }: Enrichment): string[] {
+function organisationIds({ companyId, data }: Judged): string[] {
   const names = [data.business_name, data.org_name, data.as_name].map((name) => slug(String(name ?? '')))
   const domain = data.domain === undefined ? '' : companyIdOf({ name: undefined, domain: String(data.domain) })
   return [companyId, domain, ...names].filter((id) => id !== '')

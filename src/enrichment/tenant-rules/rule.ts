@@ -2,6 +2,7 @@ import type { Classification } from '../../../schemas/classification.ts'
 import { KEPT_CLASSES, RULE_KINDS, type RuleKind } from '../../../schemas/tenant-rules.ts'
 import { type AddressRange, ASN_MAX, clip, formatRange, parseCidr } from '../addresses/network.ts'
 import { companyIdOf, slug } from '../rules/company-id.ts'
+import { domainIn } from '../rules/domain.ts'
 
 /** What a rule speaks of. */
 export type Subject =
@@ -19,8 +20,10 @@ export interface Rule {
   readonly text: string
 }
 
-const NETWORK = /^[\d.\s/-]+$|[:/]/
-const AS = /^as(\d+)$/i
+/** What means to be a network: digits, or hexadecimal ones with colons, or a length behind a slash. Names have the rest. */
+const NETWORK = /^[\d.\s/-]+$|^[\da-f.]*:[\da-f:.]*$|\/\d+$/i
+const AS = /^as\s*(\d+)$/i
+const URL_SCHEME = /^https?:\/\//i
 const DOMAIN = /^(?=.{1,253}$)[\p{L}\p{N}_-]{1,63}(\.[\p{L}\p{N}_-]{1,63})+$/u
 
 /**
@@ -56,14 +59,16 @@ function subjectOf(kind: RuleKind, text: string): Subject | string {
 function anySubject(text: string): Subject | string {
   if (NETWORK.test(text)) {
     const range = parseCidr(text)
-    return typeof range === 'string' ? `${range} such as 203.0.113.0/24 or 2001:db8::/32` : { of: 'network', range }
+    if (typeof range !== 'string') return { of: 'network', range }
+    return `${range}: wants one such as 203.0.113.0/24 or 2001:db8::/32`
   }
   const as = AS.exec(text)
   if (as !== null) {
     const asn = Number(as[1])
     return asn >= 1 && asn <= ASN_MAX ? { of: 'as', asn } : `"${clip(text)}" is no AS number`
   }
-  const id = DOMAIN.test(text) ? companyIdOf({ name: undefined, domain: text.toLowerCase() }) : slug(text)
+  const domain = URL_SCHEME.test(text) ? domainIn(text) : DOMAIN.test(text) ? text.toLowerCase() : undefined
+  const id = domain === undefined ? slug(text) : companyIdOf({ name: undefined, domain })
   return id === '' ? `"${clip(text)}" is no network, AS number or organisation` : { of: 'organisation', id }
 }
 

@@ -1,8 +1,10 @@
 import { type Classification, NOISE } from '../../../schemas/classification.ts'
 import { parseAddress } from '../../core/event/address.ts'
 import type { EnrichmentData } from '../../core/event/enrichment.ts'
-import { enrichmentOf } from '../answers/answer.ts'
-import { FILTERS, type RuleSet, type Verdict } from './rule-set.ts'
+import { BoundedCache } from '../bounded-cache.ts'
+import { FILTERS, type Judged, type RuleSet, type Verdict } from './rule-set.ts'
+
+const ANSWERS_MAX = 20_000
 
 /** Stored events that differ in nothing that a rule sees. */
 export interface StoredGroup {
@@ -43,17 +45,20 @@ export async function tryRules(
   after: RuleSet,
 ): Promise<Trial> {
   const newlyFiltered = new Map<string, number>()
+  // A company has many addresses: what rules say of it is asked once.
+  const answers = new BoundedCache<string, Judged>(ANSWERS_MAX)
   let stored = 0
   let withoutAddress = 0
   for await (const { ip, companyId, classification, data, events } of groups) {
     stored += events
     const address = parseAddress(ip)
     if (address === undefined) withoutAddress += events
-    const known = (classification || undefined) as Classification | undefined
-    const noise = known !== undefined && NOISE.has(known)
-    const enrichment = enrichmentOf({ noise, classification: known, quality: 0, data, companyId })
-    const verdict = after.find(address, enrichment)
-    const isNew = isFiltered(verdict, noise) && !isFiltered(before.find(address, enrichment), noise)
+    const key = JSON.stringify([companyId, classification, data])
+    const answer = answers.get(key) ?? answerOf(companyId, classification, data)
+    answers.set(key, answer)
+    const { noise } = answer
+    const verdict = after.find(address, answer)
+    const isNew = isFiltered(verdict, noise) && !isFiltered(before.find(address, answer), noise)
     if (isNew) add(newlyFiltered, verdict?.rule ?? classification, events)
   }
   const newlyKept = new Map<string, number>()
@@ -69,6 +74,11 @@ export async function tryRules(
     ...{ stored, newly_filtered: Object.fromEntries(newlyFiltered) },
     ...{ filtered, newly_kept: Object.fromEntries(newlyKept), unknown, without_address: withoutAddress },
   }
+}
+
+function answerOf(companyId: string, stored: string, data: EnrichmentData): Judged {
+  const classification = (stored || undefined) as Classification | undefined
+  return { noise: classification !== undefined && NOISE.has(classification), classification, companyId, data }
 }
 
 function isFiltered(verdict: Verdict | undefined, noise: boolean): boolean {

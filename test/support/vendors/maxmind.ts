@@ -29,7 +29,7 @@ export const MAXMIND: readonly Vendor[] = [
     kind: 'isp',
     recognisedAs: 'MaxMind ISP',
     data: { org_name: 'CARRIER' },
-    evidence: { asName: 'Carrier' },
+    evidence: { asName: 'Carrier', ispName: 'Carrier' },
   },
   {
     type: 'GeoIP2-City',

@@ -62,7 +62,7 @@ test('the place comes from one provider: of those that say the same country, fro
   const london = at('london', { country: 'United Kingdom', country_code: 'GB', region: 'England', city: 'London' })
   const lite = at('lite', { country: 'United Kingdom', country_code: 'GB', continent: 'Europe' })
   const hour = at('hour', { timezone: 'Europe/Paris', latitude: 48 })
-  const cases: readonly (readonly [findings: Finding[], source: string])[] = [
+  const cases: (readonly [findings: Finding[], source: string])[] = [
     [[company('FR'), boxford, london], 'table'],
     [[company('GB'), lite], 'lite'],
     [[company('GB'), lite, boxford, london], 'london'],
@@ -71,6 +71,9 @@ test('the place comes from one provider: of those that say the same country, fro
     [[hour], 'hour'],
     [[at('fr', { country: 'France' }), boxford], 'fr'],
   ]
+  // A row about an AS says where its holder sits, and is heard when nobody knows the address.
+  const seat = finding('seat', 'table', makeFacts({ business_name: 'Example', country_code: 'US' }), 'as')
+  cases.push([[seat, boxford], 'boxford'], [[seat, lite, london], 'london'], [[seat], 'seat'], [[seat, hour], 'seat'])
   for (const [findings, source] of cases) {
     const { data, sources } = merge(findings)
     const given = findings.find(({ provider }) => provider.name === source)!.facts.data

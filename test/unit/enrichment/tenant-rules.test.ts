@@ -11,7 +11,7 @@ import { EnvelopeState } from '../../../src/core/event/envelope.ts'
 import { columnOf } from '../../../src/core/event/row.ts'
 import { compileValidator } from '../../../src/core/event/validator.ts'
 import { enrichmentOf } from '../../../src/enrichment/answers/answer.ts'
-import { tenantEnricher } from '../../../src/enrichment/tenant-rules/judge.ts'
+import { ruleSetOf, tenantEnricher } from '../../../src/enrichment/tenant-rules/judge.ts'
 import { parseRule } from '../../../src/enrichment/tenant-rules/rule.ts'
 import { RuleSet } from '../../../src/enrichment/tenant-rules/rule-set.ts'
 import { tryRules } from '../../../src/enrichment/tenant-rules/trial.ts'
@@ -61,8 +61,23 @@ test('a rule is kept in one spelling, and what is none is told in words', () => 
   assert.equal(spelled('always-noise', 'WWW.Example.com'), 'always-noise example.com')
   assert.equal(spelled('always-noise', 'Zug Telecom AG'), 'always-noise zug-telecom-ag')
   assert.equal(spelled('keep', 'ISP'), 'keep isp')
+  assert.equal(spelled('never-noise', 'Maersk A/S'), 'never-noise maersk-a-s')
+  assert.equal(spelled('never-noise', 'Re: Brand'), 'never-noise re-brand')
+  assert.equal(spelled('always-noise', 'https://www.Example.com/about'), 'always-noise example.com')
+  assert.equal(spelled('always-noise', 'AS 64500'), 'always-noise AS64500')
+  assert.equal(spelled('never-noise', 'a\u202eb\nc\u0007'), 'never-noise a-b-c')
+  assert.equal(spelled('never-noise', 'x'.repeat(5_000)).length, 140)
+  for (const text of [
+    '2001:db8::/129',
+    'example.com/24',
+    '2001:db8',
+    '10.0.0.0/8 10.1.0.0/16',
+    '203.0.113.0/255.255.255.0',
+  ]) {
+    assert.match(spelled('never-noise', text), /^never-noise ".*" (is not a network|has .*): .* such as 203/, text)
+  }
   assert.match(spelled('own', '203.0.113.0/33'), /^own "203\.0\.113\.0\/33" has a prefix length out of range/)
-  assert.match(spelled('own', '300.1.1.1'), /^own "300\.1\.1\.1" is not a network such as/)
+  assert.match(spelled('own', '300.1.1.1'), /^own "300\.1\.1\.1" is not a network: wants one such as/)
   assert.match(spelled('never-noise', '203.0.113.1-203.0.113.9'), /is not a network/)
   assert.match(spelled('own', 'example.com'), /^own "example\.com": wants a network/)
   assert.match(spelled('never-noise', 'AS0'), /"AS0" is no AS number/)
@@ -117,6 +132,12 @@ test('a tenant without rules pays nothing, and answers that a rule decides are s
   const own = tenantEnricher(enricher, { rules: ['own 9.0.0.0/8', 'from-a-later-version x'] })
   assert.equal(own.enrich(parseAddress('9.0.0.1')!), own.enrich(parseAddress('9.0.0.2')!))
   assert.equal(own.enrich(parseAddress('8.0.0.1')!), company)
+  // A record that was read again, or for another key, brings no new rules: they are read once.
+  assert.equal(ruleSetOf({ rules: ['own 9.0.0.0/8'] }), ruleSetOf({ rules: ['own 9.0.0.0/8'] }))
+  assert.notEqual(
+    ruleSetOf({ rules: ['own 9.0.0.0/8'] }),
+    ruleSetOf({ rules: ['own 9.0.0.0/8'], unclassified: 'event' }),
+  )
   const many = new RuleSet({ rules: Array.from({ length: RULES_MAX }, (_, i) => `own 9.0.${i >> 8}.${i & 255}/32`) })
   assert.equal(many.find(parseAddress('9.0.3.231')!, company)?.rule, 'own 9.0.3.231/32')
 })

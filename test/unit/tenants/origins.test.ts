@@ -34,6 +34,9 @@ test('most events from one network that no visitor uses are told, with the likel
   assert.equal(originOf(cdn), CDN)
   assert.equal(originOf(noise('reserved')), 'reserved')
   assert.equal(originOf(noise('cloud', { org_name: 'A Cloud' })), 'cloud A Cloud')
+  // Names come from data files: they begin no line of their own, turn no text around, and end in whole characters.
+  assert.equal(originOf(noise('cloud', { asn: 1, as_name: 'A\nwarning\u202e B\u0007' })), 'cloud AS1 A warning B')
+  assert.equal(originOf(noise('cloud', { as_name: '𝒜'.repeat(200) })), `cloud ${'𝒜'.repeat(114)}`)
   // Visitors come from access providers; and what a tenant's rule says, the tenant knows.
   assert.equal(originOf(noise('isp', { asn: 1 })), '')
   assert.equal(originOf({ ...cdn, rule: 'own 104.16.0.0/13' }), '')
@@ -86,6 +89,9 @@ test('what a process counts is written again and again, and shown in the metrics
       written.set(tenantId, sum)
       return sum
     },
+    async read(tenantId: string) {
+      return written.get(tenantId) ?? new OriginTally()
+    },
   }
   const metrics = new Registry()
   const lines: string[] = []
@@ -113,4 +119,17 @@ test('what a process counts is written again and again, and shown in the metrics
     (text) => !text.includes('{'),
   )
   assert.equal(lines.length, 1)
+
+  // It ends with the days that it is about, too, when nothing comes of that tenant any more.
+  origins.add('acme', tallyOf([CDN, 1_000]))
+  await until(
+    () => metrics.getSingleMetricAsString('ipid_tenant_one_network_share'),
+    (text) => text.includes('{'),
+  )
+  written.clear()
+  await until(
+    () => metrics.getSingleMetricAsString('ipid_tenant_one_network_share'),
+    (text) => !text.includes('{'),
+    5_000,
+  )
 })

@@ -79,6 +79,7 @@ function evidenceOf(
   assign(evidence, {
     asn: read.one('asn', asAsn),
     asName: asNameText ?? (ownName === undefined ? names.orgName : undefined),
+    ispName: names.about || ownName !== undefined ? undefined : names.isp,
     asDomain: read.one('asDomain', domainText),
     asType: read.one('asType', asText),
     orgName: ownName,
