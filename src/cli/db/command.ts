@@ -13,6 +13,10 @@ interface DataFlags extends Flags {
   readonly defaultData?: string
 }
 
+interface CompileFlags extends DataFlags {
+  readonly table?: string
+}
+
 interface BuildFlags extends Flags {
   readonly output: string
   readonly asn?: string
@@ -102,9 +106,10 @@ function endWithParent(): void {
 
 /** A child of `ipid start`. Not for people. */
 function compileCommand(context: CliContext): Command {
-  return new Command('compile').action(async (flags: DataFlags) => {
+  const command = new Command('compile').option('--table <file>', 'one of the folder')
+  return command.action(async ({ table, ...settings }: CompileFlags) => {
     const { compileData } = await import('./compile.ts')
     endWithParent()
-    await compileData(readConfig(context.env, flags), context)
+    await compileData(readConfig(context.env, settings), table, context)
   })
 }

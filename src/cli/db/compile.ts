@@ -7,16 +7,19 @@ import type { CliContext } from '../context.ts'
 /** The machine belongs to the processes that serve, but on a busy one this must come to an end, too. */
 const LOW_PRIORITY = 10
 
-/** Compiles what waits for it, for the processes that serve. */
-export async function compileData(config: Config, { stdout }: CliContext): Promise<void> {
+/**
+ * Compiles what waits for it, for the processes that serve.
+ * @param table the one table that is meant, and nothing else
+ */
+export async function compileData(config: Config, table: string | undefined, { stdout }: CliContext): Promise<void> {
   setPriority(LOW_PRIORITY)
   const { enrichDir } = config
   if (enrichDir !== undefined) {
-    for await (const { path, about } of compileFolder(enrichDir, enrichCacheOf(config))) {
+    for await (const { path, about } of compileFolder(enrichDir, enrichCacheOf(config), table)) {
       stdout.write(`${JSON.stringify({ path, ...about })}\n`)
     }
   }
   const defaultsDir = defaultDataDirOf(config)
-  if (defaultsDir === undefined) return
+  if (defaultsDir === undefined || table !== undefined) return
   for (const name of await makeDefaults(defaultsDir)) stdout.write(`${JSON.stringify({ name })}\n`)
 }
