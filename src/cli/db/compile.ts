@@ -5,7 +5,7 @@ import { makeDefaults } from '../../enrichment/files/defaults/make.ts'
 import type { CliContext } from '../context.ts'
 
 /** The machine belongs to the processes that serve, but on a busy one this must come to an end, too. */
-const LOW_PRIORITY = 10
+const LOW_PRIORITY = 19
 
 /**
  * Compiles what waits for it, for the processes that serve.
