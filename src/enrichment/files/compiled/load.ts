@@ -69,7 +69,7 @@ const SYSTEMS_AT_A_TIME = 500
 async function readSystems(path: string): Promise<Map<number, Facts>> {
   const slice = new TimeSlice()
   const systems = new Map<number, Facts>()
-  for (const { line, text } of linesOf(await readFile(path))) {
+  for (const { line, text } of linesOf(await readFile(path), Number.POSITIVE_INFINITY)) {
     if (line % SYSTEMS_AT_A_TIME === 0 && slice.isOver) await slice.next()
     const { asn, record } = JSON.parse(text) as { asn: number; record: unknown }
     const facts = readCompiled(record)
