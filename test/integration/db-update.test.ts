@@ -198,6 +198,8 @@ test('a key is not told by what goes wrong with it, nor by a URL that holds it',
 
   await writeFile(join(dir, 'sources.json'), '[]', { mode: 0o600 })
   await runCommand(['db', 'add', 'iptoasn'], { env: { ENRICH_DIR: dir } })
+  const made = join(dir, 'not-there-yet')
+  assert.equal((await runCommand(['db', 'add', 'iptoasn', '--enrich-dir', made])).code, 0)
   assert.equal((await stat(join(dir, 'sources.json'))).mode & 0o777, 0o600)
 })
 

@@ -68,6 +68,10 @@ test('the default data are made once, serve behind all others, and say what they
   assert.doesNotMatch(auto.stdout, /ip-location-db/, 'with ENRICH_DIR they are only there when they are wanted')
   const explained = await runCommand(['enrich', '81.2.69.1'], { env })
   assert.match(explained.stdout, /GB/)
+  assert.match(explained.stderr, /^ip-location-db-country: data of the NRO \(nro\.net\); CC0/m)
+  const json = ['enrich', '81.2.69.1', '--json']
+  assert.equal((await runCommand(json, { env })).stderr, '', 'nothing beside what a program reads')
+  assert.match((await runCommand(json, { env, columns: 80 })).stderr, /data of the NRO/)
 })
 
 test('a newer package, and one that was left half-way, are made anew; without packages there is nothing to make', async (t) => {
@@ -90,5 +94,5 @@ test('data that are too old say so', async (t) => {
   const dir = await temporaryFolder(t)
   writeFileSync(join(dir, 'asn.mmdb'), asnMmdb({ '81.2.69.0/24': [64500, 'Example AS'] }))
   const { stdout } = await runCommand(['db', 'list'], { env: { ENRICH_DIR: dir } })
-  assert.match(stdout, /asn is \d+ days old/)
+  assert.match(stdout, /data are old: asn \(\d+ days\); newer ones: from where/)
 })

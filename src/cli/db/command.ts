@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises'
 import { Command } from 'commander'
 import { readConfig } from '../../config/config.ts'
 import type { CliContext } from '../context.ts'
@@ -15,6 +16,7 @@ interface DataFlags extends Flags {
 
 interface CompileFlags extends DataFlags {
   readonly table?: string
+  readonly urgent?: boolean
 }
 
 interface BuildFlags extends Flags {
@@ -92,6 +94,7 @@ export function dbCommand(context: CliContext, setExitCode: (code: number) => vo
       ['enrichDir'],
     ).action(async (names: string[], flags: Flags) => {
       const { addSources } = await import('./add.ts')
+      if (names.length > 0 && flags.enrichDir !== undefined) await mkdir(flags.enrichDir, { recursive: true })
       await addSources({ names, dir: dirOf(flags), json: flags.json === true }, context)
     }),
   )
@@ -106,10 +109,12 @@ function endWithParent(): void {
 
 /** A child of `ipid start`. Not for people. */
 function compileCommand(context: CliContext): Command {
-  const command = new Command('compile').option('--table <file>', 'one of the folder')
-  return command.action(async ({ table, ...settings }: CompileFlags) => {
+  const command = new Command('compile')
+    .option('--table <file>', 'one of the folder')
+    .option('--urgent', 'not behind all else')
+  return command.action(async ({ table, urgent, ...settings }: CompileFlags) => {
     const { compileData } = await import('./compile.ts')
     endWithParent()
-    await compileData(readConfig(context.env, settings), table, context)
+    await compileData(readConfig(context.env, settings), { table, isUrgent: urgent === true }, context)
   })
 }

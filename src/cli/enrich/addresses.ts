@@ -5,6 +5,7 @@ import { readNameServers } from '../../config/name-servers.ts'
 import { parseAddress } from '../../core/event/address.ts'
 import { systemClock } from '../../core/run/clock.ts'
 import { EnrichmentEngine } from '../../enrichment/engine.ts'
+import { attributionOf } from '../../enrichment/files/attribution.ts'
 import { DataLookups } from '../../enrichment/lookup-service.ts'
 import { ReverseDns } from '../../enrichment/providers/rdns/reverse-dns.ts'
 import type { Lookup, LookupService } from '../../lookup/lookup.ts'
@@ -41,8 +42,10 @@ export async function enrichAddresses(request: EnrichRequest, context: CliContex
     if (state === 'failed') context.stderr.write(`ipid: ${path} is left out: ${reason}\n`)
   }
   const service = new DataLookups({ engine, reverseDns, asksAlways: true })
+  const answered = new Set<string>()
   try {
-    for await (const ips of addressesOf(request, context)) await printAll(ips, service, request, context)
+    for await (const ips of addressesOf(request, context)) await printAll(ips, service, request, answered, context)
+    printAttributions(request, answered, context)
   } finally {
     await reverseDns?.stop()
     await engine.stop()
@@ -62,17 +65,28 @@ async function printAll(
   ips: readonly string[],
   service: LookupService,
   request: EnrichRequest,
+  answered: Set<string>,
   { stdout }: CliContext,
 ): Promise<void> {
   const print = request.json === true ? enrichedJson : enrichedText
   for (let at = 0; at < ips.length; at += AT_ONCE) {
     const part = ips.slice(at, at + AT_ONCE)
     const lookups = await Promise.all(part.map((ip) => lookUp(ip, service)))
+    for (const lookup of lookups) for (const name of lookup?.answered ?? []) answered.add(name)
     const explained = request.explain === true ? service.providerNames() : undefined
     const text = part.map((ip, i) => print(ip, lookups[i], explained)).join('')
     // Whoever reads may have seen enough (`head`).
     if (stdout.destroyed) return
     if (!stdout.write(text)) await once(stdout, 'drain').catch(() => {})
+  }
+}
+
+/** What licences want to be said where people see results. Beside them: the output is for programs, too. */
+function printAttributions(request: EnrichRequest, answered: ReadonlySet<string>, { stderr }: CliContext): void {
+  if (request.json === true && !stderr.isTTY) return
+  for (const name of answered) {
+    const attribution = attributionOf(name)
+    if (attribution !== undefined) stderr.write(`${name}: ${attribution}\n`)
   }
 }
 

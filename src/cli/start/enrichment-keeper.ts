@@ -4,6 +4,7 @@ import { type Config, defaultDataDirOf, type Environment, enrichCacheOf } from '
 import { exitReason } from '../../embedded/processes/running-process.ts'
 import { type BigTable, uncompiledTables } from '../../enrichment/files/compiled/compile.ts'
 import { defaultsWait } from '../../enrichment/files/defaults/make.ts'
+import { oldDataIn } from '../../enrichment/files/old-data.ts'
 import { readSources, sourcesChangedAt } from '../../enrichment/files/update/sources.ts'
 import { anyDue } from '../../enrichment/files/update/update.ts'
 import { Loop } from '../../runner/loop.ts'
@@ -45,6 +46,7 @@ export class EnrichmentKeeper {
   readonly #failed = new Map<string, Failure>()
   #sourcesChangedAtMs: number | undefined
   #triedAtMs = 0
+  #hasSaidWhatIsOld = false
 
   constructor(options: EnrichmentKeeperOptions) {
     this.#options = options
@@ -63,7 +65,7 @@ export class EnrichmentKeeper {
   async start(): Promise<void> {
     const { signal } = this.#loop
     try {
-      for (const table of await this.#uncompiled()) await this.#compile(table, signal)
+      for (const table of await this.#uncompiled()) await this.#compile(table, signal, ['--urgent'])
     } catch (error) {
       this.#options.log.error({ err: error }, 'enrichment data cannot be brought up to date; tried again')
     }
@@ -82,14 +84,24 @@ export class EnrichmentKeeper {
     if (await this.#isDue()) await this.#update(signal)
     const defaultsDir = defaultDataDirOf(this.#options.config)
     if (defaultsDir !== undefined && (await defaultsWait(defaultsDir))) await this.#run(['compile'], signal)
+    await this.#sayWhatIsOld(defaultsDir)
+  }
+
+  /** Once: whoever wants newer data has been told. */
+  async #sayWhatIsOld(defaultsDir: string | undefined): Promise<void> {
+    if (this.#hasSaidWhatIsOld) return
+    this.#hasSaidWhatIsOld = true
+    const { config, log } = this.#options
+    const old = await oldDataIn({ enrichDir: config.enrichDir, defaultsDir }, Date.now())
+    if (old !== undefined) log.warn(old)
   }
 
   /** Each table in a process of its own: one that is too much for it is in the way of nothing else. */
-  async #compile({ path, folder }: BigTable, signal: AbortSignal): Promise<void> {
+  async #compile({ path, folder }: BigTable, signal: AbortSignal, how: readonly string[] = []): Promise<void> {
     const failure = this.#failed.get(folder)
     if (failure !== undefined && performance.now() < failure.againAtMs) return
     try {
-      await this.#run(['compile', '--table', path], signal)
+      await this.#run(['compile', ...how, '--table', path], signal)
       this.#failed.delete(folder)
     } catch (error) {
       const times = (failure?.times ?? 0) + 1
