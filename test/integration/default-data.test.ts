@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { defaultsWait, makeDefaults } from '../../src/enrichment/files/defaults/make.ts'
@@ -81,7 +81,10 @@ test('a newer package, and one that was left half-way, are made anew; without pa
   const newer = packages(join(base, 'packages'), '2.3.2026070100')
   assert.equal((await makeDefaults(dir, newer)).length, 2)
   rmSync(join(dir, 'ip-location-db-asn.mmdb'))
+  const killed = '.ip-location-db-asn.mmdb.1000000000.part'
+  writeFileSync(join(dir, killed), 'half')
   assert.deepEqual(await makeDefaults(dir, newer), ['ip-location-db-asn'])
+  assert.equal(existsSync(join(dir, killed)), false, 'what was left by a process that is gone goes')
   writeFileSync(join(dir, '.made.json'), '{"ip-lo')
   assert.equal((await makeDefaults(dir, newer)).length, 2)
   assert.equal(await defaultsWait(join(base, 'none'), () => undefined), false)

@@ -11,6 +11,7 @@ import { writeTables } from '../build/organisations-writer.ts'
 import { openTableFile } from '../build/table-file.ts'
 import { writeVendorTable } from '../build/vendor-writer.ts'
 import { providerNameOf } from '../data-file.ts'
+import { isPart, partName, removeLeftovers } from '../leftovers.ts'
 import { readAbout } from './load.ts'
 import { ABOUT_FILE, type About, compiledFolder, isBigTable, NETWORKS_FILE, SYSTEMS_FILE } from './place.ts'
 
@@ -68,29 +69,18 @@ async function bigTables(enrichDir: string, dir: string): Promise<BigTable[]> {
   return found
 }
 
-const PART = /^\.[0-9a-f]+\.(\d+)\.part$/
-
-/** What a process that was killed left of its work goes; what another one works on stays. */
+/** What was compiled of tables that are gone, and what a process that was killed left of its work. */
 async function removeUnused(enrichDir: string, dir: string): Promise<void> {
+  await removeLeftovers(dir)
   const used = new Set((await bigTables(enrichDir, dir)).map(({ folder }) => basename(folder)))
   for (const name of await readdir(dir)) {
-    const maker = Number(PART.exec(name)?.[1])
-    if (!used.has(name) && !isRunning(maker)) await rm(join(dir, name), { recursive: true, force: true })
-  }
-}
-
-function isRunning(pid: number): boolean {
-  if (!Number.isSafeInteger(pid)) return false
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    if (!used.has(name) && !isPart(name)) await rm(join(dir, name), { recursive: true, force: true })
   }
 }
 
 /** Whoever looks finds the whole folder, or none, also after a crash. */
 async function compile({ path, folder }: BigTable, dir: string): Promise<About | undefined> {
-  const part = join(dir, `.${basename(folder)}.${process.pid}.part`)
+  const part = join(dir, partName(basename(folder)))
   await rm(part, { recursive: true, force: true })
   try {
     await mkdir(part)
