@@ -44,7 +44,9 @@ export async function uncompiledTables(enrichDir: string, dir: string): Promise<
  * @throws Error that names the file, when something but the table itself is in the way
  */
 export async function* compileFolder(enrichDir: string, dir: string, only?: string): AsyncGenerator<CompiledFile> {
-  await mkdir(dir, { recursive: true, mode: 0o700 })
+  await mkdir(dir, { recursive: true, mode: 0o700 }).catch((error: Error) => {
+    throw new Error(`the folder of compiled tables cannot be made: ${error.message}`, { cause: error })
+  })
   await removeUnused(enrichDir, dir)
   for (const table of await uncompiledTables(enrichDir, dir)) {
     if (only !== undefined && table.path !== only) continue

@@ -11,7 +11,7 @@ import { download } from './download.ts'
 import { DEFAULT_UPDATE_LIMITS, type UpdateLimits } from './limits.ts'
 import { type Source, shownUrl } from './sources.ts'
 import { type FetchState, type FetchStates, readStates, urlHash, writeStates } from './state.ts'
-import { unpack } from './unpack.ts'
+import { headOf, unpack } from './unpack.ts'
 
 export interface UpdateOptions {
   readonly dir: string
@@ -117,16 +117,8 @@ async function fetchInto(work: string, source: Source, known: FetchState | undef
   return validators
 }
 
-const HEAD_BYTES = 512
-
 async function isWebPage(path: string): Promise<boolean> {
-  const file = await open(path)
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
-    return /^\ufeff?\s*<(?:!doctype html|html|head|body)\b/i.test(buffer.toString('utf8', 0, bytesRead))
-  } finally {
-    await file.close()
-  }
+  return /^\ufeff?\s*<(?:!doctype html|html|head|body)\b/i.test((await headOf(path)).toString('utf8'))
 }
 
 /** Puts a fetched file in its place, once it was read like any other. Undefined when it is the one that is there. */
