@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net'
 
 export interface SteadyResult {
-  /** Milliseconds from the moment at which a request was due to the end of its answer, ascending. */
-  readonly latencies: readonly number[]
+  /** By path: milliseconds from the moment at which a request was due to the end of its answer, ascending. */
+  readonly latencies: ReadonlyMap<string, readonly number[]>
   /** The longest time without an answer, milliseconds. */
   readonly longestGapMs: number
   /** What was not answered with 200: the status, or what became of the connection. */
@@ -29,7 +29,7 @@ export interface SteadyOptions {
  */
 export function startSteadyLoad(options: SteadyOptions): SteadyLoad {
   const { connections, requestsPerSecond } = options
-  const latencies: number[] = []
+  const latencies = new Map<string, number[]>()
   const failures = new Map<string, number>()
   const fail = (what: string) => void failures.set(what, (failures.get(what) ?? 0) + 1)
   const everyMs = (1_000 * connections) / requestsPerSecond
@@ -38,11 +38,12 @@ export function startSteadyLoad(options: SteadyOptions): SteadyLoad {
   let sent = 0
   let lastAnswerMs = startedMs
   let longestGapMs = 0
-  const answered = (status: number, dueMs: number) => {
+  const answered = (path: string, status: number, dueMs: number) => {
     const nowMs = performance.now()
     longestGapMs = Math.max(longestGapMs, nowMs - lastAnswerMs)
     lastAnswerMs = nowMs
-    latencies.push(nowMs - dueMs)
+    if (!latencies.has(path)) latencies.set(path, [])
+    latencies.get(path)!.push(nowMs - dueMs)
     if (status !== 200) fail(String(status))
   }
   const run = async (connection: number) => {
@@ -53,7 +54,7 @@ export function startSteadyLoad(options: SteadyOptions): SteadyLoad {
       const { path, body } = options.next(sent++)
       try {
         socket ??= await Connection.open(options)
-        answered(await socket.send(path, body), dueMs)
+        answered(path, await socket.send(path, body), dueMs)
       } catch (error) {
         fail((error as Error).message)
         socket = undefined
@@ -66,7 +67,7 @@ export function startSteadyLoad(options: SteadyOptions): SteadyLoad {
     async stop() {
       isStopped = true
       await all
-      latencies.sort((a, b) => a - b)
+      for (const values of latencies.values()) values.sort((a, b) => a - b)
       return { latencies, longestGapMs, failures }
     },
   }
