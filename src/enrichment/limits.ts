@@ -10,6 +10,8 @@ export interface EnrichmentLimits {
   readonly tableRowsMax: number
   /** Size of one table or list after decompression. */
   readonly textBytesMax: number
+  /** Of a list of networks, which is read where requests are answered. */
+  readonly listBytesMax: number
   /** Size of one MMDB; Node reads no larger file at once. */
   readonly mmdbBytesMax: number
 }
@@ -20,5 +22,6 @@ export const DEFAULT_ENRICHMENT_LIMITS: EnrichmentLimits = {
   recordsMax: 100_000,
   tableRowsMax: 2_000_000,
   textBytesMax: 512 * 1024 * 1024,
+  listBytesMax: 128 * 1024 * 1024,
   mmdbBytesMax: 2_147_483_647,
 }

@@ -90,7 +90,7 @@ test('what is broken, cut off, too large, or not recognised never replaces what 
   const source = { url: `${server.url}/asn.mmdb` }
   const broken: [content: Buffer | string, reason: RegExp][] = [
     ['', /the file is empty/],
-    ['<html>', /no metadata: it is cut off, or not in MaxMind DB format/],
+    ['network,asn\n', /no metadata: it is cut off, or not in MaxMind DB format/],
     [ASN.subarray(0, 300), /no metadata: it is cut off/],
     [gzipSync(ASN).subarray(0, 200), /cannot be unpacked/],
     [Buffer.alloc(2_000), /larger than 1500 bytes/],
@@ -181,6 +181,35 @@ test('a key from the environment goes where the source says, and is never shown'
   const state = await readFile(join(dir, '.sources-state.json'), 'utf8')
   for (const text of [stdout, stderr, state]) assert.doesNotMatch(text, /sec|ret/)
   assert.deepEqual(await files(), ['basic.mmdb', 'bearer.mmdb', 'query.mmdb', 'sources.json'])
+})
+
+test('a key is not told by what goes wrong with it, nor by a URL that holds it', async (t) => {
+  const { dir, server, only } = await setUp(t)
+  server.serve('/asn.mmdb', ASN)
+  const source = { url: `${server.url}/asn.mmdb?token=in-the-url`, file: 'asn.mmdb', key_env: 'KEY' }
+  for (const key of ['sec\nret', 'sec\u0001ret']) {
+    const { status, reason } = await only(source, { env: { KEY: key } })
+    assert.deepEqual([status, reason], ['failed', 'the environment variable KEY holds characters that no key has'])
+  }
+  assert.equal((await only(source, { env: { KEY: 'secret\n' } })).status, 'added', 'the end of a file is no part of it')
+  assert.equal(server.requests[0]?.headers.authorization, 'Bearer secret')
+  assert.equal((await only(source, { env: { KEY: 'secret' } })).status, 'unchanged')
+  assert.doesNotMatch(await readFile(join(dir, '.sources-state.json'), 'utf8'), /in-the-url|secret/)
+
+  await writeFile(join(dir, 'sources.json'), '[]', { mode: 0o600 })
+  await runCommand(['db', 'add', 'iptoasn'], { env: { ENRICH_DIR: dir } })
+  const made = join(dir, 'not-there-yet')
+  assert.equal((await runCommand(['db', 'add', 'iptoasn', '--enrich-dir', made])).code, 0)
+  assert.equal((await stat(join(dir, 'sources.json'))).mode & 0o777, 0o600)
+})
+
+test('a web page instead of data is named as one', async (t) => {
+  const { server, only } = await setUp(t)
+  server.serve('/asn.mmdb', '<!DOCTYPE html>\n<title>Sign in</title>')
+  server.serve('/list.txt', '\n <html lang="en"><head>')
+  for (const url of [`${server.url}/asn.mmdb`, `${server.url}/list.txt`]) {
+    assert.equal((await only({ url })).reason, 'the server sent a web page instead of data')
+  }
 })
 
 test('redirects are followed so far, and take no key to another host', async (t) => {
@@ -314,6 +343,12 @@ test('db add knows good sources by name, keeps what is in sources.json, and says
       ['dbip-asn-lite.mmdb', undefined],
     ],
   )
+  await writeFile(join(dir, 'sources.json'), '[]')
+  const env = { ENRICH_DIR: dir, MAXMIND_ACCOUNT_ID: '12345' }
+  await runCommand(['db', 'add', 'geolite2'], { env })
+  const [source] = parseSources(await readFile(join(dir, 'sources.json'), 'utf8'))
+  assert.equal(source?.keyUser, '12345')
+  assert.match(source?.url ?? '', /\/geoip\/databases\/GeoLite2-ASN\/download\?suffix=tar\.gz$/)
   assert.match((await run('geolite2')).stdout, /was in sources\.json before/)
   const unknown = await run('nonsense')
   assert.notEqual(unknown.code, 0)

@@ -31,7 +31,8 @@ test('db list names the providers in their order of trust, reverse DNS last', as
       too_old: true,
       records: 1,
       attribution:
-        'GeoLite2 data created by MaxMind, available from https://www.maxmind.com; GeoLite2 End User License Agreement',
+        'This product includes GeoLite Data created by MaxMind, available from https://www.maxmind.com; ' +
+        'GeoLite End User License Agreement, which wants old versions to be deleted',
     },
     { name: 'rdns', kind: 'rdns', recognised_as: 'reverse DNS', records: null, ...undated },
   ])
@@ -39,7 +40,7 @@ test('db list names the providers in their order of trust, reverse DNS last', as
   const text = await runCommand(['db', 'list', '--enrich-dir', dir])
   assert.match(
     text.stdout,
-    /^PROVIDER +KIND +RECOGNISED AS +BUILT +RECORDS\nzebra +table .*\ngeolite2-asn +asn .*\nrdns /,
+    /^PROVIDER +KIND +RECOGNISED AS +BUILT +DAYS OLD +RECORDS\nzebra +table .*\ngeolite2-asn +asn .*\nrdns /,
   )
 })
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { defaultsWait, makeDefaults } from '../../src/enrichment/files/defaults/make.ts'
@@ -68,6 +68,10 @@ test('the default data are made once, serve behind all others, and say what they
   assert.doesNotMatch(auto.stdout, /ip-location-db/, 'with ENRICH_DIR they are only there when they are wanted')
   const explained = await runCommand(['enrich', '81.2.69.1'], { env })
   assert.match(explained.stdout, /GB/)
+  assert.match(explained.stderr, /^ip-location-db-country: data of the NRO \(nro\.net\); CC0/m)
+  const json = ['enrich', '81.2.69.1', '--json']
+  assert.equal((await runCommand(json, { env })).stderr, '', 'nothing beside what a program reads')
+  assert.match((await runCommand(json, { env, columns: 80 })).stderr, /data of the NRO/)
 })
 
 test('a newer package, and one that was left half-way, are made anew; without packages there is nothing to make', async (t) => {
@@ -77,7 +81,10 @@ test('a newer package, and one that was left half-way, are made anew; without pa
   const newer = packages(join(base, 'packages'), '2.3.2026070100')
   assert.equal((await makeDefaults(dir, newer)).length, 2)
   rmSync(join(dir, 'ip-location-db-asn.mmdb'))
+  const killed = '.ip-location-db-asn.mmdb.1000000000.part'
+  writeFileSync(join(dir, killed), 'half')
   assert.deepEqual(await makeDefaults(dir, newer), ['ip-location-db-asn'])
+  assert.equal(existsSync(join(dir, killed)), false, 'what was left by a process that is gone goes')
   writeFileSync(join(dir, '.made.json'), '{"ip-lo')
   assert.equal((await makeDefaults(dir, newer)).length, 2)
   assert.equal(await defaultsWait(join(base, 'none'), () => undefined), false)
@@ -90,5 +97,5 @@ test('data that are too old say so', async (t) => {
   const dir = await temporaryFolder(t)
   writeFileSync(join(dir, 'asn.mmdb'), asnMmdb({ '81.2.69.0/24': [64500, 'Example AS'] }))
   const { stdout } = await runCommand(['db', 'list'], { env: { ENRICH_DIR: dir } })
-  assert.match(stdout, /asn is \d+ days old/)
+  assert.match(stdout, /data are old: asn \(\d+ days\); newer ones: from where/)
 })

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
 import { compileFolder } from '../../src/enrichment/files/compiled/compile.ts'
 import { address, asnMmdb, startEngine, temporaryFolder } from '../support/enrichment-data.ts'
 import { FileServer } from '../support/file-server.ts'
@@ -94,6 +95,106 @@ test('a big table that is wrong is refused with the reason, and what it held bef
   assert.equal(engine.enrich(address('20.0.3.1')).data.business_name, 'Example 3')
 })
 
+/** Rows of a vendor, each with a record of its own: enough to be compiled, in gzip. */
+function vendorTable(header: string, rows: readonly string[], filler: (n: number) => string): string {
+  const lines = [header, ...rows]
+  for (let i = 0; i < 1_000; i++) lines.push(filler(i))
+  return `${lines.join('\n')}\n`
+}
+
+const octets = (i: number) => `20.${i >> 8}.${i & 255}`
+const VENDORS = {
+  'ipinfo_lite.csv.gz': vendorTable(
+    'network,country,country_code,continent,continent_code,asn,as_name,as_domain',
+    [
+      '81.2.69.0/24,Australia,AU,Oceania,OC,AS64500,"Example, Inc.",example.com',
+      '81.2.69.7,,,,,,,',
+      '9.0.0.0/8,,,,,,,',
+    ],
+    (i) =>
+      `${octets(i)}.0/24,Germany,DE,Europe,EU,AS${i + 1},"A name of some length, of system ${i}",system-${i}.example`,
+  ),
+  'company.csv.gz': vendorTable(
+    'start_ip,end_ip,join_key,name,domain,type,asn,as_name,as_domain,as_type,country',
+    ['81.2.69.3,81.2.69.200,81.2.0.0,Acme GmbH,acme.example,business,AS64500,Carrier,carrier.example,isp,DE'],
+    (i) =>
+      `${octets(i)}.0,${octets(i)}.255,20.0.0.0,Company number ${i},c${i}.example,hosting,AS${i},Carrier ${i},,isp,FR`,
+  ),
+  'ip2asn-combined.tsv.gz': vendorTable(
+    '81.2.69.0\t81.2.69.255\t64500\tUS\tExample, Inc.',
+    ['2001:218::\t2001:218:ffff:ffff:ffff:ffff:ffff:ffff\t64501\tJP\tOther'],
+    (i) => `${octets(i)}.0\t${octets(i)}.255\t${i + 1}\tUS\tSystem of a long name ${i}${' and more'.repeat(7)}`,
+  ),
+}
+
+test("vendors' tables are compiled too, and answer as they would if they were read directly", async (t) => {
+  const base = await temporaryFolder(t)
+  const dir = join(base, 'cache')
+  for (const [file, text] of Object.entries(VENDORS)) {
+    const enrichDir = join(base, file)
+    mkdirSync(enrichDir)
+    writeFileSync(join(enrichDir, file), gzipSync(text))
+    const direct = await startEngine(t, enrichDir)
+    const [compiled] = await compile(enrichDir, dir)
+    assert.ok(compiled?.about !== undefined && 'shape' in compiled.about, file)
+    const engine = await startEngine(t, enrichDir, { compiledDir: dir })
+    assert.deepEqual(engine.providerNames(), direct.providerNames())
+    const [was, is] = [direct.providers()[0]!, engine.providers()[0]!]
+    assert.equal(is.recognisedAs, `${was.recognisedAs}, compiled`)
+    assert.deepEqual([is.kind, is.builtAt], [was.kind, undefined])
+    for (const ip of ['81.2.69.1', '81.2.69.7', '81.2.69.201', '9.1.1.1', '20.0.3.1', '20.3.231.255', '2001:218::1']) {
+      assert.deepEqual(engine.enrich(address(ip)).data, direct.enrich(address(ip)).data, `${file} ${ip}`)
+    }
+    assert.notDeepEqual(engine.enrich(address('81.2.69.7')).data, {}, 'a row that says nothing hides none around it')
+  }
+})
+
+test('a small file that may unpack to a big table is compiled, and no process that serves unpacks it', async (t) => {
+  const base = await temporaryFolder(t)
+  const [enrichDir, dir] = [join(base, 'enrich'), join(base, 'cache')]
+  mkdirSync(enrichDir)
+  const rows = Array.from({ length: 2_000 }, (_, i) => `${octets(i)}.0/24,Company ${i}\n`)
+  writeFileSync(join(enrichDir, 'small.csv.gz'), gzipSync(`network,business_name\n${rows.join('')}`))
+  assert.ok(statSync(join(enrichDir, 'small.csv.gz')).size < 32_000)
+  const engine = await startEngine(t, enrichDir, { compiledDir: dir })
+  assert.deepEqual(engine.providerNames(), [])
+  await compile(enrichDir, dir)
+  await until(() => engine.providerNames().length === 1)
+})
+
+test('what was compiled and is damaged is said, or made anew', async (t) => {
+  const base = await temporaryFolder(t)
+  const [enrichDir, dir] = [join(base, 'enrich'), join(base, 'cache')]
+  mkdirSync(enrichDir)
+  writeFileSync(join(enrichDir, 'companies.csv'), bigTable('Example'))
+  await compile(enrichDir, dir)
+  const folder = join(dir, readdirSync(dir)[0]!)
+  writeFileSync(join(folder, 'networks.mmdb'), 'half')
+  const engine = await startEngine(t, enrichDir, { compiledDir: dir })
+  assert.match(engine.providers()[0]?.reason ?? '', /networks\.mmdb is damaged .*: remove its folder/)
+  writeFileSync(join(folder, 'about.json'), '{"rows"')
+  const next = await startEngine(t, enrichDir, { compiledDir: dir })
+  await compile(enrichDir, dir)
+  await until(() => next.providerNames().length === 1)
+})
+
+test('two that compile at once leave one whole table, and remove nothing of the other', async (t) => {
+  const base = await temporaryFolder(t)
+  const [enrichDir, dir] = [join(base, 'enrich'), join(base, 'data', 'enrich-cache')]
+  mkdirSync(enrichDir)
+  writeFileSync(join(enrichDir, 'companies.csv'), bigTable('Example'))
+  const env = { ...process.env, ENRICH_DIR: enrichDir, DATA_DIR: join(base, 'data') }
+  const run = async () => {
+    const child = fork(IPID, ['db', 'compile'], { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+    const [code] = await once(child, 'exit')
+    return code
+  }
+  assert.deepEqual(await Promise.all([run(), run()]), [0, 0])
+  assert.match(readdirSync(dir).join(), /^[0-9a-f]{32}$/)
+  const engine = await startEngine(t, enrichDir, { compiledDir: dir })
+  assert.equal(engine.enrich(address('20.0.3.1')).data.business_name, 'Example 3')
+})
+
 test('who compiles is killed: nothing half made is taken, and the next one makes it whole', async (t) => {
   const base = await temporaryFolder(t)
   const [enrichDir, dataDir] = [join(base, 'enrich'), join(base, 'data')]
@@ -113,12 +214,14 @@ test('who compiles is killed: nothing half made is taken, and the next one makes
   await until(() => made().length > 0)
   child.kill('SIGKILL')
   await ended
+  const ofAnother = `.0123.${process.pid}.part`
+  writeFileSync(join(dir, ofAnother), 'being written')
   assert.match(made()[0]!, /^\..*\.part$/)
   const engine = await startEngine(t, enrichDir, { compiledDir: dir })
   assert.deepEqual(engine.providerNames(), [])
   await compile(enrichDir, dir)
   await until(() => engine.providerNames().length === 1)
-  assert.match(made().join(), /^[0-9a-f]{32}$/)
+  assert.match(made().join(), new RegExp(`^\\${ofAnother},[0-9a-f]{32}$`))
 })
 
 test('the service starts with a big table, takes a changed one, and fetches what is due', async (t) => {

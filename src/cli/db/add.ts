@@ -21,9 +21,11 @@ export async function addSources({ names, dir, json }: AddRequest, { stdout, env
   if (dir === undefined) throw new InputError('which folder? Set ENRICH_DIR or --enrich-dir')
   const added = []
   for (const source of names.map(knownSource)) {
-    const { url, file, schedule, keyEnv } = source
+    const { file, schedule, keyEnv, account } = source
     const key = keyEnv === undefined ? {} : { key_env: keyEnv }
-    added.push({ source, isNew: await addSource(dir, { file, url, ...key, schedule }) })
+    const user = account === undefined ? undefined : env[account.env]
+    const from = account === undefined || !user ? { url: source.url } : { url: account.url, key_user: user }
+    added.push({ source, isNew: await addSource(dir, { file, ...from, ...key, schedule }) })
   }
   if (json)
     return printJson(
@@ -32,10 +34,15 @@ export async function addSources({ names, dir, json }: AddRequest, { stdout, env
     )
   for (const { source, isNew } of added) {
     stdout.write(`${source.file}: ${isNew ? `in ${SOURCES_FILE} now` : `was in ${SOURCES_FILE} before`}\n`)
-    const { keyEnv, keyFrom, attribution } = source
+    const { keyEnv, keyFrom, attribution, account } = source
     stdout.write(`  licence: ${source.licence}\n`)
     if (attribution !== undefined) stdout.write(`  say where you show results: ${attribution}\n`)
     if (keyEnv !== undefined && !env[keyEnv]) stdout.write(`  wants a key in ${keyEnv}, free from ${keyFrom}\n`)
+    if (account !== undefined && !env[account.env]) {
+      stdout.write(
+        `  with the number of your account in ${account.env} it is added with the newer of its two addresses\n`,
+      )
+    }
   }
   stdout.write('The service fetches what is due by itself; ipid db update does it now.\n')
 }

@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises'
 import { Command } from 'commander'
 import { readConfig } from '../../config/config.ts'
 import type { CliContext } from '../context.ts'
@@ -11,6 +12,11 @@ interface Flags {
 interface DataFlags extends Flags {
   readonly dataDir?: string
   readonly defaultData?: string
+}
+
+interface CompileFlags extends DataFlags {
+  readonly table?: string
+  readonly urgent?: boolean
 }
 
 interface BuildFlags extends Flags {
@@ -88,6 +94,7 @@ export function dbCommand(context: CliContext, setExitCode: (code: number) => vo
       ['enrichDir'],
     ).action(async (names: string[], flags: Flags) => {
       const { addSources } = await import('./add.ts')
+      if (names.length > 0 && flags.enrichDir !== undefined) await mkdir(flags.enrichDir, { recursive: true })
       await addSources({ names, dir: dirOf(flags), json: flags.json === true }, context)
     }),
   )
@@ -102,9 +109,12 @@ function endWithParent(): void {
 
 /** A child of `ipid start`. Not for people. */
 function compileCommand(context: CliContext): Command {
-  return new Command('compile').action(async (flags: DataFlags) => {
+  const command = new Command('compile')
+    .option('--table <file>', 'one of the folder')
+    .option('--urgent', 'not behind all else')
+  return command.action(async ({ table, urgent, ...settings }: CompileFlags) => {
     const { compileData } = await import('./compile.ts')
     endWithParent()
-    await compileData(readConfig(context.env, flags), context)
+    await compileData(readConfig(context.env, settings), { table, isUrgent: urgent === true }, context)
   })
 }

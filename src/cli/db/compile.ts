@@ -1,22 +1,41 @@
+import { writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { type Config, defaultDataDirOf, enrichCacheOf } from '../../config/config.ts'
 import { compileFolder } from '../../enrichment/files/compiled/compile.ts'
 import { makeDefaults } from '../../enrichment/files/defaults/make.ts'
 import type { CliContext } from '../context.ts'
 
-/** The machine belongs to the processes that serve, but on a busy one this must come to an end, too. */
-const LOW_PRIORITY = 10
+/** The machine belongs to the processes that serve, but on a busy one this must come to an end, too: a quarter of a core. */
+const LOW_PRIORITY = 5
 
-/** Compiles what waits for it, for the processes that serve. */
-export async function compileData(config: Config, { stdout }: CliContext): Promise<void> {
-  setPriority(LOW_PRIORITY)
+/**
+ * Compiles what waits for it, for the processes that serve.
+ * @param table the one table that is meant, and nothing else
+ * @param isUrgent nobody serves yet
+ */
+export async function compileData(
+  config: Config,
+  { table, isUrgent }: { readonly table: string | undefined; readonly isUrgent: boolean },
+  { stdout }: CliContext,
+): Promise<void> {
+  if (!isUrgent) stepBack()
   const { enrichDir } = config
   if (enrichDir !== undefined) {
-    for await (const { path, about } of compileFolder(enrichDir, enrichCacheOf(config))) {
+    for await (const { path, about } of compileFolder(enrichDir, enrichCacheOf(config), table)) {
       stdout.write(`${JSON.stringify({ path, ...about })}\n`)
     }
   }
   const defaultsDir = defaultDataDirOf(config)
-  if (defaultsDir === undefined) return
+  if (defaultsDir === undefined || table !== undefined) return
   for (const name of await makeDefaults(defaultsDir)) stdout.write(`${JSON.stringify({ name })}\n`)
+}
+
+function stepBack(): void {
+  setPriority(LOW_PRIORITY)
+  // Linux may weigh whole sessions against each other instead of processes, and this child has one of its own.
+  try {
+    writeFileSync('/proc/self/autogroup', String(LOW_PRIORITY))
+  } catch {
+    // There is no such thing here.
+  }
 }

@@ -2,6 +2,7 @@ import { type Config, defaultDataDirOf } from '../../config/config.ts'
 import { ageOf, isTooOld } from '../../enrichment/files/age.ts'
 import { attributionOf } from '../../enrichment/files/attribution.ts'
 import { providersOf } from '../../enrichment/files/folder.ts'
+import { oldDataIn } from '../../enrichment/files/old-data.ts'
 import { RDNS_PROVIDER } from '../../enrichment/providers/rdns/provider.ts'
 import type { CliContext } from '../context.ts'
 import { printJson, printTable } from '../print.ts'
@@ -39,12 +40,14 @@ export async function listProviders({ config, json, nowMs }: ListRequest, { stdo
     provider.kind,
     provider.recognisedAs,
     day(provider.builtAt),
+    ageOf(provider, nowMs),
     provider.name === RDNS_PROVIDER.name ? '' : String(provider.records),
   ])
-  printTable(stdout, ['PROVIDER', 'KIND', 'RECOGNISED AS', 'BUILT', 'RECORDS'], rows)
+  printTable(stdout, ['PROVIDER', 'KIND', 'RECOGNISED AS', 'BUILT', 'DAYS OLD', 'RECORDS'], rows)
   for (const provider of providers) {
     const attribution = attributionOf(provider.name)
-    if (attribution !== undefined) stdout.write(`\n${provider.name}: data of ${attribution}\n`)
-    if (isTooOld(provider, nowMs)) stdout.write(`\n${provider.name} is ${ageOf(provider, nowMs)} days old\n`)
+    if (attribution !== undefined) stdout.write(`\n${provider.name}: ${attribution}\n`)
   }
+  const old = await oldDataIn({ enrichDir: config.enrichDir, defaultsDir: defaultDataDirOf(config) }, nowMs)
+  if (old !== undefined) stdout.write(`\n${old}\n`)
 }

@@ -6,6 +6,7 @@ import { readNameServers } from '../../config/name-servers.ts'
 import { parseAddress } from '../../core/event/address.ts'
 import { systemClock } from '../../core/run/clock.ts'
 import { EnrichmentEngine } from '../../enrichment/engine.ts'
+import { attributionOf } from '../../enrichment/files/attribution.ts'
 import { DataLookups } from '../../enrichment/lookup-service.ts'
 import { ReverseDns } from '../../enrichment/providers/rdns/reverse-dns.ts'
 import { judgedLookup, ruleSetOf } from '../../enrichment/tenant-rules/judge.ts'
@@ -45,8 +46,10 @@ export async function enrichAddresses(request: EnrichRequest, context: CliContex
     if (state === 'failed') context.stderr.write(`ipid: ${path} is left out: ${reason}\n`)
   }
   const service = new DataLookups({ engine, reverseDns, asksAlways: true })
+  const answered = new Set<string>()
   try {
-    for await (const ips of addressesOf(request, context)) await printAll(ips, service, request, context)
+    for await (const ips of addressesOf(request, context)) await printAll(ips, service, request, answered, context)
+    printAttributions(request, answered, context)
   } finally {
     await reverseDns?.stop()
     await engine.stop()
@@ -66,12 +69,14 @@ async function printAll(
   ips: readonly string[],
   service: LookupService,
   request: EnrichRequest,
+  answered: Set<string>,
   { stdout }: CliContext,
 ): Promise<void> {
   const print = request.json === true ? enrichedJson : enrichedText
   for (let at = 0; at < ips.length; at += AT_ONCE) {
     const part = ips.slice(at, at + AT_ONCE)
     const lookups = await Promise.all(part.map((ip) => lookUp(ip, service)))
+    for (const lookup of lookups) for (const name of lookup?.answered ?? []) answered.add(name)
     const explained = request.explain === true ? service.providerNames() : undefined
     const text = part.map((ip, i) => print(foundOf(ip, lookups[i], request.tenant), explained)).join('')
     // Whoever reads may have seen enough (`head`).
@@ -86,6 +91,15 @@ function foundOf(ip: string, lookup: Lookup | undefined, tenant: TenantRules | u
   if (lookup === undefined || address === undefined) return { ip, lookup, rule: null }
   const found = judgedLookup(lookup, address, ruleSetOf(tenant))
   return { ip, lookup: found.lookup, rule: found.rule ?? null }
+}
+
+/** What licences want to be said where people see results. Beside them: the output is for programs, too. */
+function printAttributions(request: EnrichRequest, answered: ReadonlySet<string>, { stderr }: CliContext): void {
+  if (request.json === true && !stderr.isTTY) return
+  for (const name of answered) {
+    const attribution = attributionOf(name)
+    if (attribution !== undefined) stderr.write(`${name}: ${attribution}\n`)
+  }
 }
 
 function lookUp(ip: string, service: LookupService): Lookup | Promise<Lookup> | undefined {

@@ -2,8 +2,9 @@ import { fork } from 'node:child_process'
 import type { Logger } from 'pino'
 import { type Config, defaultDataDirOf, type Environment, enrichCacheOf } from '../../config/config.ts'
 import { exitReason } from '../../embedded/processes/running-process.ts'
-import { uncompiledTables } from '../../enrichment/files/compiled/compile.ts'
+import { type BigTable, uncompiledTables } from '../../enrichment/files/compiled/compile.ts'
 import { defaultsWait } from '../../enrichment/files/defaults/make.ts'
+import { oldDataIn } from '../../enrichment/files/old-data.ts'
 import { readSources, sourcesChangedAt } from '../../enrichment/files/update/sources.ts'
 import { anyDue } from '../../enrichment/files/update/update.ts'
 import { Loop } from '../../runner/loop.ts'
@@ -19,7 +20,19 @@ export interface EnrichmentKeeperOptions {
 const LOOK_MS = 2_000
 const UPDATE_EVERY_MS = 3_600_000
 const RETRY_DELAY = { minMs: 2_000, maxMs: 60_000 }
+/** Of a table that could not be compiled: it costs a core meanwhile. */
+const COMPILE_AGAIN_MIN_MS = 10_000
+const COMPILE_AGAIN_MAX_MS = 600_000
+/** A table of two million rows takes half a minute of a core that nobody else wants. */
+const CHILD_MAX_MS = 1_800_000
 const STDERR = 2
+
+/** A version of a table that could not be compiled. */
+interface Failure {
+  readonly times: number
+  /** When it is tried again, milliseconds of `performance.now`. */
+  readonly againAtMs: number
+}
 
 /**
  * Has done in a child process what would hold up those that serve: big tables and the default data sets are compiled
@@ -29,9 +42,11 @@ export class EnrichmentKeeper {
   readonly #options: EnrichmentKeeperOptions
   readonly #loop: Loop
   /** Versions of tables that waited at the last look: one that is still being written is another at the next. */
-  #waiting: readonly string[] = []
+  #waiting: ReadonlySet<string> = new Set()
+  readonly #failed = new Map<string, Failure>()
   #sourcesChangedAtMs: number | undefined
   #triedAtMs = 0
+  #hasSaidWhatIsOld = false
 
   constructor(options: EnrichmentKeeperOptions) {
     this.#options = options
@@ -50,7 +65,7 @@ export class EnrichmentKeeper {
   async start(): Promise<void> {
     const { signal } = this.#loop
     try {
-      if ((await this.#uncompiled()).length > 0) await this.#run(['compile'], signal)
+      for (const table of await this.#uncompiled()) await this.#compile(table, signal, ['--urgent'])
     } catch (error) {
       this.#options.log.error({ err: error }, 'enrichment data cannot be brought up to date; tried again')
     }
@@ -63,12 +78,38 @@ export class EnrichmentKeeper {
 
   async #look(signal: AbortSignal): Promise<void> {
     const waiting = await this.#uncompiled()
-    const isSettled = waiting.length > 0 && waiting.join() === this.#waiting.join()
-    this.#waiting = waiting
-    const defaultsDir = defaultDataDirOf(this.#options.config)
-    const isCompiled = !isSettled && (defaultsDir === undefined || !(await defaultsWait(defaultsDir)))
-    if (!isCompiled) await this.#run(['compile'], signal)
+    for (const table of waiting) if (this.#waiting.has(table.folder)) await this.#compile(table, signal)
+    this.#waiting = new Set(waiting.map(({ folder }) => folder))
+    for (const folder of this.#failed.keys()) if (!this.#waiting.has(folder)) this.#failed.delete(folder)
     if (await this.#isDue()) await this.#update(signal)
+    const defaultsDir = defaultDataDirOf(this.#options.config)
+    if (defaultsDir !== undefined && (await defaultsWait(defaultsDir))) await this.#run(['compile'], signal)
+    await this.#sayWhatIsOld(defaultsDir)
+  }
+
+  /** Once: whoever wants newer data has been told. */
+  async #sayWhatIsOld(defaultsDir: string | undefined): Promise<void> {
+    if (this.#hasSaidWhatIsOld) return
+    this.#hasSaidWhatIsOld = true
+    const { config, log } = this.#options
+    const old = await oldDataIn({ enrichDir: config.enrichDir, defaultsDir }, Date.now())
+    if (old !== undefined) log.warn(old)
+  }
+
+  /** Each table in a process of its own: one that is too much for it is in the way of nothing else. */
+  async #compile({ path, folder }: BigTable, signal: AbortSignal, how: readonly string[] = []): Promise<void> {
+    const failure = this.#failed.get(folder)
+    if (failure !== undefined && performance.now() < failure.againAtMs) return
+    try {
+      await this.#run(['compile', ...how, '--table', path], signal)
+      this.#failed.delete(folder)
+    } catch (error) {
+      const times = (failure?.times ?? 0) + 1
+      const delayMs = Math.min(COMPILE_AGAIN_MIN_MS * 2 ** (times - 1), COMPILE_AGAIN_MAX_MS)
+      this.#failed.set(folder, { times, againAtMs: performance.now() + delayMs })
+      const { log } = this.#options
+      log.error({ err: error, path, again_in_ms: delayMs }, 'a table cannot be compiled; what it held before serves on')
+    }
   }
 
   /** A source that failed is tried again within the hour, one that is new at once. */
@@ -91,10 +132,9 @@ export class EnrichmentKeeper {
     }
   }
 
-  async #uncompiled(): Promise<readonly string[]> {
+  async #uncompiled(): Promise<readonly BigTable[]> {
     const { config } = this.#options
-    if (config.enrichDir === undefined) return []
-    return (await uncompiledTables(config.enrichDir, enrichCacheOf(config))).map(({ folder }) => folder)
+    return config.enrichDir === undefined ? [] : await uncompiledTables(config.enrichDir, enrichCacheOf(config))
   }
 
   /** `ipid db COMMAND` in a process of its own, which ends with this one. */
@@ -115,10 +155,12 @@ export class EnrichmentKeeper {
     })
     const kill = () => void child.kill('SIGKILL')
     signal.addEventListener('abort', kill, { once: true })
+    const limit = setTimeout(kill, CHILD_MAX_MS)
     const reason = await new Promise<string | undefined>((resolve) => {
       child.once('error', (error) => resolve(error.message))
       child.once('exit', (code, by) => resolve(code === 0 ? undefined : exitReason(code, by)))
     })
+    clearTimeout(limit)
     signal.removeEventListener('abort', kill)
     if (signal.aborted) return
     if (reason !== undefined) throw new Error(`ipid db ${command.join(' ')}: ${reason}`)

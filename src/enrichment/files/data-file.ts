@@ -48,15 +48,17 @@ export async function loadDataFile(
   const bytes = await readFile(path)
   const { recordsMax } = limits
   if (isMmdb) return loadMmdb({ name, bytes, mapping: await readMapping(path), recordsMax, isDefault })
-  return loadText(basename(path), name, await decodeText(bytes, limits.textBytesMax), limits.tableRowsMax)
+  return loadText(basename(path), name, await decodeText(bytes, limits.textBytesMax), limits)
 }
 
-async function loadText(file: string, name: string, text: Buffer, rowsMax: number): Promise<Provider> {
+async function loadText(file: string, name: string, text: Buffer, limits: EnrichmentLimits): Promise<Provider> {
+  const { tableRowsMax: rowsMax, listBytesMax } = limits
   const [ending] = ENDINGS.exec(file) ?? ['']
   if (/ndjson/i.test(ending)) return loadTable({ name, format: 'ndjson', text, rowsMax })
   const vendors = vendorTableIn(ending, text)
   if (vendors !== undefined) return loadVendorTable({ name, ...vendors, rowsMax })
   if (/csv/i.test(ending) && !isGeofeed(text)) return loadTable({ name, format: 'csv', text, rowsMax })
+  if (text.length > listBytesMax) throw new InputError(`a list of more than ${listBytesMax} bytes`)
   return noiseListProvider(name, await readList(file, text, rowsMax))
 }
 

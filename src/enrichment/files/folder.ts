@@ -8,7 +8,6 @@ import type { EnrichmentLimits } from '../limits.ts'
 import { UnknownMmdbError } from '../providers/mmdb/provider.ts'
 import { byTrust, type Provider } from '../providers/provider.ts'
 import { RDNS } from '../providers/rdns/provider.ts'
-import { ageOf, isTooOld } from './age.ts'
 import { loadCompiled, NotCompiledError } from './compiled/load.ts'
 import { isBigTable } from './compiled/place.ts'
 import { loadDataFile, mappingPathOf, NotDataError, providerNameOf } from './data-file.ts'
@@ -227,10 +226,6 @@ export class DataFolder {
       this.#onLoad('ok')
       const { recognisedAs, records } = provider!
       this.#log.info({ provider: name, path, recognised_as: recognisedAs, records }, 'enrichment file loaded')
-      const nowMs = Date.now()
-      if (isTooOld(provider!, nowMs)) {
-        this.#log.warn({ provider: name, path, age_days: ageOf(provider!, nowMs) }, 'enrichment file is old')
-      }
       for (const warning of provider!.warnings) this.#log.warn({ provider: name, path, warning }, 'enrichment file')
     } else if (file.state === 'ignored') {
       this.#log.warn({ provider: name, path, reason }, 'enrichment file ignored')

@@ -169,3 +169,28 @@ test('a large file is checked in slices, so that requests are answered in betwee
   isOpen = true
   assert.ok(turns >= 3, `${turns} turns in ${tookMs} ms`)
 })
+
+test('values that are cut into one another, and a record that is too large, are refused', async () => {
+  const large = mmdb('Example', { '81.2.69.0/24': { list: Array.from({ length: 30_000 }, (_, i) => i) } })
+  await assert.rejects(openMmdb(large), refused(/is too large for a record/))
+  // Each string holds what begins an array of all that are left: whoever starts inside of one walks through the rest.
+  const strings = 6_000
+  const text = (i: number) => {
+    const rest = strings - i - 1 - 285
+    return Buffer.from([0x44, 0x1e, 0x04, rest >> 8, rest & 255])
+  }
+  const array = Buffer.from([0x1e, 0x04, (strings - 285) >> 8, (strings - 285) & 255])
+  const content = Buffer.concat([array, ...Array.from({ length: strings }, (_, i) => text(Math.min(i, strings - 286)))])
+  const networks = Object.fromEntries(
+    Array.from({ length: 4_096 }, (_, i) => [`20.${i >> 8}.${i & 255}.0/24`, { n: i }]),
+  )
+  const whole = mmdb('Example', networks, { recordSize: 32, ipVersion: 4 })
+  const nodes = 4_096 - 1 + 12
+  const marker = whole.lastIndexOf(Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1'))
+  const bytes = Buffer.concat([whole.subarray(0, nodes * 8 + 16), content, whole.subarray(marker)])
+  let k = 0
+  for (let at = 0; at < nodes * 8; at += 4) {
+    if (bytes.readUInt32BE(at) > nodes) bytes.writeUInt32BE(nodes + 16 + 5 + 5 * k++, at)
+  }
+  await assert.rejects(openMmdb(bytes), refused(/lies inside of another one/))
+})

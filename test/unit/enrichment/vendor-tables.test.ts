@@ -172,3 +172,25 @@ test('what is wrong in a table of a vendor is said with its line', async (t) => 
     /^InputError: line 2: more than 1 rows$/,
   )
 })
+
+test('a line that never ends is refused with its number, in whatever file it is', async (t) => {
+  const long = 'x'.repeat(1_100_000)
+  for (const [file, text] of [
+    ['a.csv', `network,business_name\n81.2.69.0/24,${long}\n`],
+    ['a.csv', `network,business_name\n81.2.69.0/24,"${long}\n${long}\n`],
+    ['a.csv', `network,business_name\n81.2.69.0/24,"open\n${'81.2.70.0/24,Acme\n'.repeat(80_000)}`],
+    ['a.ndjson', `{"network":"81.2.69.0/24"}\n{"network":"81.2.70.0/24","description":"${long}"}\n`],
+    ['a.tsv', `81.2.69.0\t81.2.69.9\t1\tUS\tx\n81.2.70.0\t81.2.70.9\t1\tUS\t${long}\n`],
+    ['cloud-a.txt', `81.2.69.0/24\n${long}\n`],
+    ['a.csv', long],
+  ] as const) {
+    await assert.rejects(load(t, file, text), /^InputError: line \d+: (?:longer than 1048576 bytes|Max Record Size)/)
+  }
+})
+
+test('a list has a size up to which it is read where requests are answered', async (t) => {
+  await assert.rejects(
+    load(t, 'cloud-a.txt.gz', '81.2.69.0/24\n'.repeat(10), { listBytesMax: 100 }),
+    /^InputError: a list of more than 100 bytes$/,
+  )
+})

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatRange } from '../../../src/enrichment/addresses/network.ts'
+import { NetworkList } from '../../../src/enrichment/providers/mmdb/network-list.ts'
 import { type OpenMmdb, openMmdb } from '../../../src/enrichment/providers/mmdb/open.ts'
+import { TreeBuilder } from '../../../src/enrichment/providers/mmdb/tree-builder.ts'
 import { MmdbWriter } from '../../../src/enrichment/providers/mmdb/writer.ts'
 import { mmdb, range } from '../../support/enrichment-data.ts'
 
@@ -40,4 +42,31 @@ test('a record of a higher layer counts, however specific those below are', asyn
   writer.insert(range('81.2.69.0/24'), { n: 2 }, -1)
   writer.insert(range('81.3.0.0/24'), { n: 3 }, -1)
   assert.deepEqual(walk(await openMmdb(writer.toBuffer())), ['81.2.0.0/16 1', '81.3.0.0/24 3'])
+})
+
+test('a tree whose ways meet again and again is no endless walk', async () => {
+  for (const [network, ipVersion] of [
+    ['8000::1', 6],
+    ['129.0.0.1', 4],
+  ] as const) {
+    const bytes = mmdb('Example', { [network]: { n: 1 } }, { recordSize: 32, ipVersion })
+    const nodes = ipVersion === 6 ? 128 : 32
+    for (let node = 0; node < nodes; node++) {
+      const records = [bytes.readUInt32BE(8 * node), bytes.readUInt32BE(8 * node + 4)]
+      const next = records.find((record) => record !== nodes)!
+      for (const half of [0, 4]) bytes.writeUInt32BE(next, 8 * node + half)
+    }
+    const file = await openMmdb(bytes)
+    assert.throws(() => walk(file), /^InputError: the search tree of \d+ nodes leads to the same ones again and again$/)
+  }
+})
+
+test('networks and nodes beyond the limits are said, before memory ends', () => {
+  const list = new NetworkList(6, 100)
+  list.add(range('81.2.69.0/24'), 1, 0)
+  const many = { version: 6, first: 1n, last: (1n << 120n) - 2n } as const
+  assert.throws(() => list.add(many, 1, 0), /^InputError: its ranges are more than 100 networks$/)
+  const tree = new TreeBuilder(100)
+  const insert = (word: number) => tree.insert({ words: [word, 0, 0, 0], at: 0, length: 128 }, 1)
+  assert.throws(() => [0, 2 ** 31].forEach(insert), /^InputError: its networks make a tree of more than 100 nodes$/)
 })

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { InputError } from '../../../core/run/errors.ts'
 import { ASN_MAX, clip, parseNetwork } from '../../addresses/network.ts'
-import { MmdbWriter } from '../../providers/mmdb/writer.ts'
+import { MmdbWriter, type StoredRecord } from '../../providers/mmdb/writer.ts'
 import { csvRows } from '../../providers/text/csv-rows.ts'
 import { lineError, linesOf } from '../../providers/text/text-file.ts'
 
@@ -23,6 +23,7 @@ export async function compileAsRanges(texts: readonly Buffer[], builtAtMs: numbe
     description: { en: `Autonomous systems by network, of ${source}` },
     buildEpoch: Math.floor(builtAtMs / 1_000),
   })
+  const known = new Map<string, StoredRecord>()
   let ranges = 0
   for (const text of texts) {
     for await (const { line, cells } of isTabbed(text) ? tabbedRows(text) : csvRows(text, false)) {
@@ -35,10 +36,15 @@ export async function compileAsRanges(texts: readonly Buffer[], builtAtMs: numbe
         throw lineError(line, `"${clip(number ?? '')}" is not an AS number`)
       }
       const name = names.at(-1)
-      writer.insert(network, {
-        autonomous_system_number: asn,
-        autonomous_system_organization: name === '' ? undefined : name,
-      })
+      const content = `${asn} ${name}`
+      const stored =
+        known.get(content) ??
+        writer.store({
+          autonomous_system_number: asn,
+          autonomous_system_organization: name === '' ? undefined : name,
+        })
+      known.set(content, stored)
+      writer.insertStored(network, stored)
       ranges++
     }
   }

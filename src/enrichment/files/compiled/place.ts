@@ -2,14 +2,15 @@ import { createHash } from 'node:crypto'
 import type { BigIntStats } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Shape } from '../../providers/mmdb/recognise.ts'
 
 /** Counts up when the same table would be compiled into something else. */
-const COMPILER_VERSION = 1
+const COMPILER_VERSION = 2
 
 /** Tables from this size on are compiled outside of the processes that serve; smaller ones load in an instant. */
 const BIG_BYTES = 4 * 1024 * 1024
-/** Of a table in gzip. */
-const BIG_GZIP_BYTES = 1024 * 1024
+/** Of a table in gzip, which holds a thousand times its size at most. */
+const BIG_GZIP_BYTES = BIG_BYTES / 1024
 
 /** What is in the folder of a compiled table. */
 export const ABOUT_FILE = 'about.json'
@@ -28,9 +29,11 @@ export type About =
       /** There are rows about addresses. */
       readonly networks: boolean
     }
+  /** A vendor's table, and how its records are read. */
+  | { readonly rows: number; readonly shape: Shape }
 
 export function isBigTable(path: string, sizeBytes: number): boolean {
-  const match = /\.(?:csv|ndjson)(\.gz)?$/i.exec(path)
+  const match = /\.(?:csv|ndjson|tsv)(\.gz)?$/i.exec(path)
   return match !== null && sizeBytes >= (match[1] === undefined ? BIG_BYTES : BIG_GZIP_BYTES)
 }
 

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { openMmdb } from '../../providers/mmdb/open.ts'
 import { compileAsRanges } from '../build/as-ranges.ts'
+import { removeLeftovers } from '../leftovers.ts'
 import { replaceFile } from '../replace-file.ts'
 import { DEFAULT_SETS, type DefaultSet } from './sets.ts'
 
@@ -36,6 +37,7 @@ export async function makeDefaults(dir: string, find: FindPackage = installed): 
   const made = []
   for (const { set, folder, version } of await waitingSets(dir, find)) {
     await mkdir(dir, { recursive: true, mode: 0o700 })
+    await removeLeftovers(dir)
     const bytes = await bytesOf(set, folder, version)
     await openMmdb(bytes)
     await replaceFile(join(dir, `${set.name}.mmdb`), bytes)

@@ -9,6 +9,8 @@ export interface DefaultSet {
   readonly licence: string
   /** What the licence wants to be said wherever results are shown. */
   readonly attribution: string
+  /** Name of a known source that has newer data. */
+  readonly newer: string
 }
 
 export const DEFAULT_SETS: readonly DefaultSet[] = [
@@ -17,13 +19,15 @@ export const DEFAULT_SETS: readonly DefaultSet[] = [
     package: '@ip-location-db/asn',
     files: ['asn-ipv4.csv', 'asn-ipv6.csv'],
     licence: 'CC BY 4.0',
-    attribution: 'RouteViews (routeviews.org), NRO (nro.net), IP Geolocation by DB-IP (https://db-ip.com)',
+    attribution: 'data of RouteViews (routeviews.org), NRO (nro.net), IP Geolocation by DB-IP (https://db-ip.com)',
+    newer: 'iptoasn',
   },
   {
     name: 'ip-location-db-country',
     package: '@ip-location-db/geo-whois-asn-country-mmdb',
     files: ['geo-whois-asn-country.mmdb'],
     licence: 'CC0 1.0, with data of the NRO under CC BY 4.0',
-    attribution: 'NRO (nro.net)',
+    attribution: 'data of the NRO (nro.net)',
+    newer: 'dbip-lite-city',
   },
 ]

@@ -12,6 +12,8 @@ export interface KnownSource {
   readonly schedule: 'daily' | 'weekly' | 'monthly'
   /** Environment variable that holds the key; undefined: none is needed. */
   readonly keyEnv: string | undefined
+  /** Of a vendor with accounts: what the address is for who has the number of his in this variable. */
+  readonly account?: { readonly env: string; readonly url: string }
   /** Where a key is to be had. */
   readonly keyFrom: string | undefined
   readonly licence: string
@@ -22,9 +24,15 @@ export interface KnownSource {
 const MAXMIND = {
   keyEnv: 'MAXMIND_LICENSE_KEY',
   keyFrom: 'https://www.maxmind.com/en/geolite2/signup',
-  licence: 'GeoLite2 End User License Agreement',
-  attribution: 'GeoLite2 data created by MaxMind, available from https://www.maxmind.com',
+  licence: 'GeoLite End User License Agreement, which wants old versions to be deleted',
+  attribution: 'This product includes GeoLite Data created by MaxMind, available from https://www.maxmind.com',
 } as const
+
+/** The address with the key alone is an old one, and may cease. */
+function maxmindAccount(edition: string) {
+  const url = `https://download.maxmind.com/geoip/databases/${edition}/download?suffix=tar.gz`
+  return { env: 'MAXMIND_ACCOUNT_ID', url }
+}
 
 const DB_IP = {
   schedule: 'monthly',
@@ -75,6 +83,7 @@ export const KNOWN_SOURCES: readonly KnownSource[] = [
     name: 'geolite2',
     holds: 'AS numbers and names',
     url: 'https://download.maxmind.com/app/geoip_download?edition_id=GeoLite2-ASN&license_key={key}&suffix=tar.gz',
+    account: maxmindAccount('GeoLite2-ASN'),
     file: 'geolite2-asn.mmdb',
     schedule: 'weekly',
     ...MAXMIND,
@@ -83,6 +92,7 @@ export const KNOWN_SOURCES: readonly KnownSource[] = [
     name: 'geolite2-city',
     holds: 'countries, regions, cities, postal codes',
     url: 'https://download.maxmind.com/app/geoip_download?edition_id=GeoLite2-City&license_key={key}&suffix=tar.gz',
+    account: maxmindAccount('GeoLite2-City'),
     file: 'geolite2-city.mmdb',
     schedule: 'weekly',
     ...MAXMIND,

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { replaceFile } from '../replace-file.ts'
@@ -5,7 +6,7 @@ import type { Validators } from './download.ts'
 
 /** What is remembered of a source from one update to the next. */
 export interface FetchState extends Validators {
-  /** As `sources.json` has it: another URL is another file. */
+  /** Hash of the URL that `sources.json` has, which may hold a key: another URL is another file. */
   readonly url: string
   /** Milliseconds since the Unix epoch of the last answer that was taken or said that nothing changed. */
   readonly checkedAtMs: number
@@ -13,6 +14,10 @@ export interface FetchState extends Validators {
 
 /** By file name. */
 export type FetchStates = Map<string, FetchState>
+
+export function urlHash(url: string): string {
+  return createHash('sha256').update(url).digest('hex')
+}
 
 const STATE_FILE = '.sources-state.json'
 

@@ -70,7 +70,8 @@ async function takeMmdb(archive: string, path: string): Promise<void> {
   if (!taken) throw new InputError('the archive holds no .mmdb file')
 }
 
-async function headOf(path: string): Promise<Buffer> {
+/** The first bytes of a file. */
+export async function headOf(path: string): Promise<Buffer> {
   const file = await open(path)
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)

@@ -10,8 +10,8 @@ import { loadDataFile, mappingPathOf } from '../data-file.ts'
 import { download } from './download.ts'
 import { DEFAULT_UPDATE_LIMITS, type UpdateLimits } from './limits.ts'
 import { type Source, shownUrl } from './sources.ts'
-import { type FetchState, type FetchStates, readStates, writeStates } from './state.ts'
-import { unpack } from './unpack.ts'
+import { type FetchState, type FetchStates, readStates, urlHash, writeStates } from './state.ts'
+import { headOf, unpack } from './unpack.ts'
 
 export interface UpdateOptions {
   readonly dir: string
@@ -60,7 +60,7 @@ export async function anyDue(dir: string, sources: readonly Source[], nowMs: num
   for (const source of sources) {
     if ((await stat(join(dir, source.file)).catch(() => undefined)) === undefined) return true
     const state = states.get(source.file)
-    if (isDue(source, state?.url === source.url ? state : undefined, nowMs)) return true
+    if (isDue(source, state?.url === urlHash(source.url) ? state : undefined, nowMs)) return true
   }
   return false
 }
@@ -72,7 +72,7 @@ async function updateSource(source: Source, options: UpdateOptions): Promise<Upd
   const states = await readStates(dir)
   const isThere = (await stat(join(dir, file)).catch(() => undefined)) !== undefined
   const state = states.get(file)
-  const known = isThere && state?.url === source.url ? state : undefined
+  const known = isThere && state?.url === urlHash(source.url) ? state : undefined
   if (options.dueOnly === true && isThere && !isDue(source, known, nowMs)) return { ...report, status: 'not_due' }
   const work = await mkdtemp(join(dir, WORK_FOLDER))
   try {
@@ -81,7 +81,7 @@ async function updateSource(source: Source, options: UpdateOptions): Promise<Upd
       etag: known?.etag,
       lastModified: known?.lastModified,
       ...fetched,
-      url: source.url,
+      url: urlHash(source.url),
       checkedAtMs: nowMs,
     }
     const result = fetched === undefined ? undefined : await replace(dir, work, source, isThere)
@@ -101,14 +101,24 @@ function isDue({ everyMs }: Source, state: FetchState | undefined, nowMs: number
 
 async function fetchInto(work: string, source: Source, known: FetchState | undefined, options: UpdateOptions) {
   const { env, limits = DEFAULT_UPDATE_LIMITS } = options
-  const key = source.keyEnv === undefined ? undefined : env[source.keyEnv]
+  const key = source.keyEnv === undefined ? undefined : env[source.keyEnv]?.trim()
   if (source.keyEnv !== undefined && (key === undefined || key === '')) {
     throw new InputError(`the environment variable ${source.keyEnv} is not set`)
   }
+  // What fetch says of a header that it does not take holds the header.
+  if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
+    throw new InputError(`the environment variable ${source.keyEnv} holds characters that no key has`)
+  }
   const path = join(work, 'fetched')
   const validators = await download(source, key, known ?? {}, path, { nowMs: options.nowMs, limits })
-  if (validators !== undefined) await unpack(path, join(work, source.file), limits.bytesMax, options.nowMs)
+  if (validators === undefined) return undefined
+  if (await isWebPage(path)) throw new InputError('the server sent a web page instead of data')
+  await unpack(path, join(work, source.file), limits.bytesMax, options.nowMs)
   return validators
+}
+
+async function isWebPage(path: string): Promise<boolean> {
+  return /^\ufeff?\s*<(?:!doctype html|html|head|body)\b/i.test((await headOf(path)).toString('utf8'))
 }
 
 /** Puts a fetched file in its place, once it was read like any other. Undefined when it is the one that is there. */

@@ -1,17 +1,26 @@
 import type { Address } from '../../../core/event/address.ts'
 import { formatRange } from '../../addresses/network.ts'
-import { RangeMap } from '../../addresses/range-map.ts'
+import { type RangeEntry, RangeMap } from '../../addresses/range-map.ts'
 import { type Facts, makeFacts } from '../../facts.ts'
+import { TimeSlice } from '../../time-slice.ts'
 import type { Provider } from '../provider.ts'
 import type { ListEntry, NoiseList } from './entry.ts'
+
+const ENTRIES_AT_A_TIME = 500
 
 /** A list of noise as a provider: it knows the classification of its networks, and for some their place. */
 export async function noiseListProvider(name: string, list: NoiseList): Promise<Provider> {
   const factsOf = sharedFacts()
   // Of two entries for one network the later counts: CDN networks are listed again inside of cloud lists.
-  const ordered = [...list.entries].sort((a, b) => Number(a.noiseClass === 'cdn') - Number(b.noiseClass === 'cdn'))
-  const entries = ordered.map((entry) => ({ range: entry.range, value: factsOf(entry) }))
-  return new NoiseListProvider(name, list, await RangeMap.build(entries))
+  const slice = new TimeSlice()
+  const [entries, ofCdns]: RangeEntry<Facts>[][] = [[], []]
+  for (const [i, entry] of list.entries.entries()) {
+    if (i % ENTRIES_AT_A_TIME === 0 && slice.isOver) await slice.next()
+    const to = entry.noiseClass === 'cdn' ? ofCdns! : entries!
+    to.push({ range: entry.range, value: factsOf(entry) })
+  }
+  for (const entry of ofCdns!) entries!.push(entry)
+  return new NoiseListProvider(name, list, await RangeMap.build(entries!))
 }
 
 class NoiseListProvider implements Provider {

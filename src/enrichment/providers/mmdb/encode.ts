@@ -53,7 +53,9 @@ const UNSIGNED_BYTES = { uint16: 2, uint32: 4, uint64: 8, uint128: 16 } as const
 
 /** The section is written in pieces: growing one of hundreds of megabytes would take twice the room. */
 const PIECE_BYTES = 1024 * 1024
-const POINTERS_MAX = 1_000
+const PARTS_MAX = 1_000
+/** A `Map` takes no more than 2^24 entries; what is not remembered is written again. */
+const KNOWN_MAX = 2 ** 24 - 1
 
 /**
  * Encodes values into a data section (MaxMind DB format 2.0). What was written before is pointed to instead of being
@@ -65,7 +67,9 @@ export class DataEncoder {
   #used = 0
   #length = 0
   readonly #strings = new Map<string, number>()
-  readonly #pointers = new Map<number, Uint8Array>()
+  /** How some strings stand inside of other values. */
+  readonly #parts = new Map<string, Uint8Array>()
+  #scratch = Buffer.alloc(1_024)
   /** Offsets of all other values by their bytes. Those inside of them are pointers, so that equal ones are short. */
   readonly #others = new Map<string, number>()
 
@@ -78,7 +82,7 @@ export class DataEncoder {
   finish(): readonly Buffer[] {
     this.#strings.clear()
     this.#others.clear()
-    this.#pointers.clear()
+    this.#parts.clear()
     return [...this.#pieces, this.#piece.subarray(0, this.#used)]
   }
 
@@ -88,8 +92,8 @@ export class DataEncoder {
       return this.#strings.get(value) ?? this.#write(this.#strings, value, encodeValue(value))
     }
     // Its parts are written first: a value is one run of bytes.
-    const bytes = encode(value, (part) => this.#part(part))
-    const key = latin1(bytes)
+    const bytes = isMap(value) ? this.#map(value) : encode(value, (part) => this.#part(part))
+    const key = bytes.toString('latin1')
     return this.#others.get(key) ?? this.#write(this.#others, key, bytes)
   }
 
@@ -103,32 +107,54 @@ export class DataEncoder {
     this.#piece.set(bytes, this.#used)
     this.#used += bytes.length
     this.#length += bytes.length
-    known.set(key, offset)
+    if (known.size < KNOWN_MAX) known.set(key, offset)
     return offset
+  }
+
+  /** There are millions of maps, so the bytes of one are put together in place. They are good until the next one. */
+  #map(value: MmdbMap): Buffer {
+    const parts: Uint8Array[] = []
+    for (const key in value) {
+      const member = value[key]
+      if (member !== undefined) parts.push(this.#part(key), this.#part(member))
+    }
+    const head = control(TYPE.map, parts.length / 2)
+    let length = head.length
+    for (const part of parts) length += part.length
+    if (length > this.#scratch.length) this.#scratch = Buffer.alloc(2 * length)
+    this.#scratch.set(head)
+    let at = head.length
+    for (const part of parts) {
+      this.#scratch.set(part, at)
+      at += part.length
+    }
+    return this.#scratch.subarray(0, length)
   }
 
   /** A value inside of another one: short ones in place, others as a pointer to where they are written once. */
   #part(value: MmdbValue): Uint8Array {
     const isShort =
       typeof value === 'string' ? value.length < 3 : typeof value !== 'object' || value instanceof TypedNumber
-    return isShort ? encodeValue(value) : this.#pointer(value)
-  }
-
-  #pointer(value: MmdbValue): Uint8Array {
-    const offset = this.add(value)
-    if (typeof value !== 'string') return pointer(offset)
+    if (typeof value !== 'string') return isShort ? encodeValue(value) : pointer(this.add(value))
     // Names of members and the like come again and again.
-    let bytes = this.#pointers.get(offset)
+    let bytes = this.#parts.get(value)
     if (bytes === undefined) {
-      bytes = pointer(offset)
-      if (this.#pointers.size < POINTERS_MAX) this.#pointers.set(offset, bytes)
+      bytes = isShort ? encodeValue(value) : pointer(this.add(value))
+      if (this.#parts.size < PARTS_MAX) this.#parts.set(value, bytes)
     }
     return bytes
   }
 }
 
-function latin1(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
+type MmdbMap = { readonly [key: string]: MmdbValue | undefined }
+
+function isMap(value: MmdbValue): value is MmdbMap {
+  return (
+    typeof value === 'object' &&
+    !Array.isArray(value) &&
+    !(value instanceof TypedNumber) &&
+    !(value instanceof Uint8Array)
+  )
 }
 
 /** A value in one piece, without pointers. */
@@ -137,7 +163,7 @@ export function encodeValue(value: MmdbValue): Uint8Array {
 }
 
 /** @param part encodes the values inside of this one */
-function encode(value: MmdbValue, part: (value: MmdbValue) => Uint8Array): Uint8Array {
+function encode(value: MmdbValue, part: (value: MmdbValue) => Uint8Array): Buffer {
   if (typeof value === 'string') return withControl(TYPE.string, Buffer.from(value, 'utf8'))
   if (typeof value === 'boolean') return control(TYPE.boolean, value ? 1 : 0)
   if (typeof value === 'number' || typeof value === 'bigint') return encodeNumber(typeOf(value), value)
@@ -148,7 +174,7 @@ function encode(value: MmdbValue, part: (value: MmdbValue) => Uint8Array): Uint8
     return Buffer.concat([control(TYPE.array, items.length), ...items.map(part)])
   }
   const parts: Uint8Array[] = []
-  for (const [key, member] of Object.entries(value) as [string, MmdbValue | undefined][]) {
+  for (const [key, member] of Object.entries(value as MmdbMap)) {
     if (member !== undefined) parts.push(part(key), part(member))
   }
   return Buffer.concat([control(TYPE.map, parts.length / 2), ...parts])
@@ -160,7 +186,7 @@ function typeOf(value: number | bigint): NumberType {
   return value < 0 ? 'int32' : 'uint32'
 }
 
-function encodeNumber(type: NumberType, value: number | bigint): Uint8Array {
+function encodeNumber(type: NumberType, value: number | bigint): Buffer {
   const bytes = Buffer.alloc(8)
   if (type === 'double') {
     bytes.writeDoubleBE(Number(value))
@@ -185,12 +211,12 @@ function unsigned(value: bigint, bytesMax: number): Uint8Array {
   return Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex')
 }
 
-function withControl(type: number, payload: Uint8Array): Uint8Array {
+function withControl(type: number, payload: Uint8Array): Buffer {
   return Buffer.concat([control(type, payload.length), payload])
 }
 
 /** The control byte with what extends it: a type above 7, a size from 29. */
-function control(type: number, size: number): Uint8Array {
+function control(type: number, size: number): Buffer {
   const [bits, extension] = sizeBits(size)
   return type > 7 ? Buffer.from([bits, type - 7, ...extension]) : Buffer.from([(type << 5) | bits, ...extension])
 }

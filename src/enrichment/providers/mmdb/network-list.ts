@@ -1,7 +1,10 @@
+import { InputError } from '../../../core/run/errors.ts'
 import { type AddressRange, v4Cidrs, v6Cidrs } from '../../addresses/network.ts'
 import type { NetworkBits } from './tree-builder.ts'
 
 const NETWORKS_AT_FIRST = 1_024
+/** A range may be hundreds of CIDRs. */
+const NETWORKS_MAX = 2 ** 24
 /** Bits that stand before an IPv4 address in a tree for both families. */
 const V4_PREFIX_BITS = 96
 
@@ -29,9 +32,12 @@ export class NetworkList {
   readonly #rankByKey = new Map<string, Rank>()
   #size = 0
 
+  readonly #networksMax: number
+
   /** @param ipVersion 6: IPv4 stands at `::/96` */
-  constructor(ipVersion: 4 | 6) {
+  constructor(ipVersion: 4 | 6, networksMax = NETWORKS_MAX) {
     this.#isV4 = ipVersion === 4
+    this.#networksMax = networksMax
   }
 
   /** @param layer networks of a higher layer come later, however large they are */
@@ -77,6 +83,7 @@ export class NetworkList {
   }
 
   #push(words: readonly number[], length: number, record: number, rank: Rank): void {
+    if (this.#size === this.#networksMax) throw new InputError(`its ranges are more than ${this.#networksMax} networks`)
     if (this.#size === this.#lengths.length) this.#grow()
     const i = this.#size++
     this.#words.set(words, 4 * i)

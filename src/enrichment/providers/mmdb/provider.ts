@@ -9,7 +9,7 @@ import { AsSizes } from './as-sizes.ts'
 import { mappedShape, parseMapping } from './mapping.ts'
 import { type OpenMmdb, openMmdb } from './open.ts'
 import { type AsnReader, asnReader, type RecordReader, recordReader } from './read-record.ts'
-import { isUnknown, recognise } from './recognise.ts'
+import { isUnknown, recognise, type Shape } from './recognise.ts'
 
 /** How an MMDB is loaded. */
 export interface MmdbOptions {
@@ -20,6 +20,8 @@ export interface MmdbOptions {
   /** Decoded records to keep. */
   readonly recordsMax: number
   readonly isDefault?: boolean
+  /** How the records are read, of a table that was recognised when it was compiled. */
+  readonly shape?: Shape | undefined
 }
 
 /** The file is whole, but its records hold nothing that is known. */
@@ -40,8 +42,13 @@ export class UnknownMmdbError extends InputError {
 
 /** @throws InputError when the file is damaged, `UnknownMmdbError` when nobody knows its records */
 export async function loadMmdb(options: MmdbOptions): Promise<Provider> {
+<<<<<<< HEAD
   const { mmdb, kind, recognisedAs, read, asnOf } = await readMmdb(options.bytes, options.mapping)
   const sizes = kind === 'asn' ? await AsSizes.of(mmdb, asnOf) : undefined
+=======
+  const { mmdb, kind, recognisedAs, read } = await readMmdb(options.bytes, options.mapping, options.shape)
+  const sizes = kind === 'asn' && options.shape === undefined ? await AsSizes.of(mmdb, read) : undefined
+>>>>>>> tables
   const reader: RecordReader = sizes === undefined ? read : (record) => withSize(read(record), sizes)
   return new MmdbProvider(options, mmdb, kind, recognisedAs, reader)
 }
@@ -63,11 +70,16 @@ export interface ReadableMmdb {
 
 /**
  * @param mapping text of the mapping file beside it
+ * @param shape as in `MmdbOptions`
  * @throws as `loadMmdb`
  */
-export async function readMmdb(bytes: Buffer, mapping: string | undefined): Promise<ReadableMmdb> {
+export async function readMmdb(bytes: Buffer, mapping: string | undefined, shape?: Shape): Promise<ReadableMmdb> {
   const mmdb = await openMmdb(bytes)
-  const recognised = recognise(mmdb.databaseType, mmdb.samples)
+  if (shape !== undefined) {
+    const recognisedAs = `${shape.recognisedAs} table, compiled`
+    return { mmdb, kind: shape.kind, recognisedAs, read: recordReader(shape) }
+  }
+  const recognised = await recognise(mmdb.databaseType, mmdb.samples)
   const unknown = isUnknown(recognised)
   if (mapping !== undefined) {
     const shape = mappedShape(unknown ? undefined : recognised, parseMapping(mapping), mmdb.databaseType)

@@ -1,3 +1,4 @@
+import { TimeSlice } from '../../time-slice.ts'
 import type { ProviderKind } from '../provider.ts'
 import { type Field, type FieldPaths, pathsFor, type Subject } from './fields.ts'
 import { type Path, valueAt } from './values.ts'
@@ -20,14 +21,15 @@ export interface UnknownShape {
 
 /**
  * Recognises a file by the members of its records; `database_type` only decides where they leave it open, since vendors
- * share tools and names. A member counts when any sample has it: many files leave out what is false or empty.
+ * share tools and names. A member counts when any sample has it: many files leave out what is false or empty. Other work
+ * goes on in between.
  *
  * @param samples decoded records
  */
-export function recognise(databaseType: string, samples: readonly unknown[]): Shape | UnknownShape {
+export async function recognise(databaseType: string, samples: readonly unknown[]): Promise<Shape | UnknownShape> {
   const keys = memberPaths(samples)
   const subject = subjectOf(databaseType, keys)
-  const paths = present(pathsFor(subject), samples)
+  const paths = await present(pathsFor(subject), samples)
   const kind = kindOf(databaseType, subject, paths, keys)
   if (kind === undefined) return { databaseType, keys: [...keys].sort() }
   const vendor = vendorOf(databaseType, keys)
@@ -68,9 +70,11 @@ function subjectOf(databaseType: string, keys: ReadonlySet<string>): Subject {
 }
 
 /** Only the paths that lead somewhere in one of the samples. */
-function present(paths: FieldPaths, samples: readonly unknown[]): FieldPaths {
+async function present(paths: FieldPaths, samples: readonly unknown[]): Promise<FieldPaths> {
   const found: FieldPaths = {}
+  const slice = new TimeSlice()
   for (const [field, candidates] of Object.entries(paths) as [Field, readonly Path[]][]) {
+    if (slice.isOver) await slice.next()
     const leading = candidates.filter((path) => samples.some((sample) => isScalar(valueAt(sample, path))))
     if (leading.length > 0) found[field] = leading
   }

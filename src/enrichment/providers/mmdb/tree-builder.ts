@@ -1,5 +1,9 @@
+import { InputError } from '../../../core/run/errors.ts'
+
 /** Room for nodes at first; it doubles when it is full. */
 const NODES_AT_FIRST = 1_024
+/** Some 1.9 GB while the tree is finished. Two million networks of IPv4 are 4 million nodes. */
+const NODES_MAX = 2 ** 25
 
 /** A record of a tree: 0 leads nowhere, n > 0 to the data at offset n - 1, n < 0 to the node -n. */
 export type TreeRecord = number
@@ -21,7 +25,12 @@ export interface NetworkBits {
  */
 export class TreeBuilder {
   #records = new Float64Array(2 * NODES_AT_FIRST)
+  readonly #nodesMax: number
   #nodes = 1
+
+  constructor(nodesMax = NODES_MAX) {
+    this.#nodesMax = nodesMax
+  }
 
   /** @param network of at least one bit */
   insert(network: NetworkBits, record: TreeRecord): void {
@@ -80,6 +89,8 @@ export class TreeBuilder {
   #descend(node: number, bit: number): number {
     const record = this.#records[2 * node + bit]!
     if (record < 0) return -record
+    if (this.#nodes === this.#nodesMax)
+      throw new InputError(`its networks make a tree of more than ${this.#nodesMax} nodes`)
     const child = this.#nodes++
     if (2 * this.#nodes > this.#records.length) {
       const grown = new Float64Array(this.#records.length * 2)

@@ -1,8 +1,9 @@
-import { setImmediate } from 'node:timers/promises'
 import { InputError } from '../../../core/run/errors.ts'
+import { TimeSlice } from '../../time-slice.ts'
 import type { TreeLayout } from './tree.ts'
 
-const STEPS_AT_A_TIME = 200_000
+/** Steps between two looks at the clock. */
+const STEPS_AT_A_TIME = 5_000
 /** What is known of a node: it lies on the way from the root, or everything below it was walked. */
 const ON_THE_WAY = 1
 const WALKED = 2
@@ -26,12 +27,13 @@ export function recordOf(bytes: Buffer, recordSize: number, node: number, bit: n
 export async function demandTree(bytes: Buffer, { nodeCount, recordSize, ipVersion }: TreeLayout): Promise<void> {
   if (nodeCount === 0) return
   const bits = ipVersion === 4 ? 32 : 128
+  const slice = new TimeSlice()
   const states = new Uint8Array(nodeCount)
   const way = new Uint32Array(bits)
   const nextBits = new Uint8Array(bits)
   states[0] = ON_THE_WAY
   for (let depth = 0, steps = 1; depth >= 0; steps++) {
-    if (steps % STEPS_AT_A_TIME === 0) await setImmediate()
+    if (steps % STEPS_AT_A_TIME === 0 && slice.isOver) await slice.next()
     const node = way[depth]!
     const bit = nextBits[depth]!++
     if (bit === 2) {

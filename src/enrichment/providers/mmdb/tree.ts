@@ -1,4 +1,5 @@
 import type { Address } from '../../../core/event/address.ts'
+import { InputError } from '../../../core/run/errors.ts'
 import type { AddressRange } from '../../addresses/network.ts'
 
 /** What the search tree needs to know of its file. */
@@ -12,6 +13,8 @@ export interface TreeLayout {
 /** @param record what the tree leads to, for `decode` */
 export type NetworkVisitor = (network: AddressRange, record: number) => void
 
+/** Steps of a walk for each node. In a tree whose ways meet again and again it would never end. */
+const STEPS_PER_NODE = 16
 const JUMP_BITS = 16
 const V4_PREFIX_BITS = 96
 
@@ -30,6 +33,7 @@ export class SearchTree {
   readonly #jumps = new Uint32Array(1 << JUMP_BITS)
   readonly #jumpBits = new Uint8Array(1 << JUMP_BITS)
   #depth = 0
+  #stepsLeft = 0
 
   constructor(bytes: Uint8Array, layout: TreeLayout) {
     this.#bytes = bytes
@@ -54,8 +58,12 @@ export class SearchTree {
     return record > this.#nodeCount ? record : -1
   }
 
-  /** Visits all networks with data, in ascending order, IPv4 as such and once: places that only lead to it are left out. */
+  /**
+   * Visits all networks with data, in ascending order, IPv4 as such and once: places that only lead to it are left out.
+   * @throws InputError when most of the tree is shared, so that the networks cannot be told one by one
+   */
   eachNetwork(visit: NetworkVisitor): void {
+    this.#stepsLeft = STEPS_PER_NODE * (this.#nodeCount + 1)
     if (this.#ipVersion === 4) this.#eachV4(0, 0, 0, visit)
     else this.#eachV6(0, 0, 0n, visit)
   }
@@ -85,7 +93,13 @@ export class SearchTree {
     }
   }
 
+  #step(): void {
+    if (this.#stepsLeft-- > 0) return
+    throw new InputError(`the search tree of ${this.#nodeCount} nodes leads to the same ones again and again`)
+  }
+
   #eachV4(record: number, depth: number, first: number, visit: NetworkVisitor): void {
+    this.#step()
     if (record < this.#nodeCount && depth < 32) {
       this.#eachV4(this.#child(record, 0), depth + 1, first, visit)
       this.#eachV4(this.#child(record, 1), depth + 1, first + 2 ** (31 - depth), visit)
@@ -95,6 +109,7 @@ export class SearchTree {
   }
 
   #eachV6(record: number, depth: number, first: bigint, visit: NetworkVisitor): void {
+    this.#step()
     if (depth === V4_PREFIX_BITS && first === 0n) {
       this.#eachV4(record, 0, 0, visit)
     } else if (record < this.#nodeCount && depth < 128) {

@@ -15,6 +15,8 @@ const SAMPLES_MAX = 2_000
 /** Nodes between two looks at the clock; those with much data are looked at one by one. */
 const NODES_AT_A_TIME = 2_000
 const VALUES_AT_A_TIME = 500
+/** Values in one record that no known database comes near; it is read without a pause. */
+const RECORD_VALUES_MAX = 20_000
 /** Nesting that no known database comes near. */
 const DEPTH_MAX = 64
 const SEPARATOR_BYTES = 16
@@ -114,6 +116,7 @@ class DataSection {
   readonly #checked: Uint8Array
   /** Values checked so far. */
   values = 0
+  #recordStart = 0
 
   constructor(bytes: Buffer, start: number, end: number) {
     this.#bytes = bytes
@@ -129,13 +132,16 @@ class DataSection {
 
   /** Checks the value at a position that something points to. */
   check(at: number): void {
+    this.#recordStart = this.values
     if (!this.isChecked(at)) this.#value(at, 0)
   }
 
   /** Returns the position behind the value. */
   #value(at: number, depth: number): number {
     if (depth > DEPTH_MAX) throw this.#damage(at, 'is nested too deeply')
-    this.values++
+    // Each value is a byte at least and is reached once, unless values are cut into one another.
+    if (this.values++ > this.#end - this.#start) throw this.#damage(at, 'lies inside of another one')
+    if (this.values - this.#recordStart > RECORD_VALUES_MAX) throw this.#damage(at, 'is too large for a record')
     const offset = at - this.#start
     this.#checked[offset >>> 3]! |= 1 << (offset & 7)
     const control = this.#byte(at)

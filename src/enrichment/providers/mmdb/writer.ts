@@ -18,6 +18,11 @@ export interface MmdbWriterOptions {
   readonly recordSize?: 24 | 28 | 32
 }
 
+/** A record in the file of the writer that stored it. */
+export interface StoredRecord {
+  readonly at: number
+}
+
 /** A record that is known later: before the file is written. */
 export interface LaterRecord {
   readonly later: () => MmdbValue
@@ -49,9 +54,19 @@ export class MmdbWriter {
    * @param layer records of a higher layer count wherever they are, however specific those below are
    */
   insert(range: AddressRange, record: MmdbValue, layer = 0): void {
+    this.insertStored(range, this.store(record), layer)
+  }
+
+  /** Stores a record that many networks may have. */
+  store(record: MmdbValue): StoredRecord {
+    return { at: this.#data.add(record) + 1 }
+  }
+
+  /** As `insert`, for a record that was stored before. */
+  insertStored(range: AddressRange, { at }: StoredRecord, layer = 0): void {
     if (range.version === 6 && this.#options.ipVersion === 4)
       throw new InputError('a file for IPv4 takes no IPv6 network')
-    this.#networks.add(range, this.#data.add(record) + 1, layer)
+    this.#networks.add(range, at, layer)
   }
 
   /** As `insert`, for a record that depends on what is inserted behind it. */

@@ -5,11 +5,16 @@ import { organisationIn, type RowAttributes } from './organisation-row.ts'
 /** Domains of organisations by the slugs of their names, from the rows that hold both. */
 export class DomainsByName {
   readonly #domains = new Map<string, string>()
+  readonly #names = new Set<string>()
 
   learn(attributes: RowAttributes): void {
-    if (attributes.domain === undefined) return
+    const { domain, business_name: business, org_name: org } = attributes
+    const name = business ?? org
+    // A name that comes again has its domain: the first one counts.
+    if (domain === undefined || typeof name !== 'string' || this.#names.has(name)) return
     const organisation = organisationIn(attributes)
     if (organisation?.name === undefined || organisation.domain === undefined) return
+    this.#names.add(name)
     const key = slug(organisation.name)
     if (!this.#domains.has(key)) this.#domains.set(key, organisation.domain)
   }

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { CsvError, parse } from 'csv-parse'
 import { InputError } from '../../../core/run/errors.ts'
 import { TimeSlice } from '../../time-slice.ts'
-import { lineError, partsOf } from './text-file.ts'
+import { LINE_BYTES_MAX, lineError, partsOf } from './text-file.ts'
 
 /** A record of a CSV file and the line that it ends on. */
 export interface CsvRow {
@@ -44,7 +44,9 @@ function* plainLines(text: Buffer): Generator<{ readonly line: number; readonly 
   const ending = first > 0 && text[first - 1] === 13 ? '\r' : ''
   for (let at = 0, line = 1; at < text.length; line++) {
     const found = text.indexOf(10, at)
-    const content = text.toString('utf8', at, found < 0 ? text.length : found)
+    const end = found < 0 ? text.length : found
+    if (end - at > LINE_BYTES_MAX) throw lineError(line, `longer than ${LINE_BYTES_MAX} bytes`)
+    const content = text.toString('utf8', at, end)
     const plain = found >= 0 && content.endsWith(ending) ? content.slice(0, content.length - ending.length) : content
     yield { line, text: plain.includes('\r') || (ending !== '' && plain === content && found >= 0) ? undefined : plain }
     at = found < 0 ? text.length : found + 1
@@ -73,6 +75,8 @@ async function* parsedRows(text: Buffer, sameColumns: boolean): AsyncGenerator<C
       comment_no_infix: true,
       skip_empty_lines: true,
       relax_column_count: !sameColumns,
+      // A quote that is not closed would take in the rest of the file.
+      max_record_size: LINE_BYTES_MAX,
     }),
   )
   try {

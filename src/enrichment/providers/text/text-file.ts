@@ -34,12 +34,21 @@ function tooLarge(bytesMax: number): InputError {
 }
 
 const LINE_FEED = 10
+/** Longest line. A longer one is no row of anything, and reading it would hold up all else. */
+export const LINE_BYTES_MAX = 1_048_576
 
-/** Lines with their numbers from 1; line endings are left out. */
-export function* linesOf(text: Buffer): Generator<{ readonly line: number; readonly text: string }> {
+/**
+ * Lines with their numbers from 1; line endings are left out.
+ * @throws InputError with the number of a line that is too long
+ */
+export function* linesOf(
+  text: Buffer,
+  bytesMax = LINE_BYTES_MAX,
+): Generator<{ readonly line: number; readonly text: string }> {
   for (let at = 0, line = 1; at < text.length; line++) {
     const found = text.indexOf(LINE_FEED, at)
     const end = found < 0 ? text.length : found
+    if (end - at > bytesMax) throw lineError(line, `longer than ${bytesMax} bytes`)
     yield { line, text: text.toString('utf8', at, end).replace(/\r$/, '') }
     at = end + 1
   }

@@ -17,28 +17,52 @@ export interface VendorTableOptions extends VendorTable {
 }
 
 const ROWS_AT_A_TIME = 5_000
-const SAMPLES_MAX = 2_000
+
+/**
+ * The rows of a vendor's table.
+ * @throws InputError with the line and the reason
+ */
+export async function* checkedRows({ rows }: VendorTable, rowsMax: number): AsyncGenerator<VendorRow> {
+  let count = 0
+  for await (const row of rows) {
+    if (count++ === rowsMax) throw lineError(row.line, `more than ${rowsMax} rows`)
+    yield row
+  }
+  if (count === 0) throw new InputError('the table has no rows')
+}
+
+/** The first value of each column: by what columns there are, a table is recognised. */
+export class ColumnSamples {
+  readonly #values: Record<string, string> = Object.create(null)
+
+  note(record: VendorRow['record']): void {
+    for (const column in record) this.#values[column] ??= record[column]!
+  }
+
+  /** @throws InputError that names the columns when nobody knows them */
+  async shapeOf(databaseType: string): Promise<Shape> {
+    const shape = await recognise(databaseType, [this.#values])
+    if (!isUnknown(shape)) return shape
+    const columns = shape.keys.join(', ') || 'of the addresses alone'
+    throw new InputError(`not recognised: a table with the columns ${columns}`)
+  }
+}
 
 /**
  * Loads a vendor's table of ranges: recognised by its columns and read like an MMDB of the same vendor.
  * @throws InputError with the reason, and the line where there is one
  */
-export async function loadVendorTable({ name, databaseType, rows, rowsMax }: VendorTableOptions): Promise<Provider> {
+export async function loadVendorTable({ name, rowsMax, ...table }: VendorTableOptions): Promise<Provider> {
   const records = new Map<string, VendorRow['record']>()
   const found: RangeEntry<string>[] = []
-  for await (const { line, range, record } of rows) {
-    if (found.length === rowsMax) throw lineError(line, `more than ${rowsMax} rows`)
+  const samples = new ColumnSamples()
+  for await (const { range, record } of checkedRows(table, rowsMax)) {
     const content = JSON.stringify(record)
     records.set(content, record)
+    samples.note(record)
     found.push({ range, value: content })
   }
-  if (found.length === 0) throw new InputError('the table has no rows')
-  const shape = recognise(databaseType, samplesOf(records))
-  if (isUnknown(shape)) {
-    throw new InputError(
-      `not recognised: a table with the columns ${shape.keys.join(', ') || 'of the addresses alone'}`,
-    )
-  }
+  const shape = await samples.shapeOf(table.databaseType)
   const read = recordReader(shape)
   const factsOf = new Map<string, Facts | undefined>()
   const entries: RangeEntry<Facts>[] = []
@@ -49,11 +73,6 @@ export async function loadVendorTable({ name, databaseType, rows, rowsMax }: Ven
     if (facts !== undefined) entries.push({ range, value: facts })
   }
   return new VendorTableProvider(name, shape, entries.length, await RangeMap.build(entries))
-}
-
-function samplesOf(records: ReadonlyMap<string, VendorRow['record']>): VendorRow['record'][] {
-  const step = Math.ceil(records.size / SAMPLES_MAX)
-  return [...records.values()].filter((_, i) => i % step === 0)
 }
 
 class VendorTableProvider implements Provider {

@@ -48,19 +48,24 @@ function headerOf(text: Buffer): string[] {
 /** The rows of a CSV file with a header. @throws InputError with the line and the reason */
 async function* vendorCsvRows(text: Buffer): AsyncGenerator<VendorRow> {
   let columns: readonly string[] | undefined
+  let [network, first, last] = [-1, -1, -1]
   for await (const { line, cells } of csvRows(text, true)) {
     if (columns === undefined) {
       columns = cells.map((cell) => cell.toLowerCase())
+      ;[network, first, last] = [columns.indexOf('network'), columns.indexOf('start_ip'), columns.indexOf('end_ip')]
       continue
     }
-    const record: Record<string, string> = {}
-    columns.forEach((column, i) => {
-      if (!RANGE_COLUMNS.has(column) && cells[i] !== '') record[column] = cells[i]!
-    })
-    const at = (column: string) => cells[columns!.indexOf(column)] ?? ''
-    const network = columns.includes('network') ? at('network') : `${at('start_ip')}-${at('end_ip')}`
-    yield { line, range: demandRange(line, network), record }
+    const range = demandRange(line, network < 0 ? `${cells[first]}-${cells[last]}` : cells[network]!)
+    yield { line, range, record: recordOf(columns, cells) }
   }
+}
+
+function recordOf(columns: readonly string[], cells: readonly string[]): Record<string, string> {
+  const record: Record<string, string> = {}
+  for (let i = 0; i < columns.length; i++) {
+    if (cells[i] !== '' && !RANGE_COLUMNS.has(columns[i]!)) record[columns[i]!] = cells[i]!
+  }
+  return record
 }
 
 const LINES_AT_A_TIME = 2_000

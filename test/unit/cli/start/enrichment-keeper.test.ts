@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { pino } from 'pino'
+import { EnrichmentKeeper } from '../../../../src/cli/start/enrichment-keeper.ts'
+import { readConfig } from '../../../../src/config/config.ts'
+import { oldDataIn } from '../../../../src/enrichment/files/old-data.ts'
+import { asnMmdb, mmdb, temporaryFolder } from '../../../support/enrichment-data.ts'
+import { until } from '../../../support/until.ts'
+
+/** Stands for the command line: notes what it was asked, and dies of one table as the kernel would kill it. */
+const COMMAND = `
+import { appendFileSync } from 'node:fs'
+appendFileSync(process.env.NOTES, process.argv.slice(2).join(' ') + '\\n')
+if (process.argv.at(-1).endsWith('deadly.csv')) process.kill(process.pid, 'SIGKILL')
+`
+
+test('a table that kills who compiles it holds up neither the start, nor other tables, nor what is fetched', async (t) => {
+  const base = await temporaryFolder(t)
+  const enrichDir = join(base, 'enrich')
+  mkdirSync(enrichDir)
+  for (const file of ['deadly.csv', 'well.csv']) writeFileSync(join(enrichDir, file), Buffer.alloc(4 * 1024 * 1024, 10))
+  writeFileSync(join(enrichDir, 'sources.json'), '[{"url": "http://127.0.0.1:1/a.csv", "schedule": "daily"}]')
+  const script = join(base, 'command.mjs')
+  writeFileSync(script, COMMAND)
+  const notesPath = join(base, 'notes')
+  writeFileSync(join(enrichDir, 'iptoasn.mmdb'), asnMmdb({ '81.2.69.0/24': [64500, 'Example AS'] }))
+  const config = readConfig({ ENRICH_DIR: enrichDir, DATA_DIR: join(base, 'data') })
+  const said: string[] = []
+  const log = pino({ level: 'warn' }, { write: (line) => void said.push(JSON.parse(line).msg) })
+  const keeper = new EnrichmentKeeper({ config, script, env: { NOTES: notesPath }, log })
+  t.after(() => keeper.stop())
+  await keeper.start()
+  const notes = () => (existsSync(notesPath) ? readFileSync(notesPath, 'utf8') : '')
+  await until(() => notes().includes('db update --due'))
+  assert.match(notes(), /^db compile --urgent --table .*deadly\.csv\ndb compile --urgent --table .*well\.csv\n/)
+  const old = /^data are old: iptoasn \(\d+ days\); newer ones: npx ipid db add iptoasn --enrich-dir \S+enrich$/
+  await until(() => said.some((line) => old.test(line)))
+  assert.equal(notes().split('deadly').length, 2, 'it is not tried again at once')
+})
+
+test('what is too old is said in one sentence with the command that mends it', async (t) => {
+  const base = await temporaryFolder(t)
+  const [enrichDir, defaultsDir] = [join(base, 'enrich'), join(base, 'defaults')]
+  for (const dir of [enrichDir, defaultsDir]) mkdirSync(dir)
+  const at = (buildEpoch: number) => mmdb('GeoLite2-ASN', { '81.2.69.0/24': { asn: 1 } }, { buildEpoch })
+  const day = 86_400
+  const nowMs = 2_000 * day * 1_000
+  for (const name of ['asn', 'country'])
+    writeFileSync(join(defaultsDir, `ip-location-db-${name}.mmdb`), at((2_000 - 157) * day))
+  assert.equal(
+    await oldDataIn({ enrichDir: undefined, defaultsDir }, nowMs),
+    'data are old: ip-location-db-asn (157 days), ip-location-db-country (157 days); newer ones: ' +
+      'npx ipid db add iptoasn dbip-lite-city --enrich-dir ./enrich, then start with ENRICH_DIR=./enrich',
+  )
+  writeFileSync(join(enrichDir, 'new.mmdb'), at(1_999 * day))
+  writeFileSync(join(enrichDir, 'undated.mmdb'), at(0))
+  writeFileSync(join(enrichDir, 'cut.mmdb'), at(1).subarray(0, 60))
+  writeFileSync(join(enrichDir, 'empty.mmdb'), '')
+  assert.equal(await oldDataIn({ enrichDir, defaultsDir: undefined }, nowMs), undefined)
+  writeFileSync(join(enrichDir, 'own.mmdb'), at(1_900 * day))
+  assert.match(
+    (await oldDataIn({ enrichDir, defaultsDir: undefined }, nowMs)) ?? '',
+    /own \(100 days\); newer ones: from/,
+  )
+})
