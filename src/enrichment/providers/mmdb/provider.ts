@@ -42,13 +42,8 @@ export class UnknownMmdbError extends InputError {
 
 /** @throws InputError when the file is damaged, `UnknownMmdbError` when nobody knows its records */
 export async function loadMmdb(options: MmdbOptions): Promise<Provider> {
-<<<<<<< HEAD
-  const { mmdb, kind, recognisedAs, read, asnOf } = await readMmdb(options.bytes, options.mapping)
+  const { mmdb, kind, recognisedAs, read, asnOf } = await readMmdb(options.bytes, options.mapping, options.shape)
   const sizes = kind === 'asn' ? await AsSizes.of(mmdb, asnOf) : undefined
-=======
-  const { mmdb, kind, recognisedAs, read } = await readMmdb(options.bytes, options.mapping, options.shape)
-  const sizes = kind === 'asn' && options.shape === undefined ? await AsSizes.of(mmdb, read) : undefined
->>>>>>> tables
   const reader: RecordReader = sizes === undefined ? read : (record) => withSize(read(record), sizes)
   return new MmdbProvider(options, mmdb, kind, recognisedAs, reader)
 }
@@ -77,7 +72,7 @@ export async function readMmdb(bytes: Buffer, mapping: string | undefined, shape
   const mmdb = await openMmdb(bytes)
   if (shape !== undefined) {
     const recognisedAs = `${shape.recognisedAs} table, compiled`
-    return { mmdb, kind: shape.kind, recognisedAs, read: recordReader(shape) }
+    return { mmdb, kind: shape.kind, recognisedAs, read: recordReader(shape), asnOf: asnReader(shape) }
   }
   const recognised = await recognise(mmdb.databaseType, mmdb.samples)
   const unknown = isUnknown(recognised)
