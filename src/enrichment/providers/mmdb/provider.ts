@@ -43,7 +43,8 @@ export class UnknownMmdbError extends InputError {
 /** @throws InputError when the file is damaged, `UnknownMmdbError` when nobody knows its records */
 export async function loadMmdb(options: MmdbOptions): Promise<Provider> {
   const { mmdb, kind, recognisedAs, read, asnOf } = await readMmdb(options.bytes, options.mapping, options.shape)
-  const sizes = kind === 'asn' ? await AsSizes.of(mmdb, asnOf) : undefined
+  // What was a table answers as it does when it is read directly, where sizes are not counted.
+  const sizes = kind === 'asn' && options.shape === undefined ? await AsSizes.of(mmdb, asnOf) : undefined
   const reader: RecordReader = sizes === undefined ? read : (record) => withSize(read(record), sizes)
   return new MmdbProvider(options, mmdb, kind, recognisedAs, reader)
 }
