@@ -10,6 +10,7 @@ import { ingressRole } from './roles/ingress.ts'
 import { type AppConfig, Parts, type Telemetry } from './roles/parts.ts'
 import { processRole } from './roles/process.ts'
 import { sinkRole } from './roles/sink.ts'
+import { reporter } from './roles/status.ts'
 import { topology } from './roles/topology.ts'
 
 /** The parts of a process, ready to start. */
@@ -44,7 +45,8 @@ export async function createRoles(
   if (has('process')) work.push(...processRole(parts))
   if (has('batch')) work.push(...batchRole(parts))
   const ingress = has('ingress') ? ingressRole(parts) : undefined
-  const group = new ServiceGroup('roles', [topology(parts), ...parts.services, ...work, ...(ingress?.services ?? [])])
+  const services = [...parts.services, ...work, ...(ingress?.services ?? [])]
+  const group = new ServiceGroup('roles', [topology(parts), reporter(parts, roles), ...services])
   return {
     async start() {
       await group.start()

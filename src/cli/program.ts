@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander'
+import { version } from '../config/version.ts'
 import { InputError } from '../core/run/errors.ts'
 import { deadLetterCommand } from './admin/dead-letter.ts'
 import { eventCommand } from './admin/event.ts'
@@ -19,7 +20,6 @@ import { replayCommand } from './replay/command.ts'
 import { rulesCommand } from './rules/command.ts'
 import { startCommand } from './start/command.ts'
 import { roleCommand } from './start/role-command.ts'
-import { version } from './version.ts'
 
 /** Each is one file; what a command needs to run is imported when it runs, so that `--help` stays fast. */
 const COMMANDS = [

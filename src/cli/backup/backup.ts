@@ -1,10 +1,10 @@
 import { resolve } from 'node:path'
 import { Command } from 'commander'
 import type { BackupManifest } from '../../../schemas/backup.ts'
+import { version } from '../../config/version.ts'
 import type { CliContext } from '../context.ts'
 import { printJson, printPairs } from '../print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../settings-options.ts'
-import { version } from '../version.ts'
 import { waitOption } from '../wait-option.ts'
 
 interface BackupFlags {
