@@ -77,6 +77,7 @@ function stallWatch({ shared, pipeline, config, telemetry }: Parts): StallWatch 
     pipeline: () => readStatus(shared, pipeline, { onlyWaiting: true }),
     batchJobs: () => readBatchJobs(shared),
     limits: stallLimits(config, pipeline),
+    clock: telemetry.clock,
     onChange: (reason) => {
       if (reason === undefined) telemetry.log.warn('what was accepted gets on again')
       else telemetry.log.error({ reason }, 'what was accepted does not get on; GET /readyz answers 503')

@@ -17,7 +17,7 @@ import { Reporter } from '../status/reporter.ts'
 import type { StallLimits } from '../status/stall.ts'
 import type { Parts } from './parts.ts'
 
-const CLICKHOUSE_MS = 5_000
+const CLICKHOUSE_MS = 2_000
 
 export interface StatusStores {
   readonly redis: RedisClient

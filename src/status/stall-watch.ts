@@ -1,4 +1,5 @@
 import type { PipelineStatus } from '../core/pipeline/status.ts'
+import type { Clock } from '../core/run/clock.ts'
 import type { Service } from '../core/run/service.ts'
 import { Loop } from '../runner/loop.ts'
 import { waitingOf } from './collect.ts'
@@ -11,6 +12,7 @@ export interface StallWatchOptions {
   readonly pipeline: () => Promise<PipelineStatus>
   readonly batchJobs: () => Promise<JobsStatus>
   readonly limits: StallLimits
+  readonly clock: Clock
   /** Called when it begins to stall, and when it does no more. */
   readonly onChange: (reason: string | undefined) => void
 }
@@ -28,7 +30,7 @@ export class StallWatch implements Service {
   readonly #loop: Loop
   #reason: string | undefined
   /** Lines to feed at the last look that found another number, and when that was. */
-  #lines = { waiting: 0, sinceMs: performance.now() }
+  #lines = { waiting: 0, sinceMs: 0 }
 
   constructor(options: StallWatchOptions) {
     this.#options = options
@@ -70,9 +72,10 @@ export class StallWatch implements Service {
   }
 
   #unfed({ lines_waiting: waiting }: JobsStatus): string | undefined {
-    if (waiting === 0 || waiting !== this.#lines.waiting) this.#lines = { waiting, sinceMs: performance.now() }
-    const idleMs = performance.now() - this.#lines.sinceMs
-    if (idleMs <= this.#options.limits.stallMs) return undefined
+    const { clock, limits } = this.#options
+    if (waiting !== this.#lines.waiting) this.#lines = { waiting, sinceMs: clock.now() }
+    const idleMs = clock.now() - this.#lines.sinceMs
+    if (waiting === 0 || idleMs <= limits.stallMs) return undefined
     return `none of ${waiting} lines of batch jobs was fed for ${ageText(idleMs)}`
   }
 }

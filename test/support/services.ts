@@ -165,6 +165,7 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
           pipeline: () => readStatus(client, onPipeline.pipeline, { onlyWaiting: true }),
           batchJobs: () => readBatchJobs(client),
           limits: { stallMs: 1_000, slackMs: {} },
+          clock: systemClock,
           onChange: () => {},
         }),
     ),
