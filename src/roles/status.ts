@@ -8,11 +8,13 @@ import { type Clock, systemClock } from '../core/run/clock.ts'
 import { dataSetsOf } from '../enrichment/files/report.ts'
 import type { RedisClient } from '../redis/connect.ts'
 import { readRetention } from '../redis/retention/records.ts'
+import { readDedup } from '../redis/status/dedup.ts'
 import { readBatchJobs, readBulkJobs } from '../redis/status/jobs.ts'
 import { RedisReports } from '../redis/status/reports.ts'
 import { readServers } from '../redis/status/servers.ts'
 import { readStatus } from '../redis/streams/status.ts'
 import type { StatusSources } from '../status/collect.ts'
+import type { StoreReads } from '../status/metrics.ts'
 import { Reporter } from '../status/reporter.ts'
 import type { StallLimits } from '../status/stall.ts'
 import type { Parts } from './parts.ts'
@@ -34,13 +36,26 @@ export function statusSources({ redis, clickhouseUrl, pipeline, clock = systemCl
     batchJobs: () => readBatchJobs(redis),
     bulkJobs: () => readBulkJobs(redis),
     redis: () => readServers(redis),
+    dedup: () => readDedup(redis, pipeline, clock.now()),
     reports: () => new RedisReports(redis, clock).read(),
     retention: () => readRetention(redis),
     ...(clickhouseUrl && { clickhouse: () => clickhouseMemory(clickhouseUrl) }),
   }
 }
 
-async function clickhouseMemory(url: string) {
+/** What `createStoreMetrics` asks. */
+export function storeReads({ shared, pipeline, telemetry }: Parts): StoreReads {
+  return {
+    pipeline,
+    waiting: () => readStatus(shared, pipeline, { onlyWaiting: true }),
+    batchJobs: () => readBatchJobs(shared),
+    bulkJobs: () => readBulkJobs(shared),
+    redis: () => readServers(shared),
+    dedup: () => readDedup(shared, pipeline, telemetry.clock.now()),
+  }
+}
+
+export async function clickhouseMemory(url: string) {
   const client = connectClickHouse(url, { application: 'status', requestTimeoutMs: CLICKHOUSE_MS })
   try {
     return await readMemory(client)

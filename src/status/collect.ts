@@ -4,6 +4,7 @@ import { oldestWork, type StallLimits } from './stall.ts'
 import type {
   ClickHouseStatus,
   DataSetStatus,
+  DedupStatus,
   GroupWaiting,
   InsertStatus,
   JobsStatus,
@@ -20,6 +21,7 @@ export interface StatusSources {
   batchJobs(): Promise<JobsStatus>
   bulkJobs(): Promise<JobsStatus>
   redis(): Promise<RedisStatus>
+  dedup(): Promise<DedupStatus>
   /** Undefined: nobody has said where it is. */
   clickhouse?(): Promise<ClickHouseStatus>
   reports(): Promise<readonly ProcessReport[]>
@@ -44,11 +46,12 @@ export async function collectStatus(
       return none
     }
   }
-  const [pipeline, batchJobs, bulkJobs, redis, clickhouse, reports, retention] = await Promise.all([
+  const [pipeline, batchJobs, bulkJobs, redis, dedup, clickhouse, reports, retention] = await Promise.all([
     part<PipelineStatus>('streams', () => sources.pipeline(), { streams: [], dead_letters: 0 }),
     part('batch jobs', () => sources.batchJobs(), NO_JOBS),
     part('bulk jobs', () => sources.bulkJobs(), NO_JOBS),
     part<RedisStatus | null>('Redis', () => sources.redis(), null),
+    part<DedupStatus | null>('dedup window', () => sources.dedup(), null),
     part<ClickHouseStatus | null>('ClickHouse', sources.clickhouse && (() => sources.clickhouse!()), null),
     part<readonly ProcessReport[]>('processes', () => sources.reports(), []),
     part('retention', () => sources.retention(), []),
@@ -65,6 +68,7 @@ export async function collectStatus(
     last_minute: lastMinuteOf(reports),
     inserts: insertsOf(reports),
     redis,
+    dedup,
     clickhouse,
     data: dataOf(reports),
     processes: reports.map((report) => report.process).sort(byRoles),

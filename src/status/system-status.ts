@@ -19,6 +19,7 @@ export interface SystemStatus extends PipelineStatus {
   /** Of the last minute, by consumer group. */
   readonly inserts: readonly InsertStatus[]
   readonly redis: RedisStatus | null
+  readonly dedup: DedupStatus | null
   readonly clickhouse: ClickHouseStatus | null
   /** In the order of their names. */
   readonly data: readonly DataSetStatus[]
@@ -117,6 +118,13 @@ export interface RedisStatus {
   readonly used_share: number
   readonly evicts: boolean
   readonly append_only: boolean
+}
+
+/** What the dedup window remembers, in all partitions. */
+export interface DedupStatus {
+  readonly entries: number
+  /** Estimated. */
+  readonly bytes: number
 }
 
 export interface ClickHouseStatus {
