@@ -7,6 +7,7 @@ import { Retention } from '../retention/service.ts'
 import { SinkWorker, type SinkWorkerOptions } from '../runner/sink-worker.ts'
 import { createClickHouseMetrics } from '../status/metrics.ts'
 import type { Parts } from './parts.ts'
+import { quotaWatch } from './quotas.ts'
 import { clickhouseMemory } from './status.ts'
 
 /** How a sink gathers what it inserts at once. */
@@ -22,8 +23,10 @@ export function sinkRole(parts: Parts): Service[] {
   const workers = parts.pipeline.sinks
     .filter(({ takes = 'rows' }) => takes === 'rows')
     .map((sink) => sinkWorker(parts, sink, { rowsMax, lingerMs: sink.lingerMs ?? sinkLingerMs }))
+  const quotas = quotaWatch(parts)
+  parts.quotas = () => quotas.status
   // Behind the sinks, which bring the schema up to date.
-  return [...workers, retention(parts, new ClickHouseAgedTables(clickhouseUrl))]
+  return [...workers, retention(parts, new ClickHouseAgedTables(clickhouseUrl)), quotas]
 }
 
 /** Sees to it that events leave a store by their age. */

@@ -81,6 +81,7 @@ export function reporter(parts: Parts, roles: readonly string[]): Reporter {
     process: { roles, host: hostname(), pid: process.pid, version: version() },
     recent: parts.recent,
     data: parts.hasEnrichment ? () => dataSetsOf(parts.enrichment.engine.providers(), clock.now()) : undefined,
+    ...(parts.quotas && { quotas: parts.quotas }),
     problems: () =>
       (problems?.list(clock.now()) ?? []).map(({ level, message, atMs, times }) => {
         return { at: new Date(atMs).toISOString(), level, message, times }

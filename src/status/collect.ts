@@ -70,6 +70,7 @@ export async function collectStatus(
     redis,
     dedup,
     clickhouse,
+    quotas: reports.find((report) => report.quotas !== undefined)?.quotas ?? null,
     data: dataOf(reports),
     processes: reports.map((report) => report.process).sort(byRoles),
     errors: errorsOf(reports),

@@ -1,4 +1,11 @@
-import type { DataSetStatus, InsertStatus, LastMinute, LoggedProblem, ProcessStatus } from './system-status.ts'
+import type {
+  DataSetStatus,
+  InsertStatus,
+  LastMinute,
+  LoggedProblem,
+  ProcessStatus,
+  QuotaStatus,
+} from './system-status.ts'
 
 /** What a process tells of itself every few seconds. */
 export interface ProcessReport {
@@ -9,6 +16,8 @@ export interface ProcessReport {
   readonly inserts: readonly InsertStatus[]
   /** Undefined: the process holds no enrichment data. */
   readonly data?: readonly DataSetStatus[]
+  /** Undefined: the process does not look at quotas, or has not yet. */
+  readonly quotas?: QuotaStatus | undefined
   readonly errors: readonly LoggedProblem[]
 }
 

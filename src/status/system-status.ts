@@ -21,6 +21,8 @@ export interface SystemStatus extends PipelineStatus {
   readonly redis: RedisStatus | null
   readonly dedup: DedupStatus | null
   readonly clickhouse: ClickHouseStatus | null
+  /** Null before a process with the role sink has looked. */
+  readonly quotas: QuotaStatus | null
   /** In the order of their names. */
   readonly data: readonly DataSetStatus[]
   readonly processes: readonly ProcessStatus[]
@@ -132,6 +134,24 @@ export interface ClickHouseStatus {
   readonly memory_bytes: number
   /** 0: without a limit. */
   readonly memory_max_bytes: number
+}
+
+/** Who is near his quotas. Nothing is refused for tracked accounts. */
+export interface QuotaStatus {
+  /** Tenants that have used up a quota, or passed it. */
+  readonly passed: { readonly daily_lookups: number; readonly monthly_accounts: number }
+  /** Of each quota the 20 that are nearest to their limit, or most beyond it. */
+  readonly highest: readonly QuotaUse[]
+}
+
+export interface QuotaUse {
+  readonly tenant_id: string
+  readonly quota: 'daily_lookups' | 'monthly_accounts'
+  /** Of this UTC day, or month. */
+  readonly used: number
+  readonly limit: number
+  /** Of accounts: when the first event of the company beyond the limit was received; else null. */
+  readonly passed_at: string | null
 }
 
 /** A file of enrichment data, as the processes have it. */
