@@ -37,6 +37,7 @@ function feeder({
     partitions,
     waitingEventsMax: limits.batchWaitingEventsMax,
     waitingPayloadsMax: limits.batchWaitingPayloadsMax,
+    clock: telemetry.clock,
     onFed: ({ fed, rejected, invalidIp }) => {
       const lines = fed + rejected + invalidIp
       const dropped = new Map(Object.entries({ rejected, invalid_ip: invalidIp }).filter(([, count]) => count > 0))

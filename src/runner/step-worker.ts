@@ -61,7 +61,10 @@ export class StepWorker implements Service {
       round: () => this.#round(reader),
       failed: (err, delayMs) => {
         reader.recover()
-        log.warn({ err, group, partition: reader.partition, delayMs }, 'step waits; its entries stay pending')
+        log.warn(
+          { err, group, partition: reader.partition, delay_ms: Math.round(delayMs) },
+          'step waits; its entries stay pending',
+        )
       },
       delay: RETRY_DELAY,
     })
