@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Counter, Registry } from 'prom-client'
+import { Registry } from 'prom-client'
 import { type Config, ROLES, type Role } from '../../config/config.ts'
 import { InputError } from '../../core/run/errors.ts'
 import { makeDataDir } from '../../embedded/processes/data-dir.ts'
@@ -11,6 +11,7 @@ import { readServers } from '../../redis/status/servers.ts'
 import { redisWarnings } from '../../status/verdict.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { MetricsServer } from '../../telemetry/metrics-server.ts'
+import { createSupervisorMetrics } from '../../telemetry/process-metrics.ts'
 import { writePrivateFile } from '../atomic-file.ts'
 import type { CliContext, StopSignals } from '../context.ts'
 import { removeInstance, writeInstance } from '../instance.ts'
@@ -153,12 +154,7 @@ class Run {
     const roles = this.#options.roles ?? ROLES
     const ingressRoles = roles.filter((role) => role === 'ingress')
     const port = ingressRoles.length > 0 ? await this.#ingressPort() : config.port
-    const restarts = new Counter({
-      name: 'ipid_process_restarts_total',
-      help: 'Child processes that ended by themselves and were started again.',
-      labelNames: ['process'],
-      registers: [this.#registry],
-    })
+    const metrics = createSupervisorMetrics(this.#registry)
     return new Supervisor({
       redis:
         config.redisUrl === undefined ? embeddedRedis(this.#surroundings, this.#context.env) : { url: config.redisUrl },
@@ -169,7 +165,7 @@ class Run {
       workerRoles: roles.filter((role) => role !== 'ingress'),
       configFor: (ingressPort) => ({ ...config, port: ingressPort ?? port }),
       log: this.#surroundings.log,
-      onRestart: (name) => restarts.inc({ process: name }),
+      onRestart: (name) => metrics.restarted(name),
     })
   }
 
