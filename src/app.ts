@@ -1,6 +1,5 @@
 import { ingest } from '../pipelines/ingest.ts'
 import type { Role } from './config/config.ts'
-import { version } from './config/version.ts'
 import type { Pipeline } from './core/pipeline/pipeline.ts'
 import { validatePipeline } from './core/pipeline/validate-pipeline.ts'
 import { StartupError } from './core/run/errors.ts'
@@ -13,7 +12,6 @@ import { processRole } from './roles/process.ts'
 import { sinkRole } from './roles/sink.ts'
 import { reporter } from './roles/status.ts'
 import { topology } from './roles/topology.ts'
-import { createBuildMetrics } from './status/metrics.ts'
 
 /** The parts of a process, ready to start. */
 export interface App {
@@ -47,7 +45,6 @@ export async function createRoles(
   if (has('process')) work.push(...processRole(parts))
   if (has('batch')) work.push(...batchRole(parts))
   const ingress = has('ingress') ? ingressRole(parts) : undefined
-  createBuildMetrics(telemetry.metrics, version())
   const services = [...parts.services, ...work, ...(ingress?.services ?? [])]
   const group = new ServiceGroup('roles', [topology(parts), reporter(parts, roles), ...services])
   return {

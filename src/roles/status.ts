@@ -14,7 +14,7 @@ import { RedisReports } from '../redis/status/reports.ts'
 import { readServers } from '../redis/status/servers.ts'
 import { readStatus } from '../redis/streams/status.ts'
 import type { StatusSources } from '../status/collect.ts'
-import type { StoreReads } from '../status/metrics.ts'
+import { createBuildMetrics, type StoreReads } from '../status/metrics.ts'
 import { Reporter } from '../status/reporter.ts'
 import type { StallLimits } from '../status/stall.ts'
 import type { Parts } from './parts.ts'
@@ -75,7 +75,8 @@ export function stallLimits(config: Pick<Config, 'stallMs' | 'archivePartAgeMs'>
 
 /** Tells of this process. @param roles that it runs */
 export function reporter(parts: Parts, roles: readonly string[]): Reporter {
-  const { clock, problems } = parts.telemetry
+  const { clock, problems, metrics } = parts.telemetry
+  createBuildMetrics(metrics, version())
   return new Reporter({
     store: new RedisReports(parts.shared, clock),
     process: { roles, host: hostname(), pid: process.pid, version: version() },
