@@ -29,7 +29,6 @@ export interface StatusSources {
 }
 
 const ERRORS_MAX = 20
-const DATA_SETS_MAX = 200
 
 /** Reads everything at once, in a bounded number of small calls. Never rejects for a part that cannot be read. */
 export async function collectStatus(
@@ -136,7 +135,7 @@ function dataOf(reports: readonly ProcessReport[]): DataSetStatus[] {
     const before = found.get(set.name)
     if (before === undefined || before.state === 'ok') found.set(set.name, set)
   }
-  return [...found.values()].sort((a, b) => compare(a.name, b.name)).slice(0, DATA_SETS_MAX)
+  return [...found.values()].sort((a, b) => compare(a.name, b.name))
 }
 
 function errorsOf(reports: readonly ProcessReport[]): LoggedProblem[] {

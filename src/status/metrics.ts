@@ -20,6 +20,9 @@ type Set = (labels: Readonly<Record<string, string>>, value: number) => void
 
 /** One answer serves all metrics of a scrape, and others that come soon. */
 const FRESH_MS = 1_000
+/** What changes slowly, and costs a statement, is not asked at every scrape. */
+const CLICKHOUSE_FRESH_MS = 14_000
+const DEDUP_FRESH_MS = 14_000
 
 /**
  * What waits in Redis, and what it costs there. Every process that shows it shows the same, so the largest counts when
@@ -67,7 +70,7 @@ export function createStoreMetrics(registry: Registry, reads: StoreReads): void 
   gauge('ipid_redis_memory_share', 'Share of its memory that the fullest Redis uses, 0 to 1', [], async (set) => {
     set({}, (await redis()).used_share)
   })
-  const dedup = once(reads.dedup)
+  const dedup = once(reads.dedup, DEDUP_FRESH_MS)
   gauge('ipid_dedup_entries', 'Identities that the dedup window remembers', [], async (set) => {
     set({}, (await dedup()).entries)
   })
@@ -95,7 +98,7 @@ function createJobMetrics(gauge: ReturnType<typeof gaugesOf>, reads: StoreReads)
 /** Memory of ClickHouse, as it counts it. */
 export function createClickHouseMetrics(registry: Registry, read: () => Promise<ClickHouseStatus>): void {
   const gauge = gaugesOf(registry)
-  const memory = once(read)
+  const memory = once(read, CLICKHOUSE_FRESH_MS)
   gauge('ipid_clickhouse_memory_bytes', 'Memory that ClickHouse uses', [], async (set) => {
     set({}, (await memory()).memory_bytes)
   })
@@ -129,18 +132,21 @@ function gaugesOf(registry: Registry) {
       async collect() {
         this.reset()
         // A store that is away shows nothing; that it is away shows elsewhere.
-        await fill((labels, value) => this.set(labels, value)).catch(() => this.reset())
+        await fill((labels, value) => this.set(labels, value)).catch(() => {
+          this.reset()
+          if (labelNames.length === 0) this.remove()
+        })
       },
     })
   }
 }
 
 /** Asks once for all who ask at about the same time. */
-function once<T>(read: () => Promise<T>): () => Promise<T> {
+function once<T>(read: () => Promise<T>, freshMs = FRESH_MS): () => Promise<T> {
   let answer: Promise<T> | undefined
   let askedAtMs = 0
   return () => {
-    if (answer === undefined || performance.now() - askedAtMs > FRESH_MS) {
+    if (answer === undefined || performance.now() - askedAtMs > freshMs) {
       askedAtMs = performance.now()
       answer = read()
     }
