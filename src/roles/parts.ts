@@ -15,7 +15,6 @@ import { RedisRetentionRecords } from '../redis/retention/records.ts'
 import { createGroups } from '../redis/streams/topology.ts'
 import { RedisOriginCounts } from '../redis/tenants/origin-counts.ts'
 import { RecentWork } from '../status/recent.ts'
-import type { QuotaStatus } from '../status/system-status.ts'
 import { createWorkMetrics, type WorkMetrics } from '../telemetry/pipeline-metrics.ts'
 import type { RecentProblems } from '../telemetry/problems.ts'
 import { TenantOrigins } from '../tenants/origins.ts'
@@ -55,8 +54,6 @@ export class Parts {
   readonly services: Service[] = []
   /** What this process did in the last minute. */
   readonly recent: RecentWork
-  /** Who is near his quotas, when a role looks at that. */
-  quotas: (() => QuotaStatus | undefined) | undefined
   readonly #clients: RedisClient[] = []
   #shared: RedisClient | undefined
   #enrichment: EnrichmentParts | undefined

@@ -23,10 +23,8 @@ export function sinkRole(parts: Parts): Service[] {
   const workers = parts.pipeline.sinks
     .filter(({ takes = 'rows' }) => takes === 'rows')
     .map((sink) => sinkWorker(parts, sink, { rowsMax, lingerMs: sink.lingerMs ?? sinkLingerMs }))
-  const quotas = quotaWatch(parts)
-  parts.quotas = () => quotas.status
   // Behind the sinks, which bring the schema up to date.
-  return [...workers, retention(parts, new ClickHouseAgedTables(clickhouseUrl)), quotas]
+  return [...workers, retention(parts, new ClickHouseAgedTables(clickhouseUrl)), quotaWatch(parts)]
 }
 
 /** Sees to it that events leave a store by their age. */

@@ -10,6 +10,7 @@ import type {
   JobsStatus,
   LastMinute,
   LoggedProblem,
+  QuotaStatus,
   RedisStatus,
   SystemStatus,
 } from './system-status.ts'
@@ -24,6 +25,8 @@ export interface StatusSources {
   dedup(): Promise<DedupStatus>
   /** Undefined: nobody has said where it is. */
   clickhouse?(): Promise<ClickHouseStatus>
+  /** Undefined: as above. */
+  quotas?(): Promise<QuotaStatus>
   reports(): Promise<readonly ProcessReport[]>
   retention(): Promise<SystemStatus['retention']>
 }
@@ -45,13 +48,14 @@ export async function collectStatus(
       return none
     }
   }
-  const [pipeline, batchJobs, bulkJobs, redis, dedup, clickhouse, reports, retention] = await Promise.all([
+  const [pipeline, batchJobs, bulkJobs, redis, dedup, clickhouse, quotas, reports, retention] = await Promise.all([
     part<PipelineStatus>('streams', () => sources.pipeline(), { streams: [], dead_letters: 0 }),
     part('batch jobs', () => sources.batchJobs(), NO_JOBS),
     part('bulk jobs', () => sources.bulkJobs(), NO_JOBS),
     part<RedisStatus | null>('Redis', () => sources.redis(), null),
     part<DedupStatus | null>('dedup window', () => sources.dedup(), null),
     part<ClickHouseStatus | null>('ClickHouse', sources.clickhouse && (() => sources.clickhouse!()), null),
+    part<QuotaStatus | null>('quotas', sources.quotas && (() => sources.quotas!()), null),
     part<readonly ProcessReport[]>('processes', () => sources.reports(), []),
     part('retention', () => sources.retention(), []),
   ])
@@ -69,7 +73,7 @@ export async function collectStatus(
     redis,
     dedup,
     clickhouse,
-    quotas: reports.find((report) => report.quotas !== undefined)?.quotas ?? null,
+    quotas,
     data: dataOf(reports),
     processes: reports.map((report) => report.process).sort(byRoles),
     errors: errorsOf(reports),

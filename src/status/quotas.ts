@@ -17,11 +17,14 @@ export interface QuotaStore {
   passedAt(tenantId: string, month: string, limit: number): Promise<string | null>
 }
 
-export interface QuotaWatchOptions {
+export interface QuotasOptions {
   readonly store: QuotaStore
   /** The limits of a plan, or of the smallest one when it is not there any more. */
   readonly limitsOf: (plan: string) => { readonly daily_lookups: number; readonly monthly_accounts: number }
   readonly clock: Clock
+}
+
+export interface QuotaWatchOptions extends QuotasOptions {
   readonly metrics: Registry
   readonly log: Logger
 }
@@ -37,14 +40,12 @@ const PASSED_MAX = 1_000
 /** Looks every minute who is near his quotas, and when whom passed his. Refuses nobody. */
 export class QuotaWatch implements Service {
   readonly name = 'quota watch'
-  readonly #options: QuotaWatchOptions
+  readonly #quotas: Quotas
   readonly #loop: Loop
   #status: QuotaStatus | undefined
-  /** When a quota was passed does not change: it is asked once, by tenant, month and limit. */
-  readonly #passed = new Map<string, string>()
 
   constructor(options: QuotaWatchOptions) {
-    this.#options = options
+    this.#quotas = new Quotas(options)
     this.#loop = new Loop({
       name: this.name,
       round: async () => {
@@ -73,6 +74,21 @@ export class QuotaWatch implements Service {
 
   /** Looks once. */
   async look(): Promise<void> {
+    this.#status = await this.#quotas.read()
+  }
+}
+
+/** Reads who is near his quotas. */
+export class Quotas {
+  readonly #options: QuotasOptions
+  /** When a quota was passed does not change: it is asked once, by tenant, month and limit. */
+  readonly #passed = new Map<string, string>()
+
+  constructor(options: QuotasOptions) {
+    this.#options = options
+  }
+
+  async read(): Promise<QuotaStatus> {
     const { store, limitsOf, clock } = this.#options
     const month = new Date(clock.now()).toISOString().slice(0, 7)
     const tenants = await store.tenants()
@@ -90,7 +106,7 @@ export class QuotaWatch implements Service {
     const shown = [...ofQuota('daily_lookups'), ...ofQuota('monthly_accounts')]
     const highest: QuotaUse[] = []
     for (const use of shown) highest.push({ ...use, passed_at: await this.#passedAt(use, month) })
-    this.#status = {
+    return {
       passed: {
         daily_lookups: passed.filter(({ quota }) => quota === 'daily_lookups').length,
         monthly_accounts: passed.filter(({ quota }) => quota === 'monthly_accounts').length,

@@ -1,13 +1,6 @@
-import type {
-  DataSetStatus,
-  InsertStatus,
-  LastMinute,
-  LoggedProblem,
-  ProcessStatus,
-  QuotaStatus,
-} from './system-status.ts'
+import type { DataSetStatus, InsertStatus, LastMinute, LoggedProblem, ProcessStatus } from './system-status.ts'
 
-/** What a process tells of itself every few seconds. */
+/** What a process tells of itself every few seconds. Names no tenant: nobody would take it back when one is deleted. */
 export interface ProcessReport {
   /** Of this life of the process. */
   readonly id: string
@@ -16,8 +9,6 @@ export interface ProcessReport {
   readonly inserts: readonly InsertStatus[]
   /** Undefined: the process holds no enrichment data. */
   readonly data?: readonly DataSetStatus[]
-  /** Undefined: the process does not look at quotas, or has not yet. */
-  readonly quotas?: QuotaStatus | undefined
   readonly errors: readonly LoggedProblem[]
 }
 

@@ -4,7 +4,7 @@ import type { Service } from '../core/run/service.ts'
 import { Loop } from '../runner/loop.ts'
 import type { RecentWork } from './recent.ts'
 import type { ProcessReport, ReportStore } from './report.ts'
-import type { DataSetStatus, LoggedProblem, ProcessStatus, QuotaStatus } from './system-status.ts'
+import type { DataSetStatus, LoggedProblem, ProcessStatus } from './system-status.ts'
 
 export interface ReporterOptions {
   readonly store: ReportStore
@@ -12,8 +12,6 @@ export interface ReporterOptions {
   readonly recent: RecentWork
   /** Undefined: the process holds no enrichment data. */
   readonly data: (() => readonly DataSetStatus[]) | undefined
-  /** Undefined: the process does not look at quotas. */
-  readonly quotas?: () => QuotaStatus | undefined
   readonly problems: () => readonly Omit<LoggedProblem, 'process'>[]
   readonly clock: Clock
 }
@@ -56,7 +54,7 @@ export class Reporter implements Service {
 
   /** As it is told next. */
   report(): ProcessReport {
-    const { process, recent, data, quotas, problems, clock } = this.#options
+    const { process, recent, data, problems, clock } = this.#options
     const name = process.roles.join('+')
     return {
       id: this.#id,
@@ -64,7 +62,6 @@ export class Reporter implements Service {
       last_minute: recent.lastMinute(),
       inserts: recent.inserts(),
       ...(data && { data: worstFirst(data()).slice(0, DATA_SETS_MAX) }),
-      ...(quotas && { quotas: quotas() }),
       errors: problems().map((problem) => ({ ...problem, process: name })),
     }
   }

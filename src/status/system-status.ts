@@ -21,7 +21,7 @@ export interface SystemStatus extends PipelineStatus {
   readonly redis: RedisStatus | null
   readonly dedup: DedupStatus | null
   readonly clickhouse: ClickHouseStatus | null
-  /** Null before a process with the role sink has looked. */
+  /** Null when nobody has said where ClickHouse is. */
   readonly quotas: QuotaStatus | null
   /** In the order of their names. */
   readonly data: readonly DataSetStatus[]

@@ -112,6 +112,7 @@ test('commands reach the running instance', async (t) => {
   const status: SystemStatus = await json('status')
   assert.ok(status.streams.some(({ group }) => group === 'process'))
   assert.deepEqual(status.unknown, [])
+  assert.deepEqual(status.quotas, { passed: { daily_lookups: 0, monthly_accounts: 0 }, highest: [] })
   assert.equal(status.verdict.level, 'ok', status.verdict.text)
   assert.deepEqual(
     status.processes.flatMap(({ roles }) => roles),
