@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Gauge, type Registry } from 'prom-client'
 import { LANES } from '../core/pipeline/lane.ts'
 import { groupsOf, type Pipeline } from '../core/pipeline/pipeline.ts'
@@ -23,6 +24,8 @@ const FRESH_MS = 1_000
 /** What changes slowly, and costs a statement, is not asked at every scrape. */
 const CLICKHOUSE_FRESH_MS = 14_000
 const DEDUP_FRESH_MS = 14_000
+/** Well below the time that a process has to tell its metrics. */
+const LATE_MS = 500
 
 /**
  * What waits in Redis, and what it costs there. Every process that shows it shows the same, so the largest counts when
@@ -141,15 +144,34 @@ function gaugesOf(registry: Registry) {
   }
 }
 
-/** Asks once for all who ask at about the same time. */
+/**
+ * Asks once for all who ask at about the same time. An answer that is late is that of the next scrape, and the last one is
+ * given: a store that is slow must not cost a scrape all other metrics.
+ */
 function once<T>(read: () => Promise<T>, freshMs = FRESH_MS): () => Promise<T> {
-  let answer: Promise<T> | undefined
-  let askedAtMs = 0
+  let last: Promise<T> | undefined
+  let asking: Promise<T> | undefined
+  let askedAtMs = Number.NEGATIVE_INFINITY
   return () => {
-    if (answer === undefined || performance.now() - askedAtMs > freshMs) {
+    if (asking === undefined && performance.now() - askedAtMs > freshMs) {
       askedAtMs = performance.now()
-      answer = read()
+      const answer = read()
+      asking = answer
+      const done = () => {
+        last = answer
+        asking = undefined
+      }
+      answer.then(done, done)
     }
-    return answer
+    return asking === undefined ? last! : inTime(asking, last)
   }
+}
+
+async function inTime<T>(answer: Promise<T>, last: Promise<T> | undefined): Promise<T> {
+  const answered = new AbortController()
+  const late = sleep(LATE_MS, undefined, { signal: answered.signal }).then(
+    () => last ?? Promise.reject(new Error('no answer in time')),
+    () => answer,
+  )
+  return await Promise.race([answer, late]).finally(() => answered.abort())
 }

@@ -49,6 +49,25 @@ test('what waits is summed over partitions, zero where nothing does, and of this
   assert.doesNotMatch(text, /^ipid_redis_memory_bytes /m, 'what cannot be read is not shown')
 })
 
+test('a store that does not answer costs a scrape nothing but its own metrics', async () => {
+  const metrics = new Registry()
+  const never = new Promise<never>(() => {})
+  createStoreMetrics(metrics, {
+    pipeline: ingest,
+    waiting: () => never,
+    batchJobs: async () => ({ ...NO_JOBS, queued: 2 }),
+    bulkJobs: async () => NO_JOBS,
+    redis: async () => ({
+      ...{ version: '', used_bytes: 5, max_bytes: 10, used_share: 0.5, evicts: false, append_only: true },
+    }),
+    dedup: () => never,
+  })
+  const text = await metrics.metrics()
+  assert.match(text, /^ipid_redis_memory_bytes 5$/m)
+  assert.match(text, /^ipid_jobs\{kind="batch",state="queued"\} 2$/m)
+  assert.doesNotMatch(text, /^ipid_(?:stream_lag_entries|dead_letters|dedup_entries)\b/m)
+})
+
 test('of a stage: what came in, what went on, and why the rest did not', async () => {
   const metrics = new Registry()
   const stage = createStageMetrics(metrics)
