@@ -30,6 +30,8 @@ export const keys = {
   counters: (n: number) => `${partition(n)}:counters`,
   /** Prefix of the hashes that hold the identities seen in one generation; the bucket number follows. */
   seen: (n: number, generation: number) => `${partition(n)}:seen:${generation}:`,
+  /** String: how many identities a generation holds, but for single ones that left again. */
+  seenCount: (n: number, generation: number) => `${partition(n)}:seen:${generation}:n`,
   /** Stream of dead letters. */
   dead: (n: number) => `${partition(n)}:dead`,
   /** Stream: a copy of the dead letters that is to take their place. */
@@ -43,6 +45,8 @@ export const keys = {
   lookups: (tenantId: string, day: string) => `{tenant:${tenantId}}:lookups:${day}`,
   /** Hash: a tenant's events of a UTC day, and how many came from each network that no visitor uses. */
   origins: (tenantId: string, day: string) => `{tenant:${tenantId}}:origins:${day}`,
+  /** Hash: process → what it told of itself last: milliseconds, then JSON. */
+  reports: () => 'ipid:reports',
   /** Hash: store → JSON of when its old events were removed last. */
   retention: () => 'ipid:retention',
   /** String: somebody looks after a store's old events, or has done so a short time ago; expires. */

@@ -25,11 +25,14 @@ import { RedisFeederStore } from '../../src/redis/batch/feeder-store.ts'
 import { RedisBulkQueue } from '../../src/redis/bulk/queue.ts'
 import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
 import { RedisRetentionRecords } from '../../src/redis/retention/records.ts'
+import { readBatchJobs } from '../../src/redis/status/jobs.ts'
+import { RedisReports } from '../../src/redis/status/reports.ts'
 import { GroupCommit } from '../../src/redis/streams/group-commit.ts'
 import { StreamGroupReader } from '../../src/redis/streams/group-reader.ts'
 import { IntakeGate } from '../../src/redis/streams/intake-gate.ts'
 import { Janitor } from '../../src/redis/streams/janitor.ts'
 import { SinkStreams } from '../../src/redis/streams/sink-streams.ts'
+import { readStatus } from '../../src/redis/streams/status.ts'
 import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
 import { RedisTenantChanges, RedisTenantStore } from '../../src/redis/tenants/tenant-store.ts'
 import type { AgedStore } from '../../src/retention/ports.ts'
@@ -37,6 +40,10 @@ import { Retention } from '../../src/retention/service.ts'
 import { Loop } from '../../src/runner/loop.ts'
 import { SinkWorker } from '../../src/runner/sink-worker.ts'
 import { StepWorker } from '../../src/runner/step-worker.ts'
+import { QuotaWatch } from '../../src/status/quotas.ts'
+import { RecentWork } from '../../src/status/recent.ts'
+import { Reporter } from '../../src/status/reporter.ts'
+import { StallWatch } from '../../src/status/stall-watch.ts'
 import { MetricsServer } from '../../src/telemetry/metrics-server.ts'
 import { CachedAuthenticator } from '../../src/tenants/authenticator.ts'
 import { KeyUses } from '../../src/tenants/key-uses.ts'
@@ -139,6 +146,43 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
     }),
   },
   IntakeGate: { make: onRedis((client) => new IntakeGate({ client, ...onPipeline, waitingEventsMax: 10 })) },
+  Reporter: {
+    make: onRedis(
+      (client) =>
+        new Reporter({
+          store: new RedisReports(client, systemClock),
+          process: { roles: ['ingress'], host: 'here', pid: 1, version: '0' },
+          recent: new RecentWork(systemClock),
+          data: undefined,
+          problems: () => [],
+          clock: systemClock,
+        }),
+    ),
+  },
+  QuotaWatch: {
+    make: onRedis((client) => {
+      const store = {
+        tenants: () => new RedisTenantStore(client).listTenants(),
+        lookups: async () => [],
+        accounts: async () => new Map<string, number>(),
+        passedAt: async () => null,
+      }
+      const limitsOf = () => ({ daily_lookups: 1, monthly_accounts: 1 })
+      return new QuotaWatch({ store, limitsOf, clock: systemClock, metrics: new Registry(), log: silent })
+    }),
+  },
+  StallWatch: {
+    make: onRedis(
+      (client) =>
+        new StallWatch({
+          pipeline: () => readStatus(client, onPipeline.pipeline, { onlyWaiting: true }),
+          batchJobs: () => readBatchJobs(client),
+          limits: { stallMs: 1_000, slackMs: {} },
+          clock: systemClock,
+          onChange: () => {},
+        }),
+    ),
+  },
   GroupCommit: {
     idle: true,
     make: onRedis(
@@ -205,7 +249,8 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
       const store = new RedisFeederStore({ client, pipeline: ingest, partitions: PARTITIONS })
       const limits = { partitions: PARTITIONS, waitingEventsMax: 10, waitingPayloadsMax: 10 }
       const work = { source: ingest.sources.batch, check: () => [], enricher: noData, hostnames: undefined, ...limits }
-      return new Feeder({ store, ...work, log: silent })
+      const clock = systemClock
+      return new Feeder({ store, ...work, clock, log: silent })
     }),
   },
   BulkWorker: {
@@ -288,7 +333,13 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
   },
   MetricsServer: {
     make: (calls) => ({
-      service: new MetricsServer({ port: 0, mayMove: false, gather: async () => [], log: countLines(calls) }),
+      service: new MetricsServer({
+        host: '127.0.0.1',
+        port: 0,
+        mayMove: false,
+        gather: async () => [],
+        log: countLines(calls),
+      }),
     }),
   },
 }

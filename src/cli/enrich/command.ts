@@ -22,13 +22,13 @@ export function enrichCommand(context: CliContext): Command {
     .option('--rdns', 'ask reverse DNS too')
     .addOption(new Option('--rdns-servers <list>', 'name servers to ask, ADDRESS[:PORT],… (those of the machine)'))
     .option('--json', 'print one JSON object a line')
-    .option('--tenant <name>', 'as the rules of this tenant judge them, by the data of the running instance')
+    .option('--tenant <name>', 'as the rules of this tenant judge them')
   const settings = ['enrichDir', 'dataDir', 'defaultData', 'redisUrl'] as const
   return addSettings(command, settings).action(async (ips: string[], { tenant: name, ...flags }: EnrichFlags) => {
-    const given = configOf(context, command)
-    const config = name === undefined ? given : await asInstance(given)
-    const tenant = name === undefined ? undefined : await tenantOf(config, name)
     const { enrichAddresses } = await import('./addresses.ts')
+    // With the data of the instance that runs here, if one does; it is not asked.
+    const config = await asInstance(configOf(context, command))
+    const tenant = name === undefined ? undefined : await tenantOf(config, name)
     const data = { enrichDir: config.enrichDir, defaultsDir: defaultDataDirOf(config) }
     await enrichAddresses({ ...flags, ...data, ips, tenant }, context)
   })

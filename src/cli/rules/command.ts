@@ -4,7 +4,6 @@ import { parseAddress } from '../../core/event/address.ts'
 import { InputError } from '../../core/run/errors.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
 import type { CliContext } from '../context.ts'
-import { asInstance } from '../instance.ts'
 import { printJson, printTable } from '../print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../settings-options.ts'
 import { tenantOf } from '../tenant-of.ts'
@@ -34,9 +33,9 @@ export function rulesCommand(context: CliContext): Command {
 
   addSettings(subcommand('check <tenant> <address...>', 'say which rule decides'), DATA).action(
     async (name: string, addresses: string[], options: RulesOptions, command: Command) => {
+      const [{ checkAddresses }, { asInstance }] = await Promise.all([import('./check.ts'), import('../instance.ts')])
       const config = await asInstance(configOf(context, command))
       const tenant = await tenantOf(config, name)
-      const { checkAddresses } = await import('./check.ts')
       const parsed = addresses.map((text) => {
         const address = parseAddress(text)
         if (address === undefined) throw new InputError(`${JSON.stringify(text)} is no address`)
