@@ -1,8 +1,5 @@
 import { type Static, Type } from 'typebox'
 
-/** Keys that a tenant may have in force when one more is made on a page. */
-export const ACTIVE_KEYS_MAX = 100
-
 /** An API key as a page lists it. */
 export const ListedKey = Type.Object({
   prefix: Type.String({ description: 'First 12 characters of the raw key, and bullets' }),

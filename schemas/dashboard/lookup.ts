@@ -1,14 +1,10 @@
 import { type Static, Type } from 'typebox'
 import { LookupQuota } from '../api/lookup.ts'
-
-/** Addresses of one lookup on a page. */
-export const PAGE_LOOKUPS_MAX = 1_000
-/** Of what is not looked up, so much is named. */
-export const SKIPPED_MAX = 20
+import { PAGE_LOOKUP_CHARS_MAX } from './limits.ts'
 
 /** `POST /api/tenants/:tenant/lookup` */
 export const PageLookupBody = Type.Object(
-  { text: Type.String({ maxLength: 200_000, description: 'Addresses, with anything between them' }) },
+  { text: Type.String({ maxLength: PAGE_LOOKUP_CHARS_MAX, description: 'Addresses, with anything between them' }) },
   { additionalProperties: false },
 )
 export type PageLookupBody = Static<typeof PageLookupBody>

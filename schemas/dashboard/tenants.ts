@@ -1,8 +1,6 @@
 import { type Static, Type } from 'typebox'
+import { LINK_DAYS_MAX } from './limits.ts'
 import { PlanLimits } from './plan.ts'
-
-/** How long the link of a member may work, days. */
-export const LINK_DAYS_MAX = 90
 
 /** A tenant as operators see it. */
 export const ListedTenant = Type.Object({

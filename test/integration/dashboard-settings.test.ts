@@ -57,6 +57,7 @@ const SETTINGS = settingsRoutes({
     },
   },
   lookups,
+  asked: () => ['companies'],
   judge: (lookup, address, tenant) => judgedLookup(lookup, address, ruleSetOf(tenant)),
   attributionOf: (provider) => (provider === 'companies' ? 'Companies Ltd; CC BY 4.0' : undefined),
 })
@@ -237,7 +238,7 @@ test('a lookup explains each address once, as the tenant’s rules judge it, and
   assert.deepEqual(first!.attributes[0], {
     ...{ name: 'business_name', value: 'Acme', provider: 'companies', network: '198.51.100.0/24' },
   })
-  assert.deepEqual([first!.rule, found.asked], ['words:inc', ['companies', 'rdns']])
+  assert.deepEqual([first!.rule, found.asked], ['words:inc', ['companies']])
   assert.deepEqual([found.skipped, found.skipped_count], [['x'], 1])
   assert.deepEqual(found.attributions, [{ provider: 'companies', text: 'Companies Ltd; CC BY 4.0' }])
   assert.deepEqual([found.quota.daily_limit, found.quota.daily_used], [3, 2])

@@ -63,6 +63,7 @@ export function settingsOf(
     readRule: parseRule,
     trials: new ClickHouseRuleTrials(demandClickHouse, clock),
     lookups: enrichment.lookups,
+    asked: () => (config.rdns === 'on' ? enrichment.lookups : enrichment.engine).providerNames(),
     judge: (lookup, address, tenant) => judgedLookup(lookup, address, ruleSetOf(tenant)),
     attributionOf,
     service: { name: 'dashboard settings', start: async () => {}, stop: async () => await clickhouse?.close() },

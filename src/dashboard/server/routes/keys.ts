@@ -1,10 +1,10 @@
 import {
-  ACTIVE_KEYS_MAX,
   type CreatedKeyAnswer,
   type KeysAnswer,
   type ListedKey,
   RevokeKeyBody,
 } from '../../../../schemas/dashboard/keys.ts'
+import { ACTIVE_KEYS_MAX } from '../../../../schemas/dashboard/limits.ts'
 import { InputError } from '../../../core/run/errors.ts'
 import type { TenantAdmin } from '../../../tenants/admin.ts'
 import type { ApiKey } from '../../../tenants/tenancy.ts'

@@ -1,10 +1,5 @@
-import {
-  type ExplainedAddress,
-  PAGE_LOOKUPS_MAX,
-  type PageLookupAnswer,
-  PageLookupBody,
-  SKIPPED_MAX,
-} from '../../../../schemas/dashboard/lookup.ts'
+import { PAGE_LOOKUPS_MAX, SKIPPED_MAX } from '../../../../schemas/dashboard/limits.ts'
+import { type ExplainedAddress, type PageLookupAnswer, PageLookupBody } from '../../../../schemas/dashboard/lookup.ts'
 import { type Address, parseAddress } from '../../../core/event/address.ts'
 import { InputError } from '../../../core/run/errors.ts'
 import { quotaObject, takeQuota } from '../../../http/api/quota.ts'
@@ -15,7 +10,9 @@ import type { Tenant } from '../../../tenants/tenancy.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 
 export interface LookupParts {
-  readonly lookups: LookupService
+  readonly lookups: Pick<LookupService, 'lookup'>
+  /** Providers that a lookup asks, in order of trust. */
+  readonly asked: () => readonly string[]
   /** A lookup as the tenant's rules judge events of its address, and the rule that decided. */
   readonly judge: (
     lookup: Lookup,
@@ -33,7 +30,7 @@ const AT_ONCE = 64
 const SHOWN_CHARS = 100
 
 /** `POST /api/tenants/:tenant/lookup`: what is known of addresses, and why. Counts on the tenant's daily quota. */
-export function lookupRoute({ lookups, judge, attributionOf, quota, plans }: LookupParts): DashboardRoute {
+export function lookupRoute({ lookups, asked, judge, attributionOf, quota, plans }: LookupParts): DashboardRoute {
   return route({
     method: 'POST',
     path: '/api/tenants/:tenant/lookup',
@@ -55,7 +52,7 @@ export function lookupRoute({ lookups, judge, attributionOf, quota, plans }: Loo
         results,
         skipped: skipped.slice(0, SKIPPED_MAX),
         skipped_count: skipped.length,
-        asked: [...lookups.providerNames()],
+        asked: [...asked()],
         attributions: attributionsOf(results, attributionOf),
         quota: quotaObject(decision),
       }

@@ -1,0 +1,109 @@
+import { Fragment } from 'preact'
+import { useState } from 'preact/hooks'
+import type { ExplainedAddress, PageLookupAnswer } from '../../../../../schemas/dashboard/lookup.ts'
+import { number } from '../../lib/format.ts'
+import { Explanation } from './explanation.tsx'
+
+/** What is known of addresses, a row each; a row opens to where its values come from. */
+export function Results({ answer, tenant }: { readonly answer: PageLookupAnswer; readonly tenant: string }) {
+  const { results, skipped, skipped_count, asked, attributions } = answer
+  const kept = results.filter(({ status }) => status === 'ok').length
+  return (
+    <section aria-labelledby="results-heading">
+      <h2 id="results-heading" role="status">
+        {number(results.length)} {results.length === 1 ? 'address' : 'addresses'}: events of {number(kept)} would be
+        kept, {number(results.length - kept)} filtered
+      </h2>
+      <p class="soft">As the rules of {tenant} judge them.</p>
+      {skipped_count > 0 && (
+        <p class="note warning">
+          {number(skipped_count)} {skipped_count === 1 ? 'word is no address' : 'words are no addresses'}:{' '}
+          <code>{skipped.join(' ')}</code>
+          {skipped_count > skipped.length && ' …'}
+        </p>
+      )}
+      <div class="table">
+        <table>
+          <thead>
+            <tr>
+              <th>Address</th>
+              <th>Organisation</th>
+              <th>Class</th>
+              <th>Country</th>
+              <th>Events</th>
+              <th class="number">Quality</th>
+              <th>
+                <span class="hidden-label">Explanation</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {results.map((result) => (
+              <Row key={result.ip} result={result} asked={asked} isOpenAtFirst={results.length === 1} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {attributions.map(({ provider, text }) => (
+        <p key={provider} class="soft attribution">
+          {provider}: data of {text}
+        </p>
+      ))}
+    </section>
+  )
+}
+
+function Row({
+  result,
+  asked,
+  isOpenAtFirst,
+}: {
+  readonly result: ExplainedAddress
+  readonly asked: readonly string[]
+  readonly isOpenAtFirst: boolean
+}) {
+  const [isOpen, setOpen] = useState(isOpenAtFirst)
+  const { ip, status, classification, quality, tenant_rule } = result
+  const id = `explanation-${ip}`
+  return (
+    <Fragment>
+      <tr>
+        <td>
+          <code>{ip}</code>
+        </td>
+        <td>{firstOf(result, 'business_name', 'org_name', 'as_name') ?? <span class="soft">not known</span>}</td>
+        <td>{classification ?? <span class="soft">–</span>}</td>
+        <td>{firstOf(result, 'country', 'country_code') ?? <span class="soft">–</span>}</td>
+        <td>
+          <span class={status === 'ok' ? 'tag good' : 'tag'}>{status === 'ok' ? 'kept' : 'filtered'}</span>
+          {tenant_rule !== null && <span class="soft"> by a rule</span>}
+        </td>
+        <td class="number">{quality}</td>
+        <td class="actions">
+          <button
+            type="button"
+            aria-expanded={isOpen}
+            aria-controls={id}
+            aria-label={`Why, of ${ip}`}
+            onClick={() => setOpen(!isOpen)}
+          >
+            {isOpen ? 'Hide' : 'Why?'}
+          </button>
+        </td>
+      </tr>
+      <tr id={id} hidden={!isOpen}>
+        <td colSpan={7} class="explanation">
+          {isOpen && <Explanation result={result} asked={asked} />}
+        </td>
+      </tr>
+    </Fragment>
+  )
+}
+
+function firstOf(result: ExplainedAddress, ...names: readonly string[]): string | undefined {
+  for (const wanted of names) {
+    const found = result.attributes.find(({ name }) => name === wanted)
+    if (found !== undefined) return String(found.value)
+  }
+  return undefined
+}
