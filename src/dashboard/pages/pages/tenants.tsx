@@ -35,7 +35,7 @@ export function Tenants() {
           <p>Every event belongs to a tenant. Create the first above, then generate a key in its settings.</p>
         </Empty>
       ) : (
-        <div class="table">
+        <div class="table stacked">
           <table>
             <thead>
               <tr>
@@ -64,16 +64,16 @@ export function Tenants() {
                   <td>
                     {tenant.deleting ? tenant.plan : <PlanChoice tenant={tenant} plans={plans} onChanged={changed} />}
                   </td>
-                  <td>
+                  <td data-label="Created">
                     <Time at={tenant.created_at} />
                   </td>
-                  <td>{tenant.archive ? 'on' : 'off'}</td>
-                  <td>{tenant.addresses}</td>
+                  <td data-label="Archive">{tenant.archive ? 'on' : 'off'}</td>
+                  <td data-label="Addresses">{tenant.addresses}</td>
                   <td class="actions">
                     {!tenant.deleting && (
                       <button
                         type="button"
-                        aria-label={`Link for a member of ${tenant.id}`}
+                        aria-label={`Member link for ${tenant.id}`}
                         onClick={() => setInvited(tenant.id)}
                       >
                         Member link

@@ -84,7 +84,7 @@ function Row({
             type="button"
             aria-expanded={isOpen}
             aria-controls={id}
-            aria-label={`Why, of ${ip}`}
+            aria-label={`${isOpen ? 'Hide' : 'Why?'} ${ip}`}
             onClick={() => setOpen(!isOpen)}
           >
             {isOpen ? 'Hide' : 'Why?'}

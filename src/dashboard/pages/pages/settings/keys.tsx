@@ -84,7 +84,7 @@ function KeyTable({
     )
   }
   return (
-    <div class="table">
+    <div class="table stacked">
       <table>
         <thead>
           <tr>
@@ -103,10 +103,12 @@ function KeyTable({
               <td>
                 <code>{key.prefix}</code>
               </td>
-              <td>
+              <td data-label="Created">
                 <Time at={key.created_at} />
               </td>
-              <td>{key.last_used === null ? <span class="soft">never</span> : <Time at={key.last_used} isAgo />}</td>
+              <td data-label="Last used">
+                {key.last_used === null ? <span class="soft">never</span> : <Time at={key.last_used} isAgo />}
+              </td>
               <td>
                 {key.revoked_at === null ? (
                   <span class="tag good">in force</span>

@@ -76,7 +76,7 @@ function RuleTable({
   readonly onRemove: (rule: string) => void
 }) {
   return (
-    <div class="table rules">
+    <div class="table stacked">
       <table>
         <thead>
           <tr>
