@@ -1,3 +1,4 @@
+import type { ClickHouseClient } from '@clickhouse/client'
 import { connectClickHouse, DATABASE } from '../../clickhouse/client.ts'
 import { readUsage } from '../../clickhouse/usage.ts'
 import { UnavailableError } from '../../core/run/errors.ts'
@@ -27,16 +28,7 @@ export function settingsOf(
   const { config, telemetry, enrichment } = parts
   const { clock } = telemetry
   const { plans, clickhouseUrl, dashboardUrl: publicUrl } = config
-  const clickhouse =
-    clickhouseUrl === ''
-      ? undefined
-      : connectClickHouse(clickhouseUrl, {
-          application: 'dashboard-settings',
-          database: DATABASE,
-          requestTimeoutMs: REQUEST_MS,
-          connectionsMax: 2,
-          settings: { readonly: '2', max_execution_time: QUERY_SECONDS },
-        })
+  const clickhouse = clickhouseUrl === '' ? undefined : readingClickHouse(clickhouseUrl)
   const demandClickHouse = () => {
     if (clickhouse !== undefined) return clickhouse
     throw new UnavailableError('the dashboard knows no ClickHouse: set CLICKHOUSE_URL')
@@ -68,4 +60,15 @@ export function settingsOf(
     attributionOf,
     service: { name: 'dashboard settings', start: async () => {}, stop: async () => await clickhouse?.close() },
   }
+}
+
+/** Statements that read, and end in time; those of a dry run say themselves when. */
+export function readingClickHouse(url: string): ClickHouseClient {
+  return connectClickHouse(url, {
+    application: 'dashboard-settings',
+    database: DATABASE,
+    requestTimeoutMs: REQUEST_MS,
+    connectionsMax: 2,
+    settings: { readonly: '2', max_execution_time: QUERY_SECONDS },
+  })
 }
