@@ -8,7 +8,7 @@ export function Explanation({
   readonly result: ExplainedAddress
   readonly asked: readonly string[]
 }) {
-  const { attributes, rule, tenant_rule, company_id, answered, partial, classification } = result
+  const { attributes, rule, tenant_rule, company_id, quality, answered, partial, classification } = result
   return (
     <div class="reasons">
       {attributes.length > 0 && (
@@ -44,6 +44,8 @@ export function Explanation({
         </dd>
         <dt>Counts for the account</dt>
         <dd>{company_id ?? 'none'}</dd>
+        <dt>Quality</dt>
+        <dd>{quality} of 100</dd>
         <dt>Asked</dt>
         <dd>{classification === 'reserved' ? 'nobody: it is a reserved address' : asked.join(', ') || 'nobody'}</dd>
         <dt>Answered</dt>

@@ -22,16 +22,16 @@ export function Results({ answer, tenant }: { readonly answer: PageLookupAnswer;
           {skipped_count > skipped.length && ' …'}
         </p>
       )}
-      <div class="table">
+      <div class="table stacked">
         <table>
           <thead>
             <tr>
               <th>Address</th>
               <th>Organisation</th>
               <th>Class</th>
-              <th>Country</th>
+              <th class="beside">Country</th>
               <th>Events</th>
-              <th class="number">Quality</th>
+              <th class="number beside">Quality</th>
               <th>
                 <span class="hidden-label">Explanation</span>
               </th>
@@ -73,17 +73,17 @@ function Row({
         </td>
         <td>{firstOf(result, 'business_name', 'org_name', 'as_name') ?? <span class="soft">not known</span>}</td>
         <td>{classification ?? <span class="soft">–</span>}</td>
-        <td>{firstOf(result, 'country', 'country_code') ?? <span class="soft">–</span>}</td>
-        <td>
+        <td class="beside">{firstOf(result, 'country', 'country_code') ?? <span class="soft">–</span>}</td>
+        <td class="judged">
           <span class={status === 'ok' ? 'tag good' : 'tag'}>{status === 'ok' ? 'kept' : 'filtered'}</span>
           {tenant_rule !== null && <span class="soft"> by a rule</span>}
         </td>
-        <td class="number">{quality}</td>
+        <td class="number beside">{quality}</td>
         <td class="actions">
           <button
             type="button"
             aria-expanded={isOpen}
-            aria-controls={id}
+            aria-controls={isOpen ? id : undefined}
             aria-label={`${isOpen ? 'Hide' : 'Why?'} ${ip}`}
             onClick={() => setOpen(!isOpen)}
           >
@@ -91,11 +91,13 @@ function Row({
           </button>
         </td>
       </tr>
-      <tr id={id} hidden={!isOpen}>
-        <td colSpan={7} class="explanation">
-          {isOpen && <Explanation result={result} asked={asked} />}
-        </td>
-      </tr>
+      {isOpen && (
+        <tr id={id}>
+          <td colSpan={7} class="explanation whole">
+            <Explanation result={result} asked={asked} />
+          </td>
+        </tr>
+      )}
     </Fragment>
   )
 }
