@@ -59,6 +59,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     memberLink = await page.getByLabel('Sign-in link').inputValue()
     await assertAccessible()
     await page.getByRole('button', { name: 'Done' }).click()
+    await page.locator('button:focus', { hasText: 'Member link' }).waitFor()
   })
 
   const member = await openPage(memberLink)

@@ -13,7 +13,12 @@ export function Dialog({
 }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => dialog.current?.showModal(), [])
+  useEffect(() => {
+    const shown = dialog.current
+    shown?.showModal()
+    // Who opened it has the focus again.
+    return () => shown?.close()
+  }, [])
   return (
     <dialog ref={dialog} aria-labelledby={id} onClose={onClose}>
       <h2 id={id}>{title}</h2>
