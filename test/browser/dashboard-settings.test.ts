@@ -29,6 +29,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
   const openPage = async (link: string) => {
     const context = await browser.newContext()
     t.after(() => context.close())
+    context.setDefaultTimeout(90_000)
     const watched = await openWatched(context, origin)
     await watched.page.goto(link)
     await watched.page.getByRole('button', { name: 'Sign out' }).waitFor()

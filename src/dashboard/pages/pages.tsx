@@ -1,13 +1,9 @@
 import type { ComponentType } from 'preact'
+import type { PageProps } from './lib/page-props.ts'
 import { Lookup } from './pages/lookup.tsx'
 import { Settings } from './pages/settings.tsx'
 import { Start } from './pages/start.tsx'
 import { Tenants } from './pages/tenants.tsx'
-
-export interface PageProps {
-  /** Of the path, decoded. */
-  readonly parameters: Readonly<Record<string, string>>
-}
 
 /** A page and where it is. */
 export interface PageEntry {

@@ -5,9 +5,9 @@ import type { PlanAnswer } from '../../../../schemas/dashboard/plan.ts'
 import { FieldError } from '../components/field-error.tsx'
 import { post } from '../lib/api.ts'
 import { number } from '../lib/format.ts'
+import type { PageProps } from '../lib/page-props.ts'
 import { useAction } from '../lib/use-action.ts'
 import { useData } from '../lib/use-data.ts'
-import type { PageProps } from '../pages.tsx'
 import { Results } from './lookup/results.tsx'
 
 /** Looks addresses up, and says where each value comes from. */

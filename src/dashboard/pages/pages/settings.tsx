@@ -1,4 +1,4 @@
-import type { PageProps } from '../pages.tsx'
+import type { PageProps } from '../lib/page-props.ts'
 import { Keys } from './settings/keys.tsx'
 import { Plan } from './settings/plan.tsx'
 import { Rules } from './settings/rules.tsx'
