@@ -18,12 +18,15 @@ export function Lookup({ parameters }: PageProps) {
 
 function TenantLookup({ tenant }: { readonly tenant: string }) {
   const [text, setText] = useState(() => new URLSearchParams(location.search).get('ip') ?? '')
-  const [answer, setAnswer] = useState<PageLookupAnswer>()
+  const [{ answer, turn }, setAnswered] = useState<{ readonly answer?: PageLookupAnswer; readonly turn: number }>({
+    turn: 0,
+  })
   const looking = useAction()
   const plan = useData<PlanAnswer>(`/api/tenants/${tenant}/plan`)
   const lookUp = () =>
     looking.run(async () => {
-      setAnswer(await post<PageLookupAnswer>(`/api/tenants/${tenant}/lookup`, { text }))
+      const answer = await post<PageLookupAnswer>(`/api/tenants/${tenant}/lookup`, { text })
+      setAnswered({ answer, turn: turn + 1 })
     })
   const used = answer?.quota.daily_used ?? plan.value?.lookups_today
   const limit = answer?.quota.daily_limit ?? plan.value?.limits.daily_lookups
@@ -66,7 +69,7 @@ function TenantLookup({ tenant }: { readonly tenant: string }) {
           </button>
         </div>
       </form>
-      {answer !== undefined && <Results answer={answer} tenant={tenant} />}
+      {answer !== undefined && <Results key={turn} answer={answer} tenant={tenant} />}
     </div>
   )
 }

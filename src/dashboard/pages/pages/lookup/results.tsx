@@ -4,9 +4,14 @@ import type { ExplainedAddress, PageLookupAnswer } from '../../../../../schemas/
 import { number } from '../../lib/format.ts'
 import { Explanation } from './explanation.tsx'
 
+/** Rows that are drawn before somebody asks for all: a thousand take a slow machine seconds. */
+const ROWS_AT_FIRST = 100
+
 /** What is known of addresses, a row each; a row opens to where its values come from. */
 export function Results({ answer, tenant }: { readonly answer: PageLookupAnswer; readonly tenant: string }) {
   const { results, skipped, skipped_count, asked, attributions } = answer
+  const [isWhole, setWhole] = useState(false)
+  const shown = isWhole ? results : results.slice(0, ROWS_AT_FIRST)
   const kept = results.filter(({ status }) => status === 'ok').length
   return (
     <section aria-labelledby="results-heading">
@@ -38,12 +43,19 @@ export function Results({ answer, tenant }: { readonly answer: PageLookupAnswer;
             </tr>
           </thead>
           <tbody>
-            {results.map((result) => (
+            {shown.map((result) => (
               <Row key={result.ip} result={result} asked={asked} isOpenAtFirst={results.length === 1} />
             ))}
           </tbody>
         </table>
       </div>
+      {shown.length < results.length && (
+        <p>
+          <button type="button" onClick={() => setWhole(true)}>
+            Show the other {number(results.length - shown.length)}
+          </button>
+        </p>
+      )}
       {attributions.map(({ provider, text }) => (
         <p key={provider} class="soft attribution">
           {provider}: data of {text}

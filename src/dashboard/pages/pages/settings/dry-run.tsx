@@ -28,12 +28,12 @@ export function DryRun({
         {isBusy ? 'Counting…' : 'What would it have changed?'}
       </button>
       <FieldError id={`dry-run-${Object.keys(body)[0]}-error`} error={error} />
-      <div role="status">{trial !== undefined && <Outcome trial={trial} />}</div>
+      <div role="status">{trial !== undefined && <Outcome trial={trial} body={body} />}</div>
     </div>
   )
 }
 
-function Outcome({ trial }: { readonly trial: RulesTrialAnswer }) {
+function Outcome({ trial, body }: { readonly trial: RulesTrialAnswer; readonly body: RulesBody }) {
   const { since, stored, newly_filtered, filtered, newly_kept, unknown, without_address } = trial
   const left = Object.entries(newly_filtered)
   const kept = Object.entries(newly_kept)
@@ -55,6 +55,9 @@ function Outcome({ trial }: { readonly trial: RulesTrialAnswer }) {
           </li>
         ))}
         {left.length + kept.length === 0 && <li>Of what can be told, nothing would have changed.</li>}
+        {body.unclassified === 'event' && (
+          <li class="soft">Events that would only have lost their account are not counted.</li>
+        )}
         {unknown > 0 && (
           <li class="soft">
             Of {number(unknown)} filtered ones nobody can tell: their addresses and organisations are not stored.
