@@ -256,5 +256,7 @@ test('addresses are found among whatever stands between them', () => {
     ...['1.2.3.4', '2001:db8::1', '2001:db8::2', '5.6.7.8'],
   ])
   assert.deepEqual(found('ip=9.9.9.9:53, 2001:db8::: fe80::'), ['9.9.9.9', 'fe80::'])
+  // As long as a text may be; a look at each end of each run of dots would take a minute.
+  assert.deepEqual(addressesIn(`${'.'.repeat(199_990)}x 1.2.3.4`).addresses.length, 1)
   assert.deepEqual(addressesIn('10.0.0.0/8 12:30').skipped, ['10.0.0.0/8', '12:30'])
 })

@@ -27,6 +27,7 @@ export interface LookupParts {
 
 /** Addresses that are asked for at once, where reverse DNS takes its time. */
 const AT_ONCE = 64
+/** Longer than any address with its port. */
 const SHOWN_CHARS = 100
 
 /** `POST /api/tenants/:tenant/lookup`: what is known of addresses, and why. Counts on the tenant's daily quota. */
@@ -70,10 +71,10 @@ export function addressesIn(text: string): { readonly addresses: Address[]; read
   const addresses = new Map<string, Address>()
   const skipped: string[] = []
   for (const word of text.split(BETWEEN)) {
-    // Punctuation of sentences. Two colons may end an address.
-    const bare = word.replace(/\.+$|(?<!:):$/, '')
+    // Punctuation of sentences; two colons may end an address. What is longer than any address is looked at no further.
+    const bare = word.length > SHOWN_CHARS ? word : word.replace(/\.+$|(?<!:):$/, '')
     if (bare === '') continue
-    const address = parseAddress(WITH_PORT.exec(bare)?.[1] ?? bare)
+    const address = bare.length > SHOWN_CHARS ? undefined : parseAddress(WITH_PORT.exec(bare)?.[1] ?? bare)
     if (address === undefined) skipped.push(bare.slice(0, SHOWN_CHARS))
     else addresses.set(address.text, address)
   }
