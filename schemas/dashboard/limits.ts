@@ -2,9 +2,6 @@
  * Limits of what pages ask for. Plain numbers and no TypeBox: the pages show them.
  */
 
-/** Keys that a tenant may have in force when one more is made on a page. */
-export const ACTIVE_KEYS_MAX = 100
-
 /** How long the link of a member may work, days. */
 export const LINK_DAYS_MAX = 90
 

@@ -4,8 +4,6 @@ import {
   type ListedKey,
   RevokeKeyBody,
 } from '../../../../schemas/dashboard/keys.ts'
-import { ACTIVE_KEYS_MAX } from '../../../../schemas/dashboard/limits.ts'
-import { InputError } from '../../../core/run/errors.ts'
 import type { TenantAdmin } from '../../../tenants/admin.ts'
 import type { ApiKey } from '../../../tenants/tenancy.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
@@ -35,10 +33,6 @@ export function keyRoutes({ admin }: KeyParts): DashboardRoute[] {
       method: 'POST',
       path: '/api/tenants/:tenant/keys',
       async handle({ tenant }) {
-        const active = (await admin.listKeys(tenant.id)).filter(({ revokedAt }) => revokedAt === undefined)
-        if (active.length >= ACTIVE_KEYS_MAX) {
-          throw new InputError(`tenant ${tenant.id} has ${active.length} keys in force: revoke one that is not used`)
-        }
         const { key, prefix, created_at } = await admin.createKey(tenant.id)
         const answer: CreatedKeyAnswer = { key, prefix, created_at }
         return json(answer)
