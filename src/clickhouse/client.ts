@@ -1,4 +1,4 @@
-import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickhouse/client'
+import { type ClickHouseClient, ClickHouseLogLevel, type ClickHouseSettings, createClient } from '@clickhouse/client'
 import { InputError } from '../core/run/errors.ts'
 
 /** Where all tables are. */
@@ -11,6 +11,8 @@ export interface ClickHouseClientOptions {
   readonly database?: string | undefined
   readonly requestTimeoutMs?: number
   readonly connectionsMax?: number
+  /** Of every statement that says nothing else. */
+  readonly settings?: ClickHouseSettings
 }
 
 const REQUEST_TIMEOUT_MS = 60_000
@@ -40,7 +42,7 @@ export function connectClickHouse(url: string, options: ClickHouseClientOptions)
     max_open_connections: options.connectionsMax ?? 10,
     keep_alive: { enabled: true, idle_socket_ttl: IDLE_SOCKET_TTL_MS },
     compression: { request: false, response: compress },
-    clickhouse_settings: { async_insert: 0 },
+    clickhouse_settings: { async_insert: 0, ...options.settings },
     log: { level: ClickHouseLogLevel.OFF },
   })
 }

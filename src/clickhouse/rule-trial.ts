@@ -11,15 +11,21 @@ interface Group {
 
 const DATA = ['domain', 'business_name', 'org_name', 'as_name'] as const
 const NUMBERS = { output_format_json_quote_64bit_integers: 0 } as const
-/** A day may have more addresses than fit into the memory of a small engine, and nobody waits for the answer. */
-const GENTLE = { max_threads: 1, max_bytes_before_external_group_by: '134217728', max_execution_time: 0 } as const
+/** A day may have more addresses than fit into the memory of a small engine. */
+const GENTLE = { max_threads: 1, max_bytes_before_external_group_by: '134217728' } as const
 
 /**
  * Stored events of a tenant in groups, as they come.
  * @param client of the database `ipid`
  * @param since first UTC day of receipt, `YYYY-MM-DD`
+ * @param secondsMax how long it may take; 0: as long as it takes
  */
-export async function* storedGroups(client: ClickHouseClient, tenantId: string, since: string): AsyncGenerator<Group> {
+export async function* storedGroups(
+  client: ClickHouseClient,
+  tenantId: string,
+  since: string,
+  secondsMax = 0,
+): AsyncGenerator<Group> {
   const result = await client.query({
     query: `
       SELECT ip, company_id, classification, asn, ${DATA.join()}, count()
@@ -28,7 +34,7 @@ export async function* storedGroups(client: ClickHouseClient, tenantId: string, 
       GROUP BY ALL`,
     query_params: { tenant: tenantId, since: `${since} 00:00:00` },
     format: 'JSONCompactEachRow',
-    clickhouse_settings: { ...NUMBERS, ...GENTLE },
+    clickhouse_settings: { ...NUMBERS, ...GENTLE, max_execution_time: secondsMax },
   })
   for await (const rows of result.stream<[string, string, string, number, ...string[]]>()) {
     for (const row of rows) {

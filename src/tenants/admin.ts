@@ -122,14 +122,21 @@ export class TenantAdmin {
     return (await this.#store.listKeys(tenantId)).map(apiKey)
   }
 
-  /** Revokes for ever. @param prefix with or without bullets */
-  async revokeKey(prefix: string): Promise<ApiKey> {
-    const bare = parsePrefix(prefix)
-    // What was given may be a raw key, so it is not repeated.
-    if (!bare) throw new InputError("a key's prefix is ipid_ and 7 hexadecimal characters, as `key list` shows it")
-    const key = await this.#store.revokeKey(bare, this.#nowIso())
-    if (!key) throw new InputError(`no key has the prefix ${bare}`)
-    return apiKey(key)
+  /** One key of a tenant; that of another one is unknown. @param prefix with or without bullets */
+  async getKey(tenantId: string, prefix: string): Promise<ApiKey> {
+    const bare = demandPrefix(prefix)
+    const key = await this.#store.getKey(bare)
+    return key?.tenantId === tenantId ? apiKey(key) : unknownPrefix(bare)
+  }
+
+  /**
+   * Revokes for ever.
+   * @param prefix with or without bullets
+   * @param ofTenant whose key it must be: that of another one is unknown; undefined: anybody's
+   */
+  async revokeKey(prefix: string, ofTenant?: string): Promise<ApiKey> {
+    const bare = demandPrefix(prefix)
+    return apiKey((await this.#store.revokeKey(bare, this.#nowIso(), ofTenant)) ?? unknownPrefix(bare))
   }
 
   async #demandKept(name: string): Promise<void> {
@@ -150,6 +157,19 @@ export class TenantAdmin {
 
 function unknownTenant(name: string): never {
   throw new InputError(`unknown tenant ${JSON.stringify(name)}`)
+}
+
+/** What was given may be a raw key, so it is not repeated. */
+function demandPrefix(text: string): string {
+  const bare = parsePrefix(text)
+  if (bare === undefined) {
+    throw new InputError("a key's prefix is ipid_ and 7 hexadecimal characters, as `key list` shows it")
+  }
+  return bare
+}
+
+function unknownPrefix(bare: string): never {
+  throw new InputError(`no key has the prefix ${bare}`)
 }
 
 function conflict(): never {

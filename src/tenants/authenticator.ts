@@ -5,7 +5,7 @@ import { Lifecycle } from '../core/run/lifecycle.ts'
 import type { Service } from '../core/run/service.ts'
 import { hashKey, isRawKey } from './key.ts'
 import { KeyUses } from './key-uses.ts'
-import type { Plan, Plans } from './plans.ts'
+import { FALLBACK_PLAN, type Plan, type Plans, planOf } from './plans.ts'
 import type { CallerStore, TenantChanges } from './stores.ts'
 import type { Authenticator, Caller, Tenant } from './tenancy.ts'
 
@@ -15,9 +15,6 @@ export const KNOWN_KEY_TTL_MS = 60_000
 export const UNKNOWN_KEY_TTL_MS = 2_000
 /** Keys held of each sort. */
 export const KEYS_MAX = 10_000
-
-/** The plan of a tenant whose own does not exist any more. */
-const FALLBACK_PLAN = 'starter'
 
 export interface CachedAuthenticatorOptions {
   readonly store: CallerStore
@@ -102,10 +99,10 @@ export class CachedAuthenticator implements Authenticator, Service {
 
   #planOf(tenant: Tenant): Plan {
     const { plans, log } = this.#options
-    const plan = plans.get(tenant.plan)
-    if (plan) return plan
-    log.warn({ tenant_id: tenant.id, plan: tenant.plan }, `plan does not exist, ${FALLBACK_PLAN} is used instead`)
-    return plans.get(FALLBACK_PLAN)!
+    if (!plans.has(tenant.plan)) {
+      log.warn({ tenant_id: tenant.id, plan: tenant.plan }, `plan does not exist, ${FALLBACK_PLAN} is used instead`)
+    }
+    return planOf(plans, tenant)
   }
 
   #forget(): void {

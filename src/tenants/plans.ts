@@ -12,6 +12,14 @@ export interface Plan {
 
 export type Plans = ReadonlyMap<string, Plan>
 
+/** The plan of a tenant whose own does not exist any more. */
+export const FALLBACK_PLAN = 'starter'
+
+/** The plan that a tenant is held to. @param plans has `starter` */
+export function planOf(plans: Plans, { plan }: { readonly plan: string }): Plan {
+  return plans.get(plan) ?? plans.get(FALLBACK_PLAN)!
+}
+
 /** The four plans (schemas/README.md, Tenants, keys and plans). `PLANS_FILE` adds or overrides. */
 export const DEFAULT_PLANS: Readonly<Record<string, Plan>> = {
   starter: { rate: 5, burst: 20, daily_lookups: 1_000, monthly_accounts: 500 },

@@ -48,8 +48,13 @@ export interface TenantStore {
   createKey(keyHash: string, key: StoredKey): Promise<'created' | 'no tenant' | 'prefix taken'>
   /** In the order of their creation. */
   listKeys(tenantId: string): Promise<StoredKey[]>
-  /** Revokes for ever; a revoked key keeps its first date. Undefined when no key has the prefix. */
-  revokeKey(prefix: string, revokedAt: string): Promise<StoredKey | undefined>
+  /** Undefined when no key has the prefix. */
+  getKey(prefix: string): Promise<StoredKey | undefined>
+  /**
+   * Revokes for ever; a revoked key keeps its first date. Undefined when no key has the prefix.
+   * @param ofTenant whose key it must be; undefined: anybody's
+   */
+  revokeKey(prefix: string, revokedAt: string, ofTenant?: string): Promise<StoredKey | undefined>
 }
 
 /** Tells that tenants or keys changed, in any process. */

@@ -8,6 +8,9 @@ import { absentRows } from '../../src/clickhouse/absent-rows.ts'
 import { TableInserter } from '../../src/clickhouse/inserter.ts'
 import { EVENTS, OUTCOMES } from '../../src/clickhouse/tables.ts'
 import { EVERYBODY, readTrackedAccounts, readUsage } from '../../src/clickhouse/usage.ts'
+import { systemClock } from '../../src/core/run/clock.ts'
+import { ClickHouseRuleTrials } from '../../src/roles/dashboard/rule-trials.ts'
+import { readingClickHouse } from '../../src/roles/dashboard/settings.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { type EventRow, eventRows } from '../support/event-rows.ts'
 
@@ -254,6 +257,37 @@ test('usage counts the identified companies of a UTC month, not accounts, and te
   const everybody = async (month: string) => (await readTrackedAccounts(clickhouse.client, month)).get('usage')
   assert.deepEqual([await everybody('2025-11'), await everybody('2025-10')], [4, 1])
   assert.equal(await everybody('2024-11'), undefined)
+})
+
+test('the dashboard reads and writes nothing; a dry run of rules counts, one at a time, and ends in time', async (t) => {
+  const client = readingClickHouse(clickhouse.url)
+  t.after(() => client.close())
+  await assert.rejects(client.command({ query: "INSERT INTO events (event_id) VALUES ('x')" }), { type: 'READONLY' })
+  await assert.rejects(client.command({ query: 'SET readonly = 0' }), { type: 'READONLY' })
+  await insert('tried', [{ received_at: Date.now(), ip: '203.0.113.7' }, { received_at: Date.now() }])
+  assert.equal((await readUsage(client, 'tried', new Date().toISOString().slice(0, 7), 5)).tracked_accounts, 1)
+
+  const tenant = { id: 'tried', plan: 'starter', archive: false, addresses: 'full', createdAt: '' } as const
+  const trials = new ClickHouseRuleTrials(() => client, systemClock)
+  const [first, second] = await Promise.allSettled(
+    [1, 2].map(() => trials.run(tenant, { rules: ['own 203.0.113.7/32'] })),
+  )
+  assert.deepEqual(first, {
+    status: 'fulfilled',
+    value: {
+      since: new Date(Date.now() - DAY_MS).toISOString().slice(0, 10),
+      ...{ stored: 2, newly_filtered: { 'own 203.0.113.7/32': 1 }, filtered: 0, newly_kept: {}, unknown: 0 },
+      without_address: 0,
+    },
+  })
+  assert.equal((second as PromiseRejectedResult).reason.status, 429)
+  await clickhouse.client.command({
+    query: `INSERT INTO events (tenant_id, event_id, received_at, timestamp, ip)
+      SELECT 'tried', toString(number), now64(3, 'UTC'), now64(3, 'UTC'), toString(number) FROM numbers(30000)`,
+  })
+  const brief = new ClickHouseRuleTrials(() => client, systemClock, 0.001)
+  await assert.rejects(brief.run(tenant, {}), { status: 503, message: /ipid rules add tried KIND SUBJECT --dry-run/ })
+  assert.equal((await trials.run(tenant, {})).stored, 30_002, 'who comes next is not refused')
 })
 
 test('a row is deleted with what was summed up of it', async () => {

@@ -1,10 +1,9 @@
 import type { ComponentType } from 'preact'
+import type { PageProps } from './lib/page-props.ts'
+import { Lookup } from './pages/lookup.tsx'
+import { Settings } from './pages/settings.tsx'
 import { Start } from './pages/start.tsx'
-
-export interface PageProps {
-  /** Of the path, decoded. */
-  readonly parameters: Readonly<Record<string, string>>
-}
+import { Tenants } from './pages/tenants.tsx'
 
 /** A page and where it is. */
 export interface PageEntry {
@@ -17,4 +16,9 @@ export interface PageEntry {
 }
 
 /** Every page, in the order of the navigation. Those of a tenant are under `/t/:tenant/`. A new one is a line here. */
-export const PAGES: readonly PageEntry[] = [{ path: '/', page: Start }]
+export const PAGES: readonly PageEntry[] = [
+  { path: '/', page: Start },
+  { path: '/t/:tenant/lookup', page: Lookup, label: 'Lookup' },
+  { path: '/t/:tenant/settings', page: Settings, label: 'Settings' },
+  { path: '/tenants', page: Tenants, label: 'Tenants', operator: true },
+]

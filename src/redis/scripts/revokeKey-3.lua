@@ -1,13 +1,16 @@
 -- Revokes an API key for ever. One that is revoked stays as it is.
 -- KEYS[1] keys, KEYS[2] prefixes, KEYS[3] uses
--- ARGV[1] prefix, ARGV[2] time of revocation, ARGV[3] channel of changes
--- Returns the key's JSON and its last use ('' when never); an empty array when no key has the prefix.
+-- ARGV[1] prefix, ARGV[2] time of revocation, ARGV[3] channel of changes, ARGV[4] the tenant whose key it must be, '' for anybody's
+-- Returns the key's JSON and its last use ('' when never); an empty array when no such key has the prefix.
 local hash = redis.call('HGET', KEYS[2], ARGV[1])
 if not hash then
   return {}
 end
 local json = redis.call('HGET', KEYS[1], hash)
 local key = cjson.decode(json)
+if ARGV[4] ~= '' and key.tenant_id ~= ARGV[4] then
+  return {}
+end
 if not key.revoked_at then
   key.revoked_at = ARGV[2]
   json = cjson.encode(key)

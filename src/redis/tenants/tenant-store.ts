@@ -101,11 +101,21 @@ export class RedisTenantStore implements TenantStore, CallerStore {
     return hashes.map((_, i) => keyOf(records[i]!, uses[i] ?? ''))
   }
 
-  async revokeKey(prefix: string, revokedAt: string): Promise<StoredKey | undefined> {
+  async getKey(prefix: string): Promise<StoredKey | undefined> {
+    const hash = await answered(this.#client.hget(keys.apiKeyPrefixes(), prefix))
+    if (hash === null) return undefined
+    const [json, use] = await Promise.all([
+      answered(this.#client.hget(keys.apiKeys(), hash)),
+      answered(this.#client.hget(keys.apiKeyUses(), hash)),
+    ])
+    return json === null ? undefined : keyOf(json, use ?? '')
+  }
+
+  async revokeKey(prefix: string, revokedAt: string, ofTenant = ''): Promise<StoredKey | undefined> {
     const [json, use] = (await this.#run(
       revokeKeyScript,
       [keys.apiKeys(), keys.apiKeyPrefixes(), keys.apiKeyUses()],
-      [prefix, revokedAt, keys.tenantChanges()],
+      [prefix, revokedAt, keys.tenantChanges(), ofTenant],
     )) as Buffer[]
     return json && keyOf(json.toString(), use?.toString() ?? '')
   }

@@ -1,4 +1,4 @@
-import { Redirect } from 'wouter-preact'
+import { Link, Redirect } from 'wouter-preact'
 import { CodeLine } from '../components/code-line.tsx'
 import { Empty } from '../components/notes.tsx'
 import { useSession } from '../lib/session.ts'
@@ -9,7 +9,9 @@ export function Start() {
   if (tenants[0] !== undefined) return <Redirect to={`/t/${tenants[0]}/overview`} replace />
   return (
     <Empty title="There is no tenant yet">
-      <p>Every event belongs to a tenant. Make the first:</p>
+      <p>
+        Every event belongs to a tenant. <Link href="/tenants">Create the first</Link>, or type:
+      </p>
       <CodeLine text="npx ipid tenant create NAME" label="Command for a tenant" />
     </Empty>
   )

@@ -1,0 +1,31 @@
+import { useRef, useState } from 'preact/hooks'
+
+/** Something that a person starts: whether it is under way, and why it failed. */
+export interface Action {
+  readonly isBusy: boolean
+  /** The server's words. */
+  readonly error: string | undefined
+  /** Does nothing while the last one is under way. */
+  run(work: () => Promise<void>): void
+  /** Forgets the error. */
+  reset(): void
+}
+
+export function useAction(): Action {
+  const [state, setState] = useState<Pick<Action, 'isBusy' | 'error'>>({ isBusy: false, error: undefined })
+  const isUnderWay = useRef(false)
+  const run = async (work: () => Promise<void>) => {
+    if (isUnderWay.current) return
+    isUnderWay.current = true
+    setState({ isBusy: true, error: undefined })
+    let error: string | undefined
+    try {
+      await work()
+    } catch (failure) {
+      error = (failure as Error).message
+    }
+    isUnderWay.current = false
+    setState({ isBusy: false, error })
+  }
+  return { ...state, run: (work) => void run(work), reset: () => setState({ isBusy: false, error: undefined }) }
+}

@@ -1,0 +1,75 @@
+import { useState } from 'preact/hooks'
+import { PAGE_LOOKUP_CHARS_MAX, PAGE_LOOKUPS_MAX } from '../../../../schemas/dashboard/limits.ts'
+import type { PageLookupAnswer } from '../../../../schemas/dashboard/lookup.ts'
+import type { PlanAnswer } from '../../../../schemas/dashboard/plan.ts'
+import { FieldError } from '../components/field-error.tsx'
+import { post } from '../lib/api.ts'
+import { number } from '../lib/format.ts'
+import type { PageProps } from '../lib/page-props.ts'
+import { useAction } from '../lib/use-action.ts'
+import { useData } from '../lib/use-data.ts'
+import { Results } from './lookup/results.tsx'
+
+/** Looks addresses up, and says where each value comes from. */
+export function Lookup({ parameters }: PageProps) {
+  const tenant = parameters.tenant!
+  return <TenantLookup key={tenant} tenant={tenant} />
+}
+
+function TenantLookup({ tenant }: { readonly tenant: string }) {
+  const [text, setText] = useState(() => new URLSearchParams(location.search).get('ip') ?? '')
+  const [{ answer, turn }, setAnswered] = useState<{ readonly answer?: PageLookupAnswer; readonly turn: number }>({
+    turn: 0,
+  })
+  const looking = useAction()
+  const plan = useData<PlanAnswer>(`/api/tenants/${tenant}/plan`)
+  const lookUp = () =>
+    looking.run(async () => {
+      const answer = await post<PageLookupAnswer>(`/api/tenants/${tenant}/lookup`, { text })
+      setAnswered({ answer, turn: turn + 1 })
+    })
+  const used = answer?.quota.daily_used ?? plan.value?.lookups_today
+  const limit = answer?.quota.daily_limit ?? plan.value?.limits.daily_lookups
+  return (
+    <div class="lookup">
+      <h1>Lookup</h1>
+      <form
+        class="card"
+        onSubmit={(event) => {
+          event.preventDefault()
+          lookUp()
+        }}
+      >
+        <label class="field">
+          <span>IPv4 or IPv6 addresses, one a line or with anything between them</span>
+          <textarea
+            rows={5}
+            required
+            maxLength={PAGE_LOOKUP_CHARS_MAX}
+            spellcheck={false}
+            autocomplete="off"
+            placeholder={'17.253.144.10\n2620:149:af0::10'}
+            aria-describedby="lookup-error lookup-limit"
+            aria-invalid={looking.error !== undefined}
+            value={text}
+            onInput={(event) => setText(event.currentTarget.value)}
+            onKeyDown={(event) => {
+              if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) lookUp()
+            }}
+          />
+        </label>
+        <FieldError id="lookup-error" error={looking.error} />
+        <div class="section-head">
+          <p id="lookup-limit" class="soft">
+            Up to {number(PAGE_LOOKUPS_MAX)} addresses at once. Each counts as a lookup of {tenant}, as in the API:{' '}
+            {used === undefined || limit === undefined ? '…' : `${number(used)} of ${number(limit)} are used today`}.
+          </p>
+          <button type="submit" class="primary" disabled={looking.isBusy}>
+            {looking.isBusy ? 'Looking up…' : 'Look up'}
+          </button>
+        </div>
+      </form>
+      {answer !== undefined && <Results key={turn} answer={answer} tenant={tenant} />}
+    </div>
+  )
+}

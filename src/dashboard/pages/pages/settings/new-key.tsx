@@ -1,0 +1,70 @@
+import { useEffect, useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
+import type { CreatedKeyAnswer, ListedKey } from '../../../../../schemas/dashboard/keys.ts'
+import { CodeLine } from '../../components/code-line.tsx'
+import { Time } from '../../components/time.tsx'
+import { ingestLine } from '../../lib/ingest-line.ts'
+import { useSession } from '../../lib/session.ts'
+import { useData } from '../../lib/use-data.ts'
+
+/** The first use is noted within a second, so this sees it within two. */
+const LOOK_EVERY_MS = 1_000
+
+/** A key at the only moment when it is shown, with a line that uses it, and whether it was. */
+export function NewKey({
+  tenant,
+  created,
+  onUsed,
+  onDone,
+}: {
+  readonly tenant: string
+  readonly created: CreatedKeyAnswer
+  readonly onUsed: () => void
+  readonly onDone: () => void
+}) {
+  const { api_url } = useSession()
+  return (
+    <div class="card new-key">
+      <h3>Your new key</h3>
+      <p>Copy it now: it is shown only this once.</p>
+      <CodeLine text={created.key} label="New key" />
+      <p>Send an event with it:</p>
+      <CodeLine text={ingestLine(api_url, created.key)} label="Command that sends an event" />
+      <FirstUse tenant={tenant} prefix={created.prefix} onUsed={onUsed} />
+      <button type="button" onClick={onDone}>
+        I have copied it
+      </button>
+    </div>
+  )
+}
+
+function FirstUse({
+  tenant,
+  prefix,
+  onUsed,
+}: {
+  readonly tenant: string
+  readonly prefix: string
+  readonly onUsed: () => void
+}) {
+  const [lastUsed, setLastUsed] = useState<string>()
+  const path = `/api/tenants/${tenant}/keys/${encodeURIComponent(prefix)}`
+  const look = useData<ListedKey>(lastUsed === undefined ? path : undefined, {}, LOOK_EVERY_MS)
+  const used = look.value?.last_used ?? undefined
+  useEffect(() => {
+    if (used === undefined) return
+    setLastUsed(used)
+    onUsed()
+  }, [used, onUsed])
+  return (
+    <div role="status" class={lastUsed === undefined ? 'first-use' : 'first-use used'}>
+      {lastUsed === undefined ? (
+        'Waiting for your first event…'
+      ) : (
+        <span>
+          It works: used <Time at={lastUsed} isAgo />. <Link href={`/t/${tenant}/companies`}>See companies</Link>
+        </span>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,15 @@
+import type { RuleKind, Unclassified } from '../../../../../schemas/tenant-rules.ts'
+
+/** Kinds of rules in words. */
+export const RULE_KIND_NAMES: Readonly<Record<RuleKind, string>> = {
+  own: 'Our own network: never counted',
+  'never-noise': 'Never noise',
+  'always-noise': 'Always noise',
+  keep: 'Keep a class',
+}
+
+export const UNCLASSIFIED_NAMES: Readonly<Record<Unclassified, string>> = {
+  account: 'are accounts',
+  event: 'are kept as events without an account',
+  filtered: 'are filtered',
+}

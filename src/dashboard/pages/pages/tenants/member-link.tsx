@@ -1,0 +1,76 @@
+import { useState } from 'preact/hooks'
+import { LINK_DAYS_MAX } from '../../../../../schemas/dashboard/limits.ts'
+import type { MemberLinkAnswer } from '../../../../../schemas/dashboard/tenants.ts'
+import { CodeLine } from '../../components/code-line.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { FieldError } from '../../components/field-error.tsx'
+import { Time } from '../../components/time.tsx'
+import { post } from '../../lib/api.ts'
+import { useAction } from '../../lib/use-action.ts'
+
+const LOCAL = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
+
+/** Makes a link that signs a member in, once. */
+export function MemberLink({ tenant, onClose }: { readonly tenant: string; readonly onClose: () => void }) {
+  const [days, setDays] = useState('7')
+  const [link, setLink] = useState<MemberLinkAnswer>()
+  const making = useAction()
+  const make = () =>
+    making.run(async () => {
+      setLink(await post<MemberLinkAnswer>(`/api/tenants/${tenant}/link`, { days: Number(days) }))
+    })
+  const url = link && new URL(link.url, location.href)
+  return (
+    <Dialog title={`Link for a member of ${tenant}`} onClose={onClose}>
+      {link === undefined || url === undefined ? (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault()
+            make()
+          }}
+        >
+          <p>Whoever opens it is signed in once, sees this tenant only, and manages its keys and rules.</p>
+          <label class="field">
+            <span>Days until it does not work any more, 1 to {LINK_DAYS_MAX}</span>
+            <input
+              type="number"
+              required
+              min={1}
+              max={LINK_DAYS_MAX}
+              aria-describedby="link-error"
+              value={days}
+              onInput={(event) => setDays(event.currentTarget.value)}
+            />
+          </label>
+          <FieldError id="link-error" error={making.error} />
+          <div class="dialog-actions">
+            <button type="button" onClick={onClose}>
+              Cancel
+            </button>
+            <button type="submit" class="primary" disabled={making.isBusy}>
+              Create link
+            </button>
+          </div>
+        </form>
+      ) : (
+        <>
+          <p>
+            It works once, until <Time at={link.expires_at} />. It is shown only now.
+          </p>
+          <CodeLine text={url.href} label="Sign-in link" />
+          {LOCAL.test(url.hostname) && (
+            <p class="soft">
+              It leads to this machine only. For somebody elsewhere, put a proxy with https before the dashboard and set
+              DASHBOARD_URL.
+            </p>
+          )}
+          <div class="dialog-actions">
+            <button type="button" onClick={onClose}>
+              Done
+            </button>
+          </div>
+        </>
+      )}
+    </Dialog>
+  )
+}

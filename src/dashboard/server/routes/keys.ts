@@ -1,0 +1,52 @@
+import {
+  type CreatedKeyAnswer,
+  type KeysAnswer,
+  type ListedKey,
+  RevokeKeyBody,
+} from '../../../../schemas/dashboard/keys.ts'
+import type { TenantAdmin } from '../../../tenants/admin.ts'
+import type { ApiKey } from '../../../tenants/tenancy.ts'
+import { type DashboardRoute, json, route } from '../route.ts'
+
+export interface KeyParts {
+  readonly admin: Pick<TenantAdmin, 'listKeys' | 'getKey' | 'createKey' | 'revokeKey'>
+}
+
+/** `/api/tenants/:tenant/keys`: the keys of a tenant, by whoever sees it. A key of another tenant is unknown. */
+export function keyRoutes({ admin }: KeyParts): DashboardRoute[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/tenants/:tenant/keys',
+      async handle({ tenant }) {
+        const answer: KeysAnswer = { keys: (await admin.listKeys(tenant.id)).map(listed) }
+        return json(answer)
+      },
+    }),
+    // A page that waits for the first use of a key asks every second: three look-ups in Redis.
+    route({
+      method: 'GET',
+      path: '/api/tenants/:tenant/keys/:prefix',
+      handle: async ({ tenant, parameters }) => json(listed(await admin.getKey(tenant.id, parameters.prefix!))),
+    }),
+    route({
+      method: 'POST',
+      path: '/api/tenants/:tenant/keys',
+      async handle({ tenant }) {
+        const { key, prefix, created_at } = await admin.createKey(tenant.id)
+        const answer: CreatedKeyAnswer = { key, prefix, created_at }
+        return json(answer)
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/api/tenants/:tenant/keys/revoke',
+      body: RevokeKeyBody,
+      handle: async ({ tenant, body }) => json(listed(await admin.revokeKey(body.prefix, tenant.id))),
+    }),
+  ]
+}
+
+function listed({ prefix, createdAt, lastUsed, revokedAt }: ApiKey): ListedKey {
+  return { prefix, created_at: createdAt, last_used: lastUsed ?? null, revoked_at: revokedAt ?? null }
+}

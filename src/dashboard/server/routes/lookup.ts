@@ -1,0 +1,109 @@
+import { PAGE_LOOKUPS_MAX, SKIPPED_MAX } from '../../../../schemas/dashboard/limits.ts'
+import { type ExplainedAddress, type PageLookupAnswer, PageLookupBody } from '../../../../schemas/dashboard/lookup.ts'
+import { type Address, parseAddress } from '../../../core/event/address.ts'
+import { InputError } from '../../../core/run/errors.ts'
+import { quotaObject, takeQuota } from '../../../http/api/quota.ts'
+import type { Lookup, LookupService } from '../../../lookup/lookup.ts'
+import { type Plans, planOf } from '../../../tenants/plans.ts'
+import type { DailyQuota } from '../../../tenants/quota.ts'
+import type { Tenant } from '../../../tenants/tenancy.ts'
+import { type DashboardRoute, json, route } from '../route.ts'
+
+export interface LookupParts {
+  readonly lookups: Pick<LookupService, 'lookup'>
+  /** Providers that a lookup asks, in order of trust. */
+  readonly asked: () => readonly string[]
+  /** A lookup as the tenant's rules judge events of its address, and the rule that decided. */
+  readonly judge: (
+    lookup: Lookup,
+    address: Address,
+    tenant: Tenant,
+  ) => { readonly lookup: Lookup; readonly rule: string | undefined }
+  /** What the licence of a provider's data wants to be said wherever results are shown. */
+  readonly attributionOf: (provider: string) => string | undefined
+  readonly quota: DailyQuota
+  readonly plans: Plans
+}
+
+/** Addresses that are asked for at once, where reverse DNS takes its time. */
+const AT_ONCE = 64
+/** Longer than any address with its port. */
+const SHOWN_CHARS = 100
+
+/** `POST /api/tenants/:tenant/lookup`: what is known of addresses, and why. Counts on the tenant's daily quota. */
+export function lookupRoute({ lookups, asked, judge, attributionOf, quota, plans }: LookupParts): DashboardRoute {
+  return route({
+    method: 'POST',
+    path: '/api/tenants/:tenant/lookup',
+    body: PageLookupBody,
+    async handle({ tenant, body }) {
+      const { addresses, skipped } = addressesIn(body.text)
+      if (addresses.length === 0) throw new InputError('there is no IPv4 or IPv6 address in this text')
+      if (addresses.length > PAGE_LOOKUPS_MAX) {
+        throw new InputError(`${addresses.length} addresses are more than ${PAGE_LOOKUPS_MAX} at once`)
+      }
+      const decision = await takeQuota(quota, { tenant, plan: planOf(plans, tenant) }, addresses.length)
+      const results: ExplainedAddress[] = []
+      for (let at = 0; at < addresses.length; at += AT_ONCE) {
+        const part = addresses.slice(at, at + AT_ONCE)
+        const found = await Promise.all(part.map((address) => lookups.lookup(address, {})))
+        results.push(...found.map((lookup, i) => explained(judge(lookup, part[i]!, tenant))))
+      }
+      const answer: PageLookupAnswer = {
+        results,
+        skipped: skipped.slice(0, SKIPPED_MAX),
+        skipped_count: skipped.length,
+        asked: [...asked()],
+        attributions: attributionsOf(results, attributionOf),
+        quota: quotaObject(decision),
+      }
+      return json(answer)
+    },
+  })
+}
+
+/** What stands between addresses in lists, logs, CSV and JSON; `[::1]:443` has its port outside. */
+const BETWEEN = /(?:\]:\d{1,5}(?!\d)|[\s,;|"'`()<>{}[\]=])+/
+const WITH_PORT = /^(\d+(?:\.\d+){3}):\d{1,5}$/
+
+/** Each address once, in their order; a port behind an IPv4 address is left out. */
+export function addressesIn(text: string): { readonly addresses: Address[]; readonly skipped: string[] } {
+  const addresses = new Map<string, Address>()
+  const skipped: string[] = []
+  for (const word of text.split(BETWEEN)) {
+    // Punctuation of sentences; two colons may end an address. What is longer than any address is looked at no further.
+    const bare = word.length > SHOWN_CHARS ? word : word.replace(/\.+$|(?<!:):$/, '')
+    if (bare === '') continue
+    const address = bare.length > SHOWN_CHARS ? undefined : parseAddress(WITH_PORT.exec(bare)?.[1] ?? bare)
+    if (address === undefined) skipped.push(bare.slice(0, SHOWN_CHARS))
+    else addresses.set(address.text, address)
+  }
+  return { addresses: [...addresses.values()], skipped }
+}
+
+function explained({ lookup, rule }: ReturnType<LookupParts['judge']>): ExplainedAddress {
+  const { address, data, provenance, noise, classification, quality, companyId } = lookup
+  return {
+    ip: address,
+    status: noise ? 'filtered' : 'ok',
+    classification: classification ?? null,
+    quality,
+    company_id: noise ? null : companyId || null,
+    tenant_rule: rule ?? null,
+    rule: lookup.rule,
+    attributes: Object.entries(data).map(([name, value]) => {
+      const source = provenance[name as keyof typeof provenance]
+      return { name, value, provider: source?.provider ?? '', network: source?.network ?? null }
+    }),
+    answered: [...lookup.answered],
+    partial: [...lookup.partial],
+  }
+}
+
+function attributionsOf(results: readonly ExplainedAddress[], attributionOf: LookupParts['attributionOf']) {
+  const answered = new Set(results.flatMap((result) => result.answered))
+  return [...answered].flatMap((provider) => {
+    const text = attributionOf(provider)
+    return text === undefined ? [] : [{ provider, text }]
+  })
+}

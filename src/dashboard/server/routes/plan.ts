@@ -1,0 +1,58 @@
+import type { AccountsOfMonthAnswer, PlanAnswer } from '../../../../schemas/dashboard/plan.ts'
+import type { Clock } from '../../../core/run/clock.ts'
+import { type Plans, planOf } from '../../../tenants/plans.ts'
+import { type DashboardRoute, json, route } from '../route.ts'
+
+/** Addresses that tenants looked up today. Rejects when the store is away. */
+export interface LookupCounts {
+  used(tenantId: string): Promise<number>
+}
+
+/** Companies that a tenant tracked in a month. */
+export interface AccountCounts {
+  /**
+   * Answers within 10 s, or rejects with `UnavailableError`.
+   * @param month `YYYY-MM`, UTC
+   * @param limit companies of the plan
+   */
+  read(tenantId: string, month: string, limit: number): Promise<Omit<AccountsOfMonthAnswer, 'month'>>
+}
+
+export interface PlanParts {
+  readonly plans: Plans
+  readonly lookupCounts: LookupCounts
+  readonly accountCounts: AccountCounts
+  readonly clock: Clock
+}
+
+const DAY_MS = 86_400_000
+
+/** `/api/tenants/:tenant/plan` and `/accounts-of-month`: what a tenant may use, and has used. */
+export function planRoutes({ plans, lookupCounts, accountCounts, clock }: PlanParts): DashboardRoute[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/tenants/:tenant/plan',
+      async handle({ tenant }) {
+        const answer: PlanAnswer = {
+          plan: tenant.plan,
+          exists: plans.has(tenant.plan),
+          limits: planOf(plans, tenant),
+          lookups_today: await lookupCounts.used(tenant.id),
+          resets_at: new Date((Math.floor(clock.now() / DAY_MS) + 1) * DAY_MS).toISOString(),
+        }
+        return json(answer)
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/api/tenants/:tenant/accounts-of-month',
+      async handle({ tenant }) {
+        const month = new Date(clock.now()).toISOString().slice(0, 7)
+        const counts = await accountCounts.read(tenant.id, month, planOf(plans, tenant).monthly_accounts)
+        const answer: AccountsOfMonthAnswer = { month, ...counts }
+        return json(answer)
+      },
+    }),
+  ]
+}

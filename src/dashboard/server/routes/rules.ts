@@ -1,0 +1,76 @@
+import {
+  type RulesAnswer,
+  RulesBody,
+  type RulesBody as RulesChange,
+  type RulesTrialAnswer,
+} from '../../../../schemas/dashboard/rules.ts'
+import type { TenantRules } from '../../../../schemas/tenant-rules.ts'
+import { InputError } from '../../../core/run/errors.ts'
+import type { TenantAdmin } from '../../../tenants/admin.ts'
+import type { Tenant } from '../../../tenants/tenancy.ts'
+import { type DashboardRoute, json, route } from '../route.ts'
+
+/** Says what other rules would have made of the events of a tenant. */
+export interface RuleTrials {
+  /**
+   * Tries them on what was received since yesterday, 0:00 UTC, one trial at a time. Answers within 20 s.
+   * @throws HttpError 429 while another trial is under way, 503 when it takes longer; UnavailableError
+   */
+  run(tenant: Tenant, then: TenantRules): Promise<RulesTrialAnswer>
+}
+
+export interface RuleParts {
+  readonly admin: Pick<TenantAdmin, 'changeRules' | 'setTenant'>
+  /** A rule in its one spelling, or why it is none. */
+  readonly readRule: (kind: string, subject: string) => { readonly text: string } | string
+  readonly trials: RuleTrials
+}
+
+/** `/api/tenants/:tenant/rules`: what a tenant says of its traffic (schemas/README.md, Rules of a tenant). */
+export function ruleRoutes({ admin, readRule, trials }: RuleParts): DashboardRoute[] {
+  const added = ({ add }: RulesChange): string[] => {
+    if (add === undefined) return []
+    const rule = readRule(add.kind, add.subject)
+    if (typeof rule === 'string') throw new InputError(rule)
+    return [rule.text]
+  }
+  return [
+    route({ method: 'GET', path: '/api/tenants/:tenant/rules', handle: ({ tenant }) => json(rulesOf(tenant)) }),
+    route({
+      method: 'POST',
+      path: '/api/tenants/:tenant/rules',
+      body: RulesBody,
+      async handle({ tenant, body }) {
+        const { remove, unclassified } = body
+        const add = added(body)
+        let changed = tenant
+        if (add.length > 0 || remove !== undefined) {
+          changed = await admin.changeRules(tenant.id, { add, remove: remove === undefined ? [] : [remove] })
+        }
+        if (unclassified !== undefined) changed = await admin.setTenant(tenant.id, { unclassified })
+        return json(rulesOf(changed))
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/api/tenants/:tenant/rules/try',
+      body: RulesBody,
+      async handle({ tenant, body }) {
+        const { remove, unclassified } = body
+        const { rules = [] } = tenant
+        if (remove !== undefined && !rules.includes(remove)) {
+          throw new InputError(`tenant ${tenant.id} has no rule "${remove}"`)
+        }
+        const then = {
+          rules: [...rules.filter((rule) => rule !== remove), ...added(body)],
+          unclassified: unclassified ?? tenant.unclassified,
+        }
+        return json(await trials.run(tenant, then))
+      },
+    }),
+  ]
+}
+
+function rulesOf({ rules = [], unclassified = 'account' }: Tenant): RulesAnswer {
+  return { rules: [...rules], unclassified }
+}

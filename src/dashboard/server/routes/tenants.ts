@@ -1,0 +1,76 @@
+import {
+  ChangePlanBody,
+  CreateTenantBody,
+  type ListedTenant,
+  type MemberLinkAnswer,
+  MemberLinkBody,
+  type TenantsAnswer,
+} from '../../../../schemas/dashboard/tenants.ts'
+import type { Clock } from '../../../core/run/clock.ts'
+import type { TenantAdmin } from '../../../tenants/admin.ts'
+import type { Plans } from '../../../tenants/plans.ts'
+import type { Tenant } from '../../../tenants/tenancy.ts'
+import { type DashboardRoute, json, route } from '../route.ts'
+import type { Sessions } from '../sessions.ts'
+
+export interface TenantParts {
+  readonly admin: Pick<TenantAdmin, 'listTenants' | 'createTenant' | 'setTenant'>
+  readonly plans: Plans
+  readonly sessions: Pick<Sessions, 'createLink'>
+  /** Where people reach the dashboard; undefined: where they look at it. */
+  readonly publicUrl: string | undefined
+  readonly clock: Clock
+}
+
+const DAY_MS = 86_400_000
+
+/** `/api/tenants`: what only operators do with tenants. */
+export function tenantRoutes({ admin, plans, sessions, publicUrl, clock }: TenantParts): DashboardRoute[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/tenants',
+      access: 'operator',
+      async handle() {
+        const answer: TenantsAnswer = {
+          tenants: (await admin.listTenants()).map(listed),
+          plans: [...plans].map(([name, limits]) => ({ name, limits })),
+        }
+        return json(answer)
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/api/tenants',
+      access: 'operator',
+      body: CreateTenantBody,
+      handle: async ({ body: { name, plan } }) => json(listed(await admin.createTenant(name, { plan }))),
+    }),
+    route({
+      method: 'POST',
+      path: '/api/tenants/:tenant/plan',
+      access: 'operator',
+      body: ChangePlanBody,
+      handle: async ({ tenant, body: { plan } }) => json(listed(await admin.setTenant(tenant.id, { plan }))),
+    }),
+    route({
+      method: 'POST',
+      path: '/api/tenants/:tenant/link',
+      access: 'operator',
+      body: MemberLinkBody,
+      async handle({ tenant: { id, createdAt }, body: { days } }) {
+        const expiresMs = clock.now() + days * DAY_MS
+        const secret = await sessions.createLink({ role: 'member', tenant: { id, createdAt } }, days * DAY_MS)
+        const answer: MemberLinkAnswer = {
+          url: `${publicUrl?.replace(/\/$/, '') ?? ''}/sign-in?token=${secret}`,
+          expires_at: new Date(expiresMs).toISOString(),
+        }
+        return json(answer)
+      },
+    }),
+  ]
+}
+
+function listed({ id, plan, archive, addresses, createdAt, deleting = false }: Tenant): ListedTenant {
+  return { id, plan, archive, addresses, created_at: createdAt, deleting }
+}

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import type { KeysAnswer } from '../../schemas/dashboard/keys.ts'
+import { launchChromium } from '../support/chromium.ts'
+import { type ReadyFile, TestSite } from '../support/site.ts'
+import { until } from '../support/until.ts'
+import { openWatched } from '../support/watched-page.ts'
+
+/* Settings, Tenants and Lookup as an operator and a member use them: a whole ipid, and a real browser. */
+
+const browser = await launchChromium()
+const skip = typeof browser === 'string' ? browser : undefined
+after(async () => {
+  if (typeof browser !== 'string') await browser.close()
+})
+
+/** An address of a company in the starter data. */
+const COMPANY_IP = '17.253.144.10'
+/** What a revocation may take at most in a process that lost its connection to Redis. */
+const REVOKED_WITHIN_MS = 60_000
+
+test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) => {
+  if (typeof browser === 'string') return
+  const site = new TestSite(t)
+  const started = site.start()
+  const ready = (await started.ready()) as ReadyFile & { dashboard_url: string; api_key: string }
+  const origin = new URL(ready.dashboard_url).origin
+  const openPage = async (link: string) => {
+    const context = await browser.newContext()
+    t.after(() => context.close())
+    context.setDefaultTimeout(90_000)
+    const watched = await openWatched(context, origin)
+    await watched.page.goto(link)
+    await watched.page.getByRole('button', { name: 'Sign out' }).waitFor()
+    return watched
+  }
+  const operator = await openPage(ready.dashboard_url)
+  let memberLink = ''
+
+  await t.test('an operator creates a tenant, changes its plan, and makes a link for a member', async () => {
+    const { page, assertAccessible } = operator
+    await page.goto(`${origin}/tenants`)
+    for (const name of ['Not a slug', 'acme']) {
+      await page.getByLabel('Name').fill(name)
+      await page.getByRole('button', { name: 'Create tenant' }).click()
+      if (name !== 'acme') await page.getByText('1 to 64 of a-z, 0-9').waitFor()
+    }
+    await page.getByText('acme is there').waitFor()
+    await page.getByLabel('Name').fill('acme')
+    await page.getByRole('button', { name: 'Create tenant' }).click()
+    await page.getByText('tenant acme exists already').waitFor()
+    await page.getByLabel('Plan of acme', { exact: true }).selectOption('growth')
+    await page.getByRole('button', { name: 'Save the plan of acme' }).click()
+    await page.getByRole('button', { name: 'Save the plan of acme', disabled: true }).waitFor()
+    assert.match((await site.ipid('tenant', 'show', 'acme')).stdout, /plan\s+growth/)
+    await assertAccessible()
+    await page.getByRole('button', { name: 'Member link for acme' }).click()
+    await page.getByRole('button', { name: 'Create link' }).click()
+    memberLink = await page.getByLabel('Sign-in link').inputValue()
+    await assertAccessible()
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.locator('button:focus', { hasText: 'Member link' }).waitFor()
+  })
+
+  const member = await openPage(memberLink)
+  const send = async (key: string) => {
+    const headers = { 'x-api-key': key, 'content-type': 'application/json' }
+    const body = JSON.stringify({ events: [{ ip: COMPANY_IP }] })
+    const response = await fetch(`${ready.url}/v1/ingest`, { method: 'POST', headers, body })
+    const answer = (await response.json()) as { results?: { status: string; rule?: string }[] }
+    return { status: response.status, result: answer.results?.[0] }
+  }
+  let key = ''
+
+  await t.test('a key that a member generates is seen as used', async () => {
+    const { page, assertAccessible } = member
+    await page.goto(`${origin}/t/acme/settings`)
+    assert.equal(await page.getByRole('link', { name: 'Tenants' }).count(), 0)
+    await page.getByText('There is no key yet').waitFor()
+    await page.getByText('growth', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Generate key' }).click()
+    key = await page.getByLabel('New key').inputValue()
+    assert.match(key, /^ipid_[0-9a-f]{64}$/)
+    const line = await page.getByLabel('Command that sends an event').inputValue()
+    assert.ok(line.startsWith(`curl -s ${ready.url}/v1/ingest -H 'x-api-key: ${key}'`), line)
+    await page.getByText('Waiting for your first event…').waitFor()
+    await assertAccessible()
+    assert.equal((await send(key)).status, 200)
+    await page.locator('.first-use.used').getByText('It works').waitFor()
+    await page.getByRole('cell', { name: 'never' }).waitFor({ state: 'detached' })
+    await assertAccessible()
+    await page.reload()
+    await page.getByText('in force', { exact: true }).waitFor()
+    assert.ok(!(await page.content()).includes(key.slice(12)), 'the key is shown once')
+  })
+
+  await t.test('a member reaches nothing of another tenant by changing ids', async () => {
+    const { page } = member
+    const foreign = ready.api_key.slice(0, 12)
+    await page.goto(`${origin}/t/demo/settings`)
+    await page.getByText('there is no such tenant').first().waitFor()
+    assert.ok(!(await page.content()).includes(foreign))
+    const { csrf_token: token } = await call<{ csrf_token: string }>(page, '/api/session')
+    const headers = { 'x-csrf-token': token, origin }
+    const status = async (path: string, data: object) =>
+      (await page.request.post(origin + path, { headers, data })).status()
+    assert.equal((await page.request.get(`${origin}/api/tenants/demo/keys`)).status(), 404)
+    assert.equal(await status('/api/tenants/demo/keys/revoke', { prefix: foreign }), 404)
+    assert.equal(await status('/api/tenants/acme/keys/revoke', { prefix: foreign }), 422)
+    assert.equal(await status('/api/tenants/demo/keys', {}), 404)
+    assert.equal(await status('/api/tenants', { name: 'mine', plan: 'custom' }), 403)
+    assert.equal((await send(ready.api_key)).status, 200)
+    const { keys } = await call<KeysAnswer>(operator.page, '/api/tenants/demo/keys')
+    assert.deepEqual([keys.length, keys[0]!.revoked_at], [1, null])
+  })
+
+  await t.test('a rule is tried and added, and events and lookups go by it', async () => {
+    const { page, assertAccessible } = member
+    await page.goto(`${origin}/t/acme/settings`)
+    await page.getByRole('textbox', { name: 'Network' }).fill('no network')
+    await page.getByRole('button', { name: 'Add rule' }).click()
+    await page.getByText('wants a network such as').waitFor()
+    await page.getByRole('textbox', { name: 'Network' }).fill('17.253.0.0/16')
+    // The event is stored within a second or so; until then a dry run does not know it.
+    await until(async () => {
+      await page.getByRole('button', { name: 'What would it have changed?' }).first().click()
+      await page.getByText('Nothing is changed yet').waitFor()
+      return (await page.getByText('1 of the stored would have been filtered').count()) > 0
+    })
+    assert.equal((await send(key)).result?.status, 'ok')
+    await page.getByRole('button', { name: 'Add rule' }).click()
+    await page.getByRole('button', { name: 'Remove own 17.253.0.0/16' }).waitFor()
+    await until(
+      () => send(key),
+      ({ result }) => result?.rule === 'own 17.253.0.0/16',
+    )
+    await assertAccessible()
+
+    await page.getByRole('link', { name: 'Lookup' }).click()
+    await page.getByRole('textbox').fill(`${COMPANY_IP}, 8.8.8.8 and more`)
+    await page.getByRole('button', { name: 'Look up' }).click()
+    await page.getByText('2 words are no addresses').waitFor()
+    await page.getByText('2 of 10,000 are used today').waitFor()
+    await page.getByText('by a rule').waitFor()
+    await page.getByRole('button', { name: `Why? ${COMPANY_IP}` }).click()
+    await page.getByRole('row', { name: /^business_name Apple organisations 17\./ }).waitFor()
+    await page.getByRole('definition').filter({ hasText: 'own 17.253.0.0/16' }).waitFor()
+    await page.getByRole('definition').filter({ hasText: 'table:organisations' }).waitFor()
+    await assertAccessible()
+
+    await page.getByRole('link', { name: 'Settings' }).click()
+    await page.getByRole('button', { name: 'Remove own 17.253.0.0/16' }).click()
+    await page.getByRole('button', { name: 'Remove rule' }).click()
+    await page.getByText('There is no rule yet').waitFor()
+  })
+
+  await t.test('a revoked key is refused', async () => {
+    const { page, assertAccessible } = member
+    await page.getByRole('button', { name: `Revoke ${key.slice(0, 12)}` }).click()
+    await page.getByText('It was last used').waitFor()
+    await assertAccessible()
+    await page.getByRole('button', { name: 'Revoke key' }).click()
+    await page.getByRole('cell', { name: 'revoked' }).waitFor()
+    await until(
+      () => send(key),
+      ({ status }) => status === 401,
+      REVOKED_WITHIN_MS,
+    )
+    assert.equal((await send(ready.api_key)).status, 200)
+  })
+
+  operator.assertClean([422])
+  member.assertClean([404, 422])
+  // The narrowest page scrolls in one direction only.
+  for (const path of ['/t/acme/settings', '/t/acme/lookup', '/tenants']) {
+    await operator.page.setViewportSize({ width: 360, height: 800 })
+    await operator.page.goto(origin + path)
+    await operator.page.getByRole('heading', { level: 1 }).waitFor()
+    await operator.page.waitForLoadState('networkidle')
+    assert.equal(await operator.page.evaluate('document.documentElement.scrollWidth'), 360, path)
+  }
+})
+
+/** A call with the page's session. */
+async function call<T>(page: Page, path: string): Promise<T> {
+  const response = await page.request.get(new URL(path, page.url()).href)
+  return (await response.json()) as T
+}

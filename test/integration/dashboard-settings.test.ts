@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict'
+import { after, type TestContext, test } from 'node:test'
+import type { CreatedKeyAnswer, KeysAnswer, ListedKey } from '../../schemas/dashboard/keys.ts'
+import type { PageLookupAnswer } from '../../schemas/dashboard/lookup.ts'
+import type { AccountsOfMonthAnswer, PlanAnswer } from '../../schemas/dashboard/plan.ts'
+import type { RulesAnswer, RulesTrialAnswer } from '../../schemas/dashboard/rules.ts'
+import type { ListedTenant, MemberLinkAnswer, TenantsAnswer } from '../../schemas/dashboard/tenants.ts'
+import type { TenantRules } from '../../schemas/tenant-rules.ts'
+import { systemClock } from '../../src/core/run/clock.ts'
+import { addressesIn } from '../../src/dashboard/server/routes/lookup.ts'
+import { sessionRoute } from '../../src/dashboard/server/routes/session.ts'
+import { settingsRoutes } from '../../src/dashboard/server/routes/settings.ts'
+import { Sessions } from '../../src/dashboard/server/sessions.ts'
+import { judgedLookup, ruleSetOf } from '../../src/enrichment/tenant-rules/judge.ts'
+import { parseRule } from '../../src/enrichment/tenant-rules/rule.ts'
+import { connectRedis } from '../../src/redis/connect.ts'
+import { RedisSessionStore } from '../../src/redis/dashboard/sessions.ts'
+import { RedisDailyQuota } from '../../src/redis/tenants/daily-quota.ts'
+import { RedisTenantStore } from '../../src/redis/tenants/tenant-store.ts'
+import { TenantAdmin } from '../../src/tenants/admin.ts'
+import { hashKey } from '../../src/tenants/key.ts'
+import { DEFAULT_PLANS } from '../../src/tenants/plans.ts'
+import { type DashboardClient, followLink, startDashboard } from '../support/dashboard.ts'
+import { ACME, lookupOf, TestLookups } from '../support/lookups.ts'
+import { startTestRedis } from '../support/redis.ts'
+
+after(() => redis.disconnect())
+const redis = connectRedis((await startTestRedis()).url, { name: 'test', kind: 'loop' })
+const store = new RedisTenantStore(redis)
+const plans = new Map(Object.entries({ ...DEFAULT_PLANS, tiny: { ...DEFAULT_PLANS.starter!, daily_lookups: 3 } }))
+const admin = new TenantAdmin({ store, plans, clock: systemClock })
+const quota = new RedisDailyQuota(redis, systemClock)
+for (const id of ['acme', 'other']) await admin.createTenant(id)
+
+const ORGANISATION = { ...lookupOf('', ACME), companyId: 'acme', rule: 'words:inc', answered: ['companies'] }
+const lookups = new TestLookups(({ text }) => ({
+  ...ORGANISATION,
+  address: text,
+  provenance: { business_name: { provider: 'companies', network: '198.51.100.0/24' } },
+}))
+const tried: TenantRules[] = []
+const TRIAL = { since: '2026-11-20', stored: 5, newly_filtered: {}, filtered: 0, newly_kept: {}, unknown: 0 }
+const SETTINGS = settingsRoutes({
+  admin,
+  plans,
+  clock: systemClock,
+  sessions: new Sessions(new RedisSessionStore(redis), systemClock),
+  publicUrl: undefined,
+  quota,
+  lookupCounts: quota,
+  accountCounts: { read: async (_id, month, limit) => ({ tracked_accounts: limit + month.length, passed_at: null }) },
+  readRule: parseRule,
+  trials: {
+    async run(_tenant, then) {
+      tried.push(then)
+      return { ...TRIAL, without_address: 0 }
+    },
+  },
+  lookups,
+  asked: () => ['companies'],
+  judge: (lookup, address, tenant) => judgedLookup(lookup, address, ruleSetOf(tenant)),
+  attributionOf: (provider) => (provider === 'companies' ? 'Companies Ltd; CC BY 4.0' : undefined),
+})
+
+const dashboard = await startDashboard({ after } as unknown as TestContext, redis, [
+  sessionRoute({ tenants: store, version: '1.2.3', apiUrl: null }),
+  ...SETTINGS,
+])
+
+const memberOf = async (id: string) => {
+  const { createdAt } = await admin.getTenant(id)
+  return { role: 'member', tenant: { id, createdAt } } as const
+}
+
+async function post<T>(client: DashboardClient, path: string, body?: unknown): Promise<T> {
+  const response = await client.post(path, body)
+  const text = await response.text()
+  assert.equal(response.status, 200, text)
+  return JSON.parse(text) as T
+}
+
+/** What a call is refused with, in words. */
+async function refusal(client: DashboardClient, path: string, body: unknown, status = 422): Promise<string> {
+  const response = await client.post(path, body)
+  assert.equal(response.status, status)
+  return ((await response.json()) as { detail: string }).detail
+}
+
+test('no call answers for a tenant that is not the session’s, nor for who is not signed in', async () => {
+  const member = await dashboard.signIn(await memberOf('acme'))
+  const { key } = await admin.createKey('other')
+  const bodies: Record<string, unknown> = {
+    '/api/tenants': { name: 'stolen', plan: 'custom' },
+    '/api/tenants/:tenant/plan': { plan: 'custom' },
+    '/api/tenants/:tenant/link': { days: 1 },
+    '/api/tenants/:tenant/keys/revoke': { prefix: key.slice(0, 12) },
+    '/api/tenants/:tenant/rules': { unclassified: 'filtered' },
+    '/api/tenants/:tenant/rules/try': { unclassified: 'filtered' },
+    '/api/tenants/:tenant/lookup': { text: '203.0.113.7' },
+  }
+  const before = JSON.stringify([await admin.listTenants(), await admin.listKeys('other')])
+  for (const { method, path, access } of SETTINGS) {
+    const at = path.replace(':tenant', 'other').replace(':prefix', key.slice(0, 12))
+    const call = (client: DashboardClient) => (method === 'GET' ? client.get(at) : client.post(at, bodies[path]))
+    assert.equal((await call(member)).status, access === 'operator' ? 403 : 404, `${method} ${path}`)
+    const nobody = await fetch(dashboard.url + at, { method, ...(method === 'POST' && { body: '{}' }) })
+    assert.equal(nobody.status, 401, `${method} ${path}`)
+    if (access !== 'operator') continue
+    const own = path.replace(':tenant', 'acme')
+    assert.equal((method === 'GET' ? await member.get(own) : await member.post(own, bodies[path])).status, 403)
+  }
+  assert.equal(JSON.stringify([await admin.listTenants(), await admin.listKeys('other')]), before)
+  assert.equal(await quota.used('other'), 0)
+})
+
+test('a member manages the keys of one tenant, and no prefix leads to those of another', async () => {
+  const client = await dashboard.signIn(await memberOf('acme'))
+  const made = await post<CreatedKeyAnswer>(client, '/api/tenants/acme/keys')
+  assert.match(made.key, /^ipid_[0-9a-f]{64}$/)
+  const list = async () => (await client.read<KeysAnswer>('/api/tenants/acme/keys')).keys
+  assert.deepEqual(await list(), [
+    { prefix: made.prefix, created_at: made.created_at, last_used: null, revoked_at: null },
+  ])
+  const one = `/api/tenants/acme/keys/${made.key.slice(0, 12)}`
+  assert.equal((await client.read<ListedKey>(one)).last_used, null)
+  await store.recordUses(new Map([[hashKey(made.key), Date.UTC(2026, 10, 21)]]), 60_000)
+  assert.equal((await client.read<ListedKey>(one)).last_used, '2026-11-21T00:00:00.000Z')
+  assert.equal((await list())[0]!.last_used, '2026-11-21T00:00:00.000Z')
+
+  const foreign = await admin.createKey('other')
+  const prefix = foreign.key.slice(0, 12)
+  const unknown = `no key has the prefix ${prefix}`
+  assert.equal(await refusal(client, '/api/tenants/acme/keys/revoke', { prefix }), unknown)
+  const operator = await dashboard.signIn()
+  assert.equal(await refusal(operator, '/api/tenants/acme/keys/revoke', { prefix: foreign.prefix }), unknown)
+  const seen = await client.get(`/api/tenants/acme/keys/${prefix}`)
+  assert.deepEqual([seen.status, ((await seen.json()) as { detail: string }).detail], [422, unknown])
+  assert.ok(await store.findTenant(hashKey(foreign.key)), 'the key of the other tenant is in force')
+  assert.match(await refusal(client, '/api/tenants/acme/keys/revoke', { prefix: 'ipid_' }), /7 hexadecimal/)
+
+  const revoked = await post<ListedKey>(client, '/api/tenants/acme/keys/revoke', { prefix: made.prefix })
+  assert.ok(revoked.revoked_at)
+  assert.deepEqual(await post(client, '/api/tenants/acme/keys/revoke', { prefix: made.prefix }), revoked)
+  assert.equal(await store.findTenant(hashKey(made.key)), undefined)
+})
+
+test('plan and limits come with what is used of them', async () => {
+  const client = await dashboard.signIn(await memberOf('other'))
+  const plan = await client.read<PlanAnswer>('/api/tenants/other/plan')
+  assert.deepEqual([plan.plan, plan.exists, plan.limits], ['starter', true, DEFAULT_PLANS.starter])
+  assert.equal(plan.lookups_today, 0)
+  assert.ok(Date.parse(plan.resets_at) > Date.now() && plan.resets_at.endsWith('T00:00:00.000Z'))
+  const accounts = await client.read<AccountsOfMonthAnswer>('/api/tenants/other/accounts-of-month')
+  assert.deepEqual(accounts, { month: new Date().toISOString().slice(0, 7), tracked_accounts: 507, passed_at: null })
+  await store.createTenant({ ...(await admin.getTenant('other')), id: 'old', plan: 'gone' })
+  const old = await dashboard.signIn()
+  const left = await old.read<PlanAnswer>('/api/tenants/old/plan')
+  assert.deepEqual([left.plan, left.exists, left.limits], ['gone', false, DEFAULT_PLANS.starter])
+})
+
+test('an operator creates tenants, changes their plan, and lets members in', async () => {
+  const client = await dashboard.signIn()
+  const made = await post<ListedTenant>(client, '/api/tenants', { name: 'fresh', plan: 'growth' })
+  assert.deepEqual([made.id, made.plan, made.deleting], ['fresh', 'growth', false])
+  assert.match(await refusal(client, '/api/tenants', { name: 'fresh', plan: 'growth' }), /tenant fresh exists already/)
+  assert.match(await refusal(client, '/api/tenants', { name: 'No Slug', plan: 'growth' }), /1 to 64 of a-z/)
+  assert.match(await refusal(client, '/api/tenants', { name: 'third', plan: 'gold' }), /unknown plan "gold": there are/)
+  const changed = await post<ListedTenant>(client, '/api/tenants/fresh/plan', { plan: 'custom' })
+  assert.equal(changed.plan, 'custom')
+  assert.match(await refusal(client, '/api/tenants/fresh/plan', { plan: 'gold' }), /unknown plan/)
+  assert.equal(await refusal(client, '/api/tenants/nobody/plan', { plan: 'custom' }, 404), 'there is no such tenant')
+  const { tenants, plans: known } = await client.read<TenantsAnswer>('/api/tenants')
+  assert.equal(tenants.find(({ id }) => id === 'fresh')?.plan, 'custom')
+  assert.deepEqual(known[0], { name: 'starter', limits: DEFAULT_PLANS.starter })
+
+  for (const days of [0, 91, 1.5]) await refusal(client, '/api/tenants/fresh/link', { days })
+  const link = await post<MemberLinkAnswer>(client, '/api/tenants/fresh/link', { days: 2 })
+  const leftMs = Date.parse(link.expires_at) - Date.now()
+  assert.ok(leftMs > 170_000_000 && leftMs <= 172_800_000)
+  const member = await followLink(new URL(link.url, dashboard.url).href)
+  assert.deepEqual((await member.read<KeysAnswer>('/api/tenants/fresh/keys')).keys, [])
+  assert.equal((await member.get('/api/tenants/acme/keys')).status, 404)
+})
+
+test('rules are changed in the words of a person, tried before, and refused in words', async () => {
+  await admin.createTenant('ruled')
+  const client = await dashboard.signIn(await memberOf('ruled'))
+  const path = '/api/tenants/ruled/rules'
+  const add = (kind: string, subject: string) => ({ add: { kind, subject } })
+  assert.deepEqual(await client.read(path), { rules: [], unclassified: 'account' })
+  assert.deepEqual(await post<RulesAnswer>(client, path, add('own', '203.0.113.9/32')), {
+    ...{ rules: ['own 203.0.113.9/32'], unclassified: 'account' },
+  })
+  await post(client, path, add('keep', 'ISP'))
+  assert.deepEqual((await post<RulesAnswer>(client, path, { unclassified: 'event' })).unclassified, 'event')
+  assert.match(await refusal(client, path, add('own', 'AS64500')), /wants a network/)
+  assert.match(await refusal(client, path, add('keep', 'business')), /wants a class that is filtered/)
+  assert.match(await refusal(client, path, { remove: 'own 10.0.0.0/8' }), /has no rule "own 10.0.0.0\/8"/)
+  for (const body of [{}, { add: { kind: 'no', subject: 'x' } }, { rules: [] }]) await refusal(client, path, body)
+
+  const trial = await post<RulesTrialAnswer>(client, `${path}/try`, { remove: 'keep isp', ...add('own', '10.0.0.1') })
+  assert.equal(trial.stored, 5)
+  assert.deepEqual(tried, [{ rules: ['own 203.0.113.9/32', 'own 10.0.0.1/32'], unclassified: 'event' }])
+  assert.match(await refusal(client, `${path}/try`, { remove: 'keep cdn' }), /has no rule/)
+  assert.equal(((await client.read(path)) as RulesAnswer).rules.length, 2, 'a dry run changes nothing')
+  assert.deepEqual((await post<RulesAnswer>(client, path, { remove: 'keep isp' })).rules, ['own 203.0.113.9/32'])
+  await store.changeRules(
+    'ruled',
+    Array.from({ length: 999 }, (_, i) => `own 10.0.${i >> 8}.${i & 255}/32`),
+    [],
+  )
+  assert.match(await refusal(client, path, add('keep', 'cdn')), /at most 1000 rules/)
+})
+
+test('a lookup explains each address once, as the tenant’s rules judge it, and counts on the quota', async () => {
+  await admin.createTenant('looker', { plan: 'tiny' })
+  const client = await dashboard.signIn(await memberOf('looker'))
+  const path = '/api/tenants/looker/lookup'
+  await admin.changeRules('looker', { add: ['own 203.0.113.0/24'] })
+  const found = await post<PageLookupAnswer>(client, path, { text: '198.51.100.7, 203.0.113.7:443\n198.51.100.7 x' })
+  assert.deepEqual(
+    found.results.map(({ ip, status, tenant_rule, company_id }) => [ip, status, tenant_rule, company_id]),
+    [
+      ['198.51.100.7', 'ok', null, 'acme'],
+      ['203.0.113.7', 'filtered', 'own 203.0.113.0/24', null],
+    ],
+  )
+  const [first] = found.results
+  assert.deepEqual(first!.attributes[0], {
+    ...{ name: 'business_name', value: 'Acme', provider: 'companies', network: '198.51.100.0/24' },
+  })
+  assert.deepEqual([first!.rule, found.asked], ['words:inc', ['companies']])
+  assert.deepEqual([found.skipped, found.skipped_count], [['x'], 1])
+  assert.deepEqual(found.attributions, [{ provider: 'companies', text: 'Companies Ltd; CC BY 4.0' }])
+  assert.deepEqual([found.quota.daily_limit, found.quota.daily_used], [3, 2])
+  assert.match(await refusal(client, path, { text: '1.1.1.1 2.2.2.2' }, 429), /allows 3 lookups, and 2 are used/)
+  assert.equal(await quota.used('looker'), 2)
+  assert.match(await refusal(client, path, { text: 'no 1.2.3 address' }), /no IPv4 or IPv6 address/)
+  const many = Array.from({ length: 1_001 }, (_, i) => `10.0.${i >> 8}.${i & 255}`).join()
+  assert.match(await refusal(client, path, { text: many }), /1001 addresses are more than 1000 at once/)
+  assert.equal(await quota.used('looker'), 2)
+})
+
+test('addresses are found among whatever stands between them', () => {
+  const found = (text: string) => addressesIn(text).addresses.map(({ text }) => text)
+  assert.deepEqual(found('"1.2.3.4","2001:DB8::1"|[2001:db8::2]:443;::ffff:1.2.3.4 (5.6.7.8).'), [
+    ...['1.2.3.4', '2001:db8::1', '2001:db8::2', '5.6.7.8'],
+  ])
+  assert.deepEqual(found('ip=9.9.9.9:53, 2001:db8::: fe80::'), ['9.9.9.9', 'fe80::'])
+  // As long as a text may be; a look at each end of each run of dots would take a minute.
+  assert.deepEqual(addressesIn(`${'.'.repeat(199_990)}x 1.2.3.4`).addresses.length, 1)
+  assert.deepEqual(addressesIn('10.0.0.0/8 12:30').skipped, ['10.0.0.0/8', '12:30'])
+})
