@@ -11,14 +11,14 @@ COPY tsconfig.json ./
 COPY schemas schemas
 COPY pipelines pipelines
 COPY src src
-RUN node -e "import('./src/bootstrap/program.mjs').then(({ compiledProgram }) => compiledProgram()).then((dir) => process.exit(dir ? 0 : 1))" \
+RUN node src/ipid.mjs compile \
  && ln -s /app/src/ipid.mjs /usr/local/bin/ipid \
  && mkdir -p /data/archive \
  && chown -R node:node /data
 
 USER node
 ENV DATA_DIR=/data HOST=0.0.0.0
-EXPOSE 8080
+EXPOSE 8080 8081
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["ipid"]
 CMD ["start"]

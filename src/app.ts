@@ -6,6 +6,7 @@ import { StartupError } from './core/run/errors.ts'
 import { type Service, ServiceGroup } from './core/run/service.ts'
 import { archiveRole } from './roles/archive.ts'
 import { batchRole } from './roles/batch.ts'
+import { dashboardRole } from './roles/dashboard.ts'
 import { ingressRole } from './roles/ingress.ts'
 import { type AppConfig, Parts, type Telemetry } from './roles/parts.ts'
 import { processRole } from './roles/process.ts'
@@ -15,7 +16,7 @@ import { topology } from './roles/topology.ts'
 
 /** The parts of a process, ready to start. */
 export interface App {
-  /** Resolves when every role does its work. `url` is where the API listens, when this process has that role. */
+  /** Resolves when every role does its work. `url` is where the API listens, or else the dashboard, when this process has that role. */
   start(): Promise<{ url?: string }>
   stop(): Promise<void>
 }
@@ -45,12 +46,16 @@ export async function createRoles(
   if (has('process')) work.push(...processRole(parts))
   if (has('batch')) work.push(...batchRole(parts))
   const ingress = has('ingress') ? ingressRole(parts) : undefined
-  const services = [...parts.services, ...work, ...(ingress?.services ?? [])]
-  const group = new ServiceGroup('roles', [topology(parts), reporter(parts, roles), ...services])
+  const dashboard = has('dashboard') ? dashboardRole(parts) : undefined
+  const listeners = [...(ingress?.services ?? []), ...(dashboard?.services ?? [])]
+  // What a process tells of itself is true from the first time on.
+  const services = [...parts.services, ...work, ...listeners, reporter(parts, roles)]
+  const group = new ServiceGroup('roles', [topology(parts), ...services])
   return {
     async start() {
       await group.start()
-      return ingress === undefined ? {} : { url: ingress.http.url }
+      const url = ingress?.http.url ?? dashboard?.url()
+      return url === undefined ? {} : { url }
     },
     async stop() {
       await group.stop().finally(() => parts.disconnect())

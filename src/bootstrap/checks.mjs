@@ -8,6 +8,7 @@ const BIN = join(ROOT, 'node_modules', '.bin')
 /** Types, style, and the directions of imports, each as a command and its arguments. */
 const CHECKS = [
   [join(BIN, 'tsc'), ['--noEmit']],
+  [join(BIN, 'tsc'), ['--noEmit', '-p', 'src/dashboard/pages']],
   [join(BIN, 'biome'), ['check', '.']],
   [process.execPath, ['--import', 'tsx', '--test', 'test/unit/imports.test.ts']],
 ]

@@ -15,6 +15,8 @@ export interface Instance {
   readonly clickhouse_url: string
   readonly redis_url: string
   readonly pid: number
+  /** Where people reach the dashboard; absent when the instance has none. */
+  readonly dashboard?: string
 }
 
 /** The settings by which a command has to do as the instance does. */
@@ -90,6 +92,14 @@ export async function apiUrlOf(config: Config): Promise<string> {
   const { url } = await runningInstance(config)
   if (url === undefined) throw new StartupError('the running instance has no ingress: name one with --url')
   return url
+}
+
+/** Where people reach the dashboard of the running instance, or DASHBOARD_URL. @throws StartupError when there is none */
+export async function dashboardUrlOf(config: Config): Promise<string> {
+  if (config.dashboardUrl !== undefined) return config.dashboardUrl
+  const { dashboard } = await runningInstance(config)
+  if (dashboard === undefined) throw new StartupError('the running instance has no dashboard: set DASHBOARD_URL')
+  return dashboard
 }
 
 async function runningInstance(config: Config): Promise<Instance> {

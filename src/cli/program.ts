@@ -13,12 +13,14 @@ import { backupCommand } from './backup/backup.ts'
 import { restoreCommand } from './backup/restore.ts'
 import { batchCommand } from './batch/command.ts'
 import type { CliContext } from './context.ts'
+import { dashboardCommand } from './dashboard/command.ts'
 import { dbCommand } from './db/command.ts'
 import { enrichCommand } from './enrich/command.ts'
 import { eraseCommand } from './erase/erase.ts'
 import { replayCommand } from './replay/command.ts'
 import { rulesCommand } from './rules/command.ts'
 import { startCommand } from './start/command.ts'
+import { compileCommand } from './start/compile-command.ts'
 import { roleCommand } from './start/role-command.ts'
 
 /** Each is one file; what a command needs to run is imported when it runs, so that `--help` stays fast. */
@@ -28,6 +30,7 @@ const COMMANDS = [
   keyCommand,
   rulesCommand,
   usageCommand,
+  dashboardCommand,
   batchCommand,
   sqlCommand,
   statusCommand,
@@ -41,7 +44,7 @@ const COMMANDS = [
   replayCommand,
   eraseCommand,
 ]
-const HIDDEN_COMMANDS = [roleCommand]
+const HIDDEN_COMMANDS = [roleCommand, compileCommand]
 
 const EXIT_FAILED = 1
 const EXIT_USAGE = 2

@@ -3,11 +3,12 @@ import type { ArchivePlace } from '../core/pipeline/destination.ts'
 import { InputError } from '../core/run/errors.ts'
 import type { Plans } from '../tenants/plans.ts'
 import { readPlans } from './plans-file.ts'
-import { flagOf, SETTINGS, type Setting, type SettingName, type Settings } from './settings.ts'
+import type { Setting } from './setting.ts'
+import { flagOf, SETTINGS, type SettingName, type Settings } from './settings.ts'
 import { shown } from './values.ts'
 
 /** What a process can be told to do; `ipid start` without `--roles` does all of it. */
-export const ROLES = ['ingress', 'process', 'sink', 'batch', 'archive'] as const
+export const ROLES = ['ingress', 'process', 'sink', 'batch', 'archive', 'dashboard'] as const
 export type Role = (typeof ROLES)[number]
 
 /** Everything that can be set, checked. Frozen; can be sent to another process as it is. */

@@ -2,40 +2,8 @@ import { RETENTION_DAYS_MAX } from '../../schemas/tenant.ts'
 import { readArchiveUrl } from './archive-url.ts'
 import { availableMemory } from './memory.ts'
 import { readNameServers } from './name-servers.ts'
+import { optional, type Setting, setting } from './setting.ts'
 import { bytes, choice, folder, integer, path, redisUrl, text, url } from './values.ts'
-
-/** How one setting is named, read, defaulted and explained. */
-export interface Setting<T> {
-  /** The environment variable; the flag is the same in lower case with dashes. */
-  readonly env: string
-  /** What stands for the value in help texts. */
-  readonly value: string
-  /** The text that is read when neither flag nor variable is given; undefined: the setting stays undefined. */
-  readonly default: string | undefined
-  /** One phrase for people, with the unit. */
-  readonly about: string
-  /** Throws `InputError` that says what is wanted. */
-  readonly read: (text: string) => T
-}
-
-function setting<T>(
-  env: string,
-  value: string,
-  fallback: string,
-  about: string,
-  read: (text: string) => T,
-): Setting<T> & { readonly default: string } {
-  return { env, value, default: fallback, about, read }
-}
-
-function optional<T>(
-  env: string,
-  value: string,
-  about: string,
-  read: (text: string) => T,
-): Setting<T> & { readonly default: undefined } {
-  return { env, value, default: undefined, about, read }
-}
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 /** Held to what src/http/engine/choose.ts knows by the type of `Config`. */
@@ -142,6 +110,20 @@ export const SETTINGS = {
     '127.0.0.1',
     'address that GET /metrics listens on; one that others reach asks for no key',
     text(/^[\w.:%-]+$/, 'an address'),
+  ),
+  dashboardPort: setting('DASHBOARD_PORT', 'n', '8081', 'port of the dashboard; 0: any free one', integer(0, PORT_MAX)),
+  dashboardHost: setting(
+    'DASHBOARD_HOST',
+    'host',
+    '127.0.0.1',
+    'address that the dashboard listens on',
+    text(/^[\w.:%-]+$/, 'an address'),
+  ),
+  dashboardUrl: optional(
+    'DASHBOARD_URL',
+    'url',
+    'http(s)://host[:port] by which people reach the dashboard, through a proxy',
+    url(['http:', 'https:']),
   ),
   rdns: setting(
     'RDNS',

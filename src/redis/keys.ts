@@ -98,6 +98,11 @@ export const keys = {
   countsPattern: (tenantId: string) => `{tenant:${tenantId}}:*`,
   /** String: what is in a tenant's token bucket; expires when it is full. */
   rateBucket: (tenantId: string) => `{tenant:${tenantId}}:bucket`,
+
+  /** String: JSON of what a sign-in link gives, by the SHA-256 of its secret; expires. */
+  signInLink: (digest: string) => `ipid:dashboard:link:${digest}`,
+  /** String: JSON of a session of the dashboard, by the SHA-256 of its secret; expires. */
+  session: (digest: string) => `ipid:dashboard:session:${digest}`,
 }
 
 /** Fields of a job's progress. Every other field is a reason for which so many of its events are finished. */

@@ -49,6 +49,7 @@ function setUp(t: TestContext, changes: Partial<SupervisorOptions> = {}) {
     roleScript: { script, args: ['role', module] },
     ingressRoles: ['ingress'],
     ingressProcesses: 1,
+    dashboardRoles: [],
     workerRoles: ['process', 'sink'],
     configFor: (port) => ({ ...config, port: port ?? config.port }),
     log,

@@ -65,7 +65,7 @@ export async function startInstance(
   writeFileSync(join(enrichDir, 'organisations.csv'), TABLE)
   const unlimited = { rate: 1e6, burst: 1e6, daily_lookups: 1e6, monthly_accounts: 1e6 }
   writeFileSync(join(dir, 'plans.json'), JSON.stringify({ custom: unlimited }))
-  let ports: Record<string, string> = { PORT: '0', CLICKHOUSE_PORT: '0', ADMIN_PORT: '0' }
+  let ports: Record<string, string> = { PORT: '0', CLICKHOUSE_PORT: '0', ADMIN_PORT: '0', DASHBOARD_PORT: '0' }
   let printed = ''
   const launch = async (): Promise<{ child: ChildProcess; ready: Ready }> => {
     rmSync(readyFile, { force: true })

@@ -53,6 +53,7 @@ export async function startRoles(t: TestContext, moduleUrl: string): Promise<Tes
     roleScript: { script: SCRIPT, args: ['role', moduleUrl] },
     ingressRoles: ['ingress'],
     ingressProcesses: 1,
+    dashboardRoles: [],
     workerRoles: ['process', 'sink', 'batch', 'archive'],
     configFor: (port) => ({ ...config, port: port ?? config.port }),
     log: silent,

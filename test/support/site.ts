@@ -45,6 +45,7 @@ export class TestSite {
       PORT: '0',
       CLICKHOUSE_PORT: '0',
       ADMIN_PORT: '0',
+      DASHBOARD_PORT: '0',
       LOG_LEVEL: 'warn',
       REDIS_MAX_MEMORY: '256mb',
       DATA_DIR: this.dir,

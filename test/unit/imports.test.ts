@@ -24,7 +24,7 @@ const BASE = ['schemas', 'src/core']
 /** What rooms that work on several stores ask of each. */
 const PORTS = [
   ...['backup', 'replay', 'receipts', 'reenrich'].map((room) => `src/${room}/ports.ts`),
-  ...['src/erasure', 'src/retention'],
+  ...['src/erasure', 'src/retention', 'src/dashboard/server'],
 ]
 
 /** What everybody in the room of enrichment may know. */
@@ -81,6 +81,11 @@ const ROOMS: readonly (readonly [room: string, targets: readonly string[]])[] = 
     'src/http/api',
     [...BASE, 'src/http/engine', 'src/ingest', 'src/lookup', 'src/batch', 'src/receipts', 'src/tenants'],
   ],
+  [
+    'src/dashboard/server',
+    [...BASE, 'src/http', 'src/tenants', 'src/lookup', 'src/batch', 'src/bootstrap/compile.mjs', 'src/dashboard/pages'],
+  ],
+  ['src/dashboard/pages', ['schemas']],
   ['src/embedded', [...BASE, 'src/telemetry', 'src/runner/loop.ts', 'src/bootstrap/program.mjs']],
   ['pipelines', [...BASE, 'src/runner', 'src/stages', 'src/ingest', 'src/batch', 'src/clickhouse', 'src/archive']],
   ['src/config', [...BASE, 'src/tenants/plans.ts']],
@@ -90,7 +95,7 @@ const ROOMS: readonly (readonly [room: string, targets: readonly string[]])[] = 
       ...BASE,
       ...['src/telemetry', 'src/config', 'src/runner', 'src/stages', 'src/ingest', 'src/lookup', 'src/batch'],
       ...['src/receipts', 'src/retention', 'src/enrichment', 'src/tenants', 'src/redis', 'src/clickhouse'],
-      ...['src/archive', 'src/http', 'src/status', 'pipelines'],
+      ...['src/archive', 'src/http', 'src/dashboard/server', 'src/status', 'pipelines'],
     ],
   ],
   ['src/app.ts', [...BASE, 'src/config', 'src/roles', 'pipelines']],
@@ -117,7 +122,7 @@ const LINES_MAX = 300
 
 const FILES = ['schemas', 'pipelines', 'src'].flatMap((folder) =>
   readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => /\.m?[tj]s$/.test(name) && !/\.d\.m?ts$/.test(name))
+    .filter((name) => /\.m?[tj]sx?$/.test(name) && !/\.d\.m?ts$/.test(name))
     .map((name) => `${folder}/${name}`),
 )
 

@@ -8,14 +8,18 @@ export interface Ready {
   /** Only at the start that made it. */
   readonly created: DemoKey | undefined
   readonly metricsUrl: string
+  /** Signs an operator in, once. */
+  readonly signIn: string | undefined
 }
 
 /** An address of a company in the starter data. */
 const EXAMPLE_IP = '17.253.144.10'
 
 /** Prints where the service is, the key, and lines to paste. */
-export function announce(out: NodeJS.WritableStream, { instance, created, metricsUrl }: Ready): void {
+export function announce(out: NodeJS.WritableStream, { instance, created, metricsUrl, signIn }: Ready): void {
   const lines = ['', 'ipid is ready.', '']
+  if (signIn !== undefined)
+    lines.push(`  Dashboard    ${signIn}`, '               (signs you in once, within 10 minutes)')
   if (instance.url !== undefined) lines.push(`  API          ${instance.url}`)
   if (created !== undefined) {
     lines.push(

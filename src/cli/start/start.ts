@@ -14,6 +14,7 @@ import { MetricsServer } from '../../telemetry/metrics-server.ts'
 import { createSupervisorMetrics } from '../../telemetry/process-metrics.ts'
 import { writePrivateFile } from '../atomic-file.ts'
 import type { CliContext, StopSignals } from '../context.ts'
+import { createSignInUrl } from '../dashboard/sign-in-url.ts'
 import { removeInstance, writeInstance } from '../instance.ts'
 import { withRedis } from '../stores.ts'
 import { announce, type Ready } from './announce.ts'
@@ -112,7 +113,7 @@ class Run {
     const ready = await this.#ready(addresses, metrics.url ?? '')
     writeInstance(this.#surroundings.dir, ready.instance, this.#options.config)
     await this.#warnOfRedis(addresses.redisUrl)
-    const json = JSON.stringify({ ...ready.instance, ...ready.created })
+    const json = JSON.stringify(readyObject(ready))
     if (readyFile !== undefined) writePrivateFile(readyFile, `${json}\n`)
     const { stdout } = this.#context
     if (this.#options.json) stdout.write(`${json}\n`)
@@ -135,13 +136,16 @@ class Run {
   async #ready(addresses: Addresses, metricsUrl: string): Promise<Ready> {
     const { config, roles } = this.#options
     const created = roles === undefined ? await createDemoTenant(addresses.redisUrl, config) : undefined
+    const dashboard = addresses.dashboardUrl === undefined ? undefined : (config.dashboardUrl ?? addresses.dashboardUrl)
     const instance = {
       ...(addresses.url === undefined ? {} : { url: addresses.url }),
       clickhouse_url: addresses.clickhouseUrl,
       redis_url: addresses.redisUrl,
       pid: process.pid,
+      ...(dashboard === undefined ? {} : { dashboard }),
     }
-    return { instance, created, metricsUrl }
+    const signIn = dashboard === undefined ? undefined : await createSignInUrl(addresses.redisUrl, dashboard)
+    return { instance, created, metricsUrl, signIn }
   }
 
   #keeper(): EnrichmentKeeper {
@@ -153,8 +157,10 @@ class Run {
     const { config } = this.#options
     const roles = this.#options.roles ?? ROLES
     const ingressRoles = roles.filter((role) => role === 'ingress')
+    const dashboardRoles = roles.filter((role) => role === 'dashboard')
     const port = ingressRoles.length > 0 ? await this.#ingressPort() : config.port
     const metrics = createSupervisorMetrics(this.#registry)
+    const dashboardPort = dashboardRoles.length > 0 ? await this.#dashboardPort() : config.dashboardPort
     return new Supervisor({
       redis:
         config.redisUrl === undefined ? embeddedRedis(this.#surroundings, this.#context.env) : { url: config.redisUrl },
@@ -162,8 +168,9 @@ class Run {
       roleScript: { script: ROLE_SCRIPT, args: ['role'] },
       ingressRoles,
       ingressProcesses: config.ingressProcesses,
-      workerRoles: roles.filter((role) => role !== 'ingress'),
-      configFor: (ingressPort) => ({ ...config, port: ingressPort ?? port }),
+      dashboardRoles,
+      workerRoles: roles.filter((role) => role !== 'ingress' && role !== 'dashboard'),
+      configFor: (ingressPort) => ({ ...config, port: ingressPort ?? port, dashboardPort }),
       log: this.#surroundings.log,
       onRestart: (name) => metrics.restarted(name),
     })
@@ -182,6 +189,21 @@ class Run {
     return port === 0 ? await findFreePort(host) : port
   }
 
+  /** Nobody asked for the default, so that it is taken is no reason not to start. */
+  async #dashboardPort(): Promise<number> {
+    const { dashboardHost: host, dashboardPort: port } = this.#options.config
+    if (port === 0) return await findFreePort(host)
+    try {
+      await demandFreePort('DASHBOARD_PORT', host, port, this.#surroundings.patienceMs)
+      return port
+    } catch (error) {
+      if (port !== DEFAULT_DASHBOARD_PORT || this.#context.env.DASHBOARD_PORT !== undefined) throw error
+      const other = await findFreePort(host)
+      this.#surroundings.log.warn({ port }, 'the port of the dashboard is taken; it listens on another one')
+      return other
+    }
+  }
+
   #metricsServer(supervisor: Supervisor): MetricsServer {
     const { config } = this.#options
     return new MetricsServer({
@@ -196,6 +218,12 @@ class Run {
 }
 
 const DEFAULT_ADMIN_PORT = 9_090
+const DEFAULT_DASHBOARD_PORT = 8_081
+
+function readyObject({ instance, created, signIn }: Ready): object {
+  const { dashboard: _, ...addresses } = instance
+  return { ...addresses, ...(signIn !== undefined && { dashboard_url: signIn }), ...created }
+}
 
 /** One that an earlier start left behind says nothing about this one. */
 function prepareReadyFile(path: string): string {

@@ -26,6 +26,8 @@ export interface SupervisorOptions {
   /** Roles of the processes that accept requests; empty: there are none. All of them listen on one port. */
   readonly ingressRoles: readonly string[]
   readonly ingressProcesses: number
+  /** Roles of a process with a listener of its own, which nobody else waits for; empty: there is none. */
+  readonly dashboardRoles: readonly string[]
   /** Roles of the one process that works behind them; empty: there is none. */
   readonly workerRoles: readonly string[]
   /** The configuration of a role process. The first ingress process has no port yet. */
@@ -39,6 +41,8 @@ export interface SupervisorOptions {
 export interface Addresses extends StoreUrls {
   /** The API; undefined when this machine has no ingress. */
   readonly url: string | undefined
+  /** The dashboard; undefined when this machine has none. */
+  readonly dashboardUrl: string | undefined
 }
 
 /** Someone who waits for a store that is away should know that. */
@@ -59,6 +63,7 @@ export class Supervisor {
   readonly #clickhouse: KeptProcess<RunningProcess> | undefined
   readonly #ingress: KeptProcess<RoleProcess>[] = []
   readonly #workers: KeptProcess<RoleProcess>[] = []
+  readonly #dashboards: KeptProcess<RoleProcess>[] = []
   #stores: Promise<StoreUrls> = Promise.reject(new Error('not started'))
   #url: string | undefined
   #stopped: Promise<void> | undefined
@@ -71,6 +76,9 @@ export class Supervisor {
     if (options.workerRoles.length > 0) {
       this.#workers.push(this.#keepRoles(options.workerRoles.join('+'), options.workerRoles))
     }
+    if (options.dashboardRoles.length > 0) {
+      this.#dashboards.push(this.#keepRoles('dashboard', options.dashboardRoles))
+    }
     const count = options.ingressRoles.length > 0 ? options.ingressProcesses : 0
     for (let n = 1; n <= count; n++) {
       this.#ingress.push(this.#keepRoles(n === 1 ? 'ingress' : `ingress ${n}`, options.ingressRoles))
@@ -82,10 +90,10 @@ export class Supervisor {
     const stores = this.#startStores()
     this.#stores = stores
     const [first, ...others] = this.#ingress
-    const roles = [...this.#workers, ...(first ? [first] : [])].map((kept) => kept.start())
+    const roles = [...this.#workers, ...this.#dashboards, ...(first ? [first] : [])].map((kept) => kept.start())
     const [addresses] = await Promise.all([stores, ...roles])
     await Promise.all(others.map((kept) => kept.start()))
-    return { ...addresses, url: this.#url }
+    return { ...addresses, url: this.#url, dashboardUrl: this.#dashboards[0]?.current?.url }
   }
 
   /** Stops everything in order, within about 9 seconds; what does not end in time is killed. Can be called at any time. */
@@ -101,7 +109,9 @@ export class Supervisor {
 
   /** The metrics of every role process that answers. */
   async metrics(): Promise<MetricSet[]> {
-    return await Promise.all([...this.#ingress, ...this.#workers].map((kept) => kept.current?.metrics() ?? []))
+    return await Promise.all(
+      [...this.#ingress, ...this.#workers, ...this.#dashboards].map((kept) => kept.current?.metrics() ?? []),
+    )
   }
 
   async #startStores(): Promise<StoreUrls> {
@@ -116,13 +126,13 @@ export class Supervisor {
     const startedAtMs = performance.now()
     const within = (limitMs: number, processes: readonly Kept[]) =>
       stopAll(processes, startedAtMs + limitMs, this.#options.log)
-    await within(STOP_INGRESS_MS, this.#ingress)
+    await within(STOP_INGRESS_MS, [...this.#ingress, ...this.#dashboards])
     await within(STOP_WORKER_MS, this.#workers)
     await within(STOP_STORES_MS, [this.#clickhouse, this.#redis].filter(isThere))
   }
 
   #all(): Kept[] {
-    return [...this.#ingress, ...this.#workers, ...[this.#clickhouse, this.#redis].filter(isThere)]
+    return [...this.#ingress, ...this.#dashboards, ...this.#workers, ...[this.#clickhouse, this.#redis].filter(isThere)]
   }
 
   #keepStore(name: string, store: Store): KeptProcess<RunningProcess> | undefined {
@@ -140,7 +150,7 @@ export class Supervisor {
         const launch = { ...roleScript, roles, config: configFor(port), stores: this.#stores, signal }
         const waiting = setInterval(() => log.warn({ process: name }, 'process still starts'), SLOW_START_MS)
         const process = await launchRole(launch).finally(() => clearInterval(waiting))
-        this.#url ??= process.url
+        if (roles === this.#options.ingressRoles) this.#url ??= process.url
         log.info({ process: name, child_pid: process.pid, url: process.url }, 'process is ready')
         return process
       },

@@ -7,6 +7,7 @@ import { type ErrorStatus, HttpError, retryAfter, tooMany } from '../engine/http
 export const ERROR_MEANINGS: Readonly<Record<ErrorStatus, string>> = {
   400: 'Malformed request: not JSON, not UTF-8, no events or addresses, or a broken content encoding',
   401: 'The x-api-key header is missing, or its key is unknown or revoked',
+  403: 'Not for this caller',
   404: 'There is no such path, job or event',
   405: 'The path does not have this method; the allow header names those that it has',
   408: 'The body arrived too slowly',

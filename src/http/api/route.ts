@@ -25,7 +25,7 @@ export interface KeyedRoute extends RouteFacts {
 
 interface RouteFacts extends Omit<Endpoint, 'respond'> {
   readonly method: 'GET' | 'POST'
-  /** Parameters are whole segments, like `/v1/bulk/:job_id`; the first is `ArrivedRequest.parameter`. */
+  /** Parameters are whole segments, like `/v1/bulk/:job_id`; they are `ArrivedRequest.parameters`. */
   readonly path: string
   /** What the OpenAPI document says of it. Undefined: nothing. */
   readonly operation?: Operation

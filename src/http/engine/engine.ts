@@ -39,8 +39,8 @@ export interface EngineRoute {
 /** The header section of a request. */
 export interface ArrivedRequest {
   readonly head: RequestHead
-  /** First parameter of the path, `''` when it has none. */
-  readonly parameter: string
+  /** Parameters of the path in their order, undecoded. */
+  readonly parameters: readonly string[]
   /** What follows `?`, undecoded. */
   readonly query: string
   /** Whether the engine closes the connection behind the response, for the client asked for it. */

@@ -250,7 +250,7 @@ export class Exchange implements RequestReceiver, InFlight {
     })
     this.#response = streamed
     const headers = this.#completeHeaders(response, true)
-    await streamed.send((reader) => this.#writer.stream(response.status, headers, reader), first)
+    await streamed.send((reader) => this.#writer.stream(response.status, headers, reader), first, response.flush)
   }
 
   /** The connection, for as long as it may be touched. */

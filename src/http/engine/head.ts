@@ -15,6 +15,12 @@ export interface RequestHead {
   readonly hasBody: boolean
   /** `''` when there is none. */
   readonly connection: string
+  readonly host: string
+  readonly origin: string
+  readonly cookie: string
+  readonly csrfToken: string
+  readonly ifNoneMatch: string
+  readonly acceptEncoding: string
   /** Why the body's length cannot be trusted; undefined when it can. */
   readonly badFraming: string | undefined
 }
@@ -31,6 +37,12 @@ interface Raw {
   transferEncoding: string | undefined
   accept: string
   connection: string
+  host: string
+  origin: string
+  cookie: string
+  csrfToken: string
+  ifNoneMatch: string
+  acceptEncoding: string
 }
 
 let raw: Raw
@@ -50,6 +62,12 @@ export function readHead(lines: HeaderLines): RequestHead {
     transferEncoding: undefined,
     accept: '',
     connection: '',
+    host: '',
+    origin: '',
+    cookie: '',
+    csrfToken: '',
+    ifNoneMatch: '',
+    acceptEncoding: '',
   }
   lines.forEach(collect)
   const { contentLength, transferEncoding } = raw
@@ -62,6 +80,12 @@ export function readHead(lines: HeaderLines): RequestHead {
     contentLength: contentLength === undefined || Number.isNaN(length) ? undefined : length,
     hasBody: transferEncoding !== undefined || length > 0,
     connection: raw.connection,
+    host: raw.host,
+    origin: raw.origin,
+    cookie: raw.cookie,
+    csrfToken: raw.csrfToken,
+    ifNoneMatch: raw.ifNoneMatch,
+    acceptEncoding: raw.acceptEncoding,
     badFraming: badFraming(contentLength, transferEncoding),
   }
 }
@@ -88,6 +112,25 @@ function collect(name: string, value: string): void {
       break
     case 'connection':
       raw.connection = value
+      break
+    case 'host':
+      raw.host = value
+      break
+    case 'origin':
+      raw.origin = value
+      break
+    case 'cookie':
+      // RFC 9113 section 8.2.3 lets them come in several lines.
+      raw.cookie = raw.cookie === '' ? value : `${raw.cookie}; ${value}`
+      break
+    case 'x-csrf-token':
+      raw.csrfToken = value
+      break
+    case 'if-none-match':
+      raw.ifNoneMatch = value
+      break
+    case 'accept-encoding':
+      raw.acceptEncoding = value
       break
   }
 }

@@ -3,7 +3,7 @@ import type { FieldError } from '../../core/event/validator.ts'
 /** Which limit a 429 names, for metrics. */
 export type Limit = 'rate' | 'quota' | 'intake' | 'jobs' | 'questions' | 'requests' | 'bytes'
 
-export type ErrorStatus = 400 | 401 | 404 | 405 | 408 | 409 | 413 | 415 | 422 | 429 | 500 | 503
+export type ErrorStatus = 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 422 | 429 | 500 | 503
 
 /** A response of 400 and above. The message is its `detail`. */
 export class HttpError extends Error {

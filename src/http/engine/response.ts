@@ -10,6 +10,8 @@ export interface HttpResponse {
   readonly type?: string
   /** Names in lower case. */
   readonly headers?: Readonly<Record<string, string>>
+  /** Each piece is sent as it comes, however little: somebody waits for it. */
+  readonly flush?: boolean
   /** The connection ends with the response. */
   readonly close?: boolean
 }
@@ -19,8 +21,11 @@ export const STATUS_LINES: Readonly<Record<number, string>> = {
   200: '200 OK',
   202: '202 Accepted',
   204: '204 No Content',
+  303: '303 See Other',
+  304: '304 Not Modified',
   400: '400 Bad Request',
   401: '401 Unauthorized',
+  403: '403 Forbidden',
   404: '404 Not Found',
   405: '405 Method Not Allowed',
   408: '408 Request Timeout',

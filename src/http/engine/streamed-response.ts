@@ -36,8 +36,13 @@ export class StreamedResponse {
    * Writes head and body, and ends the response. Never rejects.
    * @param open sends the head; called once
    * @param first what the source gave first
+   * @param flush see `HttpResponse`
    */
-  async send(open: (reader: ResponseReader) => BodyWriter, first: IteratorResult<string>): Promise<void> {
+  async send(
+    open: (reader: ResponseReader) => BodyWriter,
+    first: IteratorResult<string>,
+    flush = false,
+  ): Promise<void> {
     try {
       const body = open({
         moved: () => {
@@ -47,7 +52,7 @@ export class StreamedResponse {
       })
       for (let piece = first; !piece.done; piece = await this.#next()) {
         body.add(piece.value)
-        await this.#write(body, false)
+        await this.#write(body, flush)
       }
       await this.#write(body, true)
       if (this.#isOver) return

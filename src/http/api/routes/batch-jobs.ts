@@ -34,7 +34,7 @@ export function cancelBatchJobRoute(jobs: BatchJobs): Route {
     access: 'key',
     operation: cancelOperation,
     async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
-      const job = foundJob(await jobs.cancel(caller.tenant.id, exchange.request.parameter))
+      const job = foundJob(await jobs.cancel(caller.tenant.id, exchange.request.parameters[0]!))
       if (job === 'ended') throw new HttpError(409, 'the job has ended already')
       return { status: 200, body: JSON.stringify(job) }
     },

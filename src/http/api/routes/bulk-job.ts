@@ -19,12 +19,12 @@ export function bulkJobRoute(bulkJobs: BulkJobs): Route {
     access: 'key',
     operation,
     async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
-      const job = foundJob(await bulkJobs.find(caller.tenant.id, exchange.request.parameter))
-      if (job.lines === undefined) return { status: 200, body: jobJson(exchange.request.parameter, job) }
+      const job = foundJob(await bulkJobs.find(caller.tenant.id, exchange.request.parameters[0]!))
+      if (job.lines === undefined) return { status: 200, body: jobJson(exchange.request.parameters[0]!, job) }
       if (acceptsLines(exchange.request.head.accept)) {
         return { status: 200, type: NDJSON_TYPE, body: inPieces(job.lines) }
       }
-      return { status: 200, body: inPieces(jobJson(exchange.request.parameter, job)) }
+      return { status: 200, body: inPieces(jobJson(exchange.request.parameters[0]!, job)) }
     },
   }
 }

@@ -24,7 +24,7 @@ export function eventRoute(receipts: EventReceipts): Route {
     async handle({ request }: Exchange, { tenant }: Caller): Promise<HttpResponse> {
       const receivedAt = single(parseQuery(request.query), 'received_at')
       const asked: Partial<Static<typeof EventQuery>> = {
-        event_id: decoded(request.parameter),
+        event_id: decoded(request.parameters[0]!),
         ...(receivedAt !== undefined && { received_at: receivedAt }),
       }
       demandSchema(validate, asked)

@@ -45,7 +45,7 @@ export function batchJobRoute(jobs: BatchJobs): Route {
     access: 'key',
     operation: jobOperation,
     async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
-      const job = foundJob(await jobs.find(caller.tenant.id, exchange.request.parameter))
+      const job = foundJob(await jobs.find(caller.tenant.id, exchange.request.parameters[0]!))
       return { status: 200, body: JSON.stringify(job) }
     },
   }

@@ -91,7 +91,7 @@ export class Connection {
     const head = readHead(linesOf(request))
     const arrived: ArrivedRequest = {
       head,
-      parameter: found.parameter,
+      parameters: found.parameters,
       query: found.query,
       closes: !response.shouldKeepAlive,
     }

@@ -4,7 +4,7 @@ import type { EngineRoute } from '../engine.ts'
 export interface Found {
   readonly route: EngineRoute
   /** As in `ArrivedRequest`. */
-  readonly parameter: string
+  readonly parameters: readonly string[]
   readonly query: string
 }
 
@@ -29,14 +29,14 @@ export function createRouter(routes: readonly EngineRoute[]): FindRoute {
   }
   const ofPath = (method: string, path: string, query: string): Found | undefined => {
     const route = paths.get(`${method} ${path}`)
-    return route === undefined ? ofPattern(patterns, method, path, query) : { route, parameter: '', query }
+    return route === undefined ? ofPattern(patterns, method, path, query) : { route, parameters: [], query }
   }
   return (method, target) => {
     const { path, query } = split(target)
     const found = ofPath(method, path, query) ?? ofPath('any', path, query)
     if (found !== undefined) return found
     const route = rest.get(method) ?? rest.get('any')
-    return route === undefined ? undefined : { route, parameter: '', query }
+    return route === undefined ? undefined : { route, parameters: [], query }
   }
 }
 
@@ -47,7 +47,7 @@ function ofPattern(patterns: readonly Pattern[], method: string, path: string, q
     if (route.method !== method || wanted.length !== segments.length) continue
     const parameters = segments.filter((_, i) => wanted[i]!.startsWith(':'))
     const fits = wanted.every((segment, i) => segment === segments[i] || segment.startsWith(':'))
-    if (fits && !parameters.includes('')) return { route, parameter: parameters[0]!, query }
+    if (fits && !parameters.includes('')) return { route, parameters, query }
   }
   return undefined
 }

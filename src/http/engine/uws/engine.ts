@@ -38,14 +38,16 @@ export function isNative(): boolean {
 
 const METHODS = { GET: 'get', HEAD: 'head', POST: 'post', OPTIONS: 'options', any: 'any' } as const
 
+const NONE: readonly string[] = []
+
 /** Listeners must be set before the handler returns, and the request is gone then. */
 function handlerOf(route: EngineRoute, bareHeads: BareHeads): (response: HttpResponse, request: HttpRequest) => void {
-  const hasParameter = route.path.includes(':')
+  const count = route.path.split('/').filter((segment) => segment.startsWith(':')).length
   return (response, request) => {
     const head = readHead(request)
     const arrived = {
       head,
-      parameter: hasParameter ? request.getParameter(0) : '',
+      parameters: count === 0 ? NONE : Array.from({ length: count }, (_, i) => request.getParameter(i)),
       query: request.getQuery() ?? '',
       // Every value of five characters is taken for `close`.
       closes: head.connection.length === 5,

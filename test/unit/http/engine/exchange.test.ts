@@ -55,7 +55,7 @@ function arrive({ headers = {}, closes = false, headOnly = false, limits, endpoi
       for (const [name, value] of Object.entries(headers)) line(name, value)
     },
   })
-  const request: ArrivedRequest = { head, parameter: '', query: '', closes }
+  const request: ArrivedRequest = { head, parameters: [], query: '', closes }
   const traffic = new Traffic({ ...DEFAULT_HTTP_LIMITS, ...limits }, silent, new Registry())
   const writer = new FakeWriter(full)
   const failures: unknown[] = []

@@ -12,14 +12,15 @@ const find = createRouter([
   route('GET', '/v1/jobs/:job_id'),
   route('any', '/v1/jobs/:job_id'),
   route('POST', '/v1/jobs/:job_id/cancel'),
+  route('GET', '/v1/of/:tenant/jobs/:job_id'),
   route('any', '/v1/jobs/list'),
   route('HEAD', '/*'),
   route('any', '/*'),
 ])
 
 function found(method: string, target: string): string {
-  const { route, parameter, query } = find(method, target)!
-  return `${route.method} ${route.path} ${parameter} ${query}`
+  const { route, parameters, query } = find(method, target)!
+  return `${route.method} ${route.path} ${parameters.join(' ')} ${query}`
 }
 
 test('a path wins over a pattern, a named method over any, and what nobody names is for the rest', () => {
@@ -33,6 +34,7 @@ test('a path wins over a pattern, a named method over any, and what nobody names
 
 test('a parameter is one segment that is not empty, as it was sent', () => {
   assert.equal(found('GET', '/v1/jobs/a%2Fb'), 'GET /v1/jobs/:job_id a%2Fb ')
+  assert.equal(found('GET', '/v1/of/a/jobs/b'), 'GET /v1/of/:tenant/jobs/:job_id a b ')
   for (const path of ['/v1/jobs/', '/v1/jobs', '/v1/jobs/a/b', '/v1/jobs/a/', '/V1/jobs/a', '*', '']) {
     assert.equal(found('GET', path), 'any /*  ', path)
   }

@@ -1,0 +1,12 @@
+import type { BuildOptions } from 'esbuild'
+
+/** What is compiled, and how. */
+export interface Compilation {
+  readonly root: string
+  readonly name: string
+  readonly options: Omit<BuildOptions, 'absWorkingDir' | 'outdir' | 'metafile' | 'logLevel'>
+  readonly alsoInputs?: readonly string[]
+}
+
+/** See compile.mjs. */
+export function compiled(compilation: Compilation): Promise<string>

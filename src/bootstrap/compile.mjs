@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+/** A running process may still load parts of what was compiled when it started. */
+const KEPT = 8
+
+/**
+ * Compiles sources with esbuild unless that was done for them as they are. Several processes may do it at once.
+ * @param root of the project
+ * @param name of what is compiled; a folder under node_modules/.cache/ipid
+ * @param options of esbuild, but where to write to; paths are relative to `root`
+ * @param alsoInputs files besides those that esbuild reads
+ * @returns the folder with the output
+ * @throws what esbuild or the file system says
+ */
+export async function compiled({ root, name, options, alsoInputs = [] }) {
+  // Two checkouts may share their packages.
+  const home = join(root, 'node_modules', '.cache', 'ipid', name, digest(resolve(root)))
+  const manifestPath = join(home, 'current.json')
+  const current = readManifest(manifestPath)
+  if (current !== undefined && current.id === idOf(root, current.inputs)) return join(home, current.id)
+  mkdirSync(home, { recursive: true })
+  const part = mkdtempSync(join(home, 'part-'))
+  try {
+    const startedMs = Date.now()
+    const { build } = await import('esbuild')
+    const result = await build({ ...options, absWorkingDir: root, outdir: part, metafile: true, logLevel: 'silent' })
+    const read = Object.keys(result.metafile.inputs).filter((path) => !path.includes('node_modules/'))
+    const inputs = [...read, ...ALWAYS, ...alsoInputs]
+    const id = idOf(root, inputs)
+    const dir = join(home, id)
+    try {
+      renameSync(part, dir)
+    } catch (error) {
+      // Another process was faster.
+      if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
+    }
+    // What was changed meanwhile was perhaps read before.
+    if (inputs.every((path) => mtimeMs(join(root, path)) < startedMs)) {
+      const next = `${part}.json`
+      writeFileSync(next, JSON.stringify({ id, inputs }))
+      renameSync(next, manifestPath)
+      removeOld(home, id)
+    }
+    return dir
+  } finally {
+    rmSync(part, { recursive: true, force: true })
+  }
+}
+
+const ALWAYS = [
+  'package.json',
+  'tsconfig.json',
+  'node_modules/.package-lock.json',
+  'src/bootstrap/compile.mjs',
+  'src/bootstrap/program.mjs',
+]
+
+/** Names the state of all sources. */
+function idOf(root, inputs) {
+  const states = inputs.map((path) => {
+    const stat = statSync(join(root, path), { throwIfNoEntry: false })
+    return `${path} ${stat?.mtimeMs} ${stat?.size}`
+  })
+  return digest(states.join('\n'))
+}
+
+function digest(text) {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16)
+}
+
+function mtimeMs(path) {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+}
+
+function readManifest(path) {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+function removeOld(home, id) {
+  const others = readdirSync(home).filter((name) => /^[0-9a-f]{16}$/.test(name) && name !== id)
+  others.sort((a, b) => mtimeMs(join(home, b)) - mtimeMs(join(home, a)))
+  for (const name of others.slice(KEPT)) rmSync(join(home, name), { recursive: true, force: true })
+}

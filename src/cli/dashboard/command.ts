@@ -1,0 +1,41 @@
+import { Command } from 'commander'
+import { InputError } from '../../core/run/errors.ts'
+import type { CliContext } from '../context.ts'
+import { printJson } from '../print.ts'
+import { addSettings, configOf, INSTANCE_SETTINGS } from '../settings-options.ts'
+
+const DAYS_MAX = 90
+const DAY_MS = 86_400_000
+
+interface LinkFlags {
+  readonly days: string
+  readonly json?: boolean
+}
+
+/** `ipid dashboard`: links that sign in. */
+export function dashboardCommand(context: CliContext): Command {
+  const command = new Command('dashboard').description(
+    'print a link that signs an operator in, once, within 10 minutes',
+  )
+  const link = new Command('link')
+    .description('print a link that signs somebody in, once, who sees one tenant only')
+    .argument('<tenant>')
+    .option('--days <n>', `days until the link does not work any more, 1 to ${DAYS_MAX}`, '7')
+    .option('--json', 'print JSON')
+  addSettings(link, INSTANCE_SETTINGS).action(async (tenant: string, flags: LinkFlags) => {
+    const days = /^\d{1,3}$/.test(flags.days) ? Number(flags.days) : 0
+    if (days < 1 || days > DAYS_MAX) throw new InputError(`--days ${flags.days}: wants 1 to ${DAYS_MAX}`)
+    const { signInUrl } = await import('./sign-in.ts')
+    print(context, flags, await signInUrl(configOf(context, link), { tenant, validMs: days * DAY_MS }))
+  })
+  command.option('--json', 'print JSON').addCommand(link)
+  return addSettings(command, INSTANCE_SETTINGS).action(async (flags: { json?: boolean }) => {
+    const { signInUrl } = await import('./sign-in.ts')
+    print(context, flags, await signInUrl(configOf(context, command)))
+  })
+}
+
+function print({ stdout }: CliContext, { json }: { readonly json?: boolean }, url: string): void {
+  if (json) printJson(stdout, { dashboard_url: url })
+  else stdout.write(`${url}\n`)
+}

@@ -1,0 +1,35 @@
+import type { ComponentChildren } from 'preact'
+import type { ApiError } from '../lib/api.ts'
+
+/** Something is on its way. It keeps the room that the content will take. */
+export function Loading({ label = 'Loading…' }: { readonly label?: string }) {
+  return (
+    <p class="loading" role="status">
+      {label}
+    </p>
+  )
+}
+
+/** Something went wrong, and what to do. */
+export function Problem({ error, onRetry }: { readonly error: ApiError | Error; readonly onRetry?: () => void }) {
+  return (
+    <div class="note problem" role="alert">
+      <p>{error.message}</p>
+      {onRetry && (
+        <button type="button" onClick={onRetry}>
+          Try again
+        </button>
+      )}
+    </div>
+  )
+}
+
+/** There is nothing yet: says what to do next. */
+export function Empty({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
+  return (
+    <div class="note empty">
+      <h2>{title}</h2>
+      {children}
+    </div>
+  )
+}

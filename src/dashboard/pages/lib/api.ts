@@ -1,0 +1,62 @@
+/** A failed call, with the reason that the server gave. */
+export class ApiError extends Error {
+  override name = 'ApiError'
+  /** 0: the server was not reached. */
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+/** What a query may hold; what is undefined or `''` is left out. */
+export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>
+
+let csrfToken = ''
+
+/** Of the session: sent with every change. */
+export function useToken(token: string): void {
+  csrfToken = token
+}
+
+/** @throws ApiError */
+export function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
+  return call<T>(`${path}${queryText(query)}`, { signal })
+}
+
+/** @throws ApiError */
+export function post<T>(path: string, body: unknown = {}): Promise<T> {
+  const headers = { 'content-type': 'application/json', 'x-csrf-token': csrfToken }
+  return call<T>(path, { method: 'POST', headers, body: JSON.stringify(body) })
+}
+
+/** Headers of a change that is sent in another way. */
+export function changeHeaders(): Record<string, string> {
+  return { 'x-csrf-token': csrfToken }
+}
+
+export function queryText(query: Query): string {
+  const parameters = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) {
+    for (const item of Array.isArray(value) ? value : [value]) {
+      if (item !== undefined && item !== '') parameters.append(name, String(item))
+    }
+  }
+  const text = parameters.toString()
+  return text === '' ? '' : `?${text}`
+}
+
+async function call<T>(path: string, init: RequestInit): Promise<T> {
+  let response: Response
+  try {
+    response = await fetch(path, { ...init, credentials: 'same-origin' })
+  } catch (error) {
+    if ((error as Error).name === 'AbortError') throw error
+    throw new ApiError(0, 'The dashboard cannot be reached. Is ipid running?')
+  }
+  if (response.status === 204) return undefined as T
+  const answer = (await response.json().catch(() => undefined)) as { detail?: string } | undefined
+  if (response.ok) return answer as T
+  throw new ApiError(response.status, answer?.detail ?? `The server answered ${response.status}.`)
+}

@@ -1,0 +1,45 @@
+const numbers = new Intl.NumberFormat()
+const compact = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 })
+const percents = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 })
+const times = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const days = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' })
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
+
+/** 1234567 → 1,234,567 */
+export const number = (value: number) => numbers.format(value)
+/** 1234567 → 1.2M */
+export const shortNumber = (value: number) => compact.format(value)
+/** 0.123 → 12.3 % */
+export const percent = (share: number) => percents.format(share)
+/** A moment in the reader's zone. */
+export const time = (iso: string) => times.format(new Date(iso))
+/** `YYYY-MM-DD`, a UTC day. */
+export const day = (text: string) => days.format(new Date(`${text}T00:00:00Z`))
+
+/** The same moment in UTC, for those who compare it with logs. */
+export function utc(iso: string): string {
+  return `${new Date(iso).toISOString().replace('T', ' ').slice(0, 19)} UTC`
+}
+
+const UNITS = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+  ['second', 1],
+] as const
+
+/** "3 minutes ago" */
+export function ago(iso: string, nowMs = Date.now()): string {
+  const seconds = (new Date(iso).getTime() - nowMs) / 1_000
+  const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? UNITS[3]
+  return relative.format(Math.round(seconds / size), unit)
+}
+
+const BYTES = ['B', 'KB', 'MB', 'GB', 'TB']
+
+/** 1536 → 1.5 KB, in powers of 1024 */
+export function bytes(value: number): string {
+  const power = value < 1 ? 0 : Math.min(BYTES.length - 1, Math.floor(Math.log2(value) / 10))
+  const scaled = value / 1_024 ** power
+  return `${numbers.format(Number(scaled.toFixed(scaled < 10 && power > 0 ? 1 : 0)))} ${BYTES[power]}`
+}

@@ -1,0 +1,50 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { ApiError, get, type Query, queryText } from './api.ts'
+
+/** What is known of an answer: while the next is on its way, the last stays. */
+export interface Data<T> {
+  readonly value: T | undefined
+  readonly error: ApiError | undefined
+  readonly isLoading: boolean
+  reload(): void
+}
+
+/**
+ * Asks for data, and again when path or query change; while the page is seen also every so often.
+ * @param path undefined: nothing is asked for
+ */
+export function useData<T>(path: string | undefined, query: Query = {}, everyMs?: number): Data<T> {
+  const [state, setState] = useState<Omit<Data<T>, 'reload'>>({ value: undefined, error: undefined, isLoading: true })
+  const [turn, setTurn] = useState(0)
+  const address = path === undefined ? undefined : `${path}${queryText(query)}`
+  const shown = useRef<string>()
+  useEffect(() => {
+    if (address === undefined) return
+    const leaving = new AbortController()
+    let timer: number | undefined
+    if (shown.current !== address) setState((last) => ({ ...last, isLoading: true }))
+    const ask = async () => {
+      try {
+        const value = await get<T>(address, {}, leaving.signal)
+        shown.current = address
+        setState({ value, error: undefined, isLoading: false })
+      } catch (error) {
+        if (leaving.signal.aborted) return
+        const known = error instanceof ApiError ? error : new ApiError(0, String(error))
+        setState((last) => ({ ...last, error: known, isLoading: false }))
+      }
+      if (everyMs !== undefined && !leaving.signal.aborted) timer = window.setTimeout(again, everyMs)
+    }
+    const again = () => {
+      if (document.visibilityState === 'visible') void ask()
+      else document.addEventListener('visibilitychange', again, { once: true, signal: leaving.signal })
+    }
+    void ask()
+    return () => {
+      leaving.abort()
+      clearTimeout(timer)
+    }
+  }, [address, everyMs, turn])
+  const reload = useCallback(() => setTurn((n) => n + 1), [])
+  return { ...state, reload }
+}

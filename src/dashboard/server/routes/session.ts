@@ -1,0 +1,28 @@
+import type { SessionAnswer } from '../../../../schemas/dashboard/session.ts'
+import type { TenantStore } from '../../../tenants/stores.ts'
+import { type DashboardRoute, json, route } from '../route.ts'
+
+export interface SessionParts {
+  readonly tenants: Pick<TenantStore, 'listTenants'>
+  readonly version: string
+  readonly apiUrl: string | null
+}
+
+/** `GET /api/session`: who looks, and at what. */
+export function sessionRoute({ tenants, version, apiUrl }: SessionParts): DashboardRoute {
+  return route({
+    method: 'GET',
+    path: '/api/session',
+    async handle({ session }) {
+      const all = session.role === 'operator' ? (await tenants.listTenants()).filter(({ deleting }) => !deleting) : []
+      const answer: SessionAnswer = {
+        role: session.role,
+        tenants: session.tenant === undefined ? all.map(({ id }) => id) : [session.tenant.id],
+        csrf_token: session.csrfToken,
+        version,
+        api_url: apiUrl,
+      }
+      return json(answer)
+    },
+  })
+}

@@ -1,0 +1,199 @@
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import { compileValidator } from '../../core/event/validator.ts'
+import type { Clock } from '../../core/run/clock.ts'
+import { errorResponse } from '../../http/api/errors.ts'
+import { parseJson } from '../../http/api/parse-json.ts'
+import { demandSchema } from '../../http/api/schema.ts'
+import type { EngineChoice } from '../../http/engine/choose.ts'
+import type { Exchange } from '../../http/engine/exchange.ts'
+import { HttpError } from '../../http/engine/http-error.ts'
+import type { HttpResponse } from '../../http/engine/response.ts'
+import { createServer, type HttpServer, type Target } from '../../http/engine/server.ts'
+import type { Tenant } from '../../tenants/tenancy.ts'
+import { SignInAttempts } from './attempts.ts'
+import { SessionCookie } from './cookie.ts'
+import { isOurHost, isOurOrigin } from './hosts.ts'
+import { loadPageFiles, type PageFile, type PageFiles } from './page-files.ts'
+import { readQuery } from './read-query.ts'
+import type { DashboardRoute } from './route.ts'
+import { isCsrfToken, SESSION_MS, type Session, type Sessions } from './sessions.ts'
+
+export interface DashboardOptions {
+  readonly host: string
+  readonly port: number
+  /** Where people reach it, when that is elsewhere; with https the cookie is sent by https only. */
+  readonly publicUrl: string | undefined
+  readonly engine: EngineChoice
+  readonly sessions: Sessions
+  readonly routes: readonly DashboardRoute[]
+  readonly findTenant: (id: string) => Promise<Tenant | undefined>
+  readonly clock: Clock
+  readonly log: Logger
+  readonly metrics: Registry
+}
+
+const BODY_MAX_BYTES = 2 ** 20
+/** Paths of the API, and longer ones, that are no pages. */
+const unknownCalls = [1, 2, 3, 4, 5, 6].map((n) => `/api${'/:x'.repeat(n)}`)
+
+/** Of every response. Nothing of a page comes from elsewhere, and no page is shown within another. */
+const HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+}
+
+/** The pages and their API. Checks come in this order: host, session, CSRF, who may see what, schemas. */
+export async function createDashboard(options: DashboardOptions): Promise<HttpServer> {
+  const { host, port, engine, log, metrics } = options
+  const gate = new Gate(options)
+  const files = await loadPageFiles()
+  const targets = [...options.routes.flatMap((route) => gate.target(route)), ...gate.signing(), ...gate.pages(files)]
+  return createServer({ host, port, sharePort: true, engine, targets, explain: errorResponse, log, metrics })
+}
+
+/** Who is let through to what. */
+class Gate {
+  readonly #options: DashboardOptions
+  readonly #cookie: SessionCookie
+  readonly #attempts: SignInAttempts
+
+  constructor(options: DashboardOptions) {
+    this.#options = options
+    this.#cookie = new SessionCookie(options.port, options.publicUrl?.startsWith('https:') === true)
+    this.#attempts = new SignInAttempts(options.clock)
+  }
+
+  target(route: DashboardRoute): Target[] {
+    const { method, path, streamedMaxBytes } = route
+    const names = path.split('/').flatMap((segment) => (segment.startsWith(':') ? [segment.slice(1)] : []))
+    const readBody = route.body === undefined ? undefined : compileValidator(route.body)
+    const validQuery = route.query === undefined ? undefined : compileValidator(route.query)
+    const respond = async (exchange: Exchange) => {
+      const session = await this.#session(exchange)
+      if (method === 'POST' && !isCsrfToken(session, exchange.request.head.csrfToken)) {
+        throw new HttpError(403, 'the x-csrf-token header is not that of this session: reload the page')
+      }
+      if (route.access === 'operator' && session.role !== 'operator') throw new HttpError(403, 'only for operators')
+      const parameters = Object.fromEntries(names.map((name, i) => [name, decoded(exchange.request.parameters[i]!)]))
+      const tenant = parameters.tenant === undefined ? undefined : await this.#tenant(session, parameters.tenant)
+      exchange.demandBody()
+      const query = route.query === undefined ? {} : readQuery(exchange.request.query, route.query)
+      if (validQuery !== undefined) demandSchema(validQuery, query)
+      const body = readBody === undefined ? undefined : parseJson(await exchange.text())
+      if (readBody !== undefined) demandSchema(readBody, body)
+      const answer = await route.handle({ exchange, session, parameters, tenant: tenant!, query, body })
+      return { ...answer, headers: { 'cache-control': 'no-store', ...answer.headers } }
+    }
+    const bodyMaxBytes = streamedMaxBytes ?? (route.body === undefined ? undefined : BODY_MAX_BYTES)
+    const streamsBody = streamedMaxBytes !== undefined
+    return [{ method, path, endpoint: { path, bodyMaxBytes, streamsBody, respond: this.#guarded(respond) } }]
+  }
+
+  /** `GET /sign-in?token=…` begins a session, `POST /sign-out` ends it. */
+  signing(): Target[] {
+    const signIn = async (exchange: Exchange): Promise<HttpResponse> => {
+      const { waitSeconds } = this.#attempts
+      const seconds = { 'retry-after': String(waitSeconds) }
+      if (waitSeconds > 0) throw new HttpError(429, 'too many sign-ins failed: wait a minute', { headers: seconds })
+      const token = new URLSearchParams(exchange.request.query).get('token') ?? ''
+      const secret = await this.#options.sessions.signIn(token)
+      if (secret === undefined) {
+        this.#attempts.failed()
+        return { status: 303, body: '', headers: { location: '/?sign-in=failed', 'cache-control': 'no-store' } }
+      }
+      const cookie = this.#cookie.write(secret, SESSION_MS / 1_000)
+      return { status: 303, body: '', headers: { location: '/', 'set-cookie': cookie, 'cache-control': 'no-store' } }
+    }
+    const signOut = async (exchange: Exchange): Promise<HttpResponse> => {
+      const session = await this.#session(exchange)
+      if (!isCsrfToken(session, exchange.request.head.csrfToken)) throw new HttpError(403, 'not from a page of ours')
+      await this.#options.sessions.signOut(this.#cookie.read(exchange.request.head.cookie))
+      return { status: 204, body: '', headers: { 'set-cookie': this.#cookie.write('', 0) } }
+    }
+    return [
+      { method: 'GET', path: '/sign-in', endpoint: { path: '/sign-in', respond: this.#guarded(signIn) } },
+      { method: 'POST', path: '/sign-out', endpoint: { path: '/sign-out', respond: this.#guarded(signOut) } },
+    ]
+  }
+
+  /** The pages' files; every other path is a page, which the browser draws. */
+  pages({ index, assets }: PageFiles): Target[] {
+    const asset = (exchange: Exchange) => {
+      const file = assets.get(exchange.request.parameters[0]!)
+      if (file === undefined) throw new HttpError(404, 'there is no such file')
+      return sent(file, exchange, 'public, max-age=31536000, immutable')
+    }
+    const page = (exchange: Exchange) => sent(index, exchange, 'no-cache')
+    const none = (): never => {
+      throw new HttpError(404, 'there is no such call')
+    }
+    const get = (path: string, respond: (exchange: Exchange) => HttpResponse): Target[] =>
+      (['GET', 'HEAD'] as const).map((method) => ({
+        method,
+        path,
+        endpoint: { path: path === '/*' ? '(page)' : path, respond: this.#guarded(respond) },
+      }))
+    return [
+      ...get('/assets/:name', asset),
+      ...unknownCalls.map(
+        (path): Target => ({ method: 'any', path, endpoint: { path: '(none)', respond: this.#guarded(none) } }),
+      ),
+      ...get('/*', page),
+      { method: 'any', path: '/*', endpoint: { path: '(none)', respond: this.#guarded(none) } },
+    ]
+  }
+
+  #guarded(respond: (exchange: Exchange) => HttpResponse | Promise<HttpResponse>): Target['endpoint']['respond'] {
+    const { publicUrl } = this.#options
+    return (exchange) => {
+      for (const name in HEADERS) exchange.addHeader(name, HEADERS[name]!)
+      const { host, origin } = exchange.request.head
+      if (!isOurHost(host, publicUrl)) {
+        throw new HttpError(403, `the dashboard is not known as ${JSON.stringify(host)}: set DASHBOARD_URL`)
+      }
+      if (origin !== '' && !isOurOrigin(origin, host, publicUrl)) throw new HttpError(403, 'not from a page of ours')
+      return respond(exchange)
+    }
+  }
+
+  async #session(exchange: Exchange): Promise<Session> {
+    const session = await this.#options.sessions.find(this.#cookie.read(exchange.request.head.cookie))
+    if (session === undefined) throw new HttpError(401, 'nobody is signed in: open the link of "npx ipid dashboard"')
+    return session
+  }
+
+  /** Of a tenant that a member may not see nothing is said, not even whether it exists. */
+  async #tenant(session: Session, id: string): Promise<Tenant> {
+    const own = session.tenant
+    const tenant = own === undefined || own.id === id ? await this.#options.findTenant(id) : undefined
+    const isIt = tenant !== undefined && (own === undefined || own.createdAt === tenant.createdAt)
+    if (!isIt || tenant.deleting) throw new HttpError(404, 'there is no such tenant')
+    return tenant
+  }
+}
+
+function sent(file: PageFile, exchange: Exchange, caching: string): HttpResponse {
+  const { acceptEncoding } = exchange.request.head
+  const encoding = /\bbr\b/.test(acceptEncoding) ? 'br' : /\bgzip\b/.test(acceptEncoding) ? 'gzip' : undefined
+  const body = encoding === 'br' ? file.brotli : encoding === 'gzip' ? file.gzip : file.plain
+  const headers = {
+    'cache-control': caching,
+    vary: 'accept-encoding',
+    ...(encoding && { 'content-encoding': encoding }),
+  }
+  return { status: 200, body, type: file.type, headers }
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    throw new HttpError(404, 'there is no such path')
+  }
+}

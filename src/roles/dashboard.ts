@@ -1,0 +1,55 @@
+import type { Config } from '../config/config.ts'
+import { version } from '../config/version.ts'
+import type { Service } from '../core/run/service.ts'
+import { dashboardRoutes } from '../dashboard/server/routes.ts'
+import { createDashboard } from '../dashboard/server/server.ts'
+import { Sessions } from '../dashboard/server/sessions.ts'
+import type { HttpServer } from '../http/engine/server.ts'
+import { RedisSessionStore } from '../redis/dashboard/sessions.ts'
+import { RedisTenantStore } from '../redis/tenants/tenant-store.ts'
+import type { Parts } from './parts.ts'
+
+/** The dashboard. Its listener is the last of the services. */
+export interface DashboardRole {
+  readonly services: readonly Service[]
+  /** Where it listens; undefined before it does. */
+  url(): string | undefined
+}
+
+export function dashboardRole(parts: Parts): DashboardRole {
+  const { config, telemetry } = parts
+  const { log, metrics, clock } = telemetry
+  const { dashboardHost: host, dashboardPort: port, dashboardUrl: publicUrl, httpEngine: engine } = config
+  const redis = parts.connect({ name: 'dashboard', kind: 'request', timeoutMs: config.redisRequestMs })
+  const tenants = new RedisTenantStore(redis)
+  const sessions = new Sessions(new RedisSessionStore(redis), clock)
+  const routes = dashboardRoutes({ tenants, version: version(), apiUrl: apiUrlOf(config) })
+  const findTenant = (id: string) => tenants.getTenant(id)
+  let http: HttpServer | undefined
+  const listener: Service = {
+    name: 'dashboard',
+    async start() {
+      http ??= await createDashboard({
+        host,
+        port,
+        publicUrl,
+        engine,
+        sessions,
+        routes,
+        findTenant,
+        clock,
+        log,
+        metrics,
+      })
+      await http.start()
+    },
+    stop: async () => await http?.stop(),
+  }
+  return { services: [listener], url: () => http?.url }
+}
+
+/** As a person on this machine would write it. */
+function apiUrlOf({ host, port }: Config): string {
+  const isAny = host === '0.0.0.0' || host === '::'
+  return `http://${isAny ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host}:${port}`
+}

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { launchChromium } from '../support/chromium.ts'
+import { TestSite } from '../support/site.ts'
+import { openWatched } from '../support/watched-page.ts'
+
+/* The dashboard as a person uses it: a whole ipid, and a real browser. */
+
+const browser = await launchChromium()
+const skip = typeof browser === 'string' ? browser : undefined
+after(async () => {
+  if (typeof browser !== 'string') await browser.close()
+})
+
+test('the printed link signs in, and signing out ends it', { skip }, async (t) => {
+  if (typeof browser === 'string') return
+  const site = new TestSite(t)
+  const started = site.start()
+  const { dashboard_url: link } = (await started.ready()) as { dashboard_url?: string }
+  const origin = new URL(link!).origin
+  const context = await browser.newContext()
+  t.after(() => context.close())
+  const { page, assertClean, assertAccessible } = await openWatched(context, origin)
+
+  await page.goto(link!)
+  assert.ok(!page.url().includes('token'))
+  await page.getByRole('button', { name: 'Sign out' }).waitFor()
+  await assertAccessible()
+  const [cookie] = await context.cookies()
+  assert.deepEqual([cookie!.httpOnly, cookie!.sameSite], [true, 'Strict'])
+  assertClean()
+
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByText('npx ipid dashboard').or(page.getByLabel('Command for a sign-in link')).first().waitFor()
+  await assertAccessible()
+  await context.addCookies([cookie!])
+  await page.goto(origin)
+  await page.getByLabel('Command for a sign-in link').waitFor()
+  await page.goto(link!)
+  await page.getByText('This link was used already').waitFor()
+  assertClean([401])
+
+  const again = (await site.ipid('dashboard')).stdout.trim()
+  await page.goto(again)
+  await page.getByRole('button', { name: 'Sign out' }).waitFor()
+  started.child.kill('SIGTERM')
+  assert.equal((await started.ended).code, 0)
+})

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { Type } from 'typebox'
+import type { SessionAnswer } from '../../schemas/dashboard/session.ts'
+import { isOurHost } from '../../src/dashboard/server/hosts.ts'
+import { json, route } from '../../src/dashboard/server/route.ts'
+import { sessionRoute } from '../../src/dashboard/server/routes/session.ts'
+import { connectRedis } from '../../src/redis/connect.ts'
+import { keys } from '../../src/redis/keys.ts'
+import { RedisTenantStore } from '../../src/redis/tenants/tenant-store.ts'
+import type { Tenant } from '../../src/tenants/tenancy.ts'
+import { DashboardClient, followLink, startDashboard } from '../support/dashboard.ts'
+import { sendRaw } from '../support/raw-request.ts'
+import { startTestRedis } from '../support/redis.ts'
+
+after(() => redis.disconnect())
+const redis = connectRedis((await startTestRedis()).url, { name: 'test', kind: 'loop' })
+const tenants = new RedisTenantStore(redis)
+
+function tenant(id: string, createdAt = '2026-01-01T00:00:00.000Z'): Tenant {
+  return { id, plan: 'starter', archive: false, addresses: 'full', createdAt }
+}
+for (const id of ['acme', 'other']) await tenants.createTenant(tenant(id))
+
+const Change = Type.Object({ name: Type.String({ maxLength: 5 }) }, { additionalProperties: false })
+const Filter = Type.Object(
+  { limit: Type.Optional(Type.Integer({ maximum: 10 })), kinds: Type.Optional(Type.Array(Type.String())) },
+  { additionalProperties: false },
+)
+const ROUTES = [
+  sessionRoute({ tenants, version: '1.2.3', apiUrl: null }),
+  route({
+    method: 'GET',
+    path: '/api/tenants/:tenant/thing/:id',
+    query: Filter,
+    handle: ({ tenant, parameters, query }) => json([tenant.id, parameters.id, query]),
+  }),
+  route({ method: 'POST', path: '/api/tenants/:tenant/change', body: Change, handle: ({ body }) => json(body) }),
+  route({ method: 'GET', path: '/api/system', access: 'operator', handle: () => json('all') }),
+]
+const member = { role: 'member', tenant: { id: 'acme', createdAt: '2026-01-01T00:00:00.000Z' } } as const
+
+test('a link signs in once, and only a digest of it is kept', async (t) => {
+  const dashboard = await startDashboard(t, redis, ROUTES)
+  const link = await dashboard.link()
+  const secret = new URL(link).searchParams.get('token')!
+  assert.equal(Buffer.from(secret, 'base64url').length, 32)
+  for (const key of await redis.keys('ipid:dashboard:*')) {
+    assert.ok(!key.includes(secret) && !(await redis.get(key))!.includes(secret))
+    const leftMs = await redis.pttl(key)
+    assert.ok(leftMs > 0 && leftMs <= 60_000)
+  }
+  const client = await followLink(link)
+  const again = await fetch(link, { redirect: 'manual' })
+  assert.equal(again.headers.get('set-cookie'), null)
+  assert.equal(again.headers.get('location'), '/?sign-in=failed')
+  const answer = await client.read<SessionAnswer>('/api/session')
+  assert.deepEqual([answer.role, answer.tenants], ['operator', ['acme', 'other']])
+  for (const key of await redis.keys('ipid:dashboard:*')) assert.ok(!key.includes(client.cookie.split('=')[1]!))
+})
+
+test('the cookie is for this server and its pages only', async (t) => {
+  const plain = await startDashboard(t, redis, ROUTES)
+  const cookie = (await fetch(await plain.link(), { redirect: 'manual' })).headers.get('set-cookie')!
+  assert.match(
+    cookie,
+    new RegExp(
+      `^ipid_session_${new URL(plain.url).port}=[\\w-]{43}; Path=/; Max-Age=43200; HttpOnly; SameSite=Strict$`,
+    ),
+  )
+  const proxied = await startDashboard(t, redis, ROUTES, { publicUrl: 'https://ipid.example' })
+  const secure = (await fetch(await proxied.link(), { redirect: 'manual' })).headers.get('set-cookie')!
+  assert.match(secure, /^__Host-ipid_session_\d+=.*; Secure$/)
+})
+
+test('a session that was signed out, or is unknown, is refused', async (t) => {
+  const dashboard = await startDashboard(t, redis, ROUTES)
+  const client = await dashboard.signIn()
+  assert.equal((await client.get('/api/system')).status, 200)
+  assert.equal((await client.post('/sign-out')).status, 204)
+  assert.equal((await client.get('/api/system')).status, 401)
+  for (const cookie of ['', 'ipid_session=x', `ipid_session_${new URL(dashboard.url).port}=${'a'.repeat(43)}`]) {
+    assert.equal((await new DashboardClient(dashboard.url, cookie).get('/api/session')).status, 401)
+  }
+})
+
+test('a session lives on while it is used', async (t) => {
+  const dashboard = await startDashboard(t, redis, ROUTES)
+  await redis.del(await redis.keys(keys.session('*')))
+  const client = await dashboard.signIn()
+  const [key] = await redis.keys(keys.session('*'))
+  await redis.pexpire(key!, 5_000)
+  // Another process knows nothing of when it was extended last.
+  const other = await startDashboard(t, redis, ROUTES)
+  const name = `ipid_session_${new URL(other.url).port}`
+  await new DashboardClient(other.url, `${name}=${client.cookie.split('=')[1]}`).read('/api/session')
+  assert.ok((await redis.pttl(key!)) > 43_000_000)
+})
+
+test('a member sees one tenant, and learns of no other', async (t) => {
+  const dashboard = await startDashboard(t, redis, ROUTES)
+  const client = await dashboard.signIn(member)
+  assert.deepEqual((await client.read<SessionAnswer>('/api/session')).tenants, ['acme'])
+  assert.deepEqual(await client.read('/api/tenants/acme/thing/a%2Fb?limit=3&kinds=x&kinds=y'), [
+    'acme',
+    'a/b',
+    { limit: 3, kinds: ['x', 'y'] },
+  ])
+  const other = await client.get('/api/tenants/other/thing/1')
+  const none = await client.get('/api/tenants/nobody/thing/1')
+  assert.deepEqual([other.status, await other.text()], [404, await none.text()])
+  assert.equal((await client.post('/api/tenants/other/change', { name: 'a' })).status, 404)
+  assert.equal((await client.get('/api/system')).status, 403)
+  const former = await dashboard.signIn({ ...member, tenant: { id: 'acme', createdAt: '2025-01-01T00:00:00.000Z' } })
+  assert.equal((await former.get('/api/tenants/acme/thing/1')).status, 404, 'a tenant made anew is another one')
+})
+
+test('a change needs the token of its session, and comes from our pages', async (t) => {
+  const dashboard = await startDashboard(t, redis, ROUTES)
+  const [client, other] = [await dashboard.signIn(), await dashboard.signIn()]
+  const change = (headers: Record<string, string>) => client.post('/api/tenants/acme/change', { name: 'a' }, headers)
+  assert.equal((await change({})).status, 200)
+  for (const token of ['', 'x', other.csrfToken]) assert.equal((await change({ 'x-csrf-token': token })).status, 403)
+  assert.equal((await change({ origin: dashboard.url })).status, 200)
+  for (const origin of ['http://evil.example', 'null']) assert.equal((await change({ origin })).status, 403)
+  assert.equal((await client.post('/sign-out', {}, { 'x-csrf-token': '' })).status, 403)
+})
+
+test('what is sent is held to its schema', async (t) => {
+  const client = await (await startDashboard(t, redis, ROUTES)).signIn()
+  for (const query of ['limit=11', 'limit=x', 'limit=1&limit=2', 'other=1']) {
+    assert.equal((await client.get(`/api/tenants/acme/thing/1?${query}`)).status, 422, query)
+  }
+  for (const body of [{}, { name: 'abcdef' }, { name: 'a', more: 1 }]) {
+    assert.equal((await client.post('/api/tenants/acme/change', body)).status, 422)
+  }
+  assert.equal((await client.get('/api/nothing/at/all')).status, 404)
+})
+
+test('a name that leads here by DNS is none of ours', async (t) => {
+  const dashboard = await startDashboard(t, redis, ROUTES)
+  const port = Number(new URL(dashboard.url).port)
+  const status = async (host: string) => (await sendRaw(port, '/', { host })).status
+  assert.equal(await status('evil.example'), 403)
+  assert.equal(await status(`127.0.0.1:${port}`), 200)
+  const hosts = [
+    'localhost',
+    '10.0.0.7:8081',
+    '[fe80::1]:8081',
+    'ipid.example',
+    'evil.example',
+    '10.0.0.7.evil.example',
+    '',
+  ]
+  const ours = hosts.filter((host) => isOurHost(host, 'https://ipid.example/'))
+  assert.deepEqual(ours, ['localhost', '10.0.0.7:8081', '[fe80::1]:8081', 'ipid.example'])
+})
+
+test('failed sign-ins are limited', async (t) => {
+  const dashboard = await startDashboard(t, redis, ROUTES)
+  const statuses: number[] = []
+  for (let i = 0; i < 21; i++) {
+    const response = await fetch(`${dashboard.url}/sign-in?token=${'x'.repeat(43)}`, { redirect: 'manual' })
+    statuses.push(response.status)
+  }
+  assert.deepEqual(statuses, [...Array(20).fill(303), 429])
+})
+
+test('pages and their files carry their headers, are small, and come compressed', async (t) => {
+  const dashboard = await startDashboard(t, redis, ROUTES)
+  const page = await fetch(`${dashboard.url}/t/acme/companies`)
+  const html = await page.text()
+  const policy = page.headers.get('content-security-policy')!
+  assert.match(policy, /default-src 'none'; script-src 'self';.*frame-ancestors 'none'/)
+  assert.ok(!/unsafe|https?:/.test(policy) && !/<script(?![^>]*src=)|https?:\/\/(?!www\.w3\.org)/.test(html))
+  let bytes = html.length
+  for (const [, path] of html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)) {
+    const file = await fetch(dashboard.url + path, { headers: { 'accept-encoding': 'br' } })
+    assert.equal(file.headers.get('content-encoding'), 'br')
+    assert.match(file.headers.get('cache-control')!, /immutable/)
+    bytes += (await file.arrayBuffer()).byteLength
+  }
+  assert.ok(bytes < 200_000, `${bytes} bytes`)
+  assert.equal((await fetch(`${dashboard.url}/assets/none.js`)).status, 404)
+})

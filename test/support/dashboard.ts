@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { Registry } from 'prom-client'
+import type { SessionAnswer } from '../../schemas/dashboard/session.ts'
+import { systemClock } from '../../src/core/run/clock.ts'
+import type { DashboardRoute } from '../../src/dashboard/server/route.ts'
+import { createDashboard } from '../../src/dashboard/server/server.ts'
+import { type Grant, Sessions } from '../../src/dashboard/server/sessions.ts'
+import { findFreePort } from '../../src/embedded/processes/free-port.ts'
+import type { RedisClient } from '../../src/redis/connect.ts'
+import { RedisSessionStore } from '../../src/redis/dashboard/sessions.ts'
+import { RedisTenantStore } from '../../src/redis/tenants/tenant-store.ts'
+import { testedEngine } from './engines.ts'
+import { silent } from './pipeline.ts'
+
+/** A browser without its pages: it keeps its cookie and its CSRF token. */
+export class DashboardClient {
+  readonly #url: string
+  readonly cookie: string
+  readonly csrfToken: string
+
+  constructor(url: string, cookie: string, csrfToken = '') {
+    this.#url = url
+    this.cookie = cookie
+    this.csrfToken = csrfToken
+  }
+
+  get(path: string): Promise<Response> {
+    return fetch(this.#url + path, { headers: { cookie: this.cookie } })
+  }
+
+  post(path: string, body: unknown = {}, headers: Record<string, string> = {}): Promise<Response> {
+    const all = { cookie: this.cookie, 'x-csrf-token': this.csrfToken, ...headers }
+    return fetch(this.#url + path, { method: 'POST', headers: all, body: JSON.stringify(body) })
+  }
+
+  /** The answer, which is to be 200. */
+  async read<T>(path: string): Promise<T> {
+    const response = await this.get(path)
+    const text = await response.text()
+    assert.equal(response.status, 200, text)
+    return JSON.parse(text) as T
+  }
+}
+
+/** Opens a sign-in link. */
+export async function followLink(link: string): Promise<DashboardClient> {
+  const response = await fetch(link, { redirect: 'manual' })
+  assert.equal(response.status, 303)
+  const cookie = response.headers.get('set-cookie')!.split(';')[0]!
+  const url = new URL(link).origin
+  const { csrf_token: token } = await new DashboardClient(url, cookie).read<SessionAnswer>('/api/session')
+  return new DashboardClient(url, cookie, token)
+}
+
+export interface TestDashboard {
+  readonly url: string
+  readonly sessions: Sessions
+  /** A link that was not opened yet. */
+  link(grant?: Grant): Promise<string>
+  signIn(grant?: Grant): Promise<DashboardClient>
+}
+
+/** The listener in this process, on a Redis of the test. */
+export async function startDashboard(
+  t: TestContext,
+  redis: RedisClient,
+  routes: readonly DashboardRoute[],
+  options: { readonly publicUrl?: string } = {},
+): Promise<TestDashboard> {
+  const tenants = new RedisTenantStore(redis)
+  const sessions = new Sessions(new RedisSessionStore(redis), systemClock)
+  const server = await createDashboard({
+    host: '127.0.0.1',
+    port: await findFreePort('127.0.0.1'),
+    publicUrl: options.publicUrl,
+    engine: testedEngine(),
+    sessions,
+    routes,
+    findTenant: (id) => tenants.getTenant(id),
+    clock: systemClock,
+    log: silent,
+    metrics: new Registry(),
+  })
+  await server.start()
+  t.after(() => server.stop())
+  const link = async (grant: Grant = { role: 'operator' }) =>
+    `${server.url}/sign-in?token=${await sessions.createLink(grant, 60_000)}`
+  return { url: server.url, sessions, link, signIn: async (grant) => followLink(await link(grant)) }
+}

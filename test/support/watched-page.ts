@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { BrowserContext, Page } from 'playwright-core'
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+
+/** A page of which everything is noted that it should not do. */
+export interface WatchedPage {
+  readonly page: Page
+  /** Fails when the page wrote errors to its console, threw, or asked another origin. @param expected statuses of calls that fail */
+  assertClean(expected?: readonly number[]): void
+  /** Fails when axe-core finds a serious or critical violation, in light or dark. */
+  assertAccessible(): Promise<void>
+}
+
+export async function openWatched(context: BrowserContext, origin: string): Promise<WatchedPage> {
+  const page = await context.newPage()
+  const wrong: string[] = []
+  page.on('pageerror', (error) => wrong.push(error.message))
+  page.on('console', (message) => {
+    if (message.type() === 'error') wrong.push(message.text())
+  })
+  page.on('request', (request) => {
+    const url = new URL(request.url())
+    if (url.origin !== origin && url.protocol !== 'data:' && url.protocol !== 'blob:')
+      wrong.push(`asked ${request.url()}`)
+  })
+  return {
+    page,
+    assertClean(expected = []) {
+      const left = wrong.filter((text) => !expected.some((status) => text.includes(`status of ${status}`)))
+      assert.deepEqual(left, [])
+    },
+    async assertAccessible() {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme })
+        // The policy of the page lets no script in but its own; that of the test runs beside it.
+        const results = (await page.evaluate(
+          `(() => { if (!window.axe) { ${readFileSync(AXE, 'utf8')} } return window.axe.run() })()`,
+        )) as { violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[] }
+        const serious = results.violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        const shown = serious.map(
+          ({ id, nodes }) => `${colorScheme} ${page.url()} ${id}: ${nodes[0]!.html} ${nodes[0]!.failureSummary}`,
+        )
+        assert.deepEqual(shown, [])
+      }
+      await page.emulateMedia({ colorScheme: 'light' })
+    },
+  }
+}
