@@ -11,7 +11,11 @@ export interface ClickHouseClientOptions {
   readonly database?: string | undefined
   readonly requestTimeoutMs?: number
   readonly connectionsMax?: number
+  /** Nothing can be written, and what takes too long ends: for those who show what is stored. */
+  readonly readOnly?: boolean
 }
+
+const READ_ONLY = { readonly: '1', max_execution_time: 20, timeout_overflow_mode: 'throw', max_threads: 2 } as const
 
 const REQUEST_TIMEOUT_MS = 60_000
 
@@ -40,7 +44,7 @@ export function connectClickHouse(url: string, options: ClickHouseClientOptions)
     max_open_connections: options.connectionsMax ?? 10,
     keep_alive: { enabled: true, idle_socket_ttl: IDLE_SOCKET_TTL_MS },
     compression: { request: false, response: compress },
-    clickhouse_settings: { async_insert: 0 },
+    clickhouse_settings: { async_insert: 0, ...(options.readOnly && READ_ONLY) },
     log: { level: ClickHouseLogLevel.OFF },
   })
 }

@@ -1,10 +1,9 @@
 import type { ComponentType } from 'preact'
+import type { PageProps } from './lib/page-props.ts'
+import { Companies } from './pages/companies.tsx'
+import { Company } from './pages/company.tsx'
+import { Overview } from './pages/overview.tsx'
 import { Start } from './pages/start.tsx'
-
-export interface PageProps {
-  /** Of the path, decoded. */
-  readonly parameters: Readonly<Record<string, string>>
-}
 
 /** A page and where it is. */
 export interface PageEntry {
@@ -17,4 +16,9 @@ export interface PageEntry {
 }
 
 /** Every page, in the order of the navigation. Those of a tenant are under `/t/:tenant/`. A new one is a line here. */
-export const PAGES: readonly PageEntry[] = [{ path: '/', page: Start }]
+export const PAGES: readonly PageEntry[] = [
+  { path: '/', page: Start },
+  { path: '/t/:tenant/overview', page: Overview, label: 'Overview' },
+  { path: '/t/:tenant/companies', page: Companies, label: 'Companies' },
+  { path: '/t/:tenant/companies/of', page: Company },
+]
