@@ -14,19 +14,32 @@ import { utcDay } from '../../core/event/outcomes.ts'
 import type { Clock } from '../../core/run/clock.ts'
 import type { CompanyStore, StoredCompany } from '../../dashboard/server/company-store.ts'
 import { findCompany } from './company.ts'
-import { COMPANIES, companyDays, daysOf, listSql, parametersOf } from './company-list.ts'
-import { DashboardReader } from './reader.ts'
+import { COMPANIES, companyDays, countsSql, listSql, parametersOf } from './company-list.ts'
+import { DashboardReader, encodedChars } from './reader.ts'
 
 const DAY_MS = 86_400_000
 /** Ids travel in the address of a request, of which servers take 16 KiB. */
 const IDS_MAX_CHARS = 6_000
 
-interface FoundDetails {
-  readonly company_id: string
+interface FoundSets {
   readonly visits: number
   readonly unique_ips: number
-  readonly days: readonly (readonly [day: string, visits: number])[]
 }
+
+interface FoundDays {
+  readonly visits_of: readonly (readonly [day: string, visits: number])[]
+}
+
+const OF_PAGE = ' AND company_id IN {companies:Array(String)}'
+
+const setsSql = (view: Pick<CompanyView, 'from' | 'to'> | undefined) => `
+  SELECT company_id, visits, unique_ips
+  FROM (${countsSql(view, ['visits', 'unique_ips'], OF_PAGE)})`
+
+const SPARK_SQL = `
+  SELECT company_id, groupArray((toString(day), day_addresses)) AS visits_of
+  FROM (${companyDays(`${OF_PAGE} AND toDate32(timestamp) >= {spark_from:Date32} AND toDate32(timestamp) <= {spark_to:Date32}`)})
+  GROUP BY company_id`
 
 /** The companies of tenants, out of the projections of `events`. */
 export class ClickHouseCompanies implements CompanyStore {
@@ -51,27 +64,22 @@ export class ClickHouseCompanies implements CompanyStore {
 
   async details(tenantId: string, { companies, from, to }: CompanyDetailsBody): Promise<CompanyDetailsAnswer> {
     const spark = this.#sparkDays(to)
-    const [sparkFrom, sparkTo] = [spark[0]!, spark.at(-1)!]
-    const counted = `1${daysOf({ from, to }, 'day')}`
-    const since = from === undefined ? '' : ' AND toDate32(timestamp) >= least({from:Date32}, {spark_from:Date32})'
-    const query = `
-      SELECT
-        company_id,
-        sumIf(day_addresses, ${counted}) AS visits,
-        uniqExactMergeIf(addresses, ${counted}) AS unique_ips,
-        groupArrayIf((toString(day), day_addresses), day >= {spark_from:Date32} AND day <= {spark_to:Date32}) AS days
-      FROM (${companyDays(` AND company_id IN {companies:Array(String)}${since}`)})
-      GROUP BY company_id`
-    const given = { tenant: tenantId, spark_from: sparkFrom, spark_to: sparkTo, ...parametersOf({ from, to }) }
-    const found = await Promise.all(
-      inParts(companies).map((part) => this.#reader.rows<FoundDetails>(query, { ...given, companies: part })),
-    )
+    const span = { spark_from: spark[0]!, spark_to: spark.at(-1)!, ...parametersOf({ from, to }) }
+    const parts = inParts(companies)
+    const ask = async <T>(query: string) => {
+      const asked = parts.map((part) =>
+        this.#reader.rows<T & { company_id: string }>(query, { tenant: tenantId, ...span, companies: part }),
+      )
+      return new Map((await Promise.all(asked)).flat().map((row) => [row.company_id, row]))
+    }
+    const view = from === undefined && to === undefined ? undefined : { from, to }
+    const [sets, days] = await Promise.all([ask<FoundSets>(setsSql(view)), ask<FoundDays>(SPARK_SQL)])
     return {
-      companies: found.flat().map(({ company_id, visits, unique_ips, days }) => {
-        const byDay = new Map(days)
+      companies: [...sets.values()].map(({ company_id, visits, unique_ips }) => {
+        const byDay = new Map(days.get(company_id)?.visits_of)
         return { company_id, visits, unique_ips, daily_visits: spark.map((day) => byDay.get(day) ?? 0) }
       }),
-      days: [sparkFrom, sparkTo],
+      days: [span.spark_from, span.spark_to],
     }
   }
 
@@ -128,7 +136,7 @@ function inParts(ids: readonly string[]): string[][] {
   const parts: string[][] = []
   let chars = 0
   for (const id of new Set(ids)) {
-    const size = encodeURIComponent(id.replace(/[\\'\n\t]/g, '\\\\$&')).length + 12
+    const size = encodedChars(id)
     if (parts.length === 0 || chars + size > IDS_MAX_CHARS) {
       parts.push([])
       chars = 0

@@ -79,7 +79,7 @@ export function listSql(tenantId: string, view: CompanyView, page: string, sets:
   const needed = (['visits', 'unique_ips'] as const).filter((name) => name === sort || sets.includes(name))
   const conditions = conditionsOf(view)
   const hasDays = view.from !== undefined || view.to !== undefined
-  const counted = hasDays ? countsOfDays(view, needed) : countsOfAll(needed)
+  const counted = hasDays || needed.length > 0 ? countsSql(hasDays ? view : undefined, needed) : ''
   return {
     query: `
       SELECT
@@ -95,24 +95,29 @@ export function listSql(tenantId: string, view: CompanyView, page: string, sets:
   }
 }
 
-function countsOfAll(sets: readonly SetName[]): string {
-  if (sets.length === 0) return ''
-  return `SELECT company_id, ${sets.map((name) => SETS[name]).join()} FROM events WHERE ${OF_TENANT} GROUP BY company_id`
+/**
+ * What is counted of companies beside `COMPANIES`: events of the days of a view, and sets of addresses.
+ * @param view undefined: of all days; events are left out then
+ * @param of further conditions
+ */
+export function countsSql(view: Days | undefined, sets: readonly SetName[], of = ''): string {
+  const where = `${OF_TENANT}${of}`
+  if (view === undefined) {
+    return `SELECT company_id, ${sets.map((name) => SETS[name]).join()} FROM events WHERE ${where} GROUP BY company_id`
+  }
+  const days = daysOf(view)
+  if (sets.length === 0)
+    return `SELECT company_id, count() AS events FROM events WHERE ${where}${days} GROUP BY company_id`
+  const columns = sets.map((name) => SETS_OF_DAYS[name]).join()
+  return `SELECT company_id, sum(day_events) AS events, ${columns} FROM (${companyDays(of + days)}) GROUP BY company_id`
 }
 
-function countsOfDays(view: CompanyView, sets: readonly SetName[]): string {
-  const of = daysOf(view)
-  if (sets.length === 0) {
-    return `SELECT company_id, count() AS events FROM events WHERE ${OF_TENANT}${of} GROUP BY company_id`
-  }
-  const columns = sets.map((name) => SETS_OF_DAYS[name]).join()
-  return `SELECT company_id, sum(day_events) AS events, ${columns} FROM (${companyDays(of)}) GROUP BY company_id`
-}
+type Days = Pick<CompanyView, 'from' | 'to'>
 
 /** The days of a view as a condition. */
-export function daysOf({ from, to }: CompanyView, day = 'toDate32(timestamp)'): string {
-  const first = from === undefined ? '' : ` AND ${day} >= {from:Date32}`
-  return to === undefined ? first : `${first} AND ${day} <= {to:Date32}`
+function daysOf({ from, to }: Days): string {
+  const first = from === undefined ? '' : ' AND toDate32(timestamp) >= {from:Date32}'
+  return to === undefined ? first : `${first} AND toDate32(timestamp) <= {to:Date32}`
 }
 
 /** Columns by the filter on them. */

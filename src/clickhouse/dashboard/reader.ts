@@ -77,6 +77,11 @@ export class DashboardReader {
   }
 }
 
+/** What a text of a list takes in the address of a request. */
+export function encodedChars(text: string): number {
+  return encodeURIComponent(text.replace(/[\\'\n\t]/g, '\\\\$&')).length + 12
+}
+
 /** An answer of ClickHouse; where no sink has ever run, `nothing`. Rejects with `UnavailableError`. */
 export async function answered<T>(asked: Promise<T>, nothing: T): Promise<T> {
   try {
