@@ -114,7 +114,12 @@ async function median(name: string, plainMs: number | undefined, call: () => Pro
   const times: number[] = []
   for (let round = 0; round < ROUNDS; round++) {
     const startedMs = performance.now()
-    await call()
+    try {
+      await call()
+    } catch (error) {
+      print(name, (error as Error).message)
+      return Number.NaN
+    }
     times.push(performance.now() - startedMs)
   }
   const ms = times.sort((a, b) => a - b)[Math.floor(ROUNDS / 2)]!

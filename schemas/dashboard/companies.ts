@@ -74,6 +74,22 @@ const order = {
 export const CompanyView = Type.Object({ ...filters, ...order }, { additionalProperties: false })
 export type CompanyView = Static<typeof CompanyView>
 
+/** `GET /api/tenants/:tenant/companies/export` */
+export const CompaniesExport = Type.Object(
+  {
+    ...filters,
+    ...order,
+    hide: Type.Optional(
+      Type.Array(Type.String({ maxLength: COMPANY_LIMITS.valueMaxChars }), {
+        maxItems: 20,
+        description: 'Columns that are left out, by the names of a row; the name and the id are always there',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+export type CompaniesExport = Static<typeof CompaniesExport>
+
 /** `GET /api/tenants/:tenant/companies` */
 export const CompaniesQuery = Type.Object(
   {

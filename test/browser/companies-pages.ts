@@ -105,13 +105,16 @@ async function checkView(page: Page, { origin, tenant }: CompaniesSite): Promise
 async function checkExport(page: Page): Promise<void> {
   await page.getByLabel('Search').fill('zeta 5')
   await page.getByText('11 companies').waitFor()
+  await page.getByText('Columns', { exact: true }).click()
+  await page.getByRole('checkbox', { name: 'Domain' }).uncheck()
+  await page.waitForURL(/hide=domain/)
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('link', { name: 'Export CSV' }).click(),
   ])
   const lines = (await readFile(await download.path(), 'utf8')).trimEnd().split('\r\n')
   assert.equal(lines.length, 12)
-  assert.match(lines[0]!, /^Company,Domain,Industry,/)
+  assert.match(lines[0]!, /^Company,Industry,Category,/)
   assert.ok(lines.slice(1).every((line) => line.startsWith('Zeta 5')))
 }
 

@@ -30,6 +30,13 @@ const NOON_MS = Date.parse(`${TODAY}T12:00:00Z`)
 const clock = { now: () => NOON_MS }
 const CREATED = '2026-01-01T00:00:00.000Z'
 
+// Before what the stores end with.
+after(async () => {
+  for (const end of ends) await end()
+  await client.close()
+  redis.disconnect()
+})
+const ends: (() => Promise<void>)[] = []
 const clickhouse = await startTestClickHouse()
 const client = connectClickHouse(clickhouse.url, { application: 'test', database: DATABASE, readOnly: true })
 const redis = connectRedis((await startTestRedis()).url, { name: 'test', kind: 'loop' })
@@ -86,15 +93,9 @@ await insert([
   event('masked.example', { tenant_id: 'masked', ip: '203.0.113.0/24#8c1e5a0b7d2f4936' }),
 ])
 
-const ends: (() => Promise<void>)[] = []
 const dashboard = await startDashboard({ after: (end: () => Promise<void>) => ends.push(end) } as never, redis, routes)
 const member = await dashboard.signIn({ role: 'member', tenant: { id: 'acme', createdAt: CREATED } })
 const operator = await dashboard.signIn()
-after(async () => {
-  for (const end of ends) await end()
-  await client.close()
-  redis.disconnect()
-})
 
 const page = (query = '', tenant = 'acme') =>
   operator.read<CompaniesPage>(`/api/tenants/${tenant}/companies${query === '' ? '' : `?${query}`}`)
@@ -288,6 +289,15 @@ test('an export is the view as CSV, and no cell of it is a formula', async () =>
   assert.deepEqual(await cells('search=anvil&from=2026-03-14'), [`3,3,2,${seen},80,anvil.example`])
   assert.deepEqual((await cells('sort=domain&direction=asc')).length, 4)
   assert.deepEqual(await cells('search=nobody'), [])
+  const few = ['domain', 'industry', 'industry_category', 'country_code', 'visits', 'unique_ips', 'name']
+  const hidden = await operator.get(
+    `/api/tenants/acme/companies/export?search=bolt&${few.map((name) => `hide=${name}`).join('&')}`,
+  )
+  const old = '2026-03-05T12:00:00.000Z'
+  assert.equal(
+    await hidden.text(),
+    `Company,Class,Events,First seen,Last seen,Quality,Id\r\nBolt,business,1,${old},${old},20,bolt.example\r\n`,
+  )
 })
 
 test('a company tells where its visits come from, and why it is taken for it', async () => {
@@ -382,6 +392,24 @@ test('many companies with long ids are found in parts', async () => {
   await insert(long.map((id) => event(id, { tenant_id: 'quiet' })))
   const { companies: found } = await readDetails({ companies: long }, 'quiet')
   assert.deepEqual(found.map(({ company_id }) => company_id).sort(), [...long].sort())
+})
+
+test('a company of many accounts is whole, and shows its newest events', async () => {
+  const many = Array.from({ length: 120 }, (_, i) => {
+    const timestamp = NOON_MS - (i % 3) * DAY_MS - i
+    return event('many.example', { tenant_id: 'quiet', account_id: `account ${i}`, timestamp, event_id: `many-${i}` })
+  })
+  await insert(many)
+  const found = await operator.read<CompanyAnswer>('/api/tenants/quiet/companies/of/many.example')
+  assert.deepEqual(
+    [found.all_events, found.accounts.length, found.days.map(({ events }) => events)],
+    [120, 100, [40, 40, 40]],
+  )
+  const newest = [...many].sort((a, b) => Number(b.timestamp) - Number(a.timestamp)).slice(0, 50)
+  assert.deepEqual(
+    found.events.map(({ event_id }) => event_id),
+    newest.map(({ event_id }) => event_id),
+  )
 })
 
 test('the overview counts by day what became of events, and what is used of the plan', async () => {

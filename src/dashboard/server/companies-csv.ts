@@ -1,27 +1,33 @@
 import type { CountedCompany } from '../../../schemas/dashboard/companies.ts'
 
 /** Columns as the page calls them. */
-const COLUMNS: readonly (readonly [title: string, of: (row: CountedCompany) => string | number])[] = [
-  ['Company', ({ name }) => name],
-  ['Domain', ({ domain }) => domain],
-  ['Industry', ({ industry }) => industry],
-  ['Category', ({ industry_category }) => industry_category],
-  ['Country', ({ country_code }) => country_code],
-  ['Class', ({ classification }) => classification],
-  ['Events', ({ events }) => events],
-  ['Visits', ({ visits }) => visits],
-  ['Unique IPs', ({ unique_ips }) => unique_ips],
-  ['First seen', ({ first_seen }) => first_seen],
-  ['Last seen', ({ last_seen }) => last_seen],
-  ['Quality', ({ quality }) => quality],
-  ['Id', ({ company_id }) => company_id],
-]
+const TITLES: Readonly<Record<keyof CountedCompany, string>> = {
+  name: 'Company',
+  domain: 'Domain',
+  industry: 'Industry',
+  industry_category: 'Category',
+  country_code: 'Country',
+  classification: 'Class',
+  events: 'Events',
+  visits: 'Visits',
+  unique_ips: 'Unique IPs',
+  first_seen: 'First seen',
+  last_seen: 'Last seen',
+  quality: 'Quality',
+  company_id: 'Id',
+}
+const NAMES = Object.keys(TITLES) as (keyof CountedCompany)[]
+const ALWAYS: readonly string[] = ['name', 'company_id'] satisfies (keyof CountedCompany)[]
 
-/** Companies as CSV (RFC 4180), a line each behind a line of titles. */
-export async function* companiesCsv(rows: AsyncIterable<readonly CountedCompany[]>): AsyncGenerator<string> {
-  let head = line(COLUMNS.map(([title]) => title))
+/** Companies as CSV (RFC 4180), a line each behind a line of titles. @param hidden columns that are left out */
+export async function* companiesCsv(
+  rows: AsyncIterable<readonly CountedCompany[]>,
+  hidden: readonly string[] = [],
+): AsyncGenerator<string> {
+  const names = NAMES.filter((name) => ALWAYS.includes(name) || !hidden.includes(name))
+  let head = line(names.map((name) => TITLES[name]))
   for await (const some of rows) {
-    yield head + some.map((row) => line(COLUMNS.map(([, of]) => of(row)))).join('')
+    yield head + some.map((row) => line(names.map((name) => row[name]))).join('')
     head = ''
   }
   if (head !== '') yield head

@@ -132,9 +132,12 @@ function optionsOf(
     tzDate: (seconds) => Plot.tzDate(new Date(seconds * 1_000), 'UTC'),
     legend: { show: false },
     cursor: { show: false },
-    scales: { x: { time: true }, y: { range: (_chart, _min, max) => [0, Math.max(1, max * 1.05)] } },
+    scales: {
+      x: { time: true, range: rangeOf(kind) },
+      y: { range: (_chart, _min, max) => [0, Math.max(1, max * 1.05)] },
+    },
     axes: [
-      { ...axis, grid: { show: false }, values: (_chart, ticks) => ticks.map(shortDay) },
+      { ...axis, size: 28, grid: { show: false }, values: (_chart, ticks) => ticks.map(shortDay) },
       {
         ...axis,
         size: 52,
@@ -151,6 +154,14 @@ function optionsOf(
       }),
     ],
   }
+}
+
+const HALF_DAY_SECONDS = 43_200
+
+/** A bar stands half before and half behind its day. */
+function rangeOf(kind: ChartProps['kind']): uPlot.Range.Function {
+  const room = kind === 'stack' ? HALF_DAY_SECONDS : 0
+  return (_chart, min, max) => [min - room, max + room]
 }
 
 const short = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' })

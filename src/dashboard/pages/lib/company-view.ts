@@ -25,7 +25,7 @@ export const COLUMNS: readonly Column[] = [
   figure('events', 'Events'),
   figure('visits', 'Visits'),
   figure('unique_ips', 'Unique IPs'),
-  { key: 'daily_visits', label: 'Last 30 days' },
+  { key: 'daily_visits', label: 'Daily visits' },
   { ...text('first_seen', 'First seen'), first: 'desc' },
   { ...text('last_seen', 'Last seen'), first: 'desc' },
   figure('quality', 'Quality'),

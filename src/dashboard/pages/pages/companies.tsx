@@ -27,7 +27,7 @@ export function Companies({ parameters }: PageProps) {
   const rows = list.value?.rows ?? NO_ROWS
   const detailsOf = useDetails(tenant, rows, view)
   const total = list.value?.total ?? 0
-  const hidden = new Set((state.get('hide') ?? '').split(','))
+  const hidden = new Set((state.get('hide') ?? '').split(',').filter((name) => name !== ''))
   return (
     <>
       <h1>Companies</h1>
@@ -44,7 +44,11 @@ export function Companies({ parameters }: PageProps) {
               Clear filters
             </button>
           )}
-          <a class="button" href={`/api/tenants/${tenant}/companies/export${queryText({ ...view })}`} download>
+          <a
+            class="button"
+            href={`/api/tenants/${tenant}/companies/export${queryText({ ...view, hide: [...hidden] })}`}
+            download
+          >
             Export CSV
           </a>
         </div>

@@ -1,4 +1,4 @@
-import { Link } from 'wouter-preact'
+import { Link, Redirect } from 'wouter-preact'
 import type { CompanyAnswer, CompanyEvent, CompanyReason } from '../../../../schemas/dashboard/company.ts'
 import { Chart } from '../components/chart.tsx'
 import { Counts } from '../components/counts.tsx'
@@ -21,7 +21,9 @@ export function Company({ parameters }: PageProps) {
   const id = state.get('id') ?? ''
   const days = SPANS.find((span) => span === state.get('days')) ?? '90'
   const path = `/api/tenants/${tenant}/companies/of/${encodeURIComponent(id)}`
-  const { value, error, reload } = useData<CompanyAnswer>(path, { days }, REFRESH_MS)
+  const { value, error, reload } = useData<CompanyAnswer>(id === '' ? undefined : path, { days }, REFRESH_MS)
+  // Another tenant was chosen.
+  if (id === '') return <Redirect to={`/t/${tenant}/companies`} replace />
   const back = (
     <p>
       <Link href={`/t/${tenant}/companies`}>All companies</Link>

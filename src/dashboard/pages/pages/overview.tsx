@@ -11,7 +11,7 @@ import { useUrlState } from '../lib/url-state.ts'
 import { useData } from '../lib/use-data.ts'
 
 const SPANS = ['7', '30', '90']
-const REFRESH_MS = 15_000
+const REFRESH_MS = 30_000
 
 /** What came in, what became of it, and what the plan still allows. */
 export function Overview({ parameters }: PageProps) {
@@ -65,19 +65,42 @@ function Whole({ tenant, answer }: { readonly tenant: string; readonly answer: O
   )
 }
 
-/** What statuses are called here, and in which colour they are drawn. */
-const STATUSES = [
-  { name: 'ok', colour: 1, of: ({ status }: OutcomeCount) => status === 'stored' },
-  { name: 'repeats', colour: 3, of: ({ status }: OutcomeCount) => status === 'duplicates' },
-  { name: 'filtered', colour: 4, of: ({ status }: OutcomeCount) => status === 'filtered' },
-  {
-    name: 'invalid',
-    colour: 5,
-    of: ({ status }: OutcomeCount) => status === 'invalid_ip' || status === 'rejected',
-  },
-] as const
-/** Dead letters, and events that a stage of the user's own dropped. */
-const isOther = (row: OutcomeCount) => !STATUSES.some(({ of }) => of(row))
+interface Kind {
+  readonly name: string
+  /** Of `--series-N` in the styles. */
+  readonly colour: number
+  readonly of: (row: OutcomeCount) => boolean
+}
+
+const isFiltered = ({ status }: OutcomeCount) => status === 'filtered'
+/** A rule of the tenant filters whatever class. */
+const filterOf = ({ reason, classification }: OutcomeCount) => (reason === '' ? classification : 'by your rules')
+const FILTERS = ['isp', 'hosting', 'cloud', 'cdn', 'reserved', 'by your rules']
+
+/** What statuses are called here; those that always are shown, and others that are there. */
+function kindsOf(outcomes: readonly OutcomeCount[]): Kind[] {
+  const filters = FILTERS.map((filter, i) => ({
+    name: filter === 'by your rules' ? `filtered ${filter}` : `filtered: ${filter}`,
+    colour: 4 + i,
+    of: (row: OutcomeCount) => isFiltered(row) && filterOf(row) === filter,
+  }))
+  const others = [
+    ...filters,
+    {
+      name: 'dead or dropped',
+      colour: 11,
+      of: ({ status }: OutcomeCount) => !KNOWN.has(status),
+    },
+  ]
+  return [
+    { name: 'ok', colour: 1, of: ({ status }) => status === 'stored' },
+    { name: 'repeats', colour: 3, of: ({ status }) => status === 'duplicates' },
+    { name: 'invalid', colour: 10, of: ({ status }) => status === 'invalid_ip' || status === 'rejected' },
+    ...others.filter(({ of }) => outcomes.some(of)),
+  ]
+}
+
+const KNOWN = new Set(['stored', 'duplicates', 'invalid_ip', 'rejected', 'filtered'])
 
 function Figures({
   tenant,
@@ -90,9 +113,7 @@ function Figures({
 }) {
   const { outcomes, companies, from, to, top } = answer
   const all = daysBetween(from, to)
-  const filtered = outcomes.filter(STATUSES[2].of)
-  const others = sum(outcomes.filter(isOther))
-  const kinds = [...STATUSES, ...(others === 0 ? [] : [{ name: 'dead or dropped', colour: 6, of: isOther } as const])]
+  const filtered = outcomes.filter(isFiltered)
   const perDay = (rows: readonly OutcomeCount[]) => {
     const sums = new Map<string, number>()
     for (const { day, events } of rows) sums.set(day, (sums.get(day) ?? 0) + events)
@@ -116,7 +137,11 @@ function Figures({
         <Chart
           label="Events by status and day of receipt"
           days={all}
-          series={kinds.map(({ name, colour, of }) => ({ name, colour, values: perDay(outcomes.filter(of)) }))}
+          series={kindsOf(outcomes).map(({ name, colour, of }) => ({
+            name,
+            colour,
+            values: perDay(outcomes.filter(of)),
+          }))}
           kind="stack"
         />
       </section>

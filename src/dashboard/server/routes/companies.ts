@@ -1,8 +1,8 @@
 import {
+  CompaniesExport,
   CompaniesQuery,
   type CompaniesVersion,
   CompanyDetailsBody,
-  CompanyView,
 } from '../../../../schemas/dashboard/companies.ts'
 import { CompanyQuery } from '../../../../schemas/dashboard/company.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
@@ -58,14 +58,14 @@ export function companyRoutes({ companies, lookups }: CompanyParts): DashboardRo
     route({
       method: 'GET',
       path: `${PATH}/export`,
-      query: CompanyView,
-      handle({ tenant, query }) {
-        demandView(query)
+      query: CompaniesExport,
+      handle({ tenant, query: { hide, ...view } }) {
+        demandView(view)
         return {
           status: 200,
           type: 'text/csv; charset=utf-8',
           headers: { 'content-disposition': `attachment; filename="companies-${tenant.id}.csv"` },
-          body: companiesCsv(companies.rows(tenant.id, query)),
+          body: companiesCsv(companies.rows(tenant.id, view), hide),
         }
       },
     }),
