@@ -16,7 +16,7 @@ const QUERY = `
   LIMIT {limit:UInt32}`
 
 /** UNKNOWN_TABLE, UNKNOWN_DATABASE: no sink has ever run, and nothing is stored. */
-const NO_TABLE_CODES = new Set(['60', '81'])
+export const NO_TABLE_CODES: ReadonlySet<string> = new Set(['60', '81'])
 
 interface StoredRow {
   readonly received_ms: number

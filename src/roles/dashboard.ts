@@ -1,3 +1,6 @@
+import { connectClickHouse, DATABASE } from '../clickhouse/client.ts'
+import { ClickHouseCompanies } from '../clickhouse/dashboard/companies.ts'
+import { ClickHouseOverview } from '../clickhouse/dashboard/overview.ts'
 import type { Config } from '../config/config.ts'
 import { version } from '../config/version.ts'
 import type { Service } from '../core/run/service.ts'
@@ -6,6 +9,7 @@ import { createDashboard } from '../dashboard/server/server.ts'
 import { Sessions } from '../dashboard/server/sessions.ts'
 import type { HttpServer } from '../http/engine/server.ts'
 import { RedisSessionStore } from '../redis/dashboard/sessions.ts'
+import { RedisUsage } from '../redis/dashboard/usage.ts'
 import { RedisTenantStore } from '../redis/tenants/tenant-store.ts'
 import { settingsOf } from './dashboard/settings.ts'
 import type { Parts } from './parts.ts'
@@ -17,6 +21,9 @@ export interface DashboardRole {
   url(): string | undefined
 }
 
+/** An export may take its time before its first row. */
+const CLICKHOUSE_MS = 300_000
+
 export function dashboardRole(parts: Parts): DashboardRole {
   const { config, telemetry } = parts
   const { log, metrics, clock } = telemetry
@@ -25,7 +32,16 @@ export function dashboardRole(parts: Parts): DashboardRole {
   const tenants = new RedisTenantStore(redis)
   const sessions = new Sessions(new RedisSessionStore(redis), clock)
   const settings = settingsOf(parts, redis, sessions)
-  const routes = dashboardRoutes({ tenants, version: version(), apiUrl: apiUrlOf(config), settings })
+  const options = { application: 'dashboard', database: DATABASE, readOnly: true, requestTimeoutMs: CLICKHOUSE_MS }
+  const clickhouse = config.clickhouseUrl === '' ? undefined : connectClickHouse(config.clickhouseUrl, options)
+  const routes = dashboardRoutes({
+    ...{ tenants, version: version(), apiUrl: apiUrlOf(config), plans: config.plans, clock },
+    lookups: parts.enrichment.lookups,
+    companies: new ClickHouseCompanies(clickhouse, clock),
+    overview: new ClickHouseOverview(clickhouse),
+    usage: new RedisUsage(redis, clock),
+    settings,
+  })
   const findTenant = (id: string) => tenants.getTenant(id)
   let http: HttpServer | undefined
   const listener: Service = {
@@ -45,7 +61,10 @@ export function dashboardRole(parts: Parts): DashboardRole {
       })
       await http.start()
     },
-    stop: async () => await http?.stop(),
+    async stop() {
+      await http?.stop()
+      await clickhouse?.close()
+    },
   }
   return { services: [settings.service, listener], url: () => http?.url }
 }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { launchChromium } from '../support/chromium.ts'
-import { TestSite } from '../support/site.ts'
+import { type ReadyFile, TestSite } from '../support/site.ts'
 import { openWatched } from '../support/watched-page.ts'
+import { checkCompaniesPages } from './companies-pages.ts'
 
 /* The dashboard as a person uses it: a whole ipid, and a real browser. */
 
@@ -16,16 +17,22 @@ test('the printed link signs in, and signing out ends it', { skip }, async (t) =
   if (typeof browser === 'string') return
   const site = new TestSite(t)
   const started = site.start()
-  const { dashboard_url: link } = (await started.ready()) as { dashboard_url?: string }
+  const ready = (await started.ready()) as ReadyFile & { dashboard_url?: string }
+  const { dashboard_url: link } = ready
   const origin = new URL(link!).origin
   const context = await browser.newContext()
   t.after(() => context.close())
-  const { page, assertClean, assertAccessible } = await openWatched(context, origin)
+  const watched = await openWatched(context, origin)
+  const { page, assertClean, assertAccessible } = watched
 
   await page.goto(link!)
   assert.ok(!page.url().includes('token'))
   await page.getByRole('button', { name: 'Sign out' }).waitFor()
   await assertAccessible()
+  await checkCompaniesPages(watched, {
+    ...{ origin, apiUrl: ready.url, clickhouseUrl: ready.clickhouse_url },
+    ...{ tenant: ready.tenant_id!, apiKey: ready.api_key! },
+  })
   const [cookie] = await context.cookies()
   assert.deepEqual([cookie!.httpOnly, cookie!.sameSite], [true, 'Strict'])
   assertClean()

@@ -1,4 +1,5 @@
 import type { Attribute } from '../../../schemas/attributes.ts'
+import { askedOf, type Explanation, explain } from '../../lookup/explain.ts'
 import type { Lookup } from '../../lookup/lookup.ts'
 
 /** What is printed of one address. */
@@ -13,6 +14,9 @@ export interface Found {
 /** @param asked names of the providers, when they are to be named */
 export type PrintAddress = (found: Found, asked: readonly string[] | undefined) => string
 
+/** Of what is no address. */
+const NOT_ASKED: Explanation = { attributes: {}, rule: 'invalid_ip', asked: [], answered: [], partial: [] }
+
 /** A line with one JSON object: status, quality and data as ingest answers them. */
 export const enrichedJson: PrintAddress = ({ ip, lookup, rule }, asked) => {
   const answer = {
@@ -23,7 +27,7 @@ export const enrichedJson: PrintAddress = ({ ip, lookup, rule }, asked) => {
     data: lookup?.data ?? {},
     ...(rule !== undefined && { rule, company_id: companyOf(lookup) ?? null }),
   }
-  return `${JSON.stringify(asked === undefined ? answer : { ...answer, explain: explain(lookup, asked) })}\n`
+  return `${JSON.stringify(asked === undefined ? answer : { ...answer, explain: lookup === undefined ? NOT_ASKED : explain(lookup, asked) })}\n`
 }
 
 /** A list of names and values, with a blank line behind it. */
@@ -58,23 +62,6 @@ function companyOf(lookup: Lookup | undefined): string | undefined {
 function statusOf(lookup: Lookup | undefined): 'ok' | 'filtered' | 'invalid_ip' {
   if (lookup === undefined) return 'invalid_ip'
   return lookup.noise ? 'filtered' : 'ok'
-}
-
-function explain(lookup: Lookup | undefined, asked: readonly string[]): object {
-  if (lookup === undefined) return { attributes: {}, rule: 'invalid_ip', asked: [], answered: [], partial: [] }
-  const attributes = Object.fromEntries(
-    Object.entries(lookup.provenance).map(([attribute, { provider, network }]) => [
-      attribute,
-      { provider, network: network ?? null },
-    ]),
-  )
-  const { rule, answered, partial } = lookup
-  return { attributes, rule, asked: askedOf(lookup, asked), answered, partial }
-}
-
-/** Of a reserved address nobody is asked. */
-function askedOf({ classification }: Lookup, asked: readonly string[]): readonly string[] {
-  return classification === 'reserved' ? [] : asked
 }
 
 function sourceOf({ provenance, rule }: Lookup, attribute: Attribute): string {

@@ -1,6 +1,7 @@
 import './styles/base.css'
 import './styles/layout.css'
 import './styles/components.css'
+import './styles/companies.css'
 import './styles/settings.css'
 import './styles/lookup.css'
 import { render } from 'preact'

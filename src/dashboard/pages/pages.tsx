@@ -1,6 +1,9 @@
 import type { ComponentType } from 'preact'
 import type { PageProps } from './lib/page-props.ts'
+import { Companies } from './pages/companies.tsx'
+import { Company } from './pages/company.tsx'
 import { Lookup } from './pages/lookup.tsx'
+import { Overview } from './pages/overview.tsx'
 import { Settings } from './pages/settings.tsx'
 import { Start } from './pages/start.tsx'
 import { Tenants } from './pages/tenants.tsx'
@@ -18,6 +21,9 @@ export interface PageEntry {
 /** Every page, in the order of the navigation. Those of a tenant are under `/t/:tenant/`. A new one is a line here. */
 export const PAGES: readonly PageEntry[] = [
   { path: '/', page: Start },
+  { path: '/t/:tenant/overview', page: Overview, label: 'Overview' },
+  { path: '/t/:tenant/companies', page: Companies, label: 'Companies' },
+  { path: '/t/:tenant/companies/of', page: Company },
   { path: '/t/:tenant/lookup', page: Lookup, label: 'Lookup' },
   { path: '/t/:tenant/settings', page: Settings, label: 'Settings' },
   { path: '/tenants', page: Tenants, label: 'Tenants', operator: true },

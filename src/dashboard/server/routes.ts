@@ -1,13 +1,15 @@
 import type { DashboardRoute } from './route.ts'
+import { type CompanyParts, companyRoutes } from './routes/companies.ts'
+import { type OverviewParts, overviewRoute } from './routes/overview.ts'
 import { type SessionParts, sessionRoute } from './routes/session.ts'
 import { type SettingsParts, settingsRoutes } from './routes/settings.ts'
 
 /** What the calls are made of. */
-export interface DashboardParts extends SessionParts {
+export interface DashboardParts extends SessionParts, CompanyParts, OverviewParts {
   readonly settings: SettingsParts
 }
 
 /** Every call of the dashboard. A new one is a file in `routes/` and a line here. */
 export function dashboardRoutes(parts: DashboardParts): DashboardRoute[] {
-  return [sessionRoute(parts), ...settingsRoutes(parts.settings)]
+  return [sessionRoute(parts), overviewRoute(parts), ...companyRoutes(parts), ...settingsRoutes(parts.settings)]
 }

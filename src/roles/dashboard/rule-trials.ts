@@ -30,7 +30,8 @@ export class ClickHouseRuleTrials implements RuleTrials {
   }
 
   async run(tenant: Tenant, then: TenantRules): Promise<RulesTrialAnswer> {
-    if (this.#isBusy) throw tooMany('another dry run is under way: try again in a few seconds', this.#secondsMax, 'questions')
+    if (this.#isBusy)
+      throw tooMany('another dry run is under way: try again in a few seconds', this.#secondsMax, 'questions')
     this.#isBusy = true
     try {
       return await this.#try(tenant, then)

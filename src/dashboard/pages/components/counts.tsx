@@ -1,0 +1,35 @@
+import type { CompanySource } from '../../../../schemas/dashboard/company.ts'
+import { number, percent } from '../lib/format.ts'
+
+/** Values with how many events they have, and what share that is. */
+export function Counts({
+  title,
+  rows,
+  all,
+  note,
+}: {
+  readonly title: string
+  readonly rows: readonly CompanySource[]
+  readonly all: number
+  readonly note?: string | undefined
+}) {
+  return (
+    <section class="card counts">
+      <h2>{title}</h2>
+      {note !== undefined && <p class="soft">{note}</p>}
+      {rows.length > 0 && (
+        <ul>
+          {rows.map(({ value, events }) => (
+            <li key={value}>
+              <span class="value">{value === '' ? 'not known' : value}</span>
+              <meter min={0} max={Math.max(1, all)} value={events} aria-label={`Share of ${value || 'not known'}`} />
+              <span class="soft" title={`${number(events)} events`}>
+                {percent(events / Math.max(1, all))}
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,96 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type {
+  CompaniesPage,
+  CompaniesVersion,
+  CompanyChoices,
+  CompanyDetails,
+  CompanyDetailsAnswer,
+  CompanyRow,
+  CompanyView,
+} from '../../../../schemas/dashboard/companies.ts'
+import { post } from './api.ts'
+import { PAGE_ROWS } from './company-view.ts'
+import { type Data, useData } from './use-data.ts'
+
+const VERSION_MS = 2_000
+const DETAILS_KEPT = 2_000
+
+/** How often what has changed is asked for again, at most. */
+interface Pace {
+  readonly minMs: number
+  /** Of the time that an answer took, so much passes before the next: who looks costs a small part of a core. */
+  readonly factor: number
+}
+
+/** Asks for data again when something else has changed. @param query what it is asked for with */
+function useFollowing<T>(data: Data<T>, query: string, version: string | undefined, { minMs, factor }: Pace): void {
+  const asked = useRef({ atMs: 0, tookMs: 0, version: undefined as string | undefined })
+  useEffect(() => {
+    asked.current.atMs = performance.now()
+  }, [query])
+  useEffect(() => {
+    asked.current.tookMs = performance.now() - asked.current.atMs
+  }, [data.value])
+  useEffect(() => {
+    if (version === undefined) return
+    const { atMs, tookMs, version: last } = asked.current
+    asked.current.version = version
+    if (last === undefined || last === version) return
+    const waitMs = Math.max(0, atMs + Math.max(minMs, factor * tookMs) - performance.now())
+    const timer = setTimeout(() => {
+      asked.current.atMs = performance.now()
+      data.reload()
+    }, waitMs)
+    return () => clearTimeout(timer)
+  }, [version])
+}
+
+/** A page of companies that follows what comes in, while it is seen. */
+export function useCompanies(tenant: string, view: CompanyView, page: number): Data<CompaniesPage> {
+  const path = `/api/tenants/${tenant}/companies`
+  const query = { ...view, limit: PAGE_ROWS, offset: (page - 1) * PAGE_ROWS }
+  const list = useData<CompaniesPage>(path, query)
+  const { value: now } = useData<CompaniesVersion>(`${path}/version`, {}, VERSION_MS)
+  useFollowing(list, JSON.stringify([tenant, query]), now?.version, { minMs: 2_000, factor: 4 })
+  return list
+}
+
+/** What filters can be set to. @param version another one: there may be others */
+export function useChoices(tenant: string, version: string | undefined): CompanyChoices | undefined {
+  const choices = useData<CompanyChoices>(`/api/tenants/${tenant}/companies/choices`)
+  useFollowing(choices, tenant, version, { minMs: 2_000, factor: 20 })
+  return choices.value
+}
+
+/** Visits and addresses of rows, asked for when a row is new or has other events than before. */
+export function useDetails(
+  tenant: string,
+  rows: readonly CompanyRow[],
+  { from, to }: CompanyView,
+): (row: CompanyRow) => CompanyDetails | undefined {
+  const known = useRef(new Map<string, { events: number; details: CompanyDetails }>())
+  const [, setTurn] = useState(0)
+  const key = (id: string) => JSON.stringify([tenant, id, from, to])
+  const wanted = rows.filter(({ company_id, events }) => known.current.get(key(company_id))?.events !== events)
+  const asking = wanted.map(({ company_id, events }) => `${company_id} ${events}`).join('\n')
+  useEffect(() => {
+    if (wanted.length === 0) return
+    let isGone = false
+    const ask = async () => {
+      const body = { companies: wanted.map(({ company_id }) => company_id), from, to }
+      const answer = await post<CompanyDetailsAnswer>(`/api/tenants/${tenant}/companies/details`, body)
+      if (known.current.size > DETAILS_KEPT) known.current.clear()
+      const events = new Map(wanted.map((row) => [row.company_id, row.events]))
+      for (const details of answer.companies) {
+        known.current.set(key(details.company_id), { events: events.get(details.company_id)!, details })
+      }
+      if (!isGone) setTurn((turn) => turn + 1)
+    }
+    // What fails is asked for again with the next list.
+    ask().catch(() => {})
+    return () => {
+      isGone = true
+    }
+  }, [asking, from, to])
+  return ({ company_id }) => known.current.get(key(company_id))?.details
+}

@@ -1,0 +1,150 @@
+import { useRef } from 'preact/hooks'
+import type { CompanyRow } from '../../../../schemas/dashboard/companies.ts'
+import { CompanyTable } from '../components/company-table.tsx'
+import { Filters } from '../components/filters.tsx'
+import { Empty, Loading, Problem } from '../components/notes.tsx'
+import { queryText } from '../lib/api.ts'
+import { COLUMNS, PAGE_ROWS, pageOf, viewOf } from '../lib/company-view.ts'
+import { number } from '../lib/format.ts'
+import type { PageProps } from '../lib/page-props.ts'
+import { useUrlState } from '../lib/url-state.ts'
+import { useChoices, useCompanies, useDetails } from '../lib/use-companies.ts'
+
+const NO_ROWS: readonly CompanyRow[] = []
+
+/** Every company that was seen, as a table that follows what comes in. */
+export function Companies({ parameters }: PageProps) {
+  const tenant = parameters.tenant!
+  const openedAt = useRef(new Date().toISOString())
+  const [state, set] = useUrlState()
+  const view = viewOf(state)
+  const page = pageOf(state)
+  const list = useCompanies(tenant, view, page)
+  const isFiltered = Object.entries(view).some(
+    ([name, value]) => value !== undefined && name !== 'sort' && name !== 'direction',
+  )
+  const choices = useChoices(tenant, isFiltered || list.value === undefined ? undefined : String(list.value.total))
+  const rows = list.value?.rows ?? NO_ROWS
+  const detailsOf = useDetails(tenant, rows, view)
+  const total = list.value?.total ?? 0
+  const hidden = new Set((state.get('hide') ?? '').split(',').filter((name) => name !== ''))
+  return (
+    <>
+      <h1>Companies</h1>
+      <Filters state={state} choices={choices} set={set} />
+      <div class="row between">
+        <p class="total" role="status">
+          {list.value === undefined ? ' ' : `${number(total)} ${total === 1 ? 'company' : 'companies'}`}
+          {list.isLoading && list.value !== undefined ? ' · loading…' : ''}
+        </p>
+        <div class="row tools">
+          <ColumnChoice hidden={hidden} onChange={(names) => set({ hide: names.join(',') }, true)} />
+          {isFiltered && (
+            <button type="button" onClick={() => set(CLEARED)}>
+              Clear filters
+            </button>
+          )}
+          <a
+            class="button"
+            href={`/api/tenants/${tenant}/companies/export${queryText({ ...view, hide: [...hidden] })}`}
+            download
+          >
+            Export CSV
+          </a>
+        </div>
+      </div>
+      {list.error !== undefined && <Problem error={list.error} onRetry={list.reload} />}
+      {list.value === undefined && list.error === undefined && <Loading />}
+      {list.value !== undefined && total === 0 && <Nothing tenant={tenant} isFiltered={isFiltered} />}
+      {rows.length > 0 && (
+        <CompanyTable
+          tenant={tenant}
+          rows={rows}
+          columns={COLUMNS.filter(({ key }) => key === 'name' || !hidden.has(key))}
+          sort={view.sort ?? 'last_seen'}
+          direction={view.direction ?? 'desc'}
+          onSort={(sort, dir) => set({ sort, dir, page: '' })}
+          detailsOf={detailsOf}
+          newSince={openedAt.current}
+        />
+      )}
+      {total > 0 && (
+        <Pager page={page} total={total} onChange={(next) => set({ page: next === 1 ? '' : String(next) })} />
+      )}
+    </>
+  )
+}
+
+const CLEARED = { q: '', industry: '', category: '', country: '', class: '', from: '', to: '', new: '', page: '' }
+
+function Nothing({ tenant, isFiltered }: { readonly tenant: string; readonly isFiltered: boolean }) {
+  if (isFiltered) {
+    return (
+      <Empty title="No company is like this">
+        <p>Clear some of the filters, or search for a shorter part of the name.</p>
+      </Empty>
+    )
+  }
+  return (
+    <Empty title="No company was seen yet">
+      <p>
+        Companies appear here within seconds of their first event. <a href={`/t/${tenant}/settings`}>Make an API key</a>{' '}
+        and send events from your site, or <a href={`/t/${tenant}/uploads`}>upload a file</a>.
+      </p>
+    </Empty>
+  )
+}
+
+function ColumnChoice({
+  hidden,
+  onChange,
+}: {
+  readonly hidden: ReadonlySet<string>
+  readonly onChange: (hidden: string[]) => void
+}) {
+  const others = COLUMNS.filter(({ key }) => key !== 'name')
+  const toggled = (key: string) => others.filter((column) => hidden.has(column.key) !== (column.key === key))
+  return (
+    <details class="columns">
+      <summary class="button">Columns</summary>
+      <fieldset>
+        <legend class="hidden-label">Columns that are shown</legend>
+        {others.map(({ key, label }) => (
+          <label key={key}>
+            <input
+              type="checkbox"
+              checked={!hidden.has(key)}
+              onChange={() => onChange(toggled(key).map((column) => column.key))}
+            />{' '}
+            {label}
+          </label>
+        ))}
+      </fieldset>
+    </details>
+  )
+}
+
+interface PagerProps {
+  readonly page: number
+  readonly total: number
+  readonly onChange: (page: number) => void
+}
+
+function Pager({ page, total, onChange }: PagerProps) {
+  const last = Math.ceil(total / PAGE_ROWS)
+  const first = (page - 1) * PAGE_ROWS + 1
+  return (
+    <section class="pager" aria-label="Pages of companies">
+      <button type="button" disabled={page <= 1} onClick={() => onChange(Math.min(page - 1, last))}>
+        Previous
+      </button>
+      <span>
+        {first > total ? 'Behind the last' : `${number(first)}–${number(Math.min(total, first + PAGE_ROWS - 1))}`} of{' '}
+        {number(total)}
+      </span>
+      <button type="button" disabled={page >= last} onClick={() => onChange(page + 1)}>
+        Next
+      </button>
+    </section>
+  )
+}

@@ -1,0 +1,283 @@
+import { Link } from 'wouter-preact'
+import type { OutcomeCount, OverviewAnswer, PlanUsage } from '../../../../schemas/dashboard/overview.ts'
+import { Chart } from '../components/chart.tsx'
+import { companyPath } from '../components/company-table.tsx'
+import { Empty, Loading, Problem } from '../components/notes.tsx'
+import { Time } from '../components/time.tsx'
+import { daysBetween } from '../lib/days.ts'
+import { number, percent } from '../lib/format.ts'
+import type { PageProps } from '../lib/page-props.ts'
+import { useUrlState } from '../lib/url-state.ts'
+import { useData } from '../lib/use-data.ts'
+
+const SPANS = ['7', '30', '90']
+const REFRESH_MS = 30_000
+
+/** What came in, what became of it, and what the plan still allows. */
+export function Overview({ parameters }: PageProps) {
+  const tenant = parameters.tenant!
+  const [state, set] = useUrlState()
+  const days = SPANS.find((span) => span === state.get('days')) ?? '30'
+  const { value, error, reload } = useData<OverviewAnswer>(`/api/tenants/${tenant}/overview`, { days }, REFRESH_MS)
+  return (
+    <>
+      <div class="row between">
+        <h1>Overview</h1>
+        <label class="field">
+          <span>Span</span>
+          <select value={days} onChange={(event) => set({ days: event.currentTarget.value })}>
+            {SPANS.map((span) => (
+              <option key={span} value={span}>
+                {span} days
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      {error !== undefined && <Problem error={error} onRetry={reload} />}
+      {value === undefined ? error === undefined && <Loading /> : <Whole tenant={tenant} answer={value} />}
+    </>
+  )
+}
+
+function Whole({ tenant, answer }: { readonly tenant: string; readonly answer: OverviewAnswer }) {
+  const { outcomes, warning, usage } = answer
+  const received = sum(outcomes)
+  return (
+    <>
+      {warning !== null && (
+        <div class="note warning" role="alert">
+          <p>{warning.text}</p>
+        </div>
+      )}
+      {received === 0 ? (
+        <Empty title="No event came in these days">
+          <p>
+            <Link href={`/t/${tenant}/settings`}>Make an API key</Link> and send events from your site, or{' '}
+            <Link href={`/t/${tenant}/uploads`}>upload a file</Link>. Companies appear within seconds.
+          </p>
+        </Empty>
+      ) : (
+        <Figures tenant={tenant} answer={answer} received={received} />
+      )}
+      <Usage usage={usage} />
+    </>
+  )
+}
+
+interface Kind {
+  readonly name: string
+  /** Of `--series-N` in the styles. */
+  readonly colour: number
+  readonly of: (row: OutcomeCount) => boolean
+}
+
+const isFiltered = ({ status }: OutcomeCount) => status === 'filtered'
+/** A rule of the tenant filters whatever class. */
+const filterOf = ({ reason, classification }: OutcomeCount) => (reason === '' ? classification : 'by your rules')
+const FILTERS = ['isp', 'hosting', 'cloud', 'cdn', 'reserved', 'by your rules']
+
+/** What statuses are called here; those that always are shown, and others that are there. */
+function kindsOf(outcomes: readonly OutcomeCount[]): Kind[] {
+  const filters = FILTERS.map((filter, i) => ({
+    name: filter === 'by your rules' ? `filtered ${filter}` : `filtered: ${filter}`,
+    colour: 4 + i,
+    of: (row: OutcomeCount) => isFiltered(row) && filterOf(row) === filter,
+  }))
+  const others = [
+    ...filters,
+    {
+      name: 'dead or dropped',
+      colour: 11,
+      of: ({ status }: OutcomeCount) => !KNOWN.has(status),
+    },
+  ]
+  return [
+    { name: 'ok', colour: 1, of: ({ status }) => status === 'stored' },
+    { name: 'repeats', colour: 3, of: ({ status }) => status === 'duplicates' },
+    { name: 'invalid', colour: 10, of: ({ status }) => status === 'invalid_ip' || status === 'rejected' },
+    ...others.filter(({ of }) => outcomes.some(of)),
+  ]
+}
+
+const KNOWN = new Set(['stored', 'duplicates', 'invalid_ip', 'rejected', 'filtered'])
+
+function Figures({
+  tenant,
+  answer,
+  received,
+}: {
+  readonly tenant: string
+  readonly answer: OverviewAnswer
+  readonly received: number
+}) {
+  const { outcomes, companies, from, to, top } = answer
+  const all = daysBetween(from, to)
+  const filtered = outcomes.filter(isFiltered)
+  const perDay = (rows: readonly OutcomeCount[]) => {
+    const sums = new Map<string, number>()
+    for (const { day, events } of rows) sums.set(day, (sums.get(day) ?? 0) + events)
+    return all.map((text) => sums.get(text) ?? 0)
+  }
+  const byDay = new Map(companies.map((entry) => [entry.day, entry]))
+  const companyLines = [
+    { name: 'seen', colour: 1, values: all.map((text) => byDay.get(text)?.seen ?? 0) },
+    { name: 'new', colour: 2, values: all.map((text) => byDay.get(text)?.new ?? 0) },
+  ]
+  return (
+    <>
+      <div class="cards">
+        <Figure title="Events received" value={number(received)} />
+        <Figure title="Companies seen" value={number(answer.companies_seen)} />
+        <Figure title="New companies" value={number(answer.companies_new)} />
+        <Figure title="Filtered" value={percent(sum(filtered) / received)} />
+      </div>
+      <section class="card">
+        <h2>Events by status</h2>
+        <Chart
+          label="Events by status and day of receipt"
+          days={all}
+          series={kindsOf(outcomes).map(({ name, colour, of }) => ({
+            name,
+            colour,
+            values: perDay(outcomes.filter(of)),
+          }))}
+          kind="stack"
+        />
+      </section>
+      <section class="card">
+        <h2>Companies by day</h2>
+        <Chart label="Companies seen and new by day" days={all} series={companyLines} kind="lines" />
+      </section>
+      <div class="cards wide">
+        <section class="card">
+          <h2>Top companies</h2>
+          {top.length === 0 ? (
+            <p class="soft">No company was seen in these days.</p>
+          ) : (
+            <ol class="ranking">
+              {top.map(({ company_id, name, events }) => (
+                <li key={company_id}>
+                  <Link href={companyPath(tenant, company_id)}>{name}</Link>
+                  <span class="soft">{number(events)} events</span>
+                </li>
+              ))}
+            </ol>
+          )}
+          <Link href={`/t/${tenant}/companies`}>All companies</Link>
+        </section>
+        <section class="card">
+          <h2>What was not kept, and why</h2>
+          <Reasons rows={outcomes.filter((row) => row.status !== 'stored')} received={received} />
+        </section>
+      </div>
+    </>
+  )
+}
+
+function Figure({ title, value }: { readonly title: string; readonly value: string }) {
+  return (
+    <section class="card">
+      <h2>{title}</h2>
+      <p class="figure">{value}</p>
+    </section>
+  )
+}
+
+/** Why, in the words of a reader. */
+const WHY: Readonly<Record<string, string>> = {
+  'filtered isp': 'Filtered: visitors of an internet provider, who can be anybody',
+  'filtered hosting': 'Filtered: servers of a hosting company',
+  'filtered cloud': 'Filtered: servers of a cloud',
+  'filtered cdn': 'Filtered: a content delivery network',
+  'filtered reserved': 'Filtered: private or reserved addresses',
+  duplicates: 'Repeats of an event_id within 7 days',
+  invalid_ip: 'Invalid: no IP address',
+  rejected: 'Invalid: lines of uploads that are no event',
+  dead: 'Dead letters: could not be processed',
+}
+const RULES: Readonly<Record<string, string>> = {
+  own: 'Filtered by your rule: your own traffic',
+  always_noise: 'Filtered by your rule: always noise',
+  unclassified: 'Filtered by your rule: nothing speaks for a class',
+}
+
+function Reasons({ rows, received }: { readonly rows: readonly OutcomeCount[]; readonly received: number }) {
+  const sums = new Map<string, number>()
+  for (const { status, reason, classification, events } of rows) {
+    const why =
+      (status === 'filtered' && reason !== '' ? (RULES[reason] ?? `Filtered: ${reason}`) : undefined) ??
+      WHY[status === 'filtered' ? `filtered ${classification}` : status] ??
+      `Dropped: ${status}`
+    sums.set(why, (sums.get(why) ?? 0) + events)
+  }
+  if (sums.size === 0) return <p class="soft">Nothing: every event was kept.</p>
+  return (
+    <ul class="ranking">
+      {[...sums]
+        .sort((a, b) => b[1] - a[1])
+        .map(([why, events]) => (
+          <li key={why}>
+            {why}
+            <span class="soft" title={`${number(events)} events`}>
+              {percent(events / received)}
+            </span>
+          </li>
+        ))}
+    </ul>
+  )
+}
+
+function Usage({ usage }: { readonly usage: PlanUsage }) {
+  const { plan, lookups, accounts, rate } = usage
+  return (
+    <section>
+      <h2>Plan: {plan}</h2>
+      <div class="cards">
+        <Meter title="Lookups today" used={lookups.used} limit={lookups.limit}>
+          More from <Time at={lookups.resets_at} />
+        </Meter>
+        <Meter title={`Companies in ${accounts.month}`} used={accounts.used} limit={accounts.limit}>
+          {accounts.passed_at === null ? (
+            'Nothing is refused when it is passed'
+          ) : (
+            <>
+              Passed <Time at={accounts.passed_at} />; nothing is refused
+            </>
+          )}
+        </Meter>
+        <section class="card">
+          <h3>Requests</h3>
+          <p class="figure">{number(rate.per_second)} a second</p>
+          <p class="soft">
+            {number(rate.left)} of {number(rate.burst)} at once are free now
+          </p>
+        </section>
+      </div>
+    </section>
+  )
+}
+
+interface MeterProps {
+  readonly title: string
+  readonly used: number
+  readonly limit: number
+  readonly children: preact.ComponentChildren
+}
+
+function Meter({ title, used, limit, children }: MeterProps) {
+  return (
+    <section class="card">
+      <h3>{title}</h3>
+      <p class="figure">
+        {number(used)} <span class="soft">of {number(limit)}</span>
+      </p>
+      <progress max={Math.max(1, limit)} value={Math.min(used, limit)} aria-label={`${title}, of the plan`} />
+      <p class="soft">{children}</p>
+    </section>
+  )
+}
+
+function sum(rows: readonly OutcomeCount[]): number {
+  return rows.reduce((total, { events }) => total + events, 0)
+}

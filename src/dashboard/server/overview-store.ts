@@ -1,0 +1,43 @@
+import type { CompaniesOfDay, OutcomeCount } from '../../../schemas/dashboard/overview.ts'
+import type { OriginWarning } from '../../core/event/origins.ts'
+import type { Plan } from '../../tenants/plans.ts'
+
+/** First and last UTC day, `YYYY-MM-DD`. */
+export interface Days {
+  readonly from: string
+  readonly to: string
+}
+
+/** Companies of some days. */
+export interface CompaniesSeen {
+  /** In the order of the days; those without companies are left out. */
+  readonly days: readonly CompaniesOfDay[]
+  /** Different ones. */
+  readonly seen: number
+  readonly new: number
+}
+
+/** Companies that a tenant tracked in a month. */
+export interface TrackedAccounts {
+  readonly tracked_accounts: number
+  readonly passed_at: string | null
+}
+
+/** Sums of a tenant, as they are stored. Every call rejects with `UnavailableError`; without tables there is nothing. */
+export interface OverviewStore {
+  /** By UTC day of receipt and what became of the events; in no order. */
+  outcomes(tenantId: string, days: Days): Promise<readonly OutcomeCount[]>
+  companies(tenantId: string, days: Days): Promise<CompaniesSeen>
+  /** @param month UTC, `YYYY-MM` */
+  tracked(tenantId: string, month: string, limit: number): Promise<TrackedAccounts>
+}
+
+/** What is counted of a tenant while it works. */
+export interface UsageStore {
+  /** Addresses looked up on this UTC day. */
+  lookups(tenantId: string): Promise<number>
+  /** Requests that may be made at once now; nothing is taken. */
+  requestsLeft(tenantId: string, plan: Plan): Promise<number>
+  /** Undefined: nothing is strange about where its events come from. */
+  warning(tenantId: string): Promise<OriginWarning | undefined>
+}

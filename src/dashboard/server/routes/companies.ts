@@ -1,0 +1,83 @@
+import {
+  CompaniesExport,
+  CompaniesQuery,
+  type CompaniesVersion,
+  CompanyDetailsBody,
+} from '../../../../schemas/dashboard/companies.ts'
+import { CompanyQuery } from '../../../../schemas/dashboard/company.ts'
+import { HttpError } from '../../../http/engine/http-error.ts'
+import type { LookupService } from '../../../lookup/lookup.ts'
+import { companiesCsv } from '../companies-csv.ts'
+import { companyAnswer } from '../company-answer.ts'
+import type { CompanyStore } from '../company-store.ts'
+import { type DashboardRoute, json, route } from '../route.ts'
+import { demandView } from '../view.ts'
+
+export interface CompanyParts {
+  readonly companies: CompanyStore
+  readonly lookups: LookupService
+}
+
+const PATH = '/api/tenants/:tenant/companies'
+const DAYS = 90
+
+/** The companies of a tenant, and one of them. */
+export function companyRoutes({ companies, lookups }: CompanyParts): DashboardRoute[] {
+  return [
+    route({
+      method: 'GET',
+      path: PATH,
+      query: CompaniesQuery,
+      async handle({ tenant, query }) {
+        demandView(query)
+        return json(await companies.page(tenant.id, query))
+      },
+    }),
+    route({
+      method: 'POST',
+      path: `${PATH}/details`,
+      body: CompanyDetailsBody,
+      async handle({ tenant, body }) {
+        demandView(body)
+        return json(await companies.details(tenant.id, body))
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${PATH}/choices`,
+      handle: async ({ tenant }) => json(await companies.choices(tenant.id)),
+    }),
+    route({
+      method: 'GET',
+      path: `${PATH}/version`,
+      async handle({ tenant }) {
+        const answer: CompaniesVersion = { version: await companies.version(tenant.id) }
+        return json(answer)
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${PATH}/export`,
+      query: CompaniesExport,
+      handle({ tenant, query: { hide, ...view } }) {
+        demandView(view)
+        return {
+          status: 200,
+          type: 'text/csv; charset=utf-8',
+          headers: { 'content-disposition': `attachment; filename="companies-${tenant.id}.csv"` },
+          body: companiesCsv(companies.rows(tenant.id, view), hide),
+        }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${PATH}/of/:company`,
+      query: CompanyQuery,
+      async handle({ tenant, parameters, query }) {
+        const stored = await companies.company(tenant.id, parameters.company!, query.days ?? DAYS)
+        if (stored === undefined) throw new HttpError(404, 'there is no such company')
+        return json(await companyAnswer(stored, lookups))
+      },
+    }),
+  ]
+}

@@ -1,0 +1,75 @@
+import { type OverviewAnswer, OverviewQuery, type PlanUsage } from '../../../../schemas/dashboard/overview.ts'
+import { utcDay } from '../../../core/event/outcomes.ts'
+import type { Clock } from '../../../core/run/clock.ts'
+import type { Plans } from '../../../tenants/plans.ts'
+import type { Tenant } from '../../../tenants/tenancy.ts'
+import type { CompanyStore } from '../company-store.ts'
+import type { Days, OverviewStore, UsageStore } from '../overview-store.ts'
+import { type DashboardRoute, json, route } from '../route.ts'
+
+export interface OverviewParts {
+  readonly companies: CompanyStore
+  readonly overview: OverviewStore
+  readonly usage: UsageStore
+  readonly plans: Plans
+  readonly clock: Clock
+}
+
+const DAY_MS = 86_400_000
+const DAYS = 30
+const TOP = 10
+
+/** `GET /api/tenants/:tenant/overview`: what came in, what became of it, and what the plan still allows. */
+export function overviewRoute(parts: OverviewParts): DashboardRoute {
+  return route({
+    method: 'GET',
+    path: '/api/tenants/:tenant/overview',
+    query: OverviewQuery,
+    async handle({ tenant, query }) {
+      const { overview, companies, usage, clock } = parts
+      const nowMs = clock.now()
+      const days: Days = { from: utcDay(nowMs - ((query.days ?? DAYS) - 1) * DAY_MS), to: utcDay(nowMs) }
+      const [outcomes, seen, top, warning, used] = await Promise.all([
+        overview.outcomes(tenant.id, days),
+        overview.companies(tenant.id, days),
+        companies.page(tenant.id, { ...days, sort: 'events', direction: 'desc', limit: TOP }),
+        usage.warning(tenant.id),
+        planUsage(parts, tenant),
+      ])
+      const answer: OverviewAnswer = {
+        ...days,
+        outcomes: [...outcomes],
+        companies: [...seen.days],
+        companies_seen: seen.seen,
+        companies_new: seen.new,
+        top: top.rows,
+        warning: warning === undefined ? null : { text: warning.text, network: warning.origin, share: warning.share },
+        usage: used,
+      }
+      return json(answer)
+    },
+  })
+}
+
+async function planUsage({ overview, usage, plans, clock }: OverviewParts, tenant: Tenant): Promise<PlanUsage> {
+  // A tenant whose plan is no longer there is held to the smallest one, as requests are.
+  const plan = plans.get(tenant.plan) ?? plans.get('starter')!
+  const nowMs = clock.now()
+  const month = utcDay(nowMs).slice(0, 7)
+  const [lookups, tracked, left] = await Promise.all([
+    usage.lookups(tenant.id),
+    overview.tracked(tenant.id, month, plan.monthly_accounts),
+    usage.requestsLeft(tenant.id, plan),
+  ])
+  return {
+    plan: tenant.plan,
+    lookups: { used: lookups, limit: plan.daily_lookups, resets_at: `${utcDay(nowMs + DAY_MS)}T00:00:00.000Z` },
+    accounts: {
+      used: tracked.tracked_accounts,
+      limit: plan.monthly_accounts,
+      month,
+      passed_at: tracked.passed_at,
+    },
+    rate: { per_second: plan.rate, burst: plan.burst, left },
+  }
+}

@@ -1,0 +1,30 @@
+import type { Attribute } from '../../schemas/attributes.ts'
+import type { Lookup } from './lookup.ts'
+
+/** Why an answer is as it is: where each value comes from, what classified, and who was asked. */
+export interface Explanation {
+  readonly attributes: Readonly<
+    Partial<Record<Attribute, { readonly provider: string; readonly network: string | null }>>
+  >
+  readonly rule: string
+  readonly asked: readonly string[]
+  readonly answered: readonly string[]
+  readonly partial: readonly string[]
+}
+
+/** @param asked names of all providers */
+export function explain(lookup: Lookup, asked: readonly string[]): Explanation {
+  const attributes = Object.fromEntries(
+    Object.entries(lookup.provenance).map(([attribute, { provider, network }]) => [
+      attribute,
+      { provider, network: network ?? null },
+    ]),
+  )
+  const { rule, answered, partial } = lookup
+  return { attributes, rule, asked: askedOf(lookup, asked), answered, partial }
+}
+
+/** Of a reserved address nobody is asked. */
+export function askedOf({ classification }: Lookup, asked: readonly string[]): readonly string[] {
+  return classification === 'reserved' ? [] : asked
+}

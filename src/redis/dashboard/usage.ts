@@ -1,0 +1,46 @@
+import { type OriginWarning, originWarning } from '../../core/event/origins.ts'
+import type { Clock } from '../../core/run/clock.ts'
+import { UnavailableError } from '../../core/run/errors.ts'
+import type { UsageStore } from '../../dashboard/server/overview-store.ts'
+import type { Plan } from '../../tenants/plans.ts'
+import type { RedisClient } from '../connect.ts'
+import { RedisDailyQuota } from '../tenants/daily-quota.ts'
+import { RedisOriginCounts } from '../tenants/origin-counts.ts'
+import { RedisTokenBuckets } from '../tenants/rate-bucket.ts'
+
+const TOKEN_MILLI = 1_000
+
+/** What is counted of tenants in Redis, to be shown. */
+export class RedisUsage implements UsageStore {
+  readonly #quota: RedisDailyQuota
+  readonly #buckets: RedisTokenBuckets
+  readonly #origins: RedisOriginCounts
+
+  constructor(client: RedisClient, clock: Clock) {
+    this.#quota = new RedisDailyQuota(client, clock)
+    this.#buckets = new RedisTokenBuckets(client)
+    this.#origins = new RedisOriginCounts(client, clock)
+  }
+
+  lookups(tenantId: string): Promise<number> {
+    return told(this.#quota.used(tenantId))
+  }
+
+  /** A demand for none says what is left. */
+  async requestsLeft(tenantId: string, { rate, burst }: Plan): Promise<number> {
+    const [grant] = this.#buckets.take([{ tenantId, rate, burst, wanted: 0 }])
+    return Math.floor((await grant!).leftMilli / TOKEN_MILLI)
+  }
+
+  async warning(tenantId: string): Promise<OriginWarning | undefined> {
+    return originWarning(await told(this.#origins.read(tenantId)))
+  }
+}
+
+async function told<T>(read: Promise<T>): Promise<T> {
+  try {
+    return await read
+  } catch (error) {
+    throw new UnavailableError('the counts of the tenant cannot be read', { cause: error })
+  }
+}

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import type { Page } from 'playwright-core'
+import type { WatchedPage } from '../support/watched-page.ts'
+
+export interface CompaniesSite {
+  readonly origin: string
+  readonly apiUrl: string
+  readonly clickhouseUrl: string
+  readonly tenant: string
+  readonly apiKey: string
+}
+
+/** An address of a company in the data that comes with the product. */
+const KNOWN_IP = '17.253.144.10'
+const MANY = 120
+
+/** Overview, companies and a company, as a person uses them, on a tenant without events. */
+export async function checkCompaniesPages(watched: WatchedPage, site: CompaniesSite): Promise<void> {
+  const { page, assertAccessible } = watched
+  const at = (path: string) => `${site.origin}/t/${site.tenant}/${path}`
+  await page.goto(at('overview'))
+  await page.getByText('No event came in these days').waitFor()
+  await assertAccessible()
+  await page.goto(at('companies'))
+  await page.getByText('No company was seen yet').waitFor()
+  await assertAccessible()
+
+  // Nobody reloads the page: the company comes by itself.
+  await sendEvent(site)
+  const first = page.getByRole('row').filter({ hasText: 'apple.com' })
+  await first.getByText('new', { exact: true }).waitFor()
+  await first.getByRole('img', { name: '1 visits in 30 days' }).waitFor()
+
+  await storeCompanies(site)
+  await page.getByText(`${MANY + 1} companies`).waitFor()
+  await assertAccessible()
+  await checkView(page, site)
+  await checkExport(page)
+  await checkCompany(watched, at('companies'))
+
+  await page.goto(at('overview'))
+  await page.getByRole('heading', { name: 'Top companies' }).waitFor()
+  await page.locator('.chart canvas').first().waitFor()
+  await page.getByText('Lookups today').waitFor()
+  await assertAccessible()
+  await checkNarrow(page, ['overview', 'companies', `companies/of?id=apple.com`].map(at))
+}
+
+async function sendEvent({ apiUrl, apiKey }: CompaniesSite): Promise<void> {
+  const events = [{ ip: KNOWN_IP, event_type: 'page_view', properties: { plan: 'pro', '<b>': "'" } }]
+  const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' }
+  const response = await fetch(`${apiUrl}/v1/ingest`, { method: 'POST', headers, body: JSON.stringify({ events }) })
+  assert.equal(response.status, 200)
+}
+
+/** So many that there is a second page. */
+async function storeCompanies({ clickhouseUrl, tenant }: CompaniesSite): Promise<void> {
+  const sql = `INSERT INTO events
+      (ip, tenant_id, event_id, received_at, timestamp, account_id, company_id, business_name, domain, industry, country_code)
+    SELECT concat('198.51.100.', toString(number)), '${tenant}', concat('many-', toString(number)), now64(3) - 86400,
+      now64(3) - 86400, company_id, concat('zeta-', toString(number), '.example') AS company_id,
+      concat('Zeta ', toString(number)), company_id, ['Tools', 'Toys'][1 + number % 2], 'DE'
+    FROM numbers(${MANY})`
+  const response = await fetch(`${clickhouseUrl}/?database=ipid`, { method: 'POST', body: sql })
+  assert.equal(response.status, 200, await response.text())
+}
+
+/** What is chosen is in the URL: it survives a reload, and the back button takes it back. */
+async function checkView(page: Page, { origin, tenant }: CompaniesSite): Promise<void> {
+  const rows = page.locator('table.companies tbody tr')
+  const shows = (text: string) => page.locator('.pager').getByText(text).waitFor()
+  await page.getByRole('button', { name: 'Next' }).click()
+  await shows(`51–100 of ${MANY + 1}`)
+  assert.match(page.url(), /[?&]page=2/)
+  await page.goBack()
+  await shows(`1–50 of ${MANY + 1}`)
+
+  await page.getByLabel('Search').fill('ZETA 11')
+  await page.getByText('11 companies').waitFor()
+  await page.locator('.filters').getByLabel('Industry').selectOption('Toys')
+  await page.getByText('6 companies').waitFor()
+  await page.getByRole('button', { name: 'Company', exact: true }).click()
+  await page.waitForURL(/sort=name&dir=asc/)
+  await page.getByText('Columns', { exact: true }).click()
+  await page.getByRole('checkbox', { name: 'Domain' }).uncheck()
+  await page.waitForURL(/hide=domain/)
+  const shared = page.url()
+  await page.goto(`${origin}/t/${tenant}/companies`)
+  await page.goto(shared)
+  await page.getByText('6 companies').waitFor()
+  assert.equal(await page.getByRole('columnheader', { name: 'Domain' }).count(), 0)
+  assert.equal(await page.getByRole('columnheader', { name: 'Company' }).getAttribute('aria-sort'), 'ascending')
+  assert.deepEqual(
+    await rows.locator('th').allTextContents(),
+    [11, 111, 113, 115, 117, 119].map((n) => `Zeta ${n}`),
+  )
+
+  await page.getByLabel('Search').fill('%')
+  await page.getByText('No company is like this').waitFor()
+  await page.getByRole('button', { name: 'Clear filters' }).click()
+  await shows(`1–50 of ${MANY + 1}`)
+}
+
+async function checkExport(page: Page): Promise<void> {
+  await page.getByLabel('Search').fill('zeta 5')
+  await page.getByText('11 companies').waitFor()
+  await page.getByText('Columns', { exact: true }).click()
+  await page.getByRole('checkbox', { name: 'Domain' }).uncheck()
+  await page.waitForURL(/hide=domain/)
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Export CSV' }).click(),
+  ])
+  const lines = (await readFile(await download.path(), 'utf8')).trimEnd().split('\r\n')
+  assert.equal(lines.length, 12)
+  assert.match(lines[0]!, /^Company,Industry,Category,/)
+  assert.ok(lines.slice(1).every((line) => line.startsWith('Zeta 5')))
+}
+
+async function checkCompany({ page, assertAccessible }: WatchedPage, companies: string): Promise<void> {
+  await page.goto(`${companies}?q=apple`)
+  await page.getByRole('row').filter({ hasText: 'apple.com' }).getByRole('link').click()
+  await page.getByRole('heading', { name: 'Why it is this company' }).waitFor()
+  await page.locator('.chart canvas').waitFor()
+  const values = page.getByRole('region', { name: 'Where each value comes from' })
+  await values.getByRole('row').filter({ hasText: 'business_name' }).getByText('Apple').waitFor()
+  await page.locator('.events summary').first().click()
+  await page.getByText('"plan": "pro"').waitFor()
+  await assertAccessible()
+  await page.goBack()
+  await page.getByText('1 company').waitFor()
+}
+
+/** A phone scrolls tables, never the page. */
+async function checkNarrow(page: Page, urls: readonly string[]): Promise<void> {
+  const size = page.viewportSize()!
+  await page.setViewportSize({ width: 360, height: 740 })
+  for (const url of urls) {
+    await page.goto(url)
+    await page.locator('.card, .companies').first().waitFor()
+    const width = await page.evaluate('document.documentElement.scrollWidth')
+    assert.ok((width as number) <= 360, `${url} is ${width} wide`)
+  }
+  await page.setViewportSize(size)
+}
