@@ -11,6 +11,7 @@ import { ingressRole } from './roles/ingress.ts'
 import { type AppConfig, Parts, type Telemetry } from './roles/parts.ts'
 import { processRole } from './roles/process.ts'
 import { sinkRole } from './roles/sink.ts'
+import { reporter } from './roles/status.ts'
 import { topology } from './roles/topology.ts'
 
 /** The parts of a process, ready to start. */
@@ -47,7 +48,8 @@ export async function createRoles(
   const ingress = has('ingress') ? ingressRole(parts) : undefined
   const dashboard = has('dashboard') ? dashboardRole(parts) : undefined
   const listeners = [...(ingress?.services ?? []), ...(dashboard?.services ?? [])]
-  const group = new ServiceGroup('roles', [topology(parts), ...parts.services, ...work, ...listeners])
+  const services = [...parts.services, ...work, ...listeners]
+  const group = new ServiceGroup('roles', [topology(parts), reporter(parts, roles), ...services])
   return {
     async start() {
       await group.start()

@@ -5,7 +5,7 @@ import type { Enricher } from '../core/event/enrichment.ts'
 import type { Hostnames } from '../core/event/hostnames.ts'
 import { type OriginCounts, originWarning } from '../core/event/origins.ts'
 import type { AddressMask } from '../core/event/pseudonym.ts'
-import type { BatchSource, ChunkReading, EventCheck, LineChunk } from '../core/pipeline/source.ts'
+import type { BatchSource, ChunkCounts, ChunkReading, EventCheck, LineChunk } from '../core/pipeline/source.ts'
 import type { Service } from '../core/run/service.ts'
 import { Loop, pause } from '../runner/loop.ts'
 import type { FeederStore, OpenJob } from './feeder-store.ts'
@@ -27,6 +27,8 @@ export interface FeederOptions {
   readonly waitingEventsMax: number
   /** Events of batch jobs that may wait for the archive; above it the jobs of tenants with an archive wait. */
   readonly waitingPayloadsMax: number
+  /** Called for each chunk that is fed. */
+  readonly onFed?: (counts: ChunkCounts) => void
   readonly log: Logger
 }
 
@@ -151,6 +153,7 @@ export class Feeder implements Service {
     if (mask === undefined && job.addresses !== 'full') return this.#fail(job, 'its tenant is gone')
     const reading = await this.#read(job, chunk, mask, await store.tenantRules(job))
     await store.feed(job, reading)
+    this.#options.onFed?.(reading.counts)
     return (await store.advance(job, reading.counts)) ? { ...job, next: job.next + 1 } : undefined
   }
 

@@ -1,10 +1,11 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Config } from '../config/config.ts'
-import type { ArchivePlace } from '../core/pipeline/destination.ts'
+import type { SettingName } from '../config/settings.ts'
 import { StartupError } from '../core/run/errors.ts'
 import { type DataDir, dataDirAt } from '../embedded/processes/data-dir.ts'
 import { isHeld } from '../embedded/processes/socket-lock.mjs'
+import type { Plan } from '../tenants/plans.ts'
 import { writePrivateFile } from './atomic-file.ts'
 
 /** How a running instance is reached; DATA_DIR/run/instance.json. */
@@ -18,28 +19,45 @@ export interface Instance {
   readonly dashboard?: string
 }
 
-/** What the file holds besides: settings by which a command has to do as the instance does. */
+/** The settings by which a command has to do as the instance does. */
+const FOLLOWED = [
+  ...(['enrichDir', 'defaultData', 'rdns', 'rdnsServers', 'archiveUrl', 'archivePartAgeMs'] as const),
+  ...(['retentionDays', 'stallMs', 'partitions'] as const),
+]
+
+type Followed = Pick<Config, (typeof FOLLOWED)[number]>
+
+/** What the file holds besides. */
 interface InstanceFile extends Instance {
-  readonly enrich_dir?: string
-  /** As the setting is read. */
-  readonly archive?: ArchivePlace
+  /** As they are read. */
+  readonly settings?: Partial<Followed>
+  readonly plans?: Readonly<Record<string, Plan>>
 }
 
-export function writeInstance(dir: DataDir, instance: Instance, { enrichDir, archiveUrl }: Config): void {
+export function writeInstance(dir: DataDir, instance: Instance, config: Config): void {
+  const settings = Object.fromEntries(FOLLOWED.map((name) => [name, config[name]])) as Partial<Followed>
+  const { enrichDir } = config
   const file: InstanceFile = {
     ...instance,
-    ...(enrichDir !== undefined && { enrich_dir: resolve(enrichDir) }),
-    ...(archiveUrl !== undefined && { archive: archiveUrl }),
+    settings: { ...settings, ...(enrichDir !== undefined && { enrichDir: resolve(enrichDir) }) },
+    plans: Object.fromEntries(config.plans),
   }
   writePrivateFile(dir.instanceFile, `${JSON.stringify(file)}\n`)
 }
 
-/** With data and archive of the running instance, where the settings of the command name none. */
+/** With the plans and settings of the running instance, where the command was given none of its own. */
 export async function asInstance(config: Config): Promise<Config> {
   const dir = dataDirAt(config.dataDir)
-  const isOurs = config.redisUrl === undefined && (await isHeld(dir.lock))
-  const { enrich_dir: enrichDir, archive }: Partial<InstanceFile> = (isOurs && readInstance(dir)) || {}
-  return { ...config, enrichDir: config.enrichDir ?? enrichDir, archiveUrl: config.archiveUrl ?? archive }
+  const file = (await isHeld(dir.lock)) ? readInstance(dir) : undefined
+  if (file === undefined || (config.redisUrl ?? file.redis_url) !== file.redis_url) return config
+  const { settings = {}, plans = {} } = file
+  const isGiven = (name: SettingName) => config.given.includes(name)
+  const followed = Object.entries(settings).filter(([name]) => !isGiven(name as SettingName))
+  return {
+    ...config,
+    ...(Object.fromEntries(followed) as Partial<Followed>),
+    plans: isGiven('plansFile') ? config.plans : new Map([...config.plans, ...Object.entries(plans)]),
+  }
 }
 
 /** What the file says, whether or not that instance runs. Undefined when there is none. */

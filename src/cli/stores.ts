@@ -6,7 +6,7 @@ import { StartupError } from '../core/run/errors.ts'
 import { connectRedis, type RedisClient } from '../redis/connect.ts'
 import { RedisTenantStore } from '../redis/tenants/tenant-store.ts'
 import { TenantAdmin } from '../tenants/admin.ts'
-import { redisUrlOf } from './instance.ts'
+import { asInstance, redisUrlOf } from './instance.ts'
 
 const CONNECT_MS = 5_000
 
@@ -33,7 +33,8 @@ export async function withRedis<T>(url: string, use: (client: RedisClient) => Pr
 
 /** Manages the tenants of the running instance for the length of `use`. */
 export async function withTenants<T>(config: Config, use: (admin: TenantAdmin) => Promise<T>): Promise<T> {
-  return await withRedis(await redisUrlOf(config), (client) => use(tenantAdmin(client, config)))
+  const { plans } = await asInstance(config)
+  return await withRedis(await redisUrlOf(config), (client) => use(tenantAdmin(client, { plans })))
 }
 
 export function tenantAdmin(client: RedisClient, { plans }: Pick<Config, 'plans'>): TenantAdmin {

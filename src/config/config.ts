@@ -15,6 +15,8 @@ export type Role = (typeof ROLES)[number]
 export interface Config extends Settings {
   /** The default plans and those of `PLANS_FILE`, by name. */
   readonly plans: Plans
+  /** The settings that a flag or a variable names; all others have their defaults. */
+  readonly given: readonly SettingName[]
 }
 
 /** Where the raw archive is. */
@@ -55,7 +57,10 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
   const plans = named(SETTINGS.plansFile, values.plansFile ?? '', flags.plansFile !== undefined, () =>
     readPlans(values.plansFile),
   )
-  return Object.freeze({ ...values, plans })
+  const given = (Object.keys(SETTINGS) as SettingName[]).filter(
+    (name) => (flags[name] ?? env[SETTINGS[name].env] ?? '') !== '',
+  )
+  return Object.freeze({ ...values, plans, given })
 }
 
 function readSetting(setting: Setting<unknown>, fromEnv: string | undefined, flag: string | undefined): unknown {

@@ -103,12 +103,13 @@ export const SETTINGS = {
   ),
   plansFile: optional('PLANS_FILE', 'file', 'JSON file that adds or overrides plans', path()),
   logLevel: setting('LOG_LEVEL', 'level', 'info', `${LOG_LEVELS.join(', ')}`, choice(LOG_LEVELS)),
-  adminPort: setting(
-    'ADMIN_PORT',
-    'n',
-    '9090',
-    'port of GET /metrics on 127.0.0.1; 0: any free one',
-    integer(0, PORT_MAX),
+  adminPort: setting('ADMIN_PORT', 'n', '9090', 'port of GET /metrics; 0: any free one', integer(0, PORT_MAX)),
+  adminHost: setting(
+    'ADMIN_HOST',
+    'host',
+    '127.0.0.1',
+    'address that GET /metrics listens on; one that others reach asks for no key',
+    text(/^[\w.:%-]+$/, 'an address'),
   ),
   dashboardPort: setting('DASHBOARD_PORT', 'n', '8081', 'port of the dashboard; 0: any free one', integer(0, PORT_MAX)),
   dashboardHost: setting(
@@ -198,6 +199,13 @@ export const SETTINGS = {
     'n',
     'events that may wait in the pipeline; above it intake answers 429; unset: 2000000, as pipelines/ declares',
     integer(1_000, 1_000_000_000),
+  ),
+  stallMs: setting(
+    'STALL_MS',
+    'ms',
+    '300000',
+    'age of the oldest unfinished event in the streams at which GET /readyz answers 503, milliseconds',
+    integer(1_000, DAY_MS),
   ),
   claimIdleMs: setting(
     'CLAIM_IDLE_MS',

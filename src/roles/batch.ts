@@ -13,7 +13,7 @@ export function batchRole(parts: Parts): Service[] {
   return [feeder(parts), bulkWorker(parts)]
 }
 
-function feeder({ config, telemetry, pipeline, limits, shared, enrichment, origins }: Parts): Feeder {
+function feeder({ config, telemetry, pipeline, limits, shared, enrichment, origins, recent }: Parts): Feeder {
   const { partitions } = config
   return new Feeder({
     store: new RedisFeederStore({ client: shared, pipeline, partitions }),
@@ -26,6 +26,7 @@ function feeder({ config, telemetry, pipeline, limits, shared, enrichment, origi
     partitions,
     waitingEventsMax: limits.batchWaitingEventsMax,
     waitingPayloadsMax: limits.batchWaitingPayloadsMax,
+    onFed: ({ fed, rejected, invalidIp }) => recent.did('batch_lines', fed + rejected + invalidIp),
     log: telemetry.log,
   })
 }

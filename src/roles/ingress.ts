@@ -5,17 +5,23 @@ import type { Service } from '../core/run/service.ts'
 import { tenantEnricher } from '../enrichment/tenant-rules/judge.ts'
 import { createRoutes } from '../http/api/routes.ts'
 import { createHttpServer, type HttpServer } from '../http/api/server.ts'
+import type { Intake } from '../ingest/intake.ts'
 import { RedisBatchJobs } from '../redis/batch/jobs.ts'
 import { RedisBulkJobs } from '../redis/bulk/jobs.ts'
+import { readBatchJobs } from '../redis/status/jobs.ts'
 import { GroupCommit } from '../redis/streams/group-commit.ts'
 import { IntakeGate } from '../redis/streams/intake-gate.ts'
+import { readStatus } from '../redis/streams/status.ts'
 import { RedisDailyQuota } from '../redis/tenants/daily-quota.ts'
 import { RedisTokenBuckets } from '../redis/tenants/rate-bucket.ts'
 import { RedisTenantChanges, RedisTenantStore } from '../redis/tenants/tenant-store.ts'
+import type { RecentWork } from '../status/recent.ts'
+import { StallWatch } from '../status/stall-watch.ts'
 import { CachedAuthenticator } from '../tenants/authenticator.ts'
 import { SharedRateLimiter } from '../tenants/rate-limiter.ts'
 import type { Parts } from './parts.ts'
 import { receiptsOf } from './receipts.ts'
+import { stallLimits } from './status.ts'
 
 /** The API. Its listener is the last of the services: it accepts requests when all else is ready. */
 export interface IngressRole {
@@ -41,13 +47,14 @@ export function ingressRole(parts: Parts): IngressRole {
   const closedBecause = (archived: boolean) => gate.closedBecause(archived)
   const intake = groupCommit(parts, closedBecause)
   const receipts = ingressReceipts(parts)
+  const stall = stallWatch(parts)
   const routes = createRoutes({
     accept: acceptOf(parts),
-    intake,
+    intake: counted(intake, parts.recent),
     enricher: enrichment.engine,
     tenantEnricher: (enricher, tenant) => origins.counting(tenantEnricher(enricher, tenant), tenant.id),
     hostnames: enrichment.hostnames,
-    readiness: { problems: async () => ((await requests.ping()) === 'PONG' ? [] : ['Redis does not answer']) },
+    readiness: { problems: async () => problemsOf(await requests.ping(), stall) },
     clock,
     jobs: batchJobs(parts, closedBecause),
     lookups: enrichment.lookups,
@@ -58,7 +65,36 @@ export function ingressRole(parts: Parts): IngressRole {
   const limiter = new SharedRateLimiter(new RedisTokenBuckets(requests))
   const { host, port, httpEngine: engine } = config
   const http = createHttpServer({ host, port, engine, routes, authenticator, limiter, log, metrics })
-  return { services: [authenticator, gate, intake, receipts, http], http }
+  return { services: [authenticator, gate, stall, intake, receipts, http], http }
+}
+
+function problemsOf(pong: string, { reason }: StallWatch): string[] {
+  return [...(pong === 'PONG' ? [] : ['Redis does not answer']), ...(reason === undefined ? [] : [reason])]
+}
+
+function stallWatch({ shared, pipeline, config, telemetry }: Parts): StallWatch {
+  return new StallWatch({
+    pipeline: () => readStatus(shared, pipeline, { onlyWaiting: true }),
+    batchJobs: () => readBatchJobs(shared),
+    limits: stallLimits(config, pipeline),
+    clock: telemetry.clock,
+    onChange: (reason) => {
+      if (reason === undefined) telemetry.log.warn('what was accepted gets on again')
+      else telemetry.log.error({ reason }, 'what was accepted does not get on; GET /readyz answers 503')
+    },
+  })
+}
+
+/** Counts the live events that are in Redis, those that are no envelopes included. */
+function counted(intake: Intake, recent: RecentWork): Intake {
+  return {
+    async append(envelopes, payloads, counts) {
+      await intake.append(envelopes, payloads, counts)
+      let events = envelopes.length
+      if (counts !== undefined) for (const sum of counts.values()) events += sum
+      recent.did('live_events', events)
+    },
+  }
 }
 
 /** A commit to a Redis Cluster needs the events that a repeat would not find together. */

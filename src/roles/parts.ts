@@ -14,7 +14,9 @@ import { type ConnectionUse, connectRedis, type RedisClient } from '../redis/con
 import { RedisRetentionRecords } from '../redis/retention/records.ts'
 import { createGroups } from '../redis/streams/topology.ts'
 import { RedisOriginCounts } from '../redis/tenants/origin-counts.ts'
+import { RecentWork } from '../status/recent.ts'
 import { createWorkMetrics, type WorkMetrics } from '../telemetry/pipeline-metrics.ts'
+import type { RecentProblems } from '../telemetry/problems.ts'
 import { TenantOrigins } from '../tenants/origins.ts'
 
 /** The settings of a process, and where its stores are. */
@@ -28,6 +30,8 @@ export interface Telemetry {
   readonly log: Logger
   readonly metrics: Registry
   readonly clock: Clock
+  /** What `log` complained of lately; undefined: nobody keeps it. */
+  readonly problems?: RecentProblems
 }
 
 /** What is known of addresses, in this process. */
@@ -48,6 +52,8 @@ export class Parts {
   readonly telemetry: Telemetry
   readonly pipeline: Pipeline
   readonly services: Service[] = []
+  /** What this process did in the last minute. */
+  readonly recent: RecentWork
   readonly #clients: RedisClient[] = []
   #shared: RedisClient | undefined
   #enrichment: EnrichmentParts | undefined
@@ -58,6 +64,7 @@ export class Parts {
     this.config = config
     this.telemetry = telemetry
     this.pipeline = pipeline
+    this.recent = new RecentWork(telemetry.clock)
   }
 
   /** The limits that the pipeline declares, or the settings say. */
@@ -91,8 +98,13 @@ export class Parts {
     return this.#enrichment
   }
 
+  /** Whether a role has asked for enrichment data. */
+  get hasEnrichment(): boolean {
+    return this.#enrichment !== undefined
+  }
+
   get workMetrics(): WorkMetrics {
-    this.#workMetrics ??= createWorkMetrics(this.telemetry.metrics)
+    this.#workMetrics ??= createWorkMetrics(this.telemetry.metrics, this.recent)
     return this.#workMetrics
   }
 

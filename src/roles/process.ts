@@ -48,6 +48,12 @@ function stepWorker(parts: Parts, { group, from, to, stages }: Step): StepWorker
     readers,
     deliveriesMax,
     log: telemetry.log,
-    onSettled: (outcomes) => parts.workMetrics.settled(group, outcomes),
+    onSettled: (outcomes) => {
+      parts.workMetrics.settled(group, outcomes)
+      for (const [outcome, events] of outcomes) {
+        if (outcome !== 'isolated') parts.recent.did('processed', events)
+        if (outcome === 'dead') parts.recent.did('dead', events)
+      }
+    },
   })
 }

@@ -54,6 +54,10 @@ export function sinkWorker(parts: Parts, sink: Sink, gathering: Gathering, readi
     startsReady: completesJobs,
     ...gathering,
     log,
-    onInserted: (rows, durationMs) => parts.workMetrics.inserted(group, rows, durationMs),
+    onInserted: (rows, durationMs) => {
+      parts.workMetrics.inserted(group, rows, durationMs)
+      if (completesJobs) parts.recent.did('stored', rows)
+    },
+    onInsertFailed: () => parts.workMetrics.insertFailed(group),
   })
 }

@@ -27,6 +27,8 @@ export interface SinkWorkerOptions {
   readonly lingerMs: number
   readonly log: Logger
   readonly onInserted?: (rows: number, durationMs: number) => void
+  /** Called for each insert that failed, and is tried again. */
+  readonly onInsertFailed?: () => void
 }
 
 const GATHER_MS = 50
@@ -168,11 +170,14 @@ export class SinkWorker implements Service {
   }
 
   async #insert(runs: readonly SinkRun[], intent: SinkIntent, insert = insertBisecting): Promise<void> {
-    const { source, inserter, onInserted } = this.#options
+    const { source, inserter, onInserted, onInsertFailed } = this.#options
     const startedAtMs = performance.now()
     this.#lastInsertAtMs = startedAtMs
     const entries = runs.flatMap((run) => run.entries)
-    const refused = await insert(inserter, entries, intent.token)
+    const refused = await insert(inserter, entries, intent.token).catch((error) => {
+      onInsertFailed?.()
+      throw error
+    })
     if (refused.length > 0) {
       const { log, group } = this.#options
       log.error({ group, rows: refused.length, reason: refused[0]!.reason }, 'the destination refuses rows')

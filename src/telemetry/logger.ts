@@ -1,4 +1,5 @@
-import { type Logger, pino } from 'pino'
+import { type DestinationStream, type LogFn, type Logger, pino } from 'pino'
+import type { RecentProblems } from './problems.ts'
 
 export interface LoggerOptions {
   /** `trace` to `fatal`, or `silent`. */
@@ -7,15 +8,45 @@ export interface LoggerOptions {
   readonly name: string
   /** Lines for people instead of JSON. */
   readonly pretty: boolean
+  /** Is told of warnings and errors that are written. */
+  readonly problems?: RecentProblems
 }
 
 const STDERR = 2
+const PROBLEM_LEVELS: Readonly<Record<number, 'warn' | 'error' | 'fatal'>> = { 40: 'warn', 50: 'error', 60: 'fatal' }
 
-/** A logger on standard error: one JSON object a line. Writes at once, so that a killed process has said everything. */
-export async function createLogger({ level, name, pretty }: LoggerOptions): Promise<Logger> {
-  const settings = { level, name, base: { pid: process.pid }, timestamp: pino.stdTimeFunctions.isoTime }
-  if (!pretty) return pino(settings, pino.destination({ dest: STDERR, sync: true }))
-  const { default: prettyStream } = await import('pino-pretty')
-  const stream = prettyStream({ destination: STDERR, sync: true, colorize: true, ignore: 'pid', singleLine: true })
-  return pino(settings, stream)
+/**
+ * A logger on standard error: one JSON object a line. Writes at once, so that a killed process has said everything. Whoever
+ * read it may be gone: that ends nobody.
+ */
+export async function createLogger({ level, name, pretty, problems }: LoggerOptions): Promise<Logger> {
+  const hooks = problems && { logMethod: noting(problems) }
+  const timestamp = pino.stdTimeFunctions.isoTime
+  const settings = { level, name, base: { pid: process.pid }, timestamp, ...(hooks && { hooks }) }
+  return pino(settings, await destinationOf(pretty))
+}
+
+async function destinationOf(pretty: boolean): Promise<DestinationStream> {
+  if (pretty) {
+    const { default: prettyStream } = await import('pino-pretty')
+    return prettyStream({ destination: STDERR, sync: true, colorize: true, ignore: 'pid', singleLine: true })
+  }
+  const stderr = pino.destination({ dest: STDERR, sync: true })
+  stderr.on('error', () => {})
+  return stderr
+}
+
+function noting(problems: RecentProblems) {
+  return function (this: Logger, args: Parameters<LogFn>, method: LogFn, level: number): void {
+    const found = PROBLEM_LEVELS[level]
+    if (found !== undefined) problems.note(found, messageOf(args), Date.now())
+    method.apply(this, args)
+  }
+}
+
+function messageOf([first, second]: readonly unknown[]): string {
+  if (typeof first === 'string') return first
+  const { err, msg } = (first ?? {}) as { err?: { message?: string }; msg?: string }
+  const text = typeof second === 'string' ? second : (msg ?? '')
+  return [text, err?.message].filter(Boolean).join(': ')
 }

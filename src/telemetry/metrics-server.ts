@@ -11,7 +11,9 @@ import type { Service } from '../core/run/service.ts'
 export type MetricSet = MetricObjectWithValues<MetricValue<string>>[]
 
 export interface MetricsServerOptions {
-  /** On 127.0.0.1; 0: any free one. */
+  /** On a loopback address only requests to a name of this machine are answered. */
+  readonly host: string
+  /** 0: any free one. */
   readonly port: number
   /** Take any free port, with a warning, when `port` is taken. */
   readonly mayMove: boolean
@@ -19,8 +21,6 @@ export interface MetricsServerOptions {
   readonly gather: () => Promise<MetricSet[]>
   readonly log: Logger
 }
-
-const HOST = '127.0.0.1'
 
 /** `GET /metrics` in the Prometheus text format: the metrics of all processes of this machine as one. */
 export class MetricsServer implements Service {
@@ -36,7 +36,7 @@ export class MetricsServer implements Service {
   /** Where it listens; undefined while it does not. */
   get url(): string | undefined {
     const address = this.#server?.address() as AddressInfo | null | undefined
-    return address ? `http://${HOST}:${address.port}/metrics` : undefined
+    return address ? `http://${urlHost(address.address)}:${address.port}/metrics` : undefined
   }
 
   /** @throws StartupError when the port is taken */
@@ -52,21 +52,24 @@ export class MetricsServer implements Service {
   }
 
   async #open(): Promise<void> {
-    const { port, mayMove, log } = this.#options
+    const { host, port, mayMove, log } = this.#options
+    const isLocal = isLoopbackHost(host.includes(':') ? `[${host}]` : host)
     const server = createServer((request, response) => {
-      if (!isLoopbackHost(request.headers.host)) return answer(response, 403, 'only for this machine\n')
+      if (isLocal && !isLoopbackHost(request.headers.host)) return answer(response, 403, 'only for this machine\n')
       if (request.url?.split('?')[0] !== '/metrics') return answer(response, 404, 'not found\n')
       if (request.method !== 'GET' && request.method !== 'HEAD') return answer(response, 405, 'method not allowed\n')
       this.#answerMetrics(response)
     })
     server.requestTimeout = 10_000
     try {
-      await listen(server, port)
+      await listen(server, host, port)
     } catch (error) {
       if (!mayMove || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') {
-        throw new StartupError(`ADMIN_PORT ${port}: cannot listen on ${HOST}:${port} (${(error as Error).message})`)
+        throw new StartupError(
+          `ADMIN_PORT ${port}: cannot listen on ${urlHost(host)}:${port} (${(error as Error).message})`,
+        )
       }
-      await listen(server, 0)
+      await listen(server, host, 0)
       log.warn({ port }, 'the port of GET /metrics is taken; it listens on another one')
     }
     this.#server = server
@@ -97,10 +100,17 @@ function answer(response: ServerResponse, status: number, body: string, type = '
   response.writeHead(status, { 'content-type': type }).end(body)
 }
 
-function listen(server: Server, port: number): Promise<void> {
+/** As it stands in a URL; one that can be connected to. */
+function urlHost(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  if (host === '::') return '[::1]'
+  return host.includes(':') ? `[${host}]` : host
+}
+
+function listen(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, HOST, () => {
+    server.listen(port, host, () => {
       server.removeListener('error', reject)
       resolve()
     })

@@ -7,9 +7,14 @@ export interface WorkMetrics {
   settled(group: string, outcomes: ReadonlyMap<string, number>): void
   /** Rows that a sink stored with one insert. */
   inserted(group: string, rows: number, durationMs: number): void
+  /** An insert, or what belongs to it, failed; it is tried again. */
+  insertFailed(group: string): void
 }
 
-export function createWorkMetrics(registry: Registry): WorkMetrics {
+/** Is told as well. */
+export type WorkListener = Pick<WorkMetrics, 'inserted' | 'insertFailed'>
+
+export function createWorkMetrics(registry: Registry, recent?: WorkListener): WorkMetrics {
   const events = new Counter({
     name: 'ipid_pipeline_events_total',
     help: 'Events that a step settled, by what became of them',
@@ -29,6 +34,12 @@ export function createWorkMetrics(registry: Registry): WorkMetrics {
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers: [registry],
   })
+  const failures = new Counter({
+    name: 'ipid_insert_failures_total',
+    help: 'Inserts that failed and are tried again',
+    labelNames: ['group'],
+    registers: [registry],
+  })
   return {
     settled(group, outcomes) {
       for (const [outcome, count] of outcomes) events.inc({ group, outcome }, count)
@@ -36,6 +47,11 @@ export function createWorkMetrics(registry: Registry): WorkMetrics {
     inserted(group, count, durationMs) {
       rows.inc({ group }, count)
       seconds.observe({ group }, durationMs / 1_000)
+      recent?.inserted(group, count, durationMs)
+    },
+    insertFailed(group) {
+      failures.inc({ group })
+      recent?.insertFailed(group)
     },
   }
 }

@@ -6,6 +6,9 @@ import { BackpressureError } from '../../src/core/run/errors.ts'
 import { RedisFeederStore } from '../../src/redis/batch/feeder-store.ts'
 import { connectRedis } from '../../src/redis/connect.ts'
 import { keys } from '../../src/redis/keys.ts'
+import { readBatchJobs } from '../../src/redis/status/jobs.ts'
+import { readStatus } from '../../src/redis/streams/status.ts'
+import { NO_JOBS, waitingOf } from '../../src/status/collect.ts'
 import { completed, enricher, PARTITIONS, startBatch, startFeeder, upload } from '../support/batch.ts'
 import { quiet, startWorker } from '../support/pipeline.ts'
 import { until } from '../support/until.ts'
@@ -72,6 +75,36 @@ test('a sign of life that comes late does not let the chunks of a completed uplo
   assert.ok((await Promise.all(beats)).length > 0)
   const [chunks] = await client.keys('*chunks*')
   assert.equal(await client.pttl(chunks!), -1)
+})
+
+test('an operator sees the jobs of all tenants with the lines that nobody fed yet', async (t) => {
+  const { redis, client, jobs } = await startBatch(t, 10)
+  assert.deepEqual(await readBatchJobs(client), NO_JOBS)
+  const uploading = await jobs.begin('other')
+  const first = await upload(jobs, 'acme', '{"ip":"192.0.2.1"}\n'.repeat(700))
+  await upload(jobs, 'other', '{"ip":"192.0.2.1"}\nbroken\n')
+  const receivedAtMs = Number(await client.hget(keys.job(first), 'received_at'))
+  const queued = await readBatchJobs(client, receivedAtMs + 60_000)
+  const { uploading: uploads, lines, lines_waiting: waiting, oldest_ms: oldest } = queued
+  assert.deepEqual([uploads, queued.queued, queued.running, lines, waiting, oldest], [1, 2, 0, 702, 702, 60_000])
+  assert.deepEqual(queued.oldest_jobs[0], {
+    ...{ job_id: first, tenant_id: 'acme', status: 'queued', lines: 700, lines_waiting: 700, age_ms: 60_000 },
+  })
+  await uploading.abort()
+  const stopFeeder = await startFeeder(redis)
+  // Nothing processes: they are fed, and wait in the streams.
+  const fed = await until(
+    () => readBatchJobs(client),
+    ({ lines_waiting: left }) => left === 0,
+  )
+  assert.deepEqual([fed.uploading, fed.queued, fed.running, fed.lines], [0, 0, 2, 702])
+  const { streams } = await readStatus(client, ingest, { onlyWaiting: true })
+  const process = waitingOf(streams).filter(({ group }) => group === 'process')
+  assert.deepEqual(
+    process.map(({ lane, events }) => [lane, events]),
+    [['batch', 701]],
+  )
+  await stopFeeder()
 })
 
 test('a tenant sees its own jobs, the newest first, page by page, until their records are gone', async (t) => {

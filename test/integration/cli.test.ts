@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
+import type { SystemStatus } from '../../src/status/system-status.ts'
 import { TestSite } from '../support/site.ts'
 
 describe('without an instance', () => {
@@ -51,9 +54,26 @@ describe('without an instance', () => {
   })
 })
 
+const UNLIMITED = { rate: 1e6, burst: 1e6, daily_lookups: 1e6, monthly_accounts: 1e6 }
+
+function ownPlans(site: TestSite): string {
+  const path = join(dirname(site.dir), 'own-plans.json')
+  writeFileSync(path, JSON.stringify({ custom: { monthly_accounts: 9 } }))
+  return path
+}
+
+function pick(value: object, ...names: string[]): unknown[] {
+  return names.map((name) => (value as Record<string, unknown>)[name])
+}
+
 test('commands reach the running instance', async (t) => {
   const site = new TestSite(t)
+  const plans = join(dirname(site.dir), 'plans.json')
+  writeFileSync(plans, JSON.stringify({ custom: { monthly_accounts: 7 }, huge: UNLIMITED }))
+  site.env.PLANS_FILE = plans
   await site.start().ready()
+  // Commands are told nothing but DATA_DIR.
+  delete site.env.PLANS_FILE
   const json = async (...args: string[]) => {
     const { code, stdout, stderr } = await site.ipid(...args, '--json')
     assert.equal(stderr, '')
@@ -77,9 +97,26 @@ test('commands reach the running instance', async (t) => {
 
   assert.deepEqual((await json('sql', 'SELECT 1 AS one')).data, [{ one: 1 }])
   assert.deepEqual((await json('sql', 'CREATE TEMPORARY TABLE t (x Int8)')).data, [])
-  assert.equal((await json('usage', 'acme')).tracked_accounts, 0)
-  const status = await json('status')
-  assert.ok(status.streams.some(({ group }: { group: string }) => group === 'process'))
+  assert.deepEqual(pick(await json('usage', 'acme'), 'tracked_accounts', 'limit'), [0, 2_500])
+  assert.deepEqual(pick(await json('usage', 'demo'), 'plan', 'limit'), ['custom', 7])
+  assert.equal((await json('tenant', 'create', 'giant', '--plan', 'huge')).plan, 'huge')
+  const other = await site.ipid('usage', 'demo', '--json', '--plans-file', ownPlans(site))
+  assert.equal(JSON.parse(other.stdout).limit, 9, 'plans that a command is given are its own')
+
+  const status: SystemStatus = await json('status')
+  assert.ok(status.streams.some(({ group }) => group === 'process'))
+  assert.deepEqual(status.unknown, [])
+  assert.equal(status.verdict.level, 'ok', status.verdict.text)
+  assert.deepEqual(
+    status.processes.flatMap(({ roles }) => roles),
+    ['ingress', 'process', 'sink', 'batch', 'archive'],
+  )
+  assert.deepEqual(pick(status.data[0]!, 'name', 'state'), ['organisations', 'ok'])
+  assert.deepEqual(pick(status.redis!, 'max_bytes', 'evicts', 'append_only'), [2 ** 28, false, true])
+  assert.ok(status.redis!.used_bytes > 0 && status.clickhouse!.memory_bytes > 0)
+  const text = (await site.ipid('status')).stdout
+  assert.match(text, /^ok: 0 events stored in the last minute; nothing waits\n\nSTREAM .*\n/)
+  assert.match(text, /^process \d+ on .*: ingress, since /m)
 
   const table = (await site.ipid('tenant', 'list')).stdout.split('\n')
   assert.match(table[0]!, /^TENANT +PLAN +ARCHIVE +ADDRESSES +CREATED$/)

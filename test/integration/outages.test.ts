@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import type { SystemStatus } from '../../src/status/system-status.ts'
+import { runCommand } from '../support/command.ts'
 import { startInstance } from '../support/instance.ts'
 import { isAlive } from '../support/processes.ts'
 import { until } from '../support/until.ts'
@@ -37,8 +39,13 @@ test('Redis hangs: requests are refused in time with retry-after, and are served
   assert.equal(await instance.query('SELECT count() = uniqExact(event_id) FROM events'), '1')
 })
 
-test('ClickHouse hangs: ingest goes on, nothing is lost, and it catches up by itself', async (t) => {
-  const instance = await startInstance(t, { SINK_LINGER_MS: '100' })
+test('ClickHouse hangs: ingest goes on, nothing is lost, the alarm is given, and it catches up by itself', async (t) => {
+  const instance = await startInstance(t, { SINK_LINGER_MS: '100', STALL_MS: '1000' })
+  const readyz = async () => {
+    const answer = await fetch(`${instance.ready.url}/readyz`)
+    return [answer.status, await answer.text()] as const
+  }
+  assert.equal((await readyz())[0], 200)
   const clickhouse = instance.pids().others.filter((pid) => commandLine(pid).includes('clickhouse'))
   assert.equal(clickhouse.length, 1)
   process.kill(clickhouse[0]!, 'SIGSTOP')
@@ -48,7 +55,18 @@ test('ClickHouse hangs: ingest goes on, nothing is lost, and it catches up by it
     assert.equal(answer.status, 200)
     await answer.arrayBuffer()
   }
+  const [, alarm] = await until(readyz, ([status]) => status === 503)
+  assert.match(alarm, /^{"detail":"not ready: the oldest unfinished event waits for clickhouse, live lane since /)
+  // The command knows STALL_MS of the instance.
+  const { stdout } = await runCommand(['status', '--json'], { env: { DATA_DIR: instance.dataDir } })
+  const { verdict, oldest, unknown, last_minute: minute } = JSON.parse(stdout) as SystemStatus
+  assert.equal(verdict.level, 'stalled')
+  assert.match(verdict.text, /^stalled: the oldest unfinished event waits for clickhouse, live lane since .*ClickHouse/)
+  assert.equal(oldest?.where, 'clickhouse, live lane')
+  assert.match(unknown.join(), /^ClickHouse: /)
+  assert.ok(minute.live_events > 0)
   process.kill(clickhouse[0]!, 'SIGCONT')
+  await until(readyz, ([status]) => status === 200)
   await until(async () => Number(await instance.query('SELECT count() FROM events')) >= 2_000)
   assert.equal(await instance.query('SELECT count(), uniqExact(event_id) FROM events'), '2000\t2000')
   assert.equal(await instance.query('SELECT events, visits FROM accounts'), '2000\t50')

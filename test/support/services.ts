@@ -25,11 +25,14 @@ import { RedisFeederStore } from '../../src/redis/batch/feeder-store.ts'
 import { RedisBulkQueue } from '../../src/redis/bulk/queue.ts'
 import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
 import { RedisRetentionRecords } from '../../src/redis/retention/records.ts'
+import { readBatchJobs } from '../../src/redis/status/jobs.ts'
+import { RedisReports } from '../../src/redis/status/reports.ts'
 import { GroupCommit } from '../../src/redis/streams/group-commit.ts'
 import { StreamGroupReader } from '../../src/redis/streams/group-reader.ts'
 import { IntakeGate } from '../../src/redis/streams/intake-gate.ts'
 import { Janitor } from '../../src/redis/streams/janitor.ts'
 import { SinkStreams } from '../../src/redis/streams/sink-streams.ts'
+import { readStatus } from '../../src/redis/streams/status.ts'
 import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
 import { RedisTenantChanges, RedisTenantStore } from '../../src/redis/tenants/tenant-store.ts'
 import type { AgedStore } from '../../src/retention/ports.ts'
@@ -37,6 +40,9 @@ import { Retention } from '../../src/retention/service.ts'
 import { Loop } from '../../src/runner/loop.ts'
 import { SinkWorker } from '../../src/runner/sink-worker.ts'
 import { StepWorker } from '../../src/runner/step-worker.ts'
+import { RecentWork } from '../../src/status/recent.ts'
+import { Reporter } from '../../src/status/reporter.ts'
+import { StallWatch } from '../../src/status/stall-watch.ts'
 import { MetricsServer } from '../../src/telemetry/metrics-server.ts'
 import { CachedAuthenticator } from '../../src/tenants/authenticator.ts'
 import { KeyUses } from '../../src/tenants/key-uses.ts'
@@ -139,6 +145,31 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
     }),
   },
   IntakeGate: { make: onRedis((client) => new IntakeGate({ client, ...onPipeline, waitingEventsMax: 10 })) },
+  Reporter: {
+    make: onRedis(
+      (client) =>
+        new Reporter({
+          store: new RedisReports(client, systemClock),
+          process: { roles: ['ingress'], host: 'here', pid: 1, version: '0' },
+          recent: new RecentWork(systemClock),
+          data: undefined,
+          problems: () => [],
+          clock: systemClock,
+        }),
+    ),
+  },
+  StallWatch: {
+    make: onRedis(
+      (client) =>
+        new StallWatch({
+          pipeline: () => readStatus(client, onPipeline.pipeline, { onlyWaiting: true }),
+          batchJobs: () => readBatchJobs(client),
+          limits: { stallMs: 1_000, slackMs: {} },
+          clock: systemClock,
+          onChange: () => {},
+        }),
+    ),
+  },
   GroupCommit: {
     idle: true,
     make: onRedis(
@@ -287,7 +318,13 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
   },
   MetricsServer: {
     make: (calls) => ({
-      service: new MetricsServer({ port: 0, mayMove: false, gather: async () => [], log: countLines(calls) }),
+      service: new MetricsServer({
+        host: '127.0.0.1',
+        port: 0,
+        mayMove: false,
+        gather: async () => [],
+        log: countLines(calls),
+      }),
     }),
   },
 }

@@ -18,11 +18,11 @@ export function usageCommand(context: CliContext): Command {
     .option('--month <YYYY-MM>', 'a UTC month (this one)')
     .option('--json', 'print JSON')
   return addSettings(command, INSTANCE_SETTINGS).action(async (name: string, options: UsageOptions) => {
-    const config = configOf(context, command)
+    const given = configOf(context, command)
     const month = options.month ?? new Date().toISOString().slice(0, 7)
     const [
       { tenantAdmin, withRedis },
-      { clickhouseUrlOf, redisUrlOf },
+      { asInstance, clickhouseUrlOf, redisUrlOf },
       { connectClickHouse, DATABASE },
       { readUsage },
       { RedisOriginCounts },
@@ -33,6 +33,7 @@ export function usageCommand(context: CliContext): Command {
       import('../../clickhouse/usage.ts'),
       import('../../redis/tenants/origin-counts.ts'),
     ])
+    const config = await asInstance(given)
     const [tenant, warning] = await withRedis(await redisUrlOf(config), async (redis) => [
       await tenantAdmin(redis, config).getTenant(name),
       originWarning(await new RedisOriginCounts(redis, systemClock).read(name)),

@@ -7,6 +7,7 @@ import { systemClock } from '../../core/run/clock.ts'
 import { InputError, StartupError } from '../../core/run/errors.ts'
 import type { FromRole, ToRole } from '../../embedded/processes/role-protocol.ts'
 import { createLogger } from '../../telemetry/logger.ts'
+import { RecentProblems } from '../../telemetry/problems.ts'
 
 /**
  * Runs roles as the parent says, until it says stop. Ends at once when the parent is gone.
@@ -26,7 +27,9 @@ export async function runRole(load: () => Promise<RoleModule>): Promise<number> 
   const roles = start.roles as readonly Role[]
   const config = { ...(start.config as Config), ...start.stores }
   process.title = `ipid ${roles.join(',')}`
-  const log = await createLogger({ level: config.logLevel, name: roles.join('+'), pretty: process.stderr.isTTY })
+  const problems = new RecentProblems()
+  const pretty = process.stderr.isTTY
+  const log = await createLogger({ level: config.logLevel, name: roles.join('+'), pretty, problems })
   const metrics = new Registry()
   metrics.setDefaultLabels({ process: roles.includes('ingress') ? 'ingress' : roles.join('+') })
   collectDefaultMetrics({ register: metrics })
@@ -34,7 +37,7 @@ export async function runRole(load: () => Promise<RoleModule>): Promise<number> 
   exitOnPanic(log)
   try {
     const { createRoles } = await loading
-    const running = await createRoles(config, roles, { log, metrics, clock: systemClock })
+    const running = await createRoles(config, roles, { log, metrics, clock: systemClock, problems })
     const { url } = await running.start()
     await tell({ type: 'ready', ...(url === undefined ? {} : { url }) })
     await stopped

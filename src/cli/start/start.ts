@@ -195,6 +195,7 @@ class Run {
   #metricsServer(supervisor: Supervisor): MetricsServer {
     const { config } = this.#options
     return new MetricsServer({
+      host: config.adminHost,
       port: config.adminPort,
       // Nobody asked for the default port, so that it is taken is no reason not to start.
       mayMove: config.adminPort === DEFAULT_ADMIN_PORT && this.#context.env.ADMIN_PORT === undefined,

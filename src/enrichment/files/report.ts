@@ -1,4 +1,5 @@
 import type { ProviderKind } from '../providers/provider.ts'
+import { ageOf, isTooOld } from './age.ts'
 import type { DataFile, FileState } from './folder.ts'
 
 /** What `ipid db list` and `ipid db check` say of a file. */
@@ -40,4 +41,26 @@ export function reportOf(file: DataFile): ProviderReport {
     warnings: provider?.warnings ?? [],
     unrecognised: file.unrecognised,
   }
+}
+
+/** As the status of the system shows them. */
+export interface DataSet {
+  readonly name: string
+  readonly state: FileState
+  readonly reason: string | null
+  readonly records: number
+  readonly built_at: string | null
+  readonly age_days: number | null
+  readonly too_old: boolean
+}
+
+export function dataSetsOf(reports: readonly ProviderReport[], nowMs: number): DataSet[] {
+  return reports.map((report) => {
+    const { name, state, reason, records, builtAt } = report
+    return {
+      ...{ name, state, reason: reason ?? null, records, built_at: builtAt?.toISOString() ?? null },
+      age_days: ageOf(report, nowMs) ?? null,
+      too_old: isTooOld(report, nowMs),
+    }
+  })
 }

@@ -3,66 +3,99 @@ import { groupsOf, type Pipeline, readersOf, streamsOf } from '../../core/pipeli
 import type { GroupStatus, PipelineStatus } from '../../core/pipeline/status.ts'
 import type { RedisClient } from '../connect.ts'
 import { counterFields, keys } from '../keys.ts'
-import { replyCode } from '../reply-error.ts'
+import { loadScript } from '../scripts.ts'
+
+const streamGroupsScript = loadScript('streamGroups-1')
+
+export interface StatusScope {
+  /** Only what waits, which costs nothing but the counters while nothing does. Default false: groups at rest too. */
+  readonly onlyWaiting?: boolean
+}
 
 /** Lag and pending of every group, from counters of our own: Redis' own lag is wrong after a trim. */
-export async function readStatus(client: RedisClient, pipeline: Pipeline): Promise<PipelineStatus> {
-  const streams: GroupStatus[] = []
+export async function readStatus(
+  client: RedisClient,
+  pipeline: Pipeline,
+  scope: StatusScope = {},
+): Promise<PipelineStatus> {
   const partitions = Number((await client.get(keys.partitions())) ?? 0)
-  let deadLetters = 0
-  for (let partition = 0; partition < partitions; partition++) {
-    const counters = await client.hgetall(keys.counters(partition))
-    deadLetters += await client.xlen(keys.dead(partition))
-    for (const { from, group } of groupsOf(pipeline)) {
-      for (const lane of LANES) {
-        const place = { stream: from, lane, partition, group }
-        const found = await readGroup(client, place, counters)
-        if (found !== undefined) streams.push({ ...place, ...found })
-      }
-    }
-  }
-  return { streams, dead_letters: deadLetters }
-}
-
-/** Undefined for a group that is declared, and not made yet. */
-async function readGroup(
-  client: RedisClient,
-  place: Pick<GroupStatus, 'stream' | 'lane' | 'partition' | 'group'>,
-  counters: Readonly<Record<string, string>>,
-): Promise<Omit<GroupStatus, keyof typeof place> | undefined> {
-  const { stream, lane, partition, group } = place
-  const key = keys.stream(partition, stream, lane)
-  const entries = waitingOf(counters, group, stream, lane, 'entries')
-  const pending = await pendingOf(client, key, group)
-  if (pending === undefined) return undefined
-  const first = pending[1] ?? (entries > 0 ? await firstUndelivered(client, key, group) : undefined)
+  const found = await Promise.all(
+    Array.from({ length: partitions }, async (_, partition) => {
+      const [counters, dead] = await Promise.all([
+        client.hgetall(keys.counters(partition)),
+        client.xlen(keys.dead(partition)),
+      ])
+      return { streams: await readPartition(client, pipeline, partition, counters, scope), dead }
+    }),
+  )
   return {
-    lag_entries: Math.max(0, entries - Number(pending[0])),
-    pending_entries: Number(pending[0]),
-    waiting_events: Math.max(0, waitingOf(counters, group, stream, lane, 'events')),
-    oldest_ms: first === undefined ? 0 : Math.max(0, Date.now() - Number(first.split('-')[0])),
+    streams: found.flatMap(({ streams }) => streams),
+    dead_letters: found.reduce((sum, { dead }) => sum + dead, 0),
   }
 }
 
-async function pendingOf(
+type Counters = Readonly<Record<string, string>>
+
+async function readPartition(
   client: RedisClient,
-  key: string,
-  group: string,
-): Promise<[number, string | null] | undefined> {
-  try {
-    return (await client.call('XPENDING', key, group)) as [number, string | null]
-  } catch (error) {
-    if (replyCode(error) === 'NOGROUP') return undefined
-    throw error
-  }
+  pipeline: Pipeline,
+  partition: number,
+  counters: Counters,
+  { onlyWaiting = false }: StatusScope,
+): Promise<GroupStatus[]> {
+  const places = streamsOf(pipeline).flatMap((stream) => LANES.map((lane) => ({ stream, lane })))
+  const read = places.map(async ({ stream, lane }) => {
+    const readers = readersOf(pipeline, stream)
+    const waits = (group: string) => waitingOf(counters, group, stream, lane, 'entries') > 0
+    if (onlyWaiting && !readers.some(waits)) return []
+    const groups = await readGroups(client, keys.stream(partition, stream, lane))
+    return readers.flatMap((group) => {
+      const state = groups.get(group)
+      // One that is declared, and not made yet.
+      if (state === undefined) return []
+      return [{ stream, lane, partition, group, ...statusOf(state, { counters, group, stream, lane }) }]
+    })
+  })
+  const found = (await Promise.all(read)).flat()
+  const order = groupsOf(pipeline).map(({ group }) => group)
+  return found.sort((a, b) => order.indexOf(a.group) - order.indexOf(b.group))
 }
 
-async function firstUndelivered(client: RedisClient, key: string, group: string): Promise<string | undefined> {
-  const groups = (await client.call('XINFO', 'GROUPS', key)) as (string | number)[][]
-  const info = groups.find((fields) => fields[fields.indexOf('name') + 1] === group) ?? []
-  const last = info[info.indexOf('last-delivered-id') + 1] ?? '0-0'
-  const entries = (await client.call('XRANGE', key, `(${last}`, '+', 'COUNT', 1)) as [string, unknown][]
-  return entries[0]?.[0]
+/** The oldest ids, '' when there is none. */
+interface GroupState {
+  readonly pending: number
+  readonly oldestPending: string
+  readonly oldestNew: string
+}
+
+async function readGroups(client: RedisClient, stream: string): Promise<Map<string, GroupState>> {
+  const reply = ((await streamGroupsScript.run(client, [stream], [])) as (Buffer | number)[]).map(String)
+  const groups = new Map<string, GroupState>()
+  for (let i = 0; i < reply.length; i += 4) {
+    groups.set(reply[i]!, { pending: Number(reply[i + 1]), oldestPending: reply[i + 2]!, oldestNew: reply[i + 3]! })
+  }
+  return groups
+}
+
+interface GroupPlace {
+  readonly counters: Counters
+  readonly group: string
+  readonly stream: string
+  readonly lane: Lane
+}
+
+function statusOf(
+  { pending, oldestPending, oldestNew }: GroupState,
+  { counters, group, stream, lane }: GroupPlace,
+): Pick<GroupStatus, 'lag_entries' | 'pending_entries' | 'waiting_events' | 'oldest_ms'> {
+  const entries = waitingOf(counters, group, stream, lane, 'entries')
+  const oldest = oldestPending || (entries > 0 ? oldestNew : '')
+  return {
+    lag_entries: Math.max(0, entries - pending),
+    pending_entries: pending,
+    waiting_events: Math.max(0, waitingOf(counters, group, stream, lane, 'events')),
+    oldest_ms: oldest === '' ? 0 : Math.max(0, Date.now() - Number(oldest.split('-')[0])),
+  }
 }
 
 function waitingOf(

@@ -4,8 +4,10 @@ import { test } from 'node:test'
 import { pino } from 'pino'
 import { MetricsServer } from '../../../src/telemetry/metrics-server.ts'
 
+const OPTIONS = { port: 0, mayMove: false, gather: async () => [], log: pino({ level: 'silent' }) }
+
 test('a name that leads to this machine gets no metrics', async (t) => {
-  const server = new MetricsServer({ port: 0, mayMove: false, gather: async () => [], log: pino({ level: 'silent' }) })
+  const server = new MetricsServer({ ...OPTIONS, host: '127.0.0.1' })
   await server.start()
   t.after(() => server.stop())
   const { port } = new URL(server.url!)
@@ -23,4 +25,19 @@ test('a name that leads to this machine gets no metrics', async (t) => {
   for (const host of ['evil.example', `evil.example:${port}`, `127.0.0.1.evil.example:${port}`, 'localhost.evil']) {
     assert.equal(await statusFor(host), 403, host)
   }
+})
+
+test('on an address that others reach, it answers by every name', async (t) => {
+  const server = new MetricsServer({ ...OPTIONS, host: '0.0.0.0' })
+  await server.start()
+  t.after(() => server.stop())
+  assert.match(server.url!, /^http:\/\/127\.0\.0\.1:\d+\/metrics$/)
+  const status = await new Promise((resolve, reject) => {
+    const request = get(server.url!, { headers: { Host: 'process:9090' } }, (response) => {
+      response.resume()
+      resolve(response.statusCode)
+    })
+    request.once('error', reject)
+  })
+  assert.equal(status, 200)
 })

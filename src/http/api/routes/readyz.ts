@@ -23,8 +23,8 @@ export function readyzRoute(readiness: Readiness): Route {
     access: 'open',
     operation: {
       id: 'ready',
-      summary: 'Whether Redis and the enrichment data can serve requests',
-      responses: { 200: { description: 'They can', schema: Ready, example: { status: 'ready' } } },
+      summary: 'Whether Redis and the enrichment data can serve requests, and what was accepted gets on',
+      responses: { 200: { description: 'They can, and it does', schema: Ready, example: { status: 'ready' } } },
       errors: [503],
     },
     async handle() {

@@ -1,0 +1,88 @@
+import type { InsertStatus, JobsStatus, SystemStatus } from '../../status/system-status.ts'
+import { ageText, bytesText, countText } from '../../status/words.ts'
+import { type Cell, printPairs, printTable } from '../print.ts'
+
+const ERRORS_SHOWN = 5
+
+/** Prints a status for people: the verdict, what waits, and what was done in the last minute. */
+export function printStatus(out: NodeJS.WritableStream, status: SystemStatus): void {
+  out.write(`${status.verdict.text}\n\n`)
+  printTable(
+    out,
+    ['STREAM', 'LANE', 'GROUP', 'LAG', 'PENDING', 'EVENTS', 'OLDEST'],
+    status.waiting.map(({ stream, lane, group, lag_entries, pending_entries, events, oldest_ms }) => {
+      return [stream, lane, group, lag_entries, pending_entries, events, ageText(oldest_ms)]
+    }),
+  )
+  out.write('\n')
+  printPairs(out, [
+    ['batch jobs', jobsText(status.batch_jobs, 'lines')],
+    ['bulk jobs', jobsText(status.bulk_jobs, 'addresses')],
+    ['oldest unfinished', status.oldest && `${ageText(status.oldest.age_ms)}, ${status.oldest.where}`],
+    ['last minute', minuteText(status)],
+    ...status.inserts.map((insert): [string, Cell] => [`inserts ${insert.group}`, insertText(insert)]),
+    ['Redis', redisText(status)],
+    ['ClickHouse', clickhouseText(status)],
+    ['dead letters', countText(status.dead_letters)],
+  ])
+  printDetails(out, status)
+}
+
+function printDetails(out: NodeJS.WritableStream, { processes, data, errors, retention }: SystemStatus): void {
+  if (processes.length > 0) out.write('\n')
+  for (const { roles, host, pid, started_at: startedAt } of processes) {
+    out.write(`process ${pid} on ${host}: ${roles.join(', ')}, since ${startedAt}\n`)
+  }
+  if (data.length > 0) {
+    out.write('\n')
+    printTable(
+      out,
+      ['DATA SET', 'STATE', 'RECORDS', 'AGE'],
+      data.map(({ name, state, records, age_days: days }) => {
+        return [name, state, records, days === null ? '' : `${days} d`]
+      }),
+    )
+  }
+  if (errors.length > 0) out.write('\n')
+  for (const { at, level, process, message, times } of errors.slice(0, ERRORS_SHOWN)) {
+    out.write(`${at} ${level} ${process}: ${message}${times > 1 ? ` (${times} times)` : ''}\n`)
+  }
+  if (retention.length > 0) out.write('\n')
+  for (const { store, at, removed } of retention) {
+    const what = store === 'archive' ? 'objects of the archive' : 'rows'
+    out.write(`retention: ${removed} old ${what} removed at ${at}\n`)
+  }
+}
+
+function jobsText({ uploading, queued, running, lines_waiting: waiting, oldest_ms: oldest }: JobsStatus, what: string) {
+  const uploads = uploading > 0 ? [`${uploading} being uploaded`] : []
+  if (queued + running === 0) return uploads.join() || 'none'
+  const open = `${running} running and ${queued} queued, ${countText(waiting)} ${what} to go`
+  return [open, ...uploads, `the oldest since ${ageText(oldest)}`].join(', ')
+}
+
+function minuteText({ last_minute: minute }: SystemStatus): string {
+  const { live_events: live, batch_lines: lines, processed, stored, dead, requests, refused } = minute
+  const events = `${countText(live)} live events, ${countText(lines)} lines; ${countText(processed)} processed`
+  const stop = `${countText(stored)} stored, ${countText(dead)} dead`
+  return `${events}, ${stop}; ${countText(requests)} requests, ${countText(refused)} of them 429`
+}
+
+function insertText({ inserts, rows, failures, avg_ms: avgMs, max_ms: maxMs }: InsertStatus): string {
+  const size = inserts === 0 ? 0 : Math.round(rows / inserts)
+  const times = `${ageText(avgMs)} each, ${ageText(maxMs)} at most`
+  return `${countText(inserts)} in the last minute, of ${countText(size)} rows; ${times}; ${failures} failed`
+}
+
+function redisText({ redis }: SystemStatus): Cell {
+  if (redis === null) return null
+  const limit = redis.max_bytes === 0 ? 'no limit' : `${bytesText(redis.max_bytes)}`
+  const share = redis.max_bytes === 0 ? '' : ` (${Math.round(redis.used_share * 100)} %)`
+  return `${redis.version}, ${bytesText(redis.used_bytes)} of ${limit}${share}`
+}
+
+function clickhouseText({ clickhouse }: SystemStatus): Cell {
+  if (clickhouse === null) return null
+  const { version, memory_bytes: bytes, memory_max_bytes: max } = clickhouse
+  return `${version}, ${bytesText(bytes)}${max > 0 ? ` of ${bytesText(max)}` : ''} of memory`
+}

@@ -1,0 +1,47 @@
+import type { Clock } from '../core/run/clock.ts'
+import { MinuteSums } from './minute.ts'
+import type { InsertStatus, LastMinute } from './system-status.ts'
+
+/** What this process did in the last minute. */
+export class RecentWork {
+  readonly #minute: MinuteSums
+  /** The groups that ever inserted, or tried to. */
+  readonly #groups = new Set<string>()
+
+  constructor(clock: Clock) {
+    this.#minute = new MinuteSums(clock)
+  }
+
+  did(what: keyof LastMinute, amount: number): void {
+    if (amount > 0) this.#minute.add(what, amount)
+  }
+
+  inserted(group: string, rows: number, durationMs: number): void {
+    this.#groups.add(group)
+    this.#minute.add(`${group} inserts`, 1)
+    this.#minute.add(`${group} rows`, rows)
+    this.#minute.add(`${group} ms`, durationMs)
+    this.#minute.top(`${group} max`, durationMs)
+  }
+
+  insertFailed(group: string): void {
+    this.#groups.add(group)
+    this.#minute.add(`${group} failures`, 1)
+  }
+
+  lastMinute(): Partial<LastMinute> {
+    const names = ['live_events', 'batch_lines', 'processed', 'stored', 'dead', 'requests', 'refused'] as const
+    return Object.fromEntries(names.map((name) => [name, this.#minute.sum(name)]))
+  }
+
+  inserts(): InsertStatus[] {
+    return [...this.#groups].map((group) => {
+      const inserts = this.#minute.sum(`${group} inserts`)
+      return {
+        ...{ group, inserts, rows: this.#minute.sum(`${group} rows`), failures: this.#minute.sum(`${group} failures`) },
+        avg_ms: inserts === 0 ? 0 : Math.round(this.#minute.sum(`${group} ms`) / inserts),
+        max_ms: Math.round(this.#minute.max(`${group} max`)),
+      }
+    })
+  }
+}

@@ -1,0 +1,22 @@
+import type { DataSetStatus, InsertStatus, LastMinute, LoggedProblem, ProcessStatus } from './system-status.ts'
+
+/** What a process tells of itself every few seconds. */
+export interface ProcessReport {
+  /** Of this life of the process. */
+  readonly id: string
+  readonly process: ProcessStatus
+  readonly last_minute: Partial<LastMinute>
+  readonly inserts: readonly InsertStatus[]
+  /** Undefined: the process holds no enrichment data. */
+  readonly data?: readonly DataSetStatus[]
+  readonly errors: readonly LoggedProblem[]
+}
+
+/** Where processes tell of themselves. */
+export interface ReportStore {
+  tell(report: ProcessReport): Promise<void>
+  /** For one that ends. */
+  withdraw(id: string): Promise<void>
+  /** What was told in the last 20 s. */
+  read(): Promise<readonly ProcessReport[]>
+}

@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '../core/run/clock.ts'
+import type { Service } from '../core/run/service.ts'
+import { Loop } from '../runner/loop.ts'
+import type { RecentWork } from './recent.ts'
+import type { ProcessReport, ReportStore } from './report.ts'
+import type { DataSetStatus, LoggedProblem, ProcessStatus } from './system-status.ts'
+
+export interface ReporterOptions {
+  readonly store: ReportStore
+  readonly process: Omit<ProcessStatus, 'started_at' | 'told_at'>
+  readonly recent: RecentWork
+  /** Undefined: the process holds no enrichment data. */
+  readonly data: (() => readonly DataSetStatus[]) | undefined
+  readonly problems: () => readonly Omit<LoggedProblem, 'process'>[]
+  readonly clock: Clock
+}
+
+const TELL_EVERY_MS = 5_000
+const RETRY_DELAY = { minMs: 1_000, maxMs: TELL_EVERY_MS }
+
+/** Tells every few seconds what this process does, so that one place shows all machines. */
+export class Reporter implements Service {
+  readonly name = 'reporter'
+  readonly #options: ReporterOptions
+  readonly #id = randomUUID()
+  readonly #startedAt: string
+  readonly #loop = new Loop({
+    name: this.name,
+    round: async () => {
+      await this.#options.store.tell(this.report())
+      return TELL_EVERY_MS
+    },
+    leave: () => this.#options.store.withdraw(this.#id),
+    // Redis that is away is told of elsewhere.
+    failed: () => {},
+    delay: RETRY_DELAY,
+  })
+
+  constructor(options: ReporterOptions) {
+    this.#options = options
+    this.#startedAt = new Date(options.clock.now()).toISOString()
+  }
+
+  start(): Promise<void> {
+    return this.#loop.start()
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+
+  /** As it is told next. */
+  report(): ProcessReport {
+    const { process, recent, data, problems, clock } = this.#options
+    const name = process.roles.join('+')
+    return {
+      id: this.#id,
+      process: { ...process, started_at: this.#startedAt, told_at: new Date(clock.now()).toISOString() },
+      last_minute: recent.lastMinute(),
+      inserts: recent.inserts(),
+      ...(data && { data: data() }),
+      errors: problems().map((problem) => ({ ...problem, process: name })),
+    }
+  }
+}

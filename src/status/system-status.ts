@@ -1,0 +1,161 @@
+import type { Lane } from '../core/pipeline/lane.ts'
+import type { PipelineStatus } from '../core/pipeline/status.ts'
+
+/**
+ * All that an operator looks at, at one moment: `ipid status --json` prints it as it is. Ages are milliseconds, 0 when
+ * nothing waits; times are ISO 8601, UTC. Lists are bounded; what could not be read is null or empty, and named in
+ * `unknown`.
+ */
+export interface SystemStatus extends PipelineStatus {
+  readonly at: string
+  readonly verdict: Verdict
+  /** `streams`, summed over the partitions. */
+  readonly waiting: readonly GroupWaiting[]
+  /** What waits longest, of everything that is to be finished; null when nothing waits. */
+  readonly oldest: OldestWork | null
+  readonly batch_jobs: JobsStatus
+  readonly bulk_jobs: JobsStatus
+  readonly last_minute: LastMinute
+  /** Of the last minute, by consumer group. */
+  readonly inserts: readonly InsertStatus[]
+  readonly redis: RedisStatus | null
+  readonly clickhouse: ClickHouseStatus | null
+  /** In the order of their names. */
+  readonly data: readonly DataSetStatus[]
+  readonly processes: readonly ProcessStatus[]
+  /** Newest first. */
+  readonly errors: readonly LoggedProblem[]
+  /** When the stores were looked at last for events that are too old. */
+  readonly retention: readonly { readonly store: string; readonly at: string; readonly removed: number }[]
+  /** What could not be read, each in a phrase. */
+  readonly unknown: readonly string[]
+}
+
+/** `stalled`: what was accepted does not get on; `warning`: somebody should look; `ok` otherwise. */
+export interface Verdict {
+  readonly level: 'ok' | 'warning' | 'stalled'
+  /** One line. */
+  readonly text: string
+}
+
+/** What waits for a consumer group in a lane, in all partitions. */
+export interface GroupWaiting {
+  readonly stream: string
+  readonly group: string
+  readonly lane: Lane
+  readonly lag_entries: number
+  readonly pending_entries: number
+  readonly events: number
+  readonly oldest_ms: number
+}
+
+export interface OldestWork {
+  readonly age_ms: number
+  /** For whom it waits: a consumer group and its lane, or the feeder of a batch job. */
+  readonly where: string
+}
+
+/** Jobs of all tenants that have not ended. */
+export interface JobsStatus {
+  /** Uploads that are not whole yet. */
+  readonly uploading: number
+  readonly queued: number
+  readonly running: number
+  /** Lines, or addresses, of those that are queued or running. */
+  readonly lines: number
+  /** Those of them that nobody has taken yet; what was taken waits in the streams. */
+  readonly lines_waiting: number
+  /** Since the receipt of the oldest. */
+  readonly oldest_ms: number
+  /** The oldest of them, at most 20. */
+  readonly oldest_jobs: readonly OpenJobStatus[]
+}
+
+export interface OpenJobStatus {
+  readonly job_id: string
+  readonly tenant_id: string
+  readonly status: 'queued' | 'running'
+  readonly lines: number
+  readonly lines_waiting: number
+  readonly age_ms: number
+}
+
+/** What all processes did in the last minute. */
+export interface LastMinute {
+  /** Live events that were accepted, those that are filtered and the unreadable included. */
+  readonly live_events: number
+  /** Lines of batch jobs that were fed or rejected. */
+  readonly batch_lines: number
+  /** Events that the steps finished: kept, dropped or given up. */
+  readonly processed: number
+  /** Rows of events that were stored. */
+  readonly stored: number
+  /** Events that became dead letters. */
+  readonly dead: number
+  readonly requests: number
+  /** Requests that were answered 429. */
+  readonly refused: number
+}
+
+export interface InsertStatus {
+  readonly group: string
+  readonly inserts: number
+  readonly rows: number
+  readonly failures: number
+  /** Of the average insert, from its start to its acknowledgement. */
+  readonly avg_ms: number
+  readonly max_ms: number
+}
+
+/** All masters of Redis together; `used_share` is of the fullest. */
+export interface RedisStatus {
+  readonly version: string
+  readonly used_bytes: number
+  /** 0: without a limit. */
+  readonly max_bytes: number
+  /** 0 to 1. */
+  readonly used_share: number
+  readonly evicts: boolean
+  readonly append_only: boolean
+}
+
+export interface ClickHouseStatus {
+  readonly version: string
+  readonly memory_bytes: number
+  /** 0: without a limit. */
+  readonly memory_max_bytes: number
+}
+
+/** A file of enrichment data, as the processes have it. */
+export interface DataSetStatus {
+  readonly name: string
+  /** `stale`: a newer version was refused; `failed`: it cannot be read; `ignored`: it is none. */
+  readonly state: 'ok' | 'stale' | 'failed' | 'ignored'
+  readonly reason: string | null
+  readonly records: number
+  /** As the file states it; null when it does not. */
+  readonly built_at: string | null
+  /** Whole days since then. */
+  readonly age_days: number | null
+  /** It is time for newer ones. */
+  readonly too_old: boolean
+}
+
+/** A process that told of itself lately. */
+export interface ProcessStatus {
+  readonly roles: readonly string[]
+  readonly host: string
+  readonly pid: number
+  readonly version: string
+  readonly started_at: string
+  readonly told_at: string
+}
+
+/** A warning or an error of a process's log; one that came several times is one of these. */
+export interface LoggedProblem {
+  readonly at: string
+  readonly level: 'warn' | 'error' | 'fatal'
+  readonly process: string
+  readonly message: string
+  readonly times: number
+}

@@ -1,0 +1,20 @@
+/** `1,234,567` */
+export function countText(count: number): string {
+  return count.toLocaleString('en-US')
+}
+
+/** `850 ms`, `12.3 s`, `4 min`, `2.5 h`, `3.1 d` */
+export function ageText(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`
+  if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min`
+  if (ms < 86_400_000) return `${(ms / 3_600_000).toFixed(1)} h`
+  return `${(ms / 86_400_000).toFixed(1)} d`
+}
+
+/** `512 B`, `1.5 MiB` */
+export function bytesText(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
+  const power = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, bytes)) / 10)))
+  return `${(bytes / 1_024 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`
+}

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { collectStatus, NO_JOBS, type StatusSources } from '../../../src/status/collect.ts'
+import { MinuteSums } from '../../../src/status/minute.ts'
+import type { ProcessReport } from '../../../src/status/report.ts'
+import type { RedisStatus } from '../../../src/status/system-status.ts'
+import { RecentProblems } from '../../../src/telemetry/problems.ts'
+
+const NOW = Date.parse('2026-11-22T08:00:00.000Z')
+const LIMITS = { stallMs: 300_000, slackMs: {} }
+const REDIS: RedisStatus = {
+  ...{ version: '7', used_bytes: 1, max_bytes: 100, used_share: 0.01, evicts: false, append_only: true },
+}
+
+function report(over: Partial<ProcessReport> = {}): ProcessReport {
+  const at = new Date(NOW).toISOString()
+  const process = { roles: ['process', 'sink'], host: 'h', pid: 1, version: '1', started_at: at, told_at: at }
+  return { id: 'a', process, last_minute: {}, inserts: [], errors: [], ...over }
+}
+
+function sources(over: Partial<StatusSources> = {}): StatusSources {
+  return {
+    pipeline: async () => ({ streams: [], dead_letters: 0 }),
+    batchJobs: async () => NO_JOBS,
+    bulkJobs: async () => NO_JOBS,
+    redis: async () => REDIS,
+    reports: async () => [report()],
+    retention: async () => [],
+    ...over,
+  }
+}
+
+test('reports of processes are put together: sums, the worst state of a data set, the newest errors first', async () => {
+  const set = { name: 'a', reason: null, records: 1, built_at: null, age_days: null, too_old: false }
+  const insert = { group: 'clickhouse', inserts: 1, rows: 10, failures: 0, avg_ms: 100, max_ms: 100 }
+  const error = { level: 'error', process: 'x', message: 'm', times: 1 } as const
+  const status = await collectStatus(
+    sources({
+      reports: async () => [
+        report({
+          ...{ last_minute: { stored: 2, requests: 1 }, inserts: [insert], data: [{ ...set, state: 'ok' }] },
+          errors: [{ ...error, at: '2026-11-21T07:00:00.000Z' }],
+        }),
+        report({
+          ...{ last_minute: { stored: 3 }, data: [{ ...set, state: 'stale' }] },
+          inserts: [{ ...insert, inserts: 3, avg_ms: 20, max_ms: 300, failures: 2 }],
+          errors: [{ ...error, at: '2026-11-22T07:00:00.000Z' }],
+        }),
+      ],
+    }),
+    LIMITS,
+    NOW,
+  )
+  assert.deepEqual([status.last_minute.stored, status.last_minute.requests, status.last_minute.dead], [5, 1, 0])
+  assert.deepEqual(status.inserts, [{ ...insert, inserts: 4, rows: 20, failures: 2, avg_ms: 40, max_ms: 300 }])
+  assert.deepEqual(status.data, [{ ...set, state: 'stale' }])
+  assert.deepEqual(
+    status.errors.map(({ at }) => at.slice(8, 10)),
+    ['22', '21'],
+  )
+  assert.equal(status.verdict.text, 'warning: 2 inserts of clickhouse failed; data set a is stale')
+})
+
+test('what cannot be read is named, and the rest is there', async () => {
+  const status = await collectStatus(
+    sources({
+      redis: () => Promise.reject(new Error('no answer')),
+      pipeline: async () => ({ streams: [], dead_letters: 1_234 }),
+    }),
+    LIMITS,
+    NOW,
+  )
+  assert.deepEqual([status.redis, status.unknown], [null, ['Redis: no answer']])
+  assert.equal(status.verdict.text, 'warning: cannot be read: Redis: no answer; 1,234 dead letters wait for a decision')
+})
+
+test('a verdict for each thing that somebody should see to', async () => {
+  const verdict = async (over: Partial<StatusSources>) => (await collectStatus(sources(over), LIMITS, NOW)).verdict
+  assert.deepEqual(await verdict({}), { level: 'ok', text: 'ok: 0 events stored in the last minute; nothing waits' })
+  const jobs = { ...NO_JOBS, queued: 1, lines_waiting: 600_000, oldest_ms: 60_000 }
+  assert.deepEqual(await verdict({ batchJobs: async () => jobs }), {
+    level: 'ok',
+    text: 'ok: 0 events stored in the last minute; 1 batch jobs with 600,000 lines to feed; the oldest waits 1 min (batch job)',
+  })
+  const full = { ...REDIS, used_bytes: 90, used_share: 0.9, append_only: false, evicts: true }
+  assert.match(
+    (await verdict({ redis: async () => full })).text,
+    /^warning: Redis uses 90 B of 100 B, and intake is closed; Redis has no append-only file: .*; Redis evicts keys /,
+  )
+  const { process } = report()
+  const lone = async () => [report({ process: { ...process, roles: ['ingress', 'sink'] } })]
+  assert.equal((await verdict({ reports: lone })).text, 'warning: no process has the role process')
+})
+
+test('sums are those of the last minute', () => {
+  let nowMs = 1_000_000
+  const sums = new MinuteSums({ now: () => nowMs })
+  sums.add('a', 1)
+  nowMs += 30_000
+  sums.add('a', 2)
+  sums.top('b', 5)
+  sums.top('b', 3)
+  assert.deepEqual([sums.sum('a'), sums.max('b'), sums.sum('c')], [3, 5, 0])
+  nowMs += 31_000
+  assert.deepEqual([sums.sum('a'), sums.max('b')], [2, 5])
+  nowMs += 60_000
+  assert.deepEqual([sums.sum('a'), sums.max('b')], [0, 0])
+})
+
+test('a complaint that comes again and again is one, and a day later none', () => {
+  const problems = new RecentProblems()
+  for (let i = 0; i < 20; i++) problems.note('warn', `${i}`, i)
+  for (let i = 0; i < 5; i++) problems.note('error', 'again', 100 + i)
+  const [newest, ...others] = problems.list(200)
+  assert.deepEqual(newest, { level: 'error', message: 'again', atMs: 104, times: 5 })
+  assert.deepEqual([others.length, others[0]!.message], [9, '19'])
+  assert.deepEqual(problems.list(86_400_000 + 104), [])
+})

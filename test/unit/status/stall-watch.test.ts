@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { GroupStatus } from '../../../src/core/pipeline/status.ts'
+import { NO_JOBS } from '../../../src/status/collect.ts'
+import { StallWatch } from '../../../src/status/stall-watch.ts'
+
+function watch() {
+  const state = { nowMs: 0, streams: [] as GroupStatus[], lines: 0 }
+  const changes: (string | undefined)[] = []
+  const stall = new StallWatch({
+    pipeline: async () => ({ streams: state.streams, dead_letters: 0 }),
+    batchJobs: async () => ({ ...NO_JOBS, lines_waiting: state.lines }),
+    limits: { stallMs: 60_000, slackMs: { archive: 30_000 } },
+    clock: { now: () => state.nowMs },
+    onChange: (reason) => changes.push(reason),
+  })
+  return { state, changes, stall }
+}
+
+function waits(group: string, oldestMs: number): GroupStatus {
+  const place = { stream: 's', lane: 'live', partition: 0, group } as const
+  return { ...place, lag_entries: 1, pending_entries: 0, waiting_events: 1, oldest_ms: oldestMs }
+}
+
+test('an event that waits too long is an alarm, once, until it gets on', async () => {
+  const { state, changes, stall } = watch()
+  state.streams = [waits('process', 60_000), waits('archive', 90_000)]
+  await stall.look()
+  assert.equal(stall.reason, undefined, 'a part of the archive is gathered for a while')
+  state.streams = [waits('process', 2_000), waits('clickhouse', 180_000)]
+  await stall.look()
+  await stall.look()
+  assert.equal(stall.reason, 'the oldest unfinished event waits for clickhouse, live lane since 3 min')
+  state.streams = []
+  await stall.look()
+  assert.equal(stall.reason, undefined)
+  assert.equal(changes.length, 2)
+})
+
+test('lines of which none is fed are an alarm; a long queue that moves is none', async () => {
+  const { state, stall } = watch()
+  state.lines = 600_000
+  await stall.look()
+  for (let minute = 1; minute < 10; minute++) {
+    state.nowMs += 60_000
+    state.lines -= 1_000
+    await stall.look()
+    assert.equal(stall.reason, undefined)
+  }
+  state.nowMs += 60_001
+  await stall.look()
+  assert.equal(stall.reason, 'none of 591000 lines of batch jobs was fed for 1 min')
+  state.lines = 0
+  await stall.look()
+  assert.equal(stall.reason, undefined)
+  state.nowMs += 600_000
+  await stall.look()
+  assert.equal(stall.reason, undefined, 'nothing waits')
+})
