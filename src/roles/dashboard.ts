@@ -7,6 +7,7 @@ import { Sessions } from '../dashboard/server/sessions.ts'
 import type { HttpServer } from '../http/engine/server.ts'
 import { RedisSessionStore } from '../redis/dashboard/sessions.ts'
 import { RedisTenantStore } from '../redis/tenants/tenant-store.ts'
+import { liveParts } from './dashboard/live.ts'
 import type { Parts } from './parts.ts'
 
 /** The dashboard. Its listener is the last of the services. */
@@ -23,7 +24,8 @@ export function dashboardRole(parts: Parts): DashboardRole {
   const redis = parts.connect({ name: 'dashboard', kind: 'request', timeoutMs: config.redisRequestMs })
   const tenants = new RedisTenantStore(redis)
   const sessions = new Sessions(new RedisSessionStore(redis), clock)
-  const routes = dashboardRoutes({ tenants, version: version(), apiUrl: apiUrlOf(config) })
+  const live = liveParts(parts)
+  const routes = dashboardRoutes({ tenants, version: version(), apiUrl: apiUrlOf(config), ...live })
   const findTenant = (id: string) => tenants.getTenant(id)
   let http: HttpServer | undefined
   const listener: Service = {
@@ -43,7 +45,11 @@ export function dashboardRole(parts: Parts): DashboardRole {
       })
       await http.start()
     },
-    stop: async () => await http?.stop(),
+    stop: async () => {
+      // They would be waited for.
+      live.streams.end()
+      await http?.stop()
+    },
   }
   return { services: [listener], url: () => http?.url }
 }

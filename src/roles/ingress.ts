@@ -6,8 +6,10 @@ import { tenantEnricher } from '../enrichment/tenant-rules/judge.ts'
 import { createRoutes } from '../http/api/routes.ts'
 import { createHttpServer, type HttpServer } from '../http/api/server.ts'
 import type { Intake } from '../ingest/intake.ts'
+import { EventTail } from '../ingest/tail.ts'
 import { RedisBatchJobs } from '../redis/batch/jobs.ts'
 import { RedisBulkJobs } from '../redis/bulk/jobs.ts'
+import { RedisTailWire } from '../redis/dashboard/live.ts'
 import { readBatchJobs } from '../redis/status/jobs.ts'
 import { GroupCommit } from '../redis/streams/group-commit.ts'
 import { IntakeGate } from '../redis/streams/intake-gate.ts'
@@ -48,6 +50,8 @@ export function ingressRole(parts: Parts): IngressRole {
   const intake = groupCommit(parts, closedBecause)
   const receipts = ingressReceipts(parts)
   const stall = stallWatch(parts)
+  const wire = new RedisTailWire(parts.connect({ name: 'tail', kind: 'loop' }), parts.shared)
+  const tail = new EventTail({ wire, clock })
   const routes = createRoutes({
     accept: acceptOf(parts),
     intake: counted(intake, parts.recent),
@@ -61,11 +65,12 @@ export function ingressRole(parts: Parts): IngressRole {
     quota: new RedisDailyQuota(requests, clock),
     bulkJobs: new RedisBulkJobs({ client: requests, openMax: config.bulkQueueLimit }),
     receipts: receipts.receipts,
+    tail,
   })
   const limiter = new SharedRateLimiter(new RedisTokenBuckets(requests))
   const { host, port, httpEngine: engine } = config
   const http = createHttpServer({ host, port, engine, routes, authenticator, limiter, log, metrics })
-  return { services: [authenticator, gate, stall, intake, receipts, http], http }
+  return { services: [authenticator, gate, stall, intake, receipts, tail, http], http }
 }
 
 function problemsOf(pong: string, { reason }: StallWatch): string[] {

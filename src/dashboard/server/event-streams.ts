@@ -103,7 +103,7 @@ class OpenStream implements AsyncIterator<string>, EventSender {
   readonly #heldMax: number
   readonly #limits: EventStreamLimits
   readonly #owner: { opened(): void; ended(): void }
-  #held: string[] = [`retry: ${RETRY_MS}\n\n`]
+  #held: string[] = []
   #state: 'new' | 'open' | 'ended' = 'new'
   #stop: () => void = () => {}
   #wake: () => void = () => {}
@@ -139,7 +139,10 @@ class OpenStream implements AsyncIterator<string>, EventSender {
 
   /** One at a time. What came meanwhile goes out together. */
   async next(): Promise<IteratorResult<string>> {
-    if (this.#state === 'new') this.#start()
+    if (this.#state === 'new') {
+      this.#start()
+      return { done: false, value: `retry: ${RETRY_MS}\n\n` }
+    }
     if (this.#held.length === 0 && this.#state === 'open') await this.#moreOrHeartbeat()
     if (this.#state === 'ended') return { done: true, value: undefined }
     const text = this.#held.join('')
