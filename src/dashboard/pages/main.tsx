@@ -1,6 +1,8 @@
 import './styles/base.css'
 import './styles/layout.css'
 import './styles/components.css'
+import './styles/live.css'
+import './styles/system.css'
 import { render } from 'preact'
 import { App } from './app.tsx'
 

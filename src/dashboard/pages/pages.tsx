@@ -1,5 +1,9 @@
 import type { ComponentType } from 'preact'
+import { DeadLetter } from './pages/dead-letter.tsx'
+import { DeadLetters } from './pages/dead-letters.tsx'
+import { Live } from './pages/live.tsx'
 import { Start } from './pages/start.tsx'
+import { System } from './pages/system.tsx'
 
 export interface PageProps {
   /** Of the path, decoded. */
@@ -17,4 +21,10 @@ export interface PageEntry {
 }
 
 /** Every page, in the order of the navigation. Those of a tenant are under `/t/:tenant/`. A new one is a line here. */
-export const PAGES: readonly PageEntry[] = [{ path: '/', page: Start }]
+export const PAGES: readonly PageEntry[] = [
+  { path: '/', page: Start },
+  { path: '/t/:tenant/live', page: Live, label: 'Live' },
+  { path: '/system', page: System, label: 'System', operator: true },
+  { path: '/system/dead-letters', page: DeadLetters, operator: true },
+  { path: '/system/dead-letters/:id', page: DeadLetter, operator: true },
+]
