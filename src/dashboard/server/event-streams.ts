@@ -26,8 +26,8 @@ export interface OpenOptions {
   readonly heldMax?: number
 }
 
-/** uWebSockets.js closes a connection on which nothing was written for 8 to 12 s. */
-const LIMITS: EventStreamLimits = { heartbeatMs: 5_000, ageMaxMs: 240_000, perSessionMax: 16, totalMax: 500 }
+/** The engine ends an answer of which nothing came for 30 s. */
+const LIMITS: EventStreamLimits = { heartbeatMs: 10_000, ageMaxMs: 240_000, perSessionMax: 16, totalMax: 500 }
 const HELD_MAX = 4
 const RETRY_MS = 2_000
 

@@ -14,17 +14,23 @@ export interface Tail {
   readonly events: readonly TailEvent[]
   readonly frames: readonly { readonly atMs: number; readonly all: number; readonly shown: number }[]
   readonly next: number
+  /** Events that came since it was paused. */
+  readonly missed: number
 }
 
-export const NO_TAIL: Tail = { events: [], frames: [], next: 0 }
+export const NO_TAIL: Tail = { events: [], frames: [], next: 0, missed: 0 }
 
-export function withFrame({ events, frames, next }: Tail, { totals, events: more }: LiveReport, atMs: number): Tail {
+/** @param isPaused it is counted, and nothing on the page moves */
+export function withFrame(tail: Tail, { totals, events: told }: LiveReport, atMs: number, isPaused = false): Tail {
+  const { events, frames, next, missed } = tail
+  const more = isPaused ? [] : told
   const numbered = more.map((event, i) => ({ ...event, number: next + i })).reverse()
   const all = totals.ok + totals.filtered + totals.invalid_ip
   return {
     events: [...numbered, ...events].slice(0, KEPT_MAX),
     frames: [...frames.filter((frame) => frame.atMs > atMs - RATE_MS), { atMs, all, shown: more.length }],
     next: next + more.length,
+    missed: isPaused ? missed + all : 0,
   }
 }
 

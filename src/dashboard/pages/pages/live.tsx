@@ -32,10 +32,13 @@ function Following({ tenant }: { readonly tenant: string }) {
     const timer = setInterval(() => setNow(Date.now()), 1_000)
     return () => clearInterval(timer)
   }, [])
+  const pause = () => {
+    setPaused(!isPaused)
+    setTail((last) => ({ ...last, missed: 0 }))
+  }
   const path = `/api/tenants/${encodeURIComponent(tenant)}/live`
   const state = useEvents<LiveReport>(path, 'frame', (frame) => {
-    // While it is paused it is counted, and nothing on the page moves.
-    setTail((last) => withFrame(last, paused.current ? { ...frame, events: [] } : frame, Date.now()))
+    setTail((last) => withFrame(last, frame, Date.now(), paused.current))
   })
   const status = url.get('status') ?? ''
   const text = (url.get('text') ?? '').trim().toLowerCase()
@@ -63,7 +66,7 @@ function Following({ tenant }: { readonly tenant: string }) {
             onInput={(event) => change({ text: event.currentTarget.value }, true)}
           />
         </label>
-        <button type="button" aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
+        <button type="button" aria-pressed={isPaused} onClick={pause}>
           {isPaused ? 'Go on' : 'Pause'}
         </button>
       </div>
@@ -79,9 +82,9 @@ function Following({ tenant }: { readonly tenant: string }) {
 }
 
 function rateText(tail: Tail, nowMs: number, isOpen: boolean, isPaused: boolean): string {
+  if (isPaused) return `Paused; ${number(tail.missed)} came meanwhile.`
   if (!isOpen) return 'Connecting…'
   const { all, shown } = rateOf(tail, nowMs)
-  if (isPaused) return `Paused; ${all === 0 ? 'nothing arrives just now' : `${aboutOf(all)} arrive meanwhile`}.`
   if (all === 0) return 'Nothing arrives just now.'
   const about = aboutOf(all)
   return shown < all && all > 10 ? `Showing ${number(Math.round(shown))} of ${about}.` : `All are shown: ${about}.`
