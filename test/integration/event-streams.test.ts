@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
 import {
   type EventSender,
   type EventStreamLimits,
@@ -8,8 +10,10 @@ import {
 } from '../../src/dashboard/server/event-streams.ts'
 import type { Session } from '../../src/dashboard/server/sessions.ts'
 import { SharedFeed } from '../../src/dashboard/server/shared-feed.ts'
-import type { Route } from '../../src/http/api/route.ts'
-import { API_KEY, keyedHead, RawConnection, startHttp } from '../support/http.ts'
+import { errorResponse } from '../../src/http/api/errors.ts'
+import { createServer } from '../../src/http/engine/server.ts'
+import { testedEngine } from '../support/engines.ts'
+import { keyedHead, RawConnection } from '../support/http.ts'
 import { bufferBytes } from '../support/memory.ts'
 import { until } from '../support/until.ts'
 
@@ -27,14 +31,17 @@ async function startStreams(t: TestContext, limits: Partial<EventStreamLimits> =
     senders.add(sender)
     return () => void assert.ok(senders.delete(sender), 'ended once')
   }
-  const route: Route = {
-    method: 'GET',
-    path: PATH,
-    access: 'key',
-    handle: () => streams.respond(session, begin),
-  }
-  const server = await startHttp(t, { moreRoutes: [route] })
-  const ask = () => fetch(server.url + PATH, { headers: { 'x-api-key': API_KEY } })
+  const lines: string[] = []
+  const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
+  const respond = () => streams.respond(session, begin)
+  const server = createServer({
+    ...{ host: '127.0.0.1', port: 0, engine: testedEngine(), limits: { stopMs: 20_000 } },
+    targets: [{ method: 'GET', path: PATH, endpoint: { path: PATH, respond } }],
+    ...{ explain: errorResponse, log, metrics: new Registry() },
+  })
+  await server.start()
+  t.after(() => server.stop())
+  const ask = () => fetch(server.url + PATH)
   const text = async () => {
     const reader = (await ask()).body!.pipeThrough(new TextDecoderStream()).getReader()
     let received = ''
@@ -49,7 +56,7 @@ async function startStreams(t: TestContext, limits: Partial<EventStreamLimits> =
   const send = (text: string) => {
     for (const sender of senders) sender.send(text)
   }
-  return { streams, senders, send, ask, text, server, begun: () => begun }
+  return { streams, senders, send, ask, text, server, lines, begun: () => begun }
 }
 
 test('events arrive as they are sent, and comments when there are none', async (t) => {
@@ -125,6 +132,21 @@ test('a reader that stalls holds a few events, and gets the newest when it reads
   connection.socket.resume()
   await connection.until(/"2999 x{5000}/)
   assert.ok(!connection.received.includes('"2000 x'), 'what it could not take was left out')
+})
+
+test('a reader that stalls does not hold up the stop of the server', async (t) => {
+  const { send, streams, server, lines } = await startStreams(t)
+  const connection = await RawConnection.open(t, server.port)
+  await connection.write(keyedHead(`GET ${PATH}`))
+  await connection.until(/retry/)
+  connection.socket.pause()
+  for (let i = 0; i < 2_000; i++) {
+    send(eventText('big', 'x'.repeat(10_000)))
+    await new Promise(setImmediate)
+  }
+  streams.end()
+  await server.stop()
+  assert.deepEqual(lines, [])
 })
 
 test('one source serves all who want the same, while there are some', () => {
