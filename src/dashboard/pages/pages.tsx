@@ -1,14 +1,10 @@
 import type { ComponentType } from 'preact'
+import type { PageProps } from './lib/page-props.ts'
 import { DeadLetter } from './pages/dead-letter.tsx'
 import { DeadLetters } from './pages/dead-letters.tsx'
 import { Live } from './pages/live.tsx'
 import { Start } from './pages/start.tsx'
 import { System } from './pages/system.tsx'
-
-export interface PageProps {
-  /** Of the path, decoded. */
-  readonly parameters: Readonly<Record<string, string>>
-}
 
 /** A page and where it is. */
 export interface PageEntry {

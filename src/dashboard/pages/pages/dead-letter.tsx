@@ -6,8 +6,8 @@ import { Dialog } from '../components/dialog.tsx'
 import { Loading, Problem } from '../components/notes.tsx'
 import { Time } from '../components/time.tsx'
 import { type ApiError, post } from '../lib/api.ts'
+import type { PageProps } from '../lib/page-props.ts'
 import { useData } from '../lib/use-data.ts'
-import type { PageProps } from '../pages.tsx'
 
 /** An event that could not be processed: why, what it is, and what to do. */
 export function DeadLetter({ parameters }: PageProps) {

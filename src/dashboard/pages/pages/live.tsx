@@ -5,10 +5,10 @@ import { Empty } from '../components/notes.tsx'
 import { TableRegion } from '../components/table-region.tsx'
 import { number, utc } from '../lib/format.ts'
 import { NO_TAIL, rateOf, type Tail, type TailEvent, whyOf, withFrame } from '../lib/live-tail.ts'
+import type { PageProps } from '../lib/page-props.ts'
 import { useSession } from '../lib/session.ts'
 import { useUrlState } from '../lib/url-state.ts'
-import { useEvents } from '../lib/use-events.ts'
-import type { PageProps } from '../pages.tsx'
+import { type StreamState, useEvents } from '../lib/use-events.ts'
 
 const ROWS_MAX = 100
 const STATUS_WORDS = { ok: 'ok', filtered: 'filtered', invalid_ip: 'invalid IP' } as const
@@ -66,13 +66,11 @@ function Following({ tenant }: { readonly tenant: string }) {
             onInput={(event) => change({ text: event.currentTarget.value }, true)}
           />
         </label>
-        <button type="button" aria-pressed={isPaused} onClick={pause}>
+        <button type="button" onClick={pause}>
           {isPaused ? 'Go on' : 'Pause'}
         </button>
       </div>
-      <p class="soft live-rate" role="status">
-        {rateText(tail, nowMs, state === 'open', isPaused)}
-      </p>
+      <p class="soft live-rate">{rateText(tail, nowMs, state, isPaused)}</p>
       {tail.events.length === 0 ? <Nothing /> : <Events events={shown.slice(0, ROWS_MAX)} />}
       <p class="soft">
         An event whose event_id came before is shown as ok too; it is counted once. Lines of uploads are not shown here.
@@ -81,9 +79,11 @@ function Following({ tenant }: { readonly tenant: string }) {
   )
 }
 
-function rateText(tail: Tail, nowMs: number, isOpen: boolean, isPaused: boolean): string {
+function rateText(tail: Tail, nowMs: number, state: StreamState, isPaused: boolean): string {
   if (isPaused) return `Paused; ${number(tail.missed)} came meanwhile.`
-  if (!isOpen) return 'Connecting…'
+  if (state === 'lost')
+    return 'The server cannot be reached, or refuses. Trying again; reload the page if that goes on.'
+  if (state !== 'open') return 'Connecting…'
   const { all, shown } = rateOf(tail, nowMs)
   if (all === 0) return 'Nothing arrives just now.'
   const about = aboutOf(all)

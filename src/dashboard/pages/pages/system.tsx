@@ -21,7 +21,13 @@ export function System() {
     <>
       <h1>System</h1>
       {status === undefined ? (
-        <Loading label={state === 'lost' ? 'The server cannot be reached; trying again…' : 'Looking…'} />
+        <Loading
+          label={
+            state === 'lost'
+              ? 'The server cannot be reached, or refuses. Trying again; reload the page if that goes on.'
+              : 'Looking…'
+          }
+        />
       ) : (
         <Picture status={status} isFresh={state === 'open'} />
       )}
@@ -32,9 +38,7 @@ export function System() {
 function Picture({ status, isFresh }: { readonly status: SystemAnswer; readonly isFresh: boolean }) {
   return (
     <>
-      <p class={NOTES[status.verdict.level]} role="status">
-        {status.verdict.text}
-      </p>
+      <p class={NOTES[status.verdict.level]}>{status.verdict.text}</p>
       <Figures status={status} />
       <Waiting groups={status.waiting} />
       <Jobs batch={status.batch_jobs} bulk={status.bulk_jobs} />
