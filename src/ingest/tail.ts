@@ -5,6 +5,7 @@ import type { Enricher, Enrichment } from '../core/event/enrichment.ts'
 import { LiveSample } from '../core/event/live-sample.ts'
 import type { Receipt } from '../core/pipeline/source.ts'
 import type { Clock } from '../core/run/clock.ts'
+import { Lifecycle } from '../core/run/lifecycle.ts'
 import type { Service } from '../core/run/service.ts'
 
 /** By which ingress processes and those who look on find each other. Nothing of it is kept anywhere. */
@@ -44,22 +45,23 @@ export class EventTail implements Service {
   readonly #clock: Clock
   readonly #wanted = new Map<string, { untilMs: number; readonly sample: LiveSample }>()
   #timer: NodeJS.Timeout | undefined
-  #stopped = false
+  readonly #life = new Lifecycle()
 
   constructor({ wire, clock }: EventTailOptions) {
     this.#wire = wire
     this.#clock = clock
   }
 
-  async start(): Promise<void> {
-    if (!this.#stopped) this.#wire.watch((tenantId) => this.#want(tenantId))
+  start(): Promise<void> {
+    return this.#life.start(async () => this.#wire.watch((tenantId) => this.#want(tenantId)))
   }
 
-  async stop(): Promise<void> {
-    if (this.#stopped) return
-    this.#stopped = true
-    clearInterval(this.#timer)
-    this.#wire.close()
+  stop(): Promise<void> {
+    return this.#life.stop(async () => {
+      clearInterval(this.#timer)
+      this.#wanted.clear()
+      this.#wire.close()
+    })
   }
 
   /** Undefined: nobody looks at this tenant's events. */
@@ -82,7 +84,7 @@ export class EventTail implements Service {
   }
 
   #want(tenantId: string): void {
-    if (this.#stopped) return
+    if (this.#life.isStopped) return
     const untilMs = this.#clock.now() + WANTED_MS
     const known = this.#wanted.get(tenantId)
     if (known !== undefined) known.untilMs = untilMs

@@ -20,10 +20,12 @@ import { EnrichmentEngine } from '../../src/enrichment/engine.ts'
 import { ReverseDns } from '../../src/enrichment/providers/rdns/reverse-dns.ts'
 import { createHttpServer } from '../../src/http/api/server.ts'
 import { createServer } from '../../src/http/engine/server.ts'
+import { EventTail } from '../../src/ingest/tail.ts'
 import { BulkWorker } from '../../src/lookup/bulk-worker.ts'
 import { RedisFeederStore } from '../../src/redis/batch/feeder-store.ts'
 import { RedisBulkQueue } from '../../src/redis/bulk/queue.ts'
 import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
+import { RedisTailWire } from '../../src/redis/dashboard/live.ts'
 import { RedisRetentionRecords } from '../../src/redis/retention/records.ts'
 import { readBatchJobs } from '../../src/redis/status/jobs.ts'
 import { RedisReports } from '../../src/redis/status/reports.ts'
@@ -157,6 +159,11 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
           clock: systemClock,
         }),
     ),
+  },
+  EventTail: {
+    make: onRedis((client, listening) => {
+      return new EventTail({ wire: new RedisTailWire(listening, client), clock: systemClock })
+    }),
   },
   StallWatch: {
     make: onRedis(
