@@ -39,6 +39,7 @@ export function dashboardRole(parts: Parts): DashboardRole {
         sessions,
         routes,
         findTenant,
+        onSignedOut: (session) => live.streams.endOf(session),
         clock,
         log,
         metrics,

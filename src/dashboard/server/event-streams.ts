@@ -43,7 +43,7 @@ export function eventText(name: string, value: unknown): string {
 export class EventStreams {
   readonly #limits: EventStreamLimits
   readonly #open = new Set<OpenStream>()
-  readonly #bySession = new Map<string, number>()
+  readonly #bySession = new Map<string, Set<OpenStream>>()
   #ended = false
 
   constructor(limits: Partial<EventStreamLimits> = {}) {
@@ -60,7 +60,7 @@ export class EventStreams {
     if (this.#ended) throw new HttpError(503, 'the dashboard is stopping', { headers: { 'retry-after': '2' } })
     const { perSessionMax, totalMax } = this.#limits
     const key = session.csrfToken
-    if ((this.#bySession.get(key) ?? 0) >= perSessionMax) {
+    if ((this.#bySession.get(key)?.size ?? 0) >= perSessionMax) {
       throw tooMany(`more than ${perSessionMax} pages of this session show what goes on: close some`, 5)
     }
     if (this.#open.size >= totalMax) throw tooMany(`more than ${totalMax} pages show what goes on`, 5)
@@ -77,6 +77,11 @@ export class EventStreams {
     return { status: 200, type: 'text/event-stream', headers: { 'x-accel-buffering': 'no' }, body, flush: true }
   }
 
+  /** Ends those of a session: somebody signed out. */
+  endOf(session: Session): void {
+    for (const stream of this.#bySession.get(session.csrfToken) ?? []) stream.end()
+  }
+
   /** Ends all of them at once. */
   end(): void {
     this.#ended = true
@@ -85,15 +90,15 @@ export class EventStreams {
 
   #opened(stream: OpenStream, key: string): void {
     this.#open.add(stream)
-    this.#bySession.set(key, (this.#bySession.get(key) ?? 0) + 1)
+    this.#bySession.set(key, (this.#bySession.get(key) ?? new Set()).add(stream))
     if (this.#ended) stream.end()
   }
 
   #left(stream: OpenStream, key: string): void {
     this.#open.delete(stream)
-    const left = (this.#bySession.get(key) ?? 0) - 1
-    if (left > 0) this.#bySession.set(key, left)
-    else this.#bySession.delete(key)
+    const ofSession = this.#bySession.get(key)
+    ofSession?.delete(stream)
+    if (ofSession?.size === 0) this.#bySession.delete(key)
   }
 }
 
