@@ -17,7 +17,7 @@ export function DataSets({ sets }: { readonly sets: readonly DataSet[] }) {
         {sets.map((set) => (
           <tr key={set.name}>
             <td>{set.name}</td>
-            <td class="wrapping">
+            <td class={set.state === 'ok' ? undefined : 'wrapping'}>
               <State set={set} />
             </td>
             <td class="number">{number(set.records)}</td>
