@@ -34,6 +34,12 @@ export const SystemAnswer = Type.Object({
   }),
   inserts: Type.Array(Type.Object({ group: S, inserts: N, rows: N, failures: N, avg_ms: N, max_ms: N })),
   redis: Type.Union([Type.Object({ version: S, used_bytes: N, max_bytes: N, used_share: N }), Type.Null()]),
+  dedup: Type.Union([Type.Object({ entries: N, bytes: N }), Type.Null()]),
+  /** Who is nearest to his quotas; null: nobody knows. */
+  quotas: Type.Union([
+    Type.Array(Type.Object({ tenant_id: S, quota: S, used: N, limit: N, passed_at: nullable(S) })),
+    Type.Null(),
+  ]),
   clickhouse: Type.Union([Type.Object({ version: S, memory_bytes: N, memory_max_bytes: N }), Type.Null()]),
   data: Type.Array(
     Type.Object({

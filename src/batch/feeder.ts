@@ -6,6 +6,7 @@ import type { Hostnames } from '../core/event/hostnames.ts'
 import { type OriginCounts, originWarning } from '../core/event/origins.ts'
 import type { AddressMask } from '../core/event/pseudonym.ts'
 import type { BatchSource, ChunkCounts, ChunkReading, EventCheck, LineChunk } from '../core/pipeline/source.ts'
+import type { Clock } from '../core/run/clock.ts'
 import type { Service } from '../core/run/service.ts'
 import { Loop, pause } from '../runner/loop.ts'
 import type { FeederStore, OpenJob } from './feeder-store.ts'
@@ -27,6 +28,7 @@ export interface FeederOptions {
   readonly waitingEventsMax: number
   /** Events of batch jobs that may wait for the archive; above it the jobs of tenants with an archive wait. */
   readonly waitingPayloadsMax: number
+  readonly clock: Clock
   /** Called for each chunk that is fed. */
   readonly onFed?: (counts: ChunkCounts) => void
   readonly log: Logger
@@ -61,7 +63,8 @@ export class Feeder implements Service {
       },
       round: (signal) => this.#round(signal),
       leave: () => store.release(),
-      failed: (err, delayMs) => log.warn({ err, delayMs }, 'feeder waits; its jobs stay as they are'),
+      failed: (err, delayMs) =>
+        log.warn({ err, delay_ms: Math.round(delayMs) }, 'feeder waits; its jobs stay as they are'),
       delay: RETRY_DELAY,
     })
   }
@@ -107,7 +110,8 @@ export class Feeder implements Service {
     const isCompleted = await store.complete(job, { ...summary, ...(warning && { warning: warning.text }) })
     if (isCompleted) this.#options.onOrigins?.(job.tenantId, origins)
     await store.cleanUp(job)
-    if (isCompleted) log.info({ job: job.id, tenant: job.tenantId, lines: job.received }, 'batch job completed')
+    if (isCompleted)
+      log.info({ ...factsOf(job), lines: job.received, seconds: this.#secondsOf(job) }, 'batch job completed')
     return true
   }
 
@@ -160,8 +164,13 @@ export class Feeder implements Service {
   async #fail(job: OpenJob, reason: string): Promise<undefined> {
     const { store, log } = this.#options
     if (await store.fail(job, reason)) {
-      log.error({ job: job.id, tenant: job.tenantId, reason }, 'batch job failed')
+      log.error({ ...factsOf(job), lines: job.received, seconds: this.#secondsOf(job), reason }, 'batch job failed')
     }
+  }
+
+  /** Since its receipt. */
+  #secondsOf({ receivedAtMs }: OpenJob): number {
+    return Math.round((this.#options.clock.now() - receivedAtMs) / 100) / 10
   }
 
   async #read(
@@ -187,4 +196,8 @@ export class Feeder implements Service {
     }
     return source.read(chunk, { ...context, enricher })
   }
+}
+
+function factsOf({ id, tenantId }: OpenJob): { readonly job: string; readonly tenant: string } {
+  return { job: id, tenant: tenantId }
 }

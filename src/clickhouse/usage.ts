@@ -22,6 +22,36 @@ const QUERY = `
     GROUP BY company_id
   )`
 
+/** Tracked accounts of all tenants. Out of the projection, as above. */
+export const EVERYBODY = `
+  SELECT tenant_id, count() AS accounts
+  FROM
+  (
+    SELECT tenant_id, company_id, min(received_at)
+    FROM events
+    WHERE company_id > '' AND toYYYYMM(received_at) IN ({month:UInt32})
+    GROUP BY tenant_id, company_id
+  )
+  GROUP BY tenant_id
+  ORDER BY accounts DESC
+  LIMIT 10000`
+
+/**
+ * Tracked accounts of a UTC month, by tenant: of the 10,000 that have the most.
+ * @param client of the database `ipid`
+ * @param month `YYYY-MM`
+ */
+export async function readTrackedAccounts(client: ClickHouseClient, month: string): Promise<Map<string, number>> {
+  const result = await client.query({
+    query: EVERYBODY,
+    query_params: { month: Number(month.replace('-', '')) },
+    format: 'JSONCompactEachRow',
+    // Nobody waits for it.
+    clickhouse_settings: { output_format_json_quote_64bit_integers: 0, max_threads: 1, max_execution_time: 60 },
+  })
+  return new Map(await result.json<[string, number]>())
+}
+
 /**
  * Usage of a UTC month, by time of receipt.
  * @param client of the database `ipid`

@@ -65,7 +65,7 @@ export class EnrichmentEngine implements Enricher, Service {
     this.#limits = { ...DEFAULT_ENRICHMENT_LIMITS, ...options.limits }
     this.#hostnames = options.hostnames
     this.#metrics = enrichmentMetrics(options.metrics, () => this.#snapshot.cachedAnswers)
-    const loaded = (result: 'ok' | 'refused') => this.#metrics.loaded(result)
+    const { loaded } = this.#metrics
     const { compiledDir, defaultsDir, log } = options
     this.#folders = [new DataFolder(this.#dir, this.#limits, log, loaded, { compiledDir })]
     if (defaultsDir !== undefined) {

@@ -1,12 +1,15 @@
-import { Counter, Gauge, type Registry } from 'prom-client'
-import type { FileState } from './files/folder.ts'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { DataFile } from './files/folder.ts'
+
+/** Files beyond these have no metrics of their own. */
+const FILES_MAX = 200
 
 /** What the engine counts. */
 export interface EnrichmentMetrics {
   /** 1 for the state that each file is in. */
-  fileStates(files: readonly { readonly name: string; readonly state: FileState }[]): void
-  /** A file was taken, or refused. */
-  loaded(result: 'ok' | 'refused'): void
+  fileStates(files: readonly DataFile[]): void
+  /** A file was taken, or refused, after so many seconds. */
+  loaded(result: 'ok' | 'refused', seconds: number): void
   /** A record could not be read in an answer that was given without it. */
   recordFailed(provider: string): void
 }
@@ -23,6 +26,19 @@ export function enrichmentMetrics(registry: Registry, cachedAnswers: () => numbe
     name: 'ipid_enrichment_loads_total',
     help: 'Enrichment files that were loaded, by result',
     labelNames: ['result'],
+    registers,
+  })
+  const seconds = new Histogram({
+    name: 'ipid_enrichment_load_seconds',
+    help: 'Time that it took to load an enrichment file',
+    buckets: [0.01, 0.1, 0.5, 1, 5, 10, 30, 60],
+    registers,
+  })
+  const built = new Gauge({
+    name: 'ipid_enrichment_built_timestamp_seconds',
+    help: 'When the data of each enrichment file were built, as far as it says so',
+    labelNames: ['provider'],
+    aggregator: 'min',
     registers,
   })
   const failures = new Counter({
@@ -42,9 +58,16 @@ export function enrichmentMetrics(registry: Registry, cachedAnswers: () => numbe
   return {
     fileStates(files) {
       state.reset()
-      for (const file of files) state.set({ provider: file.name, state: file.state }, 1)
+      built.reset()
+      for (const { name, state: its, provider } of files.slice(0, FILES_MAX)) {
+        state.set({ provider: name, state: its }, 1)
+        if (provider?.builtAt !== undefined) built.set({ provider: name }, provider.builtAt.getTime() / 1_000)
+      }
     },
-    loaded: (result) => loads.inc({ result }),
+    loaded(result, duration) {
+      loads.inc({ result })
+      seconds.observe(duration)
+    },
     recordFailed: (provider) => failures.inc({ provider }),
   }
 }

@@ -36,7 +36,7 @@ export class BulkWorker implements Service {
     name: this.name,
     round: () => this.#round(),
     failed: (error, delayMs) =>
-      this.#options.log.warn({ err: error, delayMs }, 'bulk worker waits; its jobs stay queued'),
+      this.#options.log.warn({ err: error, delay_ms: Math.round(delayMs) }, 'bulk worker waits; its jobs stay queued'),
     delay: RETRY_DELAY,
   })
   readonly #jobs = new Set<Promise<void>>()
@@ -92,9 +92,12 @@ export class BulkWorker implements Service {
       log.error({ ...facts, deliveries: job.deliveries }, 'bulk lookup job failed: it was interrupted too often')
       return
     }
+    const startedMs = performance.now()
     const lines = await this.#look(job, end)
     if (lines === undefined) return
-    if (await this.#store(() => queue.complete(job, lines), end.signal)) log.debug(facts, 'bulk lookup job completed')
+    const isStored = await this.#store(() => queue.complete(job, lines), end.signal)
+    const seconds = Math.round(performance.now() - startedMs) / 1_000
+    if (isStored) log.debug({ ...facts, addresses: job.work.ips.length, seconds }, 'bulk lookup job completed')
   }
 
   /** The lines of a job; undefined when it is another worker's meanwhile, or there is no time left. */

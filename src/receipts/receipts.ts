@@ -42,7 +42,7 @@ export class Receipts implements EventReceipts {
   }
 
   async find(query: ReceiptQuery): Promise<EventFate | Unknown> {
-    if (this.#open >= QUESTIONS_MAX) throw new BackpressureError('too many ask for events')
+    if (this.#open >= QUESTIONS_MAX) throw new BackpressureError('too many ask for events', 1, 'questions')
     this.#open++
     try {
       return await this.#find(query)

@@ -34,7 +34,8 @@ export class Retention implements Service {
         await this.#round()
         return Math.min(ASK_EVERY_MS, this.#everyMs)
       },
-      failed: (err, delayMs) => options.log.warn({ err, delayMs, store: options.store.name }, 'retention waits'),
+      failed: (err, delayMs) =>
+        options.log.warn({ err, delay_ms: Math.round(delayMs), store: options.store.name }, 'retention waits'),
       delay: RETRY_DELAY,
     })
   }
@@ -57,6 +58,7 @@ export class Retention implements Service {
     const policy = await records.policy()
     if (!removesAnything(policy) || !(await records.take(store.name, this.#everyMs))) return
     const nowMs = clock.now()
+    const startedMs = performance.now()
     let removed: number
     try {
       removed = await store.removeAged(policy, nowMs)
@@ -65,6 +67,10 @@ export class Retention implements Service {
       throw error
     }
     await records.note(store.name, nowMs, removed)
-    if (removed > 0) log.info({ store: store.name, removed }, 'removed what is older than it is kept')
+    if (removed > 0)
+      log.info(
+        { store: store.name, removed, seconds: Math.round(performance.now() - startedMs) / 1_000 },
+        'removed what is older than it is kept',
+      )
   }
 }

@@ -13,8 +13,19 @@ export function batchRole(parts: Parts): Service[] {
   return [feeder(parts), bulkWorker(parts)]
 }
 
-function feeder({ config, telemetry, pipeline, limits, shared, enrichment, origins, recent }: Parts): Feeder {
+function feeder({
+  config,
+  telemetry,
+  pipeline,
+  limits,
+  shared,
+  enrichment,
+  origins,
+  recent,
+  workMetrics,
+}: Parts): Feeder {
   const { partitions } = config
+  const read = workMetrics.stage('ingest', 'read')
   return new Feeder({
     store: new RedisFeederStore({ client: shared, pipeline, partitions }),
     source: pipeline.sources.batch,
@@ -26,7 +37,13 @@ function feeder({ config, telemetry, pipeline, limits, shared, enrichment, origi
     partitions,
     waitingEventsMax: limits.batchWaitingEventsMax,
     waitingPayloadsMax: limits.batchWaitingPayloadsMax,
-    onFed: ({ fed, rejected, invalidIp }) => recent.did('batch_lines', fed + rejected + invalidIp),
+    clock: telemetry.clock,
+    onFed: ({ fed, rejected, invalidIp }) => {
+      const lines = fed + rejected + invalidIp
+      const dropped = new Map(Object.entries({ rejected, invalid_ip: invalidIp }).filter(([, count]) => count > 0))
+      recent.did('batch_lines', lines)
+      read({ in: lines, out: fed, dropped })
+    },
     log: telemetry.log,
   })
 }

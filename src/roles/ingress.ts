@@ -17,13 +17,15 @@ import { readStatus } from '../redis/streams/status.ts'
 import { RedisDailyQuota } from '../redis/tenants/daily-quota.ts'
 import { RedisTokenBuckets } from '../redis/tenants/rate-bucket.ts'
 import { RedisTenantChanges, RedisTenantStore } from '../redis/tenants/tenant-store.ts'
-import type { RecentWork } from '../status/recent.ts'
+import { createIntakeMetrics } from '../status/metrics.ts'
 import { StallWatch } from '../status/stall-watch.ts'
 import { CachedAuthenticator } from '../tenants/authenticator.ts'
 import { SharedRateLimiter } from '../tenants/rate-limiter.ts'
 import type { Parts } from './parts.ts'
 import { receiptsOf } from './receipts.ts'
 import { stallLimits } from './status.ts'
+
+const NONE: ReadonlyMap<string, number> = new Map()
 
 /** The API. Its listener is the last of the services: it accepts requests when all else is ready. */
 export interface IngressRole {
@@ -52,9 +54,14 @@ export function ingressRole(parts: Parts): IngressRole {
   const stall = stallWatch(parts)
   const wire = new RedisTailWire(parts.connect({ name: 'tail', kind: 'loop' }), parts.shared)
   const tail = new EventTail({ wire, clock })
+  createIntakeMetrics(
+    metrics,
+    () => stall.reason !== undefined,
+    () => gate.closedBecause(false) !== undefined,
+  )
   const routes = createRoutes({
     accept: acceptOf(parts),
-    intake: counted(intake, parts.recent),
+    intake: counted(intake, parts),
     enricher: enrichment.engine,
     tenantEnricher: (enricher, tenant) => origins.counting(tenantEnricher(enricher, tenant), tenant.id),
     hostnames: enrichment.hostnames,
@@ -69,7 +76,11 @@ export function ingressRole(parts: Parts): IngressRole {
   })
   const limiter = new SharedRateLimiter(new RedisTokenBuckets(requests))
   const { host, port, httpEngine: engine } = config
-  const http = createHttpServer({ host, port, engine, routes, authenticator, limiter, log, metrics })
+  const onResponse = (status: number) => {
+    parts.recent.did('requests', 1)
+    if (status === 429) parts.recent.did('refused', 1)
+  }
+  const http = createHttpServer({ host, port, engine, routes, authenticator, limiter, log, metrics, onResponse })
   return { services: [authenticator, gate, stall, intake, receipts, tail, http], http }
 }
 
@@ -91,13 +102,16 @@ function stallWatch({ shared, pipeline, config, telemetry }: Parts): StallWatch 
 }
 
 /** Counts the live events that are in Redis, those that are no envelopes included. */
-function counted(intake: Intake, recent: RecentWork): Intake {
+function counted(intake: Intake, { recent, workMetrics }: Parts): Intake {
+  const passed = workMetrics.stage('ingest', 'accept')
   return {
     async append(envelopes, payloads, counts) {
       await intake.append(envelopes, payloads, counts)
+      const dropped = counts === undefined || counts.size === 0 ? NONE : eventsByStatus(counts)
       let events = envelopes.length
-      if (counts !== undefined) for (const sum of counts.values()) events += sum
+      for (const sum of dropped.values()) events += sum
       recent.did('live_events', events)
+      passed({ in: events, out: envelopes.length, dropped })
     },
   }
 }

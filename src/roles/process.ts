@@ -5,15 +5,15 @@ import type { Service } from '../core/run/service.ts'
 import { StreamGroupReader } from '../redis/streams/group-reader.ts'
 import { Janitor } from '../redis/streams/janitor.ts'
 import { RedisSeenStore } from '../redis/streams/seen-store.ts'
-import { readStatus } from '../redis/streams/status.ts'
 import { StepWorker } from '../runner/step-worker.ts'
-import { createBacklogMetrics } from '../telemetry/pipeline-metrics.ts'
+import { createStoreMetrics } from '../status/metrics.ts'
 import type { Parts } from './parts.ts'
+import { storeReads } from './status.ts'
 
 /** Runs the steps, and frees what every group has finished. */
 export function processRole(parts: Parts): Service[] {
   const { config, telemetry, pipeline, shared } = parts
-  createBacklogMetrics(telemetry.metrics, () => readStatus(shared, pipeline))
+  createStoreMetrics(telemetry.metrics, storeReads(parts))
   const janitor = new Janitor({ client: shared, pipeline, partitions: config.partitions, log: telemetry.log })
   return [...pipeline.steps.map((step) => stepWorker(parts, step)), janitor]
 }
@@ -48,8 +48,9 @@ function stepWorker(parts: Parts, { group, from, to, stages }: Step): StepWorker
     readers,
     deliveriesMax,
     log: telemetry.log,
-    onSettled: (outcomes) => {
+    onSettled: (outcomes, stages) => {
       parts.workMetrics.settled(group, outcomes)
+      for (const { stage, ...events } of stages) parts.workMetrics.stage(group, stage)(events)
       for (const [outcome, events] of outcomes) {
         if (outcome !== 'isolated') parts.recent.did('processed', events)
         if (outcome === 'dead') parts.recent.did('dead', events)

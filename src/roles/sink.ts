@@ -5,7 +5,10 @@ import { SinkStreams, type SinkStreamsOptions } from '../redis/streams/sink-stre
 import type { AgedStore } from '../retention/ports.ts'
 import { Retention } from '../retention/service.ts'
 import { SinkWorker, type SinkWorkerOptions } from '../runner/sink-worker.ts'
+import { createClickHouseMetrics } from '../status/metrics.ts'
 import type { Parts } from './parts.ts'
+import { quotaWatch } from './quotas.ts'
+import { clickhouseMemory } from './status.ts'
 
 /** How a sink gathers what it inserts at once. */
 type Gathering = Pick<SinkWorkerOptions, 'rowsMax' | 'bytesMax' | 'lingerMs' | 'gatherMs' | 'pollMs' | 'backlogRows'>
@@ -15,12 +18,13 @@ type Reading = Pick<SinkStreamsOptions, 'readEntriesMax' | 'clusterPollMs'>
 
 /** Moves what the steps kept to the destinations. Ready when the one is that completes jobs: analysts can ask at once. */
 export function sinkRole(parts: Parts): Service[] {
-  const { sinkRowsMax: rowsMax, sinkLingerMs } = parts.config
+  const { sinkRowsMax: rowsMax, sinkLingerMs, clickhouseUrl } = parts.config
+  createClickHouseMetrics(parts.telemetry.metrics, () => clickhouseMemory(clickhouseUrl))
   const workers = parts.pipeline.sinks
     .filter(({ takes = 'rows' }) => takes === 'rows')
     .map((sink) => sinkWorker(parts, sink, { rowsMax, lingerMs: sink.lingerMs ?? sinkLingerMs }))
   // Behind the sinks, which bring the schema up to date.
-  return [...workers, retention(parts, new ClickHouseAgedTables(parts.config.clickhouseUrl))]
+  return [...workers, retention(parts, new ClickHouseAgedTables(clickhouseUrl)), quotaWatch(parts)]
 }
 
 /** Sees to it that events leave a store by their age. */

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { connectClickHouse } from '../clickhouse/client.ts'
 import { readMemory } from '../clickhouse/memory.ts'
 import type { Config } from '../config/config.ts'
@@ -8,14 +9,20 @@ import { type Clock, systemClock } from '../core/run/clock.ts'
 import { dataSetsOf } from '../enrichment/files/report.ts'
 import type { RedisClient } from '../redis/connect.ts'
 import { readRetention } from '../redis/retention/records.ts'
+import { readDedup } from '../redis/status/dedup.ts'
 import { readBatchJobs, readBulkJobs } from '../redis/status/jobs.ts'
 import { RedisReports } from '../redis/status/reports.ts'
 import { readServers } from '../redis/status/servers.ts'
 import { readStatus } from '../redis/streams/status.ts'
 import type { StatusSources } from '../status/collect.ts'
+import { createBuildMetrics, type StoreReads } from '../status/metrics.ts'
+import { Quotas } from '../status/quotas.ts'
 import { Reporter } from '../status/reporter.ts'
 import type { StallLimits } from '../status/stall.ts'
+import type { QuotaStatus } from '../status/system-status.ts'
+import type { Plans } from '../tenants/plans.ts'
 import type { Parts } from './parts.ts'
+import { type QuotaPlaces, quotasOf } from './quotas.ts'
 
 const CLICKHOUSE_MS = 2_000
 
@@ -24,23 +31,66 @@ export interface StatusStores {
   /** Undefined or empty: nobody has said where it is. */
   readonly clickhouseUrl: string | undefined
   readonly pipeline: Pipeline
+  /** What tenants are held to; undefined: quotas are not looked at. */
+  readonly plans?: Plans
   readonly clock?: Clock
 }
 
-/** What `collectStatus` asks. */
-export function statusSources({ redis, clickhouseUrl, pipeline, clock = systemClock }: StatusStores): StatusSources {
+/** Whoever asks again and again has quotas looked at no more often than that. */
+const QUOTAS_FRESH_MS = 60_000
+/** A status is not held up by a ClickHouse that hangs. */
+const QUOTAS_MS = 5_000
+
+/** What `collectStatus` asks. To be kept by whoever collects more than once. */
+export function statusSources({
+  redis,
+  clickhouseUrl,
+  pipeline,
+  plans,
+  clock = systemClock,
+}: StatusStores): StatusSources {
   return {
     pipeline: () => readStatus(redis, pipeline),
     batchJobs: () => readBatchJobs(redis),
     bulkJobs: () => readBulkJobs(redis),
     redis: () => readServers(redis),
+    dedup: () => readDedup(redis, pipeline, clock.now()),
     reports: () => new RedisReports(redis, clock).read(),
     retention: () => readRetention(redis),
     ...(clickhouseUrl && { clickhouse: () => clickhouseMemory(clickhouseUrl) }),
+    ...(clickhouseUrl && plans && { quotas: recentQuotas({ redis, clickhouseUrl, plans, clock }) }),
   }
 }
 
-async function clickhouseMemory(url: string) {
+function recentQuotas(places: QuotaPlaces): () => Promise<QuotaStatus> {
+  const quotas = new Quotas(quotasOf(places))
+  let found: { readonly status: QuotaStatus; readonly atMs: number } | undefined
+  return async () => {
+    if (found !== undefined && performance.now() - found.atMs < QUOTAS_FRESH_MS) return found.status
+    const reading = quotas.read()
+    reading.catch(() => {})
+    const late = new AbortController()
+    const patience = sleep(QUOTAS_MS, undefined, { signal: late.signal }).catch(() => undefined)
+    const status = await Promise.race([reading, patience]).finally(() => late.abort())
+    if (status === undefined) throw new Error('no answer in time')
+    found = { status, atMs: performance.now() }
+    return status
+  }
+}
+
+/** What `createStoreMetrics` asks. */
+export function storeReads({ shared, pipeline, telemetry }: Parts): StoreReads {
+  return {
+    pipeline,
+    waiting: () => readStatus(shared, pipeline, { onlyWaiting: true }),
+    batchJobs: () => readBatchJobs(shared),
+    bulkJobs: () => readBulkJobs(shared),
+    redis: () => readServers(shared),
+    dedup: () => readDedup(shared, pipeline, telemetry.clock.now()),
+  }
+}
+
+export async function clickhouseMemory(url: string) {
   const client = connectClickHouse(url, { application: 'status', requestTimeoutMs: CLICKHOUSE_MS })
   try {
     return await readMemory(client)
@@ -60,7 +110,8 @@ export function stallLimits(config: Pick<Config, 'stallMs' | 'archivePartAgeMs'>
 
 /** Tells of this process. @param roles that it runs */
 export function reporter(parts: Parts, roles: readonly string[]): Reporter {
-  const { clock, problems } = parts.telemetry
+  const { clock, problems, metrics } = parts.telemetry
+  createBuildMetrics(metrics, version())
   return new Reporter({
     store: new RedisReports(parts.shared, clock),
     process: { roles, host: hostname(), pid: process.pid, version: version() },

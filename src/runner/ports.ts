@@ -36,6 +36,14 @@ export interface DeadLetter {
   readonly keepsOwner: boolean
 }
 
+/** What a stage made of the events that it was given. Those that are in, and neither out nor dropped, are dead. */
+export interface StageCount {
+  readonly stage: string
+  readonly in: number
+  readonly out: number
+  readonly dropped: ReadonlyMap<string, number>
+}
+
 /** What became of an entry. All of it is written together with the acknowledgement, or nothing is. */
 export interface Settlement {
   /** What goes on to the step's output; undefined when nothing is left. */
@@ -47,6 +55,8 @@ export interface Settlement {
   readonly dead: readonly DeadLetter[]
   /** Blocks that go back into the stream they came from, to be tried apart. */
   readonly again: readonly Block[]
+  /** What passed each stage, for metrics; undefined: none was run. */
+  readonly stages?: readonly StageCount[]
   /** What stages counted, by name; see `StageResult`. */
   readonly counts: ReadonlyMap<string, number>
   /**

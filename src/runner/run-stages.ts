@@ -7,7 +7,7 @@ import type { Outcome } from '../core/pipeline/outcome.ts'
 import { SettledElsewhereError } from '../core/pipeline/seen.ts'
 import type { Stage, StageResult, StageTools } from '../core/pipeline/stage.ts'
 import { UnavailableError } from '../core/run/errors.ts'
-import type { DeadLetter, Settlement } from './ports.ts'
+import type { DeadLetter, Settlement, StageCount } from './ports.ts'
 
 /** The parts of a settlement that grow while a block goes from stage to stage. */
 interface Tally {
@@ -38,11 +38,16 @@ export async function runStages(
   const mayBeClaimed = delivery.repeated && stages.some(({ claims }) => claims)
   let promised = mayBeClaimed ? await promisedIdentities(block, delivery, tools) : NONE
   let current: Block | undefined = block
+  const passed: StageCount[] = []
   for (const stage of stages) {
     const result = await decide(stage, current, delivery, tools)
     // What the claiming stage drops is another's, or has a twin in the block that it keeps.
     if (stage.claims) promised = NONE
-    current = apply(stage, current, result, promised, tally)
+    const given = current.count
+    const stageTally = { ...tally, dropped: new Map<string, number>() }
+    current = apply(stage, current, result, promised, stageTally)
+    for (const [reason, events] of stageTally.dropped) add(tally.dropped, reason, events)
+    passed.push({ stage: stage.name, in: given, out: current?.count ?? 0, dropped: stageTally.dropped })
     if (current === undefined) break
   }
   const kept = mayBeClaimed || tally.dead.length > 0 ? identitiesOf(current) : NONE
@@ -53,6 +58,7 @@ export async function runStages(
     dropped,
     dead: letters(tally.dead, kept),
     outcomes: outcomes.counts,
+    stages: passed,
     counts,
     again: [],
     unclaimed,

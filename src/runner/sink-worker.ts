@@ -71,7 +71,10 @@ export class SinkWorker implements Service {
       failed: (err, delayMs) => {
         const taken = err instanceof LeaseLostError
         const { log, group } = options
-        log.warn({ err, group, delayMs }, taken ? 'another sink took over' : 'sink waits; its rows stay in Redis')
+        log.warn(
+          { err, group, delay_ms: Math.round(delayMs) },
+          taken ? 'another sink took over' : 'sink waits; its rows stay in Redis',
+        )
       },
       delay: RETRY_DELAY,
     })

@@ -4,7 +4,7 @@ import type { Stage, StageTools } from '../core/pipeline/stage.ts'
 import { UnavailableError } from '../core/run/errors.ts'
 import type { Service } from '../core/run/service.ts'
 import { Loop } from './loop.ts'
-import { type Entry, type GroupReader, outcomesOf, type Settlement } from './ports.ts'
+import { type Entry, type GroupReader, outcomesOf, type Settlement, type StageCount } from './ports.ts'
 import { giveUp, isolate, partsOf, runStages } from './run-stages.ts'
 
 export interface StepWorkerOptions {
@@ -16,8 +16,8 @@ export interface StepWorkerOptions {
   /** Deliveries after which a block is taken apart; a single event is given up after twice as many. */
   readonly deliveriesMax: number
   readonly log: Logger
-  /** Called for every entry that is settled, with the number of events by outcome. */
-  readonly onSettled?: (outcomes: ReadonlyMap<string, number>) => void
+  /** Called for every entry that is settled, with the number of events by outcome, and what passed each stage. */
+  readonly onSettled?: (outcomes: ReadonlyMap<string, number>, stages: readonly StageCount[]) => void
 }
 
 const RETRY_DELAY = { minMs: 50, maxMs: 1_000 }
@@ -61,7 +61,10 @@ export class StepWorker implements Service {
       round: () => this.#round(reader),
       failed: (err, delayMs) => {
         reader.recover()
-        log.warn({ err, group, partition: reader.partition, delayMs }, 'step waits; its entries stay pending')
+        log.warn(
+          { err, group, partition: reader.partition, delay_ms: Math.round(delayMs) },
+          'step waits; its entries stay pending',
+        )
       },
       delay: RETRY_DELAY,
     })
@@ -91,7 +94,7 @@ export class StepWorker implements Service {
         settlement = await this.#process(again, waited)
         result = await reader.settle(again, settlement)
       }
-      if (result === 'written') this.#options.onSettled?.(outcomesOf(settlement))
+      if (result === 'written') this.#options.onSettled?.(outcomesOf(settlement), settlement.stages ?? [])
       this.#unavailable.delete(name)
     } catch (error) {
       if (error instanceof SettledElsewhereError) {

@@ -4,11 +4,13 @@ import { oldestWork, type StallLimits } from './stall.ts'
 import type {
   ClickHouseStatus,
   DataSetStatus,
+  DedupStatus,
   GroupWaiting,
   InsertStatus,
   JobsStatus,
   LastMinute,
   LoggedProblem,
+  QuotaStatus,
   RedisStatus,
   SystemStatus,
 } from './system-status.ts'
@@ -20,14 +22,16 @@ export interface StatusSources {
   batchJobs(): Promise<JobsStatus>
   bulkJobs(): Promise<JobsStatus>
   redis(): Promise<RedisStatus>
+  dedup(): Promise<DedupStatus>
   /** Undefined: nobody has said where it is. */
   clickhouse?(): Promise<ClickHouseStatus>
+  /** Undefined: as above. */
+  quotas?(): Promise<QuotaStatus>
   reports(): Promise<readonly ProcessReport[]>
   retention(): Promise<SystemStatus['retention']>
 }
 
 const ERRORS_MAX = 20
-const DATA_SETS_MAX = 200
 
 /** Reads everything at once, in a bounded number of small calls. Never rejects for a part that cannot be read. */
 export async function collectStatus(
@@ -44,12 +48,14 @@ export async function collectStatus(
       return none
     }
   }
-  const [pipeline, batchJobs, bulkJobs, redis, clickhouse, reports, retention] = await Promise.all([
+  const [pipeline, batchJobs, bulkJobs, redis, dedup, clickhouse, quotas, reports, retention] = await Promise.all([
     part<PipelineStatus>('streams', () => sources.pipeline(), { streams: [], dead_letters: 0 }),
     part('batch jobs', () => sources.batchJobs(), NO_JOBS),
     part('bulk jobs', () => sources.bulkJobs(), NO_JOBS),
     part<RedisStatus | null>('Redis', () => sources.redis(), null),
+    part<DedupStatus | null>('dedup window', () => sources.dedup(), null),
     part<ClickHouseStatus | null>('ClickHouse', sources.clickhouse && (() => sources.clickhouse!()), null),
+    part<QuotaStatus | null>('quotas', sources.quotas && (() => sources.quotas!()), null),
     part<readonly ProcessReport[]>('processes', () => sources.reports(), []),
     part('retention', () => sources.retention(), []),
   ])
@@ -65,7 +71,9 @@ export async function collectStatus(
     last_minute: lastMinuteOf(reports),
     inserts: insertsOf(reports),
     redis,
+    dedup,
     clickhouse,
+    quotas,
     data: dataOf(reports),
     processes: reports.map((report) => report.process).sort(byRoles),
     errors: errorsOf(reports),
@@ -131,7 +139,7 @@ function dataOf(reports: readonly ProcessReport[]): DataSetStatus[] {
     const before = found.get(set.name)
     if (before === undefined || before.state === 'ok') found.set(set.name, set)
   }
-  return [...found.values()].sort((a, b) => compare(a.name, b.name)).slice(0, DATA_SETS_MAX)
+  return [...found.values()].sort((a, b) => compare(a.name, b.name))
 }
 
 function errorsOf(reports: readonly ProcessReport[]): LoggedProblem[] {

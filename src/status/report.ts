@@ -1,6 +1,6 @@
 import type { DataSetStatus, InsertStatus, LastMinute, LoggedProblem, ProcessStatus } from './system-status.ts'
 
-/** What a process tells of itself every few seconds. */
+/** What a process tells of itself every few seconds. Names no tenant: nobody would take it back when one is deleted. */
 export interface ProcessReport {
   /** Of this life of the process. */
   readonly id: string

@@ -17,6 +17,8 @@ export interface ReporterOptions {
 }
 
 const TELL_EVERY_MS = 5_000
+/** What is told every few seconds stays small. */
+const DATA_SETS_MAX = 50
 const RETRY_DELAY = { minMs: 1_000, maxMs: TELL_EVERY_MS }
 
 /** Tells every few seconds what this process does, so that one place shows all machines. */
@@ -59,8 +61,13 @@ export class Reporter implements Service {
       process: { ...process, started_at: this.#startedAt, told_at: new Date(clock.now()).toISOString() },
       last_minute: recent.lastMinute(),
       inserts: recent.inserts(),
-      ...(data && { data: data() }),
+      ...(data && { data: worstFirst(data()).slice(0, DATA_SETS_MAX) }),
       errors: problems().map((problem) => ({ ...problem, process: name })),
     }
   }
+}
+
+function worstFirst(data: readonly DataSetStatus[]): DataSetStatus[] {
+  const isFine = ({ state, too_old: tooOld }: DataSetStatus) => state === 'ok' && !tooOld
+  return [...data.filter((set) => !isFine(set)), ...data.filter(isFine)]
 }

@@ -19,7 +19,10 @@ export interface SystemStatus extends PipelineStatus {
   /** Of the last minute, by consumer group. */
   readonly inserts: readonly InsertStatus[]
   readonly redis: RedisStatus | null
+  readonly dedup: DedupStatus | null
   readonly clickhouse: ClickHouseStatus | null
+  /** Null when nobody has said where ClickHouse is. */
+  readonly quotas: QuotaStatus | null
   /** In the order of their names. */
   readonly data: readonly DataSetStatus[]
   readonly processes: readonly ProcessStatus[]
@@ -119,11 +122,36 @@ export interface RedisStatus {
   readonly append_only: boolean
 }
 
+/** What the dedup window remembers, in all partitions. */
+export interface DedupStatus {
+  readonly entries: number
+  /** Estimated. */
+  readonly bytes: number
+}
+
 export interface ClickHouseStatus {
   readonly version: string
   readonly memory_bytes: number
   /** 0: without a limit. */
   readonly memory_max_bytes: number
+}
+
+/** Who is near his quotas. Nothing is refused for tracked accounts. */
+export interface QuotaStatus {
+  /** Tenants that have used up a quota, or passed it. */
+  readonly passed: { readonly daily_lookups: number; readonly monthly_accounts: number }
+  /** Of each quota the 20 that are nearest to their limit, or most beyond it. */
+  readonly highest: readonly QuotaUse[]
+}
+
+export interface QuotaUse {
+  readonly tenant_id: string
+  readonly quota: 'daily_lookups' | 'monthly_accounts'
+  /** Of this UTC day, or month. */
+  readonly used: number
+  readonly limit: number
+  /** Of accounts: when the first event of the company beyond the limit was received; else null. */
+  readonly passed_at: string | null
 }
 
 /** A file of enrichment data, as the processes have it. */

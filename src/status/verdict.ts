@@ -1,9 +1,8 @@
+import { INTAKE_MEMORY_SHARE_MAX } from '../core/pipeline/memory.ts'
 import { type StallLimits, stalledAt } from './stall.ts'
 import type { SystemStatus, Verdict } from './system-status.ts'
 import { ageText, bytesText, countText } from './words.ts'
 
-/** As intake sees it: above this share of Redis' memory it is closed. */
-const MEMORY_SHARE_MAX = 0.85
 /** An error that is older than this is history. */
 const FRESH_MS = 600_000
 
@@ -23,7 +22,7 @@ function warningsOf(status: Omit<SystemStatus, 'verdict'>, nowMs: number): strin
   const { redis, data, inserts, dead_letters: dead, unknown, processes } = status
   const found: string[] = []
   if (unknown.length > 0) found.push(`cannot be read: ${unknown.join(', ')}`)
-  if (redis !== null && redis.used_share > MEMORY_SHARE_MAX) {
+  if (redis !== null && redis.used_share > INTAKE_MEMORY_SHARE_MAX) {
     found.push(`Redis uses ${bytesText(redis.used_bytes)} of ${bytesText(redis.max_bytes)}, and intake is closed`)
   }
   found.push(...redisWarnings(redis))

@@ -136,6 +136,7 @@ test('a job waits while too much of it waits for the archive, and holds up no ot
     partitions: PARTITIONS,
     waitingEventsMax: 1_000_000,
     waitingPayloadsMax: 500,
+    clock: systemClock,
     log: silent,
   })
   await feeder.start()

@@ -7,8 +7,10 @@ import { RedisFeederStore } from '../../src/redis/batch/feeder-store.ts'
 import { connectRedis } from '../../src/redis/connect.ts'
 import { keys } from '../../src/redis/keys.ts'
 import { readBatchJobs } from '../../src/redis/status/jobs.ts'
+import { readServers } from '../../src/redis/status/servers.ts'
 import { readStatus } from '../../src/redis/streams/status.ts'
 import { NO_JOBS, waitingOf } from '../../src/status/collect.ts'
+import { redisWarnings } from '../../src/status/verdict.ts'
 import { completed, enricher, PARTITIONS, startBatch, startFeeder, upload } from '../support/batch.ts'
 import { quiet, startWorker } from '../support/pipeline.ts'
 import { until } from '../support/until.ts'
@@ -105,6 +107,14 @@ test('an operator sees the jobs of all tenants with the lines that nobody fed ye
     [['batch', 701]],
   )
   await stopFeeder()
+  const { evicts, append_only: isSafe, max_bytes: max, used_bytes: used } = await readServers(client)
+  assert.deepEqual([evicts, isSafe, max, used > 0], [false, true, 0, true])
+  await client.config('SET', 'maxmemory', 2 ** 30)
+  await client.config('SET', 'maxmemory-policy', 'volatile-lru')
+  await client.config('SET', 'appendonly', 'no')
+  const unsafe = await readServers(client)
+  assert.deepEqual([unsafe.evicts, unsafe.append_only, unsafe.max_bytes], [true, false, 2 ** 30])
+  assert.equal(redisWarnings(unsafe).length, 2)
 })
 
 test('a tenant sees its own jobs, the newest first, page by page, until their records are gone', async (t) => {

@@ -44,6 +44,7 @@ test('npm start: the first start makes a tenant with a key, SIGTERM ends all of 
   assert.deepEqual(await first.ended, { code: 0, signal: null })
   assert.deepEqual(site.processes(), [])
 
+  site.env.LOG_LEVEL = 'debug'
   const second = site.start()
   const again = await second.ready()
   assert.equal(again.api_key, undefined)
@@ -54,7 +55,25 @@ test('npm start: the first start makes a tenant with a key, SIGTERM ends all of 
   second.child.kill('SIGINT')
   assert.deepEqual(await second.ended, { code: 0, signal: null })
   assert.deepEqual(site.processes(), [])
+  assertOneFormat(second.stderr())
 })
+
+/** Every line of every process has the same keys first, each key once, and says when in ISO 8601. */
+function assertOneFormat(text: string): void {
+  const lines = text.trimEnd().split('\n')
+  const names = new Set<string>()
+  for (const line of lines) {
+    const facts = JSON.parse(line) as { time: string; name: string }
+    assert.equal(JSON.stringify(facts), line, 'a key that comes twice')
+    assert.deepEqual(Object.keys(facts).slice(0, 4), ['level', 'time', 'pid', 'name'], line)
+    assert.equal(Object.keys(facts).at(-1), 'msg', line)
+    assert.equal(new Date(facts.time).toISOString(), facts.time)
+    names.add(facts.name)
+  }
+  assert.deepEqual([...names].sort(), ['clickhouse', 'ingress', 'ipid', 'process+sink+batch+archive'])
+  assert.match(text, /"records":\d+,"seconds":[\d.]+,"msg":"enrichment file loaded"/)
+  assert.match(text, /"seconds":[\d.]+,"msg":"ready"/)
+}
 
 test('the printed line works in sh as it is', async (t) => {
   const site = new TestSite(t)

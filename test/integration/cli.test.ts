@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { SystemStatus } from '../../src/status/system-status.ts'
@@ -70,10 +70,16 @@ test('commands reach the running instance', async (t) => {
   const site = new TestSite(t)
   const plans = join(dirname(site.dir), 'plans.json')
   writeFileSync(plans, JSON.stringify({ custom: { monthly_accounts: 7 }, huge: UNLIMITED }))
-  site.env.PLANS_FILE = plans
+  const enrichDir = join(dirname(site.dir), 'enrich')
+  mkdirSync(enrichDir)
+  writeFileSync(
+    join(enrichDir, 'mine.csv'),
+    'network,org_name,domain,classification\n17.0.0.0/8,Mine,mine.example,business\n',
+  )
+  Object.assign(site.env, { PLANS_FILE: plans, ENRICH_DIR: enrichDir })
   await site.start().ready()
   // Commands are told nothing but DATA_DIR.
-  delete site.env.PLANS_FILE
+  for (const name of ['PLANS_FILE', 'ENRICH_DIR']) delete site.env[name]
   const json = async (...args: string[]) => {
     const { code, stdout, stderr } = await site.ipid(...args, '--json')
     assert.equal(stderr, '')
@@ -106,14 +112,24 @@ test('commands reach the running instance', async (t) => {
   const status: SystemStatus = await json('status')
   assert.ok(status.streams.some(({ group }) => group === 'process'))
   assert.deepEqual(status.unknown, [])
+  assert.deepEqual(status.quotas, { passed: { daily_lookups: 0, monthly_accounts: 0 }, highest: [] })
   assert.equal(status.verdict.level, 'ok', status.verdict.text)
   assert.deepEqual(
     status.processes.flatMap(({ roles }) => roles),
     ['ingress', 'process', 'sink', 'batch', 'archive'],
   )
-  assert.deepEqual(pick(status.data[0]!, 'name', 'state'), ['organisations', 'ok'])
+  assert.deepEqual(pick(status.data[0]!, 'name', 'state', 'records'), ['mine', 'ok', 1])
   assert.deepEqual(pick(status.redis!, 'max_bytes', 'evicts', 'append_only'), [2 ** 28, false, true])
   assert.ok(status.redis!.used_bytes > 0 && status.clickhouse!.memory_bytes > 0)
+  assert.deepEqual(
+    (await json('db', 'list')).map(({ name }: { name: string }) => name),
+    ['mine', 'rdns'],
+  )
+  assert.equal((await json('enrich', '17.0.0.1')).data.org_name, 'Mine')
+  assert.deepEqual(pick(await json('rules', 'check', 'acme', '17.0.0.1'), 'status', 'classification'), [
+    'ok',
+    'business',
+  ])
   const text = (await site.ipid('status')).stdout
   assert.match(text, /^ok: 0 events stored in the last minute; nothing waits\n\nSTREAM .*\n/)
   assert.match(text, /^process \d+ on .*: ingress, since /m)

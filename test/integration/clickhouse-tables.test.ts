@@ -7,7 +7,7 @@ import { ROW_COLUMNS } from '../../schemas/row.ts'
 import { absentRows } from '../../src/clickhouse/absent-rows.ts'
 import { TableInserter } from '../../src/clickhouse/inserter.ts'
 import { EVENTS, OUTCOMES } from '../../src/clickhouse/tables.ts'
-import { readUsage } from '../../src/clickhouse/usage.ts'
+import { EVERYBODY, readTrackedAccounts, readUsage } from '../../src/clickhouse/usage.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { type EventRow, eventRows } from '../support/event-rows.ts'
 
@@ -226,6 +226,8 @@ test('the views and usage read the projections of events, not its rows', async (
   const usage = `SELECT account_id, min(received_at) FROM events
     WHERE tenant_id = 'sums' AND company_id > '' AND toYYYYMM(received_at) IN (202511) GROUP BY account_id`
   await clickhouse.rows(`${usage} ${force}, force_optimize_projection_name = 'account_sums'`)
+  const everybody = EVERYBODY.replace('{month:UInt32}', '202511')
+  await clickhouse.rows(`${everybody} ${force}, force_optimize_projection_name = 'account_sums'`)
 })
 
 test('usage counts the identified companies of a UTC month, not accounts, and tells when the limit was passed', async () => {
@@ -249,6 +251,9 @@ test('usage counts the identified companies of a UTC month, not accounts, and te
   assert.deepEqual(await usage('2025-10', 0), { tracked_accounts: 1, passed_at: '2025-10-31T23:59:59.999Z' })
   assert.deepEqual(await usage('2024-11', 0), { tracked_accounts: 0, passed_at: null })
   await assert.rejects(usage('2025-13', 1), { name: 'InputError' })
+  const everybody = async (month: string) => (await readTrackedAccounts(clickhouse.client, month)).get('usage')
+  assert.deepEqual([await everybody('2025-11'), await everybody('2025-10')], [4, 1])
+  assert.equal(await everybody('2024-11'), undefined)
 })
 
 test('a row is deleted with what was summed up of it', async () => {

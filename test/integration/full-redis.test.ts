@@ -23,6 +23,7 @@ test('started above maxmemory, workers and sinks drain what is there, and intake
   const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop', timeoutMs: 5_000 }))
   t.after(() => client.disconnect())
   const instance = await startInstance(t, { REDIS_URL: redis.url, SINK_LINGER_MS: '100' })
+  assert.doesNotMatch(instance.stderr(), /append-only|evicts/)
   const job = async () => {
     const answer = await fetch(`${instance.ready.url}/v1/ingest/batch/${jobId}`, {
       headers: { 'x-api-key': instance.apiKey },

@@ -193,7 +193,8 @@ test('a store that is away is 500 with a time to wait, a full pipeline 429, a fa
   const append = async () => {
     throw failures.shift()
   }
-  const { url } = await startHttp(t, { log, intake: { append } })
+  const metrics = new Registry()
+  const { url } = await startHttp(t, { log, metrics, intake: { append } })
   const seen: unknown[] = []
   for (let i = 0; i < 3; i++) {
     const answer = await postEvents(url, [event], { 'x-request-id': `r${i}` })
@@ -206,6 +207,7 @@ test('a store that is away is 500 with a time to wait, a full pipeline 429, a fa
     [429, '3', 'too much waits'],
     [500, '1', 'unexpected failure'],
   ])
+  assert.match(await metrics.metrics(), /ipid_http_refused_total\{limit="intake"\} 1\n/)
   assert.ok(lines.some((line) => line.includes('"level":50') && line.includes('"request_id":"r2"')))
   assert.ok(lines.every((line) => !line.includes(API_KEY)))
 })

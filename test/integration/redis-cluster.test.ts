@@ -20,6 +20,7 @@ import { deadLetterFields } from '../../src/redis/streams/dead-letter.ts'
 import { type RawEntry, readEntry } from '../../src/redis/streams/entries.ts'
 import { ownerOf } from '../../src/redis/streams/owner.ts'
 import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
+import type { SystemStatus } from '../../src/status/system-status.ts'
 import { readArchive } from '../support/archive.ts'
 import { runCommand } from '../support/command.ts'
 import { startInstance } from '../support/instance.ts'
@@ -88,7 +89,12 @@ async function freePort(): Promise<number> {
 
 test('on a Redis Cluster live events and a batch job arrive once, accounts are right, and the archive has all', async (t) => {
   const instance = await startInstance(t, { REDIS_URL: await startCluster(t), ARCHIVE_PART_AGE_MS: '200' })
+  assert.match(instance.stderr(), /Redis has no append-only file: a restart of it loses accepted events/)
+  assert.doesNotMatch(instance.stderr(), /evicts/)
   const site = new TestSite(t, { DATA_DIR: instance.dataDir })
+  const status = JSON.parse((await site.ipid('status', '--json')).stdout) as SystemStatus
+  assert.deepEqual([status.unknown, status.redis?.append_only, status.redis?.evicts], [[], false, false])
+  assert.match(status.verdict.text, /^warning: Redis has no append-only file/)
   assert.equal((await site.ipid('tenant', 'set', 'demo', '--archive', 'on')).code, 0)
   const events = Array.from({ length: 100 }, (_, i) => ({ ip: `17.0.0.${i % 10}`, event_id: `e${i}` }))
   for (let i = 0; i < 2; i++) {

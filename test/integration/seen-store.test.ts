@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { ingest } from '../../pipelines/ingest.ts'
 import { SettledElsewhereError } from '../../src/core/pipeline/seen.ts'
 import { connectRedis } from '../../src/redis/connect.ts'
 import { keys } from '../../src/redis/keys.ts'
+import { readDedup } from '../../src/redis/status/dedup.ts'
 import { ownerMs, ownerOf, ownerOfNobody } from '../../src/redis/streams/owner.ts'
 import { findClaim, seedClaims } from '../../src/redis/streams/seen-claims.ts'
-import { claimOf, RedisSeenStore } from '../../src/redis/streams/seen-store.ts'
+import { claimOf, generationOf, RedisSeenStore } from '../../src/redis/streams/seen-store.ts'
 import { SettlementWriter } from '../../src/redis/streams/settlement-writer.ts'
 import { quiet } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
@@ -83,9 +85,31 @@ test('every key expires after the window, and stays small', async (t) => {
     assert.ok(ttl > DEDUP_WINDOW_MS && ttl < 2 * DEDUP_WINDOW_MS, `${name} expires in ${ttl} ms`)
   }
   const encodings = await Promise.all(
-    names.filter((name) => !name.endsWith(':m')).map((name) => client.call('OBJECT', 'ENCODING', name)),
+    names.filter((name) => !/:[mn]$/.test(name)).map((name) => client.call('OBJECT', 'ENCODING', name)),
   )
   assert.deepEqual([...new Set(encodings)], ['listpack'])
+})
+
+test('how much the window remembers is counted, and its memory estimated', async (t) => {
+  const { claimAt, client, now } = await startStore(t)
+  await client.set(keys.partitions(), 1)
+  assert.deepEqual(await readDedup(client, ingest, now), { entries: 0, bytes: 0 })
+  const identities = randomBytes(16 * 3_000)
+  const part = (from: number, to: number) => identities.subarray(from * 16, to * 16)
+  for (let at = 0; at < 2_000; at += 500) await claimAt(now, part(at, at + 500))
+  assert.equal((await claimAt(now + 1, part(0, 500))).length, 500, 'repeats')
+  const older = generationOf(now, DEDUP_WINDOW_MS) * (DEDUP_WINDOW_MS / 2) - 1
+  const claims = Array.from({ length: 1_000 }, (_, i) => {
+    return { partition: 0, identity: part(2_000 + i, 2_001 + i), owner: ownerOfNobody(older) }
+  })
+  await seedClaims(client, claims, DEDUP_WINDOW_MS)
+  const { entries, bytes } = await readDedup(client, ingest, now)
+  assert.equal(entries, 3_000)
+  const names = (await client.keys('{p0}:seen:*')).filter((name) => !/:[mn]$/.test(name))
+  const sizes = await Promise.all(names.map((name) => client.memory('USAGE', name)))
+  const real = sizes.reduce<number>((sum, size) => sum + Number(size), 0)
+  assert.ok(Math.abs(bytes / real - 1) < 0.2, `${bytes} of ${real}`)
+  for (const count of await client.keys('{p0}:seen:*:n')) assert.ok((await client.pttl(count)) > 0, 'it expires')
 })
 
 test('a consumer that was held up until another one settled its entry claims nothing', async (t) => {

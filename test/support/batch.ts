@@ -68,6 +68,7 @@ export async function startFeeder(
     partitions: PARTITIONS,
     waitingEventsMax,
     waitingPayloadsMax: waitingEventsMax,
+    clock: systemClock,
     log: silent,
     ...options,
   })

@@ -42,6 +42,7 @@ import { Retention } from '../../src/retention/service.ts'
 import { Loop } from '../../src/runner/loop.ts'
 import { SinkWorker } from '../../src/runner/sink-worker.ts'
 import { StepWorker } from '../../src/runner/step-worker.ts'
+import { QuotaWatch } from '../../src/status/quotas.ts'
 import { RecentWork } from '../../src/status/recent.ts'
 import { Reporter } from '../../src/status/reporter.ts'
 import { StallWatch } from '../../src/status/stall-watch.ts'
@@ -165,6 +166,18 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
       return new EventTail({ wire: new RedisTailWire(listening, client), clock: systemClock })
     }),
   },
+  QuotaWatch: {
+    make: onRedis((client) => {
+      const store = {
+        tenants: () => new RedisTenantStore(client).listTenants(),
+        lookups: async () => [],
+        accounts: async () => new Map<string, number>(),
+        passedAt: async () => null,
+      }
+      const limitsOf = () => ({ daily_lookups: 1, monthly_accounts: 1 })
+      return new QuotaWatch({ store, limitsOf, clock: systemClock, metrics: new Registry(), log: silent })
+    }),
+  },
   StallWatch: {
     make: onRedis(
       (client) =>
@@ -243,7 +256,8 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
       const store = new RedisFeederStore({ client, pipeline: ingest, partitions: PARTITIONS })
       const limits = { partitions: PARTITIONS, waitingEventsMax: 10, waitingPayloadsMax: 10 }
       const work = { source: ingest.sources.batch, check: () => [], enricher: noData, hostnames: undefined, ...limits }
-      return new Feeder({ store, ...work, log: silent })
+      const clock = systemClock
+      return new Feeder({ store, ...work, clock, log: silent })
     }),
   },
   BulkWorker: {

@@ -3,6 +3,7 @@ import { ageText, bytesText, countText } from '../../status/words.ts'
 import { type Cell, printPairs, printTable } from '../print.ts'
 
 const ERRORS_SHOWN = 5
+const TENANTS_SHOWN = 10
 
 /** Prints a status for people: the verdict, what waits, and what was done in the last minute. */
 export function printStatus(out: NodeJS.WritableStream, status: SystemStatus): void {
@@ -23,6 +24,7 @@ export function printStatus(out: NodeJS.WritableStream, status: SystemStatus): v
     ...status.inserts.map((insert): [string, Cell] => [`inserts ${insert.group}`, insertText(insert)]),
     ['Redis', redisText(status)],
     ['ClickHouse', clickhouseText(status)],
+    ['quotas', quotasText(status)],
     ['dead letters', countText(status.dead_letters)],
   ])
   printDetails(out, status)
@@ -72,6 +74,15 @@ function insertText({ inserts, rows, failures, avg_ms: avgMs, max_ms: maxMs }: I
   const size = inserts === 0 ? 0 : Math.round(rows / inserts)
   const times = `${ageText(avgMs)} each, ${ageText(maxMs)} at most`
   return `${countText(inserts)} in the last minute, of ${countText(size)} rows; ${times}; ${failures} failed`
+}
+
+function quotasText({ quotas }: SystemStatus): Cell {
+  if (quotas === null) return null
+  const { daily_lookups: lookups, monthly_accounts: accounts } = quotas.passed
+  if (lookups + accounts === 0) return 'no tenant passed one'
+  const who = quotas.highest.filter(({ used, limit }) => used >= limit).map(({ tenant_id: tenant }) => tenant)
+  const names = [...new Set(who)].slice(0, TENANTS_SHOWN).join(', ')
+  return `lookups of the day used up by ${lookups}, accounts of the month passed by ${accounts} tenants: ${names}`
 }
 
 function redisText({ redis }: SystemStatus): Cell {

@@ -33,6 +33,6 @@ async function readSystem(given: Config): Promise<SystemStatus> {
   const clickhouseUrl = await clickhouseUrlOf(config).catch(() => undefined)
   const limits = roles.stallLimits(config, ingest)
   return await withRedis(redisUrl, (redis) =>
-    collectStatus(roles.statusSources({ redis, clickhouseUrl, pipeline: ingest }), limits),
+    collectStatus(roles.statusSources({ redis, clickhouseUrl, pipeline: ingest, plans: config.plans }), limits),
   )
 }

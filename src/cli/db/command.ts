@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { readConfig } from '../../config/config.ts'
+import { type Config, readConfig } from '../../config/config.ts'
 import type { CliContext } from '../context.ts'
 import { addSettings } from '../settings-options.ts'
 
@@ -25,7 +25,7 @@ interface UpdateFlags extends Flags {
 /** `ipid db …`: the data files, without a server. */
 export function dbCommand(context: CliContext, setExitCode: (code: number) => void): Command {
   const command = new Command('db').description('list, check, build and update enrichment data').helpCommand(false)
-  const dirOf = ({ enrichDir }: Flags) => readConfig(context.env, { enrichDir }).enrichDir
+  const dirOf = async ({ enrichDir }: Flags) => (await followed(readConfig(context.env, { enrichDir }))).enrichDir
   const add = (child: Command) => command.addCommand(child.option('--json', 'print JSON'))
 
   add(
@@ -36,7 +36,7 @@ export function dbCommand(context: CliContext, setExitCode: (code: number) => vo
     ]).action(async (flags: DataFlags) => {
       const { listProviders } = await import('./list.ts')
       const { json, ...settings } = flags
-      const config = readConfig(context.env, settings)
+      const config = await followed(readConfig(context.env, settings))
       await listProviders({ config, json: json === true, nowMs: Date.now() }, context)
     }),
   )
@@ -48,7 +48,7 @@ export function dbCommand(context: CliContext, setExitCode: (code: number) => vo
       ['enrichDir'],
     ).action(async (dir: string | undefined, flags: Flags) => {
       const { checkFolder } = await import('./check.ts')
-      setExitCode(await checkFolder(dir ?? dirOf(flags), flags.json === true, context))
+      setExitCode(await checkFolder(dir ?? (await dirOf(flags)), flags.json === true, context))
     }),
   )
   add(
@@ -62,7 +62,7 @@ export function dbCommand(context: CliContext, setExitCode: (code: number) => vo
     ).action(async (tables: string[], flags: BuildFlags) => {
       const { buildMmdb } = await import('./build.ts')
       const { output, asn, json } = flags
-      await buildMmdb({ tables, output, asn, enrichDir: dirOf(flags), json: json === true }, context)
+      await buildMmdb({ tables, output, asn, enrichDir: await dirOf(flags), json: json === true }, context)
     }),
   )
   add(
@@ -74,7 +74,7 @@ export function dbCommand(context: CliContext, setExitCode: (code: number) => vo
     ).action(async (flags: UpdateFlags) => {
       const { updateFolder } = await import('./update.ts')
       endWithParent()
-      const dir = dirOf(flags)
+      const dir = await dirOf(flags)
       setExitCode(await updateFolder({ dir, due: flags.due === true, json: flags.json === true }, context))
     }),
   )
@@ -88,11 +88,17 @@ export function dbCommand(context: CliContext, setExitCode: (code: number) => vo
       ['enrichDir'],
     ).action(async (names: string[], flags: Flags) => {
       const { addSources } = await import('./add.ts')
-      await addSources({ names, dir: dirOf(flags), json: flags.json === true }, context)
+      await addSources({ names, dir: await dirOf(flags), json: flags.json === true }, context)
     }),
   )
   command.addCommand(addSettings(compileCommand(context), ['enrichDir', 'dataDir', 'defaultData']), { hidden: true })
   return command
+}
+
+/** With the data of the instance that runs here, if one does. */
+async function followed(config: Config): Promise<Config> {
+  const { asInstance } = await import('../instance.ts')
+  return await asInstance(config)
 }
 
 /** For a child of `ipid start`: nobody waits for it any more. */

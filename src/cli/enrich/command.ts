@@ -25,8 +25,12 @@ export function enrichCommand(context: CliContext): Command {
   const settings = ['enrichDir', 'dataDir', 'defaultData'] as const
   return addSettings(command, settings).action(async (ips: string[], flags: EnrichFlags) => {
     const { enrichDir, dataDir, defaultData } = flags
-    const config = readConfig(context.env, { enrichDir, dataDir, defaultData })
-    const { enrichAddresses } = await import('./addresses.ts')
+    const [{ enrichAddresses }, { asInstance }] = await Promise.all([
+      import('./addresses.ts'),
+      import('../instance.ts'),
+    ])
+    // With the data of the instance that runs here, if one does; it is not asked.
+    const config = await asInstance(readConfig(context.env, { enrichDir, dataDir, defaultData }))
     await enrichAddresses(
       { ...flags, ips, enrichDir: config.enrichDir, defaultsDir: defaultDataDirOf(config) },
       context,

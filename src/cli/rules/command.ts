@@ -31,9 +31,9 @@ export function rulesCommand(context: CliContext): Command {
 
   addSettings(subcommand('check <tenant> <address...>', 'say which rule decides'), ['enrichDir']).action(
     async (name: string, addresses: string[], options: RulesOptions, command: Command) => {
-      const config = configOf(context, command)
+      const [{ checkAddresses }, { asInstance }] = await Promise.all([import('./check.ts'), import('../instance.ts')])
+      const config = await asInstance(configOf(context, command))
       const tenant = await tenantOf(config, name)
-      const { checkAddresses } = await import('./check.ts')
       const parsed = addresses.map((text) => {
         const address = parseAddress(text)
         if (address === undefined) throw new InputError(`${JSON.stringify(text)} is no address`)

@@ -33,7 +33,7 @@ export function embeddedRedis({ config, dir, log }: StoreSurroundings, env: Envi
         log,
         signal,
       })
-      log.info({ process: 'redis', pid: redis.pid, version: binary.version, url: redis.url }, 'process is ready')
+      log.info({ process: 'redis', child_pid: redis.pid, version: binary.version, url: redis.url }, 'process is ready')
       return redis
     },
   }
@@ -59,7 +59,7 @@ export function embeddedClickHouse({ config, dir, log, patienceMs }: StoreSurrou
         await demandFreePort('CLICKHOUSE_PORT', '127.0.0.1', port, patienceMs)
       }
       const clickhouse = await startPatiently(options, previous === undefined ? patienceMs : 0)
-      log.info({ process: 'clickhouse', pid: clickhouse.pid, url: clickhouse.url }, 'process is ready')
+      log.info({ process: 'clickhouse', child_pid: clickhouse.pid, url: clickhouse.url }, 'process is ready')
       return clickhouse
     },
   }

@@ -123,7 +123,7 @@ export class EnrichmentKeeper {
     if (signal.aborted) return
     if (reason !== undefined) throw new Error(`ipid db ${command.join(' ')}: ${reason}`)
     log.info(
-      { command: command.join(' '), ms: Math.round(performance.now() - startedMs) },
+      { command: command.join(' '), seconds: Math.round(performance.now() - startedMs) / 1_000 },
       'enrichment data were worked on',
     )
   }

@@ -1,18 +1,22 @@
 import { existsSync, rmSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Counter, Registry } from 'prom-client'
+import { Registry } from 'prom-client'
 import { type Config, ROLES, type Role } from '../../config/config.ts'
 import { InputError } from '../../core/run/errors.ts'
 import { makeDataDir } from '../../embedded/processes/data-dir.ts'
 import { demandFreePort, findFreePort } from '../../embedded/processes/free-port.ts'
 import { type Addresses, type Store, Supervisor } from '../../embedded/processes/supervisor.ts'
+import { readServers } from '../../redis/status/servers.ts'
+import { redisWarnings } from '../../status/verdict.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { MetricsServer } from '../../telemetry/metrics-server.ts'
+import { createSupervisorMetrics } from '../../telemetry/process-metrics.ts'
 import { writePrivateFile } from '../atomic-file.ts'
 import type { CliContext, StopSignals } from '../context.ts'
 import { createSignInUrl } from '../dashboard/sign-in-url.ts'
 import { removeInstance, writeInstance } from '../instance.ts'
+import { withRedis } from '../stores.ts'
 import { announce, type Ready } from './announce.ts'
 import { holdDataDir } from './data-dir-lock.ts'
 import { createDemoTenant } from './demo-tenant.ts'
@@ -108,12 +112,25 @@ class Run {
     const addresses = await supervisor.start()
     const ready = await this.#ready(addresses, metrics.url ?? '')
     writeInstance(this.#surroundings.dir, ready.instance, this.#options.config)
+    await this.#warnOfRedis(addresses.redisUrl)
     const json = JSON.stringify(readyObject(ready))
     if (readyFile !== undefined) writePrivateFile(readyFile, `${json}\n`)
     const { stdout } = this.#context
     if (this.#options.json) stdout.write(`${json}\n`)
     else announce(stdout, ready)
-    this.#surroundings.log.info({ metrics: metrics.url }, 'ready')
+    const seconds = Math.round(performance.now() / 100) / 10
+    this.#surroundings.log.info({ metrics: metrics.url, seconds }, 'ready')
+  }
+
+  /** What the private Redis has as it must be, one of somebody else's may have otherwise. */
+  async #warnOfRedis(redisUrl: string): Promise<void> {
+    if (this.#options.config.redisUrl === undefined) return
+    const { log } = this.#surroundings
+    try {
+      for (const warning of redisWarnings(await withRedis(redisUrl, readServers))) log.warn(warning)
+    } catch (error) {
+      log.debug({ err: error }, 'Redis does not say how safe it is')
+    }
   }
 
   async #ready(addresses: Addresses, metricsUrl: string): Promise<Ready> {
@@ -143,12 +160,7 @@ class Run {
     const dashboardRoles = roles.filter((role) => role === 'dashboard')
     const port = ingressRoles.length > 0 ? await this.#ingressPort() : config.port
     const dashboardPort = dashboardRoles.length > 0 ? await this.#dashboardPort() : config.dashboardPort
-    const restarts = new Counter({
-      name: 'ipid_process_restarts_total',
-      help: 'Child processes that ended by themselves and were started again.',
-      labelNames: ['process'],
-      registers: [this.#registry],
-    })
+    const metrics = createSupervisorMetrics(this.#registry)
     return new Supervisor({
       redis:
         config.redisUrl === undefined ? embeddedRedis(this.#surroundings, this.#context.env) : { url: config.redisUrl },
@@ -160,7 +172,7 @@ class Run {
       workerRoles: roles.filter((role) => role !== 'ingress' && role !== 'dashboard'),
       configFor: (ingressPort) => ({ ...config, port: ingressPort ?? port, dashboardPort }),
       log: this.#surroundings.log,
-      onRestart: (name) => restarts.inc({ process: name }),
+      onRestart: (name) => metrics.restarted(name),
     })
   }
 

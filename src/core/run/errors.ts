@@ -13,10 +13,12 @@ export class UnavailableError extends Error {
 export class BackpressureError extends Error {
   override name = 'BackpressureError'
   readonly retryAfterSeconds: number
+  readonly limit: 'intake' | 'jobs' | 'questions'
 
-  constructor(message: string, retryAfterSeconds = 1) {
+  constructor(message: string, retryAfterSeconds = 1, limit: BackpressureError['limit'] = 'intake') {
     super(message)
     this.retryAfterSeconds = retryAfterSeconds
+    this.limit = limit
   }
 }
 

@@ -61,9 +61,9 @@ export class EventStreams {
     const { perSessionMax, totalMax } = this.#limits
     const key = session.csrfToken
     if ((this.#bySession.get(key)?.size ?? 0) >= perSessionMax) {
-      throw tooMany(`more than ${perSessionMax} pages of this session show what goes on: close some`, 5)
+      throw tooMany(`more than ${perSessionMax} pages of this session show what goes on: close some`, 5, 'requests')
     }
-    if (this.#open.size >= totalMax) throw tooMany(`more than ${totalMax} pages show what goes on`, 5)
+    if (this.#open.size >= totalMax) throw tooMany(`more than ${totalMax} pages show what goes on`, 5, 'requests')
     const body: AsyncIterable<string> = {
       [Symbol.asyncIterator]: () => {
         const stream = new OpenStream(begin, heldMax, this.#limits, {

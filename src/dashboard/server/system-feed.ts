@@ -35,12 +35,12 @@ export function systemFeed(source: SystemSource): SharedFeed {
 
 function answerOf(status: SystemStatus, { attributionOf }: SystemSource): SystemAnswer {
   const { at, verdict, waiting, oldest, dead_letters, batch_jobs, bulk_jobs, last_minute, inserts } = status
-  const { redis, clickhouse, data, processes, errors } = status
+  const { redis, dedup, quotas, clickhouse, data, processes, errors } = status
   return {
     ...{ at, verdict, waiting: [...waiting], oldest, dead_letters, last_minute, inserts: [...inserts] },
     batch_jobs: { ...batch_jobs, oldest_jobs: [...batch_jobs.oldest_jobs] },
     bulk_jobs: { ...bulk_jobs, oldest_jobs: [...bulk_jobs.oldest_jobs] },
-    ...{ redis, clickhouse },
+    ...{ redis, dedup, clickhouse, quotas: quotas && [...quotas.highest] },
     data: data.map((set) => ({ ...set, attribution: attributionOf(set.name) ?? null })),
     processes: processes.map((process) => ({ ...process, roles: [...process.roles] })),
     errors: [...errors],

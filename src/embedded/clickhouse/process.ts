@@ -3,8 +3,8 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pino } from 'pino'
 import { StartupError } from '../../core/run/errors.ts'
+import { createLogger } from '../../telemetry/logger.ts'
 import { Engine } from './engine.ts'
 import type { FromClickHouse, ProcessOptions, ToClickHouse } from './messages.ts'
 import { createClickHouseServer } from './server.ts'
@@ -29,10 +29,7 @@ const CANCEL_MS = 1_500
 const LEAVE_MS = 1_500
 
 const options = JSON.parse(process.argv[2] ?? '{}') as ProcessOptions
-const stderr = pino.destination({ dest: 2, sync: true })
-// Whoever read the log may be gone before this process is.
-stderr.on('error', () => {})
-const log = pino({ level: options.logLevel, name: 'clickhouse' }, stderr)
+const log = await createLogger({ level: options.logLevel, name: 'clickhouse', pretty: process.stderr.isTTY })
 
 function send(message: FromClickHouse): Promise<void> {
   return new Promise((resolve) => {

@@ -81,12 +81,12 @@ export class KeptProcess<P extends RunningProcess> {
       this.#current = undefined
       if (this.#stopping.signal.aborted) return
       if (performance.now() - startedAtMs > STEADY_MS) failures = 0
-      log.error({ process: name, pid: process.pid, reason }, 'process ended; it is started again')
+      log.error({ process: name, child_pid: process.pid, reason }, 'process ended; it is started again')
       onRestart?.()
       const next = await this.#relaunch(process, failures++)
       if (next === undefined) return
       process = next
-      log.info({ process: name, pid: process.pid }, 'process is back')
+      log.info({ process: name, child_pid: process.pid }, 'process is back')
     }
   }
 

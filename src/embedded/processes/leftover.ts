@@ -46,7 +46,7 @@ export async function endLeftover({ file, commandPart, name, log, signal }: Left
     return identity !== undefined && identity.startedAt === noted[2] && identity.commandLine.includes(commandPart)
   }
   if (isThere()) {
-    log.warn({ pid }, `ending the ${name} that a killed instance left behind`)
+    log.warn({ child_pid: pid }, `ending the ${name} that a killed instance left behind`)
     process.kill(pid, 'SIGKILL')
     const deadlineMs = performance.now() + END_MS
     const gone = await poll(async () => !isThere() || undefined, { everyMs: GONE_EVERY_MS, deadlineMs, signal })

@@ -21,7 +21,8 @@ export interface RoleLaunch {
   readonly signal: AbortSignal
 }
 
-const METRICS_ANSWER_MS = 1_000
+/** A process that is busy has something to tell; Prometheus waits 10 s by default. */
+const METRICS_ANSWER_MS = 4_000
 const STDERR = 2
 
 /**

@@ -151,7 +151,7 @@ export class Supervisor {
         const waiting = setInterval(() => log.warn({ process: name }, 'process still starts'), SLOW_START_MS)
         const process = await launchRole(launch).finally(() => clearInterval(waiting))
         if (roles === this.#options.ingressRoles) this.#url ??= process.url
-        log.info({ process: name, pid: process.pid, url: process.url }, 'process is ready')
+        log.info({ process: name, child_pid: process.pid, url: process.url }, 'process is ready')
         return process
       },
       log,

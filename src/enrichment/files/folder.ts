@@ -60,8 +60,8 @@ interface FoundFile extends Version {
 /** Names that stand for other sources of values. */
 const TAKEN_NAMES: ReadonlySet<string> = new Set([RDNS, 'rules', 'iana'])
 
-/** What happened to a file that was looked at. */
-export type LoadListener = (result: 'ok' | 'refused') => void
+/** What happened to a file that was looked at, after so many seconds. */
+export type LoadListener = (result: 'ok' | 'refused', seconds: number) => void
 
 export interface FolderOptions {
   /** Where big tables are that were compiled; undefined: they are read here. */
@@ -166,6 +166,7 @@ export class DataFolder {
       watched.seen = signature
       return false
     }
+    const startedMs = performance.now()
     const next = await this.#load(watched.file, found.sizeBytes, found.file === owner ? undefined : owner)
     const after = await versionOf(found.path)
     if (after?.signature !== found.signature) {
@@ -175,7 +176,7 @@ export class DataFolder {
     if (next === undefined) return false
     watched.taken = signature
     watched.file = next
-    this.#report(next)
+    this.#report(next, Math.round(performance.now() - startedMs) / 1_000)
     return true
   }
 
@@ -221,12 +222,13 @@ export class DataFolder {
     return await loadCompiled(this.#compiledDir, path, name, this.#limits)
   }
 
-  #report(file: DataFile): void {
+  #report(file: DataFile, seconds: number): void {
     const { name, path, reason, provider } = file
     if (file.state === 'ok') {
-      this.#onLoad('ok')
+      this.#onLoad('ok', seconds)
       const { recognisedAs, records } = provider!
-      this.#log.info({ provider: name, path, recognised_as: recognisedAs, records }, 'enrichment file loaded')
+      const facts = { provider: name, path, recognised_as: recognisedAs, records, seconds }
+      this.#log.info(facts, 'enrichment file loaded')
       const nowMs = Date.now()
       if (isTooOld(provider!, nowMs)) {
         this.#log.warn({ provider: name, path, age_days: ageOf(provider!, nowMs) }, 'enrichment file is old')
@@ -235,7 +237,7 @@ export class DataFolder {
     } else if (file.state === 'ignored') {
       this.#log.warn({ provider: name, path, reason }, 'enrichment file ignored')
     } else {
-      this.#onLoad('refused')
+      this.#onLoad('refused', seconds)
       const kept = file.state === 'stale' ? 'what it held before serves on' : 'nothing of it serves'
       this.#log.error({ provider: name, path, reason }, `enrichment file refused; ${kept}`)
     }

@@ -26,12 +26,12 @@ export const errorResponse: ExplainFailure = (error) => {
   const known = expected ?? new HttpError(500, 'unexpected failure', { headers: retryAfter(1) })
   const body: ErrorBody = { detail: known.message, ...(known.errors && { errors: [...known.errors] }) }
   const response = { status: known.status, body: JSON.stringify(body), headers: known.headers, close: known.close }
-  return { response, unexpected: expected === undefined }
+  return { response, unexpected: expected === undefined, limit: known.limit }
 }
 
 function asHttpError(error: unknown): HttpError | undefined {
   if (error instanceof HttpError) return error
-  if (error instanceof BackpressureError) return tooMany(error.message, error.retryAfterSeconds)
+  if (error instanceof BackpressureError) return tooMany(error.message, error.retryAfterSeconds, error.limit)
   if (error instanceof UnavailableError) {
     return new HttpError(500, error.message, { headers: retryAfter(error.retryAfterSeconds) })
   }

@@ -12,7 +12,7 @@ export async function takeQuota(quota: DailyQuota, caller: Caller, lookups: numb
   if (decision.allowed) return decision
   const detail = `the daily quota allows ${decision.limit} lookups, and ${decision.used} are used`
   const headers = { 'retry-after': String(decision.resetSeconds), ...quotaHeaders(decision) }
-  throw new HttpError(429, detail, { headers })
+  throw new HttpError(429, detail, { headers, limit: 'quota' })
 }
 
 /** As the response to a lookup shows it. */

@@ -42,7 +42,7 @@ async function respond(route: Route, exchange: Exchange, { authenticator, limite
   if (!caller) throw new HttpError(401, apiKey === '' ? 'the x-api-key header is missing' : 'the API key is not valid')
   const rate = await limiter.take(caller)
   addRate(exchange, rate)
-  if (!rate.allowed) throw tooMany('rate limit exceeded', rate.retryAfterSeconds)
+  if (!rate.allowed) throw tooMany('rate limit exceeded', rate.retryAfterSeconds, 'rate')
   exchange.demandBody()
   return route.handle(exchange, caller)
 }

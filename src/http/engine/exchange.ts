@@ -1,6 +1,6 @@
 import { BodyStream, type Flow } from './body-stream.ts'
 import type { ArrivedRequest, RequestReceiver, ResponseWriter } from './engine.ts'
-import { AbortedError, HttpError } from './http-error.ts'
+import { AbortedError, HttpError, type Limit } from './http-error.ts'
 import { demandReadable, openBody, type RequestBody, readPieces, readText } from './request-body.ts'
 import { type HttpResponse, JSON_TYPE } from './response.ts'
 import { StreamedResponse } from './streamed-response.ts'
@@ -23,7 +23,12 @@ export interface Endpoint {
  * What any failure is answered with; an `HttpError` always with its status. `unexpected`: a fault of the program, of
  * which the client learns nothing but the request id.
  */
-export type ExplainFailure = (error: unknown) => { readonly response: HttpResponse; readonly unexpected: boolean }
+export type ExplainFailure = (error: unknown) => {
+  readonly response: HttpResponse
+  readonly unexpected: boolean
+  /** Of a 429: the limit that was reached. */
+  readonly limit?: Limit | undefined
+}
 
 /**
  * One request and its response. It is in one of these states:
@@ -141,7 +146,8 @@ export class Exchange implements RequestReceiver, InFlight {
   /** Answers a failure. Does nothing when there is a response already, or nobody to take one. */
   fail(error: unknown): void {
     if (this.#state !== 'open') return
-    const { response, unexpected } = this.#explain(error)
+    const { response, unexpected, limit } = this.#explain(error)
+    if (limit !== undefined) this.#traffic.refused(limit)
     if (response.status === 500) this.#traffic.logFailure(this, error, unexpected)
     this.#body?.fail(error)
     this.#send(response)

@@ -1,5 +1,8 @@
 import type { FieldError } from '../../core/event/validator.ts'
 
+/** Which limit a 429 names, for metrics. */
+export type Limit = 'rate' | 'quota' | 'intake' | 'jobs' | 'questions' | 'requests' | 'bytes'
+
 export type ErrorStatus = 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 422 | 429 | 500 | 503
 
 /** A response of 400 and above. The message is its `detail`. */
@@ -10,17 +13,20 @@ export class HttpError extends Error {
   readonly errors: readonly FieldError[] | undefined
   /** The connection ends with the response. */
   readonly close: boolean
+  /** Of a 429. */
+  readonly limit: Limit | undefined
 
   constructor(
     status: ErrorStatus,
     detail: string,
-    options: { headers?: Record<string, string>; errors?: readonly FieldError[]; close?: boolean } = {},
+    options: { headers?: Record<string, string>; errors?: readonly FieldError[]; close?: boolean; limit?: Limit } = {},
   ) {
     super(detail)
     this.status = status
     this.headers = options.headers
     this.errors = options.errors
     this.close = options.close ?? false
+    this.limit = options.limit
   }
 }
 
@@ -30,8 +36,8 @@ export class AbortedError extends Error {
 }
 
 /** 429: the client may come back after so many seconds. */
-export function tooMany(detail: string, retryAfterSeconds: number): HttpError {
-  return new HttpError(429, detail, { headers: retryAfter(retryAfterSeconds) })
+export function tooMany(detail: string, retryAfterSeconds: number, limit: Limit): HttpError {
+  return new HttpError(429, detail, { headers: retryAfter(retryAfterSeconds), limit })
 }
 
 /** The header that tells after how many seconds to try again: whole ones, at least 1. */

@@ -20,6 +20,8 @@ export interface ServerOptions {
   readonly explain: ExplainFailure
   readonly log: Logger
   readonly metrics: Registry
+  /** Called for each response with its status. */
+  readonly onResponse?: (status: number) => void
   readonly limits?: Partial<HttpLimits>
 }
 
@@ -39,7 +41,7 @@ export interface HttpServer extends Service {
 export function createServer(options: ServerOptions): HttpServer {
   const { host, log, explain } = options
   const limits = { ...DEFAULT_HTTP_LIMITS, ...options.limits }
-  const traffic = new Traffic(limits, log, options.metrics)
+  const traffic = new Traffic(limits, log, options.metrics, options.onResponse)
   const routes = options.targets.map(({ method, path, endpoint }): EngineRoute => {
     const headOnly = method === 'HEAD'
     return {

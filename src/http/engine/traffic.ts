@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import { type HttpError, tooMany } from './http-error.ts'
+import { type HttpError, type Limit, tooMany } from './http-error.ts'
 import type { HttpLimits } from './limits.ts'
 
 /** How often requests that take too long are looked for. */
@@ -34,6 +34,7 @@ interface MeasuredEndpoint {
 export class Traffic {
   readonly limits: HttpLimits
   readonly #log: Logger
+  readonly #onResponse: (status: number) => void
   readonly #inFlight = new Set<InFlight>()
   readonly #measures: Measures
   #heldBytes = 0
@@ -44,9 +45,11 @@ export class Traffic {
   #sweeper: NodeJS.Timeout | undefined
   #idle: (() => void) | undefined
 
-  constructor(limits: HttpLimits, log: Logger, metrics: Registry) {
+  /** @param onResponse called for each response with its status */
+  constructor(limits: HttpLimits, log: Logger, metrics: Registry, onResponse: (status: number) => void = () => {}) {
     this.limits = limits
     this.#log = log
+    this.#onResponse = onResponse
     this.#measures = new Measures(metrics, () => this.#inFlight.size)
   }
 
@@ -97,19 +100,25 @@ export class Traffic {
       })
     }
     if (this.#inFlight.size <= this.limits.inFlightMax) return undefined
-    return tooMany(`more than ${this.limits.inFlightMax} requests are in progress`, 1)
+    return tooMany(`more than ${this.limits.inFlightMax} requests are in progress`, 1, 'requests')
   }
 
   /** Counts bytes of bodies in memory. Returns why the request is refused when they are too many. */
   hold(bytes: number): HttpError | undefined {
     this.#heldBytes += bytes
     if (this.#heldBytes <= this.limits.bodiesMaxBytes) return undefined
-    return tooMany(`more than ${this.limits.bodiesMaxBytes} bytes are being received`, 1)
+    return tooMany(`more than ${this.limits.bodiesMaxBytes} bytes are being received`, 1, 'bytes')
   }
 
   /** Counts a response whose head goes out now. */
   responded(request: InFlight, status: number): void {
+    this.#onResponse(status)
     this.#measures.responded(request.endpoint, status, (performance.now() - request.startedMs) / 1_000)
+  }
+
+  /** Counts a request that is answered with 429. */
+  refused(limit: Limit): void {
+    this.#measures.refused(limit)
   }
 
   /** Forgets a request: its response is sent, or its connection is gone. */
@@ -145,6 +154,7 @@ export class Traffic {
 /** Metrics, with the children of each label set looked up once. */
 class Measures {
   readonly #requests: Counter<'route' | 'status'>
+  readonly #refused: Counter<'limit'>
   readonly #seconds: Histogram<'route'>
   readonly #byEndpoint = new Map<
     MeasuredEndpoint,
@@ -157,6 +167,12 @@ class Measures {
       name: 'ipid_http_requests_total',
       help: 'Requests that were answered',
       labelNames: ['route', 'status'],
+      registers,
+    })
+    this.#refused = new Counter({
+      name: 'ipid_http_refused_total',
+      help: 'Requests that were answered with 429, by the limit that was reached',
+      labelNames: ['limit'],
       registers,
     })
     this.#seconds = new Histogram({
@@ -174,6 +190,10 @@ class Measures {
         this.set(inFlight())
       },
     })
+  }
+
+  refused(limit: Limit): void {
+    this.#refused.inc({ limit })
   }
 
   responded(endpoint: MeasuredEndpoint, status: number, seconds: number): void {

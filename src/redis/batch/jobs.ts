@@ -50,7 +50,7 @@ export class RedisBatchJobs implements BatchJobs {
       )
       if (reserved === 0) await client.del(keys.upload(jobId))
       if (reserved === 0) {
-        throw new BackpressureError(`${openMax} batch jobs are queued or running already`, RETRY_AFTER_SECONDS)
+        throw new BackpressureError(`${openMax} batch jobs are queued or running already`, RETRY_AFTER_SECONDS, 'jobs')
       }
     } catch (error) {
       if (error instanceof BackpressureError) throw error

@@ -41,7 +41,11 @@ export class RedisBulkJobs implements BulkJobs {
     const open = keys.openBulkJobsOf(tenantId)
     const reserved = await answered(reserveBulkJobScript.run(client, [open], [jobId, openMax, RESERVATION_MS]))
     if (reserved === 0) {
-      throw new BackpressureError(`${openMax} bulk lookup jobs are queued or running already`, RETRY_AFTER_SECONDS)
+      throw new BackpressureError(
+        `${openMax} bulk lookup jobs are queued or running already`,
+        RETRY_AFTER_SECONDS,
+        'jobs',
+      )
     }
     let mayBeQueued = false
     return {

@@ -51,6 +51,7 @@ local function ownedElsewhere(bucket, field)
 end
 
 local repeats = {}
+local taken = 0
 for i = 0, #identities / 16 - 1 do
   local at = i * 16
   local a, b, c = byte(identities, at + 14, at + 16)
@@ -58,8 +59,10 @@ for i = 0, #identities / 16 - 1 do
   local field = sub(identities, at + 1, at + 16)
   local key = current .. bucket
   if call('HSETNX', key, field, owner) == 1 then
+    taken = taken + 1
     if #others > 0 and ownedElsewhere(bucket, field) then
       call('HDEL', key, field)
+      taken = taken - 1
       repeats[#repeats + 1] = i
     elseif call('HLEN', key) == 1 then
       call('PEXPIREAT', key, ARGV[4])
@@ -72,5 +75,9 @@ for i = 0, #identities / 16 - 1 do
       call('HSET', key, field, owner)
     end
   end
+end
+-- How many a generation has, for whoever looks after memory.
+if taken > 0 and call('INCRBY', current .. 'n', taken) == taken then
+  call('PEXPIREAT', current .. 'n', ARGV[4])
 end
 return repeats

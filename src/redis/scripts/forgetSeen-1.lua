@@ -28,4 +28,7 @@ for at = 1, #identities, 16 do
     forgotten = forgotten + call('HDEL', key, identity)
   end
 end
+if forgotten > 0 and call('EXISTS', KEYS[1] .. 'n') == 1 then
+  call('DECRBY', KEYS[1] .. 'n', forgotten)
+end
 return forgotten

@@ -21,4 +21,7 @@ for at = 1, #packed, 24 do
     end
   end
 end
+if entered > 0 and call('INCRBY', KEYS[1] .. 'n', entered) == entered then
+  call('PEXPIREAT', KEYS[1] .. 'n', ARGV[2])
+end
 return entered

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { INTAKE_MEMORY_SHARE_MAX } from '../../core/pipeline/memory.ts'
 import type { Pipeline } from '../../core/pipeline/pipeline.ts'
 import type { Service } from '../../core/run/service.ts'
 import { type DelayBounds, Loop } from '../../runner/loop.ts'
@@ -16,9 +17,6 @@ export interface IntakeGateOptions {
 
 const CHECK_EVERY_MS = 500
 const RETRY_DELAY: DelayBounds = { minMs: 500, maxMs: 1_000 }
-
-/** Share of Redis' `maxmemory` that intake may fill; the workers need the rest to write what they finish. */
-const MEMORY_SHARE_MAX = 0.85
 
 /** Share of high water, and of `maxmemory`, that a backlog of the archive may take. */
 const ARCHIVE_EVENTS_SHARE = 0.5
@@ -85,7 +83,7 @@ export class IntakeGate implements Service {
     const { share, text } = await this.#memory()
     const tooMany =
       waiting > waitingEventsMax ? `${waiting} events wait to be processed, more than ${waitingEventsMax}` : undefined
-    const all = tooMany ?? (share > MEMORY_SHARE_MAX ? text : undefined)
+    const all = tooMany ?? (share > INTAKE_MEMORY_SHARE_MAX ? text : undefined)
     const payloadsMax = waitingEventsMax * ARCHIVE_EVENTS_SHARE
     if (waiting <= payloadsMax && share <= ARCHIVE_MEMORY_SHARE) return { all, archived: undefined }
     const groups = pipeline.sinks.filter(({ takes }) => takes === 'payloads').map(({ group }) => group)

@@ -32,7 +32,7 @@ export class Janitor implements Service {
   readonly #loop = new Loop({
     name: this.name,
     round: () => this.#round(),
-    failed: (error, delayMs) => this.#options.log.warn({ err: error, delayMs }, 'trimming waits'),
+    failed: (error, delayMs) => this.#options.log.warn({ err: error, delay_ms: Math.round(delayMs) }, 'trimming waits'),
     delay: RETRY_DELAY,
   })
   #consumersAt = 0

@@ -17,7 +17,13 @@ export function liveParts(parts: Parts): LiveParts & SystemParts & DeadLetterPar
   const { config, pipeline, shared, telemetry } = parts
   const source = new RedisLiveSource(parts.connect({ name: 'live', kind: 'loop' }), shared)
   const { clock } = telemetry
-  const sources = statusSources({ redis: shared, clickhouseUrl: config.clickhouseUrl, pipeline, clock })
+  const sources = statusSources({
+    redis: shared,
+    clickhouseUrl: config.clickhouseUrl,
+    pipeline,
+    plans: config.plans,
+    clock,
+  })
   const limits = stallLimits(config, pipeline)
   const system = systemFeed({ read: () => collectStatus(sources, limits, clock.now()), attributionOf })
   const letters = redisLetterDesk(new DeadLetters(shared, pipeline, config.partitions))

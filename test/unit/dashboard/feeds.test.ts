@@ -70,6 +70,7 @@ const sources: StatusSources = {
   redis: async () => {
     throw new Error('away')
   },
+  dedup: async () => ({ entries: 7, bytes: 700 }),
   reports: async () => [],
   retention: async () => [],
 }

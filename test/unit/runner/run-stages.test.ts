@@ -75,6 +75,10 @@ test('repeats within a block and repeats of other blocks are dropped, the first 
   assert.deepEqual(claims, [3], 'noise is not claimed')
   assert.deepEqual(rowsOf(settlement.output), ['a', 'b'])
   assert.deepEqual(summary(settlement), { duplicates: 3, filtered: 1, kept: 2 })
+  assert.deepEqual(settlement.stages, [
+    { stage: filterNoise.name, in: 6, out: 5, dropped: new Map([['filtered', 1]]) },
+    { stage: dedup.name, in: 5, out: 2, dropped: new Map([['duplicates', 3]]) },
+  ])
   assert.deepEqual(settlement.unclaimed, [])
 })
 

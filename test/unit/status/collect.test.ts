@@ -24,6 +24,7 @@ function sources(over: Partial<StatusSources> = {}): StatusSources {
     batchJobs: async () => NO_JOBS,
     bulkJobs: async () => NO_JOBS,
     redis: async () => REDIS,
+    dedup: async () => ({ entries: 0, bytes: 0 }),
     reports: async () => [report()],
     retention: async () => [],
     ...over,

@@ -9,7 +9,7 @@ import { bytes, number, percent } from '../lib/format.ts'
 import { useEvents } from '../lib/use-events.ts'
 import { DataSets } from './system/data-sets.tsx'
 import { Problems, Processes } from './system/processes.tsx'
-import { Inserts, Jobs, Waiting } from './system/work.tsx'
+import { Inserts, Jobs, Quotas, Waiting } from './system/work.tsx'
 
 const NOTES = { ok: 'note good', warning: 'note warning', stalled: 'note problem' } as const
 
@@ -41,7 +41,13 @@ function Picture({ status, isFresh }: { readonly status: SystemAnswer; readonly 
       <p class={NOTES[status.verdict.level]}>{status.verdict.text}</p>
       <Figures status={status} />
       <Waiting groups={status.waiting} />
+      {status.dedup !== null && (
+        <p class="soft">
+          Dedup remembers {number(status.dedup.entries)} events, in about {bytes(status.dedup.bytes)}.
+        </p>
+      )}
       <Jobs batch={status.batch_jobs} bulk={status.bulk_jobs} />
+      {status.quotas !== null && <Quotas quotas={status.quotas} />}
       <Inserts inserts={status.inserts} />
       <DataSets sets={status.data} />
       <Problems errors={status.errors} />

@@ -1,6 +1,7 @@
 import type { SystemAnswer, SystemJobs } from '../../../../../schemas/dashboard/system.ts'
+import { Time } from '../../components/time.tsx'
 import { duration } from '../../lib/durations.ts'
-import { number } from '../../lib/format.ts'
+import { number, percent } from '../../lib/format.ts'
 import { TableSection } from './section.tsx'
 
 /** What waits for whom, in which lane. */
@@ -96,6 +97,33 @@ export function Inserts({ inserts }: { readonly inserts: SystemAnswer['inserts']
           <td class="number">{duration(avgMs)}</td>
           <td class="number">{duration(maxMs)}</td>
           <td class="number">{number(failures)}</td>
+        </tr>
+      ))}
+    </TableSection>
+  )
+}
+
+const QUOTAS: Readonly<Record<string, string>> = {
+  daily_lookups: 'lookups today',
+  monthly_accounts: 'accounts this month',
+}
+
+/** Who is nearest to a quota, or beyond it. */
+export function Quotas({ quotas }: { readonly quotas: NonNullable<SystemAnswer['quotas']> }) {
+  return (
+    <TableSection
+      title="Nearest to their quotas"
+      columns={['Tenant', 'Quota', 'Used#', 'Limit#', 'Share#', 'Passed']}
+      none="No tenant has used anything of a quota."
+    >
+      {quotas.map(({ tenant_id: tenant, quota, used, limit, passed_at: passedAt }) => (
+        <tr key={`${tenant} ${quota}`}>
+          <td>{tenant}</td>
+          <td>{QUOTAS[quota] ?? quota}</td>
+          <td class="number">{number(used)}</td>
+          <td class="number">{number(limit)}</td>
+          <td class="number">{percent(limit === 0 ? 1 : used / limit)}</td>
+          <td>{passedAt === null ? used < limit ? 'no' : 'yes' : <Time at={passedAt} />}</td>
         </tr>
       ))}
     </TableSection>

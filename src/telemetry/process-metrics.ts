@@ -1,0 +1,17 @@
+import { Counter, type Registry } from 'prom-client'
+
+/** What the process that starts all others counts. */
+export interface SupervisorMetrics {
+  /** A child ended by itself and is started again. */
+  restarted(process: string): void
+}
+
+export function createSupervisorMetrics(registry: Registry): SupervisorMetrics {
+  const restarts = new Counter({
+    name: 'ipid_process_restarts_total',
+    help: 'Child processes that ended by themselves and were started again',
+    labelNames: ['process'],
+    registers: [registry],
+  })
+  return { restarted: (process) => restarts.inc({ process }) }
+}

@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { BackpressureError, UnavailableError } from '../../../src/core/run/errors.ts'
+import { errorResponse } from '../../../src/http/api/errors.ts'
+import { takeQuota } from '../../../src/http/api/quota.ts'
+import { HttpError, tooMany } from '../../../src/http/engine/http-error.ts'
+import { acme } from '../../support/http.ts'
+
+test('a 429 says for metrics which limit it names, and nothing else does', async () => {
+  const used = { allowed: false, limit: 1, used: 1, resetAt: '', resetSeconds: 1 }
+  const quota = await takeQuota({ take: async () => used }, acme, 1).catch((error: unknown) => error)
+  const failures = [
+    ...[new BackpressureError('full'), new BackpressureError('jobs', 10, 'jobs'), tooMany('slow down', 1, 'rate')],
+    ...[quota, new UnavailableError('away'), new HttpError(404, 'nothing'), new Error('bug')],
+  ]
+  assert.deepEqual(
+    failures.map((error) => [errorResponse(error).response.status, errorResponse(error).limit]),
+    [
+      ...[[429, 'intake'] as const, [429, 'jobs'] as const, [429, 'rate'] as const, [429, 'quota'] as const],
+      ...[[500, undefined] as const, [404, undefined] as const, [500, undefined] as const],
+    ],
+  )
+})

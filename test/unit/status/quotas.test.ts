@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Registry } from 'prom-client'
+import { QuotaWatch } from '../../../src/status/quotas.ts'
+import { silent } from '../../support/pipeline.ts'
+
+test('quotas are shown of those who are nearest to them, with the time of passing, which is asked once', async () => {
+  const metrics = new Registry()
+  const tenants = Array.from({ length: 50 }, (_, i) => ({ id: `t${i}`, plan: i === 3 ? 'gone' : 'growth' }))
+  const asked: string[] = []
+  const watch = new QuotaWatch({
+    store: {
+      tenants: async () => tenants,
+      lookups: async (ids) => ids.map((_, i) => (i === 2 ? 10 : i)),
+      accounts: async (month) =>
+        new Map([[`t3`, month === '2026-11' ? 6 : 0], ...tenants.slice(10).map(({ id }) => [id, 1] as const)]),
+      passedAt: async (id, month, limit) => {
+        asked.push(`${id} ${month} ${limit}`)
+        return '2026-11-21T10:00:00.000Z'
+      },
+    },
+    limitsOf: (plan) =>
+      plan === 'growth' ? { daily_lookups: 10, monthly_accounts: 5 } : { daily_lookups: 1_000, monthly_accounts: 5 },
+    clock: { now: () => Date.parse('2026-11-22T08:00:00Z') },
+    metrics,
+    log: silent,
+  })
+  assert.equal(watch.status, undefined)
+  await watch.look()
+  await watch.look()
+  assert.deepEqual(asked, ['t3 2026-11 5'])
+  assert.deepEqual(watch.status!.passed, { daily_lookups: 41, monthly_accounts: 1 })
+  assert.deepEqual(watch.status!.highest.length, 40)
+  const text = await metrics.metrics()
+  assert.match(text, /ipid_tenants_over_quota\{quota="daily_lookups"\} 41\n/)
+  assert.match(text, /ipid_tenant_quota_used\{tenant="t49",quota="daily_lookups"\} 49\n/)
+  assert.match(text, /ipid_tenant_quota_limit\{tenant="t3",quota="monthly_accounts"\} 5\n/)
+  assert.match(text, /ipid_tenant_quota_passed_timestamp_seconds\{tenant="t3",quota="monthly_accounts"\} 1795255200\n/)
+  assert.equal(text.match(/^ipid_tenant_quota_used\{/gm)!.length, 40, 'it does not grow with the tenants')
+})

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { createLogger } from '../../../src/telemetry/logger.ts'
+import { RecentProblems } from '../../../src/telemetry/problems.ts'
+
+const SRC = new URL('../../../src/', import.meta.url)
+
+test('whatever prints log lines does it by one logger, which knows whether somebody reads them on a terminal', () => {
+  const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((name) => /\.m?ts$/.test(name))
+  const calls = files.flatMap((name) => {
+    const text = readFileSync(new URL(name, SRC), 'utf8')
+    const makes = name === 'telemetry/logger.ts' ? [] : [...text.matchAll(/\bpino\(([^)]*)/g)]
+    const asks = [...text.matchAll(/await createLogger\((\{[^}]*\})/g)]
+    return [
+      ...makes.map(([, args]) => ({ name, isFine: /level: 'silent'|write:/.test(args!) })),
+      ...asks.map(([, args]) => ({ name, isFine: /pretty: \S*stderr\.isTTY|\bpretty, /.test(args!) })),
+    ]
+  })
+  assert.ok(calls.length > 8)
+  assert.deepEqual(
+    calls.filter(({ isFine }) => !isFine).map(({ name }) => name),
+    [],
+  )
+})
+
+test('warnings and errors that are written are remembered, with what they are about', async () => {
+  const problems = new RecentProblems()
+  const log = await createLogger({ level: 'fatal', name: 'test', pretty: false, problems })
+  log.warn('below the level')
+  assert.deepEqual(problems.list(Date.now()), [])
+  log.level = 'warn'
+  log.warn({ err: new Error('away') }, 'sink waits')
+  log.info('nothing')
+  const [found] = problems.list(Date.now())
+  assert.deepEqual([found!.level, found!.message, found!.times], ['warn', 'sink waits: away', 1])
+})
