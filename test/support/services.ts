@@ -16,6 +16,8 @@ import { EVENTS } from '../../src/clickhouse/tables.ts'
 import type { Sink, Step } from '../../src/core/pipeline/pipeline.ts'
 import { systemClock } from '../../src/core/run/clock.ts'
 import { type Service, ServiceGroup } from '../../src/core/run/service.ts'
+import { createDashboard } from '../../src/dashboard/server/server.ts'
+import { type SessionStore, Sessions } from '../../src/dashboard/server/sessions.ts'
 import { EnrichmentEngine } from '../../src/enrichment/engine.ts'
 import { ReverseDns } from '../../src/enrichment/providers/rdns/reverse-dns.ts'
 import { createHttpServer } from '../../src/http/api/server.ts'
@@ -334,6 +336,16 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
     make: (calls) => {
       const parts = { host: '127.0.0.1', port: 0, routes: [], authenticator: oneKey, limiter: noLimit }
       const service = createHttpServer({ ...parts, log: countLines(calls), metrics: new Registry() })
+      return { service, close: () => assert.rejects(fetch(service.url)) }
+    },
+  },
+  createDashboard: {
+    startsAgain: true,
+    make: async (calls) => {
+      const sessions = new Sessions({} as SessionStore, systemClock)
+      const place = { host: '127.0.0.1', port: 0, publicUrl: undefined, engine: 'auto' } as const
+      const parts = { sessions, routes: [], findTenant: async () => undefined, clock: systemClock }
+      const service = await createDashboard({ ...place, ...parts, log: countLines(calls), metrics: new Registry() })
       return { service, close: () => assert.rejects(fetch(service.url)) }
     },
   },
