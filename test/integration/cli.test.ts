@@ -116,7 +116,7 @@ test('commands reach the running instance', async (t) => {
   assert.equal(status.verdict.level, 'ok', status.verdict.text)
   assert.deepEqual(
     status.processes.flatMap(({ roles }) => roles),
-    ['ingress', 'process', 'sink', 'batch', 'archive'],
+    ['dashboard', 'ingress', 'process', 'sink', 'batch', 'archive'],
   )
   assert.deepEqual(pick(status.data[0]!, 'name', 'state', 'records'), ['mine', 'ok', 1])
   assert.deepEqual(pick(status.redis!, 'max_bytes', 'evicts', 'append_only'), [2 ** 28, false, true])
