@@ -48,8 +48,9 @@ export async function createRoles(
   const ingress = has('ingress') ? ingressRole(parts) : undefined
   const dashboard = has('dashboard') ? dashboardRole(parts) : undefined
   const listeners = [...(ingress?.services ?? []), ...(dashboard?.services ?? [])]
-  const services = [...parts.services, ...work, ...listeners]
-  const group = new ServiceGroup('roles', [topology(parts), reporter(parts, roles), ...services])
+  // What a process tells of itself is true from the first time on.
+  const services = [...parts.services, ...work, ...listeners, reporter(parts, roles)]
+  const group = new ServiceGroup('roles', [topology(parts), ...services])
   return {
     async start() {
       await group.start()

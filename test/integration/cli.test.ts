@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { SystemStatus } from '../../src/status/system-status.ts'
 import { TestSite } from '../support/site.ts'
+import { until } from '../support/until.ts'
 
 describe('without an instance', () => {
   const USAGE: [args: string[], stderr: RegExp][] = [
@@ -109,7 +110,10 @@ test('commands reach the running instance', async (t) => {
   const other = await site.ipid('usage', 'demo', '--json', '--plans-file', ownPlans(site))
   assert.equal(JSON.parse(other.stdout).limit, 9, 'plans that a command is given are its own')
 
-  const status: SystemStatus = await json('status')
+  const status: SystemStatus = await until(
+    () => json('status'),
+    ({ processes, data }) => processes.length === 3 && data.length > 0,
+  )
   assert.ok(status.streams.some(({ group }) => group === 'process'))
   assert.deepEqual(status.unknown, [])
   assert.deepEqual(status.quotas, { passed: { daily_lookups: 0, monthly_accounts: 0 }, highest: [] })

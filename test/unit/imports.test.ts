@@ -98,7 +98,7 @@ const ROOMS: readonly (readonly [room: string, targets: readonly string[]])[] = 
       ...BASE,
       ...['src/telemetry', 'src/config', 'src/runner', 'src/stages', 'src/ingest', 'src/lookup', 'src/batch'],
       ...['src/receipts', 'src/retention', 'src/enrichment', 'src/tenants', 'src/redis', 'src/clickhouse'],
-      ...['src/archive', 'src/http', 'src/status', 'src/dashboard/server', 'pipelines'],
+      ...['src/archive', 'src/http', 'src/dashboard/server', 'src/status', 'pipelines'],
     ],
   ],
   ['src/app.ts', [...BASE, 'src/config', 'src/roles', 'pipelines']],

@@ -159,8 +159,8 @@ class Run {
     const ingressRoles = roles.filter((role) => role === 'ingress')
     const dashboardRoles = roles.filter((role) => role === 'dashboard')
     const port = ingressRoles.length > 0 ? await this.#ingressPort() : config.port
-    const dashboardPort = dashboardRoles.length > 0 ? await this.#dashboardPort() : config.dashboardPort
     const metrics = createSupervisorMetrics(this.#registry)
+    const dashboardPort = dashboardRoles.length > 0 ? await this.#dashboardPort() : config.dashboardPort
     return new Supervisor({
       redis:
         config.redisUrl === undefined ? embeddedRedis(this.#surroundings, this.#context.env) : { url: config.redisUrl },
