@@ -11,6 +11,7 @@ import type { HttpServer } from '../http/engine/server.ts'
 import { RedisSessionStore } from '../redis/dashboard/sessions.ts'
 import { RedisUsage } from '../redis/dashboard/usage.ts'
 import { RedisTenantStore } from '../redis/tenants/tenant-store.ts'
+import { liveParts } from './dashboard/live.ts'
 import { settingsOf } from './dashboard/settings.ts'
 import type { Parts } from './parts.ts'
 
@@ -31,6 +32,7 @@ export function dashboardRole(parts: Parts): DashboardRole {
   const redis = parts.connect({ name: 'dashboard', kind: 'request', timeoutMs: config.redisRequestMs })
   const tenants = new RedisTenantStore(redis)
   const sessions = new Sessions(new RedisSessionStore(redis), clock)
+  const live = liveParts(parts)
   const settings = settingsOf(parts, redis, sessions)
   const options = { application: 'dashboard', database: DATABASE, readOnly: true, requestTimeoutMs: CLICKHOUSE_MS }
   const clickhouse = config.clickhouseUrl === '' ? undefined : connectClickHouse(config.clickhouseUrl, options)
@@ -41,6 +43,7 @@ export function dashboardRole(parts: Parts): DashboardRole {
     overview: new ClickHouseOverview(clickhouse),
     usage: new RedisUsage(redis, clock),
     settings,
+    ...live,
   })
   const findTenant = (id: string) => tenants.getTenant(id)
   let http: HttpServer | undefined
@@ -55,6 +58,7 @@ export function dashboardRole(parts: Parts): DashboardRole {
         sessions,
         routes,
         findTenant,
+        onSignedOut: (session) => live.streams.endOf(session),
         clock,
         log,
         metrics,
@@ -62,6 +66,8 @@ export function dashboardRole(parts: Parts): DashboardRole {
       await http.start()
     },
     async stop() {
+      // They would be waited for.
+      live.streams.end()
       await http?.stop()
       await clickhouse?.close()
     },

@@ -6,8 +6,10 @@ import { tenantEnricher } from '../enrichment/tenant-rules/judge.ts'
 import { createRoutes } from '../http/api/routes.ts'
 import { createHttpServer, type HttpServer } from '../http/api/server.ts'
 import type { Intake } from '../ingest/intake.ts'
+import { EventTail } from '../ingest/tail.ts'
 import { RedisBatchJobs } from '../redis/batch/jobs.ts'
 import { RedisBulkJobs } from '../redis/bulk/jobs.ts'
+import { RedisTailWire } from '../redis/dashboard/live.ts'
 import { readBatchJobs } from '../redis/status/jobs.ts'
 import { GroupCommit } from '../redis/streams/group-commit.ts'
 import { IntakeGate } from '../redis/streams/intake-gate.ts'
@@ -50,6 +52,8 @@ export function ingressRole(parts: Parts): IngressRole {
   const intake = groupCommit(parts, closedBecause)
   const receipts = ingressReceipts(parts)
   const stall = stallWatch(parts)
+  const wire = new RedisTailWire(parts.connect({ name: 'tail', kind: 'loop' }), parts.shared)
+  const tail = new EventTail({ wire, clock })
   createIntakeMetrics(
     metrics,
     () => stall.reason !== undefined,
@@ -68,6 +72,7 @@ export function ingressRole(parts: Parts): IngressRole {
     quota: new RedisDailyQuota(requests, clock),
     bulkJobs: new RedisBulkJobs({ client: requests, openMax: config.bulkQueueLimit }),
     receipts: receipts.receipts,
+    tail,
   })
   const limiter = new SharedRateLimiter(new RedisTokenBuckets(requests))
   const { host, port, httpEngine: engine } = config
@@ -76,7 +81,7 @@ export function ingressRole(parts: Parts): IngressRole {
     if (status === 429) parts.recent.did('refused', 1)
   }
   const http = createHttpServer({ host, port, engine, routes, authenticator, limiter, log, metrics, onResponse })
-  return { services: [authenticator, gate, stall, intake, receipts, http], http }
+  return { services: [authenticator, gate, stall, intake, receipts, tail, http], http }
 }
 
 function problemsOf(pong: string, { reason }: StallWatch): string[] {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { Type } from 'typebox'
 import type { SessionAnswer } from '../../schemas/dashboard/session.ts'
+import { EventStreams } from '../../src/dashboard/server/event-streams.ts'
 import { isOurHost } from '../../src/dashboard/server/hosts.ts'
 import { json, route } from '../../src/dashboard/server/route.ts'
 import { sessionRoute } from '../../src/dashboard/server/routes/session.ts'
@@ -82,6 +83,22 @@ test('a session that was signed out, or is unknown, is refused', async (t) => {
   for (const cookie of ['', 'ipid_session=x', `ipid_session_${new URL(dashboard.url).port}=${'a'.repeat(43)}`]) {
     assert.equal((await new DashboardClient(dashboard.url, cookie).get('/api/session')).status, 401)
   }
+})
+
+test('what goes on for a session ends when it signs out', async (t) => {
+  const streams = new EventStreams()
+  t.after(() => streams.end())
+  const begin = () => () => {}
+  const live = route({ method: 'GET', path: '/api/live', handle: ({ session }) => streams.respond(session, begin) })
+  const dashboard = await startDashboard(t, redis, [...ROUTES, live], {
+    onSignedOut: (session) => streams.endOf(session),
+  })
+  const [client, other] = [await dashboard.signIn(), await dashboard.signIn()]
+  const [mine] = await Promise.all([client.get('/api/live'), other.get('/api/live')])
+  assert.equal(streams.size, 2)
+  assert.equal((await client.post('/sign-out')).status, 204)
+  assert.match(await mine.text(), /^retry/)
+  assert.deepEqual([streams.size, (await client.get('/api/live')).status], [1, 401])
 })
 
 test('a session lives on while it is used', async (t) => {

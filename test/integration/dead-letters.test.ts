@@ -8,6 +8,7 @@ import { identityOf } from '../../src/core/event/envelope.ts'
 import { columnOf } from '../../src/core/event/row.ts'
 import type { Pipeline } from '../../src/core/pipeline/pipeline.ts'
 import type { RedisClient } from '../../src/redis/connect.ts'
+import { redisLetterDesk } from '../../src/redis/dashboard/letter-desk.ts'
 import { counterFields, keys } from '../../src/redis/keys.ts'
 import { brokenEntryFields, deadLetterFields } from '../../src/redis/streams/dead-letter.ts'
 import { ownerOf } from '../../src/redis/streams/owner.ts'
@@ -77,6 +78,28 @@ test('what was claimed before it died is kept at its retry, and its twin is a du
   for (const letter of await all()) await letters.retry(letter)
   await nothingWaits(client, ingest)
   assert.deepEqual([await keptIds(client), await counter(client, 'process:duplicates')], [['e'], 1])
+})
+
+test('the dashboard lists, shows and changes what the command does', async (t) => {
+  const { client, letters } = await startDeadLetters(t)
+  const desk = redisLetterDesk(letters)
+  for (let i = 0; i < 51; i++) await writeLetter(client, envelope('t', `e${i}`), undefined)
+  await writeLetter(client, envelope('t', 'lost'), undefined, { group: 'gone', stream: 'intake' })
+  const first = (await desk.list(undefined))!
+  assert.deepEqual([first.letters.length, first.letters[0]!.event_id], [50, 'lost'])
+  const rest = (await desk.list(first.next!))!
+  assert.deepEqual([rest.letters.map((letter) => letter.event_id), rest.next], [['e1', 'e0'], null])
+  assert.equal(await desk.list('nonsense'), undefined)
+  const [lost, retried] = first.letters.map(({ id }) => id)
+  const shown = (await desk.find(lost!))!
+  assert.deepEqual([shown.letter, shown.event.event_id], [first.letters[0], 'lost'])
+  assert.match(shown.why_not!, /no group gone/)
+  const refused = await desk.change(lost!, 'retry')
+  assert.deepEqual(refused, { result: 'refused', reason: shown.why_not })
+  assert.deepEqual(await desk.change(lost!, 'discard'), { result: 'done' })
+  assert.deepEqual(await desk.change(retried!, 'retry'), { result: 'done' })
+  for (const id of [lost!, retried!, '0:1-1', 'x']) assert.equal(await desk.change(id, 'discard'), undefined)
+  assert.equal(await client.xlen(keys.dead(0)), 50)
 })
 
 /** Claims an event for an owner, as the step does. */

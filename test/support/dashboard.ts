@@ -5,7 +5,7 @@ import type { SessionAnswer } from '../../schemas/dashboard/session.ts'
 import { systemClock } from '../../src/core/run/clock.ts'
 import type { DashboardRoute } from '../../src/dashboard/server/route.ts'
 import { createDashboard } from '../../src/dashboard/server/server.ts'
-import { type Grant, Sessions } from '../../src/dashboard/server/sessions.ts'
+import { type Grant, type Session, Sessions } from '../../src/dashboard/server/sessions.ts'
 import { findFreePort } from '../../src/embedded/processes/free-port.ts'
 import type { RedisClient } from '../../src/redis/connect.ts'
 import { RedisSessionStore } from '../../src/redis/dashboard/sessions.ts'
@@ -66,7 +66,7 @@ export async function startDashboard(
   t: TestContext,
   redis: RedisClient,
   routes: readonly DashboardRoute[],
-  options: { readonly publicUrl?: string } = {},
+  options: { readonly publicUrl?: string; readonly onSignedOut?: (session: Session) => void } = {},
 ): Promise<TestDashboard> {
   const tenants = new RedisTenantStore(redis)
   const sessions = new Sessions(new RedisSessionStore(redis), systemClock)
@@ -74,6 +74,7 @@ export async function startDashboard(
     host: '127.0.0.1',
     port: await findFreePort('127.0.0.1'),
     publicUrl: options.publicUrl,
+    onSignedOut: options.onSignedOut,
     engine: testedEngine(),
     sessions,
     routes,

@@ -16,14 +16,18 @@ import { EVENTS } from '../../src/clickhouse/tables.ts'
 import type { Sink, Step } from '../../src/core/pipeline/pipeline.ts'
 import { systemClock } from '../../src/core/run/clock.ts'
 import { type Service, ServiceGroup } from '../../src/core/run/service.ts'
+import { createDashboard } from '../../src/dashboard/server/server.ts'
+import { type SessionStore, Sessions } from '../../src/dashboard/server/sessions.ts'
 import { EnrichmentEngine } from '../../src/enrichment/engine.ts'
 import { ReverseDns } from '../../src/enrichment/providers/rdns/reverse-dns.ts'
 import { createHttpServer } from '../../src/http/api/server.ts'
 import { createServer } from '../../src/http/engine/server.ts'
+import { EventTail } from '../../src/ingest/tail.ts'
 import { BulkWorker } from '../../src/lookup/bulk-worker.ts'
 import { RedisFeederStore } from '../../src/redis/batch/feeder-store.ts'
 import { RedisBulkQueue } from '../../src/redis/bulk/queue.ts'
 import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
+import { RedisTailWire } from '../../src/redis/dashboard/live.ts'
 import { RedisRetentionRecords } from '../../src/redis/retention/records.ts'
 import { readBatchJobs } from '../../src/redis/status/jobs.ts'
 import { RedisReports } from '../../src/redis/status/reports.ts'
@@ -158,6 +162,11 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
           clock: systemClock,
         }),
     ),
+  },
+  EventTail: {
+    make: onRedis((client, listening) => {
+      return new EventTail({ wire: new RedisTailWire(listening, client), clock: systemClock })
+    }),
   },
   QuotaWatch: {
     make: onRedis((client) => {
@@ -328,6 +337,16 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
     make: (calls) => {
       const parts = { host: '127.0.0.1', port: 0, routes: [], authenticator: oneKey, limiter: noLimit }
       const service = createHttpServer({ ...parts, log: countLines(calls), metrics: new Registry() })
+      return { service, close: () => assert.rejects(fetch(service.url)) }
+    },
+  },
+  createDashboard: {
+    startsAgain: true,
+    make: async (calls) => {
+      const sessions = new Sessions({} as SessionStore, systemClock)
+      const place = { host: '127.0.0.1', port: 0, publicUrl: undefined, engine: 'auto' } as const
+      const parts = { sessions, routes: [], findTenant: async () => undefined, clock: systemClock }
+      const service = await createDashboard({ ...place, ...parts, log: countLines(calls), metrics: new Registry() })
       return { service, close: () => assert.rejects(fetch(service.url)) }
     },
   },

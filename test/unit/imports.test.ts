@@ -83,7 +83,10 @@ const ROOMS: readonly (readonly [room: string, targets: readonly string[]])[] = 
   ],
   [
     'src/dashboard/server',
-    [...BASE, 'src/http', 'src/tenants', 'src/lookup', 'src/batch', 'src/bootstrap/compile.mjs', 'src/dashboard/pages'],
+    [
+      ...[...BASE, 'src/http', 'src/tenants', 'src/lookup', 'src/batch', 'src/status', 'src/runner/loop.ts'],
+      ...['src/bootstrap/compile.mjs', 'src/dashboard/pages'],
+    ],
   ],
   ['src/dashboard/pages', ['schemas']],
   ['src/embedded', [...BASE, 'src/telemetry', 'src/runner/loop.ts', 'src/bootstrap/program.mjs']],

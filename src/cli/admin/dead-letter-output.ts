@@ -6,6 +6,7 @@ import {
   placeOf,
   type StoredLetter,
 } from '../../redis/streams/dead-letters.ts'
+import { givenUpAt, letterPage, summaryOf } from '../../redis/streams/letter-views.ts'
 import type { CliContext } from '../context.ts'
 import { printJson, printPairs, printTable } from '../print.ts'
 
@@ -25,15 +26,9 @@ export async function printLetters(
 ): Promise<void> {
   const after = page.after === undefined ? undefined : placeOf(page.after)
   if (page.after !== undefined && after === undefined) throw new InputError(`--after "${page.after}": wants an id`)
-  const found: StoredLetter[] = []
-  for await (const letter of letters.letters(filter, 'newest first', after)) {
-    found.push(letter)
-    if (found.length > page.limit) break
-  }
-  const shown = found.slice(0, page.limit)
-  const next = found.length > page.limit ? shown.at(-1)!.id : null
+  const { letters: shown, next } = await letterPage(letters, filter, page.limit, after)
   if (page.json) {
-    printJson(stdout, { letters: shown.map(letterJson), next })
+    printJson(stdout, { letters: shown.map(summaryOf), next })
     return
   }
   if (shown.length === 0) {
@@ -43,7 +38,7 @@ export async function printLetters(
   }
   const rows = shown.map((letter) => {
     const { tenant_id, event_id } = eventOf(letter)
-    return [letter.id, timeOf(letter), letter.group, letter.lane, tenant_id, event_id, cut(letter.reason)]
+    return [letter.id, givenUpAt(letter), letter.group, letter.lane, tenant_id, event_id, cut(letter.reason)]
   })
   printTable(stdout, ['ID', 'GIVEN UP', 'GROUP', 'LANE', 'TENANT', 'EVENT', 'REASON'], rows)
   if (next !== null) stdout.write(`\nmore: --after ${next}\n`)
@@ -58,12 +53,12 @@ export async function printLetter(
 ): Promise<void> {
   const letter = await demandLetter(letters, id)
   if (json) {
-    printJson(stdout, { ...letterJson(letter), event: eventOf(letter) })
+    printJson(stdout, { ...summaryOf(letter), event: eventOf(letter) })
     return
   }
   printPairs(stdout, [
     ['letter', letter.id],
-    ['given up', timeOf(letter)],
+    ['given up', givenUpAt(letter)],
     ['reason', letter.reason],
     ['group', letter.group],
     ['stream', letter.stream],
@@ -135,17 +130,6 @@ async function demandLetter(letters: DeadLetters, id: string): Promise<StoredLet
   const letter = await letters.find(id)
   if (letter === undefined) throw new InputError(`there is no dead letter ${JSON.stringify(id)}`)
   return letter
-}
-
-function letterJson(letter: StoredLetter): object {
-  const { id, group, stream, lane, reason, block } = letter
-  const { tenant_id = null, event_id = null, ip = null } = eventOf(letter)
-  const place = { group, stream, lane, reason, job_id: block?.job ?? null }
-  return { id, given_up_at: timeOf(letter), ...place, tenant_id, event_id, ip }
-}
-
-function timeOf({ atMs }: StoredLetter): string {
-  return new Date(atMs).toISOString()
 }
 
 function cut(reason: string): string {

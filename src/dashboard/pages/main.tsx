@@ -4,6 +4,8 @@ import './styles/components.css'
 import './styles/companies.css'
 import './styles/settings.css'
 import './styles/lookup.css'
+import './styles/live.css'
+import './styles/system.css'
 import { render } from 'preact'
 import { App } from './app.tsx'
 

@@ -2,10 +2,14 @@ import type { ComponentType } from 'preact'
 import type { PageProps } from './lib/page-props.ts'
 import { Companies } from './pages/companies.tsx'
 import { Company } from './pages/company.tsx'
+import { DeadLetter } from './pages/dead-letter.tsx'
+import { DeadLetters } from './pages/dead-letters.tsx'
+import { Live } from './pages/live.tsx'
 import { Lookup } from './pages/lookup.tsx'
 import { Overview } from './pages/overview.tsx'
 import { Settings } from './pages/settings.tsx'
 import { Start } from './pages/start.tsx'
+import { System } from './pages/system.tsx'
 import { Tenants } from './pages/tenants.tsx'
 
 /** A page and where it is. */
@@ -24,7 +28,11 @@ export const PAGES: readonly PageEntry[] = [
   { path: '/t/:tenant/overview', page: Overview, label: 'Overview' },
   { path: '/t/:tenant/companies', page: Companies, label: 'Companies' },
   { path: '/t/:tenant/companies/of', page: Company },
+  { path: '/t/:tenant/live', page: Live, label: 'Live' },
   { path: '/t/:tenant/lookup', page: Lookup, label: 'Lookup' },
   { path: '/t/:tenant/settings', page: Settings, label: 'Settings' },
+  { path: '/system', page: System, label: 'System', operator: true },
+  { path: '/system/dead-letters', page: DeadLetters, operator: true },
+  { path: '/system/dead-letters/:id', page: DeadLetter, operator: true },
   { path: '/tenants', page: Tenants, label: 'Tenants', operator: true },
 ]

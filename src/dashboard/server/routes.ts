@@ -1,15 +1,32 @@
 import type { DashboardRoute } from './route.ts'
 import { type CompanyParts, companyRoutes } from './routes/companies.ts'
+import { type DeadLetterParts, deadLetterRoutes } from './routes/dead-letters.ts'
+import { type LiveParts, liveRoute } from './routes/live.ts'
 import { type OverviewParts, overviewRoute } from './routes/overview.ts'
 import { type SessionParts, sessionRoute } from './routes/session.ts'
 import { type SettingsParts, settingsRoutes } from './routes/settings.ts'
+import { type SystemParts, systemRoute } from './routes/system.ts'
 
 /** What the calls are made of. */
-export interface DashboardParts extends SessionParts, CompanyParts, OverviewParts {
+export interface DashboardParts
+  extends SessionParts,
+    CompanyParts,
+    OverviewParts,
+    LiveParts,
+    SystemParts,
+    DeadLetterParts {
   readonly settings: SettingsParts
 }
 
 /** Every call of the dashboard. A new one is a file in `routes/` and a line here. */
 export function dashboardRoutes(parts: DashboardParts): DashboardRoute[] {
-  return [sessionRoute(parts), overviewRoute(parts), ...companyRoutes(parts), ...settingsRoutes(parts.settings)]
+  return [
+    sessionRoute(parts),
+    overviewRoute(parts),
+    ...companyRoutes(parts),
+    liveRoute(parts),
+    ...settingsRoutes(parts.settings),
+    systemRoute(parts),
+    ...deadLetterRoutes(parts),
+  ]
 }

@@ -28,6 +28,8 @@ export interface DashboardOptions {
   readonly sessions: Sessions
   readonly routes: readonly DashboardRoute[]
   readonly findTenant: (id: string) => Promise<Tenant | undefined>
+  /** What goes on for a session is to end. */
+  readonly onSignedOut?: (session: Session) => void
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Registry
@@ -114,6 +116,7 @@ class Gate {
       const session = await this.#session(exchange)
       if (!isCsrfToken(session, exchange.request.head.csrfToken)) throw new HttpError(403, 'not from a page of ours')
       await this.#options.sessions.signOut(this.#cookie.read(exchange.request.head.cookie))
+      this.#options.onSignedOut?.(session)
       return { status: 204, body: '', headers: { 'set-cookie': this.#cookie.write('', 0) } }
     }
     return [

@@ -4,6 +4,7 @@ import type { Hostnames } from '../../core/event/hostnames.ts'
 import type { LiveSource } from '../../core/pipeline/source.ts'
 import type { Clock } from '../../core/run/clock.ts'
 import type { Intake } from '../../ingest/intake.ts'
+import type { EventTail } from '../../ingest/tail.ts'
 import type { BulkJobs } from '../../lookup/bulk.ts'
 import type { LookupService } from '../../lookup/lookup.ts'
 import type { EventReceipts } from '../../receipts/receipts.ts'
@@ -39,6 +40,8 @@ export interface RouteParts {
   readonly quota: DailyQuota
   readonly bulkJobs: BulkJobs
   readonly receipts: EventReceipts
+  /** Undefined: nobody can look on. */
+  readonly tail?: Pick<EventTail, 'of'> | undefined
 }
 
 /** Every operation of the API. A new one is a file in `routes/` and a line here. */

@@ -164,7 +164,8 @@ export class Exchange implements RequestReceiver, InFlight {
   sweep(nowMs: number): void {
     const { limits } = this.#traffic
     if (this.#response) {
-      this.#response.sweep(nowMs)
+      if (this.#response instanceof StreamedResponse) this.#response.sweep(nowMs, this.#traffic.draining)
+      else this.#response.sweep(nowMs)
       return
     }
     const { atMs, receivedBytes } = this.#mark

@@ -25,6 +25,7 @@ export class StreamedResponse {
   /** `performance.now()` when the state was entered, or the reader last made room. */
   #sinceMs = performance.now()
   #roomMade: () => void = () => {}
+  #flush = false
 
   constructor(source: AsyncIterator<string>, limits: StreamLimits, owner: StreamOwner) {
     this.#source = source
@@ -43,6 +44,7 @@ export class StreamedResponse {
     first: IteratorResult<string>,
     flush = false,
   ): Promise<void> {
+    this.#flush = flush
     try {
       const body = open({
         moved: () => {
@@ -74,12 +76,14 @@ export class StreamedResponse {
 
   /**
    * Ends what takes too long: a reader that makes no room, a source that gives nothing. To be called at least every few
-   * seconds. @param nowMs `performance.now()`
+   * seconds.
+   * @param nowMs `performance.now()`
+   * @param stops the server does: what is told as it happens is worth no wait for a reader that makes no room
    */
-  sweep(nowMs: number): void {
+  sweep(nowMs: number, stops = false): void {
     const waitedMs = nowMs - this.#sinceMs
     if (this.#state === 'waiting for room') {
-      if (waitedMs > this.#limits.writeStallMs) this.#break(undefined)
+      if (waitedMs > this.#limits.writeStallMs || (stops && this.#flush)) this.#break(undefined)
       else this.#owner.keepOpen()
     } else if (this.#state === 'waiting for the source' && waitedMs > this.#limits.workMs) {
       this.#break(new Error('the rest of a response took too long'))

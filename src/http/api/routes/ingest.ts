@@ -6,6 +6,7 @@ import { compileValidator } from '../../../core/event/validator.ts'
 import type { LiveSource } from '../../../core/pipeline/source.ts'
 import type { Clock } from '../../../core/run/clock.ts'
 import type { Intake } from '../../../ingest/intake.ts'
+import type { EventTail } from '../../../ingest/tail.ts'
 import { addressMaskOf, type Caller, type TenantEnricher } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'
 import { HttpError } from '../../engine/http-error.ts'
@@ -25,10 +26,12 @@ export interface IngestParts {
   /** Asked before events are enriched; undefined: reverse DNS is off. */
   readonly hostnames?: Hostnames | undefined
   readonly clock: Clock
+  /** Undefined: nobody can look on. */
+  readonly tail?: Pick<EventTail, 'of'> | undefined
 }
 
 /** `POST /v1/ingest`: events are enriched, written to the intake as one, and only then answered. */
-export function ingestRoute({ accept, intake, enricher, tenantEnricher, hostnames, clock }: IngestParts): Route {
+export function ingestRoute({ accept, intake, enricher, tenantEnricher, hostnames, clock, tail }: IngestParts): Route {
   const validate = compileValidator(IngestRequest)
   return {
     method: 'POST',
@@ -46,9 +49,11 @@ export function ingestRoute({ accept, intake, enricher, tenantEnricher, hostname
       const receipt = { tenantId, archived, mask: addressMaskOf(caller.tenant), receivedAtMs: clock.now(), requestId }
       if (hostnames !== undefined) await hostnames.prefetch(addressesOf(body.events))
       const judging = tenantEnricher?.(enricher, caller.tenant) ?? enricher
-      const { envelopes, payloads, outcomes, response } = accept(text, body.events, receipt, judging)
-      await intake.append(envelopes, payloads, outcomes)
-      return { status: 200, body: response }
+      const looking = tail?.of(tenantId, judging)
+      const accepted = accept(text, body.events, receipt, looking?.enricher ?? judging)
+      await intake.append(accepted.envelopes, accepted.payloads, accepted.outcomes)
+      looking?.accepted(body.events, receipt)
+      return { status: 200, body: accepted.response }
     },
   }
 }

@@ -1,0 +1,59 @@
+import type { LiveEvent, LiveReport } from '../../../../schemas/live-event.ts'
+
+const KEPT_MAX = 500
+const RATE_MS = 5_000
+
+/** An event with a number by which it is told from others. */
+export interface TailEvent extends LiveEvent {
+  readonly number: number
+}
+
+/** What came while the page looked on. */
+export interface Tail {
+  /** Newest first. */
+  readonly events: readonly TailEvent[]
+  readonly frames: readonly { readonly atMs: number; readonly all: number; readonly shown: number }[]
+  readonly next: number
+  /** Events that came since it was paused. */
+  readonly missed: number
+}
+
+export const NO_TAIL: Tail = { events: [], frames: [], next: 0, missed: 0 }
+
+/** @param isPaused it is counted, and nothing on the page moves */
+export function withFrame(tail: Tail, { totals, events: told }: LiveReport, atMs: number, isPaused = false): Tail {
+  const { events, frames, next, missed } = tail
+  const more = isPaused ? [] : told
+  const numbered = more.map((event, i) => ({ ...event, number: next + i })).reverse()
+  const all = totals.ok + totals.filtered + totals.invalid_ip
+  return {
+    events: [...numbered, ...events].slice(0, KEPT_MAX),
+    frames: [...frames.filter((frame) => frame.atMs > atMs - RATE_MS), { atMs, all, shown: more.length }],
+    next: next + more.length,
+    missed: isPaused ? missed + all : 0,
+  }
+}
+
+/** Events a second in the last five, and how many of them are shown. */
+export function rateOf({ frames }: Tail, nowMs: number): { readonly all: number; readonly shown: number } {
+  const recent = frames.filter(({ atMs }) => atMs > nowMs - RATE_MS)
+  const sum = (of: 'all' | 'shown') => recent.reduce((total, frame) => total + frame[of], 0) / (RATE_MS / 1_000)
+  return { all: sum('all'), shown: sum('shown') }
+}
+
+const CLASS_WORDS: Readonly<Record<string, string>> = {
+  isp: 'an access provider',
+  hosting: 'a hosting provider',
+  cloud: 'a cloud',
+  cdn: 'a content delivery network',
+  reserved: 'a reserved network',
+}
+
+/** Why an event has its status, in a phrase. */
+export function whyOf({ status, classification, rule, filtered_as, company }: LiveEvent): string {
+  if (status === 'invalid_ip') return 'no IP address that can be read'
+  if (rule !== null) return `your rule: ${rule}`
+  if (filtered_as === 'unclassified') return 'no class is known, and those are filtered'
+  if (status === 'filtered') return `its network is of ${CLASS_WORDS[classification ?? ''] ?? 'infrastructure'}`
+  return company === null ? 'nothing is known of its network' : 'its network is of the company'
+}

@@ -1,0 +1,113 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { Link, useLocation } from 'wouter-preact'
+import type { DeadLetterAnswer, DeadLetterChanged } from '../../../../schemas/dashboard/dead-letters.ts'
+import { Dialog } from '../components/dialog.tsx'
+import { Loading, Problem } from '../components/notes.tsx'
+import { Time } from '../components/time.tsx'
+import { type ApiError, post } from '../lib/api.ts'
+import type { PageProps } from '../lib/page-props.ts'
+import { useData } from '../lib/use-data.ts'
+
+/** An event that could not be processed: why, what it is, and what to do. */
+export function DeadLetter({ parameters }: PageProps) {
+  const id = parameters.id!
+  const path = `/api/dead-letters/${encodeURIComponent(id)}`
+  const { value, error } = useData<DeadLetterAnswer>(path)
+  return (
+    <>
+      <p>
+        <Link href="/system">System</Link> / <Link href="/system/dead-letters">Dead letters</Link>
+      </p>
+      <h1>
+        Dead letter <code>{id}</code>
+      </h1>
+      {error && <Problem error={error} />}
+      {value === undefined ? !error && <Loading /> : <Letter path={path} answer={value} />}
+    </>
+  )
+}
+
+function Letter({ path, answer }: { readonly path: string; readonly answer: DeadLetterAnswer }) {
+  const { letter, event, why_not: whyNot } = answer
+  const [, navigate] = useLocation()
+  const [problem, setProblem] = useState<ApiError>()
+  const [isBusy, setBusy] = useState(false)
+  const [isAsking, setAsking] = useState(false)
+  const change = async (verb: 'retry' | 'discard') => {
+    setAsking(false)
+    setBusy(true)
+    try {
+      await post<DeadLetterChanged>(`${path}/${verb}`)
+      navigate('/system/dead-letters')
+    } catch (error) {
+      setProblem(error as ApiError)
+      setBusy(false)
+    }
+  }
+  return (
+    <>
+      <section class="card">
+        <h2>Why it was given up</h2>
+        <p class="letter-text">{letter.reason}</p>
+        <dl class="facts">
+          <Fact name="Given up">
+            <Time at={letter.given_up_at} />
+          </Fact>
+          <Fact name="By">{letter.group}</Fact>
+          <Fact name="Where it was">
+            {letter.stream}, {letter.lane} lane
+          </Fact>
+          {letter.job_id !== null && <Fact name="Job">{letter.job_id}</Fact>}
+        </dl>
+      </section>
+      <section class="card">
+        <h2>The event</h2>
+        {Object.keys(event).length === 0 && <p class="soft">The entry holds no event that can be read.</p>}
+        <dl class="facts">
+          {Object.entries(event).map(([name, value]) => (
+            <Fact key={name} name={name}>
+              {value}
+            </Fact>
+          ))}
+        </dl>
+      </section>
+      {problem && <Problem error={problem} />}
+      <p class="soft">
+        {whyNot === null
+          ? 'Retry puts it back where it was: it goes the normal way from there, and counts once.'
+          : `It cannot be retried: ${whyNot}.`}
+      </p>
+      <div class="row">
+        <button type="button" class="primary" disabled={isBusy || whyNot !== null} onClick={() => change('retry')}>
+          Retry
+        </button>
+        <button type="button" class="danger" disabled={isBusy} onClick={() => setAsking(true)}>
+          Discard…
+        </button>
+      </div>
+      {isAsking && (
+        <Dialog title="Discard this event?" onClose={() => setAsking(false)}>
+          <p>It is given up for good, and nothing keeps it. An event of the same id that comes later is a new one.</p>
+          <div class="row">
+            <button type="button" onClick={() => setAsking(false)}>
+              Keep it
+            </button>
+            <button type="button" class="danger" onClick={() => change('discard')}>
+              Discard
+            </button>
+          </div>
+        </Dialog>
+      )}
+    </>
+  )
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}

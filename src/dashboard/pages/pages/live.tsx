@@ -1,0 +1,166 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { LIVE_STATUSES, type LiveReport } from '../../../../schemas/live-event.ts'
+import { CodeLine } from '../components/code-line.tsx'
+import { Empty } from '../components/notes.tsx'
+import { TableRegion } from '../components/table-region.tsx'
+import { number, utc } from '../lib/format.ts'
+import { NO_TAIL, rateOf, type Tail, type TailEvent, whyOf, withFrame } from '../lib/live-tail.ts'
+import type { PageProps } from '../lib/page-props.ts'
+import { useSession } from '../lib/session.ts'
+import { useUrlState } from '../lib/url-state.ts'
+import { type StreamState, useEvents } from '../lib/use-events.ts'
+
+const ROWS_MAX = 100
+const STATUS_WORDS = { ok: 'ok', filtered: 'filtered', invalid_ip: 'invalid IP' } as const
+const TAGS = { ok: 'tag good', filtered: 'tag', invalid_ip: 'tag bad' } as const
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
+
+/** Events of the API as they arrive. */
+export function Live({ parameters }: PageProps) {
+  const { tenant } = parameters
+  return <Following key={tenant} tenant={tenant!} />
+}
+
+function Following({ tenant }: { readonly tenant: string }) {
+  const [url, change] = useUrlState()
+  const [tail, setTail] = useState<Tail>(NO_TAIL)
+  const [isPaused, setPaused] = useState(false)
+  const paused = useRef(isPaused)
+  paused.current = isPaused
+  const [nowMs, setNow] = useState(Date.now())
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1_000)
+    return () => clearInterval(timer)
+  }, [])
+  const pause = () => {
+    setPaused(!isPaused)
+    setTail((last) => ({ ...last, missed: 0 }))
+  }
+  const path = `/api/tenants/${encodeURIComponent(tenant)}/live`
+  const state = useEvents<LiveReport>(path, 'frame', (frame) => {
+    setTail((last) => withFrame(last, frame, Date.now(), paused.current))
+  })
+  const status = url.get('status') ?? ''
+  const text = (url.get('text') ?? '').trim().toLowerCase()
+  const shown = tail.events.filter((event) => (status === '' || event.status === status) && holds(event, text))
+  return (
+    <>
+      <h1>Live</h1>
+      <div class="row live-bar">
+        <label class="field">
+          <span>Status</span>
+          <select value={status} onChange={(event) => change({ status: event.currentTarget.value }, true)}>
+            <option value="">all</option>
+            {LIVE_STATUSES.map((name) => (
+              <option key={name} value={name}>
+                {STATUS_WORDS[name]}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label class="field live-text">
+          <span>Company, class, address or why</span>
+          <input
+            type="search"
+            value={url.get('text') ?? ''}
+            onInput={(event) => change({ text: event.currentTarget.value }, true)}
+          />
+        </label>
+        <button type="button" onClick={pause}>
+          {isPaused ? 'Go on' : 'Pause'}
+        </button>
+      </div>
+      <p class="soft live-rate">{rateText(tail, nowMs, state, isPaused)}</p>
+      {tail.events.length === 0 ? <Nothing /> : <Events events={shown.slice(0, ROWS_MAX)} />}
+      <p class="soft">
+        An event whose event_id came before is shown as ok too; it is counted once. Lines of uploads are not shown here.
+      </p>
+    </>
+  )
+}
+
+function rateText(tail: Tail, nowMs: number, state: StreamState, isPaused: boolean): string {
+  if (isPaused) return `Paused; ${number(tail.missed)} came meanwhile.`
+  if (state === 'lost')
+    return 'The server cannot be reached, or refuses. Trying again; reload the page if that goes on.'
+  if (state !== 'open') return 'Connecting…'
+  const { all, shown } = rateOf(tail, nowMs)
+  if (all === 0) return 'Nothing arrives just now.'
+  const about = aboutOf(all)
+  return shown < all && all > 10 ? `Showing ${number(Math.round(shown))} of ${about}.` : `All are shown: ${about}.`
+}
+
+function aboutOf(perSecond: number): string {
+  return `about ${number(perSecond < 10 ? Math.round(perSecond * 10) / 10 : Math.round(perSecond))} a second`
+}
+
+function holds(event: TailEvent, text: string): boolean {
+  if (text === '') return true
+  const { company, domain, classification, ip, event_type, country_code } = event
+  const all = [company, domain, classification, ip, event_type, country_code, whyOf(event)]
+  return all.some((value) => value?.toLowerCase().includes(text))
+}
+
+function Nothing() {
+  const { api_url: api } = useSession()
+  const call = `curl ${api ?? 'http://127.0.0.1:8080'}/v1/ingest -H "x-api-key: $IPID_API_KEY"`
+  return (
+    <Empty title="Waiting for events">
+      <p>Each event that is sent to the API is seen here a second later. Send one:</p>
+      <CodeLine
+        text={`${call} -d '{"events":[{"ip":"8.8.8.8","event_type":"page_view"}]}'`}
+        label="Command for an event"
+      />
+    </Empty>
+  )
+}
+
+function Events({ events }: { readonly events: readonly TailEvent[] }) {
+  if (events.length === 0) return <Empty title="No event of those that came matches the filter" />
+  return (
+    <TableRegion label="Events" class="live-table">
+      <table>
+        <thead>
+          <tr>
+            <th>Time</th>
+            <th>Status</th>
+            <th>Company</th>
+            <th>Class</th>
+            <th>Why</th>
+            <th>Event</th>
+            <th>Address</th>
+          </tr>
+        </thead>
+        <tbody>
+          {events.map((event) => (
+            <Row key={event.number} event={event} />
+          ))}
+        </tbody>
+      </table>
+    </TableRegion>
+  )
+}
+
+function Row({ event }: { readonly event: TailEvent }) {
+  const { received_at: at, status, company, domain, country_code: country, classification } = event
+  return (
+    <tr>
+      <td>
+        <time dateTime={at} title={utc(at)}>
+          {clock.format(new Date(at))}
+        </time>
+      </td>
+      <td>
+        <span class={TAGS[status]}>{STATUS_WORDS[status]}</span>
+      </td>
+      <td class="live-company">
+        {company ?? <span class="soft">unknown</span>}
+        <span class="soft">{[domain, country].filter((part) => part !== null).map((part) => ` ${part}`)}</span>
+      </td>
+      <td>{classification ?? <span class="soft">none</span>}</td>
+      <td class="live-why">{whyOf(event)}</td>
+      <td>{event.event_type}</td>
+      <td>{event.ip ?? <span class="soft">not kept</span>}</td>
+    </tr>
+  )
+}

@@ -1,0 +1,116 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
+import type { SystemAnswer } from '../../../../schemas/dashboard/system.ts'
+import { Loading } from '../components/notes.tsx'
+import { Time } from '../components/time.tsx'
+import { duration } from '../lib/durations.ts'
+import { bytes, number, percent } from '../lib/format.ts'
+import { useEvents } from '../lib/use-events.ts'
+import { DataSets } from './system/data-sets.tsx'
+import { Problems, Processes } from './system/processes.tsx'
+import { Inserts, Jobs, Quotas, Waiting } from './system/work.tsx'
+
+const NOTES = { ok: 'note good', warning: 'note warning', stalled: 'note problem' } as const
+
+/** The system as an operator sees it: what waits where, what is done, and what to make of it. */
+export function System() {
+  const [status, setStatus] = useState<SystemAnswer>()
+  const state = useEvents<SystemAnswer>('/api/system/live', 'status', setStatus)
+  return (
+    <>
+      <h1>System</h1>
+      {status === undefined ? (
+        <Loading
+          label={
+            state === 'lost'
+              ? 'The server cannot be reached, or refuses. Trying again; reload the page if that goes on.'
+              : 'Looking…'
+          }
+        />
+      ) : (
+        <Picture status={status} isFresh={state === 'open'} />
+      )}
+    </>
+  )
+}
+
+function Picture({ status, isFresh }: { readonly status: SystemAnswer; readonly isFresh: boolean }) {
+  return (
+    <>
+      <p class={NOTES[status.verdict.level]}>{status.verdict.text}</p>
+      <Figures status={status} />
+      <Waiting groups={status.waiting} />
+      {status.dedup !== null && (
+        <p class="soft">
+          Dedup remembers {number(status.dedup.entries)} events, in about {bytes(status.dedup.bytes)}.
+        </p>
+      )}
+      <Jobs batch={status.batch_jobs} bulk={status.bulk_jobs} />
+      {status.quotas !== null && <Quotas quotas={status.quotas} />}
+      <Inserts inserts={status.inserts} />
+      <DataSets sets={status.data} />
+      <Problems errors={status.errors} />
+      <Processes processes={status.processes} />
+      <p class="soft">
+        {isFresh ? 'As of ' : 'Not connected; as of '}
+        <Time at={status.at} />, looked at every 2 seconds while this page is seen.
+      </p>
+    </>
+  )
+}
+
+function Figures({ status }: { readonly status: SystemAnswer }) {
+  const { last_minute: minute, oldest, redis, clickhouse, dead_letters: dead } = status
+  return (
+    <div class="cards system-cards">
+      <Figure title="Stored, last minute" value={number(minute.stored)}>
+        {number(minute.live_events)} live events, {number(minute.batch_lines)} lines came
+      </Figure>
+      <Figure title="Requests, last minute" value={number(minute.requests)}>
+        {number(minute.refused)} refused with 429
+      </Figure>
+      <Figure title="Oldest unfinished" value={oldest === null ? 'none' : duration(oldest.age_ms)}>
+        {oldest === null ? 'nothing waits' : oldest.where}
+      </Figure>
+      <Figure title="Dead letters" value={number(dead)}>
+        <Link href="/system/dead-letters">{dead === 0 ? 'nothing to decide' : 'show, retry or discard'}</Link>
+      </Figure>
+      <Memory title="Redis memory" used={redis?.used_bytes} max={redis?.max_bytes} share={redis?.used_share} />
+      <Memory title="ClickHouse memory" used={clickhouse?.memory_bytes} max={clickhouse?.memory_max_bytes} />
+    </div>
+  )
+}
+
+function Figure({ title, value, children }: { title: string; value: string; children: ComponentChildren }) {
+  return (
+    <section class="card">
+      <h2 class="figure-title">{title}</h2>
+      <p class="figure">{value}</p>
+      <p class="soft">{children}</p>
+    </section>
+  )
+}
+
+function Memory({ title, used, max, share }: { title: string; used?: number; max?: number; share?: number }) {
+  if (used === undefined) {
+    return (
+      <Figure title={title} value="unknown">
+        it does not answer
+      </Figure>
+    )
+  }
+  if (max === undefined || max === 0) {
+    return (
+      <Figure title={title} value={bytes(used)}>
+        no limit is set
+      </Figure>
+    )
+  }
+  return (
+    <Figure title={title} value={bytes(used)}>
+      <meter min={0} max={1} high={0.85} value={share ?? used / max} aria-label={`${title}, share of its limit`} />
+      {percent(share ?? used / max)} of {bytes(max)}
+    </Figure>
+  )
+}

@@ -1,0 +1,52 @@
+import type { SystemAnswer } from '../../../../../schemas/dashboard/system.ts'
+import { Time } from '../../components/time.tsx'
+import { number } from '../../lib/format.ts'
+import { TableSection } from './section.tsx'
+
+/** Warnings and errors of the logs, the newest first. */
+export function Problems({ errors }: { readonly errors: SystemAnswer['errors'] }) {
+  return (
+    <TableSection
+      title="Last warnings and errors"
+      columns={['When', 'Level', 'Process', 'What', 'Times#']}
+      none="No process has complained lately."
+    >
+      {errors.map(({ at, level, process, message, times }) => (
+        <tr key={`${at} ${process} ${message}`}>
+          <td>
+            <Time at={at} isAgo />
+          </td>
+          <td>
+            <span class={level === 'warn' ? 'tag warn' : 'tag bad'}>{level}</span>
+          </td>
+          <td>{process}</td>
+          <td class="wrapping">{message}</td>
+          <td class="number">{number(times)}</td>
+        </tr>
+      ))}
+    </TableSection>
+  )
+}
+
+/** Who told of itself in the last seconds. */
+export function Processes({ processes }: { readonly processes: SystemAnswer['processes'] }) {
+  return (
+    <TableSection
+      title="Processes"
+      columns={['Roles', 'Machine', 'Process id#', 'Version', 'Runs since']}
+      none="No process has told of itself in the last 20 seconds."
+    >
+      {processes.map(({ roles, host, pid, version, started_at: startedAt }) => (
+        <tr key={`${host} ${pid}`}>
+          <td>{roles.join(', ')}</td>
+          <td>{host}</td>
+          <td class="number">{pid}</td>
+          <td>{version}</td>
+          <td>
+            <Time at={startedAt} />
+          </td>
+        </tr>
+      ))}
+    </TableSection>
+  )
+}

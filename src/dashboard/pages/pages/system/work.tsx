@@ -1,0 +1,131 @@
+import type { SystemAnswer, SystemJobs } from '../../../../../schemas/dashboard/system.ts'
+import { Time } from '../../components/time.tsx'
+import { duration } from '../../lib/durations.ts'
+import { number, percent } from '../../lib/format.ts'
+import { TableSection } from './section.tsx'
+
+/** What waits for whom, in which lane. */
+export function Waiting({ groups }: { readonly groups: SystemAnswer['waiting'] }) {
+  return (
+    <TableSection
+      title="What waits where"
+      columns={['For', 'Stream', 'Lane', 'Not delivered#', 'Pending#', 'Events#', 'Oldest#']}
+      none="No process has made the streams yet."
+    >
+      {groups.map(
+        ({ stream, group, lane, lag_entries: lag, pending_entries: pending, events, oldest_ms: oldestMs }) => (
+          <tr key={`${stream} ${group} ${lane}`}>
+            <td>{group}</td>
+            <td>{stream}</td>
+            <td>{lane}</td>
+            <td class="number">{number(lag)}</td>
+            <td class="number">{number(pending)}</td>
+            <td class="number">{number(events)}</td>
+            <td class="number">{duration(oldestMs)}</td>
+          </tr>
+        ),
+      )}
+    </TableSection>
+  )
+}
+
+/** Jobs that are open: what is queued, and the oldest of them. */
+export function Jobs({ batch, bulk }: { readonly batch: SystemJobs; readonly bulk: SystemJobs }) {
+  const kinds = [
+    ['Uploads', batch],
+    ['Bulk lookups', bulk],
+  ] as const
+  const open = kinds.flatMap(([kind, { oldest_jobs: jobs }]) => jobs.map((job) => ({ kind, ...job })))
+  return (
+    <>
+      <TableSection
+        title="Jobs"
+        columns={['Kind', 'Arriving#', 'Queued#', 'Running#', 'Lines#', 'Not yet taken#', 'Oldest#']}
+        none=""
+      >
+        {kinds.map(([kind, jobs]) => (
+          <tr key={kind}>
+            <td>{kind}</td>
+            <td class="number">{number(jobs.uploading)}</td>
+            <td class="number">{number(jobs.queued)}</td>
+            <td class="number">{number(jobs.running)}</td>
+            <td class="number">{number(jobs.lines)}</td>
+            <td class="number">{number(jobs.lines_waiting)}</td>
+            <td class="number">{duration(jobs.oldest_ms)}</td>
+          </tr>
+        ))}
+      </TableSection>
+      {open.length > 0 && (
+        <TableSection
+          title="Oldest open jobs"
+          columns={['Kind', 'Tenant', 'Job', 'Status', 'Lines#', 'Not yet taken#', 'Age#']}
+          none=""
+        >
+          {open.map((job) => (
+            <tr key={job.job_id}>
+              <td>{job.kind}</td>
+              <td>{job.tenant_id}</td>
+              <td>
+                <code>{job.job_id}</code>
+              </td>
+              <td>{job.status}</td>
+              <td class="number">{number(job.lines)}</td>
+              <td class="number">{number(job.lines_waiting)}</td>
+              <td class="number">{duration(job.age_ms)}</td>
+            </tr>
+          ))}
+        </TableSection>
+      )}
+    </>
+  )
+}
+
+/** Inserts of the last minute. */
+export function Inserts({ inserts }: { readonly inserts: SystemAnswer['inserts'] }) {
+  return (
+    <TableSection
+      title="Inserts of the last minute"
+      columns={['By', 'Inserts#', 'Rows#', 'Rows an insert#', 'Average#', 'Longest#', 'Failed#']}
+      none="Nothing was inserted since the processes started."
+    >
+      {inserts.map(({ group, inserts: count, rows, avg_ms: avgMs, max_ms: maxMs, failures }) => (
+        <tr key={group}>
+          <td>{group}</td>
+          <td class="number">{number(count)}</td>
+          <td class="number">{number(rows)}</td>
+          <td class="number">{number(count === 0 ? 0 : Math.round(rows / count))}</td>
+          <td class="number">{duration(avgMs)}</td>
+          <td class="number">{duration(maxMs)}</td>
+          <td class="number">{number(failures)}</td>
+        </tr>
+      ))}
+    </TableSection>
+  )
+}
+
+const QUOTAS: Readonly<Record<string, string>> = {
+  daily_lookups: 'lookups today',
+  monthly_accounts: 'accounts this month',
+}
+
+/** Who is nearest to a quota, or beyond it. */
+export function Quotas({ quotas }: { readonly quotas: NonNullable<SystemAnswer['quotas']> }) {
+  return (
+    <TableSection
+      title="Nearest to their quotas"
+      columns={['Tenant', 'Quota', 'Used#', 'Limit#', 'Share#', 'Passed']}
+      none="No tenant has used anything of a quota."
+    >
+      {quotas.map(({ tenant_id: tenant, quota, used, limit, passed_at: passedAt }) => (
+        <tr key={`${tenant} ${quota}`}>
+          <td>{tenant}</td>
+          <td>{QUOTAS[quota] ?? quota}</td>
+          <td class="number">{number(used)}</td>
+          <td class="number">{number(limit)}</td>
+          <td class="number">{percent(limit === 0 ? 1 : used / limit)}</td>
+          <td>{passedAt === null ? used < limit ? 'no' : 'yes' : <Time at={passedAt} />}</td>
+        </tr>
+      ))}
+    </TableSection>
+  )
+}

@@ -1,0 +1,39 @@
+import { DeadLettersQuery } from '../../../../schemas/dashboard/dead-letters.ts'
+import { HttpError } from '../../../http/engine/http-error.ts'
+import type { LetterDesk } from '../letter-desk.ts'
+import { type DashboardRoute, json, route } from '../route.ts'
+
+export interface DeadLetterParts {
+  readonly letters: LetterDesk
+}
+
+const PATH = '/api/dead-letters'
+
+/** Dead letters: seen, retried and discarded, by operators. */
+export function deadLetterRoutes({ letters }: DeadLetterParts): DashboardRoute[] {
+  const access = 'operator'
+  const list = route({
+    ...{ method: 'GET', path: PATH, access, query: DeadLettersQuery },
+    handle: async ({ query }) => found(await letters.list(query.after), query.after ?? ''),
+  })
+  const show = route({
+    ...{ method: 'GET', path: `${PATH}/:id`, access },
+    handle: async ({ parameters: { id = '' } }) => found(await letters.find(id), id),
+  })
+  const changes = (['retry', 'discard'] as const).map((verb) =>
+    route({
+      ...{ method: 'POST', path: `${PATH}/:id/${verb}`, access },
+      handle: async ({ parameters: { id = '' } }) => {
+        const changed = await letters.change(id, verb)
+        if (changed?.result === 'refused') throw new HttpError(409, changed.reason)
+        return found(changed, id)
+      },
+    }),
+  )
+  return [list, show, ...changes]
+}
+
+function found(value: object | undefined, id: string) {
+  if (value === undefined) throw new HttpError(404, `there is no dead letter ${JSON.stringify(id)} any more`)
+  return json(value)
+}

@@ -1,0 +1,17 @@
+import type { EventStreams } from '../event-streams.ts'
+import type { LiveHub } from '../live-hub.ts'
+import { type DashboardRoute, route } from '../route.ts'
+
+export interface LiveParts {
+  readonly streams: EventStreams
+  readonly live: LiveHub
+}
+
+/** `GET /api/tenants/:tenant/live`: events as they arrive, as server-sent events `frame`, see `LiveReport`. */
+export function liveRoute({ streams, live }: LiveParts): DashboardRoute {
+  return route({
+    method: 'GET',
+    path: '/api/tenants/:tenant/live',
+    handle: ({ session, tenant }) => streams.respond(session, live.of(tenant.id)),
+  })
+}

@@ -1,0 +1,48 @@
+import type { SystemAnswer } from '../../../schemas/dashboard/system.ts'
+import { Loop } from '../../runner/loop.ts'
+import type { SystemStatus } from '../../status/system-status.ts'
+import { eventText } from './event-streams.ts'
+import { SharedFeed } from './shared-feed.ts'
+
+export interface SystemSource {
+  /** Looks once. May reject: it is asked again. */
+  read(): Promise<SystemStatus>
+  /** What the licence of a data set wants to be said; undefined: nothing is known of it. */
+  attributionOf(dataSet: string): string | undefined
+}
+
+const EVERY_MS = 2_000
+const DELAY = { minMs: 1_000, maxMs: 10_000 }
+
+/** Looks at the system every 2 s while a page shows it, once for all pages: events `status`, see `SystemAnswer`. */
+export function systemFeed(source: SystemSource): SharedFeed {
+  return new SharedFeed(({ send }) => {
+    const loop = new Loop({
+      name: 'system status',
+      round: async () => {
+        send(eventText('status', answerOf(await source.read(), source)))
+        return EVERY_MS
+      },
+      // The page says how old what it shows is.
+      failed: () => {},
+      delay: DELAY,
+      unref: true,
+    })
+    void loop.start()
+    return () => void loop.stop()
+  }, true)
+}
+
+function answerOf(status: SystemStatus, { attributionOf }: SystemSource): SystemAnswer {
+  const { at, verdict, waiting, oldest, dead_letters, batch_jobs, bulk_jobs, last_minute, inserts } = status
+  const { redis, dedup, quotas, clickhouse, data, processes, errors } = status
+  return {
+    ...{ at, verdict, waiting: [...waiting], oldest, dead_letters, last_minute, inserts: [...inserts] },
+    batch_jobs: { ...batch_jobs, oldest_jobs: [...batch_jobs.oldest_jobs] },
+    bulk_jobs: { ...bulk_jobs, oldest_jobs: [...bulk_jobs.oldest_jobs] },
+    ...{ redis, dedup, clickhouse, quotas: quotas && [...quotas.highest] },
+    data: data.map((set) => ({ ...set, attribution: attributionOf(set.name) ?? null })),
+    processes: processes.map((process) => ({ ...process, roles: [...process.roles] })),
+    errors: [...errors],
+  }
+}

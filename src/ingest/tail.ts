@@ -1,0 +1,144 @@
+import type { EventEnvelope } from '../../schemas/api/event.ts'
+import type { LiveEvent, LiveReport } from '../../schemas/live-event.ts'
+import { type Address, parseAddress } from '../core/event/address.ts'
+import type { Enricher, Enrichment } from '../core/event/enrichment.ts'
+import { LiveSample } from '../core/event/live-sample.ts'
+import type { Receipt } from '../core/pipeline/source.ts'
+import type { Clock } from '../core/run/clock.ts'
+import { Lifecycle } from '../core/run/lifecycle.ts'
+import type { Service } from '../core/run/service.ts'
+
+/** By which ingress processes and those who look on find each other. Nothing of it is kept anywhere. */
+export interface TailWire {
+  /** Calls `onWanted` whenever somebody says that he looks at a tenant's events. */
+  watch(onWanted: (tenantId: string) => void): void
+  /** For whoever looks; lost when nobody does. Never rejects. */
+  tell(tenantId: string, report: LiveReport): void
+  close(): void
+}
+
+export interface EventTailOptions {
+  readonly wire: TailWire
+  readonly clock: Clock
+}
+
+/** How long somebody looks who said so. Who goes on looking says so every 2 s. */
+const WANTED_MS = 6_000
+const TELL_EVERY_MS = 500
+/** Of each status, each time: 10 a second. */
+const EACH_MAX = 5
+const TENANTS_MAX = 200
+const TEXT_CHARS = 120
+
+/** What of a request is told to who looks on. */
+export interface Looking {
+  /** Remembers what it answers, so that it is asked once. */
+  readonly enricher: Enricher
+  /** To be called when the events are accepted. */
+  accepted(events: readonly EventEnvelope[], receipt: Receipt): void
+}
+
+/** Tells whoever looks of events as they arrive. While nobody does, it does nothing and keeps nothing. */
+export class EventTail implements Service {
+  readonly name = 'tail'
+  readonly #wire: TailWire
+  readonly #clock: Clock
+  readonly #wanted = new Map<string, { untilMs: number; readonly sample: LiveSample }>()
+  #timer: NodeJS.Timeout | undefined
+  readonly #life = new Lifecycle()
+
+  constructor({ wire, clock }: EventTailOptions) {
+    this.#wire = wire
+    this.#clock = clock
+  }
+
+  start(): Promise<void> {
+    return this.#life.start(async () => this.#wire.watch((tenantId) => this.#want(tenantId)))
+  }
+
+  stop(): Promise<void> {
+    return this.#life.stop(async () => {
+      clearInterval(this.#timer)
+      this.#wanted.clear()
+      this.#wire.close()
+    })
+  }
+
+  /** Undefined: nobody looks at this tenant's events. */
+  of(tenantId: string, enricher: Enricher): Looking | undefined {
+    const wanted = this.#wanted.get(tenantId)
+    if (wanted === undefined) return undefined
+    const known = new Map<string, Enrichment>()
+    return {
+      enricher: {
+        enrich(address) {
+          const enrichment = enricher.enrich(address)
+          known.set(address.text, enrichment)
+          return enrichment
+        },
+      },
+      accepted(events, receipt) {
+        for (const event of events) note(wanted.sample, event, known, receipt)
+      },
+    }
+  }
+
+  #want(tenantId: string): void {
+    if (this.#life.isStopped) return
+    const untilMs = this.#clock.now() + WANTED_MS
+    const known = this.#wanted.get(tenantId)
+    if (known !== undefined) known.untilMs = untilMs
+    else if (this.#wanted.size < TENANTS_MAX) {
+      this.#wanted.set(tenantId, { untilMs, sample: new LiveSample(EACH_MAX) })
+      this.#timer ??= setInterval(() => this.#tell(), TELL_EVERY_MS).unref()
+    }
+  }
+
+  #tell(): void {
+    for (const [tenantId, { untilMs, sample }] of this.#wanted) {
+      const report = sample.take()
+      if (report !== undefined) this.#wire.tell(tenantId, report)
+      if (untilMs < this.#clock.now()) this.#wanted.delete(tenantId)
+    }
+    if (this.#wanted.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+}
+
+function note(sample: LiveSample, event: EventEnvelope, known: ReadonlyMap<string, Enrichment>, receipt: Receipt) {
+  const address = parseAddress(event.ip)
+  const enrichment = address && known.get(address.text)
+  const status = enrichment === undefined ? 'invalid_ip' : enrichment.noise ? 'filtered' : 'ok'
+  sample.add(status, () => liveEvent(status, event, address, enrichment, receipt))
+}
+
+function liveEvent(
+  status: LiveEvent['status'],
+  event: EventEnvelope,
+  address: Address | undefined,
+  enrichment: Enrichment | undefined,
+  { receivedAtMs, mask }: Receipt,
+): LiveEvent {
+  const { data = {}, classification, quality = 0, rule, filteredAs } = enrichment ?? {}
+  return {
+    received_at: new Date(receivedAtMs).toISOString(),
+    status,
+    event_type: cut(event.event_type),
+    // What is no address may be anything, but not what a tenant does not want to be seen.
+    ip: mask === undefined ? cut(address?.text ?? event.ip) : null,
+    company: cut(data.business_name ?? data.org_name ?? data.as_name),
+    domain: cut(data.domain),
+    country_code: cut(data.country_code),
+    classification: classification ?? null,
+    quality,
+    rule: cut(rule),
+    filtered_as: filteredAs ?? null,
+  }
+}
+
+function cut(value: string | number | undefined): string | null {
+  if (value === undefined || value === '') return null
+  const text = String(value)
+  return text.length > TEXT_CHARS ? `${text.slice(0, TEXT_CHARS - 1)}…` : text
+}

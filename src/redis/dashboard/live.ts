@@ -1,0 +1,71 @@
+import type { LiveReport } from '../../../schemas/live-event.ts'
+import type { LiveSource } from '../../dashboard/server/live-hub.ts'
+import type { TailWire } from '../../ingest/tail.ts'
+import type { RedisClient } from '../connect.ts'
+import { keys } from '../keys.ts'
+
+/*
+ * Who looks at events as they arrive says so on one channel, and ingress processes tell of some on one of the tenant. Redis
+ * keeps nothing of it. Connections that subscribe are of kind `loop`: whenever they
+ * are there again, they subscribe.
+ */
+
+/** The side of an ingress process. Owns the connection that listens. */
+export class RedisTailWire implements TailWire {
+  readonly #listening: RedisClient
+  readonly #client: RedisClient
+
+  constructor(listening: RedisClient, client: RedisClient) {
+    this.#listening = listening
+    this.#client = client
+  }
+
+  watch(onWanted: (tenantId: string) => void): void {
+    this.#listening.on('message', (_channel: string, tenantId: string) => onWanted(tenantId))
+    const subscribe = () => void this.#listening.subscribe(keys.liveWanted()).catch(() => {})
+    this.#listening.on('ready', subscribe)
+    subscribe()
+  }
+
+  tell(tenantId: string, report: LiveReport): void {
+    this.#client.publish(keys.liveEvents(tenantId), JSON.stringify(report)).catch(() => {})
+  }
+
+  close(): void {
+    this.#listening.disconnect()
+  }
+}
+
+const WANT_EVERY_MS = 2_000
+
+/** The side of who looks on. Owns the connection that listens. */
+export class RedisLiveSource implements LiveSource {
+  readonly #listening: RedisClient
+  readonly #client: RedisClient
+  readonly #heard = new Map<string, (report: LiveReport) => void>()
+
+  constructor(listening: RedisClient, client: RedisClient) {
+    this.#listening = listening
+    this.#client = client
+    listening.on('message', (channel: string, json: string) => {
+      this.#heard.get(channel)?.(JSON.parse(json) as LiveReport)
+    })
+    listening.on('ready', () => {
+      if (this.#heard.size > 0) listening.subscribe(...this.#heard.keys()).catch(() => {})
+    })
+  }
+
+  watch(tenantId: string, heard: (report: LiveReport) => void): () => void {
+    const channel = keys.liveEvents(tenantId)
+    this.#heard.set(channel, heard)
+    this.#listening.subscribe(channel).catch(() => {})
+    const want = () => void this.#client.publish(keys.liveWanted(), tenantId).catch(() => {})
+    want()
+    const timer = setInterval(want, WANT_EVERY_MS).unref()
+    return () => {
+      clearInterval(timer)
+      this.#heard.delete(channel)
+      this.#listening.unsubscribe(channel).catch(() => {})
+    }
+  }
+}

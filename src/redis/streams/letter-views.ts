@@ -1,0 +1,38 @@
+import type { DeadLetterSummary } from '../../../schemas/dashboard/dead-letters.ts'
+import { type DeadLetters, eventOf, type LetterFilter, type LetterPlace, type StoredLetter } from './dead-letters.ts'
+
+/** Letters in the order in which they were given up, the newest first. */
+export interface LetterPage {
+  readonly letters: readonly StoredLetter[]
+  /** The id behind which more come; null: there are none. */
+  readonly next: string | null
+}
+
+/** @param after goes on behind this place */
+export async function letterPage(
+  letters: DeadLetters,
+  filter: LetterFilter,
+  limit: number,
+  after?: LetterPlace,
+): Promise<LetterPage> {
+  const found: StoredLetter[] = []
+  for await (const letter of letters.letters(filter, 'newest first', after)) {
+    found.push(letter)
+    if (found.length > limit) break
+  }
+  const shown = found.slice(0, limit)
+  return { letters: shown, next: found.length > limit ? shown.at(-1)!.id : null }
+}
+
+/** As it is listed. */
+export function summaryOf(letter: StoredLetter): DeadLetterSummary {
+  const { id, group, stream, lane, reason, block } = letter
+  const { tenant_id = null, event_id = null, ip = null } = eventOf(letter)
+  const place = { group, stream, lane, reason, job_id: block?.job ?? null }
+  return { id, given_up_at: givenUpAt(letter), ...place, tenant_id, event_id, ip }
+}
+
+/** ISO 8601, UTC. */
+export function givenUpAt({ atMs }: StoredLetter): string {
+  return new Date(atMs).toISOString()
+}

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { EnvelopeState, identityOf } from '../../src/core/event/envelope.ts'
+import { connectRedis } from '../../src/redis/connect.ts'
+import { launchChromium } from '../support/chromium.ts'
+import { writeLetter } from '../support/dead-letters.ts'
+import { asnMmdb } from '../support/enrichment-data.ts'
+import { eventRows } from '../support/event-rows.ts'
+import { quiet } from '../support/pipeline.ts'
+import { TestSite } from '../support/site.ts'
+import { until } from '../support/until.ts'
+import { openWatched } from '../support/watched-page.ts'
+
+/* What goes on, as people see it: events as they arrive, the system, dead letters. */
+
+const browser = await launchChromium()
+const skip = typeof browser === 'string' ? browser : undefined
+after(async () => {
+  if (typeof browser !== 'string') await browser.close()
+})
+
+test('events are seen as they arrive, the system as it works, dead letters are decided', { skip }, async (t) => {
+  if (typeof browser === 'string') return
+  const site = new TestSite(t)
+  const enrichDir = join(site.dir, '..', 'tables')
+  mkdirSync(enrichDir)
+  writeFileSync(join(enrichDir, 'asn.mmdb'), asnMmdb({ '81.2.0.0/16': [64_500, 'Example University'] }))
+  site.env.ENRICH_DIR = enrichDir
+  const started = site.start()
+  const ready = (await started.ready()) as Awaited<ReturnType<typeof started.ready>> & { dashboard_url: string }
+  const origin = new URL(ready.dashboard_url).origin
+  const send = async (key: string, type: string, ...ips: string[]) => {
+    const events = ips.map((ip) => ({ ip, event_type: type }))
+    const headers = { 'x-api-key': key, 'content-type': 'application/json' }
+    const answer = await fetch(`${ready.url}/v1/ingest`, { method: 'POST', headers, body: JSON.stringify({ events }) })
+    assert.equal(answer.status, 200, await answer.text())
+  }
+  const context = await browser.newContext()
+  t.after(() => context.close())
+  const operator = await openWatched(context, origin)
+  const { page } = operator
+  await page.goto(ready.dashboard_url)
+
+  await page.goto(`${origin}/t/demo/live`)
+  await page.getByText('Waiting for events').waitFor()
+  const rows = page.getByRole('row')
+  await until(async () => {
+    await send(ready.api_key!, 'page_view', '8.8.8.8', '81.2.0.7', '10.0.0.1', 'nonsense')
+    return (await rows.filter({ hasText: 'nonsense' }).count()) > 0
+  })
+  const text = async (has: string) => (await rows.filter({ hasText: has }).first().textContent()) ?? ''
+  assert.match(await text('81.2.0.7'), /^.*ok\s*Example University.*education.*page_view81\.2\.0\.7$/)
+  assert.match(await text('10.0.0.1'), /filtered.*reserved.*its network is of a reserved network/)
+  assert.match(await text('nonsense'), /invalid IP.*no IP address that can be read/)
+  await operator.assertAccessible()
+
+  await page.getByLabel('Status').selectOption('filtered')
+  await until(async () => (await rows.filter({ hasText: 'nonsense' }).count()) === 0)
+  assert.ok((await rows.filter({ hasText: '10.0.0.1' }).count()) > 0 && page.url().includes('status=filtered'))
+  await page.getByLabel('Status').selectOption('')
+  await page.getByLabel('Company, class, address or why').fill('university')
+  await until(async () => (await rows.filter({ hasText: '10.0.0.1' }).count()) === 0)
+  assert.ok((await rows.filter({ hasText: 'Example University' }).count()) > 0)
+  await page.getByLabel('Company, class, address or why').fill('')
+
+  await page.getByRole('button', { name: 'Pause' }).click()
+  await send(ready.api_key!, 'while_paused', ...Array<string>(100).fill('81.2.0.7'))
+  await page.getByText(/^Paused; 1\d\d came meanwhile/).waitFor()
+  await page.getByRole('button', { name: 'Go on' }).click()
+  await until(async () => {
+    await send(ready.api_key!, 'behind_it', '81.2.0.7')
+    return (await rows.filter({ hasText: 'behind_it' }).count()) > 0
+  })
+  assert.equal(await rows.filter({ hasText: 'while_paused' }).count(), 0)
+
+  // Another tenant, and a member of it.
+  await site.ipid('tenant', 'create', 'other')
+  const { key: otherKey } = JSON.parse((await site.ipid('key', 'create', 'other', '--json')).stdout) as { key: string }
+  const otherContext = await browser.newContext()
+  t.after(() => otherContext.close())
+  const member = await openWatched(otherContext, origin)
+  await member.page.goto((await site.ipid('dashboard', 'link', 'other')).stdout.trim())
+  await member.page.goto(`${origin}/t/other/live`)
+  await member.page.getByText('Waiting for events').waitFor()
+  const theirs = member.page.getByRole('row')
+  await until(async () => {
+    await send(ready.api_key!, 'of_demo', '81.2.0.7')
+    await send(otherKey, 'of_other', '81.2.0.7')
+    return (
+      (await theirs.filter({ hasText: 'of_other' }).count()) > 0 &&
+      (await rows.filter({ hasText: 'of_demo' }).count()) > 0
+    )
+  })
+  assert.equal(await theirs.filter({ hasText: 'of_demo' }).count(), 0)
+  assert.equal(await rows.filter({ hasText: 'of_other' }).count(), 0)
+  for (const [path, status] of [
+    ['/api/tenants/demo/live', 404],
+    ['/api/system/live', 403],
+    ['/api/dead-letters', 403],
+  ] as const) {
+    assert.equal((await otherContext.request.get(origin + path)).status(), status, path)
+  }
+  assert.equal(await member.page.getByRole('link', { name: 'System' }).count(), 0)
+  member.assertClean()
+
+  // The system.
+  await page.goto(`${origin}/system`)
+  const figure = (title: string) =>
+    page.locator('.card', { has: page.getByRole('heading', { name: title }) }).locator('.figure')
+  const stored = Number(await figure('Stored, last minute').textContent())
+  await until(async () => {
+    await send(ready.api_key!, 'more', '81.2.0.7', '81.2.0.8')
+    return Number(await figure('Stored, last minute').textContent()) > stored
+  })
+  for (const words of ['What waits where', 'Data sets', 'Processes'])
+    await page.getByRole('heading', { name: words }).waitFor()
+  await page.getByRole('cell', { name: 'asn', exact: true }).waitFor()
+  await operator.assertAccessible()
+
+  // Dead letters.
+  const redis = quiet(connectRedis(ready.redis_url, { name: 'test', kind: 'loop' }))
+  t.after(() => redis.disconnect())
+  const of = { tenant_id: 'demo', company_id: 'example.org', session_id: '' }
+  for (const id of ['letter-1', 'letter-2']) {
+    const row = eventRows([{ ...of, event_id: id }])
+      .toString()
+      .trimEnd()
+    await writeLetter(redis, { identity: identityOf('demo', id), state: EnvelopeState.Enriched, row }, undefined)
+  }
+  await until(async () => (await figure('Dead letters').textContent()) === '2')
+  await page.getByRole('link', { name: 'show, retry or discard' }).click()
+  await rows.filter({ hasText: 'letter-2' }).waitFor()
+  await operator.assertAccessible()
+  await rows.filter({ hasText: 'letter-1' }).getByRole('link').click()
+  await page.getByRole('heading', { name: 'Why it was given up' }).waitFor()
+  await page.getByText('letter-1', { exact: true }).waitFor()
+  await operator.assertAccessible()
+  await page.getByRole('button', { name: 'Retry' }).click()
+  await until(async () => (await rows.count()) === 2)
+  assert.equal(await rows.filter({ hasText: 'letter-1' }).count(), 0)
+
+  await rows.filter({ hasText: 'letter-2' }).getByRole('link').click()
+  await page.getByRole('button', { name: 'Discard…' }).click()
+  await page.getByRole('button', { name: 'Keep it' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'hidden' })
+  await page.getByRole('button', { name: 'Discard…' }).click()
+  await operator.assertAccessible()
+  await page.getByRole('button', { name: 'Discard', exact: true }).click()
+  await page.getByText('No dead letters: every event was processed').waitFor()
+  const query = "SELECT event_id FROM events WHERE event_id LIKE 'letter-%'"
+  const answer = await fetch(`${ready.clickhouse_url}/?database=ipid`, { method: 'POST', body: query })
+  assert.equal((await answer.text()).trim(), 'letter-1')
+  operator.assertClean()
+
+  // Streams are open on two pages.
+  await page.goto(`${origin}/system`)
+  await figure('Dead letters').waitFor()
+  started.child.kill('SIGTERM')
+  assert.equal((await started.ended).code, 0)
+  assert.ok(!started.stderr().includes('requests were cut off') && !started.stdout().includes('requests were cut off'))
+})

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { LiveEvent, LiveReport } from '../../../schemas/live-event.ts'
+import type { EventSender } from '../../../src/dashboard/server/event-streams.ts'
+import { LiveHub } from '../../../src/dashboard/server/live-hub.ts'
+import { systemFeed } from '../../../src/dashboard/server/system-feed.ts'
+import { collectStatus, NO_JOBS, type StatusSources } from '../../../src/status/collect.ts'
+import { until } from '../../support/until.ts'
+
+const event: LiveEvent = {
+  ...{ received_at: '2026-11-22T00:00:00.000Z', status: 'ok', event_type: null, ip: '192.0.2.1', company: 'Example' },
+  ...{ domain: null, country_code: null, classification: null, quality: 0, rule: null, filtered_as: null },
+}
+const report = (events: number, all = events): LiveReport => ({
+  totals: { ok: all, filtered: 0, invalid_ip: 0 },
+  events: Array(events).fill(event),
+})
+
+/** A hub on a source of the test's. */
+function startHub(t: TestContext) {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const heard = new Map<string, (report: LiveReport) => void>()
+  let watched = 0
+  const hub = new LiveHub({
+    watch(tenantId, listener) {
+      watched++
+      heard.set(tenantId, listener)
+      return () => void heard.delete(tenantId)
+    },
+  })
+  const listener = () => {
+    const frames: LiveReport[] = []
+    const sender: EventSender = { send: (text) => frames.push(JSON.parse(text.split('data: ')[1]!)) }
+    return { frames, sender }
+  }
+  return { hub, heard, listener, watched: () => watched, pass: (ms: number) => t.mock.timers.tick(ms) }
+}
+
+test('fifty pages of a tenant are one reader, and none is left when they are closed', (t) => {
+  const { hub, heard, listener, watched, pass } = startHub(t)
+  const pages = Array.from({ length: 50 }, listener)
+  const leave = pages.map(({ sender }) => hub.of('acme')(sender))
+  assert.deepEqual([watched(), [...heard.keys()]], [1, ['acme']])
+  heard.get('acme')!(report(1))
+  pass(500)
+  assert.ok(pages.every(({ frames }) => frames.length === 1))
+  for (const one of leave) one()
+  assert.equal(heard.size, 0)
+  hub.of('acme')(pages[0]!.sender)
+  assert.equal(watched(), 2)
+})
+
+test('a page is sent frames of what several processes tell, bounded, and of its tenant only', (t) => {
+  const { hub, heard, listener, pass } = startHub(t)
+  const [acme, other] = [listener(), listener()]
+  hub.of('acme')(acme.sender)
+  hub.of('other')(other.sender)
+  for (let i = 0; i < 8; i++) heard.get('acme')!(report(5, 500))
+  pass(500)
+  pass(500)
+  assert.equal(other.frames.length, 0)
+  assert.equal(acme.frames.length, 1, 'nothing is sent when nothing came')
+  assert.deepEqual([acme.frames[0]!.totals.ok, acme.frames[0]!.events.length], [4_000, 5])
+})
+
+const sources: StatusSources = {
+  pipeline: async () => ({ streams: [], dead_letters: 3 }),
+  batchJobs: async () => NO_JOBS,
+  bulkJobs: async () => NO_JOBS,
+  redis: async () => {
+    throw new Error('away')
+  },
+  dedup: async () => ({ entries: 7, bytes: 700 }),
+  reports: async () => [],
+  retention: async () => [],
+}
+
+test('the system is looked at once for all who look, and not at all when nobody does', async () => {
+  let reads = 0
+  const feed = systemFeed({
+    read: () => {
+      reads++
+      return collectStatus(sources, { stallMs: 1_000, slackMs: {} })
+    },
+    attributionOf: () => undefined,
+  })
+  const texts: string[][] = [[], []]
+  const leave = texts.map((list) => feed.join({ send: (text) => list.push(text) }))
+  await until(() => texts[0]!.length > 0)
+  assert.deepEqual([reads, texts[0]], [1, texts[1]])
+  const late: string[] = []
+  leave.push(feed.join({ send: (text) => late.push(text) }))
+  assert.deepEqual(late, texts[0]!.slice(-1), 'who comes later does not wait')
+  const status = JSON.parse(late[0]!.split('data: ')[1]!)
+  assert.deepEqual([status.dead_letters, status.redis, status.verdict.level], [3, null, 'warning'])
+  for (const one of leave) one()
+})
