@@ -7,6 +7,7 @@ import { Sessions } from '../dashboard/server/sessions.ts'
 import type { HttpServer } from '../http/engine/server.ts'
 import { RedisSessionStore } from '../redis/dashboard/sessions.ts'
 import { RedisTenantStore } from '../redis/tenants/tenant-store.ts'
+import { uploadsOf } from './dashboard/uploads.ts'
 import type { Parts } from './parts.ts'
 
 /** The dashboard. Its listener is the last of the services. */
@@ -23,7 +24,8 @@ export function dashboardRole(parts: Parts): DashboardRole {
   const redis = parts.connect({ name: 'dashboard', kind: 'request', timeoutMs: config.redisRequestMs })
   const tenants = new RedisTenantStore(redis)
   const sessions = new Sessions(new RedisSessionStore(redis), clock)
-  const routes = dashboardRoutes({ tenants, version: version(), apiUrl: apiUrlOf(config) })
+  const { services, uploads } = uploadsOf(parts)
+  const routes = dashboardRoutes({ tenants, version: version(), apiUrl: apiUrlOf(config), uploads })
   const findTenant = (id: string) => tenants.getTenant(id)
   let http: HttpServer | undefined
   const listener: Service = {
@@ -45,7 +47,7 @@ export function dashboardRole(parts: Parts): DashboardRole {
     },
     stop: async () => await http?.stop(),
   }
-  return { services: [listener], url: () => http?.url }
+  return { services: [...services, listener], url: () => http?.url }
 }
 
 /** As a person on this machine would write it. */

@@ -15,6 +15,8 @@ export interface FileChoice extends ReadOptions {
   readonly format: Format | undefined
   /** A label of the WHATWG Encoding Standard; undefined: UTF-8, or UTF-16 with a byte order mark. */
   readonly encoding: string | undefined
+  /** Lines that are read at most, blank ones too. Default: as many as there are. */
+  readonly linesMax?: number
 }
 
 /** Every row of the file is among the bad ones: there is nothing to send. */
@@ -34,7 +36,7 @@ export interface EventFile {
 }
 
 /** What is looked at to tell what a file is. */
-const SAMPLE_BYTES = 65_536
+export const SAMPLE_BYTES = 65_536
 const READ_BYTES = 262_144
 
 /**
@@ -55,7 +57,7 @@ export async function openEventFile(
   const plain = decoded(gzip ? gunzipped(name, all) : all)
   const [sample, text] = await peek(inUtf8(plain, choice.encoding), SAMPLE_BYTES)
   const converter = converterFor(name, sample, choice)
-  return { gzip, events: (standIn) => converted(text, converter, choice.advice.encoding, standIn) }
+  return { gzip, events: (standIn) => converted(text, converter, choice, standIn) }
 }
 
 export function isGzip(head: Buffer): boolean {
@@ -170,14 +172,15 @@ export function formatOf(file: string, text: string): Format {
 async function* converted(
   source: AsyncIterable<Buffer>,
   converter: LineConverter,
-  encodingAdvice: string,
+  { advice, linesMax = Number.POSITIVE_INFINITY }: FileChoice,
   standIn: (row: BadRow) => string,
 ): AsyncGenerator<Buffer> {
-  const splitter = new LineSplitter(encodingAdvice)
+  const splitter = new LineSplitter(advice.encoding)
   let lines: string[] = []
   let hasEvents = false
   let firstBad: BadRow | undefined
   let badRows = 0
+  let taken = 0
   const emit = (line: string | BadRow) => {
     if (typeof line === 'string') {
       lines.push(line)
@@ -189,6 +192,8 @@ async function* converted(
     }
   }
   const take = () => {
+    taken += lines.length
+    if (taken > linesMax) throw new InputError(`the file has more than ${linesMax} lines, most of them blank`)
     const bytes = Buffer.from(`${lines.join('\n')}\n`)
     lines = []
     return bytes
