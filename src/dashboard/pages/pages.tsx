@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact'
 import { Start } from './pages/start.tsx'
+import { Uploads } from './pages/uploads.tsx'
 
 export interface PageProps {
   /** Of the path, decoded. */
@@ -17,4 +18,7 @@ export interface PageEntry {
 }
 
 /** Every page, in the order of the navigation. Those of a tenant are under `/t/:tenant/`. A new one is a line here. */
-export const PAGES: readonly PageEntry[] = [{ path: '/', page: Start }]
+export const PAGES: readonly PageEntry[] = [
+  { path: '/', page: Start },
+  { path: '/t/:tenant/uploads', page: Uploads, label: 'Uploads' },
+]
