@@ -71,7 +71,7 @@ test('a preview says what each row would become, and guesses address and time by
   const { preview: guessed } = await preview(CSV, { guess: true })
   assert.deepEqual(guessed.columns, [
     { name: 'Visitor IP', key: 'ip', example: '17.0.0.1' },
-    { name: 'When', key: 'When', example: '2026-11-22 08:00' },
+    { name: 'When', key: 'timestamp', example: '2026-11-22 08:00' },
     { name: 'Page', key: 'Page', example: '/a' },
   ])
   const map = { 'Visitor IP': 'ip', When: 'timestamp', Page: '' }

@@ -77,8 +77,8 @@ export function guessedMap(columns: readonly NamedColumn[]): KeyMap {
     const found = isMissing(key) ? columns.find((column) => column.values.length > 0 && isLikely(column)) : undefined
     if (found !== undefined) map.set(found.name, key)
   }
-  guess('ip', ({ values }) => share(values, (text) => parseAddress(text) !== undefined) > 0.5)
-  guess('timestamp', ({ name, values }) => TIME_NAME.test(name) && share(values, isTime) > 0.5)
+  guess('ip', ({ values }) => share(values, (text) => parseAddress(text) !== undefined) >= 0.5)
+  guess('timestamp', ({ name, values }) => TIME_NAME.test(name) && share(values, isTime) >= 0.5)
   return map
 }
 

@@ -1,11 +1,7 @@
 import type { ComponentType } from 'preact'
+import type { PageProps } from './lib/page-props.ts'
 import { Start } from './pages/start.tsx'
 import { Uploads } from './pages/uploads.tsx'
-
-export interface PageProps {
-  /** Of the path, decoded. */
-  readonly parameters: Readonly<Record<string, string>>
-}
 
 /** A page and where it is. */
 export interface PageEntry {

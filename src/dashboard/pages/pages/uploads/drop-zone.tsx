@@ -13,7 +13,7 @@ export function DropZone({ onFiles, isOver, note }: DropZoneProps) {
     <label class={`drop-zone${isOver ? ' over' : ''}`}>
       <input type="file" onChange={(event) => onFiles(event.currentTarget.files)} />
       <strong>Drop a file of events here, or choose one</strong>
-      <span>NDJSON or CSV, plain or gzip. Nothing is sent before you have seen a preview.</span>
+      <span>NDJSON or CSV, plain or gzip. You see a preview first; nothing is stored before.</span>
       <span class="soft">{note ?? '\u00a0'}</span>
     </label>
   )

@@ -63,7 +63,6 @@ export function FilePreview({ tenant, file, limits, onClose }: FilePreviewProps)
         </p>
       )}
       {warning && <p class="note warning">{warning}</p>}
-      {preview && <PreviewRows rows={preview.rows} />}
       <div class="row">
         <button
           type="button"
@@ -77,6 +76,7 @@ export function FilePreview({ tenant, file, limits, onClose }: FilePreviewProps)
           Choose another file
         </button>
       </div>
+      {preview && <PreviewRows rows={preview.rows} />}
     </section>
   )
 }

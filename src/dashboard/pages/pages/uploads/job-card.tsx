@@ -135,7 +135,7 @@ function WrongLines({ summary: { errors, rejected } }: { readonly summary: Batch
       <ul tabIndex={0}>
         {errors.map(({ line, detail }) => (
           <li key={line}>
-            Line {number(line)} {detail}
+            Line {number(line)}: {detail}
           </li>
         ))}
       </ul>

@@ -8,8 +8,9 @@ export function PreviewRows({ rows }: { readonly rows: readonly PreviewRow[] }) 
   return (
     <>
       <p role="status">
-        {`The first ${number(rows.length)} rows: ${number(rows.length - wrong)} become events`}
-        {wrong > 0 && `, ${number(wrong)} do not`}.
+        {wrong === 0
+          ? `The first ${number(rows.length)} rows are fine.`
+          : `Of the first ${number(rows.length)} rows, ${number(wrong)} ${wrong === 1 ? 'has' : 'have'} a problem.`}
       </p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
       <section class="table" aria-label="Preview" tabIndex={0}>
