@@ -109,6 +109,16 @@ test('a quote that nobody closes costs its row, also in a large file', async () 
   assert.equal(Object.keys(found.events).length, 4_999)
 })
 
+test('a record of many quoted lines is one, as long as finding its end takes no square of them', async () => {
+  const record = (lines: number) => `ip,note\n${IP},"${'""a"" and more\n'.repeat(lines - 1)}"\n${IP},b\n`
+  const short = await events(record(200), {}, 65_536)
+  assert.deepEqual([short.bad, Object.keys(short.events)], [[], ['2', '202']])
+  const wide = record(900).replaceAll('more', 'more'.repeat(250))
+  const long = await events(wide, {}, 65_536)
+  assert.match(long.bad[0]!, /^2: has a quote that is not closed/)
+  assert.deepEqual(long.events[902], { ip: IP, note: 'b' })
+})
+
 test('--map gives columns and keys their names, and what is missing is listed', async () => {
   const map = new Map([['visitor_ip', 'ip']])
   assert.deepEqual((await events(`Visitor IP,b\n${IP},1\n`, { map })).events, { 2: { ip: IP, b: '1' } })
