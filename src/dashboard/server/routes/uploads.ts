@@ -12,6 +12,7 @@ import {
 } from '../../../../schemas/dashboard/uploads.ts'
 import { EVENT_KEYS } from '../../../batch/files/conversion.ts'
 import { openEventFile } from '../../../batch/files/event-file.ts'
+import { inSlices } from '../../../batch/files/in-slices.ts'
 import { type FilePreview, previewFile } from '../../../batch/files/preview.ts'
 import type { BatchJobs } from '../../../batch/jobs.ts'
 import { rejectedLine } from '../../../batch/rejected-line.ts'
@@ -133,7 +134,7 @@ function uploadRoute({ jobs, uploadedFiles }: UploadParts): DashboardRoute {
       const { choice, file } = await readChoice(exchange.stream())
       const content = createHash('sha256')
       async function* noted(bytes: AsyncIterable<Buffer>) {
-        for await (const part of limitBytes(bytes, BATCH_LIMITS.bodyMaxBytes)) {
+        for await (const part of inSlices(limitBytes(bytes, BATCH_LIMITS.bodyMaxBytes))) {
           content.update(part)
           yield part
         }
