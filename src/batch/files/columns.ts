@@ -17,7 +17,7 @@ export interface NamedColumn {
 const ROWS_MAX = 50
 const HEADER_LINES_MAX = 20
 const VALUE_MAX_CHARS = 200
-const TIME_NAME = /time|date|^ts$|_at$|\bat$/i
+const TIME_NAME = /time|date|when|^ts$|_at$|\bat$/i
 
 /** The columns that the header names. @param lines whole ones, from the beginning of the file */
 export function columnsOfCsv(lines: readonly string[], dialect: CsvDialect, map: KeyMap): NamedColumn[] {

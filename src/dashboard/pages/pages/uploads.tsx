@@ -40,7 +40,8 @@ function UploadsOf({ tenant }: { readonly tenant: string }) {
   const stored = transfers.filter(({ state }) => state === 'stored')
   useEffect(() => {
     if (jobs !== undefined) setOpen(jobs.some(({ status }) => status === 'queued' || status === 'running'))
-    for (const { id, jobId } of stored) if (jobs?.some(({ job_id }) => job_id === jobId)) dismissTransfer(id)
+    const isListed = (jobId: string | undefined) => jobs?.some(({ job_id }) => job_id === jobId)
+    for (const { id, jobId } of stored) if (url.has('before') || isListed(jobId)) dismissTransfer(id)
   }, [jobs])
   useEffect(() => {
     if (stored.length > 0) list.reload()
