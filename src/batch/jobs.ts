@@ -3,6 +3,8 @@ import type { Addresses } from '../../schemas/tenant.ts'
 
 /** An upload on its way in. Nothing of it enters the pipeline before `complete`. */
 export interface Upload {
+  /** Of the job that it becomes. */
+  readonly jobId: string
   /**
    * Takes bytes of the decoded body, in order; they are copied or written before it resolves. Resolves when more may
    * come: whoever reads the body pauses until then. Rejects with `UploadTooLargeError`, `UnavailableError`.

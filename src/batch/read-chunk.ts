@@ -15,6 +15,7 @@ import { payloadOf } from '../ingest/payload.ts'
 import { completeRow, rawRow } from '../ingest/raw-row.ts'
 import { sliceEvent } from '../ingest/slice-event.ts'
 import { TOO_LONG } from './line-chunker.ts'
+import { reasonOfRejected } from './rejected-line.ts'
 
 /** White space of JSON: there is a blank line behind the last line feed, and in chunks of earlier versions. */
 const BLANK = /^[ \t\r]*$/
@@ -155,16 +156,22 @@ function bareLine(raw: string, line: number): string {
 export const NOT_JSON = 'is not JSON'
 
 /** What is wrong with a line: for the tables in a word or two, for people in a sentence. */
-interface LineFault {
-  readonly fault: 'not UTF-8' | 'too long' | 'not JSON' | 'schema'
+export interface LineFault {
+  readonly fault: 'not UTF-8' | 'too long' | 'unreadable' | 'not JSON' | 'schema'
   readonly detail: string
 }
 
-function readLine(text: string | undefined, { check, mask }: ChunkContext): EventEnvelope | LineFault {
+/** @param text undefined: it is not UTF-8 */
+export function readLine(
+  text: string | undefined,
+  { check, mask }: Pick<ChunkContext, 'check' | 'mask'>,
+): EventEnvelope | LineFault {
   if (text === undefined) return { fault: 'not UTF-8', detail: 'is not UTF-8' }
   if (text === TOO_LONG_TEXT) {
     return { fault: 'too long', detail: `is longer than ${BATCH_LIMITS.lineMaxBytes} bytes` }
   }
+  const reason = reasonOfRejected(text)
+  if (reason !== undefined) return { fault: 'unreadable', detail: reason }
   let value: unknown
   try {
     value = JSON.parse(text)

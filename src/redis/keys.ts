@@ -45,6 +45,8 @@ export const keys = {
   lookups: (tenantId: string, day: string) => `{tenant:${tenantId}}:lookups:${day}`,
   /** Hash: a tenant's events of a UTC day, and how many came from each network that no visitor uses. */
   origins: (tenantId: string, day: string) => `{tenant:${tenantId}}:origins:${day}`,
+  /** String: the batch job that has a file, by the SHA-256 of the file; expires. */
+  uploadedFile: (tenantId: string, digest: string) => `{tenant:${tenantId}}:file:${digest}`,
   /** Hash: process → what it told of itself last: milliseconds, then JSON. */
   reports: () => 'ipid:reports',
   /** Hash: store → JSON of when its old events were removed last. */

@@ -13,6 +13,7 @@ import { RedisUsage } from '../redis/dashboard/usage.ts'
 import { RedisTenantStore } from '../redis/tenants/tenant-store.ts'
 import { liveParts } from './dashboard/live.ts'
 import { settingsOf } from './dashboard/settings.ts'
+import { uploadsOf } from './dashboard/uploads.ts'
 import type { Parts } from './parts.ts'
 
 /** The dashboard. Its listener is the last of the services. */
@@ -32,6 +33,7 @@ export function dashboardRole(parts: Parts): DashboardRole {
   const redis = parts.connect({ name: 'dashboard', kind: 'request', timeoutMs: config.redisRequestMs })
   const tenants = new RedisTenantStore(redis)
   const sessions = new Sessions(new RedisSessionStore(redis), clock)
+  const { services, uploads } = uploadsOf(parts)
   const live = liveParts(parts)
   const settings = settingsOf(parts, redis, sessions)
   const options = { application: 'dashboard', database: DATABASE, readOnly: true, requestTimeoutMs: CLICKHOUSE_MS }
@@ -43,6 +45,7 @@ export function dashboardRole(parts: Parts): DashboardRole {
     overview: new ClickHouseOverview(clickhouse),
     usage: new RedisUsage(redis, clock),
     settings,
+    uploads,
     ...live,
   })
   const findTenant = (id: string) => tenants.getTenant(id)
@@ -72,7 +75,7 @@ export function dashboardRole(parts: Parts): DashboardRole {
       await clickhouse?.close()
     },
   }
-  return { services: [settings.service, listener], url: () => http?.url }
+  return { services: [settings.service, ...services, listener], url: () => http?.url }
 }
 
 /** As a person on this machine would write it. */

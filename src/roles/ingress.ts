@@ -7,12 +7,11 @@ import { createRoutes } from '../http/api/routes.ts'
 import { createHttpServer, type HttpServer } from '../http/api/server.ts'
 import type { Intake } from '../ingest/intake.ts'
 import { EventTail } from '../ingest/tail.ts'
-import { RedisBatchJobs } from '../redis/batch/jobs.ts'
 import { RedisBulkJobs } from '../redis/bulk/jobs.ts'
 import { RedisTailWire } from '../redis/dashboard/live.ts'
 import { readBatchJobs } from '../redis/status/jobs.ts'
 import { GroupCommit } from '../redis/streams/group-commit.ts'
-import { IntakeGate } from '../redis/streams/intake-gate.ts'
+import type { IntakeGate } from '../redis/streams/intake-gate.ts'
 import { readStatus } from '../redis/streams/status.ts'
 import { RedisDailyQuota } from '../redis/tenants/daily-quota.ts'
 import { RedisTokenBuckets } from '../redis/tenants/rate-bucket.ts'
@@ -21,6 +20,7 @@ import { createIntakeMetrics } from '../status/metrics.ts'
 import { StallWatch } from '../status/stall-watch.ts'
 import { CachedAuthenticator } from '../tenants/authenticator.ts'
 import { SharedRateLimiter } from '../tenants/rate-limiter.ts'
+import { batchJobs, intakeGate, uploadConnection } from './batch-jobs.ts'
 import type { Parts } from './parts.ts'
 import { receiptsOf } from './receipts.ts'
 import { stallLimits } from './status.ts'
@@ -34,20 +34,13 @@ export interface IngressRole {
 }
 
 export function ingressRole(parts: Parts): IngressRole {
-  const { config, telemetry, pipeline, enrichment, origins } = parts
+  const { config, telemetry, enrichment, origins } = parts
   const { log, metrics, clock } = telemetry
-  const { partitions } = config
   const requests = parts.connect({ name: 'requests', kind: 'request', timeoutMs: config.redisRequestMs })
   const changes = new RedisTenantChanges(parts.connect({ name: 'changes', kind: 'loop' }))
   const store = new RedisTenantStore(requests)
   const authenticator = new CachedAuthenticator({ store, changes, plans: config.plans, clock, log })
-  const gate = new IntakeGate({
-    client: parts.shared,
-    pipeline,
-    partitions,
-    waitingEventsMax: parts.limits.waitingEventsMax,
-    log,
-  })
+  const gate = intakeGate(parts)
   const closedBecause = (archived: boolean) => gate.closedBecause(archived)
   const intake = groupCommit(parts, closedBecause)
   const receipts = ingressReceipts(parts)
@@ -67,7 +60,7 @@ export function ingressRole(parts: Parts): IngressRole {
     hostnames: enrichment.hostnames,
     readiness: { problems: async () => problemsOf(await requests.ping(), stall) },
     clock,
-    jobs: batchJobs(parts, closedBecause),
+    jobs: batchJobs(parts, uploadConnection(parts), gate),
     lookups: enrichment.lookups,
     quota: new RedisDailyQuota(requests, clock),
     bulkJobs: new RedisBulkJobs({ client: requests, openMax: config.bulkQueueLimit }),
@@ -176,17 +169,4 @@ function ingressReceipts(parts: Parts): Service & ReturnType<typeof receiptsOf> 
       await clickhouse?.close()
     },
   }
-}
-
-/** Uploads are long, so they have a connection apart from that of live events. */
-function batchJobs(parts: Parts, closedBecause: IntakeGate['closedBecause']): RedisBatchJobs {
-  const { partitions, batchQueueLimit, writeDeadlineMs, redisLoopMs } = parts.config
-  return new RedisBatchJobs({
-    client: parts.connect({ name: 'uploads', kind: 'request', timeoutMs: redisLoopMs }),
-    partitions,
-    openMax: batchQueueLimit,
-    deadlineMs: writeDeadlineMs,
-    clock: parts.telemetry.clock,
-    closedBecause,
-  })
 }

@@ -134,6 +134,7 @@ function watchedJobs(complete: () => Promise<void>, abort: () => Promise<void> =
   const log: string[] = []
   const jobs: BatchJobs = {
     begin: async () => ({
+      jobId: 'j',
       write: async () => {},
       async complete(commit) {
         log.push('complete')

@@ -1,5 +1,5 @@
+import { readTime } from '../../batch/files/timestamps.ts'
 import { InputError } from '../../core/run/errors.ts'
-import { readTime } from '../batch/timestamps.ts'
 
 /** A time that a flag gives, milliseconds since the epoch; without a zone it is UTC. @throws InputError */
 export function momentOf(flag: string, text: string): number {

@@ -1,16 +1,17 @@
 import type { SingleBar } from 'cli-progress'
 import type { BatchAccepted, BatchJob } from '../../../schemas/api/batch.ts'
+import type { KeyMap } from '../../batch/files/conversion.ts'
+import { FORMATS, type Format, isEncoding, NoGoodRowsError } from '../../batch/files/event-file.ts'
+import { DATE_ORDERS, type DateOrder } from '../../batch/files/timestamps.ts'
 import { InputError } from '../../core/run/errors.ts'
 import { poll } from '../../runner/loop.ts'
 import type { CliContext } from '../context.ts'
 import { printJson } from '../print.ts'
 import type { BatchApi } from './api.ts'
 import { BadRows } from './bad-rows.ts'
-import type { KeyMap } from './conversion.ts'
 import { EXIT_FAILED, exitCodeOf, printAccepted, printBadRows, printJob } from './job-output.ts'
 import { progressBar } from './progress-bar.ts'
-import { FORMATS, type Format, NoGoodRowsError, openSource, type Source, type SourceChoice } from './source-file.ts'
-import { DATE_ORDERS, type DateOrder } from './timestamps.ts'
+import { openSource, type Source, type SourceChoice } from './source-file.ts'
 
 const POLL_MS = 250
 /** What shells expect of a program that ends by Ctrl-C. */
@@ -149,12 +150,4 @@ function keyMap(pairs: readonly string[]): KeyMap {
       return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()]
     }),
   )
-}
-
-function isEncoding(label: string): boolean {
-  try {
-    return new TextDecoder(label).encoding !== ''
-  } catch {
-    return false
-  }
 }

@@ -6,6 +6,7 @@ import './styles/settings.css'
 import './styles/lookup.css'
 import './styles/live.css'
 import './styles/system.css'
+import './styles/uploads.css'
 import { render } from 'preact'
 import { App } from './app.tsx'
 

@@ -11,6 +11,7 @@ import { Settings } from './pages/settings.tsx'
 import { Start } from './pages/start.tsx'
 import { System } from './pages/system.tsx'
 import { Tenants } from './pages/tenants.tsx'
+import { Uploads } from './pages/uploads.tsx'
 
 /** A page and where it is. */
 export interface PageEntry {
@@ -30,6 +31,7 @@ export const PAGES: readonly PageEntry[] = [
   { path: '/t/:tenant/companies/of', page: Company },
   { path: '/t/:tenant/live', page: Live, label: 'Live' },
   { path: '/t/:tenant/lookup', page: Lookup, label: 'Lookup' },
+  { path: '/t/:tenant/uploads', page: Uploads, label: 'Uploads' },
   { path: '/t/:tenant/settings', page: Settings, label: 'Settings' },
   { path: '/system', page: System, label: 'System', operator: true },
   { path: '/system/dead-letters', page: DeadLetters, operator: true },

@@ -6,6 +6,7 @@ import { type OverviewParts, overviewRoute } from './routes/overview.ts'
 import { type SessionParts, sessionRoute } from './routes/session.ts'
 import { type SettingsParts, settingsRoutes } from './routes/settings.ts'
 import { type SystemParts, systemRoute } from './routes/system.ts'
+import { type UploadParts, uploadRoutes } from './routes/uploads.ts'
 
 /** What the calls are made of. */
 export interface DashboardParts
@@ -16,6 +17,7 @@ export interface DashboardParts
     SystemParts,
     DeadLetterParts {
   readonly settings: SettingsParts
+  readonly uploads: UploadParts
 }
 
 /** Every call of the dashboard. A new one is a file in `routes/` and a line here. */
@@ -25,6 +27,7 @@ export function dashboardRoutes(parts: DashboardParts): DashboardRoute[] {
     overviewRoute(parts),
     ...companyRoutes(parts),
     liveRoute(parts),
+    ...uploadRoutes(parts.uploads),
     ...settingsRoutes(parts.settings),
     systemRoute(parts),
     ...deadLetterRoutes(parts),

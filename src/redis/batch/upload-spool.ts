@@ -69,6 +69,10 @@ export class UploadSpool implements Upload {
     void this.#heartbeat.start()
   }
 
+  get jobId(): string {
+    return this.#options.jobId
+  }
+
   async write(bytes: Buffer): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure
     const { closedBecause, receipt } = this.#options

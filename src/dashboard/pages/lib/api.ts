@@ -31,6 +31,11 @@ export function post<T>(path: string, body: unknown = {}): Promise<T> {
   return call<T>(path, { method: 'POST', headers, body: JSON.stringify(body) })
 }
 
+/** As `post`, of bytes as they are. @throws ApiError */
+export function postBytes<T>(path: string, body: Blob, signal?: AbortSignal): Promise<T> {
+  return call<T>(path, { method: 'POST', headers: changeHeaders(), body, signal })
+}
+
 /** Headers of a change that is sent in another way. */
 export function changeHeaders(): Record<string, string> {
   return { 'x-csrf-token': csrfToken }

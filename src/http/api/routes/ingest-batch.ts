@@ -1,13 +1,13 @@
 import { Type } from 'typebox'
 import { BATCH_LIMITS, BatchAccepted, BatchJob } from '../../../../schemas/api/batch.ts'
 import { EventEnvelope } from '../../../../schemas/api/event.ts'
-import { type BatchJobs, EmptyUploadError, UploadTooLargeError } from '../../../batch/jobs.ts'
+import type { BatchJobs } from '../../../batch/jobs.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'
-import { HttpError } from '../../engine/http-error.ts'
 import type { HttpResponse } from '../../engine/response.ts'
 import { foundJob } from '../job.ts'
 import type { Operation } from '../operation.ts'
+import { receiveUpload } from '../receive-upload.ts'
 import type { Route } from '../route.ts'
 
 /** `POST /v1/ingest/batch`: an upload is kept line by line while it arrives, and becomes a job when it is whole. */
@@ -20,19 +20,9 @@ export function uploadRoute(jobs: BatchJobs): Route {
     streamsBody: true,
     operation: uploadOperation,
     async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
-      const { id, archive, addresses } = caller.tenant
-      const upload = await jobs.begin(id, archive, addresses)
-      try {
-        for await (const bytes of exchange.stream()) await upload.write(bytes)
-        const { jobId, received } = await upload.complete(() => exchange.commit())
-        return { status: 202, body: JSON.stringify({ job_id: jobId, status: 'queued', received }) }
-      } catch (error) {
-        // What cannot be removed now expires; the client is told why the upload failed.
-        await upload.abort().catch(() => {})
-        if (error instanceof UploadTooLargeError) throw new HttpError(413, error.message)
-        if (error instanceof EmptyUploadError) throw new HttpError(400, error.message)
-        throw error
-      }
+      const commit = () => exchange.commit()
+      const { jobId, received } = await receiveUpload(jobs, caller.tenant, exchange.stream(), { commit })
+      return { status: 202, body: JSON.stringify({ job_id: jobId, status: 'queued', received }) }
     },
   }
 }

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
+import { NoGoodRowsError } from '../../../../src/batch/files/event-file.ts'
 import { BadRows } from '../../../../src/cli/batch/bad-rows.ts'
-import { NoGoodRowsError, openSource, type SourceChoice } from '../../../../src/cli/batch/source-file.ts'
+import { openSource, type SourceChoice } from '../../../../src/cli/batch/source-file.ts'
 import type { CliContext } from '../../../../src/cli/context.ts'
 import { InputError } from '../../../../src/core/run/errors.ts'
 
@@ -106,6 +107,16 @@ test('a quote that nobody closes costs its row, also in a large file', async () 
   const found = await events(`ip,note\n${rows.join('\n')}\n`, {}, 65_536)
   assert.deepEqual(found.bad, ['12: has a quote that is not closed'])
   assert.equal(Object.keys(found.events).length, 4_999)
+})
+
+test('a record of many quoted lines is one, as long as finding its end takes no square of them', async () => {
+  const record = (lines: number) => `ip,note\n${IP},"${'""a"" and more\n'.repeat(lines - 1)}"\n${IP},b\n`
+  const short = await events(record(200), {}, 65_536)
+  assert.deepEqual([short.bad, Object.keys(short.events)], [[], ['2', '202']])
+  const wide = record(900).replaceAll('more', 'more'.repeat(250))
+  const long = await events(wide, {}, 65_536)
+  assert.match(long.bad[0]!, /^2: has a quote that is not closed/)
+  assert.deepEqual(long.events[902], { ip: IP, note: 'b' })
 })
 
 test('--map gives columns and keys their names, and what is missing is listed', async () => {

@@ -4,8 +4,11 @@ import { parseTimestamp } from '../../core/event/timestamp.ts'
 export const DATE_ORDERS = ['dmy', 'mdy'] as const
 export type DateOrder = (typeof DATE_ORDERS)[number]
 
+/** `ambiguous`: day and month may be either way round. */
+export type TimeProblem = 'ambiguous' | 'unknown'
+
 /** A time as the API takes it, or why there is none. */
-export type ReadTime = { readonly time: string } | { readonly problem: string }
+export type ReadTime = { readonly time: string } | { readonly problem: TimeProblem }
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
 const MONTH = `(${MONTHS.join('|')})[a-z]*\\.?`
@@ -31,14 +34,12 @@ const EPOCH = /^-?(\d{9,10}|\d{12,13}|\d{15,16}|\d{18,19})(?:\.\d+)?$/
 export function readTime(text: string, order: DateOrder | undefined): ReadTime {
   if (!Number.isNaN(parseTimestamp(text))) return { time: text }
   const ms = EPOCH.test(text) ? epochMs(text) : calendarMs(text, order)
-  if (typeof ms === 'string') return { problem: `timestamp ${JSON.stringify(text)} ${ms}` }
+  if (typeof ms === 'string') return { problem: ms }
   // What the API refuses, such as a year after 2299, is refused here.
   const time = Number.isNaN(new Date(ms).getTime()) ? '' : new Date(ms).toISOString()
-  if (Number.isNaN(parseTimestamp(time))) return { problem: `timestamp ${JSON.stringify(text)} ${NOT_UNDERSTOOD}` }
+  if (Number.isNaN(parseTimestamp(time))) return { problem: 'unknown' }
   return { time }
 }
-
-const NOT_UNDERSTOOD = 'is not a date and time that is understood'
 
 function epochMs(text: string): number {
   const digits = /\d+/.exec(text)![0].length
@@ -47,7 +48,7 @@ function epochMs(text: string): number {
 }
 
 /** Milliseconds, or what is wrong. */
-function calendarMs(text: string, order: DateOrder | undefined): number | string {
+function calendarMs(text: string, order: DateOrder | undefined): number | TimeProblem {
   let match = YEAR_FIRST.exec(text)
   if (match !== null) return timeOf([match[1]!, match[3]!, match[4]!], match.slice(5))
   match = DAY_MONTH_NAME.exec(text)
@@ -55,11 +56,11 @@ function calendarMs(text: string, order: DateOrder | undefined): number | string
   match = MONTH_NAME_DAY.exec(text)
   if (match !== null) return timeOf([match[3]!, monthNumber(match[1]!), match[2]!], match.slice(4))
   match = YEAR_LAST.exec(text)
-  if (match === null) return NOT_UNDERSTOOD
+  if (match === null) return 'unknown'
   const [, first, separator, second, year] = match as unknown as [string, string, string, string, string]
   // With dots the day goes first wherever they are used.
   const known = separator === '.' ? 'dmy' : (order ?? orderOf(Number(first), Number(second)))
-  if (known === undefined) return 'may be day or month first: say which with --date-order dmy or mdy'
+  if (known === undefined) return 'ambiguous'
   const [day, month] = known === 'dmy' ? [first, second] : [second, first]
   return timeOf([year, month, day], match.slice(5))
 }
@@ -75,14 +76,17 @@ function orderOf(first: number, second: number): DateOrder | undefined {
 }
 
 /** @param clock hour, minute, second, fraction, AM or PM, and zone, as far as they are given */
-function timeOf(date: readonly [year: string, month: string, day: string], clock: readonly string[]): number | string {
+function timeOf(
+  date: readonly [year: string, month: string, day: string],
+  clock: readonly string[],
+): number | TimeProblem {
   const [hour = '0', minute = '00', second = '0', fraction = '0', half, zone = 'Z'] = clock
   const [year, month, day] = date
   const hours = half === undefined ? Number(hour) : hourOf(Number(hour), half)
   const offset = /^[+-]/.test(zone) ? `${zone.slice(0, 3)}:${zone.slice(3).replace(':', '') || '00'}` : 'Z'
   const time = `${two(hours)}:${minute}:${second.padStart(2, '0')}.${fraction}${offset}`
   const ms = parseTimestamp(`${year}-${two(month)}-${two(day)}T${time}`)
-  return Number.isNaN(ms) ? NOT_UNDERSTOOD : ms
+  return Number.isNaN(ms) ? 'unknown' : ms
 }
 
 function hourOf(hour: number, half: string): number {

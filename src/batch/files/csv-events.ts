@@ -1,9 +1,17 @@
 import { InputError } from '../../core/run/errors.ts'
-import type { BadRows } from './bad-rows.ts'
-import { EVENT_KEYS, type KeyMap, type LineConverter, missingAddress, type ReadOptions } from './conversion.ts'
+import {
+  type BadRow,
+  badTime,
+  type Emit,
+  EVENT_KEYS,
+  type KeyMap,
+  type LineConverter,
+  missingAddress,
+  type ReadOptions,
+} from './conversion.ts'
 import { type CsvDialect, namedDelimiter, splitRecord } from './csv-record.ts'
 import type { BadLine } from './lines.ts'
-import { type DateOrder, readTime } from './timestamps.ts'
+import { readTime } from './timestamps.ts'
 
 /** Columns that are not text in an event. */
 const JSON_COLUMNS = new Set(['properties', 'user_properties'])
@@ -13,6 +21,12 @@ const TRIMMED_COLUMNS = new Set(['ip', 'timestamp', 'session_id'])
 /** Behind so many lines, or characters, a quote that is open counts as one that nobody closes. */
 const RECORD_LINES_MAX = 1_000
 const RECORD_CHARS_MAX = 1_048_576
+/**
+ * Characters that may be read again to find the end of a record, at once, and for each character of the file: without a
+ * limit, quotes that nobody closes would cost the square of their lines.
+ */
+const REREAD_CHARS_MAX = 33_554_432
+const REREADS_MAX = 64
 
 /**
  * Turns the lines of a CSV file into NDJSON events: the header gives the keys, empty fields are left out, `session_id` is a
@@ -21,23 +35,26 @@ const RECORD_CHARS_MAX = 1_048_576
  */
 export class CsvConverter implements LineConverter {
   readonly #dialect: CsvDialect
-  readonly #map: KeyMap
-  readonly #dateOrder: DateOrder | undefined
-  readonly #bad: BadRows
+  readonly #options: ReadOptions
   #header: readonly string[] | undefined
   #line = 0
   /** Lines of a record whose quote is open. */
   #open: string[] = []
   #openChars = 0
+  #rereadCharsLeft = REREAD_CHARS_MAX
 
-  constructor(dialect: CsvDialect, { map, dateOrder }: ReadOptions, bad: BadRows) {
+  constructor(dialect: CsvDialect, options: ReadOptions) {
     this.#dialect = dialect
-    this.#map = map
-    this.#dateOrder = dateOrder
-    this.#bad = bad
+    this.#options = options
   }
 
-  push(line: string | BadLine, emit: (line: string) => void): void {
+  push(line: string | BadLine, emit: Emit): void {
+    const chars = typeof line === 'string' ? line.length : 0
+    this.#rereadCharsLeft = Math.min(REREAD_CHARS_MAX, this.#rereadCharsLeft + chars * REREADS_MAX)
+    this.#take(line, emit)
+  }
+
+  #take(line: string | BadLine, emit: Emit): void {
     if (typeof line !== 'string') {
       this.#giveUpOpen(emit)
       this.#reject(line.problem, emit)
@@ -53,11 +70,11 @@ export class CsvConverter implements LineConverter {
     else if (this.#open.length > RECORD_LINES_MAX || this.#openChars > RECORD_CHARS_MAX) this.#retryOpen(emit)
   }
 
-  end(emit: (line: string) => void): void {
+  end(emit: Emit): void {
     this.#giveUpOpen(emit)
   }
 
-  #read(line: string, emit: (line: string) => void): void {
+  #read(line: string, emit: Emit): void {
     const fields = splitRecord(line, this.#dialect)
     if (fields === 'open' || fields === 'broken') {
       this.#open = [line]
@@ -68,7 +85,12 @@ export class CsvConverter implements LineConverter {
     }
   }
 
-  #readOpen(emit: (line: string) => void): void {
+  #readOpen(emit: Emit): void {
+    this.#rereadCharsLeft -= this.#openChars
+    if (this.#rereadCharsLeft < 0) {
+      this.#retryOpen(emit)
+      return
+    }
     const fields = splitRecord(this.#open.join('\n'), this.#dialect)
     if (fields === 'open') return
     if (fields === 'broken' || (this.#header !== undefined && fields.length > this.#header.length)) {
@@ -82,51 +104,55 @@ export class CsvConverter implements LineConverter {
   }
 
   /** The first of the open lines is bad; those behind it are read anew. */
-  #retryOpen(emit: (line: string) => void): void {
+  #retryOpen(emit: Emit): void {
     const [, ...rest] = this.#open
     this.#open = []
     this.#reject('has a quote that is not closed', emit)
-    for (const line of rest) this.push(line, emit)
+    for (const line of rest) this.#take(line, emit)
   }
 
-  #giveUpOpen(emit: (line: string) => void): void {
+  #giveUpOpen(emit: Emit): void {
     while (this.#open.length > 0) this.#retryOpen(emit)
   }
 
-  #reject(problem: string, emit: (line: string) => void): void {
+  #reject(problem: string, emit: Emit): void {
     this.#line++
     if (this.#header === undefined) throw new InputError(`the CSV header, line ${this.#line}, ${problem}`)
-    this.#bad.add(this.#line, problem)
-    emit('')
+    emit({ line: this.#line, reason: problem, detail: problem })
   }
 
   /** `''` when there is none. */
-  #event(fields: readonly string[], line: number): string {
+  #event(fields: readonly string[], line: number): string | BadRow {
     if (fields.every((field) => field.trim() === '')) return ''
     if (this.#header === undefined) {
       // One-time lines that some programs put before the header.
       if (line === 1 && namedDelimiter(fields.join(this.#dialect.delimiter)) !== undefined) return ''
-      this.#header = headerOf(fields, this.#map)
+      this.#header = headerOf(fields, this.#options)
       return ''
     }
-    const event = eventOf(this.#header, fields, this.#dateOrder)
-    if (typeof event !== 'string') return JSON.stringify(event)
-    this.#bad.add(line, event)
-    return ''
+    return eventOf(this.#header, fields, line, this.#options)
   }
 }
 
-/** The keys of the columns; `''` for one that has no name. */
-function headerOf(names: readonly string[], map: KeyMap): readonly string[] {
-  const header = names.map((name) => keyOf(name.trim(), map))
+/** The keys that columns stand for; `''` for those that are left out. */
+export function keysOfColumns(names: readonly string[], map: KeyMap): string[] {
+  return names.map((name) => keyOf(name.trim(), map))
+}
+
+/** @throws InputError when they are not those of events */
+function headerOf(names: readonly string[], { map, advice }: ReadOptions): readonly string[] {
+  const header = keysOfColumns(names, map)
   const columns = names.map((name) => name.trim()).filter((name) => name !== '')
   const unknown = [...map.keys()].find((from) => !columns.some((name) => sameName(name, from)))
   if (unknown !== undefined) {
-    throw new InputError(`--map names a column ${JSON.stringify(unknown)}; the CSV header has ${columns.join(', ')}`)
+    throw new InputError(
+      `${advice.map} names a column ${JSON.stringify(unknown)}; the CSV header has ${columns.join(', ')}`,
+    )
   }
   const repeated = header.find((name, i) => name !== '' && header.indexOf(name) !== i)
   if (repeated !== undefined) throw new InputError(`the CSV header names ${JSON.stringify(repeated)} twice`)
-  if (!header.includes('ip')) throw new InputError(`the CSV header has no column "ip"${missingAddress(columns)}`)
+  if (!header.includes('ip'))
+    throw new InputError(`the CSV header has no column "ip"${missingAddress(columns, advice)}`)
   return header
 }
 
@@ -141,28 +167,32 @@ function sameName(a: string, b: string): boolean {
   return plain(a) === plain(b)
 }
 
-/** The event, or what is wrong with the row. */
+/** The event as JSON, or what is wrong with the row. */
 function eventOf(
   header: readonly string[],
   fields: readonly string[],
-  order: DateOrder | undefined,
-): Record<string, unknown> | string {
+  line: number,
+  { dateOrder, advice }: ReadOptions,
+): string | BadRow {
   const extra = fields.slice(header.length).some((field) => field.trim() !== '')
-  if (extra) return `has ${fields.length} fields, and the header ${header.length}`
+  if (extra) {
+    const reason = `has ${fields.length} fields, and the header ${header.length}`
+    return { line, reason, detail: reason }
+  }
   const event: Record<string, unknown> = {}
   for (const [i, name] of header.entries()) {
     const field = fields[i] ?? ''
     const text = TRIMMED_COLUMNS.has(name) ? field.trim() : field
     if (text === '' || name === '') continue
     if (name === 'timestamp') {
-      const read = readTime(text, order)
-      if ('problem' in read) return read.problem
+      const read = readTime(text, dateOrder)
+      if ('problem' in read) return badTime(line, text, read.problem, advice)
       event[name] = read.time
     } else if (name === 'session_id' && /^-?\d{1,16}$/.test(text)) event[name] = Number(text)
     else if (JSON_COLUMNS.has(name)) event[name] = jsonOrText(text)
     else event[name] = text
   }
-  return event
+  return JSON.stringify(event)
 }
 
 function jsonOrText(text: string): unknown {

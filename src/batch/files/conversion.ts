@@ -1,0 +1,62 @@
+import { EventEnvelope } from '../../../schemas/api/event.ts'
+import type { BadLine } from './lines.ts'
+import type { DateOrder, TimeProblem } from './timestamps.ts'
+
+/** The keys of an event that mean something to us. */
+export const EVENT_KEYS: readonly string[] = Object.keys(EventEnvelope.properties)
+
+/** From names in a file to keys of an event; `''` leaves a column out. */
+export type KeyMap = ReadonlyMap<string, string>
+
+/** How to say what a file leaves open, in the words of where that is done: flags of a command, fields of a page. */
+export interface Advice {
+  /** What gives columns their keys: `--map`. */
+  readonly map: string
+  /** Behind "say which is the address". */
+  readonly address: (column: string) => string
+  readonly dateOrder: string
+  readonly encoding: string
+}
+
+/** How the rows of a file are to be read. */
+export interface ReadOptions {
+  readonly map: KeyMap
+  readonly dateOrder: DateOrder | undefined
+  readonly advice: Advice
+}
+
+/** A row that cannot become an event. */
+export interface BadRow {
+  /** As an editor counts. */
+  readonly line: number
+  /** Quotes nothing of the row, so that it may be kept. */
+  readonly reason: string
+  /** For whoever has the file: may quote it. */
+  readonly detail: string
+}
+
+/** Takes what lines become: NDJSON, `''` where there is no event, or why there is none. */
+export type Emit = (line: string | BadRow) => void
+
+/**
+ * Turns lines of a file into NDJSON, a line for a line: what is no event, or goes on from the line before, becomes a blank
+ * one. So lines are numbered as an editor does.
+ */
+export interface LineConverter {
+  push(line: string | BadLine, emit: Emit): void
+  end(emit: Emit): void
+}
+
+/** Behind "there is no ip": what there is, and how to say which it is. */
+export function missingAddress(names: readonly string[], advice: Advice): string {
+  const likely = names.find((name) => /(^|[^a-z])ip|addr|host/i.test(name)) ?? names[0]
+  if (likely === undefined) return ''
+  return `; it has ${names.join(', ')}: say which is the address, ${advice.address(likely)}`
+}
+
+/** A row whose timestamp cannot be read. */
+export function badTime(line: number, text: string, problem: TimeProblem, { dateOrder }: Advice): BadRow {
+  const why =
+    problem === 'ambiguous' ? `may be day or month first: ${dateOrder}` : 'is not a date and time that is understood'
+  return { line, reason: `timestamp ${why}`, detail: `timestamp ${JSON.stringify(text)} ${why}` }
+}

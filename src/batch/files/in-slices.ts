@@ -1,0 +1,14 @@
+import { setImmediate as turn } from 'node:timers/promises'
+
+/** What is converted in one go: some 12 ms of rows. */
+const SLICE_BYTES = 65_536
+
+/** Passes bytes on in pieces of which each lets everything else of the process have its turn. */
+export async function* inSlices(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  for await (const bytes of source) {
+    for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
+      await turn()
+      yield bytes.subarray(at, at + SLICE_BYTES)
+    }
+  }
+}

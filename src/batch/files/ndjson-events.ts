@@ -1,0 +1,94 @@
+import { InputError } from '../../core/run/errors.ts'
+import { eachMember } from '../../ingest/json-slices.ts'
+import { type BadRow, badTime, type Emit, type LineConverter, missingAddress, type ReadOptions } from './conversion.ts'
+import type { BadLine } from './lines.ts'
+import { readTime } from './timestamps.ts'
+
+const TIMESTAMP_KEY = '"timestamp"'
+const FINE_TIMESTAMP = /"timestamp"\s*:\s*"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)"/
+
+/**
+ * Gives the keys of NDJSON events their names, and their timestamps the form that the API takes. All else stays as it is, to
+ * the letter; a line that is no JSON object is left for the API to name.
+ */
+export class NdjsonConverter implements LineConverter {
+  readonly #options: ReadOptions
+  #line = 0
+
+  constructor(options: ReadOptions) {
+    this.#options = options
+  }
+
+  push(line: string | BadLine, emit: Emit): void {
+    this.#line++
+    if (typeof line === 'string') emit(this.#convert(line))
+    else emit({ line: this.#line, reason: line.problem, detail: line.problem })
+  }
+
+  end(): void {}
+
+  #convert(line: string): string | BadRow {
+    const { map, dateOrder, advice } = this.#options
+    if (map.size === 0 && hasFineTimestamp(line)) return line
+    if (!isObject(line)) return line
+    const parts: string[] = []
+    const keys = new Set<string>()
+    let bad: BadRow | undefined
+    eachMember(line, 0, (name, start, valueStart, valueEnd) => {
+      const key = map.get(name) ?? name
+      if (key === '' && name !== '') return
+      if (keys.has(key) && map.size > 0) {
+        const reason = `has ${JSON.stringify(key)} twice, with what ${advice.map} names`
+        bad = { line: this.#line, reason, detail: reason }
+      }
+      keys.add(key)
+      let value = line.slice(valueStart, valueEnd)
+      if (key === 'timestamp' && /^["\d-]/.test(value)) {
+        const text = value.startsWith('"') ? (JSON.parse(value) as string) : value
+        const read = readTime(text, dateOrder)
+        if ('problem' in read) bad = badTime(this.#line, text, read.problem, advice)
+        else value = JSON.stringify(read.time)
+      }
+      parts.push(key === name ? line.slice(start, valueStart) + value : `${JSON.stringify(key)}:${value}`)
+    })
+    return bad ?? `{${parts.join(',')}}`
+  }
+}
+
+/** Without a look at the whole line; there may be a key of this name further inside. */
+function hasFineTimestamp(line: string): boolean {
+  const at = line.indexOf(TIMESTAMP_KEY)
+  if (at < 0) return !line.includes('\\u')
+  return FINE_TIMESTAMP.test(line) && line.indexOf(TIMESTAMP_KEY, at + 1) < 0
+}
+
+function isObject(line: string): boolean {
+  try {
+    const value: unknown = JSON.parse(line)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+  } catch {
+    return false
+  }
+}
+
+/** The keys of lines, in the order in which they are met. */
+export function keysOf(lines: readonly string[]): readonly string[] {
+  const names = new Set<string>()
+  for (const line of lines) if (isObject(line)) eachMember(line, 0, (name) => names.add(name))
+  return [...names]
+}
+
+/**
+ * Looks whether the first lines have an address at all.
+ * @param lines whole lines
+ * @throws InputError with the keys that they have, when none has `ip`, or none what the map names
+ */
+export function demandAddress(lines: readonly string[], { map, advice }: ReadOptions): void {
+  const names = keysOf(lines)
+  if (names.length === 0) return
+  const unknown = [...map.keys()].find((from) => !names.includes(from))
+  const has = `the first lines have ${names.join(', ')}`
+  if (unknown !== undefined) throw new InputError(`${advice.map} names a key ${JSON.stringify(unknown)}; ${has}`)
+  const keys = names.map((name) => map.get(name) ?? name)
+  if (!keys.includes('ip')) throw new InputError(`no event has the key "ip"${missingAddress(names, advice)}`)
+}

@@ -1,0 +1,180 @@
+import { constants, createGunzip } from 'node:zlib'
+import { parseAddress } from '../../core/event/address.ts'
+import type { EventCheck } from '../../core/pipeline/source.ts'
+import { InputError } from '../../core/run/errors.ts'
+import { readLine } from '../read-chunk.ts'
+import { columnsOfCsv, columnsOfNdjson, guessedMap, type NamedColumn } from './columns.ts'
+import type { BadRow, KeyMap, LineConverter } from './conversion.ts'
+import { CsvConverter } from './csv-events.ts'
+import { sniffDialect } from './csv-record.ts'
+import {
+  brokenGzip,
+  type FileChoice,
+  type Format,
+  formatOf,
+  inUtf8,
+  isGzip,
+  isZlibError,
+  refuseOtherFiles,
+  SAMPLE_BYTES,
+  wholeLines,
+} from './event-file.ts'
+import { LineSplitter } from './lines.ts'
+import { demandAddress, NdjsonConverter } from './ndjson-events.ts'
+
+export interface PreviewedRow {
+  /** As an editor counts. */
+  readonly line: number
+  /** JSON. */
+  readonly event: string | undefined
+  readonly problem: string | undefined
+}
+
+/** What the beginning of a file would become. */
+export interface FilePreview {
+  readonly format: Format
+  readonly gzip: boolean
+  readonly delimiter: string | undefined
+  readonly columns: readonly NamedColumn[]
+  readonly rows: readonly PreviewedRow[]
+  /** Why the file would be refused like this. */
+  readonly problem: string | undefined
+  /** Bytes of the file, lines, and bytes as NDJSON. */
+  readonly looked: { readonly bytes: number; readonly lines: number; readonly eventBytes: number }
+}
+
+export interface PreviewChoice extends FileChoice {
+  /** The bytes are all of the file; otherwise they may end anywhere. */
+  readonly isWhole: boolean
+  /** Which columns are address and time is guessed when none is; ignored where there is a map. */
+  readonly guesses: boolean
+}
+
+const ROWS_MAX = 20
+/** Of a file without gzip. */
+const PLAIN_BYTES_MAX = 1_048_576
+
+/**
+ * Reads the beginning of a file as an upload would.
+ * @throws InputError when it is no file of events at all
+ */
+export async function previewFile(
+  name: string,
+  head: Buffer,
+  choice: PreviewChoice,
+  check: EventCheck,
+): Promise<FilePreview> {
+  const gzip = isGzip(head)
+  if (!gzip) refuseOtherFiles(name, head)
+  const { bytes, isCut, readBytes } = gzip ? await unpacked(name, head, choice.isWhole) : plain(head, choice.isWhole)
+  const text = await decoded(bytes, choice.encoding)
+  const sample = text.subarray(0, SAMPLE_BYTES).toString('utf8')
+  const format = choice.format ?? formatOf(name, sample)
+  const lines = wholeLines(sample, isCut || text.length > SAMPLE_BYTES)
+  const dialect = format === 'csv' ? sniffDialect(lines) : undefined
+  const columnsFor = (map: KeyMap) =>
+    dialect === undefined ? columnsOfNdjson(lines, map) : columnsOfCsv(lines, dialect, map)
+  const map = choice.guesses && choice.map.size === 0 ? guessedMap(columnsFor(choice.map)) : choice.map
+  const options = { ...choice, map }
+  const seen = new Rows(check)
+  let problem: string | undefined
+  try {
+    if (dialect === undefined) demandAddress(lines, options)
+    const converter = dialect === undefined ? new NdjsonConverter(options) : new CsvConverter(dialect, options)
+    read(text, converter, isCut, options.advice.encoding, seen)
+    if (!isCut && seen.events === 0 && seen.rows.length === 0) problem = 'the file has no events'
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error
+    problem = error.message
+  }
+  const looked = { bytes: readBytes, lines: seen.lines, eventBytes: seen.eventBytes }
+  const columns = columnsFor(map)
+  return { format, gzip, delimiter: dialect?.delimiter, columns, rows: seen.rows, problem, looked }
+}
+
+interface Beginning {
+  readonly bytes: Buffer
+  readonly isCut: boolean
+  /** Of the file. */
+  readonly readBytes: number
+}
+
+function plain(head: Buffer, isWhole: boolean): Beginning {
+  const bytes = head.subarray(0, PLAIN_BYTES_MAX)
+  return { bytes, isCut: !isWhole || bytes.length < head.length, readBytes: bytes.length }
+}
+
+async function unpacked(name: string, head: Buffer, isWhole: boolean): Promise<Beginning> {
+  // What is cut off ends where it is cut, and is not broken.
+  const gunzip = createGunzip(isWhole ? {} : { finishFlush: constants.Z_SYNC_FLUSH })
+  const parts: Buffer[] = []
+  let size = 0
+  gunzip.end(head)
+  try {
+    for await (const part of gunzip as AsyncIterable<Buffer>) {
+      parts.push(part)
+      size += part.length
+      if (size >= PLAIN_BYTES_MAX) break
+    }
+  } catch (error) {
+    throw isZlibError(error) ? brokenGzip(name, error) : error
+  }
+  const bytes = Buffer.concat(parts).subarray(0, PLAIN_BYTES_MAX)
+  const isCut = !isWhole || size >= PLAIN_BYTES_MAX
+  return { bytes, isCut, readBytes: Math.min(head.length, gunzip.bytesWritten) }
+}
+
+async function decoded(bytes: Buffer, encoding: string | undefined): Promise<Buffer> {
+  async function* whole() {
+    yield bytes
+  }
+  const parts: Buffer[] = []
+  for await (const part of inUtf8(whole(), encoding)) parts.push(part)
+  return Buffer.concat(parts)
+}
+
+function read(text: Buffer, converter: LineConverter, isCut: boolean, advice: string, rows: Rows): void {
+  const splitter = new LineSplitter(advice)
+  const emit = (line: string | BadRow) => rows.add(line)
+  for (const line of splitter.push(text)) converter.push(line, emit)
+  // A line that may go on says nothing.
+  if (isCut) return
+  for (const line of splitter.end()) if (line !== '') converter.push(line, emit)
+  converter.end(emit)
+}
+
+/** What lines become, of which the first rows are kept. */
+class Rows {
+  readonly rows: PreviewedRow[] = []
+  lines = 0
+  events = 0
+  eventBytes = 0
+  readonly #check: EventCheck
+
+  constructor(check: EventCheck) {
+    this.#check = check
+  }
+
+  add(line: string | BadRow): void {
+    this.lines++
+    if (typeof line === 'string') {
+      this.eventBytes += Buffer.byteLength(line) + 1
+      if (line.trim() === '') return
+      this.events++
+    }
+    if (this.rows.length < ROWS_MAX) this.rows.push(typeof line === 'string' ? this.#event(line) : badRow(line))
+  }
+
+  #event(text: string): PreviewedRow {
+    const { lines: line } = this
+    const event = readLine(text, { check: this.#check, mask: undefined })
+    if ('fault' in event) return { line, event: event.fault === 'not JSON' ? undefined : text, problem: event.detail }
+    if (parseAddress(event.ip) !== undefined) return { line, event: text, problem: undefined }
+    const problem = `ip ${JSON.stringify(event.ip)} is no address: the row is counted, and not stored`
+    return { line, event: text, problem }
+  }
+}
+
+function badRow({ line, detail }: BadRow): PreviewedRow {
+  return { line, event: undefined, problem: detail }
+}

@@ -1,0 +1,121 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { UploadAnswer, UploadChoice } from '../../../../schemas/dashboard/uploads.ts'
+import { changeHeaders } from './api.ts'
+import { Rate } from './rate.ts'
+
+/** A file on its way to the server. It goes on while other pages are looked at. */
+export interface Transfer {
+  readonly id: number
+  readonly tenant: string
+  readonly file: File
+  readonly choice: UploadChoice
+  /** `stored`: it is a job. `repeated`: a job has the same file already, and nothing was taken. */
+  readonly state: 'sending' | 'stored' | 'repeated' | 'failed' | 'cancelled'
+  readonly sent: number
+  readonly total: number
+  readonly rate: Rate
+  readonly jobId?: string
+  readonly problem?: string
+}
+
+let transfers: readonly Transfer[] = []
+let lastId = 0
+const requests = new Map<number, XMLHttpRequest>()
+const listeners = new Set<() => void>()
+const names = new Map<string, string>()
+
+/** What is sent or was just sent of a tenant's files. */
+export function useTransfers(tenant: string): readonly Transfer[] {
+  const [all, setAll] = useState(transfers)
+  useEffect(() => {
+    const listener = () => setAll(transfers)
+    listeners.add(listener)
+    listener()
+    return () => void listeners.delete(listener)
+  }, [])
+  return all.filter((transfer) => transfer.tenant === tenant)
+}
+
+/** Of the file that became a job, when that was here. */
+export function fileNameOf(jobId: string): string | undefined {
+  return names.get(jobId)
+}
+
+/** The body of an upload and of a preview: how the file is to be read, and bytes of it, which are read as they are sent. */
+export function bodyOf(choice: UploadChoice, file: Blob): Blob {
+  return new Blob([`${JSON.stringify(choice)}\n`, file])
+}
+
+export function startTransfer(tenant: string, file: File, choice: UploadChoice): void {
+  const id = ++lastId
+  const body = bodyOf(choice, file)
+  const base = { id, tenant, file, choice, sent: 0, total: body.size, rate: new Rate() }
+  set([...transfers, { ...base, state: 'sending' }])
+  const request = new XMLHttpRequest()
+  requests.set(id, request)
+  request.open('POST', `/api/tenants/${encodeURIComponent(tenant)}/uploads`)
+  for (const [name, value] of Object.entries(changeHeaders())) request.setRequestHeader(name, value)
+  request.upload.onprogress = ({ loaded }) => {
+    base.rate.add(loaded)
+    change(id, { sent: loaded })
+  }
+  const end = (last: Partial<Transfer>) => {
+    requests.delete(id)
+    change(id, last)
+  }
+  request.onload = () => end(outcomeOf(request))
+  request.onabort = () => end({ state: 'cancelled' })
+  request.onerror = () =>
+    end({ state: 'failed', problem: 'The transfer broke off, and nothing of the file is kept. Is ipid running?' })
+  request.send(body)
+}
+
+/** Breaks it off: nothing of the file stays. */
+export function cancelTransfer(id: number): void {
+  requests.get(id)?.abort()
+}
+
+export function dismissTransfer(id: number): void {
+  set(transfers.filter((transfer) => transfer.id !== id))
+}
+
+/** Sends the file although a job has it already. */
+export function repeatTransfer({ id, tenant, file, choice, jobId }: Transfer): void {
+  dismissTransfer(id)
+  startTransfer(tenant, file, { ...choice, again: jobId })
+}
+
+function outcomeOf({ status, responseText }: XMLHttpRequest): Partial<Transfer> {
+  const answer = parsed(responseText)
+  if (status === 202 || status === 200) {
+    const { job_id: jobId, status: state } = answer as UploadAnswer
+    return { state: state === 'queued' ? 'stored' : 'repeated', jobId }
+  }
+  const { detail = `The server answered ${status}.` } = answer as { detail?: string }
+  return { state: 'failed', problem: status === 413 ? `${detail}: split the file into smaller ones` : detail }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return {}
+  }
+}
+
+function change(id: number, changes: Partial<Transfer>): void {
+  const { state, jobId } = changes
+  const before = transfers.find((transfer) => transfer.id === id)
+  if (before !== undefined && state === 'stored' && jobId !== undefined) names.set(jobId, before.file.name)
+  // What became a job is seen among the jobs, and what was cancelled is gone.
+  const rest = state === 'cancelled' ? transfers.filter((transfer) => transfer.id !== id) : transfers
+  set(rest.map((transfer) => (transfer.id === id ? { ...transfer, ...changes } : transfer)))
+}
+
+function set(next: readonly Transfer[]): void {
+  transfers = next
+  const isSending = transfers.some(({ state }) => state === 'sending')
+  // Leaving the page would break it off.
+  window.onbeforeunload = isSending ? (event) => event.preventDefault() : null
+  for (const listener of listeners) listener()
+}

@@ -1,0 +1,117 @@
+import { useCallback, useEffect, useState } from 'preact/hooks'
+import type { UploadLimits, UploadList } from '../../../../schemas/dashboard/uploads.ts'
+import { CodeLine } from '../components/code-line.tsx'
+import { Empty, Loading, Problem } from '../components/notes.tsx'
+import { bytes, number } from '../lib/format.ts'
+import type { PageProps } from '../lib/page-props.ts'
+import { dismissTransfer, useTransfers } from '../lib/transfers.ts'
+import { useUrlState } from '../lib/url-state.ts'
+import { useData } from '../lib/use-data.ts'
+import { DropZone, useDroppedFiles } from './uploads/drop-zone.tsx'
+import { FilePreview } from './uploads/file-preview.tsx'
+import { JobCard, useJobRates } from './uploads/job-card.tsx'
+import { TransferCard } from './uploads/transfer-card.tsx'
+
+const OPEN_MS = 1_000
+const IDLE_MS = 10_000
+
+/** Files of events, on their way in and what became of them. */
+export function Uploads({ parameters }: PageProps) {
+  const tenant = parameters.tenant!
+  // Whatever is chosen or on the way belongs to this tenant.
+  return <UploadsOf key={tenant} tenant={tenant} />
+}
+
+function UploadsOf({ tenant }: { readonly tenant: string }) {
+  const path = `/api/tenants/${encodeURIComponent(tenant)}/uploads`
+  const [url, setUrl] = useUrlState()
+  const [file, setFile] = useState<File>()
+  const [isSeveral, setSeveral] = useState(false)
+  const take = useCallback((files: FileList | null) => {
+    setSeveral((files?.length ?? 0) > 1)
+    if (files?.length === 1) setFile(files[0])
+  }, [])
+  const isOver = useDroppedFiles(take)
+  const [isOpen, setOpen] = useState(true)
+  const list = useData<UploadList>(path, { before: url.get('before') ?? '' }, isOpen ? OPEN_MS : IDLE_MS)
+  const transfers = useTransfers(tenant)
+  const jobs = list.value?.jobs
+  const rates = useJobRates(jobs)
+  const stored = transfers.filter(({ state }) => state === 'stored')
+  useEffect(() => {
+    if (jobs !== undefined) setOpen(jobs.some(({ status }) => status === 'queued' || status === 'running'))
+    const isListed = (jobId: string | undefined) => jobs?.some(({ job_id }) => job_id === jobId)
+    for (const { id, jobId } of stored) if (url.has('before') || isListed(jobId)) dismissTransfer(id)
+  }, [jobs])
+  useEffect(() => {
+    if (stored.length > 0) list.reload()
+  }, [stored.length])
+  const limits = list.value?.limits
+  return (
+    <>
+      <h1>Uploads</h1>
+      {file === undefined || limits === undefined ? (
+        <DropZone onFiles={take} isOver={isOver} note={limits && limitsText(limits)} />
+      ) : (
+        <FilePreview key={keyOf(file)} tenant={tenant} file={file} limits={limits} onClose={() => setFile(undefined)} />
+      )}
+      {isSeveral && (
+        <p class="note problem" role="alert">
+          One file at a time, please.
+        </p>
+      )}
+      {transfers.map((transfer) => (
+        <TransferCard key={transfer.id} transfer={transfer} />
+      ))}
+      <section aria-labelledby="jobs">
+        <h2 id="jobs">Jobs</h2>
+        {list.error && <Problem error={list.error} onRetry={list.reload} />}
+        {jobs === undefined && list.error === undefined && <Loading />}
+        {jobs?.length === 0 && <NoJobs isFirst={!url.has('before')} />}
+        {jobs !== undefined && jobs.length > 0 && (
+          <ul class="jobs">
+            {jobs.map((job) => (
+              <li key={job.job_id}>
+                <JobCard job={job} rate={rates.get(job.job_id)} path={path} onChange={list.reload} />
+              </li>
+            ))}
+          </ul>
+        )}
+        <div class="row">
+          {url.has('before') && (
+            <button type="button" onClick={() => setUrl({ before: '' })}>
+              Newest
+            </button>
+          )}
+          {list.value?.next && (
+            <button type="button" onClick={() => setUrl({ before: list.value!.next! })}>
+              Older
+            </button>
+          )}
+        </div>
+      </section>
+    </>
+  )
+}
+
+/** Another file begins anew. */
+function keyOf({ name, size, lastModified }: File): string {
+  return `${name} ${size} ${lastModified}`
+}
+
+function limitsText({ bytes_max, lines_max, jobs_max }: UploadLimits): string {
+  return (
+    `Up to ${bytes(bytes_max)} and ${number(lines_max)} lines a file, without gzip and as NDJSON; ` +
+    `${number(jobs_max)} jobs at a time.`
+  )
+}
+
+function NoJobs({ isFirst }: { readonly isFirst: boolean }) {
+  if (!isFirst) return <p class="soft">No older jobs: they stay for 7 days after their end.</p>
+  return (
+    <Empty title="No jobs in the last 7 days">
+      <p>Drop a file above, or send one from a shell; jobs of the API are listed here too.</p>
+      <CodeLine text="npx ipid batch upload FILE" label="Command for an upload" />
+    </Empty>
+  )
+}

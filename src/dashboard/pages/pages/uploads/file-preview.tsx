@@ -1,0 +1,156 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { UploadChoice, UploadLimits, UploadPreview } from '../../../../../schemas/dashboard/uploads.ts'
+import { Loading, Problem } from '../../components/notes.tsx'
+import { ApiError, postBytes } from '../../lib/api.ts'
+import { bytes, number } from '../../lib/format.ts'
+import { bodyOf, startTransfer } from '../../lib/transfers.ts'
+import { Mapping, mapOf } from './mapping.tsx'
+import { PreviewRows } from './preview-rows.tsx'
+
+interface FilePreviewProps {
+  readonly tenant: string
+  readonly file: File
+  readonly limits: UploadLimits
+  readonly onClose: () => void
+}
+
+type Choice = Pick<UploadChoice, 'encoding' | 'date_order' | 'map'>
+
+const ENCODINGS = ['windows-1252', 'iso-8859-2', 'windows-1251', 'utf-16le', 'shift_jis', 'gb18030']
+
+/** What a file would become, how it is read, and the button that sends it. */
+export function FilePreview({ tenant, file, limits, onClose }: FilePreviewProps) {
+  const [choice, setChoice] = useState<Choice>({})
+  const { preview, error, isLoading } = usePreview(tenant, file, choice, limits)
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => heading.current?.focus(), [])
+  const named = preview === undefined ? choice : { ...choice, map: mapOf(preview) }
+  const send = () => {
+    startTransfer(tenant, file, { name: file.name, ...named })
+    onClose()
+  }
+  const warning = preview && sizeWarning(file, preview, limits)
+  return (
+    <section class="card" aria-labelledby="preview">
+      <h2 id="preview" tabIndex={-1} ref={heading}>
+        {file.name}
+      </h2>
+      <p class="soft">{preview === undefined ? bytes(file.size) : describe(file, preview)}</p>
+      <div class="row">
+        <Select
+          label="Encoding"
+          value={choice.encoding}
+          options={[['', 'UTF-8, or as marked'], ...ENCODINGS.map((name) => [name, name] as const)]}
+          onChange={(encoding) => setChoice({ date_order: choice.date_order, encoding })}
+        />
+        <Select
+          label="Dates like 01/02/2026"
+          value={choice.date_order}
+          options={[
+            ['', 'left out: may be two days'],
+            ['dmy', 'day first'],
+            ['mdy', 'month first'],
+          ]}
+          onChange={(order) => setChoice({ ...named, date_order: order as Choice['date_order'] })}
+        />
+      </div>
+      {error && <Problem error={error} />}
+      {preview === undefined && error === undefined && <Loading label="Reading the first rows…" />}
+      {preview && <Mapping preview={preview} onChange={(map) => setChoice({ ...choice, map })} />}
+      {preview?.problem && (
+        <p class="note problem" role="alert">
+          {preview.problem}
+        </p>
+      )}
+      {warning && <p class="note warning">{warning}</p>}
+      <div class="row">
+        <button
+          type="button"
+          class="primary"
+          onClick={send}
+          disabled={preview === undefined || preview.problem !== null || error !== undefined || isLoading}
+        >
+          Upload {bytes(file.size)}
+        </button>
+        <button type="button" onClick={onClose}>
+          Choose another file
+        </button>
+      </div>
+      {preview && <PreviewRows rows={preview.rows} />}
+    </section>
+  )
+}
+
+/** Asks what the beginning of a file would become. The last answer stays while the next is on its way. */
+function usePreview(tenant: string, file: File, choice: Choice, limits: UploadLimits) {
+  const [state, setState] = useState<{ preview?: UploadPreview; error?: ApiError; isLoading: boolean }>({
+    isLoading: true,
+  })
+  useEffect(() => {
+    const leaving = new AbortController()
+    setState((last) => ({ ...last, isLoading: true }))
+    const whole = file.size <= limits.preview_bytes
+    const full = { ...choice, name: file.name, whole, guess: choice.map === undefined }
+    const head = bodyOf(full, file.slice(0, limits.preview_bytes))
+    postBytes<UploadPreview>(`/api/tenants/${encodeURIComponent(tenant)}/upload-preview`, head, leaving.signal).then(
+      (preview) => setState({ preview, isLoading: false }),
+      (error: unknown) => {
+        if (leaving.signal.aborted) return
+        const known = error instanceof ApiError ? error : new ApiError(0, String(error))
+        setState({ error: known, isLoading: false })
+      },
+    )
+    return () => leaving.abort()
+  }, [tenant, file, choice])
+  return state
+}
+
+interface SelectProps {
+  readonly label: string
+  readonly value: string | undefined
+  readonly options: readonly (readonly [value: string, text: string])[]
+  /** Undefined: the first one, which stands for nothing chosen. */
+  readonly onChange: (value: string | undefined) => void
+}
+
+function Select({ label, value, options, onChange }: SelectProps) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <select value={value ?? ''} onChange={(event) => onChange(event.currentTarget.value || undefined)}>
+        {options.map(([name, text]) => (
+          <option key={name} value={name}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+const DELIMITERS: Readonly<Record<string, string>> = { ',': 'commas', ';': 'semicolons', '\t': 'tabs', '|': 'bars' }
+
+function describe(file: File, { format, gzip, delimiter, sample }: UploadPreview): string {
+  const kind = format === 'ndjson' ? 'NDJSON' : `CSV with ${DELIMITERS[delimiter!] ?? JSON.stringify(delimiter)}`
+  const isAll = sample.bytes >= file.size
+  const lines = `${isAll ? '' : 'about '}${number(isAll ? sample.lines : estimate(file, sample, sample.lines))} lines`
+  return [`${kind}${gzip ? ', gzip' : ''}`, bytes(file.size), ...(sample.lines > 0 ? [lines] : [])].join(' · ')
+}
+
+/** Of the whole file, by its beginning; to two digits. */
+function estimate(file: File, sample: UploadPreview['sample'], of: number): number {
+  const all = sample.bytes === 0 ? 0 : (of / sample.bytes) * file.size
+  return Number(all.toPrecision(2))
+}
+
+/** Undefined when the file is likely to be within the limits. */
+function sizeWarning(file: File, { sample, gzip }: UploadPreview, limits: UploadLimits): string | undefined {
+  const { bytes_max, lines_max } = limits
+  const split = 'Split it into smaller files, or it is likely to be refused.'
+  if (!gzip && file.size > bytes_max) return `The file is larger than ${bytes(bytes_max)}. ${split}`
+  const size = estimate(file, sample, sample.event_bytes)
+  if (size > bytes_max) return `As NDJSON it takes about ${bytes(size)}, more than ${bytes(bytes_max)}. ${split}`
+  const lines = estimate(file, sample, sample.lines)
+  if (lines > lines_max) return `It has about ${number(lines)} lines, more than ${number(lines_max)}. ${split}`
+  return undefined
+}

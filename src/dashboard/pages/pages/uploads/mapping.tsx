@@ -1,0 +1,62 @@
+import type { UploadPreview } from '../../../../../schemas/dashboard/uploads.ts'
+
+type Map = Readonly<Record<string, string>>
+
+/** What is sent of what columns stand for: of NDJSON only what is to change, so that all else stays to the letter. */
+export function mapOf({ format, columns }: UploadPreview): Map {
+  const told = columns.filter(({ name, key }) => format === 'csv' || name !== key)
+  return Object.fromEntries(told.map(({ name, key }) => [name, key]))
+}
+
+const LABELS: Readonly<Record<string, string>> = {
+  ip: 'IP address (ip)',
+  event_id: 'Id that no other event has (event_id)',
+  timestamp: 'Time (timestamp)',
+  event_type: 'Kind of event (event_type)',
+  account_id: 'Your account (account_id)',
+  session_id: 'Session, a number (session_id)',
+  platform: 'Platform (platform)',
+  properties: 'JSON of the event (properties)',
+  user_properties: 'JSON of the user (user_properties)',
+}
+
+interface MappingProps {
+  readonly preview: UploadPreview
+  readonly onChange: (map: Map) => void
+}
+
+/** What each column stands for. */
+export function Mapping({ preview, onChange }: MappingProps) {
+  const { columns, keys, format } = preview
+  const change = (name: string, key: string) => {
+    const next = columns.map((column) => {
+      if (column.name === name) return { ...column, key }
+      // A key stands for one column: the one that had it keeps its own name, if it has one.
+      const isTaken = column.key === key && keys.includes(key)
+      return isTaken ? { ...column, key: keys.includes(column.name) ? '' : column.name } : column
+    })
+    onChange(mapOf({ ...preview, columns: next }))
+  }
+  if (columns.length === 0) return null
+  return (
+    <fieldset class="mapping">
+      <legend>{format === 'csv' ? 'What the columns are' : 'What the keys are'}</legend>
+      {columns.map(({ name, key, example }, i) => (
+        <label class="field" key={`${i} ${name}`}>
+          <span class="column-name">{name}</span>
+          <select value={key} onChange={(event) => change(name, event.currentTarget.value)}>
+            {!keys.includes(name) && <option value={name}>Keep as “{name}”</option>}
+            {!keys.includes(key) && key !== name && key !== '' && <option value={key}>Keep as “{key}”</option>}
+            {keys.map((known) => (
+              <option key={known} value={known}>
+                {LABELS[known] ?? known}
+              </option>
+            ))}
+            <option value="">Leave out</option>
+          </select>
+          <span class="example">{example === '' ? '(empty)' : example}</span>
+        </label>
+      ))}
+    </fieldset>
+  )
+}

@@ -1,0 +1,63 @@
+import { BATCH_LIMITS } from '../../../schemas/api/batch.ts'
+import { UploadChoice } from '../../../schemas/dashboard/uploads.ts'
+import type { Advice } from '../../batch/files/conversion.ts'
+import { type FileChoice, isEncoding } from '../../batch/files/event-file.ts'
+import { compileValidator } from '../../core/event/validator.ts'
+import { parseJson } from '../../http/api/parse-json.ts'
+import { demandSchema, schemaError } from '../../http/api/schema.ts'
+import { HttpError } from '../../http/engine/http-error.ts'
+
+/** Of the first line of an upload. A header has less room than the names of many columns take. */
+export const CHOICE_MAX_BYTES = 262_144
+
+const LINE_FEED = 10
+/** Blank ones do not count as lines, and cost time. */
+const LINES_MAX = 4 * BATCH_LIMITS.linesMax
+const validate = compileValidator(UploadChoice)
+
+/** What the fields of the page are called. */
+const FIELDS: Advice = {
+  map: 'the mapping',
+  address: (column) => `such as the column "${column}"`,
+  dateOrder: 'choose the order of dates',
+  encoding: 'if the file has another encoding, choose it',
+}
+
+/**
+ * Reads the first line of a body, which says how the file behind it is to be read.
+ * @throws HttpError 400 or 422 when there is no such line
+ */
+export async function readChoice(
+  body: AsyncGenerator<Buffer>,
+): Promise<{ readonly choice: UploadChoice; readonly file: AsyncIterable<Buffer> }> {
+  const parts: Buffer[] = []
+  let bytes = 0
+  for (;;) {
+    const next = await body.next()
+    if (next.done) throw new HttpError(400, 'the body has no line that says how to read the file')
+    const end = next.value.indexOf(LINE_FEED)
+    bytes += end < 0 ? next.value.length : end
+    if (bytes > CHOICE_MAX_BYTES) throw new HttpError(400, 'the line that says how to read the file is too long')
+    if (end < 0) {
+      parts.push(next.value)
+      continue
+    }
+    parts.push(next.value.subarray(0, end))
+    const choice = parseJson(Buffer.concat(parts).toString('utf8'))
+    demandSchema(validate, choice)
+    return { choice, file: behind(next.value.subarray(end + 1), body) }
+  }
+}
+
+async function* behind(first: Buffer, body: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  if (first.length > 0) yield first
+  yield* body
+}
+
+/** @throws HttpError 422 when the encoding is none */
+export function fileChoice({ format, encoding, date_order: dateOrder, map = {} }: UploadChoice): FileChoice {
+  if (encoding !== undefined && !isEncoding(encoding)) {
+    throw schemaError([{ path: 'encoding', message: 'must be a name such as windows-1252 or utf-16le' }])
+  }
+  return { format, encoding, dateOrder, map: new Map(Object.entries(map)), linesMax: LINES_MAX, advice: FIELDS }
+}

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import type { Page } from 'playwright-core'
+import { launchChromium } from '../support/chromium.ts'
+import { TestSite } from '../support/site.ts'
+import { until } from '../support/until.ts'
+import { openWatched } from '../support/watched-page.ts'
+
+/* Files that a person uploads in the dashboard: a whole ipid, and a real browser. */
+
+const browser = await launchChromium()
+const skip = typeof browser === 'string' ? browser : undefined
+after(async () => {
+  if (typeof browser !== 'string') await browser.close()
+})
+
+const LINES = 100_000
+
+/** What the bars of a page showed, in percent, from now on. */
+const WATCH_BARS = `
+  window.seen = { transfer: [], job: [] }
+  new MutationObserver(() => {
+    for (const bar of document.querySelectorAll('progress')) {
+      const values = seen[bar.getAttribute('aria-label').startsWith('Transfer') ? 'transfer' : 'job']
+      const percent = 100 * bar.value / bar.max
+      if (values.at(-1) !== percent) values.push(percent)
+    }
+  }).observe(document, { attributes: true, childList: true, subtree: true })`
+
+test('files are previewed, mapped, followed to their end and cancelled', { skip, timeout: 240_000 }, async (t) => {
+  if (typeof browser === 'string') return
+  const site = new TestSite(t)
+  const started = site.start()
+  const ready = (await started.ready()) as Awaited<ReturnType<typeof started.ready>> & { dashboard_url: string }
+  const origin = new URL(ready.dashboard_url).origin
+  const context = await browser.newContext()
+  t.after(() => context.close())
+  const { page, assertClean, assertAccessible } = await openWatched(context, origin)
+  const count = async (where: string) => {
+    const sql = `SELECT count() FROM events WHERE ${where}`
+    return Number(await (await fetch(`${ready.clickhouse_url}/?database=ipid`, { method: 'POST', body: sql })).text())
+  }
+  const jobs = page.locator('.jobs > li')
+  const choose = (name: string, content: string | Buffer) =>
+    page.setInputFiles('input[type=file]', { name, mimeType: '', buffer: Buffer.from(content) })
+  const send = () => page.getByRole('button', { name: /^Upload / }).click()
+  const cdp = await context.newCDPSession(page)
+  const limitUploads = (bytesPerSecond: number) =>
+    cdp.send('Network.emulateNetworkConditions', {
+      offline: false,
+      latency: 0,
+      downloadThroughput: -1,
+      uploadThroughput: bytesPerSecond,
+    })
+
+  await page.goto(ready.dashboard_url)
+  await page.goto(`${origin}/t/${ready.tenant_id}/uploads`)
+  await page.getByText('No jobs in the last 7 days').waitFor()
+  await page.getByText('Up to 100 MB and 1,000,000 lines a file').waitFor()
+  await assertAccessible()
+
+  // NDJSON in gzip, dropped.
+  const events = ['{"ip":"17.0.0.1","event_id":"g1"}', '{"ip":"17.0.0.2","event_id":"g2","x":1.0}']
+  await drop(page, 'events.ndjson.gz', gzipSync(events.join('\n')))
+  await page.getByText('NDJSON, gzip').waitFor()
+  await page.getByText('The first 2 rows are fine').waitFor()
+  await send()
+  await jobs.getByText('completed').waitFor()
+  assert.equal(await count("event_id IN ('g1', 'g2')"), 2)
+
+  // CSV whose columns have other names, and a row that is wrong.
+  await choose('visits.csv', 'Visitor;Visited at;What\n17.0.0.3;2026-11-22 08:00;open\n17.0.0.4;soon;open\n')
+  const column = (name: string) => page.locator('.mapping label', { hasText: name }).locator('select')
+  await page.getByText('Of the first 2 rows, 1 has a problem').waitFor()
+  assert.equal(await column('Visitor').inputValue(), 'ip')
+  assert.equal(await column('Visited at').inputValue(), 'timestamp')
+  await column('What').selectOption('event_type')
+  const row = page.locator('.preview-rows tbody tr')
+  await row.getByText('"event_type":"open"').waitFor()
+  assert.match((await row.nth(0).textContent())!, /^2.*"ip":"17\.0\.0\.3","timestamp":"2026-11-22T08:00:00\.000Z"/)
+  assert.match((await row.nth(1).textContent())!, /^3timestamp "soon" is not a date and time/)
+  // Who has no address has nothing to send.
+  await column('Visitor').selectOption('')
+  await page.getByRole('alert').getByText('no column "ip"').waitFor()
+  assert.ok(await page.getByRole('button', { name: /^Upload / }).isDisabled())
+  await column('Visitor').selectOption('ip')
+  await row.getByText('"event_type":"open"').waitFor()
+  await assertAccessible()
+  await send()
+  const mapped = jobs.filter({ hasText: 'visits.csv' })
+  await mapped.getByText('1 line was wrong').click()
+  await mapped.getByText('Line 3: timestamp is not a date and time that is understood').waitFor()
+  assert.equal(await count("event_type = 'open' AND timestamp = '2026-11-22 08:00:00'"), 1)
+  await assertAccessible()
+
+  // The same file again counts only when that is wanted.
+  await choose('again.csv', 'Visitor;Visited at;What\n17.0.0.3;2026-11-22 08:00;open\n17.0.0.4;soon;open\n')
+  await page.getByText('Of the first 2 rows').waitFor()
+  await send()
+  await page.getByText('again.csv was uploaded before').waitFor()
+  await page.getByRole('button', { name: 'Dismiss' }).click()
+  assert.equal(await jobs.count(), 2)
+
+  // A transfer that is cancelled, while another tab goes on.
+  const rows = Array.from({ length: LINES }, (_, i) => `17.${i >> 16}.${(i >> 8) & 255}.${i & 255},c${i}`)
+  const large = `ip,event_id\n${rows.join('\n')}\n`
+  await limitUploads(200_000)
+  await choose('large.csv', large)
+  await page.getByText('The first 20 rows').waitFor()
+  await send()
+  await page.getByText(/KB a second/).waitFor()
+  const other = await context.newPage()
+  await other.goto(page.url())
+  await other.locator('.jobs > li').nth(1).waitFor()
+  await other.close()
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await page.getByText('large.csv').waitFor({ state: 'detached' })
+  const answer = await fetch(`${ready.url}/v1/ingest/batch`, { headers: { 'x-api-key': ready.api_key! } })
+  assert.equal(((await answer.json()) as { jobs: unknown[] }).jobs.length, 2)
+
+  // The same, to its end.
+  await limitUploads(2_000_000)
+  await page.evaluate(WATCH_BARS)
+  await choose('large.csv', large)
+  await page.getByText(/about 1[01]0,000 lines/).waitFor()
+  await send()
+  const whole = jobs.filter({ hasText: 'large.csv' })
+  await whole.getByText('completed').waitFor({ timeout: 120_000 })
+  assert.equal(await whole.locator('dd').first().textContent(), '100,000')
+  const seen = (await page.evaluate('seen')) as { transfer: number[]; job: number[] }
+  for (const values of [seen.transfer, seen.job]) {
+    assert.ok(values.length > 2, `${values}`)
+    assert.deepEqual(
+      values,
+      values.toSorted((a, b) => a - b),
+    )
+  }
+  assert.equal(seen.transfer.at(-1), 100)
+  await until(async () => (await count("event_id LIKE 'c%'")) === LINES)
+  assertClean()
+  started.child.kill('SIGTERM')
+  assert.equal((await started.ended).code, 0)
+})
+
+async function drop(page: Page, name: string, content: Buffer): Promise<void> {
+  const transfer = await page.evaluateHandle(
+    `(() => {
+      const transfer = new DataTransfer()
+      const bytes = Uint8Array.from(atob('${content.toString('base64')}'), (char) => char.charCodeAt(0))
+      transfer.items.add(new File([bytes], '${name}'))
+      return transfer
+    })()`,
+  )
+  await page.dispatchEvent('.drop-zone', 'drop', { dataTransfer: transfer })
+}

@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { BATCH_LIMITS, type BatchJob } from '../../schemas/api/batch.ts'
+import type { UploadAnswer, UploadChoice, UploadList, UploadPreview } from '../../schemas/dashboard/uploads.ts'
+import { sessionRoute } from '../../src/dashboard/server/routes/session.ts'
+import { uploadRoutes } from '../../src/dashboard/server/routes/uploads.ts'
+import { RedisUploadedFiles } from '../../src/redis/batch/uploaded-files.ts'
+import { keys } from '../../src/redis/keys.ts'
+import { RedisTenantStore } from '../../src/redis/tenants/tenant-store.ts'
+import { startBatch, startFeeder } from '../support/batch.ts'
+import { type DashboardClient, startDashboard } from '../support/dashboard.ts'
+import { until } from '../support/until.ts'
+
+/* Uploads of the dashboard as its pages make them, on a real Redis. */
+
+const CREATED = '2026-01-01T00:00:00.000Z'
+
+async function start(t: TestContext) {
+  const { redis, client, jobs } = await startBatch(t)
+  const tenants = new RedisTenantStore(client)
+  for (const id of ['acme', 'other']) {
+    await tenants.createTenant({ id, plan: 'starter', archive: false, addresses: 'full', createdAt: CREATED })
+  }
+  const uploads = { jobs, uploadedFiles: new RedisUploadedFiles(client), openJobsMax: 3 }
+  const routes = [sessionRoute({ tenants, version: '1.2.3', apiUrl: null }), ...uploadRoutes(uploads)]
+  const dashboard = await startDashboard(t, client, routes)
+  const member = await dashboard.signIn({ role: 'member', tenant: { id: 'acme', createdAt: CREATED } })
+  const send = (
+    file: string | Buffer,
+    choice: Partial<UploadChoice> = {},
+    { what = 'uploads', tenant = 'acme', by = member, raw = false } = {},
+  ) =>
+    fetch(`${dashboard.url}/api/tenants/${tenant}/${what}`, {
+      method: 'POST',
+      headers: { cookie: by.cookie, 'x-csrf-token': by.csrfToken },
+      body: bodyOf(file, raw ? undefined : { name: 'file', ...choice }),
+    })
+  const preview = async (file: string | Buffer, choice: Partial<UploadChoice> = {}) => {
+    const response = await send(file, { whole: true, ...choice }, { what: 'upload-preview' })
+    return { status: response.status, preview: (await response.json()) as UploadPreview & { detail: string } }
+  }
+  const upload = async (file: string | Buffer, choice: Partial<UploadChoice> = {}) => {
+    const response = await send(file, choice)
+    return { status: response.status, answer: (await response.json()) as UploadAnswer & { detail: string } }
+  }
+  const list = async (by: DashboardClient = member) => (await by.read<UploadList>('/api/tenants/acme/uploads')).jobs
+  /** Jobs and uploads of which anything is there. */
+  const kept = async () => [
+    await client.hlen(keys.openJobs()),
+    (await list()).length,
+    (await client.keys(keys.upload('*'))).length,
+    (await client.keys(keys.chunks('*'))).length,
+  ]
+  return { redis, client, jobs, dashboard, member, send, preview, upload, list, kept }
+}
+
+function bodyOf(file: string | Buffer, choice: object | undefined): Uint8Array {
+  const line = choice === undefined ? '' : `${JSON.stringify(choice)}\n`
+  return new Uint8Array(Buffer.concat([Buffer.from(line), Buffer.from(file)]))
+}
+
+const CSV = 'Visitor IP,When,Page\n17.0.0.1,2026-11-22 08:00,/a\n\n17.0.0.2,soon,/b\nnone,,/c\n'
+
+test('a preview says what each row would become, and guesses address and time by what is in them', async (t) => {
+  const { preview } = await start(t)
+  const bare = (await preview(CSV)).preview
+  assert.match(bare.problem!, /no column "ip"; it has Visitor IP, When, Page: .* such as the column "Visitor IP"/)
+  assert.deepEqual(bare.rows, [])
+  const { preview: guessed } = await preview(CSV, { guess: true })
+  assert.deepEqual(guessed.columns, [
+    { name: 'Visitor IP', key: 'ip', example: '17.0.0.1' },
+    { name: 'When', key: 'timestamp', example: '2026-11-22 08:00' },
+    { name: 'Page', key: 'Page', example: '/a' },
+  ])
+  const map = { 'Visitor IP': 'ip', When: 'timestamp', Page: '' }
+  const { preview: mapped } = await preview(CSV, { map })
+  assert.deepEqual([mapped.format, mapped.delimiter, mapped.problem], ['csv', ',', null])
+  assert.deepEqual(mapped.rows, [
+    { line: 2, event: '{"ip":"17.0.0.1","timestamp":"2026-11-22T08:00:00.000Z"}', problem: null },
+    { line: 4, event: null, problem: 'timestamp "soon" is not a date and time that is understood' },
+    { line: 5, event: '{"ip":"none"}', problem: 'ip "none" is no address: the row is counted, and not stored' },
+  ])
+  assert.deepEqual(mapped.sample, { bytes: CSV.length, lines: 5, event_bytes: 73 })
+  const times = 'addr;created_at\n17.0.0.1;01/02/2026\n17.0.0.2;01/03/2026\n'
+  const { preview: dated } = await preview(times, { guess: true })
+  assert.deepEqual(
+    dated.columns.map(({ key }) => key),
+    ['ip', 'timestamp'],
+  )
+  assert.match(dated.rows[0]!.problem!, /may be day or month first: choose the order of dates/)
+  const { preview: json } = await preview('{"addr":"17.0.0.1","n":1.0}\n{"addr":7}\n', { map: { addr: 'ip' } })
+  assert.deepEqual(json.rows, [
+    { line: 1, event: '{"ip":"17.0.0.1","n":1.0}', problem: null },
+    { line: 2, event: '{"ip":7}', problem: 'ip must be a string' },
+  ])
+})
+
+test('a preview reads the beginning of a file, plain or gzip, wherever it is cut', async (t) => {
+  const { preview, send } = await start(t)
+  const rows = Array.from({ length: 50_000 }, (_, i) => `17.0.${i % 256}.1,"row\n${i}"`)
+  const file = Buffer.from(`ip,note\n${rows.join('\n')}\n`)
+  for (const bytes of [file.subarray(0, 262_144), gzipSync(file).subarray(0, 20_001)]) {
+    const { preview: found } = await preview(bytes, { whole: false })
+    assert.equal(found.problem, null)
+    assert.deepEqual(found.rows.map(({ line }) => line).slice(0, 3), [2, 4, 6])
+    assert.ok(found.rows.length === 20 && found.rows.every(({ problem }) => problem === null))
+    assert.ok(found.sample.bytes <= bytes.length && found.sample.lines > 1_000)
+  }
+  const bomb = await preview(gzipSync(Buffer.alloc(50_000_000, ' ')), { whole: true })
+  assert.deepEqual([bomb.status, bomb.preview.detail], [422, 'file is empty'])
+  const refused: [file: string | Buffer, detail: RegExp][] = [
+    ['', /is empty/],
+    ['PK\x03\x04', /Excel workbook/],
+    ['[{"ip":"x"}]', /one JSON array/],
+    [gzipSync(file).subarray(0, 20_001), /gzip is broken or cut off/],
+    [Buffer.concat([gzipSync('ip\n').subarray(0, 12), Buffer.alloc(30, 7)]), /gzip is broken/],
+  ]
+  for (const [bytes, detail] of refused) {
+    const { status, preview: found } = await preview(bytes)
+    assert.equal(status, 422)
+    assert.match(found.detail, detail)
+  }
+  assert.equal((await send(Buffer.alloc(600_000), {}, { what: 'upload-preview' })).status, 413)
+  assert.equal((await send(Buffer.alloc(262_145), {}, { what: 'upload-preview' })).status, 413)
+})
+
+test('a file becomes a job; rows that are no events are counted, and named without what they say', async (t) => {
+  const { redis, client, upload, member } = await start(t)
+  const stop = await startFeeder(redis)
+  t.after(stop)
+  const { status, answer } = await upload(gzipSync(CSV), { map: { 'visitor ip': 'ip', When: 'timestamp' } })
+  assert.deepEqual([status, answer.status, answer.received], [202, 'queued', 3])
+  const job = await until(async () => {
+    const found = await member.read<BatchJob>(`/api/tenants/acme/uploads/${answer.job_id}`)
+    return found.progress_current === 2 ? found : undefined
+  })
+  assert.equal(job.progress_total, 3)
+  const errors = await client.lrange(keys.jobErrors(answer.job_id), 0, -1)
+  assert.deepEqual(
+    errors.map((text) => JSON.parse(text)),
+    [{ line: 4, detail: 'timestamp is not a date and time that is understood' }],
+  )
+})
+
+test('what is refused, and what breaks off, leaves nothing', async (t) => {
+  const { send, upload, kept, dashboard, member } = await start(t)
+  const refused: [file: string | Buffer, choice: object, status: number, detail: RegExp][] = [
+    [gzipSync(`ip\n${'17.0.0.1\n'.repeat(99_999)}`).subarray(0, 300), {}, 422, /gzip is broken or cut off/],
+    [CSV, {}, 422, /no column "ip"/],
+    ['ip,a\n"17.0.0.1', {}, 422, /none of the 1 rows can be read; line 2 has a quote that is not closed/],
+    ['ip,"a\n17.0.0.1\n', {}, 422, /the CSV header, line 1, has a quote that is not closed/],
+    ['ip,a\n', {}, 422, /no events/],
+    [' \n\n', {}, 422, /is empty/],
+    [CSV, { map: { Nobody: 'ip' } }, 422, /the mapping names a column "Nobody"/],
+    [CSV, { encoding: 'klingon' }, 422, /encoding must be a name/],
+    [CSV, { format: 'xml' }, 422, /format must be/],
+    [`ip\n${'1\n'.repeat(BATCH_LIMITS.linesMax + 1)}`, {}, 413, /more than 1000000 lines/],
+    [gzipSync(`ip\n${'\n'.repeat(5_000_000)}17.0.0.1\n`), {}, 422, /more than 4000000 lines, most of them blank/],
+    // As NDJSON a row is longer.
+    [`ip,${'k'.repeat(500_000)}\n${'17.0.0.1,1\n'.repeat(220)}`, {}, 413, /larger than 104857600 bytes/],
+  ]
+  for (const [file, choice, status, detail] of refused) {
+    const { status: found, answer } = await upload(file, choice)
+    assert.equal(found, status, answer.detail)
+    assert.match(answer.detail, detail)
+  }
+  assert.equal((await send('', {}, { raw: true })).status, 400)
+  assert.equal((await send('a'.repeat(300_000), {}, { raw: true })).status, 400)
+  assert.equal((await send('ip\n17.0.0.1\n', {}, { raw: true })).status, 400)
+  assert.deepEqual(await kept(), [0, 0, 0, 0])
+
+  const { hostname, port } = new URL(dashboard.url)
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => {})
+  const head = [
+    'POST /api/tenants/acme/uploads HTTP/1.1',
+    `host: ${hostname}:${port}`,
+    `cookie: ${member.cookie}`,
+    `x-csrf-token: ${member.csrfToken}`,
+    'content-length: 10000000',
+  ]
+  socket.write(`${head.join('\r\n')}\r\n\r\n{"name":"x"}\nip\n${'17.0.0.1\n'.repeat(100_000)}`)
+  await until(async () => (await kept())[3] === 1)
+  socket.resetAndDestroy()
+  await until(async () => (await kept()).every((count) => count === 0))
+})
+
+test('the same file does not count twice unnoticed, and does when that is wanted', async (t) => {
+  const { upload, list, client } = await start(t)
+  const file = 'ip\n17.0.0.1\n'
+  const [one, two] = await Promise.all([upload(file), upload(file)])
+  const statuses = [one, two].map(({ answer }) => answer.status).sort()
+  assert.deepEqual(statuses, ['queued', 'repeated'])
+  assert.equal(one.answer.job_id, two.answer.job_id)
+  const first = one.answer.job_id
+  assert.deepEqual((await upload(gzipSync(file), { map: { ip: 'ip' } })).answer, {
+    status: 'repeated',
+    job_id: first,
+    received: 0,
+  })
+  assert.equal((await list()).length, 1)
+  const again = await upload(file, { again: first })
+  assert.deepEqual([again.status, again.answer.status], [202, 'queued'])
+  // A browser that sends the same request once more.
+  assert.deepEqual((await upload(file, { again: first })).answer.job_id, again.answer.job_id)
+  assert.equal((await list()).length, 2)
+  // Of an upload that died nothing is left but its claim.
+  const dead = keys.uploadedFile('acme', 'd')
+  await client.set(dead, 'nobody')
+  assert.equal(await new RedisUploadedFiles(client).claim('acme', 'd', 'new'), undefined)
+  assert.equal(await client.get(dead), 'new')
+})
+
+test('a tenant sees and ends its own jobs only, and has so many at once', async (t) => {
+  const { send, upload, dashboard, member, list } = await start(t)
+  const operator = await dashboard.signIn()
+  const theirs = (await (await send('ip\n17.0.0.9\n', {}, { tenant: 'other', by: operator })).json()) as UploadAnswer
+  assert.equal(theirs.status, 'queued')
+  for (const what of ['uploads', 'upload-preview']) {
+    assert.equal((await send('ip\n17.0.0.1\n', {}, { tenant: 'other', what })).status, 404)
+  }
+  assert.equal((await member.get('/api/tenants/other/uploads')).status, 404)
+  for (const tenant of ['acme', 'other']) {
+    assert.equal((await member.get(`/api/tenants/${tenant}/uploads/${theirs.job_id}`)).status, 404)
+    assert.equal((await member.post(`/api/tenants/${tenant}/uploads/${theirs.job_id}/cancel`)).status, 404)
+  }
+  assert.equal((await member.get(`/api/tenants/acme/uploads?before=${theirs.job_id}`)).status, 422)
+  // What another tenant has uploaded is no repeat.
+  const own = await upload('ip\n17.0.0.9\n')
+  assert.equal(own.answer.status, 'queued')
+  assert.deepEqual(
+    (await list()).map(({ job_id }) => job_id),
+    [own.answer.job_id],
+  )
+  const cancel = () => member.post(`/api/tenants/acme/uploads/${own.answer.job_id}/cancel`)
+  const cancelled = (await (await cancel()).json()) as BatchJob
+  assert.deepEqual([cancelled.status, cancelled.progress_message], ['failed', 'cancelled'])
+  for (const n of [1, 2, 3]) assert.equal((await upload(`ip\n17.0.0.${n}\n`)).status, 202)
+  assert.equal((await upload('ip\n17.0.0.4\n')).status, 429)
+  assert.equal((await send('ip\n1\n', {}, { by: { ...operator, csrfToken: 'x' } as DashboardClient })).status, 403)
+  assert.equal((await operator.read<UploadList>('/api/tenants/other/uploads')).jobs.length, 1)
+})
