@@ -1,5 +1,15 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join, resolve } from 'node:path'
 
 /** A running process may still load parts of what was compiled when it started. */
@@ -30,6 +40,8 @@ export async function compiled({ root, name, options, alsoInputs = [] }) {
     const inputs = [...read, ...ALWAYS, ...alsoInputs]
     const id = idOf(root, inputs)
     const dir = join(home, id)
+    // It may run as another user than the one who compiled it, as in an image.
+    chmodSync(part, 0o755)
     try {
       renameSync(part, dir)
     } catch (error) {

@@ -69,6 +69,12 @@ test('files are previewed, mapped, followed to their end and cancelled', { skip,
   await jobs.getByText('completed').waitFor()
   assert.equal(await count("event_id IN ('g1', 'g2')"), 2)
 
+  // The first company is on the screen, and nobody needed a shell behind the start.
+  await page.getByRole('link', { name: 'Companies' }).click()
+  await page.getByRole('link', { name: 'Apple' }).waitFor()
+  await page.getByRole('link', { name: 'Uploads' }).click()
+  await jobs.getByText('completed').waitFor()
+
   // CSV whose columns have other names, and a row that is wrong.
   await choose('visits.csv', 'Visitor;Visited at;What\n17.0.0.3;2026-11-22 08:00;open\n17.0.0.4;soon;open\n')
   const column = (name: string) => page.locator('.mapping label', { hasText: name }).locator('select')
