@@ -5,6 +5,7 @@ import {
   readdirSync,
   realpathSync,
   rmSync,
+  statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
@@ -51,7 +52,9 @@ function project(t: TestContext) {
 
 test('a module knows its source as its place', async (t) => {
   const { root, compile, load } = project(t)
-  const { said, at } = await load(await compile())
+  const dir = await compile()
+  assert.equal(statSync(dir!).mode & 0o777, 0o755, 'another user may run it')
+  const { said, at } = await load(dir)
   assert.deepEqual({ said, at }, { said: 'first', at: String(pathToFileURL(join(root, 'src/main.ts'))) })
 })
 
