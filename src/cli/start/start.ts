@@ -144,8 +144,18 @@ class Run {
       pid: process.pid,
       ...(dashboard === undefined ? {} : { dashboard }),
     }
-    const signIn = dashboard === undefined ? undefined : await createSignInUrl(addresses.redisUrl, dashboard)
+    const signIn = dashboard === undefined ? undefined : await this.#signInUrl(addresses.redisUrl, dashboard)
     return { instance, created, metricsUrl, signIn }
+  }
+
+  /** A Redis that is full takes no link, and is to be drained all the same. */
+  async #signInUrl(redisUrl: string, dashboard: string): Promise<string | undefined> {
+    try {
+      return await createSignInUrl(redisUrl, dashboard)
+    } catch (error) {
+      this.#surroundings.log.warn({ err: error }, 'no sign-in link could be made; "ipid dashboard" tries it again')
+      return undefined
+    }
   }
 
   #keeper(): EnrichmentKeeper {

@@ -44,6 +44,6 @@ async function answered<T>(reply: Promise<T>): Promise<T> {
   try {
     return await reply
   } catch (error) {
-    throw new UnavailableError('the dashboard cannot reach Redis', { cause: error })
+    throw new UnavailableError('Redis does not keep links and sessions of the dashboard now', { cause: error })
   }
 }

@@ -101,7 +101,7 @@ function Facts({ company, accounts }: CompanyAnswer) {
     ],
   ]
   return (
-    <dl class="facts card">
+    <dl class="company-facts card">
       {facts
         .filter(([, value]) => value !== '')
         .map(([name, value]) => (

@@ -50,7 +50,7 @@ function Letter({ path, answer }: { readonly path: string; readonly answer: Dead
       <section class="card">
         <h2>Why it was given up</h2>
         <p class="letter-text">{letter.reason}</p>
-        <dl class="facts">
+        <dl class="letter-facts">
           <Fact name="Given up">
             <Time at={letter.given_up_at} />
           </Fact>
@@ -64,7 +64,7 @@ function Letter({ path, answer }: { readonly path: string; readonly answer: Dead
       <section class="card">
         <h2>The event</h2>
         {Object.keys(event).length === 0 && <p class="soft">The entry holds no event that can be read.</p>}
-        <dl class="facts">
+        <dl class="letter-facts">
           {Object.entries(event).map(([name, value]) => (
             <Fact key={name} name={name}>
               {value}

@@ -110,7 +110,7 @@ function Counts({ summary }: { readonly summary: BatchSummary }) {
   const counts = [...COUNTS, ...others.map((key) => [key, key.replaceAll('_', ' ')] as const)]
   const shown = counts.map(([key, label]) => [key, label, Number(summary[key as keyof BatchSummary] ?? 0)] as const)
   return (
-    <dl class="counts">
+    <dl class="job-counts">
       {shown
         .filter(([key, , count]) => ALWAYS.has(key) || count > 0)
         .map(([key, label, count]) => (
