@@ -1,4 +1,4 @@
-import { Ajv, type ErrorObject } from 'ajv'
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
 import type { ErrorBody } from '../../../schemas/api/error.ts'
 import { parseTimestamp } from './timestamp.ts'
@@ -18,14 +18,17 @@ export interface Validator<S extends TSchema> {
 }
 
 /**
- * Compiles a schema, once. Valid input is checked by the cheapest code, which stops at the first error; only when there
- * is one, it is checked again to list them all.
+ * Compiles a schema, once, when it is first asked. Valid input is checked by the cheapest code, which stops at the first
+ * error; only when there is one, it is checked again to list them all.
  */
 export function compileValidator<S extends TSchema>(schema: S): Validator<S> {
-  const holds = newAjv(false).compile(schema)
-  const list = newAjv(true).compile(schema)
+  // Some 10 ms each: a process has dozens, and starts with none.
+  let holds: ValidateFunction | undefined
+  let list: ValidateFunction | undefined
   const validate = (value: unknown) => {
+    holds ??= newAjv(false).compile(schema)
     if (holds(value)) return NONE
+    list ??= newAjv(true).compile(schema)
     list(value)
     return (list.errors ?? []).slice(0, ERRORS_MAX).map(fieldError)
   }
