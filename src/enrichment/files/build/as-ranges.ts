@@ -1,19 +1,18 @@
 import { setImmediate } from 'node:timers/promises'
 import { InputError } from '../../../core/run/errors.ts'
-import { ASN_MAX, clip, parseNetwork } from '../../addresses/network.ts'
+import { type AddressRange, ASN_MAX, clip, parseNetwork } from '../../addresses/network.ts'
+import { AS_RANGES_TYPE, type AsSize, sizeMembers } from '../../providers/mmdb/as-sizes.ts'
 import { MmdbWriter, type StoredRecord } from '../../providers/mmdb/writer.ts'
 import { csvRows } from '../../providers/text/csv-rows.ts'
 import { lineError, linesOf } from '../../providers/text/text-file.ts'
-
-/** `database_type` of what is compiled from ranges of autonomous systems. */
-export const AS_RANGES_TYPE = 'AS ranges'
 
 const LINES_AT_A_TIME = 10_000
 /** In ip2asn of iptoasn.com, what nobody announces. */
 const NOT_ROUTED = '0'
 
 /**
- * Compiles ranges of autonomous systems into an MMDB with the members of GeoLite2-ASN. Two forms are known: CSV with
+ * Compiles ranges of autonomous systems into an MMDB with the members of GeoLite2-ASN, and the size of each system, so that who
+ * loads it need not count. Two forms are known: CSV with
  * first address, last address, number and name, and the tabs of iptoasn.com, with a country in front of the name.
  * @throws InputError with the line and the reason
  */
@@ -23,8 +22,36 @@ export async function compileAsRanges(texts: readonly Buffer[], builtAtMs: numbe
     description: { en: `Autonomous systems by network, of ${source}` },
     buildEpoch: Math.floor(builtAtMs / 1_000),
   })
+  const sizes = new Map<number, AsSize>()
+  for await (const { network, asn } of rangesIn(texts)) {
+    const { addresses, hasV6 } = sizes.get(asn) ?? { addresses: 0, hasV6: false }
+    const more = network.version === 4 ? network.last - network.first + 1 : 0
+    sizes.set(asn, { addresses: addresses + more, hasV6: hasV6 || network.version === 6 })
+  }
+  if (sizes.size === 0) throw new InputError('it holds no ranges')
   const known = new Map<string, StoredRecord>()
-  let ranges = 0
+  for await (const { network, asn, name } of rangesIn(texts)) {
+    const content = `${asn} ${name}`
+    const stored =
+      known.get(content) ??
+      writer.store({
+        autonomous_system_number: asn,
+        autonomous_system_organization: name === '' ? undefined : name,
+        ...sizeMembers(sizes.get(asn)!),
+      })
+    known.set(content, stored)
+    writer.insertStored(network, stored)
+  }
+  return writer.toBuffer()
+}
+
+interface AsRange {
+  readonly network: AddressRange
+  readonly asn: number
+  readonly name: string | undefined
+}
+
+async function* rangesIn(texts: readonly Buffer[]): AsyncGenerator<AsRange> {
   for (const text of texts) {
     for await (const { line, cells } of isTabbed(text) ? tabbedRows(text) : csvRows(text, false)) {
       const [first, last, number, ...names] = cells
@@ -35,21 +62,9 @@ export async function compileAsRanges(texts: readonly Buffer[], builtAtMs: numbe
       if (network.version === 'as' || !(asn >= 1 && asn <= ASN_MAX)) {
         throw lineError(line, `"${clip(number ?? '')}" is not an AS number`)
       }
-      const name = names.at(-1)
-      const content = `${asn} ${name}`
-      const stored =
-        known.get(content) ??
-        writer.store({
-          autonomous_system_number: asn,
-          autonomous_system_organization: name === '' ? undefined : name,
-        })
-      known.set(content, stored)
-      writer.insertStored(network, stored)
-      ranges++
+      yield { network, asn, name: names.at(-1) }
     }
   }
-  if (ranges === 0) throw new InputError('it holds no ranges')
-  return writer.toBuffer()
 }
 
 /** Whether a text looks like ranges of autonomous systems. */

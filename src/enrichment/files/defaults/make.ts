@@ -8,7 +8,7 @@ import { replaceFile } from '../replace-file.ts'
 import { DEFAULT_SETS, type DefaultSet } from './sets.ts'
 
 /** Counts up when the same package would be made into something else. */
-const MAKER_VERSION = 1
+const MAKER_VERSION = 2
 
 /** Says of which version of its package each set was made. */
 const MADE_FILE = '.made.json'

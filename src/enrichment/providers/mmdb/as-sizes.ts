@@ -9,6 +9,20 @@ export interface AsSize {
   readonly hasV6: boolean
 }
 
+/** `database_type` of what is compiled from ranges of autonomous systems: its records tell the sizes. */
+export const AS_RANGES_TYPE = 'AS ranges'
+
+/** A size as members of a record. */
+export function sizeMembers({ addresses, hasV6 }: AsSize): Record<string, number | boolean> {
+  return { announced_ipv4_addresses: addresses, announces_ipv6: hasV6 }
+}
+
+/** The size that a record tells; undefined when it tells none. */
+export function statedSize(record: unknown): AsSize | undefined {
+  const { announced_ipv4_addresses: addresses, announces_ipv6: hasV6 } = record as Record<string, unknown>
+  return typeof addresses === 'number' && typeof hasV6 === 'boolean' ? { addresses, hasV6 } : undefined
+}
+
 /** Nodes after which it looks at the clock: some milliseconds, when each of their records is to be decoded. */
 const NODES_AT_A_TIME = 2_000
 const RECORDS_MAX = 250_000

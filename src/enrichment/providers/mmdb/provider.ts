@@ -5,7 +5,7 @@ import { BoundedCache } from '../../bounded-cache.ts'
 import type { Facts } from '../../facts.ts'
 import type { Provider, ProviderKind } from '../provider.ts'
 import { COMPILED_TYPE, readCompiled } from '../tables/compiled.ts'
-import { AsSizes } from './as-sizes.ts'
+import { AS_RANGES_TYPE, type AsSize, AsSizes, statedSize } from './as-sizes.ts'
 import { mappedShape, parseMapping } from './mapping.ts'
 import { type OpenMmdb, openMmdb } from './open.ts'
 import { type AsnReader, asnReader, type RecordReader, recordReader } from './read-record.ts'
@@ -44,13 +44,18 @@ export class UnknownMmdbError extends InputError {
 export async function loadMmdb(options: MmdbOptions): Promise<Provider> {
   const { mmdb, kind, recognisedAs, read, asnOf } = await readMmdb(options.bytes, options.mapping, options.shape)
   // What was a table answers as it does when it is read directly, where sizes are not counted.
-  const sizes = kind === 'asn' && options.shape === undefined ? await AsSizes.of(mmdb, asnOf) : undefined
-  const reader: RecordReader = sizes === undefined ? read : (record) => withSize(read(record), sizes)
+  const isSized = mmdb.databaseType === AS_RANGES_TYPE
+  const sizes = kind === 'asn' && options.shape === undefined && !isSized ? await AsSizes.of(mmdb, asnOf) : undefined
+  const reader: RecordReader = isSized
+    ? (record) => withSize(read(record), () => statedSize(record))
+    : sizes === undefined
+      ? read
+      : (record) => withSize(read(record), (asn) => sizes.of(asn))
   return new MmdbProvider(options, mmdb, kind, recognisedAs, reader)
 }
 
-function withSize(facts: Facts | undefined, sizes: AsSizes): Facts | undefined {
-  const size = facts?.evidence.asn === undefined ? undefined : sizes.of(facts.evidence.asn)
+function withSize(facts: Facts | undefined, sizeOf: (asn: number) => AsSize | undefined): Facts | undefined {
+  const size = facts?.evidence.asn === undefined ? undefined : sizeOf(facts.evidence.asn)
   if (facts === undefined || size === undefined) return facts
   return { ...facts, evidence: { ...facts.evidence, asAddresses: size.addresses, asHasV6: size.hasV6 } }
 }
