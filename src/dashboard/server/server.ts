@@ -101,6 +101,9 @@ class Gate {
   /** `GET /sign-in?token=…` begins a session, `POST /sign-out` ends it. */
   signing(): Target[] {
     const signIn = async (exchange: Exchange): Promise<HttpResponse> => {
+      const { fetchDest } = exchange.request.head
+      // Other sites could fail for everybody with images of it, and sign people in as somebody else.
+      if (fetchDest !== '' && fetchDest !== 'document') throw new HttpError(403, 'a sign-in is a page of its own')
       const { waitSeconds } = this.#attempts
       const seconds = { 'retry-after': String(waitSeconds) }
       if (waitSeconds > 0) throw new HttpError(429, 'too many sign-ins failed: wait a minute', { headers: seconds })
