@@ -48,8 +48,8 @@ export async function compiled({ root, name, options, alsoInputs = [] }) {
       // Another process was faster.
       if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
     }
-    // What was changed meanwhile was perhaps read before.
-    if (inputs.every((path) => mtimeMs(join(root, path)) < startedMs)) {
+    // What was changed meanwhile, in this second or later, was perhaps read before.
+    if (inputs.every((path) => seconds(mtimeMs(join(root, path))) < seconds(startedMs))) {
       const next = `${part}.json`
       writeFileSync(next, JSON.stringify({ id, inputs }))
       renameSync(next, manifestPath)
@@ -73,9 +73,14 @@ const ALWAYS = [
 function idOf(root, inputs) {
   const states = inputs.map((path) => {
     const stat = statSync(join(root, path), { throwIfNoEntry: false })
-    return `${path} ${stat?.mtimeMs} ${stat?.size}`
+    // Images of containers keep whole seconds.
+    return `${path} ${stat && seconds(stat.mtimeMs)} ${stat?.size}`
   })
   return digest(states.join('\n'))
+}
+
+function seconds(ms) {
+  return Math.floor(ms / 1_000)
 }
 
 function digest(text) {

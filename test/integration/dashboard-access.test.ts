@@ -79,7 +79,8 @@ test('a session that was signed out, or is unknown, is refused', async (t) => {
   const client = await dashboard.signIn()
   assert.equal((await client.get('/api/system')).status, 200)
   assert.equal((await client.post('/sign-out')).status, 204)
-  assert.equal((await client.get('/api/system')).status, 401)
+  const refused = await client.get('/api/system')
+  assert.deepEqual([refused.status, refused.headers.get('cache-control')], [401, 'no-store'])
   for (const cookie of ['', 'ipid_session=x', `ipid_session_${new URL(dashboard.url).port}=${'a'.repeat(43)}`]) {
     assert.equal((await new DashboardClient(dashboard.url, cookie).get('/api/session')).status, 401)
   }
@@ -109,8 +110,11 @@ test('a session lives on while it is used', async (t) => {
   await redis.pexpire(key!, 5_000)
   // Another process knows nothing of when it was extended last.
   const other = await startDashboard(t, redis, ROUTES)
-  const name = `ipid_session_${new URL(other.url).port}`
-  await new DashboardClient(other.url, `${name}=${client.cookie.split('=')[1]}`).read('/api/session')
+  const cookie = `ipid_session_${new URL(other.url).port}=${client.cookie.split('=')[1]}`
+  const again = new DashboardClient(other.url, cookie)
+  const { headers } = await again.get('/api/session')
+  assert.match(headers.get('set-cookie')!, new RegExp(`^${cookie}; Path=/; Max-Age=43200; HttpOnly; SameSite=Strict$`))
+  assert.equal((await again.get('/api/session')).headers.get('set-cookie'), null, 'once a minute')
   assert.ok((await redis.pttl(key!)) > 43_000_000)
 })
 
@@ -145,7 +149,7 @@ test('a change needs the token of its session, and comes from our pages', async 
 
 test('what is sent is held to its schema', async (t) => {
   const client = await (await startDashboard(t, redis, ROUTES)).signIn()
-  for (const query of ['limit=11', 'limit=x', 'limit=1&limit=2', 'other=1']) {
+  for (const query of ['limit=11', 'limit=x', 'limit=1&limit=2', 'other=1', '__proto__=1', 'constructor=1']) {
     assert.equal((await client.get(`/api/tenants/acme/thing/1?${query}`)).status, 422, query)
   }
   for (const body of [{}, { name: 'abcdef' }, { name: 'a', more: 1 }]) {
@@ -175,12 +179,13 @@ test('a name that leads here by DNS is none of ours', async (t) => {
 
 test('failed sign-ins are limited', async (t) => {
   const dashboard = await startDashboard(t, redis, ROUTES)
-  const statuses: number[] = []
-  for (let i = 0; i < 21; i++) {
-    const response = await fetch(`${dashboard.url}/sign-in?token=${'x'.repeat(43)}`, { redirect: 'manual' })
-    statuses.push(response.status)
-  }
-  assert.deepEqual(statuses, [...Array(20).fill(303), 429])
+  const port = Number(new URL(dashboard.url).port)
+  const attempt = async (dest = 'document') =>
+    (await sendRaw(port, `/sign-in?token=${'x'.repeat(43)}`, { 'sec-fetch-dest': dest })).status
+  for (let i = 0; i < 21; i++) assert.equal(await attempt('image'), 403, 'those of other sites count for nobody')
+  await followLink(await dashboard.link())
+  const statuses = await Promise.all(Array.from({ length: 25 }, () => attempt()))
+  assert.deepEqual(statuses.sort(), [...Array(20).fill(303), ...Array(5).fill(429)])
 })
 
 test('pages and their files carry their headers, are small, and come compressed', async (t) => {

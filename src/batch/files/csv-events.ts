@@ -136,20 +136,31 @@ export class CsvConverter implements LineConverter {
 
 /** The keys that columns stand for; `''` for those that are left out. */
 export function keysOfColumns(names: readonly string[], map: KeyMap): string[] {
-  return names.map((name) => keyOf(name.trim(), map))
+  const keys = new Map<string, string>()
+  for (const [from, to] of [...map, ...EVENT_KEYS.map((key) => [key, key] as const)]) {
+    const name = plainName(from)
+    if (!keys.has(name)) keys.set(name, to)
+  }
+  return names.map((name) => keys.get(plainName(name.trim())) ?? name.trim())
 }
 
 /** @throws InputError when they are not those of events */
 function headerOf(names: readonly string[], { map, advice }: ReadOptions): readonly string[] {
   const header = keysOfColumns(names, map)
   const columns = names.map((name) => name.trim()).filter((name) => name !== '')
-  const unknown = [...map.keys()].find((from) => !columns.some((name) => sameName(name, from)))
+  const known = new Set(columns.map(plainName))
+  const unknown = [...map.keys()].find((from) => !known.has(plainName(from)))
   if (unknown !== undefined) {
     throw new InputError(
       `${advice.map} names a column ${JSON.stringify(unknown)}; the CSV header has ${columns.join(', ')}`,
     )
   }
-  const repeated = header.find((name, i) => name !== '' && header.indexOf(name) !== i)
+  const seen = new Set<string>()
+  const repeated = header.find((name) => {
+    const isRepeated = name !== '' && seen.has(name)
+    seen.add(name)
+    return isRepeated
+  })
   if (repeated !== undefined) throw new InputError(`the CSV header names ${JSON.stringify(repeated)} twice`)
   if (!header.includes('ip'))
     throw new InputError(`the CSV header has no column "ip"${missingAddress(columns, advice)}`)
@@ -157,14 +168,8 @@ function headerOf(names: readonly string[], { map, advice }: ReadOptions): reado
 }
 
 /** Keys of events are found whatever the case of the header, and whatever stands for `_` in it. */
-function keyOf(name: string, map: KeyMap): string {
-  for (const [from, to] of map) if (sameName(from, name)) return to
-  return EVENT_KEYS.find((key) => sameName(key, name)) ?? name
-}
-
-function sameName(a: string, b: string): boolean {
-  const plain = (name: string) => name.toLowerCase().replace(/[\s-]+/g, '_')
-  return plain(a) === plain(b)
+function plainName(name: string): string {
+  return name.toLowerCase().replace(/[\s-]+/g, '_')
 }
 
 /** The event as JSON, or what is wrong with the row. */
@@ -180,8 +185,9 @@ function eventOf(
     return { line, reason, detail: reason }
   }
   const event: Record<string, unknown> = {}
-  for (const [i, name] of header.entries()) {
-    const field = fields[i] ?? ''
+  // A header may have many more columns than a row has fields.
+  for (const [i, field] of fields.slice(0, header.length).entries()) {
+    const name = header[i]!
     const text = TRIMMED_COLUMNS.has(name) ? field.trim() : field
     if (text === '' || name === '') continue
     if (name === 'timestamp') {

@@ -14,11 +14,11 @@ export function splitRecord(text: string, { delimiter, quote }: CsvDialect): str
   if (!text.includes(quote)) return text.split(delimiter)
   const fields: string[] = []
   for (let at = 0; ; ) {
-    const start = skipSpaces(text, at)
+    const start = skipSpaces(text, at, delimiter)
     if (text[start] === quote) {
       const close = closingQuote(text, start + 1, quote)
       if (close < 0) return 'open'
-      const next = skipSpaces(text, close + 1)
+      const next = skipSpaces(text, close + 1, delimiter)
       if (next === text.length || text[next] === delimiter) {
         fields.push(text.slice(start + 1, close).replaceAll(quote + quote, quote))
         if (next === text.length) return fields
@@ -41,9 +41,10 @@ function closingQuote(text: string, from: number, quote: string): number {
   return at
 }
 
-function skipSpaces(text: string, from: number): number {
+/** Spaces that separate are not skipped. */
+function skipSpaces(text: string, from: number, delimiter: string): number {
   let at = from
-  while (text[at] === ' ') at++
+  while (delimiter !== ' ' && text[at] === ' ') at++
   return at
 }
 
@@ -55,8 +56,10 @@ export function sniffDialect(lines: readonly string[]): CsvDialect {
   const [header = '', ...rows] = named === undefined ? lines : lines.slice(1)
   const delimiter = named ?? mostUsed(header)
   const sample = [header, ...rows].join('\n')
-  const edge = delimiter.replace(/[|]/, '\\$&')
-  const quoted = (quote: string) => new RegExp(`(?:^|${edge}) *${quote}[^${quote}\\n]*${quote} *(?:$|${edge})`, 'm')
+  const edge = delimiter.replace(/[\\^$.*+?()[\]{}|]/, '\\$&')
+  const space = delimiter === ' ' ? '' : ' *'
+  const quoted = (quote: string) =>
+    new RegExp(`(?:^|${edge})${space}${quote}[^${quote}\\n]*${quote}${space}(?:$|${edge})`, 'm')
   const isSingle = quoted("'").test(sample) && !quoted('"').test(sample)
   return { delimiter, quote: isSingle ? "'" : '"' }
 }

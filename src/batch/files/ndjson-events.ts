@@ -86,7 +86,8 @@ export function keysOf(lines: readonly string[]): readonly string[] {
 export function demandAddress(lines: readonly string[], { map, advice }: ReadOptions): void {
   const names = keysOf(lines)
   if (names.length === 0) return
-  const unknown = [...map.keys()].find((from) => !names.includes(from))
+  const known = new Set(names)
+  const unknown = [...map.keys()].find((from) => !known.has(from))
   const has = `the first lines have ${names.join(', ')}`
   if (unknown !== undefined) throw new InputError(`${advice.map} names a key ${JSON.stringify(unknown)}; ${has}`)
   const keys = names.map((name) => map.get(name) ?? name)

@@ -79,7 +79,8 @@ export class DashboardReader {
 
 /** What a text of a list takes in the address of a request. */
 export function encodedChars(text: string): number {
-  return encodeURIComponent(text.replace(/[\\'\n\t]/g, '\\\\$&')).length + 12
+  // Half a surrogate pair has no encoding, and is replaced.
+  return encodeURIComponent(Buffer.from(text.replace(/[\\'\n\t]/g, '\\\\$&')).toString()).length + 12
 }
 
 /** An answer of ClickHouse; where no sink has ever run, `nothing`. Rejects with `UnavailableError`. */

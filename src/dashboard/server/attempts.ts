@@ -3,7 +3,7 @@ import type { Clock } from '../../core/run/clock.ts'
 const WINDOW_MS = 60_000
 const FAILURES_MAX = 20
 
-/** Counts sign-ins that failed: behind 20 of them in a minute no more are tried until it is over. */
+/** Counts sign-ins that failed, or have not ended: behind 20 of them in a minute no more are tried until it is over. */
 export class SignInAttempts {
   readonly #clock: Clock
   #startedMs = 0
@@ -19,12 +19,18 @@ export class SignInAttempts {
     return this.#failures < FAILURES_MAX || leftMs <= 0 ? 0 : Math.ceil(leftMs / 1_000)
   }
 
-  failed(): void {
+  /** To be called before one is tried, so that many at once are not more than one after the other. */
+  begin(): void {
     const nowMs = this.#clock.now()
     if (nowMs - this.#startedMs >= WINDOW_MS) {
       this.#startedMs = nowMs
       this.#failures = 0
     }
     this.#failures++
+  }
+
+  /** The one that began was no failure. */
+  forgive(): void {
+    if (this.#failures > 0) this.#failures--
   }
 }

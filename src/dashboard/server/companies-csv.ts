@@ -38,7 +38,7 @@ function line(cells: readonly (string | number)[]): string {
 }
 
 /** What programs for tables would take for a formula. */
-const FORMULA = /^[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/
+const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/
 
 /** A text as a cell, behind an apostrophe when it would be calculated (OWASP, CSV Injection). */
 function cellOf(text: string): string {

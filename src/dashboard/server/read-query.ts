@@ -7,7 +7,8 @@ import { parseQuery, single } from '../../http/api/query.ts'
  */
 export function readQuery(text: string, schema: TObject): Record<string, unknown> {
   const query = parseQuery(text)
-  const value: Record<string, unknown> = {}
+  // A name such as `__proto__` is unknown, too.
+  const value: Record<string, unknown> = Object.create(null)
   for (const [name, values] of query) {
     const property = schema.properties[name] as (TSchema & { type?: string }) | undefined
     value[name] = property?.type === 'array' ? [...values] : converted(single(query, name)!, property?.type)

@@ -77,6 +77,8 @@ class Gate {
     const readBody = route.body === undefined ? undefined : compileValidator(route.body)
     const validQuery = route.query === undefined ? undefined : compileValidator(route.query)
     const respond = async (exchange: Exchange) => {
+      // What is refused is kept nowhere, either.
+      exchange.addHeader('cache-control', 'no-store')
       const session = await this.#session(exchange)
       if (method === 'POST' && !isCsrfToken(session, exchange.request.head.csrfToken)) {
         throw new HttpError(403, 'the x-csrf-token header is not that of this session: reload the page')
@@ -89,8 +91,7 @@ class Gate {
       if (validQuery !== undefined) demandSchema(validQuery, query)
       const body = readBody === undefined ? undefined : parseJson(await exchange.text())
       if (readBody !== undefined) demandSchema(readBody, body)
-      const answer = await route.handle({ exchange, session, parameters, tenant: tenant!, query, body })
-      return { ...answer, headers: { 'cache-control': 'no-store', ...answer.headers } }
+      return await route.handle({ exchange, session, parameters, tenant: tenant!, query, body })
     }
     const bodyMaxBytes = streamedMaxBytes ?? (route.body === undefined ? undefined : BODY_MAX_BYTES)
     const streamsBody = streamedMaxBytes !== undefined
@@ -100,20 +101,27 @@ class Gate {
   /** `GET /sign-in?token=…` begins a session, `POST /sign-out` ends it. */
   signing(): Target[] {
     const signIn = async (exchange: Exchange): Promise<HttpResponse> => {
+      const { fetchDest } = exchange.request.head
+      // Other sites could fail for everybody with images of it, and sign people in as somebody else.
+      if (fetchDest !== '' && fetchDest !== 'document') throw new HttpError(403, 'a sign-in is a page of its own')
       const { waitSeconds } = this.#attempts
       const seconds = { 'retry-after': String(waitSeconds) }
       if (waitSeconds > 0) throw new HttpError(429, 'too many sign-ins failed: wait a minute', { headers: seconds })
       const token = new URLSearchParams(exchange.request.query).get('token') ?? ''
-      const secret = await this.#options.sessions.signIn(token)
+      this.#attempts.begin()
+      const secret = await this.#options.sessions.signIn(token).catch((error: unknown) => {
+        this.#attempts.forgive()
+        throw error
+      })
       if (secret === undefined) {
-        this.#attempts.failed()
         return { status: 303, body: '', headers: { location: '/?sign-in=failed', 'cache-control': 'no-store' } }
       }
+      this.#attempts.forgive()
       const cookie = this.#cookie.write(secret, SESSION_MS / 1_000)
       return { status: 303, body: '', headers: { location: '/', 'set-cookie': cookie, 'cache-control': 'no-store' } }
     }
     const signOut = async (exchange: Exchange): Promise<HttpResponse> => {
-      const session = await this.#session(exchange)
+      const session = await this.#session(exchange, false)
       if (!isCsrfToken(session, exchange.request.head.csrfToken)) throw new HttpError(403, 'not from a page of ours')
       await this.#options.sessions.signOut(this.#cookie.read(exchange.request.head.cookie))
       this.#options.onSignedOut?.(session)
@@ -165,8 +173,12 @@ class Gate {
     }
   }
 
-  async #session(exchange: Exchange): Promise<Session> {
-    const session = await this.#options.sessions.find(this.#cookie.read(exchange.request.head.cookie))
+  async #session(exchange: Exchange, renewsCookie = true): Promise<Session> {
+    const secret = this.#cookie.read(exchange.request.head.cookie)
+    const session = await this.#options.sessions.find(secret, () => {
+      // Browsers forget a cookie that is not sent again, however much it was used.
+      if (renewsCookie) exchange.addHeader('set-cookie', this.#cookie.write(secret, SESSION_MS / 1_000))
+    })
     if (session === undefined) throw new HttpError(401, 'nobody is signed in: open the link of "npx ipid dashboard"')
     return session
   }

@@ -62,8 +62,11 @@ export class Sessions {
     return secret
   }
 
-  /** The session, which lives on for its full time; undefined when it has ended. */
-  async find(secret: string): Promise<Session | undefined> {
+  /**
+   * The session, which lives on for its full time; undefined when it has ended.
+   * @param onExtended called when that was noted: once a minute, and not at each use
+   */
+  async find(secret: string, onExtended: () => void = () => {}): Promise<Session | undefined> {
     if (!isSecret(secret)) return undefined
     const digest = digestOf(secret)
     const session = await this.#store.getSession(digest)
@@ -72,6 +75,7 @@ export class Sessions {
       if (this.#extended.size >= EXTENDED_MAX) this.#extended.clear()
       this.#extended.set(digest, nowMs)
       await this.#store.extendSession(digest, SESSION_MS)
+      onExtended()
     }
     return session
   }

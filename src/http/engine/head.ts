@@ -21,6 +21,8 @@ export interface RequestHead {
   readonly csrfToken: string
   readonly ifNoneMatch: string
   readonly acceptEncoding: string
+  /** What a browser wants it for (Fetch Metadata); `''` when nobody says. */
+  readonly fetchDest: string
   /** Why the body's length cannot be trusted; undefined when it can. */
   readonly badFraming: string | undefined
 }
@@ -43,6 +45,7 @@ interface Raw {
   csrfToken: string
   ifNoneMatch: string
   acceptEncoding: string
+  fetchDest: string
 }
 
 let raw: Raw
@@ -68,6 +71,7 @@ export function readHead(lines: HeaderLines): RequestHead {
     csrfToken: '',
     ifNoneMatch: '',
     acceptEncoding: '',
+    fetchDest: '',
   }
   lines.forEach(collect)
   const { contentLength, transferEncoding } = raw
@@ -86,6 +90,7 @@ export function readHead(lines: HeaderLines): RequestHead {
     csrfToken: raw.csrfToken,
     ifNoneMatch: raw.ifNoneMatch,
     acceptEncoding: raw.acceptEncoding,
+    fetchDest: raw.fetchDest,
     badFraming: badFraming(contentLength, transferEncoding),
   }
 }
@@ -131,6 +136,9 @@ function collect(name: string, value: string): void {
       break
     case 'accept-encoding':
       raw.acceptEncoding = value
+      break
+    case 'sec-fetch-dest':
+      raw.fetchDest = value
       break
   }
 }

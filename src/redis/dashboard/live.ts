@@ -1,4 +1,5 @@
-import type { LiveReport } from '../../../schemas/live-event.ts'
+import { LiveReport } from '../../../schemas/live-event.ts'
+import { compileValidator } from '../../core/event/validator.ts'
 import type { LiveSource } from '../../dashboard/server/live-hub.ts'
 import type { TailWire } from '../../ingest/tail.ts'
 import type { RedisClient } from '../connect.ts'
@@ -48,7 +49,8 @@ export class RedisLiveSource implements LiveSource {
     this.#listening = listening
     this.#client = client
     listening.on('message', (channel: string, json: string) => {
-      this.#heard.get(channel)?.(JSON.parse(json) as LiveReport)
+      const report = readReport(json)
+      if (report !== undefined) this.#heard.get(channel)?.(report)
     })
     listening.on('ready', () => {
       if (this.#heard.size > 0) listening.subscribe(...this.#heard.keys()).catch(() => {})
@@ -67,5 +69,17 @@ export class RedisLiveSource implements LiveSource {
       this.#heard.delete(channel)
       this.#listening.unsubscribe(channel).catch(() => {})
     }
+  }
+}
+
+const validate = compileValidator(LiveReport)
+
+/** Undefined: it is none of ours, or of another version. Nobody is there who could catch what is thrown. */
+function readReport(json: string): LiveReport | undefined {
+  try {
+    const value: unknown = JSON.parse(json)
+    return validate(value).length === 0 ? (value as LiveReport) : undefined
+  } catch {
+    return undefined
   }
 }

@@ -75,6 +75,15 @@ test('it is compiled once, and again when any module changed', async (t) => {
   assert.equal(await compile(), undefined)
 })
 
+test('a copy of the folder that keeps whole seconds of times is as compiled', async (t) => {
+  const { root, compile } = project(t)
+  const source = join(root, 'src/word.ts')
+  utimesSync(source, PAST.getTime() / 1_000 + 0.25, PAST.getTime() / 1_000 + 0.25)
+  const first = await compile()
+  utimesSync(source, PAST, PAST)
+  assert.equal(await compile(), first)
+})
+
 test('many that compile at once end with one', async (t) => {
   const { compile, load } = project(t)
   const dirs = await Promise.all([compile(), compile(), compile()])

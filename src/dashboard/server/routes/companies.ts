@@ -10,6 +10,7 @@ import type { LookupService } from '../../../lookup/lookup.ts'
 import { companiesCsv } from '../companies-csv.ts'
 import { companyAnswer } from '../company-answer.ts'
 import type { CompanyStore } from '../company-store.ts'
+import { Exports } from '../exports.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 import { demandView } from '../view.ts'
 
@@ -23,6 +24,7 @@ const DAYS = 90
 
 /** The companies of a tenant, and one of them. */
 export function companyRoutes({ companies, lookups }: CompanyParts): DashboardRoute[] {
+  const exports = new Exports()
   return [
     route({
       method: 'GET',
@@ -65,7 +67,7 @@ export function companyRoutes({ companies, lookups }: CompanyParts): DashboardRo
           status: 200,
           type: 'text/csv; charset=utf-8',
           headers: { 'content-disposition': `attachment; filename="companies-${tenant.id}.csv"` },
-          body: companiesCsv(companies.rows(tenant.id, view), hide),
+          body: exports.of(tenant.id, companiesCsv(companies.rows(tenant.id, view), hide)),
         }
       },
     }),

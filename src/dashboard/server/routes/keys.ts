@@ -4,6 +4,7 @@ import {
   type ListedKey,
   RevokeKeyBody,
 } from '../../../../schemas/dashboard/keys.ts'
+import { HttpError } from '../../../http/engine/http-error.ts'
 import type { TenantAdmin } from '../../../tenants/admin.ts'
 import type { ApiKey } from '../../../tenants/tenancy.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
@@ -11,6 +12,9 @@ import { type DashboardRoute, json, route } from '../route.ts'
 export interface KeyParts {
   readonly admin: Pick<TenantAdmin, 'listKeys' | 'getKey' | 'createKey' | 'revokeKey'>
 }
+
+/** Of a tenant, revoked ones too, which are kept: who makes them in a loop is not to fill the store of all tenants. */
+const KEYS_MAX = 1_000
 
 /** `/api/tenants/:tenant/keys`: the keys of a tenant, by whoever sees it. A key of another tenant is unknown. */
 export function keyRoutes({ admin }: KeyParts): DashboardRoute[] {
@@ -33,6 +37,10 @@ export function keyRoutes({ admin }: KeyParts): DashboardRoute[] {
       method: 'POST',
       path: '/api/tenants/:tenant/keys',
       async handle({ tenant }) {
+        if ((await admin.listKeys(tenant.id)).length >= KEYS_MAX) {
+          const command = `npx ipid key create ${tenant.id}`
+          throw new HttpError(409, `${tenant.id} has ${KEYS_MAX} keys: further ones are made with "${command}"`)
+        }
         const { key, prefix, created_at } = await admin.createKey(tenant.id)
         const answer: CreatedKeyAnswer = { key, prefix, created_at }
         return json(answer)

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
+import { test } from 'node:test'
+import type { ClickHouseClient } from '@clickhouse/client'
+import { ClickHouseCompanies } from '../../../src/clickhouse/dashboard/companies.ts'
+import { systemClock } from '../../../src/core/run/clock.ts'
+import { companiesCsv } from '../../../src/dashboard/server/companies-csv.ts'
+import { companyRoutes } from '../../../src/dashboard/server/routes/companies.ts'
+import { keyRoutes } from '../../../src/dashboard/server/routes/keys.ts'
+import type { HttpError } from '../../../src/http/engine/http-error.ts'
+import type { RedisClient } from '../../../src/redis/connect.ts'
+import { RedisLiveSource } from '../../../src/redis/dashboard/live.ts'
+import { keys } from '../../../src/redis/keys.ts'
+
+const status = (wanted: number) => (error: HttpError) => error.status === wanted
+
+test('a tenant has two exports under way, and all together four', async () => {
+  async function* endless() {
+    for (;;) yield []
+  }
+  const parts = { companies: { rows: endless }, lookups: undefined } as never
+  const route = companyRoutes(parts).find(({ path }) => path.endsWith('/export'))!
+  const begin = async (id: string) => {
+    const { body } = await route.handle({ tenant: { id }, query: {} } as never)
+    const pieces = (body as AsyncIterable<string>)[Symbol.asyncIterator]()
+    await pieces.next()
+    return pieces
+  }
+  const [first] = [await begin('acme'), await begin('acme')]
+  await assert.rejects(begin('acme'), status(429))
+  await begin('other')
+  await begin('third')
+  await assert.rejects(begin('fourth'), status(429))
+  await first.return!()
+  await begin('acme')
+})
+
+test('a page makes a tenant no more than 1000 keys', async () => {
+  let made = 0
+  const [create] = keyRoutes({
+    admin: {
+      listKeys: async () => Array(made).fill({}),
+      createKey: async (tenantId: string) => ({ key: '', prefix: '', tenant_id: tenantId, created_at: String(++made) }),
+    } as never,
+  }).filter(({ method, path }) => method === 'POST' && path.endsWith('/keys'))
+  const call = { tenant: { id: 'acme' } } as never
+  made = 999
+  await create!.handle(call)
+  await assert.rejects(async () => await create!.handle(call), status(409))
+})
+
+test('what is no report of live events ends nothing', () => {
+  const connection = Object.assign(new EventEmitter(), { subscribe: async () => 1, unsubscribe: async () => 0 })
+  const client = { publish: async () => 0 } as unknown as RedisClient
+  const heard: unknown[] = []
+  const close = new RedisLiveSource(connection as unknown as RedisClient, client).watch('acme', (report) =>
+    heard.push(report),
+  )
+  const report = { totals: { ok: 1, filtered: 0, invalid_ip: 0 }, events: [] }
+  for (const text of ['no JSON', 'null', '{"totals":1}', JSON.stringify(report)]) {
+    connection.emit('message', keys.liveEvents('acme'), text)
+  }
+  close()
+  assert.deepEqual(heard, [report])
+})
+
+test('an id that has no encoding is asked for, and not found', async () => {
+  const client = { query: async () => ({ json: async () => ({ data: [] }) }) } as unknown as ClickHouseClient
+  const companies = new ClickHouseCompanies(client, systemClock)
+  assert.deepEqual((await companies.details('acme', { companies: ['\ud800'] })).companies, [])
+})
+
+test('a name is no formula behind a line feed', async () => {
+  async function* rows() {
+    yield [{ company_id: '\n=1+1', name: '=1+1' } as never]
+  }
+  const hidden = ['domain', 'industry', 'industry_category', 'country_code', 'classification', 'events', 'visits']
+  const csv = companiesCsv(rows(), [...hidden, 'unique_ips', 'first_seen', 'last_seen', 'quality'])
+  assert.deepEqual((await csv.next()).value, `Company,Id\r\n'=1+1,"'\n=1+1"\r\n`)
+})
