@@ -5,8 +5,8 @@ import { compileFolder } from '../../enrichment/files/compiled/compile.ts'
 import { makeDefaults } from '../../enrichment/files/defaults/make.ts'
 import type { CliContext } from '../context.ts'
 
-/** The machine belongs to the processes that serve, but on a busy one this must come to an end, too: a quarter of a core. */
-const LOW_PRIORITY = 5
+/** The machine belongs to the processes that serve, but on a busy one this must come to an end, too: a tenth of a core. */
+const LOW_PRIORITY = 10
 
 /**
  * Compiles what waits for it, for the processes that serve.
