@@ -41,7 +41,7 @@ export function isHeld(path) {
   })
 }
 
-/** Resolves when the holder of the lock has released it, or is gone. */
+/** Resolves when the holder of the lock has released it, or is gone; by kill -9 perhaps a moment before: take it in a loop. */
 export function untilReleased(path) {
   return new Promise((resolve) => {
     const socket = connect(path)
