@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import type { BatchStatus } from '../../../schemas/api/batch.ts'
-import { BackpressureError, UnavailableError } from '../../core/run/errors.ts'
+import { BackpressureError } from '../../core/run/errors.ts'
 import type { BulkJobState, BulkJobs, BulkPlace, BulkWork } from '../../lookup/bulk.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
+import { orUnavailable } from '../or-unavailable.ts'
 import { loadScript } from '../scripts.ts'
 
 export interface RedisBulkJobsOptions {
@@ -86,10 +87,6 @@ export class RedisBulkJobs implements BulkJobs {
   }
 }
 
-async function answered<T>(reply: Promise<T>): Promise<T> {
-  try {
-    return await reply
-  } catch (error) {
-    throw new UnavailableError('the job store did not answer', { cause: error })
-  }
+function answered<T>(reply: Promise<T>): Promise<T> {
+  return orUnavailable(reply, 'the job store did not answer')
 }

@@ -1,5 +1,5 @@
-import { UnavailableError } from '../../core/run/errors.ts'
 import type { LetterDesk } from '../../dashboard/server/letter-desk.ts'
+import { orUnavailable } from '../or-unavailable.ts'
 import { type DeadLetters, eventOf, placeOf } from '../streams/dead-letters.ts'
 import { letterPage, summaryOf } from '../streams/letter-views.ts'
 
@@ -33,10 +33,6 @@ export function redisLetterDesk(letters: DeadLetters): LetterDesk {
   }
 }
 
-async function answered<T>(reply: Promise<T>): Promise<T> {
-  try {
-    return await reply
-  } catch (error) {
-    throw new UnavailableError('Redis does not answer', { cause: error })
-  }
+function answered<T>(reply: Promise<T>): Promise<T> {
+  return orUnavailable(reply, 'Redis does not answer')
 }

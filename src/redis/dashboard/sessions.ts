@@ -1,7 +1,7 @@
-import { UnavailableError } from '../../core/run/errors.ts'
 import type { Grant, Session, SessionStore } from '../../dashboard/server/sessions.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
+import { orUnavailable } from '../or-unavailable.ts'
 
 /** Sign-in links and sessions as JSON under their digests, which expire. */
 export class RedisSessionStore implements SessionStore {
@@ -40,10 +40,6 @@ function parsed<T>(json: string | null): T | undefined {
   return json === null ? undefined : (JSON.parse(json) as T)
 }
 
-async function answered<T>(reply: Promise<T>): Promise<T> {
-  try {
-    return await reply
-  } catch (error) {
-    throw new UnavailableError('Redis does not keep links and sessions of the dashboard now', { cause: error })
-  }
+function answered<T>(reply: Promise<T>): Promise<T> {
+  return orUnavailable(reply, 'Redis does not keep links and sessions of the dashboard now')
 }

@@ -1,9 +1,9 @@
 import { type OriginWarning, originWarning } from '../../core/event/origins.ts'
 import type { Clock } from '../../core/run/clock.ts'
-import { UnavailableError } from '../../core/run/errors.ts'
 import type { UsageStore } from '../../dashboard/server/overview-store.ts'
 import type { Plan } from '../../tenants/plans.ts'
 import type { RedisClient } from '../connect.ts'
+import { orUnavailable } from '../or-unavailable.ts'
 import { RedisDailyQuota } from '../tenants/daily-quota.ts'
 import { RedisOriginCounts } from '../tenants/origin-counts.ts'
 import { RedisTokenBuckets } from '../tenants/rate-bucket.ts'
@@ -37,10 +37,6 @@ export class RedisUsage implements UsageStore {
   }
 }
 
-async function told<T>(read: Promise<T>): Promise<T> {
-  try {
-    return await read
-  } catch (error) {
-    throw new UnavailableError('the counts of the tenant cannot be read', { cause: error })
-  }
+function told<T>(reply: Promise<T>): Promise<T> {
+  return orUnavailable(reply, 'the counts of the tenant cannot be read')
 }

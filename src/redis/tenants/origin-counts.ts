@@ -1,10 +1,10 @@
 import type { OriginCounts } from '../../core/event/origins.ts'
 import { utcDay } from '../../core/event/outcomes.ts'
 import type { Clock } from '../../core/run/clock.ts'
-import { UnavailableError } from '../../core/run/errors.ts'
 import type { OriginStore } from '../../tenants/origins.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
+import { orUnavailable } from '../or-unavailable.ts'
 import { loadScript } from '../scripts.ts'
 
 const DAY_MS = 86_400_000
@@ -51,10 +51,6 @@ export class RedisOriginCounts implements OriginStore {
   }
 }
 
-async function answered<T>(reply: Promise<T>): Promise<T> {
-  try {
-    return await reply
-  } catch (error) {
-    throw new UnavailableError('the counts of networks are away', { cause: error })
-  }
+function answered<T>(reply: Promise<T>): Promise<T> {
+  return orUnavailable(reply, 'the counts of networks are away')
 }

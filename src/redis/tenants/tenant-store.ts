@@ -2,11 +2,11 @@ import { createSecretKey, randomBytes } from 'node:crypto'
 import type { ApiKeyRecord } from '../../../schemas/api-key.ts'
 import type { TenantChange, TenantRecord } from '../../../schemas/tenant.ts'
 import { RULES_MAX } from '../../../schemas/tenant-rules.ts'
-import { UnavailableError } from '../../core/run/errors.ts'
 import type { CallerStore, StoredKey, TenantChanges, TenantStore } from '../../tenants/stores.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
+import { orUnavailable } from '../or-unavailable.ts'
 import { loadScript, type Script, type ScriptArgument } from '../scripts.ts'
 
 const findTenantScript = loadScript('findTenant-2')
@@ -157,12 +157,8 @@ export class RedisTenantChanges implements TenantChanges {
   }
 }
 
-async function answered<T>(reply: Promise<T>): Promise<T> {
-  try {
-    return await reply
-  } catch (error) {
-    throw new UnavailableError('the store of tenants and keys does not answer', { cause: error })
-  }
+function answered<T>(reply: Promise<T>): Promise<T> {
+  return orUnavailable(reply, 'the store of tenants and keys does not answer')
 }
 
 /** @param json as it is stored, see `TenantRecord` */

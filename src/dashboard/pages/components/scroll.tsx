@@ -2,14 +2,15 @@ import type { ComponentChildren } from 'preact'
 
 interface ScrollProps {
   readonly label: string
+  readonly class?: string
   readonly children: ComponentChildren
 }
 
 /** What is wider than the page scrolls by itself, by keyboard too. */
-export function Scroll({ label, children }: ScrollProps) {
+export function Scroll({ label, class: name, children }: ScrollProps) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard
-    <section class="table" aria-label={label} tabIndex={0}>
+    <section class={name === undefined ? 'table' : `table ${name}`} aria-label={label} tabIndex={0}>
       {children}
     </section>
   )

@@ -4,6 +4,7 @@ import { Chart } from '../components/chart.tsx'
 import { Counts } from '../components/counts.tsx'
 import { Loading, Problem } from '../components/notes.tsx'
 import { Scroll } from '../components/scroll.tsx'
+import { SpanChoice } from '../components/span-choice.tsx'
 import { Time } from '../components/time.tsx'
 import { country, daysBetween } from '../lib/days.ts'
 import { day, number, percent } from '../lib/format.ts'
@@ -48,16 +49,7 @@ export function Company({ parameters }: PageProps) {
         <p class="soft">
           {day(value.from)} to {day(value.to)}: {number(value.all_events)} events
         </p>
-        <label class="field">
-          <span>Span</span>
-          <select value={days} onChange={(event) => set({ days: event.currentTarget.value })}>
-            {SPANS.map((span) => (
-              <option key={span} value={span}>
-                {span} days
-              </option>
-            ))}
-          </select>
-        </label>
+        <SpanChoice spans={SPANS} days={days} onChange={(next) => set({ days: next })} />
       </div>
       <section class="card">
         <h2>Visits and events by day</h2>

@@ -2,7 +2,7 @@ import { Link } from 'wouter-preact'
 import type { DeadLettersAnswer } from '../../../../schemas/dashboard/dead-letters.ts'
 import { CodeLine } from '../components/code-line.tsx'
 import { Empty, Loading, Problem } from '../components/notes.tsx'
-import { TableRegion } from '../components/table-region.tsx'
+import { Scroll } from '../components/scroll.tsx'
 import { Time } from '../components/time.tsx'
 import { useUrlState } from '../lib/url-state.ts'
 import { useData } from '../lib/use-data.ts'
@@ -48,7 +48,7 @@ function Letters({ answer, isFirst }: { readonly answer: DeadLettersAnswer; read
   }
   return (
     <>
-      <TableRegion label="Dead letters">
+      <Scroll label="Dead letters">
         <table>
           <thead>
             <tr>
@@ -79,7 +79,7 @@ function Letters({ answer, isFirst }: { readonly answer: DeadLettersAnswer; read
             ))}
           </tbody>
         </table>
-      </TableRegion>
+      </Scroll>
       <p class="soft">Many at once, by what their reasons have in common:</p>
       <CodeLine text="npx ipid dead-letter retry --reason TEXT" label="Command that retries many" />
     </>

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { LIVE_STATUSES, type LiveReport } from '../../../../schemas/live-event.ts'
 import { CodeLine } from '../components/code-line.tsx'
 import { Empty } from '../components/notes.tsx'
-import { TableRegion } from '../components/table-region.tsx'
+import { Scroll } from '../components/scroll.tsx'
 import { number, utc } from '../lib/format.ts'
 import { NO_TAIL, rateOf, type Tail, type TailEvent, whyOf, withFrame } from '../lib/live-tail.ts'
 import type { PageProps } from '../lib/page-props.ts'
@@ -118,7 +118,7 @@ function Nothing() {
 function Events({ events }: { readonly events: readonly TailEvent[] }) {
   if (events.length === 0) return <Empty title="No event of those that came matches the filter" />
   return (
-    <TableRegion label="Events" class="live-table">
+    <Scroll label="Events" class="live-table">
       <table>
         <thead>
           <tr>
@@ -137,7 +137,7 @@ function Events({ events }: { readonly events: readonly TailEvent[] }) {
           ))}
         </tbody>
       </table>
-    </TableRegion>
+    </Scroll>
   )
 }
 

@@ -3,6 +3,7 @@ import type { OutcomeCount, OverviewAnswer, PlanUsage } from '../../../../schema
 import { Chart } from '../components/chart.tsx'
 import { companyPath } from '../components/company-table.tsx'
 import { Empty, Loading, Problem } from '../components/notes.tsx'
+import { SpanChoice } from '../components/span-choice.tsx'
 import { Time } from '../components/time.tsx'
 import { daysBetween } from '../lib/days.ts'
 import { number, percent } from '../lib/format.ts'
@@ -23,16 +24,7 @@ export function Overview({ parameters }: PageProps) {
     <>
       <div class="row between">
         <h1>Overview</h1>
-        <label class="field">
-          <span>Span</span>
-          <select value={days} onChange={(event) => set({ days: event.currentTarget.value })}>
-            {SPANS.map((span) => (
-              <option key={span} value={span}>
-                {span} days
-              </option>
-            ))}
-          </select>
-        </label>
+        <SpanChoice spans={SPANS} days={days} onChange={(next) => set({ days: next })} />
       </div>
       {error !== undefined && <Problem error={error} onRetry={reload} />}
       {value === undefined ? error === undefined && <Loading /> : <Whole tenant={tenant} answer={value} />}

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { TableRegion } from '../../components/table-region.tsx'
+import { Scroll } from '../../components/scroll.tsx'
 
 /** A table under its heading; `none` instead of it when there are no rows. */
 export function TableSection({
@@ -20,7 +20,7 @@ export function TableSection({
       {children.length === 0 ? (
         <p class="note soft">{none}</p>
       ) : (
-        <TableRegion label={title}>
+        <Scroll label={title}>
           <table>
             <thead>
               <tr>
@@ -33,7 +33,7 @@ export function TableSection({
             </thead>
             <tbody>{children}</tbody>
           </table>
-        </TableRegion>
+        </Scroll>
       )}
     </section>
   )

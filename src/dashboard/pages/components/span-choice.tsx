@@ -1,0 +1,22 @@
+interface SpanChoiceProps {
+  /** In days. */
+  readonly spans: readonly string[]
+  readonly days: string
+  readonly onChange: (days: string) => void
+}
+
+/** How many days a page looks back. */
+export function SpanChoice({ spans, days, onChange }: SpanChoiceProps) {
+  return (
+    <label class="field">
+      <span>Span</span>
+      <select value={days} onChange={(event) => onChange(event.currentTarget.value)}>
+        {spans.map((span) => (
+          <option key={span} value={span}>
+            {span} days
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
