@@ -8,12 +8,12 @@ import type { Clock } from '../core/run/clock.ts'
 import { Lifecycle } from '../core/run/lifecycle.ts'
 import type { Service } from '../core/run/service.ts'
 
-/** By which ingress processes and those who look on find each other. Nothing of it is kept anywhere. */
+/** By which ingress processes and those who look on find each other, by `tenantKey`. Nothing of it is kept anywhere. */
 export interface TailWire {
   /** Calls `onWanted` whenever somebody says that he looks at a tenant's events. */
-  watch(onWanted: (tenantId: string) => void): void
+  watch(onWanted: (tenant: string) => void): void
   /** For whoever looks; lost when nobody does. Never rejects. */
-  tell(tenantId: string, report: LiveReport): void
+  tell(tenant: string, report: LiveReport): void
   close(): void
 }
 
@@ -53,7 +53,7 @@ export class EventTail implements Service {
   }
 
   start(): Promise<void> {
-    return this.#life.start(async () => this.#wire.watch((tenantId) => this.#want(tenantId)))
+    return this.#life.start(async () => this.#wire.watch((tenant) => this.#want(tenant)))
   }
 
   stop(): Promise<void> {
@@ -64,9 +64,9 @@ export class EventTail implements Service {
     })
   }
 
-  /** Undefined: nobody looks at this tenant's events. */
-  of(tenantId: string, enricher: Enricher): Looking | undefined {
-    const wanted = this.#wanted.get(tenantId)
+  /** Undefined: nobody looks at this tenant's events. @param tenant its `tenantKey` */
+  of(tenant: string, enricher: Enricher): Looking | undefined {
+    const wanted = this.#wanted.get(tenant)
     if (wanted === undefined) return undefined
     const known = new Map<string, Enrichment>()
     return {
@@ -83,22 +83,22 @@ export class EventTail implements Service {
     }
   }
 
-  #want(tenantId: string): void {
+  #want(tenant: string): void {
     if (this.#life.isStopped) return
     const untilMs = this.#clock.now() + WANTED_MS
-    const known = this.#wanted.get(tenantId)
+    const known = this.#wanted.get(tenant)
     if (known !== undefined) known.untilMs = untilMs
     else if (this.#wanted.size < TENANTS_MAX) {
-      this.#wanted.set(tenantId, { untilMs, sample: new LiveSample(EACH_MAX) })
+      this.#wanted.set(tenant, { untilMs, sample: new LiveSample(EACH_MAX) })
       this.#timer ??= setInterval(() => this.#tell(), TELL_EVERY_MS).unref()
     }
   }
 
   #tell(): void {
-    for (const [tenantId, { untilMs, sample }] of this.#wanted) {
+    for (const [tenant, { untilMs, sample }] of this.#wanted) {
       const report = sample.take()
-      if (report !== undefined) this.#wire.tell(tenantId, report)
-      if (untilMs < this.#clock.now()) this.#wanted.delete(tenantId)
+      if (report !== undefined) this.#wire.tell(tenant, report)
+      if (untilMs < this.#clock.now()) this.#wanted.delete(tenant)
     }
     if (this.#wanted.size > 0) return
     clearInterval(this.#timer)

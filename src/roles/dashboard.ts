@@ -4,6 +4,8 @@ import { ClickHouseOverview } from '../clickhouse/dashboard/overview.ts'
 import type { Config } from '../config/config.ts'
 import { version } from '../config/version.ts'
 import type { Service } from '../core/run/service.ts'
+import { Access } from '../dashboard/server/access.ts'
+import { EventStreams } from '../dashboard/server/event-streams.ts'
 import { dashboardRoutes } from '../dashboard/server/routes.ts'
 import { createDashboard } from '../dashboard/server/server.ts'
 import { Sessions } from '../dashboard/server/sessions.ts'
@@ -34,7 +36,10 @@ export function dashboardRole(parts: Parts): DashboardRole {
   const tenants = new RedisTenantStore(redis)
   const sessions = new Sessions(new RedisSessionStore(redis), clock)
   const { services, uploads } = uploadsOf(parts)
-  const live = liveParts(parts)
+  const findTenant = (id: string) => tenants.getTenant(id)
+  const access = new Access(sessions, findTenant)
+  const streams = new EventStreams({}, (session, tenant) => access.goesOn(session, tenant))
+  const live = liveParts(parts, streams)
   const settings = settingsOf(parts, redis, sessions)
   const options = { application: 'dashboard', database: DATABASE, readOnly: true, requestTimeoutMs: CLICKHOUSE_MS }
   const clickhouse = config.clickhouseUrl === '' ? undefined : connectClickHouse(config.clickhouseUrl, options)
@@ -48,7 +53,6 @@ export function dashboardRole(parts: Parts): DashboardRole {
     uploads,
     ...live,
   })
-  const findTenant = (id: string) => tenants.getTenant(id)
   let http: HttpServer | undefined
   const listener: Service = {
     name: 'dashboard',
@@ -61,7 +65,7 @@ export function dashboardRole(parts: Parts): DashboardRole {
         sessions,
         routes,
         findTenant,
-        onSignedOut: (session) => live.streams.endOf(session),
+        onSignedOut: (session) => streams.endOf(session),
         clock,
         log,
         metrics,
@@ -70,7 +74,7 @@ export function dashboardRole(parts: Parts): DashboardRole {
     },
     async stop() {
       // They would be waited for.
-      live.streams.end()
+      streams.end()
       await http?.stop()
       await clickhouse?.close()
     },

@@ -38,6 +38,7 @@ export async function checkCompaniesPages(watched: WatchedPage, site: CompaniesS
   await checkView(page, site)
   await checkExport(page)
   await checkCompany(watched, at('companies'))
+  await checkOddIds(watched, site)
 
   await page.goto(at('overview'))
   await page.getByRole('heading', { name: 'Top companies' }).waitFor()
@@ -130,6 +131,26 @@ async function checkCompany({ page, assertAccessible }: WatchedPage, companies: 
   await assertAccessible()
   await page.goBack()
   await page.getByText('1 company').waitFor()
+}
+
+/** What is an id in a path and in a query, whatever is in it. */
+async function checkOddIds({ page }: WatchedPage, { origin, clickhouseUrl, tenant }: CompaniesSite): Promise<void> {
+  const ids = ['as:64500', 'odd/%41 100%+ü&?#']
+  for (const [i, id] of ids.entries()) {
+    const quoted = `'${id}'`
+    const sql = `INSERT INTO events
+        (ip, tenant_id, event_id, received_at, timestamp, account_id, company_id, business_name)
+      SELECT '192.0.2.9', '${tenant}', 'odd-${i}', now64(3), now64(3), ${quoted}, ${quoted}, 'Odd ${i}'`
+    const response = await fetch(`${clickhouseUrl}/?database=ipid`, { method: 'POST', body: sql })
+    assert.equal(response.status, 200, await response.text())
+    await page.goto(`${origin}/t/${tenant}/companies?q=Odd%20${i}`)
+    await page.getByRole('link', { name: `Odd ${i}` }).click()
+    for (const again of [false, true]) {
+      if (again) await page.reload()
+      await page.getByRole('heading', { name: `Odd ${i}` }).waitFor()
+      await page.locator('.company-facts').getByText(id, { exact: true }).waitFor()
+    }
+  }
 }
 
 /** A phone scrolls tables, never the page. */

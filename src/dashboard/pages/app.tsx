@@ -1,8 +1,9 @@
-import { Route, Switch } from 'wouter-preact'
+import { usePathname } from 'wouter-preact/use-browser-location'
 import type { SessionAnswer } from '../../../schemas/dashboard/session.ts'
 import { Loading, Problem } from './components/notes.tsx'
 import { Layout } from './layout.tsx'
 import { useToken } from './lib/api.ts'
+import { pageAt } from './lib/page-at.ts'
 import { SessionContext } from './lib/session.ts'
 import { useData } from './lib/use-data.ts'
 import { NotFound } from './pages/not-found.tsx'
@@ -11,6 +12,7 @@ import { PAGES } from './pages.tsx'
 
 /** All of it: who nobody knows is told how to sign in. */
 export function App() {
+  const found = pageAt(PAGES, usePathname())
   const session = useData<SessionAnswer>('/api/session')
   if (session.error?.status === 401) return <SignIn />
   if (session.value === undefined) {
@@ -20,16 +22,7 @@ export function App() {
   return (
     <SessionContext.Provider value={{ ...session.value, reload: session.reload }}>
       <Layout>
-        <Switch>
-          {PAGES.map(({ path, page: Page }) => (
-            <Route key={path} path={path}>
-              {(parameters: Readonly<Record<string, string>>) => <Page parameters={parameters} />}
-            </Route>
-          ))}
-          <Route>
-            <NotFound />
-          </Route>
-        </Switch>
+        {found === undefined ? <NotFound /> : <found.entry.page key={found.entry.path} parameters={found.parameters} />}
       </Layout>
     </SessionContext.Provider>
   )

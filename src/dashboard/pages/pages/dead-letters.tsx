@@ -64,7 +64,7 @@ function Letters({ answer, isFirst }: { readonly answer: DeadLettersAnswer; read
             {answer.letters.map((letter) => (
               <tr key={letter.id}>
                 <td>
-                  <Link href={`/system/dead-letters/${letter.id}`}>
+                  <Link href={`/system/dead-letters/${encodeURIComponent(letter.id)}`}>
                     <Time at={letter.given_up_at} />
                   </Link>
                 </td>

@@ -7,7 +7,7 @@ import type { LiveSource } from '../../../core/pipeline/source.ts'
 import type { Clock } from '../../../core/run/clock.ts'
 import type { Intake } from '../../../ingest/intake.ts'
 import type { EventTail } from '../../../ingest/tail.ts'
-import { addressMaskOf, type Caller, type TenantEnricher } from '../../../tenants/tenancy.ts'
+import { addressMaskOf, type Caller, type TenantEnricher, tenantKey } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'
 import { HttpError } from '../../engine/http-error.ts'
 import type { HttpResponse } from '../../engine/response.ts'
@@ -49,7 +49,7 @@ export function ingestRoute({ accept, intake, enricher, tenantEnricher, hostname
       const receipt = { tenantId, archived, mask: addressMaskOf(caller.tenant), receivedAtMs: clock.now(), requestId }
       if (hostnames !== undefined) await hostnames.prefetch(addressesOf(body.events))
       const judging = tenantEnricher?.(enricher, caller.tenant) ?? enricher
-      const looking = tail?.of(tenantId, judging)
+      const looking = tail?.of(tenantKey(caller.tenant), judging)
       const accepted = accept(text, body.events, receipt, looking?.enricher ?? judging)
       await intake.append(accepted.envelopes, accepted.payloads, accepted.outcomes)
       looking?.accepted(body.events, receipt)
