@@ -1,6 +1,3 @@
-import { connectClickHouse, DATABASE } from '../clickhouse/client.ts'
-import { ClickHouseCompanies } from '../clickhouse/dashboard/companies.ts'
-import { ClickHouseOverview } from '../clickhouse/dashboard/overview.ts'
 import type { Config } from '../config/config.ts'
 import { version } from '../config/version.ts'
 import type { Service } from '../core/run/service.ts'
@@ -15,6 +12,7 @@ import { RedisUsage } from '../redis/dashboard/usage.ts'
 import { RedisTenantStore } from '../redis/tenants/tenant-store.ts'
 import { liveParts } from './dashboard/live.ts'
 import { settingsOf } from './dashboard/settings.ts'
+import { dashboardTables } from './dashboard/tables.ts'
 import { uploadsOf } from './dashboard/uploads.ts'
 import type { Parts } from './parts.ts'
 
@@ -24,9 +22,6 @@ export interface DashboardRole {
   /** Where it listens; undefined before it does. */
   url(): string | undefined
 }
-
-/** An export may take its time before its first row. */
-const CLICKHOUSE_MS = 300_000
 
 export function dashboardRole(parts: Parts): DashboardRole {
   const { config, telemetry } = parts
@@ -40,14 +35,14 @@ export function dashboardRole(parts: Parts): DashboardRole {
   const access = new Access(sessions, findTenant)
   const streams = new EventStreams({}, (session, tenant) => access.goesOn(session, tenant))
   const live = liveParts(parts, streams)
-  const settings = settingsOf(parts, redis, sessions)
-  const options = { application: 'dashboard', database: DATABASE, readOnly: true, requestTimeoutMs: CLICKHOUSE_MS }
-  const clickhouse = config.clickhouseUrl === '' ? undefined : connectClickHouse(config.clickhouseUrl, options)
+  const tables = dashboardTables(parts)
+  const { companies, overview } = tables
+  const settings = settingsOf(parts, redis, sessions, tables)
   const routes = dashboardRoutes({
     ...{ tenants, version: version(), apiUrl: apiUrlOf(config), plans: config.plans, clock },
     lookups: parts.enrichment.lookups,
-    companies: new ClickHouseCompanies(clickhouse, clock),
-    overview: new ClickHouseOverview(clickhouse),
+    companies,
+    overview,
     usage: new RedisUsage(redis, clock),
     settings,
     uploads,
@@ -76,10 +71,10 @@ export function dashboardRole(parts: Parts): DashboardRole {
       // They would be waited for.
       streams.end()
       await http?.stop()
-      await clickhouse?.close()
+      await tables.close()
     },
   }
-  return { services: [settings.service, ...services, listener], url: () => http?.url }
+  return { services: [...services, listener], url: () => http?.url }
 }
 
 /** As a person on this machine would write it. */

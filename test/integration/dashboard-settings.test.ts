@@ -48,7 +48,7 @@ const SETTINGS = settingsRoutes({
   publicUrl: undefined,
   quota,
   lookupCounts: quota,
-  accountCounts: { read: async (_id, month, limit) => ({ tracked_accounts: limit + month.length, passed_at: null }) },
+  overview: { tracked: async (_id, month, limit) => ({ tracked_accounts: limit + month.length, passed_at: null }) },
   readRule: parseRule,
   trials: {
     async run(_tenant, then) {
