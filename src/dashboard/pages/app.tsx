@@ -3,11 +3,13 @@ import type { SessionAnswer } from '../../../schemas/dashboard/session.ts'
 import { Loading, Problem } from './components/notes.tsx'
 import { Layout } from './layout.tsx'
 import { useToken } from './lib/api.ts'
-import { SessionContext } from './lib/session.ts'
+import type { PageProps } from './lib/page-props.ts'
+import { SessionContext, useSession } from './lib/session.ts'
+import { useTitle } from './lib/title.ts'
 import { useData } from './lib/use-data.ts'
-import { NotFound } from './pages/not-found.tsx'
+import { NoTenant, NotFound } from './pages/not-found.tsx'
 import { SignIn } from './pages/sign-in.tsx'
-import { PAGES } from './pages.tsx'
+import { PAGES, type PageEntry } from './pages.tsx'
 
 /** All of it: who nobody knows is told how to sign in. */
 export function App() {
@@ -21,9 +23,9 @@ export function App() {
     <SessionContext.Provider value={{ ...session.value, reload: session.reload }}>
       <Layout>
         <Switch>
-          {PAGES.map(({ path, page: Page }) => (
-            <Route key={path} path={path}>
-              {(parameters: Readonly<Record<string, string>>) => <Page parameters={parameters} />}
+          {PAGES.map((entry) => (
+            <Route key={entry.path} path={entry.path}>
+              {(parameters: Readonly<Record<string, string>>) => <Shown {...entry} parameters={parameters} />}
             </Route>
           ))}
           <Route>
@@ -33,4 +35,11 @@ export function App() {
       </Layout>
     </SessionContext.Provider>
   )
+}
+
+function Shown({ page: Page, title, label = title, parameters }: PageEntry & PageProps) {
+  const { tenants } = useSession()
+  const { tenant } = parameters
+  useTitle(label, tenant)
+  return tenant === undefined || tenants.includes(tenant) ? <Page parameters={parameters} /> : <NoTenant id={tenant} />
 }
