@@ -159,6 +159,18 @@ async function checkWays(page: Page, { origin, tenant }: CompaniesSite): Promise
   await page.keyboard.press('Escape')
   await page.getByRole('checkbox', { name: 'Domain' }).waitFor({ state: 'hidden' })
 
+  await page.clock.install()
+  const failure = { status: 503, json: { detail: 'the answer took too long' } }
+  await page.route(
+    '**/companies?*',
+    (route) => (route.request().isNavigationRequest() ? route.continue() : route.fulfill(failure)),
+    { times: 2 },
+  )
+  await page.goto(at('companies?q=zeta'))
+  await page.getByText('The answer took too long.').waitFor()
+  await page.clock.fastForward(10_000)
+  await page.locator('.pager').getByText(`of ${MANY}`).waitFor()
+
   await page.goto(`${origin}/t/nobody/overview`)
   await page.getByRole('heading', { level: 1, name: 'There is no tenant nobody' }).waitFor()
   await page.getByRole('link', { name: 'Back to the start' }).click()
