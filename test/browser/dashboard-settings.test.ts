@@ -99,7 +99,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     const { page } = member
     const foreign = ready.api_key.slice(0, 12)
     await page.goto(`${origin}/t/demo/settings`)
-    await page.getByText('there is no such tenant').first().waitFor()
+    await page.getByText('There is no tenant demo').first().waitFor()
     assert.ok(!(await page.content()).includes(foreign))
     const { csrf_token: token } = await call<{ csrf_token: string }>(page, '/api/session')
     const headers = { 'x-csrf-token': token, origin }

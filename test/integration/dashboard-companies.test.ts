@@ -270,12 +270,12 @@ test('an export is the view as CSV, and no cell of it is a formula', async () =>
   const [head, row, end] = (await response.text()).split('\r\n')
   assert.equal(
     head,
-    'Company,Domain,Industry,Category,Country,Class,Events,Visits,Unique IPs,First seen,Last seen,Quality,Id',
+    'Company,Events,Visits,Last seen,Domain,Industry,Country,Class,Unique IPs,First seen,Category,Quality,Id',
   )
   const noon = `${TODAY}T12:00:00.000Z`
   assert.equal(
     row,
-    `"'=HYPERLINK(""http://evil.example"",""a, b"")",'@x,'+1,,DE,business,1,1,1,${noon},${noon},80,formula.example`,
+    `"'=HYPERLINK(""http://evil.example"",""a, b"")",1,1,${noon},'@x,'+1,DE,business,1,${noon},,80,formula.example`,
   )
   assert.equal(end, '')
   const cells = async (query: string) => {
@@ -283,7 +283,10 @@ test('an export is the view as CSV, and no cell of it is a formula', async () =>
     return text
       .split('\r\n')
       .slice(1, -1)
-      .map((line) => line.split(',').slice(-7).join())
+      .map((line) => line.split(','))
+      .map(([, events, visits, last, , , , , ips, first, , quality, id]) =>
+        [events, visits, ips, first, last, quality, id].join(),
+      )
   }
   const seen = ['2026-02-03T12:00:00.000Z', noon].join()
   assert.deepEqual(await cells('search=anvil'), [`4,4,3,${seen},80,anvil.example`])
@@ -297,7 +300,7 @@ test('an export is the view as CSV, and no cell of it is a formula', async () =>
   const old = '2026-03-05T12:00:00.000Z'
   assert.equal(
     await hidden.text(),
-    `Company,Class,Events,First seen,Last seen,Quality,Id\r\nBolt,business,1,${old},${old},20,bolt.example\r\n`,
+    `Company,Events,Last seen,Class,First seen,Quality,Id\r\nBolt,1,${old},business,${old},20,bolt.example\r\n`,
   )
 })
 

@@ -4,11 +4,13 @@ import { Loading, Problem } from './components/notes.tsx'
 import { Layout } from './layout.tsx'
 import { useToken } from './lib/api.ts'
 import { pageAt } from './lib/page-at.ts'
-import { SessionContext } from './lib/session.ts'
+import type { PageProps } from './lib/page-props.ts'
+import { SessionContext, useSession } from './lib/session.ts'
+import { useTitle } from './lib/title.ts'
 import { useData } from './lib/use-data.ts'
-import { NotFound } from './pages/not-found.tsx'
+import { NoTenant, NotFound } from './pages/not-found.tsx'
 import { SignIn } from './pages/sign-in.tsx'
-import { PAGES } from './pages.tsx'
+import { PAGES, type PageEntry } from './pages.tsx'
 
 /** All of it: who nobody knows is told how to sign in. */
 export function App() {
@@ -22,8 +24,19 @@ export function App() {
   return (
     <SessionContext.Provider value={{ ...session.value, reload: session.reload }}>
       <Layout>
-        {found === undefined ? <NotFound /> : <found.entry.page key={found.entry.path} parameters={found.parameters} />}
+        {found === undefined ? (
+          <NotFound />
+        ) : (
+          <Shown key={found.entry.path} {...found.entry} parameters={found.parameters} />
+        )}
       </Layout>
     </SessionContext.Provider>
   )
+}
+
+function Shown({ page: Page, title, label = title, parameters }: PageEntry & PageProps) {
+  const { tenants } = useSession()
+  const { tenant } = parameters
+  useTitle(label, tenant)
+  return tenant === undefined || tenants.includes(tenant) ? <Page parameters={parameters} /> : <NoTenant id={tenant} />
 }
