@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { BATCH_LIST_LIMITS, BatchJobList } from '../api/batch.ts'
+import { Judgement } from '../live-event.ts'
 
 /** How a file is to be read; what is left out is found out by its content. */
 export const UploadChoice = Type.Object(
@@ -34,6 +35,10 @@ export const PreviewRow = Type.Object({
   event: Type.Union([Type.String(), Type.Null()]),
   /** What is wrong; null: nothing. */
   problem: Type.Union([Type.String(), Type.Null()]),
+  /** What the pipeline makes of it by today's data and rules; null: it has a problem. */
+  becomes: Type.Union([Judgement, Type.Null()]),
+  /** The line among the rows before whose event has the same id, so that this one counts as its repeat; null: none. */
+  repeat_of: Type.Union([Type.Integer(), Type.Null()]),
 })
 export type PreviewRow = Static<typeof PreviewRow>
 

@@ -4,11 +4,15 @@ import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { BATCH_LIMITS, type BatchJob } from '../../schemas/api/batch.ts'
 import type { UploadAnswer, UploadChoice, UploadList, UploadPreview } from '../../schemas/dashboard/uploads.ts'
+import type { Address } from '../../src/core/event/address.ts'
+import type { Enricher } from '../../src/core/event/enrichment.ts'
 import { sessionRoute } from '../../src/dashboard/server/routes/session.ts'
 import { uploadRoutes } from '../../src/dashboard/server/routes/uploads.ts'
+import { enrichmentOf, NOTHING_KNOWN } from '../../src/enrichment/answers/answer.ts'
 import { RedisUploadedFiles } from '../../src/redis/batch/uploaded-files.ts'
 import { keys } from '../../src/redis/keys.ts'
 import { RedisTenantStore } from '../../src/redis/tenants/tenant-store.ts'
+import { pipelineJudge } from '../../src/roles/dashboard/uploads.ts'
 import { startBatch, startFeeder } from '../support/batch.ts'
 import { type DashboardClient, startDashboard } from '../support/dashboard.ts'
 import { until } from '../support/until.ts'
@@ -17,13 +21,33 @@ import { until } from '../support/until.ts'
 
 const CREATED = '2026-01-01T00:00:00.000Z'
 
+const apple = enrichmentOf({
+  noise: false,
+  classification: 'business',
+  quality: 90,
+  data: { business_name: 'Apple', domain: 'apple.com', country_code: 'US' },
+  companyId: 'apple.com',
+})
+const host = enrichmentOf({ noise: true, classification: 'hosting', quality: 70, data: {}, companyId: '' })
+/** 17.… is Apple, 203.… a hosting provider, of all others nothing is known. */
+const known: Enricher = {
+  enrich: ({ text }) => (text.startsWith('17.') ? apple : text.startsWith('203.') ? host : NOTHING_KNOWN),
+}
+const OF_APPLE = {
+  ...{ status: 'ok', company: 'Apple', domain: 'apple.com', country_code: 'US', classification: 'business' },
+  ...{ quality: 90, rule: null, filtered_as: null },
+}
+
 async function start(t: TestContext) {
   const { redis, client, jobs } = await startBatch(t)
   const tenants = new RedisTenantStore(client)
   for (const id of ['acme', 'other']) {
     await tenants.createTenant({ id, plan: 'starter', archive: false, addresses: 'full', createdAt: CREATED })
   }
-  const uploads = { jobs, uploadedFiles: new RedisUploadedFiles(client), openJobsMax: 3 }
+  const asked: string[] = []
+  const prefetch = async (addresses: readonly Address[]) => void asked.push(...addresses.map(({ text }) => text))
+  const judge = pipelineJudge({ enricher: known, hostnames: { prefetch } })
+  const uploads = { jobs, uploadedFiles: new RedisUploadedFiles(client), openJobsMax: 3, judge }
   const routes = [sessionRoute({ tenants, version: '1.2.3', apiUrl: null }), ...uploadRoutes(uploads)]
   const dashboard = await startDashboard(t, client, routes)
   const member = await dashboard.signIn({ role: 'member', tenant: { id: 'acme', createdAt: CREATED } })
@@ -53,7 +77,7 @@ async function start(t: TestContext) {
     (await client.keys(keys.upload('*'))).length,
     (await client.keys(keys.chunks('*'))).length,
   ]
-  return { redis, client, jobs, dashboard, member, send, preview, upload, list, kept }
+  return { redis, client, jobs, tenants, asked, dashboard, member, send, preview, upload, list, kept }
 }
 
 function bodyOf(file: string | Buffer, choice: object | undefined): Uint8Array {
@@ -78,9 +102,18 @@ test('a preview says what each row would become, and guesses address and time by
   const { preview: mapped } = await preview(CSV, { map })
   assert.deepEqual([mapped.format, mapped.delimiter, mapped.problem], ['csv', ',', null])
   assert.deepEqual(mapped.rows, [
-    { line: 2, event: '{"ip":"17.0.0.1","timestamp":"2026-11-22T08:00:00.000Z"}', problem: null },
-    { line: 4, event: null, problem: 'timestamp "soon" is not a date and time that is understood' },
-    { line: 5, event: '{"ip":"none"}', problem: 'ip "none" is no address: the row is counted, and not stored' },
+    {
+      ...{ line: 2, event: '{"ip":"17.0.0.1","timestamp":"2026-11-22T08:00:00.000Z"}', problem: null },
+      ...{ becomes: OF_APPLE, repeat_of: null },
+    },
+    {
+      ...{ line: 4, event: null, problem: 'timestamp "soon" is not a date and time that is understood' },
+      ...{ becomes: null, repeat_of: null },
+    },
+    {
+      ...{ line: 5, event: '{"ip":"none"}', problem: 'ip "none" is no address: the row is counted, and not stored' },
+      ...{ becomes: null, repeat_of: null },
+    },
   ])
   assert.deepEqual(mapped.sample, { bytes: CSV.length, lines: 5, event_bytes: 73 })
   const times = 'addr;created_at\n17.0.0.1;01/02/2026\n17.0.0.2;01/03/2026\n'
@@ -91,10 +124,48 @@ test('a preview says what each row would become, and guesses address and time by
   )
   assert.match(dated.rows[0]!.problem!, /may be day or month first: choose the order of dates/)
   const { preview: json } = await preview('{"addr":"17.0.0.1","n":1.0}\n{"addr":7}\n', { map: { addr: 'ip' } })
-  assert.deepEqual(json.rows, [
-    { line: 1, event: '{"ip":"17.0.0.1","n":1.0}', problem: null },
-    { line: 2, event: '{"ip":7}', problem: 'ip must be a string' },
+  assert.deepEqual(
+    json.rows.map(({ line, event, problem }) => ({ line, event, problem })),
+    [
+      { line: 1, event: '{"ip":"17.0.0.1","n":1.0}', problem: null },
+      { line: 2, event: '{"ip":7}', problem: 'ip must be a string' },
+    ],
+  )
+})
+
+test('a preview judges each row as the pipeline will: by its address, the rules of the tenant and its id', async (t) => {
+  const { preview, tenants, client, asked } = await start(t)
+  const file = [
+    'ip,event_id',
+    ...['17.0.0.1,a', '17.9.0.1,a', '203.0.113.1,b', '17.0.0.2,b', '17.0.0.3,b', '9.0.0.1,c', 'none,a', '17.9.0.1,'],
+  ].join('\n')
+  const before = await client.dbsize()
+  const seen = async () =>
+    (await preview(file)).preview.rows.map(({ line, becomes, repeat_of: repeat }) => {
+      if (becomes === null) return [line, null]
+      const { status, company, rule, filtered_as: as } = becomes
+      return [line, status, company, rule, as, repeat]
+    })
+  assert.deepEqual(await seen(), [
+    [2, 'ok', 'Apple', null, null, null],
+    [3, 'ok', 'Apple', null, null, 2],
+    [4, 'filtered', null, null, null, null],
+    // What is filtered takes no id.
+    [5, 'ok', 'Apple', null, null, null],
+    [6, 'ok', 'Apple', null, null, 5],
+    [7, 'ok', null, null, null, null],
+    [8, null],
+    [9, 'ok', 'Apple', null, null, null],
   ])
+  assert.deepEqual(asked, ['17.0.0.1', '17.9.0.1', '203.0.113.1', '17.0.0.2', '17.0.0.3', '9.0.0.1', '17.9.0.1'])
+  await tenants.changeRules('acme', ['own 17.9.0.0/16', 'never-noise 203.0.113.0/24'], [])
+  assert.deepEqual((await seen()).slice(0, 3), [
+    [2, 'ok', 'Apple', null, null, null],
+    [3, 'filtered', 'Apple', 'own 17.9.0.0/16', 'own', null],
+    [4, 'ok', null, 'never-noise 203.0.113.0/24', null, null],
+  ])
+  // No job, no count of a quota, nothing remembered of an id.
+  assert.equal(await client.dbsize(), before)
 })
 
 test('a preview reads the beginning of a file, plain or gzip, wherever it is cut', async (t) => {

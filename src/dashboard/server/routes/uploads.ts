@@ -8,12 +8,10 @@ import {
   type UploadLimits,
   type UploadList,
   UploadListQuery,
-  type UploadPreview,
 } from '../../../../schemas/dashboard/uploads.ts'
-import { EVENT_KEYS } from '../../../batch/files/conversion.ts'
 import { openEventFile } from '../../../batch/files/event-file.ts'
 import { inSlices } from '../../../batch/files/in-slices.ts'
-import { type FilePreview, previewFile } from '../../../batch/files/preview.ts'
+import { previewFile } from '../../../batch/files/preview.ts'
 import type { BatchJobs } from '../../../batch/jobs.ts'
 import { rejectedLine } from '../../../batch/rejected-line.ts'
 import type { UploadedFiles } from '../../../batch/uploaded-files.ts'
@@ -24,9 +22,11 @@ import { limitBytes } from '../../../http/engine/decode-stream.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 import { CHOICE_MAX_BYTES, fileChoice, readChoice } from '../upload-choice.ts'
+import { type Judge, previewAnswer } from '../upload-preview.ts'
 
 export interface UploadParts {
   readonly jobs: BatchJobs
+  readonly judge: Judge
   readonly uploadedFiles: UploadedFiles
   /** Jobs that a tenant may have queued or running. */
   readonly openJobsMax: number
@@ -34,7 +34,7 @@ export interface UploadParts {
 
 /** The batch jobs of a tenant, and files that become some. */
 export function uploadRoutes(parts: UploadParts): DashboardRoute[] {
-  return [listRoute(parts), jobRoute(parts), cancelRoute(parts), previewRoute(), uploadRoute(parts)]
+  return [listRoute(parts), jobRoute(parts), cancelRoute(parts), previewRoute(parts), uploadRoute(parts)]
 }
 
 /** `GET /api/tenants/:tenant/uploads` */
@@ -78,39 +78,21 @@ function cancelRoute({ jobs }: UploadParts): DashboardRoute {
 const check = compileValidator(EventEnvelope)
 
 /** `POST /api/tenants/:tenant/upload-preview`: the beginning of a file, behind how it is to be read. */
-function previewRoute(): DashboardRoute {
+function previewRoute({ judge }: UploadParts): DashboardRoute {
   return route({
     method: 'POST',
     path: '/api/tenants/:tenant/upload-preview',
     streamedMaxBytes: CHOICE_MAX_BYTES + PREVIEW_BYTES,
-    async handle({ exchange }) {
+    async handle({ exchange, tenant }) {
       const { choice, file } = await readChoice(exchange.stream())
       const parts: Buffer[] = []
       for await (const bytes of limitBytes(file, PREVIEW_BYTES)) parts.push(bytes)
       const { whole: isWhole = false, guess: guesses = false } = choice
       const how = { ...fileChoice(choice), isWhole, guesses }
-      return json(previewAnswer(await previewFile(choice.name, Buffer.concat(parts), how, check)))
+      const preview = await previewFile(choice.name, Buffer.concat(parts), how, check)
+      return json(await previewAnswer(preview, (addresses) => judge(addresses, tenant)))
     },
   })
-}
-
-const EVENT_MAX_CHARS = 2_000
-
-function previewAnswer({ columns, rows, looked, delimiter, problem, format, gzip }: FilePreview): UploadPreview {
-  return {
-    format,
-    gzip,
-    delimiter: delimiter ?? null,
-    columns: columns.map(({ name, key, values }) => ({ name, key, example: values[0] ?? '' })),
-    keys: [...EVENT_KEYS],
-    rows: rows.map(({ line, event, problem }) => ({ line, event: shortened(event) ?? null, problem: problem ?? null })),
-    problem: problem ?? null,
-    sample: { bytes: looked.bytes, lines: looked.lines, event_bytes: looked.eventBytes },
-  }
-}
-
-function shortened(text: string | undefined): string | undefined {
-  return text !== undefined && text.length > EVENT_MAX_CHARS ? `${text.slice(0, EVENT_MAX_CHARS)}…` : text
 }
 
 /** A file whose bytes were uploaded before. */
