@@ -119,7 +119,8 @@ test('files are previewed, mapped, followed to their end and cancelled', { skip,
   await page.getByText(/KB a second/).waitFor()
   const other = await context.newPage()
   await other.goto(page.url())
-  await other.locator('.jobs > li').nth(1).waitFor()
+  // What another page sent is known by its name, too.
+  await other.locator('.jobs > li').filter({ hasText: 'visits.csv' }).waitFor()
   await other.close()
   await page.getByRole('button', { name: 'Cancel' }).click()
   await page.getByText('large.csv').waitFor({ state: 'detached' })

@@ -4,10 +4,11 @@ import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { BATCH_LIMITS, type BatchJob } from '../../schemas/api/batch.ts'
 import type { UploadAnswer, UploadChoice, UploadList, UploadPreview } from '../../schemas/dashboard/uploads.ts'
+import { UploadTooLargeError } from '../../src/batch/jobs.ts'
 import type { Address } from '../../src/core/event/address.ts'
 import type { Enricher } from '../../src/core/event/enrichment.ts'
 import { sessionRoute } from '../../src/dashboard/server/routes/session.ts'
-import { uploadRoutes } from '../../src/dashboard/server/routes/uploads.ts'
+import { type UploadParts, uploadRoutes } from '../../src/dashboard/server/routes/uploads.ts'
 import { enrichmentOf, NOTHING_KNOWN } from '../../src/enrichment/answers/answer.ts'
 import { RedisUploadedFiles } from '../../src/redis/batch/uploaded-files.ts'
 import { keys } from '../../src/redis/keys.ts'
@@ -38,7 +39,7 @@ const OF_APPLE = {
   ...{ quality: 90, rule: null, filtered_as: null },
 }
 
-async function start(t: TestContext) {
+async function start(t: TestContext, limits?: UploadParts['limits']) {
   const { redis, client, jobs } = await startBatch(t)
   const tenants = new RedisTenantStore(client)
   for (const id of ['acme', 'other']) {
@@ -47,7 +48,7 @@ async function start(t: TestContext) {
   const asked: string[] = []
   const prefetch = async (addresses: readonly Address[]) => void asked.push(...addresses.map(({ text }) => text))
   const judge = pipelineJudge({ enricher: known, hostnames: { prefetch } })
-  const uploads = { jobs, uploadedFiles: new RedisUploadedFiles(client), openJobsMax: 3, judge }
+  const uploads = { jobs, uploadedFiles: new RedisUploadedFiles(client), openJobsMax: 3, judge, limits }
   const routes = [sessionRoute({ tenants, version: '1.2.3', apiUrl: null }), ...uploadRoutes(uploads)]
   const dashboard = await startDashboard(t, client, routes)
   const member = await dashboard.signIn({ role: 'member', tenant: { id: 'acme', createdAt: CREATED } })
@@ -115,7 +116,7 @@ test('a preview says what each row would become, and guesses address and time by
       ...{ becomes: null, repeat_of: null },
     },
   ])
-  assert.deepEqual(mapped.sample, { bytes: CSV.length, lines: 5, event_bytes: 73 })
+  assert.deepEqual(mapped.sample, { bytes: CSV.length, plain_bytes: CSV.length, lines: 5, event_bytes: 73 })
   const times = 'addr;created_at\n17.0.0.1;01/02/2026\n17.0.0.2;01/03/2026\n'
   const { preview: dated } = await preview(times, { guess: true })
   assert.deepEqual(
@@ -229,8 +230,6 @@ test('what is refused, and what breaks off, leaves nothing', async (t) => {
     [CSV, { format: 'xml' }, 422, /format must be/],
     [`ip\n${'1\n'.repeat(BATCH_LIMITS.linesMax + 1)}`, {}, 413, /more than 1000000 lines/],
     [gzipSync(`ip\n${'\n'.repeat(5_000_000)}17.0.0.1\n`), {}, 422, /more than 4000000 lines, most of them blank/],
-    // As NDJSON a row is longer.
-    [`ip,${'k'.repeat(500_000)}\n${'17.0.0.1,1\n'.repeat(220)}`, {}, 413, /larger than 104857600 bytes/],
   ]
   for (const [file, choice, status, detail] of refused) {
     const { status: found, answer } = await upload(file, choice)
@@ -256,6 +255,50 @@ test('what is refused, and what breaks off, leaves nothing', async (t) => {
   await until(async () => (await kept())[3] === 1)
   socket.resetAndDestroy()
   await until(async () => (await kept()).every((count) => count === 0))
+})
+
+test('the bytes of a file count, and what it becomes has room; who is beyond is told how far it came', async (t) => {
+  const { upload, preview, member, jobs, kept } = await start(t, { bytesMax: 300, eventBytesMax: 700 })
+  const row = (n: number) => `17.0.0.${n},${n}\n`
+  // 254 bytes that take 682 as NDJSON.
+  const file = `ip,platform\n${Array.from({ length: 20 }, (_, i) => row(i + 1)).join('')}`
+  const { sample } = (await preview(gzipSync(file))).preview
+  assert.deepEqual([sample.plain_bytes, sample.lines], [file.length, 21])
+  assert.ok(file.length < 300 && sample.event_bytes > 300 && sample.event_bytes <= 700)
+  assert.equal((await upload(gzipSync(file))).status, 202)
+  const { limits } = await member.read<UploadList>('/api/tenants/acme/uploads')
+  assert.deepEqual([limits.bytes_max, limits.event_bytes_max], [300, 700])
+  const before = await kept()
+  const large = await upload(gzipSync(`${file}${row(1).repeat(10)}`))
+  assert.equal(large.status, 413)
+  assert.equal(large.answer.detail, 'the file has more than 300 bytes, counted without gzip')
+  const wide = `ip,${'k'.repeat(100)}\n${row(1).repeat(9)}`
+  const { status, answer } = await upload(wide)
+  assert.equal(status, 413)
+  const far = `the first ${wide.length} bytes of the file (without gzip) take more than 700 bytes as NDJSON`
+  assert.equal(answer.detail, `${far}, where each row has the names of its columns`)
+  assert.deepEqual(await kept(), before)
+  const small = await jobs.begin('other', false, 'full', { bytesMax: 20 })
+  await small.write(Buffer.alloc(20))
+  await assert.rejects(small.write(Buffer.alloc(1)), UploadTooLargeError)
+  await small.abort()
+})
+
+test('a job is listed with the name of its file, which is cut and holds nothing that could mislead', async (t) => {
+  const { upload, member, jobs } = await start(t)
+  const names = async () =>
+    (await member.read<UploadList>('/api/tenants/acme/uploads')).jobs.map((job) => job.file_name)
+  const { answer } = await upload('ip\n17.0.0.1\n', { name: ' visits\u0000\u001b[31m\u202efdp.csv\n' })
+  await upload('ip\n17.0.0.2\n', { name: `${'é'.repeat(300)}.csv` })
+  const api = await jobs.begin('acme')
+  await api.write(Buffer.from('{"ip":"17.0.0.3"}\n'))
+  const { jobId } = await api.complete()
+  assert.deepEqual((await names()).sort(), [`${'é'.repeat(199)}…`, 'visits[31mfdp.csv', null].sort())
+  // The answers of the API are as they were.
+  const { file_name: _, ...listed } = (await member.read<UploadList>('/api/tenants/acme/uploads')).jobs.at(-1)!
+  assert.deepEqual((await jobs.list('acme', { limit: 5, before: undefined })).jobs.at(-1), listed)
+  assert.ok(!('file_name' in (await jobs.find('acme', answer.job_id))!))
+  assert.equal((await jobs.fileNames('other', [answer.job_id, jobId])).size, 0)
 })
 
 test('the same file does not count twice unnoticed, and does when that is wanted', async (t) => {

@@ -42,8 +42,13 @@ export interface FilePreview {
   readonly rows: readonly PreviewedRow[]
   /** Why the file would be refused like this. */
   readonly problem: string | undefined
-  /** Bytes of the file, lines, and bytes as NDJSON. */
-  readonly looked: { readonly bytes: number; readonly lines: number; readonly eventBytes: number }
+  /** Bytes of the file, those without gzip, lines, and bytes as NDJSON. */
+  readonly looked: {
+    readonly bytes: number
+    readonly plainBytes: number
+    readonly lines: number
+    readonly eventBytes: number
+  }
 }
 
 export interface PreviewChoice extends FileChoice {
@@ -90,7 +95,7 @@ export async function previewFile(
     if (!(error instanceof InputError)) throw error
     problem = error.message
   }
-  const looked = { bytes: readBytes, lines: seen.lines, eventBytes: seen.eventBytes }
+  const looked = { bytes: readBytes, plainBytes: bytes.length, lines: seen.lines, eventBytes: seen.eventBytes }
   const columns = columnsFor(map)
   return { format, gzip, delimiter: dialect?.delimiter, columns, rows: seen.rows, problem, looked }
 }

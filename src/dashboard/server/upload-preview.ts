@@ -28,7 +28,10 @@ export async function previewAnswer(
     keys: [...EVENT_KEYS],
     rows: await judgedRows(preview, judge),
     problem: problem ?? null,
-    sample: { bytes: looked.bytes, lines: looked.lines, event_bytes: looked.eventBytes },
+    sample: {
+      ...{ bytes: looked.bytes, plain_bytes: looked.plainBytes },
+      ...{ lines: looked.lines, event_bytes: looked.eventBytes },
+    },
   }
 }
 
