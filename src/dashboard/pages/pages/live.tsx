@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
 import { LIVE_STATUSES, type LiveReport } from '../../../../schemas/live-event.ts'
 import { CodeLine } from '../components/code-line.tsx'
 import { ClassName, CompanyName, STATUS_WORDS, StatusTag } from '../components/judgement.tsx'
@@ -72,7 +73,8 @@ function Following({ tenant }: { readonly tenant: string }) {
       <p class="soft live-rate">{rateText(tail, nowMs, state, isPaused)}</p>
       {tail.events.length === 0 ? <Nothing /> : <Events events={shown.slice(0, ROWS_MAX)} />}
       <p class="soft">
-        An event whose event_id came before is shown as ok too; it is counted once. Lines of uploads are not shown here.
+        These are events of the API. One whose event_id came before is shown as ok too, and counts once. Lines of uploads
+        do not appear here: <Link href={`/t/${tenant}/uploads`}>Uploads</Link> says what becomes of them.
       </p>
     </>
   )
