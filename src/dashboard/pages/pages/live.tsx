@@ -73,8 +73,8 @@ function Following({ tenant }: { readonly tenant: string }) {
       <p class="soft live-rate">{rateText(tail, nowMs, state, isPaused)}</p>
       {tail.events.length === 0 ? <Nothing /> : <Events events={shown.slice(0, ROWS_MAX)} />}
       <p class="soft">
-        These are events of the API. One whose event_id came before is shown as ok too, and counts once. Lines of uploads
-        do not appear here: <Link href={`/t/${tenant}/uploads`}>Uploads</Link> says what becomes of them.
+        These are events of the API. One whose event_id came before is shown as ok too, and counts once. Lines of
+        uploads do not appear here: <Link href={`/t/${tenant}/uploads`}>Uploads</Link> says what becomes of them.
       </p>
     </>
   )
