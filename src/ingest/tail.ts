@@ -2,6 +2,7 @@ import type { EventEnvelope } from '../../schemas/api/event.ts'
 import type { LiveEvent, LiveReport } from '../../schemas/live-event.ts'
 import { type Address, parseAddress } from '../core/event/address.ts'
 import type { Enricher, Enrichment } from '../core/event/enrichment.ts'
+import { judgementOf, shortText, statusOf } from '../core/event/judgement.ts'
 import { LiveSample } from '../core/event/live-sample.ts'
 import type { Receipt } from '../core/pipeline/source.ts'
 import type { Clock } from '../core/run/clock.ts'
@@ -28,7 +29,6 @@ const TELL_EVERY_MS = 500
 /** Of each status, each time: 10 a second. */
 const EACH_MAX = 5
 const TENANTS_MAX = 200
-const TEXT_CHARS = 120
 
 /** What of a request is told to who looks on. */
 export interface Looking {
@@ -109,36 +109,20 @@ export class EventTail implements Service {
 function note(sample: LiveSample, event: EventEnvelope, known: ReadonlyMap<string, Enrichment>, receipt: Receipt) {
   const address = parseAddress(event.ip)
   const enrichment = address && known.get(address.text)
-  const status = enrichment === undefined ? 'invalid_ip' : enrichment.noise ? 'filtered' : 'ok'
-  sample.add(status, () => liveEvent(status, event, address, enrichment, receipt))
+  sample.add(statusOf(enrichment), () => liveEvent(event, address, enrichment, receipt))
 }
 
 function liveEvent(
-  status: LiveEvent['status'],
   event: EventEnvelope,
   address: Address | undefined,
   enrichment: Enrichment | undefined,
   { receivedAtMs, mask }: Receipt,
 ): LiveEvent {
-  const { data = {}, classification, quality = 0, rule, filteredAs } = enrichment ?? {}
   return {
+    ...judgementOf(enrichment),
     received_at: new Date(receivedAtMs).toISOString(),
-    status,
-    event_type: cut(event.event_type),
+    event_type: shortText(event.event_type),
     // What is no address may be anything, but not what a tenant does not want to be seen.
-    ip: mask === undefined ? cut(address?.text ?? event.ip) : null,
-    company: cut(data.business_name ?? data.org_name ?? data.as_name),
-    domain: cut(data.domain),
-    country_code: cut(data.country_code),
-    classification: classification ?? null,
-    quality,
-    rule: cut(rule),
-    filtered_as: filteredAs ?? null,
+    ip: mask === undefined ? shortText(address?.text ?? event.ip) : null,
   }
-}
-
-function cut(value: string | number | undefined): string | null {
-  if (value === undefined || value === '') return null
-  const text = String(value)
-  return text.length > TEXT_CHARS ? `${text.slice(0, TEXT_CHARS - 1)}…` : text
 }
