@@ -50,7 +50,8 @@ test('an erasure that was given up goes on by itself, and takes nothing that the
   // A sink that was held up in the middle of an insert, and that another one took over from, goes on behind the erasure.
   const late = () =>
     client.command({
-      query: "INSERT INTO events (tenant_id, event_id, received_at, account_id) VALUES ('c', 'again', '2025-01-01', 'z')",
+      query:
+        "INSERT INTO events (tenant_id, event_id, received_at, account_id) VALUES ('c', 'again', '2025-01-01', 'z')",
       clickhouse_settings: { insert_deduplicate: 1, insert_deduplication_token: 'of-the-sink' },
     })
   await late()
