@@ -9,8 +9,6 @@ const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
 
 /** 1234567 → 1,234,567 */
 export const number = (value: number) => numbers.format(value)
-/** 1 line, 1,234 lines */
-export const counted = (count: number, one: string) => `${number(count)} ${one}${count === 1 ? '' : 's'}`
 /** 1234567 → 1.2M */
 export const shortNumber = (value: number) => compact.format(value)
 /** 0.123 → 12.3 % */
