@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { InputError } from '../../core/run/errors.ts'
+import { numbered } from '../../status/words.ts'
 import type { CliContext } from '../context.ts'
 import { printJson } from '../print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../settings-options.ts'
@@ -36,7 +37,10 @@ export function dashboardCommand(context: CliContext): Command {
     const { signOut } = await import('./sign-out.ts')
     const { sessions, links } = await signOut(configOf(context, out), tenant)
     if (json) printJson(context.stdout, { sessions, links })
-    else context.stdout.write(`ended: ${sessions} sessions, ${links} links that nobody had opened\n`)
+    else
+      context.stdout.write(
+        `ended: ${numbered(sessions, 'session')}, ${numbered(links, 'link')} that nobody had opened\n`,
+      )
   })
   command.option('--json', 'print JSON').addCommand(link).addCommand(out)
   return addSettings(command, INSTANCE_SETTINGS).action(async (flags: { json?: boolean }) => {

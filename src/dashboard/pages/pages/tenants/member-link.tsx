@@ -6,7 +6,7 @@ import { Dialog } from '../../components/dialog.tsx'
 import { FieldError } from '../../components/field-error.tsx'
 import { Time } from '../../components/time.tsx'
 import { post } from '../../lib/api.ts'
-import { number } from '../../lib/format.ts'
+import { counted } from '../../lib/format.ts'
 import { useAction } from '../../lib/use-action.ts'
 
 const LOCAL = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
@@ -50,7 +50,8 @@ export function MemberLink({ tenant, onClose }: { readonly tenant: string; reado
           </label>
           <FieldError id="link-error" error={making.error} />
           <p role="status" class="soft">
-            {ended && `Ended: ${number(ended.sessions)} sessions, ${number(ended.links)} links that nobody had opened.`}
+            {ended &&
+              `Ended: ${counted(ended.sessions, 'session')}, ${counted(ended.links, 'link')} that nobody had opened.`}
           </p>
           <div class="dialog-actions">
             <button type="button" class="danger" disabled={making.isBusy} onClick={signOut}>
