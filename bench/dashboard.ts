@@ -6,6 +6,7 @@ import { pino } from 'pino'
 import { connectClickHouse, DATABASE } from '../src/clickhouse/client.ts'
 import { ClickHouseCompanies } from '../src/clickhouse/dashboard/companies.ts'
 import { ClickHouseOverview } from '../src/clickhouse/dashboard/overview.ts'
+import { connectReading, DashboardReader } from '../src/clickhouse/dashboard/reader.ts'
 import { migrate } from '../src/clickhouse/migrate.ts'
 import { startEmbeddedClickHouse } from '../src/embedded/clickhouse/start.ts'
 
@@ -47,7 +48,8 @@ const INTO = `INSERT INTO events (ip, tenant_id, event_id, received_at, timestam
 
 async function main(url: string): Promise<void> {
   const writer = connectClickHouse(url, { application: 'bench', database: DATABASE, requestTimeoutMs: 600_000 })
-  const reader = connectClickHouse(url, { application: 'dashboard', database: DATABASE, readOnly: true })
+  const client = connectReading(url)
+  const reader = new DashboardReader(client)
   const run = (query: string) => writer.command({ query, clickhouse_settings: { max_execution_time: 0 } })
   const companies = new ClickHouseCompanies(reader, { now: Date.now })
   const overview = new ClickHouseOverview(reader)
@@ -65,6 +67,10 @@ async function main(url: string): Promise<void> {
   const page = await companies.page('acme', {})
   const shown = page.rows.map(({ company_id }) => company_id)
   const calls: Readonly<Record<string, () => Promise<unknown>>> = {
+    'first page (list and details)': async () => {
+      const { rows } = await companies.page('acme', {})
+      await companies.details('acme', { companies: rows.map(({ company_id }) => company_id) })
+    },
     'first page: list': () => companies.page('acme', {}),
     'first page: visits, addresses, sparklines': () => companies.details('acme', { companies: shown }),
     'page 1,000': () => companies.page('acme', { offset: 50_000 }),
@@ -84,7 +90,7 @@ async function main(url: string): Promise<void> {
   for (const [name, call] of Object.entries(calls)) await median(name, plain, call)
   live.abort()
   print('live events a second', String(Math.round(await coming)))
-  await Promise.all([writer.close(), reader.close()])
+  await Promise.all([writer.close(), client.close()])
 }
 
 async function fill(run: (query: string) => Promise<unknown>): Promise<void> {

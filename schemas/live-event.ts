@@ -8,14 +8,9 @@ const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) =
 export const LIVE_STATUSES = ['ok', 'filtered', 'invalid_ip'] as const
 export type LiveStatus = (typeof LIVE_STATUSES)[number]
 
-/** An event of the API as it arrived, for who looks on. Texts are cut. */
-export const LiveEvent = Type.Object({
-  /** ISO 8601, UTC. */
-  received_at: Type.String(),
+/** What becomes of an event by its address and the rules of its tenant, for people. Texts are cut. */
+export const Judgement = Type.Object({
   status: Type.Enum([...LIVE_STATUSES]),
-  event_type: nullable(Type.String()),
-  /** Null where the tenant does not keep addresses in full. */
-  ip: nullable(Type.String()),
   company: nullable(Type.String()),
   domain: nullable(Type.String()),
   country_code: nullable(Type.String()),
@@ -25,6 +20,16 @@ export const LiveEvent = Type.Object({
   rule: nullable(Type.String()),
   /** Why a rule filters it; null: its class does, if it is filtered. */
   filtered_as: nullable(Type.Enum([...FILTER_REASONS])),
+})
+export type Judgement = Static<typeof Judgement>
+
+/** An event of the API as it arrived, for who looks on. Texts are cut. */
+export const LiveEvent = Type.Interface([Judgement], {
+  /** ISO 8601, UTC. */
+  received_at: Type.String(),
+  event_type: nullable(Type.String()),
+  /** Null where the tenant does not keep addresses in full. */
+  ip: nullable(Type.String()),
 })
 export type LiveEvent = Static<typeof LiveEvent>
 

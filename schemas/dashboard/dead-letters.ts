@@ -1,5 +1,7 @@
 import { type Static, Type } from 'typebox'
 
+const LETTER_ID = Type.String({ maxLength: 64 })
+const REASON = Type.String({ maxLength: 200 })
 const nullable = Type.Union([Type.String(), Type.Null()])
 
 /** A dead letter, as `ipid dead-letter list --json` prints it. */
@@ -15,12 +17,14 @@ export const DeadLetterSummary = Type.Object({
   tenant_id: nullable,
   event_id: nullable,
   ip: nullable,
+  /** When the event came first, ISO 8601, UTC. */
+  received_at: nullable,
 })
 export type DeadLetterSummary = Static<typeof DeadLetterSummary>
 
 /** `GET /api/dead-letters` */
 export const DeadLettersQuery = Type.Object(
-  { after: Type.Optional(Type.String({ maxLength: 64 })) },
+  { after: Type.Optional(LETTER_ID), reason: Type.Optional(REASON) },
   { additionalProperties: false },
 )
 
@@ -45,3 +49,28 @@ export type DeadLetterAnswer = Static<typeof DeadLetterAnswer>
 /** `POST /api/dead-letters/:id/retry` and `/discard`: `gone` when somebody else was first. */
 export const DeadLetterChanged = Type.Object({ result: Type.Enum(['done', 'gone']) })
 export type DeadLetterChanged = Static<typeof DeadLetterChanged>
+
+/** `POST /api/dead-letters/retry` and `/discard`: many of them, a part at each call. */
+export const ChangeLettersBody = Type.Object(
+  {
+    /** Part of their reasons; without it all are meant. */
+    reason: Type.Optional(REASON),
+    /** The newest that the asker saw: what was given up behind it stays. */
+    newest: LETTER_ID,
+    /** `next` of the answer before. */
+    after: Type.Optional(LETTER_ID),
+  },
+  { additionalProperties: false },
+)
+export type ChangeLettersBody = Static<typeof ChangeLettersBody>
+
+export const LettersChanged = Type.Object({
+  done: Type.Integer(),
+  /** Somebody else was first. */
+  gone: Type.Integer(),
+  /** They cannot be put back, and stay. */
+  refused: Type.Integer(),
+  /** For `after`; null: these were the last. */
+  next: nullable,
+})
+export type LettersChanged = Static<typeof LettersChanged>

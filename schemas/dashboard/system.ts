@@ -43,7 +43,15 @@ export const SystemAnswer = Type.Object({
   clickhouse: Type.Union([Type.Object({ version: S, memory_bytes: N, memory_max_bytes: N }), Type.Null()]),
   data: Type.Array(
     Type.Object({
-      ...{ name: S, state: S, reason: nullable(S), records: N, built_at: nullable(S), age_days: nullable(N) },
+      ...{
+        name: S,
+        state: S,
+        reason: nullable(S),
+        recognised_as: nullable(S),
+        records: N,
+        built_at: nullable(S),
+        age_days: nullable(N),
+      },
       too_old: Type.Boolean(),
       /** What its licence wants to be said wherever results are shown, and the licence. */
       attribution: nullable(S),

@@ -46,3 +46,7 @@ export const MemberLinkAnswer = Type.Object({
   expires_at: Type.String(),
 })
 export type MemberLinkAnswer = Static<typeof MemberLinkAnswer>
+
+/** `POST /api/tenants/:tenant/sign-out`: what of its members was ended. */
+export const SignedOutAnswer = Type.Object({ sessions: Type.Integer(), links: Type.Integer() })
+export type SignedOutAnswer = Static<typeof SignedOutAnswer>

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { BATCH_LIST_LIMITS, BatchJobList } from '../api/batch.ts'
+import { BATCH_LIST_LIMITS, BatchJobList, ListedBatchJob } from '../api/batch.ts'
+import { Judgement } from '../live-event.ts'
 
 /** How a file is to be read; what is left out is found out by its content. */
 export const UploadChoice = Type.Object(
@@ -34,6 +35,10 @@ export const PreviewRow = Type.Object({
   event: Type.Union([Type.String(), Type.Null()]),
   /** What is wrong; null: nothing. */
   problem: Type.Union([Type.String(), Type.Null()]),
+  /** What the pipeline makes of it by today's data and rules; null: it has a problem. */
+  becomes: Type.Union([Judgement, Type.Null()]),
+  /** The line among the rows before whose event has the same id, so that this one counts as its repeat; null: none. */
+  repeat_of: Type.Union([Type.Integer(), Type.Null()]),
 })
 export type PreviewRow = Static<typeof PreviewRow>
 
@@ -58,8 +63,16 @@ export const UploadPreview = Type.Object({
   rows: Type.Array(PreviewRow),
   /** Why the file cannot be uploaded like this; null: it can. */
   problem: Type.Union([Type.String(), Type.Null()]),
-  /** What was looked at, to tell how large the whole is: bytes of the file, lines, bytes as NDJSON. */
-  sample: Type.Object({ bytes: Type.Integer(), lines: Type.Integer(), event_bytes: Type.Integer() }),
+  /** What was looked at, to tell how large the whole is. */
+  sample: Type.Object({
+    /** Of the file. */
+    bytes: Type.Integer(),
+    /** Those without gzip. */
+    plain_bytes: Type.Integer(),
+    lines: Type.Integer(),
+    /** As NDJSON. */
+    event_bytes: Type.Integer(),
+  }),
 })
 export type UploadPreview = Static<typeof UploadPreview>
 
@@ -80,9 +93,10 @@ export const UploadListQuery = Type.Object(
   { additionalProperties: false },
 )
 
-/** Limits of one upload, as sent and without gzip; and how many jobs a tenant may have queued or running. */
+/** Limits of one file, counted without gzip, and of what it becomes as NDJSON; and how many jobs a tenant may have queued or running. */
 export const UploadLimits = Type.Object({
   bytes_max: Type.Integer(),
+  event_bytes_max: Type.Integer(),
   lines_max: Type.Integer(),
   line_bytes_max: Type.Integer(),
   jobs_max: Type.Integer(),
@@ -91,5 +105,13 @@ export const UploadLimits = Type.Object({
 export type UploadLimits = Static<typeof UploadLimits>
 
 /** Answer of `GET /api/tenants/:tenant/uploads`: the batch jobs of the tenant, however they came, the newest first. */
-export const UploadList = Type.Interface([BatchJobList], { limits: UploadLimits })
+export const UploadList = Type.Interface([BatchJobList], {
+  jobs: Type.Array(
+    Type.Interface([ListedBatchJob], {
+      /** As whoever uploaded it called it; null: it came by the API. */
+      file_name: Type.Union([Type.String(), Type.Null()]),
+    }),
+  ),
+  limits: UploadLimits,
+})
 export type UploadList = Static<typeof UploadList>

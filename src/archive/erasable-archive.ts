@@ -11,6 +11,11 @@ import { type IndexInChange, isHalfDone, removeLines } from './remove-lines.ts'
 const ASKED_IDS_MAX = 10_000
 /** A repeat of an event comes within the dedup window, and a little may be lost to clocks. */
 const AROUND_MS = 8 * 86_400_000
+/**
+ * Also what an archiver left that was killed while the erasure waited for it. One that is held up in the middle of a write,
+ * and that another one took over from, cannot finish it any more.
+ */
+const ALL = Number.POSITIVE_INFINITY
 const unzip = promisify(gunzip)
 
 /** What an erasure found in a part. */
@@ -33,7 +38,7 @@ export class StoreErasableArchive implements ErasableArchive {
   async remove(scope: ErasureScope, idsAmong: ErasableTables['idsAmong']): Promise<RemovedLines> {
     const lastDay = new Date(scope.beforeMs).toISOString().slice(0, 10)
     let [lines, rewritten, deleted] = [0, 0, 0]
-    await this.#store.removeLeftovers(scope.beforeMs)
+    await this.#store.removeLeftovers(ALL)
     // A call that was killed may have left the index of a part that it removed; parts of their own are found by it, too.
     for await (const { key } of this.#store.list(`index/tenant=${scope.tenantId}/`)) {
       const place = placeOf(key)
@@ -55,9 +60,9 @@ export class StoreErasableArchive implements ErasableArchive {
     return { lines, rewritten, deleted }
   }
 
-  async removeTenant({ tenantId, beforeMs }: ErasureScope): Promise<number> {
+  async removeTenant({ tenantId }: ErasureScope): Promise<number> {
     let objects = 0
-    await this.#store.removeLeftovers(beforeMs)
+    await this.#store.removeLeftovers(ALL)
     // The events go first: their index is seen as long as they are.
     for (const prefix of ['', 'index/']) {
       for await (const { key } of this.#store.list(`${prefix}tenant=${tenantId}/`)) {

@@ -16,7 +16,7 @@ export interface ObjectStore {
   readonly place: string
   /** Called before the first use, and again behind a failure. */
   prepare(): Promise<void>
-  /** Removes what writers that were killed before that time have left; no write of then may be under way. */
+  /** Removes what writers that were killed before that time have left. A write of then that is under way fails. */
   removeLeftovers(beforeMs: number): Promise<void>
   /** Resolves when the object is stored for good. It takes the place of one of the same key; nobody sees a part of it. */
   put(key: string, bytes: Buffer): Promise<void>

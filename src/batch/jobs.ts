@@ -20,6 +20,14 @@ export interface Upload {
   abort(): Promise<void>
 }
 
+/** What is known of an upload that is a file of somebody. */
+export interface FileFacts {
+  /** For people. */
+  readonly name?: string
+  /** What it may take as NDJSON. Default: what a body of the API may. */
+  readonly bytesMax?: number
+}
+
 /** More lines or bytes than an upload may have. Answers 413. */
 export class UploadTooLargeError extends Error {
   override name = 'UploadTooLargeError'
@@ -38,13 +46,19 @@ export interface JobPage {
   readonly before: string | undefined
 }
 
+/** What the dashboard tells beside the answers of the API. */
+export interface JobFiles {
+  /** Names of the files of a tenant's own jobs; without those that have none. Rejects with `UnavailableError`. */
+  fileNames(tenantId: string, jobIds: readonly string[]): Promise<ReadonlyMap<string, string>>
+}
+
 export interface BatchJobs {
   /**
    * Makes room for a job. Rejects with `BackpressureError` when the tenant has as many open jobs as it may have.
    * @param archived whether the tenant has an archive
    * @param addresses what is stored of addresses; default: all
    */
-  begin(tenantId: string, archived?: boolean, addresses?: Addresses): Promise<Upload>
+  begin(tenantId: string, archived?: boolean, addresses?: Addresses, file?: FileFacts): Promise<Upload>
   /** The job as its tenant sees it; undefined when the tenant has none of this id. */
   find(tenantId: string, jobId: string): Promise<BatchJob | undefined>
   /** The tenant's own jobs, the newest first. Rejects with `InputError` when `before` is none of them. */

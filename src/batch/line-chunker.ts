@@ -25,6 +25,7 @@ const GAP_BYTES = 16
  */
 export class LineChunker {
   readonly #emit: (chunk: LineChunk) => void
+  readonly #bytesMax: number
   #parts: Buffer[] = []
   #size = 0
   #partial: Buffer[] = []
@@ -42,8 +43,9 @@ export class LineChunker {
   #received = 0
 
   /** @param emit called with each chunk as soon as it is full */
-  constructor(emit: (chunk: LineChunk) => void) {
+  constructor(emit: (chunk: LineChunk) => void, bytesMax: number = BATCH_LIMITS.bodyMaxBytes) {
     this.#emit = emit
+    this.#bytesMax = bytesMax
   }
 
   /** Lines that are not blank so far. */
@@ -57,8 +59,8 @@ export class LineChunker {
    */
   push(bytes: Buffer): void {
     this.#bytes += bytes.length
-    if (this.#bytes > BATCH_LIMITS.bodyMaxBytes) {
-      throw new UploadTooLargeError(`the body is larger than ${BATCH_LIMITS.bodyMaxBytes} bytes`)
+    if (this.#bytes > this.#bytesMax) {
+      throw new UploadTooLargeError(`the body is larger than ${this.#bytesMax} bytes`)
     }
     let at = 0
     if (this.#partialSize > 0 || this.#skipping) {

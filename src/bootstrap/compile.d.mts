@@ -10,3 +10,9 @@ export interface Compilation {
 
 /** See compile.mjs. */
 export function compiled(compilation: Compilation): Promise<string>
+
+/** See compile.mjs. */
+export function compiledFiles(
+  compilation: Compilation,
+  onUnkept: (error: Error) => void,
+): Promise<ReadonlyMap<string, Buffer>>

@@ -10,7 +10,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 
 /** A running process may still load parts of what was compiled when it started. */
 const KEPT = 8
@@ -58,6 +58,27 @@ export async function compiled({ root, name, options, alsoInputs = [] }) {
     return dir
   } finally {
     rmSync(part, { recursive: true, force: true })
+  }
+}
+
+/**
+ * What `compiled` puts into its folder, also where there can be none, as on a file system that is read-only: it is compiled in
+ * memory then, each time.
+ * @param onUnkept called with the reason when it was
+ * @returns contents by name
+ * @throws what esbuild says of the sources
+ */
+export async function compiledFiles(compilation, onUnkept) {
+  try {
+    const dir = await compiled(compilation)
+    return new Map(readdirSync(dir).map((name) => [name, readFileSync(join(dir, name))]))
+  } catch (error) {
+    const { build } = await import('esbuild')
+    const { root, options } = compilation
+    const place = { absWorkingDir: root, outdir: 'compiled', write: false, logLevel: 'silent' }
+    const { outputFiles } = await build({ ...options, ...place })
+    onUnkept(error)
+    return new Map(outputFiles.map(({ path, contents }) => [basename(path), Buffer.from(contents)]))
   }
 }
 

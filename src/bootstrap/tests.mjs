@@ -26,6 +26,8 @@ export async function runTests(args) {
     [
       '--import',
       'tsx',
+      '--import',
+      './test/support/end.mjs',
       '--test',
       `--test-concurrency=${concurrency}`,
       `--test-timeout=${TIMEOUT_MS}`,

@@ -13,11 +13,7 @@ export interface ClickHouseClientOptions {
   readonly connectionsMax?: number
   /** Of every statement that says nothing else. */
   readonly settings?: ClickHouseSettings
-  /** Nothing can be written, and what takes too long ends: for those who show what is stored. */
-  readonly readOnly?: boolean
 }
-
-const READ_ONLY = { readonly: '1', max_execution_time: 20, timeout_overflow_mode: 'throw', max_threads: 2 } as const
 
 const REQUEST_TIMEOUT_MS = 60_000
 
@@ -46,9 +42,16 @@ export function connectClickHouse(url: string, options: ClickHouseClientOptions)
     max_open_connections: options.connectionsMax ?? 10,
     keep_alive: { enabled: true, idle_socket_ttl: IDLE_SOCKET_TTL_MS },
     compression: { request: false, response: compress },
-    clickhouse_settings: { async_insert: 0, ...(options.readOnly && READ_ONLY), ...options.settings },
+    clickhouse_settings: { async_insert: 0, ...options.settings },
     log: { level: ClickHouseLogLevel.OFF },
   })
+}
+
+const GRACE_SECONDS = 3
+
+/** Ends a question a little later than ClickHouse should have: one that says nothing any more holds its connection no longer. */
+export function givenUp(secondsMax: number): AbortSignal {
+  return AbortSignal.timeout((secondsMax + GRACE_SECONDS) * 1_000)
 }
 
 function parse(url: string): URL {

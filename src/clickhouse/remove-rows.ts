@@ -28,6 +28,12 @@ const LOOK_EVERY_MS = 200
  */
 const REMOVING = { old_parts_lifetime: 1, min_rows_to_fsync_after_merge: 1, fsync_part_directory: 1 } as const
 
+/**
+ * Stays set. ClickHouse would remove a part that lost all its rows, and with it forget the tokens under which they were
+ * inserted: a sink that was held up in the middle of an insert could bring them back.
+ */
+const KEEPING_TOKENS = { remove_empty_parts: 0 } as const
+
 /** A partition that no table has: to drop it makes ClickHouse look at once for parts that are to be removed. */
 const NO_PARTITION = '190001'
 
@@ -43,7 +49,7 @@ export async function removeRows(
   condition: string,
   deadlineMs: number,
 ): Promise<Removal> {
-  const settings = Object.entries(REMOVING).map(([name, value]) => `${name} = ${value}`)
+  const settings = Object.entries({ ...REMOVING, ...KEEPING_TOKENS }).map(([name, value]) => `${name} = ${value}`)
   await client.command({ query: `ALTER TABLE ${table} MODIFY SETTING ${settings.join(', ')}` })
   try {
     // What an earlier call began would be repeated otherwise.
@@ -76,13 +82,17 @@ async function untilMutated(client: ClickHouseClient, table: string, deadlineMs:
   throw new UnavailableError(`ClickHouse has not removed the rows in time${reason === '' ? '' : `: ${reason}`}`)
 }
 
-/** The parts that others have taken the place of by now. */
+/**
+ * The parts that others have taken the place of by now. One whose files are being removed is in the list only for those who
+ * name its state.
+ */
 async function untilOldPartsGone(client: ClickHouseClient, table: string, deadlineMs: number): Promise<void> {
   const there = `SELECT name FROM system.parts WHERE database = currentDatabase() AND table = '${table}'`
-  let old = await texts(client, `${there} AND NOT active`)
+  const theirOld = `${there} AND _state IN ('Outdated', 'Deleting', 'DeleteOnDestroy')`
+  let old = await texts(client, theirOld)
   const areGone = async () => {
     await client.command({ query: `ALTER TABLE ${table} DROP PARTITION ID '${NO_PARTITION}'` })
-    const left = new Set(await texts(client, there))
+    const left = new Set(await texts(client, theirOld))
     old = old.filter((name) => left.has(name))
     return old.length === 0 || undefined
   }

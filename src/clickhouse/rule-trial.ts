@@ -1,4 +1,5 @@
-import type { ClickHouseClient } from '@clickhouse/client'
+import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
+import { givenUp } from './client.ts'
 
 /** As `StoredGroup` of the rules: what a rule sees of stored events. */
 interface Group {
@@ -34,7 +35,7 @@ export async function* storedGroups(
       GROUP BY ALL`,
     query_params: { tenant: tenantId, since: `${since} 00:00:00` },
     format: 'JSONCompactEachRow',
-    clickhouse_settings: { ...NUMBERS, ...GENTLE, max_execution_time: secondsMax },
+    ...within(secondsMax, { ...NUMBERS, ...GENTLE }),
   })
   for await (const rows of result.stream<[string, string, string, number, ...string[]]>()) {
     for (const row of rows) {
@@ -47,7 +48,7 @@ export async function* storedGroups(
 }
 
 /** Events that were filtered, as `storedGroups` takes them. */
-export async function filteredSums(client: ClickHouseClient, tenantId: string, since: string) {
+export async function filteredSums(client: ClickHouseClient, tenantId: string, since: string, secondsMax = 0) {
   const result = await client.query({
     query: `
       SELECT reason, classification, sum(events) AS events
@@ -58,7 +59,12 @@ export async function filteredSums(client: ClickHouseClient, tenantId: string, s
       ORDER BY events DESC`,
     query_params: { tenant: tenantId, since },
     format: 'JSONEachRow',
-    clickhouse_settings: NUMBERS,
+    ...within(secondsMax, NUMBERS),
   })
   return await result.json<{ reason: string; classification: string; events: number }>()
+}
+
+function within(secondsMax: number, settings: ClickHouseSettings) {
+  const clickhouse_settings = { ...settings, max_execution_time: secondsMax }
+  return secondsMax === 0 ? { clickhouse_settings } : { clickhouse_settings, abort_signal: givenUp(secondsMax) }
 }

@@ -56,6 +56,7 @@ export async function readTrackedAccounts(client: ClickHouseClient, month: strin
  * Usage of a UTC month, by time of receipt.
  * @param client of the database `ipid`
  * @param month `YYYY-MM`
+ * @param signal ends it
  * @throws InputError when the month is none
  */
 export async function readUsage(
@@ -63,12 +64,14 @@ export async function readUsage(
   tenantId: string,
   month: string,
   monthlyAccountsLimit: number,
+  signal?: AbortSignal,
 ): Promise<Usage> {
   if (!/^\d{4}-(?:0[1-9]|1[0-2])$/.test(month)) throw new InputError(`month: wants YYYY-MM, got ${month}`)
   const result = await client.query({
     query: QUERY,
     query_params: { tenant: tenantId, month: Number(month.replace('-', '')), limit: monthlyAccountsLimit },
     format: 'JSONCompactEachRow',
+    ...(signal && { abort_signal: signal }),
     clickhouse_settings: { output_format_json_quote_64bit_integers: 0 },
   })
   const [row] = await result.json<[number, number | null]>()

@@ -90,7 +90,7 @@ export interface TenantRemoval {
    * @throws InputError when there is none
    */
   mark(tenantId: string): Promise<void>
-  /** Removes its keys, and what was counted of it. Returns the number of keys. */
+  /** Removes its keys, what was counted of it, and whoever is signed in for it. Returns the number of keys. */
   removeKeys(tenantId: string): Promise<number>
   /** The name is free. */
   removeRecord(tenantId: string): Promise<void>

@@ -1,6 +1,7 @@
 import type { LiveEvent, LiveReport } from '../../schemas/live-event.ts'
 import { type Address, parseAddress } from '../core/event/address.ts'
 import type { Enricher, Enrichment } from '../core/event/enrichment.ts'
+import { judgementOf, shortText, statusOf } from '../core/event/judgement.ts'
 import { LiveSample } from '../core/event/live-sample.ts'
 import type { ReadEvent } from '../core/event/read-event.ts'
 import type { Receipt } from '../core/pipeline/source.ts'
@@ -8,12 +9,12 @@ import type { Clock } from '../core/run/clock.ts'
 import { Lifecycle } from '../core/run/lifecycle.ts'
 import type { Service } from '../core/run/service.ts'
 
-/** By which ingress processes and those who look on find each other. Nothing of it is kept anywhere. */
+/** By which ingress processes and those who look on find each other, by `tenantKey`. Nothing of it is kept anywhere. */
 export interface TailWire {
   /** Calls `onWanted` whenever somebody says that he looks at a tenant's events. */
-  watch(onWanted: (tenantId: string) => void): void
+  watch(onWanted: (tenant: string) => void): void
   /** For whoever looks; lost when nobody does. Never rejects. */
-  tell(tenantId: string, report: LiveReport): void
+  tell(tenant: string, report: LiveReport): void
   close(): void
 }
 
@@ -28,7 +29,6 @@ const TELL_EVERY_MS = 500
 /** Of each status, each time: 10 a second. */
 const EACH_MAX = 5
 const TENANTS_MAX = 200
-const TEXT_CHARS = 120
 
 /** What of a request is told to who looks on. */
 export interface Looking {
@@ -53,7 +53,7 @@ export class EventTail implements Service {
   }
 
   start(): Promise<void> {
-    return this.#life.start(async () => this.#wire.watch((tenantId) => this.#want(tenantId)))
+    return this.#life.start(async () => this.#wire.watch((tenant) => this.#want(tenant)))
   }
 
   stop(): Promise<void> {
@@ -64,9 +64,9 @@ export class EventTail implements Service {
     })
   }
 
-  /** Undefined: nobody looks at this tenant's events. */
-  of(tenantId: string, enricher: Enricher): Looking | undefined {
-    const wanted = this.#wanted.get(tenantId)
+  /** Undefined: nobody looks at this tenant's events. @param tenant its `tenantKey` */
+  of(tenant: string, enricher: Enricher): Looking | undefined {
+    const wanted = this.#wanted.get(tenant)
     if (wanted === undefined) return undefined
     const known = new Map<string, Enrichment>()
     return {
@@ -83,22 +83,22 @@ export class EventTail implements Service {
     }
   }
 
-  #want(tenantId: string): void {
+  #want(tenant: string): void {
     if (this.#life.isStopped) return
     const untilMs = this.#clock.now() + WANTED_MS
-    const known = this.#wanted.get(tenantId)
+    const known = this.#wanted.get(tenant)
     if (known !== undefined) known.untilMs = untilMs
     else if (this.#wanted.size < TENANTS_MAX) {
-      this.#wanted.set(tenantId, { untilMs, sample: new LiveSample(EACH_MAX) })
+      this.#wanted.set(tenant, { untilMs, sample: new LiveSample(EACH_MAX) })
       this.#timer ??= setInterval(() => this.#tell(), TELL_EVERY_MS).unref()
     }
   }
 
   #tell(): void {
-    for (const [tenantId, { untilMs, sample }] of this.#wanted) {
+    for (const [tenant, { untilMs, sample }] of this.#wanted) {
       const report = sample.take()
-      if (report !== undefined) this.#wire.tell(tenantId, report)
-      if (untilMs < this.#clock.now()) this.#wanted.delete(tenantId)
+      if (report !== undefined) this.#wire.tell(tenant, report)
+      if (untilMs < this.#clock.now()) this.#wanted.delete(tenant)
     }
     if (this.#wanted.size > 0) return
     clearInterval(this.#timer)
@@ -109,36 +109,20 @@ export class EventTail implements Service {
 function note(sample: LiveSample, event: ReadEvent, known: ReadonlyMap<string, Enrichment>, receipt: Receipt) {
   const address = parseAddress(event.ip)
   const enrichment = address && known.get(address.text)
-  const status = enrichment === undefined ? 'invalid_ip' : enrichment.noise ? 'filtered' : 'ok'
-  sample.add(status, () => liveEvent(status, event, address, enrichment, receipt))
+  sample.add(statusOf(enrichment), () => liveEvent(event, address, enrichment, receipt))
 }
 
 function liveEvent(
-  status: LiveEvent['status'],
   event: ReadEvent,
   address: Address | undefined,
   enrichment: Enrichment | undefined,
   { receivedAtMs, mask }: Receipt,
 ): LiveEvent {
-  const { data = {}, classification, quality = 0, rule, filteredAs } = enrichment ?? {}
   return {
+    ...judgementOf(enrichment),
     received_at: new Date(receivedAtMs).toISOString(),
-    status,
-    event_type: cut(event.eventType),
+    event_type: shortText(event.eventType),
     // What is no address may be anything, but not what a tenant does not want to be seen.
-    ip: mask === undefined ? cut(address?.text ?? event.ip) : null,
-    company: cut(data.business_name ?? data.org_name ?? data.as_name),
-    domain: cut(data.domain),
-    country_code: cut(data.country_code),
-    classification: classification ?? null,
-    quality,
-    rule: cut(rule),
-    filtered_as: filteredAs ?? null,
+    ip: mask === undefined ? shortText(address?.text ?? event.ip) : null,
   }
-}
-
-function cut(value: string | number | undefined): string | null {
-  if (value === undefined || value === '') return null
-  const text = String(value)
-  return text.length > TEXT_CHARS ? `${text.slice(0, TEXT_CHARS - 1)}…` : text
 }

@@ -96,10 +96,10 @@ export const keys = {
   apiKeyUses: () => '{tenants}:uses',
   /** Channel: tenants or keys changed. */
   tenantChanges: () => 'ipid:tenants:changed',
-  /** Channel: tenants at whose events somebody looks as they arrive. */
+  /** Channel: the `tenantKey` of tenants at whose events somebody looks as they arrive. */
   liveWanted: () => 'ipid:live:wanted',
   /** Channel: some of a tenant's events as they arrive, as JSON. */
-  liveEvents: (tenantId: string) => `ipid:live:events:${tenantId}`,
+  liveEvents: (tenant: string) => `ipid:live:events:${tenant}`,
   /** Matches what is counted of a tenant. */
   countsPattern: (tenantId: string) => `{tenant:${tenantId}}:*`,
   /** String: what is in a tenant's token bucket; expires when it is full. */

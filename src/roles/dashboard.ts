@@ -1,9 +1,8 @@
-import { connectClickHouse, DATABASE } from '../clickhouse/client.ts'
-import { ClickHouseCompanies } from '../clickhouse/dashboard/companies.ts'
-import { ClickHouseOverview } from '../clickhouse/dashboard/overview.ts'
 import type { Config } from '../config/config.ts'
 import { version } from '../config/version.ts'
 import type { Service } from '../core/run/service.ts'
+import { Access } from '../dashboard/server/access.ts'
+import { EventStreams } from '../dashboard/server/event-streams.ts'
 import { dashboardRoutes } from '../dashboard/server/routes.ts'
 import { createDashboard } from '../dashboard/server/server.ts'
 import { Sessions } from '../dashboard/server/sessions.ts'
@@ -13,6 +12,7 @@ import { RedisUsage } from '../redis/dashboard/usage.ts'
 import { RedisTenantStore } from '../redis/tenants/tenant-store.ts'
 import { liveParts } from './dashboard/live.ts'
 import { settingsOf } from './dashboard/settings.ts'
+import { dashboardTables } from './dashboard/tables.ts'
 import { uploadsOf } from './dashboard/uploads.ts'
 import type { Parts } from './parts.ts'
 
@@ -23,9 +23,6 @@ export interface DashboardRole {
   url(): string | undefined
 }
 
-/** An export may take its time before its first row. */
-const CLICKHOUSE_MS = 300_000
-
 export function dashboardRole(parts: Parts): DashboardRole {
   const { config, telemetry } = parts
   const { log, metrics, clock } = telemetry
@@ -34,21 +31,23 @@ export function dashboardRole(parts: Parts): DashboardRole {
   const tenants = new RedisTenantStore(redis)
   const sessions = new Sessions(new RedisSessionStore(redis), clock)
   const { services, uploads } = uploadsOf(parts)
-  const live = liveParts(parts)
-  const settings = settingsOf(parts, redis, sessions)
-  const options = { application: 'dashboard', database: DATABASE, readOnly: true, requestTimeoutMs: CLICKHOUSE_MS }
-  const clickhouse = config.clickhouseUrl === '' ? undefined : connectClickHouse(config.clickhouseUrl, options)
+  const findTenant = (id: string) => tenants.getTenant(id)
+  const access = new Access(sessions, findTenant)
+  const streams = new EventStreams({}, (session, tenant) => access.goesOn(session, tenant))
+  const live = liveParts(parts, streams)
+  const tables = dashboardTables(parts)
+  const { companies, overview } = tables
+  const settings = settingsOf(parts, redis, sessions, tables)
   const routes = dashboardRoutes({
     ...{ tenants, version: version(), apiUrl: apiUrlOf(config), plans: config.plans, clock },
     lookups: parts.enrichment.lookups,
-    companies: new ClickHouseCompanies(clickhouse, clock),
-    overview: new ClickHouseOverview(clickhouse),
+    companies,
+    overview,
     usage: new RedisUsage(redis, clock),
     settings,
     uploads,
     ...live,
   })
-  const findTenant = (id: string) => tenants.getTenant(id)
   let http: HttpServer | undefined
   const listener: Service = {
     name: 'dashboard',
@@ -61,7 +60,7 @@ export function dashboardRole(parts: Parts): DashboardRole {
         sessions,
         routes,
         findTenant,
-        onSignedOut: (session) => live.streams.endOf(session),
+        onSignedOut: (session) => streams.endOf(session),
         clock,
         log,
         metrics,
@@ -70,12 +69,12 @@ export function dashboardRole(parts: Parts): DashboardRole {
     },
     async stop() {
       // They would be waited for.
-      live.streams.end()
+      streams.end()
       await http?.stop()
-      await clickhouse?.close()
+      await tables.close()
     },
   }
-  return { services: [settings.service, ...services, listener], url: () => http?.url }
+  return { services: [...services, listener], url: () => http?.url }
 }
 
 /** As a person on this machine would write it. */

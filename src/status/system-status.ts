@@ -160,6 +160,8 @@ export interface DataSetStatus {
   /** `stale`: a newer version was refused; `failed`: it cannot be read; `ignored`: it is none. */
   readonly state: 'ok' | 'stale' | 'failed' | 'ignored'
   readonly reason: string | null
+  /** In words; null: as nothing. A process of an earlier version does not say. */
+  readonly recognised_as?: string | null
   readonly records: number
   /** As the file states it; null when it does not. */
   readonly built_at: string | null

@@ -1,7 +1,7 @@
 import { INTAKE_MEMORY_SHARE_MAX } from '../core/pipeline/memory.ts'
 import { type StallLimits, stalledAt } from './stall.ts'
 import type { SystemStatus, Verdict } from './system-status.ts'
-import { ageText, bytesText, countText } from './words.ts'
+import { ageText, bytesText, numbered } from './words.ts'
 
 /** An error that is older than this is history. */
 const FRESH_MS = 600_000
@@ -29,12 +29,13 @@ function warningsOf(status: Omit<SystemStatus, 'verdict'>, nowMs: number): strin
   const roles = new Set(processes.flatMap((process) => process.roles))
   const missing = processes.length === 0 ? [] : ['process', 'sink'].filter((role) => !roles.has(role))
   for (const role of missing) found.push(`no process has the role ${role}`)
-  for (const { group, failures } of inserts) if (failures > 0) found.push(`${failures} inserts of ${group} failed`)
-  if (dead > 0) found.push(`${countText(dead)} dead letters wait for a decision`)
+  for (const { group, failures } of inserts)
+    if (failures > 0) found.push(`${numbered(failures, 'insert')} of ${group} failed`)
+  if (dead > 0) found.push(`${numbered(dead, 'dead letter')} ${dead === 1 ? 'waits' : 'wait'} for a decision`)
   const bad = data.filter(({ state }) => state === 'failed' || state === 'stale')
   for (const { name, state } of bad) found.push(`data set ${name} is ${state}`)
   const old = data.filter(({ too_old: tooOld }) => tooOld).map(({ name }) => name)
-  if (old.length > 0) found.push(`data sets are old: ${old.join(', ')}`)
+  if (old.length > 0) found.push(`${old.length === 1 ? 'a data set is' : 'data sets are'} old: ${old.join(', ')}`)
   const fresh = status.errors.filter(({ at, level }) => level !== 'warn' && nowMs - Date.parse(at) < FRESH_MS)
   if (fresh.length > 0) found.push(`last error: ${fresh[0]!.process}: ${fresh[0]!.message}`)
   return found
@@ -52,6 +53,7 @@ export function redisWarnings(redis: SystemStatus['redis']): string[] {
 function summaryOf({ last_minute: minute, oldest, batch_jobs: jobs }: Omit<SystemStatus, 'verdict'>): string {
   const waits = oldest === null ? 'nothing waits' : `the oldest waits ${ageText(oldest.age_ms)} (${oldest.where})`
   const open = jobs.queued + jobs.running
-  const lines = open === 0 ? [] : [`${open} batch jobs with ${countText(jobs.lines_waiting)} lines to feed`]
-  return [`${countText(minute.stored)} events stored in the last minute`, ...lines, waits].join('; ')
+  const lines =
+    open === 0 ? [] : [`${numbered(open, 'batch job')} with ${numbered(jobs.lines_waiting, 'line')} to feed`]
+  return [`${numbered(minute.stored, 'event')} stored in the last minute`, ...lines, waits].join('; ')
 }

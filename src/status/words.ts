@@ -3,6 +3,11 @@ export function countText(count: number): string {
   return count.toLocaleString('en-US')
 }
 
+/** `1 line`, `1,234 lines` */
+export function numbered(count: number, one: string, many = `${one}s`): string {
+  return `${countText(count)} ${count === 1 ? one : many}`
+}
+
 /** `850 ms`, `12.3 s`, `4 min`, `2.5 h`, `3.1 d` */
 export function ageText(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`

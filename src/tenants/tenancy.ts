@@ -25,6 +25,11 @@ export interface Tenant extends TenantRules {
   readonly deleting?: boolean
 }
 
+/** Names a tenant for ever: one made anew under the name of a deleted one has another. */
+export function tenantKey({ id, createdAt }: Pick<Tenant, 'id' | 'createdAt'>): string {
+  return `${id}@${createdAt}`
+}
+
 /** What stands in place of a tenant's addresses; undefined when they are kept in full. */
 export function addressMaskOf(tenant: Pick<Tenant, 'id' | 'addresses' | 'addressKey'>): AddressMask | undefined {
   const { id, addresses, addressKey } = tenant

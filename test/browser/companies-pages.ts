@@ -21,6 +21,9 @@ export async function checkCompaniesPages(watched: WatchedPage, site: CompaniesS
   const at = (path: string) => `${site.origin}/t/${site.tenant}/${path}`
   await page.goto(at('overview'))
   await page.getByText('No event came in these days').waitFor()
+  assert.equal(await page.title(), `Overview · ${site.tenant} · ipid`)
+  const line = page.getByLabel('Command that sends an event')
+  assert.ok((await line.inputValue()).startsWith(`curl -s ${site.apiUrl}/v1/ingest `))
   await assertAccessible()
   await page.goto(at('companies'))
   await page.getByText('No company was seen yet').waitFor()
@@ -30,7 +33,7 @@ export async function checkCompaniesPages(watched: WatchedPage, site: CompaniesS
   await sendEvent(site)
   const first = page.getByRole('row').filter({ hasText: 'apple.com' })
   await first.getByText('new', { exact: true }).waitFor()
-  await first.getByRole('img', { name: '1 visits in 30 days' }).waitFor()
+  await first.getByRole('img', { name: '1 visit in 30 days' }).waitFor()
 
   await storeCompanies(site)
   await page.getByText(`${MANY + 1} companies`).waitFor()
@@ -38,12 +41,14 @@ export async function checkCompaniesPages(watched: WatchedPage, site: CompaniesS
   await checkView(page, site)
   await checkExport(page)
   await checkCompany(watched, at('companies'))
+  await checkOddIds(watched, site)
 
   await page.goto(at('overview'))
   await page.getByRole('heading', { name: 'Top companies' }).waitFor()
-  await page.locator('.chart canvas').first().waitFor()
+  await page.locator('.chart .u-over').first().waitFor()
   await page.getByText('Lookups today').waitFor()
   await assertAccessible()
+  await checkWays(page, site)
   await checkNarrow(page, ['overview', 'companies', `companies/of?id=apple.com`].map(at))
 }
 
@@ -114,11 +119,12 @@ async function checkExport(page: Page): Promise<void> {
   ])
   const lines = (await readFile(await download.path(), 'utf8')).trimEnd().split('\r\n')
   assert.equal(lines.length, 12)
-  assert.match(lines[0]!, /^Company,Industry,Category,/)
+  assert.match(lines[0]!, /^Company,Events,Visits,Last seen,Industry,/)
   assert.ok(lines.slice(1).every((line) => line.startsWith('Zeta 5')))
 }
 
 async function checkCompany({ page, assertAccessible }: WatchedPage, companies: string): Promise<void> {
+  const [, tenant] = /\/t\/([^/]+)/.exec(companies)!
   await page.goto(`${companies}?q=apple`)
   await page.getByRole('row').filter({ hasText: 'apple.com' }).getByRole('link').click()
   await page.getByRole('heading', { name: 'Why it is this company' }).waitFor()
@@ -128,8 +134,71 @@ async function checkCompany({ page, assertAccessible }: WatchedPage, companies: 
   await page.locator('.events summary').first().click()
   await page.getByText('"plan": "pro"').waitFor()
   await assertAccessible()
+  assert.equal(await page.title(), `Apple · ${tenant} · ipid`)
+  await page.getByRole('main').getByRole('link', { name: 'Companies' }).click()
+  await page.waitForURL(/q=apple/)
+  await page.goBack()
   await page.goBack()
   await page.getByText('1 company').waitFor()
+}
+
+/** What is an id in a path and in a query, whatever is in it. */
+async function checkOddIds({ page }: WatchedPage, { origin, clickhouseUrl, tenant }: CompaniesSite): Promise<void> {
+  const ids = ['as:64500', 'odd/%41 100%+ü&?#']
+  for (const [i, id] of ids.entries()) {
+    const quoted = `'${id}'`
+    const sql = `INSERT INTO events
+        (ip, tenant_id, event_id, received_at, timestamp, account_id, company_id, business_name)
+      SELECT '192.0.2.9', '${tenant}', 'odd-${i}', now64(3), now64(3), ${quoted}, ${quoted}, 'Odd ${i}'`
+    const response = await fetch(`${clickhouseUrl}/?database=ipid`, { method: 'POST', body: sql })
+    assert.equal(response.status, 200, await response.text())
+    await page.goto(`${origin}/t/${tenant}/companies?q=Odd%20${i}`)
+    await page.getByRole('link', { name: `Odd ${i}` }).click()
+    for (const again of [false, true]) {
+      if (again) await page.reload()
+      await page.getByRole('heading', { name: `Odd ${i}` }).waitFor()
+      await page.locator('.company-facts').getByText(id, { exact: true }).waitFor()
+    }
+  }
+}
+
+/** Links, keys and addresses that lead somewhere else, or nowhere. */
+async function checkWays(page: Page, { origin, tenant }: CompaniesSite): Promise<void> {
+  const at = (path: string) => `${origin}/t/${tenant}/${path}`
+  await page.goto(at('companies'))
+  const last = page.locator('table.companies tbody tr').last()
+  await last.scrollIntoViewIfNeeded()
+  await last.getByRole('link').click()
+  await page.getByRole('heading', { level: 1, name: /Zeta/ }).waitFor()
+  const arrived = await page.evaluate('[scrollY, document.activeElement.id]')
+  assert.deepEqual(arrived, [0, 'content'], 'a page begins at its top, and has the focus')
+
+  await page.goto(at('companies?page=99&from=x'))
+  await page.getByRole('button', { name: 'Show the first page' }).click()
+  await page.getByText('Columns', { exact: true }).click()
+  await page.getByRole('checkbox', { name: 'Domain' }).focus()
+  await page.keyboard.press('Escape')
+  await page.getByRole('checkbox', { name: 'Domain' }).waitFor({ state: 'hidden' })
+
+  await page.clock.install()
+  const failure = { status: 503, json: { detail: 'the answer took too long' } }
+  await page.route(
+    '**/companies?*',
+    (route) => (route.request().isNavigationRequest() ? route.continue() : route.fulfill(failure)),
+    { times: 2 },
+  )
+  await page.goto(at('companies?q=zeta'))
+  await page.getByText('The answer took too long.').waitFor()
+  await page.clock.fastForward(10_000)
+  await page.locator('.pager').getByText(`of ${MANY}`).waitFor()
+
+  await page.goto(`${origin}/t/nobody/overview`)
+  await page.getByRole('heading', { level: 1, name: 'There is no tenant nobody' }).waitFor()
+  await page.getByRole('link', { name: 'Back to the start' }).click()
+  await page.waitForURL(at('overview'))
+  const over = page.locator('.chart .u-over').first()
+  await over.hover()
+  await page.locator('.legend .value:not(:empty)').first().waitFor()
 }
 
 /** A phone scrolls tables, never the page. */
@@ -139,6 +208,7 @@ async function checkNarrow(page: Page, urls: readonly string[]): Promise<void> {
   for (const url of urls) {
     await page.goto(url)
     await page.locator('.card, .companies').first().waitFor()
+    assert.ok((await page.locator('header.top').boundingBox())!.height < 60, 'the head is one line')
     const width = await page.evaluate('document.documentElement.scrollWidth')
     assert.ok((width as number) <= 360, `${url} is ${width} wide`)
   }

@@ -99,7 +99,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     const { page } = member
     const foreign = ready.api_key.slice(0, 12)
     await page.goto(`${origin}/t/demo/settings`)
-    await page.getByText('there is no such tenant').first().waitFor()
+    await page.getByText('There is no tenant demo').first().waitFor()
     assert.ok(!(await page.content()).includes(foreign))
     const { csrf_token: token } = await call<{ csrf_token: string }>(page, '/api/session')
     const headers = { 'x-csrf-token': token, origin }
@@ -161,13 +161,40 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     await page.getByText('It was last used').waitFor()
     await assertAccessible()
     await page.getByRole('button', { name: 'Revoke key' }).click()
+    await page.getByText('No key is in force').waitFor()
+    await page.getByText('1 revoked key').click()
     await page.getByRole('cell', { name: 'revoked' }).waitFor()
+    await assertAccessible()
     await until(
       () => send(key),
       ({ status }) => status === 401,
       REVOKED_WITHIN_MS,
     )
     assert.equal((await send(ready.api_key)).status, 200)
+  })
+
+  await t.test('of many keys a few are shown, and each is found', async () => {
+    const { page, assertAccessible } = member
+    const { csrf_token: token } = await call<{ csrf_token: string }>(page, '/api/session')
+    const made: string[] = []
+    for (let i = 0; i < 40; i++) {
+      const headers = { 'x-csrf-token': token, origin }
+      const answer = await page.request.post(`${origin}/api/tenants/acme/keys`, { headers, data: {} })
+      made.push(((await answer.json()) as { key: string }).key)
+    }
+    await page.reload()
+    const rows = page.getByRole('table', { name: 'Keys in force' }).locator('tbody tr')
+    await page.getByText('25 of 40').waitFor()
+    assert.equal(await rows.count(), 25)
+    assert.match((await rows.first().textContent())!, new RegExp(made.at(-1)!.slice(0, 12)))
+    await assertAccessible()
+    await page.getByLabel('Beginning of a key').fill(made[0]!)
+    await until(async () => (await rows.count()) === 1)
+    assert.match((await rows.first().textContent())!, new RegExp(made[0]!.slice(0, 12)))
+    assert.equal(await page.getByLabel('Beginning of a key').inputValue(), made[0]!.slice(0, 12))
+    await page.getByLabel('Beginning of a key').fill('')
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await until(async () => (await rows.count()) === 40)
   })
 
   operator.assertClean([422])

@@ -6,6 +6,7 @@ import { ingest } from '../../pipelines/ingest.ts'
 import { readStatus } from '../../src/redis/streams/status.ts'
 import { BATCH_LINES, batchLines, bury, IP, makeFolder, ODD_EVENTS, Running, sendOn } from '../support/backup.ts'
 import { TestSite } from '../support/site.ts'
+import { stepsOf } from '../support/steps.ts'
 import { until } from '../support/until.ts'
 
 const RULES = [
@@ -14,6 +15,7 @@ const RULES = [
 ] as const
 
 test('a backup that is written under load is restored on another folder', async (t) => {
+  const step = stepsOf(t)
   const dir = makeFolder(t)
   const [early, late] = [join(dir, 'early'), join(dir, 'late')]
   const site = () => new TestSite(t, { ARCHIVE_PART_AGE_MS: '200' })
@@ -24,7 +26,7 @@ test('a backup that is written under load is restored on another folder', async 
   let sent: readonly string[] = []
   const apiKeys = { demo: '', acme: '', revoked: '' }
 
-  await t.test('it holds what was answered before the call, live and batch', async () => {
+  await step('it holds what was answered before the call, live and batch', async () => {
     const source = await Running.start(t, sites.source)
     apiKeys.demo = source.ready.api_key!
     await sites.source.ipid('tenant', 'create', 'acme', '--plan', 'growth', '--archive', 'on')
@@ -62,7 +64,7 @@ test('a backup that is written under load is restored on another folder', async 
     await source.stop()
   })
 
-  await t.test('a damaged backup is refused before anything is written', async () => {
+  await step('a damaged backup is refused before anything is written', async () => {
     const damaged = join(dir, 'damaged')
     cpSync(late, damaged, { recursive: true })
     const name = readdirSync(damaged).find((file) => file.includes('events'))!
@@ -82,7 +84,7 @@ test('a backup that is written under load is restored on another folder', async 
     assert.equal(existsSync(sites.first.dir), false)
   })
 
-  await t.test('killed half-way it is no instance, and done again it is whole', async () => {
+  await step('killed half-way it is no instance, and done again it is whole', async () => {
     const site = sites.first
     const child = site.spawn('restore', early)
     await until(() => child.stderr().includes('table events'))
@@ -124,7 +126,7 @@ test('a backup that is written under load is restored on another folder', async 
     await running.stop()
   })
 
-  await t.test('it answers as the source did, to those who had a key', async () => {
+  await step('it answers as the source did, to those who had a key', async () => {
     const site = sites.second
     const restored = await site.ipid('restore', late, '--json')
     assert.equal(restored.code, 0, restored.stderr)

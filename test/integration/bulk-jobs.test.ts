@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
-import { addresses, heldLookups, startIngress, startWorker } from '../support/bulk.ts'
+import { addresses, bulkQueue, heldLookups, startIngress, startWorker } from '../support/bulk.ts'
 import { ACME, lookupOf, TestLookups } from '../support/lookups.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { handClock } from '../support/tenants.ts'
@@ -114,13 +114,56 @@ test('a job that is worked on for long is not given to another worker', async (t
   )
   const other = new TestLookups()
   await startWorker(t, redis, other)
-  // The other one looks for lost jobs several times meanwhile: twice in each claimIdleMs.
-  const claims = async () => Number(/cmdstat_xautoclaim:calls=(\d+)/.exec(await client.info('commandstats'))?.[1] ?? 0)
-  const before = await claims()
-  await until(claims, (calls) => calls > before + 2)
+  // Each round of a worker ends with a read, and the other one looks for lost jobs twice in each claimIdleMs.
+  const reads = async () => Number(/cmdstat_xreadgroup:calls=(\d+)/.exec(await client.info('commandstats'))?.[1] ?? 0)
+  const before = await reads()
+  await until(reads, (calls) => calls > before + 8)
   assert.equal(other.asked.length, 0)
   first.release()
   await completed(json.job_id)
+})
+
+test('a worker that is held up keeps its jobs, not counted as given anew, and takes that of a dead one', async (t) => {
+  const redis = await startTestRedis(t)
+  const { submit, client } = await startIngress(t, redis)
+  const { queue: slow } = bulkQueue(t, redis, 20)
+  const jobs: string[] = []
+  const submitOne = async () => jobs.push((await submit({ ips: addresses(1) })).json.job_id)
+  for (let i = 0; i < 2; i++) {
+    await submitOne()
+    const [job] = await until(
+      () => slow.take(1),
+      (taken) => taken.length > 0,
+    )
+    assert.deepEqual([job?.jobId, job?.deliveries], [jobs[i], 1])
+  }
+  await submitOne()
+  await client.call('XREADGROUP', 'GROUP', 'bulk', 'dead', 'STREAMS', '{bulk}:jobs', '>')
+  const allIdle = () =>
+    until(
+      async () => (await client.call('XPENDING', '{bulk}:jobs', 'bulk', 'IDLE', 20, '-', '+', 9)) as unknown[],
+      (idle) => idle.length === 3,
+    )
+  await allIdle()
+  const [found] = await until(
+    () => slow.take(1),
+    (taken) => taken.length > 0,
+  )
+  assert.deepEqual([found?.jobId, found?.deliveries], [jobs[2], 2])
+  for (let i = 0; i < 4; i++) {
+    await allIdle()
+    assert.deepEqual(await slow.take(9), [])
+  }
+  await allIdle()
+  const given = await bulkQueue(t, redis, 20).queue.take(9)
+  assert.deepEqual(
+    given.map(({ jobId, deliveries }) => [jobId, deliveries]),
+    [
+      [jobs[0], 2],
+      [jobs[1], 2],
+      [jobs[2], 3],
+    ],
+  )
 })
 
 test('a job that ends its workers is failed after some tries; others are not held up', async (t) => {

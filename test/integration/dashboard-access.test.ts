@@ -2,17 +2,23 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { Type } from 'typebox'
 import type { SessionAnswer } from '../../schemas/dashboard/session.ts'
+import { systemClock } from '../../src/core/run/clock.ts'
+import { Access } from '../../src/dashboard/server/access.ts'
 import { EventStreams } from '../../src/dashboard/server/event-streams.ts'
 import { isOurHost } from '../../src/dashboard/server/hosts.ts'
 import { json, route } from '../../src/dashboard/server/route.ts'
 import { sessionRoute } from '../../src/dashboard/server/routes/session.ts'
-import { connectRedis } from '../../src/redis/connect.ts'
+import { type SessionStore, Sessions } from '../../src/dashboard/server/sessions.ts'
+import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
+import { RedisSessionStore } from '../../src/redis/dashboard/sessions.ts'
+import { RedisTenantRemoval } from '../../src/redis/erasure/tenant-removal.ts'
 import { keys } from '../../src/redis/keys.ts'
 import { RedisTenantStore } from '../../src/redis/tenants/tenant-store.ts'
 import type { Tenant } from '../../src/tenants/tenancy.ts'
 import { DashboardClient, followLink, startDashboard } from '../support/dashboard.ts'
 import { sendRaw } from '../support/raw-request.ts'
 import { startTestRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 after(() => redis.disconnect())
 const redis = connectRedis((await startTestRedis()).url, { name: 'test', kind: 'loop' })
@@ -39,6 +45,8 @@ const ROUTES = [
   route({ method: 'POST', path: '/api/tenants/:tenant/change', body: Change, handle: ({ body }) => json(body) }),
   route({ method: 'GET', path: '/api/system', access: 'operator', handle: () => json('all') }),
 ]
+const DAY_MS = 86_400_000
+const portOf = (url: string) => ({ port: Number(new URL(url).port), origin: url })
 const member = { role: 'member', tenant: { id: 'acme', createdAt: '2026-01-01T00:00:00.000Z' } } as const
 
 test('a link signs in once, and only a digest of it is kept', async (t) => {
@@ -118,6 +126,169 @@ test('a session lives on while it is used', async (t) => {
   assert.ok((await redis.pttl(key!)) > 43_000_000)
 })
 
+test('a session ends 30 days behind its sign-in, however much it is used, and so does its cookie', async (t) => {
+  let nowMs = systemClock.now()
+  const dashboard = await startDashboard(t, redis, ROUTES, { clock: { now: () => nowMs } })
+  await redis.del(await redis.keys(keys.session('*')))
+  const client = await dashboard.signIn()
+  const [key] = await redis.keys(keys.session('*'))
+  nowMs += 30 * DAY_MS - 3_600_000
+  const { status, headers } = await client.get('/api/session')
+  assert.equal(status, 200)
+  assert.match(headers.get('set-cookie')!, /; Max-Age=3600;/)
+  assert.ok((await redis.pttl(key!)) <= 3_600_000)
+  nowMs += 3_600_000
+  // As if nobody had removed it in time.
+  await redis.persist(key!)
+  assert.equal((await client.get('/api/session')).status, 401)
+})
+
+test('a link that another site opens, or a look ahead of time, signs in only when a person says so', async (t) => {
+  const dashboard = await startDashboard(t, redis, ROUTES)
+  const { port, origin } = portOf(dashboard.url)
+  const link = new URL(await dashboard.link())
+  const open = (headers: Record<string, string>, method = 'GET') =>
+    sendRaw(port, link.pathname + link.search, { host: `127.0.0.1:${port}`, ...headers }, undefined, method)
+  const others: Record<string, string>[] = [
+    { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'document' },
+    { 'sec-fetch-site': 'same-site', 'sec-fetch-dest': 'document' },
+    { 'sec-fetch-site': 'none', 'sec-purpose': 'prefetch;prerender' },
+    { purpose: 'prefetch' },
+  ]
+  for (const headers of others) {
+    const { status, text, headers: answered } = await open(headers)
+    assert.deepEqual([status, answered['set-cookie'], answered['cache-control']], [200, undefined, 'no-store'])
+    assert.match(text, /<form method="post" action="\/sign-in">/)
+    assert.ok(!/<script|style=|operator/.test(text), 'strict, and nothing is said of the link')
+    assert.equal(answered['referrer-policy'], 'strict-origin', 'or the form would have no origin')
+  }
+  assert.equal((await open({}, 'HEAD')).headers['set-cookie'], undefined)
+
+  const confirm = (from: Record<string, string>) =>
+    sendRaw(port, '/sign-in', { host: `127.0.0.1:${port}`, ...from }, link.searchParams.toString())
+  for (const from of [{}, { origin: 'http://evil.example' }, { origin: 'null' }] as Record<string, string>[]) {
+    assert.equal((await confirm(from)).status, 403)
+  }
+  const done = await confirm({ origin })
+  assert.deepEqual([done.status, done.headers.location], [303, '/'])
+  assert.match(String(done.headers['set-cookie']), /HttpOnly/)
+  assert.equal((await confirm({ origin })).headers.location, '/?sign-in=failed')
+
+  for (const site of ['none', 'same-origin']) {
+    const { pathname, search } = new URL(await dashboard.link())
+    assert.equal((await sendRaw(port, pathname + search, { 'sec-fetch-site': site, host: '[::1]' })).status, 303, site)
+  }
+})
+
+test('a link for somebody else replaces nobody without a word', async (t) => {
+  const dashboard = await startDashboard(t, redis, ROUTES)
+  const { port, origin } = portOf(dashboard.url)
+  const host = `127.0.0.1:${port}`
+  const operator = await dashboard.signIn()
+  const { pathname, search, searchParams } = new URL(await dashboard.link(member))
+  const open = () => sendRaw(port, pathname + search, { host, cookie: operator.cookie, 'sec-fetch-site': 'none' })
+  const confirm = (form: string) =>
+    sendRaw(port, '/sign-in', { host, origin, cookie: operator.cookie }, `${searchParams}${form}`)
+  for (const { status, text, headers } of [await open(), await confirm('')]) {
+    assert.deepEqual([status, headers['set-cookie']], [200, undefined])
+    assert.match(text, /signed in as an operator\. The link signs it in as a member of acme instead/)
+  }
+  assert.equal((await operator.get('/api/system')).status, 200)
+  const { status, headers } = await confirm('&replace=yes')
+  const next = new DashboardClient(dashboard.url, String(headers['set-cookie']).split(';')[0]!)
+  assert.deepEqual([status, (await next.read<SessionAnswer>('/api/session')).role], [303, 'member'])
+  assert.equal((await operator.get('/api/system')).status, 401, 'the former session ends')
+
+  const again = new URL(await dashboard.link(member))
+  const same = await sendRaw(port, again.pathname + again.search, { host, cookie: next.cookie })
+  assert.equal(same.status, 303, 'a link for the same needs no question')
+  assert.equal((await next.get('/api/session')).status, 401)
+})
+
+test('links and sessions of a tenant, or all, are withdrawn, and what goes on ends in every process', async (t) => {
+  const begin = () => () => {}
+  const start = async () => {
+    const streams: EventStreams = new EventStreams({ askEveryMs: 20 }, (session, of) => access.goesOn(session, of))
+    t.after(() => streams.end())
+    const live = route({
+      method: 'GET',
+      path: '/api/tenants/:tenant/live',
+      handle: ({ session, tenant }) => streams.respond(session, begin, { tenant }),
+    })
+    const dashboard = await startDashboard(t, redis, [...ROUTES, live])
+    const access = new Access(dashboard.sessions, (id) => tenants.getTenant(id))
+    const cookieName = `ipid_session_${portOf(dashboard.url).port}`
+    const open = async ({ cookie }: DashboardClient, path = '/api/tenants/acme/live') => {
+      const here = new DashboardClient(dashboard.url, `${cookieName}=${cookie.split('=')[1]}`)
+      const answer = await here.get(path)
+      assert.equal(answer.status, 200)
+      return answer.text()
+    }
+    return { ...dashboard, streams, open }
+  }
+  const [one, two] = [await start(), await start()]
+  const other = { role: 'member', tenant: { ...member.tenant, id: 'other' } } as const
+  const signIn = () => Promise.all([one.signIn(), one.signIn(member), one.signIn(other)])
+  await one.sessions.withdraw()
+  const [operator, ofAcme, ofOther] = await signIn()
+  const ended = two.open(ofAcme)
+  const goOn = [two.open(operator), two.open(ofOther, '/api/tenants/other/live')]
+  await until(() => two.streams.size === 3)
+  const links = [await one.link(member), await one.link(other)]
+  assert.deepEqual(await one.sessions.withdraw('acme'), { links: 1, sessions: 1 })
+  await ended
+  assert.equal(two.streams.size, 2)
+  assert.deepEqual([(await ofAcme.get('/api/session')).status, (await ofOther.get('/api/session')).status], [401, 200])
+  const locations = links.map(async (link) => (await fetch(link, { redirect: 'manual' })).headers.get('location'))
+  assert.deepEqual(await Promise.all(locations), ['/?sign-in=failed', '/'])
+  // Signed out where it signed in.
+  assert.equal((await operator.post('/sign-out')).status, 204)
+  await goOn[0]
+  await one.link()
+  assert.deepEqual(await two.sessions.withdraw(), { links: 1, sessions: 2 })
+  await Promise.all(goOn)
+
+  const [looking, former] = await signIn()
+  const streams = [two.open(looking), two.open(former)]
+  await until(() => two.streams.size === 2)
+  const removal = new RedisTenantRemoval(redis)
+  await removal.mark('acme')
+  await Promise.all(streams)
+  const late = await one.link(member)
+  assert.equal((await fetch(late, { redirect: 'manual' })).headers.get('location'), '/?sign-in=failed')
+  await removal.removeKeys('acme')
+  assert.deepEqual([(await former.get('/api/session')).status, (await looking.get('/api/session')).status], [401, 200])
+  assert.deepEqual(await one.sessions.withdraw('acme'), { links: 0, sessions: 0 })
+  await removal.removeRecord('acme')
+  await tenants.createTenant(tenant('acme'))
+})
+
+test('a link that is withdrawn while it is opened leaves no session', async () => {
+  const calls: string[] = []
+  const store = new RedisSessionStore(redis)
+  const watched = new Proxy(store, {
+    get: (_, name: keyof SessionStore) => {
+      if (name === 'removeLink') return async () => calls.push(name) === 0
+      return (...args: never[]) => {
+        calls.push(name)
+        return (store[name] as (...args: never[]) => unknown).apply(store, args)
+      }
+    },
+  })
+  const sessions = new Sessions(watched, systemClock)
+  await sessions.withdraw()
+  calls.length = 0
+  const link = await sessions.createLink({ role: 'operator' }, 60_000)
+  assert.equal(await sessions.signIn(link), undefined)
+  assert.deepEqual(calls, ['putLink', 'getLink', 'putSession', 'removeLink', 'removeSession'])
+  assert.deepEqual(await sessions.withdraw(), { links: 1, sessions: 0 })
+  // Links are looked for first: one that is opened behind its look has its session before the other.
+  const patterns: string[] = []
+  const scan = async (...[, , pattern]: string[]) => [patterns.push(pattern!) && '0', []]
+  await new RedisSessionStore({ scan } as unknown as RedisClient).removeAll(undefined)
+  assert.deepEqual(patterns, [keys.signInLink('*'), keys.session('*')])
+})
+
 test('a member sees one tenant, and learns of no other', async (t) => {
   const dashboard = await startDashboard(t, redis, ROUTES)
   const client = await dashboard.signIn(member)
@@ -132,7 +303,12 @@ test('a member sees one tenant, and learns of no other', async (t) => {
   assert.deepEqual([other.status, await other.text()], [404, await none.text()])
   assert.equal((await client.post('/api/tenants/other/change', { name: 'a' })).status, 404)
   assert.equal((await client.get('/api/system')).status, 403)
-  const former = await dashboard.signIn({ ...member, tenant: { id: 'acme', createdAt: '2025-01-01T00:00:00.000Z' } })
+  const gone = { ...member, tenant: { id: 'acme', createdAt: '2025-01-01T00:00:00.000Z' } }
+  const refused = await fetch(await dashboard.link(gone), { redirect: 'manual' })
+  assert.equal(refused.headers.get('location'), '/?sign-in=failed')
+  const secret = await dashboard.sessions.signIn(new URL(await dashboard.link(gone)).searchParams.get('token')!)
+  const former = new DashboardClient(dashboard.url, `${client.cookie.split('=')[0]}=${secret}`)
+  assert.equal((await former.get('/api/session')).status, 200)
   assert.equal((await former.get('/api/tenants/acme/thing/1')).status, 404, 'a tenant made anew is another one')
 })
 

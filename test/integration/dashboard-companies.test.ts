@@ -3,9 +3,9 @@ import { after, test } from 'node:test'
 import type { CompaniesPage, CompanyChoices, CompanyDetailsAnswer } from '../../schemas/dashboard/companies.ts'
 import type { CompanyAnswer } from '../../schemas/dashboard/company.ts'
 import type { OverviewAnswer } from '../../schemas/dashboard/overview.ts'
-import { connectClickHouse, DATABASE } from '../../src/clickhouse/client.ts'
 import { ClickHouseCompanies } from '../../src/clickhouse/dashboard/companies.ts'
 import { ClickHouseOverview } from '../../src/clickhouse/dashboard/overview.ts'
+import { connectReading, DashboardReader } from '../../src/clickhouse/dashboard/reader.ts'
 import { TableInserter } from '../../src/clickhouse/inserter.ts'
 import { EVENTS } from '../../src/clickhouse/tables.ts'
 import { UnavailableError } from '../../src/core/run/errors.ts'
@@ -38,15 +38,16 @@ after(async () => {
 })
 const ends: (() => Promise<void>)[] = []
 const clickhouse = await startTestClickHouse()
-const client = connectClickHouse(clickhouse.url, { application: 'test', database: DATABASE, readOnly: true })
+const client = connectReading(clickhouse.url)
 const redis = connectRedis((await startTestRedis()).url, { name: 'test', kind: 'loop' })
 const tenants = new RedisTenantStore(redis)
 for (const id of ['acme', 'other', 'masked', 'quiet']) {
   await tenants.createTenant({ id, plan: 'starter', archive: false, addresses: 'full', createdAt: CREATED })
 }
 const lookups = new TestLookups()
-const companies = new ClickHouseCompanies(client, clock)
-const overview = new ClickHouseOverview(client)
+const reader = new DashboardReader(client)
+const companies = new ClickHouseCompanies(reader, clock)
+const overview = new ClickHouseOverview(reader)
 const usage = new RedisUsage(redis, clock)
 const plans = new Map(Object.entries(DEFAULT_PLANS))
 const routes = [
@@ -141,8 +142,8 @@ test('sums come from the projections, of lists, details, searches and days', asy
     asked.push(given)
     return client.query(given)
   }) as typeof client.query
-  const store = new ClickHouseCompanies(watching, clock)
-  const sums = new ClickHouseOverview(watching)
+  const store = new ClickHouseCompanies(new DashboardReader(watching), clock)
+  const sums = new ClickHouseOverview(new DashboardReader(watching))
   const days = { from: '2026-03-01', to: TODAY }
   await store.page('acme', { search: 'a', sort: 'visits' })
   await store.page('acme', { ...days, sort: 'unique_ips', country: 'DE' })
@@ -269,12 +270,12 @@ test('an export is the view as CSV, and no cell of it is a formula', async () =>
   const [head, row, end] = (await response.text()).split('\r\n')
   assert.equal(
     head,
-    'Company,Domain,Industry,Category,Country,Class,Events,Visits,Unique IPs,First seen,Last seen,Quality,Id',
+    'Company,Events,Visits,Last seen,Domain,Industry,Country,Class,Unique IPs,First seen,Category,Quality,Id',
   )
   const noon = `${TODAY}T12:00:00.000Z`
   assert.equal(
     row,
-    `"'=HYPERLINK(""http://evil.example"",""a, b"")",'@x,'+1,,DE,business,1,1,1,${noon},${noon},80,formula.example`,
+    `"'=HYPERLINK(""http://evil.example"",""a, b"")",1,1,${noon},'@x,'+1,DE,business,1,${noon},,80,formula.example`,
   )
   assert.equal(end, '')
   const cells = async (query: string) => {
@@ -282,7 +283,10 @@ test('an export is the view as CSV, and no cell of it is a formula', async () =>
     return text
       .split('\r\n')
       .slice(1, -1)
-      .map((line) => line.split(',').slice(-7).join())
+      .map((line) => line.split(','))
+      .map(([, events, visits, last, , , , , ips, first, , quality, id]) =>
+        [events, visits, ips, first, last, quality, id].join(),
+      )
   }
   const seen = ['2026-02-03T12:00:00.000Z', noon].join()
   assert.deepEqual(await cells('search=anvil'), [`4,4,3,${seen},80,anvil.example`])
@@ -296,7 +300,7 @@ test('an export is the view as CSV, and no cell of it is a formula', async () =>
   const old = '2026-03-05T12:00:00.000Z'
   assert.equal(
     await hidden.text(),
-    `Company,Class,Events,First seen,Last seen,Quality,Id\r\nBolt,business,1,${old},${old},20,bolt.example\r\n`,
+    `Company,Events,Last seen,Class,First seen,Quality,Id\r\nBolt,1,${old},business,${old},20,bolt.example\r\n`,
   )
 })
 
@@ -461,12 +465,18 @@ test('the client of the pages cannot write', async () => {
 })
 
 test('without tables there is nothing, and without ClickHouse an error that says so', async () => {
-  const bare = connectClickHouse(clickhouse.url, { application: 'test', database: 'nowhere', readOnly: true })
-  const store = new ClickHouseCompanies(bare, clock)
+  const bare = connectReading(clickhouse.url, 'nowhere')
+  const nothing = new DashboardReader(bare)
+  const store = new ClickHouseCompanies(nothing, clock)
+  const sums = new ClickHouseOverview(nothing)
   assert.deepEqual(await store.page('acme', {}), { rows: [], total: 0 })
   assert.equal(await store.company('acme', 'a', 1), undefined)
   assert.equal(await store.version('acme'), '0')
-  assert.deepEqual((await new ClickHouseOverview(bare).tracked('acme', '2026-03', 1)).tracked_accounts, 0)
+  assert.deepEqual(await sums.companies('acme', { from: TODAY, to: TODAY }), { days: [], seen: 0, new: 0 })
+  assert.deepEqual((await sums.tracked('acme', '2026-03', 1)).tracked_accounts, 0)
   await bare.close()
-  await assert.rejects(new ClickHouseCompanies(undefined, clock).page('acme', {}), UnavailableError)
+  await assert.rejects(
+    new ClickHouseCompanies(new DashboardReader(undefined), clock).page('acme', {}),
+    UnavailableError,
+  )
 })

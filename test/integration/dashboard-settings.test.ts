@@ -4,7 +4,7 @@ import type { CreatedKeyAnswer, KeysAnswer, ListedKey } from '../../schemas/dash
 import type { PageLookupAnswer } from '../../schemas/dashboard/lookup.ts'
 import type { AccountsOfMonthAnswer, PlanAnswer } from '../../schemas/dashboard/plan.ts'
 import type { RulesAnswer, RulesTrialAnswer } from '../../schemas/dashboard/rules.ts'
-import type { ListedTenant, MemberLinkAnswer, TenantsAnswer } from '../../schemas/dashboard/tenants.ts'
+import type { ListedTenant, MemberLinkAnswer, SignedOutAnswer, TenantsAnswer } from '../../schemas/dashboard/tenants.ts'
 import type { TenantRules } from '../../schemas/tenant-rules.ts'
 import { systemClock } from '../../src/core/run/clock.ts'
 import { addressesIn } from '../../src/dashboard/server/routes/lookup.ts'
@@ -48,7 +48,7 @@ const SETTINGS = settingsRoutes({
   publicUrl: undefined,
   quota,
   lookupCounts: quota,
-  accountCounts: { read: async (_id, month, limit) => ({ tracked_accounts: limit + month.length, passed_at: null }) },
+  overview: { tracked: async (_id, month, limit) => ({ tracked_accounts: limit + month.length, passed_at: null }) },
   readRule: parseRule,
   trials: {
     async run(_tenant, then) {
@@ -180,6 +180,11 @@ test('an operator creates tenants, changes their plan, and lets members in', asy
   const member = await followLink(new URL(link.url, dashboard.url).href)
   assert.deepEqual((await member.read<KeysAnswer>('/api/tenants/fresh/keys')).keys, [])
   assert.equal((await member.get('/api/tenants/acme/keys')).status, 404)
+  await post(client, '/api/tenants/fresh/link', { days: 1 })
+  const ended = await post<SignedOutAnswer>(client, '/api/tenants/fresh/sign-out', {})
+  assert.deepEqual(ended, { links: 1, sessions: 1 })
+  assert.equal((await member.get('/api/session')).status, 401)
+  assert.equal((await client.get('/api/tenants')).status, 200)
 })
 
 test('rules are changed in the words of a person, tried before, and refused in words', async () => {

@@ -4,11 +4,16 @@ import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { BATCH_LIMITS, type BatchJob } from '../../schemas/api/batch.ts'
 import type { UploadAnswer, UploadChoice, UploadList, UploadPreview } from '../../schemas/dashboard/uploads.ts'
+import { UploadTooLargeError } from '../../src/batch/jobs.ts'
+import type { Address } from '../../src/core/event/address.ts'
+import type { Enricher } from '../../src/core/event/enrichment.ts'
 import { sessionRoute } from '../../src/dashboard/server/routes/session.ts'
-import { uploadRoutes } from '../../src/dashboard/server/routes/uploads.ts'
+import { type UploadParts, uploadRoutes } from '../../src/dashboard/server/routes/uploads.ts'
+import { enrichmentOf, NOTHING_KNOWN } from '../../src/enrichment/answers/answer.ts'
 import { RedisUploadedFiles } from '../../src/redis/batch/uploaded-files.ts'
 import { keys } from '../../src/redis/keys.ts'
 import { RedisTenantStore } from '../../src/redis/tenants/tenant-store.ts'
+import { pipelineJudge } from '../../src/roles/dashboard/uploads.ts'
 import { startBatch, startFeeder } from '../support/batch.ts'
 import { type DashboardClient, startDashboard } from '../support/dashboard.ts'
 import { until } from '../support/until.ts'
@@ -17,13 +22,33 @@ import { until } from '../support/until.ts'
 
 const CREATED = '2026-01-01T00:00:00.000Z'
 
-async function start(t: TestContext) {
+const apple = enrichmentOf({
+  noise: false,
+  classification: 'business',
+  quality: 90,
+  data: { business_name: 'Apple', domain: 'apple.com', country_code: 'US' },
+  companyId: 'apple.com',
+})
+const host = enrichmentOf({ noise: true, classification: 'hosting', quality: 70, data: {}, companyId: '' })
+/** 17.… is Apple, 203.… a hosting provider, of all others nothing is known. */
+const known: Enricher = {
+  enrich: ({ text }) => (text.startsWith('17.') ? apple : text.startsWith('203.') ? host : NOTHING_KNOWN),
+}
+const OF_APPLE = {
+  ...{ status: 'ok', company: 'Apple', domain: 'apple.com', country_code: 'US', classification: 'business' },
+  ...{ quality: 90, rule: null, filtered_as: null },
+}
+
+async function start(t: TestContext, limits?: UploadParts['limits']) {
   const { redis, client, jobs } = await startBatch(t)
   const tenants = new RedisTenantStore(client)
   for (const id of ['acme', 'other']) {
     await tenants.createTenant({ id, plan: 'starter', archive: false, addresses: 'full', createdAt: CREATED })
   }
-  const uploads = { jobs, uploadedFiles: new RedisUploadedFiles(client), openJobsMax: 3 }
+  const asked: string[] = []
+  const prefetch = async (addresses: readonly Address[]) => void asked.push(...addresses.map(({ text }) => text))
+  const judge = pipelineJudge({ enricher: known, hostnames: { prefetch } })
+  const uploads = { jobs, uploadedFiles: new RedisUploadedFiles(client), openJobsMax: 3, judge, limits }
   const routes = [sessionRoute({ tenants, version: '1.2.3', apiUrl: null }), ...uploadRoutes(uploads)]
   const dashboard = await startDashboard(t, client, routes)
   const member = await dashboard.signIn({ role: 'member', tenant: { id: 'acme', createdAt: CREATED } })
@@ -53,7 +78,7 @@ async function start(t: TestContext) {
     (await client.keys(keys.upload('*'))).length,
     (await client.keys(keys.chunks('*'))).length,
   ]
-  return { redis, client, jobs, dashboard, member, send, preview, upload, list, kept }
+  return { redis, client, jobs, tenants, asked, dashboard, member, send, preview, upload, list, kept }
 }
 
 function bodyOf(file: string | Buffer, choice: object | undefined): Uint8Array {
@@ -78,11 +103,20 @@ test('a preview says what each row would become, and guesses address and time by
   const { preview: mapped } = await preview(CSV, { map })
   assert.deepEqual([mapped.format, mapped.delimiter, mapped.problem], ['csv', ',', null])
   assert.deepEqual(mapped.rows, [
-    { line: 2, event: '{"ip":"17.0.0.1","timestamp":"2026-11-22T08:00:00.000Z"}', problem: null },
-    { line: 4, event: null, problem: 'timestamp "soon" is not a date and time that is understood' },
-    { line: 5, event: '{"ip":"none"}', problem: 'ip "none" is no address: the row is counted, and not stored' },
+    {
+      ...{ line: 2, event: '{"ip":"17.0.0.1","timestamp":"2026-11-22T08:00:00.000Z"}', problem: null },
+      ...{ becomes: OF_APPLE, repeat_of: null },
+    },
+    {
+      ...{ line: 4, event: null, problem: 'timestamp "soon" is not a date and time that is understood' },
+      ...{ becomes: null, repeat_of: null },
+    },
+    {
+      ...{ line: 5, event: '{"ip":"none"}', problem: 'ip "none" is no address: the row is counted, and not stored' },
+      ...{ becomes: null, repeat_of: null },
+    },
   ])
-  assert.deepEqual(mapped.sample, { bytes: CSV.length, lines: 5, event_bytes: 73 })
+  assert.deepEqual(mapped.sample, { bytes: CSV.length, plain_bytes: CSV.length, lines: 5, event_bytes: 73 })
   const times = 'addr;created_at\n17.0.0.1;01/02/2026\n17.0.0.2;01/03/2026\n'
   const { preview: dated } = await preview(times, { guess: true })
   assert.deepEqual(
@@ -91,10 +125,48 @@ test('a preview says what each row would become, and guesses address and time by
   )
   assert.match(dated.rows[0]!.problem!, /may be day or month first: choose the order of dates/)
   const { preview: json } = await preview('{"addr":"17.0.0.1","n":1.0}\n{"addr":7}\n', { map: { addr: 'ip' } })
-  assert.deepEqual(json.rows, [
-    { line: 1, event: '{"ip":"17.0.0.1","n":1.0}', problem: null },
-    { line: 2, event: '{"ip":7}', problem: 'ip must be a string' },
+  assert.deepEqual(
+    json.rows.map(({ line, event, problem }) => ({ line, event, problem })),
+    [
+      { line: 1, event: '{"ip":"17.0.0.1","n":1.0}', problem: null },
+      { line: 2, event: '{"ip":7}', problem: 'ip must be a string' },
+    ],
+  )
+})
+
+test('a preview judges each row as the pipeline will: by its address, the rules of the tenant and its id', async (t) => {
+  const { preview, tenants, client, asked } = await start(t)
+  const file = [
+    'ip,event_id',
+    ...['17.0.0.1,a', '17.9.0.1,a', '203.0.113.1,b', '17.0.0.2,b', '17.0.0.3,b', '9.0.0.1,c', 'none,a', '17.9.0.1,'],
+  ].join('\n')
+  const before = await client.dbsize()
+  const seen = async () =>
+    (await preview(file)).preview.rows.map(({ line, becomes, repeat_of: repeat }) => {
+      if (becomes === null) return [line, null]
+      const { status, company, rule, filtered_as: as } = becomes
+      return [line, status, company, rule, as, repeat]
+    })
+  assert.deepEqual(await seen(), [
+    [2, 'ok', 'Apple', null, null, null],
+    [3, 'ok', 'Apple', null, null, 2],
+    [4, 'filtered', null, null, null, null],
+    // What is filtered takes no id.
+    [5, 'ok', 'Apple', null, null, null],
+    [6, 'ok', 'Apple', null, null, 5],
+    [7, 'ok', null, null, null, null],
+    [8, null],
+    [9, 'ok', 'Apple', null, null, null],
   ])
+  assert.deepEqual(asked, ['17.0.0.1', '17.9.0.1', '203.0.113.1', '17.0.0.2', '17.0.0.3', '9.0.0.1', '17.9.0.1'])
+  await tenants.changeRules('acme', ['own 17.9.0.0/16', 'never-noise 203.0.113.0/24'], [])
+  assert.deepEqual((await seen()).slice(0, 3), [
+    [2, 'ok', 'Apple', null, null, null],
+    [3, 'filtered', 'Apple', 'own 17.9.0.0/16', 'own', null],
+    [4, 'ok', null, 'never-noise 203.0.113.0/24', null, null],
+  ])
+  // No job, no count of a quota, nothing remembered of an id.
+  assert.equal(await client.dbsize(), before)
 })
 
 test('a preview reads the beginning of a file, plain or gzip, wherever it is cut', async (t) => {
@@ -158,8 +230,6 @@ test('what is refused, and what breaks off, leaves nothing', async (t) => {
     [CSV, { format: 'xml' }, 422, /format must be/],
     [`ip\n${'1\n'.repeat(BATCH_LIMITS.linesMax + 1)}`, {}, 413, /more than 1000000 lines/],
     [gzipSync(`ip\n${'\n'.repeat(5_000_000)}17.0.0.1\n`), {}, 422, /more than 4000000 lines, most of them blank/],
-    // As NDJSON a row is longer.
-    [`ip,${'k'.repeat(500_000)}\n${'17.0.0.1,1\n'.repeat(220)}`, {}, 413, /larger than 104857600 bytes/],
   ]
   for (const [file, choice, status, detail] of refused) {
     const { status: found, answer } = await upload(file, choice)
@@ -185,6 +255,50 @@ test('what is refused, and what breaks off, leaves nothing', async (t) => {
   await until(async () => (await kept())[3] === 1)
   socket.resetAndDestroy()
   await until(async () => (await kept()).every((count) => count === 0))
+})
+
+test('the bytes of a file count, and what it becomes has room; who is beyond is told how far it came', async (t) => {
+  const { upload, preview, member, jobs, kept } = await start(t, { bytesMax: 300, eventBytesMax: 700 })
+  const row = (n: number) => `17.0.0.${n},${n}\n`
+  // 254 bytes that take 682 as NDJSON.
+  const file = `ip,platform\n${Array.from({ length: 20 }, (_, i) => row(i + 1)).join('')}`
+  const { sample } = (await preview(gzipSync(file))).preview
+  assert.deepEqual([sample.plain_bytes, sample.lines], [file.length, 21])
+  assert.ok(file.length < 300 && sample.event_bytes > 300 && sample.event_bytes <= 700)
+  assert.equal((await upload(gzipSync(file))).status, 202)
+  const { limits } = await member.read<UploadList>('/api/tenants/acme/uploads')
+  assert.deepEqual([limits.bytes_max, limits.event_bytes_max], [300, 700])
+  const before = await kept()
+  const large = await upload(gzipSync(`${file}${row(1).repeat(10)}`))
+  assert.equal(large.status, 413)
+  assert.equal(large.answer.detail, 'the file has more than 300 bytes, counted without gzip')
+  const wide = `ip,${'k'.repeat(100)}\n${row(1).repeat(9)}`
+  const { status, answer } = await upload(wide)
+  assert.equal(status, 413)
+  const far = `the first ${wide.length} bytes of the file (without gzip) take more than 700 bytes as NDJSON`
+  assert.equal(answer.detail, `${far}, where each row has the names of its columns`)
+  assert.deepEqual(await kept(), before)
+  const small = await jobs.begin('other', false, 'full', { bytesMax: 20 })
+  await small.write(Buffer.alloc(20))
+  await assert.rejects(small.write(Buffer.alloc(1)), UploadTooLargeError)
+  await small.abort()
+})
+
+test('a job is listed with the name of its file, which is cut and holds nothing that could mislead', async (t) => {
+  const { upload, member, jobs } = await start(t)
+  const names = async () =>
+    (await member.read<UploadList>('/api/tenants/acme/uploads')).jobs.map((job) => job.file_name)
+  const { answer } = await upload('ip\n17.0.0.1\n', { name: ' visits\u0000\u001b[31m\u202efdp.csv\n' })
+  await upload('ip\n17.0.0.2\n', { name: `${'é'.repeat(300)}.csv` })
+  const api = await jobs.begin('acme')
+  await api.write(Buffer.from('{"ip":"17.0.0.3"}\n'))
+  const { jobId } = await api.complete()
+  assert.deepEqual((await names()).sort(), [`${'é'.repeat(199)}…`, 'visits[31mfdp.csv', null].sort())
+  // The answers of the API are as they were.
+  const { file_name: _, ...listed } = (await member.read<UploadList>('/api/tenants/acme/uploads')).jobs.at(-1)!
+  assert.deepEqual((await jobs.list('acme', { limit: 5, before: undefined })).jobs.at(-1), listed)
+  assert.ok(!('file_name' in (await jobs.find('acme', answer.job_id))!))
+  assert.equal((await jobs.fileNames('other', [answer.job_id, jobId])).size, 0)
 })
 
 test('the same file does not count twice unnoticed, and does when that is wanted', async (t) => {

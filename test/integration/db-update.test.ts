@@ -1,35 +1,18 @@
 import assert from 'node:assert/strict'
-import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { pack } from 'tar-stream'
 import { parseSources } from '../../src/enrichment/files/update/sources.ts'
-import { type UpdateOptions, type UpdateReport, updateSources } from '../../src/enrichment/files/update/update.ts'
+import type { UpdateReport } from '../../src/enrichment/files/update/update.ts'
 import { runCommand } from '../support/command.ts'
-import { address, asnMmdb, startEngine, temporaryFolder } from '../support/enrichment-data.ts'
-import { FileServer } from '../support/file-server.ts'
+import { address, startEngine, temporaryFolder } from '../support/enrichment-data.ts'
 import { until } from '../support/until.ts'
+import { ASN, setUp } from '../support/updates.ts'
 
-const ASN = asnMmdb({ '81.2.0.0/16': [64_500, 'Example'] })
 const TABLE = 'network,business_name\n81.2.69.0/24,Example\n'
 const HOUR_MS = 3_600_000
-
-async function setUp(t: TestContext) {
-  const [dir, server] = [await temporaryFolder(t), await FileServer.start(t)]
-  const update = async (sources: object, options: Partial<UpdateOptions> = {}) => {
-    const reports: UpdateReport[] = []
-    const parsed = parseSources(JSON.stringify(sources))
-    for await (const report of updateSources({ dir, sources: parsed, env: {}, nowMs: 1_000, ...options })) {
-      reports.push(report)
-    }
-    return reports
-  }
-  const only = async (source: object, options?: Partial<UpdateOptions>) => (await update([source], options))[0]!
-  /** Files that anybody sees. */
-  const files = async () => (await readdir(dir)).filter((file) => !file.startsWith('.sources-state')).sort()
-  return { dir, server, update, only, files }
-}
 
 test('db update fetches what sources.json names, and tells what changed', async (t) => {
   const { dir, server } = await setUp(t)
@@ -151,58 +134,6 @@ test('MMDBs come packed too: gzip, and tar with a licence beside', async (t) => 
   assert.match((await only(source)).reason ?? '', /the archive holds no \.mmdb file/)
 })
 
-test('a key from the environment goes where the source says, and is never shown', async (t) => {
-  const { dir, server, files } = await setUp(t)
-  server.serve('/asn.mmdb', ASN)
-  server.handle('/fail', (_request, response) => response.writeHead(401, 'No').end('denied'))
-  const sources = [
-    { url: `${server.url}/asn.mmdb?key={key}`, file: 'query.mmdb', key_env: 'KEY' },
-    { url: `${server.url}/asn.mmdb`, file: 'bearer.mmdb', key_env: 'KEY' },
-    { url: `${server.url}/asn.mmdb`, file: 'basic.mmdb', key_env: 'KEY', key_user: '12345' },
-    { url: `${server.url}/fail?key={key}`, file: 'fail.mmdb', key_env: 'KEY' },
-    { url: `${server.url}/asn.mmdb`, file: 'unset.mmdb', key_env: 'OTHER_KEY' },
-  ]
-  await writeFile(join(dir, 'sources.json'), JSON.stringify(sources))
-  const key = 'sec&ret/1'
-  const { code, stdout, stderr } = await runCommand(['db', 'update', '--json'], { env: { ENRICH_DIR: dir, KEY: key } })
-  assert.equal(code, 1)
-  assert.deepEqual(
-    server.requests.map(({ path, headers }) => [path, headers.authorization]),
-    [
-      ['/asn.mmdb?key=sec%26ret%2F1', undefined],
-      ['/asn.mmdb', `Bearer ${key}`],
-      ['/asn.mmdb', `Basic ${Buffer.from(`12345:${key}`).toString('base64')}`],
-      ['/fail?key=sec%26ret%2F1', undefined],
-    ],
-  )
-  const reports = JSON.parse(stdout)
-  assert.equal(reports[3].reason, 'the server answered 401 No')
-  assert.equal(reports[4].reason, 'the environment variable OTHER_KEY is not set')
-  const state = await readFile(join(dir, '.sources-state.json'), 'utf8')
-  for (const text of [stdout, stderr, state]) assert.doesNotMatch(text, /sec|ret/)
-  assert.deepEqual(await files(), ['basic.mmdb', 'bearer.mmdb', 'query.mmdb', 'sources.json'])
-})
-
-test('a key is not told by what goes wrong with it, nor by a URL that holds it', async (t) => {
-  const { dir, server, only } = await setUp(t)
-  server.serve('/asn.mmdb', ASN)
-  const source = { url: `${server.url}/asn.mmdb?token=in-the-url`, file: 'asn.mmdb', key_env: 'KEY' }
-  for (const key of ['sec\nret', 'sec\u0001ret']) {
-    const { status, reason } = await only(source, { env: { KEY: key } })
-    assert.deepEqual([status, reason], ['failed', 'the environment variable KEY holds characters that no key has'])
-  }
-  assert.equal((await only(source, { env: { KEY: 'secret\n' } })).status, 'added', 'the end of a file is no part of it')
-  assert.equal(server.requests[0]?.headers.authorization, 'Bearer secret')
-  assert.equal((await only(source, { env: { KEY: 'secret' } })).status, 'unchanged')
-  assert.doesNotMatch(await readFile(join(dir, '.sources-state.json'), 'utf8'), /in-the-url|secret/)
-
-  await writeFile(join(dir, 'sources.json'), '[]', { mode: 0o600 })
-  await runCommand(['db', 'add', 'iptoasn'], { env: { ENRICH_DIR: dir } })
-  const made = join(dir, 'not-there-yet')
-  assert.equal((await runCommand(['db', 'add', 'iptoasn', '--enrich-dir', made])).code, 0)
-  assert.equal((await stat(join(dir, 'sources.json'))).mode & 0o777, 0o600)
-})
-
 test('a web page instead of data is named as one', async (t) => {
   const { server, only } = await setUp(t)
   server.serve('/asn.mmdb', '<!DOCTYPE html>\n<title>Sign in</title>')
@@ -210,28 +141,6 @@ test('a web page instead of data is named as one', async (t) => {
   for (const url of [`${server.url}/asn.mmdb`, `${server.url}/list.txt`]) {
     assert.equal((await only({ url })).reason, 'the server sent a web page instead of data')
   }
-})
-
-test('redirects are followed so far, and take no key to another host', async (t) => {
-  const { server, only } = await setUp(t)
-  const other = await FileServer.start(t)
-  other.serve('/asn.mmdb', ASN)
-  server.handle('/here', (_request, response) => response.writeHead(302, { location: '/there' }).end())
-  server.handle('/there', (_request, response) => response.writeHead(307, { location: `${other.url}/asn.mmdb` }).end())
-  const source = { url: `${server.url}/here`, file: 'asn.mmdb', key_env: 'KEY' }
-  assert.equal((await only(source, { env: { KEY: 'secret' } })).status, 'added')
-  assert.deepEqual(
-    server.requests.map(({ headers }) => headers.authorization),
-    ['Bearer secret', 'Bearer secret'],
-  )
-  assert.equal(other.requests[0]?.headers.authorization, undefined)
-  server.handle('/loop', (_request, response) => response.writeHead(302, { location: '/loop' }).end())
-  assert.match(
-    (await only({ url: `${server.url}/loop`, file: 'loop.mmdb' })).reason ?? '',
-    /redirects more than 5 times/,
-  )
-  server.handle('/file', (_request, response) => response.writeHead(302, { location: 'file:///etc/passwd' }).end())
-  assert.match((await only({ url: `${server.url}/file`, file: 'file.mmdb' })).reason ?? '', /redirects to file:/)
 })
 
 test('--due fetches only what its schedule says, or what is not there', async (t) => {

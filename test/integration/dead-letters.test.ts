@@ -102,6 +102,35 @@ test('the dashboard lists, shows and changes what the command does', async (t) =
   assert.equal(await client.xlen(keys.dead(0)), 50)
 })
 
+test('the dashboard changes all letters of a reason that somebody saw, in parts, and no other', async (t) => {
+  const { client, letters, all } = await startDeadLetters(t)
+  const desk = redisLetterDesk(letters)
+  const write = (atMs: number, reason: string, group = 'process') => {
+    const block = packBlock([envelope('t', `e${atMs}`)])
+    const origin = { group, stream: 'intake', lane: 'live' as const, owner: undefined }
+    const fields = deadLetterFields(origin, { reason, block, outcome: undefined })
+    return client.call('XADD', keys.dead(0), `${atMs}-0`, ...fields)
+  }
+  for (let i = 1; i <= 620; i++) await write(i, i % 100 === 0 ? 'other' : 'poison')
+  await write(700, 'poison', 'gone')
+  await write(800, 'poison')
+  assert.deepEqual((await desk.list(undefined, 'other'))!.letters.length, 6)
+  const newest = '0:700-0'
+  const first = (await desk.changeMany({ reason: 'poison', newest }, 'retry'))!
+  assert.deepEqual([first.done, first.gone, first.refused], [499, 0, 1])
+  const rest = await desk.changeMany({ reason: 'poison', newest, after: first.next! }, 'retry')
+  assert.deepEqual(rest, { done: 614 - 499, gone: 0, refused: 0, next: null })
+  const left = (await all()).map(({ atMs }) => atMs)
+  assert.deepEqual(left, [100, 200, 300, 400, 500, 600, 700, 800])
+  assert.equal(await waitingEvents(client, ingest, 1), 614)
+  assert.equal(await desk.changeMany({ newest: 'x' }, 'discard'), undefined)
+  assert.deepEqual(await desk.changeMany({ newest }, 'discard'), { done: 7, gone: 0, refused: 0, next: null })
+  assert.deepEqual(
+    (await all()).map(({ atMs }) => atMs),
+    [800],
+  )
+})
+
 /** Claims an event for an owner, as the step does. */
 async function claim(client: RedisClient, eventId: string, owner: Buffer): Promise<void> {
   const { claimOf } = await import('../../src/redis/streams/seen-store.ts')

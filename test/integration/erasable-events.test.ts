@@ -47,4 +47,15 @@ test('an erasure that was given up goes on by itself, and takes nothing that the
   )
   assert.equal((await erase('a', 'y', 60_000)).rows, 5)
   assert.deepEqual(await rows("SELECT event_id FROM events WHERE tenant_id = 'a'"), [{ event_id: 'late' }])
+  // A sink that was held up in the middle of an insert, and that another one took over from, goes on behind the erasure.
+  const late = () =>
+    client.command({
+      query:
+        "INSERT INTO events (tenant_id, event_id, received_at, account_id) VALUES ('c', 'again', '2025-01-01', 'z')",
+      clickhouse_settings: { insert_deduplicate: 1, insert_deduplication_token: 'of-the-sink' },
+    })
+  await late()
+  assert.equal((await erase('c', 'z', 60_000)).rows, 1)
+  await late()
+  assert.deepEqual(await rows("SELECT event_id FROM events WHERE tenant_id = 'c'"), [])
 })

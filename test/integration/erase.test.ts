@@ -1,143 +1,23 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
-import { gunzipSync, gzipSync } from 'node:zlib'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { ingest } from '../../pipelines/ingest.ts'
 import type { BatchJob } from '../../schemas/api/batch.ts'
-import type { DeletionReceipt, ErasureReceipt } from '../../schemas/erasure.ts'
-import { FolderStore } from '../../src/archive/folder-store.ts'
-import { packBlock } from '../../src/core/event/block.ts'
-import { partitionOf } from '../../src/core/event/envelope.ts'
-import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
+import type { DeletionReceipt } from '../../schemas/erasure.ts'
 import { RedisTenantRemoval } from '../../src/redis/erasure/tenant-removal.ts'
-import { keys } from '../../src/redis/keys.ts'
-import { deadLetterFields } from '../../src/redis/streams/dead-letter.ts'
-import { ownerOf } from '../../src/redis/streams/owner.ts'
 import { readStatus } from '../../src/redis/streams/status.ts'
 import { readArchive } from '../support/archive.ts'
 import { runCommand } from '../support/command.ts'
-import { envelope, quiet } from '../support/pipeline.ts'
-import { type ReadyFile, TestSite } from '../support/site.ts'
+import { ErasableInstance } from '../support/erasable.ts'
+import { stepsOf } from '../support/steps.ts'
 import { until } from '../support/until.ts'
 
 const ERASED = '17.123.45.67'
 /** Stands in an event of that address, where no codec but LZ4 works, which keeps what it sees for the first time. */
 const MARK = 'Zq8-mark-of-one-visitor-7Xw'
 const OTHER = '17.200.1.2'
-
-class Running {
-  readonly site: TestSite
-  readonly ready: ReadyFile
-  readonly redis: RedisClient
-  readonly store: FolderStore
-
-  constructor(site: TestSite, ready: ReadyFile) {
-    this.site = site
-    this.ready = ready
-    this.redis = quiet(connectRedis(ready.redis_url, { name: 'cli', kind: 'loop', timeoutMs: 5_000 }))
-    this.store = new FolderStore(join(site.dir, 'archive'))
-  }
-
-  static async start(t: TestContext): Promise<Running> {
-    const site = new TestSite(t, { ARCHIVE_PART_AGE_MS: '200', RETENTION_DAYS: '30' })
-    const started = site.start()
-    const running = new Running(site, await started.ready())
-    t.after(async () => {
-      running.redis.disconnect()
-      started.child.kill('SIGTERM')
-      await started.ended
-    })
-    return running
-  }
-
-  async ask(method: string, path: string, key: string, body?: unknown): Promise<Response> {
-    const text = typeof body === 'string' ? body : JSON.stringify(body)
-    const headers = { 'x-api-key': key, 'content-type': 'application/json' }
-    return await fetch(`${this.ready.url}${path}`, { method, headers, ...(body === undefined ? {} : { body: text }) })
-  }
-
-  async send(key: string, ...events: readonly object[]): Promise<string[]> {
-    const answer = await this.ask('POST', '/v1/ingest', key, { events })
-    const { results } = (await answer.json()) as { results: { status: string }[] }
-    return results.map(({ status }) => status)
-  }
-
-  async job(path: string, key: string, body: string): Promise<BatchJob> {
-    const { job_id: id } = (await (await this.ask('POST', path, key, body)).json()) as { job_id: string }
-    const place = path.replace(/\?.*/, '')
-    const job = async () => (await (await this.ask('GET', `${place}/${id}`, key)).json()) as BatchJob
-    return await until(job, ({ status }) => status === 'completed')
-  }
-
-  async query(sql: string): Promise<string> {
-    const answer = await fetch(`${this.ready.clickhouse_url}/?database=ipid`, { method: 'POST', body: sql })
-    const text = await answer.text()
-    assert.equal(answer.status, 200, text)
-    return text.trimEnd()
-  }
-
-  async untilIdle(): Promise<void> {
-    const waiting = async () => (await readStatus(this.redis, ingest)).streams
-    await until(waiting, (all) => all.length > 0 && all.every(({ waiting_events }) => waiting_events === 0))
-  }
-
-  async ipid(...args: string[]): Promise<string> {
-    const { code, stdout, stderr } = await this.site.ipid(...args)
-    assert.equal(code, 0, stderr)
-    return stdout
-  }
-
-  async erase(...args: string[]): Promise<ErasureReceipt> {
-    return JSON.parse(await this.ipid('erase', ...args, '--json')) as ErasureReceipt
-  }
-
-  async bury(tenantId: string, eventId: string, ip: string): Promise<void> {
-    const dead = envelope(tenantId, eventId, { ip })
-    const owner = ownerOf(`${Date.now()}-0`, 0)
-    const origin = { group: 'process', stream: 'intake', lane: 'live', owner } as const
-    const fields = deadLetterFields(origin, { reason: 'for the test', block: packBlock([dead]), outcome: undefined })
-    await this.redis.callBuffer('XADD', keys.dead(partitionOf(dead.identity, 4)), '*', ...fields)
-  }
-
-  /** Files that hold a text as bytes, or compressed with gzip. */
-  filesWith(text: string): string[] {
-    return (readdirSync(this.site.dir, { recursive: true, encoding: 'utf8' }) as string[]).filter((name) => {
-      const path = join(this.site.dir, name)
-      if (!(statSync(path, { throwIfNoEntry: false })?.isFile() ?? false)) return false
-      const bytes = readFileSync(path)
-      return (bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes) : bytes).includes(text)
-    })
-  }
-
-  /** Keys of Redis whose values hold a text; its files may be compressed. */
-  async keysWith(text: string): Promise<string[]> {
-    const found: string[] = []
-    for (const key of await this.redis.keys('*')) {
-      const type = await this.redis.type(key)
-      const [command, ...args] = READS[type]!
-      const value = flat(await this.redis.callBuffer(command, key, ...args))
-      const inside = key.startsWith('{bulk}:job:') ? [await this.redis.hgetBuffer(key, 'results')] : []
-      const unzipped = inside.flatMap((bytes) => (bytes === null ? [] : [gunzipSync(bytes)]))
-      if ([...value, ...unzipped].some((bytes) => bytes.includes(text))) found.push(key)
-    }
-    return found
-  }
-}
-
-const READS: Record<string, [string, ...(string | number)[]]> = {
-  string: ['GET'],
-  hash: ['HGETALL'],
-  list: ['LRANGE', 0, -1],
-  zset: ['ZRANGE', 0, -1],
-  set: ['SMEMBERS'],
-  stream: ['XRANGE', '-', '+'],
-}
-
-function flat(value: unknown): Buffer[] {
-  if (Array.isArray(value)) return value.flatMap(flat)
-  return Buffer.isBuffer(value) ? [value] : []
-}
 
 const REST = [
   `SELECT * EXCEPT (received_at) FROM events WHERE event_id NOT IN ('a1', 'a2', 'a3', 'b1') ORDER BY tenant_id, event_id`,
@@ -147,7 +27,8 @@ const REST = [
 ]
 
 test('erased events are in no file and no object, and all others are as they were', async (t) => {
-  const run = await Running.start(t)
+  const step = stepsOf(t)
+  const run = await ErasableInstance.start(t)
   const demo = run.ready.api_key!
   await run.ipid('tenant', 'create', 'acme', '--plan', 'custom', '--archive', 'on')
   await run.ipid('tenant', 'set', 'demo', '--archive', 'on')
@@ -180,7 +61,7 @@ test('erased events are in no file and no object, and all others are as they wer
   writeFileSync(join(run.site.dir, 'archive/.partial/left'), gzipSync(`{"ip":"${ERASED}"}`))
   const rest = await Promise.all(REST.map((sql) => run.query(sql)))
 
-  await t.test('before, they are found everywhere', async () => {
+  await step('before, they are found everywhere', async () => {
     for (const text of [ERASED, MARK]) {
       const files = run.filesWith(text)
       for (const folder of ['archive/tenant=', 'clickhouse/store', 'redis/appendonlydir']) {
@@ -194,7 +75,7 @@ test('erased events are in no file and no object, and all others are as they wer
     assert.match(JSON.stringify(batch), /x17\.123\.45\.67/)
   })
 
-  await t.test('an erasure by address', async () => {
+  await step('an erasure by address', async () => {
     const receipt = await run.erase('demo', '--ip', `::ffff:${ERASED}`)
     const { clickhouse, archive, redis, ...said } = receipt
     assert.deepEqual(clickhouse, { rows: 4, detached_parts: 0 })
@@ -220,7 +101,7 @@ test('erased events are in no file and no object, and all others are as they wer
     assert.deepEqual(job.result_summary!.errors, [{ line: 3, detail: 'is not JSON' }])
   })
 
-  await t.test('done again, it finds nothing; what is sent again is new', async () => {
+  await step('done again, it finds nothing; what is sent again is new', async () => {
     const again = await run.erase('demo', '--ip', ERASED)
     assert.deepEqual([again.clickhouse.rows, again.archive.lines, again.redis.dedup], [0, 0, 0])
     for (let i = 0; i < 2; i++) await run.send(demo, { ip: ERASED, event_id: 'a1' }, { ip: OTHER, event_id: 'o1' })
@@ -233,7 +114,7 @@ test('erased events are in no file and no object, and all others are as they wer
     )
   })
 
-  await t.test('killed on the way, it is done again and ends the same', async () => {
+  await step('killed on the way, it is done again and ends the same', async () => {
     const mark = 'Kq2-mark-of-a-killed-one'
     await run.send(demo, { ip: ERASED, event_id: 'k1', properties: { mark } })
     await run.untilIdle()
@@ -251,7 +132,7 @@ test('erased events are in no file and no object, and all others are as they wer
     assert.equal(await run.query(`SELECT count() FROM system.tables WHERE name = 'erasing'`), '0')
   })
 
-  await t.test('by account: also where only the organisation tells it; by id', async () => {
+  await step('by account: also where only the organisation tells it; by id', async () => {
     await run.send(
       demo,
       { ip: OTHER, event_id: 'c1', account_id: 'kept' },
@@ -275,7 +156,7 @@ test('erased events are in no file and no object, and all others are as they wer
     assert.equal(await run.query(`SELECT groupArraySorted(9)(event_id) FROM events WHERE tenant_id = 'acme'`), "['a1']")
   })
 
-  await t.test(
+  await step(
     'a tenant is deleted with all that it has; begun, it is out, and done again it ends the same',
     async () => {
       const others = ['events', 'accounts', 'daily_outcomes'].map(
@@ -332,7 +213,7 @@ test('erased events are in no file and no object, and all others are as they wer
     },
   )
 
-  await t.test("what is older than it is kept is looked for, by everybody's number or a tenant's own", async () => {
+  await step("what is older than it is kept is looked for, by everybody's number or a tenant's own", async () => {
     const status = await until(
       () => run.ipid('status'),
       (text) => text.split('retention: ').length === 3,
@@ -351,7 +232,7 @@ test('erased events are in no file and no object, and all others are as they wer
     assert.deepEqual([code, /--retention-days "0": .*, none or default/.test(stderr)], [2, true], stderr)
   })
 
-  await t.test('a wrong call is told what is wrong, and what was asked for is not repeated', async () => {
+  await step('a wrong call is told what is wrong, and what was asked for is not repeated', async () => {
     const said = async (...args: string[]) => {
       const { code, stderr } = await run.site.ipid('erase', ...args)
       return `${code} ${stderr.trim()}`

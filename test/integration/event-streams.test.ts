@@ -17,7 +17,7 @@ import { keyedHead, RawConnection } from '../support/http.ts'
 import { bufferBytes } from '../support/memory.ts'
 import { until } from '../support/until.ts'
 
-const session: Session = { role: 'operator', csrfToken: 'of one session' }
+const session: Session = { id: 'one', role: 'operator', csrfToken: 'of one session', endsMs: Number.MAX_VALUE }
 const PATH = '/events'
 
 /** A server whose answer goes on; `senders` are those that read it now. */

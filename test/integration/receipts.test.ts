@@ -13,12 +13,14 @@ import { deadLetterFields } from '../../src/redis/streams/dead-letter.ts'
 import { readArchive } from '../support/archive.ts'
 import { envelope } from '../support/pipeline.ts'
 import { TestSite } from '../support/site.ts'
+import { stepsOf } from '../support/steps.ts'
 import { until } from '../support/until.ts'
 
 const BUSINESS = '17.253.144.10'
 const PARTITIONS = 4
 
 test('what became of an event', async (t) => {
+  const step = stepsOf(t)
   const site = new TestSite(t, { ARCHIVE_PART_AGE_MS: '200' })
   const run = site.start()
   const ready = await run.ready()
@@ -63,7 +65,7 @@ test('what became of an event', async (t) => {
     })
   const event = (id: string, ip = BUSINESS) => ({ ip, event_id: id })
 
-  await t.test('is told from the answer on, while it is on its way, and when it is stored', async () => {
+  await step('is told from the answer on, while it is on its way, and when it is stored', async () => {
     await redis.set(keys.lease('clickhouse'), 'the test')
     const [made] = await send(demo, 'request 1', event('a/é'), { ip: BUSINESS })
     const { receipts, ...rest } = await fateOf(demo, 'a/é')
@@ -80,13 +82,13 @@ test('what became of an event', async (t) => {
     await until(async () => (await ipid('sql', sql)) === 'request 1\t2\n')
   })
 
-  await t.test('is told to its tenant only', async () => {
+  await step('is told to its tenant only', async () => {
     assert.equal((await ask(kept, 'a/é')).status, 404)
     assert.equal((await ask(demo, 'never')).status, 404)
     assert.equal((await ask(demo, "a' OR event_id != '")).status, 404)
   })
 
-  await t.test('a line of a batch job tells its job, an id that was made is known when it is stored', async () => {
+  await step('a line of a batch job tells its job, an id that was made is known when it is stored', async () => {
     const headers = { 'x-api-key': demo }
     const body = `{"ip":"${BUSINESS}","event_id":"line"}\n`
     const upload = await fetch(`${ready.url}/v1/ingest/batch`, { method: 'POST', headers, body })
@@ -100,7 +102,7 @@ test('what became of an event', async (t) => {
     await untilFate(demo, id!, 'stored')
   })
 
-  await t.test('without an archive nothing is kept of filtered and invalid events, nor of repeats', async () => {
+  await step('without an archive nothing is kept of filtered and invalid events, nor of repeats', async () => {
     await send(demo, 'r', event('noise', '10.0.0.1'), event('none', 'nowhere'), event('a/é'))
     for (const id of ['noise', 'none']) {
       const { status, json } = await ask(demo, id)
@@ -110,7 +112,7 @@ test('what became of an event', async (t) => {
     await untilFate(demo, 'a/é', 'stored')
   })
 
-  await t.test('with an archive every receipt is told, and where it is kept', async () => {
+  await step('with an archive every receipt is told, and where it is kept', async () => {
     await send(
       kept,
       'first',
@@ -140,7 +142,7 @@ test('what became of an event', async (t) => {
     )
   })
 
-  await t.test('a dead letter tells its reason', async () => {
+  await step('a dead letter tells its reason', async () => {
     const dead = envelope('demo', 'dead')
     const block = packBlock([{ ...dead, row: dead.row + rowTail(undefined, 'r 7') }])
     const origin = { group: 'clickhouse', stream: 'enriched', lane: 'live', owner: undefined } as const
@@ -156,7 +158,7 @@ test('what became of an event', async (t) => {
     await untilFate(demo, 'dead', 'stored')
   })
 
-  await t.test('on the command line', async () => {
+  await step('on the command line', async () => {
     assert.deepEqual(JSON.parse(await ipid('event', 'demo', 'a/é', '--json')), await fateOf(demo, 'a/é'))
     assert.match(
       await ipid('event', 'demo', 'a/é'),

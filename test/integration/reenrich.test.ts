@@ -10,6 +10,7 @@ import { connectRedis } from '../../src/redis/connect.ts'
 import type { CommandResult } from '../support/command.ts'
 import { quiet } from '../support/pipeline.ts'
 import { type ReadyFile, TestSite } from '../support/site.ts'
+import { stepsOf } from '../support/steps.ts'
 import { until } from '../support/until.ts'
 
 const HEADER = 'network,business_name,domain,industry,classification'
@@ -163,6 +164,7 @@ function argsOf(tenant: string): string[] {
 }
 
 test('stored events are judged again by today’s data', async (t) => {
+  const step = stepsOf(t)
   const running = await Running.start(t)
   const tenants = ['acme', 'killed', 'other'] as const
   const jobs = new Map<string, string>()
@@ -181,7 +183,7 @@ test('stored events are judged again by today’s data', async (t) => {
   const other = await running.views('other')
   let foreseen: ReenrichResult
 
-  await t.test('the dry run tells what would change, and changes nothing', async () => {
+  await step('the dry run tells what would change, and changes nothing', async () => {
     const before = await running.views('acme')
     foreseen = await running.reenrich('acme', '--dry-run')
     const old = [...FIRST, ...LINES]
@@ -217,12 +219,12 @@ test('stored events are judged again by today’s data', async (t) => {
     assert.match(stdout, /^old-fruit\.example +new-fruit\.example +existing +\d+$/m)
   })
 
-  await t.test('one batch job is judged alone', async () => {
+  await step('one batch job is judged alone', async () => {
     const { events: of } = await running.reenrich('acme', '--dry-run', '--source', 'batch', '--run', jobs.get('acme')!)
     assert.equal(of.judged, LINES.length)
   })
 
-  await t.test(
+  await step(
     'the run has the numbers of the dry run, and all is as if today’s data had always been there',
     async () => {
       const { dry_run: _, received_until: __, ...done } = await running.reenrich('acme')
@@ -235,7 +237,7 @@ test('stored events are judged again by today’s data', async (t) => {
     },
   )
 
-  await t.test('killed half-way and run again, the result is the same', async () => {
+  await step('killed half-way and run again, the result is the same', async () => {
     const child = running.site.spawn('replay', ...argsOf('killed'))
     await until(() => child.stderr().includes('replacing') || child.child.exitCode !== null)
     child.child.kill('SIGKILL')
@@ -245,14 +247,14 @@ test('stored events are judged again by today’s data', async (t) => {
     assert.deepEqual(await running.views('other'), other)
   })
 
-  await t.test('two at once: the other one waits or is refused, and the result is the same', async () => {
+  await step('two at once: the other one waits or is refused, and the result is the same', async () => {
     const both = await Promise.all([running.replay('other'), running.replay('other')])
     for (const { code, stderr } of both) assert.ok(code === 0 || /re-enrichment has to wait/.test(stderr), stderr)
     assert.ok(both.some(({ code }) => code === 0))
     assert.deepEqual(await running.views('other'), twin)
   })
 
-  await t.test('while stored events are replaced, nobody else replaces or copies them', async () => {
+  await step('while stored events are replaced, nobody else replaces or copies them', async () => {
     await running.whileHeld(async () => {
       const backup = running.site.ipid('backup', join(running.enrichDir, 'backup'))
       for (const { code, stderr } of await Promise.all([backup, running.replay('acme')])) {
@@ -271,7 +273,7 @@ test('stored events are judged again by today’s data', async (t) => {
     })
   })
 
-  await t.test('what cannot be done is refused in a line, before anything is read', async () => {
+  await step('what cannot be done is refused in a line, before anything is read', async () => {
     const refused = async (args: string[], code: number, why: RegExp) => {
       const result = await running.site.ipid('replay', '--reenrich', ...args)
       assert.deepEqual([result.code, result.stdout], [code, ''])

@@ -7,6 +7,7 @@ import { FolderStore } from '../../src/archive/folder-store.ts'
 import { connectClickHouse, DATABASE } from '../../src/clickhouse/client.ts'
 import { readArchive } from '../support/archive.ts'
 import { type ReadyFile, type Started, TestSite } from '../support/site.ts'
+import { stepsOf } from '../support/steps.ts'
 import { until } from '../support/until.ts'
 
 const APPLE = '17.253.144.10'
@@ -78,6 +79,7 @@ class Running {
 }
 
 test('a replay brings back what the tables lost, and nothing twice', async (t) => {
+  const step = stepsOf(t)
   const data = mkdtempSync(join(tmpdir(), 'ipid-data-'))
   t.after(() => rmSync(data, { recursive: true }))
   writeFileSync(join(data, 'organisations.csv'), organisations('isp'))
@@ -124,13 +126,13 @@ test('a replay brings back what the tables lost, and nothing twice', async (t) =
   const rows = before[0]!.length
   assert.ok(rows > 2_000)
 
-  await t.test('where nothing is lost', async () => {
+  await step('where nothing is lost', async () => {
     const report = await run.replay()
     assert.deepEqual([report.stored, report.counted, report.replayed], [rows, sent - rows, 0])
     assert.deepEqual(await run.tables(), before)
   })
 
-  await t.test('behind the loss of rows of either table', async () => {
+  await step('behind the loss of rows of either table', async () => {
     await run.sql('ALTER TABLE outcomes DELETE WHERE cityHash64(source) % 2 = 0 SETTINGS mutations_sync = 2')
     await run.sql('ALTER TABLE events DELETE WHERE cityHash64(event_id) % 3 = 0 SETTINGS mutations_sync = 2')
     const { replayed } = await run.replay('--dry-run')
@@ -138,7 +140,7 @@ test('a replay brings back what the tables lost, and nothing twice', async (t) =
     assert.deepEqual(await run.tables(), before)
   })
 
-  await t.test('behind the loss of everything, also when it is killed on the way', async () => {
+  await step('behind the loss of everything, also when it is killed on the way', async () => {
     await run.stop()
     rmSync(join(site.dir, 'clickhouse'), { recursive: true })
     run = await Running.start(t, site)
@@ -162,7 +164,7 @@ test('a replay brings back what the tables lost, and nothing twice', async (t) =
     assert.equal(Number(ofJob.stored) + Number(ofJob.counted), BATCH_LINES)
   })
 
-  await t.test('days that are not kept any more are left out', async () => {
+  await step('days that are not kept any more are left out', async () => {
     const ask = (...args: string[]) => site.ipid('replay', '--tenant', 'demo', '--dry-run', '--json', ...args)
     assert.equal((await site.ipid('tenant', 'set', 'demo', '--retention-days', '1')).code, 0)
     const all = await ask('--from', '2020-01-01', '--to', DAY)
@@ -174,7 +176,7 @@ test('a replay brings back what the tables lost, and nothing twice', async (t) =
     )
   })
 
-  await t.test('judged again, what was filtered comes as well, and goes again', async () => {
+  await step('judged again, what was filtered comes as well, and goes again', async () => {
     const ofNine = async () => Number((await run.sql("SELECT count() FROM events WHERE domain = 'nine.example'"))[0])
     const judge = async (classification: string, expected: number) => {
       writeFileSync(join(data, 'organisations.csv'), organisations(classification))

@@ -16,6 +16,7 @@ import { Retention } from '../../src/retention/service.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { quiet, silent } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
+import { stepsOf } from '../support/steps.ts'
 import { handClock } from '../support/tenants.ts'
 import { until } from '../support/until.ts'
 
@@ -25,6 +26,7 @@ const TENANTS = { plain: undefined, short: 1, keeper: 0 }
 const VIEWS = ['accounts', 'companies', 'daily_visits', 'daily_outcomes']
 
 test('events leave the tables and the archive by age, and the views are right for what is kept', async (t) => {
+  const step = stepsOf(t)
   const clickhouse = await startTestClickHouse(t)
   const redis = await startTestRedis(t)
   const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
@@ -93,7 +95,7 @@ test('events leave the tables and the archive by age, and the views are right fo
   }
   const kept = { plain: DAYS.slice(3), short: DAYS.slice(5), keeper: DAYS }
 
-  await t.test('while nobody says otherwise, all is kept, and nothing is asked', async () => {
+  await step('while nobody says otherwise, all is kept, and nothing is asked', async () => {
     await tenants.changeTenant('short', { retention_days: 0 })
     const away = { name: 'tables', removeAged: () => assert.fail('was looked at'), close: async () => {} } as const
     const records = new RedisRetentionRecords(client, undefined)
@@ -112,7 +114,7 @@ test('events leave the tables and the archive by age, and the views are right fo
     await tenants.changeTenant('short', { retention_days: 1 })
   })
 
-  await t.test('rows go by whole days of receipt, and sums with them', async () => {
+  await step('rows go by whole days of receipt, and sums with them', async () => {
     const removed = await look(tables(), 30)
     assert.equal(removed, (3 + 5) * 7, 'six rows of events and one of outcomes a day')
     await until(
@@ -144,7 +146,7 @@ test('events leave the tables and the archive by age, and the views are right fo
     assert.equal(await look(tables(), 30), 0, 'nothing more is due')
   })
 
-  await t.test('months that nobody keeps are dropped as a whole', async () => {
+  await step('months that nobody keeps are dropped as a whole', async () => {
     await tenants.changeTenant('keeper', { retention_days: 60 })
     await insert('of-nobody', '2026-07-31')
     assert.equal(await look(tables(), 30), 2 * 7 + 7)
@@ -159,7 +161,7 @@ test('events leave the tables and the archive by age, and the views are right fo
     await tenants.changeTenant('keeper', { retention_days: 0 })
   })
 
-  await t.test('objects go by their day, parts and indexes', async () => {
+  await step('objects go by their day, parts and indexes', async () => {
     const aged = () => new AgedArchive(archive, async () => Object.keys(TENANTS))
     assert.equal(await look(aged(), 30), (3 + 5) * 4)
     const left: string[] = []
@@ -174,7 +176,7 @@ test('events leave the tables and the archive by age, and the views are right fo
     assert.equal(await look(aged(), 30), 0)
   })
 
-  await t.test('of all who could, one has the turn; a turn that fails is had again', async () => {
+  await step('of all who could, one has the turn; a turn that fails is had again', async () => {
     const records = new RedisRetentionRecords(client, 30)
     await client.del(keys.retentionTurn('tables'))
     const turns = await Promise.all(Array.from({ length: 5 }, () => records.take('tables', 60_000)))

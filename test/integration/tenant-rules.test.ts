@@ -10,6 +10,7 @@ import { DnsServer } from '../support/dns-server.ts'
 import { temporaryFolder } from '../support/enrichment-data.ts'
 import { quiet } from '../support/pipeline.ts'
 import { TestSite } from '../support/site.ts'
+import { stepsOf } from '../support/steps.ts'
 import { until } from '../support/until.ts'
 
 /** Of the starter data: a company, a university, an access provider and a cloud. */
@@ -24,6 +25,7 @@ const RULES = [
 ] as const
 
 test('rules of a tenant are in force at once, in both lanes, in replays and when stored events are judged again', async (t) => {
+  const step = stepsOf(t)
   const dns = await DnsServer.start(t)
   const enrichDir = await temporaryFolder(t)
   await cp(STARTER_DIR, enrichDir, { recursive: true })
@@ -74,7 +76,7 @@ test('rules of a tenant are in force at once, in both lanes, in replays and when
   ])
   await untilCounted(4)
 
-  await t.test('what is no rule is refused, and a dry run only tells', async () => {
+  await step('what is no rule is refused, and a dry run only tells', async () => {
     for (const [args, message] of [
       [['add', 'acme', 'own', '1.2.3.4/40'], /own "1\.2\.3\.4\/40" has a prefix length out of range/],
       [['add', 'nobody', 'own', '1.2.3.4'], /unknown tenant "nobody"/],
@@ -92,7 +94,7 @@ test('rules of a tenant are in force at once, in both lanes, in replays and when
     assert.deepEqual((await ipid('rules', 'list', 'acme')).rules, [])
   })
 
-  await t.test('a rule that a later version wrote decides nothing, and can be removed as it is listed', async () => {
+  await step('a rule that a later version wrote decides nothing, and can be removed as it is listed', async () => {
     const client = quiet(connectRedis(ready.redis_url, { name: 'cli', kind: 'loop' }))
     await new RedisTenantStore(client).changeRules('acme', ['later 1.2.3.4 x'], [])
     client.disconnect()
@@ -108,7 +110,7 @@ test('rules of a tenant are in force at once, in both lanes, in replays and when
   const { rules } = await ipid('rules', 'list', 'acme')
   assert.deepEqual(rules, ['own 17.253.144.0/24', 'always-noise ethz.ch', 'never-noise google-llc', 'keep isp'])
 
-  await t.test('answers and the command line name the rule', async () => {
+  await step('answers and the command line name the rule', async () => {
     const expected = [
       ['filtered', rules[0]],
       ['filtered', rules[1]],
@@ -147,7 +149,7 @@ test('rules of a tenant are in force at once, in both lanes, in replays and when
     assert.deepEqual([none.code, none.stderr], [2, 'ipid: unknown tenant "nobody"\n'])
   })
 
-  await t.test('lines of a batch job are judged alike, and both are counted by the rule', async () => {
+  await step('lines of a batch job are judged alike, and both are counted by the rule', async () => {
     const lines = EVENTS('batch').map((event) => JSON.stringify(event))
     const { job_id } = await call('/v1/ingest/batch', lines.join('\n'))
     const { result_summary: summary } = await until(
@@ -163,7 +165,7 @@ test('rules of a tenant are in force at once, in both lanes, in replays and when
     assert.equal(counted, `${ofLane('batch')}\nlive\t\t2\n${ofLane('live').split('\n').join('\n')}`)
   })
 
-  await t.test('what was judged before the rules is judged by them again, and then stays', async () => {
+  await step('what was judged before the rules is judged by them again, and then stays', async () => {
     const { filtered } = await again()
     assert.deepEqual(filtered, { events: 2, classifications: { always_noise: 1, own: 1 } })
     const kept = (run: string) => `${run}-google\tgoogle.com\tgoogle.com\n${run}-sunrise\t\t`
@@ -179,7 +181,7 @@ test('rules of a tenant are in force at once, in both lanes, in replays and when
     assert.deepEqual([events.changed, archive.found, archive.replayed], [0, 0, 0])
   })
 
-  await t.test('most events from one network are told by usage and by the summary of a job', async () => {
+  await step('most events from one network are told by usage and by the summary of a job', async () => {
     assert.equal('warning' in (await ipid('usage', 'acme')), false)
     const events = (count: number, ip: string) => Array.from({ length: count }, () => ({ ip }))
     const batch = [...events(120, '10.0.0.1'), ...events(30, ADDRESSES.apple)].map((event) => JSON.stringify(event))
@@ -200,33 +202,30 @@ test('rules of a tenant are in force at once, in both lanes, in replays and when
     assert.match(await run('usage', 'acme'), /^warning +83 % of /m)
   })
 
-  await t.test(
-    'lines of a batch job have their host names, and are judged by them, with rules and without',
-    async () => {
-      await ipid('tenant', 'create', 'beta')
-      const { key: othersKey } = await ipid('key', 'create', 'beta')
-      dns.host('93.184.216.34', 'mail.quux-anvils.com')
-      dns.host('93.184.216.35', 'dsl-93-184-216-35.dynamic.example.net')
-      const lines = ['34', '35'].map((last) => `{"ip":"93.184.216.${last}","event_id":"named-${last}"}`)
-      for (const [tenant, key, names] of [
-        ['beta', othersKey, ['mail.quux-anvils.com']],
-        // It keeps access providers.
-        ['acme', ownKey, ['mail.quux-anvils.com', 'dsl-93-184-216-35.dynamic.example.net']],
-      ] as const) {
-        const { job_id } = await call('/v1/ingest/batch', lines.join('\n'), key)
-        const { result_summary: summary } = await until(
-          () => call(`/v1/ingest/batch/${job_id}`, undefined, key),
-          ({ status }) => status === 'completed',
-        )
-        assert.deepEqual([summary.valid_ips, summary.filtered], [2, 2 - names.length])
-        const sql = `SELECT hostname FROM events WHERE tenant_id = '${tenant}' AND event_id LIKE 'named%' ORDER BY event_id`
-        await until(
-          () => query(sql),
-          (text) => text === names.join('\n'),
-        )
-      }
-    },
-  )
+  await step('lines of a batch job have their host names, and are judged by them, with rules and without', async () => {
+    await ipid('tenant', 'create', 'beta')
+    const { key: othersKey } = await ipid('key', 'create', 'beta')
+    dns.host('93.184.216.34', 'mail.quux-anvils.com')
+    dns.host('93.184.216.35', 'dsl-93-184-216-35.dynamic.example.net')
+    const lines = ['34', '35'].map((last) => `{"ip":"93.184.216.${last}","event_id":"named-${last}"}`)
+    for (const [tenant, key, names] of [
+      ['beta', othersKey, ['mail.quux-anvils.com']],
+      // It keeps access providers.
+      ['acme', ownKey, ['mail.quux-anvils.com', 'dsl-93-184-216-35.dynamic.example.net']],
+    ] as const) {
+      const { job_id } = await call('/v1/ingest/batch', lines.join('\n'), key)
+      const { result_summary: summary } = await until(
+        () => call(`/v1/ingest/batch/${job_id}`, undefined, key),
+        ({ status }) => status === 'completed',
+      )
+      assert.deepEqual([summary.valid_ips, summary.filtered], [2, 2 - names.length])
+      const sql = `SELECT hostname FROM events WHERE tenant_id = '${tenant}' AND event_id LIKE 'named%' ORDER BY event_id`
+      await until(
+        () => query(sql),
+        (text) => text === names.join('\n'),
+      )
+    }
+  })
 
   for (const rule of rules) {
     const [kind, subject] = rule.split(' ')

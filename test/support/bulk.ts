@@ -56,21 +56,25 @@ export async function startIngress(
   return { client, quota, request, post, submit, job, completed }
 }
 
-export async function startWorker(t: TestContext, redis: TestRedis, lookups: LookupService = new TestLookups()) {
+/** One worker's view of the jobs, with connections of its own. */
+export function bulkQueue(t: TestContext, redis: TestRedis, claimIdleMs = CLAIM_IDLE_MS) {
   const connect = (name: string) => quiet(connectRedis(redis.url, { name, kind: 'loop', timeoutMs: 3_000 }))
   const client = connect('test-worker')
   const blocking = connect('test-worker-blocking')
-  const queue = new RedisBulkQueue({ client, blocking, claimIdleMs: CLAIM_IDLE_MS })
-  const worker = new BulkWorker({ queue, lookups, aliveEveryMs: 50, deliveriesMax: 3, stopMs: 50, log: silent })
-  await worker.start()
+  const queue = new RedisBulkQueue({ client, blocking, claimIdleMs })
   const drop = () => {
     client.disconnect()
     blocking.disconnect()
   }
-  t.after(async () => {
-    await worker.stop()
-    drop()
-  })
+  t.after(drop)
+  return { queue, drop }
+}
+
+export async function startWorker(t: TestContext, redis: TestRedis, lookups: LookupService = new TestLookups()) {
+  const { queue, drop } = bulkQueue(t, redis)
+  const worker = new BulkWorker({ queue, lookups, aliveEveryMs: 50, deliveriesMax: 3, stopMs: 50, log: silent })
+  await worker.start()
+  t.after(() => worker.stop())
   return { worker, drop }
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { Registry } from 'prom-client'
 import type { SessionAnswer } from '../../schemas/dashboard/session.ts'
-import { systemClock } from '../../src/core/run/clock.ts'
+import { type Clock, systemClock } from '../../src/core/run/clock.ts'
 import type { DashboardRoute } from '../../src/dashboard/server/route.ts'
 import { createDashboard } from '../../src/dashboard/server/server.ts'
 import { type Grant, type Session, Sessions } from '../../src/dashboard/server/sessions.ts'
@@ -61,15 +61,22 @@ export interface TestDashboard {
   signIn(grant?: Grant): Promise<DashboardClient>
 }
 
+interface DashboardSetting {
+  readonly publicUrl?: string
+  readonly onSignedOut?: (session: Session) => void
+  readonly clock?: Clock
+}
+
 /** The listener in this process, on a Redis of the test. */
 export async function startDashboard(
   t: TestContext,
   redis: RedisClient,
   routes: readonly DashboardRoute[],
-  options: { readonly publicUrl?: string; readonly onSignedOut?: (session: Session) => void } = {},
+  options: DashboardSetting = {},
 ): Promise<TestDashboard> {
   const tenants = new RedisTenantStore(redis)
-  const sessions = new Sessions(new RedisSessionStore(redis), systemClock)
+  const { clock = systemClock } = options
+  const sessions = new Sessions(new RedisSessionStore(redis), clock)
   const server = await createDashboard({
     host: '127.0.0.1',
     port: await findFreePort('127.0.0.1'),
@@ -79,7 +86,7 @@ export async function startDashboard(
     sessions,
     routes,
     findTenant: (id) => tenants.getTenant(id),
-    clock: systemClock,
+    clock,
     log: silent,
     metrics: new Registry(),
   })

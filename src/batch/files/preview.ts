@@ -1,5 +1,5 @@
 import { constants, createGunzip } from 'node:zlib'
-import { parseAddress } from '../../core/event/address.ts'
+import { type Address, parseAddress } from '../../core/event/address.ts'
 import type { EventCheck } from '../../core/pipeline/source.ts'
 import { InputError } from '../../core/run/errors.ts'
 import { readLine } from '../read-chunk.ts'
@@ -28,6 +28,9 @@ export interface PreviewedRow {
   /** JSON. */
   readonly event: string | undefined
   readonly problem: string | undefined
+  /** Of an event without a problem. */
+  readonly address?: Address
+  readonly eventId?: string | undefined
 }
 
 /** What the beginning of a file would become. */
@@ -39,8 +42,13 @@ export interface FilePreview {
   readonly rows: readonly PreviewedRow[]
   /** Why the file would be refused like this. */
   readonly problem: string | undefined
-  /** Bytes of the file, lines, and bytes as NDJSON. */
-  readonly looked: { readonly bytes: number; readonly lines: number; readonly eventBytes: number }
+  /** Bytes of the file, those without gzip, lines, and bytes as NDJSON. */
+  readonly looked: {
+    readonly bytes: number
+    readonly plainBytes: number
+    readonly lines: number
+    readonly eventBytes: number
+  }
 }
 
 export interface PreviewChoice extends FileChoice {
@@ -87,7 +95,7 @@ export async function previewFile(
     if (!(error instanceof InputError)) throw error
     problem = error.message
   }
-  const looked = { bytes: readBytes, lines: seen.lines, eventBytes: seen.eventBytes }
+  const looked = { bytes: readBytes, plainBytes: bytes.length, lines: seen.lines, eventBytes: seen.eventBytes }
   const columns = columnsFor(map)
   return { format, gzip, delimiter: dialect?.delimiter, columns, rows: seen.rows, problem, looked }
 }
@@ -169,7 +177,8 @@ class Rows {
     const { lines: line } = this
     const event = readLine(text, { check: this.#check, mask: undefined })
     if ('fault' in event) return { line, event: event.fault === 'not JSON' ? undefined : text, problem: event.detail }
-    if (parseAddress(event.ip) !== undefined) return { line, event: text, problem: undefined }
+    const address = parseAddress(event.ip)
+    if (address !== undefined) return { line, event: text, problem: undefined, address, eventId: event.event_id }
     const problem = `ip ${JSON.stringify(event.ip)} is no address: the row is counted, and not stored`
     return { line, event: text, problem }
   }

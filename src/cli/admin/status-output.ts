@@ -1,5 +1,5 @@
 import type { InsertStatus, JobsStatus, SystemStatus } from '../../status/system-status.ts'
-import { ageText, bytesText, countText } from '../../status/words.ts'
+import { ageText, bytesText, countText, numbered } from '../../status/words.ts'
 import { type Cell, printPairs, printTable } from '../print.ts'
 
 const ERRORS_SHOWN = 5
@@ -17,8 +17,8 @@ export function printStatus(out: NodeJS.WritableStream, status: SystemStatus): v
   )
   out.write('\n')
   printPairs(out, [
-    ['batch jobs', jobsText(status.batch_jobs, 'lines')],
-    ['bulk jobs', jobsText(status.bulk_jobs, 'addresses')],
+    ['batch jobs', jobsText(status.batch_jobs, ['line', 'lines'])],
+    ['bulk jobs', jobsText(status.bulk_jobs, ['address', 'addresses'])],
     ['oldest unfinished', status.oldest && `${ageText(status.oldest.age_ms)}, ${status.oldest.where}`],
     ['last minute', minuteText(status)],
     ...status.inserts.map((insert): [string, Cell] => [`inserts ${insert.group}`, insertText(insert)]),
@@ -39,9 +39,9 @@ function printDetails(out: NodeJS.WritableStream, { processes, data, errors, ret
     out.write('\n')
     printTable(
       out,
-      ['DATA SET', 'STATE', 'RECORDS', 'AGE'],
-      data.map(({ name, state, records, age_days: days }) => {
-        return [name, state, records, days === null ? '' : `${days} d`]
+      ['DATA SET', 'STATE', 'RECORDS', 'AGE', 'RECOGNISED AS'],
+      data.map(({ name, state, records, age_days: days, recognised_as: as = null }) => {
+        return [name, state, records, days === null ? '' : `${days} d`, as]
       }),
     )
   }
@@ -51,29 +51,32 @@ function printDetails(out: NodeJS.WritableStream, { processes, data, errors, ret
   }
   if (retention.length > 0) out.write('\n')
   for (const { store, at, removed } of retention) {
-    const what = store === 'archive' ? 'objects of the archive' : 'rows'
-    out.write(`retention: ${removed} old ${what} removed at ${at}\n`)
+    const [one, what] = store === 'archive' ? ['object of the archive', 'objects of the archive'] : ['row', 'rows']
+    out.write(`retention: ${removed} old ${removed === 1 ? one : what} removed at ${at}\n`)
   }
 }
 
-function jobsText({ uploading, queued, running, lines_waiting: waiting, oldest_ms: oldest }: JobsStatus, what: string) {
+function jobsText(
+  { uploading, queued, running, lines_waiting: waiting, oldest_ms: oldest }: JobsStatus,
+  what: [one: string, many: string],
+) {
   const uploads = uploading > 0 ? [`${uploading} being uploaded`] : []
   if (queued + running === 0) return uploads.join() || 'none'
-  const open = `${running} running and ${queued} queued, ${countText(waiting)} ${what} to go`
+  const open = `${running} running and ${queued} queued, ${numbered(waiting, ...what)} to go`
   return [open, ...uploads, `the oldest since ${ageText(oldest)}`].join(', ')
 }
 
 function minuteText({ last_minute: minute }: SystemStatus): string {
   const { live_events: live, batch_lines: lines, processed, stored, dead, requests, refused } = minute
-  const events = `${countText(live)} live events, ${countText(lines)} lines; ${countText(processed)} processed`
+  const events = `${numbered(live, 'live event')}, ${numbered(lines, 'line')}; ${countText(processed)} processed`
   const stop = `${countText(stored)} stored, ${countText(dead)} dead`
-  return `${events}, ${stop}; ${countText(requests)} requests, ${countText(refused)} of them 429`
+  return `${events}, ${stop}; ${numbered(requests, 'request')}, ${countText(refused)} of them 429`
 }
 
 function insertText({ inserts, rows, failures, avg_ms: avgMs, max_ms: maxMs }: InsertStatus): string {
   const size = inserts === 0 ? 0 : Math.round(rows / inserts)
   const times = `${ageText(avgMs)} each, ${ageText(maxMs)} at most`
-  return `${countText(inserts)} in the last minute, of ${countText(size)} rows; ${times}; ${failures} failed`
+  return `${countText(inserts)} in the last minute, of ${numbered(size, 'row')}; ${times}; ${failures} failed`
 }
 
 function quotasText({ quotas }: SystemStatus): Cell {

@@ -12,7 +12,7 @@ interface LinkFlags {
   readonly json?: boolean
 }
 
-/** `ipid dashboard`: links that sign in. */
+/** `ipid dashboard`: links that sign in, and their end. */
 export function dashboardCommand(context: CliContext): Command {
   const command = new Command('dashboard').description(
     'print a link that signs an operator in, once, within 10 minutes',
@@ -28,7 +28,17 @@ export function dashboardCommand(context: CliContext): Command {
     const { signInUrl } = await import('./sign-in.ts')
     print(context, flags, await signInUrl(configOf(context, link), { tenant, validMs: days * DAY_MS }))
   })
-  command.option('--json', 'print JSON').addCommand(link)
+  const out = new Command('sign-out')
+    .description('end the sessions and links of the members of a tenant, or of everybody, in all processes')
+    .argument('[tenant]', 'default: everybody, operators too')
+    .option('--json', 'print JSON')
+  addSettings(out, INSTANCE_SETTINGS).action(async (tenant: string | undefined, { json }: { json?: boolean }) => {
+    const { signOut } = await import('./sign-out.ts')
+    const { sessions, links } = await signOut(configOf(context, out), tenant)
+    if (json) printJson(context.stdout, { sessions, links })
+    else context.stdout.write(`ended: ${sessions} sessions, ${links} links that nobody had opened\n`)
+  })
+  command.option('--json', 'print JSON').addCommand(link).addCommand(out)
   return addSettings(command, INSTANCE_SETTINGS).action(async (flags: { json?: boolean }) => {
     const { signInUrl } = await import('./sign-in.ts')
     print(context, flags, await signInUrl(configOf(context, command)))

@@ -1,6 +1,6 @@
 import type { CompanySort, CompanyView } from '../../../schemas/dashboard/companies.ts'
 import { COMPANY_LIMITS, NOT_KNOWN } from '../../../schemas/dashboard/companies.ts'
-import type { Parameters } from './reader.ts'
+import type { OfTenant, Parameters } from './reader.ts'
 
 /*
  * Expressions are those of the projections of `events`, letter by letter, as in the views: company_list for what every company
@@ -70,7 +70,7 @@ export const companyDays = (of: string) => `
 /** A query, and what it is given. */
 export interface Sql {
   readonly query: string
-  readonly parameters: Parameters
+  readonly parameters: OfTenant
 }
 
 /** A view as SQL. @param sets what is to be counted for every company of it, beside what its order needs */

@@ -1,9 +1,16 @@
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
 import { UnavailableError } from '../../core/run/errors.ts'
+import { TenantSlots } from '../../core/run/tenant-slots.ts'
+import { CONNECTIONS_MAX, QUESTIONS, STATEMENT_LIMITS } from '../../dashboard/server/read-limits.ts'
+import { connectClickHouse, DATABASE, givenUp } from '../client.ts'
 import { NO_TABLE_CODES } from '../stored-events.ts'
+import { Questions } from './questions.ts'
 
 /** Values of a query, by name. */
 export type Parameters = Readonly<Record<string, string | number | readonly string[]>>
+
+/** Of a query, which filters by the tenant. */
+export type OfTenant = Parameters & { readonly tenant: string }
 
 /** Rows of a query, and how many there were before its LIMIT. */
 export interface Found<T> {
@@ -19,16 +26,31 @@ const SETTINGS = {
   result_overflow_mode: 'throw',
 } as const
 
-const RESULT_ROWS_MAX = 20_000
-const EXPORT_SECONDS_MAX = 300
+/**
+ * The client of all that the dashboard reads: nothing can be written with it, and every statement ends in time.
+ * @throws InputError when `url` is none
+ */
+export function connectReading(url: string, database = DATABASE): ClickHouseClient {
+  const { seconds, exportSeconds, threads } = STATEMENT_LIMITS
+  return connectClickHouse(url, {
+    application: 'dashboard',
+    database,
+    // An export may take its time before its first row.
+    requestTimeoutMs: exportSeconds * 1_000,
+    connectionsMax: CONNECTIONS_MAX,
+    settings: { readonly: '1', max_execution_time: seconds, timeout_overflow_mode: 'throw', max_threads: threads },
+  })
+}
 
-/** Asks ClickHouse for a page of the dashboard: with parameters only, and within limits. */
+/** Asks ClickHouse for a page of the dashboard: with parameters only, within limits, and within what a tenant may take of them. */
 export class DashboardReader {
   readonly #client: ClickHouseClient | undefined
+  readonly #questions: Questions
 
-  /** @param client of the database `ipid`, read-only; undefined: this process knows of none, and every call says so */
-  constructor(client: ClickHouseClient | undefined) {
+  /** @param client of `connectReading`; undefined: this process knows of none, and every call says so */
+  constructor(client: ClickHouseClient | undefined, slots = new TenantSlots(QUESTIONS)) {
     this.#client = client
+    this.#questions = new Questions(slots)
   }
 
   /** @throws UnavailableError when there is none */
@@ -38,36 +60,52 @@ export class DashboardReader {
     return this.#client
   }
 
-  /** Rejects with `UnavailableError`; where no sink has ever run there are no rows. */
-  async find<T>(query: string, parameters: Parameters): Promise<Found<T>> {
-    const { client } = this
-    const asked = async () => {
-      const result = await client.query({
+  /** Rejects with `UnavailableError`, or `BackpressureError`; where no sink has ever run there are no rows. */
+  async find<T>(query: string, parameters: OfTenant): Promise<Found<T>> {
+    return await this.ask(parameters.tenant, JSON.stringify([query, parameters]), { rows: [], total: 0 }, async () => {
+      const { seconds, rows } = STATEMENT_LIMITS
+      const result = await this.client.query({
         query,
         query_params: { ...parameters },
         format: 'JSON',
-        clickhouse_settings: { ...SETTINGS, max_result_rows: String(RESULT_ROWS_MAX) },
+        abort_signal: givenUp(seconds),
+        clickhouse_settings: { ...SETTINGS, max_result_rows: String(rows) },
       })
       const { data, rows_before_limit_at_least } = await result.json<T>()
       return { rows: data, total: rows_before_limit_at_least ?? data.length }
-    }
-    return await answered(asked(), { rows: [], total: 0 })
+    })
   }
 
   /** The rows of `find`. */
-  async rows<T>(query: string, parameters: Parameters): Promise<readonly T[]> {
+  async rows<T>(query: string, parameters: OfTenant): Promise<readonly T[]> {
     return (await this.find<T>(query, parameters)).rows
   }
 
-  /** Rows as they come, without a limit of their number. */
-  async *stream<T>(query: string, parameters: Parameters): AsyncGenerator<readonly T[]> {
+  /**
+   * Asks in a slot of the tenant, and fails as `find` does.
+   * @param question all that is asked, as a text
+   * @param nothing the answer where no sink has ever run
+   */
+  ask<T>(tenantId: string, question: string, nothing: T, ask: () => Promise<T>): Promise<T> {
+    return this.#questions.ask(tenantId, question, async () => {
+      try {
+        return await ask()
+      } catch (error) {
+        if (isNoTable(error)) return nothing
+        throw unavailable(error)
+      }
+    })
+  }
+
+  /** Rows as they come, without a limit of their number. The caller holds a slot for it. */
+  async *stream<T>(query: string, parameters: OfTenant): AsyncGenerator<readonly T[]> {
     const { client } = this
     try {
       const result = await client.query({
         query,
         query_params: { ...parameters },
         format: 'JSONEachRow',
-        clickhouse_settings: { ...SETTINGS, max_execution_time: EXPORT_SECONDS_MAX },
+        clickhouse_settings: { ...SETTINGS, max_execution_time: STATEMENT_LIMITS.exportSeconds },
       })
       for await (const rows of result.stream<T>()) yield rows.map((row) => row.json<T>())
     } catch (error) {
@@ -83,20 +121,18 @@ export function encodedChars(text: string): number {
   return encodeURIComponent(Buffer.from(text.replace(/[\\'\n\t]/g, '\\\\$&')).toString()).length + 12
 }
 
-/** An answer of ClickHouse; where no sink has ever run, `nothing`. Rejects with `UnavailableError`. */
-export async function answered<T>(asked: Promise<T>, nothing: T): Promise<T> {
-  try {
-    return await asked
-  } catch (error) {
-    if (isNoTable(error)) return nothing
-    throw unavailable(error)
-  }
-}
-
 function isNoTable(error: unknown): boolean {
   return error instanceof ClickHouseError && NO_TABLE_CODES.has(error.code)
 }
 
+const TOO_MUCH: ReadonlySet<string | undefined> = new Set(['TIMEOUT_EXCEEDED', 'MEMORY_LIMIT_EXCEEDED'])
+
 function unavailable(error: unknown): UnavailableError {
-  return new UnavailableError('the tables did not answer in time: try a shorter span of days', { cause: error })
+  if (error instanceof UnavailableError) return error
+  if (error instanceof ClickHouseError && TOO_MUCH.has(error.type)) {
+    const message =
+      'there is too much to count for a page: choose fewer days, or another order than visits and unique IPs'
+    return new UnavailableError(message, { cause: error, retryAfterSeconds: STATEMENT_LIMITS.seconds })
+  }
+  return new UnavailableError('ClickHouse does not answer: try again in a moment', { cause: error })
 }

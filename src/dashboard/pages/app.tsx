@@ -1,16 +1,20 @@
-import { Route, Switch } from 'wouter-preact'
+import { usePathname } from 'wouter-preact/use-browser-location'
 import type { SessionAnswer } from '../../../schemas/dashboard/session.ts'
 import { Loading, Problem } from './components/notes.tsx'
 import { Layout } from './layout.tsx'
 import { useToken } from './lib/api.ts'
-import { SessionContext } from './lib/session.ts'
+import { pageAt } from './lib/page-at.ts'
+import type { PageProps } from './lib/page-props.ts'
+import { SessionContext, useSession } from './lib/session.ts'
+import { useTitle } from './lib/title.ts'
 import { useData } from './lib/use-data.ts'
-import { NotFound } from './pages/not-found.tsx'
+import { NoTenant, NotFound } from './pages/not-found.tsx'
 import { SignIn } from './pages/sign-in.tsx'
-import { PAGES } from './pages.tsx'
+import { PAGES, type PageEntry } from './pages.tsx'
 
 /** All of it: who nobody knows is told how to sign in. */
 export function App() {
+  const found = pageAt(PAGES, usePathname())
   const session = useData<SessionAnswer>('/api/session')
   if (session.error?.status === 401) return <SignIn />
   if (session.value === undefined) {
@@ -20,17 +24,19 @@ export function App() {
   return (
     <SessionContext.Provider value={{ ...session.value, reload: session.reload }}>
       <Layout>
-        <Switch>
-          {PAGES.map(({ path, page: Page }) => (
-            <Route key={path} path={path}>
-              {(parameters: Readonly<Record<string, string>>) => <Page parameters={parameters} />}
-            </Route>
-          ))}
-          <Route>
-            <NotFound />
-          </Route>
-        </Switch>
+        {found === undefined ? (
+          <NotFound />
+        ) : (
+          <Shown key={found.entry.path} {...found.entry} parameters={found.parameters} />
+        )}
       </Layout>
     </SessionContext.Provider>
   )
+}
+
+function Shown({ page: Page, title, label = title, parameters }: PageEntry & PageProps) {
+  const { tenants } = useSession()
+  const { tenant } = parameters
+  useTitle(label, tenant)
+  return tenant === undefined || tenants.includes(tenant) ? <Page parameters={parameters} /> : <NoTenant id={tenant} />
 }

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
 import { changeHeaders } from './lib/api.ts'
 import { useSession } from './lib/session.ts'
+import { useArrival } from './lib/use-arrival.ts'
 import { PAGES } from './pages.tsx'
 
 /** Navigation, the choice of a tenant, and a page. */
@@ -10,6 +11,7 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
   const { role, tenants, version } = useSession()
   const [location, navigate] = useLocation()
   const [isOpen, setOpen] = useState(false)
+  useArrival(location, 'content')
   const tenant = /^\/t\/([^/]+)/.exec(location)?.[1] ?? tenants[0]
   const entries = PAGES.filter(({ label, operator }) => label !== undefined && (!operator || role === 'operator'))
   const pathOf = (path: string) => path.replace(':tenant', tenant ?? '')
@@ -53,8 +55,8 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
         <ul>
           {entries
             .filter(({ path }) => tenant !== undefined || !path.includes(':tenant'))
-            .map(({ path, label }) => (
-              <li key={path}>
+            .map(({ path, label, operator }) => (
+              <li key={path} class={operator ? 'operator' : ''}>
                 <Link
                   href={pathOf(path)}
                   aria-current={isWithin(location, pathOf(path)) ? 'page' : undefined}

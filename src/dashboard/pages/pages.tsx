@@ -19,6 +19,8 @@ export interface PageEntry {
   readonly page: ComponentType<PageProps>
   /** In the navigation; undefined: it is reached from another page. */
   readonly label?: string
+  /** What the browser calls it; undefined: as the navigation does. */
+  readonly title?: string
   /** Only operators see it. */
   readonly operator?: true
 }
@@ -28,13 +30,13 @@ export const PAGES: readonly PageEntry[] = [
   { path: '/', page: Start },
   { path: '/t/:tenant/overview', page: Overview, label: 'Overview' },
   { path: '/t/:tenant/companies', page: Companies, label: 'Companies' },
-  { path: '/t/:tenant/companies/of', page: Company },
+  { path: '/t/:tenant/companies/of', page: Company, title: 'Company' },
   { path: '/t/:tenant/live', page: Live, label: 'Live' },
   { path: '/t/:tenant/lookup', page: Lookup, label: 'Lookup' },
   { path: '/t/:tenant/uploads', page: Uploads, label: 'Uploads' },
   { path: '/t/:tenant/settings', page: Settings, label: 'Settings' },
   { path: '/system', page: System, label: 'System', operator: true },
-  { path: '/system/dead-letters', page: DeadLetters, operator: true },
-  { path: '/system/dead-letters/:id', page: DeadLetter, operator: true },
+  { path: '/system/dead-letters', page: DeadLetters, title: 'Dead letters', operator: true },
+  { path: '/system/dead-letters/:id', page: DeadLetter, title: 'Dead letter', operator: true },
   { path: '/tenants', page: Tenants, label: 'Tenants', operator: true },
 ]

@@ -1,18 +1,18 @@
 import type { CountedCompany } from '../../../schemas/dashboard/companies.ts'
 
-/** Columns as the page calls them. */
+/** Columns as the page calls and orders them. */
 const TITLES: Readonly<Record<keyof CountedCompany, string>> = {
   name: 'Company',
-  domain: 'Domain',
-  industry: 'Industry',
-  industry_category: 'Category',
-  country_code: 'Country',
-  classification: 'Class',
   events: 'Events',
   visits: 'Visits',
+  last_seen: 'Last seen',
+  domain: 'Domain',
+  industry: 'Industry',
+  country_code: 'Country',
+  classification: 'Class',
   unique_ips: 'Unique IPs',
   first_seen: 'First seen',
-  last_seen: 'Last seen',
+  industry_category: 'Category',
   quality: 'Quality',
   company_id: 'Id',
 }

@@ -16,8 +16,9 @@ export class SessionCookie {
     return pair?.slice(prefix.length) ?? ''
   }
 
-  /** A `Set-Cookie` header. @param maxAgeSeconds 0: removes it */
-  write(secret: string, maxAgeSeconds: number): string {
+  /** A `Set-Cookie` header. @param validMs 0: removes it */
+  write(secret: string, validMs: number): string {
+    const maxAgeSeconds = Math.floor(validMs / 1_000)
     const secure = this.#isSecure ? '; Secure' : ''
     return `${this.#name}=${secret}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict${secure}`
   }

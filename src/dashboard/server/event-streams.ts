@@ -1,5 +1,7 @@
 import { HttpError, tooMany } from '../../http/engine/http-error.ts'
 import type { HttpResponse } from '../../http/engine/response.ts'
+import { Loop } from '../../runner/loop.ts'
+import { type Tenant, tenantKey } from '../../tenants/tenancy.ts'
 import type { Session } from './sessions.ts'
 
 /** Where a source of events puts them. Never waits and never throws; behind the end nothing is taken any more. */
@@ -19,17 +21,31 @@ export interface EventStreamLimits {
   /** At once, of one session and of all together; more are answered 429. */
   readonly perSessionMax: number
   readonly totalMax: number
+  /** How often it is asked who still may see what, milliseconds: another process may have ended a session. */
+  readonly askEveryMs: number
 }
 
+/** Whether a session still is what it was, and may see a tenant. Rejects when nobody can say now: it is asked again. */
+export type StillAllowed = (session: Session, tenant: Tenant | undefined) => Promise<boolean>
+
 export interface OpenOptions {
+  /** Whose events they are; a stream ends when the session may see the tenant no more. */
+  readonly tenant?: Tenant
   /** Events that are held for a slow reader; of more the oldest are left out. Default 4. */
   readonly heldMax?: number
 }
 
 /** The engine ends an answer of which nothing came for 30 s. */
-const LIMITS: EventStreamLimits = { heartbeatMs: 10_000, ageMaxMs: 240_000, perSessionMax: 16, totalMax: 500 }
+const LIMITS: EventStreamLimits = {
+  heartbeatMs: 10_000,
+  ageMaxMs: 240_000,
+  perSessionMax: 16,
+  totalMax: 500,
+  askEveryMs: 2_000,
+}
 const HELD_MAX = 4
 const RETRY_MS = 2_000
+const ASK_DELAY = { minMs: 500, maxMs: 5_000 }
 
 /** An event as the HTML standard's `text/event-stream` has it. @param value anything that JSON can say */
 export function eventText(name: string, value: unknown): string {
@@ -42,12 +58,15 @@ export function eventText(name: string, value: unknown): string {
  */
 export class EventStreams {
   readonly #limits: EventStreamLimits
-  readonly #open = new Set<OpenStream>()
+  readonly #isAllowed: StillAllowed
+  readonly #open = new Map<OpenStream, Reader>()
   readonly #bySession = new Map<string, Set<OpenStream>>()
+  #asking: Loop | undefined
   #ended = false
 
-  constructor(limits: Partial<EventStreamLimits> = {}) {
+  constructor(limits: Partial<EventStreamLimits> = {}, isAllowed: StillAllowed = async () => true) {
     this.#limits = { ...LIMITS, ...limits }
+    this.#isAllowed = isAllowed
   }
 
   /** How many are read now. */
@@ -56,19 +75,19 @@ export class EventStreams {
   }
 
   /** @throws HttpError 429 when there are too many, 503 when the server is stopping */
-  respond(session: Session, begin: BeginSending, { heldMax = HELD_MAX }: OpenOptions = {}): HttpResponse {
+  respond(session: Session, begin: BeginSending, { heldMax = HELD_MAX, tenant }: OpenOptions = {}): HttpResponse {
     if (this.#ended) throw new HttpError(503, 'the dashboard is stopping', { headers: { 'retry-after': '2' } })
     const { perSessionMax, totalMax } = this.#limits
-    const key = session.csrfToken
-    if ((this.#bySession.get(key)?.size ?? 0) >= perSessionMax) {
+    const reader = { session, tenant }
+    if ((this.#bySession.get(session.id)?.size ?? 0) >= perSessionMax) {
       throw tooMany(`more than ${perSessionMax} pages of this session show what goes on: close some`, 5, 'requests')
     }
     if (this.#open.size >= totalMax) throw tooMany(`more than ${totalMax} pages show what goes on`, 5, 'requests')
     const body: AsyncIterable<string> = {
       [Symbol.asyncIterator]: () => {
         const stream = new OpenStream(begin, heldMax, this.#limits, {
-          opened: () => this.#opened(stream, key),
-          ended: () => this.#left(stream, key),
+          opened: () => this.#opened(stream, reader),
+          ended: () => this.#left(stream, reader),
         })
         return stream
       },
@@ -79,27 +98,65 @@ export class EventStreams {
 
   /** Ends those of a session: somebody signed out. */
   endOf(session: Session): void {
-    for (const stream of this.#bySession.get(session.csrfToken) ?? []) stream.end()
+    for (const stream of this.#bySession.get(session.id) ?? []) stream.end()
   }
 
   /** Ends all of them at once. */
   end(): void {
     this.#ended = true
-    for (const stream of this.#open) stream.end()
+    for (const stream of this.#open.keys()) stream.end()
   }
 
-  #opened(stream: OpenStream, key: string): void {
-    this.#open.add(stream)
+  #opened(stream: OpenStream, reader: Reader): void {
+    const key = reader.session.id
+    this.#open.set(stream, reader)
     this.#bySession.set(key, (this.#bySession.get(key) ?? new Set()).add(stream))
     if (this.#ended) stream.end()
+    else if (this.#asking === undefined) void this.#ask().start()
   }
 
-  #left(stream: OpenStream, key: string): void {
+  #left(stream: OpenStream, { session }: Reader): void {
     this.#open.delete(stream)
-    const ofSession = this.#bySession.get(key)
+    const ofSession = this.#bySession.get(session.id)
     ofSession?.delete(stream)
-    if (ofSession?.size === 0) this.#bySession.delete(key)
+    if (ofSession?.size === 0) this.#bySession.delete(session.id)
+    if (this.#open.size > 0) return
+    void this.#asking?.stop()
+    this.#asking = undefined
   }
+
+  #ask(): Loop {
+    this.#asking = new Loop({
+      name: 'who still may see what',
+      round: async () => {
+        await this.#endRefused()
+        return this.#limits.askEveryMs
+      },
+      // Nobody can say: every stream ends by its age.
+      failed: () => {},
+      delay: ASK_DELAY,
+      unref: true,
+    })
+    return this.#asking
+  }
+
+  /** Asks once for all streams of a session that show the same. */
+  async #endRefused(): Promise<void> {
+    const answers = new Map<string, Promise<boolean>>()
+    const asked = [...this.#open].map(async ([stream, { session, tenant }]) => {
+      const key = `${session.id} ${tenant === undefined ? '' : tenantKey(tenant)}`
+      const answer = answers.get(key) ?? this.#isAllowed(session, tenant)
+      answers.set(key, answer)
+      if (!(await answer)) stream.end()
+    })
+    await Promise.all(asked)
+  }
+}
+
+/** Who reads a stream. */
+interface Reader {
+  readonly session: Session
+  readonly tenant: Tenant | undefined
 }
 
 /** An iterator of its own making: that of a generator is not told of the reader's end while it waits. */

@@ -1,17 +1,30 @@
-import type { DeadLetterAnswer, DeadLetterChanged, DeadLettersAnswer } from '../../../schemas/dashboard/dead-letters.ts'
+import type {
+  ChangeLettersBody,
+  DeadLetterAnswer,
+  DeadLetterChanged,
+  DeadLettersAnswer,
+  LettersChanged,
+} from '../../../schemas/dashboard/dead-letters.ts'
 
 /** Events that could not be processed, of all tenants. Rejects with `UnavailableError`. */
 export interface LetterDesk {
-  /** @param after an id of such a page: goes on behind it, whether or not that letter is still there; undefined when it is none */
-  list(after: string | undefined): Promise<DeadLettersAnswer | undefined>
+  /**
+   * @param after an id of such a page: goes on behind it, whether or not that letter is still there; undefined when it is none
+   * @param reason part of their reasons
+   */
+  list(after: string | undefined, reason?: string): Promise<DeadLettersAnswer | undefined>
   /** Undefined: there is none of this id. */
   find(id: string): Promise<DeadLetterAnswer | undefined>
   /**
    * Retry puts the event back where it was: from there it goes the normal way, and counts once. Discard gives it up for good.
    * Undefined: there is none of this id; `refused`: it cannot be put back.
    */
-  change(id: string, verb: 'retry' | 'discard'): Promise<DeadLetterChanged | RefusedChange | undefined>
+  change(id: string, verb: LetterVerb): Promise<DeadLetterChanged | RefusedChange | undefined>
+  /** As `change`, of at most 500, from the newest to the oldest. Undefined: `newest` or `after` is no id. */
+  changeMany(which: ChangeLettersBody, verb: LetterVerb): Promise<LettersChanged | undefined>
 }
+
+export type LetterVerb = 'retry' | 'discard'
 
 export interface RefusedChange {
   readonly result: 'refused'

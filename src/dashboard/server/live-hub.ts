@@ -1,5 +1,6 @@
 import type { LiveReport } from '../../../schemas/live-event.ts'
 import { LiveSample } from '../../core/event/live-sample.ts'
+import { type Tenant, tenantKey } from '../../tenants/tenancy.ts'
 import { type BeginSending, eventText } from './event-streams.ts'
 import { SharedFeed } from './shared-feed.ts'
 
@@ -8,8 +9,9 @@ export interface LiveSource {
   /**
    * Calls `heard` with what each process tells, about twice a second, while events come; nothing is told before the call, nor
    * while the source is away. Called once for a tenant at a time. Returns what ends it.
+   * @param tenant its `tenantKey`
    */
-  watch(tenantId: string, heard: (report: LiveReport) => void): () => void
+  watch(tenant: string, heard: (report: LiveReport) => void): () => void
 }
 
 const FRAME_EVERY_MS = 500
@@ -26,22 +28,23 @@ export class LiveHub {
   }
 
   /** Sends events named `frame`, see `LiveReport`; none when nothing came. */
-  of(tenantId: string): BeginSending {
+  of(tenant: Pick<Tenant, 'id' | 'createdAt'>): BeginSending {
+    const key = tenantKey(tenant)
     return (listener) => {
-      const feed = this.#feeds.get(tenantId) ?? new SharedFeed(this.#frames(tenantId))
-      this.#feeds.set(tenantId, feed)
+      const feed = this.#feeds.get(key) ?? new SharedFeed(this.#frames(key))
+      this.#feeds.set(key, feed)
       const leave = feed.join(listener)
       return () => {
         leave()
-        if (feed.isIdle) this.#feeds.delete(tenantId)
+        if (feed.isIdle) this.#feeds.delete(key)
       }
     }
   }
 
-  #frames(tenantId: string): BeginSending {
+  #frames(key: string): BeginSending {
     return ({ send }) => {
       const sample = new LiveSample(EACH_MAX)
-      const close = this.#source.watch(tenantId, (report) => sample.merge(report))
+      const close = this.#source.watch(key, (report) => sample.merge(report))
       const timer = setInterval(() => {
         const frame = sample.take()
         if (frame !== undefined) send(eventText('frame', frame))

@@ -23,10 +23,14 @@ export interface TrackedAccounts {
   readonly passed_at: string | null
 }
 
-/** Sums of a tenant, as they are stored. Every call rejects with `UnavailableError`; without tables there is nothing. */
+/**
+ * Sums of a tenant, as they are stored. Every call rejects with `UnavailableError`, or with `BackpressureError` when too much is
+ * being asked; without tables there is nothing.
+ */
 export interface OverviewStore {
   /** By UTC day of receipt and what became of the events; in no order. */
   outcomes(tenantId: string, days: Days): Promise<readonly OutcomeCount[]>
+  /** Of 366 days at most. */
   companies(tenantId: string, days: Days): Promise<CompaniesSeen>
   /** @param month UTC, `YYYY-MM` */
   tracked(tenantId: string, month: string, limit: number): Promise<TrackedAccounts>

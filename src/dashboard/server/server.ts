@@ -11,13 +11,14 @@ import { HttpError } from '../../http/engine/http-error.ts'
 import type { HttpResponse } from '../../http/engine/response.ts'
 import { createServer, type HttpServer, type Target } from '../../http/engine/server.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
-import { SignInAttempts } from './attempts.ts'
+import { Access } from './access.ts'
 import { SessionCookie } from './cookie.ts'
 import { isOurHost, isOurOrigin } from './hosts.ts'
 import { loadPageFiles, type PageFile, type PageFiles } from './page-files.ts'
 import { readQuery } from './read-query.ts'
 import type { DashboardRoute } from './route.ts'
-import { isCsrfToken, SESSION_MS, type Session, type Sessions } from './sessions.ts'
+import { isCsrfToken, type Session, type Sessions } from './sessions.ts'
+import { Signing } from './signing.ts'
 
 export interface DashboardOptions {
   readonly host: string
@@ -36,6 +37,8 @@ export interface DashboardOptions {
 }
 
 const BODY_MAX_BYTES = 2 ** 20
+/** Of the form of the sign-in page. */
+const FORM_MAX_BYTES = 2 ** 10
 /** Paths of the API, and longer ones, that are no pages. */
 const unknownCalls = [1, 2, 3, 4, 5, 6].map((n) => `/api${'/:x'.repeat(n)}`)
 
@@ -54,8 +57,12 @@ const HEADERS: Readonly<Record<string, string>> = {
 export async function createDashboard(options: DashboardOptions): Promise<HttpServer> {
   const { host, port, engine, log, metrics } = options
   const gate = new Gate(options)
-  const files = await loadPageFiles()
-  const targets = [...options.routes.flatMap((route) => gate.target(route)), ...gate.signing(), ...gate.pages(files)]
+  const files = await loadPageFiles(log)
+  const targets = [
+    ...options.routes.flatMap((route) => gate.target(route)),
+    ...gate.signing(files),
+    ...gate.pages(files),
+  ]
   return createServer({ host, port, sharePort: true, engine, targets, explain: errorResponse, log, metrics })
 }
 
@@ -63,12 +70,12 @@ export async function createDashboard(options: DashboardOptions): Promise<HttpSe
 class Gate {
   readonly #options: DashboardOptions
   readonly #cookie: SessionCookie
-  readonly #attempts: SignInAttempts
+  readonly #access: Access
 
   constructor(options: DashboardOptions) {
     this.#options = options
     this.#cookie = new SessionCookie(options.port, options.publicUrl?.startsWith('https:') === true)
-    this.#attempts = new SignInAttempts(options.clock)
+    this.#access = new Access(options.sessions, options.findTenant)
   }
 
   target(route: DashboardRoute): Target[] {
@@ -98,38 +105,22 @@ class Gate {
     return [{ method, path, endpoint: { path, bodyMaxBytes, streamsBody, respond: this.#guarded(respond) } }]
   }
 
-  /** `GET /sign-in?token=…` begins a session, `POST /sign-out` ends it. */
-  signing(): Target[] {
-    const signIn = async (exchange: Exchange): Promise<HttpResponse> => {
-      const { fetchDest } = exchange.request.head
-      // Other sites could fail for everybody with images of it, and sign people in as somebody else.
-      if (fetchDest !== '' && fetchDest !== 'document') throw new HttpError(403, 'a sign-in is a page of its own')
-      const { waitSeconds } = this.#attempts
-      const seconds = { 'retry-after': String(waitSeconds) }
-      if (waitSeconds > 0) throw new HttpError(429, 'too many sign-ins failed: wait a minute', { headers: seconds })
-      const token = new URLSearchParams(exchange.request.query).get('token') ?? ''
-      this.#attempts.begin()
-      const secret = await this.#options.sessions.signIn(token).catch((error: unknown) => {
-        this.#attempts.forgive()
-        throw error
-      })
-      if (secret === undefined) {
-        return { status: 303, body: '', headers: { location: '/?sign-in=failed', 'cache-control': 'no-store' } }
-      }
-      this.#attempts.forgive()
-      const cookie = this.#cookie.write(secret, SESSION_MS / 1_000)
-      return { status: 303, body: '', headers: { location: '/', 'set-cookie': cookie, 'cache-control': 'no-store' } }
-    }
-    const signOut = async (exchange: Exchange): Promise<HttpResponse> => {
-      const session = await this.#session(exchange, false)
-      if (!isCsrfToken(session, exchange.request.head.csrfToken)) throw new HttpError(403, 'not from a page of ours')
-      await this.#options.sessions.signOut(this.#cookie.read(exchange.request.head.cookie))
-      this.#options.onSignedOut?.(session)
-      return { status: 204, body: '', headers: { 'set-cookie': this.#cookie.write('', 0) } }
-    }
+  /** `/sign-in` begins a session, `/sign-out` ends it. */
+  signing({ index }: PageFiles): Target[] {
+    const { sessions, clock, onSignedOut = () => {} } = this.#options
+    const [cookie, access] = [this.#cookie, this.#access]
+    const signing = new Signing({ sessions, cookie, access, onSignedOut, index: index.plain.toString(), clock })
+    const endpoint = (path: string, respond: (exchange: Exchange) => Promise<HttpResponse>) => ({
+      path,
+      // Without a referrer browsers send no origin with a form.
+      respond: this.#guarded(respond, { ...HEADERS, 'referrer-policy': 'strict-origin' }),
+    })
+    const [inPath, outPath] = ['/sign-in', '/sign-out']
+    const confirm = endpoint(inPath, (exchange) => signing.confirm(exchange))
     return [
-      { method: 'GET', path: '/sign-in', endpoint: { path: '/sign-in', respond: this.#guarded(signIn) } },
-      { method: 'POST', path: '/sign-out', endpoint: { path: '/sign-out', respond: this.#guarded(signOut) } },
+      { method: 'GET', path: inPath, endpoint: endpoint(inPath, (exchange) => signing.open(exchange)) },
+      { method: 'POST', path: inPath, endpoint: { ...confirm, bodyMaxBytes: FORM_MAX_BYTES } },
+      { method: 'POST', path: outPath, endpoint: endpoint(outPath, (exchange) => signing.leave(exchange)) },
     ]
   }
 
@@ -160,10 +151,13 @@ class Gate {
     ]
   }
 
-  #guarded(respond: (exchange: Exchange) => HttpResponse | Promise<HttpResponse>): Target['endpoint']['respond'] {
+  #guarded(
+    respond: (exchange: Exchange) => HttpResponse | Promise<HttpResponse>,
+    headers = HEADERS,
+  ): Target['endpoint']['respond'] {
     const { publicUrl } = this.#options
     return (exchange) => {
-      for (const name in HEADERS) exchange.addHeader(name, HEADERS[name]!)
+      for (const name in headers) exchange.addHeader(name, headers[name]!)
       const { host, origin } = exchange.request.head
       if (!isOurHost(host, publicUrl)) {
         throw new HttpError(403, `the dashboard is not known as ${JSON.stringify(host)}: set DASHBOARD_URL`)
@@ -173,11 +167,11 @@ class Gate {
     }
   }
 
-  async #session(exchange: Exchange, renewsCookie = true): Promise<Session> {
+  async #session(exchange: Exchange): Promise<Session> {
     const secret = this.#cookie.read(exchange.request.head.cookie)
-    const session = await this.#options.sessions.find(secret, () => {
+    const session = await this.#options.sessions.find(secret, (validMs) => {
       // Browsers forget a cookie that is not sent again, however much it was used.
-      if (renewsCookie) exchange.addHeader('set-cookie', this.#cookie.write(secret, SESSION_MS / 1_000))
+      exchange.addHeader('set-cookie', this.#cookie.write(secret, validMs))
     })
     if (session === undefined) throw new HttpError(401, 'nobody is signed in: open the link of "npx ipid dashboard"')
     return session
@@ -185,10 +179,8 @@ class Gate {
 
   /** Of a tenant that a member may not see nothing is said, not even whether it exists. */
   async #tenant(session: Session, id: string): Promise<Tenant> {
-    const own = session.tenant
-    const tenant = own === undefined || own.id === id ? await this.#options.findTenant(id) : undefined
-    const isIt = tenant !== undefined && (own === undefined || own.createdAt === tenant.createdAt)
-    if (!isIt || tenant.deleting) throw new HttpError(404, 'there is no such tenant')
+    const tenant = await this.#access.tenantOf(session, id)
+    if (tenant === undefined) throw new HttpError(404, 'there is no such tenant')
     return tenant
   }
 }

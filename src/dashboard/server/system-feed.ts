@@ -41,7 +41,11 @@ function answerOf(status: SystemStatus, { attributionOf }: SystemSource): System
     batch_jobs: { ...batch_jobs, oldest_jobs: [...batch_jobs.oldest_jobs] },
     bulk_jobs: { ...bulk_jobs, oldest_jobs: [...bulk_jobs.oldest_jobs] },
     ...{ redis, dedup, clickhouse, quotas: quotas && [...quotas.highest] },
-    data: data.map((set) => ({ ...set, attribution: attributionOf(set.name) ?? null })),
+    data: data.map((set) => ({
+      ...set,
+      recognised_as: set.recognised_as ?? null,
+      attribution: attributionOf(set.name) ?? null,
+    })),
     processes: processes.map((process) => ({ ...process, roles: [...process.roles] })),
     errors: [...errors],
   }

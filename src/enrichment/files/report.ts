@@ -48,6 +48,7 @@ export interface DataSet {
   readonly name: string
   readonly state: FileState
   readonly reason: string | null
+  readonly recognised_as: string | null
   readonly records: number
   readonly built_at: string | null
   readonly age_days: number | null
@@ -56,9 +57,16 @@ export interface DataSet {
 
 export function dataSetsOf(reports: readonly ProviderReport[], nowMs: number): DataSet[] {
   return reports.map((report) => {
-    const { name, state, reason, records, builtAt } = report
+    const { name, state, reason, recognisedAs, records, builtAt } = report
     return {
-      ...{ name, state, reason: reason ?? null, records, built_at: builtAt?.toISOString() ?? null },
+      ...{
+        name,
+        state,
+        reason: reason ?? null,
+        recognised_as: recognisedAs ?? null,
+        records,
+        built_at: builtAt?.toISOString() ?? null,
+      },
       age_days: ageOf(report, nowMs) ?? null,
       too_old: isTooOld(report, nowMs),
     }

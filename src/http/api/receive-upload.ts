@@ -1,4 +1,4 @@
-import { type BatchJobs, EmptyUploadError, UploadTooLargeError } from '../../batch/jobs.ts'
+import { type BatchJobs, EmptyUploadError, type FileFacts, UploadTooLargeError } from '../../batch/jobs.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
 import { HttpError } from '../engine/http-error.ts'
 
@@ -7,6 +7,7 @@ export interface UploadSteps {
   readonly whole?: (jobId: string) => Promise<void>
   /** See `Upload.complete`. */
   readonly commit: () => void
+  readonly file?: FileFacts
 }
 
 /**
@@ -18,9 +19,9 @@ export async function receiveUpload(
   jobs: BatchJobs,
   { id, archive, addresses }: Tenant,
   pieces: AsyncIterable<Buffer>,
-  { whole, commit }: UploadSteps,
+  { whole, commit, file }: UploadSteps,
 ): Promise<{ readonly jobId: string; readonly received: number }> {
-  const upload = await jobs.begin(id, archive, addresses)
+  const upload = await jobs.begin(id, archive, addresses, file)
   try {
     for await (const bytes of pieces) await upload.write(bytes)
     await whole?.(upload.jobId)

@@ -23,6 +23,10 @@ export interface RequestHead {
   readonly acceptEncoding: string
   /** What a browser wants it for (Fetch Metadata); `''` when nobody says. */
   readonly fetchDest: string
+  /** Whose page asks for it (Fetch Metadata); `''` when nobody says. */
+  readonly fetchSite: string
+  /** `prefetch` among others: it is asked for before anybody wants it; `''` when nobody says. */
+  readonly purpose: string
   /** Why the body's length cannot be trusted; undefined when it can. */
   readonly badFraming: string | undefined
 }
@@ -46,6 +50,8 @@ interface Raw {
   ifNoneMatch: string
   acceptEncoding: string
   fetchDest: string
+  fetchSite: string
+  purpose: string
 }
 
 let raw: Raw
@@ -72,6 +78,8 @@ export function readHead(lines: HeaderLines): RequestHead {
     ifNoneMatch: '',
     acceptEncoding: '',
     fetchDest: '',
+    fetchSite: '',
+    purpose: '',
   }
   lines.forEach(collect)
   const { contentLength, transferEncoding } = raw
@@ -91,6 +99,8 @@ export function readHead(lines: HeaderLines): RequestHead {
     ifNoneMatch: raw.ifNoneMatch,
     acceptEncoding: raw.acceptEncoding,
     fetchDest: raw.fetchDest,
+    fetchSite: raw.fetchSite,
+    purpose: raw.purpose,
     badFraming: badFraming(contentLength, transferEncoding),
   }
 }
@@ -139,6 +149,13 @@ function collect(name: string, value: string): void {
       break
     case 'sec-fetch-dest':
       raw.fetchDest = value
+      break
+    case 'sec-fetch-site':
+      raw.fetchSite = value
+      break
+    case 'sec-purpose':
+    case 'purpose':
+      raw.purpose = raw.purpose === '' ? value : `${raw.purpose}, ${value}`
       break
   }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { BatchJob, BatchJobList, ListedBatchJob } from '../../../schemas/api/batch.ts'
 import type { Addresses } from '../../../schemas/tenant.ts'
-import type { BatchJobs, JobPage, Upload } from '../../batch/jobs.ts'
+import type { BatchJobs, FileFacts, JobFiles, JobPage, Upload } from '../../batch/jobs.ts'
 import type { Clock } from '../../core/run/clock.ts'
 import { BackpressureError, InputError, UnavailableError } from '../../core/run/errors.ts'
 import type { RedisClient } from '../connect.ts'
@@ -27,14 +27,19 @@ const reserveJobScript = loadScript('reserveJob-3')
 const cancelJobScript = loadScript('cancelJob-1')
 
 /** Batch jobs in Redis: room for them, their uploads, and what their tenants may see of them. */
-export class RedisBatchJobs implements BatchJobs {
+export class RedisBatchJobs implements BatchJobs, JobFiles {
   readonly #options: RedisBatchJobsOptions
 
   constructor(options: RedisBatchJobsOptions) {
     this.#options = options
   }
 
-  async begin(tenantId: string, archived = false, addresses: Addresses = 'full'): Promise<Upload> {
+  async begin(
+    tenantId: string,
+    archived = false,
+    addresses: Addresses = 'full',
+    file: FileFacts = {},
+  ): Promise<Upload> {
     const { client, openMax, deadlineMs, clock, closedBecause } = this.#options
     const reason = closedBecause(archived)
     if (reason !== undefined) throw new BackpressureError(reason)
@@ -58,7 +63,7 @@ export class RedisBatchJobs implements BatchJobs {
     }
     const release = () => releaseJob(client, tenantId, jobId, 'no job')
     const receipt = { tenantId, archived, receivedAtMs }
-    return new UploadSpool({ client, jobId, receipt, addresses, deadlineMs, release, closedBecause })
+    return new UploadSpool({ client, jobId, receipt, addresses, file, deadlineMs, release, closedBecause })
   }
 
   async find(tenantId: string, jobId: string): Promise<BatchJob | undefined> {
@@ -85,6 +90,16 @@ export class RedisBatchJobs implements BatchJobs {
       const isMore = jobs.length > limit
       const page = jobs.slice(0, limit)
       return { jobs: page, next: isMore ? page.at(-1)!.job_id : null }
+    })
+  }
+
+  async fileNames(tenantId: string, jobIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const { client } = this.#options
+    return answered(async () => {
+      const fields = await Promise.all(jobIds.map((id) => client.hmget(keys.job(id), 'tenant_id', 'file_name')))
+      return new Map(
+        fields.flatMap(([tenant, name], i) => (tenant === tenantId && name != null ? [[jobIds[i]!, name]] : [])),
+      )
     })
   }
 

@@ -1,5 +1,5 @@
 import type { Addresses } from '../../../schemas/tenant.ts'
-import { EmptyUploadError, type Upload } from '../../batch/jobs.ts'
+import { EmptyUploadError, type FileFacts, type Upload } from '../../batch/jobs.ts'
 import { LineChunker } from '../../batch/line-chunker.ts'
 import type { LineChunk, Receipt } from '../../core/pipeline/source.ts'
 import { BackpressureError, UnavailableError } from '../../core/run/errors.ts'
@@ -16,6 +16,7 @@ export interface UploadSpoolOptions {
   readonly receipt: Receipt
   /** What is stored of their addresses: the feeder asks for the key that this takes. */
   readonly addresses: Addresses
+  readonly file: FileFacts
   /** How long Redis may refuse a chunk before the upload is refused. */
   readonly deadlineMs: number
   /** Gives the tenant's place back; called once when the upload ends without a job. */
@@ -41,7 +42,7 @@ const completeUploadScript = loadScript('completeUpload-3')
 /** Keeps an upload in Redis while it comes in: as a stream of chunks that expires unless the upload lives or completes. */
 export class UploadSpool implements Upload {
   readonly #options: UploadSpoolOptions
-  readonly #chunker = new LineChunker((chunk) => this.#send(chunk))
+  readonly #chunker: LineChunker
   readonly #heartbeat: Loop
   readonly #inFlight = new Set<Promise<void>>()
   /** Resolves when the chunk that was sent last is kept, or has failed. */
@@ -54,7 +55,8 @@ export class UploadSpool implements Upload {
   /** The upload's key must exist already. */
   constructor(options: UploadSpoolOptions) {
     this.#options = options
-    const { client, jobId } = options
+    const { client, jobId, file } = options
+    this.#chunker = new LineChunker((chunk) => this.#send(chunk), file.bytesMax)
     this.#heartbeat = new Loop({
       name: `upload ${jobId}`,
       round: async () => {
@@ -84,7 +86,7 @@ export class UploadSpool implements Upload {
   }
 
   async complete(commit: () => void = () => {}): Promise<{ jobId: string; received: number }> {
-    const { jobId, receipt, addresses } = this.#options
+    const { jobId, receipt, addresses, file } = this.#options
     this.#chunker.end()
     await Promise.all(this.#inFlight)
     if (this.#failure !== undefined) throw this.#failure
@@ -93,7 +95,8 @@ export class UploadSpool implements Upload {
     const { tenantId, receivedAtMs, archived } = receipt
     const record = { tenant_id: tenantId, status: 'queued', received, received_at: receivedAtMs, chunks: this.#chunks }
     const choices = { ...(archived ? { archived: 1 } : {}), ...(addresses === 'full' ? {} : { addresses }) }
-    const fields = Object.entries({ ...record, next: 1, ...choices }).flat()
+    const named = file.name === undefined ? {} : { file_name: file.name }
+    const fields = Object.entries({ ...record, next: 1, ...choices, ...named }).flat()
     const names = [keys.upload(jobId), keys.chunks(jobId), keys.job(jobId)]
     // One more beat behind the script would let the chunks of the job expire.
     await this.#heartbeat.stop()

@@ -58,19 +58,11 @@ export class RedisBulkQueue implements BulkQueue {
     }
   }
 
-  /**
-   * Entries that nobody spoke of come first: of dead workers, and our own whose delivery was lost on its way. While one is
-   * in hand it may be among them, when Redis was away for long; then it only counts as spoken of again.
-   */
+  /** Entries that nobody spoke of come first: of dead workers, and our own whose delivery was lost on its way. */
   async #takeEntries(max: number): Promise<Delivery[]> {
     if (performance.now() >= this.#nextClaimAtMs) {
       this.#nextClaimAtMs = performance.now() + this.#options.claimIdleMs / 2
-      const { client, claimIdleMs } = this.#options
-      const [, claimed] = (await client.callBuffer(
-        'XAUTOCLAIM',
-        ...[keys.bulkJobs(), GROUP, this.#consumer, claimIdleMs, '0-0', 'COUNT', max],
-      )) as [Buffer, RawEntry[]]
-      const found = await this.#deliveries(claimed)
+      const found = await this.#deliveries(await this.#claim(max))
       if (found.length > 0) return found
     }
     const blockMs = Math.min(BLOCK_MAX_MS, Math.ceil(this.#options.claimIdleMs / 2))
@@ -81,9 +73,27 @@ export class RedisBulkQueue implements BulkQueue {
     return this.#deliveries(reply?.[0]?.[1] ?? [])
   }
 
+  /**
+   * While a job is in hand it may be among those that nobody spoke of, when this process was held up or Redis was away: it is
+   * left as it is. To claim it would count as a delivery, and a job that was delivered too often is given up.
+   */
+  async #claim(max: number): Promise<RawEntry[]> {
+    const { client, claimIdleMs } = this.#options
+    const idle = (await client.call(
+      'XPENDING',
+      ...[keys.bulkJobs(), GROUP, 'IDLE', claimIdleMs, '-', '+', max + this.#inHand.size],
+    )) as [entryId: string, ...unknown[]][]
+    const lost = idle.map(([entryId]) => entryId).filter((entryId) => !this.#inHand.has(entryId))
+    if (lost.length === 0) return []
+    const ids = lost.slice(0, max)
+    return (await client.callBuffer(
+      'XCLAIM',
+      ...[keys.bulkJobs(), GROUP, this.#consumer, claimIdleMs, ...ids],
+    )) as RawEntry[]
+  }
+
   async #deliveries(entries: readonly RawEntry[]): Promise<Delivery[]> {
-    const fresh = entries.map(readJob).filter(({ entryId }) => !this.#inHand.has(entryId))
-    const found = await Promise.all(fresh.map((entry) => this.#delivery(entry)))
+    const found = await Promise.all(entries.map(readJob).map((entry) => this.#delivery(entry)))
     for (const { entryId } of found) this.#inHand.add(entryId)
     return found
   }

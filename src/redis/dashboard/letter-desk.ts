@@ -1,17 +1,21 @@
-import type { LetterDesk } from '../../dashboard/server/letter-desk.ts'
+import type { ChangeLettersBody, LettersChanged } from '../../../schemas/dashboard/dead-letters.ts'
+import type { LetterDesk, LetterVerb } from '../../dashboard/server/letter-desk.ts'
 import { orUnavailable } from '../or-unavailable.ts'
 import { type DeadLetters, eventOf, placeOf } from '../streams/dead-letters.ts'
 import { letterPage, summaryOf } from '../streams/letter-views.ts'
 
 const PAGE_LETTERS = 50
+/** Letters of one call, and those that are changed at once. */
+const CHANGES_MAX = 500
+const AT_ONCE = 32
 
 /** The dead letters of the pipeline, for the dashboard. */
 export function redisLetterDesk(letters: DeadLetters): LetterDesk {
   return {
-    async list(after) {
+    async list(after, reason) {
       const place = after === undefined ? undefined : placeOf(after)
       if (after !== undefined && place === undefined) return undefined
-      const page = await answered(letterPage(letters, {}, PAGE_LETTERS, place))
+      const page = await answered(letterPage(letters, { reason }, PAGE_LETTERS, place))
       return { letters: page.letters.map(summaryOf), next: page.next }
     },
     async find(id) {
@@ -30,7 +34,26 @@ export function redisLetterDesk(letters: DeadLetters): LetterDesk {
       if (reason !== undefined) return { result: 'refused', reason }
       return { result: await answered(letters[verb](letter)) }
     },
+    changeMany: (which, verb) => answered(changeMany(letters, which, verb)),
   }
+}
+
+/** Letters that are retried and given up again are behind the newest: they do not come twice. */
+async function changeMany(
+  letters: DeadLetters,
+  { reason, newest, after }: ChangeLettersBody,
+  verb: LetterVerb,
+): Promise<LettersChanged | undefined> {
+  const [last, behind] = [placeOf(newest), after === undefined ? undefined : placeOf(after)]
+  if (last === undefined || (after !== undefined && behind === undefined)) return undefined
+  const page = await letterPage(letters, { reason, toMs: last.atMs }, CHANGES_MAX, behind)
+  const possible = page.letters.filter((letter) => verb === 'discard' || letters.whyNot(letter) === undefined)
+  const sums = { done: 0, gone: 0, refused: page.letters.length - possible.length }
+  for (let at = 0; at < possible.length; at += AT_ONCE) {
+    const results = await Promise.all(possible.slice(at, at + AT_ONCE).map((letter) => letters[verb](letter)))
+    for (const result of results) sums[result]++
+  }
+  return { ...sums, next: page.next }
 }
 
 function answered<T>(reply: Promise<T>): Promise<T> {

@@ -7,8 +7,8 @@ import { keys } from '../keys.ts'
 
 /*
  * Who looks at events as they arrive says so on one channel, and ingress processes tell of some on one of the tenant. Redis
- * keeps nothing of it. Connections that subscribe are of kind `loop`: whenever they
- * are there again, they subscribe.
+ * keeps nothing of it. Tenants are named by their `tenantKey`. Connections that subscribe are of kind `loop`: whenever they are
+ * there again, they subscribe.
  */
 
 /** The side of an ingress process. Owns the connection that listens. */
@@ -21,15 +21,15 @@ export class RedisTailWire implements TailWire {
     this.#client = client
   }
 
-  watch(onWanted: (tenantId: string) => void): void {
-    this.#listening.on('message', (_channel: string, tenantId: string) => onWanted(tenantId))
+  watch(onWanted: (tenant: string) => void): void {
+    this.#listening.on('message', (_channel: string, tenant: string) => onWanted(tenant))
     const subscribe = () => void this.#listening.subscribe(keys.liveWanted()).catch(() => {})
     this.#listening.on('ready', subscribe)
     subscribe()
   }
 
-  tell(tenantId: string, report: LiveReport): void {
-    this.#client.publish(keys.liveEvents(tenantId), JSON.stringify(report)).catch(() => {})
+  tell(tenant: string, report: LiveReport): void {
+    this.#client.publish(keys.liveEvents(tenant), JSON.stringify(report)).catch(() => {})
   }
 
   close(): void {
@@ -57,11 +57,11 @@ export class RedisLiveSource implements LiveSource {
     })
   }
 
-  watch(tenantId: string, heard: (report: LiveReport) => void): () => void {
-    const channel = keys.liveEvents(tenantId)
+  watch(tenant: string, heard: (report: LiveReport) => void): () => void {
+    const channel = keys.liveEvents(tenant)
     this.#heard.set(channel, heard)
     this.#listening.subscribe(channel).catch(() => {})
-    const want = () => void this.#client.publish(keys.liveWanted(), tenantId).catch(() => {})
+    const want = () => void this.#client.publish(keys.liveWanted(), tenant).catch(() => {})
     want()
     const timer = setInterval(want, WANT_EVERY_MS).unref()
     return () => {

@@ -1,5 +1,6 @@
-import type { Grant, Session, SessionStore } from '../../dashboard/server/sessions.ts'
+import type { Grant, SessionStore, StoredSession, Withdrawn } from '../../dashboard/server/sessions.ts'
 import type { RedisClient } from '../connect.ts'
+import { keysLike } from '../erasure/nodes.ts'
 import { keys } from '../keys.ts'
 import { orUnavailable } from '../or-unavailable.ts'
 
@@ -15,16 +16,20 @@ export class RedisSessionStore implements SessionStore {
     await answered(this.#client.set(keys.signInLink(digest), JSON.stringify(grant), 'PX', validMs))
   }
 
-  async takeLink(digest: string): Promise<Grant | undefined> {
-    return parsed<Grant>(await answered(this.#client.getdel(keys.signInLink(digest))))
+  async getLink(digest: string): Promise<Grant | undefined> {
+    return parsed<Grant>(await answered(this.#client.get(keys.signInLink(digest))))
   }
 
-  async putSession(digest: string, session: Session, validMs: number): Promise<void> {
+  async removeLink(digest: string): Promise<boolean> {
+    return (await answered(this.#client.del(keys.signInLink(digest)))) === 1
+  }
+
+  async putSession(digest: string, session: StoredSession, validMs: number): Promise<void> {
     await answered(this.#client.set(keys.session(digest), JSON.stringify(session), 'PX', validMs))
   }
 
-  async getSession(digest: string): Promise<Session | undefined> {
-    return parsed<Session>(await answered(this.#client.get(keys.session(digest))))
+  async getSession(digest: string): Promise<StoredSession | undefined> {
+    return parsed<StoredSession>(await answered(this.#client.get(keys.session(digest))))
   }
 
   async extendSession(digest: string, validMs: number): Promise<void> {
@@ -33,6 +38,22 @@ export class RedisSessionStore implements SessionStore {
 
   async removeSession(digest: string): Promise<void> {
     await answered(this.#client.del(keys.session(digest)))
+  }
+
+  async removeAll(tenantId: string | undefined): Promise<Withdrawn> {
+    // A link that is taken meanwhile has its session before the second look begins.
+    const links = await answered(this.#removeLike(keys.signInLink('*'), tenantId))
+    return { links, sessions: await answered(this.#removeLike(keys.session('*'), tenantId)) }
+  }
+
+  async #removeLike(pattern: string, tenantId: string | undefined): Promise<number> {
+    let removed = 0
+    for await (const key of keysLike(this.#client, pattern)) {
+      const grant = parsed<Grant>(await this.#client.get(key))
+      if (grant === undefined || (tenantId !== undefined && grant.tenant?.id !== tenantId)) continue
+      removed += await this.#client.del(key)
+    }
+    return removed
   }
 }
 

@@ -1,6 +1,7 @@
 import { InputError } from '../../core/run/errors.ts'
 import type { TenantRemoval } from '../../erasure/ports.ts'
 import type { RedisClient } from '../connect.ts'
+import { RedisSessionStore } from '../dashboard/sessions.ts'
 import { keys } from '../keys.ts'
 import { loadScript } from '../scripts.ts'
 import { keysLike } from './nodes.ts'
@@ -26,6 +27,7 @@ export class RedisTenantRemoval implements TenantRemoval {
     const names = [keys.apiKeys(), keys.apiKeyPrefixes(), keys.apiKeyUses(), keys.apiKeysOf(tenantId), keys.tenants()]
     const removed = await removeKeysScript.run(this.#client, names, [tenantId, keys.tenantChanges()])
     for await (const key of keysLike(this.#client, keys.countsPattern(tenantId))) await this.#client.del(key)
+    await new RedisSessionStore(this.#client).removeAll(tenantId)
     return Number(removed)
   }
 

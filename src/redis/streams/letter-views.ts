@@ -27,9 +27,9 @@ export async function letterPage(
 /** As it is listed. */
 export function summaryOf(letter: StoredLetter): DeadLetterSummary {
   const { id, group, stream, lane, reason, block } = letter
-  const { tenant_id = null, event_id = null, ip = null } = eventOf(letter)
+  const { tenant_id = null, event_id = null, ip = null, received_at = null } = eventOf(letter)
   const place = { group, stream, lane, reason, job_id: block?.job ?? null }
-  return { id, given_up_at: givenUpAt(letter), ...place, tenant_id, event_id, ip }
+  return { id, given_up_at: givenUpAt(letter), ...place, tenant_id, event_id, ip, received_at }
 }
 
 /** ISO 8601, UTC. */

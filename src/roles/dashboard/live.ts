@@ -1,4 +1,4 @@
-import { EventStreams } from '../../dashboard/server/event-streams.ts'
+import type { EventStreams } from '../../dashboard/server/event-streams.ts'
 import { LiveHub } from '../../dashboard/server/live-hub.ts'
 import type { DeadLetterParts } from '../../dashboard/server/routes/dead-letters.ts'
 import type { LiveParts } from '../../dashboard/server/routes/live.ts'
@@ -13,7 +13,7 @@ import type { Parts } from '../parts.ts'
 import { stallLimits, statusSources } from '../status.ts'
 
 /** What goes on: events as they arrive, the system as an operator sees it, dead letters. */
-export function liveParts(parts: Parts): LiveParts & SystemParts & DeadLetterParts {
+export function liveParts(parts: Parts, streams: EventStreams): LiveParts & SystemParts & DeadLetterParts {
   const { config, pipeline, shared, telemetry } = parts
   const source = new RedisLiveSource(parts.connect({ name: 'live', kind: 'loop' }), shared)
   const { clock } = telemetry
@@ -27,5 +27,5 @@ export function liveParts(parts: Parts): LiveParts & SystemParts & DeadLetterPar
   const limits = stallLimits(config, pipeline)
   const system = systemFeed({ read: () => collectStatus(sources, limits, clock.now()), attributionOf })
   const letters = redisLetterDesk(new DeadLetters(shared, pipeline, config.partitions))
-  return { streams: new EventStreams(), live: new LiveHub(source), system, letters }
+  return { streams, live: new LiveHub(source), system, letters }
 }

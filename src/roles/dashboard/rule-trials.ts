@@ -5,22 +5,26 @@ import { filteredSums, storedGroups } from '../../clickhouse/rule-trial.ts'
 import { utcDay } from '../../core/event/outcomes.ts'
 import type { Clock } from '../../core/run/clock.ts'
 import { UnavailableError } from '../../core/run/errors.ts'
+import { TenantSlots } from '../../core/run/tenant-slots.ts'
+import { TRIALS } from '../../dashboard/server/read-limits.ts'
 import type { RuleTrials } from '../../dashboard/server/routes/rules.ts'
 import { RuleSet } from '../../enrichment/tenant-rules/rule-set.ts'
 import { tryRules } from '../../enrichment/tenant-rules/trial.ts'
-import { HttpError, tooMany } from '../../http/engine/http-error.ts'
+import { HttpError } from '../../http/engine/http-error.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
 
 const DAY_MS = 86_400_000
 /** Below the time that a request may take. */
 const SECONDS_MAX = 20
 
-/** Dry runs of rules, one at a time: each reads all events of a tenant since yesterday. */
+const SUMS_SECONDS_MAX = 5
+
+/** Dry runs of rules, one of a tenant and two of all at a time: each reads all events of a tenant since yesterday. */
 export class ClickHouseRuleTrials implements RuleTrials {
   readonly #client: () => ClickHouseClient
   readonly #clock: Clock
   readonly #secondsMax: number
-  #isBusy = false
+  readonly #slots = new TenantSlots(TRIALS)
 
   /** @param client of the database `ipid`; throws where there is none */
   constructor(client: () => ClickHouseClient, clock: Clock, secondsMax = SECONDS_MAX) {
@@ -29,26 +33,23 @@ export class ClickHouseRuleTrials implements RuleTrials {
     this.#secondsMax = secondsMax
   }
 
-  async run(tenant: Tenant, then: TenantRules): Promise<RulesTrialAnswer> {
-    if (this.#isBusy)
-      throw tooMany('another dry run is under way: try again in a few seconds', this.#secondsMax, 'questions')
-    this.#isBusy = true
-    try {
-      return await this.#try(tenant, then)
-    } catch (error) {
-      if (error instanceof UnavailableError) throw error
-      if (!isTimeout(error)) throw new UnavailableError('ClickHouse does not answer', { cause: error })
-      const command = `npx ipid rules add ${tenant.id} KIND SUBJECT --dry-run`
-      throw new HttpError(503, `there are too many events for a page: "${command}" takes its time`)
-    } finally {
-      this.#isBusy = false
-    }
+  run(tenant: Tenant, then: TenantRules): Promise<RulesTrialAnswer> {
+    return this.#slots.run(tenant.id, async () => {
+      try {
+        return await this.#try(tenant, then)
+      } catch (error) {
+        if (error instanceof UnavailableError) throw error
+        if (!isTimeout(error)) throw new UnavailableError('ClickHouse does not answer', { cause: error })
+        const command = `npx ipid rules add ${tenant.id} KIND SUBJECT --dry-run`
+        throw new HttpError(503, `there are too many events for a page: "${command}" takes its time`)
+      }
+    })
   }
 
   async #try(tenant: Tenant, then: TenantRules): Promise<RulesTrialAnswer> {
     const client = this.#client()
     const since = utcDay(this.#clock.now() - DAY_MS)
-    const sums = await filteredSums(client, tenant.id, since)
+    const sums = await filteredSums(client, tenant.id, since, SUMS_SECONDS_MAX)
     const groups = storedGroups(client, tenant.id, since, this.#secondsMax)
     return { since, ...(await tryRules(groups, sums, new RuleSet(tenant), new RuleSet(then))) }
   }

@@ -1,5 +1,9 @@
+import type { Enricher } from '../../core/event/enrichment.ts'
+import type { Hostnames } from '../../core/event/hostnames.ts'
 import type { Service } from '../../core/run/service.ts'
 import type { UploadParts } from '../../dashboard/server/routes/uploads.ts'
+import type { Judge } from '../../dashboard/server/upload-preview.ts'
+import { tenantEnricher } from '../../enrichment/tenant-rules/judge.ts'
 import { RedisUploadedFiles } from '../../redis/batch/uploaded-files.ts'
 import { batchJobs, intakeGate, uploadConnection } from '../batch-jobs.ts'
 import type { Parts } from '../parts.ts'
@@ -10,5 +14,22 @@ export function uploadsOf(parts: Parts): { readonly services: readonly Service[]
   const client = uploadConnection(parts)
   const jobs = batchJobs(parts, client, gate)
   const uploadedFiles = new RedisUploadedFiles(client)
-  return { services: [gate], uploads: { jobs, uploadedFiles, openJobsMax: parts.config.batchQueueLimit } }
+  const { engine: enricher, hostnames } = parts.enrichment
+  const judge = pipelineJudge({ enricher, hostnames })
+  return { services: [gate], uploads: { jobs, uploadedFiles, openJobsMax: parts.config.batchQueueLimit, judge } }
+}
+
+/** Judges as the feeder and the step do. */
+export function pipelineJudge({
+  enricher,
+  hostnames,
+}: {
+  readonly enricher: Enricher
+  readonly hostnames: Hostnames | undefined
+}): Judge {
+  return async (addresses, tenant) => {
+    await hostnames?.prefetch(addresses)
+    const judging = tenantEnricher(enricher, tenant)
+    return addresses.map((address) => judging.enrich(address))
+  }
 }

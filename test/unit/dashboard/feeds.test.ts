@@ -5,7 +5,11 @@ import type { EventSender } from '../../../src/dashboard/server/event-streams.ts
 import { LiveHub } from '../../../src/dashboard/server/live-hub.ts'
 import { systemFeed } from '../../../src/dashboard/server/system-feed.ts'
 import { collectStatus, NO_JOBS, type StatusSources } from '../../../src/status/collect.ts'
+import { tenantKey } from '../../../src/tenants/tenancy.ts'
 import { until } from '../../support/until.ts'
+
+const acme = { id: 'acme', createdAt: '2026-01-01T00:00:00.000Z' }
+const other = { ...acme, id: 'other' }
 
 const event: LiveEvent = {
   ...{ received_at: '2026-11-22T00:00:00.000Z', status: 'ok', event_type: null, ip: '192.0.2.1', company: 'Example' },
@@ -39,28 +43,40 @@ function startHub(t: TestContext) {
 test('fifty pages of a tenant are one reader, and none is left when they are closed', (t) => {
   const { hub, heard, listener, watched, pass } = startHub(t)
   const pages = Array.from({ length: 50 }, listener)
-  const leave = pages.map(({ sender }) => hub.of('acme')(sender))
-  assert.deepEqual([watched(), [...heard.keys()]], [1, ['acme']])
-  heard.get('acme')!(report(1))
+  const leave = pages.map(({ sender }) => hub.of(acme)(sender))
+  assert.deepEqual([watched(), [...heard.keys()]], [1, [tenantKey(acme)]])
+  heard.get(tenantKey(acme))!(report(1))
   pass(500)
   assert.ok(pages.every(({ frames }) => frames.length === 1))
   for (const one of leave) one()
   assert.equal(heard.size, 0)
-  hub.of('acme')(pages[0]!.sender)
+  hub.of(acme)(pages[0]!.sender)
   assert.equal(watched(), 2)
 })
 
 test('a page is sent frames of what several processes tell, bounded, and of its tenant only', (t) => {
   const { hub, heard, listener, pass } = startHub(t)
-  const [acme, other] = [listener(), listener()]
-  hub.of('acme')(acme.sender)
-  hub.of('other')(other.sender)
-  for (let i = 0; i < 8; i++) heard.get('acme')!(report(5, 500))
+  const pages = [listener(), listener()] as const
+  hub.of(acme)(pages[0].sender)
+  hub.of(other)(pages[1].sender)
+  for (let i = 0; i < 8; i++) heard.get(tenantKey(acme))!(report(5, 500))
   pass(500)
   pass(500)
-  assert.equal(other.frames.length, 0)
-  assert.equal(acme.frames.length, 1, 'nothing is sent when nothing came')
-  assert.deepEqual([acme.frames[0]!.totals.ok, acme.frames[0]!.events.length], [4_000, 5])
+  const [own, others] = pages.map(({ frames }) => frames)
+  assert.equal(others!.length, 0)
+  assert.equal(own!.length, 1, 'nothing is sent when nothing came')
+  assert.deepEqual([own![0]!.totals.ok, own![0]!.events.length], [4_000, 5])
+})
+
+test('a page of a deleted tenant is told nothing of one that was made anew under its name', (t) => {
+  const { hub, heard, listener, pass } = startHub(t)
+  const anew = { ...acme, createdAt: '2026-02-02T00:00:00.000Z' }
+  const [former, present] = [listener(), listener()]
+  hub.of(acme)(former.sender)
+  hub.of(anew)(present.sender)
+  heard.get(tenantKey(anew))!(report(1))
+  pass(500)
+  assert.deepEqual([former.frames.length, present.frames.length], [0, 1])
 })
 
 const sources: StatusSources = {

@@ -3,7 +3,9 @@ import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { ClickHouseCompanies } from '../../../src/clickhouse/dashboard/companies.ts'
+import { DashboardReader } from '../../../src/clickhouse/dashboard/reader.ts'
 import { systemClock } from '../../../src/core/run/clock.ts'
+import { BackpressureError } from '../../../src/core/run/errors.ts'
 import { companiesCsv } from '../../../src/dashboard/server/companies-csv.ts'
 import { companyRoutes } from '../../../src/dashboard/server/routes/companies.ts'
 import { keyRoutes } from '../../../src/dashboard/server/routes/keys.ts'
@@ -27,10 +29,10 @@ test('a tenant has two exports under way, and all together four', async () => {
     return pieces
   }
   const [first] = [await begin('acme'), await begin('acme')]
-  await assert.rejects(begin('acme'), status(429))
+  await assert.rejects(begin('acme'), BackpressureError)
   await begin('other')
   await begin('third')
-  await assert.rejects(begin('fourth'), status(429))
+  await assert.rejects(begin('fourth'), BackpressureError)
   await first.return!()
   await begin('acme')
 })
@@ -66,7 +68,7 @@ test('what is no report of live events ends nothing', () => {
 
 test('an id that has no encoding is asked for, and not found', async () => {
   const client = { query: async () => ({ json: async () => ({ data: [] }) }) } as unknown as ClickHouseClient
-  const companies = new ClickHouseCompanies(client, systemClock)
+  const companies = new ClickHouseCompanies(new DashboardReader(client), systemClock)
   assert.deepEqual((await companies.details('acme', { companies: ['\ud800'] })).companies, [])
 })
 

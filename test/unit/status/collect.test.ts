@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
+import { printStatus } from '../../../src/cli/admin/status-output.ts'
 import { collectStatus, NO_JOBS, type StatusSources } from '../../../src/status/collect.ts'
 import { MinuteSums } from '../../../src/status/minute.ts'
 import type { ProcessReport } from '../../../src/status/report.ts'
@@ -81,7 +83,7 @@ test('a verdict for each thing that somebody should see to', async () => {
   const jobs = { ...NO_JOBS, queued: 1, lines_waiting: 600_000, oldest_ms: 60_000 }
   assert.deepEqual(await verdict({ batchJobs: async () => jobs }), {
     level: 'ok',
-    text: 'ok: 0 events stored in the last minute; 1 batch jobs with 600,000 lines to feed; the oldest waits 1 min (batch job)',
+    text: 'ok: 0 events stored in the last minute; 1 batch job with 600,000 lines to feed; the oldest waits 1 min (batch job)',
   })
   const full = { ...REDIS, used_bytes: 90, used_share: 0.9, append_only: false, evicts: true }
   assert.match(
@@ -91,6 +93,44 @@ test('a verdict for each thing that somebody should see to', async () => {
   const { process } = report()
   const lone = async () => [report({ process: { ...process, roles: ['ingress', 'sink'] } })]
   assert.equal((await verdict({ reports: lone })).text, 'warning: no process has the role process')
+})
+
+test('one of a thing is said of one', async () => {
+  const jobs = { ...NO_JOBS, queued: 1, lines_waiting: 1, oldest_ms: 60_000 }
+  const set = {
+    name: 'a',
+    reason: null,
+    recognised_as: 'ranges of AS numbers',
+    records: 1,
+    built_at: null,
+    age_days: 1,
+  }
+  const found = sources({
+    pipeline: async () => ({ streams: [], dead_letters: 1 }),
+    ...{ batchJobs: async () => jobs, bulkJobs: async () => jobs },
+    reports: async () => [
+      report({
+        last_minute: { live_events: 1, batch_lines: 1, requests: 1, stored: 1 },
+        inserts: [{ group: 'clickhouse', inserts: 1, rows: 1, failures: 1, avg_ms: 100, max_ms: 100 }],
+        data: [{ ...set, state: 'ok', too_old: true }],
+      }),
+    ],
+    retention: async () => [
+      { store: 'archive', at: '2026-11-22T07:00:00.000Z', removed: 1 },
+      { store: 'clickhouse', at: '2026-11-22T07:00:00.000Z', removed: 1 },
+    ],
+  })
+  const status = await collectStatus(found, LIMITS, NOW)
+  const out = new PassThrough()
+  printStatus(out, status)
+  const text = String(out.read())
+  for (const said of [
+    ...['1 live event, 1 line;', '1 request,', '1 insert of clickhouse failed', '1 dead letter waits', 'of 1 row;'],
+    ...['1 line to go', '1 address to go', 'a data set is old: a', '1 old object of the archive', '1 old row removed'],
+  ]) {
+    assert.ok(text.includes(said), `${said}\n${text}`)
+  }
+  assert.match(text, /^a +ok +1 +1 d +ranges of AS numbers$/m)
 })
 
 test('sums are those of the last minute', () => {

@@ -1,5 +1,5 @@
 import 'uplot/dist/uPlot.min.css'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type uPlot from 'uplot'
 import { day as dayText, number, shortNumber } from '../lib/format.ts'
 import { Scroll } from './scroll.tsx'
@@ -24,16 +24,22 @@ interface ChartProps {
 
 const HEIGHT = 220
 
-/** A chart by day, and its numbers as a table. */
+/** A chart by day, with the numbers of the day that is pointed at, and all of them as a table. */
 export function Chart(props: ChartProps) {
   const { label, days, series } = props
+  const [pointed, setPointed] = useState<number>()
+  const pointedDay = pointed === undefined ? undefined : days[pointed]
   return (
     <figure class="chart" aria-label={label}>
-      <Canvas {...props} />
+      <Canvas {...props} onPoint={setPointed} />
       <ul class="legend" aria-hidden="true">
-        {series.map(({ name, colour }) => (
+        <li class="day">{pointedDay === undefined ? 'By UTC day' : dayText(pointedDay)}</li>
+        {series.map(({ name, colour, values }) => (
           <li key={name} class={`series-${colour}`}>
-            {name}
+            {name}{' '}
+            <span class="value" style={{ minWidth: `${number(Math.max(0, ...values)).length}ch` }}>
+              {pointedDay === undefined ? '' : number(values[pointed!]!)}
+            </span>
           </li>
         ))}
       </ul>
@@ -70,7 +76,12 @@ export function Chart(props: ChartProps) {
   )
 }
 
-function Canvas({ days, series, kind }: ChartProps) {
+interface CanvasProps extends ChartProps {
+  /** @param i of the day that is pointed at; undefined: of none */
+  readonly onPoint: (i: number | undefined) => void
+}
+
+function Canvas({ days, series, kind, onPoint }: CanvasProps) {
   const place = useRef<HTMLDivElement>(null)
   const data = JSON.stringify([days, series])
   useEffect(() => {
@@ -83,7 +94,7 @@ function Canvas({ days, series, kind }: ChartProps) {
       if (isGone) return
       chart?.destroy()
       chart = new Plot(
-        optionsOf(Plot, element, series, kind),
+        optionsOf(Plot, element, { series, kind, onPoint }),
         [days.map((day) => Date.parse(day) / 1_000), ...valuesOf(series, kind)] as uPlot.AlignedData,
         element,
       )
@@ -118,8 +129,7 @@ function valuesOf(series: readonly ChartSeries[], kind: ChartProps['kind']): num
 function optionsOf(
   Plot: typeof uPlot,
   element: HTMLElement,
-  series: readonly ChartSeries[],
-  kind: ChartProps['kind'],
+  { series, kind, onPoint }: Omit<CanvasProps, 'label' | 'days'>,
 ): uPlot.Options {
   const styles = getComputedStyle(document.documentElement)
   const colour = (name: string) => styles.getPropertyValue(name).trim()
@@ -131,7 +141,8 @@ function optionsOf(
     height: HEIGHT,
     tzDate: (seconds) => Plot.tzDate(new Date(seconds * 1_000), 'UTC'),
     legend: { show: false },
-    cursor: { show: false },
+    cursor: { y: false, drag: { x: false, y: false }, points: { show: kind === 'lines' } },
+    hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? undefined)] },
     scales: {
       x: { time: true, range: rangeOf(kind) },
       y: { range: (_chart, _min, max) => [0, Math.max(1, max * 1.05)] },

@@ -1,5 +1,5 @@
 import type { CompanySource } from '../../../../schemas/dashboard/company.ts'
-import { number, percent } from '../lib/format.ts'
+import { counted, percent } from '../lib/format.ts'
 
 /** Values with how many events they have, and what share that is. */
 export function Counts({
@@ -23,7 +23,7 @@ export function Counts({
             <li key={value}>
               <span class="value">{value === '' ? 'not known' : value}</span>
               <meter min={0} max={Math.max(1, all)} value={events} aria-label={`Share of ${value || 'not known'}`} />
-              <span class="soft" title={`${number(events)} events`}>
+              <span class="soft" title={counted(events, 'event')}>
                 {percent(events / Math.max(1, all))}
               </span>
             </li>

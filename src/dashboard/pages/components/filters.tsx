@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { CompanyChoices } from '../../../../schemas/dashboard/companies.ts'
+import { SEARCH_CHARS_MAX, viewOf } from '../lib/company-view.ts'
 import { daysAgo, country as nameOfCountry } from '../lib/days.ts'
 import { number } from '../lib/format.ts'
 
@@ -14,6 +15,8 @@ const TYPED_MS = 250
 /** What the list of companies is narrowed down by. Every change is in the URL. */
 export function Filters({ state, choices, set }: FiltersProps) {
   const of = (name: string) => state.get(name) ?? ''
+  // What is no day in a URL filters nothing, and is not shown either.
+  const { from = '', to = '', new_since: newSince = '' } = viewOf(state)
   const change = (name: string, value: string) => set({ [name]: value, page: '' })
   return (
     <search class="filters">
@@ -29,9 +32,9 @@ export function Filters({ state, choices, set }: FiltersProps) {
         nameOf={nameOfCountry}
       />
       <Choice name="class" label="Class" value={of('class')} of={choices?.classification} onChange={change} />
-      <DayField name="from" label="Seen from (UTC)" value={of('from')} max={of('to')} onChange={change} />
-      <DayField name="to" label="Seen to (UTC)" value={of('to')} min={of('from')} onChange={change} />
-      <NewSince value={of('new')} onChange={(value) => change('new', value)} />
+      <DayField name="from" label="Seen from (UTC)" value={from} max={to} onChange={change} />
+      <DayField name="to" label="Seen to (UTC)" value={to} min={from} onChange={change} />
+      <NewSince value={newSince} onChange={(value) => change('new', value)} />
     </search>
   )
 }
@@ -51,7 +54,7 @@ function Search({ value, onChange }: { readonly value: string; readonly onChange
       <input
         type="search"
         value={typed}
-        maxLength={200}
+        maxLength={SEARCH_CHARS_MAX}
         placeholder="Name, domain or id"
         onInput={(event) => setTyped(event.currentTarget.value)}
       />

@@ -14,7 +14,13 @@ export function Loading({ label = 'Loading…' }: { readonly label?: string }) {
 export function Problem({ error, onRetry }: { readonly error: ApiError | Error; readonly onRetry?: () => void }) {
   return (
     <div class="note problem" role="alert">
-      <p>{error.message}</p>
+      <p>{sentence(error.message)}</p>
+      {'status' in error && error.status >= 500 && (
+        <p>
+          Events that were accepted are safe. On the machine where ipid runs, <code>npx ipid status</code> says what is
+          wrong.
+        </p>
+      )}
       {onRetry && (
         <button type="button" onClick={onRetry}>
           Try again
@@ -22,6 +28,11 @@ export function Problem({ error, onRetry }: { readonly error: ApiError | Error; 
       )}
     </div>
   )
+}
+
+/** The server's words begin in small letters, as those of the API. */
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?!)"]$/.test(text) ? '' : '.'}`
 }
 
 /** There is nothing yet: says what to do next. */

@@ -1,4 +1,4 @@
-import { number } from '../lib/format.ts'
+import { counted } from '../lib/format.ts'
 
 const WIDTH = 3
 const HEIGHT = 24
@@ -14,7 +14,9 @@ export function Sparkline({ values, days }: { readonly values: readonly number[]
       height={HEIGHT}
       viewBox={`0 0 ${days * WIDTH} ${HEIGHT}`}
       role="img"
-      aria-label={values === undefined ? 'Visits of the last days: loading' : `${number(sum)} visits in ${days} days`}
+      aria-label={
+        values === undefined ? 'Visits of the last days: loading' : `${counted(sum, 'visit')} in ${days} days`
+      }
     >
       {values?.map((value, i) => {
         const height = value === 0 ? 1 : Math.max(2, Math.round((value / most) * HEIGHT))

@@ -1,7 +1,9 @@
 const numbers = new Intl.NumberFormat()
 const compact = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 })
 const percents = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 })
-const times = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const MOMENT = { day: 'numeric', month: 'short', hour: 'numeric', minute: '2-digit' } as const
+const times = new Intl.DateTimeFormat(undefined, MOMENT)
+const timesOfOtherYears = new Intl.DateTimeFormat(undefined, { ...MOMENT, year: 'numeric' })
 const days = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' })
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
 
@@ -11,8 +13,15 @@ export const number = (value: number) => numbers.format(value)
 export const shortNumber = (value: number) => compact.format(value)
 /** 0.123 → 12.3 % */
 export const percent = (share: number) => percents.format(share)
-/** A moment in the reader's zone. */
-export const time = (iso: string) => times.format(new Date(iso))
+/** 1 → 1 event; 1234 → 1,234 events. @param many when it is not one with an s */
+export const counted = (value: number, one: string, many = `${one}s`) => `${number(value)} ${value === 1 ? one : many}`
+
+/** A moment in the reader's zone; with the year when it is another one. */
+export function time(iso: string, now = new Date()): string {
+  const at = new Date(iso)
+  return (at.getFullYear() === now.getFullYear() ? times : timesOfOtherYears).format(at)
+}
+
 /** `YYYY-MM-DD`, a UTC day. */
 export const day = (text: string) => days.format(new Date(`${text}T00:00:00Z`))
 

@@ -1,4 +1,4 @@
-import type { LiveEvent, LiveReport } from '../../../../schemas/live-event.ts'
+import type { Judgement, LiveEvent, LiveReport } from '../../../../schemas/live-event.ts'
 
 const KEPT_MAX = 500
 const RATE_MS = 5_000
@@ -50,7 +50,7 @@ const CLASS_WORDS: Readonly<Record<string, string>> = {
 }
 
 /** Why an event has its status, in a phrase. */
-export function whyOf({ status, classification, rule, filtered_as, company }: LiveEvent): string {
+export function whyOf({ status, classification, rule, filtered_as, company }: Judgement): string {
   if (status === 'invalid_ip') return 'no IP address that can be read'
   if (rule !== null) return `your rule: ${rule}`
   if (filtered_as === 'unclassified') return 'no class is known, and those are filtered'

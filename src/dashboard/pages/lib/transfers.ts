@@ -22,7 +22,6 @@ let transfers: readonly Transfer[] = []
 let lastId = 0
 const requests = new Map<number, XMLHttpRequest>()
 const listeners = new Set<() => void>()
-const names = new Map<string, string>()
 
 /** What is sent or was just sent of a tenant's files. */
 export function useTransfers(tenant: string): readonly Transfer[] {
@@ -34,11 +33,6 @@ export function useTransfers(tenant: string): readonly Transfer[] {
     return () => void listeners.delete(listener)
   }, [])
   return all.filter((transfer) => transfer.tenant === tenant)
-}
-
-/** Of the file that became a job, when that was here. */
-export function fileNameOf(jobId: string): string | undefined {
-  return names.get(jobId)
 }
 
 /** The body of an upload and of a preview: how the file is to be read, and bytes of it, which are read as they are sent. */
@@ -92,7 +86,7 @@ function outcomeOf({ status, responseText }: XMLHttpRequest): Partial<Transfer> 
     return { state: state === 'queued' ? 'stored' : 'repeated', jobId }
   }
   const { detail = `The server answered ${status}.` } = answer as { detail?: string }
-  return { state: 'failed', problem: status === 413 ? `${detail}: split the file into smaller ones` : detail }
+  return { state: 'failed', problem: status === 413 ? `${detail}. Split it into smaller files.` : detail }
 }
 
 function parsed(text: string): unknown {
@@ -104,11 +98,8 @@ function parsed(text: string): unknown {
 }
 
 function change(id: number, changes: Partial<Transfer>): void {
-  const { state, jobId } = changes
-  const before = transfers.find((transfer) => transfer.id === id)
-  if (before !== undefined && state === 'stored' && jobId !== undefined) names.set(jobId, before.file.name)
   // What became a job is seen among the jobs, and what was cancelled is gone.
-  const rest = state === 'cancelled' ? transfers.filter((transfer) => transfer.id !== id) : transfers
+  const rest = changes.state === 'cancelled' ? transfers.filter((transfer) => transfer.id !== id) : transfers
   set(rest.map((transfer) => (transfer.id === id ? { ...transfer, ...changes } : transfer)))
 }
 

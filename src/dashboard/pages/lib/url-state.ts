@@ -1,6 +1,5 @@
 import { useCallback } from 'preact/hooks'
-import { useSearch } from 'wouter-preact'
-import { navigate } from 'wouter-preact/use-browser-location'
+import { navigate, useSearch } from 'wouter-preact/use-browser-location'
 
 /**
  * State of a page in its URL, so that a view can be shared and the back button works.
@@ -10,6 +9,7 @@ export function useUrlState(): [
   URLSearchParams,
   (change: Readonly<Record<string, string>>, replace?: boolean) => void,
 ] {
+  // That of the router decodes some of it, and what is decoded twice is something else.
   const search = useSearch()
   const set = useCallback((change: Readonly<Record<string, string>>, replace = false) => {
     const next = new URLSearchParams(location.search)

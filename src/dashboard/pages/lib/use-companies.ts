@@ -34,11 +34,12 @@ function useFollowing<T>(data: Data<T>, query: string, version: string | undefin
   useEffect(() => {
     if (version === undefined) return
     const { atMs, tookMs, version: last } = asked.current
-    asked.current.version = version
+    // What a timer was cut off from is asked for when the version is known again.
+    if (last === undefined) asked.current.version = version
     if (last === undefined || last === version) return
     const waitMs = Math.max(0, atMs + Math.max(minMs, factor * tookMs) - performance.now())
     const timer = setTimeout(() => {
-      asked.current.atMs = performance.now()
+      asked.current = { ...asked.current, atMs: performance.now(), version }
       data.reload()
     }, waitMs)
     return () => clearTimeout(timer)

@@ -9,6 +9,9 @@ export interface Data<T> {
   reload(): void
 }
 
+/** After it, what failed for no fault of the reader's is asked for again. */
+const RETRY_MS = 10_000
+
 /**
  * Asks for data, and again when path or query change; while the page is seen also every so often.
  * @param path undefined: nothing is asked for
@@ -22,18 +25,21 @@ export function useData<T>(path: string | undefined, query: Query = {}, everyMs?
     if (address === undefined) return
     const leaving = new AbortController()
     let timer: number | undefined
+    let waitMs = everyMs
     if (shown.current !== address) setState((last) => ({ ...last, isLoading: true }))
     const ask = async () => {
       try {
         const value = await get<T>(address, {}, leaving.signal)
         shown.current = address
+        waitMs = everyMs
         setState({ value, error: undefined, isLoading: false })
       } catch (error) {
         if (leaving.signal.aborted) return
         const known = error instanceof ApiError ? error : new ApiError(0, String(error))
         setState((last) => ({ ...last, error: known, isLoading: false }))
+        waitMs = known.status === 0 || known.status >= 500 ? (everyMs ?? RETRY_MS) : everyMs
       }
-      if (everyMs !== undefined && !leaving.signal.aborted) timer = window.setTimeout(again, everyMs)
+      if (waitMs !== undefined && !leaving.signal.aborted) timer = window.setTimeout(again, waitMs)
     }
     const again = () => {
       if (document.visibilityState === 'visible') void ask()

@@ -1,11 +1,12 @@
-import { useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import type { CompanyRow } from '../../../../schemas/dashboard/companies.ts'
 import { CompanyTable } from '../components/company-table.tsx'
 import { Filters } from '../components/filters.tsx'
+import { FirstEvent } from '../components/first-event.tsx'
 import { Empty, Loading, Problem } from '../components/notes.tsx'
 import { queryText } from '../lib/api.ts'
-import { COLUMNS, PAGE_ROWS, pageOf, viewOf } from '../lib/company-view.ts'
-import { number } from '../lib/format.ts'
+import { COLUMNS, PAGE_ROWS, pageOf, rememberList, viewOf } from '../lib/company-view.ts'
+import { counted, number } from '../lib/format.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useUrlState } from '../lib/url-state.ts'
 import { useChoices, useCompanies, useDetails } from '../lib/use-companies.ts'
@@ -18,6 +19,8 @@ export function Companies({ parameters }: PageProps) {
   const openedAt = useRef(new Date().toISOString())
   const [state, set] = useUrlState()
   const view = viewOf(state)
+  const search = state.toString()
+  useEffect(() => rememberList(tenant, search), [tenant, search])
   const page = pageOf(state)
   const list = useCompanies(tenant, view, page)
   const isFiltered = Object.entries(view).some(
@@ -34,7 +37,7 @@ export function Companies({ parameters }: PageProps) {
       <Filters state={state} choices={choices} set={set} />
       <div class="row between">
         <p class="total" role="status">
-          {list.value === undefined ? ' ' : `${number(total)} ${total === 1 ? 'company' : 'companies'}`}
+          {list.value === undefined ? ' ' : counted(total, 'company', 'companies')}
           {list.isLoading && list.value !== undefined ? ' · loading…' : ''}
         </p>
         <div class="row tools">
@@ -68,7 +71,16 @@ export function Companies({ parameters }: PageProps) {
           newSince={openedAt.current}
         />
       )}
-      {total > 0 && (
+      {total > 0 && list.value?.rows.length === 0 && !list.isLoading && (
+        <Empty title={`There is no page ${number(page)}`}>
+          <p>
+            <button type="button" onClick={() => set({ page: '' })}>
+              Show the first page
+            </button>
+          </p>
+        </Empty>
+      )}
+      {rows.length > 0 && (
         <Pager page={page} total={total} onChange={(next) => set({ page: next === 1 ? '' : String(next) })} />
       )}
     </>
@@ -85,14 +97,7 @@ function Nothing({ tenant, isFiltered }: { readonly tenant: string; readonly isF
       </Empty>
     )
   }
-  return (
-    <Empty title="No company was seen yet">
-      <p>
-        Companies appear here within seconds of their first event. <a href={`/t/${tenant}/settings`}>Make an API key</a>{' '}
-        and send events from your site, or <a href={`/t/${tenant}/uploads`}>upload a file</a>.
-      </p>
-    </Empty>
-  )
+  return <FirstEvent tenant={tenant} title="No company was seen yet" />
 }
 
 function ColumnChoice({
@@ -104,8 +109,25 @@ function ColumnChoice({
 }) {
   const others = COLUMNS.filter(({ key }) => key !== 'name')
   const toggled = (key: string) => others.filter((column) => hidden.has(column.key) !== (column.key === key))
+  const details = useRef<HTMLDetailsElement>(null)
+  useEffect(() => {
+    const closeBeside = ({ target }: Event) => {
+      if (details.current?.open && !details.current.contains(target as Node)) details.current.open = false
+    }
+    document.addEventListener('pointerdown', closeBeside)
+    document.addEventListener('focusin', closeBeside)
+    return () => {
+      document.removeEventListener('pointerdown', closeBeside)
+      document.removeEventListener('focusin', closeBeside)
+    }
+  }, [])
+  const closeOnEscape = ({ key }: KeyboardEvent) => {
+    if (key !== 'Escape' || !details.current?.open) return
+    details.current.open = false
+    details.current.querySelector('summary')!.focus()
+  }
   return (
-    <details class="columns">
+    <details ref={details} class="columns" onKeyDown={closeOnEscape}>
       <summary class="button">Columns</summary>
       <fieldset>
         <legend class="hidden-label">Columns that are shown</legend>
@@ -135,12 +157,11 @@ function Pager({ page, total, onChange }: PagerProps) {
   const first = (page - 1) * PAGE_ROWS + 1
   return (
     <section class="pager" aria-label="Pages of companies">
-      <button type="button" disabled={page <= 1} onClick={() => onChange(Math.min(page - 1, last))}>
+      <button type="button" disabled={page <= 1} onClick={() => onChange(page - 1)}>
         Previous
       </button>
       <span>
-        {first > total ? 'Behind the last' : `${number(first)}–${number(Math.min(total, first + PAGE_ROWS - 1))}`} of{' '}
-        {number(total)}
+        {number(first)}–{number(Math.min(total, first + PAGE_ROWS - 1))} of {number(total)}
       </span>
       <button type="button" disabled={page >= last} onClick={() => onChange(page + 1)}>
         Next

@@ -1,14 +1,21 @@
 import { Link, Redirect } from 'wouter-preact'
-import type { CompanyAnswer, CompanyEvent, CompanyReason } from '../../../../schemas/dashboard/company.ts'
+import type {
+  CompanyAnswer,
+  CompanyEvent,
+  CompanyReason,
+  CompanySource,
+} from '../../../../schemas/dashboard/company.ts'
 import { Chart } from '../components/chart.tsx'
 import { Counts } from '../components/counts.tsx'
-import { Loading, Problem } from '../components/notes.tsx'
+import { Empty, Loading, Problem } from '../components/notes.tsx'
 import { Scroll } from '../components/scroll.tsx'
 import { SpanChoice } from '../components/span-choice.tsx'
 import { Time } from '../components/time.tsx'
+import { listPath } from '../lib/company-view.ts'
 import { country, daysBetween } from '../lib/days.ts'
-import { day, number, percent } from '../lib/format.ts'
+import { counted, day, number, percent } from '../lib/format.ts'
 import type { PageProps } from '../lib/page-props.ts'
+import { useTitle } from '../lib/title.ts'
 import { useUrlState } from '../lib/url-state.ts'
 import { useData } from '../lib/use-data.ts'
 
@@ -23,22 +30,38 @@ export function Company({ parameters }: PageProps) {
   const days = SPANS.find((span) => span === state.get('days')) ?? '90'
   const path = `/api/tenants/${tenant}/companies/of/${encodeURIComponent(id)}`
   const { value, error, reload } = useData<CompanyAnswer>(id === '' ? undefined : path, { days }, REFRESH_MS)
+  const isKnown = value?.company.company_id === id
+  useTitle(isKnown ? value.company.name : 'Company', tenant)
   // Another tenant was chosen.
   if (id === '') return <Redirect to={`/t/${tenant}/companies`} replace />
   const back = (
     <p>
-      <Link href={`/t/${tenant}/companies`}>All companies</Link>
+      <Link href={listPath(tenant)}>Companies</Link>
     </p>
   )
-  if (error !== undefined && value?.company.company_id !== id) {
+  if (error !== undefined && !isKnown) {
     return (
       <>
         {back}
-        <Problem error={error} onRetry={reload} />
+        <h1>{id}</h1>
+        {error.status === 404 ? (
+          <Empty title="No event of this company is stored">
+            <p>Its events were erased, became too old, or are judged to be of another company now.</p>
+          </Empty>
+        ) : (
+          <Problem error={error} onRetry={reload} />
+        )}
       </>
     )
   }
-  if (value === undefined || value.company.company_id !== id) return <Loading />
+  if (value === undefined || !isKnown) {
+    return (
+      <>
+        {back}
+        <Loading />
+      </>
+    )
+  }
   const { company } = value
   return (
     <>
@@ -47,7 +70,7 @@ export function Company({ parameters }: PageProps) {
       <Facts {...value} />
       <div class="row between">
         <p class="soft">
-          {day(value.from)} to {day(value.to)}: {number(value.all_events)} events
+          {day(value.from)} to {day(value.to)}: {counted(value.all_events, 'event')}
         </p>
         <SpanChoice spans={SPANS} days={days} onChange={(next) => set({ days: next })} />
       </div>
@@ -89,7 +112,7 @@ function Facts({ company, accounts }: CompanyAnswer) {
     ['Id', company.company_id],
     [
       'Accounts',
-      own ? '' : accounts.map(({ value, events }) => `${value || 'none'} (${number(events)} events)`).join(', '),
+      own ? '' : accounts.map(({ value, events }) => `${value || 'none'} (${counted(events, 'event')})`).join(', '),
     ],
   ]
   return (
@@ -122,12 +145,17 @@ function Sources(answer: CompanyAnswer) {
   return (
     <div class="cards wide">
       <Counts title="Networks" rows={answer.networks} all={located} note={note} />
-      <Counts title="Cities" rows={answer.cities} all={located} note={note} />
+      <Counts title="Cities" rows={answer.cities.map(named)} all={located} note={note} />
       <Counts title="Autonomous systems" rows={answer.as} all={all} />
       <Counts title="Event types" rows={answer.event_types} all={all} />
       <Counts title="Platforms" rows={answer.platforms} all={all} />
     </div>
   )
+}
+
+/** Where only the country is known, that is all there is of the city. */
+function named({ value, events }: CompanySource): CompanySource {
+  return { value: /^[A-Z]{2}$/.test(value) ? `somewhere in ${country(value)}` : value, events }
 }
 
 function ofAddresses(located: number, all: number): string | undefined {
@@ -151,9 +179,8 @@ function Reason({ ip, events, is_same, values, rule, answered, asked }: CompanyR
   return (
     <>
       <p>
-        What today’s data says of <code>{ip}</code>, its most frequent address ({number(events)}{' '}
-        {events === 1 ? 'event' : 'events'}). Classified by <code>{rule}</code>; of {number(asked.length)} data sets
-        that were asked, {number(answered.length)} know it.
+        What today’s data says of <code>{ip}</code>, its most frequent address ({counted(events, 'event')}). Classified
+        by <code>{rule}</code>; of {number(asked.length)} data sets that were asked, {number(answered.length)} know it.
       </p>
       {!is_same && (
         <p class="note warning">

@@ -51,6 +51,11 @@ function Letter({ path, answer }: { readonly path: string; readonly answer: Dead
         <h2>Why it was given up</h2>
         <p class="letter-text">{letter.reason}</p>
         <dl class="letter-facts">
+          {letter.received_at !== null && (
+            <Fact name="Received">
+              <Time at={letter.received_at} />
+            </Fact>
+          )}
           <Fact name="Given up">
             <Time at={letter.given_up_at} />
           </Fact>

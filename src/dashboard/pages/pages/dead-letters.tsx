@@ -1,25 +1,42 @@
 import { Link } from 'wouter-preact'
 import type { DeadLettersAnswer } from '../../../../schemas/dashboard/dead-letters.ts'
-import { CodeLine } from '../components/code-line.tsx'
 import { Empty, Loading, Problem } from '../components/notes.tsx'
 import { Scroll } from '../components/scroll.tsx'
 import { Time } from '../components/time.tsx'
 import { useUrlState } from '../lib/url-state.ts'
 import { useData } from '../lib/use-data.ts'
+import { ChangeMany } from './dead-letters/change-many.tsx'
 
 /** Events that could not be processed, the newest first. */
 export function DeadLetters() {
   const [url, change] = useUrlState()
   const after = url.get('after') ?? ''
-  const { value, error, reload } = useData<DeadLettersAnswer>('/api/dead-letters', { after }, 5_000)
+  const reason = url.get('reason') ?? ''
+  const { value, error, reload } = useData<DeadLettersAnswer>('/api/dead-letters', { after, reason }, 5_000)
+  const newest = after === '' ? value?.letters[0]?.id : undefined
   return (
     <>
       <p>
         <Link href="/system">System</Link>
       </p>
       <h1>Dead letters</h1>
+      <label class="field letter-search">
+        <span>Part of the reason</span>
+        <input
+          type="search"
+          value={reason}
+          maxLength={200}
+          onInput={(event) => change({ reason: event.currentTarget.value, after: '' }, true)}
+        />
+      </label>
       {error && <Problem error={error} onRetry={reload} />}
-      {value === undefined ? !error && <Loading /> : <Letters answer={value} isFirst={after === ''} />}
+      {value === undefined ? (
+        !error && <Loading />
+      ) : (
+        <Letters answer={value} isFirst={after === ''} isFiltered={reason !== ''} />
+      )}
+      {/* It stays while it says what became of those that were here. */}
+      {value !== undefined && <ChangeMany key={reason} reason={reason} newest={newest} onChange={reload} />}
       {value !== undefined && (
         <div class="row">
           {after !== '' && (
@@ -38,7 +55,14 @@ export function DeadLetters() {
   )
 }
 
-function Letters({ answer, isFirst }: { readonly answer: DeadLettersAnswer; readonly isFirst: boolean }) {
+interface LettersProps {
+  readonly answer: DeadLettersAnswer
+  readonly isFirst: boolean
+  readonly isFiltered: boolean
+}
+
+function Letters({ answer, isFirst, isFiltered }: LettersProps) {
+  if (answer.letters.length === 0 && isFiltered) return <Empty title="No dead letter has this in its reason" />
   if (answer.letters.length === 0) {
     return (
       <Empty title={isFirst ? 'No dead letters: every event was processed' : 'There are no older ones'}>
@@ -47,41 +71,41 @@ function Letters({ answer, isFirst }: { readonly answer: DeadLettersAnswer; read
     )
   }
   return (
-    <>
-      <Scroll label="Dead letters">
-        <table>
-          <thead>
-            <tr>
-              <th>Given up</th>
-              <th>Tenant</th>
-              <th>Event</th>
-              <th>By</th>
-              <th>Lane</th>
-              <th>Reason</th>
+    <Scroll label="Dead letters">
+      <table>
+        <thead>
+          <tr>
+            <th>Given up</th>
+            <th>Received</th>
+            <th>Tenant</th>
+            <th>Event</th>
+            <th>By</th>
+            <th>Lane</th>
+            <th>Reason</th>
+          </tr>
+        </thead>
+        <tbody>
+          {answer.letters.map((letter) => (
+            <tr key={letter.id}>
+              <td>
+                <Link href={`/system/dead-letters/${encodeURIComponent(letter.id)}`}>
+                  <Time at={letter.given_up_at} />
+                </Link>
+              </td>
+              <td>
+                {letter.received_at === null ? <span class="soft">unknown</span> : <Time at={letter.received_at} />}
+              </td>
+              <td>{letter.tenant_id ?? <span class="soft">unknown</span>}</td>
+              <td>
+                <code>{letter.event_id ?? 'none'}</code>
+              </td>
+              <td>{letter.group}</td>
+              <td>{letter.lane}</td>
+              <td class="letter-reason">{letter.reason}</td>
             </tr>
-          </thead>
-          <tbody>
-            {answer.letters.map((letter) => (
-              <tr key={letter.id}>
-                <td>
-                  <Link href={`/system/dead-letters/${letter.id}`}>
-                    <Time at={letter.given_up_at} />
-                  </Link>
-                </td>
-                <td>{letter.tenant_id ?? <span class="soft">unknown</span>}</td>
-                <td>
-                  <code>{letter.event_id ?? 'none'}</code>
-                </td>
-                <td>{letter.group}</td>
-                <td>{letter.lane}</td>
-                <td class="letter-reason">{letter.reason}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
-      <p class="soft">Many at once, by what their reasons have in common:</p>
-      <CodeLine text="npx ipid dead-letter retry --reason TEXT" label="Command that retries many" />
-    </>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
   )
 }

@@ -1,6 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
 import { LIVE_STATUSES, type LiveReport } from '../../../../schemas/live-event.ts'
 import { CodeLine } from '../components/code-line.tsx'
+import { ClassName, CompanyName, STATUS_WORDS, StatusTag } from '../components/judgement.tsx'
 import { Empty } from '../components/notes.tsx'
 import { Scroll } from '../components/scroll.tsx'
 import { number, utc } from '../lib/format.ts'
@@ -11,8 +13,6 @@ import { useUrlState } from '../lib/url-state.ts'
 import { type StreamState, useEvents } from '../lib/use-events.ts'
 
 const ROWS_MAX = 100
-const STATUS_WORDS = { ok: 'ok', filtered: 'filtered', invalid_ip: 'invalid IP' } as const
-const TAGS = { ok: 'tag good', filtered: 'tag', invalid_ip: 'tag bad' } as const
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 
 /** Events of the API as they arrive. */
@@ -73,7 +73,8 @@ function Following({ tenant }: { readonly tenant: string }) {
       <p class="soft live-rate">{rateText(tail, nowMs, state, isPaused)}</p>
       {tail.events.length === 0 ? <Nothing /> : <Events events={shown.slice(0, ROWS_MAX)} />}
       <p class="soft">
-        An event whose event_id came before is shown as ok too; it is counted once. Lines of uploads are not shown here.
+        These are events of the API. One whose event_id came before is shown as ok too, and counts once. Lines of
+        uploads do not appear here: <Link href={`/t/${tenant}/uploads`}>Uploads</Link> says what becomes of them.
       </p>
     </>
   )
@@ -142,7 +143,7 @@ function Events({ events }: { readonly events: readonly TailEvent[] }) {
 }
 
 function Row({ event }: { readonly event: TailEvent }) {
-  const { received_at: at, status, company, domain, country_code: country, classification } = event
+  const { received_at: at } = event
   return (
     <tr>
       <td>
@@ -151,13 +152,14 @@ function Row({ event }: { readonly event: TailEvent }) {
         </time>
       </td>
       <td>
-        <span class={TAGS[status]}>{STATUS_WORDS[status]}</span>
+        <StatusTag {...event} />
       </td>
       <td class="live-company">
-        {company ?? <span class="soft">unknown</span>}
-        <span class="soft">{[domain, country].filter((part) => part !== null).map((part) => ` ${part}`)}</span>
+        <CompanyName {...event} />
       </td>
-      <td>{classification ?? <span class="soft">none</span>}</td>
+      <td>
+        <ClassName {...event} />
+      </td>
       <td class="live-why">{whyOf(event)}</td>
       <td>{event.event_type}</td>
       <td>{event.ip ?? <span class="soft">not kept</span>}</td>

@@ -1,13 +1,27 @@
 import { Link } from 'wouter-preact'
-import { Empty } from '../components/notes.tsx'
+import { useTitle } from '../lib/title.ts'
 
 /** A path that leads nowhere. */
 export function NotFound() {
+  useTitle('No such page')
   return (
-    <Empty title="There is no such page">
+    <>
+      <h1>There is no such page</h1>
       <p>
         <Link href="/">Back to the start</Link>
       </p>
-    </Empty>
+    </>
+  )
+}
+
+/** A tenant that does not exist, or that somebody else sees. */
+export function NoTenant({ id }: { readonly id: string }) {
+  return (
+    <>
+      <h1>There is no tenant {id}</h1>
+      <p>
+        It was deleted, or this session may not see it. <Link href="/">Back to the start</Link>
+      </p>
+    </>
   )
 }

@@ -1,25 +1,31 @@
+import { useEffect, useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { OutcomeCount, OverviewAnswer, PlanUsage } from '../../../../schemas/dashboard/overview.ts'
 import { Chart } from '../components/chart.tsx'
 import { companyPath } from '../components/company-table.tsx'
-import { Empty, Loading, Problem } from '../components/notes.tsx'
+import { FirstEvent } from '../components/first-event.tsx'
+import { Loading, Problem } from '../components/notes.tsx'
 import { SpanChoice } from '../components/span-choice.tsx'
 import { Time } from '../components/time.tsx'
 import { daysBetween } from '../lib/days.ts'
-import { number, percent } from '../lib/format.ts'
+import { counted, number, percent } from '../lib/format.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useUrlState } from '../lib/url-state.ts'
 import { useData } from '../lib/use-data.ts'
 
 const SPANS = ['7', '30', '90']
 const REFRESH_MS = 30_000
+/** While nothing came: somebody waits for the first event. */
+const REFRESH_EMPTY_MS = 3_000
 
 /** What came in, what became of it, and what the plan still allows. */
 export function Overview({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   const [state, set] = useUrlState()
   const days = SPANS.find((span) => span === state.get('days')) ?? '30'
-  const { value, error, reload } = useData<OverviewAnswer>(`/api/tenants/${tenant}/overview`, { days }, REFRESH_MS)
+  const [everyMs, setEveryMs] = useState(REFRESH_MS)
+  const { value, error, reload } = useData<OverviewAnswer>(`/api/tenants/${tenant}/overview`, { days }, everyMs)
+  useEffect(() => setEveryMs(value?.outcomes.length === 0 ? REFRESH_EMPTY_MS : REFRESH_MS), [value])
   return (
     <>
       <div class="row between">
@@ -43,12 +49,7 @@ function Whole({ tenant, answer }: { readonly tenant: string; readonly answer: O
         </div>
       )}
       {received === 0 ? (
-        <Empty title="No event came in these days">
-          <p>
-            <Link href={`/t/${tenant}/settings`}>Make an API key</Link> and send events from your site, or{' '}
-            <Link href={`/t/${tenant}/uploads`}>upload a file</Link>. Companies appear within seconds.
-          </p>
-        </Empty>
+        <FirstEvent tenant={tenant} title="No event came in these days" />
       ) : (
         <Figures tenant={tenant} answer={answer} received={received} />
       )}
@@ -118,7 +119,7 @@ function Figures({
   ]
   return (
     <>
-      <div class="cards">
+      <div class="cards figures">
         <Figure title="Events received" value={number(received)} />
         <Figure title="Companies seen" value={number(answer.companies_seen)} />
         <Figure title="New companies" value={number(answer.companies_new)} />
@@ -151,7 +152,7 @@ function Figures({
               {top.map(({ company_id, name, events }) => (
                 <li key={company_id}>
                   <Link href={companyPath(tenant, company_id)}>{name}</Link>
-                  <span class="soft">{number(events)} events</span>
+                  <span class="soft">{counted(events, 'event')}</span>
                 </li>
               ))}
             </ol>
@@ -211,7 +212,7 @@ function Reasons({ rows, received }: { readonly rows: readonly OutcomeCount[]; r
         .map(([why, events]) => (
           <li key={why}>
             {why}
-            <span class="soft" title={`${number(events)} events`}>
+            <span class="soft" title={counted(events, 'event')}>
               {percent(events / received)}
             </span>
           </li>
@@ -229,7 +230,7 @@ function Usage({ usage }: { readonly usage: PlanUsage }) {
         <Meter title="Lookups today" used={lookups.used} limit={lookups.limit}>
           More from <Time at={lookups.resets_at} />
         </Meter>
-        <Meter title={`Companies in ${accounts.month}`} used={accounts.used} limit={accounts.limit}>
+        <Meter title="Accounts this month" used={accounts.used} limit={accounts.limit}>
           {accounts.passed_at === null ? (
             'Nothing is refused when it is passed'
           ) : (

@@ -5,7 +5,7 @@ import type { SystemAnswer } from '../../../../schemas/dashboard/system.ts'
 import { Loading } from '../components/notes.tsx'
 import { Time } from '../components/time.tsx'
 import { duration } from '../lib/durations.ts'
-import { bytes, number, percent } from '../lib/format.ts'
+import { bytes, counted, number, percent } from '../lib/format.ts'
 import { useEvents } from '../lib/use-events.ts'
 import { DataSets } from './system/data-sets.tsx'
 import { Problems, Processes } from './system/processes.tsx'
@@ -43,7 +43,7 @@ function Picture({ status, isFresh }: { readonly status: SystemAnswer; readonly 
       <Waiting groups={status.waiting} />
       {status.dedup !== null && (
         <p class="soft">
-          Dedup remembers {number(status.dedup.entries)} events, in about {bytes(status.dedup.bytes)}.
+          Dedup remembers {counted(status.dedup.entries, 'event')}, in about {bytes(status.dedup.bytes)}.
         </p>
       )}
       <Jobs batch={status.batch_jobs} bulk={status.bulk_jobs} />
@@ -65,7 +65,7 @@ function Figures({ status }: { readonly status: SystemAnswer }) {
   return (
     <div class="cards system-cards">
       <Figure title="Stored, last minute" value={number(minute.stored)}>
-        {number(minute.live_events)} live events, {number(minute.batch_lines)} lines came
+        {counted(minute.live_events, 'live event')}, {counted(minute.batch_lines, 'line')} came
       </Figure>
       <Figure title="Requests, last minute" value={number(minute.requests)}>
         {number(minute.refused)} refused with 429

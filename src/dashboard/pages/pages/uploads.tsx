@@ -101,7 +101,7 @@ function keyOf({ name, size, lastModified }: File): string {
 
 function limitsText({ bytes_max, lines_max, jobs_max }: UploadLimits): string {
   return (
-    `Up to ${bytes(bytes_max)} and ${number(lines_max)} lines a file, without gzip and as NDJSON; ` +
+    `Up to ${bytes(bytes_max)} and ${number(lines_max)} lines a file, counted without gzip; ` +
     `${number(jobs_max)} jobs at a time.`
   )
 }

@@ -5,12 +5,13 @@ import {
   CompanyDetailsBody,
 } from '../../../../schemas/dashboard/companies.ts'
 import { CompanyQuery } from '../../../../schemas/dashboard/company.ts'
+import { TenantSlots } from '../../../core/run/tenant-slots.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
 import type { LookupService } from '../../../lookup/lookup.ts'
 import { companiesCsv } from '../companies-csv.ts'
 import { companyAnswer } from '../company-answer.ts'
 import type { CompanyStore } from '../company-store.ts'
-import { Exports } from '../exports.ts'
+import { EXPORTS } from '../read-limits.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 import { demandView } from '../view.ts'
 
@@ -24,7 +25,7 @@ const DAYS = 90
 
 /** The companies of a tenant, and one of them. */
 export function companyRoutes({ companies, lookups }: CompanyParts): DashboardRoute[] {
-  const exports = new Exports()
+  const exports = new TenantSlots(EXPORTS)
   return [
     route({
       method: 'GET',
@@ -67,7 +68,7 @@ export function companyRoutes({ companies, lookups }: CompanyParts): DashboardRo
           status: 200,
           type: 'text/csv; charset=utf-8',
           headers: { 'content-disposition': `attachment; filename="companies-${tenant.id}.csv"` },
-          body: exports.of(tenant.id, companiesCsv(companies.rows(tenant.id, view), hide)),
+          body: exports.pass(tenant.id, companiesCsv(companies.rows(tenant.id, view), hide)),
         }
       },
     }),

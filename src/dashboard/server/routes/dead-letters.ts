@@ -1,4 +1,4 @@
-import { DeadLettersQuery } from '../../../../schemas/dashboard/dead-letters.ts'
+import { ChangeLettersBody, DeadLettersQuery } from '../../../../schemas/dashboard/dead-letters.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
 import type { LetterDesk } from '../letter-desk.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
@@ -14,7 +14,7 @@ export function deadLetterRoutes({ letters }: DeadLetterParts): DashboardRoute[]
   const access = 'operator'
   const list = route({
     ...{ method: 'GET', path: PATH, access, query: DeadLettersQuery },
-    handle: async ({ query }) => found(await letters.list(query.after), query.after ?? ''),
+    handle: async ({ query }) => found(await letters.list(query.after, query.reason), query.after ?? ''),
   })
   const show = route({
     ...{ method: 'GET', path: `${PATH}/:id`, access },
@@ -30,7 +30,13 @@ export function deadLetterRoutes({ letters }: DeadLetterParts): DashboardRoute[]
       },
     }),
   )
-  return [list, show, ...changes]
+  const changesOfMany = (['retry', 'discard'] as const).map((verb) =>
+    route({
+      ...{ method: 'POST', path: `${PATH}/${verb}`, access, body: ChangeLettersBody },
+      handle: async ({ body }) => found(await letters.changeMany(body, verb), body.after ?? body.newest),
+    }),
+  )
+  return [list, show, ...changes, ...changesOfMany]
 }
 
 function found(value: object | undefined, id: string) {

@@ -12,6 +12,6 @@ export function liveRoute({ streams, live }: LiveParts): DashboardRoute {
   return route({
     method: 'GET',
     path: '/api/tenants/:tenant/live',
-    handle: ({ session, tenant }) => streams.respond(session, live.of(tenant.id)),
+    handle: ({ session, tenant }) => streams.respond(session, live.of(tenant), { tenant }),
   })
 }

@@ -1,6 +1,7 @@
 import type { AccountsOfMonthAnswer, PlanAnswer } from '../../../../schemas/dashboard/plan.ts'
 import type { Clock } from '../../../core/run/clock.ts'
 import { type Plans, planOf } from '../../../tenants/plans.ts'
+import type { OverviewStore } from '../overview-store.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 
 /** Addresses that tenants looked up today. Rejects when the store is away. */
@@ -8,27 +9,17 @@ export interface LookupCounts {
   used(tenantId: string): Promise<number>
 }
 
-/** Companies that a tenant tracked in a month. */
-export interface AccountCounts {
-  /**
-   * Answers within 10 s, or rejects with `UnavailableError`.
-   * @param month `YYYY-MM`, UTC
-   * @param limit companies of the plan
-   */
-  read(tenantId: string, month: string, limit: number): Promise<Omit<AccountsOfMonthAnswer, 'month'>>
-}
-
 export interface PlanParts {
   readonly plans: Plans
   readonly lookupCounts: LookupCounts
-  readonly accountCounts: AccountCounts
+  readonly overview: Pick<OverviewStore, 'tracked'>
   readonly clock: Clock
 }
 
 const DAY_MS = 86_400_000
 
 /** `/api/tenants/:tenant/plan` and `/accounts-of-month`: what a tenant may use, and has used. */
-export function planRoutes({ plans, lookupCounts, accountCounts, clock }: PlanParts): DashboardRoute[] {
+export function planRoutes({ plans, lookupCounts, overview, clock }: PlanParts): DashboardRoute[] {
   return [
     route({
       method: 'GET',
@@ -49,7 +40,7 @@ export function planRoutes({ plans, lookupCounts, accountCounts, clock }: PlanPa
       path: '/api/tenants/:tenant/accounts-of-month',
       async handle({ tenant }) {
         const month = new Date(clock.now()).toISOString().slice(0, 7)
-        const counts = await accountCounts.read(tenant.id, month, planOf(plans, tenant).monthly_accounts)
+        const counts = await overview.tracked(tenant.id, month, planOf(plans, tenant).monthly_accounts)
         const answer: AccountsOfMonthAnswer = { month, ...counts }
         return json(answer)
       },

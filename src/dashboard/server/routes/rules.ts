@@ -13,8 +13,8 @@ import { type DashboardRoute, json, route } from '../route.ts'
 /** Says what other rules would have made of the events of a tenant. */
 export interface RuleTrials {
   /**
-   * Tries them on what was received since yesterday, 0:00 UTC, one trial at a time. Answers within 20 s.
-   * @throws HttpError 429 while another trial is under way, 503 when it takes longer; UnavailableError
+   * Tries them on what was received since yesterday, 0:00 UTC, one trial of a tenant at a time. Answers within 25 s.
+   * @throws BackpressureError while another trial is under way, HttpError 503 when it takes longer; UnavailableError
    */
   run(tenant: Tenant, then: TenantRules): Promise<RulesTrialAnswer>
 }

@@ -4,6 +4,7 @@ import {
   type ListedTenant,
   type MemberLinkAnswer,
   MemberLinkBody,
+  type SignedOutAnswer,
   type TenantsAnswer,
 } from '../../../../schemas/dashboard/tenants.ts'
 import type { Clock } from '../../../core/run/clock.ts'
@@ -16,7 +17,7 @@ import type { Sessions } from '../sessions.ts'
 export interface TenantParts {
   readonly admin: Pick<TenantAdmin, 'listTenants' | 'createTenant' | 'setTenant'>
   readonly plans: Plans
-  readonly sessions: Pick<Sessions, 'createLink'>
+  readonly sessions: Pick<Sessions, 'createLink' | 'withdraw'>
   /** Where people reach the dashboard; undefined: where they look at it. */
   readonly publicUrl: string | undefined
   readonly clock: Clock
@@ -65,6 +66,15 @@ export function tenantRoutes({ admin, plans, sessions, publicUrl, clock }: Tenan
           url: `${publicUrl?.replace(/\/$/, '') ?? ''}/sign-in?token=${secret}`,
           expires_at: new Date(expiresMs).toISOString(),
         }
+        return json(answer)
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/api/tenants/:tenant/sign-out',
+      access: 'operator',
+      async handle({ tenant: { id } }) {
+        const answer: SignedOutAnswer = await sessions.withdraw(id)
         return json(answer)
       },
     }),

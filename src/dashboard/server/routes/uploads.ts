@@ -8,13 +8,12 @@ import {
   type UploadLimits,
   type UploadList,
   UploadListQuery,
-  type UploadPreview,
 } from '../../../../schemas/dashboard/uploads.ts'
-import { EVENT_KEYS } from '../../../batch/files/conversion.ts'
 import { openEventFile } from '../../../batch/files/event-file.ts'
+import { shownFileName } from '../../../batch/files/file-name.ts'
 import { inSlices } from '../../../batch/files/in-slices.ts'
-import { type FilePreview, previewFile } from '../../../batch/files/preview.ts'
-import type { BatchJobs } from '../../../batch/jobs.ts'
+import { previewFile } from '../../../batch/files/preview.ts'
+import type { BatchJobs, JobFiles } from '../../../batch/jobs.ts'
 import { rejectedLine } from '../../../batch/rejected-line.ts'
 import type { UploadedFiles } from '../../../batch/uploaded-files.ts'
 import { compileValidator } from '../../../core/event/validator.ts'
@@ -24,31 +23,52 @@ import { limitBytes } from '../../../http/engine/decode-stream.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 import { CHOICE_MAX_BYTES, fileChoice, readChoice } from '../upload-choice.ts'
+import { type Judge, previewAnswer } from '../upload-preview.ts'
 
 export interface UploadParts {
-  readonly jobs: BatchJobs
+  readonly jobs: BatchJobs & JobFiles
+  readonly judge: Judge
   readonly uploadedFiles: UploadedFiles
   /** Jobs that a tenant may have queued or running. */
   readonly openJobsMax: number
+  /** Default: `FILE_LIMITS`. */
+  readonly limits?: FileLimits | undefined
 }
+
+export interface FileLimits {
+  /** Of a file without gzip. */
+  readonly bytesMax: number
+  /** Of what it becomes as NDJSON. */
+  readonly eventBytesMax: number
+}
+
+/** A file may be as large as a body of the API. In NDJSON each row of CSV has the names of its columns: there is room for them. */
+const FILE_LIMITS: FileLimits = { bytesMax: BATCH_LIMITS.bodyMaxBytes, eventBytesMax: 2 * BATCH_LIMITS.bodyMaxBytes }
 
 /** The batch jobs of a tenant, and files that become some. */
 export function uploadRoutes(parts: UploadParts): DashboardRoute[] {
-  return [listRoute(parts), jobRoute(parts), cancelRoute(parts), previewRoute(), uploadRoute(parts)]
+  return [listRoute(parts), jobRoute(parts), cancelRoute(parts), previewRoute(parts), uploadRoute(parts)]
 }
 
 /** `GET /api/tenants/:tenant/uploads` */
-function listRoute({ jobs, openJobsMax }: UploadParts): DashboardRoute {
-  const { bodyMaxBytes: bytes_max, linesMax: lines_max, lineMaxBytes: line_bytes_max } = BATCH_LIMITS
-  const ofOne = { bytes_max, lines_max, line_bytes_max, preview_bytes: PREVIEW_BYTES }
-  const limits: UploadLimits = { ...ofOne, jobs_max: openJobsMax }
+function listRoute({
+  jobs,
+  openJobsMax,
+  limits: { bytesMax, eventBytesMax } = FILE_LIMITS,
+}: UploadParts): DashboardRoute {
+  const { linesMax: lines_max, lineMaxBytes: line_bytes_max } = BATCH_LIMITS
+  const ofOne = { bytes_max: bytesMax, event_bytes_max: eventBytesMax, lines_max, line_bytes_max }
+  const limits: UploadLimits = { ...ofOne, jobs_max: openJobsMax, preview_bytes: PREVIEW_BYTES }
   return route({
     method: 'GET',
     path: '/api/tenants/:tenant/uploads',
     query: UploadListQuery,
     async handle({ tenant, query: { limit = BATCH_LIST_LIMITS.jobs, before } }) {
       const list: BatchJobList = await jobs.list(tenant.id, { limit, before })
-      return json({ ...list, limits } satisfies UploadList)
+      const ids = list.jobs.map(({ job_id }) => job_id)
+      const names = await jobs.fileNames(tenant.id, ids)
+      const named = list.jobs.map((job) => ({ ...job, file_name: names.get(job.job_id) ?? null }))
+      return json({ ...list, jobs: named, limits } satisfies UploadList)
     },
   })
 }
@@ -78,39 +98,21 @@ function cancelRoute({ jobs }: UploadParts): DashboardRoute {
 const check = compileValidator(EventEnvelope)
 
 /** `POST /api/tenants/:tenant/upload-preview`: the beginning of a file, behind how it is to be read. */
-function previewRoute(): DashboardRoute {
+function previewRoute({ judge }: UploadParts): DashboardRoute {
   return route({
     method: 'POST',
     path: '/api/tenants/:tenant/upload-preview',
     streamedMaxBytes: CHOICE_MAX_BYTES + PREVIEW_BYTES,
-    async handle({ exchange }) {
+    async handle({ exchange, tenant }) {
       const { choice, file } = await readChoice(exchange.stream())
       const parts: Buffer[] = []
       for await (const bytes of limitBytes(file, PREVIEW_BYTES)) parts.push(bytes)
       const { whole: isWhole = false, guess: guesses = false } = choice
       const how = { ...fileChoice(choice), isWhole, guesses }
-      return json(previewAnswer(await previewFile(choice.name, Buffer.concat(parts), how, check)))
+      const preview = await previewFile(choice.name, Buffer.concat(parts), how, check)
+      return json(await previewAnswer(preview, (addresses) => judge(addresses, tenant)))
     },
   })
-}
-
-const EVENT_MAX_CHARS = 2_000
-
-function previewAnswer({ columns, rows, looked, delimiter, problem, format, gzip }: FilePreview): UploadPreview {
-  return {
-    format,
-    gzip,
-    delimiter: delimiter ?? null,
-    columns: columns.map(({ name, key, values }) => ({ name, key, example: values[0] ?? '' })),
-    keys: [...EVENT_KEYS],
-    rows: rows.map(({ line, event, problem }) => ({ line, event: shortened(event) ?? null, problem: problem ?? null })),
-    problem: problem ?? null,
-    sample: { bytes: looked.bytes, lines: looked.lines, event_bytes: looked.eventBytes },
-  }
-}
-
-function shortened(text: string | undefined): string | undefined {
-  return text !== undefined && text.length > EVENT_MAX_CHARS ? `${text.slice(0, EVENT_MAX_CHARS)}…` : text
 }
 
 /** A file whose bytes were uploaded before. */
@@ -125,7 +127,7 @@ class RepeatedFileError extends Error {
 }
 
 /** `POST /api/tenants/:tenant/uploads`: a file, behind how it is to be read. It becomes a job when it is whole. */
-function uploadRoute({ jobs, uploadedFiles }: UploadParts): DashboardRoute {
+function uploadRoute({ jobs, uploadedFiles, limits = FILE_LIMITS }: UploadParts): DashboardRoute {
   return route({
     method: 'POST',
     path: '/api/tenants/:tenant/uploads',
@@ -133,13 +135,7 @@ function uploadRoute({ jobs, uploadedFiles }: UploadParts): DashboardRoute {
     async handle({ exchange, tenant }) {
       const { choice, file } = await readChoice(exchange.stream())
       const content = createHash('sha256')
-      async function* noted(bytes: AsyncIterable<Buffer>) {
-        for await (const part of inSlices(limitBytes(bytes, BATCH_LIMITS.bodyMaxBytes))) {
-          content.update(part)
-          yield part
-        }
-      }
-      const events = eventsOf(file, choice, noted)
+      const events = eventsOf(file, choice, limits, (part) => content.update(part))
       // What may be a repeat is known behind the last byte, and is settled before there is a job.
       const whole = async (jobId: string) => {
         const holder = await uploadedFiles.claim(tenant.id, content.digest('hex'), jobId, choice.again)
@@ -149,6 +145,7 @@ function uploadRoute({ jobs, uploadedFiles }: UploadParts): DashboardRoute {
         const { jobId, received } = await receiveUpload(jobs, tenant, events, {
           whole,
           commit: () => exchange.commit(),
+          file: { name: shownFileName(choice.name), bytesMax: limits.eventBytesMax },
         })
         return { ...json({ status: 'queued', job_id: jobId, received } satisfies UploadAnswer), status: 202 }
       } catch (error) {
@@ -159,11 +156,30 @@ function uploadRoute({ jobs, uploadedFiles }: UploadParts): DashboardRoute {
   })
 }
 
+/** @param onBytes is given what is read of the file, without gzip */
 async function* eventsOf(
   file: AsyncIterable<Buffer>,
   choice: UploadChoice,
-  noted: (bytes: AsyncIterable<Buffer>) => AsyncIterable<Buffer>,
+  { bytesMax, eventBytesMax }: FileLimits,
+  onBytes: (part: Buffer) => void,
 ): AsyncGenerator<Buffer> {
+  let bytes = 0
+  async function* noted(source: AsyncIterable<Buffer>) {
+    for await (const part of inSlices(source)) {
+      bytes += part.length
+      if (bytes > bytesMax) throw new HttpError(413, `the file has more than ${bytesMax} bytes, counted without gzip`)
+      onBytes(part)
+      yield part
+    }
+  }
   const opened = await openEventFile(choice.name, file, fileChoice(choice), noted)
-  yield* opened.events(({ reason }) => rejectedLine(reason))
+  let eventBytes = 0
+  for await (const events of opened.events(({ reason }) => rejectedLine(reason))) {
+    eventBytes += events.length
+    if (eventBytes > eventBytesMax) {
+      const far = `the first ${bytes} bytes of the file (without gzip) take more than ${eventBytesMax} bytes as NDJSON`
+      throw new HttpError(413, `${far}, where each row has the names of its columns`)
+    }
+    yield events
+  }
 }

@@ -10,7 +10,7 @@ import type { Intake } from '../../../ingest/intake.ts'
 import { scanEvents } from '../../../ingest/scan-events.ts'
 import { sliceEvents } from '../../../ingest/slice-event.ts'
 import type { EventTail } from '../../../ingest/tail.ts'
-import { addressMaskOf, type Caller, type TenantEnricher } from '../../../tenants/tenancy.ts'
+import { addressMaskOf, type Caller, type TenantEnricher, tenantKey } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'
 import { HttpError } from '../../engine/http-error.ts'
 import type { HttpResponse } from '../../engine/response.ts'
@@ -56,7 +56,7 @@ export function ingestRoute({ accept, intake, enricher, tenantEnricher, hostname
       const receipt = { tenantId, archived, mask: addressMaskOf(caller.tenant), receivedAtMs: clock.now(), requestId }
       if (hostnames !== undefined) await hostnames.prefetch(addressesOf(events))
       const judging = tenantEnricher?.(enricher, caller.tenant) ?? enricher
-      const looking = tail?.of(tenantId, judging)
+      const looking = tail?.of(tenantKey(caller.tenant), judging)
       const accepted = accept(text, events, receipt, looking?.enricher ?? judging)
       await intake.append(accepted.envelopes, accepted.payloads, accepted.outcomes)
       looking?.accepted(events, receipt)

@@ -15,10 +15,12 @@ export function Results({ answer, tenant }: { readonly answer: PageLookupAnswer;
   const kept = results.filter(({ status }) => status === 'ok').length
   return (
     <section aria-labelledby="results-heading">
-      <h2 id="results-heading" role="status">
-        {number(results.length)} {results.length === 1 ? 'address' : 'addresses'}: events of {number(kept)} would be
-        kept, {number(results.length - kept)} filtered
-      </h2>
+      <div role="status">
+        <h2 id="results-heading">
+          {number(results.length)} {results.length === 1 ? 'address' : 'addresses'}: events of {number(kept)} would be
+          kept, {number(results.length - kept)} filtered
+        </h2>
+      </div>
       <p class="soft">As the rules of {tenant} judge them.</p>
       {skipped_count > 0 && (
         <p class="note warning">
@@ -58,7 +60,7 @@ export function Results({ answer, tenant }: { readonly answer: PageLookupAnswer;
       )}
       {attributions.map(({ provider, text }) => (
         <p key={provider} class="soft attribution">
-          {provider}: data of {text}
+          {provider}: {text}
         </p>
       ))}
     </section>

@@ -2,10 +2,10 @@ import { useState } from 'preact/hooks'
 import type { CreatedKeyAnswer, KeysAnswer, ListedKey } from '../../../../../schemas/dashboard/keys.ts'
 import { FieldError } from '../../components/field-error.tsx'
 import { Empty, Loading, Problem } from '../../components/notes.tsx'
-import { Time } from '../../components/time.tsx'
 import { post } from '../../lib/api.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { useData } from '../../lib/use-data.ts'
+import { KeyList } from './key-list.tsx'
 import { NewKey } from './new-key.tsx'
 import { RevokeKey } from './revoke-key.tsx'
 
@@ -67,73 +67,18 @@ export function Keys({ tenant }: { readonly tenant: string }) {
   )
 }
 
-function KeyTable({
-  keys,
-  isNew,
-  onRevoke,
-}: {
-  readonly keys: readonly ListedKey[]
-  readonly isNew: boolean
-  readonly onRevoke: (key: ListedKey) => void
-}) {
-  if (keys.length === 0) {
-    return isNew ? null : (
-      <Empty title="There is no key yet">
-        <p>Every request carries one. Generate the first with the button above: a line to paste comes with it.</p>
-      </Empty>
-    )
-  }
+function KeyTable({ keys, isNew, onRevoke }: KeyTableProps) {
+  if (keys.length > 0) return <KeyList keys={keys} onRevoke={onRevoke} />
+  if (isNew) return null
   return (
-    <div class="table stacked">
-      <table>
-        <thead>
-          <tr>
-            <th>Key</th>
-            <th>Created</th>
-            <th>Last used</th>
-            <th>State</th>
-            <th>
-              <span class="hidden-label">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {sorted(keys).map((key) => (
-            <tr key={key.prefix} class={key.revoked_at === null ? '' : 'revoked'}>
-              <td>
-                <code>{key.prefix}</code>
-              </td>
-              <td data-label="Created">
-                <Time at={key.created_at} />
-              </td>
-              <td data-label="Last used">
-                {key.last_used === null ? <span class="soft">never</span> : <Time at={key.last_used} isAgo />}
-              </td>
-              <td>
-                {key.revoked_at === null ? (
-                  <span class="tag good">in force</span>
-                ) : (
-                  <>
-                    revoked <Time at={key.revoked_at} />
-                  </>
-                )}
-              </td>
-              <td class="actions">
-                {key.revoked_at === null && (
-                  <button type="button" aria-label={`Revoke ${key.prefix}`} onClick={() => onRevoke(key)}>
-                    Revoke
-                  </button>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Empty title="There is no key yet">
+      <p>Every request carries one. Generate the first with the button above: a line to paste comes with it.</p>
+    </Empty>
   )
 }
 
-/** Those in force first, and the newest of each. */
-function sorted(keys: readonly ListedKey[]): ListedKey[] {
-  return [...keys].reverse().sort((a, b) => Number(a.revoked_at !== null) - Number(b.revoked_at !== null))
+interface KeyTableProps {
+  readonly keys: readonly ListedKey[]
+  readonly isNew: boolean
+  readonly onRevoke: (key: ListedKey) => void
 }

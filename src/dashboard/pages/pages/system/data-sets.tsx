@@ -11,7 +11,7 @@ export function DataSets({ sets }: { readonly sets: readonly DataSet[] }) {
     <>
       <TableSection
         title="Data sets"
-        columns={['Name', 'State', 'Records#', 'Age#', 'Attribution and licence']}
+        columns={['Name', 'State', 'Recognised as', 'Records#', 'Age#', 'Attribution and licence']}
         none="No process has enrichment data: addresses are told apart by reserved networks only."
       >
         {sets.map((set) => (
@@ -20,6 +20,7 @@ export function DataSets({ sets }: { readonly sets: readonly DataSet[] }) {
             <td class={set.state === 'ok' ? undefined : 'wrapping'}>
               <State set={set} />
             </td>
+            <td class="wrapping">{set.recognised_as ?? <span class="soft">nothing</span>}</td>
             <td class="number">{number(set.records)}</td>
             <td class="number" title={set.built_at === null ? undefined : utc(set.built_at)}>
               {set.age_days === null ? 'unknown' : `${number(set.age_days)} d`}

@@ -1,16 +1,17 @@
 import { useState } from 'preact/hooks'
 import { LINK_DAYS_MAX } from '../../../../../schemas/dashboard/limits.ts'
-import type { MemberLinkAnswer } from '../../../../../schemas/dashboard/tenants.ts'
+import type { MemberLinkAnswer, SignedOutAnswer } from '../../../../../schemas/dashboard/tenants.ts'
 import { CodeLine } from '../../components/code-line.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { FieldError } from '../../components/field-error.tsx'
 import { Time } from '../../components/time.tsx'
 import { post } from '../../lib/api.ts'
+import { number } from '../../lib/format.ts'
 import { useAction } from '../../lib/use-action.ts'
 
 const LOCAL = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 
-/** Makes a link that signs a member in, once. */
+/** Makes a link that signs a member in, once; ends the links and sessions that there are. */
 export function MemberLink({ tenant, onClose }: { readonly tenant: string; readonly onClose: () => void }) {
   const [days, setDays] = useState('7')
   const [link, setLink] = useState<MemberLinkAnswer>()
@@ -18,6 +19,11 @@ export function MemberLink({ tenant, onClose }: { readonly tenant: string; reado
   const make = () =>
     making.run(async () => {
       setLink(await post<MemberLinkAnswer>(`/api/tenants/${tenant}/link`, { days: Number(days) }))
+    })
+  const [ended, setEnded] = useState<SignedOutAnswer>()
+  const signOut = () =>
+    making.run(async () => {
+      setEnded(await post<SignedOutAnswer>(`/api/tenants/${tenant}/sign-out`))
     })
   const url = link && new URL(link.url, location.href)
   return (
@@ -43,7 +49,13 @@ export function MemberLink({ tenant, onClose }: { readonly tenant: string; reado
             />
           </label>
           <FieldError id="link-error" error={making.error} />
+          <p role="status" class="soft">
+            {ended && `Ended: ${number(ended.sessions)} sessions, ${number(ended.links)} links that nobody had opened.`}
+          </p>
           <div class="dialog-actions">
+            <button type="button" class="danger" disabled={making.isBusy} onClick={signOut}>
+              Sign all members out
+            </button>
             <button type="button" onClick={onClose}>
               Cancel
             </button>

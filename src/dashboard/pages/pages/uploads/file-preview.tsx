@@ -29,6 +29,7 @@ export function FilePreview({ tenant, file, limits, onClose }: FilePreviewProps)
     startTransfer(tenant, file, { name: file.name, ...named })
     onClose()
   }
+  const isReady = preview !== undefined && preview.problem === null && error === undefined && !isLoading
   const warning = preview && sizeWarning(file, preview, limits)
   return (
     <section class="card" aria-labelledby="preview">
@@ -68,7 +69,7 @@ export function FilePreview({ tenant, file, limits, onClose }: FilePreviewProps)
           type="button"
           class="primary"
           onClick={send}
-          disabled={preview === undefined || preview.problem !== null || error !== undefined || isLoading}
+          disabled={!isReady || isTooLarge(file, preview.gzip, limits)}
         >
           Upload {bytes(file.size)}
         </button>
@@ -145,12 +146,27 @@ function estimate(file: File, sample: UploadPreview['sample'], of: number): numb
 
 /** Undefined when the file is likely to be within the limits. */
 function sizeWarning(file: File, { sample, gzip }: UploadPreview, limits: UploadLimits): string | undefined {
-  const { bytes_max, lines_max } = limits
-  const split = 'Split it into smaller files, or it is likely to be refused.'
-  if (!gzip && file.size > bytes_max) return `The file is larger than ${bytes(bytes_max)}. ${split}`
+  const { bytes_max, event_bytes_max, lines_max } = limits
+  const split = (size: number, max: number) => `Split it into ${number(Math.ceil(size / max))} files or more`
+  if (isTooLarge(file, gzip, limits)) {
+    return `The file has ${bytes(file.size)}, more than ${bytes(bytes_max)}. ${split(file.size, bytes_max)}.`
+  }
+  const refused = 'or it is likely to be refused'
+  const plain = gzip ? estimate(file, sample, sample.plain_bytes) : file.size
+  if (plain > bytes_max) {
+    return `Without gzip it has about ${bytes(plain)}, more than ${bytes(bytes_max)}. ${split(plain, bytes_max)}, ${refused}.`
+  }
   const size = estimate(file, sample, sample.event_bytes)
-  if (size > bytes_max) return `As NDJSON it takes about ${bytes(size)}, more than ${bytes(bytes_max)}. ${split}`
+  if (size > event_bytes_max) {
+    const far = `It takes about ${bytes(size)} as NDJSON, where each row has the names of its columns, of at most ${bytes(event_bytes_max)}`
+    return `${far}. Leave columns out, or ${split(size, event_bytes_max).toLowerCase()}, ${refused}.`
+  }
   const lines = estimate(file, sample, sample.lines)
-  if (lines > lines_max) return `It has about ${number(lines)} lines, more than ${number(lines_max)}. ${split}`
-  return undefined
+  if (lines <= lines_max) return undefined
+  return `It has about ${number(lines)} lines, more than ${number(lines_max)}. ${split(lines, lines_max)}, ${refused}.`
+}
+
+/** Whether that is certain. */
+function isTooLarge(file: File, gzip: boolean, { bytes_max: max }: UploadLimits): boolean {
+  return !gzip && file.size > max
 }

@@ -1,11 +1,11 @@
 import { useRef, useState } from 'preact/hooks'
 import type { BatchStatus, BatchSummary, ListedBatchJob } from '../../../../../schemas/api/batch.ts'
+import type { UploadList } from '../../../../../schemas/dashboard/uploads.ts'
 import { Problem } from '../../components/notes.tsx'
 import { Time } from '../../components/time.tsx'
 import { post } from '../../lib/api.ts'
 import { number } from '../../lib/format.ts'
 import { Rate, timeLeft } from '../../lib/rate.ts'
-import { fileNameOf } from '../../lib/transfers.ts'
 
 /** How fast jobs go on, by their id, as far as that was seen here. */
 export function useJobRates(jobs: readonly ListedBatchJob[] | undefined): ReadonlyMap<string, Rate> {
@@ -26,7 +26,7 @@ export function useJobRates(jobs: readonly ListedBatchJob[] | undefined): Readon
 const TAGS: Readonly<Record<BatchStatus, string>> = { queued: '', running: '', completed: 'good', failed: 'bad' }
 
 interface JobCardProps {
-  readonly job: ListedBatchJob
+  readonly job: UploadList['jobs'][number]
   readonly rate: Rate | undefined
   /** Of the calls. */
   readonly path: string
@@ -38,13 +38,12 @@ export function JobCard({ job, rate, path, onChange }: JobCardProps) {
   const { job_id: id, status, received_at: receivedAt, result_summary: summary, progress_message: message } = job
   const [error, setError] = useState<Error>()
   const isOpen = status === 'queued' || status === 'running'
-  const name = fileNameOf(id)
   const cancel = () => post(`${path}/${id}/cancel`).then(onChange, setError)
   return (
     <article class="card job">
       <header>
         <span class={`tag ${TAGS[status]}`}>{status}</span>
-        <strong class="job-name">{name ?? `${number(job.progress_total)} lines`}</strong>
+        <strong class="job-name">{job.file_name ?? `${number(job.progress_total)} lines`}</strong>
         <span class="soft">
           <Time at={receivedAt} />
         </span>

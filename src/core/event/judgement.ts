@@ -1,0 +1,31 @@
+import type { Judgement } from '../../../schemas/live-event.ts'
+import type { Enrichment } from './enrichment.ts'
+
+const TEXT_CHARS = 120
+
+/** What becomes of an event, in the words of answers. @param enrichment undefined: its address is none */
+export function judgementOf(enrichment: Enrichment | undefined): Judgement {
+  const { data = {}, classification, quality = 0, rule, filteredAs } = enrichment ?? {}
+  return {
+    status: statusOf(enrichment),
+    company: shortText(data.business_name ?? data.org_name ?? data.as_name),
+    domain: shortText(data.domain),
+    country_code: shortText(data.country_code),
+    classification: classification ?? null,
+    quality,
+    rule: shortText(rule),
+    filtered_as: filteredAs ?? null,
+  }
+}
+
+export function statusOf(enrichment: Enrichment | undefined): Judgement['status'] {
+  if (enrichment === undefined) return 'invalid_ip'
+  return enrichment.noise ? 'filtered' : 'ok'
+}
+
+/** Cut; null: there is none. */
+export function shortText(value: string | number | undefined): string | null {
+  if (value === undefined || value === '') return null
+  const text = String(value)
+  return text.length > TEXT_CHARS ? `${text.slice(0, TEXT_CHARS - 1)}…` : text
+}

@@ -1,0 +1,23 @@
+import type { Judgement } from '../../../../schemas/live-event.ts'
+
+/** What an event is called by its status. */
+export const STATUS_WORDS = { ok: 'ok', filtered: 'filtered', invalid_ip: 'invalid IP' } as const
+const TAGS = { ok: 'tag good', filtered: 'tag', invalid_ip: 'tag bad' } as const
+
+export function StatusTag({ status }: Pick<Judgement, 'status'>) {
+  return <span class={TAGS[status]}>{STATUS_WORDS[status]}</span>
+}
+
+/** The name, and behind it what tells it from others of that name. */
+export function CompanyName({ company, domain, country_code: country }: Judgement) {
+  return (
+    <>
+      {company ?? <span class="soft">unknown</span>}
+      <span class="soft">{[domain, country].filter((part) => part !== null).map((part) => ` ${part}`)}</span>
+    </>
+  )
+}
+
+export function ClassName({ classification }: Pick<Judgement, 'classification'>) {
+  return <>{classification ?? <span class="soft">none</span>}</>
+}

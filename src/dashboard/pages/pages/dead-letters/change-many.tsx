@@ -1,0 +1,100 @@
+import { useRef, useState } from 'preact/hooks'
+import type { ChangeLettersBody, LettersChanged } from '../../../../../schemas/dashboard/dead-letters.ts'
+import { Dialog } from '../../components/dialog.tsx'
+import { FieldError } from '../../components/field-error.tsx'
+import { post } from '../../lib/api.ts'
+import { number } from '../../lib/format.ts'
+import { useAction } from '../../lib/use-action.ts'
+
+type Verb = 'retry' | 'discard'
+
+interface ChangeManyProps {
+  /** Part of their reasons; `''`: all are meant. */
+  readonly reason: string
+  /** The newest on the page; undefined: there is none, or it is not the first page. */
+  readonly newest: string | undefined
+  readonly onChange: () => void
+}
+
+/** Retries or discards many, behind a question. */
+export function ChangeMany({ reason, newest, onChange }: ChangeManyProps) {
+  const [asking, setAsking] = useState<{ readonly verb: Verb; readonly newest: string }>()
+  const [done, setDone] = useState<string>()
+  const { isBusy, error, run, reset } = useAction()
+  const isStopped = useRef(false)
+  const close = () => {
+    isStopped.current = true
+    setAsking(undefined)
+    reset()
+    onChange()
+  }
+  const change = (verb: Verb, seen: string) =>
+    run(async () => {
+      isStopped.current = false
+      const sums = { done: 0, gone: 0, refused: 0 }
+      let after: string | undefined
+      do {
+        const body: ChangeLettersBody = { newest: seen, ...(reason && { reason }), ...(after && { after }) }
+        const part = await post<LettersChanged>(`/api/dead-letters/${verb}`, body)
+        for (const name of ['done', 'gone', 'refused'] as const) sums[name] += part[name]
+        setDone(doneText(verb, sums))
+        after = part.next ?? undefined
+      } while (after !== undefined && !isStopped.current)
+      close()
+    })
+  const which = reason === '' ? 'every dead letter' : `every dead letter whose reason has “${reason}”`
+  const of = reason === '' ? 'all' : 'all of these'
+  return (
+    <>
+      <div class="row">
+        {newest !== undefined && (
+          <>
+            <button type="button" onClick={() => setAsking({ verb: 'retry', newest })}>
+              Retry {of}…
+            </button>
+            <button type="button" class="danger" onClick={() => setAsking({ verb: 'discard', newest })}>
+              Discard {of}…
+            </button>
+          </>
+        )}
+        <span class="soft" role="status">
+          {done}
+        </span>
+      </div>
+      {asking !== undefined && (
+        <Dialog title={asking.verb === 'retry' ? `Retry ${which}?` : `Discard ${which}?`} onClose={close}>
+          <p>
+            Those on this page and all older ones, of every tenant.{' '}
+            {asking.verb === 'retry'
+              ? 'Each goes back where it was and counts once; what cannot be put back stays.'
+              : 'They are given up for good, and nothing keeps them.'}
+          </p>
+          <p class="soft">{isBusy ? (done ?? 'Under way…') : 'What is given up meanwhile stays.'}</p>
+          <FieldError id="change-many-error" error={error} />
+          <div class="dialog-actions">
+            <button type="button" onClick={close}>
+              {isBusy ? 'Stop' : 'Leave them'}
+            </button>
+            <button
+              type="button"
+              class={asking.verb === 'retry' ? 'primary' : 'danger'}
+              disabled={isBusy}
+              onClick={() => change(asking.verb, asking.newest)}
+            >
+              {asking.verb === 'retry' ? 'Retry them' : 'Discard them'}
+            </button>
+          </div>
+        </Dialog>
+      )}
+    </>
+  )
+}
+
+function doneText(verb: Verb, { done, gone, refused }: Omit<LettersChanged, 'next'>): string {
+  const parts = [
+    `${number(done)} ${verb === 'retry' ? 'retried' : 'discarded'}`,
+    ...(gone > 0 ? [`${number(gone)} gone meanwhile`] : []),
+    ...(refused > 0 ? [`${number(refused)} left where they are`] : []),
+  ]
+  return `${parts.join(', ')}.`
+}

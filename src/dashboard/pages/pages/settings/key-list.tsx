@@ -1,0 +1,124 @@
+import { useState } from 'preact/hooks'
+import type { ListedKey } from '../../../../../schemas/dashboard/keys.ts'
+import { Empty } from '../../components/notes.tsx'
+import { Time } from '../../components/time.tsx'
+import { number } from '../../lib/format.ts'
+
+/** With fewer nobody needs to search. */
+const SEARCH_FROM = 10
+const SHOWN = 25
+
+interface KeyListProps {
+  /** In the order of their creation. */
+  readonly keys: readonly ListedKey[]
+  readonly onRevoke: (key: ListedKey) => void
+}
+
+/** Keys in force, the newest first; revoked ones apart. Of many some are shown, and all are found. */
+export function KeyList({ keys, onRevoke }: KeyListProps) {
+  const [text, setText] = useState('')
+  const wanted = text.trim().replace(/•+$/, '')
+  const found = keys.filter(({ prefix }) => prefix.includes(wanted)).reverse()
+  const inForce = found.filter(({ revoked_at: at }) => at === null)
+  const revoked = found.filter(({ revoked_at: at }) => at !== null)
+  return (
+    <>
+      {keys.length >= SEARCH_FROM && (
+        <label class="field key-search">
+          <span>Beginning of a key</span>
+          <input
+            type="search"
+            value={text}
+            spellcheck={false}
+            autocomplete="off"
+            // A key that is pasted is found, and no more of it is left in the field than the list shows.
+            onInput={(event) => setText(event.currentTarget.value.trim().slice(0, 12))}
+          />
+        </label>
+      )}
+      {inForce.length > 0 ? (
+        <KeyTable key={`in force ${wanted}`} label="Keys in force" keys={inForce} onRevoke={onRevoke} />
+      ) : (
+        <Empty title={wanted === '' ? 'No key is in force' : 'No key in force begins like this'}>
+          <p>{wanted === '' && 'Requests are refused until one is generated.'}</p>
+        </Empty>
+      )}
+      {revoked.length > 0 && (
+        <details class="revoked-keys" open={wanted !== ''}>
+          <summary>{revoked.length === 1 ? '1 revoked key' : `${number(revoked.length)} revoked keys`}</summary>
+          <KeyTable key={`revoked ${wanted}`} label="Revoked keys" keys={revoked} onRevoke={onRevoke} />
+        </details>
+      )}
+    </>
+  )
+}
+
+function KeyTable({ label, keys, onRevoke }: KeyListProps & { readonly label: string }) {
+  const [shown, setShown] = useState(SHOWN)
+  return (
+    <>
+      <div class="table stacked">
+        <table aria-label={label}>
+          <thead>
+            <tr>
+              <th>Key</th>
+              <th>Created</th>
+              <th>Last used</th>
+              <th>State</th>
+              <th>
+                <span class="hidden-label">Actions</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {keys.slice(0, shown).map((key) => (
+              <Row key={key.prefix} of={key} onRevoke={onRevoke} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {keys.length > shown && (
+        <div class="row">
+          <button type="button" onClick={() => setShown(shown + 4 * SHOWN)}>
+            Show more
+          </button>
+          <span class="soft">
+            {number(shown)} of {number(keys.length)}
+          </span>
+        </div>
+      )}
+    </>
+  )
+}
+
+function Row({ of: key, onRevoke }: { readonly of: ListedKey; readonly onRevoke: KeyListProps['onRevoke'] }) {
+  return (
+    <tr class={key.revoked_at === null ? '' : 'revoked'}>
+      <td>
+        <code>{key.prefix}</code>
+      </td>
+      <td data-label="Created">
+        <Time at={key.created_at} />
+      </td>
+      <td data-label="Last used">
+        {key.last_used === null ? <span class="soft">never</span> : <Time at={key.last_used} isAgo />}
+      </td>
+      <td>
+        {key.revoked_at === null ? (
+          <span class="tag good">in force</span>
+        ) : (
+          <>
+            revoked <Time at={key.revoked_at} />
+          </>
+        )}
+      </td>
+      <td class="actions">
+        {key.revoked_at === null && (
+          <button type="button" aria-label={`Revoke ${key.prefix}`} onClick={() => onRevoke(key)}>
+            Revoke
+          </button>
+        )}
+      </td>
+    </tr>
+  )
+}

@@ -1,0 +1,35 @@
+import type { Grant } from './sessions.ts'
+
+/** What a browser that opened a sign-in link is asked before it signs in. */
+export interface SignInQuestion {
+  /** The secret of the link, in the form that secrets have. */
+  readonly token: string
+  /** Undefined: nothing was looked up, and nothing is said of the link. */
+  readonly replaced?: { readonly current: Grant; readonly next: Grant }
+}
+
+/**
+ * A page without a script that asks whether to sign in.
+ * @param index the HTML of the pages, whose head it has
+ */
+export function signInPage(index: string, { token, replaced }: SignInQuestion): string {
+  const text =
+    replaced === undefined
+      ? '<p>You are about to sign in with a link. Go on only if you know who sent it.</p>'
+      : `<p>This browser is signed in as ${named(replaced.current)}. The link signs it in as ${named(replaced.next)} instead. ` +
+        'Go on only if you know who sent it.</p>'
+  const replace = replaced === undefined ? '' : '<input type="hidden" name="replace" value="yes">'
+  const stay = replaced === undefined ? '' : '<p><a href="/">Stay signed in as before</a></p>'
+  const body = `<body><main class="sign-in"><h1>ipid</h1>${text}
+<form method="post" action="/sign-in"><input type="hidden" name="token" value="${token}">${replace}
+<p><button type="submit" class="primary">Sign in</button></p></form>${stay}</main></body>`
+  return index.replace(/<script[\s\S]*?<\/script>/g, '').replace(/<body>[\s\S]*<\/body>/, () => body)
+}
+
+function named({ tenant }: Grant): string {
+  return tenant === undefined ? 'an operator' : `a member of ${escaped(tenant.id)}`
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+}

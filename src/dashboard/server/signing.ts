@@ -1,0 +1,117 @@
+import type { Clock } from '../../core/run/clock.ts'
+import type { Exchange } from '../../http/engine/exchange.ts'
+import { HttpError } from '../../http/engine/http-error.ts'
+import type { HttpResponse } from '../../http/engine/response.ts'
+import type { Access } from './access.ts'
+import { SignInAttempts } from './attempts.ts'
+import type { SessionCookie } from './cookie.ts'
+import { type Grant, isCsrfToken, isSecret, SESSION_MS, type Session, type Sessions } from './sessions.ts'
+import { type SignInQuestion, signInPage } from './sign-in-page.ts'
+
+export interface SigningOptions {
+  readonly sessions: Sessions
+  readonly cookie: SessionCookie
+  readonly access: Access
+  /** What goes on for a session is to end. */
+  readonly onSignedOut: (session: Session) => void
+  /** The HTML of the pages. */
+  readonly index: string
+  readonly clock: Clock
+}
+
+/** Whose pages may send somebody here without a question: our own, or nobody's, such as a terminal. */
+const DIRECT = ['', 'none', 'same-origin']
+
+/** Signing in with a link, and signing out. */
+export class Signing {
+  readonly #options: SigningOptions
+  readonly #attempts: SignInAttempts
+
+  constructor(options: SigningOptions) {
+    this.#options = options
+    this.#attempts = new SignInAttempts(options.clock)
+  }
+
+  /**
+   * `GET /sign-in?token=…` begins a session. What another site makes a browser do spends no link and signs nobody in, nor does
+   * a look ahead of time: a page of ours asks before.
+   */
+  async open({ request }: Exchange): Promise<HttpResponse> {
+    const { fetchDest, fetchSite, purpose, cookie } = request.head
+    if (fetchDest !== '' && fetchDest !== 'document') throw new HttpError(403, 'a sign-in is a page of its own')
+    const token = new URLSearchParams(request.query).get('token') ?? ''
+    const isMeant = DIRECT.includes(fetchSite) && !/prefetch|prerender|preview/i.test(purpose)
+    if (!isMeant && isSecret(token)) return this.#ask({ token })
+    return await this.#enter(token, cookie, false)
+  }
+
+  /** `POST /sign-in`: the form of our page, with `token` and, when it was said who is replaced, `replace=yes`. */
+  async confirm(exchange: Exchange): Promise<HttpResponse> {
+    const { origin, cookie } = exchange.request.head
+    if (origin === '') throw new HttpError(403, 'not from a page of ours')
+    exchange.demandBody()
+    const form = new URLSearchParams(await exchange.text())
+    return await this.#enter(form.get('token') ?? '', cookie, form.get('replace') === 'yes')
+  }
+
+  /** `POST /sign-out` ends the session. */
+  async leave({ request }: Exchange): Promise<HttpResponse> {
+    const { sessions, cookie, onSignedOut } = this.#options
+    const secret = cookie.read(request.head.cookie)
+    const session = await sessions.look(secret)
+    if (session === undefined) throw new HttpError(401, 'nobody is signed in')
+    if (!isCsrfToken(session, request.head.csrfToken)) throw new HttpError(403, 'not from a page of ours')
+    await sessions.signOut(secret)
+    onSignedOut(session)
+    return { status: 204, body: '', headers: { 'set-cookie': cookie.write('', 0) } }
+  }
+
+  /** @param replaces whoever the browser is signed in as, it was asked about that */
+  async #enter(token: string, cookies: string, replaces: boolean): Promise<HttpResponse> {
+    const { waitSeconds } = this.#attempts
+    const headers = { 'retry-after': String(waitSeconds) }
+    if (waitSeconds > 0) throw new HttpError(429, 'too many sign-ins failed: wait a minute', { headers })
+    this.#attempts.begin()
+    const response = await this.#tried(token, this.#options.cookie.read(cookies), replaces).catch((error: unknown) => {
+      this.#attempts.forgive()
+      throw error
+    })
+    if (response === undefined) return seeOther('/?sign-in=failed')
+    this.#attempts.forgive()
+    return response
+  }
+
+  /** Undefined: the link does not work. */
+  async #tried(token: string, formerSecret: string, replaces: boolean): Promise<HttpResponse | undefined> {
+    const { sessions, access, cookie, onSignedOut } = this.#options
+    const [former, grant] = await Promise.all([sessions.look(formerSecret), sessions.grantOf(token)])
+    if (grant === undefined || !(await access.opens(grant))) return undefined
+    if (former !== undefined && !replaces && !isSame(former, grant)) {
+      return this.#ask({ token, replaced: { current: former, next: grant } })
+    }
+    const secret = await sessions.signIn(token)
+    if (secret === undefined) return undefined
+    if (former !== undefined) {
+      // The link is spent: a former session that cannot be removed now ends by itself, and nobody has its cookie.
+      await sessions.signOut(formerSecret).catch(() => {})
+      onSignedOut(former)
+    }
+    return seeOther('/', { 'set-cookie': cookie.write(secret, SESSION_MS) })
+  }
+
+  #ask(question: SignInQuestion): HttpResponse {
+    const headers = { 'cache-control': 'no-store' }
+    const body = signInPage(this.#options.index, question)
+    return { status: 200, type: 'text/html; charset=utf-8', body, headers }
+  }
+}
+
+function isSame(one: Grant, other: Grant): boolean {
+  return (
+    one.role === other.role && one.tenant?.id === other.tenant?.id && one.tenant?.createdAt === other.tenant?.createdAt
+  )
+}
+
+function seeOther(location: string, headers: Readonly<Record<string, string>> = {}): HttpResponse {
+  return { status: 303, body: '', headers: { location, 'cache-control': 'no-store', ...headers } }
+}

@@ -1,0 +1,61 @@
+import type { PreviewRow, UploadPreview } from '../../../schemas/dashboard/uploads.ts'
+import { EVENT_KEYS } from '../../batch/files/conversion.ts'
+import type { FilePreview } from '../../batch/files/preview.ts'
+import type { Address } from '../../core/event/address.ts'
+import type { Enrichment } from '../../core/event/enrichment.ts'
+import { judgementOf } from '../../core/event/judgement.ts'
+import type { Tenant } from '../../tenants/tenancy.ts'
+
+/**
+ * What the pipeline makes of addresses for a tenant, in their order. Counts on no quota. Waits for reverse DNS, where events
+ * do, and no longer than they.
+ */
+export type Judge = (addresses: readonly Address[], tenant: Tenant) => Promise<readonly Enrichment[]>
+
+const EVENT_MAX_CHARS = 2_000
+
+/** @param judge for the tenant of the file */
+export async function previewAnswer(
+  preview: FilePreview,
+  judge: (addresses: readonly Address[]) => Promise<readonly Enrichment[]>,
+): Promise<UploadPreview> {
+  const { columns, looked, delimiter, problem, format, gzip } = preview
+  return {
+    format,
+    gzip,
+    delimiter: delimiter ?? null,
+    columns: columns.map(({ name, key, values }) => ({ name, key, example: values[0] ?? '' })),
+    keys: [...EVENT_KEYS],
+    rows: await judgedRows(preview, judge),
+    problem: problem ?? null,
+    sample: {
+      ...{ bytes: looked.bytes, plain_bytes: looked.plainBytes },
+      ...{ lines: looked.lines, event_bytes: looked.eventBytes },
+    },
+  }
+}
+
+async function judgedRows({ rows }: FilePreview, judge: Parameters<typeof previewAnswer>[1]): Promise<PreviewRow[]> {
+  const good = rows.filter(({ address }) => address !== undefined)
+  const enrichments = await judge(good.map(({ address }) => address!))
+  const known = new Map(good.map(({ line }, i) => [line, enrichments[i]!]))
+  /** Lines by the ids that they take. */
+  const taken = new Map<string, number>()
+  return rows.map(({ line, event, problem, eventId }) => {
+    const enrichment = known.get(line)
+    const isKept = enrichment !== undefined && !enrichment.noise
+    const repeatOf = isKept && eventId !== undefined ? taken.get(eventId) : undefined
+    if (isKept && eventId !== undefined && repeatOf === undefined) taken.set(eventId, line)
+    return {
+      line,
+      event: shortened(event) ?? null,
+      problem: problem ?? null,
+      becomes: enrichment === undefined ? null : judgementOf(enrichment),
+      repeat_of: repeatOf ?? null,
+    }
+  })
+}
+
+function shortened(text: string | undefined): string | undefined {
+  return text !== undefined && text.length > EVENT_MAX_CHARS ? `${text.slice(0, EVENT_MAX_CHARS)}…` : text
+}

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { absentRows } from '../../src/clickhouse/absent-rows.ts'
+import { TableInserter } from '../../src/clickhouse/inserter.ts'
+import { EVENTS } from '../../src/clickhouse/tables.ts'
+import { startTestClickHouse } from '../support/clickhouse.ts'
+import { eventRows } from '../support/event-rows.ts'
+
+test('rows whose token was kept but which were lost in a crash are found, and can be inserted again', async (t) => {
+  const crashed = await startTestClickHouse(t)
+  const sink = new TableInserter(EVENTS, crashed.client, async () => {})
+  const kept = eventRows([{ event_id: "kept 'n\t1" }, { event_id: 'kept 2' }, { event_id: 'kept 3' }])
+  const lost = eventRows([{ event_id: 'lost\\1' }, { event_id: 'lost 2', received_at: 5 }, { event_id: 'lost 3' }])
+  await sink.insert([kept], 'kept')
+  await sink.insert([lost], 'lost')
+  const parts = await crashed.rows<{ path: string }>(
+    "SELECT path FROM system.parts WHERE table = 'events' AND active AND rows != 3",
+  )
+  await crashed.kill()
+  // The state after a crash between the write to the deduplication log and the rename of the part.
+  for (const { path } of parts) await rm(path, { recursive: true })
+  assert.equal((await readdir(join(parts[0]!.path, '..'))).includes('deduplication_logs'), true)
+  await crashed.restart()
+
+  await sink.insert([kept], 'kept')
+  await sink.insert([lost], 'lost')
+  const absent = await absentRows(crashed.client, [kept, lost])
+  assert.deepEqual(Buffer.concat(absent), lost)
+  await sink.insert(absent, 'lost.again')
+  assert.deepEqual(await absentRows(crashed.client, [kept, lost]), [])
+  assert.deepEqual(await crashed.rows('SELECT count() AS n FROM events'), [{ n: 6 }])
+})

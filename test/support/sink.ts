@@ -1,0 +1,112 @@
+import type { TestContext } from 'node:test'
+import { ingest } from '../../pipelines/ingest.ts'
+import { connectClickHouse, DATABASE } from '../../src/clickhouse/client.ts'
+import { TableInserter } from '../../src/clickhouse/inserter.ts'
+import { migrate } from '../../src/clickhouse/migrate.ts'
+import { EVENTS } from '../../src/clickhouse/tables.ts'
+import { encodeBlock, packBlock } from '../../src/core/event/block.ts'
+import type { Envelope } from '../../src/core/event/envelope.ts'
+import type { Inserter } from '../../src/core/pipeline/destination.ts'
+import type { Lane } from '../../src/core/pipeline/lane.ts'
+import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
+import { keys } from '../../src/redis/keys.ts'
+import { SinkStreams } from '../../src/redis/streams/sink-streams.ts'
+import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
+import { SinkWorker } from '../../src/runner/sink-worker.ts'
+import { startTestClickHouse, type TestClickHouse } from './clickhouse.ts'
+import { quiet, silent } from './pipeline.ts'
+import { startTestRedis, type TestRedis } from './redis.ts'
+
+export const PARTITIONS = 2
+
+/** Redis and ClickHouse, with what a sink needs in them. */
+export async function startStores(t: TestContext) {
+  const [redis, clickhouse] = await Promise.all([startTestRedis(t), startTestClickHouse(t)])
+  const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
+  t.after(() => client.disconnect())
+  await agreeOnPartitions(client, PARTITIONS)
+  await createGroups(client, ingest, PARTITIONS)
+  return { redis, clickhouse, client }
+}
+
+/**
+ * Starts a sink, which is stopped after the test.
+ * @param wrap stands between the sink and ClickHouse
+ */
+export async function startSink(
+  t: TestContext,
+  redis: TestRedis,
+  clickhouse: TestClickHouse,
+  wrap: (inserter: Inserter) => Inserter = (inserter) => inserter,
+) {
+  const connect = (name: string) => quiet(connectRedis(redis.url, { name, kind: 'loop', timeoutMs: 2_000 }))
+  const clients = [connect('sink'), connect('blocking')] as const
+  const database = connectClickHouse(clickhouse.url, { application: 'test', database: DATABASE })
+  const sink = new SinkWorker({
+    startsReady: true,
+    group: 'clickhouse',
+    source: new SinkStreams({
+      client: clients[0],
+      blocking: clients[1],
+      cluster: false,
+      partitions: PARTITIONS,
+      group: 'clickhouse',
+      from: 'enriched',
+      completesJobs: true,
+      outcomesTo: 'outcomes',
+      ensureGroups: async () => {},
+    }),
+    inserter: wrap(new TableInserter(EVENTS, database, () => migrate(clickhouse.url, silent))),
+    rowsMax: 1_000,
+    lingerMs: 50,
+    log: silent,
+  })
+  /** As `kill -9`: connections and lease are left as they are. */
+  const drop = () => {
+    for (const client of clients) client.disconnect()
+    return database.close()
+  }
+  const stop = async () => {
+    await sink.stop()
+    await drop()
+  }
+  // Nobody waits for it: an insert that a test holds never ends.
+  t.after(() => {
+    sink.stop().catch(() => {})
+    return drop()
+  })
+  await sink.start()
+  return { stop, drop }
+}
+
+/** An inserter of which some methods can be replaced. */
+export function bound(inserter: Inserter): Inserter {
+  return {
+    prepare: () => inserter.prepare(),
+    insert: (rows, token) => inserter.insert(rows, token),
+    absent: (rows) => inserter.absent(rows),
+    close: () => inserter.close(),
+  }
+}
+
+export async function add(client: RedisClient, partition: number, envelopes: readonly Envelope[], lane: Lane = 'live') {
+  await client.call('XADD', keys.stream(partition, 'enriched', lane), '*', ...encodeBlock(packBlock(envelopes)))
+}
+
+export async function pending(client: RedisClient): Promise<number> {
+  let entries = 0
+  for (let partition = 0; partition < PARTITIONS; partition++) {
+    const [count] = (await client.call('XPENDING', keys.stream(partition, 'enriched', 'live'), 'clickhouse')) as [
+      number,
+    ]
+    entries += count
+  }
+  return entries
+}
+
+export const countEvents = async (clickhouse: TestClickHouse) => {
+  const [row] = await clickhouse.rows<{ n: number; u: number }>(
+    'SELECT count() AS n, uniqExact(event_id) AS u FROM events',
+  )
+  return row!
+}

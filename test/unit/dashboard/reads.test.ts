@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
+import { ClickHouseCompanies } from '../../../src/clickhouse/dashboard/companies.ts'
+import { ClickHouseOverview } from '../../../src/clickhouse/dashboard/overview.ts'
+import { DashboardReader } from '../../../src/clickhouse/dashboard/reader.ts'
+import { systemClock } from '../../../src/core/run/clock.ts'
+import { BackpressureError, UnavailableError } from '../../../src/core/run/errors.ts'
+import { QUESTIONS } from '../../../src/dashboard/server/read-limits.ts'
+import { errorResponse } from '../../../src/http/api/errors.ts'
+
+interface Held {
+  readonly tenant: string
+  readonly search: string | undefined
+  answer(names: readonly string[]): Promise<void>
+  fail(error: Error): Promise<void>
+}
+
+/** Tables that hold their answers back. */
+function heldTables() {
+  const asked: Held[] = []
+  const query = ({ query_params: { tenant, search } }: { query_params: Record<string, string> }) =>
+    new Promise((resolve, reject) => {
+      asked.push({
+        tenant: tenant!,
+        search,
+        answer(names) {
+          const data = names.map((company_id) => ({ company_id }))
+          resolve({ json: async () => ({ data, rows_before_limit_at_least: data.length }) })
+          return settled()
+        },
+        fail(error) {
+          reject(error)
+          return settled()
+        },
+      })
+    })
+  const reader = new DashboardReader({ query } as unknown as ClickHouseClient)
+  return { asked, companies: new ClickHouseCompanies(reader, systemClock), overview: new ClickHouseOverview(reader) }
+}
+
+const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+test('a tenant that asks for list after list holds up no other, and at last is told to wait', async () => {
+  const { asked, companies, overview } = heldTables()
+  const { ofTenant, all, waitingOfTenant } = QUESTIONS
+  const lists = Array.from({ length: ofTenant + waitingOfTenant }, (_, i) =>
+    companies.page('greedy', { search: `${i}` }),
+  )
+  await settled()
+  assert.equal(asked.length, ofTenant)
+  const refused = await companies.page('greedy', { search: 'more' }).catch((error: unknown) => error)
+  assert.ok(refused instanceof BackpressureError)
+  const { response, limit } = errorResponse(refused)
+  assert.deepEqual([response.status, response.headers, limit], [429, { 'retry-after': '2' }, 'questions'])
+
+  const others = [companies.page('acme', {}), overview.outcomes('other', { from: '2026-01-01', to: '2026-01-02' })]
+  await settled()
+  assert.deepEqual(
+    asked.slice(ofTenant).map(({ tenant }) => tenant),
+    ['acme', 'other'],
+  )
+  assert.equal(asked.length, all)
+  others.push(companies.page('late', {}))
+  await asked[0]!.answer([])
+  assert.equal(asked.at(-1)!.tenant, 'late', 'before all that the greedy one has in line')
+  for (const held of asked) await held.answer([])
+  await Promise.all([...lists, ...others])
+})
+
+test('of the same question one is under way, and one more answers all who asked meanwhile', async () => {
+  const { asked, companies } = heldTables()
+  const view = { search: 'acme' }
+  const first = companies.page('acme', view)
+  await settled()
+  const tabs = Array.from({ length: 9 }, () => companies.page('acme', view))
+  const [other, third] = [companies.page('other', view), companies.page('acme', { ...view, limit: 7 })]
+  await settled()
+  assert.deepEqual(
+    asked.map(({ tenant }) => tenant),
+    ['acme', 'other', 'acme'],
+  )
+  await asked[0]!.answer(['stored before'])
+  assert.equal((await first).total, 1)
+  assert.equal(asked.length, 4)
+  await asked[3]!.answer(['stored before', 'stored since'])
+  for (const page of await Promise.all(tabs)) assert.equal(page.total, 2)
+  const again = companies.page('acme', view)
+  await settled()
+  assert.equal(asked.length, 5, 'no answer is kept')
+  for (const held of asked) await held.answer([])
+  await Promise.all([again, other, third])
+})
+
+test('what fails says why, to all who asked the same, and is in no way of the next', async () => {
+  const { asked, companies } = heldTables()
+  const ask = () => companies.page('acme', { sort: 'visits' })
+  const told = (message: RegExp, seconds: number) => (error: unknown) =>
+    error instanceof UnavailableError && message.test(error.message) && error.retryAfterSeconds === seconds
+  const slow = new ClickHouseError({ message: 'Timeout exceeded', code: '159', type: 'TIMEOUT_EXCEEDED' })
+  const first = ask()
+  await settled()
+  const both = [first, ask()].map((page) => assert.rejects(page, told(/another order than visits/, 20)))
+  await asked[0]!.fail(slow)
+  await Promise.all(both)
+  assert.equal(asked.length, 1)
+  const away = assert.rejects(ask(), told(/ClickHouse does not answer/, 1))
+  await settled()
+  await asked[1]!.fail(new Error('connect ECONNREFUSED'))
+  await away
+  const last = ask()
+  await settled()
+  await asked[2]!.answer(['a'])
+  assert.equal((await last).total, 1)
+})
+
+test('a page of companies with long ids asks for its parts one after the other', async () => {
+  const { asked, companies } = heldTables()
+  const details = companies.details('acme', {
+    companies: Array.from({ length: 60 }, (_, i) => `${i}`.padEnd(500, '€')),
+  })
+  await settled()
+  assert.equal(asked.length, 2, 'visits, and sparklines')
+  for (let i = 0; i < asked.length; i++) await asked[i]!.answer([])
+  assert.deepEqual((await details).companies, [])
+  assert.ok(asked.length > 60)
+})
