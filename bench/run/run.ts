@@ -33,6 +33,7 @@ export async function runOnce(scenario: Scenario, context: RunContext): Promise<
       say,
       tag: `b${(runs++).toString(36)}`,
       seconds: (otherwise) => options.seconds ?? otherwise,
+      atMostSeconds: (most) => Math.min(most, options.seconds ?? most),
       connections: (otherwise) => options.connections ?? otherwise,
       load: async (spec) => {
         const controller = new AbortController()

@@ -25,6 +25,8 @@ export interface Stage {
   readonly tag: string
   /** Seconds of a measured load: what the command line asks for, or else so many. */
   seconds(otherwise: number): number
+  /** So many, or fewer when the command line asks for less. */
+  atMostSeconds(most: number): number
   connections(otherwise: number): number
   load(spec: LoadSpec): Promise<Loaded>
   /** For people who wait. */

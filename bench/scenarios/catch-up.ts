@@ -3,7 +3,7 @@ import { processName } from '../run/accounting.ts'
 import { cpuFigures, peakFigures } from '../run/product.ts'
 import type { Scenario, Stage } from '../run/scenario.ts'
 import { descendants } from '../support/processes.ts'
-import { eventLoad, sendEvents } from './send-events.ts'
+import { eventLoad, warmUp } from './send-events.ts'
 
 const AWAY_SECONDS = 60
 const LOAD = { perRequest: 100, connections: 16, rate: 60 }
@@ -15,8 +15,7 @@ export const CATCH_UP: Scenario = {
   async run(stage) {
     const { product } = stage
     const seconds = stage.seconds(AWAY_SECONDS)
-    await sendEvents(stage, { ...LOAD, rate: undefined, seconds: 1, tag: `${stage.tag}w` })
-    await product.idle()
+    await warmUp(stage, { ...LOAD, rate: undefined, tag: `${stage.tag}w` })
     const accounting = product.accounting()
     const goOn = standStill(stage)
     const loaded = await stage.load(eventLoad(stage, { ...LOAD, seconds }))

@@ -1,6 +1,6 @@
 import { redisFigures } from '../run/product.ts'
 import type { Figures, Scenario, Stage } from '../run/scenario.ts'
-import { sendEvents } from './send-events.ts'
+import { sendEvents, warmUp } from './send-events.ts'
 
 const LOAD = { perRequest: 100, connections: 16 }
 
@@ -19,8 +19,7 @@ export const DEDUP: Scenario = {
   name: 'dedup',
   summary: 'what Redis keeps of events that are stored, and of noise',
   async run(stage) {
-    await sendEvents(stage, { ...LOAD, seconds: 1, tag: `${stage.tag}w` })
-    await stage.product.idle()
+    await warmUp(stage, { ...LOAD, tag: `${stage.tag}w` })
     return { ...(await kept(stage, 'stored', 0)), ...(await kept(stage, 'noise', 1)) }
   },
 }

@@ -1,6 +1,6 @@
 import { cpuFigures } from '../run/product.ts'
 import type { Scenario } from '../run/scenario.ts'
-import { eventLoad, sendEvents } from './send-events.ts'
+import { eventLoad, sendEvents, warmUp } from './send-events.ts'
 import { quantile, VisibilityWatch } from './visibility.ts'
 
 const LOAD = { perRequest: 100, connections: 16 }
@@ -12,8 +12,8 @@ export const HALF_LOAD: Scenario = {
   summary: 'answers, and the time until a row can be queried, at half of what the product takes at most',
   async run(stage) {
     const { product } = stage
-    const full = { ...LOAD, seconds: Math.min(FULL_SECONDS, stage.seconds(FULL_SECONDS)) }
-    await sendEvents(stage, { ...full, tag: `${stage.tag}w` })
+    const full = { ...LOAD, seconds: stage.atMostSeconds(FULL_SECONDS) }
+    await warmUp(stage, { ...LOAD, tag: `${stage.tag}w` })
     const { figures } = await sendEvents(stage, { ...full, tag: `${stage.tag}f` })
     await product.idle()
     const rate = Math.max(LEAST_RATE, figures['events/s']! / LOAD.perRequest / 2)

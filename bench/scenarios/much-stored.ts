@@ -6,7 +6,7 @@ import { TenantAdmin } from '../../src/tenants/admin.ts'
 import { DEFAULT_PLANS } from '../../src/tenants/plans.ts'
 import type { Product } from '../run/product.ts'
 import type { Figures, Scenario, Stage } from '../run/scenario.ts'
-import { sendEvents } from './send-events.ts'
+import { sendEvents, warmUp } from './send-events.ts'
 
 const LOAD = { perRequest: 100, connections: 16 }
 const FILL_ROWS = 500_000
@@ -14,13 +14,11 @@ const FILL_ROWS = 500_000
 /** The same load before and behind a change, and what it cost more. @param change returns keys of tenants to send as */
 async function compared(stage: Stage, change: () => Promise<readonly string[]>): Promise<Figures> {
   const { product } = stage
-  await sendEvents(stage, { ...LOAD, seconds: 1, tag: `${stage.tag}w` })
-  await product.idle()
+  await warmUp(stage, { ...LOAD, tag: `${stage.tag}w` })
   const few = (await sendEvents(stage, { ...LOAD, tag: `${stage.tag}f` })).figures
   const keys = await change()
   await product.idle()
-  await sendEvents(stage, { ...LOAD, keys, seconds: 1, tag: `${stage.tag}v` })
-  await product.idle()
+  await warmUp(stage, { ...LOAD, keys, tag: `${stage.tag}v` })
   const many = (await sendEvents(stage, { ...LOAD, keys })).figures
   const cost = (figures: Figures) =>
     Object.entries(figures)
@@ -60,8 +58,8 @@ async function fill({ product, options, say }: Stage): Promise<void> {
     await product.query(`
       INSERT INTO events (ip, tenant_id, event_id, received_at, timestamp, event_type, account_id, company_id, business_name, quality)
       SELECT concat('17.', toString(number % 200), '.', toString(intDiv(number, 200) % 250), '.7'), 'demo',
-        concat('stored-', toString(number)), now64(3) - toIntervalSecond(cityHash64(number) % 7776000), received_at, 'page_view',
-        concat('account-', toString(cityHash64(number) % 100000)), account_id, account_id, 60
+        concat('stored-', toString(number)), now64(3) - toIntervalSecond(cityHash64(number) % 7776000) AS received_at, received_at, 'page_view',
+        concat('account-', toString(cityHash64(number) % 100000)) AS account_id, account_id, account_id, 60
       FROM numbers(${from}, ${rows}) SETTINGS insert_deduplicate = 0`)
     if (round % say10 === 0) say(`${from + rows} of ${options.stored} events are stored`)
   }

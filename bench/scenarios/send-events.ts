@@ -15,6 +15,7 @@ export interface EventLoad extends Omit<EventBodies, 'tag'> {
 }
 
 const SECONDS = 10
+const WARM_UP_SECONDS = 3
 
 /** The same load, for whoever takes it. */
 export function eventLoad(stage: Stage, load: EventLoad): LoadSpec {
@@ -28,6 +29,12 @@ export function eventLoad(stage: Stage, load: EventLoad): LoadSpec {
     seconds: load.seconds ?? stage.seconds(SECONDS),
     rate: load.rate,
   }
+}
+
+/** Runs what is compiled on its way a while, and waits until it is quiet again. */
+export async function warmUp(stage: Stage, load: EventLoad): Promise<void> {
+  await sendEvents(stage, { ...load, seconds: stage.atMostSeconds(WARM_UP_SECONDS) })
+  await stage.product.idle()
 }
 
 /**
