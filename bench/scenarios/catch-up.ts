@@ -15,7 +15,7 @@ export const CATCH_UP: Scenario = {
   async run(stage) {
     const { product } = stage
     const seconds = stage.seconds(AWAY_SECONDS)
-    await warmUp(stage, { ...LOAD, rate: undefined, tag: `${stage.tag}w` })
+    await warmUp(stage, { ...LOAD, rate: undefined })
     const accounting = product.accounting()
     const goOn = standStill(stage)
     const loaded = await stage.load(eventLoad(stage, { ...LOAD, seconds }))

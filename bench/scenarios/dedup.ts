@@ -19,7 +19,7 @@ export const DEDUP: Scenario = {
   name: 'dedup',
   summary: 'what Redis keeps of events that are stored, and of noise',
   async run(stage) {
-    await warmUp(stage, { ...LOAD, tag: `${stage.tag}w` })
+    await warmUp(stage, LOAD)
     return { ...(await kept(stage, 'stored', 0)), ...(await kept(stage, 'noise', 1)) }
   },
 }

@@ -13,7 +13,7 @@ export const HALF_LOAD: Scenario = {
   async run(stage) {
     const { product } = stage
     const full = { ...LOAD, seconds: stage.atMostSeconds(FULL_SECONDS) }
-    await warmUp(stage, { ...LOAD, tag: `${stage.tag}w` })
+    await warmUp(stage, LOAD)
     const { figures } = await sendEvents(stage, { ...full, tag: `${stage.tag}f` })
     await product.idle()
     const rate = Math.max(LEAST_RATE, figures['events/s']! / LOAD.perRequest / 2)

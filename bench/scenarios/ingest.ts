@@ -4,7 +4,7 @@ import { plainIngestBound } from '../bounds/plain.ts'
 import { xaddBound } from '../bounds/redis-xadd.ts'
 import { redisFigures } from '../run/product.ts'
 import type { Bound, Scenario, Stage } from '../run/scenario.ts'
-import { type EventLoad, eventLoad, sendEvents, warmUp } from './send-events.ts'
+import { type EventLoad, eventLoad, sendEvents, warmUp, warmUpLoad } from './send-events.ts'
 
 /** Of bounds that hold no state. */
 const BOUND_SECONDS = 3
@@ -15,7 +15,7 @@ function ingest(name: string, summary: string, load: EventLoad): Scenario {
     summary,
     async run(stage) {
       const { product } = stage
-      await warmUp(stage, { ...load, tag: `${stage.tag}w` })
+      await warmUp(stage, load)
       const before = await product.redis()
       const { events, figures } = await sendEvents(stage, load)
       await product.idle()
@@ -30,7 +30,12 @@ async function ingestBounds(stage: Stage, load: EventLoad): Promise<Bound[]> {
   const seconds = stage.atMostSeconds(BOUND_SECONDS)
   const { bound: rows, rowBytes } = await rowsBound(stage, 'events/s', seconds)
   await stage.product.idle()
-  const plain = await plainIngestBound(stage, eventLoad(stage, load), perRequest)
+  const plain = await plainIngestBound(
+    stage,
+    eventLoad(stage, warmUpLoad(stage, load)),
+    eventLoad(stage, load),
+    perRequest,
+  )
   const bare = await bareBound(
     stage,
     eventLoad(stage, { ...load, seconds, tag: `${stage.tag}b` }),

@@ -13,6 +13,7 @@ interface Lookups {
 }
 
 const SECONDS = 10
+const WARM_UP_SECONDS = 3
 const FIGURE = 'lookups/s'
 
 function lookups(name: string, summary: string, { path, bodies, perRequest, connections }: Lookups): Scenario {
@@ -24,11 +25,12 @@ function lookups(name: string, summary: string, { path, bodies, perRequest, conn
     connections: stage.connections(connections),
     seconds,
   })
+  const warmUp = (stage: Stage) => spec(stage, stage.atMostSeconds(WARM_UP_SECONDS))
   return {
     name,
     summary,
     async run(stage) {
-      await stage.load(spec(stage, 1))
+      await stage.load(warmUp(stage))
       const accounting = stage.product.accounting()
       const loaded = await stage.load(spec(stage))
       const count = loaded.requests * perRequest
@@ -42,7 +44,7 @@ function lookups(name: string, summary: string, { path, bodies, perRequest, conn
     },
     async bounds(stage) {
       const bounds: (Bound | undefined)[] = [
-        await plainLookupBound(stage, spec(stage), FIGURE, perRequest),
+        await plainLookupBound(stage, warmUp(stage), spec(stage), FIGURE, perRequest),
         await bareBound(stage, spec(stage), FIGURE, perRequest),
       ]
       return bounds.filter((bound) => bound !== undefined)

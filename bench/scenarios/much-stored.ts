@@ -14,7 +14,7 @@ const FILL_ROWS = 500_000
 /** The same load before and behind a change, and what it cost more. @param change returns keys of tenants to send as */
 async function compared(stage: Stage, change: () => Promise<readonly string[]>): Promise<Figures> {
   const { product } = stage
-  await warmUp(stage, { ...LOAD, tag: `${stage.tag}w` })
+  await warmUp(stage, LOAD)
   const few = (await sendEvents(stage, { ...LOAD, tag: `${stage.tag}f` })).figures
   const keys = await change()
   await product.idle()

@@ -31,9 +31,14 @@ export function eventLoad(stage: Stage, load: EventLoad): LoadSpec {
   }
 }
 
+/** A load before the one that is measured. */
+export function warmUpLoad(stage: Stage, load: EventLoad): EventLoad {
+  return { ...load, seconds: stage.atMostSeconds(WARM_UP_SECONDS), tag: `${load.tag ?? stage.tag}w` }
+}
+
 /** Runs what is compiled on its way a while, and waits until it is quiet again. */
 export async function warmUp(stage: Stage, load: EventLoad): Promise<void> {
-  await sendEvents(stage, { ...load, seconds: stage.atMostSeconds(WARM_UP_SECONDS) })
+  await sendEvents(stage, warmUpLoad(stage, load))
   await stage.product.idle()
 }
 
@@ -49,8 +54,10 @@ export async function sendEvents(stage: Stage, load: EventLoad): Promise<{ event
   const accounting = product.accounting()
   const spec = eventLoad(stage, load)
   const loaded = await stage.load(spec)
+  const answeredMs = performance.now()
   const rows = await product.untilCount(`SELECT count() ${ofRun}`, loaded.requests * kept)
-  const seconds = accounting.seconds
+  // Without the start of the loader.
+  const seconds = loaded.seconds + (performance.now() - answeredMs) / 1_000
   const events = loaded.requests * load.perRequest
   const figures: Figures = {
     'events/s': events / seconds,
