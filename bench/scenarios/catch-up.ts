@@ -16,6 +16,7 @@ export const CATCH_UP: Scenario = {
     const { product } = stage
     const seconds = stage.seconds(AWAY_SECONDS)
     await warmUp(stage, { ...LOAD, rate: undefined })
+    const before = await product.stored()
     const accounting = product.accounting()
     const goOn = standStill(stage)
     const loaded = await stage.load(eventLoad(stage, { ...LOAD, seconds }))
@@ -23,7 +24,7 @@ export const CATCH_UP: Scenario = {
     await goOn()
     const away = product.accounting()
     const events = loaded.requests * LOAD.perRequest
-    await product.untilCount(`SELECT count() FROM events WHERE event_id LIKE '${stage.tag}-%'`, events)
+    await product.untilStored(before + events)
     return {
       'events/s': events / away.seconds,
       'behind s': away.seconds,

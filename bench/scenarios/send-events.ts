@@ -51,11 +51,12 @@ export async function sendEvents(stage: Stage, load: EventLoad): Promise<{ event
   const tag = load.tag ?? stage.tag
   const kept = keptOf({ tag, ...load })
   const ofRun = `FROM events WHERE event_id LIKE '${tag}-%'`
+  const before = await product.stored()
   const accounting = product.accounting()
   const spec = eventLoad(stage, load)
   const loaded = await stage.load(spec)
   const answeredMs = performance.now()
-  const rows = await product.untilCount(`SELECT count() ${ofRun}`, loaded.requests * kept)
+  await product.untilStored(before + loaded.requests * kept)
   // Without the start of the loader.
   const seconds = loaded.seconds + (performance.now() - answeredMs) / 1_000
   const events = loaded.requests * load.perRequest
@@ -69,8 +70,9 @@ export async function sendEvents(stage: Stage, load: EventLoad): Promise<{ event
   }
   // wrk ends with requests on their way.
   const most = (loaded.requests + spec.connections) * kept
-  const distinct = Number(await product.query(`SELECT uniqExact(event_id) ${ofRun}`))
-  if (rows > most || distinct < loaded.requests * kept) {
+  const counted = await product.query(`SELECT count(), uniqExact(event_id) ${ofRun}`)
+  const [rows, distinct] = counted.split('\t').map(Number) as [number, number]
+  if (rows !== distinct || rows < loaded.requests * kept || rows > most) {
     throw new Error(`${rows} rows of ${distinct} events, instead of ${loaded.requests * kept}`)
   }
   return { events, figures }

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Product } from '../run/product.ts'
 
-const LOOK_EVERY_MS = 100
+const LOOK_EVERY_MS = 200
 const WITHIN_MS = 60_000
 /** Of requests, one in so many is looked for: all would cost what is measured its processor. */
 const EVERY = 10
 
-/** When the first event of requests could be queried, by looks 100 ms apart. */
+/** When the first event of requests could be queried, by looks 200 ms apart. */
 export class VisibilityWatch {
   readonly #product: Product
   readonly #tag: string
