@@ -1,6 +1,7 @@
 /*
- * `npm start`, `npm test` and `npm run check` on a machine that has Node.js and nothing else: brings the packages, then
- * hands over to the command line, or to the tests or checks, in this very process. Plain JavaScript without packages.
+ * `npm start`, `npm test`, `npm run check` and `npm run bench` on a machine that has Node.js and nothing else: brings the
+ * packages, then hands over to the command line, or to the tests, checks or benchmarks, in this very process. Plain
+ * JavaScript without packages.
  */
 
 const NODE_MIN = [20, 12]
@@ -29,6 +30,11 @@ if (isOld) {
     } else if (command === 'check') {
       const { runChecks } = await import('./bootstrap/checks.mjs')
       process.exitCode = await runChecks()
+    } else if (command === 'bench') {
+      const { register } = await import('tsx/esm/api')
+      register()
+      const { main } = await import('../bench/main.ts')
+      await main(args)
     } else {
       const { register } = await import('tsx/esm/api')
       register()

@@ -16,49 +16,70 @@ export interface Instance {
   readonly pid: number
   /** Runs a query and returns its rows as text, columns separated by tabs. */
   query(sql: string): Promise<string>
+  /** May be called more than once. */
   stop(): Promise<void>
 }
 
+export interface InstanceOptions {
+  /** Checkout whose program it is; this one when not given. */
+  readonly root?: string
+  /** Called as soon as there is something to stop. */
+  readonly onLaunch?: (stop: () => Promise<void>) => void
+}
+
 const READY_WITHIN_MS = 120_000
+const STOPPED_WITHIN_MS = 20_000
 const UNLIMITED = { rate: 1e9, burst: 1e9, daily_lookups: 1e9, monthly_accounts: 1e9 }
 
 /** @param env settings beside those that keep the instance private */
-export async function startInstance(env: Record<string, string> = {}): Promise<Instance> {
+export async function startInstance(
+  env: Record<string, string> = {},
+  { root = process.cwd(), onLaunch }: InstanceOptions = {},
+): Promise<Instance> {
   const dir = await mkdtemp(join(tmpdir(), 'ipid-bench-'))
   const plans = join(dir, 'plans.json')
   const readyFile = join(dir, 'ready.json')
   await writeFile(plans, JSON.stringify({ custom: UNLIMITED }))
   const child = spawn(process.execPath, ['src/ipid.mjs', 'start', '--ready-file', readyFile], {
+    cwd: root,
     env: {
       ...process.env,
       DATA_DIR: join(dir, 'data'),
       PORT: '0',
       CLICKHOUSE_PORT: '0',
       ADMIN_PORT: '0',
+      DASHBOARD_PORT: '0',
       PLANS_FILE: plans,
       LOG_LEVEL: 'warn',
       ...env,
     },
+    // A session of its own: Ctrl-C is for this process, which stops it.
+    detached: true,
     stdio: ['ignore', 'ignore', 'inherit'],
   })
-  const ready = await readReady(child, readyFile)
-  return {
-    url: ready.url,
-    clickhouseUrl: ready.clickhouse_url,
-    redisUrl: ready.redis_url,
-    apiKey: ready.api_key,
-    pid: ready.pid,
-    async query(sql) {
-      const answer = await fetch(`${ready.clickhouse_url}/?database=ipid`, { method: 'POST', body: sql })
-      if (!answer.ok) throw new Error(await answer.text())
-      return (await answer.text()).trimEnd()
-    },
-    async stop() {
-      const gone = once(child, 'exit')
-      child.kill('SIGTERM')
-      await gone
-      await rm(dir, { recursive: true, force: true })
-    },
+  const stop = async () => {
+    await endChild(child)
+    await rm(dir, { recursive: true, force: true, maxRetries: 5 })
+  }
+  onLaunch?.(stop)
+  try {
+    const ready = await readReady(child, readyFile)
+    return {
+      url: ready.url,
+      clickhouseUrl: ready.clickhouse_url,
+      redisUrl: ready.redis_url,
+      apiKey: ready.api_key,
+      pid: ready.pid,
+      async query(sql) {
+        const answer = await fetch(`${ready.clickhouse_url}/?database=ipid`, { method: 'POST', body: sql })
+        if (!answer.ok) throw new Error(await answer.text())
+        return (await answer.text()).trimEnd()
+      },
+      stop,
+    }
+  } catch (error) {
+    await stop()
+    throw error
   }
 }
 
@@ -70,10 +91,20 @@ interface Ready {
   readonly pid: number
 }
 
+/** Asks a child to end, and ends it when it does not. */
+async function endChild(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
+  const gone = once(child, 'exit')
+  child.kill('SIGTERM')
+  const late = setTimeout(() => child.kill('SIGKILL'), STOPPED_WITHIN_MS)
+  await gone
+  clearTimeout(late)
+}
+
 async function readReady(child: ChildProcess, path: string): Promise<Ready> {
   const deadline = performance.now() + READY_WITHIN_MS
   while (!existsSync(path)) {
-    if (child.exitCode !== null) throw new Error(`ipid ended with ${child.exitCode}`)
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`ipid ended with ${child.exitCode}`)
     if (performance.now() > deadline) throw new Error('ipid was not ready in time')
     await sleep(50)
   }

@@ -35,6 +35,8 @@ export interface FeederOptions {
 }
 
 const IDLE_MS = 100
+/** While there are no jobs. */
+const NO_JOBS_MS = 250
 const FULL_MS = 10
 const LIST_EVERY_MS = 100
 const RETRY_DELAY = { minMs: 100, maxMs: 5_000 }
@@ -90,7 +92,7 @@ export class Feeder implements Service {
       if (queue === undefined) queues.set(job.tenantId, [job])
       else queue.push(job)
     }
-    if (queues.size === 0) return IDLE_MS
+    if (queues.size === 0) return jobs.length === 0 ? NO_JOBS_MS : IDLE_MS
     return (await this.#feedInTurn(queues, signal)) ? undefined : IDLE_MS
   }
 

@@ -8,11 +8,13 @@ import { type Block, packBlock } from '../core/event/block.ts'
 import { type Envelope, EnvelopeState, identityOf, NO_IDENTITY, partitionOf } from '../core/event/envelope.ts'
 import { countOutcome, type OutcomeCounts, outcomeKey, utcDay } from '../core/event/outcomes.ts'
 import { type PayloadStatus, rejectedRow } from '../core/event/payload.ts'
+import type { ReadEvent } from '../core/event/read-event.ts'
 import { tsv } from '../core/event/row.ts'
 import { stateOf } from '../core/event/verdict.ts'
 import type { ChunkContext, ChunkReading, LineChunk } from '../core/pipeline/source.ts'
 import { payloadOf } from '../ingest/payload.ts'
 import { completeRow, rawRow } from '../ingest/raw-row.ts'
+import { scanEventLine } from '../ingest/scan-events.ts'
 import { sliceEvent } from '../ingest/slice-event.ts'
 import { TOO_LONG } from './line-chunker.ts'
 import { reasonOfRejected } from './rejected-line.ts'
@@ -37,7 +39,7 @@ export function readChunk(chunk: LineChunk, context: ChunkContext): ChunkReading
   for (const [line, raw] of numberedLines(chunk)) {
     if (raw !== undefined && BLANK.test(raw)) continue
     const text = raw === undefined ? undefined : bareLine(raw, line)
-    const event = readLine(text, context)
+    const event = readEvent(text, context)
     if ('fault' in event) {
       rejected++
       countOutcome(faults, event.fault)
@@ -45,8 +47,8 @@ export function readChunk(chunk: LineChunk, context: ChunkContext): ChunkReading
       continue
     }
     const address = parseAddress(event.ip)
-    const eventId = event.event_id ?? generatedId(context.jobId, line)
-    const identity = event.event_id === undefined ? NO_IDENTITY : identityOf(context.tenantId, eventId)
+    const eventId = event.eventId ?? generatedId(context.jobId, line)
+    const identity = event.eventId === undefined ? NO_IDENTITY : identityOf(context.tenantId, eventId)
     const partition = identity === NO_IDENTITY ? line % context.partitions : partitionOf(identity, context.partitions)
     if (context.archived) {
       const received = { text: text!, identity, eventId, status: statusOf(address, context), idMade: false }
@@ -57,8 +59,8 @@ export function readChunk(chunk: LineChunk, context: ChunkContext): ChunkReading
       continue
     }
     fed++
-    const row = rawRow(event, eventId, address, context, sliceEvent(text!, 0))
-    push(events, partition, { identity, ...stateAndRow(row, address, context) })
+    const row = rawRow(event, eventId, address, context)
+    push(events, partition, { identity, ...stateAndRow(row, event, address, context) })
   }
   if (context.archived) {
     for (const row of rejectedRows(faults, context)) {
@@ -77,10 +79,15 @@ export function readChunk(chunk: LineChunk, context: ChunkContext): ChunkReading
  * A raw row, which the enrich stage completes. A row without its address cannot be enriched any more, and the stage knows no
  * tenants' rules: those rows are completed here, noise too, which the stage for it drops and counts.
  */
-function stateAndRow(raw: string, address: Address, context: ChunkContext): Pick<Envelope, 'state' | 'row'> {
+function stateAndRow(
+  raw: string,
+  event: ReadEvent,
+  address: Address,
+  context: ChunkContext,
+): Pick<Envelope, 'state' | 'row'> {
   if (context.mask === undefined && !context.isJudged) return { state: EnvelopeState.Raw, row: raw }
   const enrichment = context.enricher.enrich(address)
-  return { state: stateOf(enrichment), row: `${completeRow(raw, enrichment, context)}\t${tsv(context.jobId)}` }
+  return { state: stateOf(enrichment), row: `${completeRow(raw, event, enrichment, context)}\t${tsv(context.jobId)}` }
 }
 
 function push(byPartition: Map<number, Envelope[]>, partition: number, envelope: Envelope): void {
@@ -159,6 +166,14 @@ export const NOT_JSON = 'is not JSON'
 export interface LineFault {
   readonly fault: 'not UTF-8' | 'too long' | 'unreadable' | 'not JSON' | 'schema'
   readonly detail: string
+}
+
+/** @param text undefined: it is not UTF-8 */
+function readEvent(text: string | undefined, context: ChunkContext): ReadEvent | LineFault {
+  const scanned = text === undefined ? undefined : scanEventLine(text)
+  if (scanned !== undefined) return scanned
+  const event = readLine(text, context)
+  return 'fault' in event ? event : sliceEvent(text!, 0, event)
 }
 
 /** @param text undefined: it is not UTF-8 */

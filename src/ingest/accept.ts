@@ -1,29 +1,27 @@
 import { randomUUID } from 'node:crypto'
-import type { EventEnvelope } from '../../schemas/api/event.ts'
 import { OUTCOME_STATUS } from '../../schemas/outcome.ts'
 import { parseAddress } from '../core/event/address.ts'
 import type { Enricher, Enrichment } from '../core/event/enrichment.ts'
 import { type Envelope, identityOf, NO_IDENTITY, partitionOf } from '../core/event/envelope.ts'
 import { countOutcome, NO_OUTCOMES, type OutcomeCounts, outcomeKey, utcDay } from '../core/event/outcomes.ts'
+import type { ReadEvent } from '../core/event/read-event.ts'
 import { rowTail } from '../core/event/row.ts'
 import { stateOf } from '../core/event/verdict.ts'
 import type { Accepted, Receipt } from '../core/pipeline/source.ts'
 import { payloadOf } from './payload.ts'
 import { completeRow, rawRow } from './raw-row.ts'
-import { sliceEvents } from './slice-event.ts'
 
 /**
  * Turns a validated request into envelopes and its response. The events are enriched here, once, because the response
  * shows it: what was answered is what is stored. What is not stored, is counted.
- * @param text the request's body, of which `events` is what `JSON.parse` made
+ * @param text the request's body, of which the events were read
  */
 export function acceptEvents(
   text: string,
-  events: readonly EventEnvelope[],
+  events: readonly ReadEvent[],
   receipt: Receipt,
   enricher: Enricher,
 ): Accepted {
-  const parts = sliceEvents(text, events.length)
   const envelopes: Envelope[] = []
   const payloads: Envelope[] = []
   const uniqueIps = new Set<string>()
@@ -35,9 +33,12 @@ export function acceptEvents(
   const tail = rowTail(undefined, receipt.requestId)
   for (let i = 0; i < events.length; i++) {
     const event = events[i]!
-    const idMade = event.event_id === undefined
-    const eventId = event.event_id ?? makeId(receipt, gatheredIn)
-    const head = `${i === 0 ? '' : ','}{"event_id":${JSON.stringify(eventId)},"ip":${JSON.stringify(event.ip)},"status":`
+    const idMade = event.eventId === undefined
+    const eventId = event.eventId ?? makeId(receipt, gatheredIn)
+    const both = event.isPlain
+      ? `"${eventId}","ip":"${event.ip}"`
+      : `${JSON.stringify(eventId)},"ip":${JSON.stringify(event.ip)}`
+    const head = `${i === 0 ? '' : ','}{"event_id":${both},"status":`
     const address = parseAddress(event.ip)
     const enrichment = address && enricher.enrich(address)
     const isKept = enrichment !== undefined && !enrichment.noise
@@ -48,8 +49,8 @@ export function acceptEvents(
     }
     if (receipt.archived) {
       const status = enrichment === undefined ? 'invalid_ip' : enrichment.noise ? 'filtered' : 'ok'
-      const { start, end } = parts[i]!
-      payloads.push(payloadOf({ text: text.slice(start, end), identity, eventId, status, idMade }, receipt))
+      const object = text.slice(event.start, event.end)
+      payloads.push(payloadOf({ text: object, identity, eventId, status, idMade }, receipt))
     }
     if (address === undefined || enrichment === undefined) {
       invalid++
@@ -63,8 +64,8 @@ export function acceptEvents(
       noise.set(enrichment, (noise.get(enrichment) ?? 0) + 1)
       continue
     }
-    const raw = rawRow(event, eventId, address, receipt, parts[i]!)
-    const row = completeRow(raw, enrichment, receipt) + tail
+    const raw = rawRow(event, eventId, address, receipt)
+    const row = completeRow(raw, event, enrichment, receipt) + tail
     envelopes.push({ identity, state: stateOf(enrichment), row, idMade })
   }
   const rejected = filtered + invalid

@@ -1,38 +1,38 @@
-import type { EventEnvelope } from '../../schemas/api/event.ts'
 import type { Address } from '../core/event/address.ts'
 import type { Enrichment } from '../core/event/enrichment.ts'
 import { utcDay } from '../core/event/outcomes.ts'
 import { maskedAddress } from '../core/event/pseudonym.ts'
+import type { ReadEvent } from '../core/event/read-event.ts'
 import { columnsWithoutHostname, rowSuffix, tsv, tsvTime } from '../core/event/row.ts'
-import { parseTimestamp } from '../core/event/timestamp.ts'
 import type { Receipt } from '../core/pipeline/source.ts'
-import type { EventParts } from './slice-event.ts'
 
 /** The row of an event before enrichment: it ends with the caller's account. */
-export function rawRow(
-  event: EventEnvelope,
-  eventId: string,
-  address: Address,
-  receipt: Receipt,
-  parts: EventParts,
-): string {
+export function rawRow(event: ReadEvent, eventId: string, address: Address, receipt: Receipt): string {
   const { mask, receivedAtMs } = receipt
+  const { timestampMs = receivedAtMs, sessionId } = event
   const received = tsvTime(receivedAtMs)
-  const timestampMs = event.timestamp === undefined ? receivedAtMs : parseTimestamp(event.timestamp)
-  const timestamp = event.timestamp === undefined ? received : tsvTime(timestampMs)
+  const timestamp = timestampMs === receivedAtMs ? received : tsvTime(timestampMs)
   const ip = mask === undefined ? address.text : maskedAddress(mask, address, utcDay(timestampMs))
-  const session = event.session_id === undefined ? '\\N' : String(event.session_id)
+  const session = sessionId === '' ? '\\N' : sessionId
+  const { isPlain, isPlainJson } = event
+  const plain = isPlain ? same : tsv
+  const json = isPlainJson ? same : tsv
   return (
-    `${ip}\t${receipt.tenantId}\t${tsv(eventId)}\t${received}\t${timestamp}\t${tsv(event.event_type ?? '')}\t` +
-    `${session}\t${tsv(event.platform ?? '')}\t${tsv(parts.properties)}\t${tsv(parts.userProperties)}\t` +
-    `${tsv(parts.extra)}\t${tsv(event.account_id ?? '')}`
+    `${ip}\t${receipt.tenantId}\t${plain(eventId)}\t${received}\t${timestamp}\t${plain(event.eventType)}\t` +
+    `${session}\t${plain(event.platform)}\t${json(event.properties)}\t${json(event.userProperties)}\t` +
+    `${json(event.extra)}\t${plain(event.accountId)}`
   )
 }
 
-const TAB = 9
+function same(text: string): string {
+  return text
+}
 
-/** The row of an event, complete. @param raw see `rawRow` */
-export function completeRow(raw: string, enrichment: Enrichment, { mask }: Receipt): string {
+/**
+ * The row of an event, complete.
+ * @param raw see `rawRow`
+ */
+export function completeRow(raw: string, { accountId }: ReadEvent, enrichment: Enrichment, { mask }: Receipt): string {
   const columns = mask === undefined ? enrichment.columns : columnsWithoutHostname(enrichment)
-  return raw + rowSuffix(enrichment, raw.charCodeAt(raw.length - 1) !== TAB, columns)
+  return raw + rowSuffix(enrichment, accountId !== '', columns)
 }

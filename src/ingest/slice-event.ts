@@ -1,24 +1,15 @@
+import type { EventEnvelope } from '../../schemas/api/event.ts'
+import type { ReadEvent } from '../core/event/read-event.ts'
+import { parseTimestamp } from '../core/event/timestamp.ts'
 import { eachElement, eachMember } from './json-slices.ts'
-
-/** The parts of an event that are kept as text: `''` where the event has none. */
-export interface EventParts {
-  readonly properties: string
-  readonly userProperties: string
-  /** The unknown keys and their values as one JSON object. */
-  readonly extra: string
-}
 
 const QUERIED_KEYS = new Set(['ip', 'event_id', 'timestamp', 'event_type', 'account_id', 'session_id', 'platform'])
 
-/** Where an event object stands in a text. */
-export interface EventPlace {
-  readonly start: number
-  /** Behind it. */
-  readonly end: number
-}
-
-/** Reads the parts of the event object that starts at `start`. */
-export function sliceEvent(text: string, start: number): EventParts & EventPlace {
+/**
+ * Reads the event object that starts at `start`.
+ * @param event what `JSON.parse` made of it, held to the schema
+ */
+export function sliceEvent(text: string, start: number, event: EventEnvelope): ReadEvent {
   let properties = ''
   let userProperties = ''
   let extra = ''
@@ -28,22 +19,41 @@ export function sliceEvent(text: string, start: number): EventParts & EventPlace
     else if (key === 'user_properties') userProperties = text.slice(valueStart, valueEnd)
     else extra += `${extra === '' ? '{' : ','}${text.slice(keyStart, valueEnd)}`
   })
-  return { properties, userProperties, extra: extra === '' ? '' : `${extra}}`, start, end }
+  return {
+    ip: event.ip,
+    eventId: event.event_id,
+    timestampMs: event.timestamp === undefined ? undefined : parseTimestamp(event.timestamp),
+    eventType: event.event_type ?? '',
+    accountId: event.account_id ?? '',
+    platform: event.platform ?? '',
+    sessionId: event.session_id === undefined ? '' : String(event.session_id),
+    properties,
+    userProperties,
+    extra: extra === '' ? '' : `${extra}}`,
+    isPlain: false,
+    isPlainJson: false,
+    start,
+    end,
+  }
 }
 
-/** Reads the parts of every event of a request's body. */
-export function sliceEvents(text: string, count: number): (EventParts & EventPlace)[] {
+/**
+ * Reads the events of a request's body.
+ * @param events what `JSON.parse` made of them, held to the schema
+ */
+export function sliceEvents(text: string, events: readonly EventEnvelope[]): ReadEvent[] {
   let at = -1
   eachMember(text, 0, (key, _start, valueStart) => {
     // Of repeated keys the last one counts, as for JSON.parse; only that one was held to the schema.
     if (key === 'events') at = valueStart
   })
-  const parts: (EventParts & EventPlace)[] = []
+  const read: ReadEvent[] = []
   eachElement(text, at, (start) => {
-    const part = sliceEvent(text, start)
-    parts.push(part)
-    return part.end
+    const event = events[read.length]
+    if (event === undefined) throw new Error(`there are more than ${events.length} events`)
+    read.push(sliceEvent(text, start, event))
+    return read.at(-1)!.end
   })
-  if (parts.length !== count) throw new Error(`sliced ${parts.length} events of ${count}`)
-  return parts
+  if (read.length !== events.length) throw new Error(`sliced ${read.length} events of ${events.length}`)
+  return read
 }

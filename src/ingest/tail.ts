@@ -1,9 +1,9 @@
-import type { EventEnvelope } from '../../schemas/api/event.ts'
 import type { LiveEvent, LiveReport } from '../../schemas/live-event.ts'
 import { type Address, parseAddress } from '../core/event/address.ts'
 import type { Enricher, Enrichment } from '../core/event/enrichment.ts'
 import { judgementOf, shortText, statusOf } from '../core/event/judgement.ts'
 import { LiveSample } from '../core/event/live-sample.ts'
+import type { ReadEvent } from '../core/event/read-event.ts'
 import type { Receipt } from '../core/pipeline/source.ts'
 import type { Clock } from '../core/run/clock.ts'
 import { Lifecycle } from '../core/run/lifecycle.ts'
@@ -35,7 +35,7 @@ export interface Looking {
   /** Remembers what it answers, so that it is asked once. */
   readonly enricher: Enricher
   /** To be called when the events are accepted. */
-  accepted(events: readonly EventEnvelope[], receipt: Receipt): void
+  accepted(events: readonly ReadEvent[], receipt: Receipt): void
 }
 
 /** Tells whoever looks of events as they arrive. While nobody does, it does nothing and keeps nothing. */
@@ -106,14 +106,14 @@ export class EventTail implements Service {
   }
 }
 
-function note(sample: LiveSample, event: EventEnvelope, known: ReadonlyMap<string, Enrichment>, receipt: Receipt) {
+function note(sample: LiveSample, event: ReadEvent, known: ReadonlyMap<string, Enrichment>, receipt: Receipt) {
   const address = parseAddress(event.ip)
   const enrichment = address && known.get(address.text)
   sample.add(statusOf(enrichment), () => liveEvent(event, address, enrichment, receipt))
 }
 
 function liveEvent(
-  event: EventEnvelope,
+  event: ReadEvent,
   address: Address | undefined,
   enrichment: Enrichment | undefined,
   { receivedAtMs, mask }: Receipt,
@@ -121,7 +121,7 @@ function liveEvent(
   return {
     ...judgementOf(enrichment),
     received_at: new Date(receivedAtMs).toISOString(),
-    event_type: shortText(event.event_type),
+    event_type: shortText(event.eventType),
     // What is no address may be anything, but not what a tenant does not want to be seen.
     ip: mask === undefined ? shortText(address?.text ?? event.ip) : null,
   }

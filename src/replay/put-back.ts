@@ -115,8 +115,9 @@ export function unitToFeed(
     }
     const enrichment = enricher.enrich(address)
     const receipt = { tenantId, receivedAtMs: lost.receivedAtMs, mask }
-    const raw = rawRow(event, lost.eventId, address, receipt, sliceEvent(lost.text, 0))
-    const row = completeRow(raw, enrichment, receipt) + rowTail(job, lost.requestId)
+    const read = sliceEvent(lost.text, 0, event)
+    const raw = rawRow(read, lost.eventId, address, receipt)
+    const row = completeRow(raw, read, enrichment, receipt) + rowTail(job, lost.requestId)
     envelopes.push({ identity: identities.get(lost)!, state: stateOf(enrichment), row })
   }
   for (const [key, count] of outcomes) if (count === 0) outcomes.delete(key)

@@ -17,8 +17,11 @@ import { counterFields, keys } from '../../src/redis/keys.ts'
 import { type RawEntry, readEntry } from '../../src/redis/streams/entries.ts'
 import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
 import { quiet, silent, startIntake } from '../support/pipeline.ts'
+import { readEvents } from '../support/read-events.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
+
+const NO_ADDRESS = '{"events":[{"ip":"no"}]}'
 
 const PARTITIONS = 2
 const check = compileValidator(EventEnvelope)
@@ -74,10 +77,11 @@ test('payloads name the commit of their events, live and of a job, and are added
     event_id: `e${i}`,
   }))
   const enricher = { enrich: () => NOTHING_KNOWN }
-  const { envelopes, payloads } = acceptEvents(JSON.stringify({ events }), events, receipt, enricher)
+  const text = JSON.stringify({ events })
+  const { envelopes, payloads } = acceptEvents(text, readEvents(text), receipt, enricher)
   await intake.append(envelopes, payloads)
   // Nothing of it goes into the intake.
-  const alone = acceptEvents('{"events":[{"ip":"no"}]}', [{ ip: 'no' }], receipt, enricher)
+  const alone = acceptEvents(NO_ADDRESS, readEvents(NO_ADDRESS), receipt, enricher)
   await intake.append(alone.envelopes, alone.payloads)
 
   await upload(

@@ -16,6 +16,7 @@ import type { Lookup, LookupOptions } from '../../src/lookup/lookup.ts'
 import { enrich } from '../../src/stages/enrich.ts'
 import { DnsServer } from '../support/dns-server.ts'
 import { address, asnMmdb, mmdb, silent, startEngine, temporaryFolder } from '../support/enrichment-data.ts'
+import { readEvents } from '../support/read-events.ts'
 import { until } from '../support/until.ts'
 
 const NEVER_MS = 600_000
@@ -175,9 +176,8 @@ test('a reserved address is answered at once and asked of nobody', async (t) => 
 
 test('after a prefetch, ingest answers and stores the host name', async (t) => {
   const { reverseDns, engine } = await setUp(t)
-  const event = { ip: '81.2.69.1', event_id: 'one' }
-  const accept = () =>
-    acceptEvents(JSON.stringify({ events: [event] }), [event], { tenantId: 'acme', receivedAtMs: 0 }, engine)
+  const text = '{"events":[{"ip":"81.2.69.1","event_id":"one"}]}'
+  const accept = () => acceptEvents(text, readEvents(text), { tenantId: 'acme', receivedAtMs: 0 }, engine)
   assert.doesNotMatch(accept().response, /hostname/)
   await reverseDns.prefetch([address('81.2.69.1')])
   const { response, envelopes } = accept()
@@ -190,8 +190,8 @@ test('batch lines are given host names by their step, which asks for each addres
   const { server, reverseDns, engine } = await setUp(t)
   const ips = ['81.2.69.1', '81.2.69.1', '81.2.69.5']
   const envelopes = ips.map((ip, i) => {
-    const parts = sliceEvent(`{"ip":"${ip}"}`, 0)
-    const row = rawRow({ ip }, `event ${i}`, address(ip), { tenantId: 'acme', receivedAtMs: 0 }, parts)
+    const read = sliceEvent(`{"ip":"${ip}"}`, 0, { ip })
+    const row = rawRow(read, `event ${i}`, address(ip), { tenantId: 'acme', receivedAtMs: 0 })
     return { row, identity: NO_IDENTITY, state: EnvelopeState.Raw }
   })
   const block = packBlock(envelopes, 'job')

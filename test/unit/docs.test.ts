@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 /* Holds the pages for maintainers to what the repository holds. test/unit/config/readme.test.ts does it for settings. */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const PAGES = ['README.md', 'src/README.md', 'pipelines/README.md', 'test/README.md']
+const PAGES = ['README.md', 'src/README.md', 'pipelines/README.md', 'test/README.md', 'bench/README.md']
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 

@@ -7,10 +7,9 @@ import type { Enrichment } from './enrichment.ts'
  * behind them those that enrichment adds. A row that is not enriched yet ends with the caller's `account_id`.
  */
 
-const SPECIAL = /[\\\t\n\r\0\b\f]/
-const SPECIAL_ALL = /[\\\t\n\r\0\b\f]/g
+const CONTROL = /[\t\n\r\0\b\f]/
+const CONTROLS = /[\t\n\r\0\b\f]/g
 const ESCAPES: Readonly<Record<string, string>> = {
-  '\\': '\\\\',
   '\t': '\\t',
   '\n': '\\n',
   '\r': '\\r',
@@ -21,7 +20,8 @@ const ESCAPES: Readonly<Record<string, string>> = {
 
 /** A string as TabSeparated wants it. */
 export function tsv(text: string): string {
-  return SPECIAL.test(text) ? text.replace(SPECIAL_ALL, (char) => ESCAPES[char]!) : text
+  const escaped = text.includes('\\') ? text.replaceAll('\\', '\\\\') : text
+  return CONTROL.test(escaped) ? escaped.replace(CONTROLS, (char) => ESCAPES[char]!) : escaped
 }
 
 const UNESCAPES: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r', '0': '\0', b: '\b', f: '\f' }

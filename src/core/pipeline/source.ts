@@ -1,9 +1,9 @@
-import type { EventEnvelope } from '../../../schemas/api/event.ts'
 import type { Block } from '../event/block.ts'
 import type { Enricher } from '../event/enrichment.ts'
 import type { Envelope } from '../event/envelope.ts'
 import type { OutcomeCounts } from '../event/outcomes.ts'
 import type { AddressMask } from '../event/pseudonym.ts'
+import type { ReadEvent } from '../event/read-event.ts'
 import type { FieldError } from '../event/validator.ts'
 import type { Lane } from './lane.ts'
 
@@ -50,9 +50,9 @@ export interface Accepted {
 export interface LiveSource extends Source {
   /**
    * What happens before the stream: a pure function of a validated request.
-   * @param text the request's body, of which `events` is what `JSON.parse` made
+   * @param text the request's body, of which the events were read
    */
-  readonly accept: (text: string, events: readonly EventEnvelope[], receipt: Receipt, enricher: Enricher) => Accepted
+  readonly accept: (text: string, events: readonly ReadEvent[], receipt: Receipt, enricher: Enricher) => Accepted
 }
 
 /** Blank lines of an upload that are left out of a chunk. */

@@ -16,6 +16,8 @@ export interface IntakeGateOptions {
 }
 
 const CHECK_EVERY_MS = 500
+/** While nothing is taken in: what others fill meanwhile is far below the bounds. */
+const CHECK_IDLE_MS = 2_000
 const RETRY_DELAY: DelayBounds = { minMs: 500, maxMs: 1_000 }
 
 /** Share of high water, and of `maxmemory`, that a backlog of the archive may take. */
@@ -43,6 +45,7 @@ export class IntakeGate implements Service {
     delay: RETRY_DELAY,
   })
   #verdict: Verdict = { all: undefined, archived: undefined }
+  #isAsked = false
 
   constructor(options: IntakeGateOptions) {
     this.#options = options
@@ -53,6 +56,7 @@ export class IntakeGate implements Service {
    * @param archived for a tenant with an archive
    */
   closedBecause(archived: boolean): string | undefined {
+    this.#isAsked = true
     const { all, archived: forArchived } = this.#verdict
     return all ?? (archived ? forArchived : undefined)
   }
@@ -74,7 +78,9 @@ export class IntakeGate implements Service {
       this.#options.log.warn({ reason }, text)
     }
     this.#verdict = verdict
-    return CHECK_EVERY_MS
+    const isAsked = this.#isAsked
+    this.#isAsked = false
+    return isAsked ? CHECK_EVERY_MS : CHECK_IDLE_MS
   }
 
   async #check(): Promise<Verdict> {

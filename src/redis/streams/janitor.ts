@@ -19,7 +19,7 @@ const RETRY_DELAY: DelayBounds = { minMs: 500, maxMs: 5_000 }
 const CONSUMERS_EVERY_MS = 60_000
 const CONSUMER_IDLE_MS = 3_600_000
 
-const trimScript = loadScript('trim-1')
+const trimScript = loadScript('trim-N')
 const deleteIdleConsumersScript = loadScript('deleteIdleConsumers-1')
 
 /**
@@ -61,13 +61,15 @@ export class Janitor implements Service {
   /** Trims every stream once. Returns the number of entries removed. */
   async trim(): Promise<number> {
     const { client, pipeline, partitions } = this.#options
-    const calls: Promise<unknown>[] = []
-    for (let partition = 0; partition < partitions; partition++) {
-      for (const stream of streamsOf(pipeline)) {
-        const groups = readersOf(pipeline, stream)
-        for (const lane of LANES) calls.push(trimScript.run(client, [keys.stream(partition, stream, lane)], groups))
-      }
-    }
+    const streams = streamsOf(pipeline).flatMap((stream) => LANES.map((lane) => ({ stream, lane })))
+    const groups = streams.flatMap(({ stream }) => {
+      const readers = readersOf(pipeline, stream)
+      return [readers.length, ...readers]
+    })
+    const calls = Array.from({ length: partitions }, (_, partition) => {
+      const ofPartition = streams.map(({ stream, lane }) => keys.stream(partition, stream, lane))
+      return trimScript.run(client, ofPartition, groups)
+    })
     const removed = await Promise.all(calls)
     return removed.reduce<number>((sum, entries) => sum + Number(entries), 0)
   }

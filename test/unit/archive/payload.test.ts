@@ -7,6 +7,7 @@ import { payloadLineStart, readRejected } from '../../../src/core/event/payload.
 import { compileValidator } from '../../../src/core/event/validator.ts'
 import { NOTHING_KNOWN } from '../../../src/enrichment/answers/answer.ts'
 import { acceptEvents } from '../../../src/ingest/accept.ts'
+import { readEvents } from '../../support/read-events.ts'
 
 const RECEIVED_AT = Date.UTC(2026, 10, 21, 23, 59, 59, 4)
 const enricher: Enricher = {
@@ -17,7 +18,7 @@ const receipt = { tenantId: 'acme', receivedAtMs: RECEIVED_AT, archived: true, r
 /** The line that the archive is given of an event's text. */
 function lineOf(text: string): string {
   const body = `{ "events" : [ ${text} ] }`
-  const { payloads } = acceptEvents(body, JSON.parse(body).events, receipt, enricher)
+  const { payloads } = acceptEvents(body, readEvents(body), receipt, enricher)
   assert.equal(payloads.length, 1)
   const row = Buffer.from(payloads[0]!.row)
   const lineStart = payloadLineStart(row, 0)
@@ -55,7 +56,7 @@ test("members that have one of our names are kept apart, so that both ours and t
 
 test('an id that we made is told, and is that of the answer', () => {
   const body = '{"events":[{"ip":"8.8.8.8"},{"ip":"nowhere"}]}'
-  const { payloads, response } = acceptEvents(body, JSON.parse(body).events, receipt, enricher)
+  const { payloads, response } = acceptEvents(body, readEvents(body), receipt, enricher)
   const ids = payloads.map(({ row }) => JSON.parse(row.slice(row.indexOf('{')))._event_id)
   assert.deepEqual(
     ids,
@@ -65,14 +66,14 @@ test('an id that we made is told, and is that of the answer', () => {
 
 test('a tenant without an archive has no payloads', () => {
   const body = '{"events":[{"ip":"8.8.8.8"},{"ip":"nowhere"}]}'
-  const { payloads } = acceptEvents(body, JSON.parse(body).events, { ...receipt, archived: false }, enricher)
+  const { payloads } = acceptEvents(body, readEvents(body), { ...receipt, archived: false }, enricher)
   assert.deepEqual(payloads, [])
 })
 
 test('all events of a request without an id go into one partition, invalid ones too', () => {
   const body = '{"events":[{"ip":"nowhere"},{"ip":"8.8.8.8"},{"ip":"10.0.0.1"},{"ip":"no"}]}'
   for (let i = 0; i < 20; i++) {
-    const { payloads } = acceptEvents(body, JSON.parse(body).events, { ...receipt, gatherAmong: 4 }, enricher)
+    const { payloads } = acceptEvents(body, readEvents(body), { ...receipt, gatherAmong: 4 }, enricher)
     const partitions = payloads.map(({ identity }) => ((identity.charCodeAt(0) << 8) | identity.charCodeAt(1)) % 4)
     assert.equal(new Set(partitions).size, 1, String(partitions))
   }

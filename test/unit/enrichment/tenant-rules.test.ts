@@ -19,6 +19,7 @@ import { acceptEvents } from '../../../src/ingest/accept.ts'
 import { runStages } from '../../../src/runner/run-stages.ts'
 import { enrich } from '../../../src/stages/enrich.ts'
 import { filterNoise } from '../../../src/stages/filter-noise.ts'
+import { readEvents } from '../../support/read-events.ts'
 
 function known(classification: Classification | undefined, companyId: string, data: EnrichmentData) {
   const noise = classification !== undefined && NOISE.has(classification)
@@ -152,7 +153,7 @@ const receipt = { tenantId: 'acme', receivedAtMs: Date.UTC(2026, 10, 21, 12) }
 test('live events and lines of a batch job are judged alike, counted by the rule, and the answer names it', async () => {
   const judging = tenantEnricher(enricher, tenant)
   const text = `{"events":[${LINES.join()}]}`
-  const live = acceptEvents(text, JSON.parse(text).events, receipt, judging)
+  const live = acceptEvents(text, readEvents(text), receipt, judging)
   const { results, stats } = JSON.parse(live.response)
   assert.deepEqual(
     results.map(({ status, rule }: { status: string; rule?: string }) => [status, rule]),

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { IngestRequest, IngestResponse } from '../../../schemas/api/event.ts'
+import type { IngestResponse } from '../../../schemas/api/event.ts'
 import { ROW_COLUMNS } from '../../../schemas/row.ts'
 import type { Enricher, Enrichment } from '../../../src/core/event/enrichment.ts'
 import { EnvelopeState } from '../../../src/core/event/envelope.ts'
 import { enrichmentColumns } from '../../../src/core/event/row.ts'
 import { acceptEvents } from '../../../src/ingest/accept.ts'
 import { sliceEvent } from '../../../src/ingest/slice-event.ts'
+import { readEvents } from '../../support/read-events.ts'
 
 const company: Enrichment = known('business', 70, 'example.com')
 const cloud: Enrichment = known('cloud', 40, 'cloud.example')
@@ -21,8 +22,7 @@ function known(classification: 'business' | 'cloud', quality: number, domain: st
 }
 
 function accept(text: string) {
-  const { events } = JSON.parse(text) as IngestRequest
-  const { envelopes, outcomes, response } = acceptEvents(text, events, receipt, enricher)
+  const { envelopes, outcomes, response } = acceptEvents(text, readEvents(text), receipt, enricher)
   return { envelopes, outcomes, answer: JSON.parse(response) as IngestResponse }
 }
 
@@ -83,7 +83,7 @@ test('what is not stored is counted by what became of it, and is no envelope', (
 
 test('slicing what is no JSON throws and ends', () => {
   for (const text of ['', '"a"', '{', '{"a', '{"a"', '{"a":', '{"a":[', '{"a":"', '{"a":{"b":1}', '[]', '{a:1}']) {
-    assert.throws(() => sliceEvent(text, 0), text)
+    assert.throws(() => sliceEvent(text, 0, { ip: '' }), text)
   }
 })
 
@@ -154,9 +154,8 @@ test('the answer counts and lists every event in order', () => {
 
 test('the same event id has the same identity for a tenant, and another for another tenant', () => {
   const text = '{"events":[{"ip":"8.8.8.8","event_id":"x"}]}'
-  const { events } = JSON.parse(text) as IngestRequest
   const identity = (tenantId: string) =>
-    acceptEvents(text, events, { ...receipt, tenantId }, enricher).envelopes[0]!.identity
+    acceptEvents(text, readEvents(text), { ...receipt, tenantId }, enricher).envelopes[0]!.identity
   assert.equal(identity('a'), identity('a'))
   assert.notEqual(identity('a'), identity('b'))
   assert.equal(identity('a').length, 16)

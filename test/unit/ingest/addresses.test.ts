@@ -15,6 +15,7 @@ import { acceptEvents } from '../../../src/ingest/accept.ts'
 import { runStages } from '../../../src/runner/run-stages.ts'
 import { enrich } from '../../../src/stages/enrich.ts'
 import { filterNoise } from '../../../src/stages/filter-noise.ts'
+import { readEvents } from '../../support/read-events.ts'
 
 const key = createSecretKey(Buffer.alloc(32, 7))
 const MASKS: readonly AddressMask[] = [
@@ -55,7 +56,7 @@ const ADDRESS = /113[.-]7|2001[:-]db8[:-]1[:-]2|[.-]55\b|[.-]77\b/
 
 function accept(mask?: AddressMask) {
   const text = `{"events":[${LINES.join(',')}]}`
-  return acceptEvents(text, JSON.parse(text).events, { ...receipt, mask }, enricher)
+  return acceptEvents(text, readEvents(text), { ...receipt, mask }, enricher)
 }
 
 function read(mask?: AddressMask, lines: readonly string[] = LINES) {
@@ -121,7 +122,8 @@ test('a live event has a pseudonym of its day in place of its address, and no ho
   const [text] = LINES
   const yesterday = text!.replace('-01:00', 'Z')
   const event = JSON.parse(yesterday)
-  const { envelopes } = acceptEvents(`{"events":[${yesterday}]}`, [event], { ...receipt, mask: MASKS[1] }, enricher)
+  const request = `{"events":[${yesterday}]}`
+  const { envelopes } = acceptEvents(request, readEvents(request), { ...receipt, mask: MASKS[1] }, enricher)
   assert.equal(columns(envelopes[0]!.row).ip, `#${pseudonymOf(key, parseAddress(event.ip)!, '2026-11-20')}`)
 })
 

@@ -7,6 +7,7 @@ import type { Enricher, Enrichment } from '../../../src/core/event/enrichment.ts
 import type { Receipt } from '../../../src/core/pipeline/source.ts'
 import { acceptEvents } from '../../../src/ingest/accept.ts'
 import { EventTail } from '../../../src/ingest/tail.ts'
+import { readEvents } from '../../support/read-events.ts'
 
 const company: Enrichment = {
   ...{ noise: false, classification: 'business', quality: 70, companyId: 'example.com', answerJson: '"quality":70' },
@@ -35,8 +36,10 @@ async function startTail(t: TestContext) {
   t.after(() => tail.stop())
   const request = (events: readonly EventEnvelope[], of: Receipt = receipt) => {
     const looking = tail.of(of.tenantId, enricher)
-    acceptEvents(JSON.stringify({ events }), events, of, looking?.enricher ?? enricher)
-    looking?.accepted(events, of)
+    const text = JSON.stringify({ events })
+    const read = readEvents(text)
+    acceptEvents(text, read, of, looking?.enricher ?? enricher)
+    looking?.accepted(read, of)
     return looking !== undefined
   }
   return { told, want: (tenantId: string) => want(tenantId), request, pass: (ms: number) => t.mock.timers.tick(ms) }

@@ -6,6 +6,7 @@ import { ClassName, CompanyName, STATUS_WORDS, StatusTag } from '../components/j
 import { Empty } from '../components/notes.tsx'
 import { Scroll } from '../components/scroll.tsx'
 import { number, utc } from '../lib/format.ts'
+import { ingestLine } from '../lib/ingest-line.ts'
 import { NO_TAIL, rateOf, type Tail, type TailEvent, whyOf, withFrame } from '../lib/live-tail.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useSession } from '../lib/session.ts'
@@ -103,15 +104,13 @@ function holds(event: TailEvent, text: string): boolean {
 }
 
 function Nothing() {
-  const { api_url: api } = useSession()
-  const call = `curl ${api ?? 'http://127.0.0.1:8080'}/v1/ingest -H "x-api-key: $IPID_API_KEY"`
+  const { api_url } = useSession()
   return (
     <Empty title="Waiting for events">
-      <p>Each event that is sent to the API is seen here a second later. Send one:</p>
-      <CodeLine
-        text={`${call} -d '{"events":[{"ip":"8.8.8.8","event_type":"page_view"}]}'`}
-        label="Command for an event"
-      />
+      <p>
+        Each event that is sent to the API is seen here a second later. Send one, with your key in place of YOUR_KEY:
+      </p>
+      <CodeLine text={ingestLine(api_url, 'YOUR_KEY')} label="Command that sends an event" />
     </Empty>
   )
 }

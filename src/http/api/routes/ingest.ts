@@ -1,11 +1,14 @@
-import { EVENT_LIMITS, type EventEnvelope, IngestRequest, IngestResponse } from '../../../../schemas/api/event.ts'
+import { EVENT_LIMITS, IngestRequest, IngestResponse } from '../../../../schemas/api/event.ts'
 import { type Address, parseAddress } from '../../../core/event/address.ts'
 import type { Enricher } from '../../../core/event/enrichment.ts'
 import type { Hostnames } from '../../../core/event/hostnames.ts'
+import type { ReadEvent } from '../../../core/event/read-event.ts'
 import { compileValidator } from '../../../core/event/validator.ts'
 import type { LiveSource } from '../../../core/pipeline/source.ts'
 import type { Clock } from '../../../core/run/clock.ts'
 import type { Intake } from '../../../ingest/intake.ts'
+import { scanEvents } from '../../../ingest/scan-events.ts'
+import { sliceEvents } from '../../../ingest/slice-event.ts'
 import type { EventTail } from '../../../ingest/tail.ts'
 import { addressMaskOf, type Caller, type TenantEnricher, tenantKey } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'
@@ -33,6 +36,12 @@ export interface IngestParts {
 /** `POST /v1/ingest`: events are enriched, written to the intake as one, and only then answered. */
 export function ingestRoute({ accept, intake, enricher, tenantEnricher, hostnames, clock, tail }: IngestParts): Route {
   const validate = compileValidator(IngestRequest)
+  const readEvents = (text: string) => {
+    const body = parseJson(text)
+    demandCount(body)
+    demandSchema(validate, body)
+    return sliceEvents(text, body.events)
+  }
   return {
     method: 'POST',
     path: '/v1/ingest',
@@ -41,24 +50,22 @@ export function ingestRoute({ accept, intake, enricher, tenantEnricher, hostname
     operation,
     async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
       const text = await exchange.text()
-      const body = parseJson(text)
-      demandCount(body)
-      demandSchema(validate, body)
+      const events = scanEvents(text) ?? readEvents(text)
       const { id: tenantId, archive: archived } = caller.tenant
       const { requestId } = exchange
       const receipt = { tenantId, archived, mask: addressMaskOf(caller.tenant), receivedAtMs: clock.now(), requestId }
-      if (hostnames !== undefined) await hostnames.prefetch(addressesOf(body.events))
+      if (hostnames !== undefined) await hostnames.prefetch(addressesOf(events))
       const judging = tenantEnricher?.(enricher, caller.tenant) ?? enricher
       const looking = tail?.of(tenantKey(caller.tenant), judging)
-      const accepted = accept(text, body.events, receipt, looking?.enricher ?? judging)
+      const accepted = accept(text, events, receipt, looking?.enricher ?? judging)
       await intake.append(accepted.envelopes, accepted.payloads, accepted.outcomes)
-      looking?.accepted(body.events, receipt)
+      looking?.accepted(events, receipt)
       return { status: 200, body: accepted.response }
     },
   }
 }
 
-function addressesOf(events: readonly EventEnvelope[]): Address[] {
+function addressesOf(events: readonly ReadEvent[]): Address[] {
   const byText = new Map<string, Address>()
   for (const { ip } of events) {
     const address = parseAddress(ip)

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { CreatedKeyAnswer, ListedKey } from '../../../../../schemas/dashboard/keys.ts'
 import { CodeLine } from '../../components/code-line.tsx'
@@ -23,9 +23,14 @@ export function NewKey({
   readonly onDone: () => void
 }) {
   const { api_url } = useSession()
+  const heading = useRef<HTMLHeadingElement>(null)
+  // The button that asked for it is gone, and who uses the keyboard would begin at the top of the page.
+  useEffect(() => heading.current?.focus(), [])
   return (
     <div class="card new-key">
-      <h3>Your new key</h3>
+      <h3 ref={heading} tabIndex={-1}>
+        Your new key
+      </h3>
       <p>Copy it now: it is shown only this once.</p>
       <CodeLine text={created.key} label="New key" />
       <p>Send an event with it:</p>

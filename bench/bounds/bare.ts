@@ -1,0 +1,37 @@
+import type { LoadSpec } from '../loader/loader.ts'
+import { startChild } from '../run/child.ts'
+import type { Bound, Stage } from '../run/scenario.ts'
+
+/** A server of nothing but uWebSockets.js, that answers what the product answered to the same body. */
+export interface BareServer {
+  readonly url: string
+  stop(): Promise<void>
+}
+
+/** @param body what the product is asked for its answer; it counts as one request of it */
+export async function startBareServer(stage: Stage, path: string, body: string): Promise<BareServer> {
+  const { product } = stage
+  const headers = { 'x-api-key': product.apiKey, 'content-type': 'application/json' }
+  const answered = await fetch(`${product.url}${path}`, { method: 'POST', headers, body })
+  const answer = await answered.text()
+  if (!answered.ok) throw new Error(`${path} answered ${answered.status} ${answer}`)
+  const contentType = answered.headers.get('content-type') ?? 'application/json'
+  const child = startChild<{ url: string }>('bounds/bare-process.ts', { answer, contentType })
+  const stop = stage.releases.add(() => child.stop())
+  return { url: (await child.said).url, stop }
+}
+
+/**
+ * The same load on the bare server.
+ * @param figure of the product, in units a second
+ * @param perRequest units of a request
+ */
+export async function bareBound(stage: Stage, spec: LoadSpec, figure: string, perRequest: number): Promise<Bound> {
+  const server = await startBareServer(stage, spec.path, spec.bodies[0]!)
+  try {
+    const loaded = await stage.load({ ...spec, url: server.url })
+    return { name: 'bare uWebSockets.js', figure, value: (loaded.requests * perRequest) / loaded.seconds }
+  } finally {
+    await server.stop()
+  }
+}

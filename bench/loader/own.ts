@@ -1,0 +1,16 @@
+import { startChild } from '../run/child.ts'
+import type { Loaded, LoadSpec } from './loader.ts'
+
+/** By a process of ours: where there is no wrk, and for a load at a rate, which wrk does not have. */
+export async function ownLoad(spec: LoadSpec, signal: AbortSignal): Promise<Loaded> {
+  signal.throwIfAborted()
+  const child = startChild<Loaded>('loader/own-process.ts', spec)
+  const abort = () => void child.stop()
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await child.said
+  } finally {
+    signal.removeEventListener('abort', abort)
+    await child.stop()
+  }
+}

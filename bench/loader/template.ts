@@ -1,0 +1,50 @@
+import { type LoadSpec, REQUEST_NUMBER } from './loader.ts'
+
+/** Requests as bytes that were made once, with their numbers in them. */
+export interface RequestTemplates {
+  /** Of a request, by its number. */
+  bytes(number: number): Buffer
+}
+
+interface Template {
+  readonly text: Buffer
+  readonly at: readonly number[]
+}
+
+export function requestTemplates({
+  url,
+  path,
+  keys,
+  bodies,
+}: Pick<LoadSpec, 'url' | 'path' | 'keys' | 'bodies'>): RequestTemplates {
+  const { host } = new URL(url)
+  const turns = leastCommonMultiple(bodies.length, keys.length)
+  const templates = Array.from({ length: turns }, (_, turn): Template => {
+    const body = bodies[turn % bodies.length]!
+    const head =
+      `POST ${path} HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\nx-api-key: ${keys[turn % keys.length]}\r\n\r\n`
+    const text = Buffer.from(head + body)
+    const at: number[] = []
+    for (let from = text.indexOf(REQUEST_NUMBER); from >= 0; from = text.indexOf(REQUEST_NUMBER, from + 1))
+      at.push(from)
+    return { text, at }
+  })
+  const digits = Buffer.alloc(REQUEST_NUMBER.length)
+  return {
+    bytes(number) {
+      const { text, at } = templates[number % turns]!
+      if (at.length === 0) return text
+      digits.write(String(number).padStart(REQUEST_NUMBER.length, '0'), 'latin1')
+      // The bytes of an earlier turn may still be on their way.
+      const copy = Buffer.from(text)
+      for (const position of at) copy.set(digits, position)
+      return copy
+    },
+  }
+}
+
+function leastCommonMultiple(a: number, b: number): number {
+  const divisor = (x: number, y: number): number => (y === 0 ? x : divisor(y, x % y))
+  return (a * b) / divisor(a, b)
+}

@@ -1,0 +1,22 @@
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { type CountryResponse, open, type Reader } from 'maxmind'
+
+const FILE = fileURLToPath(
+  new URL('../../node_modules/@ip-location-db/geo-whois-asn-country-mmdb/geo-whois-asn-country.mmdb', import.meta.url),
+)
+
+/** Whether the data set is installed that the product has by default, too. */
+export function hasAddressData(): boolean {
+  return existsSync(FILE)
+}
+
+/** The country of an address. The product tells more of it, from more data. */
+export interface AddressData {
+  countryOf(ip: string): string | undefined
+}
+
+export async function openAddressData(): Promise<AddressData> {
+  const reader = (await open(FILE)) as unknown as Reader<CountryResponse & { country_code?: string }>
+  return { countryOf: (ip) => reader.get(ip)?.country_code }
+}

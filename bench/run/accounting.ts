@@ -1,0 +1,82 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { cpuSeconds, descendants } from '../support/processes.ts'
+
+/** Compiles tables behind the first start, and steps back before all others. */
+export const COMPILER = 'compiler'
+
+/** CPU and memory of a tree of processes since a moment, by what they are. Linux only. */
+export class Accounting {
+  readonly #root: number
+  readonly #before = new Map<number, number>()
+  readonly #beganMs = performance.now()
+
+  /** Begins now; peaks of memory count from now on. @param root the process above them all */
+  constructor(root: number) {
+    this.#root = root
+    for (const { pid } of treeOf(root)) {
+      this.#before.set(pid, cpuSeconds(pid))
+      forgetPeak(pid)
+    }
+  }
+
+  /** Wall clock so far. */
+  get seconds(): number {
+    return (performance.now() - this.#beganMs) / 1_000
+  }
+
+  /** Seconds of CPU so far, by the name of the process. */
+  cpu(): Map<string, number> {
+    return sums(
+      this.#root,
+      (pid) => cpuSeconds(pid) - (this.#before.get(pid) ?? 0),
+      (a, b) => a + b,
+    )
+  }
+
+  /** Megabytes at their peak, by the name of the process: the largest, when several have it. */
+  peakMb(): Map<string, number> {
+    return sums(this.#root, peakMb, Math.max)
+  }
+}
+
+function sums(root: number, read: (pid: number) => number, join: (a: number, b: number) => number) {
+  const found = new Map<string, number>()
+  for (const { pid, name } of treeOf(root)) found.set(name, join(found.get(name) ?? 0, read(pid)))
+  return found
+}
+
+function treeOf(root: number): { pid: number; name: string }[] {
+  return [
+    { pid: root, name: 'main' },
+    ...descendants(root).map(({ pid, title }) => ({ pid, name: processName(title) })),
+  ]
+}
+
+/** @param title a command line, or what a process calls itself: `ipid ROLE,ROLE` */
+export function processName(title: string): string {
+  if (title.includes('ipid-leash')) return 'main'
+  if (/ db compile\b/.test(title)) return COMPILER
+  if (/redis-|valkey-/.test(title)) return 'redis'
+  if (/clickhouse/.test(title) && !title.startsWith('ipid ')) return 'clickhouse'
+  const roles = /^ipid ([\w,]+)/.exec(title)?.[1]?.split(',') ?? []
+  if (roles.includes('ingress')) return 'ingress'
+  if (roles.includes('process')) return 'worker'
+  return roles[0] ?? 'other'
+}
+
+/** From now on the peak of a process is what it takes from now on. */
+function forgetPeak(pid: number): void {
+  try {
+    writeFileSync(`/proc/${pid}/clear_refs`, '5')
+  } catch {
+    // Gone, or another user's: its peak is that of its life.
+  }
+}
+
+function peakMb(pid: number): number {
+  try {
+    return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? 0) / 1_024
+  } catch {
+    return 0
+  }
+}

@@ -1,0 +1,35 @@
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readdir, realpath, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Releases } from './releases.ts'
+
+const run = promisify(execFile)
+
+/**
+ * Checks a revision out into a temporary folder, with the packages of this checkout.
+ * @returns the folder; it goes with the releases
+ * @throws Error when there is no such revision
+ */
+export async function checkOut(root: string, revision: string, releases: Releases): Promise<string> {
+  const git = (...args: string[]) => run('git', ['-C', root, ...args])
+  const commit = (await git('rev-parse', '--verify', `${revision}^{commit}`)).stdout.trim()
+  const home = await realpath(await mkdtemp(join(tmpdir(), 'ipid-bench-base-')))
+  const dir = join(home, 'checkout')
+  releases.add(async () => {
+    await git('worktree', 'remove', '--force', dir).catch(() => {})
+    await rm(home, { recursive: true, force: true, maxRetries: 5 })
+    await git('worktree', 'prune')
+  })
+  await git('worktree', 'add', '--detach', dir, commit)
+  await linkPackages(join(root, 'node_modules'), join(dir, 'node_modules'))
+  return dir
+}
+
+/** Package by package: what is compiled is kept beside them, and goes with the checkout. */
+async function linkPackages(from: string, to: string): Promise<void> {
+  await mkdir(to)
+  const names = (await readdir(from)).filter((name) => name !== '.cache')
+  await Promise.all(names.map((name) => symlink(join(from, name), join(to, name))))
+}

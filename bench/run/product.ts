@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { type Instance, startInstance } from '../support/instance.ts'
+import { Accounting, COMPILER } from './accounting.ts'
+import type { Releases } from './releases.ts'
+import type { Figures } from './scenario.ts'
+
+/** The product under measurement, as `npm start` runs it. */
+export interface Product extends Instance {
+  accounting(): Accounting
+  redis(): Promise<RedisState>
+  /** Waits until its processes have nothing to do, as behind a start or a load. */
+  idle(): Promise<void>
+  /** All events in the table; ClickHouse knows the number without reading them. */
+  stored(): Promise<number>
+  /** Waits until so many are there at least. */
+  untilStored(least: number): Promise<void>
+}
+
+/** What its Redis takes, bytes. */
+export interface RedisState {
+  readonly memory: number
+  readonly file: number
+  /** How often the append-only file was rewritten: its size says nothing across that. */
+  readonly rewrites: number
+}
+
+/** Of all processes together. */
+const IDLE_CORE_SHARE = 0.06
+const IDLE_LOOK_MS = 500
+const IDLE_WITHIN_MS = 120_000
+const STORED_WITHIN_MS = 600_000
+
+/** @param root checkout whose program it is */
+export async function startProduct(
+  root: string,
+  settings: Readonly<Record<string, string>>,
+  releases: Releases,
+): Promise<Product> {
+  const instance = await startInstance(
+    { LOG_LEVEL: 'error', ...settings },
+    { root, onLaunch: (stop) => void releases.add(stop) },
+  )
+  const redis = new Redis({ path: instance.redisUrl.replace('unix://', '') })
+  redis.on('error', () => {})
+  releases.add(async () => redis.disconnect())
+  return {
+    ...instance,
+    accounting: () => new Accounting(instance.pid),
+    redis: () => redisState(redis),
+    idle: () => idle(instance.pid),
+    stored: () => stored(instance),
+    untilStored: (least) => untilStored(instance, least),
+  }
+}
+
+/** Cost of Redis between two moments. @param events of which it is the cost */
+export function redisFigures(before: RedisState, after: RedisState, events: number): Figures {
+  const figures: Figures = { 'redis memory B/event': (after.memory - before.memory) / events }
+  if (after.rewrites === before.rewrites) figures['redis file B/event'] = (after.file - before.file) / events
+  return figures
+}
+
+/** CPU of each process. @param events of which it is the cost */
+export function cpuFigures(accounting: Accounting, events: number, loaderSeconds?: number): Figures {
+  const cpu = [...accounting.cpu(), ...(loaderSeconds === undefined ? [] : [['loader', loaderSeconds] as const])]
+  return Object.fromEntries(cpu.map(([name, seconds]) => [`cpu ${name} µs/event`, (seconds * 1e6) / events]))
+}
+
+export function peakFigures(accounting: Accounting): Figures {
+  return Object.fromEntries([...accounting.peakMb()].map(([name, mb]) => [`peak ${name} MB`, mb]))
+}
+
+async function redisState(redis: Redis): Promise<RedisState> {
+  const text = await redis.info('everything')
+  const number = (field: string) => Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(text)?.[1] ?? Number.NaN)
+  return { memory: number('used_memory'), file: number('aof_current_size'), rewrites: number('aof_rewrites') }
+}
+
+async function idle(pid: number): Promise<void> {
+  const deadline = performance.now() + IDLE_WITHIN_MS
+  while (performance.now() < deadline) {
+    const accounting = new Accounting(pid)
+    await sleep(IDLE_LOOK_MS)
+    const cpu = accounting.cpu()
+    const used = [...cpu.values()].reduce((sum, seconds) => sum + seconds, 0)
+    if (used / accounting.seconds < IDLE_CORE_SHARE && !cpu.has(COMPILER)) return
+  }
+}
+
+async function stored(instance: Instance): Promise<number> {
+  return Number(await instance.query('SELECT count() FROM events'))
+}
+
+async function untilStored(instance: Instance, least: number): Promise<void> {
+  const deadline = performance.now() + STORED_WITHIN_MS
+  for (;;) {
+    const count = await stored(instance)
+    if (count >= least) return
+    if (performance.now() > deadline) throw new Error(`${count} events stored instead of ${least}`)
+    await sleep(20)
+  }
+}

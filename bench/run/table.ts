@@ -1,0 +1,37 @@
+import { printTable } from '../../src/cli/print.ts'
+import type { ScenarioResult, Spread } from './results.ts'
+
+/** Prints what a scenario measured, for people. */
+export function printResult(out: NodeJS.WritableStream, result: ScenarioResult): void {
+  out.write(`\n${result.scenario}: medians of ${result.runs} ${result.runs === 1 ? 'run' : 'runs'}\n`)
+  const figures = Object.entries(result.figures)
+  if (result.base === undefined) {
+    const rows = figures.map(([name, { median, lowest, highest }]) => [name, median, lowest, highest])
+    print(out, ['', 'MEDIAN', 'LOWEST', 'HIGHEST'], rows)
+  } else {
+    const { figures: base, ratios } = result.base
+    const of = (spread: Spread | undefined) => spread?.median
+    const rows = figures.map(([name, spread]) => [name, of(base[name]), spread.median, ratios[name]])
+    print(out, ['', 'BASE', 'BRANCH', 'RATIO'], rows)
+  }
+  if (result.bounds.length === 0) return
+  const rows = result.bounds.map(({ name, figure, median, ratio }) => [`${figure} of ${name}`, median, ratio])
+  print(out, ['BOUND', 'MEDIAN', 'PRODUCT : BOUND'], rows)
+}
+
+type Row = readonly (string | number | undefined)[]
+
+/** Numbers to the right, whatever is missing beside them. */
+function print(out: NodeJS.WritableStream, headings: readonly string[], rows: readonly Row[]): void {
+  const texts = rows.map((row) => row.map((cell) => (typeof cell === 'number' ? formatted(cell) : (cell ?? '-'))))
+  const widths = headings.map((heading, i) => Math.max(heading.length, ...texts.map((row) => row[i]!.length)))
+  const toTheRight = (row: readonly string[]) => row.map((cell, i) => (i === 0 ? cell : cell.padStart(widths[i]!)))
+  printTable(out, toTheRight(headings), texts.map(toTheRight))
+}
+
+/** Three digits or more of what is small, none behind the point of what is large. */
+export function formatted(value: number): string {
+  if (!Number.isFinite(value)) return '-'
+  if (Math.abs(value) >= 1_000) return Math.round(value).toLocaleString('en-US')
+  return value.toFixed(Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2)
+}

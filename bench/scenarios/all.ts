@@ -1,0 +1,23 @@
+import type { Scenario } from '../run/scenario.ts'
+import { BATCH, BATCH_LIVE } from './batch.ts'
+import { CATCH_UP } from './catch-up.ts'
+import { DEDUP } from './dedup.ts'
+import { HALF_LOAD } from './half-load.ts'
+import { IDLE } from './idle.ts'
+import { INGEST } from './ingest.ts'
+import { LOOKUPS } from './lookup.ts'
+import { STORED, TENANTS } from './much-stored.ts'
+
+/** In the order in which they run. */
+export const SCENARIOS: readonly Scenario[] = [
+  ...INGEST,
+  HALF_LOAD,
+  BATCH,
+  BATCH_LIVE,
+  ...LOOKUPS,
+  DEDUP,
+  CATCH_UP,
+  IDLE,
+  STORED,
+  TENANTS,
+]

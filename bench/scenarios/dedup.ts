@@ -1,0 +1,25 @@
+import { redisFigures } from '../run/product.ts'
+import type { Figures, Scenario, Stage } from '../run/scenario.ts'
+import { sendEvents, warmUp } from './send-events.ts'
+
+const LOAD = { perRequest: 100, connections: 16 }
+
+/** What Redis keeps of events that are done with is its memory of their ids. */
+async function kept(stage: Stage, what: string, noise: number): Promise<Figures> {
+  const { product } = stage
+  const before = await product.redis()
+  const { events } = await sendEvents(stage, { ...LOAD, noise, tag: `${stage.tag}${what}` })
+  await product.idle()
+  const figures = redisFigures(before, await product.redis(), events)
+  const all = { events, ...figures }
+  return Object.fromEntries(Object.entries(all).map(([name, value]) => [`${what} ${name}`, value]))
+}
+
+export const DEDUP: Scenario = {
+  name: 'dedup',
+  summary: 'what Redis keeps of events that are stored, and of noise',
+  async run(stage) {
+    await warmUp(stage, LOAD)
+    return { ...(await kept(stage, 'stored', 0)), ...(await kept(stage, 'noise', 1)) }
+  },
+}

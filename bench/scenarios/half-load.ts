@@ -1,0 +1,34 @@
+import { cpuFigures } from '../run/product.ts'
+import type { Scenario } from '../run/scenario.ts'
+import { eventLoad, sendEvents, warmUp } from './send-events.ts'
+import { quantile, VisibilityWatch } from './visibility.ts'
+
+const LOAD = { perRequest: 100, connections: 16 }
+const FULL_SECONDS = 4
+const LEAST_RATE = 1
+
+export const HALF_LOAD: Scenario = {
+  name: 'half-load',
+  summary: 'answers, and the time until a row can be queried, at half of what the product takes at most',
+  async run(stage) {
+    const { product } = stage
+    const full = { ...LOAD, seconds: stage.atMostSeconds(FULL_SECONDS) }
+    await warmUp(stage, LOAD)
+    const { figures } = await sendEvents(stage, { ...full, tag: `${stage.tag}f` })
+    await product.idle()
+    const rate = Math.max(LEAST_RATE, figures['events/s']! / LOAD.perRequest / 2)
+    const accounting = product.accounting()
+    const watch = new VisibilityWatch(product, stage.tag)
+    const loaded = await stage.load(eventLoad(stage, { ...LOAD, rate }))
+    const visible = await watch.end(loaded.answeredAtMs ?? [])
+    const events = loaded.requests * LOAD.perRequest
+    return {
+      'events/s': events / loaded.seconds,
+      'p50 ms': loaded.p50Ms,
+      'p99 ms': loaded.p99Ms,
+      'row p50 ms': quantile(visible, 0.5),
+      'row p99 ms': quantile(visible, 0.99),
+      ...cpuFigures(accounting, events, loaded.cpuSeconds),
+    }
+  },
+}

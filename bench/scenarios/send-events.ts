@@ -1,0 +1,79 @@
+import type { LoadSpec } from '../loader/loader.ts'
+import { cpuFigures, peakFigures } from '../run/product.ts'
+import type { Figures, Stage } from '../run/scenario.ts'
+import { type EventBodies, eventBodies, keptOf } from './bodies.ts'
+
+export interface EventLoad extends Omit<EventBodies, 'tag'> {
+  readonly connections: number
+  /** Those of a measured load when not given. */
+  readonly seconds?: number
+  readonly rate?: number
+  /** The demo tenant's when not given. */
+  readonly keys?: readonly string[]
+  /** Begins the ids; that of the run when not given. */
+  readonly tag?: string
+}
+
+const SECONDS = 10
+const WARM_UP_SECONDS = 3
+
+/** The same load, for whoever takes it. */
+export function eventLoad(stage: Stage, load: EventLoad): LoadSpec {
+  const { product, tag } = stage
+  return {
+    url: product.url,
+    path: '/v1/ingest',
+    keys: load.keys ?? [product.apiKey],
+    bodies: eventBodies({ tag, ...load }),
+    connections: stage.connections(load.connections),
+    seconds: load.seconds ?? stage.seconds(SECONDS),
+    rate: load.rate,
+  }
+}
+
+/** A load before the one that is measured. */
+export function warmUpLoad(stage: Stage, load: EventLoad): EventLoad {
+  return { ...load, seconds: stage.atMostSeconds(WARM_UP_SECONDS), tag: `${load.tag ?? stage.tag}w` }
+}
+
+/** Runs what is compiled on its way a while, and waits until it is quiet again. */
+export async function warmUp(stage: Stage, load: EventLoad): Promise<void> {
+  await sendEvents(stage, warmUpLoad(stage, load))
+  await stage.product.idle()
+}
+
+/**
+ * Sends events until the time is over, and waits until the last row can be queried.
+ * @throws Error when there are more or fewer rows than that, or one twice
+ */
+export async function sendEvents(stage: Stage, load: EventLoad): Promise<{ events: number; figures: Figures }> {
+  const { product } = stage
+  const tag = load.tag ?? stage.tag
+  const kept = keptOf({ tag, ...load })
+  const ofRun = `FROM events WHERE event_id LIKE '${tag}-%'`
+  const before = await product.stored()
+  const accounting = product.accounting()
+  const spec = eventLoad(stage, load)
+  const loaded = await stage.load(spec)
+  const answeredMs = performance.now()
+  await product.untilStored(before + loaded.requests * kept)
+  // Without the start of the loader.
+  const seconds = loaded.seconds + (performance.now() - answeredMs) / 1_000
+  const events = loaded.requests * load.perRequest
+  const figures: Figures = {
+    'events/s': events / seconds,
+    'answered events/s': events / loaded.seconds,
+    'p50 ms': loaded.p50Ms,
+    'p99 ms': loaded.p99Ms,
+    ...cpuFigures(accounting, events, loaded.cpuSeconds),
+    ...peakFigures(accounting),
+  }
+  // wrk ends with requests on their way.
+  const most = (loaded.requests + spec.connections) * kept
+  const counted = await product.query(`SELECT count(), uniqExact(event_id) ${ofRun}`)
+  const [rows, distinct] = counted.split('\t').map(Number) as [number, number]
+  if (rows !== distinct || rows < loaded.requests * kept || rows > most) {
+    throw new Error(`${rows} rows of ${distinct} events, instead of ${loaded.requests * kept}`)
+  }
+  return { events, figures }
+}

@@ -1,0 +1,60 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Product } from '../run/product.ts'
+
+const LOOK_EVERY_MS = 200
+const WITHIN_MS = 60_000
+/** Of requests, one in so many is looked for: all would cost what is measured its processor. */
+const EVERY = 10
+
+/** When the first event of requests could be queried, by looks 200 ms apart. */
+export class VisibilityWatch {
+  readonly #product: Product
+  readonly #tag: string
+  readonly #seenAtMs = new Map<number, number>()
+  #isOver = false
+  readonly #looking: Promise<void>
+
+  constructor(product: Product, tag: string) {
+    this.#product = product
+    this.#tag = tag
+    this.#looking = this.#look()
+    this.#looking.catch(() => {})
+  }
+
+  /**
+   * Waits until all can be queried.
+   * @param answeredAtMs of requests, by number
+   * @returns milliseconds from answer to row, ascending
+   */
+  async end(answeredAtMs: readonly number[]): Promise<number[]> {
+    const wanted = answeredAtMs.map((at, number) => [number, at] as const).filter(([number]) => number % EVERY === 0)
+    const deadlineMs = performance.now() + WITHIN_MS
+    while (wanted.some(([number]) => !this.#seenAtMs.has(number)) && performance.now() < deadlineMs) {
+      await Promise.race([this.#looking, sleep(LOOK_EVERY_MS)])
+    }
+    this.#isOver = true
+    await this.#looking
+    return wanted
+      .map(([number, at]) => Math.max(0, (this.#seenAtMs.get(number) ?? Number.POSITIVE_INFINITY) - at))
+      .sort((a, b) => a - b)
+  }
+
+  async #look(): Promise<void> {
+    while (!this.#isOver) {
+      await sleep(LOOK_EVERY_MS)
+      const found = await this.#product.query(
+        `SELECT event_id FROM events WHERE received_at > now() - 60 AND event_id LIKE '${this.#tag}-%0-0'`,
+      )
+      const nowMs = Date.now()
+      for (const id of found.split('\n')) {
+        const number = Number(id.split('-').at(-2))
+        if (!this.#seenAtMs.has(number)) this.#seenAtMs.set(number, nowMs)
+      }
+    }
+  }
+}
+
+/** @param share 0 to 1 of ascending values */
+export function quantile(ascending: readonly number[], share: number): number {
+  return ascending[Math.min(ascending.length - 1, Math.floor(ascending.length * share))] ?? Number.NaN
+}
