@@ -110,10 +110,10 @@ export class Traffic {
     return tooMany(`more than ${this.limits.bodiesMaxBytes} bytes are being received`, 1, 'bytes')
   }
 
-  /** Counts a response whose head goes out now. */
-  responded(request: InFlight, status: number): void {
+  /** Counts a response whose head goes out now. @param nowMs `performance.now()` */
+  responded(request: InFlight, status: number, nowMs: number): void {
     this.#onResponse(status)
-    this.#measures.responded(request.endpoint, status, (performance.now() - request.startedMs) / 1_000)
+    this.#measures.responded(request.endpoint, status, (nowMs - request.startedMs) / 1_000)
   }
 
   /** Counts a request that is answered with 429. */
