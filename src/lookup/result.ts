@@ -30,14 +30,23 @@ function attributesOf({ fields, redact = [] }: LookupChoices): readonly Attribut
   return ATTRIBUTES.filter((attribute) => wanted.has(attribute) && !removed.has(attribute))
 }
 
-/** The result of one address as JSON: an object of the schema `LookupResult`. @param ip as the caller wrote it */
-export function resultJson(ip: string, lookup: Lookup, { tenantId, attributes, qualityMin }: ResultForm): string {
+/**
+ * The result of one address as JSON: an object of the schema `LookupResult`.
+ * @param ip an address as the caller wrote it: it has nothing that JSON escapes
+ * @param more members behind those of the result, each with a comma before it
+ */
+export function resultJson(
+  ip: string,
+  lookup: Lookup,
+  { tenantId, attributes, qualityMin }: ResultForm,
+  more = '',
+): string {
   const status = lookup.quality < qualityMin ? 'insufficient_quality' : 'ok'
   const data = attributes === undefined ? wholeData(lookup) : JSON.stringify(lookup.data, attributes as string[])
   const partial = lookup.partial.length === 0 ? '' : `,"partial":${JSON.stringify(lookup.partial)}`
   return (
-    `{"ip":${JSON.stringify(ip)},"tenant_id":"${tenantId}","quality":${lookup.quality},"status":"${status}",` +
-    `"data":${data}${partial}}`
+    `{"ip":"${ip}","tenant_id":"${tenantId}","quality":${lookup.quality},"status":"${status}",` +
+    `"data":${data}${partial}${more}}`
   )
 }
 

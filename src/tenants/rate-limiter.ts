@@ -1,63 +1,70 @@
+import { Gathering } from '../core/run/gathering.ts'
 import type { BucketDemand, BucketGrant, TokenBuckets } from './stores.ts'
 import type { Caller, RateDecision, RateLimiter } from './tenancy.ts'
 
 interface Waiter {
+  readonly caller: Caller
   resolve(decision: RateDecision): void
   reject(error: unknown): void
 }
 
-interface Demand {
-  readonly caller: Caller
-  readonly waiters: Waiter[]
-}
-
-/**
- * One token bucket per tenant, shared by all processes. Requests that arrive in the same turn of the event loop ask
- * together: as many of them as there are tokens are allowed, in the order of their arrival.
- */
+/** One token bucket per tenant, shared by all processes. Requests ask together: see `Gathering`. */
 export class SharedRateLimiter implements RateLimiter {
   readonly #buckets: TokenBuckets
-  #demands = new Map<string, Demand>()
+  readonly #asking = new Gathering<Waiter>((waiters) => this.#ask(waiters))
 
   constructor(buckets: TokenBuckets) {
     this.#buckets = buckets
   }
 
   take(caller: Caller): Promise<RateDecision> {
-    return new Promise((resolve, reject) => {
-      const demand = this.#demands.get(caller.tenant.id)
-      if (demand && demand.caller.plan === caller.plan) {
-        demand.waiters.push({ resolve, reject })
-        return
-      }
-      if (demand) this.#flush()
-      if (this.#demands.size === 0) setImmediate(() => this.#flush())
-      this.#demands.set(caller.tenant.id, { caller, waiters: [{ resolve, reject }] })
-    })
+    return new Promise((resolve, reject) => this.#asking.add({ caller, resolve, reject }))
   }
 
-  #flush(): void {
-    const demands = [...this.#demands.values()]
-    this.#demands = new Map()
-    if (demands.length === 0) return
-    const grants = this.#buckets.take(demands.map(bucketDemand))
-    demands.forEach(({ caller, waiters }, i) => {
-      grants[i]!.then(
-        (grant) => {
-          waiters.forEach((waiter, position) => {
-            waiter.resolve(decide(caller.plan, grant, position))
-          })
-        },
-        (error) => {
-          for (const waiter of waiters) waiter.reject(error)
-        },
-      )
-    })
+  /** As many requests of a bucket are allowed as there are tokens, in the order of their arrival. */
+  #ask(waiters: readonly Waiter[]): Promise<unknown> {
+    const groups = groupByBucket(waiters)
+    const grants = this.#buckets.take(groups.map(demandOf))
+    return Promise.all(grants.map((grant, i) => settle(groups[i]!, grant)))
   }
 }
 
-function bucketDemand({ caller, waiters }: Demand): BucketDemand {
-  return { tenantId: caller.tenant.id, rate: caller.plan.rate, burst: caller.plan.burst, wanted: waiters.length }
+/** Requests of one tenant under one plan, in their order. */
+interface Group {
+  readonly caller: Caller
+  readonly waiters: Waiter[]
+}
+
+function groupByBucket(waiters: readonly Waiter[]): Group[] {
+  const groups: Group[] = []
+  const byTenant = new Map<string, Group>()
+  for (const waiter of waiters) {
+    const { caller } = waiter
+    let group = byTenant.get(caller.tenant.id)
+    if (group?.caller.plan !== caller.plan) {
+      group = { caller, waiters: [] }
+      groups.push(group)
+      byTenant.set(caller.tenant.id, group)
+    }
+    group.waiters.push(waiter)
+  }
+  return groups
+}
+
+function demandOf({ caller: { tenant, plan }, waiters }: Group): BucketDemand {
+  return { tenantId: tenant.id, rate: plan.rate, burst: plan.burst, wanted: waiters.length }
+}
+
+/** Never rejects. */
+async function settle({ caller, waiters }: Group, grant: Promise<BucketGrant>): Promise<void> {
+  try {
+    const granted = await grant
+    waiters.forEach((waiter, position) => {
+      waiter.resolve(decide(caller.plan, granted, position))
+    })
+  } catch (error) {
+    for (const waiter of waiters) waiter.reject(error)
+  }
 }
 
 /** @param position of the request among those that asked together */

@@ -11,6 +11,7 @@ import { ingest } from '../../pipelines/ingest.ts'
 import type { DeletionReceipt, ErasureReceipt } from '../../schemas/erasure.ts'
 import { FolderStore } from '../../src/archive/folder-store.ts'
 import { packBlock } from '../../src/core/event/block.ts'
+import { systemClock } from '../../src/core/run/clock.ts'
 import { UnavailableError } from '../../src/core/run/errors.ts'
 import { NOTHING_KNOWN } from '../../src/enrichment/answers/answer.ts'
 import { acceptEvents } from '../../src/ingest/accept.ts'
@@ -20,9 +21,14 @@ import { deadLetterFields } from '../../src/redis/streams/dead-letter.ts'
 import { type RawEntry, readEntry } from '../../src/redis/streams/entries.ts'
 import { ownerOf } from '../../src/redis/streams/owner.ts'
 import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
+import { RedisDailyQuota } from '../../src/redis/tenants/daily-quota.ts'
+import { RedisTokenBuckets } from '../../src/redis/tenants/rate-bucket.ts'
 import type { SystemStatus } from '../../src/status/system-status.ts'
+import { SharedRateLimiter } from '../../src/tenants/rate-limiter.ts'
+import type { Caller } from '../../src/tenants/tenancy.ts'
 import { readArchive } from '../support/archive.ts'
 import { runCommand } from '../support/command.ts'
+import { acme } from '../support/http.ts'
 import { startInstance } from '../support/instance.ts'
 import { envelope, quiet, startIntake } from '../support/pipeline.ts'
 import { readEvents } from '../support/read-events.ts'
@@ -178,6 +184,28 @@ test('a request that a cluster without a part of its slots refused is whole afte
       await client.del(keys.stream(partition, 'intake', 'live'), keys.stream(partition, 'outcomes', 'live'))
     }
   }
+  // Tenants that ask for tokens and lookups in one turn are in several slots, and one that is lost fails alone.
+  const limits = { rate: 0.001, burst: 3, daily_lookups: 3, monthly_accounts: 1 }
+  const caller = (id: string): Caller => ({ tenant: { ...acme.tenant, id }, plan: limits })
+  const limiter = new SharedRateLimiter(new RedisTokenBuckets(client))
+  const quota = new RedisDailyQuota(client, systemClock)
+  const askAll = async () => {
+    const ids = Array.from({ length: 16 }, (_, i) => `t${i % 8}`)
+    const asked = ids.flatMap((id) => [limiter.take(caller(id)), quota.take(caller(id), 2)])
+    return (await Promise.allSettled(asked)).map((result) =>
+      result.status === 'fulfilled' ? result.value.allowed : (result.reason as Error).name,
+    )
+  }
+  const first = [true, true]
+  const second = [true, false]
+  assert.deepEqual(await askAll(), [...Array(8).fill(first), ...Array(8).fill(second)].flat())
+  const slot = await node.call('CLUSTER', 'KEYSLOT', keys.rateBucket('t5'))
+  await node.call('CLUSTER', 'DELSLOTS', String(slot))
+  // One token is left of each, and one lookup, which is less than is wanted.
+  const lost = ['UnavailableError', 'UnavailableError']
+  const left = Array.from({ length: 8 }, (_, i) => (i === 5 ? lost : [true, false]))
+  const none = Array.from({ length: 8 }, (_, i) => (i === 5 ? lost : [false, false]))
+  assert.deepEqual(await askAll(), [...left, ...none].flat())
 })
 
 test('dead letters of all partitions are listed, retried and discarded on a cluster', async (t) => {

@@ -1,4 +1,4 @@
-import type { LookupChoices } from '../../../schemas/api/lookup.ts'
+import type { LookupChoices, LookupRequest } from '../../../schemas/api/lookup.ts'
 import type { FieldError } from '../../core/event/validator.ts'
 import type { LookupService } from '../../lookup/lookup.ts'
 import { parseJson } from './parse-json.ts'
@@ -11,6 +11,9 @@ const NUMBERS = ['deadline_ms', 'quality_min'] as const
 const LISTS = ['ips', 'fields', 'redact', 'providers.allow', 'providers.deny'] as const
 
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
+
+/** What most lookups are: an address and nothing else, written as most languages write it. */
+const PLAIN = /^\{"ip": ?"([\da-fA-F.:]+)"\}$/
 
 /** Fields by name, dotted ones flat, as they came: not yet held to a schema. */
 type Fields = Record<string, unknown>
@@ -27,6 +30,12 @@ export function mergeRequest(text: string, query: Query): unknown {
   if (isEmpty && !hasDottedNames(body)) return body
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
   return nest({ ...fromQuery, ...flatten(body as Fields) })
+}
+
+/** The request when it is one for an address and nothing else; undefined: `mergeRequest` has to look. */
+export function plainRequest(text: string, query: string): LookupRequest | undefined {
+  const ip = query === '' ? PLAIN.exec(text)?.[1] : undefined
+  return ip === undefined ? undefined : { ip }
 }
 
 /** What the query has of the fields. A list without a name in it is none; a repeated scalar stays a list, which fails. */

@@ -9,7 +9,13 @@ import { HttpError } from '../engine/http-error.ts'
  */
 export async function takeQuota(quota: DailyQuota, caller: Caller, lookups: number): Promise<QuotaDecision> {
   const decision = await quota.take(caller, lookups)
-  if (decision.allowed) return decision
+  demandAllowed(decision)
+  return decision
+}
+
+/** @throws HttpError 429 when the addresses would have passed the limit */
+export function demandAllowed(decision: QuotaDecision): void {
+  if (decision.allowed) return
   const detail = `the daily quota allows ${decision.limit} lookups, and ${decision.used} are used`
   const headers = { 'retry-after': String(decision.resetSeconds), ...quotaHeaders(decision) }
   throw new HttpError(429, detail, { headers, limit: 'quota' })
@@ -23,6 +29,11 @@ export function quotaObject({ limit, used, resetAt }: QuotaDecision): LookupQuot
     daily_remaining: Math.max(0, limit - used),
     reset_at: resetAt,
   }
+}
+
+/** `quotaObject` as JSON. */
+export function quotaJson({ limit, used, resetAt }: QuotaDecision): string {
+  return `{"daily_limit":${limit},"daily_used":${used},"daily_remaining":${Math.max(0, limit - used)},"reset_at":"${resetAt}"}`
 }
 
 /** As responses that are no single object show it. */

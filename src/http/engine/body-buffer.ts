@@ -42,13 +42,19 @@ export class BodyBuffer {
     this.#drop('failed')
   }
 
-  /** The whole body when it has arrived; undefined as soon as it is over the limit. To be called once. */
-  async complete(): Promise<Buffer | undefined> {
-    if (this.#state === 'receiving') {
-      await new Promise<void>((resolve) => {
-        this.#settle = resolve
-      })
-    }
+  /**
+   * The whole body when it has arrived, without a promise when it has; undefined as soon as it is over the limit. To be
+   * called once.
+   */
+  complete(): Buffer | undefined | Promise<Buffer | undefined> {
+    if (this.#state !== 'receiving') return this.#taken()
+    const settled = new Promise<void>((resolve) => {
+      this.#settle = resolve
+    })
+    return settled.then(() => this.#taken())
+  }
+
+  #taken(): Buffer | undefined {
     if (this.#state === 'failed') throw this.#failure
     if (this.#state === 'too large') return undefined
     return this.#chunks.all()

@@ -1,6 +1,8 @@
 /** Chunks from here on are kept as they come; smaller ones share a buffer. */
 const LARGE_BYTES = 16_384
 const SHARED_BYTES = 65_536
+/** A body that is whole with its first chunk, and as small as most are, lies in memory that Node.js has at hand. */
+const POOLED_BYTES = 2_048
 
 /**
  * Bytes in the order of their arrival. Each chunk is copied, for its memory is gone afterwards; small ones go into shared
@@ -24,7 +26,8 @@ export class ChunkList {
     this.#bytes += bytes.length
     if (bytes.length >= LARGE_BYTES || (this.#shared === undefined && this.#full.length === 0)) {
       this.#close()
-      const copy = Buffer.allocUnsafeSlow(bytes.length)
+      const copy =
+        bytes.length <= POOLED_BYTES ? Buffer.allocUnsafe(bytes.length) : Buffer.allocUnsafeSlow(bytes.length)
       copy.set(bytes)
       this.#full.push(copy)
       return

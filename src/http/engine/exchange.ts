@@ -106,10 +106,10 @@ export class Exchange implements RequestReceiver, InFlight {
   }
 
   /**
-   * The body as text, decoded; to be called once, on endpoints that have a body.
+   * The body as text, decoded, without a promise when it is there; to be called once, on endpoints that have a body.
    * @throws HttpError 400, 408 or 413; AbortedError
    */
-  text(): Promise<string> {
+  text(): string | Promise<string> {
     return readText(this.#body, this.request.head, this.endpoint.bodyMaxBytes!)
   }
 
@@ -209,19 +209,21 @@ export class Exchange implements RequestReceiver, InFlight {
   /** @param body undefined: one that is streamed, of which only the head is asked for */
   #sendWhole(response: HttpResponse, body: string | Uint8Array | undefined): void {
     const { status } = response
-    this.#traffic.responded(this, status)
+    const nowMs = performance.now()
+    this.#traffic.responded(this, status, nowMs)
     if (this.#body instanceof BodyStream) this.#body.letGo()
     const close = response.close === true || this.#traffic.draining
+    const sent = this.#headOnly ? undefined : body
+    const isBare = sent === undefined || sent.length === 0
     const head: WholeHead = {
       status,
       headers: this.#completeHeaders(response, body === undefined || body.length > 0),
-      bodyBytes: body === undefined || status === 204 ? undefined : Buffer.byteLength(body),
+      bodyBytes: isBare && body !== undefined && status !== 204 ? Buffer.byteLength(body) : undefined,
       close,
     }
     this.#state = 'responding'
-    const whole = new WholeResponse(this.#writer, this.#traffic.limits, () => this.#leave())
+    const whole = new WholeResponse(this.#writer, this.#traffic.limits, () => this.#leave(), nowMs)
     this.#response = whole
-    const sent = this.#headOnly ? undefined : body
     if (this.#mustLinger(status, close)) whole.linger(head, sent)
     else whole.send(head, sent)
   }
@@ -239,7 +241,7 @@ export class Exchange implements RequestReceiver, InFlight {
       return
     }
     this.#state = 'responding'
-    this.#traffic.responded(this, response.status)
+    this.#traffic.responded(this, response.status, performance.now())
     const streamed = new StreamedResponse(source, this.#traffic.limits, {
       done: () => this.#leave(),
       broken: (failure) => {

@@ -35,26 +35,10 @@ const PRINTABLE = /^[\x20-\x7e]{1,128}$/
 /** uWebSockets.js reads no more digits. */
 const CONTENT_LENGTH = /^\d{1,9}$/
 
-interface Raw {
-  apiKey: string
-  requestId: string
-  contentLength: string | undefined
-  contentEncoding: string
-  transferEncoding: string | undefined
-  accept: string
-  connection: string
-  host: string
-  origin: string
-  cookie: string
-  csrfToken: string
-  ifNoneMatch: string
-  acceptEncoding: string
-  fetchDest: string
-  fetchSite: string
-  purpose: string
-}
-
-let raw: Raw
+/** What is being read: lines come in one by one, and are not kept. */
+let head: { -readonly [Name in keyof RequestHead]: RequestHead[Name] }
+let contentLength: string | undefined
+let transferEncoding: string | undefined
 
 /** The lines of a header section, in their order; names in lower case. */
 export interface HeaderLines {
@@ -63,13 +47,15 @@ export interface HeaderLines {
 
 /** Reads a header section. */
 export function readHead(lines: HeaderLines): RequestHead {
-  raw = {
+  contentLength = undefined
+  transferEncoding = undefined
+  head = {
     apiKey: '',
     requestId: '',
-    contentLength: undefined,
     contentEncoding: '',
-    transferEncoding: undefined,
     accept: '',
+    contentLength: undefined,
+    hasBody: false,
     connection: '',
     host: '',
     origin: '',
@@ -80,94 +66,81 @@ export function readHead(lines: HeaderLines): RequestHead {
     fetchDest: '',
     fetchSite: '',
     purpose: '',
+    badFraming: undefined,
   }
   lines.forEach(collect)
-  const { contentLength, transferEncoding } = raw
   const length = Number(contentLength ?? 0)
-  return {
-    apiKey: raw.apiKey,
-    requestId: PRINTABLE.test(raw.requestId) ? raw.requestId : makeRequestId(),
-    contentEncoding: raw.contentEncoding.toLowerCase(),
-    accept: raw.accept,
-    contentLength: contentLength === undefined || Number.isNaN(length) ? undefined : length,
-    hasBody: transferEncoding !== undefined || length > 0,
-    connection: raw.connection,
-    host: raw.host,
-    origin: raw.origin,
-    cookie: raw.cookie,
-    csrfToken: raw.csrfToken,
-    ifNoneMatch: raw.ifNoneMatch,
-    acceptEncoding: raw.acceptEncoding,
-    fetchDest: raw.fetchDest,
-    fetchSite: raw.fetchSite,
-    purpose: raw.purpose,
-    badFraming: badFraming(contentLength, transferEncoding),
-  }
+  if (!PRINTABLE.test(head.requestId)) head.requestId = makeRequestId()
+  head.contentEncoding = head.contentEncoding.toLowerCase()
+  head.contentLength = contentLength === undefined || Number.isNaN(length) ? undefined : length
+  head.hasBody = transferEncoding !== undefined || length > 0
+  head.badFraming = badFraming(contentLength, transferEncoding)
+  return head
 }
 
 function collect(name: string, value: string): void {
   switch (name) {
     case 'x-api-key':
-      raw.apiKey = raw.apiKey === '' ? value : `${raw.apiKey}, ${value}`
+      head.apiKey = head.apiKey === '' ? value : `${head.apiKey}, ${value}`
       break
     case 'x-request-id':
-      raw.requestId = value
+      head.requestId = value
       break
     case 'content-length':
-      raw.contentLength = raw.contentLength === undefined ? value : `${raw.contentLength}, ${value}`
+      contentLength = contentLength === undefined ? value : `${contentLength}, ${value}`
       break
     case 'content-encoding':
-      raw.contentEncoding = raw.contentEncoding === '' ? value : `${raw.contentEncoding}, ${value}`
+      head.contentEncoding = head.contentEncoding === '' ? value : `${head.contentEncoding}, ${value}`
       break
     case 'transfer-encoding':
-      raw.transferEncoding = raw.transferEncoding === undefined ? value : `${raw.transferEncoding}, ${value}`
+      transferEncoding = transferEncoding === undefined ? value : `${transferEncoding}, ${value}`
       break
     case 'accept':
-      raw.accept = value
+      head.accept = value
       break
     case 'connection':
-      raw.connection = value
+      head.connection = value
       break
     case 'host':
-      raw.host = value
+      head.host = value
       break
     case 'origin':
-      raw.origin = value
+      head.origin = value
       break
     case 'cookie':
       // RFC 9113 section 8.2.3 lets them come in several lines.
-      raw.cookie = raw.cookie === '' ? value : `${raw.cookie}; ${value}`
+      head.cookie = head.cookie === '' ? value : `${head.cookie}; ${value}`
       break
     case 'x-csrf-token':
-      raw.csrfToken = value
+      head.csrfToken = value
       break
     case 'if-none-match':
-      raw.ifNoneMatch = value
+      head.ifNoneMatch = value
       break
     case 'accept-encoding':
-      raw.acceptEncoding = value
+      head.acceptEncoding = value
       break
     case 'sec-fetch-dest':
-      raw.fetchDest = value
+      head.fetchDest = value
       break
     case 'sec-fetch-site':
-      raw.fetchSite = value
+      head.fetchSite = value
       break
     case 'sec-purpose':
     case 'purpose':
-      raw.purpose = raw.purpose === '' ? value : `${raw.purpose}, ${value}`
+      head.purpose = head.purpose === '' ? value : `${head.purpose}, ${value}`
       break
   }
 }
 
 /** RFC 9112 section 6.3: what two readers may read as bodies of different lengths is refused. */
-function badFraming(contentLength: string | undefined, transferEncoding: string | undefined): string | undefined {
-  if (transferEncoding !== undefined) {
-    if (contentLength !== undefined) return 'content-length and transfer-encoding exclude each other'
-    if (transferEncoding.toLowerCase() !== 'chunked') return 'transfer-encoding must be chunked'
+function badFraming(length: string | undefined, encoding: string | undefined): string | undefined {
+  if (encoding !== undefined) {
+    if (length !== undefined) return 'content-length and transfer-encoding exclude each other'
+    if (encoding.toLowerCase() !== 'chunked') return 'transfer-encoding must be chunked'
     return undefined
   }
-  if (contentLength !== undefined && !CONTENT_LENGTH.test(contentLength)) {
+  if (length !== undefined && !CONTENT_LENGTH.test(length)) {
     return 'content-length must be one number of at most 9 digits'
   }
   return undefined

@@ -28,16 +28,21 @@ export function demandReadable({ contentLength, contentEncoding }: RequestHead, 
 }
 
 /**
- * The body as text, decoded; `''` when there is none.
+ * The body as text, decoded, without a promise when it is there; `''` when there is none.
  * @throws HttpError 400 or 413; what the body failed with
  */
-export async function readText(
+export function readText(
   body: RequestBody | undefined,
   { contentEncoding }: RequestHead,
   maxBytes: number,
-): Promise<string> {
+): string | Promise<string> {
   if (!(body instanceof BodyBuffer)) return ''
-  const bytes = await body.complete()
+  const bytes = body.complete()
+  if (bytes instanceof Promise) return bytes.then((all) => textOf(all, contentEncoding, maxBytes))
+  return textOf(bytes, contentEncoding, maxBytes)
+}
+
+function textOf(bytes: Buffer | undefined, contentEncoding: string, maxBytes: number): string {
   if (bytes === undefined) throw tooLarge(maxBytes)
   return decodeText(bytes, contentEncoding, maxBytes)
 }

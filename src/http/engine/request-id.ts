@@ -5,9 +5,13 @@ const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz'
 const TIME_DIGITS = 9
 const NUMBER_DIGITS = 4
 const NUMBERS = 32 ** NUMBER_DIGITS
+/** All pairs of digits, in their order. */
+const PAIRS = Array.from({ length: 1_024 }, (_, i) => DIGITS[i >> 5]! + DIGITS[i & 31])
 
 let maker: string | undefined
 let next = 0
+/** The last time that was written in digits. */
+let time = { ms: Number.NaN, digits: '' }
 
 /**
  * An id for a request that came without one: 18 characters that tell milliseconds, a number and the process, so that ids
@@ -16,7 +20,8 @@ let next = 0
 export function makeRequestId(nowMs: number = Date.now()): string {
   maker ??= Array.from(randomBytes(5), (byte) => DIGITS[byte % 32]).join('')
   next = (next + 1) % NUMBERS
-  return inDigits(nowMs, TIME_DIGITS) + inDigits(next, NUMBER_DIGITS) + maker
+  if (time.ms !== nowMs) time = { ms: nowMs, digits: inDigits(nowMs, TIME_DIGITS) }
+  return `${time.digits}${PAIRS[next >> 10]}${PAIRS[next & 1_023]}${maker}`
 }
 
 function inDigits(value: number, count: number): string {

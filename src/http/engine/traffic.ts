@@ -1,16 +1,14 @@
 import type { Logger } from 'pino'
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
 import { type HttpError, type Limit, tooMany } from './http-error.ts'
 import type { HttpLimits } from './limits.ts'
+import { type MeasuredEndpoint, Measures } from './measures.ts'
 
 /** How often requests that take too long are looked for. */
 const SWEEP_EVERY_MS = 500
 const WARN_EVERY_MS = 1_000
 /** Requests of one turn above which a turn is crowded. */
 const TURN_REQUESTS = 500
-
-/** Histogram bounds, seconds. */
-const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
 /** A request in flight, as its server sees it. */
 export interface InFlight {
@@ -22,12 +20,6 @@ export interface InFlight {
   readonly heldBytes: number
   /** Ends what takes too long; called now and then. @param nowMs `performance.now()` */
   sweep(nowMs: number): void
-}
-
-/** What requests are counted by. */
-interface MeasuredEndpoint {
-  /** Its name in logs and metrics. */
-  readonly path: string
 }
 
 /** All requests of one server that are in flight: their limits, deadlines, counts. */
@@ -110,10 +102,10 @@ export class Traffic {
     return tooMany(`more than ${this.limits.bodiesMaxBytes} bytes are being received`, 1, 'bytes')
   }
 
-  /** Counts a response whose head goes out now. */
-  responded(request: InFlight, status: number): void {
+  /** Counts a response whose head goes out now. @param nowMs `performance.now()` */
+  responded(request: InFlight, status: number, nowMs: number): void {
     this.#onResponse(status)
-    this.#measures.responded(request.endpoint, status, (performance.now() - request.startedMs) / 1_000)
+    this.#measures.responded(request.endpoint, status, (nowMs - request.startedMs) / 1_000)
   }
 
   /** Counts a request that is answered with 429. */
@@ -148,66 +140,5 @@ export class Traffic {
   #sweep(): void {
     const nowMs = performance.now()
     for (const request of this.#inFlight) request.sweep(nowMs)
-  }
-}
-
-/** Metrics, with the children of each label set looked up once. */
-class Measures {
-  readonly #requests: Counter<'route' | 'status'>
-  readonly #refused: Counter<'limit'>
-  readonly #seconds: Histogram<'route'>
-  readonly #byEndpoint = new Map<
-    MeasuredEndpoint,
-    { seconds: Histogram.Internal<'route'>; statuses: Map<number, Counter.Internal> }
-  >()
-
-  constructor(registry: Registry, inFlight: () => number) {
-    const registers = [registry]
-    this.#requests = new Counter({
-      name: 'ipid_http_requests_total',
-      help: 'Requests that were answered',
-      labelNames: ['route', 'status'],
-      registers,
-    })
-    this.#refused = new Counter({
-      name: 'ipid_http_refused_total',
-      help: 'Requests that were answered with 429, by the limit that was reached',
-      labelNames: ['limit'],
-      registers,
-    })
-    this.#seconds = new Histogram({
-      name: 'ipid_http_request_seconds',
-      help: 'Time from the header section to the answer',
-      labelNames: ['route'],
-      buckets: SECONDS,
-      registers,
-    })
-    new Gauge({
-      name: 'ipid_http_requests_in_flight',
-      help: 'Requests that are being received or worked on',
-      registers,
-      collect() {
-        this.set(inFlight())
-      },
-    })
-  }
-
-  refused(limit: Limit): void {
-    this.#refused.inc({ limit })
-  }
-
-  responded(endpoint: MeasuredEndpoint, status: number, seconds: number): void {
-    let its = this.#byEndpoint.get(endpoint)
-    if (!its) {
-      its = { seconds: this.#seconds.labels(endpoint.path), statuses: new Map() }
-      this.#byEndpoint.set(endpoint, its)
-    }
-    let counter = its.statuses.get(status)
-    if (!counter) {
-      counter = this.#requests.labels(endpoint.path, String(status))
-      its.statuses.set(status, counter)
-    }
-    counter.inc()
-    its.seconds.observe(seconds)
   }
 }

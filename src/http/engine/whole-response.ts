@@ -6,7 +6,7 @@ export interface WholeHead {
   readonly status: number
   /** Name, value, name, value. */
   readonly headers: readonly string[]
-  /** Length of the body, also when only the head is sent; undefined: is not told. */
+  /** Length of the body when only the head is sent; undefined: is not told. */
   readonly bodyBytes: number | undefined
   /** The connection ends with the response. */
   readonly close: boolean
@@ -19,17 +19,21 @@ export interface WholeHead {
  *   with unread bytes is reset, and a reset may reach the client before the response;
  * - over: the writer must not be touched any more.
  */
-export class WholeResponse {
+export class WholeResponse implements ResponseReader {
   readonly #writer: ResponseWriter
   readonly #limits: HttpLimits
   readonly #over: () => void
   #state: 'sending' | 'lingering' | 'over' = 'sending'
   /** `performance.now()` when the client last made room, or it began to linger. */
-  #sinceMs = performance.now()
+  #sinceMs: number
   #quiet = false
 
-  /** @param over is told once that the response is over; not after `abort` */
-  constructor(writer: ResponseWriter, limits: HttpLimits, over: () => void) {
+  /**
+   * @param over is told once that the response is over; not after `abort`
+   * @param nowMs `performance.now()`
+   */
+  constructor(writer: ResponseWriter, limits: HttpLimits, over: () => void, nowMs: number) {
+    this.#sinceMs = nowMs
     this.#writer = writer
     this.#limits = limits
     this.#over = over
@@ -45,7 +49,7 @@ export class WholeResponse {
         this.#state = 'lingering'
         this.#cutOffSoon()
       }
-    } else if (writer.send(status, headers, body, close, this.#reader())) {
+    } else if (writer.send(status, headers, body, close, this)) {
       this.#end()
     }
   }
@@ -62,6 +66,14 @@ export class WholeResponse {
     if (this.#state === 'lingering' && (last || receivedBytes > this.#limits.discardMaxBytes)) this.#cutOffSoon()
   }
 
+  moved(): void {
+    this.#sinceMs = performance.now()
+  }
+
+  hasRoom(): void {
+    this.#end()
+  }
+
   abort(): void {
     this.#state = 'over'
   }
@@ -75,15 +87,6 @@ export class WholeResponse {
     } else if (this.#state === 'lingering') {
       if (this.#quiet || waitedMs > this.#limits.discardMs) this.#cutOff()
       this.#quiet = true
-    }
-  }
-
-  #reader(): ResponseReader {
-    return {
-      moved: () => {
-        this.#sinceMs = performance.now()
-      },
-      hasRoom: () => this.#end(),
     }
   }
 

@@ -1,12 +1,13 @@
-import { UnavailableError } from '../../core/run/errors.ts'
+import { Cluster } from 'ioredis'
 import type { BucketDemand, BucketGrant, TokenBuckets } from '../../tenants/stores.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
+import { orUnavailable } from '../or-unavailable.ts'
 import { loadScript } from '../scripts.ts'
 
-const takeTokensScript = loadScript('takeTokens-1')
+const takeTokensScript = loadScript('takeTokens-N')
 
-/** Token buckets in Redis, by Redis' clock. Demands that are made together travel together. */
+/** Token buckets in Redis, by Redis' clock. Demands that are made together are one call; on a cluster one each. */
 export class RedisTokenBuckets implements TokenBuckets {
   readonly #client: RedisClient
 
@@ -15,16 +16,16 @@ export class RedisTokenBuckets implements TokenBuckets {
   }
 
   take(demands: readonly BucketDemand[]): Promise<BucketGrant>[] {
-    return demands.map((demand) => this.#take(demand))
+    if (this.#client instanceof Cluster) return demands.map(async (demand) => (await this.#take([demand]))[0]!)
+    const grants = this.#take(demands)
+    return demands.map(async (_, i) => (await grants)[i]!)
   }
 
-  async #take({ tenantId, rate, burst, wanted }: BucketDemand): Promise<BucketGrant> {
-    try {
-      const reply = await takeTokensScript.run(this.#client, [keys.rateBucket(tenantId)], [rate, burst, wanted])
-      const [granted, leftMilli] = reply as [number, number]
-      return { granted, leftMilli }
-    } catch (error) {
-      throw new UnavailableError('the store of rate limits does not answer', { cause: error })
-    }
+  async #take(demands: readonly BucketDemand[]): Promise<BucketGrant[]> {
+    const buckets = demands.map(({ tenantId }) => keys.rateBucket(tenantId))
+    const args = demands.flatMap(({ rate, burst, wanted }) => [rate, burst, wanted])
+    const reply = takeTokensScript.run(this.#client, buckets, args) as Promise<number[]>
+    const numbers = await orUnavailable(reply, 'the store of rate limits does not answer')
+    return demands.map((_, i) => ({ granted: numbers[2 * i]!, leftMilli: numbers[2 * i + 1]! }))
   }
 }

@@ -8,10 +8,10 @@ import type { DailyQuota } from '../../../tenants/quota.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'
 import type { HttpResponse } from '../../engine/response.ts'
-import { demandProviders, mergeRequest } from '../lookup-request.ts'
+import { demandProviders, mergeRequest, plainRequest } from '../lookup-request.ts'
 import type { Operation, Parameter } from '../operation.ts'
 import { parseQuery } from '../query.ts'
-import { quotaObject, takeQuota } from '../quota.ts'
+import { demandAllowed, quotaJson } from '../quota.ts'
 import type { Route } from '../route.ts'
 import { demandSchema, schemaError } from '../schema.ts'
 
@@ -23,6 +23,11 @@ export interface LookupParts {
 /** `POST /v1/lookup`: what is known of one address. Nothing is kept. */
 export function lookupRoute({ lookups, quota }: LookupParts): Route {
   const validate = compileValidator(LookupRequest)
+  const fullRequest = (text: string, query: string): LookupRequest => {
+    const request = mergeRequest(text, parseQuery(query))
+    demandSchema(validate, request)
+    return request
+  }
   return {
     method: 'POST',
     path: '/v1/lookup',
@@ -30,16 +35,19 @@ export function lookupRoute({ lookups, quota }: LookupParts): Route {
     bodyMaxBytes: LOOKUP_LIMITS.bodyMaxBytes,
     operation,
     async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
-      const request = mergeRequest(await exchange.text(), parseQuery(exchange.request.query))
-      demandSchema(validate, request)
+      const { query } = exchange.request
+      const sent = exchange.text()
+      const text = typeof sent === 'string' ? sent : await sent
+      const request = plainRequest(text, query) ?? fullRequest(text, query)
       const address = parseAddress(request.ip)
       if (address === undefined) throw schemaError([{ path: 'ip', message: 'must be an IPv4 or IPv6 address' }])
       demandProviders(request, lookups)
-      const decision = await takeQuota(quota, caller, 1)
+      const decision = await quota.take(caller, 1)
+      demandAllowed(decision)
       const form = resultForm(caller.tenant.id, request)
       const found = lookups.lookup(address, form.options)
-      const result = resultJson(request.ip, found instanceof Promise ? await found : found, form)
-      return { status: 200, body: `${result.slice(0, -1)},"quota":${JSON.stringify(quotaObject(decision))}}` }
+      const lookup = found instanceof Promise ? await found : found
+      return { status: 200, body: resultJson(request.ip, lookup, form, `,"quota":${quotaJson(decision)}`) }
     },
   }
 }

@@ -104,9 +104,13 @@ export class UwsResponseWriter implements ResponseWriter {
   }
 }
 
+/** All headers are one to uWebSockets.js: each call of it costs as much as some lines of text. */
 function writeHead(response: HttpResponse, status: number, headers: readonly string[]): void {
   if (status !== 200) response.writeStatus(STATUS_LINES[status] ?? String(status))
-  for (let i = 0; i < headers.length; i += 2) response.writeHeader(headers[i]!, headers[i + 1]!)
+  if (headers.length === 0) return
+  let lines = headers[1]!
+  for (let i = 2; i < headers.length; i += 2) lines += `\r\n${headers[i]}: ${headers[i + 1]}`
+  response.writeHeader(headers[0]!, lines)
 }
 
 function sendRest(response: HttpResponse, body: Uint8Array, reader: ResponseReader): void {

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Gathering } from '../../../src/core/run/gathering.ts'
+
+/** Calls that are answered when a test says so. */
+function heldCalls() {
+  const calls: { readonly demands: readonly number[]; resolve(): void; reject(error: Error): void }[] = []
+  const gathering = new Gathering<number>((demands) => {
+    return new Promise<void>((resolve, reject) => calls.push({ demands, resolve, reject }))
+  })
+  const add = (...demands: number[]) => {
+    for (const demand of demands) gathering.add(demand)
+  }
+  const sent = () => calls.map((call) => call.demands)
+  return { calls, add, sent }
+}
+
+const turn = () => new Promise(setImmediate)
+
+test('demands of a turn go together, and so do those that come while a call is on its way', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { calls, add, sent } = heldCalls()
+  add(1, 2)
+  assert.equal(calls.length, 0, 'the turn is not over')
+  await turn()
+  add(3)
+  await turn()
+  add(4)
+  await turn()
+  assert.deepEqual(sent(), [[1, 2]])
+  calls[0]!.resolve()
+  await turn()
+  await turn()
+  assert.deepEqual(sent(), [
+    [1, 2],
+    [3, 4],
+  ])
+  calls[1]!.reject(new Error('failed'))
+  await turn()
+  add(5)
+  await turn()
+  assert.deepEqual(sent(), [[1, 2], [3, 4], [5]], 'a call that failed ends like any other')
+})
+
+test('a call that is not answered holds up the others for a moment only, and its late answer changes nothing', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { calls, add, sent } = heldCalls()
+  add(1)
+  await turn()
+  add(2)
+  await turn()
+  assert.deepEqual(sent(), [[1]])
+  t.mock.timers.tick(20)
+  await turn()
+  assert.deepEqual(sent(), [[1], [2]])
+  add(3)
+  calls[0]!.resolve()
+  await turn()
+  await turn()
+  assert.deepEqual(sent(), [[1], [2]], 'the second is on its way still')
+  calls[1]!.resolve()
+  await turn()
+  await turn()
+  assert.deepEqual(sent(), [[1], [2], [3]])
+})
