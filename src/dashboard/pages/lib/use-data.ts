@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, get, type Query, queryText } from './api.ts'
+import { retryMs } from './retry.ts'
 
 /** What is known of an answer: while the next is on its way, the last stays. */
 export interface Data<T> {
@@ -8,9 +9,6 @@ export interface Data<T> {
   readonly isLoading: boolean
   reload(): void
 }
-
-/** After it, what failed for no fault of the reader's is asked for again. */
-const RETRY_MS = 10_000
 
 /**
  * Asks for data, and again when path or query change; while the page is seen also every so often.
@@ -28,6 +26,7 @@ export function useData<T>(path: string | undefined, query: Query = {}, everyMs?
     let waitMs = everyMs
     if (shown.current !== address) setState((last) => ({ ...last, isLoading: true }))
     const ask = async () => {
+      const askedMs = performance.now()
       try {
         const value = await get<T>(address, {}, leaving.signal)
         shown.current = address
@@ -37,7 +36,7 @@ export function useData<T>(path: string | undefined, query: Query = {}, everyMs?
         if (leaving.signal.aborted) return
         const known = error instanceof ApiError ? error : new ApiError(0, String(error))
         setState((last) => ({ ...last, error: known, isLoading: false }))
-        waitMs = known.status === 0 || known.status >= 500 ? (everyMs ?? RETRY_MS) : everyMs
+        waitMs = retryMs(known.status, performance.now() - askedMs, everyMs)
       }
       if (waitMs !== undefined && !leaving.signal.aborted) timer = window.setTimeout(again, waitMs)
     }
