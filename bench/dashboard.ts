@@ -84,7 +84,7 @@ async function main(url: string): Promise<void> {
     'companies by day, 30 days': () => overview.companies('acme', { from: day(29), to: day(0) }),
     'sorted by visits': () => companies.page('acme', { sort: 'visits' }),
     'export of all': async () => {
-      for await (const rows of companies.rows('acme', {})) void rows
+      for await (const rows of companies.rows('acme', {}, new AbortController().signal)) void rows
     },
   }
   for (const [name, call] of Object.entries(calls)) await median(name, plain, call)

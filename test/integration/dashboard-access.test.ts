@@ -359,6 +359,10 @@ test('failed sign-ins are limited', async (t) => {
   const attempt = async (dest = 'document') =>
     (await sendRaw(port, `/sign-in?token=${'x'.repeat(43)}`, { 'sec-fetch-dest': dest })).status
   for (let i = 0; i < 21; i++) assert.equal(await attempt('image'), 403, 'those of other sites count for nobody')
+  for (let i = 0; i < 21; i++) {
+    const { status } = await sendRaw(port, '/sign-in?token=x', { 'sec-fetch-site': 'cross-site' })
+    assert.equal(status, 303, 'nor those that they lead to with what is no link')
+  }
   await followLink(await dashboard.link())
   const statuses = await Promise.all(Array.from({ length: 25 }, () => attempt()))
   assert.deepEqual(statuses.sort(), [...Array(20).fill(303), ...Array(5).fill(429)])

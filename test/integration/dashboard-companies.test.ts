@@ -23,6 +23,7 @@ import { startDashboard } from '../support/dashboard.ts'
 import { type EventRow, eventRows } from '../support/event-rows.ts'
 import { lookupOf, TestLookups } from '../support/lookups.ts'
 import { startTestRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 const DAY_MS = 86_400_000
 const TODAY = '2026-03-15'
@@ -462,6 +463,21 @@ test('the client of the pages cannot write', async () => {
   for (const query of ["INSERT INTO events (ip) VALUES ('x')", 'CREATE TABLE t (a Int8) ENGINE = Memory']) {
     await assert.rejects(client.command({ query }), /readonly/i)
   }
+})
+
+test('what nobody waits for any more ends in ClickHouse, too', async () => {
+  const underWay = async () => {
+    const query = "SELECT count() AS n FROM system.processes WHERE query LIKE 'SELECT sum(%'"
+    const result = await clickhouse.client.query({ query, format: 'JSONEachRow' })
+    return Number((await result.json<{ n: string }>())[0]!.n)
+  }
+  const leaving = new AbortController()
+  const query = "SELECT sum(sipHash64(number)) FROM numbers(1000000000000) WHERE {tenant:String} > ''"
+  const first = reader.stream(query, { tenant: 'acme' }, leaving.signal).next()
+  await until(underWay, (count) => count === 1, 20_000)
+  leaving.abort()
+  await assert.rejects(first, UnavailableError)
+  await until(underWay, (count) => count === 0, 20_000)
 })
 
 test('without tables there is nothing, and without ClickHouse an error that says so', async () => {

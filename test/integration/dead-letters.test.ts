@@ -131,6 +131,29 @@ test('the dashboard changes all letters of a reason that somebody saw, in parts,
   )
 })
 
+test('one call of the dashboard looks at so many letters, and the next goes on behind them', async (t) => {
+  const { client, letters } = await startDeadLetters(t)
+  const desk = redisLetterDesk(letters, 100)
+  for (let i = 1; i <= 250; i++) {
+    const origin = { group: 'process', stream: 'intake', lane: 'live' as const, owner: undefined }
+    const block = packBlock([envelope('t', `e${i}`)])
+    const fields = deadLetterFields(origin, { reason: i <= 2 ? 'rare' : 'often', block, outcome: undefined })
+    await client.call('XADD', keys.dead(0), `${i}-0`, ...fields)
+  }
+  const next = async (after?: string) => {
+    const page = (await desk.list(after, 'rare'))!
+    return [page.letters.map(({ event_id }) => event_id), page.next]
+  }
+  assert.deepEqual(await next(), [[], '0:151-0'])
+  assert.deepEqual(await next('0:151-0'), [[], '0:51-0'])
+  assert.deepEqual(await next('0:51-0'), [['e2', 'e1'], null])
+  const change = (after?: string) =>
+    desk.changeMany({ reason: 'rare', newest: '0:250-0', ...(after !== undefined && { after }) }, 'discard')
+  const none = { done: 0, gone: 0, refused: 0 }
+  assert.deepEqual(await change(), { ...none, next: '0:151-0' })
+  assert.deepEqual(await change('0:51-0'), { ...none, done: 2, next: null })
+})
+
 /** Claims an event for an owner, as the step does. */
 async function claim(client: RedisClient, eventId: string, owner: Buffer): Promise<void> {
   const { claimOf } = await import('../../src/redis/streams/seen-store.ts')

@@ -116,6 +116,19 @@ test('a session has so many at once, and all together', async (t) => {
   assert.equal((await all.ask()).status, 429)
 })
 
+test('requests that are let through at the same moment are not more than one after the other', async () => {
+  const streams = new EventStreams({ perSessionMax: 2 })
+  const bodies = Array.from({ length: 5 }, () => streams.respond(session, () => () => {}).body as AsyncIterable<string>)
+  const opened = await Promise.allSettled(bodies.map((body) => body[Symbol.asyncIterator]().next()))
+  assert.equal(streams.size, 2)
+  const refused = opened.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
+  assert.deepEqual(
+    refused.map((error) => errorResponse(error).response.status),
+    [429, 429, 429],
+  )
+  streams.end()
+})
+
 test('a reader that stalls holds a few events, and gets the newest when it reads again', async (t) => {
   const { send, senders, server } = await startStreams(t)
   const connection = await RawConnection.open(t, server.port)

@@ -7,6 +7,7 @@ import { API_KEY, keyedHead, RawConnection, startHttp } from '../support/http.ts
 import { bufferBytes } from '../support/memory.ts'
 import { until } from '../support/until.ts'
 
+const DONE = { done: true, value: undefined } as const
 const LINE = `${'x'.repeat(8_000)}\n`
 
 /** A route that gives as many lines as it is asked for, and tells how many were taken. */
@@ -166,6 +167,37 @@ test('a reader that makes no room is cut off; so is an answer whose rest does no
     async () => seen.ended,
     (count) => count === 2,
   )
+})
+
+test('a source whose first piece nobody waits for any more is told at once', async (t) => {
+  const seen = { asked: 0, left: 0 }
+  // A generator would learn of it behind its piece.
+  const source = {
+    next() {
+      seen.asked++
+      return new Promise<never>(() => {})
+    },
+    async return() {
+      seen.left++
+      return DONE
+    },
+  }
+  const handle = () => ({ status: 200, body: { [Symbol.asyncIterator]: () => source } })
+  const moreRoutes: Route[] = [{ method: 'GET', path: '/slow', access: 'key', handle }]
+  const { port, url } = await startHttp(t, { moreRoutes, limits: { workMs: 300 } })
+  const leaving = await RawConnection.open(t, port)
+  await leaving.write(keyedHead('GET /slow'))
+  await until(
+    async () => seen.asked,
+    (count) => count === 1,
+  )
+  leaving.socket.resetAndDestroy()
+  await until(
+    async () => seen.left,
+    (count) => count === 1,
+  )
+  assert.equal((await fetch(`${url}/slow`, { headers: { 'x-api-key': API_KEY } })).status, 500)
+  assert.equal(seen.left, 2, 'nor is the answer made that took too long')
 })
 
 test('stop waits for a streamed answer that is being read', async (t) => {

@@ -84,10 +84,10 @@ export class ClickHouseCompanies implements CompanyStore {
     }
   }
 
-  async *rows(tenantId: string, view: CompanyView): AsyncGenerator<readonly CountedCompany[]> {
+  async *rows(tenantId: string, view: CompanyView, left: AbortSignal): AsyncGenerator<readonly CountedCompany[]> {
     const { query, parameters } = listSql(tenantId, view, 'LIMIT {limit:UInt32}', ['visits', 'unique_ips'])
     const limit = COMPANY_LIMITS.exportRows
-    yield* this.#reader.stream<CountedCompany>(query, { ...parameters, limit })
+    yield* this.#reader.stream<CountedCompany>(query, { ...parameters, limit }, left)
   }
 
   /** The number of events, from the projection of days of receipt: a few rows of each part. */

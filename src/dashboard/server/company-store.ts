@@ -26,8 +26,11 @@ export interface CompanyStore {
   page(tenantId: string, query: CompaniesQuery): Promise<CompaniesPage>
   /** Of some companies; those that are not there are left out. */
   details(tenantId: string, of: CompanyDetailsBody): Promise<CompanyDetailsAnswer>
-  /** All companies of a view, in its order, up to `COMPANY_LIMITS.exportRows`. What breaks off throws. */
-  rows(tenantId: string, view: CompanyView): AsyncIterable<readonly CountedCompany[]>
+  /**
+   * All companies of a view, in its order, up to `COMPANY_LIMITS.exportRows`. What breaks off throws.
+   * @param left breaks it off: nobody waits for more
+   */
+  rows(tenantId: string, view: CompanyView, left: AbortSignal): AsyncIterable<readonly CountedCompany[]>
   /** Another text when events were stored or removed since; cheap. */
   version(tenantId: string): Promise<string>
   /** Values that filters can have, those of most companies first. */

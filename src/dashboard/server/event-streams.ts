@@ -76,13 +76,8 @@ export class EventStreams {
 
   /** @throws HttpError 429 when there are too many, 503 when the server is stopping */
   respond(session: Session, begin: BeginSending, { heldMax = HELD_MAX, tenant }: OpenOptions = {}): HttpResponse {
-    if (this.#ended) throw new HttpError(503, 'the dashboard is stopping', { headers: { 'retry-after': '2' } })
-    const { perSessionMax, totalMax } = this.#limits
+    this.#demandRoom(session)
     const reader = { session, tenant }
-    if ((this.#bySession.get(session.id)?.size ?? 0) >= perSessionMax) {
-      throw tooMany(`more than ${perSessionMax} pages of this session show what goes on: close some`, 5, 'requests')
-    }
-    if (this.#open.size >= totalMax) throw tooMany(`more than ${totalMax} pages show what goes on`, 5, 'requests')
     const body: AsyncIterable<string> = {
       [Symbol.asyncIterator]: () => {
         const stream = new OpenStream(begin, heldMax, this.#limits, {
@@ -107,12 +102,22 @@ export class EventStreams {
     for (const stream of this.#open.keys()) stream.end()
   }
 
+  #demandRoom({ id }: Session): void {
+    if (this.#ended) throw new HttpError(503, 'the dashboard is stopping', { headers: { 'retry-after': '2' } })
+    const { perSessionMax, totalMax } = this.#limits
+    if ((this.#bySession.get(id)?.size ?? 0) >= perSessionMax) {
+      throw tooMany(`more than ${perSessionMax} pages of this session show what goes on: close some`, 5, 'requests')
+    }
+    if (this.#open.size >= totalMax) throw tooMany(`more than ${totalMax} pages show what goes on`, 5, 'requests')
+  }
+
+  /** Asks for room once more: others may have been let through at the same moment. */
   #opened(stream: OpenStream, reader: Reader): void {
+    this.#demandRoom(reader.session)
     const key = reader.session.id
     this.#open.set(stream, reader)
     this.#bySession.set(key, (this.#bySession.get(key) ?? new Set()).add(stream))
-    if (this.#ended) stream.end()
-    else if (this.#asking === undefined) void this.#ask().start()
+    if (this.#asking === undefined) void this.#ask().start()
   }
 
   #left(stream: OpenStream, { session }: Reader): void {
@@ -153,6 +158,12 @@ export class EventStreams {
   }
 }
 
+interface StreamOwner {
+  /** @throws HttpError when there is no room any more */
+  opened(): void
+  ended(): void
+}
+
 /** Who reads a stream. */
 interface Reader {
   readonly session: Session
@@ -164,19 +175,14 @@ class OpenStream implements AsyncIterator<string>, EventSender {
   readonly #begin: BeginSending
   readonly #heldMax: number
   readonly #limits: EventStreamLimits
-  readonly #owner: { opened(): void; ended(): void }
+  readonly #owner: StreamOwner
   #held: string[] = []
   #state: 'new' | 'open' | 'ended' = 'new'
   #stop: () => void = () => {}
   #wake: () => void = () => {}
   #oldAge: NodeJS.Timeout | undefined
 
-  constructor(
-    begin: BeginSending,
-    heldMax: number,
-    limits: EventStreamLimits,
-    owner: { opened(): void; ended(): void },
-  ) {
+  constructor(begin: BeginSending, heldMax: number, limits: EventStreamLimits, owner: StreamOwner) {
     this.#begin = begin
     this.#heldMax = heldMax
     this.#limits = limits
@@ -218,9 +224,9 @@ class OpenStream implements AsyncIterator<string>, EventSender {
   }
 
   #start(): void {
+    this.#owner.opened()
     this.#state = 'open'
     this.#oldAge = setTimeout(() => this.end(), this.#limits.ageMaxMs).unref()
-    this.#owner.opened()
     const stop = this.#begin(this)
     this.#stop = stop
     // It may have ended while it began.

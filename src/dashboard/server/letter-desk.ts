@@ -10,7 +10,7 @@ import type {
 export interface LetterDesk {
   /**
    * @param after an id of such a page: goes on behind it, whether or not that letter is still there; undefined when it is none
-   * @param reason part of their reasons
+   * @param reason part of their reasons; so many letters are looked at for it in a call, and others may be behind an empty page
    */
   list(after: string | undefined, reason?: string): Promise<DeadLettersAnswer | undefined>
   /** Undefined: there is none of this id. */
@@ -20,7 +20,7 @@ export interface LetterDesk {
    * Undefined: there is none of this id; `refused`: it cannot be put back.
    */
   change(id: string, verb: LetterVerb): Promise<DeadLetterChanged | RefusedChange | undefined>
-  /** As `change`, of at most 500, from the newest to the oldest. Undefined: `newest` or `after` is no id. */
+  /** As `change`, of at most 500 among those that a call looks at, from the newest to the oldest. Undefined: `newest` or `after` is no id. */
   changeMany(which: ChangeLettersBody, verb: LetterVerb): Promise<LettersChanged | undefined>
 }
 

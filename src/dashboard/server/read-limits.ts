@@ -23,5 +23,8 @@ export const TRIALS: SlotLimits = {
 /** None of the above waits for another's connection. */
 export const CONNECTIONS_MAX = QUESTIONS.all + EXPORTS.all + TRIALS.all
 
-/** What one statement may take. With the wait before it a question ends within what a request may take, 30 s. */
+/**
+ * What one statement may take. With the wait for a slot a question ends within about what a request may take, 30 s. One that waits
+ * for the same question under way may take longer, and is answered 500 then.
+ */
 export const STATEMENT_LIMITS = { seconds: 20, exportSeconds: 300, rows: 20_000, threads: 2 } as const

@@ -22,6 +22,8 @@ export interface SigningOptions {
 /** Whose pages may send somebody here without a question: our own, or nobody's, such as a terminal. */
 const DIRECT = ['', 'none', 'same-origin']
 
+const FAILED = '/?sign-in=failed'
+
 /** Signing in with a link, and signing out. */
 export class Signing {
   readonly #options: SigningOptions
@@ -41,7 +43,8 @@ export class Signing {
     if (fetchDest !== '' && fetchDest !== 'document') throw new HttpError(403, 'a sign-in is a page of its own')
     const token = new URLSearchParams(request.query).get('token') ?? ''
     const isMeant = DIRECT.includes(fetchSite) && !/prefetch|prerender|preview/i.test(purpose)
-    if (!isMeant && isSecret(token)) return this.#ask({ token })
+    // What is no secret counts as no attempt: another site could keep everybody out.
+    if (!isMeant) return isSecret(token) ? this.#ask({ token }) : seeOther(FAILED)
     return await this.#enter(token, cookie, false)
   }
 
@@ -76,7 +79,7 @@ export class Signing {
       this.#attempts.forgive()
       throw error
     })
-    if (response === undefined) return seeOther('/?sign-in=failed')
+    if (response === undefined) return seeOther(FAILED)
     this.#attempts.forgive()
     return response
   }

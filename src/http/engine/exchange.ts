@@ -49,6 +49,8 @@ export class Exchange implements RequestReceiver, InFlight {
   /** Of the response: name, value, name, value. */
   readonly #headers: string[]
   #response: WholeResponse | StreamedResponse | undefined
+  /** Of a streamed response, until there is a first piece; told when nobody waits for that any more. */
+  #source: AsyncIterator<string> | undefined
   #heldBytes = 0
   /** `performance.now()` when the body was complete; undefined while it arrives. */
   #completeMs: number | undefined
@@ -150,6 +152,7 @@ export class Exchange implements RequestReceiver, InFlight {
     if (limit !== undefined) this.#traffic.refused(limit)
     if (response.status === 500) this.#traffic.logFailure(this, error, unexpected)
     this.#body?.fail(error)
+    this.#source?.return?.().catch(() => {})
     this.#send(response)
   }
 
@@ -159,6 +162,7 @@ export class Exchange implements RequestReceiver, InFlight {
     this.#leave()
     this.#body?.fail(new AbortedError())
     this.#response?.abort()
+    this.#source?.return?.().catch(() => {})
   }
 
   sweep(nowMs: number): void {
@@ -230,16 +234,16 @@ export class Exchange implements RequestReceiver, InFlight {
 
   async #stream(response: HttpResponse, source: AsyncIterator<string>): Promise<void> {
     let first: IteratorResult<string>
+    this.#source = source
     try {
       first = await source.next()
     } catch (error) {
       this.fail(error)
       return
+    } finally {
+      this.#source = undefined
     }
-    if (this.#state !== 'open') {
-      source.return?.().catch(() => {})
-      return
-    }
+    if (this.#state !== 'open') return
     this.#state = 'responding'
     this.#traffic.responded(this, response.status, performance.now())
     const streamed = new StreamedResponse(source, this.#traffic.limits, {

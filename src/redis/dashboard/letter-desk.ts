@@ -8,14 +8,16 @@ const PAGE_LETTERS = 50
 /** Letters of one call, and those that are changed at once. */
 const CHANGES_MAX = 500
 const AT_ONCE = 32
+/** Letters that a call looks at: there may be any number, and a page asks again at each key that is pressed. */
+const LOOKS_MAX = 5_000
 
 /** The dead letters of the pipeline, for the dashboard. */
-export function redisLetterDesk(letters: DeadLetters): LetterDesk {
+export function redisLetterDesk(letters: DeadLetters, looksMax = LOOKS_MAX): LetterDesk {
   return {
     async list(after, reason) {
       const place = after === undefined ? undefined : placeOf(after)
       if (after !== undefined && place === undefined) return undefined
-      const page = await answered(letterPage(letters, { reason }, PAGE_LETTERS, place))
+      const page = await answered(letterPage(letters, { reason }, PAGE_LETTERS, place, looksMax))
       return { letters: page.letters.map(summaryOf), next: page.next }
     },
     async find(id) {
@@ -34,7 +36,7 @@ export function redisLetterDesk(letters: DeadLetters): LetterDesk {
       if (reason !== undefined) return { result: 'refused', reason }
       return { result: await answered(letters[verb](letter)) }
     },
-    changeMany: (which, verb) => answered(changeMany(letters, which, verb)),
+    changeMany: (which, verb) => answered(changeMany(letters, which, verb, looksMax)),
   }
 }
 
@@ -43,10 +45,11 @@ async function changeMany(
   letters: DeadLetters,
   { reason, newest, after }: ChangeLettersBody,
   verb: LetterVerb,
+  looksMax: number,
 ): Promise<LettersChanged | undefined> {
   const [last, behind] = [placeOf(newest), after === undefined ? undefined : placeOf(after)]
   if (last === undefined || (after !== undefined && behind === undefined)) return undefined
-  const page = await letterPage(letters, { reason, toMs: last.atMs }, CHANGES_MAX, behind)
+  const page = await letterPage(letters, { reason, toMs: last.atMs }, CHANGES_MAX, behind, looksMax)
   const possible = page.letters.filter((letter) => verb === 'discard' || letters.whyNot(letter) === undefined)
   const sums = { done: 0, gone: 0, refused: page.letters.length - possible.length }
   for (let at = 0; at < possible.length; at += AT_ONCE) {

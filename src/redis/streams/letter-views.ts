@@ -8,20 +8,30 @@ export interface LetterPage {
   readonly next: string | null
 }
 
-/** @param after goes on behind this place */
+/**
+ * @param after goes on behind this place
+ * @param looksMax letters that are looked at; where a reason is rare a page may have fewer than `limit` and others behind it
+ */
 export async function letterPage(
   letters: DeadLetters,
   filter: LetterFilter,
   limit: number,
   after?: LetterPlace,
+  looksMax = Number.POSITIVE_INFINITY,
 ): Promise<LetterPage> {
+  const { reason = '', ...rest } = filter
   const found: StoredLetter[] = []
-  for await (const letter of letters.letters(filter, 'newest first', after)) {
-    found.push(letter)
-    if (found.length > limit) break
+  let looks = 0
+  let last: StoredLetter | undefined
+  for await (const letter of letters.letters(rest, 'newest first', after)) {
+    const isWanted = letter.reason.includes(reason)
+    if (looks === looksMax) return { letters: found, next: last!.id }
+    if (isWanted && found.length === limit) return { letters: found, next: found.at(-1)!.id }
+    if (isWanted) found.push(letter)
+    looks++
+    last = letter
   }
-  const shown = found.slice(0, limit)
-  return { letters: shown, next: found.length > limit ? shown.at(-1)!.id : null }
+  return { letters: found, next: null }
 }
 
 /** As it is listed. */

@@ -37,6 +37,28 @@ test('a tenant has two exports under way, and all together four', async () => {
   await begin('acme')
 })
 
+test('an export that nobody waits for any more ends its statement, and gives back what it held', async () => {
+  const signals: AbortSignal[] = []
+  const query = ({ abort_signal }: { abort_signal: AbortSignal }) =>
+    new Promise((_, reject) => {
+      signals.push(abort_signal)
+      abort_signal.addEventListener('abort', () => reject(abort_signal.reason))
+    })
+  const reader = new DashboardReader({ query } as unknown as ClickHouseClient)
+  const companies = new ClickHouseCompanies(reader, systemClock)
+  const parts = { companies, lookups: undefined } as never
+  const route = companyRoutes(parts).find(({ path }) => path.endsWith('/export'))!
+  for (let i = 1; i <= 5; i++) {
+    const { body } = await route.handle({ tenant: { id: 'acme' }, query: {} } as never)
+    const pieces = (body as AsyncIterable<string>)[Symbol.asyncIterator]()
+    const first = pieces.next()
+    await new Promise(setImmediate)
+    assert.equal(signals.length, i, 'before its first row')
+    await Promise.all([assert.rejects(first), pieces.return!()])
+    assert.ok(signals.every(({ aborted }) => aborted))
+  }
+})
+
 test('a page makes a tenant no more than 1000 keys', async () => {
   let made = 0
   const [create] = keyRoutes({

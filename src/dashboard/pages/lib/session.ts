@@ -9,6 +9,13 @@ export interface Signed extends SessionAnswer {
 
 export const SessionContext = createContext<Signed | undefined>(undefined)
 
+/** Asks anew who looks, where that is known: somebody may have ended the session, and what the page shows is to go. */
+export function useLookAgain(): () => void {
+  return useContext(SessionContext)?.reload ?? NOBODY
+}
+
+const NOBODY = () => {}
+
 /** Who looks at the page. */
 export function useSession(): Signed {
   return useContext(SessionContext)!

@@ -1,5 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, get, type Query, queryText } from './api.ts'
+import { retryMs } from './retry.ts'
+import { useLookAgain } from './session.ts'
 
 /** What is known of an answer: while the next is on its way, the last stays. */
 export interface Data<T> {
@@ -8,9 +10,6 @@ export interface Data<T> {
   readonly isLoading: boolean
   reload(): void
 }
-
-/** After it, what failed for no fault of the reader's is asked for again. */
-const RETRY_MS = 10_000
 
 /**
  * Asks for data, and again when path or query change; while the page is seen also every so often.
@@ -21,6 +20,7 @@ export function useData<T>(path: string | undefined, query: Query = {}, everyMs?
   const [turn, setTurn] = useState(0)
   const address = path === undefined ? undefined : `${path}${queryText(query)}`
   const shown = useRef<string>()
+  const lookAgain = useLookAgain()
   useEffect(() => {
     if (address === undefined) return
     const leaving = new AbortController()
@@ -28,6 +28,7 @@ export function useData<T>(path: string | undefined, query: Query = {}, everyMs?
     let waitMs = everyMs
     if (shown.current !== address) setState((last) => ({ ...last, isLoading: true }))
     const ask = async () => {
+      const askedMs = performance.now()
       try {
         const value = await get<T>(address, {}, leaving.signal)
         shown.current = address
@@ -37,7 +38,8 @@ export function useData<T>(path: string | undefined, query: Query = {}, everyMs?
         if (leaving.signal.aborted) return
         const known = error instanceof ApiError ? error : new ApiError(0, String(error))
         setState((last) => ({ ...last, error: known, isLoading: false }))
-        waitMs = known.status === 0 || known.status >= 500 ? (everyMs ?? RETRY_MS) : everyMs
+        if (known.status === 401) lookAgain()
+        waitMs = retryMs(known.status, performance.now() - askedMs, everyMs)
       }
       if (waitMs !== undefined && !leaving.signal.aborted) timer = window.setTimeout(again, waitMs)
     }

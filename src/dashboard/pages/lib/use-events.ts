@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLookAgain } from './session.ts'
 
 /** `waiting`: it is being opened, or opened again. `lost`: it was refused or broke, and is tried again. */
 export type StreamState = 'waiting' | 'open' | 'lost'
@@ -13,6 +14,7 @@ export function useEvents<T>(path: string | undefined, name: string, onEvent: (v
   const [state, setState] = useState<StreamState>('waiting')
   const heard = useRef(onEvent)
   heard.current = onEvent
+  const lookAgain = useLookAgain()
   useEffect(() => {
     if (path === undefined) return
     let source: EventSource | undefined
@@ -33,7 +35,9 @@ export function useEvents<T>(path: string | undefined, name: string, onEvent: (v
         // One that only ended is opened again by the browser; one that was refused is not.
         const isRefused = opened.readyState === EventSource.CLOSED
         setState(isRefused ? 'lost' : 'waiting')
-        if (isRefused) timer = window.setTimeout(open, AGAIN_MS)
+        if (!isRefused) return
+        lookAgain()
+        timer = window.setTimeout(open, AGAIN_MS)
       })
     }
     open()

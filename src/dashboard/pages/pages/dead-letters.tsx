@@ -62,6 +62,9 @@ interface LettersProps {
 }
 
 function Letters({ answer, isFirst, isFiltered }: LettersProps) {
+  if (answer.letters.length === 0 && answer.next !== null) {
+    return <Empty title="None of the newest of these has this in its reason">Look among the older ones.</Empty>
+  }
   if (answer.letters.length === 0 && isFiltered) return <Empty title="No dead letter has this in its reason" />
   if (answer.letters.length === 0) {
     return (

@@ -13,6 +13,7 @@ import { companyAnswer } from '../company-answer.ts'
 import type { CompanyStore } from '../company-store.ts'
 import { EXPORTS } from '../read-limits.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
+import { untilLeft } from '../until-left.ts'
 import { demandView } from '../view.ts'
 
 export interface CompanyParts {
@@ -68,7 +69,7 @@ export function companyRoutes({ companies, lookups }: CompanyParts): DashboardRo
           status: 200,
           type: 'text/csv; charset=utf-8',
           headers: { 'content-disposition': `attachment; filename="companies-${tenant.id}.csv"` },
-          body: exports.pass(tenant.id, companiesCsv(companies.rows(tenant.id, view), hide)),
+          body: untilLeft((left) => exports.pass(tenant.id, companiesCsv(companies.rows(tenant.id, view, left), hide))),
         }
       },
     }),
