@@ -42,10 +42,13 @@ export function scanEvents(text: string): ReadEvent[] | undefined {
   return text.charCodeAt(at) === CLOSE_BRACE && behindSpace(text, at + 1) === text.length ? events : undefined
 }
 
-/** The event of a line; undefined: it is to be read another way. */
-export function scanEventLine(text: string): ReadEvent | undefined {
-  const event = scanEvent(text, behindSpace(text, 0))
-  return event !== undefined && behindSpace(text, event.end) === text.length ? event : undefined
+/**
+ * The event of the line from `start` to `end`, where its line feed is, or the text ends; undefined: it is to be read another way.
+ * Parts of a text would be scanned at half the speed.
+ */
+export function scanEventLine(text: string, start = 0, end = text.length): ReadEvent | undefined {
+  const event = scanEvent(text, behindSpace(text, start))
+  return event !== undefined && event.end <= end && behindSpace(text, event.end) >= end ? event : undefined
 }
 
 /** The event object that starts at `start`. */
@@ -122,6 +125,21 @@ function scanEvent(text: string, start: number): ReadEvent | undefined {
   if (text.charCodeAt(at) !== CLOSE_BRACE || ip === undefined) return undefined
   if (extra !== '') extra += '}'
   const end = at + 1
-  const texts = { properties, userProperties, extra, isPlain: true, isPlainJson, start, end }
-  return { ip, eventId, timestampMs, eventType, accountId, platform, sessionId, ...texts }
+  // Spelled out: to copy them from objects takes as long as all else.
+  return {
+    ip,
+    eventId,
+    timestampMs,
+    eventType,
+    accountId,
+    platform,
+    sessionId,
+    properties,
+    userProperties,
+    extra,
+    isPlain: true,
+    isPlainJson,
+    start,
+    end,
+  }
 }
