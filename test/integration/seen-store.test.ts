@@ -120,6 +120,36 @@ test('a consumer that was held up until another one settled its entry claims not
   assert.deepEqual(await client.keys('{p0}:seen:*'), [])
 })
 
+test('claims of one turn find what they find one after the other, but those of entries that are settled', async (t) => {
+  const { store, client, now } = await startStore(t)
+  const pool = Array.from({ length: 40 }, () => randomBytes(16))
+  const pick = (from: number, many: number, out: Buffer[]) =>
+    Buffer.concat(Array.from({ length: many }, (_, i) => out[(from + i * 7) % out.length]!))
+  const blocks = Array.from({ length: 12 }, (_, i) => ({ from: i * 5, many: 1 + (i % 6) }))
+  const ids: string[] = []
+  for (const _ of blocks) ids.push((await client.xadd(STREAM, '*', 'n', '1'))!)
+  await client.xreadgroup('GROUP', 'g', 'c', 'STREAMS', STREAM, '>')
+  const settled = new Set([3, 7])
+  for (const i of settled) await client.xack(STREAM, 'g', ids[i]!)
+  /** Some a generation back, and in an order that is not theirs. */
+  const claimsOf = (identities: Buffer[]) =>
+    blocks.map(({ from, many }, i) => {
+      const delivery = { partition: 0, lane: 'live' as const, id: ids[(i * 5) % 12]!, repeated: false }
+      const owner = ownerOf(`${now - (i % 4 === 0 ? DEDUP_WINDOW_MS / 2 : 0)}-${i}`, 0)
+      return () => store.claim(pick(from, many, identities), { ...delivery, owner }).catch((error: Error) => error.name)
+    })
+  const together = await Promise.all(claimsOf(pool).map((claim) => claim()))
+  const others = pool.map(() => randomBytes(16))
+  const apart: unknown[] = []
+  // Claims of an earlier generation are a call of their own, behind those that came before them.
+  const order = blocks.map((_, i) => i).sort((a, b) => Number(b % 4 === 0) - Number(a % 4 === 0) || a - b)
+  const claims = claimsOf(others)
+  for (const i of order) apart[i] = await claims[i]!()
+  assert.deepEqual(together, apart)
+  assert.equal(together.filter((result) => result === 'SettledElsewhereError').length, 2)
+  assert.ok(together.some((result) => Array.isArray(result) && result.length > 0))
+})
+
 test('a settlement that drops what another delivery of its entry claimed is contested, and writes nothing', async (t) => {
   const { deliveryAt, store, client, id, now } = await startStore(t)
   const ours = deliveryAt(now)
