@@ -139,7 +139,7 @@ test('entries that are settled together become one; what was delivered elsewhere
   const counter = async (field: string) => Number((await client.hget(keys.counters(0), field)) ?? 0)
   const enriched = async () => Number(await client.xlen(keys.stream(0, 'enriched', 'live')))
   const deliver = async (...ids: string[]) => {
-    const delivered = []
+    const delivered: Awaited<ReturnType<typeof deliverTo>>[] = []
     for (const id of ids) {
       await intake.append([envelope('t', id), envelope('t', 'first-1')])
       delivered.push(await deliverTo(client, 'late'))
