@@ -23,8 +23,9 @@ export const BUCKETS = 32_768
 /** Identities of a call for several blocks; a block that has more goes alone. */
 const CLAIMS_PER_CALL = 1_000
 
-const claimScript = loadScript('claimSeen-2')
+const claimScript = loadScript('claimSeen-3')
 const heldScript = loadScript('heldSeen-1')
+const sweepScript = loadScript('sweepSeen-1')
 
 export interface RedisSeenStoreOptions {
   readonly client: RedisClient
@@ -37,8 +38,8 @@ export interface RedisSeenStoreOptions {
 }
 
 /**
- * The dedup window in Redis: packed hashes from identity to owner. A generation of them lasts half a window; its keys
- * expire as a whole once its youngest entry is out of the window.
+ * The dedup window in Redis: packed hashes from identity to owner. A generation of them lasts half a window, and is removed
+ * as a whole once its youngest entry is out of the window; see `sweepSeen`.
  */
 export class RedisSeenStore implements SeenStore {
   readonly #options: RedisSeenStoreOptions
@@ -84,7 +85,11 @@ export class RedisSeenStore implements SeenStore {
     }
     for (const other of others) args.push(keys.seen(partition, other))
     try {
-      const names = [keys.seen(partition, generation), keys.stream(partition, from, lane)]
+      const names = [
+        keys.seen(partition, generation),
+        keys.stream(partition, from, lane),
+        keys.seenGenerations(partition),
+      ]
       return (await claimScript.run(client, names, args)) as (number[] | null)[]
     } catch (error) {
       throw new UnavailableError('the dedup store did not answer', { cause: error })
@@ -100,6 +105,14 @@ export class RedisSeenStore implements SeenStore {
       throw new UnavailableError('the dedup store did not answer', { cause: error })
     }
   }
+}
+
+/**
+ * Removes generations of a partition that are over, one a call, so that Redis is not held up: it takes some 20 ms.
+ * Returns whether there was one.
+ */
+export async function sweepSeen(client: RedisClient, partition: number, nowMs: number): Promise<boolean> {
+  return Number(await sweepScript.run(client, [keys.seenGenerations(partition)], [nowMs, BUCKETS, 1])) > 0
 }
 
 interface ClaimCall {

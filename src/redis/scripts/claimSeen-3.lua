@@ -5,8 +5,9 @@
 -- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
 -- KEYS[1] prefix of the bucket keys of the blocks' generation; all other keys are built from prefixes, in the same slot
 -- KEYS[2] stream of the blocks' entries
+-- KEYS[3] generations: sorted set of such prefixes, by when they are over
 -- ARGV[1] mask of the bucket number (buckets - 1)
--- ARGV[2] Unix milliseconds at which keys of the blocks' generation expire
+-- ARGV[2] Unix milliseconds at which the blocks' generation is over
 -- ARGV[3] consumer group
 -- ARGV[4] number of blocks, then four for each:
 --   its entry
@@ -68,8 +69,6 @@ local function claim(owner, earliest, identities)
         call('HDEL', key, field)
         taken = taken - 1
         repeats[#repeats + 1] = i
-      elseif call('HLEN', key) == 1 then
-        call('PEXPIREAT', key, ARGV[2])
       end
     else
       local other = call('HGET', key, field)
@@ -88,9 +87,9 @@ local claims = false
 for at = 5, behind - 4, 4 do
   local result = false
   if isPending(ARGV[at]) then
-    -- A marker per generation saves the look into generations that hold nothing.
-    if not claims and call('SETNX', current .. 'm', '') == 1 then
-      call('PEXPIREAT', current .. 'm', ARGV[2])
+    -- Whoever removes generations has to know of each that has buckets. The marker saves the look into those that have none.
+    if not claims and call('ZADD', KEYS[3], 'NX', ARGV[2], current) == 1 then
+      call('SET', current .. 'm', '', 'PXAT', ARGV[2])
     end
     claims = true
     result = claim(ARGV[at + 1], tonumber(ARGV[at + 2]), ARGV[at + 3])
