@@ -30,6 +30,8 @@ export const keys = {
   counters: (n: number) => `${partition(n)}:counters`,
   /** Prefix of the hashes that hold the identities seen in one generation; the bucket number follows. */
   seen: (n: number, generation: number) => `${partition(n)}:seen:${generation}:`,
+  /** Sorted set: the prefixes of the generations that have buckets, by the milliseconds at which they are over. */
+  seenGenerations: (n: number) => `${partition(n)}:seen`,
   /** String: how many identities a generation holds, but for single ones that left again. */
   seenCount: (n: number, generation: number) => `${partition(n)}:seen:${generation}:n`,
   /** Stream of dead letters. */

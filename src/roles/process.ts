@@ -32,6 +32,7 @@ function stepWorker(parts: Parts, { group, from, to, stages }: Step): StepWorker
       consumer,
       from,
       to,
+      joinsOutput: pipeline.steps.every((step) => step.from !== to),
       outcomesTo: pipeline.outcomes,
       entriesMax: readEntriesMax,
       claimIdleMs: config.claimIdleMs,

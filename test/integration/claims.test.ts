@@ -69,6 +69,7 @@ function readerOf(url: string, t: TestContext): StreamGroupReader {
     consumer: 'late',
     from,
     to: 'enriched',
+    joinsOutput: true,
     outcomesTo: 'outcomes',
     countsJobs: true,
     entriesMax,
@@ -129,6 +130,53 @@ test('a first delivery that is held up does not overlook what the next one claim
   const kept = await runStages(stages, late.block, again, tools(true))
   assert.equal(await reader.settle(again, kept), 'written')
   assert.deepEqual(await storedIds(client), ['e'])
+})
+
+test('entries that are settled together become one; what was delivered elsewhere meanwhile, or settled, is told apart', async (t) => {
+  const { redis, client, intake, seen } = await setUp(t)
+  const tools = { enricher: enricherOf(false), hostnames: undefined, seen }
+  const reader = readerOf(redis.url, t)
+  const counter = async (field: string) => Number((await client.hget(keys.counters(0), field)) ?? 0)
+  const enriched = async () => Number(await client.xlen(keys.stream(0, 'enriched', 'live')))
+  const deliver = async (...ids: string[]) => {
+    const delivered: Awaited<ReturnType<typeof deliverTo>>[] = []
+    for (const id of ids) {
+      await intake.append([envelope('t', id), envelope('t', 'first-1')])
+      delivered.push(await deliverTo(client, 'late'))
+    }
+    const settlements = await Promise.all(delivered.map((entry) => runStages(stages, entry.block, entry, tools)))
+    const settle = () => Promise.all(delivered.map((entry, i) => reader.settle(entry, settlements[i]!)))
+    return { delivered, settle }
+  }
+
+  const plain = await deliver('first-1', 'first-2', 'first-3')
+  assert.deepEqual(await plain.settle(), ['written', 'written', 'written'])
+  assert.equal(await enriched(), 1, 'one entry')
+  assert.deepEqual(await storedIds(client), ['first-1', 'first-2', 'first-3'])
+  assert.deepEqual(await plain.settle(), ['settled before', 'settled before', 'settled before'])
+  assert.equal(await counter('outcome:process:kept'), 3)
+  assert.equal(await counter('outcome:process:duplicates'), 3)
+  assert.equal(await counter('done:process:intake:live:entries'), 3)
+  const [[, outcome]] = (await client.xrange(keys.stream(0, 'outcomes', 'live'), '-', '+')) as [[string, string[]]]
+  const sources = outcome[outcome.indexOf('r') + 1]!.trimEnd()
+    .split('\n')
+    .map((row) => row.split('\t')[0]!)
+  const places = plain.delivered.map((entry) => `${entry.block.commit}/process:0:live:${entry.id}`)
+  assert.deepEqual(sources, places, 'each names the commit that brought it')
+
+  const taken = await deliver('second-1', 'second-2', 'second-3')
+  await client.call('XCLAIM', INTAKE, group, 'next', 0, taken.delivered[1]!.id)
+  assert.deepEqual(await taken.settle(), ['written', 'contested', 'written'])
+  const again = { ...taken.delivered[1]!, repeated: true }
+  assert.equal(await reader.settle(again, await runStages(stages, again.block, again, tools)), 'written')
+
+  const partly = await deliver('third-1', 'third-2', 'third-3')
+  const [ahead] = partly.delivered.slice(1)
+  assert.equal(await reader.settle(ahead!, await runStages(stages, ahead!.block, ahead!, tools)), 'written')
+  assert.deepEqual(await partly.settle(), ['written', 'settled before', 'written'])
+  const expected = ['first', 'second', 'third'].flatMap((time) => [1, 2, 3].map((i) => `${time}-${i}`))
+  assert.deepEqual((await storedIds(client)).sort(), expected)
+  assert.equal(await counter('done:process:intake:live:entries'), 9)
 })
 
 test('a worker wakes up behind the settlement of its entry: it claims nothing, and what was filtered is judged anew', async (t) => {

@@ -6,12 +6,14 @@ import { SettledElsewhereError } from '../../src/core/pipeline/seen.ts'
 import { connectRedis } from '../../src/redis/connect.ts'
 import { keys } from '../../src/redis/keys.ts'
 import { readDedup } from '../../src/redis/status/dedup.ts'
+import { Janitor } from '../../src/redis/streams/janitor.ts'
 import { ownerMs, ownerOf, ownerOfNobody } from '../../src/redis/streams/owner.ts'
 import { findClaim, seedClaims } from '../../src/redis/streams/seen-claims.ts'
-import { claimOf, generationOf, RedisSeenStore } from '../../src/redis/streams/seen-store.ts'
+import { claimOf, expiryOf, generationOf, RedisSeenStore, sweepSeen } from '../../src/redis/streams/seen-store.ts'
 import { SettlementWriter } from '../../src/redis/streams/settlement-writer.ts'
-import { quiet } from '../support/pipeline.ts'
+import { quiet, silent } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 const DAY_MS = 86_400_000
 const DEDUP_WINDOW_MS = 7 * DAY_MS
@@ -75,19 +77,52 @@ test('a block that is processed after a later one, across the end of a generatio
   assert.deepEqual(await claimAt(boundary - 10, identity), [0])
 })
 
-test('every key expires after the window, and stays small', async (t) => {
+test('every key is gone after the window, and stays small', async (t) => {
   const { claimAt, client, now } = await startStore(t)
   await claimAt(now, randomBytes(16 * 1_000))
-  const names = await client.keys('{p0}:seen:*')
+  const buckets = async () => (await client.keys('{p0}:seen:*')).filter((name) => !/:[mn]$/.test(name))
+  const names = await buckets()
   assert.ok(names.length > 500)
-  for (const name of names) {
+  const encodings = await Promise.all(names.map((name) => client.call('OBJECT', 'ENCODING', name)))
+  assert.deepEqual([...new Set(encodings)], ['listpack'])
+  for (const name of await client.keys('{p0}:seen:*:[mn]')) {
     const ttl = await client.pttl(name)
     assert.ok(ttl > DEDUP_WINDOW_MS && ttl < 2 * DEDUP_WINDOW_MS, `${name} expires in ${ttl} ms`)
   }
-  const encodings = await Promise.all(
-    names.filter((name) => !/:[mn]$/.test(name)).map((name) => client.call('OBJECT', 'ENCODING', name)),
+  await claimAt(now - DEDUP_WINDOW_MS / 2, randomBytes(16 * 100))
+  const end = expiryOf(generationOf(now, DEDUP_WINDOW_MS), DEDUP_WINDOW_MS)
+  assert.equal(await sweepSeen(client, 0, now + DEDUP_WINDOW_MS / 2), false)
+  assert.equal(await sweepSeen(client, 0, end - 1), true, 'the generation before')
+  assert.equal(await sweepSeen(client, 0, end - 1), false)
+  assert.deepEqual((await buckets()).sort(), names.sort())
+  assert.equal(await sweepSeen(client, 0, end), true)
+  assert.deepEqual(await buckets(), [])
+  assert.equal(await client.exists(keys.seenGenerations(0)), 0)
+})
+
+test('a bucket that was emptied, or of a generation from before, is gone after the window, too', async (t) => {
+  const { claimAt, client, now } = await startStore(t)
+  const identity = randomBytes(16)
+  const generation = generationOf(now, DEDUP_WINDOW_MS)
+  // As versions before wrote it: a marker, and nothing that names the generation.
+  await client.set(`${keys.seen(0, generation)}m`, '')
+  await claimAt(now, identity)
+  const [bucket] = (await client.keys('{p0}:seen:*')).filter((name) => !/:[mn]$/.test(name))
+  await client.hdel(bucket!, identity)
+  await claimAt(now + 1, identity)
+  assert.equal(await client.exists(bucket!), 1)
+  assert.equal(await sweepSeen(client, 0, expiryOf(generation, DEDUP_WINDOW_MS)), true)
+  assert.equal(await client.exists(bucket!), 0)
+  // By itself, too.
+  await claimAt(now - 3 * DEDUP_WINDOW_MS, identity)
+  const janitor = new Janitor({ client, pipeline: ingest, partitions: 1, log: silent })
+  await janitor.start()
+  await until(async () => (await client.exists(keys.seenGenerations(0))) === 0)
+  await janitor.stop()
+  assert.deepEqual(
+    (await client.keys('{p0}:seen:*')).filter((name) => !/:[mn]$/.test(name)),
+    [],
   )
-  assert.deepEqual([...new Set(encodings)], ['listpack'])
 })
 
 test('how much the window remembers is counted, and its memory estimated', async (t) => {
@@ -118,6 +153,36 @@ test('a consumer that was held up until another one settled its entry claims not
   await client.xack(STREAM, 'g', id)
   await assert.rejects(claimAt(now, identities), SettledElsewhereError)
   assert.deepEqual(await client.keys('{p0}:seen:*'), [])
+})
+
+test('claims of one turn find what they find one after the other, but those of entries that are settled', async (t) => {
+  const { store, client, now } = await startStore(t)
+  const pool = Array.from({ length: 40 }, () => randomBytes(16))
+  const pick = (from: number, many: number, out: Buffer[]) =>
+    Buffer.concat(Array.from({ length: many }, (_, i) => out[(from + i * 7) % out.length]!))
+  const blocks = Array.from({ length: 12 }, (_, i) => ({ from: i * 5, many: 1 + (i % 6) }))
+  const ids: string[] = []
+  for (const _ of blocks) ids.push((await client.xadd(STREAM, '*', 'n', '1'))!)
+  await client.xreadgroup('GROUP', 'g', 'c', 'STREAMS', STREAM, '>')
+  const settled = new Set([3, 7])
+  for (const i of settled) await client.xack(STREAM, 'g', ids[i]!)
+  /** Some a generation back, and in an order that is not theirs. */
+  const claimsOf = (identities: Buffer[]) =>
+    blocks.map(({ from, many }, i) => {
+      const delivery = { partition: 0, lane: 'live' as const, id: ids[(i * 5) % 12]!, repeated: false }
+      const owner = ownerOf(`${now - (i % 4 === 0 ? DEDUP_WINDOW_MS / 2 : 0)}-${i}`, 0)
+      return () => store.claim(pick(from, many, identities), { ...delivery, owner }).catch((error: Error) => error.name)
+    })
+  const together = await Promise.all(claimsOf(pool).map((claim) => claim()))
+  const others = pool.map(() => randomBytes(16))
+  const apart: unknown[] = []
+  // Claims of an earlier generation are a call of their own, behind those that came before them.
+  const order = blocks.map((_, i) => i).sort((a, b) => Number(b % 4 === 0) - Number(a % 4 === 0) || a - b)
+  const claims = claimsOf(others)
+  for (const i of order) apart[i] = await claims[i]!()
+  assert.deepEqual(together, apart)
+  assert.equal(together.filter((result) => result === 'SettledElsewhereError').length, 2)
+  assert.ok(together.some((result) => Array.isArray(result) && result.length > 0))
 })
 
 test('a settlement that drops what another delivery of its entry claimed is contested, and writes nothing', async (t) => {

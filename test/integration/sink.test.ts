@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { encodeBlock, joinBlocks, packBlock } from '../../src/core/event/block.ts'
 import type { Inserter } from '../../src/core/pipeline/destination.ts'
 import { keys } from '../../src/redis/keys.ts'
 import { envelope } from '../support/pipeline.ts'
@@ -40,7 +41,8 @@ test('a row that ClickHouse refuses goes to the dead letters with its reason, an
   await startSink(t, redis, clickhouse)
   const many = Array.from({ length: 50 }, (_, i) => envelope('acme', `e${i}`))
   many[31] = envelope('acme', 'bad', { asn: 'not a number' })
-  await add(client, 0, many)
+  const commits = [packBlock(many.slice(0, 20), undefined, 'p:1'), packBlock(many.slice(20), undefined, 'q:2')]
+  await client.call('XADD', keys.stream(0, 'enriched', 'live'), '*', ...encodeBlock(joinBlocks(commits)))
   await add(client, 1, [envelope('acme', 'last')])
   await until(
     () => countEvents(clickhouse),
@@ -59,7 +61,7 @@ test('a row that ClickHouse refuses goes to the dead letters with its reason, an
   const today = new Date().toISOString().slice(0, 10)
   assert.match(
     outcome[outcome.indexOf('r') + 1]!,
-    new RegExp(`^/clickhouse:0:live:\\d+-\\d+\\tacme\\t${today}\\t\\tdead\\tclickhouse\\t\\t1\\n$`),
+    new RegExp(`^q:2/clickhouse:0:live:\\d+-\\d+\\tacme\\t${today}\\t\\tdead\\tclickhouse\\t\\t1\\n$`),
   )
   await add(client, 0, [envelope('acme', 'after')])
   await until(

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ingest } from '../../pipelines/ingest.ts'
+import { packBlock } from '../../src/core/event/block.ts'
 import type { Pipeline } from '../../src/core/pipeline/pipeline.ts'
 import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
 import { counterFields, keys } from '../../src/redis/keys.ts'
+import { loadScript } from '../../src/redis/scripts.ts'
+import { appendCall } from '../../src/redis/streams/append.ts'
 import { untilPassed } from '../../src/redis/streams/barrier.ts'
 import { Janitor } from '../../src/redis/streams/janitor.ts'
 import { SettlementWriter } from '../../src/redis/streams/settlement-writer.ts'
@@ -48,6 +51,29 @@ test('the janitor removes only what every group has acknowledged', async (t) => 
   const others = (await read(2, 'other'))[0]![1].map(([id]) => id)
   await client.xack(stream, 'other', ...others)
   assert.equal(await janitor.trim(), 0, 'a declared group is missing')
+})
+
+test('a commit that is sent again, or comes late, adds nothing, and blocks of one producer share its fate', async (t) => {
+  const { client } = await startStreams(t)
+  const script = loadScript('append-N')
+  const block = packBlock([envelope('t', 'e')], undefined, 'p:1')
+  const append = async (sequence: number, ...producers: string[]) => {
+    const calls = producers.map((producer, i) => {
+      const stream = ['intake', 'archive', 'outcomes'][i % 3]!
+      return appendCall({ partition: 0, stream, lane: 'live', producer: keys.producer(0, producer) }, block)
+    })
+    const names = calls.flatMap((call) => call.keys)
+    return Number(await script.run(client, names, [sequence, 60_000, ...calls.flatMap((call) => call.args)]))
+  }
+  assert.equal(await append(7, 'a', 'a', 'a'), 3)
+  assert.equal(await append(7, 'a', 'a', 'a'), 0, 'its reply was lost')
+  assert.equal(await append(6, 'a', 'a'), 0, 'it was held up')
+  assert.equal(await append(7, 'b', 'a', 'a'), 1)
+  assert.equal(await append(8, 'a', 'a', 'b'), 3)
+  for (const [stream, entries] of Object.entries({ intake: 3, archive: 2, outcomes: 2 })) {
+    assert.equal(await client.xlen(keys.stream(0, stream, 'live')), entries, stream)
+    assert.equal(await client.hget(keys.counters(0), `added:${stream}:live:events`), String(entries))
+  }
 })
 
 test('status counts lag, pending and events from what really happened', async (t) => {

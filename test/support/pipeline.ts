@@ -82,6 +82,7 @@ export async function startWorker(
           consumer: `test-${Math.random()}`,
           from,
           to,
+          joinsOutput: pipeline.steps.every((step) => step.from !== to),
           outcomesTo: pipeline.outcomes,
           entriesMax: readEntriesMax,
           claimIdleMs,

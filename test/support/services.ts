@@ -218,7 +218,7 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
     make: onRedis((client, blocking) => {
       const { group, from, to } = step
       const { readEntriesMax: entriesMax, dedupWindowMs } = ingest.limits
-      const streams = { from, to, outcomesTo: 'outcomes' }
+      const streams = { from, to, joinsOutput: true, outcomesTo: 'outcomes' }
       const place = { partition: 0, group, consumer: 'test', ...streams, countsJobs: true, entriesMax, dedupWindowMs }
       const reader = new StreamGroupReader({
         ...{ client, blocking, ...place, claimIdleMs: 1_000 },

@@ -16,8 +16,19 @@ export interface Block {
   readonly job: string | undefined
   /** That job has counted the events, and does not count them again: they were dead letters, and are retried. */
   readonly jobCounted?: boolean | undefined
-  /** The commit that brought the events into Redis, `producer:number`; undefined for what is no event, or from before. */
+  /**
+   * The commit that brought the events into Redis, `producer:number`; undefined for what is no event, or from before, and
+   * where there are several.
+   */
   readonly commit?: string | undefined
+  /** The commits that brought the events, in their order, when there are several; see `joinBlocks`. */
+  readonly commits?: readonly CommitRun[] | undefined
+}
+
+/** So many events, one behind the other, that came with one commit. */
+export interface CommitRun {
+  readonly commit: string | undefined
+  readonly count: number
 }
 
 /** @param envelopes 1 or more */
@@ -40,6 +51,43 @@ export function identityAt(block: Block, index: number): string {
 
 export function stateAt(block: Block, index: number): EnvelopeState {
   return block.states[index] as EnvelopeState
+}
+
+/** The commit that brought an event. */
+export function commitAt({ commit, commits }: Block, index: number): string | undefined {
+  let behind = 0
+  for (const run of commits ?? []) {
+    behind += run.count
+    if (index < behind) return run.commit
+  }
+  return commit
+}
+
+/** One block of the events of several, in their order. @param blocks 1 or more, all of one job, or of none */
+export function joinBlocks(blocks: readonly Block[]): Block {
+  const [first] = blocks as [Block]
+  if (blocks.length === 1) return first
+  const runs = blocks.flatMap(({ commit, commits, count }) => commits ?? [{ commit, count }])
+  return {
+    count: blocks.reduce((sum, { count }) => sum + count, 0),
+    identities: Buffer.concat(blocks.map(({ identities }) => identities)),
+    states: Buffer.concat(blocks.map(({ states }) => states)),
+    rows: Buffer.concat(blocks.map(({ rows }) => rows)),
+    job: first.job,
+    jobCounted: first.jobCounted,
+    ...packRuns(runs),
+  }
+}
+
+/** Neighbours of one commit become one run, and a single run is the block's commit. */
+function packRuns(runs: readonly CommitRun[]): Pick<Block, 'commit' | 'commits'> {
+  const packed: CommitRun[] = []
+  for (const { commit, count } of runs) {
+    const last = packed.at(-1)
+    if (last !== undefined && last.commit === commit) packed[packed.length - 1] = { commit, count: last.count + count }
+    else packed.push({ commit, count })
+  }
+  return packed.length === 1 ? { commit: packed[0]!.commit } : { commits: packed }
 }
 
 const LINE_FEED = 10
@@ -91,8 +139,10 @@ export function selectEvents(
     else if ('row' in change) rows.push(change.row, LINE_END)
     else rows.push(rowAt(block, ends, from), change.append, LINE_END)
   }
-  const { job, jobCounted, commit } = block
-  return { count: keep.length, identities, states, rows: Buffer.concat(rows), job, jobCounted, commit }
+  const { job, jobCounted, commit, commits } = block
+  const brought =
+    commits === undefined ? { commit } : packRuns(keep.map((i) => ({ commit: commitAt(block, i), count: 1 })))
+  return { count: keep.length, identities, states, rows: Buffer.concat(rows), job, jobCounted, ...brought }
 }
 
 /** The batch job whose progress the events of a block move. */
@@ -120,6 +170,7 @@ export function encodeBlock(block: Block): EntryFields {
   if (block.job !== undefined) fields.push('j', block.job)
   if (block.jobCounted) fields.push('d', '1')
   if (block.commit !== undefined) fields.push('c', block.commit)
+  if (block.commits !== undefined) fields.push('m', encodeRuns(block.commits))
   return fields
 }
 
@@ -140,5 +191,19 @@ export function decodeBlock(fields: readonly Buffer[]): Block {
     throw new Error(`not a block: fields ${[...byName.keys()].join(', ')}, count ${count}`)
   }
   const text = (name: string) => byName.get(name)?.toString('utf8')
-  return { count, identities, states, rows, job: text('j'), jobCounted: byName.has('d'), commit: text('c') }
+  const runs = text('m')
+  const brought = runs === undefined ? { commit: text('c') } : { commits: decodeRuns(runs) }
+  return { count, identities, states, rows, job: text('j'), jobCounted: byName.has('d'), ...brought }
+}
+
+/** `3 COMMIT`, separated by commas. */
+function encodeRuns(runs: readonly CommitRun[]): string {
+  return runs.map(({ commit, count }) => `${count} ${commit ?? ''}`).join(',')
+}
+
+function decodeRuns(text: string): CommitRun[] {
+  return text.split(',').map((run) => {
+    const [count, commit] = run.split(' ')
+    return { commit: commit || undefined, count: Number(count) }
+  })
 }

@@ -3,21 +3,27 @@
 -- ARGV[1] sequence number of the commit, ascending per producer
 -- ARGV[2] milliseconds for which the producer is remembered
 -- then for each block: number of events, field prefix of the counters, number of stream field arguments, those arguments
--- A producer is one of one stream: blocks of a partition that go to two streams have two.
+-- A producer is one of one stream, or of one call: blocks that name the producer of the block before them share its fate.
 -- Returns the number of blocks added; those that the producer had added before are left out.
+local call = redis.call
 local seq = tonumber(ARGV[1])
 local at = 3
 local added = 0
+local isNew
 for k = 1, #KEYS, 3 do
-  local events = ARGV[at]
-  local prefix = ARGV[at + 1]
+  local producer = KEYS[k + 1]
   local size = tonumber(ARGV[at + 2])
-  local last = redis.call('GET', KEYS[k + 1])
-  if not last or tonumber(last) < seq then
-    redis.call('XADD', KEYS[k], '*', unpack(ARGV, at + 3, at + 2 + size))
-    redis.call('SET', KEYS[k + 1], ARGV[1], 'PX', ARGV[2])
-    redis.call('HINCRBY', KEYS[k + 2], prefix .. ':entries', 1)
-    redis.call('HINCRBY', KEYS[k + 2], prefix .. ':events', events)
+  if producer ~= KEYS[k - 2] then
+    local last = call('GET', producer)
+    isNew = not last or tonumber(last) < seq
+    if isNew then
+      call('SET', producer, ARGV[1], 'PX', ARGV[2])
+    end
+  end
+  if isNew then
+    call('XADD', KEYS[k], '*', unpack(ARGV, at + 3, at + 2 + size))
+    call('HINCRBY', KEYS[k + 2], ARGV[at + 1] .. ':entries', 1)
+    call('HINCRBY', KEYS[k + 2], ARGV[at + 1] .. ':events', ARGV[at])
     added = added + 1
   end
   at = at + 3 + size

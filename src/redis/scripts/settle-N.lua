@@ -5,22 +5,28 @@
 -- A delivery that drops events must not overlook that another delivery of the same entry claimed them: it is contested then.
 -- KEYS[1] source stream; further keys are named by the claims, outputs and counters
 -- ARGV[1] consumer group, ARGV[2] number of entry ids, then the ids
--- then '' for entries of which nothing is claimed; of one entry 'first' when its deliverer thinks that it is the only one,
--- and else 'repeated'
--- then the number of claims that the entry must not have, and for each: index of the hash in KEYS, identity, owner
+-- then '' for entries of which nothing is claimed; 'first' when their deliverer thinks that it is the only one of each; and
+-- of one entry 'repeated' when it is not
+-- then the number of claims that the entries must not have, and for each: index of the hash in KEYS, identity, owner
 -- then the number of outputs, and for each: index of its stream in KEYS, number of arguments, those arguments
 -- then counters in threes: index of the hash in KEYS, field, increment
--- Returns 1; 0 when the entries were acknowledged before; -1 when the settlement is contested: then nothing is written.
+-- Returns 1; 0 when the entries were acknowledged before; -1 when the settlement is contested, or when it is one of several
+-- entries of which not all are pending: then nothing is written.
 local ids = tonumber(ARGV[2])
 local at = 3 + ids
 local delivery = ARGV[at]
 if delivery ~= '' then
-  local pending = redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[3], ARGV[3], 1)
-  if #pending == 0 then
+  local pending = redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[3], ARGV[2 + ids], ids)
+  if #pending == 0 and ids == 1 then
     return 0
   end
-  if delivery == 'first' and pending[1][4] > 1 then
+  if #pending ~= ids then
     return -1
+  end
+  for i = 1, ids do
+    if pending[i][1] ~= ARGV[2 + i] or (delivery == 'first' and pending[i][4] > 1) then
+      return -1
+    end
   end
 end
 local claims = tonumber(ARGV[at + 1])

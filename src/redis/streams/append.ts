@@ -3,7 +3,7 @@ import type { Lane } from '../../core/pipeline/lane.ts'
 import { counterFields, keys } from '../keys.ts'
 import type { ScriptArgument } from '../scripts.ts'
 
-/** Where a block goes, and the key of who writes it: one of that stream alone. */
+/** Where a block goes, and the key of who writes it: one of that stream alone, or of that call. */
 export interface AppendPlace {
   readonly partition: number
   readonly stream: string

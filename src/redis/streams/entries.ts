@@ -42,6 +42,7 @@ export function readEntry(raw: RawEntry, lane: Lane, partition: number, deliveri
 /**
  * What stands in `outcomes.source` for events that left with the settlement of an entry: the commit that brought them, and
  * behind a slash the group and the entry.
+ * @param commit of an entry that several brought
  */
 export function outcomeSource(
   group: string,
@@ -51,6 +52,7 @@ export function outcomeSource(
     readonly id: string
     readonly block: Pick<Block, 'commit'>
   },
+  commit: string | undefined = entry.block.commit,
 ): string {
-  return `${entry.block.commit ?? ''}/${group}:${entry.partition}:${entry.lane}:${entry.id}`
+  return `${commit ?? ''}/${group}:${entry.partition}:${entry.lane}:${entry.id}`
 }

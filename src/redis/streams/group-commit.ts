@@ -196,6 +196,7 @@ export class GroupCommit implements Intake, Service {
     }
     const failure = await this.#writeBlocks(byPartition, deadlineMs)
     settle(-1, failure)
+    if (!this.#options.cluster) return
     await Promise.all(
       lastByPartition.map(async (part, partition) => {
         if (sizeOf(part) === 0) return
@@ -225,8 +226,10 @@ export class GroupCommit implements Intake, Service {
     const { client, cluster } = this.#options
     const sequence = this.#sequence + 1
     const commit = `${this.#producer}:${sequence}`
+    // What goes out in one call is there or not there as one, so one producer tells.
+    const producerOf = (partition: number) => keys.producer(cluster ? partition : 0, this.#producer)
     const parts = byPartition.flatMap((part, partition) =>
-      sizeOf(part) === 0 ? [] : [this.#part(part, partition, commit)],
+      sizeOf(part) === 0 ? [] : [this.#part(part, partition, commit, producerOf(partition))],
     )
     if (parts.length === 0) return []
     this.#sequence = sequence
@@ -237,19 +240,16 @@ export class GroupCommit implements Intake, Service {
     return [() => appendScript.run(client, allKeys, allArgs)]
   }
 
-  #part({ envelopes, payloads, outcomes }: Part, partition: number, commit: string): AppendCall {
+  #part({ envelopes, payloads, outcomes }: Part, partition: number, commit: string, producer: string): AppendCall {
     const { stream, rawTo, outcomesTo, lane } = this.#options
     const calls: AppendCall[] = []
     if (envelopes.length > 0) {
-      const producer = keys.producer(partition, this.#producer)
       calls.push(appendCall({ partition, stream, lane, producer }, packBlock(envelopes, undefined, commit)))
     }
     if (payloads.length > 0 && rawTo !== undefined) {
-      const producer = keys.producer(partition, this.#producer, rawTo)
       calls.push(appendCall({ partition, stream: rawTo, lane, producer }, packBlock(payloads, undefined, commit)))
     }
     if (outcomesTo !== undefined && outcomes.size > 0) {
-      const producer = keys.producer(partition, this.#producer, outcomesTo)
       calls.push(appendCall({ partition, stream: outcomesTo, lane, producer }, packOutcomes([[commit, outcomes]])))
     }
     return { keys: calls.flatMap((call) => call.keys), args: calls.flatMap((call) => call.args) }
@@ -261,17 +261,14 @@ async function allAnswered(calls: readonly (() => Promise<unknown>)[], deadlineM
   const leftMs = deadlineMs - performance.now()
   // What waited too long behind another commit is not sent at all.
   if (leftMs <= 0) throw new Error('an earlier commit took all the time')
-  const late = new AbortController()
-  const timeout = sleep(leftMs, undefined, { signal: late.signal }).then(
-    () => {
-      throw new Error('no answer in time')
-    },
-    () => {},
-  )
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('no answer in time')), leftMs)
+  })
   try {
-    await Promise.race([Promise.all(calls.map((call) => call())), timeout])
+    await Promise.race([late, Promise.all(calls.map((call) => call()))])
   } finally {
-    late.abort()
+    clearTimeout(timer)
   }
 }
 

@@ -1,60 +1,51 @@
-import { type Block, countingJob, type EntryFields, encodeBlock, OWNER_FIELD } from '../../core/event/block.ts'
-import { packOutcomes } from '../../core/event/outcomes.ts'
 import { LANES, type Lane } from '../../core/pipeline/lane.ts'
-import {
-  type BrokenEntry,
-  type Delivered,
-  type Entry,
-  type GroupReader,
-  outcomesOf,
-  type Settlement,
-  type SettleResult,
-} from '../../runner/ports.ts'
+import { pause } from '../../runner/loop.ts'
+import type { BrokenEntry, Delivered, Entry, GroupReader, Settlement, SettleResult } from '../../runner/ports.ts'
 import type { RedisClient } from '../connect.ts'
-import { counterFields, keys, progressFields } from '../keys.ts'
+import { keys } from '../keys.ts'
 import { replyCode } from '../reply-error.ts'
-import { brokenEntryFields, deadLetterFields } from './dead-letter.ts'
-import { GROUP_FIELD, outcomeSource, type RawEntry, type RawStreams, readEntry } from './entries.ts'
-import { claimOf } from './seen-store.ts'
-import { bury, passOver, SettlementWriter } from './settlement-writer.ts'
+import { brokenEntryFields } from './dead-letter.ts'
+import { type RawEntry, type RawStreams, readEntry } from './entries.ts'
+import { bury, passOver } from './settlement-writer.ts'
+import { Settlements, type SettlementsOptions } from './settlements.ts'
 
-export interface GroupReaderOptions {
+/** `client` is for all but blocking reads, and may be shared. */
+export interface GroupReaderOptions extends SettlementsOptions {
   /** For blocking reads only; not shared. */
   readonly blocking: RedisClient
-  /** For everything else; may be shared. */
-  readonly client: RedisClient
-  readonly partition: number
-  readonly group: string
   readonly consumer: string
-  readonly from: string
-  readonly to: string
-  /** The stream that takes the outcomes of events that leave here; undefined: nothing does. */
-  readonly outcomesTo: string | undefined
   /** Entries that their consumer did not finish for this long are taken over. */
   readonly claimIdleMs: number
   /** Entries of one read. */
   readonly entriesMax: Readonly<Record<Lane, number>>
-  /** Whether what leaves here is finished for its batch job. */
-  readonly countsJobs: boolean
-  readonly dedupWindowMs: number
   /** Makes the group; called when Redis says that it is gone. */
   readonly ensureGroups: () => Promise<void>
 }
 
 /** How long a read waits for entries. It bounds how long a stop takes. */
 const BLOCK_MS = 1_000
+/** Behind a read that found the stream empty or nearly so the next one waits, for entries to come together. */
+const GATHER_MS = 25
+/** Entries of one read may be more than `entriesMax` as long as they are small: they hold about so many events. */
+const READ_EVENTS = 1_000
+const SMALL_ENTRIES_MAX = 128
 
 /** A consumer group's reader of one partition, on Redis Streams. */
 export class StreamGroupReader implements GroupReader {
   readonly partition: number
   readonly #options: GroupReaderOptions
   readonly #streams: Readonly<Record<Lane, string>>
+  readonly #settlements: Settlements
   #recovering = false
   #nextClaimAt = 0
+  #nextReadAtMs = 0
+  /** Running mean. */
+  #eventsPerEntry = READ_EVENTS
 
   constructor(options: GroupReaderOptions) {
     this.#options = options
     this.partition = options.partition
+    this.#settlements = new Settlements(options)
     this.#streams = {
       live: keys.stream(options.partition, options.from, 'live'),
       batch: keys.stream(options.partition, options.from, 'batch'),
@@ -86,11 +77,25 @@ export class StreamGroupReader implements GroupReader {
 
   async #fresh(): Promise<(Entry | BrokenEntry)[]> {
     const { client, entriesMax } = this.#options
-    const live = await this.#read(client, [this.#streams.live], entriesMax.live)
+    const earlyMs = this.#nextReadAtMs - performance.now()
+    if (earlyMs >= 1) await pause(earlyMs)
+    const startedAtMs = performance.now()
+    const liveMax = Math.max(entriesMax.live, Math.min(SMALL_ENTRIES_MAX, READ_EVENTS / this.#eventsPerEntry))
+    const live = await this.#read(client, [this.#streams.live], Math.floor(liveMax))
+    this.#learnSize(live)
+    const isBacklog = live.length >= Math.floor(liveMax)
+    this.#nextReadAtMs = isBacklog ? 0 : startedAtMs + GATHER_MS
     if (live.length > 0) return live
     const batch = await this.#read(client, [this.#streams.batch], entriesMax.batch)
+    if (batch.length >= entriesMax.batch) this.#nextReadAtMs = 0
     if (batch.length > 0) return batch
     return this.#read(this.#options.blocking, [this.#streams.live, this.#streams.batch], 1, BLOCK_MS)
+  }
+
+  #learnSize(entries: readonly (Entry | BrokenEntry)[]): void {
+    for (const entry of entries) {
+      if ('block' in entry) this.#eventsPerEntry += (entry.block.count - this.#eventsPerEntry) / 8
+    }
   }
 
   async #read(client: RedisClient, streams: readonly string[], count: number, blockMs?: number) {
@@ -161,42 +166,8 @@ export class StreamGroupReader implements GroupReader {
     return raw.map((entry) => readEntry(entry, lane, this.partition, deliveries.get(entry[0].toString('latin1')) ?? 2))
   }
 
-  async settle(entry: Entry, settlement: Settlement): Promise<SettleResult> {
-    const { from, to, outcomesTo, group, dedupWindowMs } = this.#options
-    const writer = new SettlementWriter(this.#streams[entry.lane], keys.counters(this.partition))
-    writer.count(counterFields.done(group, from, entry.lane, 'entries'), 1)
-    writer.count(counterFields.done(group, from, entry.lane, 'events'), entry.block.count)
-    for (const [outcome, events] of outcomesOf(settlement)) writer.count(counterFields.outcome(group, outcome), events)
-    if (this.#options.countsJobs) this.#progress(writer, countingJob(entry.block), settlement)
-    if (settlement.output !== undefined) this.#add(writer, to, entry.lane, settlement.output)
-    // Other groups that read the stream have, or get, the whole.
-    const backTo: EntryFields = [OWNER_FIELD, entry.owner, GROUP_FIELD, group]
-    for (const block of settlement.again) this.#add(writer, from, entry.lane, block, backTo)
-    if (outcomesTo !== undefined && settlement.outcomes.size > 0) {
-      const source = outcomeSource(group, entry)
-      this.#add(writer, outcomesTo, entry.lane, packOutcomes([[source, settlement.outcomes]]))
-    }
-    for (const letter of settlement.dead) {
-      const owner = letter.keepsOwner ? entry.owner : undefined
-      const origin = { group, stream: from, lane: entry.lane, owner }
-      writer.add(keys.dead(this.partition), deadLetterFields(origin, letter))
-    }
-    for (const identity of settlement.unclaimed) writer.demandUnclaimed(claimOf(identity, entry, dedupWindowMs))
-    return writer.run(this.#options.client, group, [entry.id], entry.repeated ? 'repeated' : 'first')
-  }
-
-  #progress(writer: SettlementWriter, job: string | undefined, { dropped, dead, counts }: Settlement): void {
-    if (job === undefined) return
-    const key = keys.jobProgress(this.partition, job)
-    for (const [reason, events] of dropped) writer.progress(key, reason, events)
-    for (const [name, events] of counts) writer.progress(key, progressFields.count(name), events)
-    if (dead.length > 0) writer.progress(key, progressFields.dead, dead.length)
-  }
-
-  #add(writer: SettlementWriter, stream: string, lane: Lane, block: Block, more: EntryFields = []): void {
-    writer.add(keys.stream(this.partition, stream, lane), [...encodeBlock(block), ...more])
-    writer.count(counterFields.added(stream, lane, 'entries'), 1)
-    writer.count(counterFields.added(stream, lane, 'events'), block.count)
+  settle(entry: Entry, settlement: Settlement): Promise<SettleResult> {
+    return this.#settlements.settle(entry, settlement)
   }
 
   async bury(entry: BrokenEntry): Promise<void> {

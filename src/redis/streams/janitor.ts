@@ -6,6 +6,7 @@ import { type DelayBounds, Loop } from '../../runner/loop.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
 import { loadScript } from '../scripts.ts'
+import { sweepSeen } from './seen-store.ts'
 
 export interface JanitorOptions {
   readonly client: RedisClient
@@ -16,14 +17,14 @@ export interface JanitorOptions {
 
 const TRIM_EVERY_MS = 500
 const RETRY_DELAY: DelayBounds = { minMs: 500, maxMs: 5_000 }
-const CONSUMERS_EVERY_MS = 60_000
+const SELDOM_MS = 60_000
 const CONSUMER_IDLE_MS = 3_600_000
 
 const trimScript = loadScript('trim-N')
 const deleteIdleConsumersScript = loadScript('deleteIdleConsumers-1')
 
 /**
- * Frees what every group has finished, and forgets consumers that are long gone. Any number of janitors may run: the
+ * Frees what every group has finished, and forgets consumers that are long gone, and what the dedup window held. Any number of janitors may run: the
  * scripts decide by what is true in Redis when they run.
  */
 export class Janitor implements Service {
@@ -35,7 +36,7 @@ export class Janitor implements Service {
     failed: (error, delayMs) => this.#options.log.warn({ err: error, delay_ms: Math.round(delayMs) }, 'trimming waits'),
     delay: RETRY_DELAY,
   })
-  #consumersAt = 0
+  #seldomAt = 0
 
   constructor(options: JanitorOptions) {
     this.#options = options
@@ -51,8 +52,9 @@ export class Janitor implements Service {
 
   async #round(): Promise<number> {
     await this.trim()
-    if (Date.now() >= this.#consumersAt) {
-      this.#consumersAt = Date.now() + CONSUMERS_EVERY_MS
+    if (Date.now() >= this.#seldomAt) {
+      this.#seldomAt = Date.now() + SELDOM_MS
+      await this.#sweepSeen()
       await this.#deleteIdleConsumers()
     }
     return TRIM_EVERY_MS
@@ -72,6 +74,13 @@ export class Janitor implements Service {
     })
     const removed = await Promise.all(calls)
     return removed.reduce<number>((sum, entries) => sum + Number(entries), 0)
+  }
+
+  async #sweepSeen(): Promise<void> {
+    const { client, partitions } = this.#options
+    for (let partition = 0; partition < partitions; partition++) {
+      while (await sweepSeen(client, partition, Date.now())) {}
+    }
   }
 
   async #deleteIdleConsumers(): Promise<void> {

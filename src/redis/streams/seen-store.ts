@@ -5,7 +5,8 @@ import type { Clock } from '../../core/run/clock.ts'
 import { UnavailableError } from '../../core/run/errors.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
-import { loadScript } from '../scripts.ts'
+import { loadScript, type ScriptArgument } from '../scripts.ts'
+import { Together } from '../together.ts'
 import { OWNER_EPOCH_MS, ownerMs } from './owner.ts'
 import type { Claim } from './settlement-writer.ts'
 
@@ -19,8 +20,12 @@ const CLOCK_SLACK_MS = 60_000
  */
 export const BUCKETS = 32_768
 
-const claimScript = loadScript('claimSeen-2')
+/** Identities of a call for several blocks; a block that has more goes alone. */
+const CLAIMS_PER_CALL = 1_000
+
+const claimScript = loadScript('claimSeen-3')
 const heldScript = loadScript('heldSeen-1')
+const sweepScript = loadScript('sweepSeen-1')
 
 export interface RedisSeenStoreOptions {
   readonly client: RedisClient
@@ -33,37 +38,60 @@ export interface RedisSeenStoreOptions {
 }
 
 /**
- * The dedup window in Redis: packed hashes from identity to owner. A generation of them lasts half a window; its keys
- * expire as a whole once its youngest entry is out of the window.
+ * The dedup window in Redis: packed hashes from identity to owner. A generation of them lasts half a window, and is removed
+ * as a whole once its youngest entry is out of the window; see `sweepSeen`.
  */
 export class RedisSeenStore implements SeenStore {
   readonly #options: RedisSeenStoreOptions
+  readonly #claims = new Together<ClaimCall, readonly number[]>((calls) => this.#claimAll(calls))
 
   constructor(options: RedisSeenStoreOptions) {
     this.#options = options
   }
 
-  async claim(identities: Buffer, delivery: Delivery): Promise<readonly number[]> {
+  claim(identities: Buffer, delivery: Delivery): Promise<readonly number[]> {
+    return this.#claims.add({ identities, delivery, generation: this.#generationOf(delivery) })
+  }
+
+  #generationOf({ owner }: Delivery): number {
+    return generationOf(ownerMs(owner), this.#options.windowMs)
+  }
+
+  #claimAll(calls: readonly ClaimCall[]): Promise<readonly number[]>[] {
+    const results = new Map<ClaimCall, Promise<readonly number[]>>()
+    for (const batch of batchesOf(calls)) {
+      const found = this.#claimTogether(batch)
+      for (const [i, call] of batch.entries()) {
+        results.set(
+          call,
+          found.then((all) => all[i] ?? settledElsewhere(call.delivery)),
+        )
+      }
+    }
+    return calls.map((call) => results.get(call)!)
+  }
+
+  /** Of one stream and generation. Returns the positions of repeats; null of an entry that is not pending any more. */
+  async #claimTogether(calls: readonly ClaimCall[]): Promise<readonly (readonly number[] | null)[]> {
     const { client, clock, group, from, windowMs } = this.#options
-    const { partition, lane, owner } = delivery
-    const ms = ownerMs(owner)
-    const generation = generationOf(ms, windowMs)
+    const { delivery, generation } = calls[0]!
+    const { partition, lane } = delivery
     const others = [generation - 1, generation - 2]
     // A later block may have been processed first, and then its claims are in the generation after this one.
     if (generationOf(clock.now() + CLOCK_SLACK_MS, windowMs) > generation) others.push(generation + 1)
+    const args: ScriptArgument[] = [BUCKETS - 1, expiryOf(generation, windowMs), group, calls.length]
+    for (const { identities, delivery } of calls) {
+      args.push(delivery.id, delivery.owner, ownerMs(delivery.owner) - windowMs - OWNER_EPOCH_MS, identities)
+    }
+    for (const other of others) args.push(keys.seen(partition, other))
     try {
-      const repeats = await claimScript.run(
-        client,
-        [keys.seen(partition, generation), keys.stream(partition, from, lane)],
-        [
-          ...[owner, ms - windowMs - OWNER_EPOCH_MS, BUCKETS - 1, expiryOf(generation, windowMs), identities],
-          ...[group, delivery.id, ...others.map((other) => keys.seen(partition, other))],
-        ],
-      )
-      if (repeats === null) throw new SettledElsewhereError(`entry ${delivery.id} is not pending any more`)
-      return repeats as number[]
+      const names = [
+        keys.seen(partition, generation),
+        keys.stream(partition, from, lane),
+        keys.seenGenerations(partition),
+      ]
+      return (await claimScript.run(client, names, args)) as (number[] | null)[]
     } catch (error) {
-      if (error instanceof SettledElsewhereError) throw error
       throw new UnavailableError('the dedup store did not answer', { cause: error })
     }
   }
@@ -77,6 +105,44 @@ export class RedisSeenStore implements SeenStore {
       throw new UnavailableError('the dedup store did not answer', { cause: error })
     }
   }
+}
+
+/**
+ * Removes generations of a partition that are over, one a call, so that Redis is not held up: it takes some 20 ms.
+ * Returns whether there was one.
+ */
+export async function sweepSeen(client: RedisClient, partition: number, nowMs: number): Promise<boolean> {
+  return Number(await sweepScript.run(client, [keys.seenGenerations(partition)], [nowMs, BUCKETS, 1])) > 0
+}
+
+interface ClaimCall {
+  readonly identities: Buffer
+  readonly delivery: Delivery
+  readonly generation: number
+}
+
+/** What goes into one call: claims of one stream and generation, few enough that Redis is not held up. */
+function batchesOf(calls: readonly ClaimCall[]): ClaimCall[][] {
+  const batches: ClaimCall[][] = []
+  const open = new Map<string, { batch: ClaimCall[]; bytes: number }>()
+  for (const call of calls) {
+    const { delivery, generation, identities } = call
+    const place = `${delivery.partition} ${delivery.lane} ${generation}`
+    const last = open.get(place)
+    if (last !== undefined && last.bytes + identities.length <= CLAIMS_PER_CALL * IDENTITY_BYTES) {
+      last.batch.push(call)
+      last.bytes += identities.length
+    } else {
+      const batch = [call]
+      batches.push(batch)
+      open.set(place, { batch, bytes: identities.length })
+    }
+  }
+  return batches
+}
+
+function settledElsewhere({ id }: Delivery): never {
+  throw new SettledElsewhereError(`entry ${id} is not pending any more`)
 }
 
 /** The claim that a delivery would have on an identity. @param identity 16 latin1 characters */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OUTCOME_STATUS } from '../../../schemas/outcome.ts'
-import { type Block, countingJob, encodeBlock, selectEvents } from '../../core/event/block.ts'
+import { type Block, commitAt, countingJob, encodeBlock, selectEvents } from '../../core/event/block.ts'
 import { BlockOutcomes, packOutcomes } from '../../core/event/outcomes.ts'
 import { LANES, type Lane } from '../../core/pipeline/lane.ts'
 import type {
@@ -213,16 +213,15 @@ export class SinkStreams implements SinkSource {
     const { group, outcomesTo } = this.#options
     const keyOf = new Map<RefusedEvent, string | undefined>()
     if (outcomesTo === undefined || refused.length === 0) return keyOf
-    const byEntry = new Map<SinkEntry, BlockOutcomes>()
+    const bySource = new Map<string, BlockOutcomes>()
     for (const event of refused) {
-      const outcomes = byEntry.get(event.entry) ?? new BlockOutcomes()
-      keyOf.set(event, outcomes.add(event.entry.block, event.index, OUTCOME_STATUS.dead, group))
-      byEntry.set(event.entry, outcomes)
+      const { entry, index } = event
+      const source = outcomeSource(group, { ...entry, partition, lane }, commitAt(entry.block, index))
+      const outcomes = bySource.get(source) ?? new BlockOutcomes()
+      keyOf.set(event, outcomes.add(entry.block, index, OUTCOME_STATUS.dead, group))
+      bySource.set(source, outcomes)
     }
-    const parts = [...byEntry].map(([entry, { counts }]) => {
-      return [outcomeSource(group, { ...entry, partition, lane }), counts] as const
-    })
-    const block = packOutcomes(parts)
+    const block = packOutcomes([...bySource].map(([source, { counts }]) => [source, counts] as const))
     writer.add(keys.stream(partition, outcomesTo, lane), encodeBlock(block))
     writer.count(counterFields.added(outcomesTo, lane, 'entries'), 1)
     writer.count(counterFields.added(outcomesTo, lane, 'events'), block.count)

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
+  type Block,
+  commitAt,
   decodeBlock,
   encodeBlock,
   identityAt,
+  joinBlocks,
   packBlock,
   type RowChange,
   rowAt,
@@ -44,6 +47,39 @@ test('a selection keeps rows, states and identities together', () => {
   assert.deepEqual(rows(selected), ['a\tmore', 'ünï', 'changed'])
   assert.deepEqual([...selected.states], [1, 1, 0])
   assert.equal(identityAt(selected, 2), envelopes[3]!.identity)
+})
+
+test('a block that was joined of several is what they were, event by event, through a stream entry and a selection', () => {
+  const commits = ['p:1', 'p:1', 'q:7', undefined, 'p:1']
+  const blocks = commits.map((commit, i) => {
+    const part = envelopes
+      .slice(0, 1 + (i % 3))
+      .map((envelope, j) => ({ ...envelope, identity: identityOf(`${i}`, `${j}`) }))
+    return packBlock(part, undefined, commit)
+  })
+  const joined = joinBlocks(blocks)
+  const eventsOf = (block: Block) => {
+    return rows(block).map((row, i) => [row, block.states[i], identityAt(block, i), commitAt(block, i)] as const)
+  }
+  const expected = blocks.flatMap(eventsOf)
+  assert.deepEqual(eventsOf(joined), expected)
+  assert.equal(joined.commit, undefined)
+  const decoded = decodeBlock(encodeBlock(joined).map((field) => Buffer.from(field)))
+  assert.deepEqual(eventsOf(decoded), expected)
+  assert.deepEqual(eventsOf(joinBlocks([joined, decoded])), [...expected, ...expected])
+  for (let mask = 1; mask < 2 ** expected.length; mask += 7) {
+    const keep = expected.flatMap((_, i) => (mask & (1 << i) ? [i] : []))
+    const selected = selectEvents(decoded, keep)
+    const chosen = keep.map((i) => expected[i])
+    assert.deepEqual(eventsOf(selected), chosen)
+    assert.deepEqual(eventsOf(decodeBlock(encodeBlock(selected).map((field) => Buffer.from(field)))), chosen)
+  }
+})
+
+test('blocks of one commit have it when they are joined, and so has an event that is taken out', () => {
+  const [a, b] = ['p:1', 'p:2'].map((commit) => packBlock(envelopes, undefined, commit)) as [Block, Block]
+  assert.equal(joinBlocks([a, a]).commit, 'p:1')
+  assert.equal(selectEvents(joinBlocks([a, b]), [6]).commit, 'p:2')
 })
 
 test('fields that are not a block are refused', () => {

@@ -1,0 +1,103 @@
+#!lua flags=allow-oom
+-- Claims identities for blocks of one partition, one block after the other, and tells which belong to another block already,
+-- within the dedup window. A consumer that was held up until another one settled its entry claims nothing for it: nobody
+-- would keep the events.
+-- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
+-- KEYS[1] prefix of the bucket keys of the blocks' generation; all other keys are built from prefixes, in the same slot
+-- KEYS[2] stream of the blocks' entries
+-- KEYS[3] generations: sorted set of such prefixes, by when they are over
+-- ARGV[1] mask of the bucket number (buckets - 1)
+-- ARGV[2] Unix milliseconds at which the blocks' generation is over
+-- ARGV[3] consumer group
+-- ARGV[4] number of blocks, then four for each:
+--   its entry
+--   owner: 8 bytes, of which the first 41 bits are the block's milliseconds since 2024-01-01 UTC
+--   the earliest milliseconds (since 2024-01-01) at which another owner still counts
+--   identities of 16 bytes, one behind the other
+-- then prefixes of the other generations that may hold owners that count
+-- Returns for each block the positions (from 0) of the identities that another block owns; nil when its entry is not pending.
+local byte, sub, call = string.byte, string.sub, redis.call
+local current = KEYS[1]
+local mask = tonumber(ARGV[1])
+local blocks = tonumber(ARGV[4])
+local behind = 5 + 4 * blocks
+
+-- Most often the entries ascend, and are all that is pending between the first and the last.
+local found = {}
+for _, entry in ipairs(call('XPENDING', KEYS[2], ARGV[3], ARGV[5], ARGV[behind - 4], blocks)) do
+  found[entry[1]] = true
+end
+local function isPending(entry)
+  return found[entry] or #call('XPENDING', KEYS[2], ARGV[3], entry, entry, 1) > 0
+end
+
+local function counts(other, earliest)
+  local a, b, c, d, e, f = byte(other, 1, 6)
+  local ms = math.floor((((((a * 256 + b) * 256 + c) * 256 + d) * 256 + e) * 256 + f) / 128)
+  return ms >= earliest
+end
+
+local others = {}
+for g = behind, #ARGV do
+  if call('EXISTS', ARGV[g] .. 'm') == 1 then
+    others[#others + 1] = ARGV[g]
+  end
+end
+
+local function ownedElsewhere(bucket, field, earliest)
+  for g = 1, #others do
+    local other = call('HGET', others[g] .. bucket, field)
+    if other and counts(other, earliest) then
+      return true
+    end
+  end
+  return false
+end
+
+local taken = 0
+local function claim(owner, earliest, identities)
+  local repeats = {}
+  for i = 0, #identities / 16 - 1 do
+    local at = i * 16
+    local a, b, c = byte(identities, at + 14, at + 16)
+    local bucket = bit.band(a * 65536 + b * 256 + c, mask)
+    local field = sub(identities, at + 1, at + 16)
+    local key = current .. bucket
+    if call('HSETNX', key, field, owner) == 1 then
+      taken = taken + 1
+      if #others > 0 and ownedElsewhere(bucket, field, earliest) then
+        call('HDEL', key, field)
+        taken = taken - 1
+        repeats[#repeats + 1] = i
+      end
+    else
+      local other = call('HGET', key, field)
+      if other ~= owner and counts(other, earliest) then
+        repeats[#repeats + 1] = i
+      elseif other ~= owner then
+        call('HSET', key, field, owner)
+      end
+    end
+  end
+  return repeats
+end
+
+local results = {}
+local claims = false
+for at = 5, behind - 4, 4 do
+  local result = false
+  if isPending(ARGV[at]) then
+    -- Whoever removes generations has to know of each that has buckets. The marker saves the look into those that have none.
+    if not claims and call('ZADD', KEYS[3], 'NX', ARGV[2], current) == 1 then
+      call('SET', current .. 'm', '', 'PXAT', ARGV[2])
+    end
+    claims = true
+    result = claim(ARGV[at + 1], tonumber(ARGV[at + 2]), ARGV[at + 3])
+  end
+  results[#results + 1] = result
+end
+-- How many a generation has, for whoever looks after memory.
+if taken > 0 and call('INCRBY', current .. 'n', taken) == taken then
+  call('PEXPIREAT', current .. 'n', ARGV[2])
+end
+return results
