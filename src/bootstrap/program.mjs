@@ -66,7 +66,6 @@ const OPTIONS = {
   format: 'esm',
   platform: 'node',
   target: 'node20',
-  keepNames: true,
   // For `node --enable-source-maps`.
   sourcemap: 'linked',
   sourcesContent: false,
