@@ -2,7 +2,7 @@ import { BodyStream, type Flow } from './body-stream.ts'
 import type { ArrivedRequest, RequestReceiver, ResponseWriter } from './engine.ts'
 import { AbortedError, HttpError, type Limit } from './http-error.ts'
 import { demandReadable, openBody, type RequestBody, readPieces, readText } from './request-body.ts'
-import { type HttpResponse, JSON_TYPE } from './response.ts'
+import { type HttpResponse, isWhole, JSON_TYPE } from './response.ts'
 import { StreamedResponse } from './streamed-response.ts'
 import type { InFlight, Traffic } from './traffic.ts'
 import { type WholeHead, WholeResponse } from './whole-response.ts'
@@ -295,8 +295,4 @@ export class Exchange implements RequestReceiver, InFlight {
     this.#state = 'done'
     this.#traffic.left(this)
   }
-}
-
-function isWhole(body: HttpResponse['body']): body is string | Uint8Array {
-  return typeof body === 'string' || body instanceof Uint8Array
 }

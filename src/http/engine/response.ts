@@ -42,3 +42,8 @@ export const STATUS_LINES: Readonly<Record<number, string>> = {
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 export const NDJSON_TYPE = 'application/x-ndjson'
+
+/** Whether a body is there as a whole, and not streamed. */
+export function isWhole(body: HttpResponse['body']): body is string | Uint8Array {
+  return typeof body === 'string' || body instanceof Uint8Array
+}

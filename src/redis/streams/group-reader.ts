@@ -37,6 +37,8 @@ export class StreamGroupReader implements GroupReader {
   readonly #streams: Readonly<Record<Lane, string>>
   readonly #settlements: Settlements
   #recovering = false
+  /** The last wait was in vain: the next read waits at once. */
+  #isAtRest = false
   #nextClaimAt = 0
   #nextReadAtMs = 0
   /** Running mean. */
@@ -77,6 +79,7 @@ export class StreamGroupReader implements GroupReader {
 
   async #fresh(): Promise<(Entry | BrokenEntry)[]> {
     const { client, entriesMax } = this.#options
+    if (this.#isAtRest) return this.#waitForAny()
     const earlyMs = this.#nextReadAtMs - performance.now()
     if (earlyMs >= 1) await pause(earlyMs)
     const startedAtMs = performance.now()
@@ -89,7 +92,13 @@ export class StreamGroupReader implements GroupReader {
     const batch = await this.#read(client, [this.#streams.batch], entriesMax.batch)
     if (batch.length >= entriesMax.batch) this.#nextReadAtMs = 0
     if (batch.length > 0) return batch
-    return this.#read(this.#options.blocking, [this.#streams.live, this.#streams.batch], 1, BLOCK_MS)
+    return this.#waitForAny()
+  }
+
+  async #waitForAny(): Promise<(Entry | BrokenEntry)[]> {
+    const found = await this.#read(this.#options.blocking, [this.#streams.live, this.#streams.batch], 1, BLOCK_MS)
+    this.#isAtRest = found.length === 0
+    return found
   }
 
   #learnSize(entries: readonly (Entry | BrokenEntry)[]): void {

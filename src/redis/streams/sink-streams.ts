@@ -55,6 +55,8 @@ export class SinkStreams implements SinkSource {
   readonly #options: SinkStreamsOptions
   readonly #lease: Lease
   readonly #intentKey: string
+  /** The last wait for new entries was in vain: the next read waits at once, and looks at all streams in one call. */
+  #isAtRest = false
   /** Running mean, to ask for about as many entries as there is room for. */
   #eventsPerEntry = 1
 
@@ -112,6 +114,7 @@ export class SinkStreams implements SinkSource {
 
   async readNew(eventsMax: number, waitMs: number): Promise<SinkRun[]> {
     this.#lease.assertHeld()
+    if (this.#isAtRest && waitMs >= 1) return this.#waitForNew(waitMs)
     const live = await this.#read(this.#streams('live'), '>', eventsMax)
     const room = eventsMax - live.reduce((sum, run) => sum + countEvents(run), 0)
     const batch = room > 0 ? await this.#read(this.#streams('batch'), '>', room) : []
@@ -133,6 +136,7 @@ export class SinkStreams implements SinkSource {
       'XREADGROUP',
       ...['GROUP', group, CONSUMER, 'COUNT', 1, 'BLOCK', Math.ceil(waitMs), 'STREAMS', ...names, ...ids],
     )) as RawStreams
+    this.#isAtRest = (reply ?? []).length === 0
     const raws = new Map((reply ?? []).map(([key, raw]) => [key.toString('latin1'), raw]))
     return this.#runs(
       streams,
