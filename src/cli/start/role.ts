@@ -9,6 +9,9 @@ import type { FromRole, ToRole } from '../../embedded/processes/role-protocol.ts
 import { createLogger } from '../../telemetry/logger.ts'
 import { RecentProblems } from '../../telemetry/problems.ts'
 
+/** How often the delay of the event loop is looked at: at the usual 10 ms a process at rest wakes 100 times a second for it. */
+const EVENT_LOOP_LOOK_MS = 100
+
 /**
  * Runs roles as the parent says, until it says stop. Ends at once when the parent is gone.
  * @returns the exit code
@@ -32,7 +35,7 @@ export async function runRole(load: () => Promise<RoleModule>): Promise<number> 
   const log = await createLogger({ level: config.logLevel, name: roles.join('+'), pretty, problems })
   const metrics = new Registry()
   metrics.setDefaultLabels({ process: roles.includes('ingress') ? 'ingress' : roles.join('+') })
-  collectDefaultMetrics({ register: metrics })
+  collectDefaultMetrics({ register: metrics, eventLoopMonitoringPrecision: EVENT_LOOP_LOOK_MS })
   answerMetrics(metrics)
   exitOnPanic(log)
   try {
