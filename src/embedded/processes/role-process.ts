@@ -24,6 +24,11 @@ export interface RoleLaunch {
 /** A process that is busy has something to tell; Prometheus waits 10 s by default. */
 const METRICS_ANSWER_MS = 4_000
 const STDERR = 2
+/**
+ * Half of V8's young generation, MiB: of requests that wait for Redis most are gone before one of 32 is full, and those of 16, its
+ * default, were copied again and again: a third of the time of an ingress.
+ */
+const SEMI_SPACE_MIB = 32
 
 /**
  * Starts a role process and resolves when it is ready.
@@ -31,6 +36,7 @@ const STDERR = 2
  */
 export async function launchRole(launch: RoleLaunch): Promise<RoleProcess> {
   const child = fork(launch.script, [...launch.args], {
+    execArgv: [...process.execArgv, `--max-semi-space-size=${SEMI_SPACE_MIB}`],
     // A session of its own: Ctrl-C is for the supervisor, which stops its children in order.
     detached: true,
     serialization: 'advanced',
