@@ -1,28 +1,30 @@
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  DOT,
+  LINE_FEED,
+  LOWER_E,
+  LOWER_U,
+  MINUS,
+  NINE,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  PLUS,
+  QUOTE,
+  RETURN,
+  SPACE,
+  TAB,
+  UPPER_E,
+  ZERO,
+} from './json-codes.ts'
+
 /*
  * Goes over JSON text once, and tells valid values from all else as JSON.parse does (RFC 8259), without building them. What
  * is valid and unusual, such as a value nested very deep, it may leave to others.
  */
-
-const TAB = 9
-const LINE_FEED = 10
-const RETURN = 13
-const SPACE = 32
-const QUOTE = 34
-const PLUS = 43
-const COMMA = 44
-const MINUS = 45
-const DOT = 46
-const ZERO = 48
-const NINE = 57
-const COLON = 58
-const UPPER_E = 69
-const OPEN_BRACKET = 91
-const BACKSLASH = 92
-const CLOSE_BRACKET = 93
-const LOWER_E = 101
-const LOWER_U = 117
-const OPEN_BRACE = 123
-const CLOSE_BRACE = 125
 
 /** Nothing valid stands there, or nothing usual: no position is behind it. */
 export const NONE = -1

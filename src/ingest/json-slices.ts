@@ -1,38 +1,32 @@
+import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './json-codes.ts'
+import { behindSpace } from './json-scan.ts'
+
 /**
  * Finds values in JSON text without building them, so that what a caller sent can be kept to the letter: numbers beyond
  * double precision, `1.0`, the order of keys. The text must be valid JSON (`JSON.parse` has read it), and the positions those
  * of an object or array; anything else throws, and never loops.
  */
 
-const QUOTE = 34
-const COMMA = 44
-const COLON = 58
-const OPEN_BRACKET = 91
-const BACKSLASH = 92
-const CLOSE_BRACKET = 93
-const OPEN_BRACE = 123
-const CLOSE_BRACE = 125
-
 /** Called for each member: its key, where the member starts (at the key's quote), and its value's start and end. */
 export type MemberVisitor = (key: string, start: number, valueStart: number, valueEnd: number) => void
 
 /** Visits the members of the object that starts at `at`, in their order. Returns the position behind the object. */
 export function eachMember(text: string, at: number, visit: MemberVisitor): number {
-  let i = skipSpace(text, at)
+  let i = behindSpace(text, at)
   demand(text, i, OPEN_BRACE)
-  i = skipSpace(text, i + 1)
+  i = behindSpace(text, i + 1)
   while (text.charCodeAt(i) !== CLOSE_BRACE) {
     demand(text, i, QUOTE)
     const start = i
     const keyEnd = skipString(text, i)
     const rawKey = text.slice(i + 1, keyEnd - 1)
     const key = rawKey.includes('\\') ? (JSON.parse(text.slice(i, keyEnd)) as string) : rawKey
-    i = skipSpace(text, keyEnd)
-    const valueStart = skipSpace(text, i + 1)
+    i = behindSpace(text, keyEnd)
+    const valueStart = behindSpace(text, i + 1)
     const valueEnd = skipValue(text, valueStart)
     visit(key, start, valueStart, valueEnd)
-    i = skipSpace(text, valueEnd)
-    if (text.charCodeAt(i) === COMMA) i = skipSpace(text, i + 1)
+    i = behindSpace(text, valueEnd)
+    if (text.charCodeAt(i) === COMMA) i = behindSpace(text, i + 1)
   }
   return i + 1
 }
@@ -40,11 +34,11 @@ export function eachMember(text: string, at: number, visit: MemberVisitor): numb
 /** Visits the elements of the array that starts at `at`; `visit` returns the position behind the element. */
 export function eachElement(text: string, at: number, visit: (start: number) => number): void {
   demand(text, at, OPEN_BRACKET)
-  let i = skipSpace(text, at + 1)
+  let i = behindSpace(text, at + 1)
   while (text.charCodeAt(i) !== CLOSE_BRACKET) {
     demandMore(text, i)
-    i = skipSpace(text, visit(i))
-    if (text.charCodeAt(i) === COMMA) i = skipSpace(text, i + 1)
+    i = behindSpace(text, visit(i))
+    if (text.charCodeAt(i) === COMMA) i = behindSpace(text, i + 1)
   }
 }
 
@@ -54,15 +48,6 @@ function demand(text: string, at: number, code: number): void {
 
 function demandMore(text: string, at: number): void {
   if (!(at >= 0 && at < text.length)) throw new Error('the text ended early')
-}
-
-function skipSpace(text: string, at: number): number {
-  let i = at
-  for (;;) {
-    const code = text.charCodeAt(i)
-    if (code !== 32 && code !== 10 && code !== 13 && code !== 9) return i
-    i++
-  }
 }
 
 /** From the opening quote to behind the closing one. */

@@ -1,20 +1,13 @@
 import { EVENT_LIMITS } from '../../schemas/api/event.ts'
 import type { ReadEvent } from '../core/event/read-event.ts'
 import { parseTimestamp } from '../core/event/timestamp.ts'
+import { CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './json-codes.ts'
 import { behindInteger, behindPlainString, behindSpace, behindValue, isSpecial, NONE } from './json-scan.ts'
 
 /*
  * Events as callers usually send them are read in one pass over their text. Whatever is unusual, or wrong, is left to
  * JSON.parse, the schema and `sliceEvents`, which say what is wrong: what is read here is exactly what those would read.
  */
-
-const QUOTE = 34
-const COMMA = 44
-const COLON = 58
-const OPEN_BRACKET = 91
-const CLOSE_BRACKET = 93
-const OPEN_BRACE = 123
-const CLOSE_BRACE = 125
 
 const { eventIdMaxChars, labelMaxChars, eventsMaxPerRequest } = EVENT_LIMITS
 /** All numbers of so many digits are safe integers. */
