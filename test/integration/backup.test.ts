@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { ingest } from '../../pipelines/ingest.ts'
 import { readStatus } from '../../src/redis/streams/status.ts'
-import { BATCH_LINES, batchLines, bury, IP, makeFolder, ODD_EVENTS, Running, sendOn } from '../support/backup.ts'
+import { BATCH_LINES, batchLines, IP, makeFolder, ODD_EVENTS, Running, sendOn } from '../support/backup.ts'
+import { envelope } from '../support/pipeline.ts'
+import { bury } from '../support/running.ts'
 import { TestSite } from '../support/site.ts'
 import { stepsOf } from '../support/steps.ts'
 import { until } from '../support/until.ts'
@@ -51,8 +53,8 @@ test('a backup that is written under load is restored on another folder', async 
     assert.ok(rows.events >= BATCH_LINES + ODD_EVENTS.length + sentBefore.length)
 
     await source.untilIdle()
-    await bury(source.redis, 'acme', 'dead-1')
-    await bury(source.redis, 'acme', 'odd 2')
+    await bury(source.redis, envelope('acme', 'dead-1'))
+    await bury(source.redis, envelope('acme', 'odd 2'))
     const second = await sites.source.ipid('backup', late)
     assert.equal(second.code, 0, second.stderr)
     assert.match(second.stdout, /^tenants {2,}2$/m)

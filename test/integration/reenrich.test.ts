@@ -9,6 +9,7 @@ import { whileNobodyRewrites } from '../../src/cli/rewrite-lease.ts'
 import { connectRedis } from '../../src/redis/connect.ts'
 import type { CommandResult } from '../support/command.ts'
 import { quiet } from '../support/pipeline.ts'
+import { queryTables } from '../support/running.ts'
 import { type ReadyFile, TestSite } from '../support/site.ts'
 import { stepsOf } from '../support/steps.ts'
 import { until } from '../support/until.ts'
@@ -103,11 +104,8 @@ class Running {
     return id
   }
 
-  async query(sql: string): Promise<string> {
-    const answer = await fetch(`${this.#ready.clickhouse_url}/?database=ipid`, { method: 'POST', body: sql })
-    const text = await answer.text()
-    assert.equal(answer.status, 200, text)
-    return text.trimEnd()
+  query(sql: string): Promise<string> {
+    return queryTables(this.#ready, sql)
   }
 
   /** All events of a tenant are counted, stored or filtered. */

@@ -3,17 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { ingest } from '../../pipelines/ingest.ts'
 import type { BatchJob } from '../../schemas/api/batch.ts'
 import type { TenantRecord } from '../../schemas/tenant.ts'
-import { packBlock } from '../../src/core/event/block.ts'
-import { partitionOf } from '../../src/core/event/envelope.ts'
 import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
 import { keys } from '../../src/redis/keys.ts'
-import { deadLetterFields } from '../../src/redis/streams/dead-letter.ts'
-import { ownerOf } from '../../src/redis/streams/owner.ts'
-import { readStatus } from '../../src/redis/streams/status.ts'
-import { envelope, quiet } from './pipeline.ts'
+import { quiet } from './pipeline.ts'
+import { queryTables, untilIdle } from './running.ts'
 import type { ReadyFile, Started, TestSite } from './site.ts'
 import { until } from './until.ts'
 
@@ -82,16 +77,12 @@ export class Running {
     return await until(job, ({ status }) => status === 'completed')
   }
 
-  async query(sql: string): Promise<string> {
-    const answer = await fetch(`${this.ready.clickhouse_url}/?database=ipid`, { method: 'POST', body: sql })
-    const text = await answer.text()
-    assert.equal(answer.status, 200, text)
-    return text.trimEnd()
+  query(sql: string): Promise<string> {
+    return queryTables(this.ready, sql)
   }
 
-  async untilIdle(): Promise<void> {
-    const waiting = async () => (await readStatus(this.redis, ingest)).streams
-    await until(waiting, (all) => all.length > 0 && all.every(({ waiting_events }) => waiting_events === 0))
+  untilIdle(): Promise<void> {
+    return untilIdle(this.redis)
   }
 
   async answers(): Promise<string[]> {
@@ -148,15 +139,6 @@ export function sendOn(running: Running, key: string): { sent: string[]; stop: (
       await work
     },
   }
-}
-
-/** A dead letter of the process step, as a worker writes it. */
-export async function bury(redis: RedisClient, tenantId: string, eventId: string): Promise<void> {
-  const dead = envelope(tenantId, eventId)
-  const partition = partitionOf(dead.identity, 4)
-  const origin = { group: 'process', stream: 'intake', lane: 'live', owner: ownerOf(`${Date.now()}-0`, 0) } as const
-  const fields = deadLetterFields(origin, { reason: 'for the test', block: packBlock([dead]), outcome: undefined })
-  await redis.callBuffer('XADD', keys.dead(partition), '*', ...fields)
 }
 
 export function makeFolder(t: TestContext): string {

@@ -3,18 +3,12 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { constants, gunzipSync } from 'node:zlib'
-import { ingest } from '../../pipelines/ingest.ts'
 import type { BatchJob } from '../../schemas/api/batch.ts'
 import type { ErasureReceipt } from '../../schemas/erasure.ts'
 import { FolderStore } from '../../src/archive/folder-store.ts'
-import { packBlock } from '../../src/core/event/block.ts'
-import { partitionOf } from '../../src/core/event/envelope.ts'
 import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
-import { keys } from '../../src/redis/keys.ts'
-import { deadLetterFields } from '../../src/redis/streams/dead-letter.ts'
-import { ownerOf } from '../../src/redis/streams/owner.ts'
-import { readStatus } from '../../src/redis/streams/status.ts'
 import { envelope, quiet } from './pipeline.ts'
+import { bury, queryTables, untilIdle } from './running.ts'
 import { type ReadyFile, TestSite } from './site.ts'
 import { until } from './until.ts'
 
@@ -63,16 +57,12 @@ export class ErasableInstance {
     return await until(job, ({ status }) => status === 'completed')
   }
 
-  async query(sql: string): Promise<string> {
-    const answer = await fetch(`${this.ready.clickhouse_url}/?database=ipid`, { method: 'POST', body: sql })
-    const text = await answer.text()
-    assert.equal(answer.status, 200, text)
-    return text.trimEnd()
+  query(sql: string): Promise<string> {
+    return queryTables(this.ready, sql)
   }
 
-  async untilIdle(): Promise<void> {
-    const waiting = async () => (await readStatus(this.redis, ingest)).streams
-    await until(waiting, (all) => all.length > 0 && all.every(({ waiting_events }) => waiting_events === 0))
+  untilIdle(): Promise<void> {
+    return untilIdle(this.redis)
   }
 
   async ipid(...args: string[]): Promise<string> {
@@ -86,11 +76,7 @@ export class ErasableInstance {
   }
 
   async bury(tenantId: string, eventId: string, ip: string): Promise<void> {
-    const dead = envelope(tenantId, eventId, { ip })
-    const owner = ownerOf(`${Date.now()}-0`, 0)
-    const origin = { group: 'process', stream: 'intake', lane: 'live', owner } as const
-    const fields = deadLetterFields(origin, { reason: 'for the test', block: packBlock([dead]), outcome: undefined })
-    await this.redis.callBuffer('XADD', keys.dead(partitionOf(dead.identity, 4)), '*', ...fields)
+    await bury(this.redis, envelope(tenantId, eventId, { ip }))
   }
 
   /** Files that hold a text as bytes, or compressed with gzip. */

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { ingest } from '../../pipelines/ingest.ts'
+import { packBlock } from '../../src/core/event/block.ts'
+import { type Envelope, partitionOf } from '../../src/core/event/envelope.ts'
+import type { RedisClient } from '../../src/redis/connect.ts'
+import { keys } from '../../src/redis/keys.ts'
+import { deadLetterFields } from '../../src/redis/streams/dead-letter.ts'
+import { ownerOf } from '../../src/redis/streams/owner.ts'
+import { readStatus } from '../../src/redis/streams/status.ts'
+import type { ReadyFile } from './site.ts'
+import { until } from './until.ts'
+
+/** What ClickHouse of a running instance answers, without the last line feed. */
+export async function queryTables({ clickhouse_url: url }: ReadyFile, sql: string): Promise<string> {
+  const answer = await fetch(`${url}/?database=ipid`, { method: 'POST', body: sql })
+  const text = await answer.text()
+  assert.equal(answer.status, 200, text)
+  return text.trimEnd()
+}
+
+/** Until nothing waits in the pipeline of a running instance. */
+export async function untilIdle(redis: RedisClient): Promise<void> {
+  const waiting = async () => (await readStatus(redis, ingest)).streams
+  await until(waiting, (all) => all.length > 0 && all.every(({ waiting_events }) => waiting_events === 0))
+}
+
+/** A dead letter of the process step, as a worker writes it. */
+export async function bury(redis: RedisClient, dead: Envelope): Promise<void> {
+  const owner = ownerOf(`${Date.now()}-0`, 0)
+  const origin = { group: 'process', stream: 'intake', lane: 'live', owner } as const
+  const block = packBlock([dead])
+  const fields = deadLetterFields(origin, { reason: 'for the test', block, outcome: undefined })
+  await redis.callBuffer('XADD', keys.dead(partitionOf(dead.identity, 4)), '*', ...fields)
+}
