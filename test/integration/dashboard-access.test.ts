@@ -1,53 +1,22 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
-import { Type } from 'typebox'
+import { test } from 'node:test'
 import type { SessionAnswer } from '../../schemas/dashboard/session.ts'
 import { systemClock } from '../../src/core/run/clock.ts'
 import { Access } from '../../src/dashboard/server/access.ts'
 import { EventStreams } from '../../src/dashboard/server/event-streams.ts'
-import { isOurHost } from '../../src/dashboard/server/hosts.ts'
-import { json, route } from '../../src/dashboard/server/route.ts'
-import { sessionRoute } from '../../src/dashboard/server/routes/session.ts'
+import { route } from '../../src/dashboard/server/route.ts'
 import { type SessionStore, Sessions } from '../../src/dashboard/server/sessions.ts'
-import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
+import type { RedisClient } from '../../src/redis/connect.ts'
 import { RedisSessionStore } from '../../src/redis/dashboard/sessions.ts'
 import { RedisTenantRemoval } from '../../src/redis/erasure/tenant-removal.ts'
 import { keys } from '../../src/redis/keys.ts'
-import { RedisTenantStore } from '../../src/redis/tenants/tenant-store.ts'
-import type { Tenant } from '../../src/tenants/tenancy.ts'
 import { DashboardClient, followLink, startDashboard } from '../support/dashboard.ts'
+import { member, ROUTES, redis, tenant, tenants } from '../support/dashboard-access.ts'
 import { sendRaw } from '../support/raw-request.ts'
-import { startTestRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 
-after(() => redis.disconnect())
-const redis = connectRedis((await startTestRedis()).url, { name: 'test', kind: 'loop' })
-const tenants = new RedisTenantStore(redis)
-
-function tenant(id: string, createdAt = '2026-01-01T00:00:00.000Z'): Tenant {
-  return { id, plan: 'starter', archive: false, addresses: 'full', createdAt }
-}
-for (const id of ['acme', 'other']) await tenants.createTenant(tenant(id))
-
-const Change = Type.Object({ name: Type.String({ maxLength: 5 }) }, { additionalProperties: false })
-const Filter = Type.Object(
-  { limit: Type.Optional(Type.Integer({ maximum: 10 })), kinds: Type.Optional(Type.Array(Type.String())) },
-  { additionalProperties: false },
-)
-const ROUTES = [
-  sessionRoute({ tenants, version: '1.2.3', apiUrl: null }),
-  route({
-    method: 'GET',
-    path: '/api/tenants/:tenant/thing/:id',
-    query: Filter,
-    handle: ({ tenant, parameters, query }) => json([tenant.id, parameters.id, query]),
-  }),
-  route({ method: 'POST', path: '/api/tenants/:tenant/change', body: Change, handle: ({ body }) => json(body) }),
-  route({ method: 'GET', path: '/api/system', access: 'operator', handle: () => json('all') }),
-]
 const DAY_MS = 86_400_000
 const portOf = (url: string) => ({ port: Number(new URL(url).port), origin: url })
-const member = { role: 'member', tenant: { id: 'acme', createdAt: '2026-01-01T00:00:00.000Z' } } as const
 
 test('a link signs in once, and only a digest of it is kept', async (t) => {
   const dashboard = await startDashboard(t, redis, ROUTES)
@@ -289,70 +258,6 @@ test('a link that is withdrawn while it is opened leaves no session', async () =
   assert.deepEqual(patterns, [keys.signInLink('*'), keys.session('*')])
 })
 
-test('a member sees one tenant, and learns of no other', async (t) => {
-  const dashboard = await startDashboard(t, redis, ROUTES)
-  const client = await dashboard.signIn(member)
-  assert.deepEqual((await client.read<SessionAnswer>('/api/session')).tenants, ['acme'])
-  assert.deepEqual(await client.read('/api/tenants/acme/thing/a%2Fb?limit=3&kinds=x&kinds=y'), [
-    'acme',
-    'a/b',
-    { limit: 3, kinds: ['x', 'y'] },
-  ])
-  const other = await client.get('/api/tenants/other/thing/1')
-  const none = await client.get('/api/tenants/nobody/thing/1')
-  assert.deepEqual([other.status, await other.text()], [404, await none.text()])
-  assert.equal((await client.post('/api/tenants/other/change', { name: 'a' })).status, 404)
-  assert.equal((await client.get('/api/system')).status, 403)
-  const gone = { ...member, tenant: { id: 'acme', createdAt: '2025-01-01T00:00:00.000Z' } }
-  const refused = await fetch(await dashboard.link(gone), { redirect: 'manual' })
-  assert.equal(refused.headers.get('location'), '/?sign-in=failed')
-  const secret = await dashboard.sessions.signIn(new URL(await dashboard.link(gone)).searchParams.get('token')!)
-  const former = new DashboardClient(dashboard.url, `${client.cookie.split('=')[0]}=${secret}`)
-  assert.equal((await former.get('/api/session')).status, 200)
-  assert.equal((await former.get('/api/tenants/acme/thing/1')).status, 404, 'a tenant made anew is another one')
-})
-
-test('a change needs the token of its session, and comes from our pages', async (t) => {
-  const dashboard = await startDashboard(t, redis, ROUTES)
-  const [client, other] = [await dashboard.signIn(), await dashboard.signIn()]
-  const change = (headers: Record<string, string>) => client.post('/api/tenants/acme/change', { name: 'a' }, headers)
-  assert.equal((await change({})).status, 200)
-  for (const token of ['', 'x', other.csrfToken]) assert.equal((await change({ 'x-csrf-token': token })).status, 403)
-  assert.equal((await change({ origin: dashboard.url })).status, 200)
-  for (const origin of ['http://evil.example', 'null']) assert.equal((await change({ origin })).status, 403)
-  assert.equal((await client.post('/sign-out', {}, { 'x-csrf-token': '' })).status, 403)
-})
-
-test('what is sent is held to its schema', async (t) => {
-  const client = await (await startDashboard(t, redis, ROUTES)).signIn()
-  for (const query of ['limit=11', 'limit=x', 'limit=1&limit=2', 'other=1', '__proto__=1', 'constructor=1']) {
-    assert.equal((await client.get(`/api/tenants/acme/thing/1?${query}`)).status, 422, query)
-  }
-  for (const body of [{}, { name: 'abcdef' }, { name: 'a', more: 1 }]) {
-    assert.equal((await client.post('/api/tenants/acme/change', body)).status, 422)
-  }
-  assert.equal((await client.get('/api/nothing/at/all')).status, 404)
-})
-
-test('a name that leads here by DNS is none of ours', async (t) => {
-  const dashboard = await startDashboard(t, redis, ROUTES)
-  const port = Number(new URL(dashboard.url).port)
-  const status = async (host: string) => (await sendRaw(port, '/', { host })).status
-  assert.equal(await status('evil.example'), 403)
-  assert.equal(await status(`127.0.0.1:${port}`), 200)
-  const hosts = [
-    'localhost',
-    '10.0.0.7:8081',
-    '[fe80::1]:8081',
-    'ipid.example',
-    'evil.example',
-    '10.0.0.7.evil.example',
-    '',
-  ]
-  const ours = hosts.filter((host) => isOurHost(host, 'https://ipid.example/'))
-  assert.deepEqual(ours, ['localhost', '10.0.0.7:8081', '[fe80::1]:8081', 'ipid.example'])
-})
-
 test('failed sign-ins are limited', async (t) => {
   const dashboard = await startDashboard(t, redis, ROUTES)
   const port = Number(new URL(dashboard.url).port)
@@ -366,22 +271,4 @@ test('failed sign-ins are limited', async (t) => {
   await followLink(await dashboard.link())
   const statuses = await Promise.all(Array.from({ length: 25 }, () => attempt()))
   assert.deepEqual(statuses.sort(), [...Array(20).fill(303), ...Array(5).fill(429)])
-})
-
-test('pages and their files carry their headers, are small, and come compressed', async (t) => {
-  const dashboard = await startDashboard(t, redis, ROUTES)
-  const page = await fetch(`${dashboard.url}/t/acme/companies`)
-  const html = await page.text()
-  const policy = page.headers.get('content-security-policy')!
-  assert.match(policy, /default-src 'none'; script-src 'self';.*frame-ancestors 'none'/)
-  assert.ok(!/unsafe|https?:/.test(policy) && !/<script(?![^>]*src=)|https?:\/\/(?!www\.w3\.org)/.test(html))
-  let bytes = html.length
-  for (const [, path] of html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)) {
-    const file = await fetch(dashboard.url + path, { headers: { 'accept-encoding': 'br' } })
-    assert.equal(file.headers.get('content-encoding'), 'br')
-    assert.match(file.headers.get('cache-control')!, /immutable/)
-    bytes += Number(file.headers.get('content-length'))
-  }
-  assert.ok(bytes > 20_000 && bytes < 200_000, `${bytes} bytes`)
-  assert.equal((await fetch(`${dashboard.url}/assets/none.js`)).status, 404)
 })

@@ -1,205 +1,21 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { BATCH_LIMITS, type BatchJob } from '../../schemas/api/batch.ts'
-import type { UploadAnswer, UploadChoice, UploadList, UploadPreview } from '../../schemas/dashboard/uploads.ts'
+import type { UploadAnswer, UploadList } from '../../schemas/dashboard/uploads.ts'
 import { UploadTooLargeError } from '../../src/batch/jobs.ts'
-import type { Address } from '../../src/core/event/address.ts'
-import type { Enricher } from '../../src/core/event/enrichment.ts'
-import { sessionRoute } from '../../src/dashboard/server/routes/session.ts'
-import { type UploadParts, uploadRoutes } from '../../src/dashboard/server/routes/uploads.ts'
-import { enrichmentOf, NOTHING_KNOWN } from '../../src/enrichment/answers/answer.ts'
 import { RedisUploadedFiles } from '../../src/redis/batch/uploaded-files.ts'
 import { keys } from '../../src/redis/keys.ts'
-import { RedisTenantStore } from '../../src/redis/tenants/tenant-store.ts'
-import { pipelineJudge } from '../../src/roles/dashboard/uploads.ts'
-import { startBatch, startFeeder } from '../support/batch.ts'
-import { type DashboardClient, startDashboard } from '../support/dashboard.ts'
+import { startFeeder } from '../support/batch.ts'
+import type { DashboardClient } from '../support/dashboard.ts'
+import { CSV, startUploads } from '../support/dashboard-uploads.ts'
 import { until } from '../support/until.ts'
 
 /* Uploads of the dashboard as its pages make them, on a real Redis. */
 
-const CREATED = '2026-01-01T00:00:00.000Z'
-
-const apple = enrichmentOf({
-  noise: false,
-  classification: 'business',
-  quality: 90,
-  data: { business_name: 'Apple', domain: 'apple.com', country_code: 'US' },
-  companyId: 'apple.com',
-})
-const host = enrichmentOf({ noise: true, classification: 'hosting', quality: 70, data: {}, companyId: '' })
-/** 17.… is Apple, 203.… a hosting provider, of all others nothing is known. */
-const known: Enricher = {
-  enrich: ({ text }) => (text.startsWith('17.') ? apple : text.startsWith('203.') ? host : NOTHING_KNOWN),
-}
-const OF_APPLE = {
-  ...{ status: 'ok', company: 'Apple', domain: 'apple.com', country_code: 'US', classification: 'business' },
-  ...{ quality: 90, rule: null, filtered_as: null },
-}
-
-async function start(t: TestContext, limits?: UploadParts['limits']) {
-  const { redis, client, jobs } = await startBatch(t)
-  const tenants = new RedisTenantStore(client)
-  for (const id of ['acme', 'other']) {
-    await tenants.createTenant({ id, plan: 'starter', archive: false, addresses: 'full', createdAt: CREATED })
-  }
-  const asked: string[] = []
-  const prefetch = async (addresses: readonly Address[]) => void asked.push(...addresses.map(({ text }) => text))
-  const judge = pipelineJudge({ enricher: known, hostnames: { prefetch } })
-  const uploads = { jobs, uploadedFiles: new RedisUploadedFiles(client), openJobsMax: 3, judge, limits }
-  const routes = [sessionRoute({ tenants, version: '1.2.3', apiUrl: null }), ...uploadRoutes(uploads)]
-  const dashboard = await startDashboard(t, client, routes)
-  const member = await dashboard.signIn({ role: 'member', tenant: { id: 'acme', createdAt: CREATED } })
-  const send = (
-    file: string | Buffer,
-    choice: Partial<UploadChoice> = {},
-    { what = 'uploads', tenant = 'acme', by = member, raw = false } = {},
-  ) =>
-    fetch(`${dashboard.url}/api/tenants/${tenant}/${what}`, {
-      method: 'POST',
-      headers: { cookie: by.cookie, 'x-csrf-token': by.csrfToken },
-      body: bodyOf(file, raw ? undefined : { name: 'file', ...choice }),
-    })
-  const preview = async (file: string | Buffer, choice: Partial<UploadChoice> = {}) => {
-    const response = await send(file, { whole: true, ...choice }, { what: 'upload-preview' })
-    return { status: response.status, preview: (await response.json()) as UploadPreview & { detail: string } }
-  }
-  const upload = async (file: string | Buffer, choice: Partial<UploadChoice> = {}) => {
-    const response = await send(file, choice)
-    return { status: response.status, answer: (await response.json()) as UploadAnswer & { detail: string } }
-  }
-  const list = async (by: DashboardClient = member) => (await by.read<UploadList>('/api/tenants/acme/uploads')).jobs
-  /** Jobs and uploads of which anything is there. */
-  const kept = async () => [
-    await client.hlen(keys.openJobs()),
-    (await list()).length,
-    (await client.keys(keys.upload('*'))).length,
-    (await client.keys(keys.chunks('*'))).length,
-  ]
-  return { redis, client, jobs, tenants, asked, dashboard, member, send, preview, upload, list, kept }
-}
-
-function bodyOf(file: string | Buffer, choice: object | undefined): Uint8Array {
-  const line = choice === undefined ? '' : `${JSON.stringify(choice)}\n`
-  return new Uint8Array(Buffer.concat([Buffer.from(line), Buffer.from(file)]))
-}
-
-const CSV = 'Visitor IP,When,Page\n17.0.0.1,2026-11-22 08:00,/a\n\n17.0.0.2,soon,/b\nnone,,/c\n'
-
-test('a preview says what each row would become, and guesses address and time by what is in them', async (t) => {
-  const { preview } = await start(t)
-  const bare = (await preview(CSV)).preview
-  assert.match(bare.problem!, /no column "ip"; it has Visitor IP, When, Page: .* such as the column "Visitor IP"/)
-  assert.deepEqual(bare.rows, [])
-  const { preview: guessed } = await preview(CSV, { guess: true })
-  assert.deepEqual(guessed.columns, [
-    { name: 'Visitor IP', key: 'ip', example: '17.0.0.1' },
-    { name: 'When', key: 'timestamp', example: '2026-11-22 08:00' },
-    { name: 'Page', key: 'Page', example: '/a' },
-  ])
-  const map = { 'Visitor IP': 'ip', When: 'timestamp', Page: '' }
-  const { preview: mapped } = await preview(CSV, { map })
-  assert.deepEqual([mapped.format, mapped.delimiter, mapped.problem], ['csv', ',', null])
-  assert.deepEqual(mapped.rows, [
-    {
-      ...{ line: 2, event: '{"ip":"17.0.0.1","timestamp":"2026-11-22T08:00:00.000Z"}', problem: null },
-      ...{ becomes: OF_APPLE, repeat_of: null },
-    },
-    {
-      ...{ line: 4, event: null, problem: 'timestamp "soon" is not a date and time that is understood' },
-      ...{ becomes: null, repeat_of: null },
-    },
-    {
-      ...{ line: 5, event: '{"ip":"none"}', problem: 'ip "none" is no address: the row is counted, and not stored' },
-      ...{ becomes: null, repeat_of: null },
-    },
-  ])
-  assert.deepEqual(mapped.sample, { bytes: CSV.length, plain_bytes: CSV.length, lines: 5, event_bytes: 73 })
-  const times = 'addr;created_at\n17.0.0.1;01/02/2026\n17.0.0.2;01/03/2026\n'
-  const { preview: dated } = await preview(times, { guess: true })
-  assert.deepEqual(
-    dated.columns.map(({ key }) => key),
-    ['ip', 'timestamp'],
-  )
-  assert.match(dated.rows[0]!.problem!, /may be day or month first: choose the order of dates/)
-  const { preview: json } = await preview('{"addr":"17.0.0.1","n":1.0}\n{"addr":7}\n', { map: { addr: 'ip' } })
-  assert.deepEqual(
-    json.rows.map(({ line, event, problem }) => ({ line, event, problem })),
-    [
-      { line: 1, event: '{"ip":"17.0.0.1","n":1.0}', problem: null },
-      { line: 2, event: '{"ip":7}', problem: 'ip must be a string' },
-    ],
-  )
-})
-
-test('a preview judges each row as the pipeline will: by its address, the rules of the tenant and its id', async (t) => {
-  const { preview, tenants, client, asked } = await start(t)
-  const file = [
-    'ip,event_id',
-    ...['17.0.0.1,a', '17.9.0.1,a', '203.0.113.1,b', '17.0.0.2,b', '17.0.0.3,b', '9.0.0.1,c', 'none,a', '17.9.0.1,'],
-  ].join('\n')
-  const before = await client.dbsize()
-  const seen = async () =>
-    (await preview(file)).preview.rows.map(({ line, becomes, repeat_of: repeat }) => {
-      if (becomes === null) return [line, null]
-      const { status, company, rule, filtered_as: as } = becomes
-      return [line, status, company, rule, as, repeat]
-    })
-  assert.deepEqual(await seen(), [
-    [2, 'ok', 'Apple', null, null, null],
-    [3, 'ok', 'Apple', null, null, 2],
-    [4, 'filtered', null, null, null, null],
-    // What is filtered takes no id.
-    [5, 'ok', 'Apple', null, null, null],
-    [6, 'ok', 'Apple', null, null, 5],
-    [7, 'ok', null, null, null, null],
-    [8, null],
-    [9, 'ok', 'Apple', null, null, null],
-  ])
-  assert.deepEqual(asked, ['17.0.0.1', '17.9.0.1', '203.0.113.1', '17.0.0.2', '17.0.0.3', '9.0.0.1', '17.9.0.1'])
-  await tenants.changeRules('acme', ['own 17.9.0.0/16', 'never-noise 203.0.113.0/24'], [])
-  assert.deepEqual((await seen()).slice(0, 3), [
-    [2, 'ok', 'Apple', null, null, null],
-    [3, 'filtered', 'Apple', 'own 17.9.0.0/16', 'own', null],
-    [4, 'ok', null, 'never-noise 203.0.113.0/24', null, null],
-  ])
-  // No job, no count of a quota, nothing remembered of an id.
-  assert.equal(await client.dbsize(), before)
-})
-
-test('a preview reads the beginning of a file, plain or gzip, wherever it is cut', async (t) => {
-  const { preview, send } = await start(t)
-  const rows = Array.from({ length: 50_000 }, (_, i) => `17.0.${i % 256}.1,"row\n${i}"`)
-  const file = Buffer.from(`ip,note\n${rows.join('\n')}\n`)
-  for (const bytes of [file.subarray(0, 262_144), gzipSync(file).subarray(0, 20_001)]) {
-    const { preview: found } = await preview(bytes, { whole: false })
-    assert.equal(found.problem, null)
-    assert.deepEqual(found.rows.map(({ line }) => line).slice(0, 3), [2, 4, 6])
-    assert.ok(found.rows.length === 20 && found.rows.every(({ problem }) => problem === null))
-    assert.ok(found.sample.bytes <= bytes.length && found.sample.lines > 1_000)
-  }
-  const bomb = await preview(gzipSync(Buffer.alloc(50_000_000, ' ')), { whole: true })
-  assert.deepEqual([bomb.status, bomb.preview.detail], [422, 'file is empty'])
-  const refused: [file: string | Buffer, detail: RegExp][] = [
-    ['', /is empty/],
-    ['PK\x03\x04', /Excel workbook/],
-    ['[{"ip":"x"}]', /one JSON array/],
-    [gzipSync(file).subarray(0, 20_001), /gzip is broken or cut off/],
-    [Buffer.concat([gzipSync('ip\n').subarray(0, 12), Buffer.alloc(30, 7)]), /gzip is broken/],
-  ]
-  for (const [bytes, detail] of refused) {
-    const { status, preview: found } = await preview(bytes)
-    assert.equal(status, 422)
-    assert.match(found.detail, detail)
-  }
-  assert.equal((await send(Buffer.alloc(600_000), {}, { what: 'upload-preview' })).status, 413)
-  assert.equal((await send(Buffer.alloc(262_145), {}, { what: 'upload-preview' })).status, 413)
-})
-
 test('a file becomes a job; rows that are no events are counted, and named without what they say', async (t) => {
-  const { redis, client, upload, member } = await start(t)
+  const { redis, client, upload, member } = await startUploads(t)
   const stop = await startFeeder(redis)
   t.after(stop)
   const { status, answer } = await upload(gzipSync(CSV), { map: { 'visitor ip': 'ip', When: 'timestamp' } })
@@ -217,7 +33,7 @@ test('a file becomes a job; rows that are no events are counted, and named witho
 })
 
 test('what is refused, and what breaks off, leaves nothing', async (t) => {
-  const { send, upload, kept, dashboard, member } = await start(t)
+  const { send, upload, kept, dashboard, member } = await startUploads(t)
   const refused: [file: string | Buffer, choice: object, status: number, detail: RegExp][] = [
     [gzipSync(`ip\n${'17.0.0.1\n'.repeat(99_999)}`).subarray(0, 300), {}, 422, /gzip is broken or cut off/],
     [CSV, {}, 422, /no column "ip"/],
@@ -258,7 +74,7 @@ test('what is refused, and what breaks off, leaves nothing', async (t) => {
 })
 
 test('the bytes of a file count, and what it becomes has room; who is beyond is told how far it came', async (t) => {
-  const { upload, preview, member, jobs, kept } = await start(t, { bytesMax: 300, eventBytesMax: 700 })
+  const { upload, preview, member, jobs, kept } = await startUploads(t, { bytesMax: 300, eventBytesMax: 700 })
   const row = (n: number) => `17.0.0.${n},${n}\n`
   // 254 bytes that take 682 as NDJSON.
   const file = `ip,platform\n${Array.from({ length: 20 }, (_, i) => row(i + 1)).join('')}`
@@ -285,7 +101,7 @@ test('the bytes of a file count, and what it becomes has room; who is beyond is 
 })
 
 test('a job is listed with the name of its file, which is cut and holds nothing that could mislead', async (t) => {
-  const { upload, member, jobs } = await start(t)
+  const { upload, member, jobs } = await startUploads(t)
   const names = async () =>
     (await member.read<UploadList>('/api/tenants/acme/uploads')).jobs.map((job) => job.file_name)
   const { answer } = await upload('ip\n17.0.0.1\n', { name: ' visits\u0000\u001b[31m\u202efdp.csv\n' })
@@ -302,7 +118,7 @@ test('a job is listed with the name of its file, which is cut and holds nothing 
 })
 
 test('the same file does not count twice unnoticed, and does when that is wanted', async (t) => {
-  const { upload, list, client } = await start(t)
+  const { upload, list, client } = await startUploads(t)
   const file = 'ip\n17.0.0.1\n'
   const [one, two] = await Promise.all([upload(file), upload(file)])
   const statuses = [one, two].map(({ answer }) => answer.status).sort()
@@ -328,7 +144,7 @@ test('the same file does not count twice unnoticed, and does when that is wanted
 })
 
 test('a tenant sees and ends its own jobs only, and has so many at once', async (t) => {
-  const { send, upload, dashboard, member, list } = await start(t)
+  const { send, upload, dashboard, member, list } = await startUploads(t)
   const operator = await dashboard.signIn()
   const theirs = (await (await send('ip\n17.0.0.9\n', {}, { tenant: 'other', by: operator })).json()) as UploadAnswer
   assert.equal(theirs.status, 'queued')

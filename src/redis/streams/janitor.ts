@@ -24,8 +24,8 @@ const trimScript = loadScript('trim-N')
 const deleteIdleConsumersScript = loadScript('deleteIdleConsumers-1')
 
 /**
- * Frees what every group has finished, and forgets consumers that are long gone, and what the dedup window held. Any number of janitors may run: the
- * scripts decide by what is true in Redis when they run.
+ * Frees what every group has finished, and forgets consumers that are long gone, and what the dedup window held. Any number of
+ * janitors may run: the scripts decide by what is true in Redis when they run.
  */
 export class Janitor implements Service {
   readonly name = 'janitor'

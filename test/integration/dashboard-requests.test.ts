@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { SessionAnswer } from '../../schemas/dashboard/session.ts'
+import { isOurHost } from '../../src/dashboard/server/hosts.ts'
+import { DashboardClient, startDashboard } from '../support/dashboard.ts'
+import { member, ROUTES, redis } from '../support/dashboard-access.ts'
+import { sendRaw } from '../support/raw-request.ts'
+
+test('a member sees one tenant, and learns of no other', async (t) => {
+  const dashboard = await startDashboard(t, redis, ROUTES)
+  const client = await dashboard.signIn(member)
+  assert.deepEqual((await client.read<SessionAnswer>('/api/session')).tenants, ['acme'])
+  assert.deepEqual(await client.read('/api/tenants/acme/thing/a%2Fb?limit=3&kinds=x&kinds=y'), [
+    'acme',
+    'a/b',
+    { limit: 3, kinds: ['x', 'y'] },
+  ])
+  const other = await client.get('/api/tenants/other/thing/1')
+  const none = await client.get('/api/tenants/nobody/thing/1')
+  assert.deepEqual([other.status, await other.text()], [404, await none.text()])
+  assert.equal((await client.post('/api/tenants/other/change', { name: 'a' })).status, 404)
+  assert.equal((await client.get('/api/system')).status, 403)
+  const gone = { ...member, tenant: { id: 'acme', createdAt: '2025-01-01T00:00:00.000Z' } }
+  const refused = await fetch(await dashboard.link(gone), { redirect: 'manual' })
+  assert.equal(refused.headers.get('location'), '/?sign-in=failed')
+  const secret = await dashboard.sessions.signIn(new URL(await dashboard.link(gone)).searchParams.get('token')!)
+  const former = new DashboardClient(dashboard.url, `${client.cookie.split('=')[0]}=${secret}`)
+  assert.equal((await former.get('/api/session')).status, 200)
+  assert.equal((await former.get('/api/tenants/acme/thing/1')).status, 404, 'a tenant made anew is another one')
+})
+
+test('a change needs the token of its session, and comes from our pages', async (t) => {
+  const dashboard = await startDashboard(t, redis, ROUTES)
+  const [client, other] = [await dashboard.signIn(), await dashboard.signIn()]
+  const change = (headers: Record<string, string>) => client.post('/api/tenants/acme/change', { name: 'a' }, headers)
+  assert.equal((await change({})).status, 200)
+  for (const token of ['', 'x', other.csrfToken]) assert.equal((await change({ 'x-csrf-token': token })).status, 403)
+  assert.equal((await change({ origin: dashboard.url })).status, 200)
+  for (const origin of ['http://evil.example', 'null']) assert.equal((await change({ origin })).status, 403)
+  assert.equal((await client.post('/sign-out', {}, { 'x-csrf-token': '' })).status, 403)
+})
+
+test('what is sent is held to its schema', async (t) => {
+  const client = await (await startDashboard(t, redis, ROUTES)).signIn()
+  for (const query of ['limit=11', 'limit=x', 'limit=1&limit=2', 'other=1', '__proto__=1', 'constructor=1']) {
+    assert.equal((await client.get(`/api/tenants/acme/thing/1?${query}`)).status, 422, query)
+  }
+  for (const body of [{}, { name: 'abcdef' }, { name: 'a', more: 1 }]) {
+    assert.equal((await client.post('/api/tenants/acme/change', body)).status, 422)
+  }
+  assert.equal((await client.get('/api/nothing/at/all')).status, 404)
+})
+
+test('a name that leads here by DNS is none of ours', async (t) => {
+  const dashboard = await startDashboard(t, redis, ROUTES)
+  const port = Number(new URL(dashboard.url).port)
+  const status = async (host: string) => (await sendRaw(port, '/', { host })).status
+  assert.equal(await status('evil.example'), 403)
+  assert.equal(await status(`127.0.0.1:${port}`), 200)
+  const hosts = [
+    'localhost',
+    '10.0.0.7:8081',
+    '[fe80::1]:8081',
+    'ipid.example',
+    'evil.example',
+    '10.0.0.7.evil.example',
+    '',
+  ]
+  const ours = hosts.filter((host) => isOurHost(host, 'https://ipid.example/'))
+  assert.deepEqual(ours, ['localhost', '10.0.0.7:8081', '[fe80::1]:8081', 'ipid.example'])
+})
+
+test('pages and their files carry their headers, are small, and come compressed', async (t) => {
+  const dashboard = await startDashboard(t, redis, ROUTES)
+  const page = await fetch(`${dashboard.url}/t/acme/companies`)
+  const html = await page.text()
+  const policy = page.headers.get('content-security-policy')!
+  assert.match(policy, /default-src 'none'; script-src 'self';.*frame-ancestors 'none'/)
+  assert.ok(!/unsafe|https?:/.test(policy) && !/<script(?![^>]*src=)|https?:\/\/(?!www\.w3\.org)/.test(html))
+  let bytes = html.length
+  for (const [, path] of html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)) {
+    const file = await fetch(dashboard.url + path, { headers: { 'accept-encoding': 'br' } })
+    assert.equal(file.headers.get('content-encoding'), 'br')
+    assert.match(file.headers.get('cache-control')!, /immutable/)
+    bytes += Number(file.headers.get('content-length'))
+  }
+  assert.ok(bytes > 20_000 && bytes < 200_000, `${bytes} bytes`)
+  assert.equal((await fetch(`${dashboard.url}/assets/none.js`)).status, 404)
+})
