@@ -106,17 +106,23 @@ test('an upload that breaks off, or loses its ingress, leaves no key behind, and
     ended.length > 0 && (/^\{batch\}:(of|ended)/.test(name) || ended.some((id) => name.includes(id)))
   const uploadKeys = async () =>
     (await redis.keys('*')).filter((name) => /^\{(job:|batch\})|:job:/.test(name) && !mayStay(name))
-  const beginUpload = async () => {
-    const { hostname, port } = new URL(instance.ready.url)
-    const socket = connect(Number(port), hostname)
-    socket.on('error', () => {})
-    socket.write(
-      `POST /v1/ingest/batch HTTP/1.1\r\nhost: x\r\nx-api-key: ${instance.apiKey}\r\ncontent-length: 50000000\r\n\r\n`,
-    )
-    socket.write(Buffer.alloc(2_000_000, '{"ip":"17.0.0.1"}\n'))
-    await until(async () => (await uploadKeys()).some((name) => name.endsWith(':chunks')))
-    return socket
-  }
+  /** The place of the job before is given back a moment behind its end: until then an upload is answered, with 429. */
+  const beginUpload = () =>
+    until(async () => {
+      const { hostname, port } = new URL(instance.ready.url)
+      const socket = connect(Number(port), hostname)
+      let refused = false
+      for (const event of ['data', 'error', 'close']) socket.on(event, () => (refused = true))
+      socket.write(
+        `POST /v1/ingest/batch HTTP/1.1\r\nhost: x\r\nx-api-key: ${instance.apiKey}\r\ncontent-length: 50000000\r\n\r\n`,
+      )
+      socket.write(Buffer.alloc(2_000_000, '{"ip":"17.0.0.1"}\n'))
+      const begun = async () => (await uploadKeys()).some((name) => name.endsWith(':chunks'))
+      await until(async () => refused || (await begun()))
+      if (!refused) return socket
+      socket.destroy()
+      return undefined
+    })
   const uploadNext = async () => {
     const answer = await until(async () => {
       const tried = await instance.post('/v1/ingest/batch', '{"ip":"17.0.0.1","event_id":"a"}\n').catch(() => undefined)
