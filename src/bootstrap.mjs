@@ -1,6 +1,6 @@
 /*
- * `npm start`, `npm test`, `npm run check` and `npm run bench` on a machine that has Node.js and nothing else: brings the
- * packages, then hands over to the command line, or to the tests, checks or benchmarks, in this very process. Plain
+ * `npm start`, `npm test`, `npm run check`, `bench` and `chaos` on a machine that has Node.js and nothing else: brings the
+ * packages, then hands over to the command line, or to the tests, checks, benchmarks or faults, in this very process. Plain
  * JavaScript without packages.
  */
 
@@ -34,6 +34,13 @@ if (isOld) {
       const { register } = await import('tsx/esm/api')
       register()
       const { main } = await import('../bench/main.ts')
+      await main(args)
+    } else if (command === 'chaos') {
+      const { register } = await import('tsx/esm/api')
+      register()
+      const { pathWithRedis } = await import('./bootstrap/tests.mjs')
+      process.env.PATH = await pathWithRedis()
+      const { main } = await import('../test/chaos/run/main.ts')
       await main(args)
     } else {
       const { register } = await import('tsx/esm/api')

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, type TestContext } from 'node:test'
+import { after } from 'node:test'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { pino } from 'pino'
 import { connectClickHouse, DATABASE } from '../../src/clickhouse/client.ts'
@@ -39,7 +39,7 @@ const silent = pino({ level: 'silent' })
 
 /** Starts one; it is stopped and its folder removed after the test, or after the whole file when no test is given. */
 export async function startTestClickHouse(
-  t?: TestContext,
+  t?: { after(hook: () => Promise<void>): void },
   options: TestClickHouseOptions = {},
 ): Promise<TestClickHouse> {
   const path = await mkdtemp(join(tmpdir(), 'ipid-clickhouse-'))

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { processesNaming } from './processes.ts'
+import { commandLine, processesNaming } from './processes.ts'
 import { until } from './until.ts'
 
 /** What the ready file says. */
@@ -29,8 +29,8 @@ export interface TestInstance {
   readonly child: ChildProcess
   /** Processes of this instance by what they are, as far as they run now. */
   pids(): { main: number; redis: number[]; others: number[] }
-  /** `kill -9` of a process that runs now; fails when there is none. */
-  kill(victim: (typeof VICTIMS)[number]): void
+  /** Sends a process that runs now a signal, SIGKILL unless another is named, and returns its id; fails when there is none. */
+  kill(victim: (typeof VICTIMS)[number], signal?: NodeJS.Signals): number
   /** `kill -9` of the main process, then the same start again. */
   restart(): Promise<void>
   /** Sends SIGTERM; resolves with the exit code. */
@@ -118,15 +118,14 @@ export async function startInstance(
     },
     pids() {
       const all = processesNaming(dir).filter((pid) => pid !== child.pid)
-      const redis = all.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('redis-server'))
+      const redis = all.filter((pid) => commandLine(pid).includes('redis-server'))
       return { main: child.pid!, redis, others: all.filter((pid) => !redis.includes(pid)) }
     },
-    kill(victim) {
-      const pid = processesNaming(dir).find((found) =>
-        readFileSync(`/proc/${found}/cmdline`, 'latin1').includes(victim),
-      )
+    kill(victim, signal = 'SIGKILL') {
+      const pid = processesNaming(dir).find((found) => commandLine(found).includes(victim))
       if (pid === undefined) throw new Error(`no process ${victim} runs`)
-      process.kill(pid, 'SIGKILL')
+      process.kill(pid, signal)
+      return pid
     },
     async restart() {
       const gone = once(child, 'exit')

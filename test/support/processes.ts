@@ -17,14 +17,21 @@ export function processesNaming(text: string): number[] {
     .filter((pid) => isAlive(pid) && namesText(pid, text))
 }
 
+/** Its arguments, with a zero byte behind each, or the title that it gave itself; '' when it is gone. */
+export function commandLine(pid: number): string {
+  return readOf(pid, 'cmdline')
+}
+
 function namesText(pid: number, text: string): boolean {
-  return ['cmdline', 'environ'].some((file) => {
-    try {
-      return readFileSync(`/proc/${pid}/${file}`, 'latin1').includes(text)
-    } catch {
-      return false
-    }
-  })
+  return commandLine(pid).includes(text) || readOf(pid, 'environ').includes(text)
+}
+
+function readOf(pid: number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'latin1')
+  } catch {
+    return ''
+  }
 }
 
 /** Processor time of a process so far; a tick is 10 ms. */

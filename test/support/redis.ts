@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, type TestContext } from 'node:test'
+import { after } from 'node:test'
 import { Redis } from 'ioredis'
 
 /** A private redis-server with an append-only file, on a unix socket in a folder of its own. */
@@ -22,9 +22,14 @@ export interface TestRedis {
 /**
  * Starts one; it is stopped and its folder removed after the test, or after the whole file when no test is given.
  * @param args further arguments of redis-server
+ * @param under where its folder is
  */
-export async function startTestRedis(t?: TestContext, args: readonly string[] = []): Promise<TestRedis> {
-  const dir = await mkdtemp(join(tmpdir(), 'ipid-redis-'))
+export async function startTestRedis(
+  t?: { after(hook: () => Promise<void>): void },
+  args: readonly string[] = [],
+  under = tmpdir(),
+): Promise<TestRedis> {
+  const dir = await mkdtemp(join(under, 'ipid-redis-'))
   const socket = join(dir, 'redis.sock')
   let child = await launch(dir, socket, args)
   const kill = async () => {

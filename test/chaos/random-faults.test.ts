@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { CleanUp } from './run/clean-up.ts'
+import { runChaos } from './run/main.ts'
+import { PHASES } from './run/phase.ts'
+
+const SEED = 11
+const MINUTES = 1
+/** Of a minute on a busy machine. */
+const FAULTS_LEAST = 8
+
+test('a minute of faults under load loses nothing, doubles nothing and leaves nothing behind', async (t) => {
+  const cleanUp = new CleanUp()
+  t.after(() => cleanUp.run())
+  const { faults, stored, examples, ...counts } = await runChaos(
+    { minutes: MINUTES, seed: SEED, phases: PHASES },
+    (text) => t.diagnostic(text),
+    cleanUp,
+  )
+  assert.deepEqual({ ...counts, examples }, { seed: SEED, lost: 0, doubled: 0, wrong: 0, examples: [] })
+  assert.ok(stored > 0)
+  assert.ok(faults.length >= FAULTS_LEAST, `${faults.length} faults`)
+  const silent = faults.filter(({ goodAgainMs }) => goodAgainMs === undefined)
+  assert.deepEqual(silent, [])
+})

@@ -1,0 +1,109 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { until } from '../../support/until.ts'
+import type { CleanUp } from './clean-up.ts'
+
+const MASTERS = 3
+const SLOTS = 16_384
+/** A master that is killed and started again is back before its replica takes over: what that lacks would be lost. */
+const NODE_TIMEOUT_MS = 15_000
+
+/** One process of a Redis Cluster. */
+export class ClusterNode {
+  readonly client: Redis
+  readonly port: number
+  readonly busPort: number
+  readonly #args: readonly string[]
+  #child: ChildProcess
+
+  constructor(port: number, busPort: number, args: readonly string[]) {
+    this.port = port
+    this.busPort = busPort
+    this.#args = [...args, '--port', String(port), '--cluster-port', String(busPort)]
+    this.#child = this.#launch()
+    this.client = new Redis({ port, retryStrategy: () => 50, maxRetriesPerRequest: null })
+    this.client.on('error', () => {})
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name)
+  }
+
+  async kill(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
+    const gone = once(this.#child, 'exit')
+    this.#child.kill('SIGKILL')
+    await gone
+  }
+
+  async restart(): Promise<void> {
+    this.#child = this.#launch()
+    await this.client.ping()
+  }
+
+  async isMaster(): Promise<boolean> {
+    return String(await this.client.call('ROLE')).startsWith('master')
+  }
+
+  #launch(): ChildProcess {
+    return spawn('redis-server', this.#args, { stdio: 'ignore' })
+  }
+}
+
+/** Starts a Redis Cluster of three masters with a replica each. */
+export async function startCluster(cleanUp: CleanUp): Promise<readonly ClusterNode[]> {
+  const dir = await mkdtemp(join(tmpdir(), 'ipid-cluster-'))
+  cleanUp.after(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }))
+  const nodes: ClusterNode[] = []
+  cleanUp.after(async () => {
+    for (const node of nodes) {
+      node.client.disconnect()
+      await node.kill()
+    }
+  })
+  for (let i = 0; i < 2 * MASTERS; i++)
+    nodes.push(new ClusterNode(await freePort(), await freePort(), nodeArgs(dir, i)))
+  const masters = nodes.slice(0, MASTERS)
+  for (const [i, { client }] of masters.entries()) {
+    const [from, behind] = [i, i + 1].map((n) => Math.floor((n * SLOTS) / MASTERS))
+    await client.call('CLUSTER', 'ADDSLOTSRANGE', from!, behind! - 1)
+  }
+  for (const { port, busPort } of nodes.slice(1)) {
+    await nodes[0]!.client.call('CLUSTER', 'MEET', '127.0.0.1', port, busPort)
+  }
+  for (const [i, { client }] of nodes.entries()) {
+    await until(async () => /cluster_known_nodes:6/.test(String(await client.call('CLUSTER', 'INFO'))))
+    if (i < MASTERS) continue
+    const master = String(await masters[i - MASTERS]!.client.call('CLUSTER', 'MYID'))
+    await until(
+      () => client.call('CLUSTER', 'REPLICATE', master),
+      (reply) => reply === 'OK',
+    )
+    await until(async () => /master_link_status:up/.test(await client.info('replication')))
+  }
+  for (const { client } of nodes) {
+    await until(async () => /cluster_state:ok/.test(String(await client.call('CLUSTER', 'INFO'))))
+  }
+  return nodes
+}
+
+function nodeArgs(dir: string, i: number): readonly string[] {
+  const files = ['--dir', dir, '--cluster-config-file', `nodes-${i}.conf`, '--appenddirname', `aof-${i}`]
+  const cluster = ['--bind', '127.0.0.1', '--cluster-enabled', 'yes', '--cluster-node-timeout', String(NODE_TIMEOUT_MS)]
+  const durable = ['--save', '', '--appendonly', 'yes', '--dbfilename', `dump-${i}.rdb`]
+  return [...files, ...cluster, ...durable]
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}

@@ -1,0 +1,279 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Redis } from 'ioredis'
+import { ingest } from '../../../pipelines/ingest.ts'
+import { keys } from '../../../src/redis/keys.ts'
+import { type TestInstance, VICTIMS } from '../../support/instance.ts'
+import type { CuttingProxy } from './proxy.ts'
+import type { Random } from './random.ts'
+import type { Clustered, Proxied, SecondSet, Surroundings } from './services.ts'
+
+/** Something that happens to a running service. */
+export interface Fault {
+  readonly kind: string
+  /** How often, compared with the others. */
+  readonly weight: number
+  /**
+   * Resolves when it is over. Rejects when it could not be done at this moment, such as a kill of a process that does not run.
+   * @returns the moment from which on nothing but the service itself keeps it from answering (`performance.now()`); undefined:
+   *   from the beginning
+   */
+  inflict(random: Random): Promise<number | undefined>
+}
+
+type Victim = (typeof VICTIMS)[number]
+
+/** Names for people. */
+const TITLES: Readonly<Record<Victim, string>> = {
+  'ipid process,sink': 'worker',
+  'ipid ingress': 'ingress',
+  'redis-server': 'Redis',
+  'embedded/clickhouse': 'ClickHouse',
+}
+
+/** On a service that runs its own stores: every process, alone and in pairs. */
+export function faultsOfOwn({ instance }: Surroundings): Fault[] {
+  return [
+    ...VICTIMS.flatMap((victim) => [killed(instance, victim, 3), stopped(instance, victim, 2)]),
+    {
+      kind: 'two processes at once',
+      weight: 5,
+      async inflict(random) {
+        const one = random.pick(VICTIMS)
+        const other = random.pick(VICTIMS.filter((victim) => victim !== one))
+        const over = await Promise.all([one, other].map((victim) => hit(instance, victim, random)))
+        return over.sort((a = 0, b = 0) => b - a)[0]
+      },
+    },
+    restarted(instance, 2),
+  ]
+}
+
+/** On a service whose stores are somebody else's: what lies between, and what the stores refuse. */
+export function faultsOfProxied(service: Proxied, redis: Redis): Fault[] {
+  const { instance, toRedis, toClickHouse, disk } = service
+  const roles: Victim[] = ['ipid process,sink', 'ipid ingress']
+  let second: SecondSet | undefined = service.second
+  return [
+    cutBefore(toRedis, 'Redis', 4),
+    cutAfter(toRedis, 'Redis', 4),
+    cutBefore(toClickHouse, 'ClickHouse', 2),
+    cutAfter(toClickHouse, 'ClickHouse', 3),
+    {
+      kind: 'late answers of ClickHouse',
+      weight: 2,
+      async inflict(random) {
+        toClickHouse.way = { answersLateByMs: random.between(500, 3_000) }
+        await sleep(random.between(1_000, 3_000))
+        toClickHouse.way = 'through'
+        return performance.now()
+      },
+    },
+    {
+      kind: 'Redis at its memory limit',
+      weight: 2,
+      async inflict(random) {
+        const used = Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))![1])
+        await redis.config('SET', 'maxmemory', used + 100_000)
+        await sleep(random.between(500, 3_000))
+        const over = performance.now()
+        await redis.config('SET', 'maxmemory', 0)
+        return over
+      },
+    },
+    {
+      kind: 'consumers removed',
+      weight: 1,
+      async inflict() {
+        for (let partition = 0; partition < Number(await redis.get(keys.partitions())); partition++) {
+          await removeConsumers(redis, keys.stream(partition, ingest.steps[0]!.from, 'live'), ingest.steps[0]!.group)
+        }
+        return undefined
+      },
+    },
+    {
+      kind: 'second set of roles comes or goes',
+      weight: 3,
+      async inflict(random) {
+        if (second === undefined) {
+          second = await service.startSecondSet()
+          return undefined
+        }
+        const ended = second
+        second = undefined
+        await ended.end(random.next() < 0.5 ? 'SIGTERM' : 'SIGKILL')
+        return undefined
+      },
+    },
+    ...(disk === undefined
+      ? []
+      : [
+          {
+            kind: 'disk of Redis full',
+            weight: 2,
+            async inflict(random: Random) {
+              await disk.fill()
+              await sleep(random.between(500, 3_000))
+              await disk.empty()
+              return performance.now()
+            },
+          },
+        ]),
+    {
+      kind: 'Redis away',
+      weight: 1,
+      async inflict(random) {
+        await service.redis.kill()
+        await sleep(random.between(100, 2_000))
+        const over = performance.now()
+        await service.redis.restart()
+        return over
+      },
+    },
+    {
+      kind: 'ClickHouse away',
+      weight: 1,
+      async inflict(random) {
+        await service.clickhouse.kill()
+        await sleep(random.between(100, 2_000))
+        const over = performance.now()
+        await service.clickhouse.restart()
+        return over
+      },
+    },
+    // Longer than what the other set waits before it takes over.
+    stopped(instance, 'ipid process,sink', 4),
+    ...roles.map((victim) => killed(instance, victim, 1)),
+    restarted(instance, 1),
+  ]
+}
+
+/** On a service on a Redis Cluster. */
+export function faultsOfClustered({ instance, nodes }: Clustered): Fault[] {
+  const master = async (random: Random) => {
+    const found = []
+    for (const node of nodes) if (await node.isMaster()) found.push(node)
+    return random.pick(found)
+  }
+  return [
+    {
+      kind: 'master of the cluster killed',
+      weight: 4,
+      async inflict(random) {
+        const node = await master(random)
+        await node.kill()
+        await sleep(random.between(50, 2_000))
+        const over = performance.now()
+        await node.restart()
+        return over
+      },
+    },
+    {
+      kind: 'master of the cluster stopped',
+      weight: 2,
+      async inflict(random) {
+        const node = await master(random)
+        node.signal('SIGSTOP')
+        await sleep(random.between(200, 3_000))
+        node.signal('SIGCONT')
+        return performance.now()
+      },
+    },
+    {
+      kind: 'replica takes over',
+      weight: 2,
+      async inflict(random) {
+        const replicas = []
+        for (const node of nodes) if (!(await node.isMaster())) replicas.push(node)
+        const next = random.pick(replicas)
+        await next.client.call('CLUSTER', 'FAILOVER')
+        return undefined
+      },
+    },
+    killed(instance, 'ipid process,sink', 1),
+    killed(instance, 'ipid ingress', 1),
+    restarted(instance, 1),
+  ]
+}
+
+function killed(instance: TestInstance, victim: Victim, weight: number): Fault {
+  return {
+    kind: `${TITLES[victim]} killed`,
+    weight,
+    async inflict() {
+      instance.kill(victim)
+      return undefined
+    },
+  }
+}
+
+function stopped(instance: TestInstance, victim: Victim, weight: number): Fault {
+  return {
+    kind: `${TITLES[victim]} stopped`,
+    weight,
+    inflict: (random) => stopForAWhile(instance, victim, random),
+  }
+}
+
+function restarted(instance: TestInstance, weight: number): Fault {
+  return {
+    kind: 'main killed, started again',
+    weight,
+    async inflict() {
+      await instance.restart()
+      return undefined
+    },
+  }
+}
+
+async function hit(instance: TestInstance, victim: Victim, random: Random): Promise<number | undefined> {
+  if (random.next() >= 0.6) return await stopForAWhile(instance, victim, random)
+  instance.kill(victim)
+  return undefined
+}
+
+async function stopForAWhile(instance: TestInstance, victim: Victim, random: Random): Promise<number> {
+  const lengthMs = random.between(200, 4_000)
+  const pid = instance.kill(victim, 'SIGSTOP')
+  await sleep(lengthMs)
+  try {
+    process.kill(pid, 'SIGCONT')
+  } catch (error) {
+    // Its supervisor may have ended it.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+  return performance.now()
+}
+
+function cutBefore(proxy: CuttingProxy, to: string, weight: number): Fault {
+  return cut(proxy, `connections to ${to} cut before the command ran`, 'requests are lost', weight)
+}
+
+function cutAfter(proxy: CuttingProxy, to: string, weight: number): Fault {
+  return cut(proxy, `connections to ${to} cut after the command ran`, 'answers are lost', weight)
+}
+
+function cut(proxy: CuttingProxy, kind: string, way: CuttingProxy['way'], weight: number): Fault {
+  return {
+    kind,
+    weight,
+    async inflict(random) {
+      proxy.way = way
+      await sleep(random.between(0, 300))
+      proxy.cut()
+      proxy.way = 'through'
+      return performance.now()
+    },
+  }
+}
+
+/** Only those that hold nothing: Redis forgets with a consumer what was delivered to it. */
+async function removeConsumers(redis: Redis, stream: string, group: string): Promise<void> {
+  await redis.eval(
+    `for _, info in ipairs(redis.call('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])) do
+       if info[4] == 0 then redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], info[2]) end
+     end`,
+    1,
+    stream,
+    group,
+  )
+}

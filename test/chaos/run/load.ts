@@ -1,0 +1,138 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { BatchAccepted } from '../../../schemas/api/batch.ts'
+import { bodyOf, eventOf } from './events.ts'
+import type { Ledger } from './ledger.ts'
+import type { Random } from './random.ts'
+
+export interface LoadOptions {
+  /** Base URL of the API, as it is now. */
+  readonly url: () => string
+  readonly ledger: Ledger
+  readonly random: Random
+  /** Requests a second, of `PER_REQUEST` events. */
+  readonly rate: number
+}
+
+const PER_REQUEST = 20
+const UPLOAD_LINES = 2_000
+const ANSWER_WITHIN_MS = 10_000
+const AGAIN_MS = 100
+
+/** Sends until it is stopped, and then until all is answered that has to be. */
+export class Load {
+  readonly #options: LoadOptions
+  #stopped = false
+  #live = 0
+  #uploads = 0
+
+  constructor(options: LoadOptions) {
+    this.#options = options
+  }
+
+  stop(): void {
+    this.#stopped = true
+  }
+
+  /** Live events: most with ids, sent until they are answered; some again later; some without ids, sent once. */
+  async sendLive(): Promise<void> {
+    const { ledger, random, rate } = this.#options
+    const answered: string[][] = []
+    for (let dueMs = performance.now(); !this.#stopped; dueMs += 1_000 / rate) {
+      await sleep(Math.max(0, dueMs - performance.now()))
+      const kind = random.next()
+      if (kind < 0.1) {
+        await this.#sendOnce(this.#keys('made'))
+      } else if (kind < 0.2 && answered.length > 0) {
+        await this.#sendUntilAnswered(random.pick(answered))
+      } else {
+        const keys = this.#keys('live')
+        for (const key of keys) ledger.sure.push(key)
+        await this.#sendUntilAnswered(keys)
+        if (answered.length < 1_000) answered.push(keys)
+      }
+    }
+  }
+
+  /** Uploads, one behind the other. */
+  async upload(): Promise<void> {
+    const { ledger } = this.#options
+    while (!this.#stopped) {
+      const first = this.#uploads++ * UPLOAD_LINES
+      const keys = Array.from({ length: UPLOAD_LINES }, (_, i) => `batch-${first + i}`)
+      const lines = keys.map((key, i) => JSON.stringify(bodyOf(key, first + i, true)))
+      const group = { keys, answered: false }
+      ledger.groups.push(group)
+      ledger.attempt(keys)
+      const answer = await this.#post('/v1/ingest/batch', lines.join('\n'))
+      if (answer?.status === 202) {
+        group.answered = true
+        ledger.answered(keys)
+        const { job_id: id } = JSON.parse(answer.text) as BatchAccepted
+        ledger.jobs.push({ id, expected: summaryOf(first) })
+      }
+      await sleep(answer?.status === 202 ? 500 : AGAIN_MS)
+    }
+  }
+
+  #keys(kind: string): string[] {
+    const first = this.#live++ * PER_REQUEST
+    return Array.from({ length: PER_REQUEST }, (_, i) => `${kind}-${first + i}`)
+  }
+
+  async #sendOnce(keys: string[]): Promise<void> {
+    const { ledger } = this.#options
+    const group = { keys, answered: false }
+    ledger.groups.push(group)
+    group.answered = await this.#send(keys, false)
+  }
+
+  async #sendUntilAnswered(keys: string[]): Promise<void> {
+    while (!(await this.#send(keys, true))) await sleep(AGAIN_MS)
+  }
+
+  async #send(keys: readonly string[], withIds: boolean): Promise<boolean> {
+    const { ledger } = this.#options
+    ledger.attempt(keys)
+    const events = keys.map((key) => bodyOf(key, Number(key.slice(key.lastIndexOf('-') + 1)), withIds))
+    const answer = await this.#post('/v1/ingest', JSON.stringify({ events }))
+    if (answer?.status !== 200) return false
+    ledger.answered(keys)
+    return true
+  }
+
+  #post(path: string, body: string): Promise<Answer | undefined> {
+    return post(this.#options.url() + path, this.#options.ledger.apiKey, body)
+  }
+}
+
+export interface Answer {
+  readonly status: number
+  readonly text: string
+}
+
+/** Undefined when there is no whole answer. */
+export async function post(url: string, apiKey: string, body: string): Promise<Answer | undefined> {
+  try {
+    const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' }
+    const signal = AbortSignal.timeout(ANSWER_WITHIN_MS)
+    const answer = await fetch(url, { method: 'POST', headers, body, signal })
+    return { status: answer.status, text: await answer.text() }
+  } catch {
+    return undefined
+  }
+}
+
+function summaryOf(first: number) {
+  const fates = Array.from({ length: UPLOAD_LINES }, (_, i) => eventOf(first + i).fate)
+  const filtered = fates.filter((fate) => fate === 'filtered').length
+  const invalid = fates.filter((fate) => fate === 'invalid_ip').length
+  return {
+    processed: UPLOAD_LINES,
+    valid_ips: UPLOAD_LINES - invalid,
+    identified_ips: UPLOAD_LINES - invalid - filtered,
+    rejected: 0,
+    filtered,
+    invalid_ip: invalid,
+    duplicates: 0,
+  }
+}

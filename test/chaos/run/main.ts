@@ -1,0 +1,129 @@
+import { randomInt } from 'node:crypto'
+import { Command, InvalidArgumentError } from 'commander'
+import { printJson, printTable } from '../../../src/cli/print.ts'
+import { CleanUp } from './clean-up.ts'
+import { type InflictedFault, PHASES, type PhaseName, type PhaseReport, runPhase } from './phase.ts'
+import { Random } from './random.ts'
+
+/** Of the time of a run. */
+const SHARES: Readonly<Record<PhaseName, number>> = { own: 0.5, proxied: 0.3, cluster: 0.2 }
+const SEEDS = 2 ** 31
+const EXIT_USAGE = 2
+const EXIT_INTERRUPTED = 130
+
+interface Options {
+  readonly minutes: number
+  readonly seed: number
+  readonly phases: readonly PhaseName[]
+  readonly json: boolean
+}
+
+/** What a run found. */
+export interface ChaosReport {
+  readonly seed: number
+  readonly faults: readonly InflictedFault[]
+  readonly stored: number
+  readonly lost: number
+  readonly doubled: number
+  readonly wrong: number
+  readonly examples: readonly string[]
+}
+
+/** `npm run chaos`. @param args without the names of node and of the script */
+export async function main(args: readonly string[]): Promise<void> {
+  const options = readOptions(args)
+  const say = (text: string) => void process.stderr.write(`chaos: ${text}\n`)
+  say(`seed ${options.seed}`)
+  const cleanUp = new CleanUp()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.removeAllListeners(signal)
+    process.once(signal, () => {
+      const leave = () => process.exit(EXIT_INTERRUPTED)
+      cleanUp.run().then(leave, leave)
+    })
+  }
+  const report = await runChaos(options, say, cleanUp)
+  if (options.json) printJson(process.stdout, report)
+  else print(report)
+  const { lost, doubled, wrong } = report
+  process.exitCode = lost + doubled + wrong === 0 ? 0 : 1
+}
+
+/** Runs all phases, one behind the other, for about so many minutes, starting and comparing not counted. */
+export async function runChaos(
+  { minutes, seed, phases }: Omit<Options, 'json'>,
+  say: (text: string) => void,
+  cleanUp: CleanUp,
+): Promise<ChaosReport> {
+  const random = new Random(seed)
+  const whole = phases.reduce((sum, phase) => sum + SHARES[phase], 0)
+  const reports: PhaseReport[] = []
+  for (const phase of phases) {
+    const seconds = (60 * minutes * SHARES[phase]) / whole
+    reports.push(await runPhase(phase, { seconds, random: random.fork(), say }, cleanUp))
+  }
+  const sum = (kind: 'stored' | 'lost' | 'doubled' | 'wrong') =>
+    reports.reduce((total, { verdict }) => total + verdict[kind], 0)
+  return {
+    seed,
+    faults: reports.flatMap(({ faults }) => faults),
+    stored: sum('stored'),
+    lost: sum('lost'),
+    doubled: sum('doubled'),
+    wrong: sum('wrong'),
+    examples: reports.flatMap(({ verdict }) => verdict.examples),
+  }
+}
+
+function print({ seed, faults, stored, lost, doubled, wrong, examples }: ChaosReport): void {
+  const out = process.stdout
+  const kinds = [...new Set(faults.map(({ kind }) => kind))].sort()
+  const row = (title: string, of: readonly InflictedFault[]) => {
+    const times = of.map(({ goodAgainMs }) => goodAgainMs ?? Number.POSITIVE_INFINITY).sort((a, b) => a - b)
+    const at = (share: number) => shown(times[Math.min(times.length - 1, Math.floor(times.length * share))]!)
+    return [title, of.length, at(0.5), at(0.95), at(1)]
+  }
+  const rows = kinds.map((kind) =>
+    row(
+      kind,
+      faults.filter((fault) => fault.kind === kind),
+    ),
+  )
+  if (faults.length > 0) rows.push(row('all', faults))
+  out.write('\nSeconds from a fault to the next 200\n')
+  printTable(out, ['FAULT', 'TIMES', 'MEDIAN', 'P95', 'LONGEST'], rows)
+  out.write(`\n${stored} events stored, ${lost} lost, ${doubled} doubled, ${wrong} wrong; seed ${seed}\n`)
+  for (const example of examples) out.write(`  ${example}\n`)
+}
+
+function shown(ms: number): string {
+  return Number.isFinite(ms) ? (ms / 1_000).toFixed(2) : 'never'
+}
+
+function readOptions(args: readonly string[]): Options {
+  const command = new Command('npm run chaos --')
+    .description('Breaks a running service in many ways under load, and counts what is lost, doubled or wrong (Linux).')
+    .option('--minutes <n>', 'how long', atLeast(0.1), 10)
+    .option('--seed <n>', 'the same seed draws the same faults', atLeast(0), randomInt(SEEDS))
+    .option('--phases <names>', `some of ${PHASES.join(', ')}, with commas`, phasesNamed, [...PHASES])
+    .option('--json', 'print one JSON value', false)
+    .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : EXIT_USAGE))
+    .parse(args, { from: 'user' })
+  return command.opts<Options>()
+}
+
+function atLeast(least: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text)
+    if (!(number >= least)) throw new InvalidArgumentError(`It is a number from ${least} on.`)
+    return number
+  }
+}
+
+function phasesNamed(text: string): PhaseName[] {
+  return text.split(',').map((name) => {
+    const found = PHASES.find((phase) => phase === name)
+    if (found === undefined) throw new InvalidArgumentError(`There are ${PHASES.join(', ')}.`)
+    return found
+  })
+}

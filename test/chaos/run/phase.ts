@@ -1,0 +1,231 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import type { Redis } from 'ioredis'
+import { ingest } from '../../../pipelines/ingest.ts'
+import type { BatchJob } from '../../../schemas/api/batch.ts'
+import { tenantAdmin, withRedis } from '../../../src/cli/stores.ts'
+import { connectRedis, type RedisClient } from '../../../src/redis/connect.ts'
+import { readStatus } from '../../../src/redis/streams/status.ts'
+import { DEFAULT_PLANS } from '../../../src/tenants/plans.ts'
+import { isAlive } from '../../support/processes.ts'
+import { until } from '../../support/until.ts'
+import { CleanUp } from './clean-up.ts'
+import { compareTables, note, type Query, type Verdict } from './compare.ts'
+import { type Fault, faultsOfClustered, faultsOfOwn, faultsOfProxied } from './faults.ts'
+import { Ledger } from './ledger.ts'
+import { Load } from './load.ts'
+import { Probe } from './probe.ts'
+import type { Random } from './random.ts'
+import { type Surroundings, startClustered, startOwn, startProxied } from './services.ts'
+
+/** `own`: stores of its own, as `npm start` has; `proxied`: stores of others, behind proxies; `cluster`: a Redis Cluster. */
+export const PHASES = ['own', 'proxied', 'cluster'] as const
+export type PhaseName = (typeof PHASES)[number]
+
+export interface InflictedFault {
+  readonly phase: PhaseName
+  readonly kind: string
+  /**
+   * Milliseconds from the moment when nothing but the service itself keeps it from answering, to the first 200 for a request
+   * that was sent behind it; undefined: none came.
+   */
+  readonly goodAgainMs: number | undefined
+}
+
+export interface PhaseReport {
+  readonly faults: readonly InflictedFault[]
+  readonly verdict: Verdict
+}
+
+export interface PhaseOptions {
+  readonly seconds: number
+  readonly random: Random
+  readonly say: (text: string) => void
+}
+
+const LIVE_RATE = 15
+const GOOD_WITHIN_MS = 60_000
+const SETTLED_WITHIN_MS = 180_000
+const FAULT_WITHIN_MS = 90_000
+
+/**
+ * Starts a service, loads it, inflicts faults on it, and compares what is there with what was sent.
+ * @param whole ends what this one started, when the run is interrupted
+ */
+export async function runPhase(phase: PhaseName, options: PhaseOptions, whole: CleanUp): Promise<PhaseReport> {
+  const cleanUp = new CleanUp()
+  whole.after(() => cleanUp.run())
+  try {
+    const { service, faults } = await start(phase, cleanUp)
+    return await faultsUnderLoad(phase, service, faults, options)
+  } finally {
+    await cleanUp.run()
+  }
+}
+
+async function start(phase: PhaseName, cleanUp: CleanUp): Promise<{ service: Surroundings; faults: Fault[] }> {
+  if (phase === 'own') {
+    const service = await startOwn(cleanUp)
+    return { service, faults: faultsOfOwn(service) }
+  }
+  if (phase === 'proxied') {
+    const service = await startProxied(cleanUp)
+    const redis = connectRedis(service.redisUrl, { name: 'faults', kind: 'loop' }) as Redis
+    redis.on('error', () => {})
+    cleanUp.after(() => redis.disconnect())
+    return { service, faults: faultsOfProxied(service, redis) }
+  }
+  const service = await startClustered(cleanUp)
+  return { service, faults: faultsOfClustered(service) }
+}
+
+async function faultsUnderLoad(
+  phase: PhaseName,
+  service: Surroundings,
+  faults: readonly Fault[],
+  { seconds, random, say }: PhaseOptions,
+): Promise<PhaseReport> {
+  const { instance } = service
+  const url = () => instance.ready.url
+  const ledgers = await tenants(service)
+  const loads = ledgers.map((ledger) => new Load({ url, ledger, random: random.fork(), rate: LIVE_RATE }))
+  const probe = new Probe(url, ledgers[0]!)
+  const running = [
+    probe.run(),
+    ...loads.flatMap((load, i) => (i === 0 ? [load.sendLive()] : [load.sendLive(), load.upload()])),
+  ]
+  const inflicted: InflictedFault[] = []
+  const endMs = performance.now() + seconds * 1_000
+  await probe.nextGood(performance.now(), GOOD_WITHIN_MS)
+  while (performance.now() < endMs) {
+    const fault = drawn(faults, random)
+    const beganMs = performance.now()
+    const fromMs = await inflict(fault, random).catch((error: Error) => {
+      say(`${phase}: ${fault.kind}: not now, ${error.message}`)
+      return Number.NaN
+    })
+    if (Number.isNaN(fromMs)) continue
+    const goodAgainMs = await probe.nextGood(fromMs ?? beganMs, GOOD_WITHIN_MS)
+    say(
+      `${phase}: ${fault.kind}: ${goodAgainMs === undefined ? 'no 200 any more' : `200 after ${Math.round(goodAgainMs)} ms`}`,
+    )
+    inflicted.push({ phase, kind: fault.kind, goodAgainMs })
+    await sleep(random.between(200, 2_500))
+  }
+  for (const part of [probe, ...loads]) part.stop()
+  await Promise.all(running)
+  return { faults: inflicted, verdict: await judge(service, ledgers, say) }
+}
+
+async function inflict(fault: Fault, random: Random): Promise<number | undefined> {
+  const over = new AbortController()
+  const late = sleep(FAULT_WITHIN_MS, undefined, { signal: over.signal }).then(() => {
+    throw new Error('it does not end')
+  })
+  late.catch(() => {})
+  try {
+    return await Promise.race([late, fault.inflict(random)])
+  } finally {
+    over.abort()
+  }
+}
+
+function drawn(faults: readonly Fault[], random: Random): Fault {
+  let left = random.between(
+    0,
+    faults.reduce((sum, { weight }) => sum + weight, 0),
+  )
+  for (const fault of faults) {
+    left -= fault.weight
+    if (left < 0) return fault
+  }
+  return faults.at(-1)!
+}
+
+/** One with live events alone, two with uploads besides. */
+async function tenants({ instance, redisUrl }: Surroundings): Promise<Ledger[]> {
+  const plans = new Map(Object.entries(DEFAULT_PLANS))
+  return await withRedis(redisUrl, async (client) => {
+    const admin = tenantAdmin(client, { plans })
+    const ledgers = [new Ledger('demo', instance.apiKey)]
+    for (const name of ['acme', 'umbrella']) {
+      const { id } = await admin.createTenant(name, { plan: 'custom' })
+      ledgers.push(new Ledger(id, (await admin.createKey(id)).key))
+    }
+    return ledgers
+  })
+}
+
+async function judge(service: Surroundings, ledgers: readonly Ledger[], say: PhaseOptions['say']): Promise<Verdict> {
+  const { instance, redisUrl, clickhouseUrl } = service
+  const total: Verdict = { stored: 0, lost: 0, doubled: 0, wrong: 0, examples: [] }
+  const redis = connectRedis(redisUrl, { name: 'judge', kind: 'loop' })
+  redis.on('error', () => {})
+  try {
+    say('the load has ended; waiting until all is stored')
+    for (const ledger of ledgers) await compareJobs(ledger, instance.ready.url, total)
+    await settled(redis, total)
+    const query: Query = (sql) =>
+      until(
+        () => ask(clickhouseUrl, sql),
+        (text) => text !== undefined,
+      )
+    let stored = 0
+    for (const ledger of ledgers) {
+      const verdict = await compareTables(ledger, query)
+      for (const kind of ['lost', 'doubled', 'wrong'] as const) total[kind] += verdict[kind]
+      total.examples.push(...verdict.examples)
+      stored += verdict.stored
+    }
+    const { others, redis: servers } = instance.pids()
+    if ((await instance.stop()) !== 0) note(total, 'wrong', 'the service did not end with 0')
+    for (const pid of [...others, ...servers]) if (isAlive(pid)) note(total, 'wrong', `process ${pid} is left`)
+    return { ...total, stored }
+  } finally {
+    redis.disconnect()
+  }
+}
+
+async function ask(url: string, sql: string): Promise<string | undefined> {
+  const answer = await fetch(`${url}/?database=ipid`, { method: 'POST', body: sql })
+  if (answer.ok) return await answer.text()
+  throw new Error(await answer.text())
+}
+
+/** Every upload that was answered ends with exact counts. */
+async function compareJobs({ tenantId, apiKey, jobs }: Ledger, url: string, verdict: Verdict): Promise<void> {
+  const headers = { 'x-api-key': apiKey }
+  for (const { id, expected } of jobs) {
+    const read = async () => (await (await fetch(`${url}/v1/ingest/batch/${id}`, { headers })).json()) as BatchJob
+    const ended = ({ status }: BatchJob) => status === 'completed' || status === 'failed'
+    const job = await until(read, ended, SETTLED_WITHIN_MS).catch(() => undefined)
+    const { errors, ...counts } = { ...job?.result_summary }
+    delete counts.warning
+    if (isDeepStrictEqual(counts, expected) && errors?.length === 0) continue
+    note(verdict, 'wrong', `${tenantId}: job ${id} is ${job?.status}, ${JSON.stringify(job?.result_summary)}`)
+  }
+}
+
+/** Nothing waits, nothing is dead, nothing is left behind. */
+async function settled(redis: RedisClient, verdict: Verdict): Promise<void> {
+  const state = () => readStatus(redis, ingest)
+  const idle = await until(
+    state,
+    ({ streams }) => streams.length > 0 && streams.every(({ waiting_events }) => waiting_events === 0),
+    SETTLED_WITHIN_MS,
+  ).catch((error: Error) => error)
+  if (idle instanceof Error) note(verdict, 'wrong', `something still waits: ${idle.message}`)
+  const left = await until(
+    () => leftKeys(redis),
+    (names) => names.length === 0,
+    SETTLED_WITHIN_MS / 6,
+  ).catch(() => leftKeys(redis))
+  for (const name of left) note(verdict, 'wrong', `${name} is left in Redis`)
+}
+
+/** Chunks and progress of jobs that have ended, intents of sinks, dead letters. */
+async function leftKeys(redis: RedisClient): Promise<string[]> {
+  const nodes = 'nodes' in redis ? redis.nodes('master') : [redis]
+  const names = (await Promise.all(nodes.map((node) => node.keys('*')))).flat()
+  return names.filter((name) => /:(chunks|upload|intent|dead)$|^\{p\d+\}:job:/.test(name))
+}

@@ -1,0 +1,113 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startTestClickHouse, type TestClickHouse } from '../../support/clickhouse.ts'
+import { startInstance, type TestInstance } from '../../support/instance.ts'
+import { startTestRedis, type TestRedis } from '../../support/redis.ts'
+import { until } from '../../support/until.ts'
+import type { CleanUp } from './clean-up.ts'
+import { type ClusterNode, startCluster } from './cluster.ts'
+import { CuttingProxy } from './proxy.ts'
+import { SmallDisk } from './small-disk.ts'
+
+/** A whole ipid, and what stands around it. */
+export interface Surroundings {
+  readonly instance: TestInstance
+  /** Past all proxies. */
+  readonly redisUrl: string
+  readonly clickhouseUrl: string
+}
+
+/**
+ * Redis and ClickHouse of somebody else's, behind proxies; Redis on a disk that can be filled, where one can be mounted.
+ * ClickHouse is not: when a disk is full while ClickHouse 26.7 merges, it puts a part in place that it cannot read.
+ */
+export interface Proxied extends Surroundings {
+  readonly redis: TestRedis
+  readonly clickhouse: TestClickHouse
+  readonly toRedis: CuttingProxy
+  readonly toClickHouse: CuttingProxy
+  readonly disk: SmallDisk | undefined
+  /** A set of all roles but ingress, beside that of the instance. */
+  readonly second: SecondSet
+  /** Starts another one when that has gone; resolves when it is ready. */
+  startSecondSet(): Promise<SecondSet>
+}
+
+export interface SecondSet {
+  /** Ends it: by SIGTERM, or at once. */
+  end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>
+}
+
+export interface Clustered extends Surroundings {
+  readonly nodes: readonly ClusterNode[]
+}
+
+const SETTINGS = { DEFAULT_DATA: 'off', CLAIM_IDLE_MS: '1000' }
+
+export async function startOwn(cleanUp: CleanUp): Promise<Surroundings> {
+  const instance = await startInstance(cleanUp, SETTINGS)
+  return { instance, redisUrl: instance.ready.redis_url, clickhouseUrl: instance.ready.clickhouse_url }
+}
+
+export async function startProxied(cleanUp: CleanUp): Promise<Proxied> {
+  const disk = await SmallDisk.mount(cleanUp)
+  const [redis, clickhouse] = await Promise.all([startTestRedis(cleanUp, [], disk?.path), startTestClickHouse(cleanUp)])
+  const [toRedis, toClickHouse] = [new CuttingProxy(), new CuttingProxy()]
+  await toRedis.start({ path: redis.url.slice('unix://'.length) }, cleanUp)
+  await toClickHouse.start({ host: '127.0.0.1', port: Number(new URL(clickhouse.url).port) }, cleanUp)
+  const settings = {
+    ...SETTINGS,
+    REDIS_URL: `redis://127.0.0.1:${toRedis.port}`,
+    CLICKHOUSE_URL: `http://127.0.0.1:${toClickHouse.port}`,
+  }
+  const instance = await startInstance(cleanUp, settings)
+  const startSecond = () => startSecondSet(instance, settings, cleanUp)
+  return {
+    instance,
+    second: await startSecond(),
+    redis,
+    clickhouse,
+    toRedis,
+    toClickHouse,
+    disk,
+    redisUrl: redis.url,
+    clickhouseUrl: clickhouse.url,
+    startSecondSet: startSecond,
+  }
+}
+
+export async function startClustered(cleanUp: CleanUp): Promise<Clustered> {
+  const nodes = await startCluster(cleanUp)
+  const redisUrl = `redis-cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`
+  const instance = await startInstance(cleanUp, { ...SETTINGS, REDIS_URL: redisUrl })
+  return { instance, nodes, redisUrl, clickhouseUrl: instance.ready.clickhouse_url }
+}
+
+async function startSecondSet(
+  { dir }: TestInstance,
+  settings: Readonly<Record<string, string>>,
+  cleanUp: CleanUp,
+): Promise<SecondSet> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'ipid-second-'))
+  await cp(join(dir, 'enrich'), join(dataDir, 'enrich'), { recursive: true })
+  const readyFile = join(dataDir, 'ready.json')
+  const args = ['src/ipid.mjs', 'start', '--roles', 'process,sink,batch', '--ready-file', readyFile]
+  const env = { PATH: process.env.PATH, HOME: dataDir, DATA_DIR: dataDir, ENRICH_DIR: join(dataDir, 'enrich') }
+  const child = spawn(process.execPath, args, {
+    env: { ...env, ...settings, LOG_LEVEL: 'error', PORT: '0', ADMIN_PORT: '0' },
+    stdio: 'ignore',
+  })
+  const gone = once(child, 'exit')
+  const end = async (signal: NodeJS.Signals) => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal)
+    await gone
+    await rm(dataDir, { recursive: true, force: true, maxRetries: 5 })
+  }
+  cleanUp.after(() => end('SIGKILL'))
+  await until(() => existsSync(readyFile) || child.exitCode !== null)
+  return { end }
+}
