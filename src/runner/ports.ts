@@ -74,9 +74,10 @@ export type SettleResult = 'written' | 'settled before' | 'contested'
 
 /** Events of a settlement by what became of them, for metrics: `kept`, `dead`, `isolated` and the reasons of drops. */
 export function outcomesOf({ output, dropped, dead, again }: Settlement): Map<string, number> {
-  const isolated = again.reduce((sum, block) => sum + block.count, 0)
-  const outcomes = new Map([...dropped, ['kept', output?.count ?? 0], ['dead', dead.length], ['isolated', isolated]])
-  for (const [outcome, events] of outcomes) if (events === 0) outcomes.delete(outcome)
+  const outcomes = new Map(dropped)
+  if (output !== undefined) outcomes.set('kept', output.count)
+  if (dead.length > 0) outcomes.set('dead', dead.length)
+  for (const block of again) outcomes.set('isolated', (outcomes.get('isolated') ?? 0) + block.count)
   return outcomes
 }
 

@@ -19,7 +19,7 @@ export interface SinkWorkerOptions {
   readonly bytesMax?: number
   /** How long the first rows wait for company, milliseconds. Default: 50. */
   readonly gatherMs?: number
-  /** How often it looks for company, milliseconds. Default: 50, or a 20th of the linger. */
+  /** How often it looks for company, milliseconds. Default: 50, or a 5th of the linger. */
   readonly pollMs?: number
   /** Behind a read of so many rows there are more, and it reads on at once. Default: 1,000. */
   readonly backlogRows?: number
@@ -34,7 +34,7 @@ export interface SinkWorkerOptions {
 const GATHER_MS = 50
 const POLL_MS = 50
 /** A linger is not spent on looking more often than this. */
-const POLL_ROUNDS = 20
+const POLL_ROUNDS = 5
 const IDLE_WAIT_MS = 500
 const BACKLOG_ROWS = 1_000
 const STRAY_CHECK_MS = 5_000
@@ -145,10 +145,12 @@ export class SinkWorker implements Service {
     let runs = await source.readNew(rowsMax, IDLE_WAIT_MS)
     if (runs.length === 0) return runs
     const dueAtMs = Math.max(performance.now() + gatherMs, this.#lastInsertAtMs + lingerMs)
-    while (!this.#loop.signal.aborted) {
+    for (let isDue = false; !isDue && !this.#loop.signal.aborted; ) {
       const room = rowsMax - countRows(runs)
-      const leftMs = dueAtMs - performance.now()
-      if (room <= 0 || leftMs <= 0 || countBytes(runs) >= bytesMax) break
+      if (room <= 0 || countBytes(runs) >= bytesMax) break
+      const leftMs = Math.max(0, dueAtMs - performance.now())
+      // A last look when it is due: what came meanwhile need not wait for the next insert.
+      isDue = leftMs === 0
       const more = await source.readNew(room, Math.min(leftMs, pollMs))
       runs = mergeRuns(runs, more)
       // Behind a backlog there is no time to lose; otherwise a pause lets a few more rows come together.

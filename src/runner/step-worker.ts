@@ -4,8 +4,9 @@ import type { Stage, StageTools } from '../core/pipeline/stage.ts'
 import { UnavailableError } from '../core/run/errors.ts'
 import type { Service } from '../core/run/service.ts'
 import { Loop } from './loop.ts'
-import { type Entry, type GroupReader, outcomesOf, type Settlement, type StageCount } from './ports.ts'
+import type { Entry, GroupReader, Settlement, StageCount } from './ports.ts'
 import { giveUp, isolate, partsOf, runStages } from './run-stages.ts'
+import { Settled } from './settled.ts'
 
 export interface StepWorkerOptions {
   readonly group: string
@@ -16,7 +17,7 @@ export interface StepWorkerOptions {
   /** Deliveries after which a block is taken apart; a single event is given up after twice as many. */
   readonly deliveriesMax: number
   readonly log: Logger
-  /** Called for every entry that is settled, with the number of events by outcome, and what passed each stage. */
+  /** Called for the entries that are settled in one round, with the number of events by outcome, and what passed each stage. */
   readonly onSettled?: (outcomes: ReadonlyMap<string, number>, stages: readonly StageCount[]) => void
 }
 
@@ -76,12 +77,14 @@ export class StepWorker implements Service {
       this.#options.log.error({ group: this.#options.group, ...entry }, 'entry is no block; moved to the dead letters')
       await reader.bury(entry)
     }
-    const results = await Promise.allSettled(entries.map((entry) => this.#finish(reader, entry)))
+    const settled = new Settled()
+    const results = await Promise.allSettled(entries.map((entry) => this.#finish(reader, entry, settled)))
+    if (settled.outcomes.size > 0) this.#options.onSettled?.(settled.outcomes, settled.stages)
     const failed = results.find((result) => result.status === 'rejected')
     if (failed !== undefined) throw failed.reason
   }
 
-  async #finish(reader: GroupReader, entry: Entry): Promise<void> {
+  async #finish(reader: GroupReader, entry: Entry, settled: Settled): Promise<void> {
     const name = `${entry.partition} ${entry.lane} ${entry.id}`
     let settlement: Settlement | undefined
     try {
@@ -94,7 +97,7 @@ export class StepWorker implements Service {
         settlement = await this.#process(again, waited)
         result = await reader.settle(again, settlement)
       }
-      if (result === 'written') this.#options.onSettled?.(outcomesOf(settlement), settlement.stages ?? [])
+      if (result === 'written') settled.add(settlement)
       this.#unavailable.delete(name)
     } catch (error) {
       if (error instanceof SettledElsewhereError) {

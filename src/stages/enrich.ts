@@ -15,12 +15,14 @@ import type { Stage } from '../core/pipeline/stage.ts'
 export const enrich: Stage<void> = {
   name: 'enrich',
   async gather(block, _delivery, { hostnames }) {
-    if (hostnames === undefined) return
+    if (hostnames === undefined || !block.states.includes(EnvelopeState.Raw)) return
     const addresses = new Map<string, Address>()
     for (const { address } of rawEvents(block)) addresses.set(address.text, address)
     if (addresses.size > 0) await hostnames.prefetch([...addresses.values()])
   },
   decide(block, _facts, { enricher }) {
+    // Live events come complete, and belong to no job that would count them.
+    if (block.job === undefined && !block.states.includes(EnvelopeState.Raw)) return {}
     const changes = new Map<number, RowChange>()
     const suffixOf = suffixesFor(block.job)
     const origins = new OriginTally()

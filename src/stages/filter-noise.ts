@@ -1,4 +1,4 @@
-import type { EnvelopeState } from '../core/event/envelope.ts'
+import { EnvelopeState } from '../core/event/envelope.ts'
 import { FILTERED_STATES } from '../core/event/verdict.ts'
 import type { Outcome } from '../core/pipeline/outcome.ts'
 import type { Stage } from '../core/pipeline/stage.ts'
@@ -16,11 +16,15 @@ export const filterNoise: Stage = {
   name: 'filter-noise',
   drops: [REASON],
   decide(block) {
-    const outcomes = new Map<number, Outcome>()
+    let outcomes: Map<number, Outcome> | undefined
     for (let i = 0; i < block.count; i++) {
-      const outcome = OUTCOMES.get(block.states[i] as EnvelopeState)
-      if (outcome !== undefined) outcomes.set(i, outcome)
+      const state = block.states[i] as EnvelopeState
+      if (state === EnvelopeState.Enriched) continue
+      const outcome = OUTCOMES.get(state)
+      if (outcome === undefined) continue
+      outcomes ??= new Map()
+      outcomes.set(i, outcome)
     }
-    return outcomes.size === 0 ? {} : { outcomes }
+    return outcomes === undefined ? {} : { outcomes }
   },
 }

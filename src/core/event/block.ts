@@ -174,26 +174,51 @@ export function encodeBlock(block: Block): EntryFields {
   return fields
 }
 
+/** The value of a field; undefined when there is none. @param name of one-byte characters */
+export function fieldOf(fields: readonly Buffer[], name: string): Buffer | undefined {
+  for (let i = 0; i + 1 < fields.length; i += 2) if (isNamed(fields[i]!, name)) return fields[i + 1]
+  return undefined
+}
+
+/** Without a string for each name: an entry of a few events has more names than events. */
+function isNamed(field: Buffer, name: string): boolean {
+  if (field.length !== name.length) return false
+  for (let i = 0; i < field.length; i++) if (field[i] !== name.charCodeAt(i)) return false
+  return true
+}
+
 /** @throws when the fields are not those of a block */
 export function decodeBlock(fields: readonly Buffer[]): Block {
-  const byName = new Map<string, Buffer>()
-  for (let i = 0; i + 1 < fields.length; i += 2) byName.set(fields[i]!.toString('latin1'), fields[i + 1]!)
-  const count = Number(byName.get('n')?.toString('latin1'))
-  const identities = byName.get('i')
-  const states = byName.get('s')
-  const rows = byName.get('r')
+  const count = Number(fieldOf(fields, 'n')?.toString('latin1'))
+  const identities = fieldOf(fields, 'i')
+  const states = fieldOf(fields, 's')
+  const rows = fieldOf(fields, 'r')
   if (
     !Number.isInteger(count) ||
     identities?.length !== count * IDENTITY_BYTES ||
     states?.length !== count ||
     rows === undefined
   ) {
-    throw new Error(`not a block: fields ${[...byName.keys()].join(', ')}, count ${count}`)
+    const names = fields.filter((_, i) => i % 2 === 0).map((name) => name.toString('latin1'))
+    throw new Error(`not a block: fields ${names.join(', ')}, count ${count}`)
   }
-  const text = (name: string) => byName.get(name)?.toString('utf8')
-  const runs = text('m')
-  const brought = runs === undefined ? { commit: text('c') } : { commits: decodeRuns(runs) }
-  return { count, identities, states, rows, job: text('j'), jobCounted: byName.has('d'), ...brought }
+  const text = (name: string) => fieldOf(fields, name)?.toString('utf8')
+  const jobCounted = fieldOf(fields, 'd') !== undefined
+  const block = { count, identities, states, rows, job: text('j'), jobCounted }
+  const runs = fieldOf(fields, 'm')
+  return runs === undefined ? { ...block, commit: text('c') } : withRuns(block, runs)
+}
+
+/** Only who takes a block apart asks for its runs. */
+function withRuns(block: Block, packed: Buffer): Block {
+  let runs: readonly CommitRun[] | undefined
+  return {
+    ...block,
+    get commits() {
+      runs ??= decodeRuns(packed.toString('utf8'))
+      return runs
+    },
+  }
 }
 
 /** `3 COMMIT`, separated by commas. */

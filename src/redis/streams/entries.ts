@@ -1,4 +1,4 @@
-import { type Block, decodeBlock, OWNER_FIELD } from '../../core/event/block.ts'
+import { type Block, decodeBlock, fieldOf, OWNER_FIELD } from '../../core/event/block.ts'
 import { LANES, type Lane } from '../../core/pipeline/lane.ts'
 import type { BrokenEntry, Entry } from '../../runner/ports.ts'
 import { ownerOf } from './owner.ts'
@@ -16,12 +16,6 @@ export const GROUP_FIELD = 'g'
 export function isForOther([, fields]: RawEntry, group: string): boolean {
   const only = fields === null ? undefined : fieldOf(fields, GROUP_FIELD)
   return only !== undefined && only.toString('utf8') !== group
-}
-
-/** The value of a field; undefined when there is none. */
-export function fieldOf(fields: readonly Buffer[], name: string): Buffer | undefined {
-  for (let i = 0; i + 1 < fields.length; i += 2) if (fields[i]!.toString('latin1') === name) return fields[i + 1]
-  return undefined
 }
 
 /** @param deliveries this one included */

@@ -24,8 +24,12 @@ export interface GroupReaderOptions extends SettlementsOptions {
 
 /** How long a read waits for entries. It bounds how long a stop takes. */
 const BLOCK_MS = 1_000
-/** Behind a read that found the stream empty or nearly so the next one waits, for entries to come together. */
+/**
+ * Behind a read of live entries that took all there were the next one waits, for entries to come together; longer where there
+ * were several, since what a read costs is paid for all of them once.
+ */
 const GATHER_MS = 25
+const FLOW_GATHER_MS = 100
 /** Entries of one read may be more than `entriesMax` as long as they are small: they hold about so many events. */
 const READ_EVENTS = 1_000
 const SMALL_ENTRIES_MAX = 128
@@ -40,7 +44,7 @@ export class StreamGroupReader implements GroupReader {
   /** The last wait was in vain: the next read waits at once. */
   #isAtRest = false
   #nextClaimAt = 0
-  #nextReadAtMs = 0
+  #nextLiveAtMs = 0
   /** Running mean. */
   #eventsPerEntry = READ_EVENTS
 
@@ -78,21 +82,34 @@ export class StreamGroupReader implements GroupReader {
   }
 
   async #fresh(): Promise<(Entry | BrokenEntry)[]> {
-    const { client, entriesMax } = this.#options
     if (this.#isAtRest) return this.#waitForAny()
-    const earlyMs = this.#nextReadAtMs - performance.now()
-    if (earlyMs >= 1) await pause(earlyMs)
-    const startedAtMs = performance.now()
-    const liveMax = Math.max(entriesMax.live, Math.min(SMALL_ENTRIES_MAX, READ_EVENTS / this.#eventsPerEntry))
-    const live = await this.#read(client, [this.#streams.live], Math.floor(liveMax))
-    this.#learnSize(live)
-    const isBacklog = live.length >= Math.floor(liveMax)
-    this.#nextReadAtMs = isBacklog ? 0 : startedAtMs + GATHER_MS
+    const earlyMs = this.#nextLiveAtMs - performance.now()
+    if (earlyMs >= 1) {
+      const batch = await this.#readBatch()
+      if (batch.length > 0) return batch
+      await pause(earlyMs)
+    }
+    const live = await this.#readLive()
     if (live.length > 0) return live
-    const batch = await this.#read(client, [this.#streams.batch], entriesMax.batch)
-    if (batch.length >= entriesMax.batch) this.#nextReadAtMs = 0
-    if (batch.length > 0) return batch
-    return this.#waitForAny()
+    const batch = await this.#readBatch()
+    return batch.length > 0 ? batch : this.#waitForAny()
+  }
+
+  async #readLive(): Promise<(Entry | BrokenEntry)[]> {
+    const { client, entriesMax } = this.#options
+    const startedAtMs = performance.now()
+    const small = Math.min(SMALL_ENTRIES_MAX, Math.floor(READ_EVENTS / this.#eventsPerEntry))
+    const count = Math.max(entriesMax.live, small)
+    const live = await this.#read(client, [this.#streams.live], count)
+    this.#learnSize(live)
+    const gatherMs = live.length > 1 ? FLOW_GATHER_MS : GATHER_MS
+    this.#nextLiveAtMs = live.length >= count ? 0 : startedAtMs + gatherMs
+    return live
+  }
+
+  #readBatch(): Promise<(Entry | BrokenEntry)[]> {
+    const { client, entriesMax } = this.#options
+    return this.#read(client, [this.#streams.batch], entriesMax.batch)
   }
 
   async #waitForAny(): Promise<(Entry | BrokenEntry)[]> {

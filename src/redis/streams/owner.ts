@@ -1,8 +1,10 @@
 /** Start of the owners' clock: 2024-01-01 UTC. */
 export const OWNER_EPOCH_MS = Date.UTC(2024, 0, 1)
 
-const LANE_BITS = 3n
-const SEQUENCE_BITS = 20n
+const LANE_BITS = 3
+const SEQUENCE_BITS = 20
+/** The milliseconds are what is left of 64 bits: so many of them stand in the lower half. */
+const LOW_MS = 2 ** (32 - LANE_BITS - SEQUENCE_BITS)
 
 /**
  * Stands for a stream entry in the dedup store: 41 bits of milliseconds since 2024, 3 bits of lane, 20 bits of sequence
@@ -11,20 +13,22 @@ const SEQUENCE_BITS = 20n
  */
 export function ownerOf(id: string, laneIndex: number): Buffer {
   const [ms, sequence] = id.split('-')
-  const sinceEpoch = BigInt(ms!) - BigInt(OWNER_EPOCH_MS)
-  const value = (sinceEpoch << (LANE_BITS + SEQUENCE_BITS)) | (BigInt(laneIndex) << SEQUENCE_BITS) | BigInt(sequence!)
+  const sinceEpoch = Number(ms) - OWNER_EPOCH_MS
+  const high = Math.floor(sinceEpoch / LOW_MS)
+  const lowMs = sinceEpoch - high * LOW_MS
   const owner = Buffer.allocUnsafe(8)
-  owner.writeBigUInt64BE(BigInt.asUintN(64, value))
+  owner.writeUInt32BE(high >>> 0)
+  owner.writeUInt32BE(((((lowMs << LANE_BITS) | laneIndex) << SEQUENCE_BITS) | Number(sequence)) >>> 0, 4)
   return owner
 }
 
 /** Milliseconds since the Unix epoch at which the owner's entry was written. */
 export function ownerMs(owner: Buffer): number {
-  return Number(owner.readBigUInt64BE() >> (LANE_BITS + SEQUENCE_BITS)) + OWNER_EPOCH_MS
+  return owner.readUInt32BE() * LOW_MS + (owner.readUInt32BE(4) >>> (LANE_BITS + SEQUENCE_BITS)) + OWNER_EPOCH_MS
 }
 
 /** No lane has this number. */
-const NO_LANE = (1 << Number(LANE_BITS)) - 1
+const NO_LANE = (1 << LANE_BITS) - 1
 
 /** An owner that stands for no entry: what it claims was claimed by one that is not known any more. */
 export function ownerOfNobody(ms: number): Buffer {

@@ -1,9 +1,10 @@
+import { fieldOf } from '../../core/event/block.ts'
 import type { Lane } from '../../core/pipeline/lane.ts'
 import type { SettleResult } from '../../runner/ports.ts'
 import type { RedisClient } from '../connect.ts'
 import { counterFields, keys } from '../keys.ts'
 import { loadScript, type ScriptArgument } from '../scripts.ts'
-import { fieldOf, isForOther, type RawEntry } from './entries.ts'
+import { isForOther, type RawEntry } from './entries.ts'
 
 /** An identity that an owner may have in the dedup store. */
 export interface Claim {

@@ -141,11 +141,13 @@ function isPlain({ entry, settlement }: Settling): boolean {
 
 /** What is written together, entries ascending. */
 function batchesOf(all: readonly Settling[]): Settling[][] {
-  const ordered = [...all].sort((a, b) => compareIds(a.entry.id, b.entry.id))
+  const ordered = all
+    .map((settling) => ({ settling, id: settling.entry.id.split('-').map(Number) as [number, number] }))
+    .sort((a, b) => a.id[0] - b.id[0] || a.id[1] - b.id[1])
   const batches: Settling[][] = []
   let events = 0
   let bytes = 0
-  for (const settling of ordered) {
+  for (const { settling } of ordered) {
     const { output } = settling.settlement
     events += output?.count ?? 0
     bytes += output?.rows.length ?? 0
@@ -159,12 +161,6 @@ function batchesOf(all: readonly Settling[]): Settling[][] {
     }
   }
   return batches
-}
-
-function compareIds(a: string, b: string): number {
-  const [aMs, aSequence] = a.split('-').map(Number) as [number, number]
-  const [bMs, bSequence] = b.split('-').map(Number) as [number, number]
-  return aMs - bMs || aSequence - bSequence
 }
 
 function sumOf(all: readonly Settling[]): Map<string, number> {

@@ -137,11 +137,7 @@ export class SinkStreams implements SinkSource {
       ...['GROUP', group, CONSUMER, 'COUNT', 1, 'BLOCK', Math.ceil(waitMs), 'STREAMS', ...names, ...ids],
     )) as RawStreams
     this.#isAtRest = (reply ?? []).length === 0
-    const raws = new Map((reply ?? []).map(([key, raw]) => [key.toString('latin1'), raw]))
-    return this.#runs(
-      streams,
-      names.map((name) => raws.get(name) ?? []),
-    )
+    return this.#runs(streams, reply ?? [])
   }
 
   async #read(streams: readonly SinkStream[], from: '0' | '>', eventsMax: number): Promise<SinkRun[]> {
@@ -151,24 +147,29 @@ export class SinkStreams implements SinkSource {
       from === '>' && readEntriesMax !== undefined
         ? Math.max(1, Math.floor(readEntriesMax / streams.length))
         : Math.min(READ_ENTRIES_MAX, Math.max(READ_ENTRIES_MIN, wanted))
+    // The streams of a Redis Cluster are on several servers.
+    const calls = this.#options.cluster ? streams.map((stream) => [stream]) : [streams]
     const replies = await Promise.all(
-      streams.map((stream) =>
-        this.#call('XREADGROUP', 'GROUP', group, CONSUMER, 'COUNT', count, 'STREAMS', this.#key(stream), from),
-      ),
+      calls.map((some) => {
+        const names = some.map((stream) => this.#key(stream))
+        const ids = some.map(() => from)
+        return this.#call('XREADGROUP', 'GROUP', group, CONSUMER, 'COUNT', count, 'STREAMS', ...names, ...ids)
+      }),
     )
-    const raws = replies.map((reply) => (reply as RawStreams)?.[0]?.[1] ?? [])
+    const raws = replies.flatMap((reply) => (reply as RawStreams) ?? [])
     const runs = await this.#runs(streams, raws)
     // There may be more behind entries that were put aside.
-    const isMore = from === '0' && runs.length === 0 && raws.some((raw) => raw.length > 0)
+    const isMore = from === '0' && runs.length === 0 && raws.some(([, raw]) => raw.length > 0)
     return isMore ? this.#read(streams, from, eventsMax) : runs
   }
 
-  async #runs(streams: readonly SinkStream[], raws: readonly (readonly RawEntry[])[]): Promise<SinkRun[]> {
+  async #runs(streams: readonly SinkStream[], raws: NonNullable<RawStreams>): Promise<SinkRun[]> {
+    const byName = new Map(raws.map(([key, raw]) => [key.toString('latin1'), raw]))
     const runs: SinkRun[] = []
-    for (const [i, raw] of raws.entries()) {
-      const entries = await this.#entries(raw, streams[i]!)
+    for (const stream of streams) {
+      const entries = await this.#entries(byName.get(this.#key(stream)) ?? [], stream)
       if (entries.length === 0) continue
-      const run = { ...streams[i]!, entries }
+      const run = { ...stream, entries }
       this.#eventsPerEntry = (this.#eventsPerEntry + countEvents(run) / entries.length) / 2
       runs.push(run)
     }

@@ -85,6 +85,16 @@ test('an insert is closed by age, when the first row has waited long enough', as
   assert.deepEqual(inserts, [2])
 })
 
+test('an insert takes what has come by the time when it is due', async (t) => {
+  const waiting = [runOf(1), runOf(2)]
+  const inserts: number[] = []
+  const insert: Inserter['insert'] = async (rows) => void inserts.push(rows.length)
+  const sink = start(t, waiting, { insert }, { gatherMs: 0 })
+  await sink.start()
+  await until(() => inserts.length > 0)
+  assert.deepEqual(inserts, [2])
+})
+
 test('a stop does not wait for a destination that does not answer: it is told to give up', async (t) => {
   let giveUp: (error: Error) => void = () => {}
   let inserting = false

@@ -63,6 +63,36 @@ test('a store that is away for long costs no event, however often the entry come
   assert.deepEqual(settlements[0]!.dead, [])
 })
 
+test('what the entries of a round came to is told once, without those that another consumer settled', async () => {
+  const block = packBlock(['a', 'b'].map((row) => ({ identity: identityOf('t', row), state: 1 as const, row })))
+  const entries = ['1-0', '2-0', '3-0'].map((id): Entry => {
+    return { id, lane: 'live', partition: 0, owner: Buffer.alloc(8), block, deliveries: 1, repeated: false }
+  })
+  const { reader } = readerOf(1)
+  const told: unknown[] = []
+  const worker = new StepWorker({
+    group: 'g',
+    stages: [
+      { name: 'first', drops: ['b'], decide: () => ({ outcomes: new Map([[1, { kind: 'drop', reason: 'b' }]]) }) },
+    ],
+    tools,
+    readers: [
+      {
+        ...reader,
+        next: async () => ({ entries: told.length === 0 ? entries : [], broken: [] }),
+        settle: async ({ id }) => (id === '2-0' ? 'settled before' : 'written'),
+      },
+    ],
+    deliveriesMax: 2,
+    log: silent,
+    onSettled: (outcomes, stages) => told.push({ outcomes: Object.fromEntries(outcomes), stages }),
+  })
+  await worker.start()
+  await worker.stop()
+  const stages = [{ stage: 'first', in: 4, out: 2, dropped: new Map([['b', 2]]) }]
+  assert.deepEqual(told, [{ outcomes: { b: 2, kept: 2 }, stages }])
+})
+
 test('an entry that ended processes before is taken apart', async () => {
   const { reader, settlements } = readerOf(3)
   const worker = workerOf(reader, async () => {})
