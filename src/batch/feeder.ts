@@ -9,6 +9,7 @@ import type { BatchSource, ChunkCounts, ChunkReading, EventCheck, LineChunk } fr
 import type { Clock } from '../core/run/clock.ts'
 import type { Service } from '../core/run/service.ts'
 import { Loop, pause } from '../runner/loop.ts'
+import { ChunksInHand, type ReadChunk } from './chunks-in-hand.ts'
 import type { FeederStore, OpenJob } from './feeder-store.ts'
 
 export interface FeederOptions {
@@ -41,30 +42,41 @@ const FULL_MS = 10
 const LIST_EVERY_MS = 100
 const RETRY_DELAY = { minMs: 100, maxMs: 5_000 }
 
+/** Jobs of each tenant that have chunks to feed, the oldest first. */
+type Queues = Map<string, OpenJob[]>
+
 /**
  * Feeds batch jobs into the batch lane, chunk by chunk, no faster than it drains. One feeder works at a time. Tenants take
  * turns, chunk by chunk; the jobs of one tenant go one behind the other, the oldest first.
  *
  * A chunk is fed, then the job moves on. Both know the chunk's number, so after a crash in between the chunk is fed again
- * and nothing of it is added twice.
+ * and nothing of it is added twice. While a chunk is fed the next one is read, and the jobs are listed beside it: Redis is never
+ * waited for with nothing to do. Chunks are fed one behind the other, never side by side.
  */
 export class Feeder implements Service {
   readonly name = 'feeder'
   readonly #options: FeederOptions
   readonly #loop: Loop
-  #listedAtMs = 0
   #lastTenant = ''
+  /** The jobs as they are listed next. */
+  #listing: Promise<OpenJob[]> | undefined
+  readonly #inHand: ChunksInHand
 
   constructor(options: FeederOptions) {
     this.#options = options
-    const { store, log } = options
+    const { store, onFed, log } = options
+    this.#inHand = new ChunksInHand(store, onFed)
     this.#loop = new Loop({
       name: this.name,
       enter: async (signal) => {
+        await this.#settle()
         await store.acquire(signal)
       },
       round: (signal) => this.#round(signal),
-      leave: () => store.release(),
+      leave: async () => {
+        await this.#settle()
+        await store.release()
+      },
       failed: (err, delayMs) =>
         log.warn({ err, delay_ms: Math.round(delayMs) }, 'feeder waits; its jobs stay as they are'),
       delay: RETRY_DELAY,
@@ -79,19 +91,32 @@ export class Feeder implements Service {
     return this.#loop.stop()
   }
 
-  /** Looks through the open jobs, then feeds a chunk of each tenant in turn until it is time to look again. */
+  async #settle(): Promise<void> {
+    await Promise.allSettled([this.#listing, this.#inHand.settle()])
+    this.#listing = undefined
+  }
+
+  #list(): Promise<OpenJob[]> {
+    this.#inHand.listing()
+    return this.#options.store.openJobs()
+  }
+
+  /** Looks through the open jobs, then feeds a chunk of each tenant in turn until they are listed anew. */
   async #round(signal: AbortSignal): Promise<number | undefined> {
     const { store } = this.#options
     store.assertHeld()
-    this.#listedAtMs = performance.now()
-    const jobs = await store.openJobs()
-    const queues = new Map<string, OpenJob[]>()
+    const jobs = await (this.#listing ?? this.#list())
+    this.#listing = undefined
+    const queues: Queues = new Map()
     for (const job of jobs.sort((a, b) => a.receivedAtMs - b.receivedAtMs)) {
       if (await this.#endIfDone(job)) continue
+      const next = this.#inHand.nextOf(job)
+      if (next > job.chunks) continue
       const queue = queues.get(job.tenantId)
-      if (queue === undefined) queues.set(job.tenantId, [job])
-      else queue.push(job)
+      if (queue === undefined) queues.set(job.tenantId, [{ ...job, next }])
+      else queue.push({ ...job, next })
     }
+    if (queues.size === 0) await this.#inHand.advanced
     if (queues.size === 0) return jobs.length === 0 ? NO_JOBS_MS : IDLE_MS
     return (await this.#feedInTurn(queues, signal)) ? undefined : IDLE_MS
   }
@@ -101,6 +126,8 @@ export class Feeder implements Service {
     const { store, log } = this.#options
     if (job.state === 'uploading') return true
     if (job.state === 'gone' || job.state === 'ended') {
+      // What is on its way would come behind the cleaning.
+      await this.#inHand.advanced
       await store.cleanUp(job)
       return true
     }
@@ -118,27 +145,64 @@ export class Feeder implements Service {
   }
 
   /** False when every job has to wait for the archive. */
-  async #feedInTurn(queues: Map<string, OpenJob[]>, signal: AbortSignal): Promise<boolean> {
-    const { store, waitingEventsMax, waitingPayloadsMax } = this.#options
+  async #feedInTurn(queues: Queues, signal: AbortSignal): Promise<boolean> {
+    const { store } = this.#options
+    const isListed = this.#listSoon(signal)
+    const room = { events: 0, payloads: 0 }
     let fed = 0
-    while (queues.size > 0 && !signal.aborted && performance.now() < this.#listedAtMs + LIST_EVERY_MS) {
-      if ((await store.waitingEvents()) >= waitingEventsMax) {
-        await pause(FULL_MS, signal)
-        continue
+    while (queues.size > 0 && !signal.aborted && !isListed()) {
+      store.assertHeld()
+      if (room.events <= 0) {
+        await this.#inHand.fed
+        Object.assign(room, await this.#roomInLane(queues))
+        if (room.events <= 0) {
+          await pause(FULL_MS, signal)
+          continue
+        }
       }
       const tenant = this.#nextTenant([...queues.keys()].sort())
       const queue = queues.get(tenant)!
-      if (queue[0]!.archived && (await store.waitingPayloads()) >= waitingPayloadsMax) {
+      const job = queue[0]!
+      if (job.archived && room.payloads <= 0) {
         queues.delete(tenant)
         continue
       }
       fed++
-      const job = await this.#feedChunk(queue[0]!)
-      if (job !== undefined && job.next <= job.chunks) queue[0] = job
+      const chunk = await this.#readChunk(job)
+      const isFed = chunk !== undefined && (await this.#inHand.add(chunk))
+      if (isFed) {
+        const { fed: events, rejected, invalidIp } = chunk.reading.counts
+        room.events -= events
+        room.payloads -= events + rejected + invalidIp
+      }
+      if (isFed && job.next < job.chunks) queue[0] = { ...job, next: job.next + 1 }
       else queue.shift()
       if (queue.length === 0) queues.delete(tenant)
     }
     return fed > 0 || queues.size > 0
+  }
+
+  /** What may be fed until it is looked at again: as much as is missing there, and the chunk that goes beyond it. */
+  async #roomInLane(queues: Queues): Promise<{ events: number; payloads: number }> {
+    const { store, waitingEventsMax, waitingPayloadsMax } = this.#options
+    const archived = [...queues.values()].some(([job]) => job!.archived)
+    const [events, payloads] = await Promise.all([
+      store.waitingEvents(),
+      archived ? store.waitingPayloads() : waitingPayloadsMax,
+    ])
+    return { events: waitingEventsMax - events, payloads: waitingPayloadsMax - payloads }
+  }
+
+  /** Lists the jobs in a while. Returns whether they are listed. */
+  #listSoon(signal: AbortSignal): () => boolean {
+    let isListed = false
+    const listing = pause(LIST_EVERY_MS, signal).then(() => this.#list())
+    const end = () => {
+      isListed = true
+    }
+    listing.then(end, end)
+    this.#listing = listing
+    return () => isListed
   }
 
   #nextTenant(tenants: readonly string[]): string {
@@ -146,21 +210,18 @@ export class Feeder implements Service {
     return this.#lastTenant
   }
 
-  /** Returns the job as it is then; undefined when it has ended. */
-  async #feedChunk(job: OpenJob): Promise<OpenJob | undefined> {
+  /** Undefined when its job has ended. */
+  async #readChunk(job: OpenJob): Promise<ReadChunk | undefined> {
     const { store } = this.#options
-    store.assertHeld()
-    const chunk = await store.readChunk(job)
-    if (chunk === undefined) {
-      // A job that was cancelled has none left.
-      return this.#fail(job, `part ${job.next} of ${job.chunks} of the upload is gone`)
-    }
-    const mask = job.addresses === 'full' ? undefined : await store.addressMask(job)
-    if (mask === undefined && job.addresses !== 'full') return this.#fail(job, 'its tenant is gone')
-    const reading = await this.#read(job, chunk, mask, await store.tenantRules(job))
-    await store.feed(job, reading)
-    this.#options.onFed?.(reading.counts)
-    return (await store.advance(job, reading.counts)) ? { ...job, next: job.next + 1 } : undefined
+    const isFull = job.addresses === 'full'
+    const [chunk, mask, rules] = await Promise.all([
+      store.readChunk(job),
+      isFull ? undefined : store.addressMask(job),
+      store.tenantRules(job),
+    ])
+    if (chunk === undefined) return this.#fail(job, `part ${job.next} of ${job.chunks} of the upload is gone`)
+    if (mask === undefined && !isFull) return this.#fail(job, 'its tenant is gone')
+    return { job, reading: await this.#read(job, chunk, mask, rules) }
   }
 
   async #fail(job: OpenJob, reason: string): Promise<undefined> {

@@ -4,8 +4,8 @@ import { BATCH_LIMITS } from '../../schemas/api/batch.ts'
 import type { EventEnvelope } from '../../schemas/api/event.ts'
 import { OUTCOME_STATUS } from '../../schemas/outcome.ts'
 import { type Address, parseAddress } from '../core/event/address.ts'
-import { type Block, packBlock } from '../core/event/block.ts'
-import { type Envelope, EnvelopeState, identityOf, NO_IDENTITY, partitionOf } from '../core/event/envelope.ts'
+import { type Block, BlockPacker } from '../core/event/block.ts'
+import { EnvelopeState, identityOf, NO_IDENTITY, partitionOf } from '../core/event/envelope.ts'
 import { countOutcome, type OutcomeCounts, outcomeKey, utcDay } from '../core/event/outcomes.ts'
 import { type PayloadStatus, rejectedRow } from '../core/event/payload.ts'
 import type { ReadEvent } from '../core/event/read-event.ts'
@@ -29,76 +29,150 @@ const TOO_LONG_TEXT = TOO_LONG.toString('utf8').trimEnd()
  * the letter.
  */
 export function readChunk(chunk: LineChunk, context: ChunkContext): ChunkReading {
-  const events = new Map<number, Envelope[]>()
-  const payloads = new Map<number, Envelope[]>()
-  const errors: { line: number; detail: string }[] = []
-  const faults = new Map<string, number>()
-  let fed = 0
-  let rejected = 0
-  let invalidIp = 0
-  for (const [line, raw] of numberedLines(chunk)) {
-    if (raw !== undefined && BLANK.test(raw)) continue
-    const text = raw === undefined ? undefined : bareLine(raw, line)
-    const event = readEvent(text, context)
-    if ('fault' in event) {
-      rejected++
-      countOutcome(faults, event.fault)
-      if (errors.length < BATCH_LIMITS.errorsMax) errors.push({ line, detail: event.detail })
-      continue
+  const reader = new ChunkReader(chunk, context)
+  if (isUtf8(chunk.bytes)) {
+    const text = chunk.bytes.toString('utf8')
+    for (let start = 0; start <= text.length; ) {
+      const feed = text.indexOf('\n', start)
+      const end = feed < 0 ? text.length : feed
+      reader.add(text, start, end)
+      start = end + 1
     }
+  } else {
+    for (const line of linesOf(chunk.bytes)) reader.add(line, 0, line?.length ?? 0)
+  }
+  return reader.reading()
+}
+
+/** Takes the lines of a chunk, in their order. */
+class ChunkReader {
+  readonly #chunk: LineChunk
+  readonly #context: ChunkContext
+  /** Rows are raw, so that the step enriches them. */
+  readonly #isRaw: boolean
+  readonly #events = new Map<number, BlockPacker>()
+  readonly #payloads = new Map<number, BlockPacker>()
+  readonly #errors: { line: number; detail: string }[] = []
+  readonly #faults = new Map<string, number>()
+  #fed = 0
+  #rejected = 0
+  #invalidIp = 0
+  /** Of the next line, in the upload. */
+  #line: number
+  #gapsPassed = 0
+  #linesUntilGap: number
+
+  constructor(chunk: LineChunk, context: ChunkContext) {
+    this.#chunk = chunk
+    this.#context = context
+    this.#isRaw = context.mask === undefined && !context.isJudged
+    this.#line = chunk.firstLine
+    this.#linesUntilGap = chunk.gaps[0]?.after ?? Number.POSITIVE_INFINITY
+  }
+
+  /**
+   * @param text in which the line stands from `start` to `end`: its text would be scanned at half the speed. Undefined: it is
+   *   not UTF-8
+   */
+  add(text: string | undefined, start: number, end: number): void {
+    const line = this.#nextLine()
+    const event = text === undefined ? undefined : scanEventLine(text, start, end)
+    if (event === undefined) this.#readSlowly(line, text?.slice(start, end))
+    else this.#take(line, event, this.#context.archived === true ? bareLine(text!.slice(start, end), line) : '')
+  }
+
+  #nextLine(): number {
+    if (this.#linesUntilGap === 0) {
+      const { gaps } = this.#chunk
+      this.#line += gaps[this.#gapsPassed]!.blank
+      this.#linesUntilGap = gaps[++this.#gapsPassed]?.after ?? Number.POSITIVE_INFINITY
+    }
+    this.#linesUntilGap--
+    return this.#line++
+  }
+
+  #readSlowly(line: number, raw: string | undefined): void {
+    if (raw !== undefined && BLANK.test(raw)) return
+    const text = raw === undefined ? undefined : bareLine(raw, line)
+    const event = readEvent(text, this.#context)
+    if (!('fault' in event)) {
+      this.#take(line, event, text!)
+      return
+    }
+    this.#rejected++
+    countOutcome(this.#faults, event.fault)
+    if (this.#errors.length < BATCH_LIMITS.errorsMax) this.#errors.push({ line, detail: event.detail })
+  }
+
+  /** @param text of the line, for a tenant with an archive */
+  #take(line: number, event: ReadEvent, text: string): void {
+    const context = this.#context
+    const { tenantId, partitions } = context
     const address = parseAddress(event.ip)
     const eventId = event.eventId ?? generatedId(context.jobId, line)
-    const identity = event.eventId === undefined ? NO_IDENTITY : identityOf(context.tenantId, eventId)
-    const partition = identity === NO_IDENTITY ? line % context.partitions : partitionOf(identity, context.partitions)
+    const identity = event.eventId === undefined ? NO_IDENTITY : identityOf(tenantId, eventId)
+    const partition = identity === NO_IDENTITY ? line % partitions : partitionOf(identity, partitions)
     if (context.archived) {
-      const received = { text: text!, identity, eventId, status: statusOf(address, context), idMade: false }
-      push(payloads, partition, payloadOf(received, context))
+      const received = { text, identity, eventId, status: statusOf(address, context), idMade: false }
+      packerOf(this.#payloads, partition).add(identity, EnvelopeState.Raw, payloadOf(received, context).row)
     }
     if (address === undefined) {
-      invalidIp++
-      continue
+      this.#invalidIp++
+      return
     }
-    fed++
+    this.#fed++
     const row = rawRow(event, eventId, address, context)
-    push(events, partition, { identity, ...stateAndRow(row, event, address, context) })
+    const events = packerOf(this.#events, partition)
+    if (this.#isRaw) events.add(identity, EnvelopeState.Raw, row)
+    else addComplete(events, identity, { row, event, address, context })
   }
-  if (context.archived) {
-    for (const row of rejectedRows(faults, context)) {
-      push(payloads, chunk.firstLine % context.partitions, { identity: NO_IDENTITY, state: EnvelopeState.Raw, row })
+
+  reading(): ChunkReading {
+    const context = this.#context
+    if (context.archived) {
+      const partition = this.#chunk.firstLine % context.partitions
+      for (const row of rejectedRows(this.#faults, context)) {
+        packerOf(this.#payloads, partition).add(NO_IDENTITY, EnvelopeState.Raw, row)
+      }
+    }
+    return {
+      blocks: packBlocks(this.#events, context),
+      payloads: packBlocks(this.#payloads, context),
+      outcomes: outcomesOf(context, this.#faults, this.#invalidIp),
+      counts: { fed: this.#fed, rejected: this.#rejected, invalidIp: this.#invalidIp, errors: this.#errors },
     }
   }
-  return {
-    blocks: packBlocks(events, context),
-    payloads: packBlocks(payloads, context),
-    outcomes: outcomesOf(context, faults, invalidIp),
-    counts: { fed, rejected, invalidIp, errors },
-  }
+}
+
+interface RawEvent {
+  readonly row: string
+  readonly event: ReadEvent
+  readonly address: Address
+  readonly context: ChunkContext
 }
 
 /**
- * A raw row, which the enrich stage completes. A row without its address cannot be enriched any more, and the stage knows no
- * tenants' rules: those rows are completed here, noise too, which the stage for it drops and counts.
+ * A row without its address cannot be enriched any more, and the enrich stage knows no tenants' rules: those rows are completed
+ * here, noise too, which the stage for it drops and counts.
  */
-function stateAndRow(
-  raw: string,
-  event: ReadEvent,
-  address: Address,
-  context: ChunkContext,
-): Pick<Envelope, 'state' | 'row'> {
-  if (context.mask === undefined && !context.isJudged) return { state: EnvelopeState.Raw, row: raw }
+function addComplete(events: BlockPacker, identity: string, { row, event, address, context }: RawEvent): void {
   const enrichment = context.enricher.enrich(address)
-  return { state: stateOf(enrichment), row: `${completeRow(raw, event, enrichment, context)}\t${tsv(context.jobId)}` }
+  const complete = `${completeRow(row, event, enrichment, context)}\t${tsv(context.jobId)}`
+  events.add(identity, stateOf(enrichment), complete)
 }
 
-function push(byPartition: Map<number, Envelope[]>, partition: number, envelope: Envelope): void {
-  const envelopes = byPartition.get(partition)
-  if (envelopes === undefined) byPartition.set(partition, [envelope])
-  else envelopes.push(envelope)
+function packerOf(byPartition: Map<number, BlockPacker>, partition: number): BlockPacker {
+  let packer = byPartition.get(partition)
+  if (packer === undefined) {
+    packer = new BlockPacker()
+    byPartition.set(partition, packer)
+  }
+  return packer
 }
 
-function packBlocks(byPartition: ReadonlyMap<number, readonly Envelope[]>, { jobId }: ChunkContext) {
+function packBlocks(byPartition: ReadonlyMap<number, BlockPacker>, { jobId }: ChunkContext) {
   const blocks = new Map<number, Block>()
-  for (const [partition, envelopes] of byPartition) blocks.set(partition, packBlock(envelopes, jobId))
+  for (const [partition, packer] of byPartition) blocks.set(partition, packer.pack(jobId))
   return blocks
 }
 
@@ -122,21 +196,6 @@ function outcomesOf(context: ChunkContext, faults: ReadonlyMap<string, number>, 
   }
   if (invalidIp > 0) countOutcome(counts, outcomeKey({ ...of, status: OUTCOME_STATUS.invalidIp }), invalidIp)
   return counts
-}
-
-/** The lines with their positions in the upload. */
-function* numberedLines({ firstLine, gaps, bytes }: LineChunk): Generator<[line: number, text: string | undefined]> {
-  let line = firstLine
-  let passed = 0
-  let untilGap = gaps[0]?.after
-  for (const text of linesOf(bytes)) {
-    if (untilGap === 0) {
-      line += gaps[passed]!.blank
-      untilGap = gaps[++passed]?.after
-    }
-    yield [line++, text]
-    if (untilGap !== undefined) untilGap--
-  }
 }
 
 /** The lines as text, without line ends; undefined for one that is not UTF-8. */
@@ -170,8 +229,6 @@ export interface LineFault {
 
 /** @param text undefined: it is not UTF-8 */
 function readEvent(text: string | undefined, context: ChunkContext): ReadEvent | LineFault {
-  const scanned = text === undefined ? undefined : scanEventLine(text)
-  if (scanned !== undefined) return scanned
   const event = readLine(text, context)
   return 'fault' in event ? event : sliceEvent(text!, 0, event)
 }

@@ -6,21 +6,42 @@ import type { ReadEvent } from '../core/event/read-event.ts'
 import { columnsWithoutHostname, rowSuffix, tsv, tsvTime } from '../core/event/row.ts'
 import type { Receipt } from '../core/pipeline/source.ts'
 
+/** The columns between time and account of an event that has none of them. */
+const NO_COLUMNS = '\t\t\\N\t\t\t\t\t'
+
+let lastReceived = { ms: Number.NaN, time: '', column: '' }
+
 /** The row of an event before enrichment: it ends with the caller's account. */
 export function rawRow(event: ReadEvent, eventId: string, address: Address, receipt: Receipt): string {
   const { mask, receivedAtMs } = receipt
-  const { timestampMs = receivedAtMs, sessionId } = event
-  const received = tsvTime(receivedAtMs)
-  const timestamp = timestampMs === receivedAtMs ? received : tsvTime(timestampMs)
-  const ip = mask === undefined ? address.text : maskedAddress(mask, address, utcDay(timestampMs))
-  const session = sessionId === '' ? '\\N' : sessionId
-  const { isPlain, isPlainJson } = event
+  if (lastReceived.ms !== receivedAtMs) {
+    const time = tsvTime(receivedAtMs)
+    lastReceived = { ms: receivedAtMs, time, column: `\t${time}\t` }
+  }
+  const { timestampMs = receivedAtMs, isPlain } = event
   const plain = isPlain ? same : tsv
+  const timestamp = timestampMs === receivedAtMs ? lastReceived.time : tsvTime(timestampMs)
+  const ip = mask === undefined ? address.text : maskedAddress(mask, address, utcDay(timestampMs))
+  const head = `${ip}\t${receipt.tenantId}\t${plain(eventId)}${lastReceived.column}${timestamp}`
+  return head + columnsOf(event, plain) + plain(event.accountId)
+}
+
+function columnsOf(event: ReadEvent, plain: (text: string) => string): string {
+  const { eventType, sessionId, platform, properties, userProperties, extra, isPlainJson } = event
+  if (
+    eventType === '' &&
+    sessionId === '' &&
+    platform === '' &&
+    properties === '' &&
+    userProperties === '' &&
+    extra === ''
+  )
+    return NO_COLUMNS
+  const session = sessionId === '' ? '\\N' : sessionId
   const json = isPlainJson ? same : tsv
   return (
-    `${ip}\t${receipt.tenantId}\t${plain(eventId)}\t${received}\t${timestamp}\t${plain(event.eventType)}\t` +
-    `${session}\t${plain(event.platform)}\t${json(event.properties)}\t${json(event.userProperties)}\t` +
-    `${json(event.extra)}\t${plain(event.accountId)}`
+    `\t${plain(eventType)}\t${session}\t${plain(platform)}\t${json(properties)}\t${json(userProperties)}\t` +
+    `${json(extra)}\t`
   )
 }
 

@@ -74,7 +74,7 @@ export class Loop implements Service {
         if (signal.aborted) break
         const pauseMs = await this.#work.round(signal)
         failures = 0
-        if (pauseMs !== undefined) await rest(pauseMs)
+        if (pauseMs !== undefined) await rest(untilTick(pauseMs, Date.now()))
       } catch (error) {
         if (signal.aborted) break
         entered = false
@@ -85,6 +85,17 @@ export class Loop implements Service {
     }
     await this.#work.leave?.().catch(() => {})
   }
+}
+
+const TICK_MS = 250
+
+/**
+ * A pause that ends with those of other loops, of other processes, too: what wakes up at the same time costs less than what wakes
+ * up one behind the other. It is never longer, and one below a tick stays as it is.
+ */
+export function untilTick(pauseMs: number, nowMs: number): number {
+  if (pauseMs < TICK_MS) return pauseMs
+  return Math.floor((nowMs + pauseMs) / TICK_MS) * TICK_MS - nowMs
 }
 
 /**

@@ -145,7 +145,7 @@ test('every table, view and column says what it is', async (t) => {
 })
 
 /** What is there already, or changes only what is written down of it. */
-const REPEATABLE = /\bIF (?:NOT )?EXISTS\b|\bOR REPLACE\b|\bMODIFY COLUMN\b|\bCOMMENT (?:COLUMN\b|')/
+const REPEATABLE = /\bIF (?:NOT )?EXISTS\b|\bOR REPLACE\b|\bMODIFY (?:COLUMN|SETTING)\b|\bCOMMENT (?:COLUMN\b|')/
 
 test('every statement can be run again', async () => {
   for (const { name, statements } of await readMigrations()) {

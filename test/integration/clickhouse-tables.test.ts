@@ -49,6 +49,16 @@ test('everything comes back as it was sent', async () => {
   })
 })
 
+test('what a sink inserts at once becomes a part of few files', async () => {
+  const properties = 'x'.repeat(60_000)
+  await insert(
+    'large',
+    Array.from({ length: 200 }, () => ({ properties })),
+  )
+  const types = "SELECT DISTINCT part_type FROM system.parts WHERE database = currentDatabase() AND table = 'events'"
+  assert.deepEqual(await clickhouse.rows(types), [{ part_type: 'Compact' }])
+})
+
 test('times from 1900 to 2299 are stored to the millisecond and grouped by their UTC day', async () => {
   const days = [
     '1900-01-01',

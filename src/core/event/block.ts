@@ -31,18 +31,32 @@ export interface CommitRun {
   readonly count: number
 }
 
+/** Takes envelopes one by one, without an object for each. */
+export class BlockPacker {
+  readonly #states: EnvelopeState[] = []
+  #identities = ''
+  #rows = ''
+
+  /** See `Envelope`. */
+  add(identity: string, state: EnvelopeState, row: string): void {
+    this.#states.push(state)
+    this.#identities += identity
+    this.#rows += `${row}\n`
+  }
+
+  /** Behind the first envelope. */
+  pack(job?: string, commit?: string): Block {
+    const states = Uint8Array.from(this.#states)
+    const identities = Buffer.from(this.#identities, 'latin1')
+    return { count: states.length, identities, states, rows: Buffer.from(this.#rows, 'utf8'), job, commit }
+  }
+}
+
 /** @param envelopes 1 or more */
 export function packBlock(envelopes: readonly Envelope[], job?: string, commit?: string): Block {
-  const identities = Buffer.allocUnsafe(envelopes.length * IDENTITY_BYTES)
-  const states = new Uint8Array(envelopes.length)
-  let rows = ''
-  for (let i = 0; i < envelopes.length; i++) {
-    const envelope = envelopes[i]!
-    identities.write(envelope.identity, i * IDENTITY_BYTES, IDENTITY_BYTES, 'latin1')
-    states[i] = envelope.state
-    rows += `${envelope.row}\n`
-  }
-  return { count: envelopes.length, identities, states, rows: Buffer.from(rows, 'utf8'), job, commit }
+  const packer = new BlockPacker()
+  for (const { identity, state, row } of envelopes) packer.add(identity, state, row)
+  return packer.pack(job, commit)
 }
 
 export function identityAt(block: Block, index: number): string {

@@ -1,4 +1,4 @@
-import type { Address } from '../../core/event/address.ts'
+import { type Address, ownText } from '../../core/event/address.ts'
 import type { Enrichment } from '../../core/event/enrichment.ts'
 import type { Lookup } from '../../lookup/lookup.ts'
 import { judgedAddress } from '../addresses/judged.ts'
@@ -68,7 +68,7 @@ export class Snapshot {
   }
 
   remember(address: Address, enrichment: Enrichment, hostname?: Facts): void {
-    this.#byAddress.set(keyOf(address, hostname), enrichment)
+    this.#byAddress.set(keyOf({ text: ownText(address) }, hostname), enrichment)
   }
 
   /** Asks all providers. @param hostname what reverse DNS says */
@@ -143,7 +143,7 @@ export class Snapshot {
   }
 }
 
-function keyOf({ text }: Address, hostname: Facts | undefined): string {
+function keyOf({ text }: Pick<Address, 'text'>, hostname: Facts | undefined): string {
   return hostname === undefined ? text : `${text} ${hostname.id}`
 }
 

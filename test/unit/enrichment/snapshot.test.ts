@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Address } from '../../../src/core/event/address.ts'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { type Address, parseAddress } from '../../../src/core/event/address.ts'
 import { Snapshot } from '../../../src/enrichment/answers/snapshot.ts'
 import { makeFacts } from '../../../src/enrichment/facts.ts'
 import type { Provider } from '../../../src/enrichment/providers/provider.ts'
@@ -55,3 +57,26 @@ test('equal findings are merged once', () => {
   const snapshot = new Snapshot([provider('good', () => facts)], LIMITS, () => {})
   assert.equal(snapshot.resolve(address('81.2.69.1')), snapshot.resolve(address('81.2.69.2')))
 })
+
+test('an answer that is remembered keeps the address, and not the request out of which it was cut', () => {
+  const limits = { ...LIMITS, answersMax: 10_000 }
+  const snapshot = new Snapshot([provider('good', () => facts)], limits, () => {})
+  const usedBefore = usedHeap()
+  for (let i = 0; i < 2_000; i++) {
+    const ip = i % 2 === 0 ? `192.168.1${10 + (i % 90)}.1${10 + (i >> 5)}` : `2001:db8:0000:1::${i.toString(16)}`
+    // Made as a body is: one that is repeated would be made of parts.
+    const body = Buffer.alloc(50_000, `{"ip":"${ip}"}`).toString('latin1')
+    const cut = parseAddress(body.slice(7, 7 + ip.length))!
+    snapshot.remember(cut, snapshot.resolve(cut))
+    assert.ok(snapshot.cached(cut))
+  }
+  assert.ok(snapshot.cachedAnswers > 1_900)
+  const grown = usedHeap() - usedBefore
+  assert.ok(grown < 10_000_000, `${grown} bytes`)
+})
+
+function usedHeap(): number {
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
+  return process.memoryUsage().heapUsed
+}

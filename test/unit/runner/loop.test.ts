@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { syncBuiltinESMExports } from 'node:module'
 import { type TestContext, test } from 'node:test'
-import { growingDelay, Loop, type LoopWork, pause, poll, retry } from '../../../src/runner/loop.ts'
+import { growingDelay, Loop, type LoopWork, pause, poll, retry, untilTick } from '../../../src/runner/loop.ts'
 
 const DELAY = { minMs: 100, maxMs: 1_000 }
 
@@ -16,6 +16,7 @@ function mockTime(t: TestContext) {
   })
   let nowMs = 0
   t.mock.method(performance, 'now', () => nowMs)
+  t.mock.method(Date, 'now', () => nowMs)
   t.mock.method(Math, 'random', () => 1)
   return {
     async pass(ms: number) {
@@ -311,4 +312,17 @@ test('poll looks until there is something to see, its time is over, the signal i
   assert.equal(await poll(look, { everyMs: 50, signal: stopping.signal }), undefined)
   assert.equal(looks, 7)
   await assert.rejects(poll(failing('broken'), { everyMs: 50 }), { message: 'broken' })
+})
+
+test('pauses of loops end together, none later than it was to, and short ones as they were', () => {
+  for (let nowMs = 1_795_305_599_000; nowMs < 1_795_305_600_000; nowMs += 7) {
+    for (const pauseMs of [250, 300, 500, 1_000, 5_000]) {
+      const ms = untilTick(pauseMs, nowMs)
+      assert.ok(ms <= pauseMs && ms > pauseMs - 250 && ms >= 0, `${ms} of ${pauseMs}`)
+      assert.equal((nowMs + ms) % 250, 0)
+      // Right behind the end of a pause the next one is a whole one.
+      if (pauseMs % 250 === 0) assert.equal(untilTick(pauseMs, nowMs + ms), pauseMs)
+    }
+    for (const pauseMs of [0, 10, 249]) assert.equal(untilTick(pauseMs, nowMs), pauseMs)
+  }
 })

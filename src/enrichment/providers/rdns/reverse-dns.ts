@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import type { Address } from '../../../core/event/address.ts'
+import { type Address, ownText } from '../../../core/event/address.ts'
 import type { Hostnames } from '../../../core/event/hostnames.ts'
 import type { Clock } from '../../../core/run/clock.ts'
 import type { Service } from '../../../core/run/service.ts'
@@ -165,11 +165,11 @@ export class ReverseDns implements Service, Hostnames {
     try {
       const answer = await askHostname(resolver, address, this.#limits.namesMax, answered)
       this.#known.get(address.text)
-      this.#known.set(address.text, this.#remembered(answer))
+      this.#known.set(ownText(address), this.#remembered(answer))
       this.#metrics.asked(answer.hostname === undefined ? 'none' : 'found')
     } catch {
       this.#failed.get(address.text)
-      this.#failed.set(address.text, { untilMs: this.#clock.now() + this.#limits.retryMs })
+      this.#failed.set(ownText(address), { untilMs: this.#clock.now() + this.#limits.retryMs })
       this.#metrics.asked('failed')
       if (!isAnswered && !this.#stopped && this.#silence.unanswered(this.#clock.now())) this.#letGo()
     } finally {

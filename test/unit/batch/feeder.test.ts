@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Feeder } from '../../../src/batch/feeder.ts'
+import type { FeederStore, OpenJob } from '../../../src/batch/feeder-store.ts'
+import type { ChunkCounts, ChunkReading, LineChunk } from '../../../src/core/pipeline/source.ts'
+import { systemClock } from '../../../src/core/run/clock.ts'
+import { NOTHING_KNOWN } from '../../../src/enrichment/answers/answer.ts'
+import { silent } from '../../support/pipeline.ts'
+import { until } from '../../support/until.ts'
+
+const LINES = 10
+
+/** Keeps jobs in memory, tells what it is asked in `log`, and answers a feed only when it is told to. */
+class Store implements FeederStore {
+  readonly log: string[] = []
+  /** Those that were not answered yet. */
+  readonly feeds: { readonly chunk: string; readonly answer: (error?: Error) => void }[] = []
+  readonly jobs = new Map<string, OpenJob>()
+  waiting = 0
+  looks = 0
+
+  add(id: string, chunks: number, tenantId = 'acme'): void {
+    const place = { receivedAtMs: this.jobs.size, archived: false, addresses: 'full' as const }
+    this.jobs.set(id, { id, tenantId, state: 'queued', ...place, received: chunks * LINES, chunks, next: 1 })
+  }
+  end(id: string): void {
+    this.jobs.set(id, { ...this.jobs.get(id)!, state: 'ended' })
+  }
+
+  acquire = async () => true
+  assertHeld(): void {}
+  release = async () => {}
+  openJobs = async () => [...this.jobs.values()]
+  async waitingEvents(): Promise<number> {
+    this.looks++
+    return this.waiting
+  }
+  waitingPayloads = async () => 0
+  addressMask = async () => undefined
+  tenantRules = async () => ({})
+  origins = async () => ({ events: 0, byOrigin: new Map() })
+  fail = async () => true
+
+  async readChunk({ id, next }: OpenJob): Promise<LineChunk> {
+    this.log.push(`read ${id}${next}`)
+    return { firstLine: 1, gaps: [], bytes: Buffer.from('') }
+  }
+  feed({ id, next }: OpenJob, _reading: ChunkReading): Promise<void> {
+    this.log.push(`feed ${id}${next}`)
+    return new Promise((resolve, reject) => {
+      const answer = (error?: Error) => (error === undefined ? resolve() : reject(error))
+      this.feeds.push({ chunk: `${id}${next}`, answer })
+    })
+  }
+  async advance({ id, next }: OpenJob, _counts: ChunkCounts): Promise<boolean> {
+    this.log.push(`advance ${id}${next}`)
+    const job = this.jobs.get(id)!
+    if (job.state === 'ended') return false
+    if (job.next === next) this.jobs.set(id, { ...job, state: 'running', next: next + 1 })
+    return true
+  }
+  async summaryIfFinished() {
+    return { processed: 0 } as never
+  }
+  async complete({ id }: OpenJob): Promise<boolean> {
+    this.log.push(`complete ${id}`)
+    return true
+  }
+  async cleanUp({ id }: OpenJob): Promise<void> {
+    this.log.push(`clean ${id}`)
+    this.jobs.delete(id)
+  }
+
+  /** Answers the oldest feed, which has to be this one. */
+  async answer(chunk: string, error?: Error): Promise<void> {
+    await until(() => this.feeds.length > 0)
+    const feed = this.feeds.shift()!
+    assert.equal(feed.chunk, chunk)
+    feed.answer(error)
+  }
+  async sees(...lines: string[]): Promise<void> {
+    await until(() => lines.every((line) => this.log.includes(line)))
+  }
+}
+
+async function started(t: { after(work: () => Promise<void>): void }, store: Store, waitingEventsMax = 1_000_000) {
+  const counts = { fed: LINES, rejected: 0, invalidIp: 0, errors: [] }
+  const reading = { blocks: new Map(), payloads: new Map(), outcomes: new Map(), counts }
+  const feeder = new Feeder({
+    store,
+    source: { from: '', lane: 'batch', to: 'intake', read: () => reading },
+    check: () => [],
+    enricher: { enrich: () => NOTHING_KNOWN },
+    hostnames: undefined,
+    partitions: 1,
+    waitingEventsMax,
+    waitingPayloadsMax: 1,
+    clock: systemClock,
+    log: silent,
+  })
+  await feeder.start()
+  t.after(async () => {
+    for (const { answer } of store.feeds) answer()
+    await feeder.stop()
+  })
+}
+
+const count = (log: readonly string[], line: string) => log.filter((entry) => entry === line).length
+
+test('while a chunk is fed the next one is read, and fed only when that one is in the lane', async (t) => {
+  const store = new Store()
+  store.add('a', 3)
+  await started(t, store)
+  await store.sees('feed a1', 'read a2')
+  assert.deepEqual(store.log, ['read a1', 'feed a1', 'read a2'])
+  await store.answer('a1')
+  await store.sees('advance a1', 'feed a2', 'read a3')
+  assert.equal(store.feeds.length, 1)
+  await store.answer('a2')
+  await store.answer('a3')
+  await store.sees('clean a')
+  const fed = store.log.filter((line) => !line.startsWith('read'))
+  assert.deepEqual(
+    fed.toSorted(),
+    ['advance a1', 'advance a2', 'advance a3', 'clean a', 'complete a', ...feeds('a', 3)].toSorted(),
+  )
+  assert.ok(store.log.indexOf('complete a') > store.log.indexOf('advance a3'), 'the summary counts the last chunk')
+})
+
+test('tenants take turns, chunk by chunk', async (t) => {
+  const store = new Store()
+  store.add('a', 2, 'acme')
+  store.add('b', 2, 'bold')
+  await started(t, store)
+  for (const chunk of ['a1', 'b1', 'a2', 'b2']) await store.answer(chunk)
+  await store.sees('clean a', 'clean b')
+})
+
+test('behind a feed that failed nothing is fed until that chunk is fed again', async (t) => {
+  const store = new Store()
+  store.add('a', 3)
+  await started(t, store)
+  await store.answer('a1')
+  await store.sees('advance a1', 'read a3')
+  await store.answer('a2', new Error('no answer in time'))
+  await until(() => store.feeds.length > 0)
+  assert.equal(count(store.log, 'feed a2'), 2)
+  assert.equal(count(store.log, 'feed a3'), 0)
+  await store.answer('a2')
+  await store.answer('a3')
+  await store.sees('clean a')
+  assert.equal(count(store.log, 'feed a1'), 1)
+})
+
+test('of a job that has ended at most the chunk is fed that was on its way, and the cleaning comes behind it', async (t) => {
+  const store = new Store()
+  store.add('a', 5)
+  await started(t, store)
+  await store.sees('feed a1')
+  store.end('a')
+  await store.answer('a1')
+  await store.answer('a2')
+  await store.sees('clean a')
+  assert.deepEqual(
+    store.log.filter((line) => line.startsWith('feed')),
+    feeds('a', 2),
+  )
+  assert.equal(store.log.at(-1), 'clean a')
+})
+
+test('no more is fed than there is room for, and the chunk that goes beyond it', async (t) => {
+  const store = new Store()
+  store.add('a', 4)
+  store.waiting = 75
+  await started(t, store, 100)
+  for (const chunk of ['a1', 'a2', 'a3']) {
+    if (chunk === 'a3') store.waiting = 100
+    await store.answer(chunk)
+  }
+  await store.sees('advance a3')
+  const { looks } = store
+  await until(() => store.looks > looks + 1)
+  assert.equal(store.feeds.length, 0)
+  store.waiting = 99
+  await store.answer('a4')
+  await store.sees('clean a')
+})
+
+function feeds(job: string, chunks: number): string[] {
+  return Array.from({ length: chunks }, (_, i) => `feed ${job}${i + 1}`)
+}

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { EventEnvelope } from '../../../schemas/api/event.ts'
+import { TOO_LONG } from '../../../src/batch/line-chunker.ts'
+import { readChunk } from '../../../src/batch/read-chunk.ts'
+import { type Block, identityAt, rowAt, rowEnds } from '../../../src/core/event/block.ts'
+import { compileValidator } from '../../../src/core/event/validator.ts'
+import type { BlankGap, ChunkContext, ChunkReading } from '../../../src/core/pipeline/source.ts'
+import { company } from '../../support/batch.ts'
+
+const LINE_END = Buffer.from('\n')
+const context: ChunkContext = {
+  tenantId: 'acme',
+  receivedAtMs: Date.UTC(2026, 10, 21, 23, 59, 59, 4),
+  jobId: 'b6f5a3f2-0000-4000-8000-000000000000',
+  partitions: 3,
+  check: compileValidator(EventEnvelope),
+  enricher: { enrich: () => company },
+}
+const VARIANTS: readonly ChunkContext[] = [context, { ...context, archived: true }, { ...context, isJudged: true }]
+
+/** Of every sort that is read in its own way, and such as would mean something together with the next one. */
+const LINES = [
+  '{"ip":"192.0.2.1"}',
+  '{"ip":"192.0.2.2","event_id":"a"}\r',
+  ' {"ip" : "192.0.2.3" , "event_id":"b","properties":{"k": 1.0}}\t\r',
+  '{"ip":"192.0.2.4","timestamp":"2026-11-20T23:30:00-01:00","account_id":"é 日","session_id":-7,"x":[1]}',
+  '{"ip":"2001:db8::1","event_id":"\\u00e9\\t","platform":"\\"","properties":"a\\\\b"}',
+  '{"ip":"nowhere","event_id":"c"}',
+  '{"ip":"192.0.2.5","event_type":"page\\nview","user_properties":[],"timestamp":"yesterday"}',
+  '{"no":"ip"}',
+  '{"ip":"192.0.2.6"',
+  ',"event_id":"d"}',
+  '{"ip":"192.0.2.7"}{"ip":"192.0.2.8"}',
+  'nonsense',
+  '"}',
+  ' \t\r',
+  TOO_LONG.toString('latin1').trimEnd(),
+].map((line) => Buffer.from(line))
+const NOT_UTF8 = Buffer.from('{"ip":"192.0.2.9","event_id":"\xff"}', 'latin1')
+
+/** Repeatable. */
+function random(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((state / 2 ** 32) * below)
+  }
+}
+
+function eventsOf(blocks: ReadonlyMap<number, Block>) {
+  return [...blocks].flatMap(([partition, block]) => {
+    const ends = rowEnds(block)
+    return Array.from({ length: block.count }, (_, i) => {
+      const row = rowAt(block, ends, i).toString('utf8')
+      return { partition, identity: identityAt(block, i), state: block.states[i]!, row, job: block.job }
+    })
+  })
+}
+
+/** In an order that does not depend on what was read together. */
+function whole(readings: readonly ChunkReading[]) {
+  const sorted = (blocks: (reading: ChunkReading) => ReadonlyMap<number, Block>) => {
+    const events = readings.flatMap((reading) => eventsOf(blocks(reading)))
+    return events.sort((a, b) => a.partition - b.partition)
+  }
+  const sum = (name: 'fed' | 'rejected' | 'invalidIp') => readings.reduce((all, { counts }) => all + counts[name], 0)
+  const outcomes: Record<string, number> = {}
+  for (const reading of readings) {
+    for (const [key, events] of reading.outcomes) outcomes[key] = (outcomes[key] ?? 0) + events
+  }
+  return {
+    events: sorted(({ blocks }) => blocks),
+    outcomes,
+    counts: { fed: sum('fed'), rejected: sum('rejected'), invalidIp: sum('invalidIp') },
+    errors: readings.flatMap(({ counts }) => counts.errors),
+    payloads: sorted(({ payloads }) => payloads).filter(({ row }) => !row.includes('\t!')),
+  }
+}
+
+test('a chunk is read as each of its lines is alone, at its place in the upload', () => {
+  const pick = random(12)
+  for (let round = 0; round < 40; round++) {
+    const firstLine = 1 + pick(3) * 100
+    const lines = Array.from({ length: 1 + pick(30) }, () => LINES[pick(LINES.length)]!)
+    if (round % 4 === 0) lines.splice(pick(lines.length), 0, NOT_UTF8)
+    if (firstLine === 1 && round % 3 === 0) lines[0] = Buffer.concat([Buffer.from('\ufeff'), lines[0]!])
+    const gaps: BlankGap[] = []
+    const numbers: number[] = []
+    let behindGap = 0
+    let line = firstLine
+    for (const _ of lines) {
+      if (behindGap > 0 && pick(8) === 0) {
+        const blank = 1 + pick(5)
+        gaps.push({ after: behindGap, blank })
+        line += blank
+        behindGap = 0
+      }
+      numbers.push(line++)
+      behindGap++
+    }
+    const ended = lines.flatMap((bytes) => [bytes, LINE_END]).slice(0, round % 2 === 0 ? undefined : -1)
+    for (const variant of VARIANTS) {
+      const together = readChunk({ firstLine, gaps, bytes: Buffer.concat(ended) }, variant)
+      const alone = lines.map((bytes, i) => readChunk({ firstLine: numbers[i]!, gaps: [], bytes }, variant))
+      const wanted = whole(alone)
+      assert.deepEqual(whole([together]), { ...wanted, errors: wanted.errors.slice(0, together.counts.errors.length) })
+    }
+  }
+})
+
+test('rows of lines: columns, escapes, and ids that depend on job and line only', () => {
+  const read = (text: string, firstLine = 1) =>
+    eventsOf(readChunk({ firstLine, gaps: [], bytes: Buffer.from(text) }, { ...context, partitions: 1 }).blocks)
+  const time = '1795305599.004'
+  const [bare, full, escaped] = read(
+    '{"ip":"192.0.2.1","event_id":"a"}\n' +
+      '{"ip":"192.0.2.2","event_id":"b","timestamp":"2026-11-20T00:00:00Z","event_type":"t","session_id":5,"platform":"p",' +
+      '"properties":{"k": 1.0},"user_properties":[],"account_id":"mine","x":1}\n' +
+      '{"ip":"192.0.2.3","event_id":"c","event_type":"a\\tb","properties":"\\n"}\n',
+  ).map(({ row }) => row)
+  assert.equal(bare, `192.0.2.1\tacme\ta\t${time}\t${time}\t\t\\N\t\t\t\t\t`)
+  assert.equal(full, `192.0.2.2\tacme\tb\t${time}\t1795132800.000\tt\t5\tp\t{"k": 1.0}\t[]\t{"x":1}\tmine`)
+  assert.equal(escaped, `192.0.2.3\tacme\tc\t${time}\t${time}\ta\\tb\t\\N\t\t"\\\\n"\t\t\t`)
+  const made = read('{"ip":"192.0.2.1"}\n{"ip":"192.0.2.1"}').map(({ row }) => row.split('\t')[2])
+  const [second] = read('{"ip":"192.0.2.1"}', 2).map(({ row }) => row.split('\t')[2])
+  assert.notEqual(made[0], made[1])
+  assert.equal(made[1], second)
+})
