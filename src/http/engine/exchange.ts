@@ -1,3 +1,4 @@
+import { BodyBuffer } from './body-buffer.ts'
 import { BodyPace } from './body-pace.ts'
 import { BodyStream, type Flow } from './body-stream.ts'
 import type { ArrivedRequest, RequestReceiver, ResponseWriter } from './engine.ts'
@@ -41,6 +42,7 @@ export class Exchange implements RequestReceiver, InFlight {
   readonly request: ArrivedRequest
   readonly endpoint: Endpoint
   readonly startedMs: number
+  heldBytes = 0
   #state: 'open' | 'responding' | 'done' = 'open'
   readonly #writer: ResponseWriter
   readonly #headOnly: boolean
@@ -52,7 +54,6 @@ export class Exchange implements RequestReceiver, InFlight {
   #response: WholeResponse | StreamedResponse | undefined
   /** Of a streamed response, until there is a first piece; told when nobody waits for that any more. */
   #source: AsyncIterator<string> | undefined
-  #heldBytes = 0
   /** `performance.now()` when the body was complete; undefined while it arrives. */
   #completeMs: number | undefined
   #begun = false
@@ -84,10 +85,6 @@ export class Exchange implements RequestReceiver, InFlight {
 
   get requestId(): string {
     return this.request.head.requestId
-  }
-
-  get heldBytes(): number {
-    return this.#heldBytes
   }
 
   /**
@@ -153,12 +150,14 @@ export class Exchange implements RequestReceiver, InFlight {
     if (this.#state !== 'open') return
     if (this.#body !== undefined) {
       this.#body.push(chunk, last)
-      const grownBytes = this.#body.heldBytes - this.#heldBytes
-      this.#heldBytes += grownBytes
+      const grownBytes = this.#body.heldBytes - this.heldBytes
+      this.heldBytes += grownBytes
       const refusal = this.#traffic.hold(grownBytes)
       if (refusal) this.fail(refusal)
     }
-    if (last) this.begin()
+    if (!last) return
+    this.begin()
+    if (this.#body instanceof BodyBuffer) this.#body.keep()
   }
 
   /** Answers a failure. Does nothing when there is a response already, or nobody to take one. */
