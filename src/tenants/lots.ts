@@ -35,8 +35,10 @@ export interface LotGrant {
 export const LOT_MAX = 1_000
 /** As many requests of a tenant as have to wait together for a lot to be taken. */
 const OVERLAP_MIN = 4
-/** A lot is to last about as long, milliseconds. */
+/** A lot is to last about as long, milliseconds, */
 const LOT_MS = 40
+/** and for so many turns of the event loop: half of it is there when it is renewed. */
+const TURNS = 4
 /** At this age, or somewhat later, what is unspent of a lot is given back, milliseconds. */
 const GIVE_BACK_MS = 50
 /** A process that stood still for so long has lost its lot: stores keep it for three times as long, milliseconds. */
@@ -77,8 +79,8 @@ export class Lot {
   #demandedMs = 0
   #turn = -1
   #spentInTurn = 0
-  /** Whether requests came together since the last demand. */
-  #hasOverlap = false
+  /** As many requests came together since the last demand. */
+  #together = 0
 
   /** What may be given out without asking. */
   get left(): number {
@@ -92,7 +94,7 @@ export class Lot {
 
   /** Whether it is time for `renewal`: requests come together, and there is little left for them. */
   get wantsMore(): boolean {
-    return this.#left <= this.#renewAt && this.#hasOverlap && !this.#isAsked
+    return this.#left <= this.#renewAt && this.#together >= OVERLAP_MIN && !this.#isAsked
   }
 
   /** Whether nothing is held, nor asked for, nor was so lately. @param nowMs `performance.now()` */
@@ -115,7 +117,7 @@ export class Lot {
       this.#turn = now
       this.#spentInTurn = 0
     }
-    if (++this.#spentInTurn >= OVERLAP_MIN) this.#hasOverlap = true
+    if (++this.#spentInTurn > this.#together) this.#together = this.#spentInTurn
     return true
   }
 
@@ -146,7 +148,7 @@ export class Lot {
     this.#isAsked = false
     this.#left = Math.max(0, this.#left - (demand.kept - kept)) + more
     this.#name = demand.name
-    this.#renewAt = more > 0 ? this.#left >> 2 : -1
+    this.#renewAt = more > 0 ? this.#left >> 1 : -1
     this.#takenMs = sentMs
   }
 
@@ -174,8 +176,9 @@ export class Lot {
     const pace = Math.ceil(((this.#spent + waiting) * LOT_MS) / elapsedMs)
     this.#spent = 0
     this.#demandedMs = nowMs
-    this.#hasOverlap = false
-    return Math.min(LOT_MAX, Math.max(2 * waiting, pace))
+    const together = Math.max(waiting, this.#together)
+    this.#together = 0
+    return Math.min(LOT_MAX, Math.max(TURNS * together, pace))
   }
 }
 

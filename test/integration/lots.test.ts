@@ -17,6 +17,8 @@ import { until } from '../support/until.ts'
  * out, all of it can be, and who asks one after the other sees the plan itself.
  */
 
+const redis = await startTestRedis()
+
 /** So slow that nothing flows in while a test runs. */
 const SLOW = 0.000_1
 
@@ -82,8 +84,8 @@ const KINDS: Record<string, Kind> = {
   },
 }
 
-function connect(t: TestContext, url: string): RedisClient {
-  const client = quiet(connectRedis(url, { name: 'test', kind: 'loop' }))
+function connect(t: TestContext): RedisClient {
+  const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
   t.after(() => client.disconnect())
   return client
 }
@@ -96,15 +98,17 @@ function seeded(seed: number): (below: number) => number {
   }
 }
 
+let tenants = 0
+
 for (const [name, kind] of Object.entries(KINDS)) {
+  const slug = name.replace(' ', '-')
   test(`${name}: granted and left are the plan, whatever processes do, and nothing is refused before all is given`, async (t) => {
-    const redis = await startTestRedis(t)
-    const clients = [1, 2, 3].map(() => connect(t, redis.url))
+    const clients = [1, 2, 3].map(() => connect(t))
     let fromLots = 0
     for (let round = 0; round < 12; round++) {
       const random = seeded(round + 1)
       const size = [10, 100, 1_000, 4_000][round % 4]!
-      const who = caller(`r${round}`, plan(size))
+      const who = caller(`${slug}-r${round}`, plan(size))
       const counters = clients.map((client) => kind.make(client))
       const decisions: Decision[] = []
       const asked = Math.floor(size * (random(2) === 0 ? 0.7 : 1.2))
@@ -137,10 +141,9 @@ for (const [name, kind] of Object.entries(KINDS)) {
   })
 
   test(`${name}: who asks one after the other sees the plan counted down, also by several processes`, async (t) => {
-    const redis = await startTestRedis(t)
-    const clients = [1, 2].map(() => connect(t, redis.url))
+    const clients = [1, 2].map(() => connect(t))
     const counters = clients.map((client) => kind.make(client))
-    const who = caller('acme', plan(200))
+    const who = caller(`${slug}-${++tenants}`, plan(200))
     const seen: Decision[] = []
     for (let i = 0; i < 200; i++) seen.push(await counters[i % 3 === 0 ? 0 : 1]!.take(who))
     assert.deepEqual(
@@ -151,10 +154,9 @@ for (const [name, kind] of Object.entries(KINDS)) {
   })
 
   test(`${name}: of a lot the count goes on by one, and at rest it comes back by itself`, async (t) => {
-    const redis = await startTestRedis(t)
-    const client = connect(t, redis.url)
+    const client = connect(t)
     const counter = kind.make(client)
-    const who = caller('acme', plan(100_000))
+    const who = caller(`${slug}-${++tenants}`, plan(100_000))
     const together = await Promise.all(Array.from({ length: 50 }, () => counter.take(who)))
     assert.deepEqual(
       together.map(({ left }) => left),
@@ -162,7 +164,7 @@ for (const [name, kind] of Object.entries(KINDS)) {
     )
     assert.ok((await kind.left(client, who)) < 99_950, 'some are in a lot')
     assert.deepEqual(await counter.take(who), { allowed: true, left: 99_949, held: true })
-    const other = kind.make(connect(t, redis.url))
+    const other = kind.make(connect(t))
     await until(
       () => kind.left(client, who),
       (left) => left === 99_949,
@@ -171,21 +173,19 @@ for (const [name, kind] of Object.entries(KINDS)) {
   })
 
   test(`${name}: a plan that changes applies to the next request, whatever is held`, async (t) => {
-    const redis = await startTestRedis(t)
-    const counter = kind.make(connect(t, redis.url))
-    const before = caller('acme', plan(100_000))
+    const counter = kind.make(connect(t))
+    const before = caller(`${slug}-changes`, plan(100_000))
     await Promise.all(Array.from({ length: 50 }, () => counter.take(before)))
     assert.equal((await counter.take(before)).held, true)
-    const { allowed, left } = await counter.take(caller('acme', plan(20)))
+    const { allowed, left } = await counter.take(caller(before.tenant.id, plan(20)))
     assert.deepEqual({ allowed, left }, kind.afterShrinking)
-    const grown = await counter.take(caller('acme', plan(200)))
+    const grown = await counter.take(caller(before.tenant.id, plan(200)))
     assert.equal(grown.left, name === 'rate tokens' ? 18 : 148, 'what was used stays used')
   })
 
   test(`${name}: a process that is killed loses its lot, and no more`, async (t) => {
-    const redis = await startTestRedis(t)
-    const [client, killed] = [connect(t, redis.url), connect(t, redis.url)]
-    const who = caller('acme', plan(2_000))
+    const [client, killed] = [connect(t), connect(t)]
+    const who = caller(`${slug}-${++tenants}`, plan(2_000))
     await Promise.all(Array.from({ length: 50 }, () => kind.make(killed).take(who)))
     const lost = kind.make(killed)
     await Promise.all(Array.from({ length: 50 }, () => lost.take(who)))
@@ -199,8 +199,7 @@ for (const [name, kind] of Object.entries(KINDS)) {
 }
 
 test('a bucket and what is held of it never are more than the plan, however fast tokens flow in', async (t) => {
-  const redis = await startTestRedis(t)
-  const client = connect(t, redis.url)
+  const client = connect(t)
   const buckets = new RedisTokenBuckets(client)
   const demand = { tenantId: 'acme', rate: 1_000_000, burst: 1_600, wanted: 0 }
   const take = async (lot?: { back: string; returned: number; kept: number; name: string; wanted: number }) =>
