@@ -45,6 +45,8 @@ export const keys = {
   leaseToken: (name: string) => `{lease:${name}}:token`,
   /** String: addresses that a tenant looked up on a UTC day, `YYYY-MM-DD`. */
   lookups: (tenantId: string, day: string) => `{tenant:${tenantId}}:lookups:${day}`,
+  /** String: what processes hold of that number and have not counted yet; expires. */
+  lookupLots: (tenantId: string, day: string) => `{tenant:${tenantId}}:lookups:${day}:lots`,
   /** Hash: a tenant's events of a UTC day, and how many came from each network that no visitor uses. */
   origins: (tenantId: string, day: string) => `{tenant:${tenantId}}:origins:${day}`,
   /** String: the batch job that has a file, by the SHA-256 of the file; expires. */
@@ -104,7 +106,7 @@ export const keys = {
   liveEvents: (tenant: string) => `ipid:live:events:${tenant}`,
   /** Matches what is counted of a tenant. */
   countsPattern: (tenantId: string) => `{tenant:${tenantId}}:*`,
-  /** String: what is in a tenant's token bucket; expires when it is full. */
+  /** String: what is in a tenant's token bucket, and in whose hands; expires when it is full. */
   rateBucket: (tenantId: string) => `{tenant:${tenantId}}:bucket`,
 
   /** String: JSON of what a sign-in link gives, by the SHA-256 of its secret; expires. */

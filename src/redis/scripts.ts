@@ -23,10 +23,14 @@ export interface Script {
  * @param name file name without `.lua`
  * @param aboveMaxmemory that it runs above Redis' maxmemory where this use of it drains Redis; the source itself says so
  *   when all its uses do
+ * @param using file of functions that it calls; they come behind its first line
  */
-export function loadScript(name: string, { aboveMaxmemory = false } = {}): Script {
-  const text = readFileSync(new URL(`./scripts/${name}.lua`, import.meta.url), 'utf8')
-  const source = aboveMaxmemory ? `#!lua flags=allow-oom\n${text}` : text
+export function loadScript(name: string, options: { aboveMaxmemory?: boolean; using?: string } = {}): Script {
+  const text = textOf(name)
+  const firstLine = text.indexOf('\n') + 1
+  const own =
+    options.using === undefined ? text : text.slice(0, firstLine) + textOf(options.using) + text.slice(firstLine)
+  const source = options.aboveMaxmemory ? `#!lua flags=allow-oom\n${own}` : own
   const digest = createHash('sha1').update(source).digest('hex')
   return {
     name,
@@ -39,4 +43,8 @@ export function loadScript(name: string, { aboveMaxmemory = false } = {}): Scrip
       }
     },
   }
+}
+
+function textOf(name: string): string {
+  return readFileSync(new URL(`./scripts/${name}.lua`, import.meta.url), 'utf8')
 }

@@ -52,6 +52,7 @@ export function ingressRole(parts: Parts): IngressRole {
     () => stall.reason !== undefined,
     () => gate.closedBecause(false) !== undefined,
   )
+  const quota = new RedisDailyQuota(requests, clock)
   const routes = createRoutes({
     accept: acceptOf(parts),
     intake: counted(intake, parts),
@@ -62,7 +63,7 @@ export function ingressRole(parts: Parts): IngressRole {
     clock,
     jobs: batchJobs(parts, uploadConnection(parts), gate),
     lookups: enrichment.lookups,
-    quota: new RedisDailyQuota(requests, clock),
+    quota,
     bulkJobs: new RedisBulkJobs({ client: requests, openMax: config.bulkQueueLimit }),
     receipts: receipts.receipts,
     tail,
@@ -74,7 +75,7 @@ export function ingressRole(parts: Parts): IngressRole {
     if (status === 429) parts.recent.did('refused', 1)
   }
   const http = createHttpServer({ host, port, engine, routes, authenticator, limiter, log, metrics, onResponse })
-  return { services: [authenticator, gate, stall, intake, receipts, tail, http], http }
+  return { services: [authenticator, limiter, quota, gate, stall, intake, receipts, tail, http], http }
 }
 
 function problemsOf(pong: string, { reason }: StallWatch): string[] {

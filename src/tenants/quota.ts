@@ -12,6 +12,9 @@ export interface QuotaDecision {
 }
 
 export interface DailyQuota {
-  /** Counts `lookups` addresses; counts none when they would pass the limit. Rejects with `UnavailableError`. */
-  take(caller: Caller, lookups: number): Promise<QuotaDecision>
+  /**
+   * Counts `lookups` addresses; counts none when they would pass the limit. Answers without a promise when it holds that
+   * many of the tenant's. Rejects with `UnavailableError`.
+   */
+  take(caller: Caller, lookups: number): QuotaDecision | Promise<QuotaDecision>
 }

@@ -1,31 +1,121 @@
 import { Gathering } from '../core/run/gathering.ts'
+import { Lifecycle } from '../core/run/lifecycle.ts'
+import type { Service } from '../core/run/service.ts'
+import { Lot, type LotDemand, LotKeeper, retryForOthers } from './lots.ts'
+import type { Plan } from './plans.ts'
 import type { BucketDemand, BucketGrant, TokenBuckets } from './stores.ts'
 import type { Caller, RateDecision, RateLimiter } from './tenancy.ts'
 
 interface Waiter {
   readonly caller: Caller
+  readonly sinceMs: number
   resolve(decision: RateDecision): void
   reject(error: unknown): void
 }
 
-/** One token bucket per tenant, shared by all processes. Requests ask together: see `Gathering`. */
-export class SharedRateLimiter implements RateLimiter {
-  readonly #buckets: TokenBuckets
-  readonly #asking = new Gathering<Waiter>((waiters) => this.#ask(waiters))
+/** A tenant's bucket of which this process holds a lot, or has lately. */
+interface Bucket {
+  readonly tenantId: string
+  readonly lot: Lot
+  plan: Plan
+  /** Tokens outside of lots, `atMs`; and how many there can be while the lot is out. */
+  tokens: number
+  room: number
+  atMs: number
+}
 
-  constructor(buckets: TokenBuckets) {
-    this.#buckets = buckets
+/**
+ * One token bucket per tenant, shared by all processes. Requests ask together (see `Gathering`), or are given tokens of a lot
+ * (see `Lot`).
+ */
+export class SharedRateLimiter implements RateLimiter, Service {
+  readonly name = 'rate limiter'
+  readonly #store: TokenBuckets
+  readonly #buckets = new Map<string, Bucket>()
+  readonly #asking = new Gathering<Waiter>((waiters) => this.#ask(waiters))
+  readonly #keeper = new LotKeeper<Bucket>({
+    giveBack: (buckets) => this.#giveBack(buckets),
+    forget: ({ tenantId }) => this.#buckets.delete(tenantId),
+  })
+  readonly #life = new Lifecycle()
+
+  constructor(store: TokenBuckets) {
+    this.#store = store
   }
 
-  take(caller: Caller): Promise<RateDecision> {
-    return new Promise((resolve, reject) => this.#asking.add({ caller, resolve, reject }))
+  async start(): Promise<void> {}
+
+  /** Gives all lots back. */
+  stop(): Promise<void> {
+    return this.#life.stop(() => this.#keeper.stop())
+  }
+
+  take(caller: Caller): RateDecision | Promise<RateDecision> {
+    const nowMs = performance.now()
+    const bucket = this.#buckets.get(caller.tenant.id)
+    if (bucket?.plan === caller.plan && bucket.lot.spend(1, nowMs)) {
+      if (bucket.lot.wantsMore) this.#renew(bucket, caller, nowMs)
+      return decideHeld(bucket, nowMs)
+    }
+    return new Promise((resolve, reject) => this.#asking.add({ caller, sinceMs: nowMs, resolve, reject }))
   }
 
   /** As many requests of a bucket are allowed as there are tokens, in the order of their arrival. */
   #ask(waiters: readonly Waiter[]): Promise<unknown> {
-    const groups = groupByBucket(waiters)
-    const grants = this.#buckets.take(groups.map(demandOf))
-    return Promise.all(grants.map((grant, i) => settle(groups[i]!, grant)))
+    const sentMs = performance.now()
+    const asked = groupByBucket(waiters).map((group) => {
+      const { tenant, plan } = group.caller
+      const bucket = this.#bucketOf(group)
+      const lot = bucket?.lot.demand(group.isOnly ? group.waiters.length : 0, sentMs)
+      return { group, bucket, lot, demand: demandOf(tenant.id, plan, group.waiters.length, lot) }
+    })
+    const grants = this.#store.take(asked.map(({ demand }) => demand))
+    return Promise.all(asked.map(({ group, bucket, lot }, i) => this.#settle(group, grants[i]!, sentMs, bucket, lot)))
+  }
+
+  #renew(bucket: Bucket, caller: Caller, nowMs: number): void {
+    const lot = bucket.lot.renewal(nowMs)
+    const [grant] = this.#store.take([demandOf(bucket.tenantId, bucket.plan, 0, lot)])
+    void this.#settle({ caller, waiters: [], isOnly: true }, grant!, nowMs, bucket, lot)
+  }
+
+  /** Undefined: nobody of that tenant had to wait for another. */
+  #bucketOf({ caller: { tenant, plan }, waiters }: Group): Bucket | undefined {
+    const known = this.#buckets.get(tenant.id)
+    if (known !== undefined || waiters.length === 1 || this.#life.isStopped) return known
+    const bucket = { tenantId: tenant.id, lot: new Lot(), plan, tokens: 0, room: 0, atMs: 0 }
+    this.#buckets.set(tenant.id, bucket)
+    this.#keeper.add(bucket)
+    return bucket
+  }
+
+  /** Never rejects. */
+  async #settle(
+    { caller, waiters }: Group,
+    grant: Promise<BucketGrant>,
+    sentMs: number,
+    bucket?: Bucket,
+    demand?: LotDemand,
+  ): Promise<void> {
+    try {
+      const given = await grant
+      bucket?.lot.granted(demand, given, sentMs)
+      if (bucket !== undefined && given.more > 0) note(bucket, caller.plan, given)
+      const held = bucket?.lot.left ?? 0
+      waiters.forEach((waiter, position) => {
+        if (position >= given.granted && retryForOthers(waiter, given.othersHold, (it) => this.#asking.add(it))) return
+        waiter.resolve(decide(caller.plan, given, position, held))
+      })
+    } catch (error) {
+      bucket?.lot.failed(demand)
+      for (const waiter of waiters) waiter.reject(error)
+    }
+  }
+
+  async #giveBack(buckets: readonly Bucket[]): Promise<void> {
+    const nowMs = performance.now()
+    const demands = buckets.map(({ tenantId, plan, lot }) => demandOf(tenantId, plan, 0, lot.demand(0, nowMs)))
+    await Promise.allSettled(this.#store.take(demands))
   }
 }
 
@@ -33,6 +123,8 @@ export class SharedRateLimiter implements RateLimiter {
 interface Group {
   readonly caller: Caller
   readonly waiters: Waiter[]
+  /** None of the same tenant under another plan asks with it. */
+  isOnly: boolean
 }
 
 function groupByBucket(waiters: readonly Waiter[]): Group[] {
@@ -42,7 +134,9 @@ function groupByBucket(waiters: readonly Waiter[]): Group[] {
     const { caller } = waiter
     let group = byTenant.get(caller.tenant.id)
     if (group?.caller.plan !== caller.plan) {
-      group = { caller, waiters: [] }
+      const isOnly = group === undefined
+      if (group !== undefined) group.isOnly = false
+      group = { caller, waiters: [], isOnly }
       groups.push(group)
       byTenant.set(caller.tenant.id, group)
     }
@@ -51,33 +145,40 @@ function groupByBucket(waiters: readonly Waiter[]): Group[] {
   return groups
 }
 
-function demandOf({ caller: { tenant, plan }, waiters }: Group): BucketDemand {
-  return { tenantId: tenant.id, rate: plan.rate, burst: plan.burst, wanted: waiters.length }
+function demandOf(tenantId: string, { rate, burst }: Plan, wanted: number, lot: LotDemand | undefined): BucketDemand {
+  const demand = { tenantId, rate, burst, wanted }
+  return lot === undefined ? demand : { ...demand, lot }
 }
 
-/** Never rejects. */
-async function settle({ caller, waiters }: Group, grant: Promise<BucketGrant>): Promise<void> {
-  try {
-    const granted = await grant
-    waiters.forEach((waiter, position) => {
-      waiter.resolve(decide(caller.plan, granted, position))
-    })
-  } catch (error) {
-    for (const waiter of waiters) waiter.reject(error)
-  }
+function note(bucket: Bucket, plan: Plan, { leftMilli }: BucketGrant): void {
+  bucket.plan = plan
+  bucket.tokens = leftMilli / 1_000
+  bucket.room = plan.burst - bucket.lot.left
+  bucket.atMs = performance.now()
 }
 
-/** @param position of the request among those that asked together */
-function decide(plan: Caller['plan'], grant: BucketGrant, position: number): RateDecision {
-  const { granted, leftMilli } = grant
+/**
+ * @param position of the request among those that asked together
+ * @param held tokens of the bucket in the lot of this process
+ */
+function decide(plan: Plan, { granted, leftMilli }: BucketGrant, position: number, held: number): RateDecision {
   const allowed = position < granted
   // Those that took their token before the others saw more of them left.
-  const left = leftMilli / 1_000 + (allowed ? granted - 1 - position : 0)
+  return decision(plan, allowed, leftMilli / 1_000 + held + (allowed ? granted - 1 - position : 0))
+}
+
+/** Of a request that was given a token of the lot. */
+function decideHeld({ plan, lot, tokens, room, atMs }: Bucket, nowMs: number): RateDecision {
+  return decision(plan, true, Math.min(room, tokens + ((nowMs - atMs) * plan.rate) / 1_000) + lot.left)
+}
+
+/** @param left tokens, and parts of one */
+function decision({ rate, burst }: Plan, allowed: boolean, left: number): RateDecision {
   return {
     allowed,
-    limit: plan.burst,
+    limit: burst,
     remaining: Math.max(0, Math.floor(left)),
-    resetSeconds: Math.max(0, Math.ceil((plan.burst - left) / plan.rate)),
-    retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((1 - left) / plan.rate)),
+    resetSeconds: Math.max(0, Math.ceil((burst - left) / rate)),
+    retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((1 - left) / rate)),
   }
 }

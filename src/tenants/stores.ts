@@ -1,4 +1,5 @@
 import type { TenantChange } from '../../schemas/tenant.ts'
+import type { LotDemand, LotGrant } from './lots.ts'
 import type { Tenant } from './tenancy.ts'
 
 /** An API key as it is stored. */
@@ -74,15 +75,17 @@ export interface BucketDemand {
   readonly rate: number
   /** Size of the bucket, tokens. */
   readonly burst: number
-  /** Tokens wanted, 1 or more. */
+  /** Tokens wanted; 0: what is left is asked for, or a lot given back. */
   readonly wanted: number
+  /** Undefined: nothing is held of the bucket, nor wanted. A lot is given only when all tokens are that are wanted. */
+  readonly lot?: LotDemand
 }
 
 /** What a bucket gave. */
-export interface BucketGrant {
+export interface BucketGrant extends LotGrant {
   /** Tokens taken: 0 to `wanted`. */
   readonly granted: number
-  /** Tokens left, in thousandths. */
+  /** Tokens left outside of all lots, in thousandths. */
   readonly leftMilli: number
 }
 

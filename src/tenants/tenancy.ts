@@ -81,6 +81,9 @@ export interface RateDecision {
 }
 
 export interface RateLimiter {
-  /** Takes one token of the tenant's bucket. Rejects with `UnavailableError`. */
-  take(caller: Caller): Promise<RateDecision>
+  /**
+   * Takes one token of the tenant's bucket. Answers without a promise when it holds tokens of that bucket. Rejects with
+   * `UnavailableError`.
+   */
+  take(caller: Caller): RateDecision | Promise<RateDecision>
 }

@@ -107,10 +107,10 @@ test('a Redis that forgot its scripts is taught again; one that is away is unava
   await client.call('SCRIPT', 'FLUSH')
   assert.equal((await limiter.take(acme)).allowed, true)
   redis.signal('SIGSTOP')
-  await assert.rejects(limiter.take(acme), UnavailableError)
+  await assert.rejects(async () => limiter.take(acme), UnavailableError)
   redis.signal('SIGCONT')
   await redis.kill()
-  await assert.rejects(limiter.take(acme), UnavailableError)
+  await assert.rejects(async () => limiter.take(acme), UnavailableError)
 })
 
 test('above maxmemory tokens are given all the same', async (t) => {
@@ -133,7 +133,10 @@ test('the share of each request in a common grant is its own', async () => {
   const limiter = new SharedRateLimiter({
     take(all) {
       demands.push([...all])
-      return all.map(async (demand) => ({ granted: Math.min(demand.wanted, 2), leftMilli: 500 }))
+      return all.map(async (demand) => ({
+        ...{ granted: Math.min(demand.wanted, 2), leftMilli: 500 },
+        ...{ more: 0, kept: 0, othersHold: 0 },
+      }))
     },
   })
   const a = caller('a', plan(1, 10))

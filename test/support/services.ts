@@ -38,6 +38,8 @@ import { Janitor } from '../../src/redis/streams/janitor.ts'
 import { SinkStreams } from '../../src/redis/streams/sink-streams.ts'
 import { readStatus } from '../../src/redis/streams/status.ts'
 import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
+import { RedisDailyQuota } from '../../src/redis/tenants/daily-quota.ts'
+import { RedisTokenBuckets } from '../../src/redis/tenants/rate-bucket.ts'
 import { RedisTenantChanges, RedisTenantStore } from '../../src/redis/tenants/tenant-store.ts'
 import type { AgedStore } from '../../src/retention/ports.ts'
 import { Retention } from '../../src/retention/service.ts'
@@ -53,6 +55,7 @@ import { CachedAuthenticator } from '../../src/tenants/authenticator.ts'
 import { KeyUses } from '../../src/tenants/key-uses.ts'
 import { type OriginStore, TenantOrigins } from '../../src/tenants/origins.ts'
 import { DEFAULT_PLANS } from '../../src/tenants/plans.ts'
+import { SharedRateLimiter } from '../../src/tenants/rate-limiter.ts'
 import { startTestClickHouse } from './clickhouse.ts'
 import { noData, noLimit, oneKey } from './http.ts'
 import { TestLookups } from './lookups.ts'
@@ -279,6 +282,11 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
       return { service, close: () => client.disconnect() }
     },
   },
+  SharedRateLimiter: {
+    idle: true,
+    make: onRedis((client) => new SharedRateLimiter(new RedisTokenBuckets(client))),
+  },
+  RedisDailyQuota: { idle: true, make: onRedis((client) => new RedisDailyQuota(client, systemClock)) },
   KeyUses: {
     make: (calls) => {
       const service = new KeyUses({ store: { recordUses: () => calls.hold() }, clock: systemClock, log: silent })

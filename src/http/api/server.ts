@@ -1,10 +1,10 @@
-import type { Authenticator, RateDecision, RateLimiter } from '../../tenants/tenancy.ts'
+import type { Authenticator, Caller, RateDecision, RateLimiter } from '../../tenants/tenancy.ts'
 import type { Exchange } from '../engine/exchange.ts'
 import { HttpError, tooMany } from '../engine/http-error.ts'
 import type { HttpResponse } from '../engine/response.ts'
 import { createServer, type HttpServer, type ServerOptions } from '../engine/server.ts'
 import { errorResponse } from './errors.ts'
-import type { Route } from './route.ts'
+import type { KeyedRoute, Route } from './route.ts'
 import { targetsOf } from './targets.ts'
 
 export type { HttpServer } from '../engine/server.ts'
@@ -31,16 +31,40 @@ export function createHttpServer({ routes, authenticator, limiter, ...options }:
   return createServer({ ...options, targets, explain: errorResponse })
 }
 
-async function respond(route: Route, exchange: Exchange, { authenticator, limiter }: Guards): Promise<HttpResponse> {
+/** Makes a promise only where something has to be waited for. */
+function respond(route: Route, exchange: Exchange, guards: Guards): HttpResponse | Promise<HttpResponse> {
   if (route.access === 'open') {
     exchange.demandBody()
     return route.handle(exchange)
   }
-  const { apiKey } = exchange.request.head
-  const found = authenticator.authenticate(apiKey)
-  const caller = found instanceof Promise ? await found : found
-  if (!caller) throw new HttpError(401, apiKey === '' ? 'the x-api-key header is missing' : 'the API key is not valid')
-  const rate = await limiter.take(caller)
+  const found = guards.authenticator.authenticate(exchange.request.head.apiKey)
+  return found instanceof Promise
+    ? found.then((caller) => admit(route, exchange, caller, guards))
+    : admit(route, exchange, found, guards)
+}
+
+function admit(
+  route: KeyedRoute,
+  exchange: Exchange,
+  caller: Caller | undefined,
+  { limiter }: Guards,
+): HttpResponse | Promise<HttpResponse> {
+  if (!caller) {
+    const isMissing = exchange.request.head.apiKey === ''
+    throw new HttpError(401, isMissing ? 'the x-api-key header is missing' : 'the API key is not valid')
+  }
+  const rate = limiter.take(caller)
+  return rate instanceof Promise
+    ? rate.then((decision) => handle(route, exchange, caller, decision))
+    : handle(route, exchange, caller, rate)
+}
+
+function handle(
+  route: KeyedRoute,
+  exchange: Exchange,
+  caller: Caller,
+  rate: RateDecision,
+): HttpResponse | Promise<HttpResponse> {
   addRate(exchange, rate)
   if (!rate.allowed) throw tooMany('rate limit exceeded', rate.retryAfterSeconds, 'rate')
   exchange.demandBody()

@@ -4,6 +4,8 @@ import { ChunkList } from './chunk-list.ts'
 export class BodyBuffer {
   readonly #maxBytes: number
   readonly #chunks = new ChunkList()
+  /** A body that came as one chunk, not copied: see `keep`. */
+  #lent: ArrayBuffer | Uint8Array | undefined
   #bytes = 0
   #state: 'receiving' | 'complete' | 'too large' | 'failed' = 'receiving'
   #failure: unknown
@@ -19,7 +21,7 @@ export class BodyBuffer {
     return this.#bytes
   }
 
-  /** Takes what arrived. The chunk is copied: its memory is gone when the caller returns. */
+  /** Takes what arrived. Behind the last chunk `keep` is to be called, before the memory of that is gone. */
   push(chunk: ArrayBuffer | Uint8Array, last: boolean): void {
     if (this.#state !== 'receiving') return
     const bytes = chunk.byteLength
@@ -27,12 +29,19 @@ export class BodyBuffer {
       this.#drop('too large')
       return
     }
-    this.#chunks.push(chunk)
+    if (last && this.#bytes === 0) this.#lent = chunk
+    else this.#chunks.push(chunk)
     this.#bytes += bytes
     if (last) {
       this.#state = 'complete'
       this.#settle?.()
     }
+  }
+
+  /** Copies what was not taken so far. A body that came as one chunk, and was taken in the same turn, is never copied. */
+  keep(): void {
+    if (this.#lent !== undefined) this.#chunks.push(this.#lent)
+    this.#lent = undefined
   }
 
   /** Ends the collection: `complete` rejects with the error. */
@@ -44,7 +53,7 @@ export class BodyBuffer {
 
   /**
    * The whole body when it has arrived, without a promise when it has; undefined as soon as it is over the limit. To be
-   * called once.
+   * called once, and read before `keep` may be called.
    */
   complete(): Buffer | undefined | Promise<Buffer | undefined> {
     if (this.#state !== 'receiving') return this.#taken()
@@ -57,12 +66,16 @@ export class BodyBuffer {
   #taken(): Buffer | undefined {
     if (this.#state === 'failed') throw this.#failure
     if (this.#state === 'too large') return undefined
-    return this.#chunks.all()
+    const lent = this.#lent
+    if (lent === undefined) return this.#chunks.all()
+    this.#lent = undefined
+    return lent instanceof Uint8Array ? Buffer.from(lent.buffer, lent.byteOffset, lent.byteLength) : Buffer.from(lent)
   }
 
   #drop(state: 'too large' | 'failed'): void {
     this.#state = state
     this.#chunks.clear()
+    this.#lent = undefined
     this.#settle?.()
   }
 }

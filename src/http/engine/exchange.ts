@@ -1,8 +1,10 @@
+import { BodyBuffer } from './body-buffer.ts'
+import { BodyPace } from './body-pace.ts'
 import { BodyStream, type Flow } from './body-stream.ts'
 import type { ArrivedRequest, RequestReceiver, ResponseWriter } from './engine.ts'
 import { AbortedError, HttpError, type Limit } from './http-error.ts'
 import { demandReadable, openBody, type RequestBody, readPieces, readText } from './request-body.ts'
-import { type HttpResponse, isWhole, JSON_TYPE } from './response.ts'
+import { completeHeaders, type HttpResponse, isWhole } from './response.ts'
 import { StreamedResponse } from './streamed-response.ts'
 import type { InFlight, Traffic } from './traffic.ts'
 import { type WholeHead, WholeResponse } from './whole-response.ts'
@@ -40,6 +42,7 @@ export class Exchange implements RequestReceiver, InFlight {
   readonly request: ArrivedRequest
   readonly endpoint: Endpoint
   readonly startedMs: number
+  heldBytes = 0
   #state: 'open' | 'responding' | 'done' = 'open'
   readonly #writer: ResponseWriter
   readonly #headOnly: boolean
@@ -51,12 +54,11 @@ export class Exchange implements RequestReceiver, InFlight {
   #response: WholeResponse | StreamedResponse | undefined
   /** Of a streamed response, until there is a first piece; told when nobody waits for that any more. */
   #source: AsyncIterator<string> | undefined
-  #heldBytes = 0
   /** `performance.now()` when the body was complete; undefined while it arrives. */
   #completeMs: number | undefined
+  #begun = false
   #committed = false
-  #receivedBytes = 0
-  #mark: { readonly atMs: number; readonly receivedBytes: number }
+  readonly #pace: BodyPace
 
   /** @param headOnly `HEAD`: the response is its head only */
   constructor(
@@ -74,7 +76,7 @@ export class Exchange implements RequestReceiver, InFlight {
     this.#headOnly = headOnly
     this.#traffic = traffic
     this.#explain = explain
-    this.#mark = { atMs: this.startedMs, receivedBytes: 0 }
+    this.#pace = new BodyPace(this.startedMs)
     const { head } = request
     this.#headers = ['x-request-id', head.requestId]
     this.#completeMs = head.hasBody ? undefined : this.startedMs
@@ -85,15 +87,23 @@ export class Exchange implements RequestReceiver, InFlight {
     return this.request.head.requestId
   }
 
-  get heldBytes(): number {
-    return this.#heldBytes
+  /**
+   * Begins the response, or refuses the request when there are too many. A body that is not streamed mostly comes in the
+   * same turn: it is waited for until the end of that, so that the response needs no promise.
+   */
+  start(): void {
+    const mayBeWhole = this.request.head.hasBody && !this.endpoint.streamsBody
+    const refusal = this.#traffic.entered(this, mayBeWhole)
+    if (refusal) this.fail(refusal)
+    else if (!mayBeWhole) this.begin()
   }
 
-  /** Begins the response. Refuses the request when there are too many. */
-  start(): void {
-    const refusal = this.#traffic.entered(this)
-    if (refusal) this.fail(refusal)
-    else void this.#respond()
+  begin(): void {
+    if (this.#begun || this.#state !== 'open') return
+    this.#begun = true
+    // Answered outside of the parser, it does not take what follows for another request.
+    if (this.request.head.badFraming !== undefined || this.#traffic.crowded) setImmediate(() => this.#respond())
+    else this.#respond()
   }
 
   /** A header of whatever response this request gets. @param name in lower case */
@@ -134,20 +144,25 @@ export class Exchange implements RequestReceiver, InFlight {
   }
 
   receive(chunk: ArrayBuffer | Uint8Array, last: boolean): void {
-    this.#receivedBytes += chunk.byteLength
+    this.#pace.add(chunk.byteLength)
     if (last) this.#completeMs = performance.now()
-    if (this.#response instanceof WholeResponse) this.#response.received(this.#receivedBytes, last)
-    if (this.#state !== 'open' || this.#body === undefined) return
-    this.#body.push(chunk, last)
-    const grownBytes = this.#body.heldBytes - this.#heldBytes
-    this.#heldBytes += grownBytes
-    const refusal = this.#traffic.hold(grownBytes)
-    if (refusal) this.fail(refusal)
+    if (this.#response instanceof WholeResponse) this.#response.received(this.#pace.receivedBytes, last)
+    if (this.#state !== 'open') return
+    if (this.#body !== undefined) {
+      this.#body.push(chunk, last)
+      const grownBytes = this.#body.heldBytes - this.heldBytes
+      this.heldBytes += grownBytes
+      const refusal = this.#traffic.hold(grownBytes)
+      if (refusal) this.fail(refusal)
+    }
+    if (!last) return
+    this.begin()
+    if (this.#body instanceof BodyBuffer) this.#body.keep()
   }
 
   /** Answers a failure. Does nothing when there is a response already, or nobody to take one. */
   fail(error: unknown): void {
-    if (this.#state !== 'open') return
+    if (this.#state !== 'open' || error instanceof AbortedError) return
     const { response, unexpected, limit } = this.#explain(error)
     if (limit !== undefined) this.#traffic.refused(limit)
     if (response.status === 500) this.#traffic.logFailure(this, error, unexpected)
@@ -172,29 +187,26 @@ export class Exchange implements RequestReceiver, InFlight {
       else this.#response.sweep(nowMs)
       return
     }
-    const { atMs, receivedBytes } = this.#mark
     if (this.#completeMs !== undefined) {
       if (this.#committed || nowMs - this.#completeMs <= limits.workMs) return
       this.fail(new HttpError(500, 'the answer took too long', { headers: { 'retry-after': '1' } }))
       return
     }
     const waitsForUs = this.#body instanceof BodyStream && this.#body.paused
-    if (waitsForUs || this.#receivedBytes - receivedBytes >= limits.bodyStallBytes) {
-      this.#mark = { atMs: nowMs, receivedBytes: this.#receivedBytes }
-    } else if (nowMs - atMs > limits.bodyStallMs) {
+    if (this.#pace.isStalled(nowMs, waitsForUs, limits)) {
       this.fail(new HttpError(408, 'the body arrived too slowly', { close: true }))
     }
   }
 
-  async #respond(): Promise<void> {
+  #respond(): void {
     try {
       const { badFraming } = this.request.head
-      // Answered outside of the parser, it does not take what follows for another request.
-      if (badFraming !== undefined || this.#traffic.crowded) await new Promise(setImmediate)
       if (badFraming !== undefined) throw new HttpError(400, badFraming, { close: true })
-      this.#send(await this.endpoint.respond(this))
+      const response = this.endpoint.respond(this)
+      if (!(response instanceof Promise)) this.#send(response)
+      else response.then((made) => this.#send(made)).catch((error) => this.fail(error))
     } catch (error) {
-      if (!(error instanceof AbortedError)) this.fail(error)
+      this.fail(error)
     }
   }
 
@@ -221,7 +233,7 @@ export class Exchange implements RequestReceiver, InFlight {
     const isBare = sent === undefined || sent.length === 0
     const head: WholeHead = {
       status,
-      headers: this.#completeHeaders(response, body === undefined || body.length > 0),
+      headers: completeHeaders(this.#headers, response, body === undefined || body.length > 0),
       bodyBytes: isBare && body !== undefined && status !== 204 ? Buffer.byteLength(body) : undefined,
       close,
     }
@@ -256,27 +268,16 @@ export class Exchange implements RequestReceiver, InFlight {
       keepOpen: () => this.#writer.keepOpen(),
     })
     this.#response = streamed
-    const headers = this.#completeHeaders(response, true)
+    const headers = completeHeaders(this.#headers, response, true)
     await streamed.send((reader) => this.#writer.stream(response.status, headers, reader), first, response.flush)
   }
 
   /** The connection, for as long as it may be touched. */
   #flow(): Flow {
-    return {
-      pause: () => {
-        if (this.#state === 'open') this.#writer.pause()
-      },
-      resume: () => {
-        if (this.#state === 'open') this.#writer.resume()
-      },
+    const whileOpen = (act: 'pause' | 'resume') => () => {
+      if (this.#state === 'open') this.#writer[act]()
     }
-  }
-
-  #completeHeaders({ type, headers: own }: HttpResponse, hasContent: boolean): readonly string[] {
-    const headers = this.#headers
-    if (hasContent) headers.push('content-type', type ?? JSON_TYPE)
-    if (own) for (const name in own) headers.push(name, own[name]!)
-    return headers
+    return { pause: whileOpen('pause'), resume: whileOpen('resume') }
   }
 
   /**

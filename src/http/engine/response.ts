@@ -47,3 +47,14 @@ export const NDJSON_TYPE = 'application/x-ndjson'
 export function isWhole(body: HttpResponse['body']): body is string | Uint8Array {
   return typeof body === 'string' || body instanceof Uint8Array
 }
+
+/** Adds a response's own headers to those of its request. @param headers name, value, name, value; it is added to */
+export function completeHeaders(
+  headers: string[],
+  { type, headers: own }: HttpResponse,
+  hasContent: boolean,
+): readonly string[] {
+  if (hasContent) headers.push('content-type', type ?? JSON_TYPE)
+  if (own) for (const name in own) headers.push(name, own[name]!)
+  return headers
+}

@@ -18,6 +18,8 @@ export interface InFlight {
   readonly startedMs: number
   /** Bytes of its body that count as held in memory. */
   readonly heldBytes: number
+  /** Begins the response unless it has begun: its turn is at its end. */
+  begin(): void
   /** Ends what takes too long; called now and then. @param nowMs `performance.now()` */
   sweep(nowMs: number): void
 }
@@ -34,6 +36,8 @@ export class Traffic {
   #unwarned = 0
   #draining = false
   #turnRequests = 0
+  /** Requests of this turn whose body may come in it. */
+  #beginning: InFlight[] = []
   #sweeper: NodeJS.Timeout | undefined
   #idle: (() => void) | undefined
 
@@ -83,14 +87,14 @@ export class Traffic {
     return this.#inFlight.size
   }
 
-  /** Takes note of a request. Returns why it is refused when there are too many. */
-  entered(request: InFlight): HttpError | undefined {
+  /**
+   * Takes note of a request. Returns why it is refused when there are too many.
+   * @param mayBegin whether it is to begin at the end of this turn, if it has not done so before
+   */
+  entered(request: InFlight, mayBegin: boolean): HttpError | undefined {
     this.#inFlight.add(request)
-    if (this.#turnRequests++ === 0) {
-      setImmediate(() => {
-        this.#turnRequests = 0
-      })
-    }
+    if (this.#turnRequests++ === 0) setImmediate(() => this.#endTurn())
+    if (mayBegin) this.#beginning.push(request)
     if (this.#inFlight.size <= this.limits.inFlightMax) return undefined
     return tooMany(`more than ${this.limits.inFlightMax} requests are in progress`, 1, 'requests')
   }
@@ -135,6 +139,13 @@ export class Traffic {
     this.#log.warn({ ...facts, like_it_before: this.#unwarned }, 'request could not be served')
     this.#warnedMs = nowMs
     this.#unwarned = 0
+  }
+
+  #endTurn(): void {
+    const beginning = this.#beginning
+    this.#beginning = []
+    this.#turnRequests = 0
+    for (const request of beginning) request.begin()
   }
 
   #sweep(): void {

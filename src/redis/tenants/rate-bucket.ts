@@ -4,8 +4,9 @@ import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
 import { orUnavailable } from '../or-unavailable.ts'
 import { loadScript } from '../scripts.ts'
+import { lotArgs } from './lot-args.ts'
 
-const takeTokensScript = loadScript('takeTokens-N')
+const takeTokensScript = loadScript('takeTokens-N', { using: 'lots' })
 
 /** Token buckets in Redis, by Redis' clock. Demands that are made together are one call; on a cluster one each. */
 export class RedisTokenBuckets implements TokenBuckets {
@@ -23,9 +24,18 @@ export class RedisTokenBuckets implements TokenBuckets {
 
   async #take(demands: readonly BucketDemand[]): Promise<BucketGrant[]> {
     const buckets = demands.map(({ tenantId }) => keys.rateBucket(tenantId))
-    const args = demands.flatMap(({ rate, burst, wanted }) => [rate, burst, wanted])
+    const args = demands.flatMap(({ rate, burst, wanted, lot }) => [rate, burst, wanted, ...lotArgs(lot)])
     const reply = takeTokensScript.run(this.#client, buckets, args) as Promise<number[]>
     const numbers = await orUnavailable(reply, 'the store of rate limits does not answer')
-    return demands.map((_, i) => ({ granted: numbers[2 * i]!, leftMilli: numbers[2 * i + 1]! }))
+    return demands.map((_, i) => {
+      const [granted, leftMilli, more, kept, othersHold] = numbers.slice(5 * i) as [
+        number,
+        number,
+        number,
+        number,
+        number,
+      ]
+      return { granted, leftMilli, more, kept, othersHold }
+    })
   }
 }

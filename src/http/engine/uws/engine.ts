@@ -52,9 +52,18 @@ function handlerOf(route: EngineRoute, bareHeads: BareHeads): (response: HttpRes
       // Every value of five characters is taken for `close`.
       closes: head.connection.length === 5,
     }
-    const receiver = route.arrived(arrived, new UwsResponseWriter(response, bareHeads))
+    const writer = new UwsResponseWriter(response, bareHeads)
+    const receiver = route.arrived(arrived, writer)
     response.onAborted(() => receiver.abort())
-    if (head.hasBody) response.onData((chunk, last) => receiver.receive(chunk, last))
+    if (head.hasBody) {
+      response.onData((chunk, last) => {
+        writer.isCorked = true
+        receiver.receive(chunk, last)
+        writer.isCorked = false
+      })
+    }
+    writer.isCorked = true
     receiver.start()
+    writer.isCorked = false
   }
 }

@@ -16,6 +16,8 @@ export interface BareHeads {
 
 /** The way back of a request that uWebSockets.js received. Everything is written corked: in one packet, if it fits. */
 export class UwsResponseWriter implements ResponseWriter {
+  /** Whether uWebSockets.js has corked it, as it does while it hands over what arrived. */
+  isCorked = false
   readonly #response: HttpResponse
   readonly #bareHeads: BareHeads
 
@@ -44,13 +46,13 @@ export class UwsResponseWriter implements ResponseWriter {
     reader: ResponseReader,
   ): boolean {
     const response = this.#response
-    const bytes = Buffer.byteLength(body)
     let sent = false
-    response.cork(() => {
-      writeHead(response, status, headers)
-      if (close) response.end(body, true)
-      sent = close || response.tryEnd(body, bytes)[1]
-    })
+    if (this.isCorked) sent = sendWhole(response, status, headers, body, close)
+    else {
+      response.cork(() => {
+        sent = sendWhole(response, status, headers, body, close)
+      })
+    }
     if (!sent) sendRest(response, typeof body === 'string' ? Buffer.from(body) : body, reader)
     return sent
   }
@@ -111,6 +113,20 @@ function writeHead(response: HttpResponse, status: number, headers: readonly str
   let lines = headers[1]!
   for (let i = 2; i < headers.length; i += 2) lines += `\r\n${headers[i]}: ${headers[i + 1]}`
   response.writeHeader(headers[0]!, lines)
+}
+
+/** Returns whether the client has room for all of it. */
+function sendWhole(
+  response: HttpResponse,
+  status: number,
+  headers: readonly string[],
+  body: string | Uint8Array,
+  close: boolean,
+): boolean {
+  writeHead(response, status, headers)
+  if (!close) return response.tryEnd(body, Buffer.byteLength(body))[1]
+  response.end(body, true)
+  return true
 }
 
 function sendRest(response: HttpResponse, body: Uint8Array, reader: ResponseReader): void {

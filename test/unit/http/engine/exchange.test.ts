@@ -204,3 +204,52 @@ test('a paused connection that goes away is not touched any more', async () => {
   await turn()
   assert.deepEqual(writer.calls, ['pause'])
 })
+
+test('a body is whole whenever it is asked for, though the memory that it came in is gone by then', async () => {
+  const read = async (length: number, pieces: readonly string[], early: boolean, late: boolean) => {
+    let ask = () => {}
+    const asked = new Promise<void>((resolve) => {
+      ask = resolve
+    })
+    const endpoint: Partial<Endpoint> = {
+      bodyMaxBytes: 100,
+      respond(exchange) {
+        const text = () => exchange.text()
+        if (!late) return Promise.resolve(text()).then((body) => ({ status: 200, body }))
+        return asked.then(text).then((body) => ({ status: 200, body }))
+      },
+    }
+    const it = arrive({ headers: { 'content-length': String(length) }, endpoint })
+    // The turn ends, and the response is begun, before the body comes.
+    if (early) await turn()
+    pieces.forEach((piece, i) => {
+      const memory = Buffer.from(piece)
+      it.exchange.receive(memory, i === pieces.length - 1)
+      memory.fill('x')
+    })
+    await turn()
+    ask()
+    await turn()
+    return it.writer.calls
+  }
+  for (const early of [false, true]) {
+    for (const late of [false, true]) {
+      for (const pieces of [['{"ip":"::1"}'], ['{"ip":', '"::1"}'], ['{"ip":"::1"}', '']]) {
+        const calls = await read(12, pieces, early, late)
+        assert.deepEqual(calls, ['send 200 {"ip":"::1"}'], `${pieces} ${early} ${late}`)
+      }
+    }
+  }
+})
+
+test('a response that waits for nothing is sent as soon as its body is there, one without a body at once', async () => {
+  const endpoint = { bodyMaxBytes: 100 }
+  const whole = arrive({ headers: { 'content-length': '2' }, endpoint })
+  assert.deepEqual(whole.writer.calls, [])
+  whole.exchange.receive(Buffer.from('{}'), true)
+  assert.deepEqual(whole.writer.calls, ['send 200 ok'])
+  assert.deepEqual(arrive({}).writer.calls, ['send 200 ok'])
+  const late = arrive({ headers: { 'content-length': '2' }, endpoint })
+  await turn()
+  assert.deepEqual(late.writer.calls, ['send 200 ok'], 'at the end of the turn the body is not waited for')
+})

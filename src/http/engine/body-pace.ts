@@ -1,0 +1,34 @@
+import type { HttpLimits } from './limits.ts'
+
+/** How fast the body of a request arrives. */
+export class BodyPace {
+  #receivedBytes = 0
+  #sinceMs: number
+  #sinceBytes = 0
+
+  /** @param nowMs `performance.now()` */
+  constructor(nowMs: number) {
+    this.#sinceMs = nowMs
+  }
+
+  get receivedBytes(): number {
+    return this.#receivedBytes
+  }
+
+  add(bytes: number): void {
+    this.#receivedBytes += bytes
+  }
+
+  /**
+   * Whether too little of it came for too long.
+   * @param waitsForUs the sender may not send: then it need not
+   */
+  isStalled(nowMs: number, waitsForUs: boolean, { bodyStallBytes, bodyStallMs }: HttpLimits): boolean {
+    if (!waitsForUs && this.#receivedBytes - this.#sinceBytes < bodyStallBytes) {
+      return nowMs - this.#sinceMs > bodyStallMs
+    }
+    this.#sinceMs = nowMs
+    this.#sinceBytes = this.#receivedBytes
+    return false
+  }
+}

@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { systemClock } from '../../src/core/run/clock.ts'
+import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
+import { keys } from '../../src/redis/keys.ts'
+import { RedisDailyQuota } from '../../src/redis/tenants/daily-quota.ts'
+import { RedisTokenBuckets } from '../../src/redis/tenants/rate-bucket.ts'
+import type { Plan } from '../../src/tenants/plans.ts'
+import { SharedRateLimiter } from '../../src/tenants/rate-limiter.ts'
+import type { Caller } from '../../src/tenants/tenancy.ts'
+import { quiet } from '../support/pipeline.ts'
+import { startTestRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
+
+/*
+ * Processes hold lots of rate tokens and daily lookups. Whatever they do in whatever order: never more than the plan is given
+ * out, all of it can be, and who asks one after the other sees the plan itself.
+ */
+
+const redis = await startTestRedis()
+
+/** So slow that nothing flows in while a test runs. */
+const SLOW = 0.000_1
+
+const plan = (size: number, rate = SLOW): Plan => ({ rate, burst: size, daily_lookups: size, monthly_accounts: 1 })
+const caller = (id: string, its: Plan): Caller => ({
+  tenant: { id, plan: 'p', archive: false, addresses: 'full', createdAt: '' },
+  plan: its,
+})
+
+interface Decision {
+  readonly allowed: boolean
+  readonly left: number
+  /** Whether it came without asking Redis. */
+  readonly held: boolean
+}
+
+/** One of the two counters as a process has it. */
+interface Counter {
+  take(caller: Caller): Decision | Promise<Decision>
+  stop(): Promise<void>
+}
+
+interface Kind {
+  make(client: RedisClient): Counter
+  /** The first request after 51, when a plan of 100,000 becomes one of 20. */
+  readonly afterShrinking: Omit<Decision, 'held'>
+  /** What is left in Redis, outside of all lots. */
+  left(client: RedisClient, caller: Caller): Promise<number>
+}
+
+const held = <D extends object>(decision: D | Promise<D>, read: (decision: D) => Omit<Decision, 'held'>) =>
+  decision instanceof Promise
+    ? decision.then((it) => ({ ...read(it), held: false }))
+    : { ...read(decision), held: true }
+
+const KINDS: Record<string, Kind> = {
+  'rate tokens': {
+    afterShrinking: { allowed: true, left: 19 },
+    make(client) {
+      const limiter = new SharedRateLimiter(new RedisTokenBuckets(client))
+      return {
+        take: (who) => held(limiter.take(who), ({ allowed, remaining }) => ({ allowed, left: remaining })),
+        stop: () => limiter.stop(),
+      }
+    },
+    async left(client, { tenant, plan: { rate, burst } }) {
+      const [grant] = new RedisTokenBuckets(client).take([{ tenantId: tenant.id, rate, burst, wanted: 0 }])
+      return Math.floor((await grant!).leftMilli / 1_000)
+    },
+  },
+  'daily lookups': {
+    afterShrinking: { allowed: false, left: -31 },
+    make(client) {
+      const quota = new RedisDailyQuota(client, systemClock)
+      return {
+        take: (who) => held(quota.take(who, 1), ({ allowed, limit, used }) => ({ allowed, left: limit - used })),
+        stop: () => quota.stop(),
+      }
+    },
+    async left(client, { tenant, plan: { daily_lookups } }) {
+      return daily_lookups - (await new RedisDailyQuota(client, systemClock).used(tenant.id))
+    },
+  },
+}
+
+function connect(t: TestContext): RedisClient {
+  const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
+  t.after(() => client.disconnect())
+  return client
+}
+
+function seeded(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31
+    return Math.floor((state / 2 ** 31) * below)
+  }
+}
+
+let tenants = 0
+
+for (const [name, kind] of Object.entries(KINDS)) {
+  const slug = name.replace(' ', '-')
+  test(`${name}: granted and left are the plan, whatever processes do, and nothing is refused before all is given`, async (t) => {
+    const clients = [1, 2, 3].map(() => connect(t))
+    let fromLots = 0
+    for (let round = 0; round < 12; round++) {
+      const random = seeded(round + 1)
+      const size = [10, 100, 1_000, 4_000][round % 4]!
+      const who = caller(`${slug}-r${round}`, plan(size))
+      const counters = clients.map((client) => kind.make(client))
+      const decisions: Decision[] = []
+      const asked = Math.floor(size * (random(2) === 0 ? 0.7 : 1.2))
+      const answers: (Decision | Promise<Decision>)[] = []
+      while (answers.length < asked) {
+        // Some ask much, some little, one at a time or together; and some stop in between, and go on as others.
+        const which = random(8) === 0 ? random(3) : round % 3
+        const together = Math.min(1 + random(60), asked - answers.length)
+        for (let i = 0; i < together; i++) answers.push(counters[which]!.take(who))
+        if (random(3) === 0) await answers.at(-1)
+        else await new Promise(setImmediate)
+        if (random(40) === 0) {
+          const leaving = counters[which]!
+          counters[which] = kind.make(clients[which]!)
+          await leaving.stop()
+        }
+      }
+      decisions.push(...(await Promise.all(answers)))
+      const granted = decisions.filter(({ allowed }) => allowed).length
+      assert.equal(granted, Math.min(asked, size), `round ${round}: all that was asked for, and no more than the plan`)
+      await until(
+        () => kind.left(clients[0]!, who),
+        (left) => left === size - granted,
+      )
+      for (const counter of counters) await counter.stop()
+      assert.equal(await kind.left(clients[0]!, who), size - granted, `round ${round}: all lots came back`)
+      fromLots += decisions.filter((decision) => decision.held).length
+    }
+    assert.ok(fromLots > 2_000, `${fromLots} were given of lots`)
+  })
+
+  test(`${name}: who asks one after the other sees the plan counted down, also by several processes`, async (t) => {
+    const clients = [1, 2].map(() => connect(t))
+    const counters = clients.map((client) => kind.make(client))
+    const who = caller(`${slug}-${++tenants}`, plan(200))
+    const seen: Decision[] = []
+    for (let i = 0; i < 200; i++) seen.push(await counters[i % 3 === 0 ? 0 : 1]!.take(who))
+    assert.deepEqual(
+      seen,
+      Array.from({ length: 200 }, (_, i) => ({ allowed: true, left: 199 - i, held: false })),
+    )
+    assert.deepEqual(await counters[0]!.take(who), { allowed: false, left: 0, held: false })
+  })
+
+  test(`${name}: of a lot the count goes on by one, and at rest it comes back by itself`, async (t) => {
+    const client = connect(t)
+    const counter = kind.make(client)
+    const who = caller(`${slug}-${++tenants}`, plan(100_000))
+    const together = await Promise.all(Array.from({ length: 50 }, () => counter.take(who)))
+    assert.deepEqual(
+      together.map(({ left }) => left),
+      Array.from({ length: 50 }, (_, i) => 99_999 - i),
+    )
+    assert.ok((await kind.left(client, who)) < 99_950, 'some are in a lot')
+    assert.deepEqual(await counter.take(who), { allowed: true, left: 99_949, held: true })
+    const other = kind.make(connect(t))
+    await until(
+      () => kind.left(client, who),
+      (left) => left === 99_949,
+    )
+    assert.deepEqual(await other.take(who), { allowed: true, left: 99_948, held: false })
+  })
+
+  test(`${name}: a plan that changes applies to the next request, whatever is held`, async (t) => {
+    const counter = kind.make(connect(t))
+    const before = caller(`${slug}-changes`, plan(100_000))
+    await Promise.all(Array.from({ length: 50 }, () => counter.take(before)))
+    assert.equal((await counter.take(before)).held, true)
+    const { allowed, left } = await counter.take(caller(before.tenant.id, plan(20)))
+    assert.deepEqual({ allowed, left }, kind.afterShrinking)
+    const grown = await counter.take(caller(before.tenant.id, plan(200)))
+    assert.equal(grown.left, name === 'rate tokens' ? 18 : 148, 'what was used stays used')
+  })
+
+  test(`${name}: a process that is killed loses its lot, and no more`, async (t) => {
+    const [client, killed] = [connect(t), connect(t)]
+    const who = caller(`${slug}-${++tenants}`, plan(2_000))
+    await Promise.all(Array.from({ length: 50 }, () => kind.make(killed).take(who)))
+    const lost = kind.make(killed)
+    await Promise.all(Array.from({ length: 50 }, () => lost.take(who)))
+    killed.disconnect()
+    const left = await kind.left(client, who)
+    assert.ok(left < 1_900 && left >= 1_900 * (15 / 16) - 1, `${left} are left`)
+    const counter = kind.make(client)
+    const rest = await Promise.all(Array.from({ length: left + 1 }, () => counter.take(who)))
+    assert.equal(rest.filter(({ allowed }) => allowed).length, left)
+  })
+}
+
+test('a bucket and what is held of it never are more than the plan, however fast tokens flow in', async (t) => {
+  const client = connect(t)
+  const buckets = new RedisTokenBuckets(client)
+  const demand = { tenantId: 'acme', rate: 1_000_000, burst: 1_600, wanted: 0 }
+  const take = async (lot?: { back: string; returned: number; kept: number; name: string; wanted: number }) =>
+    (await buckets.take([{ ...demand, ...(lot && { lot }) }])[0])!
+  const first = await take({ back: '', returned: 0, kept: 0, name: 'a', wanted: 1_000 })
+  assert.deepEqual([first.more, first.othersHold], [100, 0])
+  assert.deepEqual(await take(), { granted: 0, leftMilli: 1_500_000, more: 0, kept: 0, othersHold: 100 })
+  const second = await take({ back: '', returned: 0, kept: 0, name: 'b', wanted: 50 })
+  assert.deepEqual([second.more, second.othersHold], [50, 100])
+  // What is renewed twice, for the answer was lost, counts once.
+  const renewal = { back: 'a', returned: 0, kept: 30, name: 'c', wanted: 10 }
+  assert.deepEqual([(await take(renewal)).kept, (await take(renewal)).kept], [30, 0])
+  const back = { back: 'b', returned: 50, kept: 0, name: '', wanted: 0 }
+  await take(back)
+  await take(back)
+  const { leftMilli, othersHold } = await take()
+  assert.ok(leftMilli / 1_000 + othersHold <= 1_600, `${leftMilli} and ${othersHold}`)
+  // A lot that ran out counts as given out until then: it leaves room from then on.
+  const [tokens, at] = (await client.get(keys.rateBucket('acme')))!.split(' ').map(Number) as [number, number]
+  await client.set(keys.rateBucket('acme'), `${tokens} ${at - 9_000_000} gone 600 ${at - 1_000}`)
+  const slow = { ...demand, rate: 1_000, wanted: 1_600 }
+  const { granted } = (await buckets.take([slow])[0])!
+  assert.ok(granted >= 1_000 && granted < 1_600, `${granted}: 1,000 at the end of the lot, and what flowed in since`)
+})
