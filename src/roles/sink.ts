@@ -63,5 +63,6 @@ export function sinkWorker(parts: Parts, sink: Sink, gathering: Gathering, readi
       if (completesJobs) parts.recent.did('stored', rows)
     },
     onInsertFailed: () => parts.workMetrics.insertFailed(group),
+    onRefused: (rows, kind) => parts.workMetrics.refused(group, rows, kind),
   })
 }

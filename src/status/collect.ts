@@ -127,6 +127,8 @@ function insertsOf(reports: readonly ProcessReport[]): InsertStatus[] {
       ...{ group: one.group, inserts, rows: one.rows + before.rows, failures: one.failures + before.failures },
       avg_ms: inserts === 0 ? 0 : Math.round(totalMs / inserts),
       max_ms: Math.max(one.max_ms, before.max_ms),
+      refused: (one.refused ?? 0) + (before.refused ?? 0),
+      refusal: one.refusal ?? before.refusal ?? null,
     })
   }
   return [...found.values()].sort((a, b) => compare(a.group, b.group))

@@ -105,6 +105,10 @@ export interface InsertStatus {
   readonly inserts: number
   readonly rows: number
   readonly failures: number
+  /** Rows that were refused and became dead letters. A process of an earlier version does not say. */
+  readonly refused?: number
+  /** Why rows were refused last, in a few words; null: none was. They may be tried again, and some become dead letters. */
+  readonly refusal?: string | null
   /** Of the average insert, from its start to its acknowledgement. */
   readonly avg_ms: number
   readonly max_ms: number

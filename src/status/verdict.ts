@@ -29,8 +29,11 @@ function warningsOf(status: Omit<SystemStatus, 'verdict'>, nowMs: number): strin
   const roles = new Set(processes.flatMap((process) => process.roles))
   const missing = processes.length === 0 ? [] : ['process', 'sink'].filter((role) => !roles.has(role))
   for (const role of missing) found.push(`no process has the role ${role}`)
-  for (const { group, failures } of inserts)
+  for (const { group, failures, refused = 0, refusal } of inserts) {
     if (failures > 0) found.push(`${numbered(failures, 'insert')} of ${group} failed`)
+    const fate = refused > 0 ? `, ${numbered(refused, 'row')} became dead letters` : '; it is tried again'
+    if (refusal) found.push(`${group} refuses rows: ${refusal}${fate}`)
+  }
   if (dead > 0) found.push(`${numbered(dead, 'dead letter')} ${dead === 1 ? 'waits' : 'wait'} for a decision`)
   const bad = data.filter(({ state }) => state === 'failed' || state === 'stale')
   for (const { name, state } of bad) found.push(`data set ${name} is ${state}`)

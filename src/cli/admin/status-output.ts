@@ -73,10 +73,10 @@ function minuteText({ last_minute: minute }: SystemStatus): string {
   return `${events}, ${stop}; ${numbered(requests, 'request')}, ${countText(refused)} of them 429`
 }
 
-function insertText({ inserts, rows, failures, avg_ms: avgMs, max_ms: maxMs }: InsertStatus): string {
+function insertText({ inserts, rows, failures, refused = 0, avg_ms: avgMs, max_ms: maxMs }: InsertStatus): string {
   const size = inserts === 0 ? 0 : Math.round(rows / inserts)
   const times = `${ageText(avgMs)} each, ${ageText(maxMs)} at most`
-  return `${countText(inserts)} in the last minute, of ${numbered(size, 'row')}; ${times}; ${failures} failed`
+  return `${countText(inserts)} in the last minute, of ${numbered(size, 'row')}; ${times}; ${failures} failed${refused > 0 ? `; ${numbered(refused, 'row')} refused` : ''}`
 }
 
 function quotasText({ quotas }: SystemStatus): Cell {

@@ -18,6 +18,7 @@ import { Lease } from '../lease.ts'
 import { replyCode } from '../reply-error.ts'
 import { brokenEntryFields, deadLetterFields } from './dead-letter.ts'
 import { outcomeSource, type RawEntry, type RawStreams, readEntry } from './entries.ts'
+import { LostMemory } from './lost-memory.ts'
 import { bury, passOver, SettlementWriter } from './settlement-writer.ts'
 
 export interface SinkStreamsOptions {
@@ -55,6 +56,7 @@ export class SinkStreams implements SinkSource {
   readonly #options: SinkStreamsOptions
   readonly #lease: Lease
   readonly #intentKey: string
+  readonly #lostMemory: LostMemory
   /** The last wait for new entries was in vain: the next read waits at once, and looks at all streams in one call. */
   #isAtRest = false
   /** Running mean, to ask for about as many entries as there is room for. */
@@ -64,6 +66,7 @@ export class SinkStreams implements SinkSource {
     this.#options = options
     this.#lease = new Lease(options.client, options.group)
     this.#intentKey = keys.sinkIntent(options.group)
+    this.#lostMemory = new LostMemory(options.client, this.#lease, options.group)
   }
 
   acquire(signal: AbortSignal): Promise<boolean> {
@@ -230,6 +233,10 @@ export class SinkStreams implements SinkSource {
     writer.count(counterFields.added(outcomesTo, lane, 'entries'), 1)
     writer.count(counterFields.added(outcomesTo, lane, 'events'), block.count)
     return keyOf
+  }
+
+  forgotBefore(): Promise<number> {
+    return this.#lostMemory.before()
   }
 
   async hasStrayPending(): Promise<boolean> {

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { printStatus } from '../../../src/cli/admin/status-output.ts'
 import { collectStatus, NO_JOBS, type StatusSources } from '../../../src/status/collect.ts'
 import { MinuteSums } from '../../../src/status/minute.ts'
+import { RecentWork } from '../../../src/status/recent.ts'
 import type { ProcessReport } from '../../../src/status/report.ts'
 import type { RedisStatus } from '../../../src/status/system-status.ts'
 import { RecentProblems } from '../../../src/telemetry/problems.ts'
@@ -55,7 +56,8 @@ test('reports of processes are put together: sums, the worst state of a data set
     NOW,
   )
   assert.deepEqual([status.last_minute.stored, status.last_minute.requests, status.last_minute.dead], [5, 1, 0])
-  assert.deepEqual(status.inserts, [{ ...insert, inserts: 4, rows: 20, failures: 2, avg_ms: 40, max_ms: 300 }])
+  const together = { inserts: 4, rows: 20, failures: 2, avg_ms: 40, max_ms: 300, refused: 0, refusal: null }
+  assert.deepEqual(status.inserts, [{ ...insert, ...together }])
   assert.deepEqual(status.data, [{ ...set, state: 'stale' }])
   assert.deepEqual(
     status.errors.map(({ at }) => at.slice(8, 10)),
@@ -93,6 +95,26 @@ test('a verdict for each thing that somebody should see to', async () => {
   const { process } = report()
   const lone = async () => [report({ process: { ...process, roles: ['ingress', 'sink'] } })]
   assert.equal((await verdict({ reports: lone })).text, 'warning: no process has the role process')
+})
+
+test('rows that a destination refuses are said, with the reason, while it is so', async () => {
+  let nowMs = NOW
+  const recent = new RecentWork({ now: () => nowMs })
+  const told = async () => {
+    const status = await collectStatus(
+      sources({ reports: async () => [report({ inserts: recent.inserts() })] }),
+      LIMITS,
+      nowMs,
+    )
+    return status.verdict.text
+  }
+  recent.refused('clickhouse', 0, 'VIOLATED_CONSTRAINT (469)')
+  assert.equal(await told(), 'warning: clickhouse refuses rows: VIOLATED_CONSTRAINT (469); it is tried again')
+  recent.refused('clickhouse', 2, 'VIOLATED_CONSTRAINT (469)')
+  const given = 'warning: clickhouse refuses rows: VIOLATED_CONSTRAINT (469), 2 rows became dead letters'
+  assert.equal(await told(), given)
+  nowMs += 61_000
+  assert.equal(await told(), 'ok: 0 events stored in the last minute; nothing waits')
 })
 
 test('one of a thing is said of one', async () => {
