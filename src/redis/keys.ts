@@ -86,6 +86,9 @@ export const keys = {
   /** String: the ranges that a sink is about to insert, as JSON. */
   sinkIntent: (name: string) => `{lease:${name}}:intent`,
 
+  /** Hash: damaged parts of tables, `table/part` → JSON. */
+  damagedParts: () => 'ipid:damaged-parts',
+
   /** String: the lives of the Redis servers that a sink has met, and since when, as JSON. */
   sinkLives: (name: string) => `{lease:${name}}:lives`,
 

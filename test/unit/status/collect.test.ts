@@ -30,6 +30,7 @@ function sources(over: Partial<StatusSources> = {}): StatusSources {
     dedup: async () => ({ entries: 0, bytes: 0 }),
     reports: async () => [report()],
     retention: async () => [],
+    damage: async () => ({ parts: [], archived_tenants: [] }),
     ...over,
   }
 }
@@ -115,6 +116,45 @@ test('rows that a destination refuses are said, with the reason, while it is so'
   assert.equal(await told(), given)
   nowMs += 61_000
   assert.equal(await told(), 'ok: 0 events stored in the last minute; nothing waits')
+})
+
+test('rows that ClickHouse lost are said, and how to put them back', async () => {
+  const found = { found_at: '2026-11-22T07:00:00.000Z', missing: true }
+  const parts = [
+    {
+      table: 'events',
+      name: 'broken-on-start_202610_1_1_0',
+      rows: 1_200,
+      from: '2026-10-03',
+      to: '2026-10-04',
+      ...found,
+    },
+    { table: 'events', name: 'broken-on-start_202611_7_9_1', rows: 3, from: '2026-11-01', to: '2026-11-01', ...found },
+    { table: 'migrations', name: 'broken-on-start_all_1_1_0', rows: null, from: null, to: null, ...found },
+  ]
+  const status = async (archived_tenants: string[]) =>
+    collectStatus(sources({ damage: async () => ({ parts, archived_tenants }) }), LIMITS, NOW)
+  const { verdict } = await status([])
+  assert.deepEqual(verdict, {
+    level: 'warning',
+    text:
+      'warning: ClickHouse lost 1,203 rows of 2026-10-03 to 2026-11-01: it set aside 2 damaged parts of events; ' +
+      'ClickHouse lost rows: it set aside 1 damaged part of migrations',
+  })
+  const printed = async (tenants: string[]) => {
+    const out = new PassThrough()
+    printStatus(out, await status(tenants))
+    return String(out.read())
+  }
+  assert.match(await printed([]), /^ {2}no tenant has an archive/m)
+  const text = await printed(['acme', 'other'])
+  for (const line of [
+    'damaged part of events: 1,200 rows, received 2026-10-03 to 2026-10-04, in broken-on-start_202610_1_1_0',
+    '  to put back what the archive has: npx ipid replay --tenant acme --from 2026-10-03 --to 2026-11-01',
+    '  to put back what the archive has: npx ipid replay --tenant other --from 2026-10-03 --to 2026-11-01',
+  ]) {
+    assert.ok(text.includes(`${line}\n`), `${line}\n${text}`)
+  }
 })
 
 test('one of a thing is said of one', async () => {
