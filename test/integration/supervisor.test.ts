@@ -10,6 +10,7 @@ import { makeDataDir } from '../../src/embedded/processes/data-dir.ts'
 import type { RunningProcess } from '../../src/embedded/processes/running-process.ts'
 import { Supervisor, type SupervisorOptions } from '../../src/embedded/processes/supervisor.ts'
 import { startEmbeddedRedis } from '../../src/embedded/redis/server.ts'
+import { takePort } from '../support/ports.ts'
 import { isAlive } from '../support/processes.ts'
 import { until } from '../support/until.ts'
 
@@ -27,7 +28,7 @@ interface Shown {
 
 function setUp(t: TestContext, changes: Partial<SupervisorOptions> = {}) {
   const dir = makeDataDir(mkdtempSync(join(tmpdir(), 'ipid-supervisor-')))
-  const config = readConfig({ PORT: '0', DATA_DIR: dir.path, LOG_LEVEL: 'silent' })
+  const config = readConfig({ PORT: String(takePort()), DATA_DIR: dir.path, LOG_LEVEL: 'silent' })
   const redisProcesses: RunningProcess[] = []
   const supervisor = new Supervisor({
     redis: {
