@@ -49,6 +49,7 @@ export function sinkWorker(parts: Parts, sink: Sink, gathering: Gathering, readi
     // What another sink refuses is stored all the same.
     outcomesTo: completesJobs ? parts.pipeline.outcomes : undefined,
     ensureGroups: () => parts.createGroups(),
+    place: parts.config.place,
     ...reading,
   })
   return new SinkWorker({

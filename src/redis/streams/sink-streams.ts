@@ -34,6 +34,8 @@ export interface SinkStreamsOptions {
   /** The stream that takes the outcomes of refused events; undefined: nothing does. */
   readonly outcomesTo: string | undefined
   readonly ensureGroups: () => Promise<void>
+  /** See `Lease`. */
+  readonly place?: string | undefined
   /** New entries of one read over all streams; default: as many as about hold the events that are asked for. */
   readonly readEntriesMax?: number
   /** How often a Redis Cluster is asked for new entries, milliseconds. Default: 25. */
@@ -64,7 +66,7 @@ export class SinkStreams implements SinkSource {
 
   constructor(options: SinkStreamsOptions) {
     this.#options = options
-    this.#lease = new Lease(options.client, options.group)
+    this.#lease = new Lease(options.client, options.group, options.place)
     this.#intentKey = keys.sinkIntent(options.group)
     this.#lostMemory = new LostMemory(options.client, this.#lease, options.group)
   }
