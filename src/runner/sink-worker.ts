@@ -6,7 +6,7 @@ import { LeaseLostError } from '../core/run/errors.ts'
 import type { Service } from '../core/run/service.ts'
 import { Doubt } from './doubt.ts'
 import { insertAbsent, insertBisecting, repeatInsert } from './insert.ts'
-import { type DelayBounds, Loop, pause } from './loop.ts'
+import { type DelayBounds, Loop, pause, retry } from './loop.ts'
 import type { RefusedEvent, SinkIntent, SinkRun, SinkSource } from './sink-ports.ts'
 
 export interface SinkWorkerOptions {
@@ -46,6 +46,9 @@ const BACKLOG_ROWS = 1_000
 const STRAY_CHECK_MS = 5_000
 /** A stop waits this long for an insert that is under way. */
 const ABORT_AFTER_MS = 3_000
+/** A destination that is being started is there in a moment, and the rows of a growing delay would wait for it as long again. */
+const PREPARE_DELAY: DelayBounds = { minMs: 50, maxMs: 300 }
+const PREPARE_MS = 20_000
 const RETRY_DELAY: DelayBounds = { minMs: 100, maxMs: 5_000 }
 
 /**
@@ -111,7 +114,8 @@ export class SinkWorker implements Service {
 
   async #enter(signal: AbortSignal): Promise<void> {
     const { source, inserter } = this.#options
-    await inserter.prepare()
+    const deadlineMs = performance.now() + PREPARE_MS
+    await retry(() => inserter.prepare(), { delay: PREPARE_DELAY, deadlineMs, signal })
     this.#markReady()
     if (await source.acquire(signal)) await this.#recover()
   }

@@ -106,6 +106,34 @@ test('a request in flight is answered before its process ends', async (t) => {
   assert.ok(!isAlive(pid))
 })
 
+test('roles begin before a store of which they know where it will be, and the start waits for it', async (t) => {
+  let isUp = () => {}
+  const up = new Promise<void>((resolve) => {
+    isUp = resolve
+  })
+  const address = 'http://127.0.0.1:1'
+  const launch = async () => {
+    await up
+    let end = (_reason: string) => {}
+    const exited = new Promise<string>((resolve) => {
+      end = resolve
+    })
+    return { pid: process.pid, url: address, exited, stop: async () => end('asked'), kill: () => end('killed') }
+  }
+  const { supervisor, config } = setUp(t, { clickhouse: { address, launch } })
+  let isStarted = false
+  const started = supervisor.start().then(() => {
+    isStarted = true
+  })
+  await until(
+    () => show(`http://127.0.0.1:${config.port}`),
+    (shown) => shown !== undefined,
+  )
+  assert.equal(isStarted, false)
+  isUp()
+  await started
+})
+
 test('gathers the metrics of every role process', async (t) => {
   const { supervisor } = setUp(t)
   await supervisor.start()

@@ -139,7 +139,12 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
   ServiceGroup: {
     make: (calls) => {
       const member = (name: string) => ({ name, start: async () => void calls.begun++, stop: async () => {} })
-      return { service: new ServiceGroup('group', [member('a'), member('b')]) }
+      return {
+        service: new ServiceGroup('group', [
+          member('a'),
+          new ServiceGroup('inner', [member('b'), member('c')], { atOnce: true }),
+        ]),
+      }
     },
   },
   Janitor: { make: onRedis((client) => new Janitor({ client, ...onPipeline })) },
