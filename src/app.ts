@@ -41,16 +41,18 @@ export async function createRoles(
   const parts = new Parts(config, telemetry, pipeline)
   const has = (role: Role) => roles.includes(role)
   const work: Service[] = []
-  if (has('sink')) work.push(...sinkRole(parts))
+  // Rows wait for nothing that steps and listeners wait for, such as data.
+  const sinks = new ServiceGroup('sinks', has('sink') ? sinkRole(parts) : [])
   if (has('archive')) work.push(...archiveRole(parts))
   if (has('process')) work.push(...processRole(parts))
   if (has('batch')) work.push(...batchRole(parts))
   const ingress = has('ingress') ? ingressRole(parts) : undefined
   const dashboard = has('dashboard') ? dashboardRole(parts) : undefined
   const listeners = [...(ingress?.services ?? []), ...(dashboard?.services ?? [])]
+  const others = new ServiceGroup('others', [...parts.services, ...work, ...listeners])
+  const services = new ServiceGroup('services', [sinks, others], { atOnce: true })
   // What a process tells of itself is true from the first time on.
-  const services = [...parts.services, ...work, ...listeners, reporter(parts, roles)]
-  const group = new ServiceGroup('roles', [topology(parts), ...services])
+  const group = new ServiceGroup('roles', [topology(parts), services, reporter(parts, roles)])
   return {
     async start() {
       await group.start()

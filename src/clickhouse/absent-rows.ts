@@ -52,6 +52,7 @@ async function absentIndexes(
         SELECT ${columns.join()} FROM ${name}
         WHERE ${time} >= (SELECT min(${time}) FROM wanted)
           AND ${time} <= (SELECT max(${time}) FROM wanted)
+          AND tenant_id IN (SELECT tenant_id FROM wanted)
           AND ${finder} IN (SELECT ${finder} FROM wanted)
       )
       ORDER BY position`,
@@ -75,10 +76,21 @@ function linesOf(rows: Buffer): Buffer[] {
 /** The columns of the identity as they are. */
 function keyOf(line: Buffer, { columns, identity }: TargetTable): string {
   const names = Object.keys(identity)
-  const at = columns.indexOf(names[0]!)
+  return columnsOf(line, columns.indexOf(names[0]!), names.length)
+}
+
+/** The time of the first of some rows, milliseconds; 0 when it cannot be read. */
+export function firstTimeOf(rows: Buffer, { columns, time }: TargetTable): number {
+  const text = columnsOf(rows, columns.indexOf(time), 1)
+  // Seconds, or a day or a time as text, in UTC.
+  const ms = text[4] === '-' ? Date.parse(text.length > 10 ? `${text.replace(' ', 'T')}Z` : text) : Number(text) * 1_000
+  return Number.isNaN(ms) ? 0 : ms
+}
+
+function columnsOf(line: Buffer, at: number, count: number): string {
   let from = 0
   for (let column = 0; column < at; column++) from = line.indexOf(TAB, from) + 1
   let end = from
-  for (let column = 0; column < names.length; column++) end = line.indexOf(TAB, end) + 1
+  for (let column = 0; column < count; column++) end = line.indexOf(TAB, end) + 1
   return line.toString('utf8', from, end - 1)
 }

@@ -88,6 +88,12 @@ export const keys = {
   /** String: the ranges that a sink is about to insert, as JSON. */
   sinkIntent: (name: string) => `{lease:${name}}:intent`,
 
+  /** Hash: damaged parts of tables, `table/part` → JSON. */
+  damagedParts: () => 'ipid:damaged-parts',
+
+  /** String: the lives of the Redis servers that a sink has met, and since when, as JSON. */
+  sinkLives: (name: string) => `{lease:${name}}:lives`,
+
   /** Hash: tenant id → JSON of the tenant. All of tenants and keys shares one slot: it is small and seldom read. */
   tenants: () => '{tenants}:tenants',
   /** Hash: SHA-256 of a key in hex → JSON of the key. */

@@ -20,13 +20,20 @@ const writeAsOwnerScript = loadScript('writeAsOwner-2')
 export class Lease {
   readonly #client: RedisClient
   readonly #name: string
-  readonly #owner = randomUUID()
+  readonly #place: string
+  readonly #owner: string
   #untilMs = 0
   #renewal: Loop | undefined
 
-  constructor(client: RedisClient, name: string) {
+  /**
+   * @param place names a process together with those before it that it was started for: such an owner has ended, so
+   * that nobody need wait for the end of its lease
+   */
+  constructor(client: RedisClient, name: string, place?: string) {
     this.#client = client
     this.#name = name
+    this.#place = place === undefined ? '' : `${place}|`
+    this.#owner = `${this.#place}${randomUUID()}`
   }
 
   /** Waits until the lease is ours, and keeps it from then on. False when `signal` ended the wait. */
@@ -80,7 +87,7 @@ export class Lease {
   async #take(): Promise<number> {
     const askedAtMs = performance.now()
     const leaseKeys = [keys.lease(this.#name), keys.leaseToken(this.#name)]
-    const token = Number(await takeLeaseScript.run(this.#client, leaseKeys, [this.#owner, LEASE_MS]))
+    const token = Number(await takeLeaseScript.run(this.#client, leaseKeys, [this.#owner, LEASE_MS, this.#place]))
     this.#untilMs = token === 0 ? 0 : askedAtMs + LEASE_MS
     return token
   }

@@ -27,7 +27,7 @@ function feeder({
   const { partitions } = config
   const read = workMetrics.stage('ingest', 'read')
   return new Feeder({
-    store: new RedisFeederStore({ client: shared, pipeline, partitions }),
+    store: new RedisFeederStore({ client: shared, pipeline, partitions, place: config.place }),
     source: pipeline.sources.batch,
     check: compileValidator(EventEnvelope),
     enricher: enrichment.engine,

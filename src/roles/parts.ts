@@ -23,6 +23,8 @@ import { TenantOrigins } from '../tenants/origins.ts'
 export interface AppConfig extends Config {
   readonly redisUrl: string
   readonly clickhouseUrl: string
+  /** The same for a process and for the one that it was started again for, which has ended; undefined: unknown. */
+  readonly place?: string
 }
 
 /** What every part is given to tell of itself. */

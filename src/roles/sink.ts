@@ -8,7 +8,7 @@ import { SinkWorker, type SinkWorkerOptions } from '../runner/sink-worker.ts'
 import { createClickHouseMetrics } from '../status/metrics.ts'
 import type { Parts } from './parts.ts'
 import { quotaWatch } from './quotas.ts'
-import { clickhouseMemory } from './status.ts'
+import { clickhouseMemory, damageWatch } from './status.ts'
 
 /** How a sink gathers what it inserts at once. */
 type Gathering = Pick<SinkWorkerOptions, 'rowsMax' | 'bytesMax' | 'lingerMs' | 'gatherMs' | 'pollMs' | 'backlogRows'>
@@ -24,7 +24,7 @@ export function sinkRole(parts: Parts): Service[] {
     .filter(({ takes = 'rows' }) => takes === 'rows')
     .map((sink) => sinkWorker(parts, sink, { rowsMax, lingerMs: sink.lingerMs ?? sinkLingerMs }))
   // Behind the sinks, which bring the schema up to date.
-  return [...workers, retention(parts, new ClickHouseAgedTables(clickhouseUrl)), quotaWatch(parts)]
+  return [...workers, retention(parts, new ClickHouseAgedTables(clickhouseUrl)), quotaWatch(parts), damageWatch(parts)]
 }
 
 /** Sees to it that events leave a store by their age. */
@@ -49,6 +49,7 @@ export function sinkWorker(parts: Parts, sink: Sink, gathering: Gathering, readi
     // What another sink refuses is stored all the same.
     outcomesTo: completesJobs ? parts.pipeline.outcomes : undefined,
     ensureGroups: () => parts.createGroups(),
+    place: parts.config.place,
     ...reading,
   })
   return new SinkWorker({
@@ -63,5 +64,6 @@ export function sinkWorker(parts: Parts, sink: Sink, gathering: Gathering, readi
       if (completesJobs) parts.recent.did('stored', rows)
     },
     onInsertFailed: () => parts.workMetrics.insertFailed(group),
+    onRefused: (rows, kind) => parts.workMetrics.refused(group, rows, kind),
   })
 }

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connectClickHouse } from '../clickhouse/client.ts'
+import { ClickHouseDamage } from '../clickhouse/detached-parts.ts'
 import { readMemory } from '../clickhouse/memory.ts'
 import type { Config } from '../config/config.ts'
 import { version } from '../config/version.ts'
@@ -9,12 +10,14 @@ import { type Clock, systemClock } from '../core/run/clock.ts'
 import { dataSetsOf } from '../enrichment/files/report.ts'
 import type { RedisClient } from '../redis/connect.ts'
 import { readRetention } from '../redis/retention/records.ts'
+import { RedisDamageRecords, readDamage } from '../redis/status/damage.ts'
 import { readDedup } from '../redis/status/dedup.ts'
 import { readBatchJobs, readBulkJobs } from '../redis/status/jobs.ts'
 import { RedisReports } from '../redis/status/reports.ts'
 import { readServers } from '../redis/status/servers.ts'
 import { readStatus } from '../redis/streams/status.ts'
 import type { StatusSources } from '../status/collect.ts'
+import { DamageWatch } from '../status/damage-watch.ts'
 import { createBuildMetrics, type StoreReads } from '../status/metrics.ts'
 import { Quotas } from '../status/quotas.ts'
 import { Reporter } from '../status/reporter.ts'
@@ -57,6 +60,7 @@ export function statusSources({
     dedup: () => readDedup(redis, pipeline, clock.now()),
     reports: () => new RedisReports(redis, clock).read(),
     retention: () => readRetention(redis),
+    damage: () => readDamage(redis),
     ...(clickhouseUrl && { clickhouse: () => clickhouseMemory(clickhouseUrl) }),
     ...(clickhouseUrl && plans && { quotas: recentQuotas({ redis, clickhouseUrl, plans, clock }) }),
   }
@@ -76,6 +80,13 @@ function recentQuotas(places: QuotaPlaces): () => Promise<QuotaStatus> {
     found = { status, atMs: performance.now() }
     return status
   }
+}
+
+/** Looks what ClickHouse has lost. */
+export function damageWatch({ shared, config, telemetry }: Parts): DamageWatch {
+  const { clock, metrics, log } = telemetry
+  const store = new ClickHouseDamage(config.clickhouseUrl)
+  return new DamageWatch({ store, records: new RedisDamageRecords(shared), clock, metrics, log })
 }
 
 /** What `createStoreMetrics` asks. */

@@ -1,24 +1,47 @@
 import { rowAt, rowEnds } from '../core/event/block.ts'
-import { type Inserter, RefusedRowsError } from '../core/pipeline/destination.ts'
+import { type Inserter, RefusedRowsError, UnclearRefusalError } from '../core/pipeline/destination.ts'
+import type { Doubt } from './doubt.ts'
 import type { RefusedEvent, SinkEntry } from './sink-ports.ts'
+
+/** Inserts entries under a token, and returns the rows that are refused for good. */
+export type Insert = (
+  inserter: Inserter,
+  entries: readonly SinkEntry[],
+  token: string,
+  doubt: Doubt,
+) => Promise<RefusedEvent[]>
 
 /**
  * Inserts entries whose insert may have been cut off before. A token alone need not say that its rows are stored. So they
  * are looked for, and what is absent is inserted under a token of its own, until nothing is.
  */
-export async function repeatInsert(
+export const repeatInsert: Insert = async (inserter, entries, token, doubt) => {
+  const refused = await insertBisecting(inserter, entries, token, doubt)
+  return await insertAbsent(inserter, entries, token, doubt, refused)
+}
+
+/**
+ * Inserts those rows of entries that are not stored: other tokens than this one may have brought them.
+ * @param refused rows that are left out; returned with those that are refused here
+ */
+export async function insertAbsent(
   inserter: Inserter,
   entries: readonly SinkEntry[],
   token: string,
+  doubt: Doubt,
+  refused: readonly RefusedEvent[] = [],
 ): Promise<RefusedEvent[]> {
-  const refused = await insertBisecting(inserter, entries, token)
-  const rows = allRows(entries)
-    .filter(({ entry, index }) => !refused.some((event) => event.entry === entry && event.index === index))
-    .map(({ line }) => line)
+  const found = [...refused]
+  let rows = allRows(entries).filter(
+    ({ entry, index }) => !refused.some((event) => event.entry === entry && event.index === index),
+  )
   for (let round = 1; ; round++) {
-    const absent = await inserter.absent(rows)
-    if (absent.length === 0) return refused
-    await inserter.insert(absent, `${token}.absent${round}`)
+    const lines = new Set((await inserter.absent(rows.map(({ line }) => line))).map(asKey))
+    if (lines.size === 0) return found
+    const absent = rows.filter(({ line }) => lines.has(asKey(line)))
+    const more = await insertRows(inserter, absent, `${token}.absent${round}`, doubt)
+    found.push(...more)
+    rows = rows.filter(({ entry, index }) => !more.some((event) => event.entry === entry && event.index === index))
   }
 }
 
@@ -26,28 +49,87 @@ export async function repeatInsert(
  * Inserts entries under a token. When they are refused for their data, halves them, each half under a token of its
  * own, down to the rows at fault, which are returned. The same entries are halved the same way at every repeat.
  */
-export async function insertBisecting(
-  inserter: Inserter,
-  entries: readonly SinkEntry[],
-  token: string,
-): Promise<RefusedEvent[]> {
-  try {
-    await inserter.insert(
-      entries.map((entry) => entry.block.rows),
-      token,
-      entries,
-    )
-    return []
-  } catch (error) {
-    if (!(error instanceof RefusedRowsError)) throw error
-    return bisect(inserter, allRows(entries), token)
+export const insertBisecting: Insert = async (inserter, entries, token, doubt) => {
+  const send = () => {
+    const rows = entries.map((entry) => entry.block.rows)
+    return inserter.insert(rows, token, entries)
   }
+  const refused = await insertPart(send, () => allRows(entries), inserter, token, doubt)
+  doubt.demandProof()
+  return refused
+}
+
+async function insertRows(inserter: Inserter, rows: readonly Row[], token: string, doubt: Doubt) {
+  const send = () => {
+    const lines = rows.map(({ line }) => line)
+    return inserter.insert(lines, token)
+  }
+  const refused = await insertPart(send, () => rows, inserter, token, doubt)
+  doubt.demandProof()
+  return refused
 }
 
 interface Row {
   readonly entry: SinkEntry
   readonly index: number
+  /** With its line feed. */
   readonly line: Buffer
+}
+
+/** So many rows that were refused for no clear reason are sent one by one: each part that is halved is noted. */
+const ALONE_MAX = 64
+
+async function insertPart(
+  send: () => Promise<void>,
+  rowsOf: () => readonly Row[],
+  inserter: Inserter,
+  token: string,
+  doubt: Doubt,
+): Promise<RefusedEvent[]> {
+  if (!doubt.isDivided(token)) {
+    try {
+      await send()
+      doubt.took()
+      return []
+    } catch (error) {
+      if (error instanceof UnclearRefusalError) await doubt.divide(token, error)
+      else if (!(error instanceof RefusedRowsError)) throw error
+    }
+  }
+  return await bisect(inserter, rowsOf(), token, doubt)
+}
+
+async function bisect(inserter: Inserter, rows: readonly Row[], token: string, doubt: Doubt): Promise<RefusedEvent[]> {
+  const refused: RefusedEvent[] = []
+  const isAlone = rows.length <= ALONE_MAX && doubt.isDivided(token)
+  const parts = isAlone ? rows.map((row) => [row]) : halvesOf(rows)
+  for (const [number, part] of parts.entries()) {
+    const partToken = isAlone ? `${token}.r${number}` : `${token}.${number}`
+    const send = () => {
+      const lines = part.map(({ line }) => line)
+      return inserter.insert(lines, partToken)
+    }
+    if (part.length > 1) refused.push(...(await insertPart(send, () => part, inserter, partToken, doubt)))
+    else refused.push(...(await insertAlone(send, part[0]!, doubt)))
+  }
+  return refused
+}
+
+async function insertAlone(send: () => Promise<void>, row: Row, doubt: Doubt): Promise<RefusedEvent[]> {
+  try {
+    await send()
+    doubt.took()
+    return []
+  } catch (error) {
+    if (error instanceof UnclearRefusalError) await doubt.giveUp(error)
+    else if (!(error instanceof RefusedRowsError)) throw error
+    return [{ entry: row.entry, index: row.index, reason: error.message, kind: error.kind }]
+  }
+}
+
+function halvesOf(rows: readonly Row[]): (readonly Row[])[] {
+  const middle = Math.ceil(rows.length / 2)
+  return [rows.slice(0, middle), rows.slice(middle)].filter((part) => part.length > 0)
 }
 
 function allRows(entries: readonly SinkEntry[]): Row[] {
@@ -60,22 +142,6 @@ function allRows(entries: readonly SinkEntry[]): Row[] {
   })
 }
 
-async function bisect(inserter: Inserter, rows: readonly Row[], token: string): Promise<RefusedEvent[]> {
-  const middle = Math.ceil(rows.length / 2)
-  const refused: RefusedEvent[] = []
-  for (const [half, part] of [rows.slice(0, middle), rows.slice(middle)].entries()) {
-    if (part.length === 0) continue
-    const partToken = `${token}.${half}`
-    try {
-      await inserter.insert(
-        part.map((row) => row.line),
-        partToken,
-      )
-    } catch (error) {
-      if (!(error instanceof RefusedRowsError)) throw error
-      if (part.length > 1) refused.push(...(await bisect(inserter, part, partToken)))
-      else refused.push({ entry: part[0]!.entry, index: part[0]!.index, reason: error.message })
-    }
-  }
-  return refused
+function asKey(line: Buffer): string {
+  return line.toString('latin1')
 }

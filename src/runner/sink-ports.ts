@@ -21,6 +21,10 @@ export interface SinkRun extends SinkStream {
 export interface SinkIntent {
   readonly token: string
   readonly ranges: readonly (SinkStream & { readonly first: string; readonly last: string; readonly entries: number })[]
+  /** Set when rows may be stored already under another token: then none is inserted that is. */
+  readonly mayBeStored?: true
+  /** Parts that were refused for no clear reason and are taken apart, by what follows the token in theirs. */
+  readonly divided?: readonly string[]
   /** Set when the insert is done and rows were refused: a repeat then only acknowledges. */
   readonly refused?: readonly (SinkStream & { readonly id: string; readonly index: number; readonly reason: string })[]
 }
@@ -38,6 +42,8 @@ export interface RefusedEvent {
   /** Position in the entry's block. */
   readonly index: number
   readonly reason: string
+  /** The reason in a few words that hold nothing of the row; '' for one that was refused before this process began. */
+  readonly kind: string
 }
 
 /**
@@ -65,6 +71,11 @@ export interface SinkSource {
    * fails, a part of them may be done: `readRanges` leaves those out.
    */
   acknowledge(run: SinkRun, refused: readonly RefusedEvent[]): Promise<void>
+  /**
+   * Asked between a read and its insert. Rows of events that were received before this moment, milliseconds, may be stored
+   * though their entries come for the first time: the store lost the end of what it knew. 0: there are none.
+   */
+  forgotBefore(): Promise<number>
   /** Asked when nothing is in hand. True when entries are pending all the same: the reply of a read was lost. */
   hasStrayPending(): Promise<boolean>
   close(): Promise<void>

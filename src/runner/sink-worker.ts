@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Inserter } from '../core/pipeline/destination.ts'
+import { UnclearRefusalError } from '../core/pipeline/destination.ts'
 import { LeaseLostError } from '../core/run/errors.ts'
 import type { Service } from '../core/run/service.ts'
-import { insertBisecting, repeatInsert } from './insert.ts'
-import { Loop, pause } from './loop.ts'
+import { Doubt } from './doubt.ts'
+import { insertAbsent, insertBisecting, repeatInsert } from './insert.ts'
+import { type DelayBounds, Loop, pause, retry } from './loop.ts'
 import type { RefusedEvent, SinkIntent, SinkRun, SinkSource } from './sink-ports.ts'
 
 export interface SinkWorkerOptions {
@@ -25,10 +27,14 @@ export interface SinkWorkerOptions {
   readonly backlogRows?: number
   /** Time between the starts of two inserts, milliseconds, unless `rowsMax` rows wait. */
   readonly lingerMs: number
+  /** Between tries of what failed. Default: 100 ms to 5 s. */
+  readonly retryDelay?: DelayBounds
   readonly log: Logger
   readonly onInserted?: (rows: number, durationMs: number) => void
   /** Called for each insert that failed, and is tried again. */
   readonly onInsertFailed?: () => void
+  /** Called when rows are refused, for which reason in a few words; 0: they are tried again. */
+  readonly onRefused?: (rows: number, kind: string) => void
 }
 
 const GATHER_MS = 50
@@ -40,7 +46,10 @@ const BACKLOG_ROWS = 1_000
 const STRAY_CHECK_MS = 5_000
 /** A stop waits this long for an insert that is under way. */
 const ABORT_AFTER_MS = 3_000
-const RETRY_DELAY = { minMs: 100, maxMs: 5_000 }
+/** A destination that is being started is there in a moment, and the rows of a growing delay would wait for it as long again. */
+const PREPARE_DELAY: DelayBounds = { minMs: 50, maxMs: 300 }
+const PREPARE_MS = 20_000
+const RETRY_DELAY: DelayBounds = { minMs: 100, maxMs: 5_000 }
 
 /**
  * Moves rows from streams to a destination, exactly once. States: waiting for the lease; recovering (repeat the intent of
@@ -52,6 +61,7 @@ export class SinkWorker implements Service {
   readonly name: string
   readonly #options: SinkWorkerOptions
   readonly #loop: Loop
+  readonly #doubt: Doubt
   #closed: Promise<void> | undefined
   #lastInsertAtMs = 0
   #strayCheckAtMs = 0
@@ -63,6 +73,7 @@ export class SinkWorker implements Service {
   constructor(options: SinkWorkerOptions) {
     this.name = `sink ${options.group}`
     this.#options = options
+    this.#doubt = new Doubt(options.inserter, (intent) => options.source.writeIntent(intent))
     this.#loop = new Loop({
       name: this.name,
       enter: (signal) => this.#enter(signal),
@@ -76,7 +87,7 @@ export class SinkWorker implements Service {
           taken ? 'another sink took over' : 'sink waits; its rows stay in Redis',
         )
       },
-      delay: RETRY_DELAY,
+      delay: options.retryDelay ?? RETRY_DELAY,
     })
   }
 
@@ -103,7 +114,8 @@ export class SinkWorker implements Service {
 
   async #enter(signal: AbortSignal): Promise<void> {
     const { source, inserter } = this.#options
-    await inserter.prepare()
+    const deadlineMs = performance.now() + PREPARE_MS
+    await retry(() => inserter.prepare(), { delay: PREPARE_DELAY, deadlineMs, signal })
     this.#markReady()
     if (await source.acquire(signal)) await this.#recover()
   }
@@ -160,6 +172,7 @@ export class SinkWorker implements Service {
   }
 
   async #deliver(runs: readonly SinkRun[]): Promise<void> {
+    const mayBeStored = await this.#mayBeStored(runs)
     const intent: SinkIntent = {
       token: randomUUID(),
       ranges: runs.map(({ partition, lane, entries }) => ({
@@ -169,9 +182,18 @@ export class SinkWorker implements Service {
         last: entries[entries.length - 1]!.id,
         entries: entries.length,
       })),
+      ...(mayBeStored && { mayBeStored }),
     }
     await this.#options.source.writeIntent(intent)
     await this.#insert(runs, intent)
+  }
+
+  /** The events of an entry came at about the same time, the first of them first. */
+  async #mayBeStored(runs: readonly SinkRun[]): Promise<boolean> {
+    const { source, inserter } = this.#options
+    if (inserter.receivedAt === undefined) return false
+    const forgotBeforeMs = await source.forgotBefore()
+    return runs.some(({ entries }) => entries.some(({ block }) => inserter.receivedAt!(block.rows) < forgotBeforeMs))
   }
 
   async #insert(runs: readonly SinkRun[], intent: SinkIntent, insert = insertBisecting): Promise<void> {
@@ -179,14 +201,21 @@ export class SinkWorker implements Service {
     const startedAtMs = performance.now()
     this.#lastInsertAtMs = startedAtMs
     const entries = runs.flatMap((run) => run.entries)
-    const refused = await insert(inserter, entries, intent.token).catch((error) => {
+    const doubt = this.#doubt
+    doubt.begin(intent)
+    const send = intent.mayBeStored ? insertAbsent : insert
+    const refused = await send(inserter, entries, intent.token, doubt).catch((error) => {
       onInsertFailed?.()
+      doubt.failed(error)
+      if (error instanceof UnclearRefusalError) this.#options.onRefused?.(0, error.kind)
       throw error
     })
     if (refused.length > 0) {
-      const { log, group } = this.#options
-      log.error({ group, rows: refused.length, reason: refused[0]!.reason }, 'the destination refuses rows')
-      await source.writeIntent({ ...intent, refused: positionsOf(refused, runs) })
+      const { log, group, onRefused } = this.#options
+      const { kind, reason } = refused[0]!
+      log.error({ group, rows: refused.length, reason }, 'the destination refuses rows')
+      onRefused?.(refused.length, kind)
+      await source.writeIntent({ ...doubt.intent, refused: positionsOf(refused, runs) })
     }
     await this.#acknowledge(runs, refused)
     onInserted?.(countRows(runs) - refused.length, performance.now() - startedAtMs)
@@ -213,7 +242,7 @@ function refusedOf(intent: SinkIntent, runs: readonly SinkRun[]): RefusedEvent[]
   return (intent.refused ?? []).flatMap(({ partition, lane, id, index, reason }) => {
     const run = runs.find((candidate) => candidate.partition === partition && candidate.lane === lane)
     const entry = run?.entries.find((candidate) => candidate.id === id)
-    return entry === undefined ? [] : [{ entry, index, reason }]
+    return entry === undefined ? [] : [{ entry, index, reason, kind: '' }]
   })
 }
 

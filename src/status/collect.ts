@@ -3,6 +3,7 @@ import type { ProcessReport } from './report.ts'
 import { oldestWork, type StallLimits } from './stall.ts'
 import type {
   ClickHouseStatus,
+  DamageStatus,
   DataSetStatus,
   DedupStatus,
   GroupWaiting,
@@ -29,6 +30,7 @@ export interface StatusSources {
   quotas?(): Promise<QuotaStatus>
   reports(): Promise<readonly ProcessReport[]>
   retention(): Promise<SystemStatus['retention']>
+  damage(): Promise<DamageStatus>
 }
 
 const ERRORS_MAX = 20
@@ -48,17 +50,19 @@ export async function collectStatus(
       return none
     }
   }
-  const [pipeline, batchJobs, bulkJobs, redis, dedup, clickhouse, quotas, reports, retention] = await Promise.all([
-    part<PipelineStatus>('streams', () => sources.pipeline(), { streams: [], dead_letters: 0 }),
-    part('batch jobs', () => sources.batchJobs(), NO_JOBS),
-    part('bulk jobs', () => sources.bulkJobs(), NO_JOBS),
-    part<RedisStatus | null>('Redis', () => sources.redis(), null),
-    part<DedupStatus | null>('dedup window', () => sources.dedup(), null),
-    part<ClickHouseStatus | null>('ClickHouse', sources.clickhouse && (() => sources.clickhouse!()), null),
-    part<QuotaStatus | null>('quotas', sources.quotas && (() => sources.quotas!()), null),
-    part<readonly ProcessReport[]>('processes', () => sources.reports(), []),
-    part('retention', () => sources.retention(), []),
-  ])
+  const [pipeline, batchJobs, bulkJobs, redis, dedup, clickhouse, quotas, reports, retention, damage] =
+    await Promise.all([
+      part<PipelineStatus>('streams', () => sources.pipeline(), { streams: [], dead_letters: 0 }),
+      part('batch jobs', () => sources.batchJobs(), NO_JOBS),
+      part('bulk jobs', () => sources.bulkJobs(), NO_JOBS),
+      part<RedisStatus | null>('Redis', () => sources.redis(), null),
+      part<DedupStatus | null>('dedup window', () => sources.dedup(), null),
+      part<ClickHouseStatus | null>('ClickHouse', sources.clickhouse && (() => sources.clickhouse!()), null),
+      part<QuotaStatus | null>('quotas', sources.quotas && (() => sources.quotas!()), null),
+      part<readonly ProcessReport[]>('processes', () => sources.reports(), []),
+      part('retention', () => sources.retention(), []),
+      part<DamageStatus>('damage', () => sources.damage(), { parts: [], archived_tenants: [] }),
+    ])
   const waiting = waitingOf(pipeline.streams)
   const found = {
     at: new Date(nowMs).toISOString(),
@@ -78,6 +82,7 @@ export async function collectStatus(
     processes: reports.map((report) => report.process).sort(byRoles),
     errors: errorsOf(reports),
     retention,
+    damage,
     unknown,
   }
   return { ...found, verdict: verdictOf(found, limits, nowMs) }
@@ -127,6 +132,8 @@ function insertsOf(reports: readonly ProcessReport[]): InsertStatus[] {
       ...{ group: one.group, inserts, rows: one.rows + before.rows, failures: one.failures + before.failures },
       avg_ms: inserts === 0 ? 0 : Math.round(totalMs / inserts),
       max_ms: Math.max(one.max_ms, before.max_ms),
+      refused: (one.refused ?? 0) + (before.refused ?? 0),
+      refusal: one.refusal ?? before.refusal ?? null,
     })
   }
   return [...found.values()].sort((a, b) => compare(a.group, b.group))

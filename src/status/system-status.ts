@@ -30,6 +30,8 @@ export interface SystemStatus extends PipelineStatus {
   readonly errors: readonly LoggedProblem[]
   /** When the stores were looked at last for events that are too old. */
   readonly retention: readonly { readonly store: string; readonly at: string; readonly removed: number }[]
+  /** Rows that ClickHouse has lost. */
+  readonly damage: DamageStatus
   /** What could not be read, each in a phrase. */
   readonly unknown: readonly string[]
 }
@@ -105,6 +107,10 @@ export interface InsertStatus {
   readonly inserts: number
   readonly rows: number
   readonly failures: number
+  /** Rows that were refused and became dead letters. A process of an earlier version does not say. */
+  readonly refused?: number
+  /** Why rows were refused last, in a few words; null: none was. They may be tried again, and some become dead letters. */
+  readonly refusal?: string | null
   /** Of the average insert, from its start to its acknowledgement. */
   readonly avg_ms: number
   readonly max_ms: number
@@ -134,6 +140,28 @@ export interface ClickHouseStatus {
   readonly memory_bytes: number
   /** 0: without a limit. */
   readonly memory_max_bytes: number
+}
+
+/** Parts of tables whose rows are missing, until somebody drops them. */
+export interface DamageStatus {
+  readonly parts: readonly DamagedPart[]
+  /** Tenants whose archive may have their events, at most 20; empty while nothing is missing. */
+  readonly archived_tenants: readonly string[]
+}
+
+/** A part of a table that ClickHouse could not read when it started, and has set aside. */
+export interface DamagedPart {
+  readonly table: string
+  /** As `system.detached_parts` names it. */
+  readonly name: string
+  /** Null when its files do not say. */
+  readonly rows: number | null
+  /** First and last UTC day of receipt; null for a table that has none. */
+  readonly from: string | null
+  readonly to: string | null
+  readonly found_at: string
+  /** False: its rows were found in the parts that it was made of. */
+  readonly missing: boolean
 }
 
 /** Who is near his quotas. Nothing is refused for tracked accounts. */

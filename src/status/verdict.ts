@@ -1,6 +1,6 @@
 import { INTAKE_MEMORY_SHARE_MAX } from '../core/pipeline/memory.ts'
 import { type StallLimits, stalledAt } from './stall.ts'
-import type { SystemStatus, Verdict } from './system-status.ts'
+import type { DamagedPart, SystemStatus, Verdict } from './system-status.ts'
 import { ageText, bytesText, numbered } from './words.ts'
 
 /** An error that is older than this is history. */
@@ -26,11 +26,15 @@ function warningsOf(status: Omit<SystemStatus, 'verdict'>, nowMs: number): strin
     found.push(`Redis uses ${bytesText(redis.used_bytes)} of ${bytesText(redis.max_bytes)}, and intake is closed`)
   }
   found.push(...redisWarnings(redis))
+  for (const text of damageTexts(status.damage.parts)) found.push(text)
   const roles = new Set(processes.flatMap((process) => process.roles))
   const missing = processes.length === 0 ? [] : ['process', 'sink'].filter((role) => !roles.has(role))
   for (const role of missing) found.push(`no process has the role ${role}`)
-  for (const { group, failures } of inserts)
+  for (const { group, failures, refused = 0, refusal } of inserts) {
     if (failures > 0) found.push(`${numbered(failures, 'insert')} of ${group} failed`)
+    const fate = refused > 0 ? `, ${numbered(refused, 'row')} became dead letters` : '; it is tried again'
+    if (refusal) found.push(`${group} refuses rows: ${refusal}${fate}`)
+  }
   if (dead > 0) found.push(`${numbered(dead, 'dead letter')} ${dead === 1 ? 'waits' : 'wait'} for a decision`)
   const bad = data.filter(({ state }) => state === 'failed' || state === 'stale')
   for (const { name, state } of bad) found.push(`data set ${name} is ${state}`)
@@ -39,6 +43,22 @@ function warningsOf(status: Omit<SystemStatus, 'verdict'>, nowMs: number): strin
   const fresh = status.errors.filter(({ at, level }) => level !== 'warn' && nowMs - Date.parse(at) < FRESH_MS)
   if (fresh.length > 0) found.push(`last error: ${fresh[0]!.process}: ${fresh[0]!.message}`)
   return found
+}
+
+/** One text a table. */
+function damageTexts(parts: readonly DamagedPart[]): string[] {
+  return [...new Set(parts.map(({ table }) => table))].map((table) => {
+    const lost = parts.filter((part) => part.table === table)
+    const rows = lost.reduce((sum, part) => sum + (part.rows ?? 0), 0)
+    const from = lost.map((part) => part.from ?? '').sort()[0]
+    const to = lost
+      .map((part) => part.to ?? '')
+      .sort()
+      .at(-1)
+    const which = from === '' ? '' : ` of ${from} to ${to}`
+    const count = lost.some((part) => part.rows === null) ? 'rows' : numbered(rows, 'row')
+    return `ClickHouse lost ${count}${which}: it set aside ${numbered(lost.length, 'damaged part')} of ${table}`
+  })
 }
 
 /** What of a Redis may cost events that were accepted. */

@@ -11,10 +11,12 @@ export interface WorkMetrics {
   inserted(group: string, rows: number, durationMs: number): void
   /** An insert, or what belongs to it, failed; it is tried again. */
   insertFailed(group: string): void
+  /** Rows are refused, for a reason in a few words; 0: they are tried again. */
+  refused(group: string, rows: number, kind: string): void
 }
 
 /** Is told as well. */
-export type WorkListener = Pick<WorkMetrics, 'inserted' | 'insertFailed'>
+export type WorkListener = Pick<WorkMetrics, 'inserted' | 'insertFailed' | 'refused'>
 
 export function createWorkMetrics(registry: Registry, recent?: WorkListener): WorkMetrics {
   const events = new Counter({
@@ -49,6 +51,12 @@ export function createWorkMetrics(registry: Registry, recent?: WorkListener): Wo
     labelNames: ['group'],
     registers: [registry],
   })
+  const refused = new Counter({
+    name: 'ipid_refused_rows_total',
+    help: 'Rows that a sink was refused, and that became dead letters',
+    labelNames: ['group'],
+    registers: [registry],
+  })
   return {
     stage: createStageMetrics(registry),
     settled(group, outcomes) {
@@ -63,6 +71,10 @@ export function createWorkMetrics(registry: Registry, recent?: WorkListener): Wo
     insertFailed(group) {
       failures.inc({ group })
       recent?.insertFailed(group)
+    },
+    refused(group, count, kind) {
+      refused.inc({ group }, count)
+      recent?.refused(group, count, kind)
     },
   }
 }

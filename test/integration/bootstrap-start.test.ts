@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { findFreePort } from '../../src/embedded/processes/free-port.ts'
 import { isHeld } from '../../src/embedded/processes/socket-lock.mjs'
+import { takePort } from '../support/ports.ts'
 import { isAlive } from '../support/processes.ts'
 import { TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
@@ -89,9 +89,7 @@ test('the printed line works in sh as it is', async (t) => {
 })
 
 test('kill -9 leaves nothing behind, and a start right after it has the same ports and everything acknowledged', async (t) => {
-  const ports = await Promise.all([findFreePort('127.0.0.1'), findFreePort('127.0.0.1'), findFreePort('127.0.0.1')])
-  const [port, clickhousePort, adminPort] = ports.map(String)
-  const site = new TestSite(t, { PORT: port!, CLICKHOUSE_PORT: clickhousePort!, ADMIN_PORT: adminPort! })
+  const site = new TestSite(t, { ADMIN_PORT: String(takePort()) })
   const first = site.start()
   const ready = await first.ready()
   for (let n = 0; n < 20; n++) {

@@ -36,3 +36,27 @@ test('a lease is one owner’s at a time, is renewed while it is held, and is fr
   assert.equal(await first.acquire(new AbortController().signal), true)
   await first.release()
 })
+
+test('who was started for an owner that ended takes its lease at once, and the one that ended writes nothing more', async (t) => {
+  const redis = await startTestRedis(t)
+  const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
+  t.after(() => client.disconnect())
+  const never = new AbortController().signal
+  const ended = new Lease(client, 'work', 'main/worker')
+  assert.equal(await ended.acquire(never), true)
+  const stopping = new AbortController()
+  const others = ['main/worker 2', 'other/worker', undefined].map((place) => new Lease(client, 'work', place))
+  const waiting = others.map((lease) => lease.acquire(stopping.signal))
+
+  const next = new Lease(client, 'work', 'main/worker')
+  // The owner before renews its lease all the time here: waiting for its end would never end.
+  assert.equal(await next.acquire(never), true)
+  await assert.rejects(ended.write('{lease:work}:key', 'late'), LeaseLostError)
+  await next.write('{lease:work}:key', 'mine')
+  assert.equal(await client.get('{lease:work}:key'), 'mine')
+  stopping.abort()
+  assert.deepEqual(await Promise.all(waiting), [false, false, false])
+  await ended.release()
+  next.assertHeld()
+  await next.release()
+})

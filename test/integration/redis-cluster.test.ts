@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -31,6 +30,7 @@ import { runCommand } from '../support/command.ts'
 import { acme } from '../support/http.ts'
 import { startInstance } from '../support/instance.ts'
 import { envelope, quiet, startIntake } from '../support/pipeline.ts'
+import { takePort } from '../support/ports.ts'
 import { readEvents } from '../support/read-events.ts'
 import { TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
@@ -40,7 +40,7 @@ const PARTITIONS = 4
 /** A cluster of one node: it holds all slots, and refuses commands whose keys are in several. */
 async function startCluster(t: TestContext): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'ipid-cluster-'))
-  const port = await freePort()
+  const port = takePort()
   const options = [
     '--port',
     String(port),
@@ -56,7 +56,7 @@ async function startCluster(t: TestContext): Promise<string> {
     '--cluster-enabled',
     'yes',
   ]
-  const child = spawn('redis-server', [...options, '--cluster-port', String(await freePort())], { stdio: 'ignore' })
+  const child = spawn('redis-server', [...options, '--cluster-port', String(takePort())], { stdio: 'ignore' })
   t.after(async () => {
     const gone = once(child, 'exit')
     child.kill('SIGKILL')
@@ -83,15 +83,6 @@ async function rowsOf(client: RedisClient, stream: string): Promise<string[]> {
     }
   }
   return rows
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 test('on a Redis Cluster live events and a batch job arrive once, accounts are right, and the archive has all', async (t) => {

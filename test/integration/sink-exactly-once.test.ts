@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { keys } from '../../src/redis/keys.ts'
 import { envelope } from '../support/pipeline.ts'
@@ -45,7 +47,11 @@ test('the next sink repeats exactly what the one before it was about to insert',
     )
     assert.equal(n, before + 61, step)
     assert.equal(u, n, step)
-    assert.equal(await client.get(keys.sinkIntent('clickhouse')), null)
+    // Behind the insert and its acknowledgement.
+    await until(
+      () => client.exists(keys.sinkIntent('clickhouse')),
+      (there) => there === 0,
+    )
     await second.stop()
   }
 })
@@ -78,6 +84,48 @@ test('a token that ClickHouse knows without its rows does not lose them', async 
     (n) => n === 0,
   )
   assert.deepEqual(await clickhouse.rows("SELECT count() AS n FROM events WHERE event_id != 'instead'"), [{ n: 30 }])
+})
+
+test('rows whose delivery Redis forgot, with the end of its append-only file, are stored once', async (t) => {
+  const { redis, clickhouse, client } = await startStores(t)
+  let sink = await startSink(t, redis, clickhouse)
+  let sent = 0
+  const untilStored = async () => {
+    await until(
+      () => countEvents(clickhouse),
+      ({ n }) => n >= sent,
+    )
+    await until(
+      () => pending(client),
+      (n) => n === 0,
+    )
+    assert.deepEqual(await countEvents(clickhouse), { n: sent, u: sent })
+  }
+  const send = (count: number) => {
+    const rows = Array.from({ length: count }, () => envelope('acme', `e${sent++}.`))
+    return add(client, sent % PARTITIONS, rows)
+  }
+  // Lost between two commands; within one; together with the sink.
+  for (const [behind, isSinkLost] of [
+    [0, false],
+    [7, false],
+    [0, true],
+  ] as const) {
+    await send(20)
+    await untilStored()
+    if (isSinkLost) await sink.drop()
+    await redis.kill()
+    const folder = join(redis.dir, 'appendonlydir')
+    const file = join(folder, readdirSync(folder).find((name) => name.endsWith('.incr.aof'))!)
+    const commands = readFileSync(file)
+    const endOfAdd = commands.indexOf('\r\n*', commands.indexOf(`\te${sent - 1}.\t`)) + 2
+    assert.ok(commands.indexOf('XACK', endOfAdd) > 0, 'the acknowledgement is behind')
+    truncateSync(file, endOfAdd + behind)
+    await redis.restart()
+    if (isSinkLost) sink = await startSink(t, redis, clickhouse)
+    await send(3)
+    await untilStored()
+  }
 })
 
 test('ClickHouse and Redis killed again and again: every row is stored once, and accounts say so', async (t) => {

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { TableInserter } from '../../src/clickhouse/inserter.ts'
+import { DATA_ERRORS, UNAVAILABLE_ERRORS } from '../../src/clickhouse/refusals.ts'
+import { EVENTS } from '../../src/clickhouse/tables.ts'
 import { encodeBlock, joinBlocks, packBlock } from '../../src/core/event/block.ts'
 import type { Inserter } from '../../src/core/pipeline/destination.ts'
 import { keys } from '../../src/redis/keys.ts'
@@ -68,6 +71,52 @@ test('a row that ClickHouse refuses goes to the dead letters with its reason, an
     () => countEvents(clickhouse),
     ({ n }) => n === 51,
   )
+})
+
+test('a constraint of the table, and too many parts: rows that violate the one are given up, for the other nothing is', async (t) => {
+  const { redis, clickhouse, client } = await startStores(t)
+  const named = await clickhouse.rows<{ name: string }>(
+    'SELECT toString(errorCodeToName(number)) AS name FROM numbers(1100)',
+  )
+  const known = new Set(named.map(({ name }) => name))
+  assert.deepEqual(
+    [...DATA_ERRORS, ...UNAVAILABLE_ERRORS].filter((name) => !known.has(name)),
+    [],
+  )
+  const setting = async (parts: string) => {
+    const query = `ALTER TABLE events MODIFY SETTING parts_to_throw_insert = ${parts}, parts_to_delay_insert = ${parts}`
+    await clickhouse.client.command({ query })
+  }
+  await clickhouse.client.command({ query: 'ALTER TABLE events ADD CONSTRAINT sure CHECK quality <= 100' })
+  await startSink(t, redis, clickhouse)
+  const many = Array.from({ length: 100 }, (_, i) => envelope('acme', `e${i}`, { quality: i === 31 ? '101' : '90' }))
+  await add(client, 0, many)
+  await until(
+    () => countEvents(clickhouse),
+    ({ n }) => n === 99,
+  )
+  const letters = async () => (await client.xrange(keys.dead(0), '-', '+')) as [string, string[]][]
+  const [[, fields]] = (await until(letters, ({ length }) => length === 1)) as [[string, string[]]]
+  assert.match(fields[fields.indexOf('reason') + 1]!, /Constraint `sure`/)
+  assert.match(fields[fields.indexOf('r') + 1]!, /\te31\t/)
+
+  await setting('1')
+  const inserter = new TableInserter(EVENTS, clickhouse.client, async () => {})
+  const refusal = await inserter.insert([Buffer.from(`${envelope('acme', 'x').row}\n`)], 'x').catch((error) => error)
+  assert.equal(refusal.type, 'TOO_MANY_PARTS')
+  assert.equal(refusal.name, 'Error', 'says nothing of the rows')
+  await assert.rejects(inserter.demandOpen(), /too many parts/i)
+  await setting('3000')
+  await inserter.demandOpen()
+  await clickhouse.client.command({ query: 'RENAME TABLE events TO elsewhere' })
+  await assert.rejects(inserter.demandOpen(), /UNKNOWN_TABLE|does not exist/)
+  await clickhouse.client.command({ query: 'RENAME TABLE elsewhere TO events' })
+  await add(client, 0, [envelope('acme', 'after')])
+  const { n, u } = await until(
+    () => countEvents(clickhouse),
+    (counts) => counts.n >= 100,
+  )
+  assert.deepEqual([n, u], [100, 100])
 })
 
 test('two sinks take turns: one inserts, the other goes on at once when it stops', async (t) => {

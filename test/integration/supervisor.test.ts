@@ -10,6 +10,7 @@ import { makeDataDir } from '../../src/embedded/processes/data-dir.ts'
 import type { RunningProcess } from '../../src/embedded/processes/running-process.ts'
 import { Supervisor, type SupervisorOptions } from '../../src/embedded/processes/supervisor.ts'
 import { startEmbeddedRedis } from '../../src/embedded/redis/server.ts'
+import { takePort } from '../support/ports.ts'
 import { isAlive } from '../support/processes.ts'
 import { until } from '../support/until.ts'
 
@@ -27,7 +28,7 @@ interface Shown {
 
 function setUp(t: TestContext, changes: Partial<SupervisorOptions> = {}) {
   const dir = makeDataDir(mkdtempSync(join(tmpdir(), 'ipid-supervisor-')))
-  const config = readConfig({ PORT: '0', DATA_DIR: dir.path, LOG_LEVEL: 'silent' })
+  const config = readConfig({ PORT: String(takePort()), DATA_DIR: dir.path, LOG_LEVEL: 'silent' })
   const redisProcesses: RunningProcess[] = []
   const supervisor = new Supervisor({
     redis: {
@@ -103,6 +104,34 @@ test('a request in flight is answered before its process ends', async (t) => {
   await supervisor.stop()
   assert.equal((await slow).status, 200)
   assert.ok(!isAlive(pid))
+})
+
+test('roles begin before a store of which they know where it will be, and the start waits for it', async (t) => {
+  let isUp = () => {}
+  const up = new Promise<void>((resolve) => {
+    isUp = resolve
+  })
+  const address = 'http://127.0.0.1:1'
+  const launch = async () => {
+    await up
+    let end = (_reason: string) => {}
+    const exited = new Promise<string>((resolve) => {
+      end = resolve
+    })
+    return { pid: process.pid, url: address, exited, stop: async () => end('asked'), kill: () => end('killed') }
+  }
+  const { supervisor, config } = setUp(t, { clickhouse: { address, launch } })
+  let isStarted = false
+  const started = supervisor.start().then(() => {
+    isStarted = true
+  })
+  await until(
+    () => show(`http://127.0.0.1:${config.port}`),
+    (shown) => shown !== undefined,
+  )
+  assert.equal(isStarted, false)
+  isUp()
+  await started
 })
 
 test('gathers the metrics of every role process', async (t) => {

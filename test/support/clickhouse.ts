@@ -11,6 +11,7 @@ import {
   type EmbeddedClickHouseOptions,
   startEmbeddedClickHouse,
 } from '../../src/embedded/clickhouse/start.ts'
+import { takePort } from './ports.ts'
 
 /** An embedded ClickHouse of its own, with the schema in it. */
 export interface TestClickHouse {
@@ -45,7 +46,7 @@ export async function startTestClickHouse(
   const path = await mkdtemp(join(tmpdir(), 'ipid-clickhouse-'))
   const { bare, ...settings } = options
   const launch = (port: number) => startEmbeddedClickHouse({ path, port, log: silent, ...settings })
-  let server: EmbeddedClickHouse = await launch(0)
+  let server: EmbeddedClickHouse = await launch(takePort())
   const { url } = server
   const client = connectClickHouse(url, { application: 'test', ...(bare ? {} : { database: DATABASE }) })
   const cleanUp = async () => {

@@ -6,12 +6,12 @@ import { type Clock, systemClock } from '../../src/core/run/clock.ts'
 import type { DashboardRoute } from '../../src/dashboard/server/route.ts'
 import { createDashboard } from '../../src/dashboard/server/server.ts'
 import { type Grant, type Session, Sessions } from '../../src/dashboard/server/sessions.ts'
-import { findFreePort } from '../../src/embedded/processes/free-port.ts'
 import type { RedisClient } from '../../src/redis/connect.ts'
 import { RedisSessionStore } from '../../src/redis/dashboard/sessions.ts'
 import { RedisTenantStore } from '../../src/redis/tenants/tenant-store.ts'
 import { testedEngine } from './engines.ts'
 import { silent } from './pipeline.ts'
+import { takePort } from './ports.ts'
 
 /** A browser without its pages: it keeps its cookie and its CSRF token. */
 export class DashboardClient {
@@ -79,7 +79,7 @@ export async function startDashboard(
   const sessions = new Sessions(new RedisSessionStore(redis), clock)
   const server = await createDashboard({
     host: '127.0.0.1',
-    port: await findFreePort('127.0.0.1'),
+    port: takePort(),
     publicUrl: options.publicUrl,
     onSignedOut: options.onSignedOut,
     engine: testedEngine(),

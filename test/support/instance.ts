@@ -4,6 +4,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { takePort } from './ports.ts'
 import { commandLine, processesNaming } from './processes.ts'
 import { until } from './until.ts'
 
@@ -65,7 +66,8 @@ export async function startInstance(
   writeFileSync(join(enrichDir, 'organisations.csv'), TABLE)
   const unlimited = { rate: 1e6, burst: 1e6, daily_lookups: 1e6, monthly_accounts: 1e6 }
   writeFileSync(join(dir, 'plans.json'), JSON.stringify({ custom: unlimited }))
-  let ports: Record<string, string> = { PORT: '0', CLICKHOUSE_PORT: '0', ADMIN_PORT: '0', DASHBOARD_PORT: '0' }
+  const [port, clickhousePort, dashboardPort] = [takePort(), takePort(), takePort()].map(String)
+  const ports = { PORT: port, CLICKHOUSE_PORT: clickhousePort, ADMIN_PORT: '0', DASHBOARD_PORT: dashboardPort }
   let printed = ''
   const launch = async (): Promise<{ child: ChildProcess; ready: Ready }> => {
     rmSync(readyFile, { force: true })
@@ -92,7 +94,6 @@ export async function startInstance(
     return { child, ready: JSON.parse(readFileSync(readyFile, 'utf8')) as Ready }
   }
   let { child, ready } = await launch()
-  ports = { ...ports, PORT: new URL(ready.url).port, CLICKHOUSE_PORT: new URL(ready.clickhouse_url).port }
   const apiKey = ready.api_key!
   const stop = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return child.exitCode

@@ -13,6 +13,8 @@ export interface TestRedis {
   readonly pid: number
   /** `kill -9`; resolves when the process is gone. */
   kill(): Promise<void>
+  /** The folder of the append-only file. */
+  readonly dir: string
   /** Stops the process where it stands, and lets it go on. */
   signal(name: 'SIGSTOP' | 'SIGCONT'): void
   /** Starts it again on the same folder; resolves when it answers. */
@@ -46,6 +48,7 @@ export async function startTestRedis(
   else after(cleanUp)
   return {
     url: `unix://${socket}`,
+    dir,
     get pid() {
       return child.pid!
     },

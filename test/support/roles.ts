@@ -10,6 +10,7 @@ import { readConfig } from '../../src/config/config.ts'
 import { Supervisor } from '../../src/embedded/processes/supervisor.ts'
 import { startTestClickHouse, type TestClickHouse } from './clickhouse.ts'
 import { silent } from './pipeline.ts'
+import { takePort } from './ports.ts'
 import { processesNaming } from './processes.ts'
 import { startTestRedis } from './redis.ts'
 
@@ -45,7 +46,12 @@ export async function startRoles(t: TestContext, moduleUrl: string): Promise<Tes
   const unlimited = { rate: 1e6, burst: 1e6, daily_lookups: 1e6, monthly_accounts: 1e6 }
   writeFileSync(join(dir, 'plans.json'), JSON.stringify({ custom: unlimited }))
   process.env.EXAMPLE_DIR = dir
-  const settings = { PORT: '0', ENRICH_DIR: dir, PLANS_FILE: join(dir, 'plans.json'), LOG_LEVEL: 'silent' }
+  const settings = {
+    PORT: String(takePort()),
+    ENRICH_DIR: dir,
+    PLANS_FILE: join(dir, 'plans.json'),
+    LOG_LEVEL: 'silent',
+  }
   const config = readConfig({ ...settings, DATA_DIR: dir, CLAIM_IDLE_MS: '500' })
   const supervisor = new Supervisor({
     redis,

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { takePort } from './ports.ts'
 
 const SCRIPT = fileURLToPath(new URL('./s3-process.mjs', import.meta.url))
 const BUCKET = 'events'
@@ -30,7 +31,8 @@ export interface TestS3 {
 /** Starts one; it is stopped and its folder removed after the test. */
 export async function startTestS3(t: TestContext): Promise<TestS3> {
   const folder = await mkdtemp(join(tmpdir(), 'ipid-s3-'))
-  let { child, port } = await launch(folder, 0)
+  const port = takePort()
+  let child = await launch(folder, port)
   const kill = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return
     const gone = once(child, 'exit')
@@ -47,12 +49,12 @@ export async function startTestS3(t: TestContext): Promise<TestS3> {
     kill,
     async restart() {
       await kill()
-      child = (await launch(folder, port)).child
+      child = await launch(folder, port)
     },
   }
 }
 
-async function launch(folder: string, port: number): Promise<{ child: ChildProcess; port: number }> {
+async function launch(folder: string, port: number): Promise<ChildProcess> {
   const child = spawn(process.execPath, [SCRIPT, folder, String(port), BUCKET], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -60,6 +62,6 @@ async function launch(folder: string, port: number): Promise<{ child: ChildProce
     throw new Error('the S3 server ended')
   })
   ended.catch(() => {})
-  const [printed] = await Promise.race([once(child.stdout, 'data'), ended])
-  return { child, port: Number(String(printed)) }
+  await Promise.race([once(child.stdout, 'data'), ended])
+  return child
 }

@@ -46,6 +46,7 @@ import { Retention } from '../../src/retention/service.ts'
 import { Loop } from '../../src/runner/loop.ts'
 import { SinkWorker } from '../../src/runner/sink-worker.ts'
 import { StepWorker } from '../../src/runner/step-worker.ts'
+import { type DamageStore, DamageWatch } from '../../src/status/damage-watch.ts'
 import { QuotaWatch } from '../../src/status/quotas.ts'
 import { RecentWork } from '../../src/status/recent.ts'
 import { Reporter } from '../../src/status/reporter.ts'
@@ -141,7 +142,12 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
   ServiceGroup: {
     make: (calls) => {
       const member = (name: string) => ({ name, start: async () => void calls.begun++, stop: async () => {} })
-      return { service: new ServiceGroup('group', [member('a'), member('b')]) }
+      return {
+        service: new ServiceGroup('group', [
+          member('a'),
+          new ServiceGroup('inner', [member('b'), member('c')], { atOnce: true }),
+        ]),
+      }
     },
   },
   Janitor: { make: onRedis((client) => new Janitor({ client, ...onPipeline })) },
@@ -170,6 +176,14 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
     make: onRedis((client, listening) => {
       return new EventTail({ wire: new RedisTailWire(listening, client), clock: systemClock })
     }),
+  },
+  DamageWatch: {
+    make: (calls) => {
+      const store: DamageStore = { detached: () => calls.hold().then(() => []), close: async () => {} }
+      const records = { read: async () => [], add: async () => {}, remove: async () => {} }
+      const watch = { store, records, clock: systemClock, metrics: new Registry(), log: silent }
+      return { service: new DamageWatch(watch), close: () => calls.release() }
+    },
   },
   QuotaWatch: {
     make: onRedis((client) => {

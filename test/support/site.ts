@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { type CommandResult, runCommand } from './command.ts'
+import { takePort } from './ports.ts'
 import { isAlive, processesNaming } from './processes.ts'
 import { until } from './until.ts'
 
@@ -42,10 +43,10 @@ export class TestSite {
     this.#readyFile = join(base, 'ready.json')
     this.env = {
       ...withoutNpm(process.env),
-      PORT: '0',
-      CLICKHOUSE_PORT: '0',
+      PORT: String(takePort()),
+      CLICKHOUSE_PORT: String(takePort()),
       ADMIN_PORT: '0',
-      DASHBOARD_PORT: '0',
+      DASHBOARD_PORT: String(takePort()),
       LOG_LEVEL: 'warn',
       REDIS_MAX_MEMORY: '256mb',
       DATA_DIR: this.dir,

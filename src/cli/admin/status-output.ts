@@ -1,5 +1,5 @@
-import type { InsertStatus, JobsStatus, SystemStatus } from '../../status/system-status.ts'
-import { ageText, bytesText, countText, numbered } from '../../status/words.ts'
+import type { DamagedPart, InsertStatus, JobsStatus, SystemStatus } from '../../status/system-status.ts'
+import { ageText, bytesText, countText, numbered, replayLine } from '../../status/words.ts'
 import { type Cell, printPairs, printTable } from '../print.ts'
 
 const ERRORS_SHOWN = 5
@@ -30,7 +30,9 @@ export function printStatus(out: NodeJS.WritableStream, status: SystemStatus): v
   printDetails(out, status)
 }
 
-function printDetails(out: NodeJS.WritableStream, { processes, data, errors, retention }: SystemStatus): void {
+function printDetails(out: NodeJS.WritableStream, status: SystemStatus): void {
+  const { processes, data, errors, retention } = status
+  printDamage(out, status)
   if (processes.length > 0) out.write('\n')
   for (const { roles, host, pid, started_at: startedAt } of processes) {
     out.write(`process ${pid} on ${host}: ${roles.join(', ')}, since ${startedAt}\n`)
@@ -56,6 +58,25 @@ function printDetails(out: NodeJS.WritableStream, { processes, data, errors, ret
   }
 }
 
+/** What is missing, and what can be done about it. */
+function printDamage(out: NodeJS.WritableStream, { damage: { parts, archived_tenants: tenants } }: SystemStatus): void {
+  if (parts.length === 0) return
+  out.write('\n')
+  const days = parts.flatMap(({ from, to }) => (from === null || to === null ? [] : [from, to])).sort()
+  for (const { table, name, rows, from, to } of parts) {
+    const which = from === null ? '' : `, received ${from === to ? from : `${from} to ${to}`}`
+    out.write(`damaged part of ${table}: ${rows === null ? 'unknown' : numbered(rows, 'row')}${which}, in ${name}\n`)
+  }
+  if (days.length > 0) {
+    const span = { from: days[0]!, to: days.at(-1)! }
+    for (const tenant of tenants) out.write(`  to put back what the archive has: ${replayLine(tenant, span)}\n`)
+    if (tenants.length === 0) out.write('  no tenant has an archive that could be replayed\n')
+  }
+  const [{ table, name }] = parts as [DamagedPart]
+  const drop = `ALTER TABLE ipid.${table} DROP DETACHED PART '${name}' SETTINGS allow_drop_detached = 1`
+  out.write(`  when that is done, or given up, for each part: ${drop}\n`)
+}
+
 function jobsText(
   { uploading, queued, running, lines_waiting: waiting, oldest_ms: oldest }: JobsStatus,
   what: [one: string, many: string],
@@ -73,10 +94,10 @@ function minuteText({ last_minute: minute }: SystemStatus): string {
   return `${events}, ${stop}; ${numbered(requests, 'request')}, ${countText(refused)} of them 429`
 }
 
-function insertText({ inserts, rows, failures, avg_ms: avgMs, max_ms: maxMs }: InsertStatus): string {
+function insertText({ inserts, rows, failures, refused = 0, avg_ms: avgMs, max_ms: maxMs }: InsertStatus): string {
   const size = inserts === 0 ? 0 : Math.round(rows / inserts)
   const times = `${ageText(avgMs)} each, ${ageText(maxMs)} at most`
-  return `${countText(inserts)} in the last minute, of ${numbered(size, 'row')}; ${times}; ${failures} failed`
+  return `${countText(inserts)} in the last minute, of ${numbered(size, 'row')}; ${times}; ${failures} failed${refused > 0 ? `; ${numbered(refused, 'row')} refused` : ''}`
 }
 
 function quotasText({ quotas }: SystemStatus): Cell {

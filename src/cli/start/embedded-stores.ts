@@ -43,7 +43,9 @@ const RETRY_DELAY: DelayBounds = { minMs: 250, maxMs: 500 }
 
 /** The embedded ClickHouse under DATA_DIR; started again, it has the port that it had. */
 export function embeddedClickHouse({ config, dir, log, patienceMs }: StoreSurroundings): Store {
+  const { clickhousePort } = config
   return {
+    ...(clickhousePort !== 0 && { address: `http://127.0.0.1:${clickhousePort}` }),
     launch: async (signal, previous) => {
       const port = previous?.url === undefined ? config.clickhousePort : Number(new URL(previous.url).port)
       const file = dir.clickhousePidFile

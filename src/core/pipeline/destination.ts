@@ -5,6 +5,25 @@ import type { Lane } from './lane.ts'
 /** Rows were refused for what they are: sending them again changes nothing. */
 export class RefusedRowsError extends Error {
   override name = 'RefusedRowsError'
+  /** Names the reason in a few words that hold nothing of the rows, such as `CANNOT_PARSE_NUMBER (72)`. */
+  readonly kind: string
+
+  constructor(message: string, options: { cause?: unknown; kind?: string } = {}) {
+    super(message, options)
+    this.kind = options.kind ?? 'their data'
+  }
+}
+
+/** Rows are not stored, and the answer of the destination does not tell whether that is their fault. */
+export class UnclearRefusalError extends Error {
+  override name = 'UnclearRefusalError'
+  /** As of a `RefusedRowsError`. */
+  readonly kind: string
+
+  constructor(message: string, options: { cause?: unknown; kind: string }) {
+    super(message, options)
+    this.kind = options.kind
+  }
 }
 
 /** The stream entry that rows are of. */
@@ -26,7 +45,8 @@ export interface Inserter {
    * @param rows lines of `row.ts`, each ended by a line feed; one element may hold many
    * @param token up to 100 of `[a-z0-9.-]`; it always comes with the same rows
    * @param entries those that the elements of `rows` are of; undefined for rows that are sent apart from others
-   * @throws RefusedRowsError when the rows are at fault; after any other error the same rows come again
+   * @throws RefusedRowsError when the rows are at fault; UnclearRefusalError when they may be; after any other error the
+   * same rows come again
    */
   insert(rows: readonly Buffer[], token: string, entries?: readonly EntryOfRows[]): Promise<void>
   /**
@@ -34,6 +54,16 @@ export interface Inserter {
    * succeeded: a destination whose tokens prove that their rows are stored returns none.
    */
   absent(rows: readonly Buffer[]): Promise<readonly Buffer[]>
+  /**
+   * When the first of some rows was received, milliseconds; may be earlier. Undefined: what is inserted twice takes its own
+   * place, and so nobody need look for rows before they are inserted.
+   */
+  receivedAt?(rows: Buffer): number
+  /**
+   * Asked behind an unclear refusal: rejects when nothing would be stored at the moment, whatever the rows are, as far as
+   * that can be told without storing one. Undefined: such refusals do not come.
+   */
+  demandOpen?(): Promise<void>
   /** An insert that is under way need not wait any longer: it fails. Called when a stop takes too long. */
   abort?(): void
   close(): Promise<void>

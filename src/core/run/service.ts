@@ -23,13 +23,18 @@ export class ServiceGroup implements Service {
   readonly #life = new Lifecycle()
   readonly #started: Service[] = []
 
-  constructor(name: string, services: readonly Service[]) {
+  readonly #atOnce: boolean
+
+  /** @param options `atOnce`: none waits for the start of another */
+  constructor(name: string, services: readonly Service[], options: { readonly atOnce?: boolean } = {}) {
     this.name = name
     this.#services = services
+    this.#atOnce = options.atOnce === true
   }
 
   start(): Promise<void> {
     return this.#life.start(async () => {
+      if (this.#atOnce) return await this.#startAtOnce()
       for (const service of this.#services) {
         if (this.#life.isStopped) return
         // Before it is up: a stop that comes meanwhile must reach it too.
@@ -42,6 +47,16 @@ export class ServiceGroup implements Service {
         }
       }
     })
+  }
+
+  async #startAtOnce(): Promise<void> {
+    this.#started.push(...this.#services)
+    try {
+      await Promise.all(this.#services.map((service) => service.start()))
+    } catch (error) {
+      await this.stop()
+      throw error
+    }
   }
 
   /** Stops every service that was begun even when one fails; rejects with the first failure. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { MetricSet } from '../../telemetry/metrics-server.ts'
@@ -12,6 +13,8 @@ export type Store =
   | {
       /** See `KeptProcessOptions.launch`; the process has a URL. */
       readonly launch: (signal: AbortSignal, previous: RunningProcess | undefined) => Promise<RunningProcess>
+      /** Where it will be, when that is known before: roles begin then, and wait for it as they do when it is away. */
+      readonly address?: string
     }
 
 export interface RoleScript {
@@ -54,16 +57,19 @@ const STOP_WORKER_MS = 6_500
 const STOP_STORES_MS = 8_500
 
 /**
- * Runs stores and role processes as children of this process. Start: stores, while the roles load; then the roles. A
- * child that ends by itself is started again. Stop: ingress, which ends intake, then workers, which drain, then stores.
+ * Runs stores and role processes as children of this process. Start: stores, while the roles load; then the roles, as soon as
+ * they can; further ingress processes and the dashboard last. A child that ends by itself is started again. Stop: ingress,
+ * which ends intake, then workers, which drain, then stores.
  */
 export class Supervisor {
   readonly #options: SupervisorOptions
+  readonly #id = randomUUID()
   readonly #redis: KeptProcess<RunningProcess> | undefined
   readonly #clickhouse: KeptProcess<RunningProcess> | undefined
   readonly #ingress: KeptProcess<RoleProcess>[] = []
   readonly #workers: KeptProcess<RoleProcess>[] = []
   readonly #dashboards: KeptProcess<RoleProcess>[] = []
+  /** Resolves when roles can begin. */
   #stores: Promise<StoreUrls> = Promise.reject(new Error('not started'))
   #url: string | undefined
   #stopped: Promise<void> | undefined
@@ -87,12 +93,18 @@ export class Supervisor {
 
   /** Resolves when every process is ready. Rejects with the reason of the first that cannot start, or with that of `stop`. */
   async start(): Promise<Addresses> {
-    const stores = this.#startStores()
-    this.#stores = stores
+    const { redis, clickhouse } = this.#options
+    const redisUrl = startStore(redis, this.#redis)
+    const clickhouseUrl = startStore(clickhouse, this.#clickhouse)
+    const address = 'address' in clickhouse ? clickhouse.address : undefined
+    this.#stores = Promise.all([redisUrl, address ?? clickhouseUrl]).then(([redisUrl, clickhouseUrl]) => {
+      return { redisUrl, clickhouseUrl }
+    })
     const [first, ...others] = this.#ingress
-    const roles = [...this.#workers, ...this.#dashboards, ...(first ? [first] : [])].map((kept) => kept.start())
-    const [addresses] = await Promise.all([stores, ...roles])
-    await Promise.all(others.map((kept) => kept.start()))
+    const roles = [...this.#workers, ...(first ? [first] : [])].map((kept) => kept.start())
+    const [addresses] = await Promise.all([this.#stores, clickhouseUrl, ...roles])
+    // Nobody waits for these: the processor is for the others until they work.
+    await Promise.all([...others, ...this.#dashboards].map((kept) => kept.start()))
     return { ...addresses, url: this.#url, dashboardUrl: this.#dashboards[0]?.current?.url }
   }
 
@@ -112,14 +124,6 @@ export class Supervisor {
     return await Promise.all(
       [...this.#ingress, ...this.#workers, ...this.#dashboards].map((kept) => kept.current?.metrics() ?? []),
     )
-  }
-
-  async #startStores(): Promise<StoreUrls> {
-    const [redisUrl, clickhouseUrl] = await Promise.all([
-      startStore(this.#options.redis, this.#redis),
-      startStore(this.#options.clickhouse, this.#clickhouse),
-    ])
-    return { redisUrl, clickhouseUrl }
   }
 
   async #stop(): Promise<void> {
@@ -147,7 +151,8 @@ export class Supervisor {
       name,
       launch: async (signal) => {
         const port = this.#url === undefined ? undefined : Number(new URL(this.#url).port)
-        const launch = { ...roleScript, roles, config: configFor(port), stores: this.#stores, signal }
+        const config = { ...configFor(port), place: `${this.#id}/${name}` }
+        const launch = { ...roleScript, roles, config, stores: this.#stores, signal }
         const waiting = setInterval(() => log.warn({ process: name }, 'process still starts'), SLOW_START_MS)
         const process = await launchRole(launch).finally(() => clearInterval(waiting))
         if (roles === this.#options.ingressRoles) this.#url ??= process.url

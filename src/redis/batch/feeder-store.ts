@@ -24,6 +24,8 @@ export interface RedisFeederStoreOptions {
   readonly client: RedisClient
   readonly pipeline: Pipeline
   readonly partitions: number
+  /** See `Lease`. */
+  readonly place?: string | undefined
 }
 
 /** What is fed leaves the spool, which may be what fills Redis. */
@@ -38,7 +40,7 @@ export class RedisFeederStore implements FeederStore {
 
   constructor(options: RedisFeederStoreOptions) {
     this.#options = options
-    this.#lease = new Lease(options.client, 'feeder')
+    this.#lease = new Lease(options.client, 'feeder', options.place)
   }
 
   acquire(signal: AbortSignal): Promise<boolean> {

@@ -18,6 +18,7 @@ import { Lease } from '../lease.ts'
 import { replyCode } from '../reply-error.ts'
 import { brokenEntryFields, deadLetterFields } from './dead-letter.ts'
 import { outcomeSource, type RawEntry, type RawStreams, readEntry } from './entries.ts'
+import { LostMemory } from './lost-memory.ts'
 import { bury, passOver, SettlementWriter } from './settlement-writer.ts'
 
 export interface SinkStreamsOptions {
@@ -33,6 +34,8 @@ export interface SinkStreamsOptions {
   /** The stream that takes the outcomes of refused events; undefined: nothing does. */
   readonly outcomesTo: string | undefined
   readonly ensureGroups: () => Promise<void>
+  /** See `Lease`. */
+  readonly place?: string | undefined
   /** New entries of one read over all streams; default: as many as about hold the events that are asked for. */
   readonly readEntriesMax?: number
   /** How often a Redis Cluster is asked for new entries, milliseconds. Default: 25. */
@@ -55,6 +58,7 @@ export class SinkStreams implements SinkSource {
   readonly #options: SinkStreamsOptions
   readonly #lease: Lease
   readonly #intentKey: string
+  readonly #lostMemory: LostMemory
   /** The last wait for new entries was in vain: the next read waits at once, and looks at all streams in one call. */
   #isAtRest = false
   /** Running mean, to ask for about as many entries as there is room for. */
@@ -62,8 +66,9 @@ export class SinkStreams implements SinkSource {
 
   constructor(options: SinkStreamsOptions) {
     this.#options = options
-    this.#lease = new Lease(options.client, options.group)
+    this.#lease = new Lease(options.client, options.group, options.place)
     this.#intentKey = keys.sinkIntent(options.group)
+    this.#lostMemory = new LostMemory(options.client, this.#lease, options.group)
   }
 
   acquire(signal: AbortSignal): Promise<boolean> {
@@ -231,6 +236,10 @@ export class SinkStreams implements SinkSource {
     writer.count(counterFields.added(outcomesTo, lane, 'entries'), 1)
     writer.count(counterFields.added(outcomesTo, lane, 'events'), block.count)
     return keyOf
+  }
+
+  forgotBefore(): Promise<number> {
+    return this.#lostMemory.before()
   }
 
   async hasStrayPending(): Promise<boolean> {

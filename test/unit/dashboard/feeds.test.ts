@@ -89,6 +89,7 @@ const sources: StatusSources = {
   dedup: async () => ({ entries: 7, bytes: 700 }),
   reports: async () => [],
   retention: async () => [],
+  damage: async () => ({ parts: [], archived_tenants: [] }),
 }
 
 test('the system is looked at once for all who look, and not at all when nobody does', async () => {

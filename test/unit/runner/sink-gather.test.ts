@@ -33,6 +33,7 @@ function start(t: TestContext, waiting: SinkRun[], inserter: Partial<Inserter>, 
       return run === undefined ? [] : [run]
     },
     acknowledge: async () => {},
+    forgotBefore: async () => 0,
     hasStrayPending: async () => false,
     close: async () => {},
   }

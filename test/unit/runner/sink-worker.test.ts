@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { packBlock, rowAt, rowEnds } from '../../../src/core/event/block.ts'
 import { EnvelopeState, identityOf } from '../../../src/core/event/envelope.ts'
-import { type Inserter, RefusedRowsError } from '../../../src/core/pipeline/destination.ts'
+import { type Inserter, RefusedRowsError, UnclearRefusalError } from '../../../src/core/pipeline/destination.ts'
 import type { SinkEntry, SinkIntent, SinkRun, SinkSource } from '../../../src/runner/sink-ports.ts'
 import { SinkWorker } from '../../../src/runner/sink-worker.ts'
 import { silent } from '../../support/pipeline.ts'
@@ -30,6 +30,12 @@ class World {
   readonly stored: string[] = []
   readonly tokens = new Set<string>()
   readonly dead: string[] = []
+  /** What the destination says of an insert, before it looks at its rows. */
+  refuses: (lines: readonly string[]) => Error | undefined = () => undefined
+  /** Whether it says that it stores rows at the moment. */
+  isOpen = true
+  forgotBefore = 0
+  readonly refusals: string[] = []
   /** Token of the first insert of the first process. */
   firstToken: string | undefined
 
@@ -48,7 +54,7 @@ interface Crash {
 }
 
 /** One process: a sink on the world, until it is idle or it crashed. Returns whether it crashed. */
-async function runProcess(world: World, crash?: Crash): Promise<boolean> {
+async function runProcess(world: World, crash?: Crash, isOver = () => false): Promise<boolean> {
   let actions = 0
   let crashed = false
   let idle = false
@@ -107,6 +113,7 @@ async function runProcess(world: World, crash?: Crash): Promise<boolean> {
         )
         for (const { entry, index } of refused) world.dead.push(rowsOf(entry)[index]!)
       }),
+    forgotBefore: async () => world.forgotBefore,
     hasStrayPending: async () => false,
     close: async () => {},
   }
@@ -116,10 +123,17 @@ async function runProcess(world: World, crash?: Crash): Promise<boolean> {
       act('insert', () => {
         world.firstToken ??= token
         const lines = Buffer.concat(rows).toString().trimEnd().split('\n')
+        const refusal = world.refuses(lines)
+        if (refusal !== undefined) throw refusal
         if (lines.includes('bad')) throw new RefusedRowsError('bad row')
         if (!world.tokens.has(token)) world.stored.push(...lines)
         world.tokens.add(token)
       }),
+    // Each row of these tests was received at its second letter.
+    receivedAt: (rows) => Number(rows.toString('latin1', 1, 2)) || 9,
+    async demandOpen() {
+      if (!world.isOpen) throw new Error('closed')
+    },
     async absent(rows) {
       const lines = rows.map((row) => row.toString().trimEnd())
       return lines.filter((line) => !world.stored.includes(line)).map((line) => Buffer.from(`${line}\n`))
@@ -131,12 +145,14 @@ async function runProcess(world: World, crash?: Crash): Promise<boolean> {
     startsReady: true,
     source,
     inserter,
+    onRefused: (rows, kind) => void world.refusals.push(`${rows} ${kind}`),
     rowsMax: 100,
     lingerMs: 0,
+    retryDelay: { minMs: 1, maxMs: 1 },
     log: silent,
   })
   sink.start()
-  await until(() => crashed || idle)
+  await until(() => crashed || idle || isOver())
   // One that crashed is left where it stands: nothing of it runs any more.
   if (!crashed) await sink.stop()
   return crashed
@@ -195,4 +211,83 @@ test('an insert that was cut off is repeated under the same token with the same 
   assert.deepEqual([...world.stored].sort(), ['a', 'b', 'c', 'd', 'late'])
   assert.equal(world.tokens.size, 2, 'one for the repeated rows, one for the late one')
   assert.ok(world.tokens.has(world.firstToken!))
+})
+
+const unclear = (lines: readonly string[]) =>
+  lines.some((line) => line.startsWith('odd')) ? new UnclearRefusalError('no: odd', { kind: 'ODD (469)' }) : undefined
+
+/** 200 rows, of which some are refused for no clear reason. */
+function oddWorld(odd: readonly number[]): World {
+  const world = new World()
+  const rows = Array.from({ length: 200 }, (_, i) => (odd.includes(i) ? `odd${i}` : `e${i}`))
+  world.undelivered.splice(0, 2, { partition: 0, lane: 'live', entries: [entryOf('1-0', ...rows)] })
+  world.refuses = unclear
+  return world
+}
+
+test("a refusal that may be the destination's is tried again, then the rows at fault are given up and others stored", async () => {
+  const world = oddWorld([3, 150])
+  await runProcess(world)
+  assert.deepEqual(world.dead, ['odd3', 'odd150'])
+  assert.equal(world.stored.length, 198)
+  assert.equal(new Set(world.stored).size, 198)
+  assert.deepEqual(world.refusals, [...Array(5).fill('0 ODD (469)'), '2 ODD (469)'])
+})
+
+test('a destination that is closed, or away, never has rows given up', async () => {
+  for (const fault of ['closed', 'away', 'closed later'] as const) {
+    const world = oddWorld([3])
+    let tries = 0
+    if (fault === 'away') world.refuses = () => new Error('memory limit')
+    else world.isOpen = fault !== 'closed'
+    const count = world.refuses
+    world.refuses = (lines) => {
+      if (lines.length === 1 && fault === 'closed later') world.isOpen = false
+      tries++
+      return count(lines)
+    }
+    await runProcess(world, undefined, () => tries > 6)
+    assert.deepEqual(world.dead, [], fault)
+    assert.equal(world.pending.length, 1, fault)
+  }
+})
+
+test('rows are not given up soon while none of their insert is taken', async () => {
+  const world = oddWorld(Array.from({ length: 200 }, (_, i) => i))
+  await runProcess(world, undefined, () => world.refusals.length > 6)
+  assert.deepEqual(world.dead, [])
+})
+
+test('killed at any action while rows are tried apart, and the destination takes them from then on: stored once', async () => {
+  const actions = new World()
+  for (let at = 8; at < 60; at += 3) {
+    const world = oddWorld([3, 150])
+    if (!(await runProcess(world, { at, behind: true }))) break
+    actions.log.push('killed')
+    world.refuses = () => undefined
+    await runProcess(world)
+    assert.equal(world.stored.length + world.dead.length, 200, `at ${at}`)
+    assert.equal(new Set([...world.stored, ...world.dead]).size, 200, `at ${at}`)
+  }
+  assert.ok(actions.log.length > 5)
+})
+
+test('of events from before the store forgot, rows that are stored are not stored again', async () => {
+  for (const behind of [false, true]) {
+    for (let at = 0; at < 9; at++) {
+      const world = new World()
+      world.forgotBefore = 5
+      world.stored.push('a1', 'c2')
+      world.undelivered.splice(
+        0,
+        2,
+        { partition: 0, lane: 'live', entries: [entryOf('1-0', 'a1', 'b1')] },
+        { partition: 1, lane: 'live', entries: [entryOf('1-0', 'c2'), entryOf('2-0', 'd7')] },
+      )
+      await runProcess(world, { at, behind })
+      await runProcess(world)
+      assert.deepEqual([...world.stored].sort(), ['a1', 'b1', 'c2', 'd7'], `at ${at}`)
+      assert.deepEqual([world.pending, world.intent], [[], undefined], `at ${at}`)
+    }
+  }
 })

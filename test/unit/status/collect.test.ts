@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { printStatus } from '../../../src/cli/admin/status-output.ts'
 import { collectStatus, NO_JOBS, type StatusSources } from '../../../src/status/collect.ts'
 import { MinuteSums } from '../../../src/status/minute.ts'
+import { RecentWork } from '../../../src/status/recent.ts'
 import type { ProcessReport } from '../../../src/status/report.ts'
 import type { RedisStatus } from '../../../src/status/system-status.ts'
 import { RecentProblems } from '../../../src/telemetry/problems.ts'
@@ -29,6 +30,7 @@ function sources(over: Partial<StatusSources> = {}): StatusSources {
     dedup: async () => ({ entries: 0, bytes: 0 }),
     reports: async () => [report()],
     retention: async () => [],
+    damage: async () => ({ parts: [], archived_tenants: [] }),
     ...over,
   }
 }
@@ -55,7 +57,8 @@ test('reports of processes are put together: sums, the worst state of a data set
     NOW,
   )
   assert.deepEqual([status.last_minute.stored, status.last_minute.requests, status.last_minute.dead], [5, 1, 0])
-  assert.deepEqual(status.inserts, [{ ...insert, inserts: 4, rows: 20, failures: 2, avg_ms: 40, max_ms: 300 }])
+  const together = { inserts: 4, rows: 20, failures: 2, avg_ms: 40, max_ms: 300, refused: 0, refusal: null }
+  assert.deepEqual(status.inserts, [{ ...insert, ...together }])
   assert.deepEqual(status.data, [{ ...set, state: 'stale' }])
   assert.deepEqual(
     status.errors.map(({ at }) => at.slice(8, 10)),
@@ -93,6 +96,65 @@ test('a verdict for each thing that somebody should see to', async () => {
   const { process } = report()
   const lone = async () => [report({ process: { ...process, roles: ['ingress', 'sink'] } })]
   assert.equal((await verdict({ reports: lone })).text, 'warning: no process has the role process')
+})
+
+test('rows that a destination refuses are said, with the reason, while it is so', async () => {
+  let nowMs = NOW
+  const recent = new RecentWork({ now: () => nowMs })
+  const told = async () => {
+    const status = await collectStatus(
+      sources({ reports: async () => [report({ inserts: recent.inserts() })] }),
+      LIMITS,
+      nowMs,
+    )
+    return status.verdict.text
+  }
+  recent.refused('clickhouse', 0, 'VIOLATED_CONSTRAINT (469)')
+  assert.equal(await told(), 'warning: clickhouse refuses rows: VIOLATED_CONSTRAINT (469); it is tried again')
+  recent.refused('clickhouse', 2, 'VIOLATED_CONSTRAINT (469)')
+  const given = 'warning: clickhouse refuses rows: VIOLATED_CONSTRAINT (469), 2 rows became dead letters'
+  assert.equal(await told(), given)
+  nowMs += 61_000
+  assert.equal(await told(), 'ok: 0 events stored in the last minute; nothing waits')
+})
+
+test('rows that ClickHouse lost are said, and how to put them back', async () => {
+  const found = { found_at: '2026-11-22T07:00:00.000Z', missing: true }
+  const parts = [
+    {
+      table: 'events',
+      name: 'broken-on-start_202610_1_1_0',
+      rows: 1_200,
+      from: '2026-10-03',
+      to: '2026-10-04',
+      ...found,
+    },
+    { table: 'events', name: 'broken-on-start_202611_7_9_1', rows: 3, from: '2026-11-01', to: '2026-11-01', ...found },
+    { table: 'migrations', name: 'broken-on-start_all_1_1_0', rows: null, from: null, to: null, ...found },
+  ]
+  const status = async (archived_tenants: string[]) =>
+    collectStatus(sources({ damage: async () => ({ parts, archived_tenants }) }), LIMITS, NOW)
+  const { verdict } = await status([])
+  assert.deepEqual(verdict, {
+    level: 'warning',
+    text:
+      'warning: ClickHouse lost 1,203 rows of 2026-10-03 to 2026-11-01: it set aside 2 damaged parts of events; ' +
+      'ClickHouse lost rows: it set aside 1 damaged part of migrations',
+  })
+  const printed = async (tenants: string[]) => {
+    const out = new PassThrough()
+    printStatus(out, await status(tenants))
+    return String(out.read())
+  }
+  assert.match(await printed([]), /^ {2}no tenant has an archive/m)
+  const text = await printed(['acme', 'other'])
+  for (const line of [
+    'damaged part of events: 1,200 rows, received 2026-10-03 to 2026-10-04, in broken-on-start_202610_1_1_0',
+    '  to put back what the archive has: npx ipid replay --tenant acme --from 2026-10-03 --to 2026-11-01',
+    '  to put back what the archive has: npx ipid replay --tenant other --from 2026-10-03 --to 2026-11-01',
+  ]) {
+    assert.ok(text.includes(`${line}\n`), `${line}\n${text}`)
+  }
 })
 
 test('one of a thing is said of one', async () => {

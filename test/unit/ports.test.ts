@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { systemPortsFrom, takePort } from '../support/ports.ts'
+
+const PORTS = 100
+const TAKE = `
+  import { takePort } from './test/support/ports.ts'
+  console.log(JSON.stringify(Array.from({ length: ${PORTS} }, takePort)))`
+
+test('no two processes take the same port, and none that the system gives away', async () => {
+  const run = promisify(execFile)
+  const others = await Promise.all(
+    [1, 2].map(() => run(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', TAKE])),
+  )
+  const own = Array.from({ length: PORTS }, takePort)
+  const [first, second] = others.map(({ stdout }) => JSON.parse(stdout) as number[])
+  const isOurs = (port: number) => own.includes(port)
+  assert.deepEqual([first!.filter(isOurs), second!.filter(isOurs)], [[], []])
+  assert.equal(new Set(own).size, PORTS)
+  assert.ok([...own, ...first!, ...second!].every((port) => port < systemPortsFrom()))
+})
