@@ -1,7 +1,7 @@
 /*
- * `npm start`, `npm test`, `npm run check` and `npm run bench` on a machine that has Node.js and nothing else: brings the
- * packages, then hands over to the command line, or to the tests, checks or benchmarks, in this very process. Plain
- * JavaScript without packages.
+ * `npm start`, `npm test`, `npm run check`, `npm run bench` and `npm run mutants` on a machine that has Node.js and nothing
+ * else: brings the packages, then hands over to the command line, or to the tests, checks or benchmarks, in this very
+ * process. Plain JavaScript without packages.
  */
 
 const NODE_MIN = [20, 12]
@@ -34,6 +34,13 @@ if (isOld) {
       const { register } = await import('tsx/esm/api')
       register()
       const { main } = await import('../bench/main.ts')
+      await main(args)
+    } else if (command === 'mutants') {
+      const { register } = await import('tsx/esm/api')
+      register()
+      const { pathWithRedis } = await import('./bootstrap/tests.mjs')
+      process.env.PATH = await pathWithRedis()
+      const { main } = await import('../test/mutants/main.ts')
       await main(args)
     } else {
       const { register } = await import('tsx/esm/api')

@@ -52,7 +52,7 @@ function testFiles(paths) {
 }
 
 /** PATH, with the folder of a Redis server in it. */
-async function pathWithRedis() {
+export async function pathWithRedis() {
   const { findRedisServer } = await import('../embedded/redis/binary.ts')
   const path = process.env.PATH ?? ''
   const say = (text) => process.stderr.write(`ipid: ${text}\n`)

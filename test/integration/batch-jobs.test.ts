@@ -175,3 +175,19 @@ test('a cancel and an end by itself: the first one counts', async (t) => {
   assert.deepEqual([...outcomes].sort(), ['completed', 'failed'])
   assert.deepEqual(await client.keys('*open*'), [])
 })
+
+test('a job moves on once for a chunk, however often it is told to', async (t) => {
+  const { redis, client, jobs } = await startBatch(t)
+  const feeders = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
+  t.after(() => feeders.disconnect())
+  const store = new RedisFeederStore({ client: feeders, pipeline: ingest, partitions: PARTITIONS })
+  const id = await upload(jobs, 'acme', '{"ip":"192.0.2.1"}')
+  const [job] = await store.openJobs()
+  const counts = { fed: 1, rejected: 2, invalidIp: 3, errors: [{ line: 1, detail: 'bad' }] }
+  // The reply of the first was lost.
+  assert.equal(await store.advance(job!, counts), true)
+  assert.equal(await store.advance(job!, counts), true)
+  const { fed, rejected, invalid_ip, next } = await client.hgetall(keys.job(id))
+  assert.deepEqual({ fed, rejected, invalid_ip, next }, { fed: '1', rejected: '2', invalid_ip: '3', next: '2' })
+  assert.equal(await client.llen(keys.jobErrors(id)), 1)
+})

@@ -226,4 +226,8 @@ test('claims that are entered are repeats until the window has passed since thei
   assert.deepEqual(await claimAt(now + DAY_MS, Buffer.concat([newest, oldest])), [0, 1], 'the last moment')
   assert.deepEqual(await claimAt(now + DAY_MS + 1, Buffer.concat([newest, oldest])), [0], 'six days and one are over')
   assert.ok((await client.ttl(`${(await client.keys('{p0}:seen:*'))[0]}`)) > 0, 'they expire')
+  const kept = randomBytes(16)
+  assert.deepEqual(await claimAt(now + 2, kept, `${now}-9`), [])
+  await seedClaims(client, [{ partition: 0, identity: kept, owner: ownerOfNobody(now) }], DEDUP_WINDOW_MS)
+  assert.deepEqual(await claimAt(now + 3, kept, `${now}-9`), [], 'a claim that is there stays')
 })

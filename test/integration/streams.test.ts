@@ -17,6 +17,7 @@ import { SinkStreams } from '../../src/redis/streams/sink-streams.ts'
 import { readStatus, waitingEvents } from '../../src/redis/streams/status.ts'
 import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
 import { isolate, partsOf } from '../../src/runner/run-stages.ts'
+import type { SinkRun } from '../../src/runner/sink-ports.ts'
 import { envelope, quiet, silent, splitPipeline, startIntake } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
@@ -132,6 +133,22 @@ test('what two acknowledge counts once, whoever of them is late', async (t) => {
   assert.equal(await count(counterFields.outcome('clickhouse', 'stored')), '1')
   assert.equal(await count(counterFields.done('clickhouse', 'enriched', 'live', 'events')), '1')
   assert.equal(await client.xlen(keys.dead(0)), 0)
+  await source.release()
+})
+
+test('an intent is gone on with where it was cut off: what was acknowledged of it is done', async (t) => {
+  const { client } = await startStreams(t)
+  for (const id of ['a', 'b']) await client.xadd(ENRICHED, '*', ...encodeBlock(packBlock([envelope('t', id)])))
+  const source = await startSource(client)
+  const [{ partition, lane, entries }] = (await source.readNew(10, 1)) as [SinkRun]
+  const [first, last] = [entries[0]!.id, entries[1]!.id]
+  const intent = { token: 't', ranges: [{ partition, lane, first, last, entries: 2 }] }
+  await source.writeIntent(intent)
+  const whole = await source.readRanges(intent)
+  assert.deepEqual([whole.inserted, whole.runs[0]!.entries.map(({ id }) => id)], [false, [first, last]])
+  await source.acknowledge({ partition, lane, entries: entries.slice(0, 1) }, [])
+  const rest = await source.readRanges(intent)
+  assert.deepEqual([rest.inserted, rest.runs[0]!.entries.map(({ id }) => id)], [true, [last]])
   await source.release()
 })
 

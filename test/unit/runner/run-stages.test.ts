@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { identityAt, packBlock, rowAt, rowEnds } from '../../../src/core/event/block.ts'
-import { EnvelopeState, identityOf } from '../../../src/core/event/envelope.ts'
+import { EnvelopeState, identityOf, NO_IDENTITY } from '../../../src/core/event/envelope.ts'
 import type { SeenStore } from '../../../src/core/pipeline/seen.ts'
 import type { Stage, StageTools } from '../../../src/core/pipeline/stage.ts'
 import { UnavailableError } from '../../../src/core/run/errors.ts'
@@ -80,6 +80,13 @@ test('repeats within a block and repeats of other blocks are dropped, the first 
     { stage: dedup.name, in: 5, out: 2, dropped: new Map([['duplicates', 3]]) },
   ])
   assert.deepEqual(settlement.unclaimed, [])
+})
+
+test('events whose id we made and told nobody are no repeats of each other, and are not claimed', async () => {
+  const made = ['a', 'b'].map((row) => ({ identity: NO_IDENTITY, state: EnvelopeState.Enriched, row }))
+  const tools = toolsOf(() => Promise.reject(new Error('nothing is claimed')))
+  const settlement = await runStages([filterNoise, dedup], packBlock(made), delivery, tools)
+  assert.deepEqual(rowsOf(settlement.output), ['a', 'b'])
 })
 
 test('a repeat of an event that was filtered is no duplicate', async () => {

@@ -1,0 +1,103 @@
+import type { Mutant } from '../mutant.ts'
+
+const STREAMS = 'test/integration/streams.test.ts'
+
+/** What Redis keeps, for how long, and for whom. */
+export const STREAM_KEEPING: readonly Mutant[] = [
+  {
+    name: 'trim-pending',
+    promise: 'what is delivered and not acknowledged is not trimmed',
+    file: 'src/redis/scripts/trim-N.lua',
+    from: "if group['pending'] > 0 then",
+    to: "if group['pending'] < 0 then",
+    noticedBy: [[STREAMS, 'the janitor removes only what every group has acknowledged']],
+  },
+  {
+    name: 'trim-undelivered',
+    promise: 'what was not delivered yet is not trimmed',
+    file: 'src/redis/scripts/trim-N.lua',
+    from: "string.format('%.0f-%.0f', ms, seq + 1)",
+    to: "string.format('%.0f-%.0f', ms + 1000000, seq + 1)",
+    noticedBy: [[STREAMS, 'the janitor removes only what every group has acknowledged']],
+  },
+  {
+    name: 'trim-slowest',
+    promise: 'an entry stays until the slowest of its groups has finished it',
+    file: 'src/redis/scripts/trim-N.lua',
+    from: 'if not oldest or before(keep, oldest) then',
+    to: 'if not oldest or before(oldest, keep) then',
+    noticedBy: [[STREAMS, 'an event that several groups need waits once']],
+  },
+  {
+    name: 'trim-missing-group',
+    promise: 'nothing is trimmed while a declared group does not exist',
+    file: 'src/redis/scripts/trim-N.lua',
+    from: 'return missing == 0 and oldest or nil',
+    to: 'return oldest',
+    noticedBy: [[STREAMS, 'the janitor removes only what every group has acknowledged']],
+  },
+  {
+    name: 'new-group-past',
+    promise: 'a group that is added starts with what its stream still holds',
+    file: 'src/redis/scripts/createGroup-2.lua',
+    from: "ARGV[1], start, 'MKSTREAM'",
+    to: "ARGV[1], '$', 'MKSTREAM'",
+    noticedBy: [[STREAMS, 'a group that is added to a stream with a past']],
+  },
+  {
+    name: 'new-group-counts',
+    promise: 'what waits for an added group is counted exactly',
+    file: 'src/redis/scripts/createGroup-2.lua',
+    from: "baseline('events', events)",
+    to: '',
+    noticedBy: [[STREAMS, 'a group that is added to a stream with a past']],
+  },
+  {
+    name: 'old-group-work',
+    promise: 'a group that is declared no more is refused while it has work',
+    file: 'src/redis/scripts/createGroup-2.lua',
+    from: "return group['name']",
+    to: '',
+    noticedBy: [[STREAMS, 'a group that is declared no more is refused while it has work']],
+  },
+  {
+    name: 'old-stream-work',
+    promise: 'a stream that is declared no more is refused while a group has work in it',
+    file: 'src/redis/scripts/dropStream-1.lua',
+    from: "return group['name']",
+    to: '',
+    noticedBy: [[STREAMS, 'a stream that is declared no more is refused']],
+  },
+  {
+    name: 'idle-consumers',
+    promise: 'a consumer that has something pending is not forgotten',
+    file: 'src/redis/scripts/deleteIdleConsumers-1.lua',
+    from: "consumer['pending'] == 0 and",
+    to: '',
+    noticedBy: [[STREAMS, 'consumers that are long gone are forgotten']],
+  },
+  {
+    name: 'waits-once',
+    promise: 'an event that several groups need waits once',
+    file: 'src/redis/streams/status.ts',
+    from: 'Math.max(0, ...groups.map(',
+    to: '((...all: number[]) => all.reduce((a, b) => a + b))(0, ...groups.map(',
+    noticedBy: [[STREAMS, 'an event that several groups need waits once']],
+  },
+  {
+    name: 'barrier-waits',
+    promise: 'a barrier waits for what was in the pipeline',
+    file: 'src/redis/scripts/streamGroups-1.lua',
+    from: 'found[#found + 1] = pending\n',
+    to: "found[#found + 1] = ''\n",
+    noticedBy: [[STREAMS, 'a barrier waits for what was there']],
+  },
+  {
+    name: 'drains-when-full',
+    promise: 'what drains runs when Redis is full',
+    file: 'src/redis/scripts/settle-N.lua',
+    from: '#!lua flags=allow-oom\n',
+    to: '',
+    noticedBy: [[STREAMS, 'what drains runs when Redis is full']],
+  },
+]
