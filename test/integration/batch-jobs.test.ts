@@ -22,6 +22,7 @@ test('an upload that is aborted, blank, or died leaves nothing behind', async (t
   const aborted = await jobs.begin('acme')
   await aborted.write(Buffer.alloc(600_000, '{"ip":"192.0.2.1"}\n'))
   await aborted.abort()
+  assert.deepEqual(await client.keys('{job:*'), [])
   const blank = await jobs.begin('acme')
   await blank.write(Buffer.from(' \n\n'))
   await assert.rejects(blank.complete(), EmptyUploadError)
@@ -133,6 +134,10 @@ test('a tenant sees its own jobs, the newest first, page by page, until their re
   // Those of one millisecond have an order of their own.
   assert.deepEqual([pages.map((page) => page.length), pages.flat().sort()], [[2, 2, 1], [...ids].sort()])
   assert.deepEqual(await jobs.list('nobody', { limit: 2, before: undefined }), { jobs: [], next: null })
+  assert.equal((await jobs.find('acme', ids[0]!))?.status, 'queued')
+  assert.equal(await jobs.find('other', ids[0]!), undefined)
+  assert.equal(await jobs.cancel('other', ids[0]!), undefined)
+  assert.equal((await jobs.find('acme', ids[0]!))?.status, 'queued', 'it goes on')
   await assert.rejects(jobs.list('acme', { limit: 2, before: 'x' }), { name: 'InputError' })
   await open.abort()
   const worker = await startWorker(redis.url, ingest, 'process', PARTITIONS, enricher)

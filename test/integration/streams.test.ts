@@ -413,4 +413,14 @@ test('a barrier waits for what was there, wherever it is, and not for what comes
   await client.xack(stream, 'process', id)
   await client.xack(enriched, 'clickhouse', await read(enriched, 'clickhouse'))
   await passed
+
+  const whole = await read(stream, 'process')
+  const seen = await looks()
+  const apart = assert.rejects(untilPassed(client, ingest, 1, performance.now() + 1_000), /group process/)
+  await until(async () => (await looks()) !== seen)
+  const part = await client.xadd(stream, '*', 'put', 'back')
+  await client.hincrby(keys.counters(0), counterFields.outcome('process', 'isolated'), 2)
+  await client.xack(stream, 'process', whole)
+  await apart
+  assert.equal(await read(stream, 'process'), part, 'it is what the barrier waited for')
 })

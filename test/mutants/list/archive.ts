@@ -189,4 +189,28 @@ export const ARCHIVE: readonly Mutant[] = [
     to: 'if (this.#open < 0) throw',
     noticedBy: [['test/unit/receipts/receipts.test.ts', 'few ask at once']],
   },
+  {
+    name: 'backup-letters-again',
+    promise: 'letters that were given up while the tables are read are in the backup',
+    file: 'src/backup/backup.ts',
+    from: 'await work()\n  yield* jsonLines(records.letters())',
+    to: 'await work()',
+    noticedBy: [['test/unit/backup/order.test.ts']],
+  },
+  {
+    name: 'backup-waits',
+    promise: 'what was answered before the call is in the backup',
+    file: 'src/backup/backup.ts',
+    from: 'await records.untilStored(options.waitMs)',
+    to: '',
+    noticedBy: [['test/unit/backup/order.test.ts']],
+  },
+  {
+    name: 'restore-begins',
+    promise: 'a restore marks that it has begun before it writes anything',
+    file: 'src/backup/restore.ts',
+    from: 'await tables.demandKnown(manifest.migrations)\n',
+    to: 'await tables.demandKnown(manifest.migrations)\n  await tables.migrate(manifest.migrations)\n',
+    noticedBy: [['test/unit/backup/order.test.ts']],
+  },
 ]

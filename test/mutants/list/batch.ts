@@ -51,7 +51,7 @@ export const BATCH: readonly Mutant[] = [
     file: 'src/redis/scripts/cancelJob-1.lua',
     from: 'if job[1] ~= ARGV[1] then',
     to: 'if not job[1] then',
-    noticedBy: [[FEEDER, 'a cancelled job feeds nothing more']],
+    noticedBy: [[JOBS, 'a tenant sees its own jobs']],
   },
   {
     name: 'find-own-job',
@@ -83,7 +83,7 @@ export const BATCH: readonly Mutant[] = [
     file: 'src/batch/feeder.ts',
     from: '(await store.waitingEvents()) >= waitingEventsMax',
     to: '(await store.waitingEvents()) < 0',
-    noticedBy: [[FEEDER, 'a cancelled job feeds nothing more']],
+    noticedBy: [[FEEDER, 'the feeder is no faster than the batch lane drains']],
   },
   {
     name: 'archive-bound',

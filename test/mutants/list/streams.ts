@@ -87,9 +87,9 @@ export const STREAM_KEEPING: readonly Mutant[] = [
   {
     name: 'barrier-waits',
     promise: 'a barrier waits for what was in the pipeline',
-    file: 'src/redis/scripts/streamGroups-1.lua',
-    from: 'found[#found + 1] = pending\n',
-    to: "found[#found + 1] = ''\n",
+    file: 'src/redis/streams/barrier.ts',
+    from: '(count === 0 || compareIds(first!, last) > 0)',
+    to: 'count >= 0',
     noticedBy: [[STREAMS, 'a barrier waits for what was there']],
   },
   {
@@ -99,5 +99,21 @@ export const STREAM_KEEPING: readonly Mutant[] = [
     from: '#!lua flags=allow-oom\n',
     to: '',
     noticedBy: [[STREAMS, 'what drains runs when Redis is full']],
+  },
+  {
+    name: 'barrier-taken-apart',
+    promise: 'a barrier waits for what was taken apart meanwhile, and came back behind its marks',
+    file: 'src/redis/streams/barrier.ts',
+    from: 'while ((await isolatedEvents(client, pipeline, partitions)) !== isolated)',
+    to: 'while (isolated < 0)',
+    noticedBy: [[STREAMS, 'a barrier waits for what was there']],
+  },
+  {
+    name: 'written-before-answered',
+    promise: 'Redis writes what it answers to its file before',
+    file: 'src/embedded/redis/server.ts',
+    from: 'appendfsync: options.fsync,',
+    to: "appendfsync: 'everysec',",
+    noticedBy: [['test/integration/supervisor-redis.test.ts', 'the private server is durable']],
   },
 ]
