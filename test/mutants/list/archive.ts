@@ -213,4 +213,12 @@ export const ARCHIVE: readonly Mutant[] = [
     to: 'await tables.demandKnown(manifest.migrations)\n  await tables.migrate(manifest.migrations)\n',
     noticedBy: [['test/unit/backup/order.test.ts']],
   },
+  {
+    name: 'retention-one-turn',
+    promise: 'of all processes that could remove what is old one has the turn',
+    file: 'src/redis/retention/records.ts',
+    from: "'PX', everyMs, 'NX')",
+    to: "'PX', everyMs)",
+    noticedBy: [['test/integration/retention.test.ts']],
+  },
 ]

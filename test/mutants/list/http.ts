@@ -36,7 +36,7 @@ export const HTTP: readonly Mutant[] = [
     file: 'src/http/api/routes/ingest.ts',
     from: 'const { id: tenantId, archive: archived } = caller.tenant',
     to: "const { archive: archived } = caller.tenant\n      const tenantId = 'other'",
-    noticedBy: [[INGEST, 'events are answered in their order']],
+    noticedBy: [['test/integration/http-tenants.test.ts', 'every route asks for what is the caller’s']],
   },
   {
     name: 'upload-of-the-caller',
@@ -269,5 +269,21 @@ export const HTTP: readonly Mutant[] = [
     from: "throw refusal('INTO OUTFILE')",
     to: 'return',
     noticedBy: [['test/integration/clickhouse-reach.test.ts', 'reaches a file, a program or another server']],
+  },
+  {
+    name: 'get-only-reads',
+    promise: 'GET of the embedded ClickHouse only reads',
+    file: 'src/embedded/clickhouse/connections.ts',
+    from: "const last = isRead ? ([['readonly', '1']] as const) : []",
+    to: "const last = isRead ? ([['readonly', '0']] as const) : []",
+    noticedBy: [['test/integration/clickhouse-reach.test.ts', 'GET and HEAD only read']],
+  },
+  {
+    name: 'line-of-reads',
+    promise: 'the line of statements that wait in the embedded ClickHouse has an end',
+    file: 'src/embedded/clickhouse/slots.ts',
+    from: 'if (this.#waiting.length >= this.#waitingMax) {',
+    to: 'if (this.#waiting.length < 0) {',
+    noticedBy: [['test/unit/embedded/clickhouse-statement.test.ts', 'slots are given in order, the line has an end']],
   },
 ]

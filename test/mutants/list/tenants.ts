@@ -274,4 +274,12 @@ export const TENANTS: readonly Mutant[] = [
     to: 'if (this.#young.size < 0) {',
     noticedBy: [['test/unit/enrichment/cache.test.ts']],
   },
+  {
+    name: 'key-as-hash',
+    promise: 'what is stored of a key is its hash',
+    file: 'src/tenants/key.ts',
+    from: "return hash('sha256', rawKey, 'hex')",
+    to: 'return rawKey',
+    noticedBy: [['test/unit/tenants/key.test.ts', 'what is stored of a key is its SHA-256']],
+  },
 ]
