@@ -124,7 +124,7 @@ function readerOf(client: RedisClient, claimIdleMs = 60_000, group = 'process'):
 
 test('what two acknowledge counts once, whoever of them is late', async (t) => {
   const { client } = await startStreams(t)
-  await client.xadd(ENRICHED, '*', ...encodeBlock(packBlock([envelope('t', 'a')])))
+  await client.xadd(ENRICHED, '*', ...encodeBlock(packBlock([envelope('t', 'a')], 'job-1')))
   const source = await startSource(client)
   const [run] = await source.readNew(10, 1)
   await source.acknowledge(run!, [])
@@ -132,6 +132,7 @@ test('what two acknowledge counts once, whoever of them is late', async (t) => {
   const count = (field: string) => client.hget(keys.counters(0), field)
   assert.equal(await count(counterFields.outcome('clickhouse', 'stored')), '1')
   assert.equal(await count(counterFields.done('clickhouse', 'enriched', 'live', 'events')), '1')
+  assert.deepEqual(await client.hgetall(keys.jobProgress(0, 'job-1')), { stored: '1' })
   assert.equal(await client.xlen(keys.dead(0)), 0)
   await source.release()
 })

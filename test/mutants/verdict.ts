@@ -25,13 +25,19 @@ export type Verdict =
 /** A wait for something that does not come may take so long, milliseconds. */
 const WAIT_MAX_MS = 30_000
 
+/** Of `failureType`: a test that was ended, or whose promise nothing would settle any more. */
+const TIME_OUTS: ReadonlySet<string> = new Set(['testTimeoutFailure', 'cancelledByParent', 'testAborted'])
 const ASSERTION = 'ERR_ASSERTION'
 const BROKEN_CODE = /compiling script|script:|is not defined|Transform failed|does not provide an export|SyntaxError/i
 
 /** What reports of a run with a broken promise say. @param cutOff whether the run had to be ended */
 export function verdictOf(reports: readonly TestReport[], cutOff: boolean): Verdict {
   const failures = reports.filter((report) => !report.passed && report.failure !== 'subtestsFailed')
-  const broken = failures.find(({ message }) => BROKEN_CODE.test(message))
+  const hasRun = (file: string) =>
+    reports.some((report) => report.file === file && !report.skipped && !isOfFile(report))
+  const broken = failures.find((report) => {
+    return BROKEN_CODE.test(report.message) || (!cutOff && isExit(report) && !hasRun(report.file))
+  })
   if (broken !== undefined) return { kind: 'does not run', ...told(broken) }
   const noticed = failures.filter((failure) => !isTimeOut(failure))
   const best = noticed.find(({ code }) => code === ASSERTION) ?? noticed[0]
@@ -41,11 +47,21 @@ export function verdictOf(reports: readonly TestReport[], cutOff: boolean): Verd
   return cutOff ? { kind: 'timed out', test: '', by: 'the run did not end' } : { kind: 'survived' }
 }
 
-function isTimeOut({ failure, name, file, durationMs, code }: TestReport): boolean {
-  if (failure !== 'testCodeFailure' && failure !== 'hookFailed') return true
+function isTimeOut(report: TestReport): boolean {
+  const { failure, durationMs, code } = report
+  if (failure === undefined || TIME_OUTS.has(failure)) return true
   // A file that had to be ended, whose tests said nothing.
-  if (file.endsWith(name)) return true
+  if (isOfFile(report)) return true
   return code !== ASSERTION && durationMs > WAIT_MAX_MS
+}
+
+/** The runner reports a file like a test when its process failed. */
+function isOfFile({ name, file }: TestReport): boolean {
+  return file.endsWith(name)
+}
+
+function isExit(report: TestReport): boolean {
+  return isOfFile(report) && report.failure === 'testCodeFailure'
 }
 
 function told({ name, message }: TestReport): { readonly test: string; readonly by: string } {

@@ -234,7 +234,7 @@ export const HOP: readonly Mutant[] = [
     file: 'src/stages/enrich.ts',
     from: 'if (block.states[position] !== EnvelopeState.Raw) continue',
     to: '',
-    noticedBy: [['test/integration/pipeline.test.ts', 'every event comes out once, whatever is repeated']],
+    noticedBy: [['test/unit/runner/run-stages.test.ts', 'what was enriched for an answer is not judged again']],
   },
   {
     name: 'live-first-in-steps',

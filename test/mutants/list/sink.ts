@@ -163,7 +163,7 @@ export const SINK: readonly Mutant[] = [
     file: 'src/redis/streams/sink-streams.ts',
     from: 'progress(block, progressFields.stored, block.count)',
     to: 'void block',
-    noticedBy: [['test/integration/sink.test.ts', 'a row that ClickHouse refuses goes to the dead letters']],
+    noticedBy: [['test/integration/streams.test.ts', 'what two acknowledge counts once']],
   },
   {
     name: 'intent-pending',

@@ -37,11 +37,13 @@ test('a wait that ended soon has noticed, one that took long has not, and neithe
   assert.equal(verdictOf([failed({ ...wait, durationMs: 21_000 })], false).kind, 'noticed')
   assert.equal(verdictOf([failed({ ...wait, durationMs: 90_000 })], false).kind, 'timed out')
   assert.equal(verdictOf([failed({ failure: 'testTimeoutFailure', message: 'timed out' })], false).kind, 'timed out')
-  assert.equal(verdictOf([passed, failed({ name: 'a.test.ts', file: '/x/a.test.ts' })], false).kind, 'timed out')
+  assert.equal(verdictOf([passed, failed({ name: 'test/unit/a.test.ts' })], false).kind, 'timed out')
   assert.equal(verdictOf([passed], true).kind, 'timed out')
 })
 
 test('code that does not run says nothing of the tests', () => {
   const message = 'ERR Error compiling script (new function): user_script:3: unexpected symbol'
   assert.equal(verdictOf([failed({ message }), failed({ code: 'ERR_ASSERTION' })], false).kind, 'does not run')
+  const exit = failed({ name: 'test/unit/a.test.ts', message: 'test failed' })
+  assert.equal(verdictOf([exit], false).kind, 'does not run', 'the file ended before a test began')
 })

@@ -8,6 +8,7 @@ import { UnavailableError } from '../../../src/core/run/errors.ts'
 import { outcomesOf, type Settlement } from '../../../src/runner/ports.ts'
 import { giveUp, isolate, partsOf, runStages } from '../../../src/runner/run-stages.ts'
 import { dedup } from '../../../src/stages/dedup.ts'
+import { enrich } from '../../../src/stages/enrich.ts'
 import { filterNoise } from '../../../src/stages/filter-noise.ts'
 
 const delivery = { partition: 0, lane: 'live' as const, id: '1-0', owner: Buffer.alloc(8), repeated: false }
@@ -87,6 +88,12 @@ test('events whose id we made and told nobody are no repeats of each other, and 
   const tools = toolsOf(() => Promise.reject(new Error('nothing is claimed')))
   const settlement = await runStages([filterNoise, dedup], packBlock(made), delivery, tools)
   assert.deepEqual(rowsOf(settlement.output), ['a', 'b'])
+})
+
+test('what was enriched for an answer is not judged again', async () => {
+  const settlement = await runStages([enrich, filterNoise], blockOf('a', 'noise b'), delivery, toolsOf())
+  assert.deepEqual(rowsOf(settlement.output), ['a'])
+  assert.deepEqual(summary(settlement), { filtered: 1, kept: 1 })
 })
 
 test('a repeat of an event that was filtered is no duplicate', async () => {
