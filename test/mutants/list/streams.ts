@@ -95,7 +95,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
   {
     name: 'drains-when-full',
     promise: 'what drains runs when Redis is full',
-    file: 'src/redis/scripts/settle-N.lua',
+    file: 'src/redis/scripts/takeLease-2.lua',
     from: '#!lua flags=allow-oom\n',
     to: '',
     noticedBy: [[STREAMS, 'what drains runs when Redis is full']],
