@@ -264,11 +264,11 @@ export const HTTP: readonly Mutant[] = [
   },
   {
     name: 'no-outfile',
-    promise: 'no statement of an analyst writes a file',
+    promise: 'GET writes no file, where statements may reach files, either',
     file: 'src/embedded/clickhouse/reach.ts',
     from: "throw refusal('INTO OUTFILE')",
     to: 'return',
-    noticedBy: [['test/integration/clickhouse-reach.test.ts', 'reaches a file, a program or another server']],
+    noticedBy: [['test/integration/clickhouse-reach.test.ts', 'a setting turns them on, but not for GET']],
   },
   {
     name: 'get-only-reads',
@@ -285,5 +285,13 @@ export const HTTP: readonly Mutant[] = [
     from: 'if (this.#waiting.length >= this.#waitingMax) {',
     to: 'if (this.#waiting.length < 0) {',
     noticedBy: [['test/unit/embedded/clickhouse-statement.test.ts', 'slots are given in order, the line has an end']],
+  },
+  {
+    name: 'no-reach',
+    promise: 'no statement of an analyst reaches a file, a program or another server',
+    file: 'src/embedded/clickhouse/reach.ts',
+    from: 'if (found !== null) throw refusal(found[0])',
+    to: '',
+    noticedBy: [['test/integration/clickhouse-reach.test.ts', 'reaches a file, a program or another server']],
   },
 ]
