@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Command, InvalidArgumentError } from 'commander'
-import { Releases } from '../../bench/run/releases.ts'
+import { atLeastOne } from '../../bench/run/options.ts'
+import { type Releases, withReleases } from '../../bench/run/releases.ts'
 import { printJson, printTable } from '../../src/cli/print.ts'
 import { copyOf } from './checkout.ts'
 import { MUTANTS } from './list/all.ts'
@@ -12,7 +13,6 @@ import { judge, type Result, runBaseline } from './run.ts'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const EXIT_SURVIVED = 1
 const EXIT_USAGE = 2
-const EXIT_INTERRUPTED = 130
 
 interface Options {
   readonly mutants: readonly Mutant[]
@@ -24,22 +24,12 @@ interface Options {
 /** `npm run mutants`. @param args without the names of node and of the script */
 export async function main(args: readonly string[]): Promise<void> {
   const options = readOptions(args)
-  const releases = new Releases()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.removeAllListeners(signal)
-    process.once(signal, () => {
-      const leave = () => process.exit(EXIT_INTERRUPTED)
-      releases.releaseAll().then(leave, leave)
-    })
-  }
-  try {
+  await withReleases(async (releases) => {
     const results = await runAll(options, releases)
     if (options.json) printJson(process.stdout, results)
     else print(results)
     if (results.some(({ verdict }) => verdict.kind !== 'noticed')) process.exitCode = EXIT_SURVIVED
-  } finally {
-    await releases.releaseAll()
-  }
+  })
 }
 
 async function runAll({ mutants, jobs, baseline }: Options, releases: Releases): Promise<readonly Result[]> {
@@ -128,10 +118,4 @@ function mutantNamed(name: string): Mutant {
   const found = MUTANTS.find((mutant) => mutant.name === name)
   if (found === undefined) throw new InvalidArgumentError(`There is no mutant ${name}; --help names them.`)
   return found
-}
-
-function atLeastOne(text: string): number {
-  const number = Number(text)
-  if (!Number.isSafeInteger(number) || number < 1) throw new InvalidArgumentError('It is a whole number from 1 on.')
-  return number
 }

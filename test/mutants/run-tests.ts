@@ -18,7 +18,7 @@ export interface TestRun {
 const TEST_MAX_MS = 120_000
 const RUN_MAX_MS = 240_000
 /** What does not come with a mutant is not waited for as long as on a busy machine. */
-const WAIT_MS = 20_000
+const WAIT_MS = 40_000
 const END_MS = 5_000
 const SAID_MAX = 200_000
 

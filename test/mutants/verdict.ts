@@ -23,7 +23,7 @@ export type Verdict =
   | { readonly kind: 'survived' }
 
 /** A wait for something that does not come may take so long, milliseconds. */
-const WAIT_MAX_MS = 30_000
+const WAIT_MAX_MS = 60_000
 
 /** Of `failureType`: a test that was ended, or whose promise nothing would settle any more. */
 const TIME_OUTS: ReadonlySet<string> = new Set(['testTimeoutFailure', 'cancelledByParent', 'testAborted'])

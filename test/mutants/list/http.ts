@@ -244,7 +244,7 @@ export const HTTP: readonly Mutant[] = [
     file: 'src/http/api/receive-upload.ts',
     from: 'await upload.abort().catch(() => {})',
     to: '',
-    noticedBy: [['test/integration/batch-http.test.ts']],
+    noticedBy: [['test/integration/http-stream.test.ts', 'an upload that was answered 500']],
   },
   {
     name: 'one-framing',

@@ -156,6 +156,6 @@ export const INTAKE: readonly Mutant[] = [
     file: 'src/redis/backup/restore-mark.ts',
     from: 'if ((await readMark(client)) === undefined) return',
     to: 'if ((await readMark(client)) !== null) return',
-    noticedBy: [['test/integration/backup.test.ts']],
+    noticedBy: [['test/integration/restore-mark.test.ts']],
   },
 ]

@@ -21,7 +21,7 @@ test('what no test notices has survived', () => {
 
 test('an assertion says more than what else failed with it', () => {
   const reports = [
-    failed({ message: 'not true within 20000 ms' }),
+    failed({ message: 'not true within 40000 ms' }),
     failed({ name: 'counts', code: 'ERR_ASSERTION', message: 'Expected values to be strictly equal:\n\n1 !== 2\n' }),
     failed({ name: 'outer', failure: 'subtestsFailed', message: '1 subtest failed' }),
   ]
@@ -33,8 +33,8 @@ test('an assertion says more than what else failed with it', () => {
 })
 
 test('a wait that ended soon has noticed, one that took long has not, and neither has a file that had to be ended', () => {
-  const wait = { message: 'not true within 20000 ms: last seen: 1' }
-  assert.equal(verdictOf([failed({ ...wait, durationMs: 21_000 })], false).kind, 'noticed')
+  const wait = { message: 'not true within 40000 ms: last seen: 1' }
+  assert.equal(verdictOf([failed({ ...wait, durationMs: 41_000 })], false).kind, 'noticed')
   assert.equal(verdictOf([failed({ ...wait, durationMs: 90_000 })], false).kind, 'timed out')
   assert.equal(verdictOf([failed({ failure: 'testTimeoutFailure', message: 'timed out' })], false).kind, 'timed out')
   assert.equal(verdictOf([passed, failed({ name: 'test/unit/a.test.ts' })], false).kind, 'timed out')
