@@ -124,7 +124,7 @@ test('more requests than the limit, or more bytes of bodies, are 429', async (t)
     )
     return other.received.slice(seen)
   }
-  await until(attempt, (text) => text.startsWith('HTTP/1.1 429 '))
+  await until(attempt, (text) => text.startsWith('HTTP/1.1 429 '), 10_000)
   holder.socket.resetAndDestroy()
   await until(attempt, (text) => text.startsWith('HTTP/1.1 200 '))
 })

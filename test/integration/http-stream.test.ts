@@ -184,6 +184,7 @@ test('an upload that was answered 500, or left by its client, becomes no job', a
     await until(
       async () => log.length,
       (count) => count === 2,
+      10_000,
     )
     assert.deepEqual(log, ['complete', 'abort'])
   }

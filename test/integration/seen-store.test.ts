@@ -46,9 +46,11 @@ test('owners keep their time and order', () => {
 })
 
 test('the first block owns an identity; its own repeat finds itself, another block finds a repeat', async (t) => {
-  const { claimAt, now } = await startStore(t)
+  const { claimAt, deliveryAt, store, now } = await startStore(t)
   const identities = randomBytes(16 * 500)
   assert.deepEqual(await claimAt(now, identities, `${now}-1`), [])
+  assert.equal((await store.held(identities, deliveryAt(now, `${now}-1`))).length, 500)
+  assert.deepEqual(await store.held(identities, deliveryAt(now, `${now}-2`)), [])
   assert.deepEqual(await claimAt(now, identities, `${now}-1`), [])
   assert.deepEqual(await claimAt(now + 5, identities.subarray(16, 48), `${now + 5}-0`), [0, 1])
   const mixed = Buffer.concat([randomBytes(16), identities.subarray(0, 16), randomBytes(16)])

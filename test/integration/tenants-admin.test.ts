@@ -131,12 +131,15 @@ test('a prefix stands for one key for ever', async (t) => {
   assert.equal((await admin.listKeys('acme')).length, 1)
 })
 
-test('a tenant that is being deleted has no key any more, and its name is not free yet', async (t) => {
+test('neither a revoked key is found, nor one of a tenant that is being deleted, whose name is not free yet', async (t) => {
   const redis = await startTestRedis(t)
   const { admin, store, client } = await startTenants(t, redis.url)
   await admin.createTenant('acme')
   const { key } = await admin.createKey('acme')
   assert.equal((await store.findTenant(hashKey(key)))?.id, 'acme')
+  const { key: revoked, prefix } = await admin.createKey('acme')
+  await admin.revokeKey(prefix)
+  assert.equal(await store.findTenant(hashKey(revoked)), undefined)
   await new RedisTenantRemoval(client).mark('acme')
   assert.equal(await store.findTenant(hashKey(key)), undefined)
   await refuses(admin.createTenant('acme'), /acme/)

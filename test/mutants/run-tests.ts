@@ -19,8 +19,7 @@ const TEST_MAX_MS = 120_000
 const RUN_MAX_MS = 240_000
 /** What does not come with a mutant is not waited for as long as on a busy machine. */
 const WAIT_MS = 40_000
-const END_MS = 5_000
-const SAID_MAX = 200_000
+const SAID_MAX = 20_000
 
 /** Runs tests of a checkout as `npm test` does, without compiling the program before: few tests start it. */
 export async function runTests(root: string, tests: readonly NoticingTests[], releases: Releases): Promise<TestRun> {
@@ -75,7 +74,7 @@ export async function runTests(root: string, tests: readonly NoticingTests[], re
 /** Not that of a test that runs this one. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
   const { NODE_TEST_CONTEXT, NODE_OPTIONS, ...rest } = process.env
-  return { ...rest, TEST_WAIT_MS: String(WAIT_MS), TEST_END_MS: String(END_MS) }
+  return { ...rest, TEST_WAIT_MS: String(WAIT_MS) }
 }
 
 function escaped(text: string): string {

@@ -45,7 +45,7 @@ export async function runBaseline(
   const failed = reports.filter(({ passed }) => !passed)
   if (cutOff || reports.length === 0 || failed.length > 0) {
     const which = failed.map(({ name, message }) => `${name}: ${message}`).join('\n')
-    throw new Error(`${file} does not pass without a mutant\n${which || said}`)
+    throw new Error(`${file} does not pass without a mutant\n${said}\n${which}`)
   }
   const run = reports.filter(({ nesting, skipped }) => nesting === 0 && !skipped)
   for (const title of new Set(named.flatMap(([, ...titles]) => titles))) {

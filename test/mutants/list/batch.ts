@@ -11,7 +11,7 @@ export const BATCH: readonly Mutant[] = [
     file: 'src/batch/feeder.ts',
     from: 'await store.feed(job, reading)\n',
     to: 'const moved = await store.advance(job, reading.counts)\n    await store.feed(job, reading)\n    if (moved || !moved) return moved ? { ...job, next: job.next + 1 } : undefined\n',
-    noticedBy: [[FEEDER, 'a chunk that was fed in part, and again when rules had changed']],
+    noticedBy: [['test/unit/batch/feeder.test.ts', 'a chunk is fed, then the job moves on']],
   },
   {
     name: 'chunk-number',

@@ -66,7 +66,7 @@ export const HOP: readonly Mutant[] = [
     file: 'src/redis/scripts/heldSeen-1.lua',
     from: '== ARGV[1] then',
     to: "== '' then",
-    noticedBy: [['test/integration/claims.test.ts', 'a worker dies behind its claim']],
+    noticedBy: [['test/integration/seen-store.test.ts', 'the first block owns an identity']],
   },
   {
     name: 'undeclared-drop',
@@ -122,7 +122,7 @@ export const HOP: readonly Mutant[] = [
     file: 'src/redis/streams/settlements.ts',
     from: '[OWNER_FIELD, entry.owner, GROUP_FIELD, group]',
     to: '[GROUP_FIELD, group]',
-    noticedBy: [['test/integration/claims.test.ts', 'a block that ends every process is taken apart']],
+    noticedBy: [['test/integration/streams.test.ts', 'what is put back in parts is for its group alone']],
   },
   {
     name: 'isolated-for-its-group',
@@ -146,7 +146,7 @@ export const HOP: readonly Mutant[] = [
     file: 'src/redis/streams/group-reader.ts',
     from: 'if (Date.now() >= this.#nextClaimAt) {',
     to: 'if (Date.now() < 0) {',
-    noticedBy: [['test/integration/pipeline.test.ts', 'what a dead consumer left pending is taken over']],
+    noticedBy: [['test/integration/streams.test.ts', 'an entry that was deleted while it was pending']],
   },
   {
     name: 'deleted-while-pending',
@@ -162,7 +162,7 @@ export const HOP: readonly Mutant[] = [
     file: 'src/redis/streams/settlements.ts',
     from: 'writer.progress(key, reason, events)',
     to: 'void reason',
-    noticedBy: [['test/integration/batch-feeder.test.ts', 'a job counts every line']],
+    noticedBy: [['test/integration/streams.test.ts', 'what a step drops is finished for its job']],
   },
   {
     name: 'job-counts-once',

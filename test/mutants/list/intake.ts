@@ -24,7 +24,7 @@ export const INTAKE: readonly Mutant[] = [
     file: 'src/redis/streams/group-commit.ts',
     from: 'this.#sequence = sequence\n',
     to: '\n',
-    noticedBy: [['test/integration/pipeline.test.ts', 'Redis killed while requests wait']],
+    noticedBy: [['test/integration/streams.test.ts', 'a block is closed when it is full']],
   },
   {
     name: 'early-commit',

@@ -53,7 +53,7 @@ export const TENANTS: readonly Mutant[] = [
     file: 'src/redis/scripts/findTenant-2.lua',
     from: 'if key.revoked_at or ',
     to: 'if ',
-    noticedBy: [[AUTHENTICATOR, 'changes by one process hold in another at once']],
+    noticedBy: [[ADMIN, 'neither a revoked key is found']],
   },
   {
     name: 'deleted-tenant',
@@ -61,7 +61,7 @@ export const TENANTS: readonly Mutant[] = [
     file: 'src/redis/scripts/findTenant-2.lua',
     from: ' or cjson.decode(tenant).deleting then',
     to: ' then',
-    noticedBy: [[ADMIN, 'a tenant that is being deleted']],
+    noticedBy: [[ADMIN, 'neither a revoked key is found']],
   },
   {
     name: 'revoke-own-key',
