@@ -74,8 +74,8 @@ export const DEDUP: readonly Mutant[] = [
     name: 'made-ids-have-no-repeats',
     promise: 'events whose id we made and told nobody are no repeats of each other',
     file: 'src/stages/dedup.ts',
-    from: 'if (identity === NO_IDENTITY) continue',
-    to: '',
+    from: ') continue\n',
+    to: ') {}\n',
     noticedBy: [['test/unit/runner/run-stages.test.ts', 'events whose id we made and told nobody are no repeats']],
   },
   {

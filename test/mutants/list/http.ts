@@ -10,8 +10,8 @@ export const HTTP: readonly Mutant[] = [
     name: 'key-demanded',
     promise: 'without a valid key nothing is served',
     file: 'src/http/api/server.ts',
-    from: 'if (!caller) throw new HttpError(401,',
-    to: "if (!caller && apiKey === '') throw new HttpError(401,",
+    from: 'throw new HttpError(401,',
+    to: "if (exchange.request.head.apiKey === '') throw new HttpError(401,",
     noticedBy: [[INGEST, 'the key is demanded before all that costs']],
   },
   {

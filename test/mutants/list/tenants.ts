@@ -139,8 +139,8 @@ export const TENANTS: readonly Mutant[] = [
     name: 'quota-counted',
     promise: 'the quota is counted exactly, over all processes',
     file: 'src/redis/scripts/takeQuota-N.lua',
-    from: 'used = used + counted * wanted',
-    to: 'used = used + counted',
+    from: 'counted * wanted',
+    to: 'counted',
     noticedBy: [[QUOTA, 'the quota is counted exactly by several processes']],
   },
   {
