@@ -28,7 +28,8 @@ const WAIT_MAX_MS = 60_000
 /** Of `failureType`: a test that was ended, or whose promise nothing would settle any more. */
 const TIME_OUTS: ReadonlySet<string> = new Set(['testTimeoutFailure', 'cancelledByParent', 'testAborted'])
 const ASSERTION = 'ERR_ASSERTION'
-const BROKEN_CODE = /compiling script|script:|is not defined|Transform failed|does not provide an export|SyntaxError/i
+const BROKEN_CODE =
+  /compiling script|attempt to (?:index|call|perform|compare|concatenate)|Script attempted|is not defined|Transform failed|does not provide an export|SyntaxError/i
 
 /** What reports of a run with a broken promise say. @param cutOff whether the run had to be ended */
 export function verdictOf(reports: readonly TestReport[], cutOff: boolean): Verdict {

@@ -252,7 +252,7 @@ export const HTTP: readonly Mutant[] = [
     file: 'src/http/engine/head.ts',
     from: "if (length !== undefined) return 'content-length and transfer-encoding exclude each other'",
     to: '',
-    noticedBy: [['test/integration/http-malformed.test.ts']],
+    noticedBy: [['test/unit/http/engine/head.test.ts', 'a body whose length could be read in two ways']],
   },
   {
     name: 'no-web-page',

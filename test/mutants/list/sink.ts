@@ -91,7 +91,7 @@ export const SINK: readonly Mutant[] = [
     file: 'src/runner/insert.ts',
     from: 'return bisect(inserter, allRows(entries), token)',
     to: 'throw error',
-    noticedBy: [[WORKER, 'every action in turn: stored once, dead once']],
+    noticedBy: [[WORKER, 'a sink writes its intent, inserts, acknowledges']],
   },
   {
     name: 'refused-is-data',

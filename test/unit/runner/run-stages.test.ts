@@ -5,6 +5,7 @@ import { EnvelopeState, identityOf, NO_IDENTITY } from '../../../src/core/event/
 import type { SeenStore } from '../../../src/core/pipeline/seen.ts'
 import type { Stage, StageTools } from '../../../src/core/pipeline/stage.ts'
 import { UnavailableError } from '../../../src/core/run/errors.ts'
+import { NOTHING_KNOWN } from '../../../src/enrichment/answers/answer.ts'
 import { outcomesOf, type Settlement } from '../../../src/runner/ports.ts'
 import { giveUp, isolate, partsOf, runStages } from '../../../src/runner/run-stages.ts'
 import { dedup } from '../../../src/stages/dedup.ts'
@@ -91,8 +92,14 @@ test('events whose id we made and told nobody are no repeats of each other, and 
 })
 
 test('what was enriched for an answer is not judged again', async () => {
-  const settlement = await runStages([enrich, filterNoise], blockOf('a', 'noise b'), delivery, toolsOf())
-  assert.deepEqual(rowsOf(settlement.output), ['a'])
+  // By the data of today both are noise.
+  const enricher = { enrich: () => ({ ...NOTHING_KNOWN, noise: true }) }
+  const block = packBlock([
+    { identity: identityOf('t', 'a'), state: EnvelopeState.Enriched, row: '192.0.2.1\ta' },
+    { identity: identityOf('t', 'b'), state: EnvelopeState.Raw, row: '192.0.2.2\tb' },
+  ])
+  const settlement = await runStages([enrich, filterNoise], block, delivery, { ...toolsOf(), enricher })
+  assert.deepEqual(rowsOf(settlement.output), ['192.0.2.1\ta'])
   assert.deepEqual(summary(settlement), { filtered: 1, kept: 1 })
 })
 

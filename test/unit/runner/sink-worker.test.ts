@@ -138,7 +138,7 @@ async function runProcess(world: World, crash?: Crash): Promise<boolean> {
   })
   sink.start()
   // A sink that repeats itself for ever is seen by what it leaves.
-  await until(() => crashed || idle || world.log.length > 200)
+  await until(() => crashed || idle || world.log.length > 32)
   // One that crashed is left where it stands: nothing of it runs any more.
   if (!crashed) await sink.stop()
   return crashed
