@@ -4,8 +4,8 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { printJson } from '../src/cli/print.ts'
 import { defaultLoader } from './loader/loader.ts'
 import { checkOut } from './run/checkout.ts'
-import type { Options } from './run/options.ts'
-import { Releases } from './run/releases.ts'
+import { atLeastOne, type Options } from './run/options.ts'
+import { type Releases, withReleases } from './run/releases.ts'
 import { type Run, type ScenarioResult, summarise } from './run/results.ts'
 import { runOnce } from './run/run.ts'
 import type { Scenario } from './run/scenario.ts'
@@ -14,24 +14,11 @@ import { SCENARIOS } from './scenarios/all.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const EXIT_USAGE = 2
-const EXIT_INTERRUPTED = 130
 
 /** `npm run bench`. @param args without the names of node and of the script */
 export async function main(args: readonly string[]): Promise<void> {
   const options = readOptions(args)
-  const releases = new Releases()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.removeAllListeners(signal)
-    process.once(signal, () => {
-      const leave = () => process.exit(EXIT_INTERRUPTED)
-      releases.releaseAll().then(leave, leave)
-    })
-  }
-  try {
-    await bench(options, releases)
-  } finally {
-    await releases.releaseAll()
-  }
+  await withReleases((releases) => bench(options, releases))
 }
 
 async function bench(options: Options, releases: Releases): Promise<void> {
@@ -106,12 +93,6 @@ function scenarioNamed(name: string): Scenario {
     throw new InvalidArgumentError(`There are ${SCENARIOS.map((scenario) => scenario.name).join(', ')}.`)
   }
   return found
-}
-
-function atLeastOne(text: string): number {
-  const number = Number(text)
-  if (!Number.isSafeInteger(number) || number < 1) throw new InvalidArgumentError('It is a whole number from 1 on.')
-  return number
 }
 
 function setting(text: string, others: Record<string, string>): Record<string, string> {

@@ -1,7 +1,7 @@
 /*
- * `npm start`, `npm test`, `npm run check`, `bench` and `chaos` on a machine that has Node.js and nothing else: brings the
- * packages, then hands over to the command line, or to the tests, checks, benchmarks or faults, in this very process. Plain
- * JavaScript without packages.
+ * `npm start`, `npm test`, `npm run check`, `bench`, `chaos` and `mutants` on a machine that has Node.js and nothing else: brings
+ * the packages, then hands over to the command line, or to what the workshop has, in this very process. Plain JavaScript
+ * without packages.
  */
 
 const NODE_MIN = [20, 12]
@@ -35,12 +35,12 @@ if (isOld) {
       register()
       const { main } = await import('../bench/main.ts')
       await main(args)
-    } else if (command === 'chaos') {
+    } else if (command === 'chaos' || command === 'mutants') {
       const { register } = await import('tsx/esm/api')
       register()
       const { pathWithRedis } = await import('./bootstrap/tests.mjs')
       process.env.PATH = await pathWithRedis()
-      const { main } = await import('../test/chaos/run/main.ts')
+      const { main } = await import(command === 'chaos' ? '../test/chaos/run/main.ts' : '../test/mutants/main.ts')
       await main(args)
     } else {
       const { register } = await import('tsx/esm/api')

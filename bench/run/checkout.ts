@@ -28,7 +28,7 @@ export async function checkOut(root: string, revision: string, releases: Release
 }
 
 /** Package by package: what is compiled is kept beside them, and goes with the checkout. */
-async function linkPackages(from: string, to: string): Promise<void> {
+export async function linkPackages(from: string, to: string): Promise<void> {
   await mkdir(to)
   const names = (await readdir(from)).filter((name) => name !== '.cache')
   await Promise.all(names.map((name) => symlink(join(from, name), join(to, name))))

@@ -29,3 +29,22 @@ export class Releases {
     if (failures.length > 0) throw failures[0]
   }
 }
+
+const EXIT_INTERRUPTED = 130
+
+/** Does the work of a command. What it started ends with it, and when it is interrupted. */
+export async function withReleases(work: (releases: Releases) => Promise<void>): Promise<void> {
+  const releases = new Releases()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.removeAllListeners(signal)
+    process.once(signal, () => {
+      const leave = () => process.exit(EXIT_INTERRUPTED)
+      releases.releaseAll().then(leave, leave)
+    })
+  }
+  try {
+    await work(releases)
+  } finally {
+    await releases.releaseAll()
+  }
+}

@@ -15,6 +15,8 @@ export interface BrokenEntry {
   readonly id: string
   readonly lane: Lane
   readonly reason: string
+  /** It was deleted while it was pending, and is off the group already: nobody will be told of it again. */
+  readonly isGone?: boolean
 }
 
 export interface Delivered {

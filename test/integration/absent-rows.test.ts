@@ -5,10 +5,11 @@ import { test } from 'node:test'
 import { absentRows } from '../../src/clickhouse/absent-rows.ts'
 import { TableInserter } from '../../src/clickhouse/inserter.ts'
 import { EVENTS } from '../../src/clickhouse/tables.ts'
+import { RefusedRowsError } from '../../src/core/pipeline/destination.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { eventRows } from '../support/event-rows.ts'
 
-test('rows whose token was kept but which were lost in a crash are found, and can be inserted again', async (t) => {
+test('rows whose token was kept but which were lost in a crash are found, and can be inserted again; only bad rows are refused', async (t) => {
   const crashed = await startTestClickHouse(t)
   const sink = new TableInserter(EVENTS, crashed.client, async () => {})
   const kept = eventRows([{ event_id: "kept 'n\t1" }, { event_id: 'kept 2' }, { event_id: 'kept 3' }])
@@ -31,4 +32,9 @@ test('rows whose token was kept but which were lost in a crash are found, and ca
   await sink.insert(absent, 'lost.again')
   assert.deepEqual(await absentRows(crashed.client, [kept, lost]), [])
   assert.deepEqual(await crashed.rows('SELECT count() AS n FROM events'), [{ n: 6 }])
+
+  const broken = [Buffer.from('192.0.2.1\tacme\te\tno time\n')]
+  await assert.rejects(sink.insert(broken, 'broken'), RefusedRowsError)
+  await crashed.client.command({ query: 'DROP TABLE events' })
+  await assert.rejects(sink.insert([kept], 'away'), (error) => !(error instanceof RefusedRowsError))
 })

@@ -80,6 +80,29 @@ test('many jobs of one tenant do not starve another', async (t) => {
   await Promise.all([stopFeeder(), worker.stop()])
 })
 
+test('the feeder is no faster than the batch lane drains', async (t) => {
+  const { redis, client, jobs } = await startBatch(t, 1)
+  const feeding = quiet(connectRedis(redis.url, { name: 'test-feeder', kind: 'loop' }))
+  t.after(() => feeding.disconnect())
+  let looks = 0
+  class Watched extends RedisFeederStore {
+    override waitingEvents(): Promise<number> {
+      looks++
+      return super.waitingEvents()
+    }
+  }
+  const store = new Watched({ client: feeding, pipeline: ingest, partitions: PARTITIONS })
+  const lines = Array.from({ length: 60_000 }, (_, i) => `{"ip":"192.0.2.1","event_id":"e${i}"}`)
+  const jobId = await upload(jobs, 'acme', lines.join('\n'))
+  const stopFeeder = await startFeeder(redis, 100, { store })
+  const fed = async () => Number(await client.hget(keys.job(jobId), 'fed'))
+  const first = await until(fed)
+  const seen = looks
+  await until(() => looks > seen + 5)
+  assert.equal(await fed(), first, 'a chunk is more than may wait')
+  await stopFeeder()
+})
+
 test('lost data fails the job with its reason, and its place is free again', async (t) => {
   const { redis, client, jobs } = await startBatch(t, 1)
   const jobId = await upload(jobs, 'acme', '{"ip":"192.0.2.1"}')

@@ -22,6 +22,7 @@ test('an upload that is aborted, blank, or died leaves nothing behind', async (t
   const aborted = await jobs.begin('acme')
   await aborted.write(Buffer.alloc(600_000, '{"ip":"192.0.2.1"}\n'))
   await aborted.abort()
+  assert.deepEqual(await client.keys('{job:*'), [])
   const blank = await jobs.begin('acme')
   await blank.write(Buffer.from(' \n\n'))
   await assert.rejects(blank.complete(), EmptyUploadError)
@@ -133,6 +134,10 @@ test('a tenant sees its own jobs, the newest first, page by page, until their re
   // Those of one millisecond have an order of their own.
   assert.deepEqual([pages.map((page) => page.length), pages.flat().sort()], [[2, 2, 1], [...ids].sort()])
   assert.deepEqual(await jobs.list('nobody', { limit: 2, before: undefined }), { jobs: [], next: null })
+  assert.equal((await jobs.find('acme', ids[0]!))?.status, 'queued')
+  assert.equal(await jobs.find('other', ids[0]!), undefined)
+  assert.equal(await jobs.cancel('other', ids[0]!), undefined)
+  assert.equal((await jobs.find('acme', ids[0]!))?.status, 'queued', 'it goes on')
   await assert.rejects(jobs.list('acme', { limit: 2, before: 'x' }), { name: 'InputError' })
   await open.abort()
   const worker = await startWorker(redis.url, ingest, 'process', PARTITIONS, enricher)
@@ -174,4 +179,20 @@ test('a cancel and an end by itself: the first one counts', async (t) => {
   }
   assert.deepEqual([...outcomes].sort(), ['completed', 'failed'])
   assert.deepEqual(await client.keys('*open*'), [])
+})
+
+test('a job moves on once for a chunk, however often it is told to', async (t) => {
+  const { redis, client, jobs } = await startBatch(t)
+  const feeders = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
+  t.after(() => feeders.disconnect())
+  const store = new RedisFeederStore({ client: feeders, pipeline: ingest, partitions: PARTITIONS })
+  const id = await upload(jobs, 'acme', '{"ip":"192.0.2.1"}')
+  const [job] = await store.openJobs()
+  const counts = { fed: 1, rejected: 2, invalidIp: 3, errors: [{ line: 1, detail: 'bad' }] }
+  // The reply of the first was lost.
+  assert.equal(await store.advance(job!, counts), true)
+  assert.equal(await store.advance(job!, counts), true)
+  const { fed, rejected, invalid_ip, next } = await client.hgetall(keys.job(id))
+  assert.deepEqual({ fed, rejected, invalid_ip, next }, { fed: '1', rejected: '2', invalid_ip: '3', next: '2' })
+  assert.equal(await client.llen(keys.jobErrors(id)), 1)
 })

@@ -79,6 +79,7 @@ test('what is wrong is 400, 413 or 422, and costs nothing', async (t) => {
     [400, { ips: [], fields: ['colour'] }, '?mode=never'],
     [413, { ips: addresses(513) }],
     [413, { ips: [...addresses(512), 7] }],
+    [413, { ips: ['198.51.100.7'], more: 'x'.repeat(1_048_576) }],
     [422, {}, '', 'ips'],
     [422, { ip: '198.51.100.7' }, '', 'ips'],
     [422, { ips: '198.51.100.7' }, '', 'ips'],

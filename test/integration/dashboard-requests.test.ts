@@ -48,6 +48,7 @@ test('what is sent is held to its schema', async (t) => {
   for (const body of [{}, { name: 'abcdef' }, { name: 'a', more: 1 }]) {
     assert.equal((await client.post('/api/tenants/acme/change', body)).status, 422)
   }
+  assert.equal((await client.post('/api/tenants/acme/change', { name: 'x'.repeat(2 ** 20) })).status, 413)
   assert.equal((await client.get('/api/nothing/at/all')).status, 404)
 })
 

@@ -10,6 +10,7 @@ import { keys } from '../../src/redis/keys.ts'
 import { startFeeder } from '../support/batch.ts'
 import type { DashboardClient } from '../support/dashboard.ts'
 import { CSV, startUploads } from '../support/dashboard-uploads.ts'
+import { sendRaw } from '../support/raw-request.ts'
 import { until } from '../support/until.ts'
 
 /* Uploads of the dashboard as its pages make them, on a real Redis. */
@@ -74,7 +75,10 @@ test('what is refused, and what breaks off, leaves nothing', async (t) => {
 })
 
 test('the bytes of a file count, and what it becomes has room; who is beyond is told how far it came', async (t) => {
-  const { upload, preview, member, jobs, kept } = await startUploads(t, { bytesMax: 300, eventBytesMax: 700 })
+  const { upload, preview, member, jobs, kept, dashboard } = await startUploads(t, {
+    bytesMax: 300,
+    eventBytesMax: 700,
+  })
   const row = (n: number) => `17.0.0.${n},${n}\n`
   // 254 bytes that take 682 as NDJSON.
   const file = `ip,platform\n${Array.from({ length: 20 }, (_, i) => row(i + 1)).join('')}`
@@ -93,6 +97,10 @@ test('the bytes of a file count, and what it becomes has room; who is beyond is 
   assert.equal(status, 413)
   const far = `the first ${wide.length} bytes of the file (without gzip) take more than 700 bytes as NDJSON`
   assert.equal(answer.detail, `${far}, where each row has the names of its columns`)
+  // More than any file may have is not waited for.
+  const headers = { cookie: member.cookie, 'x-csrf-token': member.csrfToken, 'content-length': '200000000' }
+  const port = Number(new URL(dashboard.url).port)
+  assert.equal((await sendRaw(port, '/api/tenants/acme/uploads', headers, '{')).status, 413)
   assert.deepEqual(await kept(), before)
   const small = await jobs.begin('other', false, 'full', { bytesMax: 20 })
   await small.write(Buffer.alloc(20))

@@ -62,7 +62,7 @@ test('what was sent again meanwhile is a duplicate at its retry, also late in th
   await intake.append([envelope('t', 'old')])
   await until(async () => (await keptIds(client)).length === 1)
   for (const letter of await all()) assert.equal(await letters.retry(letter), 'done')
-  await until(async () => (await counter(client, 'process:duplicates')) === 1)
+  await until(async () => (await counter(client, 'process:duplicates')) === 1 || (await keptIds(client)).length > 1)
   assert.deepEqual(await keptIds(client), ['old'])
 })
 

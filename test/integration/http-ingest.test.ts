@@ -98,6 +98,9 @@ test('every kind of wrong body has its status, and nothing of it is kept', async
   assert.equal(await status(gzipSync(over(1_048_577)), { 'content-encoding': 'gzip' }), 413)
   assert.equal(await status(gzipSync(Buffer.alloc(50_000_000)), { 'content-encoding': 'gzip' }), 413)
   assert.equal(await status(over(1_048_577), { 'content-encoding': 'br' }), 413, 'size comes before encoding')
+  const pieces = new Blob([over(1_048_577)]).stream()
+  const chunked = { method: 'POST', body: pieces, headers: { 'x-api-key': API_KEY }, duplex: 'half' } as const
+  assert.equal((await fetch(`${url}/v1/ingest`, chunked)).status, 413, 'without a length, too')
   assert.equal((await post(url, over(1_048_576))).status, 200, 'the limit itself is allowed')
   assert.equal((await postEvents(url, Array(100).fill(event))).status, 200)
   const kept = intake.envelopes.length

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { BATCH_LIMITS } from '../../schemas/api/batch.ts'
 import { type BatchJobs, UploadTooLargeError } from '../../src/batch/jobs.ts'
 import type { Route } from '../../src/http/api/route.ts'
 import type { Exchange } from '../../src/http/engine/exchange.ts'
 import { AbortedError } from '../../src/http/engine/http-error.ts'
 import type { HttpLimits } from '../../src/http/engine/limits.ts'
 import { API_KEY, keyedHead, RawConnection, startHttp } from '../support/http.ts'
+import { sendRaw } from '../support/raw-request.ts'
 import { until } from '../support/until.ts'
 
 const MAX = 20_000_000
@@ -73,6 +75,8 @@ test('over the limit is 413 as announced, as received and as decoded; broken gzi
   const chunk = Buffer.concat([Buffer.from('f4240\r\n'), Buffer.alloc(1_000_000), Buffer.from('\r\n')])
   for (let sent = 0; sent <= MAX; sent += 1_000_000) await connection.write(chunk)
   await connection.until(/^HTTP\/1\.1 413 /)
+  const announced = { 'x-api-key': API_KEY, 'content-length': String(BATCH_LIMITS.bodyMaxBytes + 1) }
+  assert.equal((await sendRaw(port, '/v1/ingest/batch', announced, '{')).status, 413, 'of the route of uploads')
 })
 
 test('a body is read no faster than it is taken, and a stream that waits for us is not called slow', async (t) => {
@@ -180,6 +184,7 @@ test('an upload that was answered 500, or left by its client, becomes no job', a
     await until(
       async () => log.length,
       (count) => count === 2,
+      10_000,
     )
     assert.deepEqual(log, ['complete', 'abort'])
   }

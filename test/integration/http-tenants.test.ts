@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { startHttp } from '../support/http.ts'
+import { BackpressureError } from '../../src/core/run/errors.ts'
+import { API_KEY, startHttp } from '../support/http.ts'
+import { freeQuota } from '../support/lookups.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { startTenants } from '../support/tenants.ts'
 
@@ -71,4 +73,82 @@ test('with Redis stopped or gone, requests are 500 with a time to wait, within t
     }
     assert.equal((await post('ipid_garbage')).status, 401, 'what is no key needs no store')
   }
+})
+
+test('every route asks for what is the caller’s, and for nothing of another tenant', async (t) => {
+  const asked: [route: string, tenant: string][] = []
+  let route = ''
+  const note = (tenantId: string) => void asked.push([route, tenantId])
+  const quota = freeQuota()
+  const none = async (tenantId: string) => note(tenantId) as undefined
+  const server = await startHttp(t, {
+    intake: { append: async ([envelope]) => note(envelope!.row.split('\t')[1]!) },
+    quota: {
+      take(caller, lookups) {
+        note(caller.tenant.id)
+        return quota.take(caller, lookups)
+      },
+    },
+    jobs: {
+      find: none,
+      cancel: none,
+      async begin(tenantId) {
+        note(tenantId)
+        throw new BackpressureError('none')
+      },
+      async list(tenantId) {
+        note(tenantId)
+        return { jobs: [], next: null }
+      },
+    },
+    bulkJobs: {
+      find: none,
+      async reserve(tenantId) {
+        note(tenantId)
+        return { jobId: 'j', queue: async (work) => note(work.tenantId), release: async () => {} }
+      },
+    },
+    receipts: {
+      async find({ tenantId }) {
+        note(tenantId)
+        return { incomplete: [] }
+      },
+    },
+  })
+  const bodies: Record<string, string> = {
+    'POST /v1/ingest': '{"events":[{"ip":"8.8.8.8"}]}',
+    'POST /v1/ingest/batch': '{"ip":"8.8.8.8"}',
+    'POST /v1/lookup': '{"ip":"8.8.8.8"}',
+    'POST /v1/bulk': '{"ips":["8.8.8.8"]}',
+  }
+  const document = (await (await fetch(`${server.url}/openapi.json`)).json()) as {
+    paths: Record<string, Record<string, { security: object[] }>>
+  }
+  const routes = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { security }]) => ({ path, method: method.toUpperCase(), security })),
+  )
+  for (const { path, method, security } of routes) {
+    if (security.length === 0) continue
+    for (const query of path === '/v1/bulk' ? ['', '?mode=async'] : ['']) {
+      route = `${method} ${path}`
+      const headers = { 'x-api-key': API_KEY }
+      const answer = await fetch(`${server.url}${path.replace(/{[^}]+}/, 'other')}${query}`, {
+        method,
+        headers,
+        body: bodies[route],
+      })
+      const text = await answer.text()
+      assert.ok([200, 202, 404, 429].includes(answer.status), `${route}: ${answer.status} ${text}`)
+      if (/^.{5}\/v1\/(lookup|bulk)$/.test(route) && answer.status === 200)
+        assert.equal(JSON.parse(text).tenant_id, 'acme')
+      assert.ok(
+        asked.some(([of]) => of === route),
+        `${route} asked for nothing`,
+      )
+    }
+  }
+  assert.deepEqual(
+    asked.filter(([, tenantId]) => tenantId !== 'acme'),
+    [],
+  )
 })

@@ -60,3 +60,39 @@ test('who was started for an owner that ended takes its lease at once, and the o
   next.assertHeld()
   await next.release()
 })
+
+test('an owner that was held up is fenced off: by its own clock, by Redis, and when the lease was free in between', async (t) => {
+  const redis = await startTestRedis(t)
+  const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
+  t.after(() => client.disconnect())
+  const held = new Lease(client, 'work')
+  const note = keys.sinkIntent('work')
+  const isLost = () => {
+    try {
+      held.assertHeld()
+      return false
+    } catch (error) {
+      return error instanceof LeaseLostError
+    }
+  }
+  const signal = new AbortController().signal
+  await held.acquire(signal)
+  await held.write(note, 'ours')
+  const now = performance.now.bind(performance)
+  t.mock.method(performance, 'now', () => now() + 3_000)
+  assert.ok(isLost(), 'nobody has renewed it')
+  t.mock.restoreAll()
+
+  // Another one has it, and we have not noticed yet.
+  await client.set(keys.lease('work'), 'another')
+  await assert.rejects(held.write(note, 'late'), LeaseLostError)
+  assert.equal(await client.get(note), 'ours')
+
+  await client.del(keys.lease('work'))
+  await held.acquire(signal)
+  assert.ok(!isLost())
+  // Whoever had it meanwhile may have done anything.
+  await client.del(keys.lease('work'))
+  await until(isLost, (lost) => lost, 5_000)
+  await held.release()
+})

@@ -46,9 +46,11 @@ test('owners keep their time and order', () => {
 })
 
 test('the first block owns an identity; its own repeat finds itself, another block finds a repeat', async (t) => {
-  const { claimAt, now } = await startStore(t)
+  const { claimAt, deliveryAt, store, now } = await startStore(t)
   const identities = randomBytes(16 * 500)
   assert.deepEqual(await claimAt(now, identities, `${now}-1`), [])
+  assert.equal((await store.held(identities, deliveryAt(now, `${now}-1`))).length, 500)
+  assert.deepEqual(await store.held(identities, deliveryAt(now, `${now}-2`)), [])
   assert.deepEqual(await claimAt(now, identities, `${now}-1`), [])
   assert.deepEqual(await claimAt(now + 5, identities.subarray(16, 48), `${now + 5}-0`), [0, 1])
   const mixed = Buffer.concat([randomBytes(16), identities.subarray(0, 16), randomBytes(16)])
@@ -226,4 +228,8 @@ test('claims that are entered are repeats until the window has passed since thei
   assert.deepEqual(await claimAt(now + DAY_MS, Buffer.concat([newest, oldest])), [0, 1], 'the last moment')
   assert.deepEqual(await claimAt(now + DAY_MS + 1, Buffer.concat([newest, oldest])), [0], 'six days and one are over')
   assert.ok((await client.ttl(`${(await client.keys('{p0}:seen:*'))[0]}`)) > 0, 'they expire')
+  const kept = randomBytes(16)
+  assert.deepEqual(await claimAt(now + 2, kept, `${now}-9`), [])
+  await seedClaims(client, [{ partition: 0, identity: kept, owner: ownerOfNobody(now) }], DEDUP_WINDOW_MS)
+  assert.deepEqual(await claimAt(now + 3, kept, `${now}-9`), [], 'a claim that is there stays')
 })

@@ -1,17 +1,23 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ingest } from '../../pipelines/ingest.ts'
-import { packBlock } from '../../src/core/event/block.ts'
+import { encodeBlock, packBlock } from '../../src/core/event/block.ts'
+import type { Lane } from '../../src/core/pipeline/lane.ts'
 import type { Pipeline } from '../../src/core/pipeline/pipeline.ts'
+import { BackpressureError } from '../../src/core/run/errors.ts'
 import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
 import { counterFields, keys } from '../../src/redis/keys.ts'
 import { loadScript } from '../../src/redis/scripts.ts'
 import { appendCall } from '../../src/redis/streams/append.ts'
 import { untilPassed } from '../../src/redis/streams/barrier.ts'
+import { StreamGroupReader } from '../../src/redis/streams/group-reader.ts'
 import { Janitor } from '../../src/redis/streams/janitor.ts'
 import { SettlementWriter } from '../../src/redis/streams/settlement-writer.ts'
+import { SinkStreams } from '../../src/redis/streams/sink-streams.ts'
 import { readStatus, waitingEvents } from '../../src/redis/streams/status.ts'
 import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
+import { isolate, partsOf } from '../../src/runner/run-stages.ts'
+import type { SinkRun } from '../../src/runner/sink-ports.ts'
 import { envelope, quiet, silent, splitPipeline, startIntake } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
@@ -74,6 +80,184 @@ test('a commit that is sent again, or comes late, adds nothing, and blocks of on
     assert.equal(await client.xlen(keys.stream(0, stream, 'live')), entries, stream)
     assert.equal(await client.hget(keys.counters(0), `added:${stream}:live:events`), String(entries))
   }
+})
+
+test('only so many events wait for Redis; more are refused, and others have room again when those are there', async (t) => {
+  const { client, intake, stream } = await startStreams(t)
+  const many = new Array(60_000).fill(envelope('t', 'e'))
+  const taken = intake.append(many)
+  await assert.rejects(intake.append(many), BackpressureError)
+  await taken
+  await until(() =>
+    intake.append(many).then(
+      () => true,
+      () => false,
+    ),
+  )
+  assert.equal(await client.xlen(stream), 2)
+})
+
+test('a block is closed when it is full, and what comes behind it is another one', async (t) => {
+  const { client, intake, stream } = await startStreams(t)
+  const full = new Array(1_000).fill(envelope('t', 'e'))
+  await Promise.all([intake.append(full), intake.append([envelope('t', 'f')])])
+  assert.equal(await client.xlen(stream), 2)
+})
+
+/** The sink of the tables, on one partition. */
+async function startSource(client: RedisClient): Promise<SinkStreams> {
+  const options = { cluster: false, partitions: 1, group: 'clickhouse', from: 'enriched', completesJobs: true }
+  const ensureGroups = async () => {}
+  const source = new SinkStreams({ ...options, client, blocking: client, outcomesTo: undefined, ensureGroups })
+  assert.equal(await source.acquire(new AbortController().signal), true)
+  return source
+}
+
+function readerOf(client: RedisClient, claimIdleMs = 60_000, group = 'process'): StreamGroupReader {
+  return new StreamGroupReader({
+    ...{ client, blocking: client, partition: 0, group, consumer: 'next', from: 'intake', to: 'enriched' },
+    ...{ joinsOutput: true, outcomesTo: undefined, countsJobs: true, dedupWindowMs: 1_000, claimIdleMs },
+    entriesMax: { live: 3, batch: 2 },
+    ensureGroups: async () => {},
+  })
+}
+
+test('what two acknowledge counts once, whoever of them is late', async (t) => {
+  const { client } = await startStreams(t)
+  await client.xadd(ENRICHED, '*', ...encodeBlock(packBlock([envelope('t', 'a')], 'job-1')))
+  const source = await startSource(client)
+  const [run] = await source.readNew(10, 1)
+  await source.acknowledge(run!, [])
+  await source.acknowledge(run!, [{ entry: run!.entries[0]!, index: 0, reason: 'late', kind: '' }])
+  const count = (field: string) => client.hget(keys.counters(0), field)
+  assert.equal(await count(counterFields.outcome('clickhouse', 'stored')), '1')
+  assert.equal(await count(counterFields.done('clickhouse', 'enriched', 'live', 'events')), '1')
+  assert.deepEqual(await client.hgetall(keys.jobProgress(0, 'job-1')), { stored: '1' })
+  assert.equal(await client.xlen(keys.dead(0)), 0)
+  await source.release()
+})
+
+test('an intent is gone on with where it was cut off: what was acknowledged of it is done', async (t) => {
+  const { client } = await startStreams(t)
+  for (const id of ['a', 'b']) await client.xadd(ENRICHED, '*', ...encodeBlock(packBlock([envelope('t', id)])))
+  const source = await startSource(client)
+  const [{ partition, lane, entries }] = (await source.readNew(10, 1)) as [SinkRun]
+  const [first, last] = [entries[0]!.id, entries[1]!.id]
+  const intent = { token: 't', ranges: [{ partition, lane, first, last, entries: 2 }] }
+  await source.writeIntent(intent)
+  const whole = await source.readRanges(intent)
+  assert.deepEqual([whole.inserted, whole.runs[0]!.entries.map(({ id }) => id)], [false, [first, last]])
+  await source.acknowledge({ partition, lane, entries: entries.slice(0, 1) }, [])
+  const rest = await source.readRanges(intent)
+  assert.deepEqual([rest.inserted, rest.runs[0]!.entries.map(({ id }) => id)], [true, [last]])
+  await source.release()
+})
+
+test('what drains runs when Redis is full: leases and intents, settlements, trimming', async (t) => {
+  const { client } = await startStreams(t)
+  const janitor = new Janitor({ client, pipeline: ingest, partitions: 1, log: silent })
+  await client.xadd(ENRICHED, '*', ...encodeBlock(packBlock([envelope('t', 'a')])))
+  await client.config('SET', 'maxmemory', '1')
+  await assert.rejects(client.set('refused', '1'), /OOM/)
+  const source = await startSource(client)
+  const [run] = await source.readNew(10, 1)
+  const { partition, lane, entries } = run!
+  const { id } = entries[0]!
+  await source.writeIntent({ token: 't', ranges: [{ partition, lane, first: id, last: id, entries: 1 }] })
+  await source.acknowledge(run!, [])
+  await source.clearIntent()
+  assert.equal(await janitor.trim(), 1)
+  await source.release()
+})
+
+test('live goes first: a step and a sink read the batch lane when no live entry waits', async (t) => {
+  const { client } = await startStreams(t)
+  const add = (stream: string, lane: Lane, id: string) =>
+    client.xadd(keys.stream(0, stream, lane), '*', ...encodeBlock(packBlock([envelope('t', id)])))
+  for (const stream of ['intake', 'enriched']) {
+    for (const lane of ['batch', 'live'] as const) for (let i = 0; i < 3; i++) await add(stream, lane, `${lane} ${i}`)
+  }
+  const reader = readerOf(client)
+  const lanesOfStep = []
+  for (let i = 0; i < 3; i++) lanesOfStep.push(...(await reader.next()).entries.map(({ lane }) => lane))
+  assert.deepEqual(lanesOfStep, ['live', 'live', 'live', 'batch', 'batch', 'batch'])
+  const source = await startSource(client)
+  const runs = await source.readNew(3, 0)
+  assert.deepEqual(
+    runs.map(({ lane, entries }) => [lane, entries.length]),
+    [['live', 3]],
+  )
+  await source.release()
+})
+
+test('what is put back in parts is for its group alone, and carries its owner', async (t) => {
+  const { client, intake } = await startStreams(t)
+  for (const lane of ['live', 'batch'] as const) {
+    await client.xgroup('CREATE', keys.stream(0, 'intake', lane), 'other', '0', 'MKSTREAM')
+  }
+  await intake.append([envelope('t', 'a'), envelope('t', 'b')])
+  const reader = readerOf(client)
+  const { owner, ...entry } = (await reader.next()).entries[0]!
+  assert.equal(await reader.settle({ ...entry, owner }, isolate(partsOf(entry.block))), 'written')
+  const parts = (await reader.next()).entries
+  assert.deepEqual(
+    parts.map((part) => [part.block.count, part.repeated, part.owner.equals(owner)]),
+    [
+      [1, true, true],
+      [1, true, true],
+    ],
+  )
+  const others = (await readerOf(client, 60_000, 'other').next()).entries
+  assert.deepEqual(
+    others.map(({ block }) => block.count),
+    [2],
+    'it had, or has, the whole',
+  )
+})
+
+test('what a step drops is finished for its job, under its reason, in the same settlement', async (t) => {
+  const { client } = await startStreams(t)
+  const block = packBlock([envelope('t', 'a'), envelope('t', 'b')], 'job-1')
+  await client.xadd(keys.stream(0, 'intake', 'live'), '*', ...encodeBlock(block))
+  const reader = readerOf(client)
+  const [entry] = (await reader.next()).entries
+  const settlement = { ...isolate([]), dropped: new Map([['filtered', 2]]) }
+  assert.equal(await reader.settle(entry!, settlement), 'written')
+  assert.equal(await reader.settle(entry!, settlement), 'settled before')
+  assert.deepEqual(await client.hgetall(keys.jobProgress(0, 'job-1')), { filtered: '2' })
+})
+
+test('an entry that was deleted while it was pending becomes a dead letter, and waits no more', async (t) => {
+  const { client } = await startStreams(t)
+  const stream = keys.stream(0, 'intake', 'live')
+  const id = await client.xadd(stream, '*', 'n', '1')
+  await client.call('XREADGROUP', 'GROUP', 'process', 'gone', 'STREAMS', stream, '>')
+  await client.xdel(stream, id!)
+  const reader = readerOf(client, 0)
+  const { broken } = await reader.next()
+  assert.deepEqual(
+    broken.map((entry) => [entry.id, entry.reason]),
+    [[id, 'deleted while pending']],
+  )
+  for (const entry of broken) await reader.bury(entry)
+  assert.equal(await client.xlen(keys.dead(0)), 1)
+  assert.equal(await client.hget(keys.counters(0), counterFields.done('process', 'intake', 'live', 'entries')), '1')
+})
+
+test('consumers that are long gone are forgotten, but those with something pending', async (t) => {
+  const { client, intake, stream } = await startStreams(t)
+  await intake.append([envelope('t', 'a')])
+  await client.call('XREADGROUP', 'GROUP', 'process', 'owes', 'STREAMS', stream, '>')
+  await client.xgroup('CREATECONSUMER', stream, 'process', 'idle')
+  const forget = loadScript('deleteIdleConsumers-1')
+  assert.equal(await forget.run(client, [stream], ['process', 60_000]), 0, 'not long gone')
+  const forgotten = await until(
+    () => forget.run(client, [stream], ['process', 0]),
+    (consumers) => Number(consumers) > 0,
+  )
+  assert.equal(forgotten, 1)
+  assert.equal(await forget.run(client, [stream], ['process', 0]), 0)
+  assert.equal(((await client.xpending(stream, 'process')) as [number])[0], 1)
 })
 
 test('status counts lag, pending and events from what really happened', async (t) => {
@@ -246,4 +430,14 @@ test('a barrier waits for what was there, wherever it is, and not for what comes
   await client.xack(stream, 'process', id)
   await client.xack(enriched, 'clickhouse', await read(enriched, 'clickhouse'))
   await passed
+
+  const whole = await read(stream, 'process')
+  const seen = await looks()
+  const apart = assert.rejects(untilPassed(client, ingest, 1, performance.now() + 1_000), /group process/)
+  await until(async () => (await looks()) !== seen)
+  const part = await client.xadd(stream, '*', 'put', 'back')
+  await client.hincrby(keys.counters(0), counterFields.outcome('process', 'isolated'), 2)
+  await client.xack(stream, 'process', whole)
+  await apart
+  assert.equal(await read(stream, 'process'), part, 'it is what the barrier waited for')
 })

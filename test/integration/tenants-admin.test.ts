@@ -5,6 +5,7 @@ import { TenantRecord } from '../../schemas/tenant.ts'
 import { RULES_MAX } from '../../schemas/tenant-rules.ts'
 import { compileValidator } from '../../src/core/event/validator.ts'
 import { InputError, UnavailableError } from '../../src/core/run/errors.ts'
+import { RedisTenantRemoval } from '../../src/redis/erasure/tenant-removal.ts'
 import { keys } from '../../src/redis/keys.ts'
 import { hashKey } from '../../src/tenants/key.ts'
 import { startTestRedis } from '../support/redis.ts'
@@ -128,6 +129,20 @@ test('a prefix stands for one key for ever', async (t) => {
   const twin = { prefix: key.slice(0, 12), tenantId: 'acme', createdAt: '', revokedAt: undefined, lastUsed: undefined }
   assert.equal(await store.createKey('00', twin), 'prefix taken')
   assert.equal((await admin.listKeys('acme')).length, 1)
+})
+
+test('neither a revoked key is found, nor one of a tenant that is being deleted, whose name is not free yet', async (t) => {
+  const redis = await startTestRedis(t)
+  const { admin, store, client } = await startTenants(t, redis.url)
+  await admin.createTenant('acme')
+  const { key } = await admin.createKey('acme')
+  assert.equal((await store.findTenant(hashKey(key)))?.id, 'acme')
+  const { key: revoked, prefix } = await admin.createKey('acme')
+  await admin.revokeKey(prefix)
+  assert.equal(await store.findTenant(hashKey(revoked)), undefined)
+  await new RedisTenantRemoval(client).mark('acme')
+  assert.equal(await store.findTenant(hashKey(key)), undefined)
+  await refuses(admin.createTenant('acme'), /acme/)
 })
 
 test('what was answered survives kill -9, and a killed store says so', async (t) => {

@@ -105,6 +105,26 @@ test('an unknown key is remembered for two seconds at most', async (t) => {
   assert.ok(UNKNOWN_KEY_TTL_MS <= 2_000)
 })
 
+test('a change empties the cache, of keys that are known and of keys that are not', async (t) => {
+  let found: Tenant | undefined = tenant
+  const { authenticator, change, reads } = counted(t, async () => found)
+  await authenticator.start()
+  const [known, unknown] = [generateRawKey(), generateRawKey()]
+  const ask = async (key: string, answer: Tenant | undefined) => {
+    found = answer
+    return (await authenticator.authenticate(key))?.tenant
+  }
+  for (let i = 0; i < 2; i++) {
+    assert.equal(await ask(known, tenant), tenant)
+    assert.equal(await ask(unknown, undefined), undefined)
+  }
+  assert.equal(reads(), 2)
+  change()
+  assert.equal(await ask(known, undefined), undefined)
+  change()
+  assert.equal(await ask(unknown, tenant), tenant)
+})
+
 test('concurrent requests with one key share one read, also when it fails', async (t) => {
   let fail = true
   const { authenticator, reads } = counted(t, async () => {
@@ -181,6 +201,8 @@ test('changes by one process hold in another at once: new key, plan, revocation'
   const { key, prefix } = await here.admin.createKey('acme')
   const caller = () => Promise.resolve(there.authenticator.authenticate(key))
   assert.equal((await caller())?.tenant.plan, 'starter')
+  // What is announced late keeps an answer out of the cache.
+  await until(() => !(there.authenticator.authenticate(key) instanceof Promise))
   await here.admin.setTenant('acme', { plan: 'custom' })
   // The clock stands, so only the announcement can empty the cache.
   const upgraded = await until(caller, (found) => found?.tenant.plan === 'custom')

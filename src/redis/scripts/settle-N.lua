@@ -6,7 +6,7 @@
 -- KEYS[1] source stream; further keys are named by the claims, outputs and counters
 -- ARGV[1] consumer group, ARGV[2] number of entry ids, then the ids
 -- then '' for entries of which nothing is claimed; 'first' when their deliverer thinks that it is the only one of each; and
--- of one entry 'repeated' when it is not
+-- of one entry 'repeated' when it is not, and 'gone' when it was deleted, and Redis has taken it off the group by itself
 -- then the number of claims that the entries must not have, and for each: index of the hash in KEYS, identity, owner
 -- then the number of outputs, and for each: index of its stream in KEYS, number of arguments, those arguments
 -- then counters in threes: index of the hash in KEYS, field, increment
@@ -15,7 +15,7 @@
 local ids = tonumber(ARGV[2])
 local at = 3 + ids
 local delivery = ARGV[at]
-if delivery ~= '' then
+if delivery == 'first' or delivery == 'repeated' then
   local pending = redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[3], ARGV[2 + ids], ids)
   if #pending == 0 and ids == 1 then
     return 0
@@ -37,7 +37,7 @@ for _ = 1, claims do
   end
   at = at + 3
 end
-if redis.call('XACK', KEYS[1], ARGV[1], unpack(ARGV, 3, 2 + ids)) == 0 then
+if redis.call('XACK', KEYS[1], ARGV[1], unpack(ARGV, 3, 2 + ids)) == 0 and delivery ~= 'gone' then
   return 0
 end
 local outputs = tonumber(ARGV[at])

@@ -170,7 +170,8 @@ export class StreamGroupReader implements GroupReader {
         'XAUTOCLAIM',
         ...[this.#streams[lane], group, consumer, claimIdleMs, '0-0', 'COUNT', entriesMax.live],
       )) as [Buffer, RawEntry[], Buffer[]]
-      const gone = (deleted ?? []).map((id) => ({ id: id.toString('latin1'), lane, reason: 'deleted while pending' }))
+      const facts = { lane, reason: 'deleted while pending', isGone: true }
+      const gone = (deleted ?? []).map((id) => ({ ...facts, id: id.toString('latin1') }))
       if (raw.length > 0 || gone.length > 0) {
         this.#nextClaimAt = 0
         return [...(await this.#withDeliveries(lane, await this.#own(lane, raw))), ...gone]
@@ -201,7 +202,7 @@ export class StreamGroupReader implements GroupReader {
     const stream = { partition: this.partition, lane: entry.lane }
     const raw = (await client.callBuffer('XRANGE', this.#streams[entry.lane], entry.id, entry.id)) as RawEntry[]
     const fields = brokenEntryFields({ group, stream: from, lane: entry.lane }, entry.reason, raw[0])
-    await bury(client, group, from, stream, entry.id, fields)
+    await bury(client, group, from, stream, entry.id, fields, entry.isGone ? 'gone' : '')
   }
 
   async close(): Promise<void> {

@@ -56,13 +56,14 @@ export class SettlementWriter {
 
   /**
    * @param ids one, unless `delivery` is `''`
-   * @param delivery of an entry that a claiming step read: whether it is the only one, as far as its deliverer knows
+   * @param delivery of an entry that a claiming step read: whether it is the only one, as far as its deliverer knows; `gone`:
+   * see `BrokenEntry`
    */
   async run(
     client: RedisClient,
     group: string,
     ids: readonly string[],
-    delivery: '' | 'first' | 'repeated' = '',
+    delivery: '' | 'first' | 'repeated' | 'gone' = '',
   ): Promise<SettleResult> {
     const head = [group, ids.length, ...ids, delivery, this.#claims.length / 3, ...this.#claims]
     const args = [...head, this.#outputCount, ...this.#outputs, ...this.#counters]
@@ -80,12 +81,13 @@ export async function bury(
   at: { readonly partition: number; readonly lane: Lane },
   id: string,
   fields: readonly (string | Buffer)[],
+  delivery: '' | 'gone' = '',
 ): Promise<void> {
   const writer = new SettlementWriter(keys.stream(at.partition, from, at.lane), keys.counters(at.partition))
   writer.count(counterFields.done(group, from, at.lane, 'entries'), 1)
   writer.count(counterFields.outcome(group, 'broken'), 1)
   writer.add(keys.dead(at.partition), fields)
-  await writer.run(client, group, [id])
+  await writer.run(client, group, [id], delivery)
 }
 
 /** Acknowledges the entries that were put back for another group, and returns those that are for this one. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ArchiveInserter } from '../../../src/archive/destination.ts'
 import { indexKey, partKey, placeOf } from '../../../src/archive/layout.ts'
-import { demandKey } from '../../../src/archive/object-store.ts'
+import { demandKey, type ObjectStore } from '../../../src/archive/object-store.ts'
 import { partsOf } from '../../../src/archive/part.ts'
 import { packBlock } from '../../../src/core/event/block.ts'
 import { EnvelopeState, NO_IDENTITY } from '../../../src/core/event/envelope.ts'
@@ -68,6 +69,8 @@ test('events are parted by tenant, day, source and run, and the index says which
     ],
   ])
   assert.deepEqual(await partsOf(ENTRIES), parts)
+  const keysOf = (all: typeof parts) => all.map(({ place }) => partKey(place)).sort()
+  assert.deepEqual(keysOf(await partsOf(ENTRIES.toReversed())), keysOf(parts), 'a name follows from the first entry')
 })
 
 test('a part of live events tells their requests, in the order of its lines', async () => {
@@ -134,4 +137,17 @@ test('a key tells its place, and can lead nowhere else', async () => {
   ]) {
     assert.throws(() => demandKey(key), /is no key/, key)
   }
+})
+
+test('the index of a part is written before its events, so that whoever sees them finds it', async () => {
+  const puts: string[] = []
+  const store = { put: async (key: string) => void puts.push(key) } as unknown as ObjectStore
+  const inserter = new ArchiveInserter(store)
+  await inserter.insert([], 'token', [ENTRIES[0]!])
+  const places = (await partsOf([ENTRIES[0]!])).map(({ place }) => place)
+  for (const place of places) {
+    const [index, part] = [puts.indexOf(indexKey(place)), puts.indexOf(partKey(place))]
+    assert.ok(index >= 0 && index < part, puts.join())
+  }
+  await assert.rejects(inserter.insert([], 'token'), /without their entries/)
 })

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
 import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import type { ObjectStore } from '../../../src/archive/object-store.ts'
 import { PartReader } from '../../../src/archive/reader.ts'
 
@@ -20,4 +22,27 @@ test('parts of many days are not looked for day by day', async () => {
   assert.equal(lists, 1)
   assert.deepEqual(await find('0001-01-01', '9999-12-31'), keys)
   assert.deepEqual(await find('2026-11-20', '2026-11-22'), keys.slice(2, 3))
+})
+
+test('a part that is not what its index says, or of which lines are being erased, is not read', async () => {
+  const key = 'tenant=t/day=2026-11-22/source=ingest/run=2026-11-22T01/part-1-000000-p0.ndjson.gz'
+  let index: object = {}
+  const store = {
+    async *list() {
+      yield { key, bytes: 1 }
+    },
+    get: async (name: string) => Readable.from([gzipSync(name === key ? '{"a":1}\n{"a":2}\n' : JSON.stringify(index))]),
+  } as unknown as ObjectStore
+  const reader = new PartReader(store)
+  const [part] = await reader.parts({ tenantId: 't', from: '2026-11-22', to: '2026-11-22' })
+  const read = (lines: number, more = {}) => {
+    index = { lane: 'live', lines, bytes: 1, entries: [[0, '1-0', 'p:1', lines]], ...more }
+    return reader.read(part!)
+  }
+  assert.deepEqual(
+    (await read(2)).map(({ lines }) => lines.map(({ text }) => text)),
+    [['{"a":1}', '{"a":2}']],
+  )
+  await assert.rejects(read(3), /2 lines, and its index 3/)
+  await assert.rejects(read(2, { erasing: [0] }), /being erased/)
 })

@@ -5,6 +5,7 @@ import { UploadTooLargeError } from '../../../src/batch/jobs.ts'
 import { CHUNK_BYTES, LineChunker, TOO_LONG } from '../../../src/batch/line-chunker.ts'
 import type { LineChunk } from '../../../src/core/pipeline/source.ts'
 import { formatLineNumbers, parseLineNumbers } from '../../../src/redis/batch/line-numbers.ts'
+import { bufferBytes } from '../../support/memory.ts'
 
 /** The lines of a chunk with their positions in the upload. */
 function numbered({ firstLine, gaps, bytes }: LineChunk): (readonly [number, string])[] {
@@ -56,6 +57,14 @@ test('a line that is too long becomes a mark of its own, and its neighbours stay
     assert.equal(kept, `{"a":1}\n${TOO_LONG}{"b":2}\n${TOO_LONG}`)
     assert.equal(received, 4)
   }
+})
+
+test('a line that is too long is not held while it comes', () => {
+  const chunker = new LineChunker(() => {})
+  const before = bufferBytes()
+  for (let i = 0; i < 60; i++) chunker.push(Buffer.alloc(1_048_576, 'x'))
+  const heldBytes = bufferBytes() - before
+  assert.ok(heldBytes < 8_388_608, `${heldBytes} bytes`)
 })
 
 test('a line of exactly the limit is kept', () => {

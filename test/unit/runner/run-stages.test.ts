@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { identityAt, packBlock, rowAt, rowEnds } from '../../../src/core/event/block.ts'
-import { EnvelopeState, identityOf } from '../../../src/core/event/envelope.ts'
+import { EnvelopeState, identityOf, NO_IDENTITY } from '../../../src/core/event/envelope.ts'
 import type { SeenStore } from '../../../src/core/pipeline/seen.ts'
 import type { Stage, StageTools } from '../../../src/core/pipeline/stage.ts'
 import { UnavailableError } from '../../../src/core/run/errors.ts'
+import { NOTHING_KNOWN } from '../../../src/enrichment/answers/answer.ts'
 import { outcomesOf, type Settlement } from '../../../src/runner/ports.ts'
 import { giveUp, isolate, partsOf, runStages } from '../../../src/runner/run-stages.ts'
 import { dedup } from '../../../src/stages/dedup.ts'
+import { enrich } from '../../../src/stages/enrich.ts'
 import { filterNoise } from '../../../src/stages/filter-noise.ts'
 
 const delivery = { partition: 0, lane: 'live' as const, id: '1-0', owner: Buffer.alloc(8), repeated: false }
@@ -80,6 +82,25 @@ test('repeats within a block and repeats of other blocks are dropped, the first 
     { stage: dedup.name, in: 5, out: 2, dropped: new Map([['duplicates', 3]]) },
   ])
   assert.deepEqual(settlement.unclaimed, [])
+})
+
+test('events whose id we made and told nobody are no repeats of each other, and are not claimed', async () => {
+  const made = ['a', 'b'].map((row) => ({ identity: NO_IDENTITY, state: EnvelopeState.Enriched, row }))
+  const tools = toolsOf(() => Promise.reject(new Error('nothing is claimed')))
+  const settlement = await runStages([filterNoise, dedup], packBlock(made), delivery, tools)
+  assert.deepEqual(rowsOf(settlement.output), ['a', 'b'])
+})
+
+test('what was enriched for an answer is not judged again', async () => {
+  // By the data of today both are noise.
+  const enricher = { enrich: () => ({ ...NOTHING_KNOWN, noise: true }) }
+  const block = packBlock([
+    { identity: identityOf('t', 'a'), state: EnvelopeState.Enriched, row: '192.0.2.1\ta' },
+    { identity: identityOf('t', 'b'), state: EnvelopeState.Raw, row: '192.0.2.2\tb' },
+  ])
+  const settlement = await runStages([enrich, filterNoise], block, delivery, { ...toolsOf(), enricher })
+  assert.deepEqual(rowsOf(settlement.output), ['192.0.2.1\ta'])
+  assert.deepEqual(summary(settlement), { filtered: 1, kept: 1 })
 })
 
 test('a repeat of an event that was filtered is no duplicate', async () => {

@@ -66,7 +66,11 @@ test('an insert is closed when it has enough bytes, and comes with its entries',
   const limits = { bytesMax: 4 * ROW_BYTES, gatherMs: 60_000, pollMs: 1, backlogRows: 1 }
   const sink = start(t, waiting, { insert }, limits)
   await sink.start()
-  await until(() => inserts.length === 2 && waiting.length === 0)
+  await until(
+    () => inserts.length === 2 && waiting.length === 0,
+    (it) => it,
+    10_000,
+  )
   assert.deepEqual(inserts, [
     ['0 live 0-0', '0 live 1-0', '0 live 2-0', '0 live 3-0'],
     ['0 live 4-0', '0 live 5-0', '0 live 6-0', '0 live 7-0'],

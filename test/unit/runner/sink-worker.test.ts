@@ -3,6 +3,8 @@ import { test } from 'node:test'
 import { packBlock, rowAt, rowEnds } from '../../../src/core/event/block.ts'
 import { EnvelopeState, identityOf } from '../../../src/core/event/envelope.ts'
 import { type Inserter, RefusedRowsError, UnclearRefusalError } from '../../../src/core/pipeline/destination.ts'
+import { Doubt } from '../../../src/runner/doubt.ts'
+import { repeatInsert } from '../../../src/runner/insert.ts'
 import type { SinkEntry, SinkIntent, SinkRun, SinkSource } from '../../../src/runner/sink-ports.ts'
 import { SinkWorker } from '../../../src/runner/sink-worker.ts'
 import { silent } from '../../support/pipeline.ts'
@@ -99,7 +101,7 @@ async function runProcess(world: World, crash?: Crash, isOver = () => false): Pr
       const runs = world.undelivered.splice(0)
       world.pending.push(...runs)
       if (runs.length === 0) {
-        idle = world.pending.length === 0 && world.intent === undefined
+        idle = world.pending.length === 0
         await new Promise(setImmediate)
       }
       return runs
@@ -152,7 +154,8 @@ async function runProcess(world: World, crash?: Crash, isOver = () => false): Pr
     log: silent,
   })
   sink.start()
-  await until(() => crashed || idle || isOver())
+  // A sink that repeats itself for ever is seen by what it leaves.
+  await until(() => crashed || idle || isOver() || world.log.length > 500)
   // One that crashed is left where it stands: nothing of it runs any more.
   if (!crashed) await sink.stop()
   return crashed
@@ -290,4 +293,28 @@ test('of events from before the store forgot, rows that are stored are not store
       assert.deepEqual([world.pending, world.intent], [[], undefined], `at ${at}`)
     }
   }
+})
+
+test('rows that were lost although their token is known are stored all the same', async () => {
+  const world = new World()
+  world.undelivered[0] = { partition: 0, lane: 'live', entries: [entryOf('1-0', 'a', 'b')] }
+  await runProcess(world, { at: 3, behind: true })
+  assert.equal(world.tokens.size, 1)
+  world.stored.length = 0
+  await runProcess(world)
+  assert.deepEqual([...world.stored].sort(), ['a', 'b', 'c', 'd'])
+})
+
+test('rows that are absent behind a repeat are inserted under a token that was not used before', async () => {
+  const tokens: string[] = []
+  const inserter: Inserter = {
+    prepare: async () => {},
+    insert: async (_rows, token) => void tokens.push(token),
+    absent: async (rows) => (tokens.length < 4 ? rows.slice(1) : []),
+    close: async () => {},
+  }
+  const doubt = new Doubt(inserter, async () => {})
+  assert.deepEqual(await repeatInsert(inserter, [entryOf('1-0', 'a', 'b')], 'first', doubt), [])
+  assert.equal(tokens[0], 'first')
+  assert.equal(new Set(tokens).size, 4, String(tokens))
 })

@@ -55,7 +55,7 @@ test('a store that is away for long costs no event, however often the entry come
     if (away) throw new UnavailableError('away')
   })
   await worker.start()
-  await until(() => delivered() > 6)
+  await until(() => delivered() > 6 || settlements.length > 0)
   away = false
   await until(() => settlements.length > 0)
   await worker.stop()

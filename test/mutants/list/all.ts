@@ -1,0 +1,17 @@
+import type { Mutant } from '../mutant.ts'
+import { ARCHIVE } from './archive.ts'
+import { BATCH } from './batch.ts'
+import { DEDUP } from './dedup.ts'
+import { HOP } from './hop.ts'
+import { HTTP } from './http.ts'
+import { INTAKE } from './intake.ts'
+import { ROWS } from './rows.ts'
+import { SINK } from './sink.ts'
+import { STREAM_KEEPING } from './streams.ts'
+import { TENANTS } from './tenants.ts'
+
+/** What `npm run mutants` breaks: for each promise of src/README.md at least one. */
+export const MUTANTS: readonly Mutant[] = [
+  ...[...INTAKE, ...HOP, ...DEDUP, ...SINK, ...STREAM_KEEPING, ...BATCH],
+  ...[...TENANTS, ...HTTP, ...ROWS, ...ARCHIVE],
+]

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { writeBackup } from '../../../src/backup/backup.ts'
+import type { ArchiveList, RecordSource, RecordTarget, TableSource, TableTarget } from '../../../src/backup/ports.ts'
+import { Progress } from '../../../src/backup/progress.ts'
+import { openBackup, restoreBackup } from '../../../src/backup/restore.ts'
+
+const TABLES = ['events', 'outcomes'].map((table) => ({ table, columns: ['a'], create: 'CREATE' }))
+const progress = new Progress(() => {})
+const clock = { now: () => 0 }
+
+test('a backup and a restore have an order in which every event is in one place', async (t) => {
+  const home = mkdtempSync(join(tmpdir(), 'ipid-backup-'))
+  t.after(() => rmSync(home, { recursive: true }))
+  const dir = join(home, 'backup')
+  const log: string[] = []
+  const note = <T>(what: string, value?: T) => {
+    log.push(what)
+    return Promise.resolve(value as T)
+  }
+  async function* noted<T>(what: string, ...values: T[]) {
+    log.push(what)
+    yield* values
+  }
+  const archive: ArchiveList = { place: 'memory', list: () => noted('objects') }
+  const written = await writeBackup(dir, {
+    tables: {
+      migrations: () => note('migrations', ['0001']),
+      tables: () => note('tables', TABLES),
+      rows: ({ table }: { table: string }) => noted(`rows of ${table}`, Buffer.from('1\n')),
+    } as unknown as TableSource,
+    records: {
+      partitions: async () => 1,
+      untilStored: () => note('until stored'),
+      letters: () => noted('letters'),
+      tenants: () => noted('tenants'),
+    } as RecordSource,
+    archive,
+    ...{ version: '1', clock, progress, waitMs: 1 },
+  })
+  assert.deepEqual(log.splice(0), [
+    ...['until stored', 'migrations', 'letters', 'tables', 'rows of events', 'rows of outcomes', 'letters'],
+    ...['tenants', 'objects'],
+  ])
+
+  const tables = {
+    demandKnown: () => note('known'),
+    filledTable: async () => undefined,
+    migrate: (only) => note(only === undefined ? 'later migrations' : 'migrations of then'),
+    clear: ({ table }) => note(`clear ${table}`),
+    insert: ({ table }) => note(`insert ${table}`),
+    count: async () => 1,
+    eventsSince: () => noted('events for the window'),
+    storedAmong: async () => new Set(),
+  } satisfies TableTarget
+  const records = {
+    begin: () => note('begin', false),
+    fixPartitions: () => note('partitions'),
+    addTenants: () => note('add tenants'),
+    clearLetters: () => note('clear letters'),
+    addLetters: () => note('add letters'),
+    eventOf: () => undefined,
+    windowMs: 1,
+    remember: () => note('remember'),
+    end: () => note('end'),
+    close: () => note('close'),
+  } satisfies RecordTarget
+  await restoreBackup(dir, await openBackup(dir, progress), { tables, records, archive, clock, progress })
+  assert.deepEqual(log.splice(0), [
+    ...['known', 'begin', 'partitions', 'migrations of then', 'clear events', 'insert events', 'clear outcomes'],
+    ...['insert outcomes', 'later migrations', 'clear letters', 'events for the window', 'objects', 'end', 'close'],
+  ])
+
+  // Killed on the way, it has not come to its end: no role starts.
+  const killed = { ...records, clearLetters: () => Promise.reject(new Error('killed')) }
+  const again = restoreBackup(dir, written, { tables, records: killed, archive, clock, progress })
+  await assert.rejects(again, /killed/)
+  assert.deepEqual(
+    log.filter((what) => what === 'end' || what === 'close'),
+    ['close'],
+  )
+})
