@@ -67,7 +67,7 @@ export const SINK: readonly Mutant[] = [
     file: 'src/clickhouse/absent-rows.ts',
     from: 'WHERE (${columns.join()}) NOT IN',
     to: 'WHERE 0 AND (${columns.join()}) NOT IN',
-    noticedBy: [['test/integration/absent-rows.test.ts']],
+    noticedBy: [['test/unit/clickhouse/refusals.test.ts']],
   },
   {
     name: 'insert-token',
@@ -97,8 +97,8 @@ export const SINK: readonly Mutant[] = [
     name: 'refused-is-data',
     promise: 'only what ClickHouse says of the data refuses rows; whatever else failed is tried again',
     file: 'src/clickhouse/refusals.ts',
-    from: 'return DATA_ERRORS.has(name) ?',
-    to: 'return name !== undefined ?',
+    from: 'if (name === undefined || UNAVAILABLE_ERRORS.has(name)) return error',
+    to: 'if (name === undefined) return error',
     noticedBy: [['test/integration/absent-rows.test.ts']],
   },
   {

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ClickHouseError } from '@clickhouse/client'
+import { refusalOf } from '../../../src/clickhouse/refusals.ts'
+import { RefusedRowsError, UnclearRefusalError } from '../../../src/core/pipeline/destination.ts'
+
+test('only what ClickHouse says of the data refuses rows at once; what says that it is at fault itself never does', () => {
+  const error = (code: string, type: string) => new ClickHouseError({ message: 'no', code, type })
+  assert.ok(refusalOf(error('27', 'CANNOT_PARSE_INPUT_ASSERTION_FAILED')) instanceof RefusedRowsError)
+  assert.ok(refusalOf(error('469', 'VIOLATED_CONSTRAINT')) instanceof UnclearRefusalError)
+  const others = [
+    error('241', 'MEMORY_LIMIT_EXCEEDED'),
+    error('252', 'TOO_MANY_PARTS'),
+    error('243', 'NOT_ENOUGH_SPACE'),
+    error('164', 'READONLY'),
+    new ClickHouseError({ message: 'no', code: '9999' }),
+    new Error('connect ECONNREFUSED'),
+  ]
+  for (const other of others) assert.equal(refusalOf(other), other)
+})
