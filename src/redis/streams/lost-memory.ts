@@ -35,16 +35,24 @@ export class LostMemory {
    * behind a read: what was read came from these servers, or from earlier ones.
    */
   async before(): Promise<number> {
-    const ids = (await Promise.all(mastersOf(this.#client).map(runId))).sort().join()
-    if (this.#lives?.ids !== ids) this.#lives = await this.#meet(ids)
+    const servers = await Promise.all(mastersOf(this.#client).map(serverOf))
+    const ids = servers
+      .map(({ id }) => id)
+      .sort()
+      .join()
+    if (this.#lives?.ids !== ids) this.#lives = await this.#meet(ids, servers)
     return this.#lives.sinceMs + CLOCKS_MS
   }
 
-  /** A note that is lost with the end of the file names servers that are gone. */
-  async #meet(ids: string): Promise<Lives> {
+  /**
+   * A note that is lost with the end of the file names servers that are gone. Without any, nothing was read before, or a start
+   * lost it, but no replica has taken over yet.
+   */
+  async #meet(ids: string, servers: readonly Server[]): Promise<Lives> {
     const noted = JSON.parse((await this.#client.get(this.#key)) ?? '{}') as Partial<Lives>
     if (noted.ids === ids && noted.sinceMs !== undefined) return { ids, sinceMs: noted.sinceMs }
-    const lives = { ids, sinceMs: Date.now() }
+    const youngest = Math.max(...servers.map(({ startedMs }) => startedMs))
+    const lives = { ids, sinceMs: noted.ids === undefined ? youngest : Date.now() }
     await this.#lease.write(this.#key, JSON.stringify(lives))
     return lives
   }
@@ -54,6 +62,14 @@ function mastersOf(client: RedisClient): Redis[] {
   return client instanceof Cluster ? client.nodes('master') : [client]
 }
 
-async function runId(node: Redis): Promise<string> {
-  return /^run_id:(\w+)/m.exec(await node.info('server'))?.[1] ?? ''
+interface Server {
+  readonly id: string
+  /** By our clock, to the second. */
+  readonly startedMs: number
+}
+
+async function serverOf(node: Redis): Promise<Server> {
+  const info = await node.info('server')
+  const upSeconds = Number(/^uptime_in_seconds:(\d+)/m.exec(info)?.[1] ?? 0)
+  return { id: /^run_id:(\w+)/m.exec(info)?.[1] ?? '', startedMs: Date.now() - 1_000 * upSeconds }
 }
