@@ -67,7 +67,7 @@ export const SINK: readonly Mutant[] = [
     file: 'src/clickhouse/absent-rows.ts',
     from: 'WHERE (${columns.join()}) NOT IN',
     to: 'WHERE 0 AND (${columns.join()}) NOT IN',
-    noticedBy: [['test/unit/clickhouse/refusals.test.ts']],
+    noticedBy: [['test/integration/absent-rows.test.ts']],
   },
   {
     name: 'insert-token',
@@ -99,7 +99,7 @@ export const SINK: readonly Mutant[] = [
     file: 'src/clickhouse/refusals.ts',
     from: 'if (name === undefined || UNAVAILABLE_ERRORS.has(name)) return error',
     to: 'if (name === undefined) return error',
-    noticedBy: [['test/integration/absent-rows.test.ts']],
+    noticedBy: [['test/unit/clickhouse/refusals.test.ts']],
   },
   {
     name: 'refused-counted',
