@@ -3,8 +3,8 @@ import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
 import type { Lease } from '../lease.ts'
 
-/** Clocks of machines differ by less. */
-const CLOCKS_MS = 10_000
+/** Clocks of machines differ by less; behind a unix socket there is one clock, and what is left is that of whole seconds. */
+const CLOCKS_MS = { ofMachines: 10_000, ofOne: 1_000 }
 
 interface Lives {
   /** `run_id` of each server: another one behind every start. */
@@ -41,7 +41,7 @@ export class LostMemory {
       .sort()
       .join()
     if (this.#lives?.ids !== ids) this.#lives = await this.#meet(ids, servers)
-    return this.#lives.sinceMs + CLOCKS_MS
+    return this.#lives.sinceMs + (isHere(this.#client) ? CLOCKS_MS.ofOne : CLOCKS_MS.ofMachines)
   }
 
   /**
@@ -60,6 +60,10 @@ export class LostMemory {
 
 function mastersOf(client: RedisClient): Redis[] {
   return client instanceof Cluster ? client.nodes('master') : [client]
+}
+
+function isHere(client: RedisClient): boolean {
+  return !(client instanceof Cluster) && client.options.path !== undefined
 }
 
 interface Server {
