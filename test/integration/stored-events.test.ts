@@ -54,7 +54,7 @@ test('an event is found by its id, in few rows of its tenant', async (t) => {
     "EXPLAIN indexes = 1 SELECT received_at FROM ipid.events WHERE tenant_id = 'acme' AND event_id = 'n7'",
   )
   const plan = explained.map(({ explain }) => explain.trim()).join('\n')
-  assert.match(plan, /Name: event_ids[\s\S]*Granules: [1-3]\/9/)
+  assert.match(plan, /Name: event_ids[\s\S]*Granules: [1-3]\/[89]/)
 
   await clickhouse.kill()
   await assert.rejects(find('e1'), UnavailableError)
