@@ -102,9 +102,9 @@ export class Lot {
     return !this.isHeld && nowMs - this.#demandedMs > USE_MS
   }
 
-  /** Whether there is something to give back. @param nowMs `performance.now()` */
+  /** Whether there is a lot to give back, be it spent: others wait for what is held. @param nowMs `performance.now()` */
   isDue(nowMs: number): boolean {
-    return this.#left > 0 && !this.#isAsked && nowMs - this.#takenMs >= GIVE_BACK_MS
+    return this.#name !== '' && !this.#isAsked && nowMs - this.#takenMs >= GIVE_BACK_MS
   }
 
   /** Gives out so much, or nothing when there is not as much. @param nowMs `performance.now()` */

@@ -5,6 +5,7 @@ import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
 import { keys } from '../../src/redis/keys.ts'
 import { RedisDailyQuota } from '../../src/redis/tenants/daily-quota.ts'
 import { RedisTokenBuckets } from '../../src/redis/tenants/rate-bucket.ts'
+import { Lot } from '../../src/tenants/lots.ts'
 import type { Plan } from '../../src/tenants/plans.ts'
 import { SharedRateLimiter } from '../../src/tenants/rate-limiter.ts'
 import type { Caller } from '../../src/tenants/tenancy.ts'
@@ -223,4 +224,26 @@ test('a bucket and what is held of it never are more than the plan, however fast
   const slow = { ...demand, rate: 1_000, wanted: 1_600 }
   const { granted } = (await buckets.take([slow])[0])!
   assert.ok(granted >= 1_000 && granted < 1_600, `${granted}: 1,000 at the end of the lot, and what flowed in since`)
+})
+
+test('a lot of a process that is gone ends, though the clock of Redis was set back meanwhile', async (t) => {
+  const client = connect(t)
+  const buckets = new RedisTokenBuckets(client)
+  const who = { tenantId: 'set-back', rate: SLOW, burst: 1_600, wanted: 1 }
+  const nowMicros = Date.now() * 1_000
+  await client.set(keys.rateBucket(who.tenantId), `1000000 ${nowMicros} gone 100 ${nowMicros + 3_600_000_000}`)
+  assert.equal((await buckets.take([who])[0])!.othersHold, 100)
+  const [, , , , end] = (await client.get(keys.rateBucket(who.tenantId)))!.split(' ')
+  assert.ok(Number(end) <= (Date.now() + 4_000) * 1_000, end)
+})
+
+test('a lot that is spent is given back as well: nobody waits for what is held of it', () => {
+  const lot = new Lot()
+  const demand = lot.demand(50, 1_000)!
+  lot.granted(demand, { more: 8, kept: 0 }, 1_000)
+  assert.ok(lot.spend(8, 1_001))
+  assert.equal(lot.left, 0)
+  assert.ok(lot.isDue(1_100))
+  assert.equal(lot.demand(0, 1_100)!.back, demand.name)
+  assert.ok(!lot.isDue(1_200))
 })

@@ -53,7 +53,8 @@ export async function launchRole(launch: RoleLaunch): Promise<RoleProcess> {
     stdio: ['ignore', STDERR, STDERR, 'ipc'],
   })
   const exited = new Promise<string>((resolve) => {
-    child.once('error', (error) => resolve(error.message))
+    // It was not started. A signal that could not be sent is no end.
+    child.on('error', (error) => child.pid === undefined && resolve(error.message))
     child.once('exit', (code, signal) => resolve(exitReason(code, signal)))
   })
   const kill = () => void child.kill('SIGKILL')

@@ -9,7 +9,8 @@ local LOT_SHARE = 16
 local function settleLots(text, now, back, unspent, keep)
   local lots = { texts = {}, held = 0, ended = 0, endedAt = 0, own = 0, returned = 0, kept = 0 }
   for name, size, till in string.gmatch(text, '(%S+) (%d+) (%d+)') do
-    size, till = tonumber(size), tonumber(till)
+    -- A clock that was set back lets no lot last longer.
+    size, till = tonumber(size), math.min(tonumber(till), now + LOT_MICROS)
     if till <= now then
       lots.ended, lots.endedAt = lots.ended + size, math.max(lots.endedAt, till)
     elseif name == back then

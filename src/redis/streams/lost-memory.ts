@@ -52,7 +52,9 @@ export class LostMemory {
     const noted = JSON.parse((await this.#client.get(this.#key)) ?? '{}') as Partial<Lives>
     if (noted.ids === ids && noted.sinceMs !== undefined) return { ids, sinceMs: noted.sinceMs }
     const youngest = Math.max(...servers.map(({ startedMs }) => startedMs))
-    const lives = { ids, sinceMs: noted.ids === undefined ? youngest : Date.now() }
+    // A clock that was set back takes nothing away.
+    const sinceMs = noted.sinceMs === undefined ? youngest : Math.max(noted.sinceMs, Date.now())
+    const lives = { ids, sinceMs }
     await this.#lease.write(this.#key, JSON.stringify(lives))
     return lives
   }
