@@ -17,6 +17,7 @@ const PER_REQUEST = 20
 const UPLOAD_LINES = 2_000
 const ANSWER_WITHIN_MS = 10_000
 const AGAIN_MS = 100
+const NEXT_UPLOAD_MS = 2_000
 
 /** Sends until it is stopped, and then until all is answered that has to be. */
 export class Load {
@@ -70,7 +71,7 @@ export class Load {
         const { job_id: id } = JSON.parse(answer.text) as BatchAccepted
         ledger.jobs.push({ id, expected: summaryOf(first) })
       }
-      await sleep(answer?.status === 202 ? 500 : AGAIN_MS)
+      await sleep(answer?.status === 202 ? NEXT_UPLOAD_MS : AGAIN_MS)
     }
   }
 
