@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import type { ClickHouseClient } from '@clickhouse/client'
+import { utcDay } from '../core/event/outcomes.ts'
 import type { DamageStore, DetachedPart } from '../status/damage-watch.ts'
 import { connectClickHouse, DATABASE } from './client.ts'
 
@@ -83,7 +84,7 @@ async function daysOf(path: string, partition: string): Promise<Days | undefined
       : dates.length === 8
         ? [dates.readInt32LE(0) * DAY_MS, dates.readInt32LE(4) * DAY_MS]
         : []
-  const [from, to] = bounds.map((ms) => (Math.abs(ms) < 8.64e15 ? new Date(ms).toISOString().slice(0, 10) : ''))
+  const [from, to] = bounds.map((ms) => (Math.abs(ms) < 8.64e15 ? utcDay(ms) : ''))
   const isOfPartition = (day: string) => day.slice(0, 7).replace('-', '') === partition
   return from && to && from <= to && isOfPartition(from) && isOfPartition(to) ? { from, to } : undefined
 }
@@ -92,6 +93,5 @@ async function daysOf(path: string, partition: string): Promise<Days | undefined
 function monthOf(partition: string): Days {
   if (!/^\d{4}(?:0[1-9]|1[0-2])$/.test(partition)) return { from: null, to: null }
   const [year, month] = [Number(partition.slice(0, 4)), Number(partition.slice(4))]
-  const day = (ms: number) => new Date(ms).toISOString().slice(0, 10)
-  return { from: day(Date.UTC(year, month - 1, 1)), to: day(Date.UTC(year, month, 0)) }
+  return { from: utcDay(Date.UTC(year, month - 1, 1)), to: utcDay(Date.UTC(year, month, 0)) }
 }

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
-import type { Inserter } from '../core/pipeline/destination.ts'
-import { UnclearRefusalError } from '../core/pipeline/destination.ts'
+import { type Inserter, UnclearRefusalError } from '../core/pipeline/destination.ts'
 import { LeaseLostError } from '../core/run/errors.ts'
 import type { Service } from '../core/run/service.ts'
 import { Doubt } from './doubt.ts'

@@ -1,4 +1,5 @@
 import { Cluster } from 'ioredis'
+import { utcDay } from '../../core/event/outcomes.ts'
 import type { Clock } from '../../core/run/clock.ts'
 import { Gathering } from '../../core/run/gathering.ts'
 import { Lifecycle } from '../../core/run/lifecycle.ts'
@@ -212,11 +213,7 @@ interface Day {
 function dayAt(ms: number): Day {
   const startMs = Math.floor(ms / DAY_MS) * DAY_MS
   const endMs = startMs + DAY_MS
-  return { day: dateOf(startMs), startMs, endMs, resetAt: `${dateOf(endMs)}T00:00:00+00:00` }
-}
-
-function dateOf(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10)
+  return { day: utcDay(startMs), startMs, endMs, resetAt: `${utcDay(endMs)}T00:00:00+00:00` }
 }
 
 /** Requests of one tenant and day under one limit, in their order. */
