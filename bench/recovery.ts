@@ -6,11 +6,12 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { descendants } from './support/processes.ts'
 
 const SEND_EVERY_MS = 25
 const LOOK_EVERY_MS = 25
@@ -165,21 +166,11 @@ async function untilReady(): Promise<{ api_key: string }> {
   return JSON.parse(readFileSync(readyFile, 'utf8'))
 }
 
-/** Of this instance: its folder is in the command line or in the environment. */
+/** Of this instance. */
 function pidOf(command: string): number {
-  const read = (pid: string, file: string) => {
-    try {
-      return readFileSync(`/proc/${pid}/${file}`, 'latin1')
-    } catch {
-      return ''
-    }
-  }
-  const pid = readdirSync('/proc').find((name) => {
-    if (!/^\d+$/.test(name) || !read(name, 'cmdline').includes(command)) return false
-    return read(name, 'cmdline').includes(dir) || read(name, 'environ').includes(dir)
-  })
-  if (pid === undefined) throw new Error(`no process ${command} runs`)
-  return Number(pid)
+  const found = descendants(main.pid!).find(({ title }) => title.includes(command))
+  if (found === undefined) throw new Error(`no process ${command} runs`)
+  return found.pid
 }
 
 async function freePort(): Promise<number> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CleanUp } from './run/clean-up.ts'
+import { Releases } from '../../bench/run/releases.ts'
 import { runChaos } from './run/main.ts'
 import { PHASES } from './run/phase.ts'
 
@@ -10,12 +10,12 @@ const MINUTES = 1
 const FAULTS_LEAST = 8
 
 test('a minute of faults under load loses nothing, doubles nothing and leaves nothing behind', async (t) => {
-  const cleanUp = new CleanUp()
-  t.after(() => cleanUp.run())
+  const releases = new Releases()
+  t.after(() => releases.releaseAll())
   const { faults, stored, examples, ...counts } = await runChaos(
     { minutes: MINUTES, seed: SEED, phases: PHASES },
     (text) => t.diagnostic(text),
-    cleanUp,
+    releases,
   )
   assert.deepEqual({ ...counts, examples }, { seed: SEED, lost: 0, doubled: 0, wrong: 0, examples: [] })
   assert.ok(stored > 0)

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
+import { takePort } from '../../support/ports.ts'
 import { until } from '../../support/until.ts'
 import type { CleanUp } from './clean-up.ts'
 
@@ -66,8 +66,7 @@ export async function startCluster(cleanUp: CleanUp): Promise<readonly ClusterNo
       await node.kill()
     }
   })
-  for (let i = 0; i < 2 * MASTERS; i++)
-    nodes.push(new ClusterNode(await freePort(), await freePort(), nodeArgs(dir, i)))
+  for (let i = 0; i < 2 * MASTERS; i++) nodes.push(new ClusterNode(takePort(), takePort(), nodeArgs(dir, i)))
   const masters = nodes.slice(0, MASTERS)
   for (const [i, { client }] of masters.entries()) {
     const [from, behind] = [i, i + 1].map((n) => Math.floor((n * SLOTS) / MASTERS))
@@ -97,13 +96,4 @@ function nodeArgs(dir: string, i: number): readonly string[] {
   const cluster = ['--bind', '127.0.0.1', '--cluster-enabled', 'yes', '--cluster-node-timeout', String(NODE_TIMEOUT_MS)]
   const durable = ['--save', '', '--appendonly', 'yes', '--dbfilename', `dump-${i}.rdb`]
   return [...files, ...cluster, ...durable]
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }

@@ -25,8 +25,8 @@ export function eventOf(n: number): ChaosEvent {
 }
 
 /** As it is sent. @param key its event id; those that carry none have it in their properties, as `tag` */
-export function bodyOf(key: string, n: number, withId: boolean): object {
-  const { ip, account_id, day } = eventOf(n)
+export function bodyOf(key: string, withId: boolean): object {
+  const { ip, account_id, day } = eventOf(numberOf(key))
   const timestamp = `${day}T12:00:00Z`
   const named = withId ? { event_id: key } : { properties: { tag: key } }
   return { ip, timestamp, ...(account_id === undefined ? {} : { account_id }), ...named }

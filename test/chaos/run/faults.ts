@@ -118,28 +118,8 @@ export function faultsOfProxied(service: Proxied, redis: Redis): Fault[] {
             },
           },
         ]),
-    {
-      kind: 'Redis away',
-      weight: 1,
-      async inflict(random) {
-        await service.redis.kill()
-        await sleep(random.between(100, 2_000))
-        const over = performance.now()
-        await service.redis.restart()
-        return over
-      },
-    },
-    {
-      kind: 'ClickHouse away',
-      weight: 1,
-      async inflict(random) {
-        await service.clickhouse.kill()
-        await sleep(random.between(100, 2_000))
-        const over = performance.now()
-        await service.clickhouse.restart()
-        return over
-      },
-    },
+    { kind: 'Redis away', weight: 1, inflict: (random) => awayForAWhile(service.redis, random, 100) },
+    { kind: 'ClickHouse away', weight: 1, inflict: (random) => awayForAWhile(service.clickhouse, random, 100) },
     // Longer than what the other set waits before it takes over.
     stopped(instance, 'ipid process,sink', 4),
     ...roles.map((victim) => killed(instance, victim, 1)),
@@ -158,14 +138,7 @@ export function faultsOfClustered({ instance, nodes }: Clustered): Fault[] {
     {
       kind: 'master of the cluster killed',
       weight: 4,
-      async inflict(random) {
-        const node = await master(random)
-        await node.kill()
-        await sleep(random.between(50, 2_000))
-        const over = performance.now()
-        await node.restart()
-        return over
-      },
+      inflict: async (random) => awayForAWhile(await master(random), random, 50),
     },
     {
       kind: 'master of the cluster stopped',
@@ -242,6 +215,18 @@ async function stopForAWhile(instance: TestInstance, victim: Victim, random: Ran
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
   return performance.now()
+}
+
+async function awayForAWhile(
+  store: { kill(): Promise<void>; restart(): Promise<void> },
+  random: Random,
+  leastMs: number,
+): Promise<number> {
+  await store.kill()
+  await sleep(random.between(leastMs, 2_000))
+  const over = performance.now()
+  await store.restart()
+  return over
 }
 
 function cutBefore(proxy: CuttingProxy, to: string, weight: number): Fault {

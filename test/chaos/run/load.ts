@@ -60,7 +60,7 @@ export class Load {
     while (!this.#stopped) {
       const first = this.#uploads++ * UPLOAD_LINES
       const keys = Array.from({ length: UPLOAD_LINES }, (_, i) => `batch-${first + i}`)
-      const lines = keys.map((key, i) => JSON.stringify(bodyOf(key, first + i, true)))
+      const lines = keys.map((key) => JSON.stringify(bodyOf(key, true)))
       const group = { keys, answered: false }
       ledger.groups.push(group)
       ledger.attempt(keys)
@@ -94,7 +94,7 @@ export class Load {
   async #send(keys: readonly string[], withIds: boolean): Promise<boolean> {
     const { ledger } = this.#options
     ledger.attempt(keys)
-    const events = keys.map((key) => bodyOf(key, Number(key.slice(key.lastIndexOf('-') + 1)), withIds))
+    const events = keys.map((key) => bodyOf(key, withIds))
     const answer = await this.#post('/v1/ingest', JSON.stringify({ events }))
     if (answer?.status !== 200) return false
     ledger.answered(keys)

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { Command, InvalidArgumentError } from 'commander'
+import { type Releases, withReleases } from '../../../bench/run/releases.ts'
 import { printJson, printTable } from '../../../src/cli/print.ts'
-import { CleanUp } from './clean-up.ts'
 import { type InflictedFault, PHASES, type PhaseName, type PhaseReport, runPhase } from './phase.ts'
 import { Random } from './random.ts'
 
@@ -9,7 +9,6 @@ import { Random } from './random.ts'
 const SHARES: Readonly<Record<PhaseName, number>> = { own: 0.5, proxied: 0.3, cluster: 0.2 }
 const SEEDS = 2 ** 31
 const EXIT_USAGE = 2
-const EXIT_INTERRUPTED = 130
 
 interface Options {
   readonly minutes: number
@@ -34,33 +33,27 @@ export async function main(args: readonly string[]): Promise<void> {
   const options = readOptions(args)
   const say = (text: string) => void process.stderr.write(`chaos: ${text}\n`)
   say(`seed ${options.seed}`)
-  const cleanUp = new CleanUp()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.removeAllListeners(signal)
-    process.once(signal, () => {
-      const leave = () => process.exit(EXIT_INTERRUPTED)
-      cleanUp.run().then(leave, leave)
-    })
-  }
-  const report = await runChaos(options, say, cleanUp)
-  if (options.json) printJson(process.stdout, report)
-  else print(report)
-  const { lost, doubled, wrong } = report
-  process.exitCode = lost + doubled + wrong === 0 ? 0 : 1
+  await withReleases(async (releases) => {
+    const report = await runChaos(options, say, releases)
+    if (options.json) printJson(process.stdout, report)
+    else print(report)
+    const { lost, doubled, wrong } = report
+    process.exitCode = lost + doubled + wrong === 0 ? 0 : 1
+  })
 }
 
 /** Runs all phases, one behind the other, for about so many minutes, starting and comparing not counted. */
 export async function runChaos(
   { minutes, seed, phases }: Omit<Options, 'json'>,
   say: (text: string) => void,
-  cleanUp: CleanUp,
+  releases: Releases,
 ): Promise<ChaosReport> {
   const random = new Random(seed)
   const whole = phases.reduce((sum, phase) => sum + SHARES[phase], 0)
   const reports: PhaseReport[] = []
   for (const phase of phases) {
     const seconds = (60 * minutes * SHARES[phase]) / whole
-    reports.push(await runPhase(phase, { seconds, random: random.fork(), say }, cleanUp))
+    reports.push(await runPhase(phase, { seconds, random: random.fork(), say }, releases))
   }
   const sum = (kind: 'stored' | 'lost' | 'doubled' | 'wrong') =>
     reports.reduce((total, { verdict }) => total + verdict[kind], 0)

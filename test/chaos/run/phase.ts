@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Redis } from 'ioredis'
+import type { Releases } from '../../../bench/run/releases.ts'
 import { ingest } from '../../../pipelines/ingest.ts'
 import type { BatchJob } from '../../../schemas/api/batch.ts'
 import { tenantAdmin, withRedis } from '../../../src/cli/stores.ts'
@@ -52,14 +53,14 @@ const FAULT_WITHIN_MS = 90_000
  * Starts a service, loads it, inflicts faults on it, and compares what is there with what was sent.
  * @param whole ends what this one started, when the run is interrupted
  */
-export async function runPhase(phase: PhaseName, options: PhaseOptions, whole: CleanUp): Promise<PhaseReport> {
+export async function runPhase(phase: PhaseName, options: PhaseOptions, whole: Releases): Promise<PhaseReport> {
   const cleanUp = new CleanUp()
-  whole.after(() => cleanUp.run())
+  const release = whole.add(() => cleanUp.releaseAll())
   try {
     const { service, faults } = await start(phase, cleanUp)
     return await faultsUnderLoad(phase, service, faults, options)
   } finally {
-    await cleanUp.run()
+    await release()
   }
 }
 

@@ -45,8 +45,7 @@ export class Probe {
   }
 
   async #ask(): Promise<void> {
-    const n = 20 * this.#sent++
-    const key = `probe-${n}`
+    const key = `probe-${20 * this.#sent++}`
     const group = { keys: [key], answered: false }
     this.#ledger.groups.push(group)
     this.#ledger.attempt(group.keys)
@@ -55,7 +54,7 @@ export class Probe {
     const answer = await post(
       `${this.#url()}/v1/ingest`,
       this.#ledger.apiKey,
-      JSON.stringify({ events: [bodyOf(key, n, true)] }),
+      JSON.stringify({ events: [bodyOf(key, true)] }),
     )
     this.#open--
     if (answer?.status !== 200) return
