@@ -1,6 +1,7 @@
 import type { Mutant } from '../mutant.ts'
 
 const STREAMS = 'test/integration/streams.test.ts'
+const FORMS = 'test/integration/pipeline-forms.test.ts'
 
 /** What Redis keeps, for how long, and for whom. */
 export const STREAM_KEEPING: readonly Mutant[] = [
@@ -26,7 +27,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
     file: 'src/redis/scripts/trim-N.lua',
     from: 'if not oldest or before(keep, oldest) then',
     to: 'if not oldest or before(oldest, keep) then',
-    noticedBy: [[STREAMS, 'an event that several groups need waits once']],
+    noticedBy: [[FORMS, 'an event that several groups need waits once']],
   },
   {
     name: 'trim-missing-group',
@@ -42,7 +43,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
     file: 'src/redis/scripts/createGroup-2.lua',
     from: "ARGV[1], start, 'MKSTREAM'",
     to: "ARGV[1], '$', 'MKSTREAM'",
-    noticedBy: [[STREAMS, 'a group that is added to a stream with a past']],
+    noticedBy: [[FORMS, 'a group that is added to a stream with a past']],
   },
   {
     name: 'new-group-counts',
@@ -50,7 +51,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
     file: 'src/redis/scripts/createGroup-2.lua',
     from: "baseline('events', events)",
     to: '',
-    noticedBy: [[STREAMS, 'a group that is added to a stream with a past']],
+    noticedBy: [[FORMS, 'a group that is added to a stream with a past']],
   },
   {
     name: 'old-group-work',
@@ -58,7 +59,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
     file: 'src/redis/scripts/createGroup-2.lua',
     from: "return group['name']",
     to: '',
-    noticedBy: [[STREAMS, 'a group that is declared no more is refused while it has work']],
+    noticedBy: [[FORMS, 'a group that is declared no more is refused while it has work']],
   },
   {
     name: 'old-stream-work',
@@ -66,7 +67,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
     file: 'src/redis/scripts/dropStream-1.lua',
     from: "return group['name']",
     to: '',
-    noticedBy: [[STREAMS, 'a stream that is declared no more is refused']],
+    noticedBy: [[FORMS, 'a stream that is declared no more is refused']],
   },
   {
     name: 'idle-consumers',
@@ -82,7 +83,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
     file: 'src/redis/streams/status.ts',
     from: 'Math.max(0, ...groups.map(',
     to: '((...all: number[]) => all.reduce((a, b) => a + b))(0, ...groups.map(',
-    noticedBy: [[STREAMS, 'an event that several groups need waits once']],
+    noticedBy: [[FORMS, 'an event that several groups need waits once']],
   },
   {
     name: 'barrier-waits',

@@ -1,0 +1,19 @@
+import type { TestContext } from 'node:test'
+import { ingest } from '../../pipelines/ingest.ts'
+import { connectRedis } from '../../src/redis/connect.ts'
+import { keys } from '../../src/redis/keys.ts'
+import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
+import { quiet, startIntake } from './pipeline.ts'
+import { startTestRedis } from './redis.ts'
+
+/** A Redis with the streams of the pipeline in one partition, and an intake into them. */
+export async function startStreams(t: TestContext) {
+  const redis = await startTestRedis(t)
+  const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
+  t.after(() => client.disconnect())
+  await agreeOnPartitions(client, 1)
+  await createGroups(client, ingest, 1)
+  const { intake, stop } = startIntake(redis.url, 1)
+  t.after(stop)
+  return { client, intake, stream: keys.stream(0, 'intake', 'live') }
+}
