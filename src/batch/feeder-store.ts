@@ -60,7 +60,7 @@ export interface FeederStore {
   origins(job: OpenJob): Promise<OriginCounts>
   /** False when the job had ended before: it stays as it was. */
   complete(job: OpenJob, summary: BatchSummary): Promise<boolean>
-  /** As `complete`. */
+  /** As `complete`; false, too, when the job has moved on from its chunk: another feeder, or a late command, fed that. */
   fail(job: OpenJob, reason: string): Promise<boolean>
   /** Frees what an ended job, or a dead upload, leaves behind. */
   cleanUp(job: OpenJob): Promise<void>

@@ -181,7 +181,7 @@ test('a cancel and an end by itself: the first one counts', async (t) => {
   assert.deepEqual(await client.keys('*open*'), [])
 })
 
-test('a job moves on once for a chunk, however often it is told to', async (t) => {
+test('a job moves on once for a chunk, however often it is told to, and who has not heard of it does not fail it', async (t) => {
   const { redis, client, jobs } = await startBatch(t)
   const feeders = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
   t.after(() => feeders.disconnect())
@@ -195,4 +195,9 @@ test('a job moves on once for a chunk, however often it is told to', async (t) =
   const { fed, rejected, invalid_ip, next } = await client.hgetall(keys.job(id))
   assert.deepEqual({ fed, rejected, invalid_ip, next }, { fed: '1', rejected: '2', invalid_ip: '3', next: '2' })
   assert.equal(await client.llen(keys.jobErrors(id)), 1)
+  // A feeder that listed it before finds no chunk 1 any more.
+  assert.equal(await store.fail(job!, 'part 1 of 1 of the upload is gone'), false)
+  assert.equal(await client.hget(keys.job(id), 'status'), 'running')
+  assert.equal(await store.fail({ ...job!, next: 2 }, 'its tenant is gone'), true)
+  assert.equal(await client.hget(keys.job(id), 'status'), 'failed')
 })

@@ -182,7 +182,7 @@ export class RedisFeederStore implements FeederStore {
   }
 
   complete(job: OpenJob, summary: BatchSummary): Promise<boolean> {
-    return this.#end(job, { status: 'completed', summary: JSON.stringify(summary) })
+    return this.#end(job, '', { status: 'completed', summary: JSON.stringify(summary) })
   }
 
   async fail(job: OpenJob, reason: string): Promise<boolean> {
@@ -190,11 +190,11 @@ export class RedisFeederStore implements FeederStore {
     const record = await client.hgetall(keys.job(job.id))
     const { finished } = await readProgress(client, partitions, job.id)
     const current = Number(record.rejected ?? 0) + Number(record.invalid_ip ?? 0) + finished
-    return this.#end(job, { status: 'failed', failure: reason, current: String(current) })
+    return this.#end(job, job.next, { status: 'failed', failure: reason, current: String(current) })
   }
 
-  async #end(job: OpenJob, fields: Record<string, string>): Promise<boolean> {
-    const args = [RECORD_TTL_MS, ...Object.entries(fields).flat()]
+  async #end(job: OpenJob, next: number | '', fields: Record<string, string>): Promise<boolean> {
+    const args = [RECORD_TTL_MS, next, ...Object.entries(fields).flat()]
     return (await endJobScript.run(this.#options.client, [keys.job(job.id)], args)) === 1
   }
 
