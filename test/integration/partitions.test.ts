@@ -226,13 +226,15 @@ test('killed behind any command, and run again, it comes to the same end, and no
       await raisePartitions(dyingAfter(client, commands), options(3))
       break
     } catch (error) {
-      assert.match((error as Error).message, /^killed$/)
+      assert.match((error as Error).message, /^killed(: it is not finished, run "ipid partitions 3" again)?$/)
     }
     const mark = await readChange(client)
     if (mark === undefined) {
       assert.equal(await partitionsOf(client), hasMoved ? 3 : 2)
       continue
     }
+    // What it looks at before it moves anything is not looked at again.
+    if (mark.moving && !hasMoved) commands = 0
     hasMoved ||= mark.moving
     await assert.rejects(partitionsOf(client), /partitions are being changed: run "ipid partitions 3" again/)
     await assert.rejects(topology(parts).start(), /partitions are being changed/)

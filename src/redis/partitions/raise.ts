@@ -1,6 +1,6 @@
 import type { Pipeline } from '../../core/pipeline/pipeline.ts'
 import type { Clock } from '../../core/run/clock.ts'
-import { StartupError } from '../../core/run/errors.ts'
+import { StartupError, UnavailableError } from '../../core/run/errors.ts'
 import { demandWhole } from '../backup/restore-mark.ts'
 import type { RedisClient } from '../connect.ts'
 import { connectedAs } from '../other-processes.ts'
@@ -41,18 +41,24 @@ export interface Raised {
  * dedup window, and dead letters. Everything else is summed over the partitions, or in none: counters, progress of ended jobs;
  * groups of the new ones are made by the next start. A mark keeps everybody out until all is in its place; killed at any
  * moment and called again, it goes on.
- * @throws StartupError when somebody is connected, something waits, or the number is not larger
+ * @throws StartupError when somebody is connected, something waits, or the number is smaller
+ * @throws UnavailableError when it ended on the way
  */
 export async function raisePartitions(client: RedisClient, options: RaiseOptions): Promise<Raised> {
   const mark = await begin(client, options)
   if (mark === undefined) return { from: options.to, to: options.to, claims: 0, letters: 0 }
   const { from, to } = mark
-  const claims = await moveAllClaims(client, from, options)
-  const letters = await moveLetters(client, { ...options, from, onLetter: options.assertHeld })
-  options.assertHeld()
-  await writePartitions(client, to, options.clock.now())
-  await removeChange(client)
-  return { from, to, claims, letters }
+  try {
+    const claims = await moveAllClaims(client, from, options)
+    const letters = await moveLetters(client, { ...options, from, onLetter: options.assertHeld })
+    options.assertHeld()
+    await writePartitions(client, to, options.clock.now())
+    await removeChange(client)
+    return { from, to, claims, letters }
+  } catch (cause) {
+    const { message } = cause as Error
+    throw new UnavailableError(`${message}: it is not finished, run "ipid partitions ${to}" again`, { cause })
+  }
 }
 
 /** Returns what is to be done; undefined when there are that many already. */
