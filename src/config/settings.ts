@@ -170,7 +170,7 @@ export const SETTINGS = {
     'PARTITIONS',
     'n',
     '4',
-    'partitions of the streams; fixed at the first start on a Redis',
+    'partitions of the streams; fixed at the first start on a Redis, and raised by ipid partitions',
     integer(1, 1_024),
   ),
   ingressProcesses: setting(

@@ -10,6 +10,10 @@ const partition = (n: number) => `{p${n}}`
 export const keys = {
   /** String: the number of partitions, written at the first start. */
   partitions: () => 'ipid:partitions',
+  /** String: JSON of a change of that number that was begun; while it is there, no role starts. */
+  partitionsChange: () => 'ipid:partitions:change',
+  /** String: milliseconds at which that number was changed last. */
+  partitionsSince: () => 'ipid:partitions:since',
 
   /** String: JSON of a restore that was begun; while it is there, no role starts. */
   restore: () => 'ipid:restore',
@@ -36,7 +40,7 @@ export const keys = {
   seenCount: (n: number, generation: number) => `${partition(n)}:seen:${generation}:n`,
   /** Stream of dead letters. */
   dead: (n: number) => `${partition(n)}:dead`,
-  /** Stream: a copy of the dead letters that is to take their place. */
+  /** Stream: dead letters that are to take the place of those that are there. */
   deadCopy: (n: number) => `${partition(n)}:dead:copy`,
 
   /** String: the owner of a lease, with its fencing token; expires. */

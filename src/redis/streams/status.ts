@@ -68,7 +68,8 @@ interface GroupState {
   readonly oldestNew: string
 }
 
-async function readGroups(client: RedisClient, stream: string): Promise<Map<string, GroupState>> {
+/** How far the groups of a stream are, by their names. */
+export async function readGroups(client: RedisClient, stream: string): Promise<Map<string, GroupState>> {
   const reply = ((await streamGroupsScript.run(client, [stream], [])) as (Buffer | number)[]).map(String)
   const groups = new Map<string, GroupState>()
   for (let i = 0; i < reply.length; i += 4) {
