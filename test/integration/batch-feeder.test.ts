@@ -326,7 +326,8 @@ test('the lane is bounded for all feeders together, and another number of shares
   assert.equal(three.fed.size, 0)
   await Promise.all(stops.map((stop) => stop()))
   const { waiting, added } = await level()
-  assert.ok(added === waiting && waiting < 8_000 + 2 * 1_000, `${waiting} of ${added}`)
+  // A chunk of each beyond, and what one fed before it saw the job of the other.
+  assert.ok(added === waiting && waiting < 12_500, `${waiting} of ${added}`)
   const worker = await startWorker(redis.url, ingest, 'process', PARTITIONS, enricher)
   for (const [tenant, id] of ids) {
     const { result_summary: summary } = await completed(client, jobs, tenant, id)

@@ -50,7 +50,10 @@ export class RedisFeederStore implements FeederStore {
   constructor(options: RedisFeederStoreOptions) {
     const { client, place, shares: count = 1, log } = options
     const onOthers = () =>
-      log?.warn({ shares: count }, 'feeder waits: another one works that has another FEEDER_SHARES')
+      log?.warn(
+        { shares: count },
+        'feeder waits: another one works that has another FEEDER_SHARES, or an earlier version',
+      )
     this.#options = options
     this.#shares = new Shares({ client, name: 'feeder', count, place, onOthers })
   }

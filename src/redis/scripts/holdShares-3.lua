@@ -47,9 +47,14 @@ local held = {}
 for _, member in ipairs(members) do
   held[member] = {}
 end
+local owners = {}
+local fields = call('HGETALL', KEYS[3])
+for i = 1, #fields, 2 do
+  owners[tonumber(fields[i])] = fields[i + 1]
+end
 local free = {}
 for share = 0, shares - 1 do
-  local member = call('HGET', KEYS[3], share)
+  local member = owners[share]
   table.insert(member and held[member] or free, share)
 end
 table.sort(members, function(a, b)
