@@ -180,6 +180,13 @@ export const SETTINGS = {
     'ingress processes that share the port (Linux)',
     integer(1, 64),
   ),
+  feederShares: setting(
+    'FEEDER_SHARES',
+    'n',
+    '1',
+    'shares of the tenants with batch jobs, which the processes with the role batch divide among them; the same for all',
+    integer(1, 64),
+  ),
   commitLingerMs: setting(
     'COMMIT_LINGER_MS',
     'ms',

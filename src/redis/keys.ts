@@ -43,10 +43,14 @@ export const keys = {
   /** Stream: dead letters that are to take the place of those that are there. */
   deadCopy: (n: number) => `${partition(n)}:dead:copy`,
 
-  /** String: the owner of a lease, with its fencing token; expires. */
+  /** String: the owner of a lease, or in how many shares it is held; expires. */
   lease: (name: string) => `{lease:${name}}:owner`,
   /** String: counts the owners a lease ever had; its value at taking is the fencing token. */
   leaseToken: (name: string) => `{lease:${name}}:token`,
+  /** Sorted set: who shares a lease, by the milliseconds until which its place is kept; expires. */
+  leaseMembers: (name: string) => `{lease:${name}}:members`,
+  /** Hash: share of a lease → who holds it; expires. */
+  leaseShares: (name: string) => `{lease:${name}}:shares`,
   /** String: addresses that a tenant looked up on a UTC day, `YYYY-MM-DD`. */
   lookups: (tenantId: string, day: string) => `{tenant:${tenantId}}:lookups:${day}`,
   /** String: what processes hold of that number and have not counted yet; expires. */

@@ -6,9 +6,9 @@ import { keys } from './keys.ts'
 import { loadScript } from './scripts.ts'
 
 /** A lease that is not renewed for this long is free: a dead owner holds things up no longer. */
-const LEASE_MS = 3_000
-const RENEW_EVERY_MS = 500
-const RETRY_DELAY: DelayBounds = { minMs: 100, maxMs: RENEW_EVERY_MS }
+export const LEASE_MS = 3_000
+export const RENEW_EVERY_MS = 500
+export const RETRY_DELAY: DelayBounds = { minMs: 100, maxMs: RENEW_EVERY_MS }
 
 const takeLeaseScript = loadScript('takeLease-2')
 const writeAsOwnerScript = loadScript('writeAsOwner-2')
