@@ -6,7 +6,7 @@ import { SinkStreams, type SinkStreamsOptions } from '../redis/streams/sink-stre
 import type { AgedStore } from '../retention/ports.ts'
 import { Retention } from '../retention/service.ts'
 import { SinkWorker, type SinkWorkerOptions } from '../runner/sink-worker.ts'
-import { createClickHouseMetrics } from '../status/metrics.ts'
+import { createClickHouseMetrics, createShareMetrics } from '../status/metrics.ts'
 import type { Parts } from './parts.ts'
 import { quotaWatch } from './quotas.ts'
 import { clickhouseMemory, damageWatch } from './status.ts'
@@ -21,9 +21,11 @@ type Reading = Pick<SinkStreamsOptions, 'readEntriesMax' | 'clusterPollMs' | 'sh
 export function sinkRole(parts: Parts): Service[] {
   const { sinkRowsMax: rowsMax, sinkLingerMs, clickhouseUrl } = parts.config
   createClickHouseMetrics(parts.telemetry.metrics, () => clickhouseMemory(clickhouseUrl))
+  const shared = new Map<string, SinkShares>()
   const workers = parts.pipeline.sinks
     .filter(({ takes = 'rows' }) => takes === 'rows')
-    .map((sink) => sharedSink(parts, sink, { rowsMax, lingerMs: sink.lingerMs ?? sinkLingerMs }))
+    .map((sink) => sharedSink(parts, sink, { rowsMax, lingerMs: sink.lingerMs ?? sinkLingerMs }, shared))
+  if (shared.size > 0) createShareMetrics(parts.telemetry.metrics, shared)
   // Behind the sinks, which bring the schema up to date.
   return [...workers, retention(parts, new ClickHouseAgedTables(clickhouseUrl)), quotaWatch(parts), damageWatch(parts)]
 }
@@ -35,7 +37,7 @@ export function retention(parts: Parts, store: AgedStore): Service {
 }
 
 /** A worker for each share of a sink, of which those insert whose shares this process holds. */
-function sharedSink(parts: Parts, sink: Sink, gathering: Gathering): Service {
+function sharedSink(parts: Parts, sink: Sink, gathering: Gathering, shared: Map<string, SinkShares>): Service {
   const { sinkShares: shares, place } = parts.config
   if (shares === 1) return sinkWorker(parts, sink, gathering)
   const { group } = sink
@@ -46,6 +48,7 @@ function sharedSink(parts: Parts, sink: Sink, gathering: Gathering): Service {
     place,
     log: parts.telemetry.log,
   })
+  shared.set(group, ofProcess)
   const workers = Array.from({ length: shares }, (_, number) =>
     sinkWorker(parts, sink, gathering, { share: ofProcess.share(number) }),
   )

@@ -253,6 +253,7 @@ test('nobody takes more than its fair part, and who has more is told, one share 
   assert.deepEqual(await holdings(client, 3), [1, 1], 'the third is for the first process')
   await Promise.all(acquire(first, [2]))
   assert.deepEqual(await holdings(client, 3), [2, 1])
+  assert.deepEqual([first.held, second.held], [2, 1])
   stopping.abort()
   assert.equal(await other, false)
 

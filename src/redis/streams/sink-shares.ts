@@ -71,6 +71,11 @@ export class SinkShares {
     this.#layout = new SinkLayout(options)
   }
 
+  /** How many this process has now. */
+  get held(): number {
+    return this.#holdings.filter(({ untilMs }) => performance.now() < untilMs).length
+  }
+
   share(number: number): SinkShare {
     const { client, group, shares: of } = this.#options
     const holding = this.#holdings[number]!
