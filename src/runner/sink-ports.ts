@@ -58,6 +58,8 @@ export interface SinkSource {
    * sinks divide the streams in another way by now. It clears the intent, or rejects; so does `acquire` then.
    */
   acquire(signal: AbortSignal, finish: (source: SinkSource) => Promise<void>): Promise<boolean>
+  /** Whether other processes work beside this one, and go on here when it gives the lease back. */
+  readonly isShared: boolean
   /** Asked when nothing is in hand. True when another sink is to go on here: then `release` follows, and `acquire`. */
   givesBack(): boolean
   /** Gives the lease back, so that another sink need not wait for its end. */

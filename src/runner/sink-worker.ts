@@ -26,6 +26,8 @@ export interface SinkWorkerOptions {
   readonly backlogRows?: number
   /** Time between the starts of two inserts, milliseconds, unless `rowsMax` rows wait. */
   readonly lingerMs: number
+  /** How long a destination may be away before a shared source is given back, milliseconds. Default: 20 s. */
+  readonly prepareMs?: number
   /** Between tries of what failed. Default: 100 ms to 5 s. */
   readonly retryDelay?: DelayBounds
   readonly log: Logger
@@ -116,8 +118,14 @@ export class SinkWorker implements Service {
 
   async #enter(signal: AbortSignal): Promise<undefined> {
     const { source, inserter } = this.#options
-    const deadlineMs = performance.now() + PREPARE_MS
-    await retry(() => inserter.prepare(), { delay: PREPARE_DELAY, deadlineMs, signal })
+    const deadlineMs = performance.now() + (this.#options.prepareMs ?? PREPARE_MS)
+    try {
+      await retry(() => inserter.prepare(), { delay: PREPARE_DELAY, deadlineMs, signal })
+    } catch (error) {
+      // It may be away from here alone.
+      if (source.isShared) await source.release()
+      throw error
+    }
     this.#markReady()
     if (await source.acquire(signal, (other) => this.#finishAt(other))) await this.#recover()
   }

@@ -97,6 +97,10 @@ export class SinkStreams implements SinkSource {
     }
   }
 
+  get isShared(): boolean {
+    return this.#options.share !== undefined
+  }
+
   givesBack(): boolean {
     return this.#options.share?.givesBack() ?? false
   }

@@ -215,6 +215,14 @@ export const SINK: readonly Mutant[] = [
     noticedBy: [[WORKER, 'what another sink is to have is given back']],
   },
   {
+    name: 'share-given-back-away',
+    promise: 'a process that cannot reach the destination gives its shares back',
+    file: 'src/runner/sink-worker.ts',
+    from: 'if (source.isShared) await source.release()',
+    to: '',
+    noticedBy: [[WORKER, 'a share whose destination is away from here']],
+  },
+  {
     name: 'share-not-taken-anew',
     promise: 'a share that was lost is not taken again while its worker may still write',
     file: 'src/redis/scripts/shareOut-N.lua',

@@ -41,6 +41,9 @@ class World {
   readonly other: { intent: SinkIntent | undefined } = { intent: undefined }
   /** Another process is to go on here. */
   isWanted = false
+  isShared = false
+  /** The destination cannot be made ready. */
+  isAway = false
   readonly refusals: string[] = []
   /** Token of the first insert of the first process. */
   firstToken: string | undefined
@@ -87,9 +90,10 @@ async function runProcess(world: World, crash?: Crash, isOver = () => false): Pr
       return true
     },
     async release() {
-      if (isGoing) await act('release', () => {})
+      if (isGoing || world.isAway) await act('release', () => {})
       isGoing = false
     },
+    isShared: world.isShared,
     givesBack() {
       isGoing = world.isWanted
       world.isWanted = false
@@ -138,7 +142,10 @@ async function runProcess(world: World, crash?: Crash, isOver = () => false): Pr
   })
   const source = sourceOf(world)
   const inserter: Inserter = {
-    prepare: () => act('prepare', () => {}),
+    prepare: () =>
+      act('prepare', () => {
+        if (world.isAway) throw new Error('away')
+      }),
     insert: (rows, token) =>
       act('insert', () => {
         world.firstToken ??= token
@@ -163,6 +170,7 @@ async function runProcess(world: World, crash?: Crash, isOver = () => false): Pr
   const sink = new SinkWorker({
     group: 'g',
     startsReady: true,
+    prepareMs: 0,
     source,
     inserter,
     onRefused: (rows, kind) => void world.refusals.push(`${rows} ${kind}`),
@@ -264,6 +272,21 @@ test('what another sink is to have is given back with nothing in hand, and waite
     ...['prepare', 'acquire', 'intent', 'insert', 'acknowledge 1', 'clear'],
     ...['release', 'prepare', 'acquire'],
   ])
+})
+
+test('a share whose destination is away from here is given back, and the one sink keeps its lease', async () => {
+  for (const isShared of [true, false]) {
+    const world = new World()
+    Object.assign(world, { isShared, isAway: true })
+    await runProcess(world, undefined, () => {
+      if (world.log.length >= 4) world.isAway = false
+      return false
+    })
+    const released = world.log.filter((action) => action === 'release').length
+    assert.equal(released > 0, isShared)
+    assert.equal(world.log.indexOf('release'), isShared ? 1 : -1)
+    assert.deepEqual([...world.stored].sort(), ['a', 'b', 'c', 'd'])
+  }
 })
 
 const unclear = (lines: readonly string[]) =>
