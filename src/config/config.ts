@@ -54,6 +54,10 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
       readSetting(setting, env[setting.env], flags[name as SettingName]),
     ]),
   ) as unknown as Settings
+  named(SETTINGS.sinkShares, String(values.sinkShares), flags.sinkShares !== undefined, () => {
+    if (values.sinkShares > values.partitions)
+      throw new InputError(`wants at most PARTITIONS, which is ${values.partitions}`)
+  })
   const plans = named(SETTINGS.plansFile, values.plansFile ?? '', flags.plansFile !== undefined, () =>
     readPlans(values.plansFile),
   )

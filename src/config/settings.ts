@@ -235,6 +235,13 @@ export const SETTINGS = {
     'time between two inserts unless SINK_ROWS_MAX rows wait, milliseconds',
     integer(0, 60_000),
   ),
+  sinkShares: setting(
+    'SINK_SHARES',
+    'n',
+    '1',
+    'sinks that insert side by side, each from its part of the partitions; up to PARTITIONS',
+    integer(1, 1_024),
+  ),
   redisStartMs: setting(
     'REDIS_START_MS',
     'ms',

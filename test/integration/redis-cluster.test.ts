@@ -89,7 +89,8 @@ async function rowsOf(client: RedisClient, stream: string, partitions = PARTITIO
 }
 
 test('on a Redis Cluster live events and a batch job arrive once, accounts are right, and the archive has all', async (t) => {
-  const instance = await startInstance(t, { REDIS_URL: await startCluster(t), ARCHIVE_PART_AGE_MS: '200' })
+  const settings = { REDIS_URL: await startCluster(t), ARCHIVE_PART_AGE_MS: '200', SINK_SHARES: '2' }
+  const instance = await startInstance(t, settings)
   assert.match(instance.stderr(), /Redis has no append-only file: a restart of it loses accepted events/)
   assert.doesNotMatch(instance.stderr(), /evicts/)
   const site = new TestSite(t, { DATA_DIR: instance.dataDir })
