@@ -12,6 +12,7 @@ import { type Answer, NOTHING_DONE, Reading, type Summary } from './reading.ts'
 import { ResultPipes } from './result-pipes.ts'
 import { Slots } from './slots.ts'
 import { insertFromFile, quote, shapeOf, takesDataOnly } from './statement.ts'
+import { isNearlyFull, WriteWatch } from './write-watch.ts'
 
 export interface EngineStatement extends Omit<Surroundings, 'defaults'> {
   readonly queryId: string
@@ -34,7 +35,11 @@ export interface EngineOptions extends EngineAccess, EngineLimits {
   /** Statements that wait for one of them to end. */
   readonly waitingMax: number
   readonly sessionsMax: number
+  /** Writes to the disk failed: ends this process at once, so that the next start finds what they damaged. */
+  readonly endDamaged: (failedWrites: number) => void
 }
+
+const FAILED_WRITES = "SELECT sum(value) FROM system.events WHERE event = 'WriteBufferFromFileDescriptorWriteFailed'"
 
 /** ClickHouse inside this process, over one folder. */
 export class Engine {
@@ -46,6 +51,7 @@ export class Engine {
   readonly #statements: RunningStatements
   readonly #pipes: ResultPipes
   readonly #reading: Reading
+  readonly #writes: WriteWatch
   readonly #running = new Set<Promise<unknown>>()
   /** Keeps the engine open between statements. */
   #root: Connection | undefined
@@ -65,7 +71,18 @@ export class Engine {
     this.#reading = new Reading({
       ...{ addon, counter, folder, pipes: this.#pipes },
       canonical: (sql) => this.#canonical(sql),
+      written: () => this.#writes.look(),
     })
+    this.#writes = new WriteWatch({
+      failedWrites: async () => {
+        const { bytes } = await addon.QueryAsyncConnection(root, FAILED_WRITES, 'TSV')
+        return Number(Buffer.from(bytes).toString())
+      },
+      departures: () => this.#pipes.departures,
+      isNearlyFull: () => isNearlyFull(path),
+      end: options.endDamaged,
+    })
+    this.#writes.start()
   }
 
   /**
@@ -128,6 +145,7 @@ export class Engine {
     if (this.#root === undefined) return
     const root = this.#root
     this.#root = undefined
+    await this.#writes.stop()
     await this.#connections.close()
     this.#pipes.remove()
     this.#addon.CloseConnection(root)
@@ -139,6 +157,8 @@ export class Engine {
       await this.#refuse(statement)
       const head = headOf(statement)
       const { isRead, isInsert } = shapeOf(head)
+      // It may remove the parts that a damaged one was made of.
+      if (!isRead) await this.#writes.look()
       const defaults = [[ID_SETTING, statement.queryId] as const, ...defaultsOf(statement)]
       await this.#connections.within({ ...statement, defaults }, head, async (connection) => {
         if (isInsert) return await this.#insert(connection, statement, consume)
@@ -194,6 +214,7 @@ export class Engine {
     const lacksData = fromFile === undefined && shapeOf(headOf(statement)).lacksData
     const isNothing = lacksData && (query === '' || body.bytes.length === 0)
     const summary = isNothing ? NOTHING_DONE : await this.#insertRows(connection, fromFile ?? query, body.bytes)
+    await this.#writes.look()
     await consume({ format: defaultFormat, chunks: nothing(), summary })
   }
 

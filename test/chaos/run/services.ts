@@ -23,7 +23,6 @@ export interface Surroundings {
 
 /**
  * Redis and ClickHouse of somebody else's, behind proxies; Redis on a disk that can be filled, where one can be mounted.
- * ClickHouse is not: when a disk is full while ClickHouse 26.7 merges, it puts a part in place that it cannot read.
  */
 export interface Proxied extends Surroundings {
   readonly redis: TestRedis

@@ -2,6 +2,7 @@ import type { Mutant } from '../mutant.ts'
 
 const WORKER = 'test/unit/runner/sink-worker.test.ts'
 const EXACTLY_ONCE = 'test/integration/sink-exactly-once.test.ts'
+const FULL_DISK = 'test/integration/clickhouse-full-disk.test.ts'
 
 /** From the streams to a destination, exactly once: intent, insert, acknowledgement; leases. */
 export const SINK: readonly Mutant[] = [
@@ -172,5 +173,29 @@ export const SINK: readonly Mutant[] = [
     from: "raw.filter(([id]) => pending.has(id.toString('latin1')))",
     to: 'raw',
     noticedBy: [['test/integration/streams.test.ts', 'an intent is gone on with where it was cut off']],
+  },
+  {
+    name: 'failed-write-ends',
+    promise: 'the engine ends when a write to its disk has failed',
+    file: 'src/embedded/clickhouse/write-watch.ts',
+    from: 'if (isNew && (!mayBeReaders || isNearlyFull())) end(failed)',
+    to: 'void [isNew, mayBeReaders, isNearlyFull, end]',
+    noticedBy: [['test/unit/embedded/clickhouse-write-watch.test.ts', 'the engine is ended when a write has failed']],
+  },
+  {
+    name: 'failed-write-not-answered',
+    promise: 'an insert is not answered when a write of it failed',
+    file: 'src/embedded/clickhouse/engine.ts',
+    from: 'await this.#writes.look()\n    await consume(',
+    to: 'await consume(',
+    noticedBy: [[FULL_DISK, 'a write that failed is not answered']],
+  },
+  {
+    name: 'disk-kept-free',
+    promise: 'ClickHouse begins nothing that would take the last of its disk',
+    file: 'src/embedded/clickhouse/access.ts',
+    from: '<keep_free_space_bytes>${keptFree}</keep_free_space_bytes>',
+    to: '<keep_free_space_bytes>${keptFree * 0}</keep_free_space_bytes>',
+    noticedBy: [[FULL_DISK, 'a disk that fills up while ClickHouse merges']],
   },
 ]

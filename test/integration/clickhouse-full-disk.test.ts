@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { ClickHouseError } from '@clickhouse/client'
+import { TableInserter } from '../../src/clickhouse/inserter.ts'
+import { EVENTS } from '../../src/clickhouse/tables.ts'
+import { SmallDisk } from '../chaos/run/small-disk.ts'
+import { startTestClickHouse, type TestClickHouse } from '../support/clickhouse.ts'
+import { eventRows } from '../support/event-rows.ts'
+import { until } from '../support/until.ts'
+
+/*
+ * chdb goes on when a write fails as if the bytes were there. What is answered must be whole all the same, and what was
+ * stored before must be readable.
+ */
+
+const ROWS = 5_000
+const ROUNDS_MAX = 12
+
+test('a write that failed is not answered: the engine ends, and the next one serves', async (t) => {
+  const clickhouse = await startTestClickHouse(t, { external: true })
+  const write = (file: string) =>
+    clickhouse.client.command({ query: `INSERT INTO FUNCTION file('${file}', 'TSV', 'n UInt64') SELECT 1` })
+  await assert.rejects(write('/dev/full'), 'as if the disk had been full')
+  await clickhouse.ended()
+  await clickhouse.restart()
+  await write('/dev/null')
+})
+
+test('a disk that fills up while ClickHouse merges costs no row that was stored', async (t) => {
+  const disk = await SmallDisk.mount(t, 400)
+  if (disk === undefined) return t.skip('this process may mount no disk that could be filled')
+  const clickhouse = await startTestClickHouse(t, { under: disk.path })
+  const events = new Events(clickhouse)
+  for (let i = 0; i < 4; i++) await events.insert()
+
+  // It begins neither an insert nor a merge when little is left.
+  await disk.fill(32)
+  await assert.rejects(events.insert(), /NOT_ENOUGH_SPACE|not enough space/)
+  await disk.empty()
+  await events.insert()
+
+  let ends = 0
+  const served = async <T>(work: (isRepeat: boolean) => Promise<T>): Promise<T> => {
+    for (let isRepeat = false; ; isRepeat = true) {
+      try {
+        return await work(isRepeat)
+      } catch (error) {
+        if (error instanceof ClickHouseError) throw error
+        await clickhouse.ended()
+        await clickhouse.restart()
+        ends++
+      }
+    }
+  }
+  for (let round = 0; round < ROUNDS_MAX && ends === 0; round++) {
+    const merge = clickhouse.client.command({ query: 'OPTIMIZE TABLE events FINAL' }).catch(() => {})
+    await until(() => clickhouse.rows('SELECT 1 FROM system.merges').then((rows) => rows.length > 0))
+    await disk.fill()
+    await merge
+    await disk.empty()
+    await served((isRepeat) => events.insert(isRepeat))
+    assert.deepEqual(await served(() => events.counts()), { n: events.stored, ids: events.stored }, `round ${round}`)
+  }
+  assert.ok(ends > 0, 'no write has failed')
+})
+
+class Events {
+  stored = 0
+  readonly #clickhouse: TestClickHouse
+  readonly #inserter: TableInserter
+  #token = 0
+
+  constructor(clickhouse: TestClickHouse) {
+    this.#clickhouse = clickhouse
+    this.#inserter = new TableInserter(EVENTS, clickhouse.client, async () => {})
+  }
+
+  /** As a sink does. */
+  async insert(isRepeat = false): Promise<void> {
+    const rows = eventRows(
+      Array.from({ length: ROWS }, (_, i) => ({
+        event_id: `e${this.stored + i}`,
+        properties: noise(`${this.stored + i}`),
+      })),
+    )
+    if (!isRepeat) this.#token++
+    await this.#inserter.insert([rows], `token-${this.#token}`)
+    const absent = isRepeat ? await this.#inserter.absent([rows]) : []
+    if (absent.length > 0) await this.#inserter.insert(absent, `token-${this.#token}.absent`)
+    this.stored += ROWS
+  }
+
+  /** Every column is read. */
+  async counts(): Promise<unknown> {
+    const read = 'SELECT count() AS n, uniqExact(event_id) AS ids, max(cityHash64(*)) AS _ FROM events'
+    const [counts] = await this.#clickhouse.rows(`SELECT n, ids FROM (${read}) WHERE NOT ignore(_)`)
+    return counts
+  }
+}
+
+/** Does not get smaller when it is compressed, and is the same at a repeat. */
+function noise(seed: string): string {
+  return createHash('shake256', { outputLength: 400 }).update(seed).digest('base64')
+}
