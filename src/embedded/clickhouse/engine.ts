@@ -158,7 +158,7 @@ export class Engine {
       const head = headOf(statement)
       const { isRead, isInsert } = shapeOf(head)
       // It may remove the parts that a damaged one was made of.
-      if (!isRead) await this.#writes.look()
+      if (!isRead && !isInsert) await this.#writes.look()
       const defaults = [[ID_SETTING, statement.queryId] as const, ...defaultsOf(statement)]
       await this.#connections.within({ ...statement, defaults }, head, async (connection) => {
         if (isInsert) return await this.#insert(connection, statement, consume)
