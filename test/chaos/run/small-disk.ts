@@ -36,7 +36,7 @@ export class SmallDisk {
 
   /** Until nothing fits any more, or so much is left. */
   async fill(leftMib = 0): Promise<void> {
-    const file = await open(this.#filler, 'w')
+    const file = await open(this.#filler, 'a')
     try {
       while (leftMib === 0 || (await freeMib(this.path)) > leftMib) await file.write(STEP)
     } catch (error) {

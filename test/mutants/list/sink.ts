@@ -188,7 +188,7 @@ export const SINK: readonly Mutant[] = [
     file: 'src/embedded/clickhouse/engine.ts',
     from: 'await this.#writes.look()\n    await consume(',
     to: 'await consume(',
-    noticedBy: [[FULL_DISK, 'a write that failed is not answered']],
+    noticedBy: [[FULL_DISK, 'a disk that is full costs no row']],
   },
   {
     name: 'disk-kept-free',
@@ -196,7 +196,7 @@ export const SINK: readonly Mutant[] = [
     file: 'src/embedded/clickhouse/access.ts',
     from: '<keep_free_space_bytes>${keptFree}</keep_free_space_bytes>',
     to: '<keep_free_space_bytes>${keptFree * 0}</keep_free_space_bytes>',
-    noticedBy: [[FULL_DISK, 'a disk that fills up while ClickHouse merges']],
+    noticedBy: [[FULL_DISK, 'a disk that is full costs no row']],
   },
   {
     name: 'divided-absent',
