@@ -44,13 +44,22 @@ test('a disk that is full costs no row', async (t) => {
 
 async function fillWhileMerging(t: TestContext, clickhouse: TestClickHouse, disk: SmallDisk): Promise<void> {
   const events = new Events(clickhouse)
+  await clickhouse.client.command({ query: 'SYSTEM STOP MERGES' })
   for (let i = 0; i < 4; i++) await events.insert()
 
   // It begins neither an insert nor a merge when little is left.
   await disk.fill(KEPT_MIB / 2)
   await assert.rejects(events.insert(), /NOT_ENOUGH_SPACE|not enough space/)
+  await clickhouse.client.command({ query: 'CREATE TABLE small (n UInt8) ENGINE = Memory' })
+  await disk.fill()
+  await assert.rejects(
+    clickhouse.client.command({ query: 'CREATE TABLE none (n UInt8) ENGINE = Memory' }),
+    /bytes are free/,
+  )
+  await clickhouse.client.command({ query: 'DROP TABLE small' })
   await disk.empty()
   await events.insert()
+  await clickhouse.client.command({ query: 'SYSTEM START MERGES' })
 
   let ends = 0
   const served = async <T>(work: (isRepeat: boolean) => Promise<T>): Promise<T> => {

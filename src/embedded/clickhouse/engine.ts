@@ -12,7 +12,7 @@ import { type Answer, NOTHING_DONE, Reading, type Summary } from './reading.ts'
 import { ResultPipes } from './result-pipes.ts'
 import { Slots } from './slots.ts'
 import { insertFromFile, quote, shapeOf, takesDataOnly } from './statement.ts'
-import { isNearlyFull, WriteWatch } from './write-watch.ts'
+import { demandRoom, isNearlyFull, WriteWatch } from './write-watch.ts'
 
 export interface EngineStatement extends Omit<Surroundings, 'defaults'> {
   readonly queryId: string
@@ -47,6 +47,7 @@ export class Engine {
   readonly #slots: Slots
   readonly #ownSlots: Slots
   readonly #external: boolean
+  readonly #path: string
   readonly #connections: Connections
   readonly #statements: RunningStatements
   readonly #pipes: ResultPipes
@@ -64,6 +65,7 @@ export class Engine {
     this.#slots = new Slots(options.statements, options.waitingMax)
     this.#ownSlots = new Slots(options.ownStatements, options.waitingMax)
     this.#external = options.external
+    this.#path = path
     this.#connections = new Connections(addon, path, options.sessionsMax)
     this.#statements = new RunningStatements((sql) => addon.QueryAsyncConnection(root, sql, 'Null'))
     const folder = join(path, 'results')
@@ -157,6 +159,7 @@ export class Engine {
       await this.#refuse(statement)
       const head = headOf(statement)
       const { isRead, isInsert } = shapeOf(head)
+      demandRoom(head, this.#path)
       // It may remove the parts that a damaged one was made of.
       if (!isRead && !isInsert) await this.#writes.look()
       const defaults = [[ID_SETTING, statement.queryId] as const, ...defaultsOf(statement)]

@@ -1,8 +1,11 @@
 import { statfsSync } from 'node:fs'
+import { Code, Exception } from './exception.ts'
 
 const MIB = 1_048_576
 /** Of a disk so much stays free: no insert and no merge begins that would take it. */
 const KEPT_FREE = { share: 0.02, minBytes: 64 * MIB, maxBytes: 1_024 * MIB }
+/** A definition takes a few KB. */
+const DEFINITION_BYTES = 8 * MIB
 /** Well before ClickHouse removes the parts that a merge was made of, 8 minutes behind it. */
 const LOOK_EVERY_MS = 5_000
 
@@ -17,6 +20,18 @@ export function keptFreeBytes(folder: string): number {
 export function isNearlyFull(folder: string): boolean {
   const { bavail, bsize } = statfsSync(folder)
   return bavail * bsize < keptFreeBytes(folder)
+}
+
+/**
+ * Nothing reserves room for the file of a definition: cut off, it would lose its table.
+ * @param head the beginning of a statement that is about to run
+ * @throws Exception when it defines something, and its disk is full
+ */
+export function demandRoom(head: string, folder: string): void {
+  if (!/^\s*(?:CREATE|ALTER|RENAME|EXCHANGE)\b/i.test(head) || /\b(?:DROP|DELETE)\b/i.test(head)) return
+  const { bavail, bsize } = statfsSync(folder)
+  if (bavail * bsize >= DEFINITION_BYTES) return
+  throw new Exception(Code.NotEnoughSpace, `Only ${bavail * bsize} bytes are free in ${folder}. (NOT_ENOUGH_SPACE)`)
 }
 
 /** Readers who left their result: the statement's next writes into its pipe fail, which is as it should be. */

@@ -191,6 +191,14 @@ export const SINK: readonly Mutant[] = [
     noticedBy: [[FULL_DISK, 'a disk that is full costs no row']],
   },
   {
+    name: 'defined-with-room',
+    promise: 'nothing is defined on a disk that is full',
+    file: 'src/embedded/clickhouse/engine.ts',
+    from: 'demandRoom(head, this.#path)',
+    to: 'void demandRoom',
+    noticedBy: [[FULL_DISK, 'a disk that is full costs no row']],
+  },
+  {
     name: 'disk-kept-free',
     promise: 'ClickHouse begins nothing that would take the last of its disk',
     file: 'src/embedded/clickhouse/access.ts',
