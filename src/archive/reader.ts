@@ -25,14 +25,15 @@ export class PartReader implements ArchiveReader {
     this.#store = store
   }
 
-  async parts({ tenantId, from, to, source, run }: Selection): Promise<PlacedPart[]> {
+  async parts({ tenantId, from, to, source, run: only }: Selection): Promise<PlacedPart[]> {
     const parts: PlacedPart[] = []
     for (const prefix of prefixesOf(tenantId, from, to)) {
       for await (const { key } of this.#store.list(prefix)) {
         const place = placeOf(key)
         if (place === undefined || (source !== undefined && place.source !== source)) continue
-        if (place.day < from || place.day > to || (run !== undefined && place.run !== run)) continue
-        parts.push({ key, job: jobOf(place), firstMs: partStart(place.name), place })
+        if (place.day < from || place.day > to || (only !== undefined && place.run !== only)) continue
+        const run = `${place.day} ${place.source} ${place.run}`
+        parts.push({ key, job: jobOf(place), run, firstMs: partStart(place.name), place })
       }
     }
     return parts.sort((a, b) => a.firstMs - b.firstMs || (a.key < b.key ? -1 : 1))

@@ -18,6 +18,8 @@ export interface ArchivedPart {
   readonly key: string
   /** The batch job that its events came with; undefined for live events. */
   readonly job: string | undefined
+  /** Day, source and run: an entry was put into one part of a run, so that another one of the same is a copy. */
+  readonly run: string
   /** Milliseconds at which the first of its events entered the archive's stream; with the rest of its name, their order. */
   readonly firstMs: number
 }

@@ -181,7 +181,7 @@ class Replay {
 
   async #finish(round: readonly PlacedUnit[]): Promise<void> {
     const { dryRun, onProgress } = this.#options
-    const units = merged(round)
+    const units = merged(round, this.#parts)
     if (units.length > 0) await this.#settle(units)
     for (const { part } of round) this.#open[part]!--
     while (this.#done + 1 < this.#open.length && this.#open[this.#done + 1] === 0) this.#done++

@@ -46,11 +46,20 @@ export function isOfEntry(unit: ArchivedUnit, other: ArchivedUnit | undefined): 
   return other?.entry === unit.entry && other.partition === unit.partition
 }
 
-/** Events of one entry that lie in two parts, because an hour began, belong together. */
-export function merged(round: readonly PlacedUnit[]): ArchivedUnit[] {
+/**
+ * Events of one entry that lie in two parts, because an hour began, belong together. Where both parts are of one run, the
+ * second is a copy, and is left out: a Redis that lost the end of its append-only file delivered the entry twice.
+ * @param parts those that the positions are of
+ */
+export function merged(round: readonly PlacedUnit[], parts: readonly ArchivedPart[]): ArchivedUnit[] {
   const units: ArchivedUnit[] = []
-  for (const { unit } of round) {
+  let partByRun = new Map<string, number>()
+  for (const { unit, part } of round) {
     const last = units.at(-1)
+    if (!isOfEntry(unit, last)) partByRun = new Map()
+    const { run } = parts[part]!
+    if ((partByRun.get(run) ?? part) !== part) continue
+    partByRun.set(run, part)
     if (isOfEntry(unit, last) && last.day === unit.day && last.job === unit.job) {
       const [events, rejected] = [
         [...last.events, ...unit.events],

@@ -1,6 +1,6 @@
 import { rowAt, rowEnds } from '../core/event/block.ts'
 import { type Inserter, RefusedRowsError, UnclearRefusalError } from '../core/pipeline/destination.ts'
-import type { Doubt } from './doubt.ts'
+import { ABSENT, type Doubt } from './doubt.ts'
 import type { RefusedEvent, SinkEntry } from './sink-ports.ts'
 
 /** Inserts entries under a token, and returns the rows that are refused for good. */
@@ -39,7 +39,7 @@ export async function insertAbsent(
     const lines = new Set((await inserter.absent(rows.map(({ line }) => line))).map(asKey))
     if (lines.size === 0) return found
     const absent = rows.filter(({ line }) => lines.has(asKey(line)))
-    const more = await insertRows(inserter, absent, `${token}.absent${round}`, doubt)
+    const more = await insertRows(inserter, absent, `${token}${ABSENT}${round}`, doubt)
     found.push(...more)
     rows = rows.filter(({ entry, index }) => !more.some((event) => event.entry === entry && event.index === index))
   }
@@ -85,6 +85,7 @@ async function insertPart(
   inserter: Inserter,
   token: string,
   doubt: Doubt,
+  absent?: ReadonlySet<Row>,
 ): Promise<RefusedEvent[]> {
   if (!doubt.isDivided(token)) {
     try {
@@ -96,34 +97,55 @@ async function insertPart(
       else if (!(error instanceof RefusedRowsError)) throw error
     }
   }
-  return await bisect(inserter, rowsOf(), token, doubt)
+  return await bisect(inserter, rowsOf(), token, doubt, absent)
 }
 
-async function bisect(inserter: Inserter, rows: readonly Row[], token: string, doubt: Doubt): Promise<RefusedEvent[]> {
+/** @param absent those of the rows that were not stored when the first of them were taken apart */
+async function bisect(
+  inserter: Inserter,
+  rows: readonly Row[],
+  token: string,
+  doubt: Doubt,
+  absent?: ReadonlySet<Row>,
+): Promise<RefusedEvent[]> {
+  const lacking = absent ?? (await absentAmong(inserter, rows, doubt))
   const refused: RefusedEvent[] = []
   const isAlone = rows.length <= ALONE_MAX && doubt.isDivided(token)
   const parts = isAlone ? rows.map((row) => [row]) : halvesOf(rows)
   for (const [number, part] of parts.entries()) {
+    const count = part.filter((row) => lacking.has(row)).length
+    if (count === 0) continue
     const partToken = isAlone ? `${token}.r${number}` : `${token}.${number}`
     const send = () => {
       const lines = part.map(({ line }) => line)
       return inserter.insert(lines, partToken)
     }
-    if (part.length > 1) refused.push(...(await insertPart(send, () => part, inserter, partToken, doubt)))
-    else refused.push(...(await insertAlone(send, part[0]!, doubt)))
+    if (count < part.length) refused.push(...(await bisect(inserter, part, partToken, doubt, lacking)))
+    else if (part.length === 1) refused.push(...(await insertAlone(send, part[0]!, doubt)))
+    else refused.push(...(await insertPart(send, () => part, inserter, partToken, doubt, lacking)))
   }
   return refused
 }
 
+async function absentAmong(inserter: Inserter, rows: readonly Row[], doubt: Doubt): Promise<ReadonlySet<Row>> {
+  if (!doubt.mayBeStored) return new Set(rows)
+  const lines = new Set((await inserter.absent(rows.map(({ line }) => line))).map(asKey))
+  const absent = new Set(rows.filter(({ line }) => lines.has(asKey(line))))
+  if (absent.size < rows.length) doubt.took()
+  return absent
+}
+
 async function insertAlone(send: () => Promise<void>, row: Row, doubt: Doubt): Promise<RefusedEvent[]> {
+  const { entry, index } = row
   try {
     await send()
     doubt.took()
     return []
   } catch (error) {
-    if (error instanceof UnclearRefusalError) await doubt.giveUp(error)
-    else if (!(error instanceof RefusedRowsError)) throw error
-    return [{ entry: row.entry, index: row.index, reason: error.message, kind: error.kind }]
+    if (error instanceof UnclearRefusalError) {
+      await doubt.giveUp(`${entry.partition} ${entry.lane} ${entry.id} ${index}`, error)
+    } else if (!(error instanceof RefusedRowsError)) throw error
+    return [{ entry, index, reason: error.message, kind: error.kind }]
   }
 }
 

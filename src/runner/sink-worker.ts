@@ -77,7 +77,8 @@ export class SinkWorker implements Service {
     this.name = `sink ${options.group}`
     this.#options = options
     this.#source = options.source
-    this.#doubt = new Doubt(options.inserter, (intent) => this.#source.writeIntent(intent))
+    const { maxMs } = options.retryDelay ?? RETRY_DELAY
+    this.#doubt = new Doubt(options.inserter, (intent) => this.#source.writeIntent(intent), maxMs)
     this.#loop = new Loop({
       name: this.name,
       enter: (signal) => this.#enter(signal),
@@ -231,7 +232,7 @@ export class SinkWorker implements Service {
     const entries = runs.flatMap((run) => run.entries)
     const doubt = this.#doubt
     doubt.begin(intent)
-    const send = intent.mayBeStored ? insertAbsent : insert
+    const send = intent.mayBeStored && !doubt.isInParts ? insertAbsent : insert
     const refused = await send(inserter, entries, intent.token, doubt).catch((error) => {
       onInsertFailed?.()
       doubt.failed(error)

@@ -88,7 +88,7 @@ test('a constraint of the table, and too many parts: rows that violate the one a
     await clickhouse.client.command({ query })
   }
   await clickhouse.client.command({ query: 'ALTER TABLE events ADD CONSTRAINT sure CHECK quality <= 100' })
-  await startSink(t, redis, clickhouse)
+  await startSink(t, redis, clickhouse, undefined, { minMs: 50, maxMs: 200 })
   const many = Array.from({ length: 100 }, (_, i) => envelope('acme', `e${i}`, { quality: i === 31 ? '101' : '90' }))
   await add(client, 0, many)
   await until(

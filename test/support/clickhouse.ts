@@ -23,6 +23,8 @@ export interface TestClickHouse {
   rows<T = Record<string, unknown>>(query: string): Promise<T[]>
   /** `kill -9`; resolves when the process is gone. */
   kill(): Promise<void>
+  /** Resolves when the process is gone. */
+  ended(): Promise<string>
   /** Starts it again on the same folder and port. */
   restart(): Promise<void>
 }
@@ -34,6 +36,8 @@ export interface TestClickHouseOptions {
   readonly external?: boolean
   readonly sendMsMax?: number
   readonly limits?: EmbeddedClickHouseOptions['limits'] & object
+  /** Where its folder is. */
+  readonly under?: string
 }
 
 const silent = pino({ level: 'silent' })
@@ -43,8 +47,8 @@ export async function startTestClickHouse(
   t?: { after(hook: () => Promise<void>): void },
   options: TestClickHouseOptions = {},
 ): Promise<TestClickHouse> {
-  const path = await mkdtemp(join(tmpdir(), 'ipid-clickhouse-'))
-  const { bare, ...settings } = options
+  const { bare, under = tmpdir(), ...settings } = options
+  const path = await mkdtemp(join(under, 'ipid-clickhouse-'))
   const launch = (port: number) => startEmbeddedClickHouse({ path, port, log: silent, ...settings })
   let server: EmbeddedClickHouse = await launch(takePort())
   const { url } = server
@@ -72,6 +76,7 @@ export async function startTestClickHouse(
       server.kill()
       await server.exited
     },
+    ended: () => server.exited,
     async restart() {
       server.kill()
       await server.exited

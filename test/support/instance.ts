@@ -53,12 +53,14 @@ const TABLE = `network,business_name,org_name,domain,industry,industry_category,
 /**
  * Starts one; it is stopped and its folder removed after the test.
  * @param env settings beside those that keep the instance private
+ * @param under where its folder is
  */
 export async function startInstance(
   t: { after(hook: () => Promise<void>): void },
   env: Record<string, string> = {},
+  under = tmpdir(),
 ): Promise<TestInstance> {
-  const dir = await mkdtemp(join(tmpdir(), 'ipid-test-'))
+  const dir = await mkdtemp(join(under, 'ipid-test-'))
   const dataDir = join(dir, 'data')
   const enrichDir = join(dir, 'enrich')
   const readyFile = join(dir, 'ready.json')

@@ -12,7 +12,7 @@ import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
 import { keys } from '../../src/redis/keys.ts'
 import { SinkStreams } from '../../src/redis/streams/sink-streams.ts'
 import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
-import { SinkWorker } from '../../src/runner/sink-worker.ts'
+import { SinkWorker, type SinkWorkerOptions } from '../../src/runner/sink-worker.ts'
 import { startTestClickHouse, type TestClickHouse } from './clickhouse.ts'
 import { quiet, silent } from './pipeline.ts'
 import { startTestRedis, type TestRedis } from './redis.ts'
@@ -38,6 +38,7 @@ export async function startSink(
   redis: TestRedis,
   clickhouse: TestClickHouse,
   wrap: (inserter: Inserter) => Inserter = (inserter) => inserter,
+  retryDelay?: SinkWorkerOptions['retryDelay'],
 ) {
   const connect = (name: string) => quiet(connectRedis(redis.url, { name, kind: 'loop', timeoutMs: 2_000 }))
   const clients = [connect('sink'), connect('blocking')] as const
@@ -60,6 +61,7 @@ export async function startSink(
     inserter: wrap(new TableInserter(EVENTS, database, () => migrate(clickhouse.url, silent))),
     rowsMax: 1_000,
     lingerMs: 50,
+    ...(retryDelay && { retryDelay }),
     log: silent,
   })
   /** As `kill -9`: connections and lease are left as they are. */

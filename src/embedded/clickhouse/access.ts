@@ -1,5 +1,6 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { keptFreeBytes } from './write-watch.ts'
 
 export interface EngineAccess {
   /** Whether statements may reach files, programs and other servers. */
@@ -37,15 +38,24 @@ export function writeEngineConfig(folder: string, options: EngineAccess & Engine
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const config = join(folder, 'config.xml')
   const users = join(folder, 'users.xml')
-  writeFileSync(users, usersXml(options), { mode: 0o600 })
-  writeFileSync(config, configXml(users, options), { mode: 0o600 })
+  write(users, usersXml(options))
+  write(config, configXml(users, keptFreeBytes(folder), options))
   return config
 }
 
-function configXml(users: string, { memoryBytesMax }: EngineLimits): string {
+/** A disk that is full holds up no start: what is there already is not written. */
+function write(path: string, text: string): void {
+  if (existsSync(path) && readFileSync(path, 'utf8') === text) return
+  writeFileSync(path, text, { mode: 0o600 })
+}
+
+function configXml(users: string, keptFree: number, { memoryBytesMax }: EngineLimits): string {
   return `<clickhouse>
 <users_config>${escapeXml(users)}</users_config>
 <max_server_memory_usage>${memoryBytesMax}</max_server_memory_usage>
+<storage_configuration><disks><default>
+<keep_free_space_bytes>${keptFree}</keep_free_space_bytes>
+</default></disks></storage_configuration>
 </clickhouse>
 `
 }

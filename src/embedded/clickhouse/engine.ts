@@ -12,6 +12,7 @@ import { type Answer, NOTHING_DONE, Reading, type Summary } from './reading.ts'
 import { ResultPipes } from './result-pipes.ts'
 import { Slots } from './slots.ts'
 import { insertFromFile, quote, shapeOf, takesDataOnly } from './statement.ts'
+import { demandRoom, isNearlyFull, WriteWatch } from './write-watch.ts'
 
 export interface EngineStatement extends Omit<Surroundings, 'defaults'> {
   readonly queryId: string
@@ -34,7 +35,11 @@ export interface EngineOptions extends EngineAccess, EngineLimits {
   /** Statements that wait for one of them to end. */
   readonly waitingMax: number
   readonly sessionsMax: number
+  /** Writes to the disk failed: ends this process at once, so that the next start finds what they damaged. */
+  readonly endDamaged: (failedWrites: number) => void
 }
+
+const FAILED_WRITES = "SELECT sum(value) FROM system.events WHERE event = 'WriteBufferFromFileDescriptorWriteFailed'"
 
 /** ClickHouse inside this process, over one folder. */
 export class Engine {
@@ -42,10 +47,12 @@ export class Engine {
   readonly #slots: Slots
   readonly #ownSlots: Slots
   readonly #external: boolean
+  readonly #path: string
   readonly #connections: Connections
   readonly #statements: RunningStatements
   readonly #pipes: ResultPipes
   readonly #reading: Reading
+  readonly #writes: WriteWatch
   readonly #running = new Set<Promise<unknown>>()
   /** Keeps the engine open between statements. */
   #root: Connection | undefined
@@ -58,6 +65,7 @@ export class Engine {
     this.#slots = new Slots(options.statements, options.waitingMax)
     this.#ownSlots = new Slots(options.ownStatements, options.waitingMax)
     this.#external = options.external
+    this.#path = path
     this.#connections = new Connections(addon, path, options.sessionsMax)
     this.#statements = new RunningStatements((sql) => addon.QueryAsyncConnection(root, sql, 'Null'))
     const folder = join(path, 'results')
@@ -65,7 +73,18 @@ export class Engine {
     this.#reading = new Reading({
       ...{ addon, counter, folder, pipes: this.#pipes },
       canonical: (sql) => this.#canonical(sql),
+      written: () => this.#writes.look(),
     })
+    this.#writes = new WriteWatch({
+      failedWrites: async () => {
+        const { bytes } = await addon.QueryAsyncConnection(root, FAILED_WRITES, 'TSV')
+        return Number(Buffer.from(bytes).toString())
+      },
+      departures: () => this.#pipes.departures,
+      isNearlyFull: () => isNearlyFull(path),
+      end: options.endDamaged,
+    })
+    this.#writes.start()
   }
 
   /**
@@ -128,6 +147,7 @@ export class Engine {
     if (this.#root === undefined) return
     const root = this.#root
     this.#root = undefined
+    await this.#writes.stop()
     await this.#connections.close()
     this.#pipes.remove()
     this.#addon.CloseConnection(root)
@@ -139,6 +159,9 @@ export class Engine {
       await this.#refuse(statement)
       const head = headOf(statement)
       const { isRead, isInsert } = shapeOf(head)
+      demandRoom(head, this.#path)
+      // It may remove the parts that a damaged one was made of.
+      if (!isRead && !isInsert) await this.#writes.look()
       const defaults = [[ID_SETTING, statement.queryId] as const, ...defaultsOf(statement)]
       await this.#connections.within({ ...statement, defaults }, head, async (connection) => {
         if (isInsert) return await this.#insert(connection, statement, consume)
@@ -194,6 +217,7 @@ export class Engine {
     const lacksData = fromFile === undefined && shapeOf(headOf(statement)).lacksData
     const isNothing = lacksData && (query === '' || body.bytes.length === 0)
     const summary = isNothing ? NOTHING_DONE : await this.#insertRows(connection, fromFile ?? query, body.bytes)
+    await this.#writes.look()
     await consume({ format: defaultFormat, chunks: nothing(), summary })
   }
 

@@ -26,6 +26,7 @@ export const Code = {
   QueryWithSameId: 216,
   Aborted: 236,
   MemoryLimitExceeded: 241,
+  NotEnoughSpace: 243,
   SessionNotFound: 372,
   SessionIsLocked: 373,
   InvalidSessionTimeout: 374,

@@ -54,6 +54,10 @@ async function serve(): Promise<void> {
     ...{ statements, ownStatements, external, ...limits },
     waitingMax: STATEMENTS_WAITING_MAX,
     sessionsMax: SESSIONS_MAX,
+    endDamaged: (writes) => {
+      log.error({ path, writes }, 'writes to the disk failed: starting again, to find what they damaged')
+      end()
+    },
   })
   const server = createClickHouseServer(engine, {
     limits: { bodyBytesMax: options.bodyBytesMax ?? BODY_BYTES_MAX, memoryBytesMax: MEMORY_BYTES_MAX },
@@ -88,7 +92,7 @@ async function finish(engine: Engine, server: Server): Promise<void> {
   else log.warn('statements still run; their inserts are as if the machine had gone down: whole or not there')
 }
 
-/** The parent is gone, and the next one may want the port and the folder at once: no crash harms what is stored. */
+/** At once, as when the parent is gone, and the next one may want the port and the folder: no crash harms what is stored. */
 function end(): void {
   process.kill(process.pid, 'SIGKILL')
 }

@@ -54,6 +54,8 @@ export interface ReadingOptions {
   /** For results that are wanted as a whole. */
   readonly folder: string
   readonly canonical: Canonical
+  /** Resolves when every write so far has reached its file; else the process has ended. */
+  readonly written: () => Promise<void>
 }
 
 type Consume = (answer: Answer) => Promise<void>
@@ -128,6 +130,7 @@ export class Reading {
       const sql = await this.#intoFile(statement, path)
       const measurement = await this.#options.counter.begin()
       const summary = await summaryOf(await this.#query(statement, sql), measurement)
+      await this.#options.written()
       const isEmpty = (await stat(path)).size === 0
       const chunks = isEmpty ? chunksOf([]) : createReadStream(path)
       await consume({ format: formatOf(statement), chunks, summary })

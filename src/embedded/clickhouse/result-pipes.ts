@@ -4,6 +4,7 @@ import { closeSync, constants, mkdirSync, openSync, rmSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { join } from 'node:path'
 import { StartupError } from '../../core/run/errors.ts'
+import type { Departures } from './write-watch.ts'
 
 /** How often somebody is let in who waits at a pipe that was left. */
 const RELEASE_MS = 20
@@ -15,6 +16,7 @@ const RELEASE_MS = 20
 export class ResultPipes {
   readonly #folder: string
   readonly #free: string[]
+  #departures: Departures = { open: 0, changes: 0 }
 
   private constructor(folder: string, paths: string[]) {
     this.#folder = folder
@@ -44,7 +46,15 @@ export class ResultPipes {
   open(): ResultPipe {
     const path = this.#free.pop()
     if (path === undefined) throw new Error('more results than pipes')
-    return new ResultPipe(path, () => this.#free.push(path))
+    const depart = (by: 1 | -1) => {
+      const { open, changes } = this.#departures
+      this.#departures = { open: open + by, changes: changes + 1 }
+    }
+    return new ResultPipe(path, depart, () => this.#free.push(path))
+  }
+
+  get departures(): Departures {
+    return this.#departures
   }
 
   /** None may be open: whoever copies the folder behind that finds no pipes, which some ways of copying cannot bear. */
@@ -57,15 +67,19 @@ export class ResultPipes {
 export class ResultPipe {
   readonly path: string
   readonly #reader: Socket
+  readonly #depart: (by: 1 | -1) => void
   readonly #giveBack: () => void
+  #isLeft = false
   /** Held, so that the end is where the statement ends, not where the engine closes the file or never opens it. */
   #writer: number | undefined
   /** A reader that takes nothing. */
   #release: number | undefined
   #releasing: NodeJS.Timeout | undefined
 
-  constructor(path: string, giveBack: () => void) {
+  /** @param depart called with 1 when it is left in the middle of its statement, and with -1 behind the end of that */
+  constructor(path: string, depart: (by: 1 | -1) => void, giveBack: () => void) {
     this.path = path
+    this.#depart = depart
     this.#giveBack = giveBack
     const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
     this.#writer = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)
@@ -89,6 +103,10 @@ export class ResultPipe {
    * a reader for ever, whatever it is told: so now and then there is one, for a moment.
    */
   leave(): void {
+    if (this.#writer !== undefined && !this.#isLeft) {
+      this.#isLeft = true
+      this.#depart(1)
+    }
     this.#reader.destroy()
     this.#releasing ??= setInterval(() => this.#letIn(), RELEASE_MS)
   }
@@ -100,6 +118,7 @@ export class ResultPipe {
     clearInterval(this.#releasing)
     this.#letGo()
     if (!this.#reader.closed) await once(this.#reader, 'close')
+    if (this.#isLeft) this.#depart(-1)
     this.#giveBack()
   }
 

@@ -5,7 +5,8 @@ import { keys } from '../../../src/redis/keys.ts'
 import { type TestInstance, VICTIMS } from '../../support/instance.ts'
 import type { CuttingProxy } from './proxy.ts'
 import type { Random } from './random.ts'
-import type { Clustered, Proxied, SecondSet, Surroundings } from './services.ts'
+import type { Clustered, Own, Proxied, SecondSet } from './services.ts'
+import type { SmallDisk } from './small-disk.ts'
 
 /** Something that happens to a running service. */
 export interface Fault {
@@ -31,7 +32,7 @@ const TITLES: Readonly<Record<Victim, string>> = {
 }
 
 /** On a service that runs its own stores: every process, alone and in pairs. */
-export function faultsOfOwn({ instance }: Surroundings): Fault[] {
+export function faultsOfOwn({ instance, disk }: Own): Fault[] {
   return [
     ...VICTIMS.flatMap((victim) => [killed(instance, victim, 3), stopped(instance, victim, 2)]),
     {
@@ -45,6 +46,7 @@ export function faultsOfOwn({ instance }: Surroundings): Fault[] {
       },
     },
     restarted(instance, 2),
+    ...filled(disk, 'disk full', 4),
   ]
 }
 
@@ -104,20 +106,7 @@ export function faultsOfProxied(service: Proxied, redis: Redis): Fault[] {
         return undefined
       },
     },
-    ...(disk === undefined
-      ? []
-      : [
-          {
-            kind: 'disk of Redis full',
-            weight: 2,
-            async inflict(random: Random) {
-              await disk.fill()
-              await sleep(random.between(500, 3_000))
-              await disk.empty()
-              return performance.now()
-            },
-          },
-        ]),
+    ...filled(disk, 'disk of Redis full', 2),
     { kind: 'Redis away', weight: 1, inflict: (random) => awayForAWhile(service.redis, random, 100) },
     { kind: 'ClickHouse away', weight: 1, inflict: (random) => awayForAWhile(service.clickhouse, random, 100) },
     // Longer than what the other set waits before it takes over.
@@ -166,6 +155,18 @@ export function faultsOfClustered({ instance, nodes }: Clustered): Fault[] {
     killed(instance, 'ipid ingress', 1),
     restarted(instance, 1),
   ]
+}
+
+/** None where no disk could be mounted. */
+function filled(disk: SmallDisk | undefined, kind: string, weight: number): Fault[] {
+  if (disk === undefined) return []
+  const inflict = async (random: Random) => {
+    await disk.fill()
+    await sleep(random.between(500, 3_000))
+    await disk.empty()
+    return performance.now()
+  }
+  return [{ kind, weight, inflict }]
 }
 
 function killed(instance: TestInstance, victim: Victim, weight: number): Fault {

@@ -21,9 +21,13 @@ export interface Surroundings {
   readonly clickhouseUrl: string
 }
 
+/** With stores of its own; all on a disk that can be filled, where one can be mounted. */
+export interface Own extends Surroundings {
+  readonly disk: SmallDisk | undefined
+}
+
 /**
  * Redis and ClickHouse of somebody else's, behind proxies; Redis on a disk that can be filled, where one can be mounted.
- * ClickHouse is not: when a disk is full while ClickHouse 26.7 merges, it puts a part in place that it cannot read.
  */
 export interface Proxied extends Surroundings {
   readonly redis: TestRedis
@@ -48,9 +52,10 @@ export interface Clustered extends Surroundings {
 
 const SETTINGS = { DEFAULT_DATA: 'off', CLAIM_IDLE_MS: '1000' }
 
-export async function startOwn(cleanUp: CleanUp): Promise<Surroundings> {
-  const instance = await startInstance(cleanUp, SETTINGS)
-  return { instance, redisUrl: instance.ready.redis_url, clickhouseUrl: instance.ready.clickhouse_url }
+export async function startOwn(cleanUp: CleanUp): Promise<Own> {
+  const disk = await SmallDisk.mount(cleanUp)
+  const instance = await startInstance(cleanUp, SETTINGS, disk?.path)
+  return { instance, disk, redisUrl: instance.ready.redis_url, clickhouseUrl: instance.ready.clickhouse_url }
 }
 
 export async function startProxied(cleanUp: CleanUp): Promise<Proxied> {

@@ -1,12 +1,10 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, open, rm } from 'node:fs/promises'
+import { mkdtemp, open, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { CleanUp } from './clean-up.ts'
 
 const run = promisify(execFile)
-const SIZE_MIB = 2_048
 const STEP = Buffer.alloc(1_048_576)
 
 /** A disk in memory that can be filled. */
@@ -18,10 +16,13 @@ export class SmallDisk {
   }
 
   /** Undefined where this process may mount nothing. */
-  static async mount(cleanUp: CleanUp): Promise<SmallDisk | undefined> {
+  static async mount(
+    cleanUp: { after(hook: () => Promise<void>): void },
+    sizeMib = 2_048,
+  ): Promise<SmallDisk | undefined> {
     const path = await mkdtemp(join(tmpdir(), 'ipid-disk-'))
     try {
-      await run('mount', ['-t', 'tmpfs', '-o', `size=${SIZE_MIB}m`, 'tmpfs', path])
+      await run('mount', ['-t', 'tmpfs', '-o', `size=${sizeMib}m`, 'tmpfs', path])
     } catch {
       await rm(path, { recursive: true })
       return undefined
@@ -33,11 +34,11 @@ export class SmallDisk {
     return new SmallDisk(path)
   }
 
-  /** Until nothing fits any more. */
-  async fill(): Promise<void> {
-    const file = await open(this.#filler, 'w')
+  /** Until nothing fits any more, or so much is left. */
+  async fill(leftMib = 0): Promise<void> {
+    const file = await open(this.#filler, 'a')
     try {
-      for (;;) await file.write(STEP)
+      while (leftMib === 0 || (await freeMib(this.path)) > leftMib) await file.write(STEP)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
     } finally {
@@ -52,4 +53,9 @@ export class SmallDisk {
   get #filler(): string {
     return join(this.path, 'filler')
   }
+}
+
+async function freeMib(path: string): Promise<number> {
+  const { bavail, bsize } = await statfs(path)
+  return (bavail * bsize) / STEP.length
 }

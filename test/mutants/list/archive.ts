@@ -142,6 +142,14 @@ export const ARCHIVE: readonly Mutant[] = [
     noticedBy: [['test/unit/replay/replay.test.ts', 'a round is bounded by the size of its events']],
   },
   {
+    name: 'replay-copies',
+    promise: 'an entry that lies in two parts of one run is replayed once',
+    file: 'src/replay/units-in-order.ts',
+    from: 'if ((partByRun.get(run) ?? part) !== part) continue',
+    to: '',
+    noticedBy: [['test/unit/replay/replay.test.ts', 'an entry that lies in two parts of one run']],
+  },
+  {
     name: 'retention-somebody-keeps',
     promise: 'a month is dropped only when nobody keeps a day of it',
     file: 'src/retention/policy.ts',

@@ -3,6 +3,7 @@ import type { Mutant } from '../mutant.ts'
 const WORKER = 'test/unit/runner/sink-worker.test.ts'
 const SHARES = 'test/integration/sink-shares.test.ts'
 const EXACTLY_ONCE = 'test/integration/sink-exactly-once.test.ts'
+const FULL_DISK = 'test/integration/clickhouse-full-disk.test.ts'
 
 /** From the streams to a destination, exactly once: intent, insert, acknowledgement; leases and shares. */
 export const SINK: readonly Mutant[] = [
@@ -58,7 +59,7 @@ export const SINK: readonly Mutant[] = [
     name: 'absent-own-token',
     promise: 'absent rows are inserted under a token of their own',
     file: 'src/runner/insert.ts',
-    from: '`${token}.absent${round}`',
+    from: '`${token}${ABSENT}${round}`',
     to: 'token',
     noticedBy: [[WORKER, 'rows that are absent behind a repeat']],
   },
@@ -90,7 +91,7 @@ export const SINK: readonly Mutant[] = [
     name: 'bisected',
     promise: 'rows that are refused are found, and the others are stored',
     file: 'src/runner/insert.ts',
-    from: 'return await bisect(inserter, rowsOf(), token, doubt)',
+    from: 'return await bisect(inserter, rowsOf(), token, doubt, absent)',
     to: "throw new Error('refused')",
     noticedBy: [[WORKER, 'a sink writes its intent, inserts, acknowledges']],
   },
@@ -277,5 +278,69 @@ export const SINK: readonly Mutant[] = [
     from: "redis.call('SET', KEYS[i], note)",
     to: '',
     noticedBy: [[SHARES, 'another number of shares is in force when']],
+  },
+  {
+    name: 'failed-write-ends',
+    promise: 'the engine ends when a write to its disk has failed',
+    file: 'src/embedded/clickhouse/write-watch.ts',
+    from: 'if (isNew && (!mayBeReaders || isNearlyFull())) end(failed)',
+    to: 'void [isNew, mayBeReaders, isNearlyFull, end]',
+    noticedBy: [['test/unit/embedded/clickhouse-write-watch.test.ts', 'the engine is ended when a write has failed']],
+  },
+  {
+    name: 'failed-write-not-answered',
+    promise: 'an insert is not answered when a write of it failed',
+    file: 'src/embedded/clickhouse/engine.ts',
+    from: 'await this.#writes.look()\n    await consume(',
+    to: 'await consume(',
+    noticedBy: [[FULL_DISK, 'a disk that is full costs no row']],
+  },
+  {
+    name: 'defined-with-room',
+    promise: 'nothing is defined on a disk that is full',
+    file: 'src/embedded/clickhouse/engine.ts',
+    from: 'demandRoom(head, this.#path)',
+    to: 'void demandRoom',
+    noticedBy: [[FULL_DISK, 'a disk that is full costs no row']],
+  },
+  {
+    name: 'disk-kept-free',
+    promise: 'ClickHouse begins nothing that would take the last of its disk',
+    file: 'src/embedded/clickhouse/access.ts',
+    from: '<keep_free_space_bytes>${keptFree}</keep_free_space_bytes>',
+    to: '<keep_free_space_bytes>${keptFree * 0}</keep_free_space_bytes>',
+    noticedBy: [[FULL_DISK, 'a disk that is full costs no row']],
+  },
+  {
+    name: 'divided-absent',
+    promise: 'what was stored as a whole, without an answer, is not stored again in parts',
+    file: 'src/runner/insert.ts',
+    from: 'if (!doubt.mayBeStored) return new Set(rows)',
+    to: 'if (rows.length > 0) return new Set(rows)',
+    noticedBy: [[WORKER, 'what was stored as a whole, without an answer']],
+  },
+  {
+    name: 'divided-noted',
+    promise: 'that rows of a divided intent may be stored is durable before a part of it is sent',
+    file: 'src/runner/doubt.ts',
+    from: '...(this.#inserter.receivedAt !== undefined && { mayBeStored: true })',
+    to: '',
+    noticedBy: [[WORKER, 'that rows may be stored is written down']],
+  },
+  {
+    name: 'given-up-twice',
+    promise: 'a row is given up only when it was refused alone twice',
+    file: 'src/runner/doubt.ts',
+    from: 'if (first !== known || performance.now() - first.atMs < this.#confirmAfterMs) this.#unconfirmed = refusal',
+    to: '',
+    noticedBy: [[WORKER, 'a row that is refused once, behind a division']],
+  },
+  {
+    name: 'given-up-same-kind',
+    promise: 'a row is given up only when it was refused twice for the same reason',
+    file: 'src/runner/doubt.ts',
+    from: 'known?.kind === refusal.kind ? known',
+    to: 'known !== undefined ? known',
+    noticedBy: [[WORKER, 'a row that is refused for another reason each time']],
   },
 ]

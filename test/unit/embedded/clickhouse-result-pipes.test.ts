@@ -19,7 +19,9 @@ test('who opens a pipe that was left is let in, cannot write, and the pipe is go
     }, /EPIPE/)
     await late.close()
   }
+  assert.deepEqual(pipes.departures, { open: 1, changes: 1 })
   await left.close()
+  assert.deepEqual(pipes.departures, { open: 0, changes: 2 })
   const next = pipes.open()
   const writer = await open(next.path, 'w')
   await writer.write('whole')
@@ -28,5 +30,7 @@ test('who opens a pipe that was left is let in, cannot write, and the pipe is go
   let text = ''
   for await (const chunk of next.chunks) text += chunk
   assert.equal(text, 'whole')
+  next.leave()
   await next.close()
+  assert.deepEqual(pipes.departures, { open: 0, changes: 2 }, 'its statement had ended: nobody left early')
 })

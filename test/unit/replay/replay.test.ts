@@ -36,6 +36,8 @@ class Site {
   readonly feeds: number[] = []
   readonly positions: string[] = []
   letters: (readonly string[])[] = []
+  /** Of parts; each has its own otherwise. */
+  runs: readonly string[] = []
 
   constructor(units: readonly ArchivedLines[], failing: readonly string[] = []) {
     this.#units = units
@@ -60,7 +62,13 @@ class Site {
 
   get #reader(): ArchiveReader {
     return {
-      parts: async () => this.#units.map((_, at) => ({ key: `part-${at}`, job: undefined, firstMs: at + 1 })),
+      parts: async () =>
+        this.#units.map((_, at) => ({
+          key: `part-${at}`,
+          job: undefined,
+          run: this.runs[at] ?? `run-${at}`,
+          firstMs: at + 1,
+        })),
       read: async ({ firstMs }) => [this.#units[firstMs - 1]!],
     }
   }
@@ -145,6 +153,19 @@ test('a round does not end between two parts of one entry', async () => {
   const site = new Site([unit(1, ['a'], 'x'.repeat(50_000_000)), unit(1, ['b', 'b2']), unit(3, ['c'])])
   await site.run()
   assert.deepEqual(site.feeds, [3, 1])
+})
+
+test('an entry that lies in two parts of one run is one, and in two runs two halves', async () => {
+  const copied = new Site([unit(1, ['a', 'b']), unit(1, ['a', 'b']), unit(3, ['c'])])
+  copied.runs = ['hour', 'hour', 'hour']
+  const { counts } = await copied.run()
+  assert.deepEqual(copied.feeds, [3])
+  assert.equal(counts.replayed, 3)
+  const again = await copied.run()
+  assert.deepEqual([again.counts.stored, again.counts.replayed], [3, 0])
+  const halves = new Site([unit(1, ['a']), unit(1, ['b'])])
+  await halves.run()
+  assert.deepEqual(halves.feeds, [2])
 })
 
 test('events of a partition that is not there are refused', async () => {

@@ -34,6 +34,8 @@ class World {
   readonly dead: string[] = []
   /** What the destination says of an insert, before it looks at its rows. */
   refuses: (lines: readonly string[]) => Error | undefined = () => undefined
+  /** What becomes of its answer to an insert that was stored. */
+  loses: (lines: readonly string[]) => Error | undefined = () => undefined
   /** Whether it says that it stores rows at the moment. */
   isOpen = true
   forgotBefore = 0
@@ -155,6 +157,8 @@ async function runProcess(world: World, crash?: Crash, isOver = () => false): Pr
         if (lines.includes('bad')) throw new RefusedRowsError('bad row')
         if (!world.tokens.has(token)) world.stored.push(...lines)
         world.tokens.add(token)
+        const loss = world.loses(lines)
+        if (loss !== undefined) throw loss
       }),
     // Each row of these tests was received at its second letter.
     receivedAt: (rows) => Number(rows.toString('latin1', 1, 2)) || 9,
@@ -307,7 +311,82 @@ test("a refusal that may be the destination's is tried again, then the rows at f
   assert.deepEqual(world.dead, ['odd3', 'odd150'])
   assert.equal(world.stored.length, 198)
   assert.equal(new Set(world.stored).size, 198)
-  assert.deepEqual(world.refusals, [...Array(5).fill('0 ODD (469)'), '2 ODD (469)'])
+  const [last, ...before] = [...world.refusals].reverse()
+  assert.equal(last, '2 ODD (469)')
+  assert.ok(before.length >= 6 && before.every((refusal) => refusal === '0 ODD (469)'), String(before))
+})
+
+test('a row that is refused once, behind a division, is no dead letter: it has to be refused again', async () => {
+  for (const other of ['ODD (469)', 'ELSE (1)']) {
+    const world = oddWorld([3])
+    let passing = 0
+    world.refuses = (lines) => {
+      if (lines.length === 1 && lines[0] === 'e7' && passing++ === 0)
+        return new UnclearRefusalError('no', { kind: other })
+      return unclear(lines)
+    }
+    await runProcess(world)
+    assert.equal(passing, 2)
+    assert.deepEqual(world.dead, ['odd3'])
+    assert.equal(new Set(world.stored).size, 199)
+    assert.equal(world.stored.length, 199)
+  }
+})
+
+test('a row that is refused for another reason each time is not given up', async () => {
+  const world = oddWorld([3])
+  let alone = 0
+  world.refuses = (lines) => {
+    if (lines.length === 1 && lines[0] === 'odd3') return new UnclearRefusalError('no', { kind: `${alone++}` })
+    return unclear(lines)
+  }
+  await runProcess(world, undefined, () => alone > 9)
+  assert.deepEqual(world.dead, [])
+})
+
+/** The whole is stored, its answer is lost, and it is refused from then on for a while. */
+function lostWorld(refusalsMax: number): World {
+  const world = oddWorld([])
+  let isLost = false
+  let refusals = 0
+  world.loses = () => {
+    if (isLost) return undefined
+    isLost = true
+    return new Error('cut')
+  }
+  world.refuses = () => {
+    if (!isLost || ++refusals > refusalsMax) return undefined
+    return new UnclearRefusalError('no', { kind: 'ODD (469)' })
+  }
+  return world
+}
+
+test('what was stored as a whole, without an answer, is not stored again in parts', async () => {
+  for (const refusalsMax of [5, 6, 9]) {
+    const world = lostWorld(refusalsMax)
+    await runProcess(world)
+    assert.equal(world.stored.length, 200, `${refusalsMax} refusals`)
+    assert.deepEqual(world.dead, [])
+  }
+  for (let at = 4; ; at++) {
+    const killed = lostWorld(9)
+    if (!(await runProcess(killed, { at, behind: true }))) break
+    await runProcess(killed)
+    assert.equal(killed.stored.length, 200, `killed at ${at}`)
+  }
+})
+
+test('that rows may be stored is written down before the first part of them is sent', async () => {
+  const world = oddWorld([3])
+  const { refuses } = world
+  const flags: unknown[] = []
+  world.refuses = (lines) => {
+    if (lines.length < 200) flags.push(world.intent?.mayBeStored)
+    return refuses(lines)
+  }
+  await runProcess(world)
+  assert.ok(flags.length > 0)
+  assert.deepEqual(new Set(flags), new Set([true]))
 })
 
 test('a destination that is closed, or away, never has rows given up', async () => {
@@ -386,7 +465,7 @@ test('rows that are absent behind a repeat are inserted under a token that was n
     absent: async (rows) => (tokens.length < 4 ? rows.slice(1) : []),
     close: async () => {},
   }
-  const doubt = new Doubt(inserter, async () => {})
+  const doubt = new Doubt(inserter, async () => {}, 0)
   assert.deepEqual(await repeatInsert(inserter, [entryOf('1-0', 'a', 'b')], 'first', doubt), [])
   assert.equal(tokens[0], 'first')
   assert.equal(new Set(tokens).size, 4, String(tokens))

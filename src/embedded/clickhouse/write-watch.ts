@@ -1,0 +1,98 @@
+import { statfsSync } from 'node:fs'
+import { Code, Exception } from './exception.ts'
+
+const MIB = 1_048_576
+/** Of a disk so much stays free: no insert and no merge begins that would take it. */
+const KEPT_FREE = { share: 0.02, minBytes: 64 * MIB, maxBytes: 1_024 * MIB }
+/** A definition takes a few KB. */
+const DEFINITION_BYTES = 8 * MIB
+/** Well before ClickHouse removes the parts that a merge was made of, 8 minutes behind it. */
+const LOOK_EVERY_MS = 5_000
+
+/** @param folder that is there */
+export function keptFreeBytes(folder: string): number {
+  const { blocks, bsize } = statfsSync(folder)
+  const { share, minBytes, maxBytes } = KEPT_FREE
+  return Math.round(Math.min(maxBytes, Math.max(minBytes, blocks * bsize * share)))
+}
+
+/** Whether a folder's disk has less room than is to stay free. */
+export function isNearlyFull(folder: string): boolean {
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize < keptFreeBytes(folder)
+}
+
+/**
+ * Nothing reserves room for the file of a definition: cut off, it would lose its table.
+ * @param head the beginning of a statement that is about to run
+ * @throws Exception when it defines something, and its disk is full
+ */
+export function demandRoom(head: string, folder: string): void {
+  if (!/^\s*(?:CREATE|ALTER|RENAME|EXCHANGE)\b/i.test(head) || /\b(?:DROP|DELETE)\b/i.test(head)) return
+  const { bavail, bsize } = statfsSync(folder)
+  if (bavail * bsize >= DEFINITION_BYTES) return
+  throw new Exception(Code.NotEnoughSpace, `Only ${bavail * bsize} bytes are free in ${folder}. (NOT_ENOUGH_SPACE)`)
+}
+
+/** Readers who left their result: the statement's next writes into its pipe fail, which is as it should be. */
+export interface Departures {
+  /** Those whose statement has not ended. */
+  readonly open: number
+  /** How many have begun and ended. */
+  readonly changes: number
+}
+
+export interface WriteWatchOptions {
+  /** Writes that failed since the engine was opened. */
+  readonly failedWrites: () => Promise<number>
+  readonly departures: () => Departures
+  readonly isNearlyFull: () => boolean
+  /** Ends the process at once. */
+  readonly end: (failedWrites: number) => void
+}
+
+/**
+ * Ends the engine when a write to its disk failed. chdb (26.7) goes on then as if the bytes were there: an insert is answered
+ * and a merge takes the place of its parts, with files that are cut off or empty, and reads of the table fail for good. A
+ * start finds such a part, sets it aside and loads the parts that it was made of; an insert without its answer is repeated. So
+ * what was answered is whole, as long as somebody looks before the answer, and before old parts are removed.
+ */
+export class WriteWatch {
+  readonly #options: WriteWatchOptions
+  #failed = 0
+  #changes = 0
+  #looking: Promise<void> | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: WriteWatchOptions) {
+    this.#options = options
+  }
+
+  start(everyMs = LOOK_EVERY_MS): void {
+    this.#timer = setInterval(() => {
+      this.#looking ??= this.#lookInTurn()
+    }, everyMs).unref()
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#looking
+  }
+
+  /** Resolves when no write has failed; otherwise the process has ended. */
+  async look(): Promise<void> {
+    const { failedWrites, departures, isNearlyFull, end } = this.#options
+    const { open, changes } = departures()
+    const failed = await failedWrites()
+    const isNew = failed > this.#failed
+    const mayBeReaders = open > 0 || changes !== this.#changes
+    this.#failed = Math.max(this.#failed, failed)
+    this.#changes = changes
+    if (isNew && (!mayBeReaders || isNearlyFull())) end(failed)
+  }
+
+  async #lookInTurn(): Promise<void> {
+    await this.look().catch(() => {})
+    this.#looking = undefined
+  }
+}

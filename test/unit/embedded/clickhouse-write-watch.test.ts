@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { tmpdir } from 'node:os'
+import { test } from 'node:test'
+import { keptFreeBytes, WriteWatch } from '../../../src/embedded/clickhouse/write-watch.ts'
+
+class World {
+  failed = 0
+  departures = { open: 0, changes: 0 }
+  isNearlyFull = false
+  readonly ended: number[] = []
+  readonly watch = new WriteWatch({
+    failedWrites: async () => this.failed,
+    departures: () => this.departures,
+    isNearlyFull: () => this.isNearlyFull,
+    end: (writes) => void this.ended.push(writes),
+  })
+}
+
+test('the engine is ended when a write has failed, and only then', async () => {
+  const world = new World()
+  await world.watch.look()
+  assert.deepEqual(world.ended, [])
+  world.failed = 2
+  await world.watch.look()
+  assert.deepEqual(world.ended, [2])
+})
+
+test('writes to a reader who left end nothing, unless the disk is nearly full', async () => {
+  for (const departures of [
+    { open: 1, changes: 1 },
+    { open: 0, changes: 2 },
+  ]) {
+    const world = new World()
+    world.departures = departures
+    world.failed = 7
+    await world.watch.look()
+    await world.watch.look()
+    assert.deepEqual(world.ended, [])
+    world.failed = 8
+    world.isNearlyFull = true
+    await world.watch.look()
+    assert.deepEqual(world.ended, [8])
+  }
+})
+
+test('a reader who left before the last look excuses nothing', async () => {
+  const world = new World()
+  world.departures = { open: 0, changes: 2 }
+  await world.watch.look()
+  world.failed = 1
+  await world.watch.look()
+  assert.deepEqual(world.ended, [1])
+})
+
+test('a fiftieth of a disk stays free, between 64 MiB and 1 GiB', () => {
+  const bytes = keptFreeBytes(tmpdir())
+  assert.ok(bytes >= 2 ** 26 && bytes <= 2 ** 30, String(bytes))
+})
