@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import { type Inserter, UnclearRefusalError } from '../core/pipeline/destination.ts'
-import { LeaseLostError } from '../core/run/errors.ts'
+import { LeaseLostError, StartupError } from '../core/run/errors.ts'
 import type { Service } from '../core/run/service.ts'
 import { Doubt } from './doubt.ts'
 import { insertAbsent, insertBisecting, repeatInsert } from './insert.ts'
@@ -114,7 +114,8 @@ export class SinkWorker implements Service {
   async #enter(signal: AbortSignal): Promise<void> {
     const { source, inserter } = this.#options
     const deadlineMs = performance.now() + PREPARE_MS
-    await retry(() => inserter.prepare(), { delay: PREPARE_DELAY, deadlineMs, signal })
+    const isFinal = (error: unknown) => error instanceof StartupError
+    await retry(() => inserter.prepare(), { delay: PREPARE_DELAY, deadlineMs, signal, isFinal })
     this.#markReady()
     if (await source.acquire(signal)) await this.#recover()
   }
@@ -173,7 +174,7 @@ export class SinkWorker implements Service {
   async #deliver(runs: readonly SinkRun[]): Promise<void> {
     const mayBeStored = await this.#mayBeStored(runs)
     const intent: SinkIntent = {
-      token: randomUUID(),
+      token: this.#options.inserter.newToken?.() ?? randomUUID(),
       ranges: runs.map(({ partition, lane, entries }) => ({
         partition,
         lane,

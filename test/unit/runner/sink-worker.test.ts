@@ -37,6 +37,8 @@ class World {
   /** Whether it says that it stores rows at the moment. */
   isOpen = true
   forgotBefore = 0
+  /** The destination's own tokens. */
+  newToken: (() => string) | undefined
   readonly refusals: string[] = []
   /** Token of the first insert of the first process. */
   firstToken: string | undefined
@@ -120,6 +122,7 @@ async function runProcess(world: World, crash?: Crash, isOver = () => false): Pr
     close: async () => {},
   }
   const inserter: Inserter = {
+    ...(world.newToken && { newToken: world.newToken }),
     prepare: () => act('prepare', () => {}),
     insert: (rows, token) =>
       act('insert', () => {
@@ -214,6 +217,18 @@ test('an insert that was cut off is repeated under the same token with the same 
   assert.deepEqual([...world.stored].sort(), ['a', 'b', 'c', 'd', 'late'])
   assert.equal(world.tokens.size, 2, 'one for the repeated rows, one for the late one')
   assert.ok(world.tokens.has(world.firstToken!))
+})
+
+test('a destination that has tokens of its own is given them, in repeats and parts too', async () => {
+  const world = new World()
+  let made = 0
+  world.newToken = () => `made${++made}`
+  await runProcess(world, { at: 4, behind: true })
+  await runProcess(world)
+  assert.deepEqual(world.dead, ['bad'])
+  assert.equal(made, 1)
+  assert.ok(world.tokens.size > 1)
+  for (const token of world.tokens) assert.match(token, /^made1\./)
 })
 
 const unclear = (lines: readonly string[]) =>
