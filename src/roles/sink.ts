@@ -18,13 +18,14 @@ type Reading = Pick<SinkStreamsOptions, 'readEntriesMax' | 'clusterPollMs'>
 
 /** Moves what the steps kept to the destinations. Ready when the one is that completes jobs: analysts can ask at once. */
 export function sinkRole(parts: Parts): Service[] {
-  const { sinkRowsMax: rowsMax, sinkLingerMs, clickhouseUrl } = parts.config
+  const { sinkRowsMax: rowsMax, sinkLingerMs, clickhouseUrl, clickhouseCluster: cluster } = parts.config
   createClickHouseMetrics(parts.telemetry.metrics, () => clickhouseMemory(clickhouseUrl))
   const workers = parts.pipeline.sinks
     .filter(({ takes = 'rows' }) => takes === 'rows')
     .map((sink) => sinkWorker(parts, sink, { rowsMax, lingerMs: sink.lingerMs ?? sinkLingerMs }))
-  // Behind the sinks, which bring the schema up to date.
-  return [...workers, retention(parts, new ClickHouseAgedTables(clickhouseUrl)), quotaWatch(parts), damageWatch(parts)]
+  // Behind the sinks, which bring the schema up to date. Replicas replace each other's damaged parts.
+  const watches = [quotaWatch(parts), ...(cluster === undefined ? [damageWatch(parts)] : [])]
+  return [...workers, retention(parts, new ClickHouseAgedTables(clickhouseUrl, cluster)), ...watches]
 }
 
 /** Sees to it that events leave a store by their age. */
@@ -36,7 +37,7 @@ export function retention(parts: Parts, store: AgedStore): Service {
 /** The worker of a sink, with connections of its own. */
 export function sinkWorker(parts: Parts, sink: Sink, gathering: Gathering, reading: Reading = {}): SinkWorker {
   const { group, from, into, completesJobs = false } = sink
-  const { clickhouseUrl, partitions } = parts.config
+  const { clickhouseUrl, clickhouseCluster, partitions } = parts.config
   const { log } = parts.telemetry
   const source = new SinkStreams({
     blocking: parts.connectLoop(`${group}-blocking`),
@@ -55,7 +56,7 @@ export function sinkWorker(parts: Parts, sink: Sink, gathering: Gathering, readi
   return new SinkWorker({
     group,
     source,
-    inserter: into.open({ clickhouseUrl, archive: parts.archivePlace, log }),
+    inserter: into.open({ clickhouseUrl, clickhouseCluster, archive: parts.archivePlace, log }),
     startsReady: completesJobs,
     ...gathering,
     log,

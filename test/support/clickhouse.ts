@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
@@ -34,6 +34,8 @@ export interface TestClickHouseOptions {
   readonly external?: boolean
   readonly sendMsMax?: number
   readonly limits?: EmbeddedClickHouseOptions['limits'] & object
+  /** What the engine is to find in its configuration besides. */
+  readonly configXml?: string
 }
 
 const silent = pino({ level: 'silent' })
@@ -44,7 +46,12 @@ export async function startTestClickHouse(
   options: TestClickHouseOptions = {},
 ): Promise<TestClickHouse> {
   const path = await mkdtemp(join(tmpdir(), 'ipid-clickhouse-'))
-  const { bare, ...settings } = options
+  const { bare, configXml, ...settings } = options
+  if (configXml !== undefined) {
+    const folder = join(path, 'config', 'config.d')
+    await mkdir(folder, { recursive: true })
+    await writeFile(join(folder, 'test.xml'), configXml)
+  }
   const launch = (port: number) => startEmbeddedClickHouse({ path, port, log: silent, ...settings })
   let server: EmbeddedClickHouse = await launch(takePort())
   const { url } = server
