@@ -30,7 +30,7 @@ export class ClickHouseAgedTables implements AgedStore {
    * @param url as `connectClickHouse` takes it
    * @param cluster that the tables are spread over; undefined: they are those of one server
    */
-  constructor(url: string, cluster?: string) {
+  constructor(url: string, cluster: string | undefined) {
     this.#url = url
     this.#places = placesOf(cluster)
   }

@@ -8,6 +8,7 @@ import { demandOneServer } from '../../src/clickhouse/cluster.ts'
 import { ClickHouseCompanies } from '../../src/clickhouse/dashboard/companies.ts'
 import { ClickHouseOverview } from '../../src/clickhouse/dashboard/overview.ts'
 import { connectReading, DashboardReader } from '../../src/clickhouse/dashboard/reader.ts'
+import { clickhouse as clickhouseEvents, clickhouseOutcomes } from '../../src/clickhouse/destination.ts'
 import { TableInserter } from '../../src/clickhouse/inserter.ts'
 import { migrate, readMigrations } from '../../src/clickhouse/migrate.ts'
 import { filteredSums, storedGroups } from '../../src/clickhouse/rule-trial.ts'
@@ -96,29 +97,30 @@ test('the tables of a cluster', async (t) => {
     for (const { q } of read) assert.match(q, /\bON CLUSTER one\b/)
   })
 
-  const sink = new TableInserter(EVENTS, client, async () => {}, 'one')
+  const tools = { clickhouseUrl: url, clickhouseCluster: 'one', archive: { folder: '' }, log }
+  const [sink, outcomes] = [clickhouseEvents, clickhouseOutcomes].map((destination) => destination.open(tools))
+  t.after(() => Promise.all([sink!.close(), outcomes!.close()]))
   const rows = eventRows([{ event_id: 'a' }, { event_id: 'b', received_at: Date.UTC(2025, 8, 1), ip: '192.0.2.2' }])
 
   await step('rows are stored once under a token, and seen in the views', async () => {
-    await sink.prepare()
-    const token = sink.newToken()
-    for (let i = 0; i < 3; i++) await sink.insert([rows], token)
+    await sink!.prepare()
+    const token = sink!.newToken!()
+    for (let i = 0; i < 3; i++) await sink!.insert([rows], token)
     assert.equal(await count('events'), 2)
     const account = 'SELECT account_id, events, visits, unique_ips FROM ipid.accounts'
     assert.deepEqual(await clickhouse.rows(account), [
       { account_id: 'example.com', events: 2, visits: 2, unique_ips: 2 },
     ])
     for (const view of ['companies', 'daily_visits', 'daily_outcomes']) assert.notEqual(await count(view), 0, view)
-    await sink.demandOpen()
+    await sink!.demandOpen!()
   })
 
   await step('sums of outcomes are stored once, too', async () => {
-    const outcomes = new TableInserter(OUTCOMES, client, async () => {}, 'one')
-    await outcomes.prepare()
+    await outcomes!.prepare()
     const sum = [Buffer.from('commit:1\tacme\t2025-11-20\t\tfiltered\t\tisp\t3\n')]
-    assert.deepEqual(await outcomes.absent(sum), sum)
-    for (let i = 0; i < 2; i++) await outcomes.insert(sum, 'sum')
-    assert.deepEqual(await outcomes.absent(sum), [])
+    assert.deepEqual(await outcomes!.absent(sum), sum)
+    for (let i = 0; i < 2; i++) await outcomes!.insert(sum, 'sum')
+    assert.deepEqual(await outcomes!.absent(sum), [])
     const filtered = "SELECT events FROM ipid.daily_outcomes WHERE status = 'filtered'"
     assert.deepEqual(await clickhouse.rows(filtered), [{ events: 3 }])
   })
@@ -142,8 +144,8 @@ test('the tables of a cluster', async (t) => {
   )
 
   await step('a shard that is not there any more refuses no row', async () => {
-    const token = sink.newToken().replace(/s1$/, 's2')
-    await assert.rejects(sink.insert([rows], `${token}.0`), { type: 'INVALID_SHARD_ID' })
+    const token = sink!.newToken!().replace(/s1$/, 's2')
+    await assert.rejects(sink!.insert([rows], `${token}.0`), { type: 'INVALID_SHARD_ID' })
   })
 
   await step('who names no shard of several is refused by ClickHouse', async () => {
@@ -195,8 +197,8 @@ test('the tables of a cluster', async (t) => {
     const others = eventRows([{ event_id: 'c' }])
     const look = (lines: Buffer, name: string, of: number) =>
       absentRows(client, [lines], { table: EVENTS, cluster: { name, of } })
-    assert.deepEqual(await sink.absent([rows]), [])
-    assert.deepEqual(await sink.absent([rows, others]), [others])
+    assert.deepEqual(await sink!.absent([rows]), [])
+    assert.deepEqual(await sink!.absent([rows, others]), [others])
     // Two of three have them, and the third one is away.
     assert.deepEqual(await look(rows, 'lagging', 3), [])
     await assert.rejects(look(others, 'lagging', 3), /127\.0\.0\.2:1\b/)
@@ -217,7 +219,7 @@ test('the tables of a cluster', async (t) => {
     assert.match(month!, /^ALTER TABLE ipid\.events_local ON CLUSTER `one` DROP PARTITION ID '202509'/)
     assert.match(day!, /^ALTER TABLE ipid\.events_local ON CLUSTER `one` DELETE WHERE \(toDate32/)
     assert.match(sums!, /^ALTER TABLE ipid\.outcomes_local ON CLUSTER `one` DELETE WHERE \(day < /)
-    await new TableInserter(EVENTS, client, async () => {}, 'one').demandOpen()
+    await sink!.demandOpen!()
     // Who cannot ask all replicas removes nothing.
     await assert.rejects(
       new ClickHouseAgedTables(url, 'away').removeAged(policy, Date.UTC(2026, 1, 1)),

@@ -91,7 +91,7 @@ export type ArchivePlace =
 export interface DestinationTools {
   readonly clickhouseUrl: string
   /** Name of the cluster that ClickHouse's tables are spread over; undefined: they are those of one server. */
-  readonly clickhouseCluster?: string | undefined
+  readonly clickhouseCluster: string | undefined
   readonly archive: ArchivePlace
   readonly log: Logger
 }
