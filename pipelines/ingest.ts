@@ -14,7 +14,7 @@ export const ingest: Pipeline = {
   sources: {
     // The response shows what is known of each address, so live events are enriched before the stream.
     live: { from: 'POST /v1/ingest', accept: acceptEvents, lane: 'live', to: 'intake', raw: 'archive' },
-    // Lines stay raw: enriching them is for the step, which scales with its workers; there is one feeder.
+    // Lines stay raw: enriching them is for the step, which scales with its workers; a tenant has one feeder.
     batch: { from: 'POST /v1/ingest/batch', read: readChunk, lane: 'batch', to: 'intake', raw: 'archive' },
   },
 

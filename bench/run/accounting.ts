@@ -35,8 +35,17 @@ export class Accounting {
 
   /** Megabytes at their peak, by the name of the process: the largest, when several have it. */
   peakMb(): Map<string, number> {
-    return sums(this.#root, peakMb, Math.max)
+    return sums(this.#root, (pid) => statusMb(pid, 'VmHWM'), Math.max)
   }
+}
+
+/** Megabytes that processes hold now, by name: the sum of those that have it. Linux only. */
+export function memoryMb(root: number): Map<string, number> {
+  return sums(
+    root,
+    (pid) => statusMb(pid, 'VmRSS'),
+    (a, b) => a + b,
+  )
 }
 
 function sums(root: number, read: (pid: number) => number, join: (a: number, b: number) => number) {
@@ -73,9 +82,10 @@ function forgetPeak(pid: number): void {
   }
 }
 
-function peakMb(pid: number): number {
+function statusMb(pid: number, field: 'VmHWM' | 'VmRSS'): number {
   try {
-    return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? 0) / 1_024
+    const status = readFileSync(`/proc/${pid}/status`, 'latin1')
+    return Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? 0) / 1_024
   } catch {
     return 0
   }

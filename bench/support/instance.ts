@@ -14,6 +14,8 @@ export interface Instance {
   readonly redisUrl: string
   readonly apiKey: string
   readonly pid: number
+  /** Its `DATA_DIR`. */
+  readonly dataDir: string
   /** Runs a query and returns its rows as text, columns separated by tabs. */
   query(sql: string): Promise<string>
   /** May be called more than once. */
@@ -37,6 +39,7 @@ export async function startInstance(
   { root = process.cwd(), onLaunch }: InstanceOptions = {},
 ): Promise<Instance> {
   const dir = await mkdtemp(join(tmpdir(), 'ipid-bench-'))
+  const dataDir = join(dir, 'data')
   const plans = join(dir, 'plans.json')
   const readyFile = join(dir, 'ready.json')
   await writeFile(plans, JSON.stringify({ custom: UNLIMITED }))
@@ -44,7 +47,7 @@ export async function startInstance(
     cwd: root,
     env: {
       ...process.env,
-      DATA_DIR: join(dir, 'data'),
+      DATA_DIR: dataDir,
       PORT: '0',
       CLICKHOUSE_PORT: '0',
       ADMIN_PORT: '0',
@@ -70,6 +73,7 @@ export async function startInstance(
       redisUrl: ready.redis_url,
       apiKey: ready.api_key,
       pid: ready.pid,
+      dataDir,
       async query(sql) {
         const answer = await fetch(`${ready.clickhouse_url}/?database=ipid`, { method: 'POST', body: sql })
         if (!answer.ok) throw new Error(await answer.text())

@@ -5,10 +5,12 @@ import type { OriginCounts } from '../core/event/origins.ts'
 import type { AddressMask } from '../core/event/pseudonym.ts'
 import type { ChunkCounts, ChunkReading, LineChunk } from '../core/pipeline/source.ts'
 
-/** A job as the feeder sees it. */
+/** A job as a feeder sees it. */
 export interface OpenJob {
   readonly id: string
   readonly tenantId: string
+  /** Whether its tenant is in a share that was ours before the job was looked at. All others are another feeder's. */
+  readonly isOurs: boolean
   /**
    * `uploading`: not complete yet; `gone`: its upload died; `ended`: its record says so already, only its place is left.
    */
@@ -26,21 +28,34 @@ export interface OpenJob {
   readonly next: number
 }
 
+/** How full a lane is. */
+export interface LaneLevel {
+  /** Events, of all jobs, that wait in it. */
+  readonly waiting: number
+  /** Events that ever came into it. */
+  readonly added: number
+}
+
 /**
- * The feeder's side of the store. Every method may be repeated after a crash without doing anything twice. A feeder whose
+ * A feeder's side of the store. Every method may be repeated after a crash without doing anything twice. A feeder whose
  * lease ran out while it worked may still feed and advance the chunk that it holds: that too is done once.
  */
 export interface FeederStore {
-  /** Waits until the lease is ours; false when `signal` ended the wait. */
+  /** Waits until a share of the tenants is ours; false when `signal` ended the wait. */
   acquire(signal: AbortSignal): Promise<boolean>
-  /** @throws LeaseLostError when the lease may be another's */
+  /** @throws LeaseLostError when what was ours may be another's */
   assertHeld(): void
+  /** Whether other feeders wait for some of what is ours. */
+  hasSpare(): boolean
+  /** Gives them that. Nothing may be in hand, and what was listed before is to be listed again. */
+  giveBack(): Promise<void>
   release(): Promise<void>
+  /** Of all tenants. */
   openJobs(): Promise<OpenJob[]>
-  /** Events of the batch lane, of all jobs, that some group of the pipeline has not finished. */
-  waitingEvents(): Promise<number>
+  /** Events of the batch lane that some group of the pipeline has not finished. */
+  eventsInLane(): Promise<LaneLevel>
   /** Events of batch jobs that wait for the archive. */
-  waitingPayloads(): Promise<number>
+  payloadsInLane(): Promise<LaneLevel>
   /** Undefined when it is not there: data was lost. */
   readChunk(job: OpenJob): Promise<LineChunk | undefined>
   /** For a job whose addresses are not kept in full. Undefined when its tenant has no key for them: it is gone. */

@@ -11,6 +11,7 @@ import type { Service } from '../core/run/service.ts'
 import { Loop, pause } from '../runner/loop.ts'
 import { ChunksInHand, type ReadChunk } from './chunks-in-hand.ts'
 import type { FeederStore, OpenJob } from './feeder-store.ts'
+import { type LaneParts, LaneRoom, partsOf } from './lane-room.ts'
 
 export interface FeederOptions {
   readonly store: FeederStore
@@ -38,6 +39,7 @@ export interface FeederOptions {
 const IDLE_MS = 100
 /** While there are no jobs. */
 const NO_JOBS_MS = 250
+/** Together, several feeders look as often as one. */
 const FULL_MS = 10
 const LIST_EVERY_MS = 100
 const RETRY_DELAY = { minMs: 100, maxMs: 5_000 }
@@ -46,8 +48,8 @@ const RETRY_DELAY = { minMs: 100, maxMs: 5_000 }
 type Queues = Map<string, OpenJob[]>
 
 /**
- * Feeds batch jobs into the batch lane, chunk by chunk, no faster than it drains. One feeder works at a time. Tenants take
- * turns, chunk by chunk; the jobs of one tenant go one behind the other, the oldest first.
+ * Feeds batch jobs into the batch lane, chunk by chunk, no faster than it drains. A tenant is one feeder's at a time. Tenants
+ * take turns, chunk by chunk; the jobs of one tenant go one behind the other, the oldest first.
  *
  * A chunk is fed, then the job moves on. Both know the chunk's number, so after a crash in between the chunk is fed again
  * and nothing of it is added twice. While a chunk is fed the next one is read, and the jobs are listed beside it: Redis is never
@@ -61,11 +63,13 @@ export class Feeder implements Service {
   /** The jobs as they are listed next. */
   #listing: Promise<OpenJob[]> | undefined
   readonly #inHand: ChunksInHand
+  readonly #room: LaneRoom
 
   constructor(options: FeederOptions) {
     this.#options = options
     const { store, onFed, log } = options
     this.#inHand = new ChunksInHand(store, onFed)
+    this.#room = new LaneRoom(options)
     this.#loop = new Loop({
       name: this.name,
       enter: async (signal) => {
@@ -105,20 +109,31 @@ export class Feeder implements Service {
   async #round(signal: AbortSignal): Promise<number | undefined> {
     const { store } = this.#options
     store.assertHeld()
+    if (store.hasSpare()) await this.#giveBack()
     const jobs = await (this.#listing ?? this.#list())
     this.#listing = undefined
     const queues: Queues = new Map()
+    const others: Queues = new Map()
     for (const job of jobs.sort((a, b) => a.receivedAtMs - b.receivedAtMs)) {
-      if (await this.#endIfDone(job)) continue
+      if (job.isOurs ? await this.#endIfDone(job) : job.state !== 'queued' && job.state !== 'running') continue
       const next = this.#inHand.nextOf(job)
       if (next > job.chunks) continue
-      const queue = queues.get(job.tenantId)
-      if (queue === undefined) queues.set(job.tenantId, [{ ...job, next }])
+      const among = job.isOurs ? queues : others
+      const queue = among.get(job.tenantId)
+      if (queue === undefined) among.set(job.tenantId, [{ ...job, next }])
       else queue.push({ ...job, next })
     }
     if (queues.size === 0) await this.#inHand.advanced
     if (queues.size === 0) return jobs.length === 0 ? NO_JOBS_MS : IDLE_MS
-    return (await this.#feedInTurn(queues, signal)) ? undefined : IDLE_MS
+    const parts = partsOf(firstOf(queues), firstOf(others))
+    return (await this.#feedInTurn(queues, parts, signal)) ? undefined : IDLE_MS
+  }
+
+  /** Another one feeds these tenants from now on: nothing of theirs is on its way, or listed as ours, when it begins. */
+  async #giveBack(): Promise<void> {
+    await this.#inHand.advanced
+    await this.#settle()
+    await this.#options.store.giveBack()
   }
 
   /** Ends what has nothing to feed. Returns false for a job that has. */
@@ -145,18 +160,20 @@ export class Feeder implements Service {
   }
 
   /** False when every job has to wait for the archive. */
-  async #feedInTurn(queues: Queues, signal: AbortSignal): Promise<boolean> {
+  async #feedInTurn(queues: Queues, parts: LaneParts, signal: AbortSignal): Promise<boolean> {
     const { store } = this.#options
     const isListed = this.#listSoon(signal)
-    const room = { events: 0, payloads: 0 }
+    const room = this.#room
+    room.forget()
     let fed = 0
     while (queues.size > 0 && !signal.aborted && !isListed()) {
       store.assertHeld()
       if (room.events <= 0) {
         await this.#inHand.fed
-        Object.assign(room, await this.#roomInLane(queues))
+        const archived = firstOf(queues).some((job) => job.archived)
+        await room.look(parts, archived)
         if (room.events <= 0) {
-          await pause(FULL_MS, signal)
+          await pause(Math.min(LIST_EVERY_MS, FULL_MS / parts.events), signal)
           continue
         }
       }
@@ -170,27 +187,12 @@ export class Feeder implements Service {
       fed++
       const chunk = await this.#readChunk(job)
       const isFed = chunk !== undefined && (await this.#inHand.add(chunk))
-      if (isFed) {
-        const { fed: events, rejected, invalidIp } = chunk.reading.counts
-        room.events -= events
-        room.payloads -= events + rejected + invalidIp
-      }
+      if (isFed) room.took(chunk.reading.counts, job.archived)
       if (isFed && job.next < job.chunks) queue[0] = { ...job, next: job.next + 1 }
       else queue.shift()
       if (queue.length === 0) queues.delete(tenant)
     }
     return fed > 0 || queues.size > 0
-  }
-
-  /** What may be fed until it is looked at again: as much as is missing there, and the chunk that goes beyond it. */
-  async #roomInLane(queues: Queues): Promise<{ events: number; payloads: number }> {
-    const { store, waitingEventsMax, waitingPayloadsMax } = this.#options
-    const archived = [...queues.values()].some(([job]) => job!.archived)
-    const [events, payloads] = await Promise.all([
-      store.waitingEvents(),
-      archived ? store.waitingPayloads() : waitingPayloadsMax,
-    ])
-    return { events: waitingEventsMax - events, payloads: waitingPayloadsMax - payloads }
   }
 
   /** Lists the jobs in a while. Returns whether they are listed. */
@@ -259,6 +261,10 @@ export class Feeder implements Service {
     }
     return source.read(chunk, { ...context, enricher })
   }
+}
+
+function firstOf(queues: Queues): OpenJob[] {
+  return [...queues.values()].map(([job]) => job!)
 }
 
 function factsOf({ id, tenantId }: OpenJob): { readonly job: string; readonly tenant: string } {

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { buildOnce } from './build.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -17,9 +18,8 @@ export async function bundlePackages({ root = ROOT } = {}) {
     const path = join(dir, 'index.js')
     const head = `/* typebox ${version} */\n`
     if (readIfThere(path)?.startsWith(head)) return
-    const { build } = await import('esbuild')
     const entry = join(packageDir, 'build', 'index.mjs')
-    const { outputFiles } = await build({ entryPoints: [entry], bundle: true, format: 'esm', write: false })
+    const { outputFiles } = await buildOnce({ entryPoints: [entry], bundle: true, format: 'esm', write: false })
     mkdirSync(dir, { recursive: true })
     replace(join(dir, 'package.json'), '{"type":"module","main":"index.js"}\n')
     replace(path, head + outputFiles[0].text)

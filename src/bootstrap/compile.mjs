@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
+import { buildOnce } from './build.mjs'
 
 /** A running process may still load parts of what was compiled when it started. */
 const KEPT = 8
@@ -34,8 +35,13 @@ export async function compiled({ root, name, options, alsoInputs = [] }) {
   const part = mkdtempSync(join(home, 'part-'))
   try {
     const startedMs = Date.now()
-    const { build } = await import('esbuild')
-    const result = await build({ ...options, absWorkingDir: root, outdir: part, metafile: true, logLevel: 'silent' })
+    const result = await buildOnce({
+      ...options,
+      absWorkingDir: root,
+      outdir: part,
+      metafile: true,
+      logLevel: 'silent',
+    })
     const read = Object.keys(result.metafile.inputs).filter((path) => !path.includes('node_modules/'))
     const inputs = [...read, ...ALWAYS, ...alsoInputs]
     const id = idOf(root, inputs)
@@ -73,10 +79,9 @@ export async function compiledFiles(compilation, onUnkept) {
     const dir = await compiled(compilation)
     return new Map(readdirSync(dir).map((name) => [name, readFileSync(join(dir, name))]))
   } catch (error) {
-    const { build } = await import('esbuild')
     const { root, options } = compilation
     const place = { absWorkingDir: root, outdir: 'compiled', write: false, logLevel: 'silent' }
-    const { outputFiles } = await build({ ...options, ...place })
+    const { outputFiles } = await buildOnce({ ...options, ...place })
     onUnkept(error)
     return new Map(outputFiles.map(({ path, contents }) => [basename(path), Buffer.from(contents)]))
   }
@@ -86,6 +91,7 @@ const ALWAYS = [
   'package.json',
   'tsconfig.json',
   'node_modules/.package-lock.json',
+  'src/bootstrap/build.mjs',
   'src/bootstrap/compile.mjs',
   'src/bootstrap/program.mjs',
 ]

@@ -4,6 +4,7 @@ import { InputError } from '../core/run/errors.ts'
 import { deadLetterCommand } from './admin/dead-letter.ts'
 import { eventCommand } from './admin/event.ts'
 import { keyCommand } from './admin/key.ts'
+import { partitionsCommand } from './admin/partitions.ts'
 import { pipelineCommand } from './admin/pipeline.ts'
 import { sqlCommand } from './admin/sql.ts'
 import { statusCommand } from './admin/status.ts'
@@ -41,6 +42,7 @@ const COMMANDS = [
   dbCommand,
   backupCommand,
   restoreCommand,
+  partitionsCommand,
   replayCommand,
   eraseCommand,
 ]

@@ -56,6 +56,10 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
   ) as unknown as Settings
   if (values.clickhouseCluster !== undefined && values.clickhouseUrl === undefined)
     throw new InputError('CLICKHOUSE_CLUSTER wants CLICKHOUSE_URL: the embedded engine is no cluster')
+  named(SETTINGS.sinkShares, String(values.sinkShares), flags.sinkShares !== undefined, () => {
+    if (values.sinkShares > values.partitions)
+      throw new InputError(`wants at most PARTITIONS, which is ${values.partitions}`)
+  })
   const plans = named(SETTINGS.plansFile, values.plansFile ?? '', flags.plansFile !== undefined, () =>
     readPlans(values.plansFile),
   )

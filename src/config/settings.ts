@@ -176,7 +176,7 @@ export const SETTINGS = {
     'PARTITIONS',
     'n',
     '4',
-    'partitions of the streams; fixed at the first start on a Redis',
+    'partitions of the streams; fixed at the first start on a Redis, and raised by ipid partitions',
     integer(1, 1_024),
   ),
   ingressProcesses: setting(
@@ -184,6 +184,13 @@ export const SETTINGS = {
     'n',
     '1',
     'ingress processes that share the port (Linux)',
+    integer(1, 64),
+  ),
+  feederShares: setting(
+    'FEEDER_SHARES',
+    'n',
+    '1',
+    'shares of the tenants with batch jobs, which the processes with the role batch divide among them; the same for all',
     integer(1, 64),
   ),
   commitLingerMs: setting(
@@ -233,6 +240,13 @@ export const SETTINGS = {
     '1000',
     'time between two inserts unless SINK_ROWS_MAX rows wait, milliseconds',
     integer(0, 60_000),
+  ),
+  sinkShares: setting(
+    'SINK_SHARES',
+    'n',
+    '1',
+    'sinks that insert side by side, each from its part of the partitions; up to PARTITIONS',
+    integer(1, 1_024),
   ),
   redisStartMs: setting(
     'REDIS_START_MS',

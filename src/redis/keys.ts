@@ -6,10 +6,16 @@ import type { Lane } from '../core/pipeline/lane.ts'
  */
 
 const partition = (n: number) => `{p${n}}`
+/** All of a lease, and all of a sink's shares, is in one slot. */
+const leased = (name: string, share?: number) => (share === undefined ? `{lease:${name}}` : `{lease:${name}}:${share}`)
 
 export const keys = {
   /** String: the number of partitions, written at the first start. */
   partitions: () => 'ipid:partitions',
+  /** String: JSON of a change of that number that was begun; while it is there, no role starts. */
+  partitionsChange: () => 'ipid:partitions:change',
+  /** String: milliseconds at which that number was changed last. */
+  partitionsSince: () => 'ipid:partitions:since',
 
   /** String: JSON of a restore that was begun; while it is there, no role starts. */
   restore: () => 'ipid:restore',
@@ -36,13 +42,22 @@ export const keys = {
   seenCount: (n: number, generation: number) => `${partition(n)}:seen:${generation}:n`,
   /** Stream of dead letters. */
   dead: (n: number) => `${partition(n)}:dead`,
-  /** Stream: a copy of the dead letters that is to take their place. */
+  /** Stream: dead letters that are to take the place of those that are there. */
   deadCopy: (n: number) => `${partition(n)}:dead:copy`,
 
-  /** String: the owner of a lease, with its fencing token; expires. */
-  lease: (name: string) => `{lease:${name}}:owner`,
+  /**
+   * String: the owner of a lease, with its fencing token, or in how many shares it is held; expires. Of a sink's share it is named
+   * with the number of the share; the one without a number says then that there are shares, and how many, and does not expire.
+   */
+  lease: (name: string, share?: number) => `${leased(name, share)}:owner`,
   /** String: counts the owners a lease ever had; its value at taking is the fencing token. */
-  leaseToken: (name: string) => `{lease:${name}}:token`,
+  leaseToken: (name: string, share?: number) => `${leased(name, share)}:token`,
+  /** Sorted set: who shares a lease, by the milliseconds until which its place is kept; expires. */
+  leaseMembers: (name: string) => `${leased(name)}:members`,
+  /** Hash: share of a lease → who holds it; expires. */
+  leaseShares: (name: string) => `${leased(name)}:shares`,
+  /** Sorted set: the processes among which a sink's shares are divided, by the milliseconds until which they count. */
+  sinkRoster: (name: string) => `${leased(name)}:roster`,
   /** String: addresses that a tenant looked up on a UTC day, `YYYY-MM-DD`. */
   lookups: (tenantId: string, day: string) => `{tenant:${tenantId}}:lookups:${day}`,
   /** String: what processes hold of that number and have not counted yet; expires. */
@@ -86,13 +101,13 @@ export const keys = {
   jobProgress: (n: number, jobId: string) => `${partition(n)}:job:${jobId}`,
 
   /** String: the ranges that a sink is about to insert, as JSON. */
-  sinkIntent: (name: string) => `{lease:${name}}:intent`,
+  sinkIntent: (name: string, share?: number) => `${leased(name, share)}:intent`,
 
   /** Hash: damaged parts of tables, `table/part` → JSON. */
   damagedParts: () => 'ipid:damaged-parts',
 
   /** String: the lives of the Redis servers that a sink has met, and since when, as JSON. */
-  sinkLives: (name: string) => `{lease:${name}}:lives`,
+  sinkLives: (name: string, share?: number) => `${leased(name, share)}:lives`,
 
   /** Hash: tenant id → JSON of the tenant. All of tenants and keys shares one slot: it is small and seldom read. */
   tenants: () => '{tenants}:tenants',

@@ -6,9 +6,9 @@ import { keys } from './keys.ts'
 import { loadScript } from './scripts.ts'
 
 /** A lease that is not renewed for this long is free: a dead owner holds things up no longer. */
-const LEASE_MS = 3_000
-const RENEW_EVERY_MS = 500
-const RETRY_DELAY: DelayBounds = { minMs: 100, maxMs: RENEW_EVERY_MS }
+export const LEASE_MS = 3_000
+export const RENEW_EVERY_MS = 500
+export const RETRY_DELAY: DelayBounds = { minMs: 100, maxMs: RENEW_EVERY_MS }
 
 const takeLeaseScript = loadScript('takeLease-2')
 const writeAsOwnerScript = loadScript('writeAsOwner-2')
@@ -32,14 +32,21 @@ export class Lease {
   constructor(client: RedisClient, name: string, place?: string) {
     this.#client = client
     this.#name = name
-    this.#place = place === undefined ? '' : `${place}|`
+    this.#place = placePrefix(place)
     this.#owner = `${this.#place}${randomUUID()}`
   }
 
-  /** Waits until the lease is ours, and keeps it from then on. False when `signal` ended the wait. */
-  async acquire(signal: AbortSignal): Promise<boolean> {
+  /**
+   * Waits until the lease is ours, and keeps it from then on. False when `signal` ended the wait.
+   * @param refused called behind each try that found another one's
+   */
+  async acquire(signal: AbortSignal, refused: () => Promise<void> = async () => {}): Promise<boolean> {
     await this.#renewal?.stop()
-    const taken = async () => (await this.#take()) || undefined
+    const taken = async () => {
+      const token = await this.#take()
+      if (token === 0) await refused()
+      return token || undefined
+    }
     const token = await poll(taken, { everyMs: RENEW_EVERY_MS, signal })
     if (token === undefined) return false
     this.#renewal = new Loop({
@@ -91,4 +98,9 @@ export class Lease {
     this.#untilMs = token === 0 ? 0 : askedAtMs + LEASE_MS
     return token
   }
+}
+
+/** How owners of a place begin. */
+export function placePrefix(place: string | undefined): string {
+  return place === undefined ? '' : `${place}|`
 }

@@ -155,6 +155,8 @@ export interface ReplayPosition {
  */
 export interface ReplayLane {
   readonly partitions: number
+  /** When that number was changed last; 0: never. */
+  readonly partitionsSinceMs: number
   /** Resolves when everything that is in the pipeline is stored, and counted unless `rowsOnly`. */
   untilStored(rowsOnly?: boolean): Promise<void>
   /** Milliseconds of Redis' clock. */

@@ -2,15 +2,16 @@ import type { EventEnvelope } from '../../schemas/api/event.ts'
 import { OUTCOME_STATUS } from '../../schemas/outcome.ts'
 import { type Address, parseAddress } from '../core/event/address.ts'
 import type { Enricher } from '../core/event/enrichment.ts'
-import { type Envelope, identityOf, NO_IDENTITY } from '../core/event/envelope.ts'
+import { type Envelope, identityOf, NO_IDENTITY, partitionOf } from '../core/event/envelope.ts'
 import { countOutcome, outcomeKey } from '../core/event/outcomes.ts'
 import type { AddressMask } from '../core/event/pseudonym.ts'
 import { rowTail } from '../core/event/row.ts'
 import { stateOf } from '../core/event/verdict.ts'
+import { StartupError } from '../core/run/errors.ts'
 import { completeRow, rawRow } from '../ingest/raw-row.ts'
 import { sliceEvent } from '../ingest/slice-event.ts'
 import type { LostEvent, LostUnit } from './plan.ts'
-import type { FedUnit, ReplayClaim } from './ports.ts'
+import type { FedUnit, ReplayClaim, ReplayLane } from './ports.ts'
 
 /** Identities under which events of a round are told from each other, and what the dedup window has to know before. */
 export interface Identities {
@@ -19,6 +20,28 @@ export interface Identities {
   readonly released: readonly ReplayClaim[]
   /** Events of these are repeats of what is stored. */
   readonly claimed: readonly ReplayClaim[]
+}
+
+/**
+ * An event goes back into the partition by which the tables know what was counted of it. While it may be sent again, its
+ * repeats meet in the one that it would have today, and that is another when the number of partitions was raised since.
+ * @throws StartupError when there is such an event
+ */
+export function demandRepeatsMeet(
+  units: readonly LostUnit[],
+  tenantId: string,
+  recentMs: number,
+  { partitions, partitionsSinceMs }: Pick<ReplayLane, 'partitions' | 'partitionsSinceMs'>,
+): void {
+  for (const { events, partition } of units) {
+    for (const { eventId, receivedAtMs, isRepeat } of events) {
+      if (isRepeat || receivedAtMs <= recentMs || receivedAtMs >= partitionsSinceMs) continue
+      if (partitionOf(identityOf(tenantId, eventId), partitions) === partition) continue
+      throw new StartupError(
+        'events that were received before PARTITIONS was raised can be put back when that, and with it the dedup window, is 7 days ago',
+      )
+    }
+  }
 }
 
 /**
@@ -49,8 +72,15 @@ export function assignIdentities(
     }
   }
   for (const [eventId, same] of byId) {
-    for (const twins of withinWindow(same, windowMs)) {
-      const { event: first, partition } = twins[0]!
+    for (const all of withinWindow(same, windowMs)) {
+      const { event: first, partition } = all[0]!
+      // Between them the number of partitions was raised: claims do not tell that they are repeats.
+      for (const { event, partition: other } of all.filter((one) => one.partition !== partition)) {
+        const identity = identityOf(tenantId, `${eventId}\0replay`)
+        byEvent.set(event, identity)
+        claimed.push({ partition: other, identity })
+      }
+      const twins = all.filter((one) => one.partition === partition)
       const isRecent = twins.some(({ event }) => event.receivedAtMs > nowMs - windowMs)
       if (!isRecent && twins.length === 1) {
         byEvent.set(first, NO_IDENTITY)

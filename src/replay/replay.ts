@@ -16,7 +16,7 @@ import type {
   Selection,
   StoredEvents,
 } from './ports.ts'
-import { addressesOf, assignIdentities, unitToFeed } from './put-back.ts'
+import { addressesOf, assignIdentities, demandRepeatsMeet, unitToFeed } from './put-back.ts'
 import { TakenRows } from './taken-rows.ts'
 import { isOfEntry, merged, type PlacedUnit, unitsInOrder } from './units-in-order.ts'
 import { type Condition, digestOf, meets } from './where.ts'
@@ -212,7 +212,9 @@ class Replay {
   async #putBack({ lost }: Plan): Promise<void> {
     const { lane, selection, windowMs, enricher, mask, hostnames } = this.#options
     const { tenantId } = selection
-    const { byEvent, claimed, released } = assignIdentities(lost, { tenantId, nowMs: await lane.now(), windowMs })
+    const nowMs = await lane.now()
+    demandRepeatsMeet(lost, tenantId, nowMs - windowMs, lane)
+    const { byEvent, claimed, released } = assignIdentities(lost, { tenantId, nowMs, windowMs })
     await hostnames?.prefetch(addressesOf(lost))
     await lane.release(released, this.#start.sinceMs)
     await lane.claim(claimed)

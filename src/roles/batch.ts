@@ -27,7 +27,14 @@ function feeder({
   const { partitions } = config
   const read = workMetrics.stage('ingest', 'read')
   return new Feeder({
-    store: new RedisFeederStore({ client: shared, pipeline, partitions, place: config.place }),
+    store: new RedisFeederStore({
+      client: shared,
+      pipeline,
+      partitions,
+      shares: config.feederShares,
+      place: config.place,
+      log: telemetry.log,
+    }),
     source: pipeline.sources.batch,
     check: compileValidator(EventEnvelope),
     enricher: enrichment.engine,

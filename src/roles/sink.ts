@@ -1,11 +1,12 @@
 import { ClickHouseAgedTables } from '../clickhouse/aged-tables.ts'
 import type { Sink } from '../core/pipeline/pipeline.ts'
 import type { Service } from '../core/run/service.ts'
+import { SinkShares } from '../redis/streams/sink-shares.ts'
 import { SinkStreams, type SinkStreamsOptions } from '../redis/streams/sink-streams.ts'
 import type { AgedStore } from '../retention/ports.ts'
 import { Retention } from '../retention/service.ts'
 import { SinkWorker, type SinkWorkerOptions } from '../runner/sink-worker.ts'
-import { createClickHouseMetrics } from '../status/metrics.ts'
+import { createClickHouseMetrics, createShareMetrics } from '../status/metrics.ts'
 import type { Parts } from './parts.ts'
 import { quotaWatch } from './quotas.ts'
 import { clickhouseMemory, damageWatch } from './status.ts'
@@ -13,16 +14,18 @@ import { clickhouseMemory, damageWatch } from './status.ts'
 /** How a sink gathers what it inserts at once. */
 type Gathering = Pick<SinkWorkerOptions, 'rowsMax' | 'bytesMax' | 'lingerMs' | 'gatherMs' | 'pollMs' | 'backlogRows'>
 
-/** How a sink reads its stream; default: as suits rows. */
-type Reading = Pick<SinkStreamsOptions, 'readEntriesMax' | 'clusterPollMs'>
+/** How a sink reads its stream, and what of it; default: as suits rows, and all. */
+type Reading = Pick<SinkStreamsOptions, 'readEntriesMax' | 'clusterPollMs' | 'share'>
 
 /** Moves what the steps kept to the destinations. Ready when the one is that completes jobs: analysts can ask at once. */
 export function sinkRole(parts: Parts): Service[] {
   const { sinkRowsMax: rowsMax, sinkLingerMs, clickhouseUrl, clickhouseCluster: cluster } = parts.config
   createClickHouseMetrics(parts.telemetry.metrics, () => clickhouseMemory(clickhouseUrl))
+  const shared = new Map<string, SinkShares>()
   const workers = parts.pipeline.sinks
     .filter(({ takes = 'rows' }) => takes === 'rows')
-    .map((sink) => sinkWorker(parts, sink, { rowsMax, lingerMs: sink.lingerMs ?? sinkLingerMs }))
+    .map((sink) => sharedSink(parts, sink, { rowsMax, lingerMs: sink.lingerMs ?? sinkLingerMs }, shared))
+  if (shared.size > 0) createShareMetrics(parts.telemetry.metrics, shared)
   // Behind the sinks, which bring the schema up to date. Replicas replace each other's damaged parts.
   const watches = [quotaWatch(parts), ...(cluster === undefined ? [damageWatch(parts)] : [])]
   return [...workers, retention(parts, new ClickHouseAgedTables(clickhouseUrl, cluster)), ...watches]
@@ -32,6 +35,29 @@ export function sinkRole(parts: Parts): Service[] {
 export function retention(parts: Parts, store: AgedStore): Service {
   const { clock, log } = parts.telemetry
   return new Retention({ store, records: parts.retentionRecords, clock, log })
+}
+
+/** A worker for each share of a sink, of which those insert whose shares this process holds. */
+function sharedSink(parts: Parts, sink: Sink, gathering: Gathering, shared: Map<string, SinkShares>): Service {
+  const { sinkShares: shares, place } = parts.config
+  if (shares === 1) return sinkWorker(parts, sink, gathering)
+  const { group } = sink
+  const ofProcess = new SinkShares({
+    client: parts.connectLoop(`${group}-shares`),
+    group,
+    shares,
+    place,
+    log: parts.telemetry.log,
+  })
+  shared.set(group, ofProcess)
+  const workers = Array.from({ length: shares }, (_, number) =>
+    sinkWorker(parts, sink, gathering, { share: ofProcess.share(number) }),
+  )
+  return {
+    name: `sink ${group}`,
+    start: async () => void (await Promise.all(workers.map((worker) => worker.start()))),
+    stop: async () => void (await Promise.all(workers.map((worker) => worker.stop()))),
+  }
 }
 
 /** The worker of a sink, with connections of its own. */
@@ -51,6 +77,7 @@ export function sinkWorker(parts: Parts, sink: Sink, gathering: Gathering, readi
     outcomesTo: completesJobs ? parts.pipeline.outcomes : undefined,
     ensureGroups: () => parts.createGroups(),
     place: parts.config.place,
+    log,
     ...reading,
   })
   return new SinkWorker({

@@ -52,8 +52,16 @@ export interface RefusedEvent {
  * that may pass; nothing is lost by it.
  */
 export interface SinkSource {
-  /** Waits until the lease is ours, or `signal` ends the wait. */
-  acquire(signal: AbortSignal): Promise<boolean>
+  /**
+   * Waits until the lease is ours, or `signal` ends the wait.
+   * @param finish is given a source of which we have the lease too, whose intent nobody else finishes: its owner is gone, and
+   * sinks divide the streams in another way by now. It clears the intent, or rejects; so does `acquire` then.
+   */
+  acquire(signal: AbortSignal, finish: (source: SinkSource) => Promise<void>): Promise<boolean>
+  /** Whether other processes work beside this one, and go on here when it gives the lease back. */
+  readonly isShared: boolean
+  /** Asked when nothing is in hand. True when another sink is to go on here: then `release` follows, and `acquire`. */
+  givesBack(): boolean
   /** Gives the lease back, so that another sink need not wait for its end. */
   release(): Promise<void>
   intent(): Promise<SinkIntent | undefined>

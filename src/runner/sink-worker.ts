@@ -26,6 +26,8 @@ export interface SinkWorkerOptions {
   readonly backlogRows?: number
   /** Time between the starts of two inserts, milliseconds, unless `rowsMax` rows wait. */
   readonly lingerMs: number
+  /** How long a destination may be away before a shared source is given back, milliseconds. Default: 20 s. */
+  readonly prepareMs?: number
   /** Between tries of what failed. Default: 100 ms to 5 s. */
   readonly retryDelay?: DelayBounds
   readonly log: Logger
@@ -61,6 +63,8 @@ export class SinkWorker implements Service {
   readonly #options: SinkWorkerOptions
   readonly #loop: Loop
   readonly #doubt: Doubt
+  /** The source of the options, but while an intent of another is finished. */
+  #source: SinkSource
   #closed: Promise<void> | undefined
   #lastInsertAtMs = 0
   #strayCheckAtMs = 0
@@ -72,7 +76,8 @@ export class SinkWorker implements Service {
   constructor(options: SinkWorkerOptions) {
     this.name = `sink ${options.group}`
     this.#options = options
-    this.#doubt = new Doubt(options.inserter, (intent) => options.source.writeIntent(intent))
+    this.#source = options.source
+    this.#doubt = new Doubt(options.inserter, (intent) => this.#source.writeIntent(intent))
     this.#loop = new Loop({
       name: this.name,
       enter: (signal) => this.#enter(signal),
@@ -111,36 +116,60 @@ export class SinkWorker implements Service {
     await inserter.close()
   }
 
-  async #enter(signal: AbortSignal): Promise<void> {
+  async #enter(signal: AbortSignal): Promise<undefined> {
     const { source, inserter } = this.#options
-    const deadlineMs = performance.now() + PREPARE_MS
     const isFinal = (error: unknown) => error instanceof StartupError
-    await retry(() => inserter.prepare(), { delay: PREPARE_DELAY, deadlineMs, signal, isFinal })
+    const deadlineMs = performance.now() + (this.#options.prepareMs ?? PREPARE_MS)
+    try {
+      await retry(() => inserter.prepare(), { delay: PREPARE_DELAY, deadlineMs, signal, isFinal })
+    } catch (error) {
+      // It may be away from here alone.
+      if (source.isShared) await source.release()
+      throw error
+    }
     this.#markReady()
-    if (await source.acquire(signal)) await this.#recover()
+    if (await source.acquire(signal, (other) => this.#finishAt(other))) await this.#recover()
+  }
+
+  async #finishAt(source: SinkSource): Promise<void> {
+    this.#source = source
+    try {
+      await this.#finishIntent()
+    } finally {
+      this.#source = this.#options.source
+    }
+  }
+
+  async #finishIntent(): Promise<void> {
+    const intent = await this.#source.intent()
+    if (intent !== undefined) await this.#repeat(intent)
   }
 
   async #recover(): Promise<void> {
-    const { source, rowsMax } = this.#options
-    const intent = await source.intent()
-    if (intent !== undefined) await this.#repeat(intent)
+    await this.#finishIntent()
     for (;;) {
-      const runs = await source.readPending(rowsMax)
+      const runs = await this.#source.readPending(this.#options.rowsMax)
       if (runs.length === 0) return
       await this.#deliver(runs)
     }
   }
 
   async #repeat(intent: SinkIntent): Promise<void> {
-    const { source, log } = this.#options
-    const { runs, inserted } = await source.readRanges(intent)
-    log.warn({ token: intent.token, rows: countRows(runs), inserted }, 'finishing the insert of an earlier run')
+    const { runs, inserted } = await this.#source.readRanges(intent)
+    this.#options.log.warn(
+      { token: intent.token, rows: countRows(runs), inserted },
+      'finishing the insert of an earlier run',
+    )
     if (inserted || intent.refused !== undefined) await this.#acknowledge(runs, refusedOf(intent, runs))
     else await this.#insert(runs, intent, repeatInsert)
   }
 
   async #round(): Promise<undefined> {
     const { source } = this.#options
+    if (source.givesBack()) {
+      await source.release()
+      return await this.#enter(this.#loop.signal)
+    }
     if (performance.now() >= this.#strayCheckAtMs) {
       this.#strayCheckAtMs = performance.now() + STRAY_CHECK_MS
       if (await source.hasStrayPending()) await this.#recover()
@@ -184,7 +213,7 @@ export class SinkWorker implements Service {
       })),
       ...(mayBeStored && { mayBeStored }),
     }
-    await this.#options.source.writeIntent(intent)
+    await this.#source.writeIntent(intent)
     await this.#insert(runs, intent)
   }
 
@@ -197,7 +226,7 @@ export class SinkWorker implements Service {
   }
 
   async #insert(runs: readonly SinkRun[], intent: SinkIntent, insert = insertBisecting): Promise<void> {
-    const { source, inserter, onInserted, onInsertFailed } = this.#options
+    const { inserter, onInserted, onInsertFailed } = this.#options
     const startedAtMs = performance.now()
     this.#lastInsertAtMs = startedAtMs
     const entries = runs.flatMap((run) => run.entries)
@@ -215,14 +244,14 @@ export class SinkWorker implements Service {
       const { kind, reason } = refused[0]!
       log.error({ group, rows: refused.length, reason }, 'the destination refuses rows')
       onRefused?.(refused.length, kind)
-      await source.writeIntent({ ...doubt.intent, refused: positionsOf(refused, runs) })
+      await this.#source.writeIntent({ ...doubt.intent, refused: positionsOf(refused, runs) })
     }
     await this.#acknowledge(runs, refused)
     onInserted?.(countRows(runs) - refused.length, performance.now() - startedAtMs)
   }
 
   async #acknowledge(runs: readonly SinkRun[], refused: readonly RefusedEvent[]): Promise<void> {
-    const { source } = this.#options
+    const source = this.#source
     for (const run of runs) {
       const ofRun = refused.length === 0 ? [] : refused.filter((event) => run.entries.includes(event.entry))
       await source.acknowledge(run, ofRun)

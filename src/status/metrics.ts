@@ -110,6 +110,13 @@ export function createClickHouseMetrics(registry: Registry, read: () => Promise<
   })
 }
 
+/** How sinks are divided among processes. @param shared by group */
+export function createShareMetrics(registry: Registry, shared: ReadonlyMap<string, { readonly held: number }>): void {
+  gaugesOf(registry)('ipid_sink_shares', 'Shares of a sink that this process has', ['group'], async (set) => {
+    for (const [group, { held }] of shared) set({ group }, held)
+  })
+}
+
 /** Whether what was accepted gets on, and whether more is accepted. */
 export function createIntakeMetrics(registry: Registry, isStalled: () => boolean, isClosed: () => boolean): void {
   const gauge = gaugesOf(registry)

@@ -121,7 +121,7 @@ test('payloads name the commit of their events, live and of a job, and are added
     const lines = parts.reduce((sum, { index }) => sum + index.lines, 0)
     assert.equal(lines, lane === 'live' ? 21 : 20)
   }
-  assert.equal(await store.waitingPayloads(), 20)
+  assert.deepEqual(await store.payloadsInLane(), { waiting: 20, added: 20 })
 })
 
 test('a job waits while too much of it waits for the archive, and holds up no other tenant', async (t) => {
@@ -149,7 +149,7 @@ test('a job waits while too much of it waits for the archive, and holds up no ot
   await until(async () => (await fed(otherJob)) === 3_000)
   const first = await fed(archivedJob)
   assert.ok(first >= 500 && first < 1_500, `${first} are fed`)
-  assert.equal(await store.waitingPayloads(), first)
+  assert.deepEqual(await store.payloadsInLane(), { waiting: first, added: first })
   // What was asked for their host names first is told as the step will judge it.
   const [entry] = await entriesOf(client, 'archive', 'batch')
   assert.match(entry!.block.rows.toString(), /"_status":"filtered"/)

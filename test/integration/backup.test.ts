@@ -86,7 +86,7 @@ test('a backup that is written under load is restored on another folder', async 
     assert.equal(existsSync(sites.first.dir), false)
   })
 
-  await step('killed half-way it is no instance, and done again it is whole', async () => {
+  await step('killed half-way it is no instance, and done again it is whole, also with more partitions', async () => {
     const site = sites.first
     const child = site.spawn('restore', early)
     await until(() => child.stderr().includes('table events'))
@@ -103,6 +103,10 @@ test('a backup that is written under load is restored on another folder', async 
     assert.match(restored.stderr, /begun again/)
     assert.match(restored.stdout, /^objects of the archive {2,}[1-9]\d* in \/.*, all there$/m)
 
+    const raised = await site.ipid('partitions', '7', '--json')
+    assert.equal(raised.code, 0, raised.stderr)
+    assert.ok(JSON.parse(raised.stdout).identities_moved > 0)
+    site.env.PARTITIONS = '7'
     const running = await Running.start(t, site)
     assert.equal(await running.query('SELECT count() = uniqExact(tenant_id, event_id) FROM events'), '1')
     const ids = (await running.query("SELECT event_id FROM events WHERE event_id LIKE 'during%'")).split('\n')

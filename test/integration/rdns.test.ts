@@ -256,7 +256,8 @@ test('who waits is let go when name servers turn out to be silent', async (t) =>
   const all = Array.from({ length: 9 }, (_, i) => `81.2.69.${i}`)
   for (const ip of all) server.reply('PTR', reverseName(address(ip)), 'silent')
   assert.deepEqual(new Set(await Promise.all(all.map((ip) => hostname(ip)))), new Set(['not known']))
-  assert.equal(server.queries.length, 3)
+  // The third silence in a row tells; the two before it may each have let one in.
+  assert.ok(server.queries.length <= 5, `${server.queries.length} were asked`)
 })
 
 test('name servers that answer, whatever they say, are not silent', async (t) => {

@@ -5,11 +5,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { Redis } from 'ioredis'
+import { type Cluster, Redis } from 'ioredis'
 import { ingest } from '../../pipelines/ingest.ts'
 import type { DeletionReceipt, ErasureReceipt } from '../../schemas/erasure.ts'
 import { FolderStore } from '../../src/archive/folder-store.ts'
 import { packBlock } from '../../src/core/event/block.ts'
+import { partitionOf } from '../../src/core/event/envelope.ts'
 import { systemClock } from '../../src/core/run/clock.ts'
 import { UnavailableError } from '../../src/core/run/errors.ts'
 import { NOTHING_KNOWN } from '../../src/enrichment/answers/answer.ts'
@@ -19,6 +20,7 @@ import { keys } from '../../src/redis/keys.ts'
 import { deadLetterFields } from '../../src/redis/streams/dead-letter.ts'
 import { type RawEntry, readEntry } from '../../src/redis/streams/entries.ts'
 import { ownerOf } from '../../src/redis/streams/owner.ts'
+import { findClaim, seedClaims } from '../../src/redis/streams/seen-claims.ts'
 import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
 import { RedisDailyQuota } from '../../src/redis/tenants/daily-quota.ts'
 import { RedisTokenBuckets } from '../../src/redis/tenants/rate-bucket.ts'
@@ -36,6 +38,7 @@ import { TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
 
 const PARTITIONS = 4
+const WINDOW_MS = ingest.limits.dedupWindowMs
 
 /** A cluster of one node: it holds all slots, and refuses commands whose keys are in several. */
 async function startCluster(t: TestContext): Promise<string> {
@@ -72,9 +75,9 @@ async function startCluster(t: TestContext): Promise<string> {
 }
 
 /** Rows that the intake of all partitions holds. */
-async function rowsOf(client: RedisClient, stream: string): Promise<string[]> {
+async function rowsOf(client: RedisClient, stream: string, partitions = PARTITIONS): Promise<string[]> {
   const rows: string[] = []
-  for (let partition = 0; partition < PARTITIONS; partition++) {
+  for (let partition = 0; partition < partitions; partition++) {
     const raw = (await client.callBuffer('XRANGE', keys.stream(partition, stream, 'live'), '-', '+')) as RawEntry[]
     for (const entry of raw) {
       const read = readEntry(entry, 'live', partition, 1)
@@ -86,7 +89,8 @@ async function rowsOf(client: RedisClient, stream: string): Promise<string[]> {
 }
 
 test('on a Redis Cluster live events and a batch job arrive once, accounts are right, and the archive has all', async (t) => {
-  const instance = await startInstance(t, { REDIS_URL: await startCluster(t), ARCHIVE_PART_AGE_MS: '200' })
+  const settings = { REDIS_URL: await startCluster(t), ARCHIVE_PART_AGE_MS: '200', SINK_SHARES: '2' }
+  const instance = await startInstance(t, settings)
   assert.match(instance.stderr(), /Redis has no append-only file: a restart of it loses accepted events/)
   assert.doesNotMatch(instance.stderr(), /evicts/)
   const site = new TestSite(t, { DATA_DIR: instance.dataDir })
@@ -199,31 +203,39 @@ test('a request that a cluster without a part of its slots refused is whole afte
   assert.deepEqual(await askAll(), [...left, ...none].flat())
 })
 
-test('dead letters of all partitions are listed, retried and discarded on a cluster', async (t) => {
+test('on a cluster partitions are raised, and dead letters of all of them listed, retried and discarded', async (t) => {
   const url = await startCluster(t)
   const client = quiet(connectRedis(url, { name: 'test', kind: 'loop', timeoutMs: 5_000 }))
   t.after(() => client.disconnect())
   await agreeOnPartitions(client, PARTITIONS)
   await createGroups(client, ingest, PARTITIONS)
+  const claims: { identity: Buffer; owner: Buffer }[] = []
   for (let i = 0; i < 20; i++) {
     const partition = i % PARTITIONS
-    const origin = {
-      group: 'process',
-      stream: 'intake',
-      lane: 'live' as const,
-      owner: ownerOf(`${Date.now()}-${i}`, 0),
-    }
-    const block = packBlock([envelope(i < 8 ? 'acme' : 'other', `e${i}`)])
+    const owner = ownerOf(`${Date.now()}-${i}`, 0)
+    const origin = { group: 'process', stream: 'intake', lane: 'live' as const, owner }
+    const event = envelope(i < 8 ? 'acme' : 'other', `e${i}`)
+    const block = packBlock([event])
+    const identity = block.identities
+    await seedClaims(client, [{ partition: partitionOf(event.identity, PARTITIONS), identity, owner }], WINDOW_MS)
+    claims.push({ identity, owner })
     const letter = { reason: 'test', block, outcome: undefined }
     await client.call('XADD', keys.dead(partition), '*', ...deadLetterFields(origin, letter))
   }
-  const ipid = async (...args: string[]) => {
-    const { code, stdout, stderr } = await runCommand(['dead-letter', ...args, '--json'], { env: { REDIS_URL: url } })
+  const run = async (...args: string[]) => {
+    const { code, stdout, stderr } = await runCommand([...args, '--json'], { env: { REDIS_URL: url } })
     assert.equal(code, 0, stderr)
     return JSON.parse(stdout)
   }
+  for (const node of (client as Cluster).nodes('master')) await node.client('SETNAME', 'none')
+  assert.deepEqual((await run('partitions', '6')).partitions, 6)
+  for (const { identity, owner } of claims) {
+    const place = { partition: partitionOf(identity.toString('latin1'), 6), identity, ms: Date.now() }
+    assert.deepEqual(await findClaim(client, place, WINDOW_MS), owner)
+  }
+  const ipid = (...args: string[]) => run('dead-letter', ...args)
   assert.equal((await ipid('list')).letters.length, 20)
   assert.equal((await ipid('discard', '--tenant', 'acme')).discarded, 8)
   assert.equal((await ipid('retry', '--all')).retried, 12)
-  assert.equal((await rowsOf(client, 'intake')).length, 12)
+  assert.equal((await rowsOf(client, 'intake', 6)).length, 12)
 })

@@ -33,6 +33,27 @@ test('a sink alone holds no enrichment data; who enriches holds it once', async 
   assert.equal(withNames.enrichment.hostnames, withNames.enrichment.reverseDns)
 })
 
+test('a sink in shares tells how many a process has, and one that is not divided tells nothing', async (t) => {
+  const redis = await startTestRedis(t)
+  for (const [SINK_SHARES, told] of [
+    ['1', []],
+    ['2', ['clickhouse', 'outcomes']],
+  ] as const) {
+    const config = { ...readConfig({ SINK_SHARES }), redisUrl: redis.url, clickhouseUrl: 'http://127.0.0.1:1' }
+    const tools = telemetry()
+    const parts = new Parts(config, tools, ingest)
+    const sinks = sinkRole(parts)
+    const metric = tools.metrics.getSingleMetric('ipid_sink_shares')
+    const values = (await metric?.get())?.values ?? []
+    assert.deepEqual(
+      values.map(({ labels, value }) => [labels.group, value]),
+      told.map((group) => [group, 0]),
+    )
+    for (const service of sinks) await service.stop()
+    parts.disconnect()
+  }
+})
+
 test('a role that is not built cannot be started, and neither can a pipeline that does not hold together', async (t) => {
   assert.throws(
     () => readRoles('sink,nothing'),

@@ -96,8 +96,9 @@ test('a block is closed when it is full, and what comes behind it is another one
 async function startSource(client: RedisClient): Promise<SinkStreams> {
   const options = { cluster: false, partitions: 1, group: 'clickhouse', from: 'enriched', completesJobs: true }
   const ensureGroups = async () => {}
-  const source = new SinkStreams({ ...options, client, blocking: client, outcomesTo: undefined, ensureGroups })
-  assert.equal(await source.acquire(new AbortController().signal), true)
+  const connections = { client, blocking: client }
+  const source = new SinkStreams({ ...options, ...connections, outcomesTo: undefined, ensureGroups, log: silent })
+  assert.equal(await source.acquire(new AbortController().signal, async () => {}), true)
   return source
 }
 

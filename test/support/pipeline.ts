@@ -116,6 +116,7 @@ export async function collectingSink(url: string, group: string, partitions: num
     completesJobs: false,
     outcomesTo: undefined,
     ensureGroups: async () => {},
+    log: silent,
   }
   const sink = new SinkWorker({
     startsReady: true,

@@ -251,7 +251,7 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
       const database = connectClickHouse(clickhouse.url, { application: 'test', database: DATABASE })
       const { group, from } = sink
       const place = { partitions: PARTITIONS, group, from, completesJobs: true, outcomesTo: 'outcomes' }
-      const streams = { client, blocking, cluster: false, ...place }
+      const streams = { client, blocking, cluster: false, ...place, log: silent }
       // Its start waits for the destination, so that is ready at once.
       const inserter = new TableInserter(EVENTS, database, async () => void calls.begun++)
       const service = new SinkWorker({

@@ -55,6 +55,7 @@ export async function startSink(
       completesJobs: true,
       outcomesTo: 'outcomes',
       ensureGroups: async () => {},
+      log: silent,
     }),
     inserter: wrap(new TableInserter(EVENTS, database, () => migrate(clickhouse.url, silent))),
     rowsMax: 1_000,

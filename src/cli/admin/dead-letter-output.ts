@@ -94,14 +94,15 @@ export async function changeLetters(
     skippedCount++
     if (skipped.length < SKIPPED_MAX) skipped.push({ id: letter.id, reason })
   }
-  let batch: Promise<void>[] = []
+  // None is under way while letters are read: one that failed meanwhile would be nobody's to catch.
+  let batch: StoredLetter[] = []
   for await (const letter of chosen(letters, which)) {
-    batch.push(change(letter))
+    batch.push(letter)
     if (batch.length < CHANGES_AT_ONCE) continue
-    await Promise.all(batch)
+    await Promise.all(batch.map(change))
     batch = []
   }
-  await Promise.all(batch)
+  await Promise.all(batch.map(change))
   const name = verb === 'retry' ? 'retried' : 'discarded'
   if (json) {
     printJson(stdout, { [name]: counts.done, gone: counts.gone, skipped: skippedCount, reasons: skipped })

@@ -72,16 +72,15 @@ export function deadLetterCommand(context: CliContext, setExitCode: (code: numbe
 
   async function withLetters<T>(sub: Command, use: (letters: DeadLetters) => Promise<T>): Promise<T> {
     const config = configOf(context, sub)
-    const [{ withRedis }, { redisUrlOf }, { DeadLetters }, { keys }, { ingest }] = await Promise.all([
+    const [{ withRedis }, { redisUrlOf }, { DeadLetters }, { partitionsOf }, { ingest }] = await Promise.all([
       import('../stores.ts'),
       import('../instance.ts'),
       import('../../redis/streams/dead-letters.ts'),
-      import('../../redis/keys.ts'),
+      import('../../redis/partitions/change-mark.ts'),
       import('../../../pipelines/ingest.ts'),
     ])
     return withRedis(await redisUrlOf(config), async (client) => {
-      const partitions = Number((await client.get(keys.partitions())) ?? 0)
-      return use(new DeadLetters(client, ingest, partitions))
+      return use(new DeadLetters(client, ingest, await partitionsOf(client)))
     })
   }
 }

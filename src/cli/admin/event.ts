@@ -36,21 +36,21 @@ export function eventCommand(context: CliContext): Command {
 
   async function ask(name: string, query: Pick<ReceiptQuery, 'eventId' | 'aroundMs'>) {
     const config = configOf(context, command)
-    const [stores, instance, clickhouse, { archivePlaceOf }, { receiptsOf }, { keys }, { ingest }, { systemClock }] =
+    const [stores, instance, clickhouse, { archivePlaceOf }, { receiptsOf }, change, { ingest }, { systemClock }] =
       await Promise.all([
         import('../stores.ts'),
         import('../instance.ts'),
         import('../../clickhouse/client.ts'),
         import('../../config/config.ts'),
         import('../../roles/receipts.ts'),
-        import('../../redis/keys.ts'),
+        import('../../redis/partitions/change-mark.ts'),
         import('../../../pipelines/ingest.ts'),
         import('../../core/run/clock.ts'),
       ])
     const url = await instance.clickhouseUrlOf(config)
     return await stores.withRedis(await instance.redisUrlOf(config), async (redis) => {
       const tenant = await stores.tenantAdmin(redis, config).getTenant(name)
-      const partitions = Number((await redis.get(keys.partitions())) ?? 0)
+      const partitions = await change.partitionsOf(redis)
       if (partitions === 0) throw new StartupError('nothing was ever received: ipid has not been started yet')
       const options = { application: 'cli', database: clickhouse.DATABASE, requestTimeoutMs: QUERY_MS }
       const client = clickhouse.connectClickHouse(url, options)

@@ -5,7 +5,7 @@ import type { RunningProcess } from '../../embedded/processes/running-process.ts
 import type { Store } from '../../embedded/processes/supervisor.ts'
 import { removeInstance } from '../instance.ts'
 import { holdDataDir } from '../start/data-dir-lock.ts'
-import { embeddedClickHouse, embeddedRedis } from '../start/embedded-stores.ts'
+import { embeddedClickHouse, embeddedRedis, type StoreSurroundings } from '../start/embedded-stores.ts'
 
 export interface StoreSettings {
   readonly config: Config
@@ -18,9 +18,37 @@ export interface StoreSettings {
  * already. DATA_DIR is held meanwhile.
  * @throws StartupError when another ipid has it, or a store does not start
  */
-export async function withStores<T>(
-  { config, env, log }: StoreSettings,
+export function withStores<T>(
+  settings: StoreSettings,
   use: (urls: { readonly redisUrl: string; readonly clickhouseUrl: string }) => Promise<T>,
+): Promise<T> {
+  return holding(settings, async (start, surroundings) => {
+    const { config } = settings
+    const redis = config.redisUrl === undefined ? embeddedRedis(surroundings, settings.env) : { url: config.redisUrl }
+    const clickhouse =
+      config.clickhouseUrl === undefined ? embeddedClickHouse(surroundings) : { url: config.clickhouseUrl }
+    const redisUrl = await start(redis)
+    const clickhouseUrl = await start(clickhouse)
+    return await use({ redisUrl, clickhouseUrl })
+  })
+}
+
+/**
+ * Runs the private Redis of an instance, and nothing else of it, for the length of `use`, and holds DATA_DIR meanwhile; one
+ * that the settings name runs already.
+ * @throws StartupError when another ipid has DATA_DIR, or Redis does not start
+ */
+export async function withOwnRedis<T>(settings: StoreSettings, use: (redisUrl: string) => Promise<T>): Promise<T> {
+  const { redisUrl } = settings.config
+  if (redisUrl !== undefined) return await use(redisUrl)
+  return await holding(settings, async (start, surroundings) =>
+    use(await start(embeddedRedis(surroundings, settings.env))),
+  )
+}
+
+async function holding<T>(
+  { config, log }: StoreSettings,
+  use: (start: (store: Store) => Promise<string>, surroundings: StoreSurroundings) => Promise<T>,
 ): Promise<T> {
   const dir = makeDataDir(config.dataDir)
   const { lock, patienceMs } = await holdDataDir(dir)
@@ -35,13 +63,7 @@ export async function withStores<T>(
   try {
     removeInstance(dir)
     // Nobody else is to find it: any free port does.
-    const surroundings = { config: { ...config, clickhousePort: 0 }, dir, log, patienceMs }
-    const redis = config.redisUrl === undefined ? embeddedRedis(surroundings, env) : { url: config.redisUrl }
-    const clickhouse =
-      config.clickhouseUrl === undefined ? embeddedClickHouse(surroundings) : { url: config.clickhouseUrl }
-    const redisUrl = await start(redis)
-    const clickhouseUrl = await start(clickhouse)
-    return await use({ redisUrl, clickhouseUrl })
+    return await use(start, { config: { ...config, clickhousePort: 0 }, dir, log, patienceMs })
   } finally {
     stopping.abort()
     await Promise.all(running.map((process) => process.stop()))

@@ -9,7 +9,7 @@ import { dataDirAt } from '../../embedded/processes/data-dir.ts'
 import type { ErasableArchive, ErasableRecords, ErasableTables, TenantRemoval } from '../../erasure/ports.ts'
 import { RedisErasableRecords } from '../../redis/erasure/erasable-records.ts'
 import { RedisTenantRemoval } from '../../redis/erasure/tenant-removal.ts'
-import { keys } from '../../redis/keys.ts'
+import { partitionsOf } from '../../redis/partitions/change-mark.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import type { TenantAdmin } from '../../tenants/admin.ts'
 import type { CliContext } from '../context.ts'
@@ -42,7 +42,7 @@ export async function withErasable<T>(
   try {
     const redisUrl = await redisUrlOf(config)
     return await withRedis(redisUrl, async (client) => {
-      const partitions = Number((await client.get(keys.partitions())) ?? 0)
+      const partitions = await partitionsOf(client)
       if (partitions === 0) throw new StartupError('there is nothing to erase: no ipid has run on this Redis')
       const dir = dataDirAt(config.dataDir)
       const folder = redisUrl === `unix://${dir.redisSocket}` ? dir.redis : undefined

@@ -1,3 +1,4 @@
+import { goOn } from '../../core/run/go-on.ts'
 import type { Authenticator, Caller, RateDecision, RateLimiter } from '../../tenants/tenancy.ts'
 import type { Exchange } from '../engine/exchange.ts'
 import { HttpError, tooMany } from '../engine/http-error.ts'
@@ -31,16 +32,13 @@ export function createHttpServer({ routes, authenticator, limiter, ...options }:
   return createServer({ ...options, targets, explain: errorResponse })
 }
 
-/** Makes a promise only where something has to be waited for. */
 function respond(route: Route, exchange: Exchange, guards: Guards): HttpResponse | Promise<HttpResponse> {
   if (route.access === 'open') {
     exchange.demandBody()
     return route.handle(exchange)
   }
   const found = guards.authenticator.authenticate(exchange.request.head.apiKey)
-  return found instanceof Promise
-    ? found.then((caller) => admit(route, exchange, caller, guards))
-    : admit(route, exchange, found, guards)
+  return goOn(found, (caller) => admit(route, exchange, caller, guards))
 }
 
 function admit(
@@ -53,10 +51,7 @@ function admit(
     const isMissing = exchange.request.head.apiKey === ''
     throw new HttpError(401, isMissing ? 'the x-api-key header is missing' : 'the API key is not valid')
   }
-  const rate = limiter.take(caller)
-  return rate instanceof Promise
-    ? rate.then((decision) => handle(route, exchange, caller, decision))
-    : handle(route, exchange, caller, rate)
+  return goOn(limiter.take(caller), (rate) => handle(route, exchange, caller, rate))
 }
 
 function handle(

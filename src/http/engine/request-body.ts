@@ -1,3 +1,4 @@
+import { goOn } from '../../core/run/go-on.ts'
 import { BodyBuffer } from './body-buffer.ts'
 import { BodyStream, type Flow } from './body-stream.ts'
 import { decodeText, demandEncoding, tooLarge } from './decode.ts'
@@ -37,9 +38,7 @@ export function readText(
   maxBytes: number,
 ): string | Promise<string> {
   if (!(body instanceof BodyBuffer)) return ''
-  const bytes = body.complete()
-  if (bytes instanceof Promise) return bytes.then((all) => textOf(all, contentEncoding, maxBytes))
-  return textOf(bytes, contentEncoding, maxBytes)
+  return goOn(body.complete(), (bytes) => textOf(bytes, contentEncoding, maxBytes))
 }
 
 function textOf(bytes: Buffer | undefined, contentEncoding: string, maxBytes: number): string {

@@ -8,6 +8,7 @@ import { poll } from '../../runner/loop.ts'
 import { RedisFeederStore } from '../batch/feeder-store.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
+import { partitionsOf } from '../partitions/change-mark.ts'
 import { untilPassed } from '../streams/barrier.ts'
 import type { RawEntry } from '../streams/entries.ts'
 import { ownerMs } from '../streams/owner.ts'
@@ -33,7 +34,7 @@ export class RedisRecordSource implements RecordSource {
   }
 
   async partitions(): Promise<number> {
-    const partitions = Number((await this.#client.get(keys.partitions())) ?? 0)
+    const partitions = await partitionsOf(this.#client)
     if (partitions === 0) throw new StartupError('there is nothing to back up: no ipid has run on this Redis')
     return partitions
   }

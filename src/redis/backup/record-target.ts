@@ -9,6 +9,7 @@ import { UnavailableError } from '../../core/run/errors.ts'
 import type { RedisClient } from '../connect.ts'
 import { counterFields, keys } from '../keys.ts'
 import { Lease } from '../lease.ts'
+import { connectedAs } from '../other-processes.ts'
 import { ownerOfNobody } from '../streams/owner.ts'
 import { type SeenClaim, seedClaims } from '../streams/seen-claims.ts'
 import { agreeOnPartitions } from '../streams/topology.ts'
@@ -18,8 +19,8 @@ import { readMark, removeMark, writeMark } from './restore-mark.ts'
 
 /** Longer than a lease whose owner was killed. */
 const LEASE_WAIT_MS = 5_000
-/** Connections of the command line, this one among them, write nothing by themselves. */
-const OWN_NAME = 'ipid:cli'
+/** Connections of the command line write nothing by themselves. */
+const CLI_NAME = 'ipid:cli'
 
 /** Redis, as a restore fills it. */
 export class RedisRecordTarget implements RecordTarget {
@@ -61,14 +62,9 @@ export class RedisRecordTarget implements RecordTarget {
 
   /** A role that runs would not see the mark. */
   async #demandNobody(): Promise<void> {
-    const nodes = 'nodes' in this.#client ? this.#client.nodes('master') : [this.#client]
-    for (const node of nodes) {
-      const list = String(await node.call('CLIENT', 'LIST'))
-      const names = [...list.matchAll(/\bname=(ipid:\S+)/g)].map(([, name]) => name!)
-      const other = names.find((name) => name !== OWN_NAME)
-      if (other === undefined) continue
-      throw new BackupRefusedError(`an ipid is connected to this Redis (as ${other}): stop it first`)
-    }
+    const other = await connectedAs(this.#client, CLI_NAME)
+    if (other === undefined) return
+    throw new BackupRefusedError(`an ipid is connected to this Redis (as ${other}): stop it first`)
   }
 
   /** What an instance that was in use has. */

@@ -1,7 +1,8 @@
+import type { Logger } from 'pino'
 import { BATCH_LIMITS, type BatchSummary } from '../../../schemas/api/batch.ts'
 import type { Addresses } from '../../../schemas/tenant.ts'
 import type { TenantRules } from '../../../schemas/tenant-rules.ts'
-import type { FeederStore, OpenJob } from '../../batch/feeder-store.ts'
+import type { FeederStore, LaneLevel, OpenJob } from '../../batch/feeder-store.ts'
 import type { Block } from '../../core/event/block.ts'
 import { type OriginCounts, originsOfCounts } from '../../core/event/origins.ts'
 import { packOutcomes } from '../../core/event/outcomes.ts'
@@ -11,11 +12,11 @@ import { groupsOfJobs, type Pipeline, readersOf, reasonsOfJobs } from '../../cor
 import type { ChunkCounts, ChunkReading, LineChunk } from '../../core/pipeline/source.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
-import { Lease } from '../lease.ts'
 import { loadScript } from '../scripts.ts'
+import { Shares, shareOf } from '../shares.ts'
 import { type AppendCall, appendCall } from '../streams/append.ts'
 import type { RawEntry } from '../streams/entries.ts'
-import { waitingEvents } from '../streams/status.ts'
+import { levelOf } from '../streams/status.ts'
 import { tenantOf } from '../tenants/tenant-store.ts'
 import { freeJob, RECORD_TTL_MS, readProgress } from './job-record.ts'
 import { parseLineNumbers } from './line-numbers.ts'
@@ -24,9 +25,14 @@ export interface RedisFeederStoreOptions {
   readonly client: RedisClient
   readonly pipeline: Pipeline
   readonly partitions: number
+  /** Shares of the tenants, each fed by one feeder at a time. Default 1. */
+  readonly shares?: number
   /** See `Lease`. */
   readonly place?: string | undefined
+  readonly log?: Logger
 }
+
+const OTHERS_EVERY_MS = 1_000
 
 /** What is fed leaves the spool, which may be what fills Redis. */
 const appendScript = loadScript('append-N', { aboveMaxmemory: true })
@@ -36,32 +42,62 @@ const endJobScript = loadScript('endJob-1')
 /** Batch jobs as the feeder moves them on, in Redis. */
 export class RedisFeederStore implements FeederStore {
   readonly #options: RedisFeederStoreOptions
-  readonly #lease: Lease
+  readonly #shares: Shares
+  /** Jobs of other feeders, of which it matters only how many tenants have some: they are looked at now and then. */
+  readonly #others = new Map<string, OpenJob>()
+  #othersUntilMs = 0
 
   constructor(options: RedisFeederStoreOptions) {
+    const { client, place, shares: count = 1, log } = options
+    const onOthers = () =>
+      log?.warn(
+        { shares: count },
+        'feeder waits: another one works that has another FEEDER_SHARES, or an earlier version',
+      )
     this.#options = options
-    this.#lease = new Lease(options.client, 'feeder', options.place)
+    this.#shares = new Shares({ client, name: 'feeder', count, place, onOthers })
   }
 
   acquire(signal: AbortSignal): Promise<boolean> {
-    return this.#lease.acquire(signal)
+    return this.#shares.acquire(signal)
   }
 
   assertHeld(): void {
-    this.#lease.assertHeld()
+    this.#shares.assertHeld()
+  }
+
+  hasSpare(): boolean {
+    return this.#shares.hasSpare
+  }
+
+  giveBack(): Promise<void> {
+    return this.#shares.giveBack()
   }
 
   release(): Promise<void> {
-    return this.#lease.release()
+    return this.#shares.release()
   }
 
   async openJobs(): Promise<OpenJob[]> {
-    const { client } = this.#options
+    const { client, shares = 1 } = this.#options
     const open = await client.hgetall(keys.openJobs())
-    return Promise.all(Object.entries(open).map(([id, tenantId]) => this.#openJob(id, tenantId)))
+    const nowMs = performance.now()
+    if (shares === 1 || nowMs >= this.#othersUntilMs) {
+      this.#others.clear()
+      this.#othersUntilMs = nowMs + OTHERS_EVERY_MS
+    }
+    const read = ([id, tenantId]: [string, string]) => {
+      // Asked first: who had it before has settled what its record tells.
+      const isOurs = this.#shares.has(shareOf(tenantId, shares))
+      return (!isOurs && this.#others.get(id)) || this.#openJob(id, tenantId, isOurs)
+    }
+    const jobs = await Promise.all(Object.entries(open).map(read))
+    // One that is being uploaded may have lines at any moment.
+    for (const job of jobs) if (!job.isOurs && job.state !== 'uploading') this.#others.set(job.id, job)
+    return jobs
   }
 
-  async #openJob(id: string, tenantId: string): Promise<OpenJob> {
+  async #openJob(id: string, tenantId: string, isOurs: boolean): Promise<OpenJob> {
     const { client } = this.#options
     // The upload's key goes when the record comes, in one step: asked in this order, one of them is seen.
     const uploading = await client.exists(keys.upload(id))
@@ -69,6 +105,7 @@ export class RedisFeederStore implements FeederStore {
     return {
       id,
       tenantId,
+      isOurs,
       state: stateOf(record.status, uploading === 1),
       receivedAtMs: Number(record.received_at ?? 0),
       archived: record.archived === '1',
@@ -79,18 +116,20 @@ export class RedisFeederStore implements FeederStore {
     }
   }
 
-  waitingEvents(): Promise<number> {
+  eventsInLane(): Promise<LaneLevel> {
     const { client, pipeline, partitions } = this.#options
+    const { lane, to } = pipeline.sources.batch
     // A further sink that is behind holds up no job; what it leaves waiting is bounded by high water.
-    const scope = { lanes: [pipeline.sources.batch.lane], groups: groupsOfJobs(pipeline) }
-    return waitingEvents(client, pipeline, partitions, scope)
+    const scope = { lanes: [lane], groups: groupsOfJobs(pipeline), stream: to }
+    return levelOf(client, pipeline, partitions, scope)
   }
 
-  waitingPayloads(): Promise<number> {
+  async payloadsInLane(): Promise<LaneLevel> {
     const { client, pipeline, partitions } = this.#options
     const { lane, raw } = pipeline.sources.batch
-    const scope = { lanes: [lane], groups: raw === undefined ? [] : readersOf(pipeline, raw) }
-    return waitingEvents(client, pipeline, partitions, scope)
+    if (raw === undefined) return { waiting: 0, added: 0 }
+    const scope = { lanes: [lane], groups: readersOf(pipeline, raw), stream: raw }
+    return levelOf(client, pipeline, partitions, scope)
   }
 
   async readChunk(job: OpenJob): Promise<LineChunk | undefined> {

@@ -14,6 +14,7 @@ import {
 } from '../../replay/ports.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
+import { partitionsOf } from '../partitions/change-mark.ts'
 import { loadScript } from '../scripts.ts'
 import { type AppendCall, appendCall } from '../streams/append.ts'
 import { untilPassed } from '../streams/barrier.ts'
@@ -39,6 +40,7 @@ export interface ReplayLaneOptions {
 /** The batch lane of a pipeline, as a replay feeds it. */
 export class RedisReplayLane implements ReplayLane {
   readonly partitions: number
+  readonly partitionsSinceMs: number
   readonly #client: RedisClient
   readonly #pipeline: Pipeline
   readonly #assertHeld: () => void
@@ -46,19 +48,26 @@ export class RedisReplayLane implements ReplayLane {
   readonly #producer = randomBytes(8).toString('hex')
   #sequence = 0
 
-  private constructor(client: RedisClient, pipeline: Pipeline, partitions: number, options: ReplayLaneOptions) {
+  private constructor(
+    client: RedisClient,
+    pipeline: Pipeline,
+    { partitions, sinceMs }: { readonly partitions: number; readonly sinceMs: number },
+    options: ReplayLaneOptions,
+  ) {
     this.#client = client
     this.#pipeline = pipeline
     this.partitions = partitions
+    this.partitionsSinceMs = sinceMs
     this.#waitMs = options.waitMs
     this.#assertHeld = options.assertHeld
   }
 
   /** @throws StartupError when nothing has run here */
   static async open(client: RedisClient, pipeline: Pipeline, options: ReplayLaneOptions): Promise<RedisReplayLane> {
-    const partitions = Number((await client.get(keys.partitions())) ?? 0)
+    const partitions = await partitionsOf(client)
     if (partitions === 0) throw new StartupError('there is nothing to replay into: no ipid has run on this Redis')
-    return new RedisReplayLane(client, pipeline, partitions, options)
+    const sinceMs = Number((await client.get(keys.partitionsSince())) ?? 0)
+    return new RedisReplayLane(client, pipeline, { partitions, sinceMs }, options)
   }
 
   async untilStored(rowsOnly = false): Promise<void> {

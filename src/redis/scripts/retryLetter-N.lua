@@ -11,7 +11,7 @@ local letter = redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1])[1]
 if not letter then
   return 0
 end
-local left = { group = true, stream = true, lane = true, reason = true, outcome = true, d = true, g = true }
+local left = { group = true, stream = true, lane = true, reason = true, outcome = true, first = true, d = true, g = true }
 local fields = { 'g', ARGV[2], 'd', '1' }
 for i = 1, #letter[2], 2 do
   local name, value = letter[2][i], letter[2][i + 1]

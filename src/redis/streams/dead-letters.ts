@@ -7,7 +7,7 @@ import { groupsOf, type Pipeline } from '../../core/pipeline/pipeline.ts'
 import type { RedisClient } from '../connect.ts'
 import { counterFields, keys } from '../keys.ts'
 import { loadScript } from '../scripts.ts'
-import { OUTCOME_FIELD } from './dead-letter.ts'
+import { FIRST_ID_FIELD, OUTCOME_FIELD } from './dead-letter.ts'
 import type { RawEntry } from './entries.ts'
 import { ownerMs } from './owner.ts'
 import { CLAIM_GENERATIONS, claimKeys } from './seen-store.ts'
@@ -25,6 +25,8 @@ export interface LetterPlace {
 export interface StoredLetter extends LetterPlace {
   /** `PARTITION:MILLISECONDS-NUMBER` */
   readonly id: string
+  /** The id under which it was given up; it has another one when the number of partitions was raised since. */
+  readonly firstId: string
   readonly group: string
   readonly stream: string
   readonly lane: Lane
@@ -149,9 +151,9 @@ export class DeadLetters {
   }
 
   /** Fields of an entry by which a letter counts as dead no more. */
-  #takenBack({ id, block, outcome }: StoredLetter): EntryFields {
+  #takenBack({ firstId, block, outcome }: StoredLetter): EntryFields {
     if (outcome === undefined || this.#pipeline.outcomes === undefined) return []
-    const source = `${block!.commit ?? ''}/retry:${id}`
+    const source = `${block!.commit ?? ''}/retry:${firstId}`
     return encodeBlock(packOutcomes([[source, new Map([[outcome, -block!.count]])]]))
   }
 
@@ -206,7 +208,7 @@ function isBefore(a: LetterPlace, b: LetterPlace, order: LetterOrder): boolean {
 
 /** The place that an id names; undefined when it is none. */
 export function placeOf(id: string): LetterPlace | undefined {
-  const [, partition, ms, number] = /^(\d{1,4}):(\d{1,15})-(\d{1,15})$/.exec(id) ?? []
+  const [, partition, ms, number] = /^(\d{1,4}):(\d{1,15})-(\d{1,20})$/.exec(id) ?? []
   if (number === undefined) return undefined
   return { partition: Number(partition), atMs: Number(ms), number: Number(number) }
 }
@@ -220,13 +222,15 @@ function entryOf({ id }: StoredLetter): string {
   return id.slice(id.indexOf(':') + 1)
 }
 
-function readLetter([entry, raw]: RawEntry, partition: number): StoredLetter {
+/** A letter as a stream of dead letters has it. */
+export function readLetter([entry, raw]: RawEntry, partition: number): StoredLetter {
   const fields = raw ?? []
   const text = (name: string) => fieldOf(fields, name)?.toString('utf8') ?? ''
   const id = `${partition}:${entry.toString('latin1')}`
   return {
     ...placeOf(id)!,
     id,
+    firstId: fieldOf(fields, FIRST_ID_FIELD)?.toString('latin1') ?? id,
     group: text('group'),
     stream: text('stream'),
     lane: LANES.find((lane) => lane === text('lane')) ?? 'live',

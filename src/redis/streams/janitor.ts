@@ -17,6 +17,8 @@ export interface JanitorOptions {
 
 const TRIM_EVERY_MS = 500
 const RETRY_DELAY: DelayBounds = { minMs: 500, maxMs: 5_000 }
+/** While there is nothing to trim. */
+const TRIM_IDLE_MS = 2_000
 const SELDOM_MS = 60_000
 const CONSUMER_IDLE_MS = 3_600_000
 
@@ -51,13 +53,13 @@ export class Janitor implements Service {
   }
 
   async #round(): Promise<number> {
-    await this.trim()
+    const removed = await this.trim()
     if (Date.now() >= this.#seldomAt) {
       this.#seldomAt = Date.now() + SELDOM_MS
       await this.#sweepSeen()
       await this.#deleteIdleConsumers()
     }
-    return TRIM_EVERY_MS
+    return removed > 0 ? TRIM_EVERY_MS : TRIM_IDLE_MS
   }
 
   /** Trims every stream once. Returns the number of entries removed. */

@@ -1,7 +1,6 @@
 import { Cluster, type Redis } from 'ioredis'
 import type { RedisClient } from '../connect.ts'
-import { keys } from '../keys.ts'
-import type { Lease } from '../lease.ts'
+import type { SinkLease } from './sink-shares.ts'
 
 /** Clocks of machines differ by less; behind a unix socket there is one clock, and what is left is that of whole seconds. */
 const CLOCKS_MS = { ofMachines: 10_000, ofOne: 1_000 }
@@ -20,14 +19,15 @@ interface Lives {
  */
 export class LostMemory {
   readonly #client: RedisClient
-  readonly #lease: Lease
+  readonly #lease: SinkLease
   readonly #key: string
   #lives: Lives | undefined
 
-  constructor(client: RedisClient, lease: Lease, group: string) {
+  /** @param key in the lease's slot */
+  constructor(client: RedisClient, lease: SinkLease, key: string) {
     this.#client = client
     this.#lease = lease
-    this.#key = keys.sinkLives(group)
+    this.#key = key
   }
 
   /**

@@ -1,7 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { OUTCOME_STATUS } from '../../../schemas/outcome.ts'
-import { type Block, commitAt, countingJob, encodeBlock, selectEvents } from '../../core/event/block.ts'
-import { BlockOutcomes, packOutcomes } from '../../core/event/outcomes.ts'
+import type { Logger } from 'pino'
 import { LANES, type Lane } from '../../core/pipeline/lane.ts'
 import type {
   IntentRest,
@@ -13,13 +11,16 @@ import type {
   SinkStream,
 } from '../../runner/sink-ports.ts'
 import type { RedisClient } from '../connect.ts'
-import { counterFields, keys, progressFields } from '../keys.ts'
+import { keys } from '../keys.ts'
 import { Lease } from '../lease.ts'
 import { replyCode } from '../reply-error.ts'
-import { brokenEntryFields, deadLetterFields } from './dead-letter.ts'
-import { outcomeSource, type RawEntry, type RawStreams, readEntry } from './entries.ts'
+import { brokenEntryFields } from './dead-letter.ts'
+import { type RawEntry, type RawStreams, readEntry } from './entries.ts'
 import { LostMemory } from './lost-memory.ts'
-import { bury, passOver, SettlementWriter } from './settlement-writer.ts'
+import { bury, passOver } from './settlement-writer.ts'
+import { SinkLayout } from './sink-layout.ts'
+import { settleRun } from './sink-settlement.ts'
+import { type SinkLease, type SinkShare, SinkShares } from './sink-shares.ts'
 
 export interface SinkStreamsOptions {
   /** For blocking reads only; not shared. */
@@ -27,8 +28,11 @@ export interface SinkStreamsOptions {
   readonly client: RedisClient
   readonly cluster: boolean
   readonly partitions: number
+  /** Which of them it reads; undefined: all. */
+  readonly share?: SinkShare | undefined
   readonly group: string
   readonly from: string
+  readonly log: Logger
   /** Whether an event that is stored here is finished for its batch job. */
   readonly completesJobs: boolean
   /** The stream that takes the outcomes of refused events; undefined: nothing does. */
@@ -42,21 +46,23 @@ export interface SinkStreamsOptions {
   readonly clusterPollMs?: number
 }
 
-/** All sinks of a group read under one name: whoever holds the lease goes on where the one before it stopped. */
+/** All sinks of a group read under one name: whoever holds the lease goes on where the one before it stopped, however they share. */
 const CONSUMER = 'sink'
 const CLUSTER_POLL_MS = 25
-/** Redis' Lua takes a few thousand arguments at once. */
-const ACK_IDS_MAX = 1_000
 const READ_ENTRIES_MIN = 8
 const READ_ENTRIES_MAX = 1_000
 
+/** Nobody has the lease any more, but another one that finishes the intent as well may come first. */
+const FINISH_WAIT_MS = 1_000
+
 /**
- * The sink's side of Redis Streams: a consumer group that one owner at a time reads, over all partitions. The lease has the
- * name of the group.
+ * The sink's side of Redis Streams: a consumer group that one owner at a time reads, over all partitions, or those of a share.
+ * The lease has the name of the group.
  */
 export class SinkStreams implements SinkSource {
   readonly #options: SinkStreamsOptions
-  readonly #lease: Lease
+  readonly #lease: SinkLease
+  readonly #layout: SinkLayout
   readonly #intentKey: string
   readonly #lostMemory: LostMemory
   /** The last wait for new entries was in vain: the next read waits at once, and looks at all streams in one call. */
@@ -65,14 +71,38 @@ export class SinkStreams implements SinkSource {
   #eventsPerEntry = 1
 
   constructor(options: SinkStreamsOptions) {
+    const { client, group, share, place, log } = options
     this.#options = options
-    this.#lease = new Lease(options.client, options.group, options.place)
-    this.#intentKey = keys.sinkIntent(options.group)
-    this.#lostMemory = new LostMemory(options.client, this.#lease, options.group)
+    this.#layout = share?.layout ?? new SinkLayout({ client, group, shares: 1, log })
+    this.#lease = share ?? new Lease(client, group, place)
+    this.#intentKey = keys.sinkIntent(group, share?.number)
+    this.#lostMemory = new LostMemory(client, this.#lease, keys.sinkLives(group, share?.number))
   }
 
-  acquire(signal: AbortSignal): Promise<boolean> {
-    return this.#lease.acquire(signal)
+  acquire(signal: AbortSignal, finish: (source: SinkSource) => Promise<void>): Promise<boolean> {
+    const adopt = () => this.#layout.adopt((shares, number) => this.#finish(shares, number, finish))
+    return this.#lease.acquire(signal, adopt)
+  }
+
+  /** Has the open intent of a share of another layout finished, as an owner of that layout. */
+  async #finish(shares: number, number: number | undefined, finish: (source: SinkSource) => Promise<void>) {
+    const { client, group, place, log } = this.#options
+    const share = number === undefined ? undefined : new SinkShares({ client, group, shares, place, log }).share(number)
+    const source = new SinkStreams({ ...this.#options, share })
+    try {
+      // Whoever has it finishes it.
+      if (await source.#lease.acquire(AbortSignal.timeout(FINISH_WAIT_MS), async () => {})) await finish(source)
+    } finally {
+      await source.release()
+    }
+  }
+
+  get isShared(): boolean {
+    return this.#options.share !== undefined
+  }
+
+  givesBack(): boolean {
+    return this.#options.share?.givesBack() ?? false
   }
 
   release(): Promise<void> {
@@ -181,61 +211,8 @@ export class SinkStreams implements SinkSource {
     return runs
   }
 
-  async acknowledge(run: SinkRun, refused: readonly RefusedEvent[]): Promise<void> {
-    for (let at = 0; at < run.entries.length; at += ACK_IDS_MAX) {
-      await this.#acknowledge(run, run.entries.slice(at, at + ACK_IDS_MAX), refused)
-    }
-  }
-
-  async #acknowledge(stream: SinkStream, entries: readonly SinkEntry[], refused: readonly RefusedEvent[]) {
-    const { client, group, from, completesJobs } = this.#options
-    const { partition, lane } = stream
-    const writer = new SettlementWriter(this.#key(stream), keys.counters(partition))
-    const dead = refused.filter((event) => entries.includes(event.entry))
-    const events = entries.reduce((sum, entry) => sum + entry.block.count, 0)
-    writer.count(counterFields.done(group, from, lane, 'entries'), entries.length)
-    writer.count(counterFields.done(group, from, lane, 'events'), events)
-    writer.count(counterFields.outcome(group, 'stored'), events - dead.length)
-    if (dead.length > 0) writer.count(counterFields.outcome(group, 'dead'), dead.length)
-    const progress = (block: Block, field: string, by: number) => {
-      const job = countingJob(block)
-      if (completesJobs && job !== undefined) writer.progress(keys.jobProgress(partition, job), field, by)
-    }
-    for (const { block } of entries) progress(block, progressFields.stored, block.count)
-    const outcomes = this.#countRefused(writer, stream, dead)
-    for (const event of dead) {
-      const { entry, index, reason } = event
-      const block = selectEvents(entry.block, [index])
-      progress(entry.block, progressFields.stored, -1)
-      progress(entry.block, progressFields.dead, 1)
-      const origin = { group, stream: from, lane, owner: entry.owner }
-      writer.add(keys.dead(partition), deadLetterFields(origin, { reason, block, outcome: outcomes.get(event) }))
-    }
-    await writer.run(
-      client,
-      group,
-      entries.map((entry) => entry.id),
-    )
-  }
-
-  /** Counts refused events as dead. Returns the keys under which they are counted. */
-  #countRefused(writer: SettlementWriter, { partition, lane }: SinkStream, refused: readonly RefusedEvent[]) {
-    const { group, outcomesTo } = this.#options
-    const keyOf = new Map<RefusedEvent, string | undefined>()
-    if (outcomesTo === undefined || refused.length === 0) return keyOf
-    const bySource = new Map<string, BlockOutcomes>()
-    for (const event of refused) {
-      const { entry, index } = event
-      const source = outcomeSource(group, { ...entry, partition, lane }, commitAt(entry.block, index))
-      const outcomes = bySource.get(source) ?? new BlockOutcomes()
-      keyOf.set(event, outcomes.add(entry.block, index, OUTCOME_STATUS.dead, group))
-      bySource.set(source, outcomes)
-    }
-    const block = packOutcomes([...bySource].map(([source, { counts }]) => [source, counts] as const))
-    writer.add(keys.stream(partition, outcomesTo, lane), encodeBlock(block))
-    writer.count(counterFields.added(outcomesTo, lane, 'entries'), 1)
-    writer.count(counterFields.added(outcomesTo, lane, 'events'), block.count)
-    return keyOf
+  acknowledge(run: SinkRun, refused: readonly RefusedEvent[]): Promise<void> {
+    return settleRun(this.#options, run, refused)
   }
 
   forgotBefore(): Promise<number> {
@@ -259,10 +236,11 @@ export class SinkStreams implements SinkSource {
   }
 
   #streams(only?: Lane): SinkStream[] {
+    const { partitions, share } = this.#options
     const lanes = only === undefined ? LANES : [only]
-    return lanes.flatMap((lane) =>
-      Array.from({ length: this.#options.partitions }, (_, partition) => ({ partition, lane })),
-    )
+    const [first, step] = share === undefined ? [0, 1] : [share.number, share.of]
+    const length = Math.ceil((partitions - first) / step)
+    return lanes.flatMap((lane) => Array.from({ length }, (_, i) => ({ partition: first + i * step, lane })))
   }
 
   /** The blocks among entries; what is none goes to the dead letters at once, so that it holds up nothing. */

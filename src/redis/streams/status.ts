@@ -68,7 +68,8 @@ interface GroupState {
   readonly oldestNew: string
 }
 
-async function readGroups(client: RedisClient, stream: string): Promise<Map<string, GroupState>> {
+/** How far the groups of a stream are, by their names. */
+export async function readGroups(client: RedisClient, stream: string): Promise<Map<string, GroupState>> {
   const reply = ((await streamGroupsScript.run(client, [stream], [])) as (Buffer | number)[]).map(String)
   const groups = new Map<string, GroupState>()
   for (let i = 0; i < reply.length; i += 4) {
@@ -123,11 +124,36 @@ export async function waitingEvents(
   client: RedisClient,
   pipeline: Pipeline,
   partitions: number,
-  { lanes = LANES, groups: only }: WaitingScope = {},
+  scope: WaitingScope = {},
 ): Promise<number> {
-  const counters = await Promise.all(
-    Array.from({ length: partitions }, (_, partition) => client.hgetall(keys.counters(partition))),
-  )
+  const counters = await readCounters(client, partitions)
+  return waitingIn(counters, pipeline, scope)
+}
+
+/** What waits, as `waitingEvents` has it, and what was ever added to a stream in these lanes; of one moment. */
+export async function levelOf(
+  client: RedisClient,
+  pipeline: Pipeline,
+  partitions: number,
+  { stream, ...scope }: WaitingScope & { readonly stream: string },
+): Promise<{ readonly waiting: number; readonly added: number }> {
+  const counters = await readCounters(client, partitions)
+  let added = 0
+  for (const hash of counters) {
+    for (const lane of scope.lanes ?? LANES) added += Number(hash[counterFields.added(stream, lane, 'events')] ?? 0)
+  }
+  return { waiting: waitingIn(counters, pipeline, scope), added }
+}
+
+function readCounters(client: RedisClient, partitions: number): Promise<Counters[]> {
+  return Promise.all(Array.from({ length: partitions }, (_, partition) => client.hgetall(keys.counters(partition))))
+}
+
+function waitingIn(
+  counters: readonly Counters[],
+  pipeline: Pipeline,
+  { lanes = LANES, groups: only }: WaitingScope,
+): number {
   let waiting = 0
   for (const hash of counters) {
     for (const stream of streamsOf(pipeline)) {

@@ -17,8 +17,9 @@ const dropStreamScript = loadScript('dropStream-1')
 export async function agreeOnPartitions(client: RedisClient, partitions: number): Promise<void> {
   const stored = Number(await agreeOnPartitionsScript.run(client, [keys.partitions()], [partitions]))
   if (stored !== partitions) {
+    const raise = stored < partitions ? `, or raise them with "ipid partitions ${partitions}" while nothing runs` : ''
     throw new StartupError(
-      `PARTITIONS is ${partitions}, but this Redis holds ${stored} partitions: start with PARTITIONS=${stored}`,
+      `PARTITIONS is ${partitions}, but this Redis holds ${stored} partitions: start with PARTITIONS=${stored}${raise}`,
     )
   }
 }

@@ -61,6 +61,8 @@ export async function startProxied(cleanUp: CleanUp): Promise<Proxied> {
   await toClickHouse.start({ host: '127.0.0.1', port: Number(new URL(clickhouse.url).port) }, cleanUp)
   const settings = {
     ...SETTINGS,
+    // Two processes insert side by side here.
+    SINK_SHARES: '2',
     REDIS_URL: `redis://127.0.0.1:${toRedis.port}`,
     CLICKHOUSE_URL: `http://127.0.0.1:${toClickHouse.port}`,
   }

@@ -6,6 +6,7 @@ import { DEDUP } from './dedup.ts'
 import { HOP } from './hop.ts'
 import { HTTP } from './http.ts'
 import { INTAKE } from './intake.ts'
+import { MORE_PARTITIONS } from './partitions.ts'
 import { ROWS } from './rows.ts'
 import { SINK } from './sink.ts'
 import { STREAM_KEEPING } from './streams.ts'
@@ -14,5 +15,5 @@ import { TENANTS } from './tenants.ts'
 /** What `npm run mutants` breaks: for each promise of src/README.md at least one. */
 export const MUTANTS: readonly Mutant[] = [
   ...[...INTAKE, ...HOP, ...DEDUP, ...SINK, ...STREAM_KEEPING, ...BATCH],
-  ...[...TENANTS, ...HTTP, ...ROWS, ...ARCHIVE, ...ON_CLUSTER],
+  ...[...TENANTS, ...HTTP, ...ROWS, ...ARCHIVE, ...MORE_PARTITIONS, ...ON_CLUSTER],
 ]

@@ -2,6 +2,8 @@ import type { Mutant } from '../mutant.ts'
 
 const FEEDER = 'test/integration/batch-feeder.test.ts'
 const JOBS = 'test/integration/batch-jobs.test.ts'
+const ROOM = 'test/unit/batch/lane-room.test.ts'
+const SHARES = 'test/integration/shares.test.ts'
 
 /** Uploads, their chunks, and the jobs that they become. */
 export const BATCH: readonly Mutant[] = [
@@ -80,18 +82,74 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'lane-bound',
     promise: 'the feeder is no faster than the batch lane drains',
-    file: 'src/batch/feeder.ts',
-    from: 'events: waitingEventsMax - events,',
-    to: 'events: waitingEventsMax,',
+    file: 'src/batch/lane-room.ts',
+    from: 'const free = max - waiting',
+    to: 'const free = max',
     noticedBy: [[FEEDER, 'the feeder is no faster than the batch lane drains']],
   },
   {
     name: 'archive-bound',
     promise: 'a job waits while too much of it waits for the archive',
-    file: 'src/batch/feeder.ts',
-    from: 'payloads: waitingPayloadsMax - payloads ',
-    to: 'payloads: waitingPayloadsMax ',
+    file: 'src/batch/lane-room.ts',
+    from: 'this.#inLane.payloads.room(payloads, waitingPayloadsMax, parts.payloads)',
+    to: 'waitingPayloadsMax',
     noticedBy: [['test/integration/archive-feeder.test.ts', 'a job waits while too much of it waits for the archive']],
+  },
+  {
+    name: 'lane-part-of-tenants',
+    promise: 'a tenant gets no more of the lane because its feeder has few',
+    file: 'src/batch/lane-room.ts',
+    from: 'Math.min(part * free, part * max - own)',
+    to: 'part * free',
+    noticedBy: [[ROOM, 'one tenant alone gets no more of a full lane']],
+  },
+  {
+    name: 'lane-room-once',
+    promise: 'feeders that look at the lane at once do not take the same room twice',
+    file: 'src/batch/lane-room.ts',
+    from: 'Math.min(part * free, part * max - own)',
+    to: 'Math.min(free, part * max - own)',
+    noticedBy: [[ROOM, 'feeders that look at once']],
+  },
+  {
+    name: 'jobs-of-own-shares',
+    promise: 'a job is fed and ended by the feeder of its tenant alone',
+    file: 'src/batch/feeder.ts',
+    from: "job.isOurs ? await this.#endIfDone(job) : job.state !== 'queued' && job.state !== 'running'",
+    to: 'await this.#endIfDone(job)',
+    noticedBy: [['test/unit/batch/feeder.test.ts', 'jobs of tenants that another one feeds are left to it']],
+  },
+  {
+    name: 'give-back-behind-feeds',
+    promise: 'a share is given to another feeder when nothing of it is in hand',
+    file: 'src/batch/feeder.ts',
+    from: 'await this.#inHand.advanced\n    await this.#settle()\n    await this.#options',
+    to: 'await this.#options',
+    noticedBy: [['test/unit/batch/feeder.test.ts', 'what another one is to feed is given to it']],
+  },
+  {
+    name: 'share-of-one',
+    promise: 'a share is one member’s at a time',
+    file: 'src/redis/scripts/holdShares-3.lua',
+    from: 'table.insert(member and held[member] or free, share)',
+    to: 'table.insert(member == me and held[me] or free, share)',
+    noticedBy: [[SHARES, 'shares are divided among those who are there']],
+  },
+  {
+    name: 'other-number-of-shares',
+    promise: 'nobody works while others share in another number',
+    file: 'src/redis/scripts/holdShares-3.lua',
+    from: "(string.sub(owner, 1, 7) ~= 'shares:' or call('ZCARD', KEYS[2]) > 0)",
+    to: "string.sub(owner, 1, 7) ~= 'shares:'",
+    noticedBy: [[SHARES, 'nobody works while others share in another number']],
+  },
+  {
+    name: 'shares-run-out',
+    promise: 'a member that was held up knows by its own clock that its shares ran out',
+    file: 'src/redis/shares.ts',
+    from: 'if (performance.now() >= this.#untilMs) throw',
+    to: 'if (performance.now() < 0) throw',
+    noticedBy: [[SHARES, 'with one share, or fewer']],
   },
   {
     name: 'made-id-of-line',

@@ -1,15 +1,16 @@
 import type { Mutant } from '../mutant.ts'
 
 const WORKER = 'test/unit/runner/sink-worker.test.ts'
+const SHARES = 'test/integration/sink-shares.test.ts'
 const EXACTLY_ONCE = 'test/integration/sink-exactly-once.test.ts'
 
-/** From the streams to a destination, exactly once: intent, insert, acknowledgement; leases. */
+/** From the streams to a destination, exactly once: intent, insert, acknowledgement; leases and shares. */
 export const SINK: readonly Mutant[] = [
   {
     name: 'intent-first',
     promise: 'a sink writes down what it is about to insert',
     file: 'src/runner/sink-worker.ts',
-    from: 'await this.#options.source.writeIntent(intent)\n',
+    from: 'await this.#source.writeIntent(intent)\n',
     to: '\n',
     noticedBy: [[WORKER, 'a sink writes its intent, inserts, acknowledges']],
   },
@@ -104,7 +105,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'refused-counted',
     promise: 'rows that a sink refuses are counted as dead',
-    file: 'src/redis/streams/sink-streams.ts',
+    file: 'src/redis/streams/sink-settlement.ts',
     from: 'if (outcomesTo === undefined || refused.length === 0) return keyOf',
     to: 'return keyOf',
     noticedBy: [['test/integration/sink.test.ts', 'a row that ClickHouse refuses goes to the dead letters']],
@@ -160,7 +161,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'stored-progress',
     promise: 'what a sink stores is finished for its job',
-    file: 'src/redis/streams/sink-streams.ts',
+    file: 'src/redis/streams/sink-settlement.ts',
     from: 'progress(block, progressFields.stored, block.count)',
     to: 'void block',
     noticedBy: [['test/integration/streams.test.ts', 'what two acknowledge counts once']],
@@ -172,5 +173,109 @@ export const SINK: readonly Mutant[] = [
     from: "raw.filter(([id]) => pending.has(id.toString('latin1')))",
     to: 'raw',
     noticedBy: [['test/integration/streams.test.ts', 'an intent is gone on with where it was cut off']],
+  },
+  {
+    name: 'share-partitions',
+    promise: 'a share of a sink reads its own partitions only',
+    file: 'src/redis/streams/sink-streams.ts',
+    from: '({ partition: first + i * step, lane })',
+    to: '({ partition: i, lane })',
+    noticedBy: [[SHARES, 'a share reads its own partitions']],
+  },
+  {
+    name: 'share-fair-part',
+    promise: 'no process takes more than its fair part of a sink',
+    file: 'src/redis/scripts/shareOut-N.lua',
+    from: 'for i = 1, math.min(#free, part - (has[me] or 0)) do',
+    to: 'for i = 1, #free do',
+    noticedBy: [[SHARES, 'nobody takes more than its fair part']],
+  },
+  {
+    name: 'share-given-back',
+    promise: 'a process that has more than its fair part of a sink gives one back',
+    file: 'src/redis/streams/sink-shares.ts',
+    from: 'holding.isGoing = true\n    return true',
+    to: 'return false',
+    noticedBy: [[SHARES, 'nobody takes more than its fair part']],
+  },
+  {
+    name: 'share-given-back-once',
+    promise: 'a process gives back no more than it has too many',
+    file: 'src/redis/streams/sink-shares.ts',
+    from: 'untilMs > 0 && !isGoing).length',
+    to: 'untilMs > 0).length',
+    noticedBy: [[SHARES, 'nobody takes more than its fair part']],
+  },
+  {
+    name: 'share-given-back-idle',
+    promise: 'a sink gives a share back, and does not go on with it',
+    file: 'src/runner/sink-worker.ts',
+    from: 'return await this.#enter(this.#loop.signal)',
+    to: '',
+    noticedBy: [[WORKER, 'what another sink is to have is given back']],
+  },
+  {
+    name: 'share-given-back-away',
+    promise: 'a process that cannot reach the destination gives its shares back',
+    file: 'src/runner/sink-worker.ts',
+    from: 'if (source.isShared) await source.release()',
+    to: '',
+    noticedBy: [[WORKER, 'a share whose destination is away from here']],
+  },
+  {
+    name: 'share-not-taken-anew',
+    promise: 'a share that was lost is not taken again while its worker may still write',
+    file: 'src/redis/scripts/shareOut-N.lua',
+    from: "elseif use == 'waits' and",
+    to: "elseif use ~= 'none' and",
+    noticedBy: [[SHARES, 'who lost a share writes nothing more']],
+  },
+  {
+    name: 'share-runs-out',
+    promise: 'an owner of a share that was held up knows by its own clock that the lease ran out',
+    file: 'src/redis/streams/sink-shares.ts',
+    from: 'if (performance.now() >= holding.untilMs) throw',
+    to: 'if (holding.untilMs === 0) throw',
+    noticedBy: [[SHARES, 'who lost a share writes nothing more']],
+  },
+  {
+    name: 'shares-in-force',
+    promise: 'sinks with different numbers of shares never work at the same time',
+    file: 'src/redis/scripts/shareOut-N.lua',
+    from: "if redis.call('GET', KEYS[1]) ~= ARGV[1] then",
+    to: 'if false then',
+    noticedBy: [[SHARES, 'another number of shares is in force when']],
+  },
+  {
+    name: 'shares-change-idle',
+    promise: 'another number of shares waits until nobody works by the one before',
+    file: 'src/redis/scripts/adoptLayout-N.lua',
+    from: "if ARGV[1] ~= '' and redis.call('EXISTS', KEYS[3 + 3 * share]) == 1 then",
+    to: 'if false then',
+    noticedBy: [[SHARES, 'another number of shares is in force when']],
+  },
+  {
+    name: 'shares-change-of-one',
+    promise: 'shares wait until the one sink of before has ended',
+    file: 'src/redis/scripts/adoptLayout-N.lua',
+    from: "if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then",
+    to: 'if false then',
+    noticedBy: [[SHARES, 'another number of shares is in force when']],
+  },
+  {
+    name: 'shares-change-intent',
+    promise: 'what a sink was about to insert is finished before there is another number of shares',
+    file: 'src/redis/scripts/adoptLayout-N.lua',
+    from: "if redis.call('EXISTS', KEYS[4 + 3 * share]) == 1 then",
+    to: 'if false then',
+    noticedBy: [[SHARES, 'another number of shares is in force when']],
+  },
+  {
+    name: 'shares-change-lives',
+    promise: 'what a sink knows of servers that lost their memory outlives a change of the number of shares',
+    file: 'src/redis/scripts/adoptLayout-N.lua',
+    from: "redis.call('SET', KEYS[i], note)",
+    to: '',
+    noticedBy: [[SHARES, 'another number of shares is in force when']],
   },
 ]

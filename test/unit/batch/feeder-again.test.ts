@@ -10,7 +10,15 @@ import { silent } from '../../support/pipeline.ts'
 import { until } from '../../support/until.ts'
 
 const JOB: OpenJob = {
-  ...{ id: 'job', tenantId: 'acme', state: 'queued', receivedAtMs: 0, archived: false, addresses: 'full' },
+  ...{
+    id: 'job',
+    tenantId: 'acme',
+    isOurs: true,
+    state: 'queued',
+    receivedAtMs: 0,
+    archived: false,
+    addresses: 'full',
+  },
   ...{ received: 1, chunks: 1, next: 1 },
 }
 
@@ -26,7 +34,8 @@ test('a chunk is fed, then the job moves on; what is not known to have moved on 
     assertHeld: () => {},
     release: async () => {},
     openJobs: async () => [{ ...JOB, next }],
-    waitingEvents: async () => 0,
+    eventsInLane: async () => ({ waiting: 0, added: 0 }),
+    hasSpare: () => false,
     readChunk: async () => ({ firstLine: 1, gaps: [], bytes: Buffer.from('{}\n') }),
     tenantRules: async () => ({}),
     feed: () => act('feed', log.length === 0),

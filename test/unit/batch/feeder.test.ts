@@ -17,10 +17,14 @@ class Store implements FeederStore {
   readonly feeds: { readonly chunk: string; readonly answer: (error?: Error) => void }[] = []
   readonly jobs = new Map<string, OpenJob>()
   waiting = 0
+  /** Whether what is fed waits. */
+  fills = false
   looks = 0
+  lists = 0
+  spare = false
 
-  add(id: string, chunks: number, tenantId = 'acme'): void {
-    const place = { receivedAtMs: this.jobs.size, archived: false, addresses: 'full' as const }
+  add(id: string, chunks: number, tenantId = 'acme', isOurs = true): void {
+    const place = { isOurs, receivedAtMs: this.jobs.size, archived: false, addresses: 'full' as const }
     this.jobs.set(id, { id, tenantId, state: 'queued', ...place, received: chunks * LINES, chunks, next: 1 })
   }
   end(id: string): void {
@@ -29,13 +33,23 @@ class Store implements FeederStore {
 
   acquire = async () => true
   assertHeld(): void {}
-  release = async () => {}
-  openJobs = async () => [...this.jobs.values()]
-  async waitingEvents(): Promise<number> {
-    this.looks++
-    return this.waiting
+  hasSpare = () => this.spare
+  /** All of it, here. */
+  async giveBack(): Promise<void> {
+    this.log.push('give back')
+    this.spare = false
+    for (const [id, job] of this.jobs) this.jobs.set(id, { ...job, isOurs: false })
   }
-  waitingPayloads = async () => 0
+  release = async () => {}
+  async openJobs() {
+    this.lists++
+    return [...this.jobs.values()]
+  }
+  async eventsInLane() {
+    this.looks++
+    return { waiting: this.waiting, added: this.waiting }
+  }
+  payloadsInLane = async () => ({ waiting: 0, added: 0 })
   addressMask = async () => undefined
   tenantRules = async () => ({})
   origins = async () => ({ events: 0, byOrigin: new Map() })
@@ -47,6 +61,7 @@ class Store implements FeederStore {
   }
   feed({ id, next }: OpenJob, _reading: ChunkReading): Promise<void> {
     this.log.push(`feed ${id}${next}`)
+    if (this.fills) this.waiting += LINES
     return new Promise((resolve, reject) => {
       const answer = (error?: Error) => (error === undefined ? resolve() : reject(error))
       this.feeds.push({ chunk: `${id}${next}`, answer })
@@ -168,6 +183,36 @@ test('of a job that has ended at most the chunk is fed that was on its way, and 
   assert.equal(store.log.at(-1), 'clean a')
 })
 
+test('jobs of tenants that another one feeds are left to it, to their end', async (t) => {
+  const store = new Store()
+  store.add('a', 1)
+  for (const id of ['theirs', 'fed', 'ended']) store.add(id, 2, id, false)
+  store.jobs.set('fed', { ...store.jobs.get('fed')!, state: 'running', next: 3 })
+  store.end('ended')
+  await started(t, store)
+  await store.answer('a1')
+  await store.sees('clean a')
+  await lists(store)
+  assert.deepEqual(store.log, ['read a1', 'feed a1', 'advance a1', 'complete a', 'clean a'])
+})
+
+test('what another one is to feed is given to it when nothing is in hand, and is not fed behind that', async (t) => {
+  const store = new Store()
+  store.add('a', 1_000)
+  await started(t, store)
+  await store.sees('feed a1', 'read a2')
+  store.spare = true
+  while (store.spare) {
+    await until(() => store.feeds.length > 0 || !store.spare)
+    store.feeds.shift()?.answer()
+  }
+  const all = (what: string) => store.log.filter((line) => line.startsWith(what)).length
+  assert.ok(all('feed') < 1_000)
+  assert.equal(all('advance'), all('feed'))
+  await lists(store)
+  assert.equal(store.log.at(-1), 'give back')
+})
+
 test('no more is fed than there is room for, and the chunk that goes beyond it', async (t) => {
   const store = new Store()
   store.add('a', 4)
@@ -185,6 +230,30 @@ test('no more is fed than there is room for, and the chunk that goes beyond it',
   await store.answer('a4')
   await store.sees('clean a')
 })
+
+test('a feeder has the part of the lane that its tenants are among all with something to feed', async (t) => {
+  const store = new Store()
+  store.fills = true
+  store.add('a', 20)
+  for (const id of ['b', 'c', 'd']) store.add(id, 20, id, false)
+  store.add('e', 20, 'acme')
+  store.add('fed', 2, 'e', false)
+  store.jobs.set('fed', { ...store.jobs.get('fed')!, state: 'running', next: 3 })
+  await started(t, store, 12 * LINES)
+  for (const chunk of ['a1', 'a2', 'a3']) await store.answer(chunk)
+  await lists(store)
+  assert.equal(store.feeds.length, 0)
+  for (const id of ['b', 'c']) store.jobs.delete(id)
+  for (const chunk of ['a4', 'a5', 'a6']) await store.answer(chunk)
+  await lists(store)
+  assert.equal(store.feeds.length, 0)
+})
+
+/** Waits until all has been listed and looked through anew. */
+async function lists(store: Store): Promise<void> {
+  const { lists } = store
+  await until(() => store.lists > lists + 2)
+}
 
 function feeds(job: string, chunks: number): string[] {
   return Array.from({ length: chunks }, (_, i) => `feed ${job}${i + 1}`)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import {
   mkdirSync,
   mkdtempSync,
@@ -14,8 +15,10 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
 
-const { compiledProgram } = (await import(String(new URL('../../../src/bootstrap/program.mjs', import.meta.url)))) as {
+const PROGRAM = new URL('../../../src/bootstrap/program.mjs', import.meta.url)
+const { compiledProgram } = (await import(String(PROGRAM))) as {
   compiledProgram: (options: { root: string; entries: readonly string[] }) => Promise<string | undefined>
 }
 
@@ -89,6 +92,22 @@ test('many that compile at once end with one', async (t) => {
   const dirs = await Promise.all([compile(), compile(), compile()])
   assert.equal(new Set(dirs).size, 1)
   assert.equal((await load(dirs[0])).said, 'first')
+})
+
+test('what compiles ends with its work', { skip: process.platform !== 'linux' && 'looks into /proc' }, async (t) => {
+  const { root } = project(t)
+  // Without the hook for TypeScript, which has a compiler of its own.
+  const script = `
+    import { readFileSync } from 'node:fs'
+    import { setTimeout as sleep } from 'node:timers/promises'
+    import { compiledProgram } from ${JSON.stringify(String(PROGRAM))}
+    const options = { root: ${JSON.stringify(root)}, entries: ['main.ts'] }
+    const compiled = await Promise.all([compiledProgram(options), compiledProgram(options)])
+    const children = () => readFileSync('/proc/self/task/' + process.pid + '/children', 'latin1')
+    for (let turn = 0; turn < 500 && children() !== ''; turn++) await sleep(20)
+    console.log(JSON.stringify({ compiled: compiled.every(Boolean), children: children() }))`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script])
+  assert.deepEqual(JSON.parse(stdout), { compiled: true, children: '' })
 })
 
 test('where nothing can be written there is none', async (t) => {

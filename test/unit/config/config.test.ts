@@ -59,6 +59,7 @@ const REFUSED: [flags: Flags, message: RegExp][] = [
   [{ logLevel: 'loud' }, /^--log-level "loud": wants one of trace, debug/],
   [{ rdns: 'yes' }, /^--rdns "yes": wants one of on, off$/],
   [{ partitions: '0' }, /^--partitions "0": wants a whole number from 1/],
+  [{ sinkShares: '5' }, /^--sink-shares "5": wants at most PARTITIONS, which is 4$/],
   [{ redisMaxMemoryBytes: '1mb' }, /^--redis-max-memory "1mb": wants bytes, or a size/],
   [{ redisFsync: 'sometimes' }, /^--redis-fsync/],
 ]

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { identityOf, NO_IDENTITY } from '../../../src/core/event/envelope.ts'
+import { identityOf, NO_IDENTITY, partitionOf } from '../../../src/core/event/envelope.ts'
 import type { LostEvent, LostUnit } from '../../../src/replay/plan.ts'
-import { assignIdentities } from '../../../src/replay/put-back.ts'
+import { assignIdentities, demandRepeatsMeet } from '../../../src/replay/put-back.ts'
 
 const WINDOW_MS = 1_000
 const NOW = 1_000_000
@@ -11,12 +11,15 @@ function lost(eventId: string, receivedAtMs: number, isRepeat = false): LostEven
   return { eventId, receivedAtMs, status: 'ok', text: '{}', requestId: '', isRepeat }
 }
 
-function assign(...events: LostEvent[]) {
-  const unit: LostUnit = {
-    ...{ partition: 3, entry: '1-0', commit: 'p:1', day: '2026-11-22', job: undefined },
+function unitOf(partition: number, events: LostEvent[]): LostUnit {
+  return {
+    ...{ partition, entry: '1-0', commit: 'p:1', day: '2026-11-22', job: undefined },
     ...{ rejected: [], outcomes: new Map(), kept: new Map(), unfiltered: new Map(), events },
   }
-  const found = assignIdentities([unit], { tenantId: 't', nowMs: NOW, windowMs: WINDOW_MS })
+}
+
+function assign(...events: LostEvent[]) {
+  const found = assignIdentities([unitOf(3, events)], { tenantId: 't', nowMs: NOW, windowMs: WINDOW_MS })
   return { ...found, identities: events.map((event) => found.byEvent.get(event)) }
 }
 
@@ -48,4 +51,27 @@ test('a repeat of a stored event meets a claim', () => {
   assert.deepEqual(claimed, [{ partition: 3, identity: identities[0] }])
   assert.notEqual(identities[0], identityOf('t', 'a'), 'the claim of the stored event stays as it is')
   assert.deepEqual(released, [])
+})
+
+test('of repeats with a raise of the partitions between them the later meets a claim', () => {
+  const [first, second] = [lost('a', 10), lost('a', 20)]
+  const units = [unitOf(3, [first]), unitOf(5, [second])]
+  const { byEvent, claimed, released } = assignIdentities(units, { tenantId: 't', nowMs: NOW, windowMs: WINDOW_MS })
+  assert.equal(byEvent.get(first), NO_IDENTITY)
+  assert.deepEqual(claimed, [{ partition: 5, identity: byEvent.get(second) }])
+  assert.deepEqual(released, [])
+})
+
+test('an event whose repeats meet in another partition by now is not put back while it may be sent again', () => {
+  const home = partitionOf(identityOf('t', 'a'), 7)
+  const demand =
+    (partition: number, event: LostEvent, partitionsSinceMs = NOW) =>
+    () =>
+      demandRepeatsMeet([unitOf(partition, [event])], 't', NOW - WINDOW_MS, { partitions: 7, partitionsSinceMs })
+  const elsewhere = (home + 1) % 7
+  assert.throws(demand(elsewhere, lost('a', NOW - 1)), /before PARTITIONS was raised/)
+  assert.doesNotThrow(demand(home, lost('a', NOW - 1)))
+  assert.doesNotThrow(demand(elsewhere, lost('a', NOW - 1, true)), 'it meets a claim')
+  assert.doesNotThrow(demand(elsewhere, lost('a', NOW - WINDOW_MS)), 'sent again it is a new event')
+  assert.doesNotThrow(demand(elsewhere, lost('a', NOW - 1), NOW - 1), 'it came behind the raise')
 })

@@ -77,6 +77,7 @@ class Site {
   get #lane(): ReplayLane {
     return {
       partitions: 1,
+      partitionsSinceMs: 0,
       untilStored: async () => {
         this.#mayFail('untilStored')
         for (const { envelopes } of this.#waiting) this.rows.push(...envelopes.map(({ row }) => row))

@@ -22,6 +22,8 @@ function start(t: TestContext, waiting: SinkRun[], inserter: Partial<Inserter>, 
   const source: SinkSource = {
     acquire: async () => true,
     release: async () => {},
+    isShared: false,
+    givesBack: () => false,
     intent: async () => undefined,
     writeIntent: async () => {},
     clearIntent: async () => {},

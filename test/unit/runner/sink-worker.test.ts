@@ -39,6 +39,13 @@ class World {
   forgotBefore = 0
   /** The destination's own tokens. */
   newToken: (() => string) | undefined
+  /** An intent of a sink that divided the streams in another way. */
+  readonly other: { intent: SinkIntent | undefined } = { intent: undefined }
+  /** Another process is to go on here. */
+  isWanted = false
+  isShared = false
+  /** The destination cannot be made ready. */
+  isAway = false
   readonly refusals: string[] = []
   /** Token of the first insert of the first process. */
   firstToken: string | undefined
@@ -77,17 +84,31 @@ async function runProcess(world: World, crash?: Crash, isOver = () => false): Pr
       if (crashed) await new Promise(() => {})
     }
   }
-  const source: SinkSource = {
-    acquire: () => act('acquire', () => true),
-    release: async () => {},
-    intent: async () => world.intent,
+  let isGoing = false
+  const sourceOf = (intents: { intent: SinkIntent | undefined }): SinkSource => ({
+    async acquire(_signal, finish) {
+      await act('acquire', () => true)
+      if (world.other.intent !== undefined) await finish(sourceOf(world.other))
+      return true
+    },
+    async release() {
+      if (isGoing || world.isAway) await act('release', () => {})
+      isGoing = false
+    },
+    isShared: world.isShared,
+    givesBack() {
+      isGoing = world.isWanted
+      world.isWanted = false
+      return isGoing
+    },
+    intent: async () => intents.intent,
     writeIntent: (intent) =>
       act(intent.refused === undefined ? 'intent' : 'intent with refused rows', () => {
-        world.intent = intent
+        intents.intent = intent
       }),
     clearIntent: () =>
       act('clear', () => {
-        world.intent = undefined
+        intents.intent = undefined
       }),
     async readRanges({ ranges }) {
       const inRanges = world.take(world.pending, (run, { id }) =>
@@ -120,10 +141,14 @@ async function runProcess(world: World, crash?: Crash, isOver = () => false): Pr
     forgotBefore: async () => world.forgotBefore,
     hasStrayPending: async () => false,
     close: async () => {},
-  }
+  })
+  const source = sourceOf(world)
   const inserter: Inserter = {
     ...(world.newToken && { newToken: world.newToken }),
-    prepare: () => act('prepare', () => {}),
+    prepare: () =>
+      act('prepare', () => {
+        if (world.isAway) throw new Error('away')
+      }),
     insert: (rows, token) =>
       act('insert', () => {
         world.firstToken ??= token
@@ -148,6 +173,7 @@ async function runProcess(world: World, crash?: Crash, isOver = () => false): Pr
   const sink = new SinkWorker({
     group: 'g',
     startsReady: true,
+    prepareMs: 0,
     source,
     inserter,
     onRefused: (rows, kind) => void world.refusals.push(`${rows} ${kind}`),
@@ -229,6 +255,53 @@ test('a destination that has tokens of its own is given them, in repeats and par
   assert.equal(made, 1)
   assert.ok(world.tokens.size > 1)
   for (const token of world.tokens) assert.match(token, /^made1\./)
+})
+
+test('an intent of sinks that divided the streams otherwise is finished first, killed at any action: stored once', async () => {
+  for (let at = 0; at < 10; at++) {
+    const world = new World()
+    await runProcess(world, { at: 3, behind: true })
+    world.other.intent = world.intent
+    world.intent = undefined
+    await runProcess(world, { at, behind: at % 2 === 0 })
+    await runProcess(world)
+    assert.deepEqual([...world.stored].sort(), ['a', 'b', 'c', 'd'], `at ${at}`)
+    assert.deepEqual(world.dead, ['bad'], `at ${at}`)
+    assert.deepEqual([world.pending, world.intent, world.other.intent], [[], undefined, undefined], `at ${at}`)
+    assert.ok(
+      [...world.tokens].every((token) => token.startsWith(world.firstToken!)),
+      `under its own token, at ${at}`,
+    )
+  }
+})
+
+test('what another sink is to have is given back with nothing in hand, and waited for anew', async () => {
+  const world = new World()
+  world.undelivered.shift()
+  world.refuses = () => {
+    world.isWanted = true
+    return undefined
+  }
+  await runProcess(world)
+  assert.deepEqual(world.log, [
+    ...['prepare', 'acquire', 'intent', 'insert', 'acknowledge 1', 'clear'],
+    ...['release', 'prepare', 'acquire'],
+  ])
+})
+
+test('a share whose destination is away from here is given back, and the one sink keeps its lease', async () => {
+  for (const isShared of [true, false]) {
+    const world = new World()
+    Object.assign(world, { isShared, isAway: true })
+    await runProcess(world, undefined, () => {
+      if (world.log.length >= 4) world.isAway = false
+      return false
+    })
+    const released = world.log.filter((action) => action === 'release').length
+    assert.equal(released > 0, isShared)
+    assert.equal(world.log.indexOf('release'), isShared ? 1 : -1)
+    assert.deepEqual([...world.stored].sort(), ['a', 'b', 'c', 'd'])
+  }
 })
 
 const unclear = (lines: readonly string[]) =>

@@ -2,7 +2,8 @@ import type { TProperties } from 'typebox'
 import { LOOKUP_LIMITS, LookupChoices, LookupRequest, LookupResponse } from '../../../../schemas/api/lookup.ts'
 import { type Address, parseAddress } from '../../../core/event/address.ts'
 import { compileValidator } from '../../../core/event/validator.ts'
-import type { Lookup, LookupService } from '../../../lookup/lookup.ts'
+import { goOn } from '../../../core/run/go-on.ts'
+import type { LookupService } from '../../../lookup/lookup.ts'
 import { resultForm, resultJson } from '../../../lookup/result.ts'
 import type { DailyQuota, QuotaDecision } from '../../../tenants/quota.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
@@ -28,26 +29,20 @@ export function lookupRoute({ lookups, quota }: LookupParts): Route {
     demandSchema(validate, request)
     return request
   }
-  /** Makes a promise only where something has to be waited for. */
   const answer = (text: string, exchange: Exchange, caller: Caller): HttpResponse | Promise<HttpResponse> => {
     const { query } = exchange.request
     const request = plainRequest(text, query) ?? fullRequest(text, query)
     const address = parseAddress(request.ip)
     if (address === undefined) throw schemaError([{ path: 'ip', message: 'must be an IPv4 or IPv6 address' }])
     demandProviders(request, lookups)
-    const decision = quota.take(caller, 1)
-    return decision instanceof Promise
-      ? decision.then((counted) => lookUp(request, address, caller, counted))
-      : lookUp(request, address, caller, decision)
+    return goOn(quota.take(caller, 1), (decision) => lookUp(request, address, caller, decision))
   }
   const lookUp = (request: LookupRequest, address: Address, { tenant }: Caller, decision: QuotaDecision) => {
     demandAllowed(decision)
     const form = resultForm(tenant.id, request)
-    const written = (lookup: Lookup): HttpResponse => {
+    return goOn(lookups.lookup(address, form.options), (lookup): HttpResponse => {
       return { status: 200, body: resultJson(request.ip, lookup, form, `,"quota":${quotaJson(decision)}`) }
-    }
-    const found = lookups.lookup(address, form.options)
-    return found instanceof Promise ? found.then(written) : written(found)
+    })
   }
   return {
     method: 'POST',
@@ -56,10 +51,7 @@ export function lookupRoute({ lookups, quota }: LookupParts): Route {
     bodyMaxBytes: LOOKUP_LIMITS.bodyMaxBytes,
     operation,
     handle(exchange: Exchange, caller: Caller): HttpResponse | Promise<HttpResponse> {
-      const text = exchange.text()
-      return typeof text === 'string'
-        ? answer(text, exchange, caller)
-        : text.then((whole) => answer(whole, exchange, caller))
+      return goOn(exchange.text(), (text) => answer(text, exchange, caller))
     },
   }
 }

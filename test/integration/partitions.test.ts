@@ -1,0 +1,332 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { ingest } from '../../pipelines/ingest.ts'
+import { packBlock } from '../../src/core/event/block.ts'
+import { type Envelope, identityOf, NO_IDENTITY, partitionOf } from '../../src/core/event/envelope.ts'
+import { LANES } from '../../src/core/pipeline/lane.ts'
+import { groupsOf, type Pipeline } from '../../src/core/pipeline/pipeline.ts'
+import { systemClock } from '../../src/core/run/clock.ts'
+import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
+import { counterFields, keys } from '../../src/redis/keys.ts'
+import { partitionsOf, readChange } from '../../src/redis/partitions/change-mark.ts'
+import { type RaiseOptions, raisePartitions } from '../../src/redis/partitions/raise.ts'
+import { readDedup } from '../../src/redis/status/dedup.ts'
+import { RedisReports } from '../../src/redis/status/reports.ts'
+import { deadLetterFields } from '../../src/redis/streams/dead-letter.ts'
+import { DeadLetters, type StoredLetter } from '../../src/redis/streams/dead-letters.ts'
+import { ownerOf, ownerOfNobody } from '../../src/redis/streams/owner.ts'
+import { findClaim, type SeenClaim, seedClaims } from '../../src/redis/streams/seen-claims.ts'
+import { expiryOf } from '../../src/redis/streams/seen-store.ts'
+import { readStatus, waitingEvents } from '../../src/redis/streams/status.ts'
+import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
+import type { Parts } from '../../src/roles/parts.ts'
+import { topology } from '../../src/roles/topology.ts'
+import type { ProcessReport } from '../../src/status/report.ts'
+import { runCommand } from '../support/command.ts'
+import { DAY_MS, NO_ENRICHER, poisonedPipeline } from '../support/dead-letters.ts'
+import { envelope, quiet, startIntake, startWorker } from '../support/pipeline.ts'
+import { startTestRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
+
+const WINDOW_MS = ingest.limits.dedupWindowMs
+
+async function startPartitions(t: TestContext, partitions: number) {
+  const redis = await startTestRedis(t)
+  const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
+  t.after(() => client.disconnect())
+  await agreeOnPartitions(client, partitions)
+  await createGroups(client, ingest, partitions)
+  return { redis, client }
+}
+
+const options = (to: number): RaiseOptions => ({
+  ...{ pipeline: ingest, clock: systemClock, to },
+  ...{ assertHeld: () => {}, onProgress: () => {} },
+})
+
+/** Runs the step until nothing waits for it, with an intake that the events come by. */
+async function run(t: TestContext, url: string, partitions: number, pipeline: Pipeline, events: readonly Envelope[]) {
+  const client = quiet(connectRedis(url, { name: 'test', kind: 'loop' }))
+  const { intake, stop } = startIntake(url, partitions)
+  const worker = await startWorker(url, pipeline, 'process', partitions, NO_ENRICHER)
+  t.after(() => client.disconnect())
+  if (events.length > 0) await intake.append([...events])
+  await until(async () => (await waitingEvents(client, pipeline, partitions, { groups: ['process'] })) === 0)
+  await worker.stop()
+  await stop()
+  await drainSinks(client, partitions)
+  client.disconnect()
+}
+
+/** Stands in for the sinks: acknowledges what there is for them, and counts it as done. */
+async function drainSinks(client: RedisClient, partitions: number): Promise<void> {
+  for (const { group, from } of groupsOf(ingest).filter(({ group }) => group !== 'process')) {
+    for (let partition = 0; partition < partitions; partition++) {
+      for (const lane of LANES) {
+        const stream = keys.stream(partition, from, lane)
+        const args = ['GROUP', group, 's', 'COUNT', 10_000, 'STREAMS', stream, '>']
+        const reply = (await client.call('XREADGROUP', ...args)) as [string, [string, string[]][]][] | null
+        for (const [id, fields] of reply?.[0]?.[1] ?? []) {
+          await client.xack(stream, group, id)
+          const done = (unit: 'entries' | 'events') => counterFields.done(group, from, lane, unit)
+          await client.hincrby(keys.counters(partition), done('entries'), 1)
+          await client.hincrby(keys.counters(partition), done('events'), Number(fields[fields.indexOf('n') + 1]))
+        }
+      }
+    }
+  }
+}
+
+/** Claims of the whole window, in the partitions that they have. */
+function claimsOf(ids: readonly string[], partitions: number): SeenClaim[] {
+  return ids.map((id, i) => {
+    const identity = identityOf('t', id)
+    const owner = ownerOfNobody(Date.now() - (i % 70) * (DAY_MS / 10))
+    return { partition: partitionOf(identity, partitions), identity: Buffer.from(identity, 'latin1'), owner }
+  })
+}
+
+async function assertPlaced(client: RedisClient, claims: readonly SeenClaim[], partitions: number): Promise<void> {
+  const nowMs = Date.now()
+  for (const { identity, owner } of claims) {
+    const partition = partitionOf(identity.toString('latin1'), partitions)
+    assert.deepEqual(await findClaim(client, { partition, identity, ms: nowMs }, WINDOW_MS), owner)
+  }
+  const buckets = (await client.keys('{p*}:seen:*')).filter((name) => !/:[mn]$/.test(name))
+  for (const prefix of new Set(buckets.map((name) => name.slice(0, name.lastIndexOf(':') + 1)))) {
+    const [, generation] = /:seen:(\d+):$/.exec(prefix)!
+    assert.equal(await client.call('PEXPIRETIME', `${prefix}m`), expiryOf(Number(generation), WINDOW_MS))
+  }
+  const sizes = await Promise.all(buckets.map((name) => client.hlen(name)))
+  const held = sizes.reduce((sum, size) => sum + size, 0)
+  assert.equal(held, claims.length, 'each is in one partition')
+  assert.equal((await readDedup(client, ingest, nowMs)).entries, claims.length)
+}
+
+async function writeLetter(
+  client: RedisClient,
+  partition: number,
+  event: Envelope,
+  more: { readonly id?: string; readonly owner?: Buffer; readonly group?: string; readonly stream?: string } = {},
+): Promise<void> {
+  const { id = '*', owner, group = 'clickhouse', stream = 'enriched' } = more
+  const origin = { group, stream, lane: 'live' as const, owner }
+  const letter = { reason: 'test', block: packBlock([event], undefined, 'p:1'), outcome: undefined }
+  await client.call('XADD', keys.dead(partition), id, ...deadLetterFields(origin, letter))
+}
+
+async function lettersOf(client: RedisClient, partitions: number, pipeline: Pipeline = ingest) {
+  const letters = new DeadLetters(client, pipeline, partitions)
+  const found: StoredLetter[] = []
+  for await (const letter of letters.letters({}, 'oldest first')) found.push(letter)
+  return { letters, found }
+}
+
+const facts = ({ firstId, atMs, group, owner, block }: StoredLetter) =>
+  [firstId, atMs, group, owner?.toString('hex'), block?.rows.toString()].join(' ')
+
+async function countersOf(client: RedisClient, partitions: number): Promise<Record<string, number>> {
+  const sums: Record<string, number> = {}
+  for (let partition = 0; partition < partitions; partition++) {
+    const hash = await client.hgetall(keys.counters(partition))
+    for (const [name, count] of Object.entries(hash)) sums[name] = (sums[name] ?? 0) + Number(count)
+  }
+  return sums
+}
+
+test('behind a raise from 4 to 7 repeats are known, counts are the same, and letters are retried once', async (t) => {
+  const { redis, client } = await startPartitions(t, 4)
+  const { pipeline, state } = poisonedPipeline()
+  const sent = Array.from({ length: 300 }, (_, i) => envelope('t', `e${i}`))
+  const bad = Array.from({ length: 20 }, (_, i) => envelope('t', `bad${i}`))
+  await run(t, redis.url, 4, pipeline, [...sent, ...bad])
+  const older = claimsOf(
+    Array.from({ length: 500 }, (_, i) => `old${i}`),
+    4,
+  )
+  await seedClaims(client, older, WINDOW_MS)
+  const counted = await countersOf(client, 4)
+  assert.equal(counted['outcome:process:dead'], 20)
+  const before = (await lettersOf(client, 4)).found
+
+  const ipid = (...args: string[]) => runCommand(['partitions', ...args], { env: { REDIS_URL: redis.url } })
+  // The connection of the test is one of another process for the command.
+  await client.client('SETNAME', 'none')
+  const { code, stdout, stderr } = await ipid('7', '--json')
+  assert.equal(code, 0, stderr)
+  assert.match(stderr, /^partition 4 of 4: \d+ identities moved so far$/m)
+  const told = JSON.parse(stdout)
+  const moves = (event: Envelope) => partitionOf(event.identity, 4) !== partitionOf(event.identity, 7)
+  const movedOlder = older.filter(
+    ({ partition, identity }) => partition !== partitionOf(identity.toString('latin1'), 7),
+  )
+  assert.deepEqual(told, {
+    ...{ partitions: 7, before: 4, identities_moved: movedOlder.length + sent.filter(moves).length },
+    dead_letters_moved: bad.filter(moves).length,
+  })
+  assert.equal(await client.get(keys.partitions()), '7')
+  assert.match((await ipid('7')).stdout, /^start with +PARTITIONS=7$/m)
+  assert.match((await ipid('4')).stderr, /^ipid: this Redis holds 7 partitions, and they cannot become fewer\n$/)
+
+  assert.deepEqual(await countersOf(client, 7), counted)
+  const after = await lettersOf(client, 7)
+  assert.deepEqual(after.found.map(facts), before.map(facts))
+  for (const { id, partition, block } of after.found) {
+    assert.equal(partition, partitionOf(block!.identities.toString('latin1'), 7))
+    assert.equal((await after.letters.find(id))?.id, id)
+  }
+  await createGroups(client, ingest, 7)
+  const waits = async () => (await readStatus(client, ingest)).streams.filter(({ waiting_events: n }) => n > 0)
+  assert.deepEqual(await waits(), [])
+
+  state.fails = false
+  const results = await Promise.all([...after.found, ...after.found].map((letter) => after.letters.retry(letter)))
+  assert.equal(results.filter((result) => result === 'done').length, 20)
+  const sources = (await client.keys('{p*}:outcomes')).map((name) => client.xrange(name, '-', '+'))
+  const text = JSON.stringify(await Promise.all(sources))
+  for (const { id } of before)
+    assert.ok(text.includes(`/retry:${id}\\`), 'the letter is taken back where it was counted')
+  await run(t, redis.url, 7, pipeline, [])
+  const again = older.map((_, i) => envelope('t', `old${i}`))
+  await run(t, redis.url, 7, pipeline, [...sent, ...bad, ...again, envelope('t', 'new')])
+  const now = await countersOf(client, 7)
+  assert.equal(now['outcome:process:duplicates'], 300 + 20 + 500)
+  assert.equal(now['added:enriched:live:events'], 300 + 20 + 1, 'new is new')
+  assert.deepEqual(await waits(), [])
+})
+
+test('killed behind any command, and run again, it comes to the same end, and nobody starts in between', async (t) => {
+  const { client } = await startPartitions(t, 2)
+  // In one partition and generation: every run looks into all of its buckets again.
+  const ids = Array.from({ length: 150 }, (_, i) => `old${i}`)
+  const owner = ownerOfNobody(Date.now() - 1)
+  const claims = claimsOf(ids, 2).flatMap((claim) => (claim.partition === 0 ? [{ ...claim, owner }] : []))
+  await seedClaims(client, claims, WINDOW_MS)
+  // A generation that is over.
+  await client.zadd(keys.seenGenerations(1), 1, keys.seen(1, 5))
+  const nowMs = Date.now()
+  const numbers = [0, 0]
+  for (let i = 0; i < 12; i++) {
+    const event = envelope('t', `old${i}`)
+    const partition = partitionOf(event.identity, 2)
+    // Two partitions give letters up in the same moment.
+    await writeLetter(client, partition, event, { id: `${nowMs}-${numbers[partition]!++}`, owner })
+  }
+  await writeLetter(client, 1, { ...envelope('t', 'none'), identity: NO_IDENTITY })
+  await writeLetter(client, 1, envelope('t', 'old13'), { group: 'archive', stream: 'archive' })
+  await client.xadd(keys.dead(0), '*', 'group', 'process', 'stream', 'intake', 'lane', 'live', 'reason', 'no block')
+  const before = (await lettersOf(client, 2)).found
+  const config = { redisStartMs: 1_000, partitions: 2 }
+  const parts = { shared: client, config, createGroups: async () => {} } as unknown as Parts
+  let runs = 0
+  let hasMoved = false
+  for (let commands = 1; ; commands++) {
+    runs++
+    try {
+      await raisePartitions(dyingAfter(client, commands), options(3))
+      break
+    } catch (error) {
+      assert.match((error as Error).message, /^killed(: it is not finished, run "ipid partitions 3" again)?$/)
+    }
+    const mark = await readChange(client)
+    if (mark === undefined) {
+      assert.equal(await partitionsOf(client), hasMoved ? 3 : 2)
+      continue
+    }
+    // What it looks at before it moves anything is not looked at again.
+    if (mark.moving && !hasMoved) commands = 0
+    hasMoved ||= mark.moving
+    await assert.rejects(partitionsOf(client), /partitions are being changed: run "ipid partitions 3" again/)
+    await assert.rejects(topology(parts).start(), /partitions are being changed/)
+    if (mark.moving) await assert.rejects(raisePartitions(client, options(4)), /run "ipid partitions 3"/)
+  }
+  assert.ok(runs > 30, `${runs}`)
+  assert.equal(await partitionsOf(client), 3)
+  await assertPlaced(client, claims, 3)
+  const after = (await lettersOf(client, 3)).found
+  assert.deepEqual(after.map(facts).sort(), before.map(facts).sort())
+  for (const { partition, block, stream, firstId } of after) {
+    const identity = block?.identities.toString('latin1') ?? NO_IDENTITY
+    const stays = identity === NO_IDENTITY || stream === 'archive'
+    assert.equal(partition, stays ? Number(firstId[0]) : partitionOf(identity, 3), firstId)
+  }
+  assert.deepEqual(await client.keys('*:dead:copy'), [])
+  assert.equal(await client.exists(keys.seenGenerations(1)), 0)
+})
+
+/** A client that does so many commands, and then none any more. */
+function dyingAfter(client: RedisClient, commands: number): RedisClient {
+  let left = commands
+  return new Proxy(client, {
+    get(target, name) {
+      const value = Reflect.get(target, name, target)
+      if (typeof value !== 'function') return value
+      return (...args: unknown[]) => {
+        if (left-- <= 0) return Promise.reject(new Error('killed'))
+        return value.apply(target, args)
+      }
+    },
+  })
+}
+
+test('it is refused while anything waits or runs, and leaves no mark then', async (t) => {
+  const { redis, client } = await startPartitions(t, 2)
+  const refused = async (reason: RegExp) => {
+    await assert.rejects(raisePartitions(client, options(5)), reason)
+    assert.equal(await partitionsOf(client), 2)
+  }
+  const stream = keys.stream(1, 'enriched', 'batch')
+  const id = (await client.xadd(stream, '*', 'n', '1'))!
+  await refused(
+    /not everything is done: group clickhouse has entries of enriched to do\. Start ipid with PARTITIONS=2, .* run this again/,
+  )
+  await client.xreadgroup('GROUP', 'clickhouse', 'c', 'STREAMS', stream, '>')
+  await refused(/group clickhouse has entries of enriched to do/)
+  await client.xack(stream, 'clickhouse', id)
+  await client.xgroup('DESTROY', stream, 'clickhouse')
+  await refused(/group clickhouse has entries of enriched to do/)
+  await client.xgroup('CREATE', stream, 'clickhouse', '$')
+  await client.hset(keys.openJobs(), 'job', 't')
+  await client.set(keys.sinkIntent('clickhouse'), '{}')
+  await refused(/1 batch job is open; \{lease:clickhouse\}:intent says that an insert was begun/)
+  await client.del(keys.openJobs(), keys.sinkIntent('clickhouse'))
+
+  const other = quiet(connectRedis(redis.url, { name: 'worker', kind: 'loop' }))
+  t.after(() => other.disconnect())
+  await other.ping()
+  await refused(/an ipid is connected to this Redis \(as ipid:worker\): stop it first/)
+  other.disconnect()
+  const connections = async () =>
+    String(await client.client('LIST'))
+      .split('\n')
+      .filter((line) => line !== '').length
+  await until(async () => (await connections()) === 1)
+  const reports = new RedisReports(client, systemClock)
+  const report = { id: 'x', process: { pid: 7, host: 'h' }, last_minute: {}, inserts: [], errors: [] }
+  await reports.tell(report as unknown as ProcessReport)
+  await refused(/process 7 on h told of itself a moment ago/)
+  await reports.withdraw('x')
+
+  await client.set(keys.restore(), '{}')
+  await refused(/a restore of a backup was not finished/)
+  await client.del(keys.restore())
+  await raisePartitions(client, options(5))
+  await assert.rejects(agreeOnPartitions(client, 6), /start with PARTITIONS=5, or raise them with "ipid partitions 6"/)
+  await assert.rejects(agreeOnPartitions(client, 4), /holds 5 partitions: start with PARTITIONS=5$/)
+})
+
+test('a Redis that has no room takes the change', async (t) => {
+  const { client } = await startPartitions(t, 1)
+  const claims = claimsOf(
+    Array.from({ length: 50 }, (_, i) => `old${i}`),
+    1,
+  )
+  await seedClaims(client, claims, WINDOW_MS)
+  const owner = ownerOf(`${Date.now()}-0`, 0)
+  await writeLetter(client, 0, envelope('t', 'old0'), { owner })
+  await client.config('SET', 'maxmemory', '1')
+  await raisePartitions(client, options(4))
+  await client.config('SET', 'maxmemory', '0')
+  await assertPlaced(client, claims, 4)
+  assert.equal((await lettersOf(client, 4)).found.length, 1)
+})

@@ -1,0 +1,138 @@
+import type { Mutant } from '../mutant.ts'
+
+const PARTITIONS = 'test/integration/partitions.test.ts'
+const RAISED = 'behind a raise from 4 to 7 repeats are known'
+const KILLED = 'killed behind any command, and run again'
+const REFUSED = 'it is refused while anything waits or runs'
+
+/** A change of the number of partitions: what is found by identity is found behind it, and nothing is there twice. */
+export const MORE_PARTITIONS: readonly Mutant[] = [
+  {
+    name: 'raise-claim-entered-first',
+    promise: 'a claim that moves is in one partition before it leaves the other',
+    file: 'src/redis/partitions/move-claims.ts',
+    from: 'await enter(client, claims, partitions, place)\n        await takeAway(client, claims, prefix)',
+    to: 'await takeAway(client, claims, prefix)\n        await enter(client, claims, partitions, place)',
+    noticedBy: [[PARTITIONS, KILLED]],
+  },
+  {
+    name: 'raise-claim-taken-away',
+    promise: 'a claim that moved is in one partition',
+    file: 'src/redis/partitions/move-claims.ts',
+    from: '        await takeAway(client, claims, prefix)\n',
+    to: '',
+    noticedBy: [[PARTITIONS, KILLED]],
+  },
+  {
+    name: 'raise-claim-generation',
+    promise: 'a claim that moves stays in its generation',
+    file: 'src/redis/partitions/move-claims.ts',
+    from: '[keys.seen(partition, generation)]',
+    to: '[keys.seen(partition, generation + 1)]',
+    noticedBy: [[PARTITIONS, KILLED]],
+  },
+  {
+    name: 'raise-restored-claims',
+    promise: 'claims that a restore entered move, too',
+    file: 'src/redis/partitions/move-claims.ts',
+    from: 'marked[i] === 1',
+    to: 'marked[i] === 2',
+    noticedBy: [[PARTITIONS, KILLED]],
+  },
+  {
+    name: 'raise-letter-home',
+    promise: 'a dead letter is in the partition of its event',
+    file: 'src/redis/partitions/move-letters.ts',
+    from: 'carriesEvents(pipeline, stream) ? partitionOf(identity, partitions) : partition',
+    to: 'partition',
+    noticedBy: [[PARTITIONS, RAISED]],
+  },
+  {
+    name: 'raise-letter-once',
+    promise: 'a dead letter that was put into a copy is not put there again',
+    file: 'src/redis/scripts/copyLetter-1.lua',
+    from: 'if last and not isAfter(ARGV[1], last[1]) then',
+    to: 'if false then',
+    noticedBy: [[PARTITIONS, KILLED]],
+  },
+  {
+    name: 'raise-letter-number',
+    promise: 'dead letters of one moment in two partitions are both kept in one',
+    file: 'src/redis/partitions/move-letters.ts',
+    from: 'numberOf(read) * BigInt(partitions) + BigInt(read.partition)',
+    to: 'numberOf(read)',
+    noticedBy: [[PARTITIONS, KILLED]],
+  },
+  {
+    name: 'raise-letter-counted-where-it-was',
+    promise: 'the retry of a dead letter takes its count back where it was made',
+    file: 'src/redis/streams/dead-letters.ts',
+    from: '/retry:${firstId}`',
+    to: '/retry:${firstId && "7:1-1"}`',
+    noticedBy: [[PARTITIONS, RAISED]],
+  },
+  {
+    name: 'raise-mark-seen',
+    promise: 'nothing starts while the number of partitions is being changed',
+    file: 'src/roles/topology.ts',
+    from: 'await demandInPlace(parts.shared)',
+    to: '',
+    noticedBy: [[PARTITIONS, KILLED]],
+  },
+  {
+    name: 'raise-other-number',
+    promise: 'a change that was not finished is finished, and no other one begun',
+    file: 'src/redis/partitions/raise.ts',
+    from: 'if (before.to !== to) {',
+    to: 'if (before.to < 0) {',
+    noticedBy: [[PARTITIONS, KILLED]],
+  },
+  {
+    name: 'raise-refused-leaves-no-mark',
+    promise: 'a change that is refused keeps nobody from starting',
+    file: 'src/redis/partitions/raise.ts',
+    from: 'await removeChange(client)\n    throw error',
+    to: 'throw error',
+    noticedBy: [[PARTITIONS, REFUSED]],
+  },
+  {
+    name: 'raise-nobody-connected',
+    promise: 'partitions are not changed under a process that runs',
+    file: 'src/redis/other-processes.ts',
+    from: 'if (id !== own && name !== harmless) return name',
+    to: 'if (id !== own && name === harmless) return name',
+    noticedBy: [[PARTITIONS, REFUSED]],
+  },
+  {
+    name: 'raise-drained',
+    promise: 'partitions are not changed while an entry is pending',
+    file: 'src/redis/partitions/drained.ts',
+    from: "pending > 0 || oldestNew !== ''",
+    to: "oldestNew !== ''",
+    noticedBy: [[PARTITIONS, REFUSED]],
+  },
+  {
+    name: 'raise-full-redis',
+    promise: 'a Redis that is full takes the change',
+    file: 'src/redis/partitions/move-claims.ts',
+    from: "loadScript('seedSeen-1', { aboveMaxmemory: true })",
+    to: "loadScript('seedSeen-1')",
+    noticedBy: [[PARTITIONS, 'a Redis that has no room takes the change']],
+  },
+  {
+    name: 'raise-replay-waits',
+    promise: 'a replay puts nothing back whose repeats meet in another partition',
+    file: 'src/replay/put-back.ts',
+    from: 'receivedAtMs <= recentMs || receivedAtMs >= partitionsSinceMs',
+    to: 'receivedAtMs > 0',
+    noticedBy: [['test/unit/replay/put-back.test.ts', 'is not put back while it may be sent again']],
+  },
+  {
+    name: 'raise-replay-twins',
+    promise: 'of repeats with a raise between them a replay stores one',
+    file: 'src/replay/put-back.ts',
+    from: 'claimed.push({ partition: other, identity })',
+    to: '',
+    noticedBy: [['test/unit/replay/put-back.test.ts', 'of repeats with a raise of the partitions between them']],
+  },
+]

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { FeederStore, OpenJob } from '../../../src/batch/feeder-store.ts'
+import { LaneRoom, partsOf } from '../../../src/batch/lane-room.ts'
+
+const MAX = 15_000
+const CHUNK = 300
+
+/** A lane that gives out what came first. */
+class Lane {
+  readonly #entries: { by: string; events: number }[] = []
+  readonly left = new Map<string, number>()
+  waiting = 0
+  added = 0
+
+  add(by: string, events: number): void {
+    this.#entries.push({ by, events })
+    this.waiting += events
+    this.added += events
+  }
+
+  drain(events: number): void {
+    while (events > 0 && this.#entries.length > 0) {
+      const first = this.#entries[0]!
+      const taken = Math.min(events, first.events)
+      first.events -= taken
+      events -= taken
+      this.waiting -= taken
+      this.left.set(first.by, (this.left.get(first.by) ?? 0) + taken)
+      if (first.events === 0) this.#entries.shift()
+    }
+  }
+
+  room(): LaneRoom {
+    const level = async () => ({ waiting: this.waiting, added: this.added })
+    const store = { eventsInLane: level, payloadsInLane: level } as unknown as FeederStore
+    return new LaneRoom({ store, waitingEventsMax: MAX, waitingPayloadsMax: MAX })
+  }
+}
+
+/** Looks, and fills what there is room for. Returns how much that was. */
+async function fill(lane: Lane, by: string, room: LaneRoom, part: number): Promise<number> {
+  await room.look({ events: part, payloads: part }, false)
+  const before = lane.added
+  while (room.events > 0) {
+    lane.add(by, CHUNK)
+    room.took({ fed: CHUNK, rejected: 0, invalidIp: 0, errors: [] }, false)
+  }
+  return lane.added - before
+}
+
+const jobs = (count: number, archived = 0) =>
+  Array.from({ length: count }, (_, i) => ({ archived: i < archived }) as OpenJob)
+
+test('tenants have the same part of the lane, and of the archive when they have one', () => {
+  assert.deepEqual(partsOf(jobs(1), jobs(9)), { events: 0.1, payloads: 1 })
+  assert.deepEqual(partsOf(jobs(9, 1), jobs(1, 1)), { events: 0.9, payloads: 0.5 })
+  assert.deepEqual(partsOf(jobs(3, 2), []), { events: 1, payloads: 1 })
+})
+
+for (const drained of [500, 9_000]) {
+  test(`one tenant alone gets no more of a full lane than each of nine, however often its feeder looks: ${drained} leave at once`, async () => {
+    const lane = new Lane()
+    const [one, nine] = [lane.room(), lane.room()]
+    for (let tick = 0; tick < 400; tick++) {
+      // The one with little to do is always there first.
+      for (let look = 0; look < 10; look++) await fill(lane, 'one', one, 0.1)
+      while ((await fill(lane, 'nine', nine, 0.9)) > 0);
+      assert.ok(lane.waiting <= MAX + 2 * CHUNK, `${lane.waiting} wait`)
+      lane.drain(drained)
+    }
+    const [ofOne, ofNine] = [lane.left.get('one')!, lane.left.get('nine')!]
+    const factor = ofOne / (ofNine / 9)
+    // In large pieces those leave sooner who were there first, though by no more than a piece.
+    assert.ok(
+      factor > 0.5 && factor < (drained === 500 ? 1.2 : 2.1),
+      `${ofOne} of one tenant, ${ofNine} of nine: ${factor.toFixed(2)} times`,
+    )
+    // What there is room for is used.
+    assert.ok(ofOne + ofNine > 0.8 * 400 * drained, `${ofOne + ofNine} of ${400 * drained} left`)
+  })
+}
+
+test('feeders that look at once do not take the same room twice', async () => {
+  const lane = new Lane()
+  // What a feeder left that is gone is nobody's.
+  lane.add('before', 10_000)
+  await Promise.all([0.2, 0.3, 0.5].map((part, i) => fill(lane, `${i}`, lane.room(), part)))
+  assert.ok(lane.waiting >= MAX && lane.waiting <= MAX + 3 * CHUNK, `${lane.waiting} wait`)
+})
+
+test('a feeder that is alone has all of the lane, whatever it did before, and one whose lane is counted anew goes on', async () => {
+  const lane = new Lane()
+  const room = lane.room()
+  assert.equal(await fill(lane, 'one', room, 0.1), MAX / 10)
+  assert.equal(await fill(lane, 'one', room, 0.1), 0)
+  assert.equal(await fill(lane, 'one', room, 1), 0.9 * MAX)
+  lane.added = 0
+  lane.waiting = 0
+  assert.equal(await fill(lane, 'one', room, 0.1), MAX / 10)
+})
+
+test('payloads count for jobs with an archive only, and by themselves', async () => {
+  const room = new Lane().room()
+  await room.look({ events: 0.5, payloads: 0.2 }, true)
+  assert.deepEqual([room.events, room.payloads], [MAX / 2, MAX / 5])
+  room.took({ fed: 10, rejected: 2, invalidIp: 3, errors: [] }, false)
+  room.took({ fed: 10, rejected: 2, invalidIp: 3, errors: [] }, true)
+  assert.deepEqual([room.events, room.payloads], [MAX / 2 - 20, MAX / 5 - 15])
+})

@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { changeLetters } from '../../../src/cli/admin/dead-letter-output.ts'
+import type { CliContext } from '../../../src/cli/context.ts'
+import type { DeadLetters } from '../../../src/redis/streams/dead-letters.ts'
+
+test('a letter that cannot be changed while others are read is the failure of the command, and not of its process', async () => {
+  const letters = {
+    async *letters() {
+      yield { id: '0:1-0' }
+      for (let turn = 0; turn < 10; turn++) await nextTurn()
+    },
+    whyNot: () => undefined,
+    retry: () => Promise.reject(new Error('the connection is lost')),
+  }
+  const changing = changeLetters(letters as unknown as DeadLetters, 'retry', {}, false, {} as CliContext)
+  await assert.rejects(changing, /the connection is lost/)
+})
