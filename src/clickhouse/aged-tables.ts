@@ -1,7 +1,9 @@
-import type { ClickHouseClient } from '@clickhouse/client'
+import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
 import { commonFloor, type RetentionPolicy, retentionFloor } from '../retention/policy.ts'
 import type { AgedStore } from '../retention/ports.ts'
 import { connectClickHouse, DATABASE } from './client.ts'
+import { ALL_HAVE_TO_ANSWER } from './cluster.ts'
+import { everyReplica, everyShard, localOf, onCluster } from './cluster-form.ts'
 import { quote } from './quote.ts'
 
 /** Tables whose rows have a day of receipt, and are in a partition by its month. */
@@ -22,18 +24,29 @@ const STATEMENT_MS = 600_000
 export class ClickHouseAgedTables implements AgedStore {
   readonly name = 'tables'
   readonly #url: string
+  readonly #places: Places
 
-  /** @param url as `connectClickHouse` takes it */
-  constructor(url: string) {
+  /**
+   * @param url as `connectClickHouse` takes it
+   * @param cluster that the tables are spread over; undefined: they are those of one server
+   */
+  constructor(url: string, cluster: string | undefined) {
     this.#url = url
+    this.#places = placesOf(cluster)
   }
 
   async removeAged(policy: RetentionPolicy, nowMs: number): Promise<number> {
-    const options = { application: 'retention', database: DATABASE, requestTimeoutMs: STATEMENT_MS, connectionsMax: 1 }
+    const options = {
+      application: 'retention',
+      database: DATABASE,
+      requestTimeoutMs: STATEMENT_MS,
+      connectionsMax: 1,
+      settings: this.#places.settings,
+    }
     const client = connectClickHouse(this.#url, options)
     try {
       let rows = 0
-      for (const table of TABLES) rows += await removeFrom(client, table, policy, nowMs)
+      for (const table of TABLES) rows += await removeFrom(client, this.#places, table, policy, nowMs)
       return rows
     } finally {
       await client.close()
@@ -43,14 +56,50 @@ export class ClickHouseAgedTables implements AgedStore {
   async close(): Promise<void> {}
 }
 
+/** Where a table's rows, parts and mutations are. */
+interface Places {
+  /** What holds the rows of a table. */
+  holder(table: string): string
+  /** The table of an ALTER. */
+  altered(table: string): string
+  readonly parts: string
+  readonly mutations: string
+  /** Conditions that go into one statement. */
+  readonly conditionsMax: number
+  readonly settings: ClickHouseSettings
+}
+
+function placesOf(cluster: string | undefined): Places {
+  if (cluster === undefined) {
+    return {
+      holder: (table) => table,
+      altered: (table) => table,
+      parts: 'system.parts',
+      mutations: 'system.mutations',
+      conditionsMax: Number.POSITIVE_INFINITY,
+      settings: {},
+    }
+  }
+  return {
+    holder: localOf,
+    altered: (table) => `${DATABASE}.${localOf(table)} ${onCluster(cluster)}`,
+    parts: everyShard(cluster, 'system.parts'),
+    mutations: everyReplica(cluster, 'system.mutations'),
+    // A statement for all hosts goes through Keeper, which takes a megabyte at a time.
+    conditionsMax: 1,
+    settings: ALL_HAVE_TO_ANSWER,
+  }
+}
+
 async function removeFrom(
   client: ClickHouseClient,
+  places: Places,
   table: Table,
   policy: RetentionPolicy,
   nowMs: number,
 ): Promise<number> {
   // What was begun before is not begun again.
-  if ((await select(client, openMutations(table))).length > 0) return 0
+  if ((await select(client, openMutations(places, table))).length > 0) return 0
   const dueOf = async () => {
     const oldest = await select<[string, string]>(
       client,
@@ -59,29 +108,34 @@ async function removeFrom(
     return oldest.filter(([tenant, day]) => day < (retentionFloor(policy, tenant, nowMs) ?? ''))
   }
   if ((await dueOf()).length === 0) return 0
-  const dropped = await dropMonths(client, table, commonFloor(policy, nowMs))
+  const dropped = await dropMonths(client, places, table, commonFloor(policy, nowMs))
   const tenants = (await dueOf()).map(([tenant]) => tenant)
-  return dropped + (await removeRows(client, table, byFloor(tenants, policy, nowMs)))
+  return dropped + (await removeRows(client, places, table, byFloor(tenants, policy, nowMs)))
 }
 
-function openMutations({ name }: Table): string {
+function openMutations({ mutations, holder }: Places, { name }: Table): string {
   return `
-    SELECT mutation_id FROM system.mutations
-    WHERE database = currentDatabase() AND table = '${name}' AND NOT is_done AND command LIKE '%DELETE WHERE%'`
+    SELECT mutation_id FROM ${mutations}
+    WHERE database = '${DATABASE}' AND table = '${holder(name)}' AND NOT is_done AND command LIKE '%DELETE WHERE%'`
 }
 
 /** Months of which nobody keeps a day, whoever has rows in them by then. */
-async function dropMonths(client: ClickHouseClient, { name }: Table, floor: string | undefined): Promise<number> {
+async function dropMonths(
+  client: ClickHouseClient,
+  { parts, holder, altered }: Places,
+  { name }: Table,
+  floor: string | undefined,
+): Promise<number> {
   if (floor === undefined) return 0
   const months = await select<[string, number]>(
     client,
-    `SELECT partition_id, sum(rows) FROM system.parts
-     WHERE database = currentDatabase() AND table = '${name}' AND active AND partition_id < '${monthOf(floor)}'
+    `SELECT partition_id, sum(rows) FROM ${parts}
+     WHERE database = '${DATABASE}' AND table = '${holder(name)}' AND active AND partition_id < '${monthOf(floor)}'
      GROUP BY partition_id`,
   )
   let rows = 0
   for (const [month, count] of months) {
-    const query = `ALTER TABLE ${name} DROP PARTITION ID '${month}' SETTINGS max_partition_size_to_drop = 0`
+    const query = `ALTER TABLE ${altered(name)} DROP PARTITION ID '${month}' SETTINGS max_partition_size_to_drop = 0`
     await client.command({ query })
     rows += Number(count)
   }
@@ -104,6 +158,7 @@ function byFloor(tenants: readonly string[], policy: RetentionPolicy, nowMs: num
 
 async function removeRows(
   client: ClickHouseClient,
+  { altered, conditionsMax }: Places,
   { name, day }: Table,
   floors: ReadonlyMap<string, readonly string[]>,
 ): Promise<number> {
@@ -111,14 +166,15 @@ async function removeRows(
   const conditions = [...floors].flatMap(([floor, tenants]) =>
     portionsOf(tenants).map((some) => `(${day} < '${floor}' AND tenant_id IN (${some.map(quote).join()}))`),
   )
-  if (conditions.length === 0) return 0
-  const condition = conditions.join(' OR ')
-  const [found] = await select<[number]>(client, `SELECT count() FROM ${name} WHERE ${condition}`)
-  removed += Number(found?.[0] ?? 0)
-  await client.command({
-    query: `ALTER TABLE ${name} DELETE WHERE ${condition}`,
-    clickhouse_settings: { mutations_sync: '0', max_query_size: '67108864' },
-  })
+  for (let at = 0; at < conditions.length; at += conditionsMax) {
+    const condition = conditions.slice(at, at + conditionsMax).join(' OR ')
+    const [found] = await select<[number]>(client, `SELECT count() FROM ${name} WHERE ${condition}`)
+    removed += Number(found?.[0] ?? 0)
+    await client.command({
+      query: `ALTER TABLE ${altered(name)} DELETE WHERE ${condition}`,
+      clickhouse_settings: { mutations_sync: '0', max_query_size: '67108864' },
+    })
+  }
   return removed
 }
 

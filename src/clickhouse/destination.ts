@@ -13,9 +13,9 @@ export const clickhouseOutcomes = into(OUTCOMES, 'clickhouse outcomes')
 function into(table: TargetTable, name: string): Destination {
   return {
     name,
-    open({ clickhouseUrl, log }) {
+    open({ clickhouseUrl, clickhouseCluster: cluster, log }) {
       const client = connectClickHouse(clickhouseUrl, { application: 'sink', database: DATABASE })
-      return new TableInserter(table, client, () => migrate(clickhouseUrl, log))
+      return new TableInserter(table, client, () => migrate(clickhouseUrl, log, { cluster }), cluster)
     },
   }
 }

@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
-import type { ClickHouseClient } from '@clickhouse/client'
+import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
 import type { Inserter } from '../core/pipeline/destination.ts'
 import { absentRows, firstTimeOf } from './absent-rows.ts'
+import { type Shards, shardsOf } from './cluster.ts'
 import { refusalOf } from './refusals.ts'
 import type { TargetTable } from './tables.ts'
 
@@ -14,21 +16,44 @@ const ONE_BLOCK = {
   max_insert_threads: '1',
 } as const
 
-/** Inserts rows of a sink into a table. */
+/** A majority of replicas has the rows before an insert is answered, below the time that a request may take. */
+const BY_MAJORITY = { insert_quorum: 'auto', insert_quorum_parallel: 1, insert_quorum_timeout: 40_000 } as const
+
+/** Behind the name that a token begins with. */
+const SHARD_OF_TOKEN = /^[0-9a-f-]{36}-s(\d+)(?=\.|$)/
+
+/**
+ * Inserts rows of a sink into a table. On a cluster all rows of an insert go to one shard, which their token names: so an insert
+ * is stored whole or not at all, as on one server, and a repeat goes where the first try went, however many shards there are
+ * by then.
+ */
 export class TableInserter implements Inserter {
   readonly #table: TargetTable
   readonly #client: ClickHouseClient
   readonly #prepare: () => Promise<void>
+  readonly #cluster: string | undefined
+  #shards: Shards = new Map()
 
-  /** @param prepare brings the schema up to date */
-  constructor(table: TargetTable, client: ClickHouseClient, prepare: () => Promise<void>) {
+  /**
+   * @param prepare brings the schema up to date
+   * @param cluster that the table is spread over; undefined: it is of one server
+   */
+  constructor(table: TargetTable, client: ClickHouseClient, prepare: () => Promise<void>, cluster?: string) {
     this.#table = table
     this.#client = client
     this.#prepare = prepare
+    this.#cluster = cluster
   }
 
-  prepare(): Promise<void> {
-    return this.#prepare()
+  async prepare(): Promise<void> {
+    await this.#prepare()
+    if (this.#cluster !== undefined) this.#shards = await shardsOf(this.#client, this.#cluster)
+  }
+
+  newToken(): string {
+    if (this.#cluster === undefined) return randomUUID()
+    const shards = [...this.#shards.keys()]
+    return `${randomUUID()}-s${shards[Math.floor(Math.random() * shards.length)]}`
   }
 
   async insert(rows: readonly Buffer[], token: string): Promise<void> {
@@ -43,7 +68,22 @@ export class TableInserter implements Inserter {
   async demandOpen(): Promise<void> {
     const { name, columns } = this.#table
     const list = columns.join()
-    await this.#client.command({ query: `INSERT INTO ${name} (${list}) SELECT ${list} FROM ${name} WHERE 0` })
+    await this.#client.command({
+      query: `INSERT INTO ${name} (${list}) SELECT ${list} FROM ${name} WHERE 0`,
+      ...(this.#cluster !== undefined && { clickhouse_settings: this.#toShard(1) }),
+    })
+  }
+
+  /** @param shard that rows go to, over the network in any case, so that a repeat by way of another host does the same */
+  #toShard(shard: number): ClickHouseSettings {
+    return {
+      insert_shard_id: String(shard),
+      distributed_foreground_insert: 1,
+      prefer_localhost_replica: 0,
+      parallel_distributed_insert_select: '0',
+      // Where there is one replica, there is none to wait for.
+      ...(this.#shards.get(shard) === 1 ? {} : BY_MAJORITY),
+    }
   }
 
   async #insert(rows: readonly Buffer[], token: string): Promise<void> {
@@ -60,16 +100,20 @@ export class TableInserter implements Inserter {
         insert_deduplicate: 1,
         insert_deduplication_token: token,
         deduplicate_blocks_in_dependent_materialized_views: 1,
+        ...(this.#cluster !== undefined && this.#toShard(shardOf(token))),
       },
     })
   }
 
   /**
    * ClickHouse (26.7, not replicated) writes a token to its deduplication log right before it puts the part in place, so a
-   * crash between the two leaves a token that drops the rows without having them.
+   * crash between the two leaves a token that drops the rows without having them. On a cluster a repeat may take the end of a
+   * quorum that failed for one that was reached.
    */
   absent(rows: readonly Buffer[]): Promise<readonly Buffer[]> {
-    return absentRows(this.#client, rows, this.#table)
+    const replicas = Math.min(...this.#shards.values())
+    const cluster = this.#cluster === undefined ? undefined : { name: this.#cluster, of: replicas }
+    return absentRows(this.#client, rows, { table: this.#table, cluster })
   }
 
   receivedAt(rows: Buffer): number {
@@ -79,4 +123,9 @@ export class TableInserter implements Inserter {
   close(): Promise<void> {
     return this.#client.close()
   }
+}
+
+/** Tokens of an insert that was begun before there was a cluster name none. */
+function shardOf(token: string): number {
+  return Number(SHARD_OF_TOKEN.exec(token)?.[1] ?? 1)
 }

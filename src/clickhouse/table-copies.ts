@@ -111,7 +111,7 @@ export class ClickHouseTables implements TableSource, TableTarget {
   }
 
   migrate(only?: readonly string[]): Promise<void> {
-    return migrate(this.#url, this.#log, only)
+    return migrate(this.#url, this.#log, { only })
   }
 
   async clear({ table, create }: TableShape): Promise<void> {

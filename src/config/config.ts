@@ -45,7 +45,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 /**
  * Reads the settings. Pure, but for what PLANS_FILE and ENRICH_DIR name.
- * @throws InputError in one line: the flag or variable, its value, and what is wanted
+ * @throws InputError in one line: the flag or variable, its value, and what is wanted; or what goes with what
  */
 export function readConfig(env: Environment, flags: Flags = {}): Config {
   const values = Object.fromEntries(
@@ -54,6 +54,8 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
       readSetting(setting, env[setting.env], flags[name as SettingName]),
     ]),
   ) as unknown as Settings
+  if (values.clickhouseCluster !== undefined && values.clickhouseUrl === undefined)
+    throw new InputError('CLICKHOUSE_CLUSTER wants CLICKHOUSE_URL: the embedded engine is no cluster')
   named(SETTINGS.sinkShares, String(values.sinkShares), flags.sinkShares !== undefined, () => {
     if (values.sinkShares > values.partitions)
       throw new InputError(`wants at most PARTITIONS, which is ${values.partitions}`)

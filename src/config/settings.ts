@@ -36,6 +36,12 @@ export const SETTINGS = {
     'http(s)://user:password@host:port; unset: the embedded engine under DATA_DIR',
     url(['http:', 'https:']),
   ),
+  clickhouseCluster: optional(
+    'CLICKHOUSE_CLUSTER',
+    'name',
+    'cluster of CLICKHOUSE_URL, as system.clusters names it, whose hosts have the tables; unset: the tables of one server',
+    text(/^[A-Za-z_]\w{0,63}$/, 'the name of a cluster: up to 64 letters, digits and _, no digit first'),
+  ),
   clickhousePort: setting(
     'CLICKHOUSE_PORT',
     'n',

@@ -19,15 +19,16 @@ type Reading = Pick<SinkStreamsOptions, 'readEntriesMax' | 'clusterPollMs' | 'sh
 
 /** Moves what the steps kept to the destinations. Ready when the one is that completes jobs: analysts can ask at once. */
 export function sinkRole(parts: Parts): Service[] {
-  const { sinkRowsMax: rowsMax, sinkLingerMs, clickhouseUrl } = parts.config
+  const { sinkRowsMax: rowsMax, sinkLingerMs, clickhouseUrl, clickhouseCluster: cluster } = parts.config
   createClickHouseMetrics(parts.telemetry.metrics, () => clickhouseMemory(clickhouseUrl))
   const shared = new Map<string, SinkShares>()
   const workers = parts.pipeline.sinks
     .filter(({ takes = 'rows' }) => takes === 'rows')
     .map((sink) => sharedSink(parts, sink, { rowsMax, lingerMs: sink.lingerMs ?? sinkLingerMs }, shared))
   if (shared.size > 0) createShareMetrics(parts.telemetry.metrics, shared)
-  // Behind the sinks, which bring the schema up to date.
-  return [...workers, retention(parts, new ClickHouseAgedTables(clickhouseUrl)), quotaWatch(parts), damageWatch(parts)]
+  // Behind the sinks, which bring the schema up to date. Replicas replace each other's damaged parts.
+  const watches = [quotaWatch(parts), ...(cluster === undefined ? [damageWatch(parts)] : [])]
+  return [...workers, retention(parts, new ClickHouseAgedTables(clickhouseUrl, cluster)), ...watches]
 }
 
 /** Sees to it that events leave a store by their age. */
@@ -62,7 +63,7 @@ function sharedSink(parts: Parts, sink: Sink, gathering: Gathering, shared: Map<
 /** The worker of a sink, with connections of its own. */
 export function sinkWorker(parts: Parts, sink: Sink, gathering: Gathering, reading: Reading = {}): SinkWorker {
   const { group, from, into, completesJobs = false } = sink
-  const { clickhouseUrl, partitions } = parts.config
+  const { clickhouseUrl, clickhouseCluster, partitions } = parts.config
   const { log } = parts.telemetry
   const source = new SinkStreams({
     blocking: parts.connectLoop(`${group}-blocking`),
@@ -82,7 +83,7 @@ export function sinkWorker(parts: Parts, sink: Sink, gathering: Gathering, readi
   return new SinkWorker({
     group,
     source,
-    inserter: into.open({ clickhouseUrl, archive: parts.archivePlace, log }),
+    inserter: into.open({ clickhouseUrl, clickhouseCluster, archive: parts.archivePlace, log }),
     startsReady: completesJobs,
     ...gathering,
     log,

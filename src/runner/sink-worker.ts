@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import { type Inserter, UnclearRefusalError } from '../core/pipeline/destination.ts'
-import { LeaseLostError } from '../core/run/errors.ts'
+import { LeaseLostError, StartupError } from '../core/run/errors.ts'
 import type { Service } from '../core/run/service.ts'
 import { Doubt } from './doubt.ts'
 import { insertAbsent, insertBisecting, repeatInsert } from './insert.ts'
@@ -119,9 +119,10 @@ export class SinkWorker implements Service {
 
   async #enter(signal: AbortSignal): Promise<undefined> {
     const { source, inserter } = this.#options
+    const isFinal = (error: unknown) => error instanceof StartupError
     const deadlineMs = performance.now() + (this.#options.prepareMs ?? PREPARE_MS)
     try {
-      await retry(() => inserter.prepare(), { delay: PREPARE_DELAY, deadlineMs, signal })
+      await retry(() => inserter.prepare(), { delay: PREPARE_DELAY, deadlineMs, signal, isFinal })
     } catch (error) {
       // It may be away from here alone.
       if (source.isShared) await source.release()
@@ -203,7 +204,7 @@ export class SinkWorker implements Service {
   async #deliver(runs: readonly SinkRun[]): Promise<void> {
     const mayBeStored = await this.#mayBeStored(runs)
     const intent: SinkIntent = {
-      token: randomUUID(),
+      token: this.#options.inserter.newToken?.() ?? randomUUID(),
       ranges: runs.map(({ partition, lane, entries }) => ({
         partition,
         lane,

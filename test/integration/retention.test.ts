@@ -55,7 +55,7 @@ test('events leave the tables and the archive by age, and the views are right fo
     await service.stop()
     return note!.removed
   }
-  const tables = () => new ClickHouseAgedTables(clickhouse.url)
+  const tables = () => new ClickHouseAgedTables(clickhouse.url, undefined)
   const stored = async (table: 'events' | 'outcomes') => {
     const day = table === 'events' ? 'toDate32(received_at)' : 'day'
     const query = `SELECT tenant_id, arraySort(groupUniqArray(toString(${day}))) AS days FROM ${table} GROUP BY tenant_id`

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
@@ -38,6 +38,8 @@ export interface TestClickHouseOptions {
   readonly limits?: EmbeddedClickHouseOptions['limits'] & object
   /** Where its folder is. */
   readonly under?: string
+  /** What the engine is to find in its configuration besides. */
+  readonly configXml?: string
 }
 
 const silent = pino({ level: 'silent' })
@@ -47,8 +49,13 @@ export async function startTestClickHouse(
   t?: { after(hook: () => Promise<void>): void },
   options: TestClickHouseOptions = {},
 ): Promise<TestClickHouse> {
-  const { bare, under = tmpdir(), ...settings } = options
+  const { bare, under = tmpdir(), configXml, ...settings } = options
   const path = await mkdtemp(join(under, 'ipid-clickhouse-'))
+  if (configXml !== undefined) {
+    const folder = join(path, 'config', 'config.d')
+    await mkdir(folder, { recursive: true })
+    await writeFile(join(folder, 'test.xml'), configXml)
+  }
   const launch = (port: number) => startEmbeddedClickHouse({ path, port, log: silent, ...settings })
   let server: EmbeddedClickHouse = await launch(takePort())
   const { url } = server

@@ -36,12 +36,15 @@ export function backupCommand(context: CliContext): Command {
         import('../../telemetry/logger.ts'),
         import('../../backup/progress.ts'),
       ])
-      const [{ openArchiveList }, { whileNobodyRewrites }] = await Promise.all([
+      const [{ openArchiveList }, { whileNobodyRewrites }, { demandOneServer }] = await Promise.all([
         import('./archive-list.ts'),
         import('../rewrite-lease.ts'),
+        import('../../clickhouse/cluster.ts'),
       ])
+      const url = await clickhouseUrlOf(config)
+      await demandOneServer('a backup', url, config.clickhouseCluster)
       const log = await createLogger({ level: 'warn', name: 'backup', pretty: context.stderr.isTTY === true })
-      const tables = new ClickHouseTables(await clickhouseUrlOf(config), log)
+      const tables = new ClickHouseTables(url, log)
       const archive = openArchiveList(await asInstance(config))
       const path = resolve(dir)
       try {

@@ -34,7 +34,11 @@ export function restoreCommand(context: CliContext): Command {
         import('../../core/run/clock.ts'),
         import('../../telemetry/logger.ts'),
       ])
-    const { openArchiveList } = await import('./archive-list.ts')
+    const [{ openArchiveList }, { demandOneServer }] = await Promise.all([
+      import('./archive-list.ts'),
+      import('../../clickhouse/cluster.ts'),
+    ])
+    await demandOneServer('a restore', config.clickhouseUrl, config.clickhouseCluster)
     const log = await createLogger({ level: 'warn', name: 'restore', pretty: context.stderr.isTTY === true })
     const progress = new Progress((line) => context.stderr.write(`${line}\n`))
     const path = resolve(dir)

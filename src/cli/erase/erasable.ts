@@ -1,6 +1,7 @@
 import { ingest } from '../../../pipelines/ingest.ts'
 import { openObjectStore } from '../../archive/destination.ts'
 import { StoreErasableArchive } from '../../archive/erasable-archive.ts'
+import { demandOneServer } from '../../clickhouse/cluster.ts'
 import { ClickHouseErasableEvents } from '../../clickhouse/erasable-events.ts'
 import { archivePlaceOf, type Config } from '../../config/config.ts'
 import { StartupError } from '../../core/run/errors.ts'
@@ -36,6 +37,7 @@ export async function withErasable<T>(
   const config = await asInstance(given)
   const log = await createLogger({ level: 'warn', name: 'erase', pretty: context.stderr.isTTY === true })
   const clickhouseUrl = await clickhouseUrlOf(config)
+  await demandOneServer('an erasure', clickhouseUrl, config.clickhouseCluster)
   const store = openObjectStore(archivePlaceOf(config))
   try {
     const redisUrl = await redisUrlOf(config)

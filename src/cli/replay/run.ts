@@ -4,6 +4,7 @@ import { ingest } from '../../../pipelines/ingest.ts'
 import type { TenantRules } from '../../../schemas/tenant-rules.ts'
 import { openObjectStore } from '../../archive/destination.ts'
 import { PartReader } from '../../archive/reader.ts'
+import { demandOneServer } from '../../clickhouse/cluster.ts'
 import { ClickHouseReenrichment } from '../../clickhouse/reenrich.ts'
 import { ReplayTables } from '../../clickhouse/replay-tables.ts'
 import { archivePlaceOf, type Config } from '../../config/config.ts'
@@ -55,6 +56,7 @@ const WAIT_MS = 600_000
 /** Returns the exit code: 1 when a part of the archive could not be read. */
 export async function runReplay(config: Config, flags: ReplayFlags, context: CliContext): Promise<number> {
   const where = (flags.where ?? []).map(readCondition)
+  await demandOneServer('a replay', await clickhouseUrlOf(config), config.clickhouseCluster)
   const tenant = await withTenants(config, (admin) => admin.getTenant(flags.tenant))
   const from = firstKeptDay(config, tenant, flags)
   if (from > flags.from) context.stderr.write(`events received before ${from} are not kept, and left out\n`)

@@ -39,6 +39,11 @@ export interface Inserter {
   /** Makes the destination ready: tables, folders. Called before the first insert, and again behind every failure. */
   prepare(): Promise<void>
   /**
+   * A token for rows that come for the first time, up to 50 of `[a-z0-9-]`; those of their parts begin with it. Undefined: any
+   * that is new will do.
+   */
+  newToken?(): string
+  /**
    * Stores rows, all of them or none; when rows were stored under the token before, none, and succeeds. Resolves when they
    * are stored for good: their entries are acknowledged then. Another process, which lost the lease meanwhile, may be
    * inserting the same rows under the same token.
@@ -85,6 +90,8 @@ export type ArchivePlace =
 /** What a destination is opened with. */
 export interface DestinationTools {
   readonly clickhouseUrl: string
+  /** Name of the cluster that ClickHouse's tables are spread over; undefined: they are those of one server. */
+  readonly clickhouseCluster: string | undefined
   readonly archive: ArchivePlace
   readonly log: Logger
 }

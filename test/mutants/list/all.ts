@@ -1,6 +1,7 @@
 import type { Mutant } from '../mutant.ts'
 import { ARCHIVE } from './archive.ts'
 import { BATCH } from './batch.ts'
+import { ON_CLUSTER } from './cluster.ts'
 import { DEDUP } from './dedup.ts'
 import { HOP } from './hop.ts'
 import { HTTP } from './http.ts'
@@ -14,5 +15,5 @@ import { TENANTS } from './tenants.ts'
 /** What `npm run mutants` breaks: for each promise of src/README.md at least one. */
 export const MUTANTS: readonly Mutant[] = [
   ...[...INTAKE, ...HOP, ...DEDUP, ...SINK, ...STREAM_KEEPING, ...BATCH],
-  ...[...TENANTS, ...HTTP, ...ROWS, ...ARCHIVE, ...MORE_PARTITIONS],
+  ...[...TENANTS, ...HTTP, ...ROWS, ...ARCHIVE, ...MORE_PARTITIONS, ...ON_CLUSTER],
 ]

@@ -67,8 +67,8 @@ export const SINK: readonly Mutant[] = [
     name: 'absent-rows',
     promise: 'rows that a table lacks are found',
     file: 'src/clickhouse/absent-rows.ts',
-    from: 'WHERE (${columns.join()}) NOT IN',
-    to: 'WHERE 0 AND (${columns.join()}) NOT IN',
+    from: 'WHERE (${columns}) NOT IN',
+    to: 'WHERE 0 AND (${columns}) NOT IN',
     noticedBy: [['test/integration/absent-rows.test.ts']],
   },
   {

@@ -13,6 +13,10 @@ test('only what ClickHouse says of the data refuses rows at once; what says that
     error('252', 'TOO_MANY_PARTS'),
     error('243', 'NOT_ENOUGH_SPACE'),
     error('164', 'READONLY'),
+    error('577', 'INVALID_SHARD_ID'),
+    error('55', 'STORAGE_REQUIRES_PARAMETER'),
+    error('319', 'UNKNOWN_STATUS_OF_INSERT'),
+    error('285', 'TOO_FEW_LIVE_REPLICAS'),
     new ClickHouseError({ message: 'no', code: '9999' }),
     new Error('connect ECONNREFUSED'),
   ]

@@ -49,6 +49,11 @@ const REFUSED: [flags: Flags, message: RegExp][] = [
   [{ redisUrl: 'unix://path' }, /^--redis-url/],
   [{ redisUrl: 'redis-cluster://a' }, /^--redis-url/],
   [{ clickhouseUrl: 'localhost:8123' }, /^--clickhouse-url "localhost:8123": wants http:\/\/host:port or https/],
+  [{ clickhouseCluster: 'c1' }, /^CLICKHOUSE_CLUSTER wants CLICKHOUSE_URL: the embedded engine is no cluster$/],
+  ...["c1'", '1c', 'a.b', 'a-b', '{cluster}', 'a b', 'x'.repeat(65)].map((clickhouseCluster): [Flags, RegExp] => [
+    { clickhouseCluster, clickhouseUrl: 'http://h:8123' },
+    /^--clickhouse-cluster ".*": wants the name of a cluster: up to 64 letters, digits and _, no digit first$/,
+  ]),
   [{ enrichDir: '/no/such/folder' }, /^--enrich-dir "\/no\/such\/folder": wants a folder that exists$/],
   [{ plansFile: '/no/such/file' }, /^--plans-file "\/no\/such\/file": wants a file that can be read \(ENOENT\)$/],
   [{ logLevel: 'loud' }, /^--log-level "loud": wants one of trace, debug/],

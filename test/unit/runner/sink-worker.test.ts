@@ -39,6 +39,8 @@ class World {
   /** Whether it says that it stores rows at the moment. */
   isOpen = true
   forgotBefore = 0
+  /** The destination's own tokens. */
+  newToken: (() => string) | undefined
   /** An intent of a sink that divided the streams in another way. */
   readonly other: { intent: SinkIntent | undefined } = { intent: undefined }
   /** Another process is to go on here. */
@@ -144,6 +146,7 @@ async function runProcess(world: World, crash?: Crash, isOver = () => false): Pr
   })
   const source = sourceOf(world)
   const inserter: Inserter = {
+    ...(world.newToken && { newToken: world.newToken }),
     prepare: () =>
       act('prepare', () => {
         if (world.isAway) throw new Error('away')
@@ -244,6 +247,18 @@ test('an insert that was cut off is repeated under the same token with the same 
   assert.deepEqual([...world.stored].sort(), ['a', 'b', 'c', 'd', 'late'])
   assert.equal(world.tokens.size, 2, 'one for the repeated rows, one for the late one')
   assert.ok(world.tokens.has(world.firstToken!))
+})
+
+test('a destination that has tokens of its own is given them, in repeats and parts too', async () => {
+  const world = new World()
+  let made = 0
+  world.newToken = () => `made${++made}`
+  await runProcess(world, { at: 4, behind: true })
+  await runProcess(world)
+  assert.deepEqual(world.dead, ['bad'])
+  assert.equal(made, 1)
+  assert.ok(world.tokens.size > 1)
+  for (const token of world.tokens) assert.match(token, /^made1\./)
 })
 
 test('an intent of sinks that divided the streams otherwise is finished first, killed at any action: stored once', async () => {
