@@ -1,5 +1,5 @@
 import { OUTCOME_STATUS } from '../../schemas/outcome.ts'
-import { type Block, identityAt, type RowChange, rowAt, rowEnds, selectEvents } from '../core/event/block.ts'
+import { type Block, identityAt, type RowChange, rowAt, rowEnds, selectEvents, stateAt } from '../core/event/block.ts'
 import { NO_IDENTITY } from '../core/event/envelope.ts'
 import { BlockOutcomes, NO_OUTCOMES } from '../core/event/outcomes.ts'
 import type { Delivery } from '../core/pipeline/delivery.ts'
@@ -157,7 +157,7 @@ async function decideOneByOne(stage: Stage, block: Block, delivery: Delivery, to
     try {
       const result = await ask(stage, selectEvents(block, [i]), delivery, tools)
       const outcome = result.outcomes?.get(0)
-      const change = result.changes?.get(0)
+      const change = result.changed === undefined ? result.changes?.get(0) : changeOf(result.changed)
       if (outcome !== undefined) outcomes.set(i, outcome)
       if (change !== undefined) changes.set(i, change)
       for (const [name, events] of Object.entries(result.counts ?? {})) counts[name] = (counts[name] ?? 0) + events
@@ -168,6 +168,11 @@ async function decideOneByOne(stage: Stage, block: Block, delivery: Delivery, to
     }
   }
   return { outcomes, changes, counts }
+}
+
+/** Of the only event of a block. */
+function changeOf(block: Block): RowChange {
+  return { state: stateAt(block, 0), row: rowAt(block, rowEnds(block), 0) }
 }
 
 function isAboutEvents(error: unknown): boolean {
@@ -182,10 +187,10 @@ function apply(
   promised: ReadonlySet<string>,
   tally: Tally,
 ): Block | undefined {
-  const { outcomes, changes, counts } = result
+  const { outcomes, changes, counts, changed = block } = result
   for (const name in counts) add(tally.counts, name, counts[name]!)
   if (outcomes === undefined || outcomes.size === 0) {
-    return changes === undefined || changes.size === 0 ? block : selectEvents(block, everyEvent(block), changes)
+    return changes === undefined || changes.size === 0 ? changed : selectEvents(changed, everyEvent(block), changes)
   }
   const ends = rowEnds(block)
   const keep: number[] = []
@@ -208,7 +213,7 @@ function apply(
       })
     }
   }
-  return keep.length === 0 ? undefined : selectEvents(block, keep, changes)
+  return keep.length === 0 ? undefined : selectEvents(changed, keep, changes)
 }
 
 function everyEvent(block: Block): number[] {

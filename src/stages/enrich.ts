@@ -1,5 +1,5 @@
 import { type Address, parseAddress } from '../core/event/address.ts'
-import { type Block, type RowChange, rowEnds } from '../core/event/block.ts'
+import type { Block } from '../core/event/block.ts'
 import type { Enrichment } from '../core/event/enrichment.ts'
 import { EnvelopeState } from '../core/event/envelope.ts'
 import { countsOf, OriginTally, originOf, originText } from '../core/event/origins.ts'
@@ -17,26 +17,43 @@ export const enrich: Stage<void> = {
   async gather(block, _delivery, { hostnames }) {
     if (hostnames === undefined || !block.states.includes(EnvelopeState.Raw)) return
     const addresses = new Map<string, Address>()
-    for (const { address } of rawEvents(block)) addresses.set(address.text, address)
+    for (const { address } of rawEvents(block, block.rows.toString('latin1'))) addresses.set(address.text, address)
     if (addresses.size > 0) await hostnames.prefetch([...addresses.values()])
   },
   decide(block, _facts, { enricher }) {
+    const isRaw = block.states.includes(EnvelopeState.Raw)
     // Live events come complete, and belong to no job that would count them.
-    if (block.job === undefined && !block.states.includes(EnvelopeState.Raw)) return {}
-    const changes = new Map<number, RowChange>()
-    const suffixOf = suffixesFor(block.job)
+    if (block.job === undefined && !isRaw) return {}
     const origins = new OriginTally()
     let identified = block.job === undefined ? 0 : countAtSource(block, origins)
-    for (const { position, address, hasAccount } of rawEvents(block)) {
+    const judge = (address: Address) => {
       const enrichment = enricher.enrich(address)
       if (!enrichment.noise && enrichment.companyId !== '') identified++
       origins.add(originOf(enrichment))
-      // The row of noise is completed, too: an event that an earlier delivery promised to keep is kept all the same.
-      changes.set(position, { state: stateOf(enrichment), append: suffixOf(enrichment, hasAccount) })
+      return enrichment
     }
+    const changed = isRaw ? completed(block, judge) : block
     const seen = block.job === undefined ? [] : countsOf(origins)
-    return { changes, counts: { [IDENTIFIED]: identified, ...Object.fromEntries(seen) } }
+    return { changed, counts: { [IDENTIFIED]: identified, ...Object.fromEntries(seen) } }
   },
+}
+
+/** The block with complete rows, those of noise too: an event that an earlier delivery promised to keep is kept all the same. */
+function completed(block: Block, judge: (address: Address) => Enrichment): Block {
+  // Bytes as the characters of one text, of which the rows are put together: a buffer for each piece costs several times as much.
+  const text = block.rows.toString('latin1')
+  const tail = asCharacters(`${rowTail(block.job)}\n`)
+  const states = Uint8Array.from(block.states)
+  let rows = ''
+  let copied = 0
+  for (const { position, address, end } of rawEvents(block, text)) {
+    const enrichment = judge(address)
+    const hasAccount = text.charCodeAt(end - 1) !== TAB
+    states[position] = stateOf(enrichment)
+    rows += text.slice(copied, end) + suffixOf(enrichment, hasAccount) + tail
+    copied = end + 1
+  }
+  return { ...block, states, rows: Buffer.from(rows + text.slice(copied), 'latin1') }
 }
 
 /**
@@ -65,48 +82,40 @@ const TAB = 9
 interface RawEvent {
   readonly position: number
   readonly address: Address
-  readonly hasAccount: boolean
+  /** Where its row ends in the text: before its line feed. */
+  readonly end: number
 }
 
-function* rawEvents(block: Block): Generator<RawEvent, void, void> {
-  if (!block.states.includes(EnvelopeState.Raw)) return
-  const { rows } = block
-  const ends = rowEnds(block)
-  for (let position = 0; position < block.count; position++) {
-    if (block.states[position] !== EnvelopeState.Raw) continue
-    const start = position === 0 ? 0 : ends[position - 1]!
-    // The first column never needs escapes, and the account comes last.
-    const address = parseAddress(rows.toString('latin1', start, rows.indexOf(TAB, start)))
-    if (address === undefined) throw new Error('a row without an address')
-    yield { position, address, hasAccount: rows[ends[position]! - 2] !== TAB }
+/** @param text of the rows, a character for a byte */
+function* rawEvents({ count, states }: Block, text: string): Generator<RawEvent, void, void> {
+  let start = 0
+  for (let position = 0; position < count; position++) {
+    const end = text.indexOf('\n', start)
+    if (end < 0) throw new Error(`block of ${count} events has only ${position} rows`)
+    if (states[position] === EnvelopeState.Raw) {
+      // The first column never needs escapes, and the account comes last.
+      const address = parseAddress(text.slice(start, text.indexOf('\t', start)))
+      if (address === undefined) throw new Error('a row without an address')
+      yield { position, address, end }
+    }
+    start = end + 1
   }
 }
 
 /** Equal enrichments are one object as long as they are cached, so most suffixes are encoded only once. */
-const suffixes = [new WeakMap<Enrichment, Buffer>(), new WeakMap<Enrichment, Buffer>()] as const
+const suffixes = [new WeakMap<Enrichment, string>(), new WeakMap<Enrichment, string>()] as const
 
-function suffixBytes(enrichment: Enrichment, hasAccount: boolean): Buffer {
+function suffixOf(enrichment: Enrichment, hasAccount: boolean): string {
   const known = suffixes[hasAccount ? 1 : 0]
-  let bytes = known.get(enrichment)
-  if (bytes === undefined) {
-    bytes = Buffer.from(rowSuffix(enrichment, hasAccount), 'utf8')
-    known.set(enrichment, bytes)
+  let suffix = known.get(enrichment)
+  if (suffix === undefined) {
+    suffix = asCharacters(rowSuffix(enrichment, hasAccount))
+    known.set(enrichment, suffix)
   }
-  return bytes
+  return suffix
 }
 
-/** As `suffixBytes`, and behind it the batch job. Its column stays empty for live events. */
-function suffixesFor(job: string | undefined): typeof suffixBytes {
-  if (job === undefined) return suffixBytes
-  const tail = Buffer.from(rowTail(job))
-  const known = new Map<Buffer, Buffer>()
-  return (enrichment, hasAccount) => {
-    const suffix = suffixBytes(enrichment, hasAccount)
-    let bytes = known.get(suffix)
-    if (bytes === undefined) {
-      bytes = Buffer.concat([suffix, tail])
-      known.set(suffix, bytes)
-    }
-    return bytes
-  }
+/** The bytes of a text, each as a character. */
+function asCharacters(text: string): string {
+  return Buffer.from(text, 'utf8').toString('latin1')
 }

@@ -122,11 +122,11 @@ export function rowAt(block: Block, ends: Uint32Array, index: number): Buffer {
   return block.rows.subarray(index === 0 ? 0 : ends[index - 1]!, ends[index]! - 1)
 }
 
-/** What becomes of an event's state and row. Neither `append` nor `row` has a line feed. */
-export type RowChange =
-  | { readonly state: EnvelopeState; readonly row: Buffer }
-  /** Columns behind those that the row has: nothing of it need be read. */
-  | { readonly state: EnvelopeState; readonly append: Buffer }
+/** What becomes of an event's state and row, which has no line feed. */
+export interface RowChange {
+  readonly state: EnvelopeState
+  readonly row: Buffer
+}
 
 const LINE_END = Buffer.from('\n')
 
@@ -150,8 +150,7 @@ export function selectEvents(
     block.identities.copy(identities, to * IDENTITY_BYTES, from * IDENTITY_BYTES, (from + 1) * IDENTITY_BYTES)
     states[to] = change?.state ?? block.states[from]!
     if (change === undefined) rows.push(block.rows.subarray(from === 0 ? 0 : ends[from - 1]!, ends[from]!))
-    else if ('row' in change) rows.push(change.row, LINE_END)
-    else rows.push(rowAt(block, ends, from), change.append, LINE_END)
+    else rows.push(change.row, LINE_END)
   }
   const { job, jobCounted, commit, commits } = block
   const brought =

@@ -19,6 +19,8 @@ export interface StageResult {
   readonly outcomes?: ReadonlyMap<number, Outcome>
   /** New states and rows of events. Those of events that are not kept are ignored. A row keeps the columns of `row.ts`. */
   readonly changes?: ReadonlyMap<number, RowChange>
+  /** In place of `changes`, where most events change: the block with all its events in their order, their states and rows new. */
+  readonly changed?: Block
   /**
    * So many events of which the stage found something out, by name: added to the progress of their batch job exactly once.
    * Says nothing of what becomes of them; a later stage may drop them.

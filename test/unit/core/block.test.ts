@@ -40,7 +40,7 @@ test('a block survives its way through a stream entry', () => {
 
 test('a selection keeps rows, states and identities together', () => {
   const changes = new Map<number, RowChange>([
-    [0, { state: EnvelopeState.Enriched, append: Buffer.from('\tmore') }],
+    [0, { state: EnvelopeState.Enriched, row: Buffer.from('a\tmore') }],
     [3, { state: EnvelopeState.Raw, row: Buffer.from('changed') }],
   ])
   const selected = selectEvents(packBlock(envelopes), [0, 2, 3], changes)

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Address, parseAddress } from '../../../src/core/event/address.ts'
+import { type Block, identityAt, packBlock } from '../../../src/core/event/block.ts'
+import type { Enrichment } from '../../../src/core/event/enrichment.ts'
+import { EnvelopeState, IDENTITY_BYTES } from '../../../src/core/event/envelope.ts'
+import { enrichmentColumns, rowSuffix, rowTail } from '../../../src/core/event/row.ts'
+import { stateOf } from '../../../src/core/event/verdict.ts'
+import type { StageTools } from '../../../src/core/pipeline/stage.ts'
+import { NOTHING_KNOWN } from '../../../src/enrichment/answers/answer.ts'
+import { enrich } from '../../../src/stages/enrich.ts'
+
+function answer(companyId: string, noise: boolean): Enrichment {
+  const facts = { ...NOTHING_KNOWN, companyId, noise, data: { org_name: `${companyId} Zürich 株式会社 😀` } }
+  return { ...facts, columns: enrichmentColumns(facts) }
+}
+
+const ANSWERS = [NOTHING_KNOWN, answer('example.com', false), answer('ünï\tcode', false), answer('cloud.example', true)]
+const enricher = { enrich: ({ v4, v6 }: Address) => ANSWERS[(v6?.[7] ?? v4) % ANSWERS.length]! }
+const TOOLS = { enricher, hostnames: undefined } as unknown as StageTools
+const ACCOUNTS = ['', 'account-1', 'конто', '\\t']
+
+const pick = <T>(values: readonly T[]): T => values[Math.floor(Math.random() * values.length)]!
+
+/** Envelopes of all states in any order, of which the raw ones have the row that `rawRow` makes. */
+function envelopes(count: number) {
+  return Array.from({ length: count }, (_, i) => {
+    const n = Math.floor(Math.random() * 200)
+    const ip = pick([`17.0.0.${n}`, `2001:db8::${(n + 1).toString(16)}`])
+    const state = pick([EnvelopeState.Raw, EnvelopeState.Raw, EnvelopeState.Enriched, EnvelopeState.Noise])
+    const row = `${ip}\tacme\tévénement ${i}\t\\N\t${pick(ACCOUNTS)}`
+    return {
+      state,
+      row: state === EnvelopeState.Raw ? row : pick([`${row}\tdone`, '']),
+      identity: `${i}`.padStart(IDENTITY_BYTES),
+    }
+  })
+}
+
+/** Event by event. */
+function expected(events: ReturnType<typeof envelopes>, job: string | undefined) {
+  return events.map(({ state, row, identity }) => {
+    if (state !== EnvelopeState.Raw) return { state, row, identity }
+    const enrichment = enricher.enrich(parseAddress(row.slice(0, row.indexOf('\t')))!)
+    return {
+      state: stateOf(enrichment),
+      row: row + rowSuffix(enrichment, !row.endsWith('\t')) + rowTail(job),
+      identity,
+    }
+  })
+}
+
+function eventsOf(block: Block) {
+  const rows = block.rows.toString('utf8').split('\n').slice(0, -1)
+  assert.equal(rows.length, block.count)
+  return rows.map((row, i) => ({ state: block.states[i], row, identity: identityAt(block, i) }))
+}
+
+test('raw rows are completed as each would be alone, and all others stay as they are', () => {
+  for (let round = 0; round < 300; round++) {
+    const events = envelopes(1 + Math.floor(Math.random() * 40))
+    const job = pick([undefined, 'job', 'jöb'])
+    const block = packBlock(events, job, 'p:1')
+    const before = Buffer.from(block.rows)
+    const changed = enrich.decide(block, undefined, TOOLS).changed ?? block
+    assert.deepEqual(eventsOf(changed), expected(events, job))
+    assert.deepEqual([changed.job, changed.commit], [job, 'p:1'])
+    assert.deepEqual(eventsOf(block), events)
+    assert.deepEqual(block.rows, before)
+  }
+})
