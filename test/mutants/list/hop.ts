@@ -232,8 +232,8 @@ export const HOP: readonly Mutant[] = [
     name: 'judged-once',
     promise: 'what was answered is what is stored: the step does not judge a live event again',
     file: 'src/stages/enrich.ts',
-    from: 'if (block.states[position] !== EnvelopeState.Raw) continue',
-    to: '',
+    from: 'if (states[position] === EnvelopeState.Raw) {',
+    to: 'if (true) {',
     noticedBy: [['test/unit/runner/run-stages.test.ts', 'what was enriched for an answer is not judged again']],
   },
   {

@@ -137,4 +137,12 @@ export const ROWS: readonly Mutant[] = [
     to: 'behind += 1',
     noticedBy: [['test/unit/core/block.test.ts', 'a block that was joined of several is what they were']],
   },
+  {
+    name: 'whose-account',
+    promise: "a raw row gets the organisation as its account only where it has none of the caller's",
+    file: 'src/stages/enrich.ts',
+    from: 'text.charCodeAt(end - 1) !== TAB',
+    to: 'text.charCodeAt(end) !== TAB',
+    noticedBy: [['test/unit/stages/enrich.test.ts', 'raw rows are completed as each would be alone']],
+  },
 ]
