@@ -9,6 +9,7 @@ import type { Intake } from '../ingest/intake.ts'
 import { EventTail } from '../ingest/tail.ts'
 import { RedisBulkJobs } from '../redis/bulk/jobs.ts'
 import { RedisTailWire } from '../redis/dashboard/live.ts'
+import { Reconnection } from '../redis/reconnection.ts'
 import { readBatchJobs } from '../redis/status/jobs.ts'
 import { GroupCommit } from '../redis/streams/group-commit.ts'
 import type { IntakeGate } from '../redis/streams/intake-gate.ts'
@@ -38,7 +39,8 @@ export function ingressRole(parts: Parts): IngressRole {
   const { log, metrics, clock } = telemetry
   const requests = parts.connect({ name: 'requests', kind: 'request', timeoutMs: config.redisRequestMs })
   const changes = new RedisTenantChanges(parts.connect({ name: 'changes', kind: 'loop' }))
-  const store = new RedisTenantStore(requests)
+  const reconnection = new Reconnection(requests, config.writeDeadlineMs)
+  const store = new RedisTenantStore(requests, reconnection)
   const authenticator = new CachedAuthenticator({ store, changes, plans: config.plans, clock, log })
   const gate = intakeGate(parts)
   const closedBecause = (archived: boolean) => gate.closedBecause(archived)
@@ -52,7 +54,7 @@ export function ingressRole(parts: Parts): IngressRole {
     () => stall.reason !== undefined,
     () => gate.closedBecause(false) !== undefined,
   )
-  const quota = new RedisDailyQuota(requests, clock)
+  const quota = new RedisDailyQuota(requests, clock, reconnection)
   const routes = createRoutes({
     accept: acceptOf(parts),
     intake: counted(intake, parts),
@@ -68,7 +70,7 @@ export function ingressRole(parts: Parts): IngressRole {
     receipts: receipts.receipts,
     tail,
   })
-  const limiter = new SharedRateLimiter(new RedisTokenBuckets(requests))
+  const limiter = new SharedRateLimiter(new RedisTokenBuckets(requests, reconnection))
   const { host, port, httpEngine: engine } = config
   const onResponse = (status: number) => {
     parts.recent.did('requests', 1)

@@ -10,6 +10,7 @@ import type { Caller } from '../../tenants/tenancy.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
 import { orUnavailable } from '../or-unavailable.ts'
+import type { Reconnection } from '../reconnection.ts'
 import { loadScript } from '../scripts.ts'
 import { lotArgs } from './lot-args.ts'
 
@@ -55,6 +56,7 @@ export class RedisDailyQuota implements DailyQuota, Service {
   readonly name = 'daily quota'
   readonly #client: RedisClient
   readonly #clock: Clock
+  readonly #reconnection: Reconnection | undefined
   readonly #asking = new Gathering<Waiter>((waiters) => this.#ask(waiters))
   readonly #held = new Map<string, Held>()
   readonly #keeper = new LotKeeper<Held>({
@@ -66,9 +68,11 @@ export class RedisDailyQuota implements DailyQuota, Service {
   readonly #life = new Lifecycle()
   #day = dayAt(0)
 
-  constructor(client: RedisClient, clock: Clock) {
+  /** @param reconnection waits for `client` when lookups are counted; undefined: nobody waits */
+  constructor(client: RedisClient, clock: Clock, reconnection?: Reconnection) {
     this.#client = client
     this.#clock = clock
+    this.#reconnection = reconnection
   }
 
   async start(): Promise<void> {}
@@ -159,7 +163,8 @@ export class RedisDailyQuota implements DailyQuota, Service {
     }
   }
 
-  #run(asked: readonly Omit<Asked, 'held' | 'sentMs' | 'isOnly'>[]): Promise<number[]> {
+  async #run(asked: readonly Omit<Asked, 'held' | 'sentMs' | 'isOnly'>[]): Promise<number[]> {
+    await this.#reconnection?.wait()
     const names = asked.flatMap(({ tenantId, day: { day } }) => [
       keys.lookups(tenantId, day),
       keys.lookupLots(tenantId, day),
@@ -168,7 +173,7 @@ export class RedisDailyQuota implements DailyQuota, Service {
       return [limit, ...lotArgs(demand), runs.length, ...runs.flatMap(runArgs)]
     })
     const reply = takeQuotaScript.run(this.#client, names, [COUNTER_TTL_MS, ...args]) as Promise<number[]>
-    return orUnavailable(reply, 'the quota store did not answer')
+    return await orUnavailable(reply, 'the quota store did not answer')
   }
 
   /** @param reply what the script returned for this counter */

@@ -3,6 +3,7 @@ import type { BucketDemand, BucketGrant, TokenBuckets } from '../../tenants/stor
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
 import { orUnavailable } from '../or-unavailable.ts'
+import type { Reconnection } from '../reconnection.ts'
 import { loadScript } from '../scripts.ts'
 import { lotArgs } from './lot-args.ts'
 
@@ -11,9 +12,12 @@ const takeTokensScript = loadScript('takeTokens-N', { using: 'lots' })
 /** Token buckets in Redis, by Redis' clock. Demands that are made together are one call; on a cluster one each. */
 export class RedisTokenBuckets implements TokenBuckets {
   readonly #client: RedisClient
+  readonly #reconnection: Reconnection | undefined
 
-  constructor(client: RedisClient) {
+  /** @param reconnection waits for `client`; undefined: nobody waits */
+  constructor(client: RedisClient, reconnection?: Reconnection) {
     this.#client = client
+    this.#reconnection = reconnection
   }
 
   take(demands: readonly BucketDemand[]): Promise<BucketGrant>[] {
@@ -25,6 +29,7 @@ export class RedisTokenBuckets implements TokenBuckets {
   async #take(demands: readonly BucketDemand[]): Promise<BucketGrant[]> {
     const buckets = demands.map(({ tenantId }) => keys.rateBucket(tenantId))
     const args = demands.flatMap(({ rate, burst, wanted, lot }) => [rate, burst, wanted, ...lotArgs(lot)])
+    await this.#reconnection?.wait()
     const reply = takeTokensScript.run(this.#client, buckets, args) as Promise<number[]>
     const numbers = await orUnavailable(reply, 'the store of rate limits does not answer')
     return demands.map((_, i) => {

@@ -7,6 +7,7 @@ import type { Tenant } from '../../tenants/tenancy.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
 import { orUnavailable } from '../or-unavailable.ts'
+import type { Reconnection } from '../reconnection.ts'
 import { loadScript, type Script, type ScriptArgument } from '../scripts.ts'
 
 const findTenantScript = loadScript('findTenant-2')
@@ -23,12 +24,16 @@ const USES_PER_CALL = 500
 /** Tenants and keys in Redis: every change is one script, which announces it too. */
 export class RedisTenantStore implements TenantStore, CallerStore {
   readonly #client: RedisClient
+  readonly #reconnection: Reconnection | undefined
 
-  constructor(client: RedisClient) {
+  /** @param reconnection waits for `client` when the tenant of a key is asked for; undefined: nobody waits */
+  constructor(client: RedisClient, reconnection?: Reconnection) {
     this.#client = client
+    this.#reconnection = reconnection
   }
 
   async findTenant(keyHash: string): Promise<Tenant | undefined> {
+    await this.#reconnection?.wait()
     const [id, json] = (await this.#run(findTenantScript, [keys.apiKeys(), keys.tenants()], [keyHash])) as Buffer[]
     return id && json && tenantOf(id.toString(), json.toString())
   }

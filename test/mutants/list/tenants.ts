@@ -8,6 +8,14 @@ const ADMIN = 'test/integration/tenants-admin.test.ts'
 /** Keys, limits, quotas: a tenant sees, counts and slows down only itself. */
 export const TENANTS: readonly Mutant[] = [
   {
+    name: 'waits-for-a-restart',
+    promise: 'who asks while Redis starts again is kept waiting',
+    file: 'src/redis/reconnection.ts',
+    from: 'this.#waiting ??= this.#untilReady()',
+    to: 'this.#waiting ??= Promise.resolve()',
+    noticedBy: [['test/integration/redis-reconnection.test.ts', 'who asks while Redis starts again']],
+  },
+  {
     name: 'known-key-ages',
     promise: 'a known key is used for a minute and no longer without asking again',
     file: 'src/tenants/authenticator.ts',

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { UnavailableError } from '../../src/core/run/errors.ts'
+import { connectRedis } from '../../src/redis/connect.ts'
+import { Reconnection } from '../../src/redis/reconnection.ts'
+import { RedisDailyQuota } from '../../src/redis/tenants/daily-quota.ts'
+import { RedisTokenBuckets } from '../../src/redis/tenants/rate-bucket.ts'
+import { RedisTenantStore } from '../../src/redis/tenants/tenant-store.ts'
+import { SharedRateLimiter } from '../../src/tenants/rate-limiter.ts'
+import type { Caller } from '../../src/tenants/tenancy.ts'
+import { startTestRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
+
+const CALLER: Caller = {
+  tenant: { id: 'acme', plan: 'p', archive: false, addresses: 'full', createdAt: '' },
+  plan: { rate: 10, burst: 10, daily_lookups: 10, monthly_accounts: 1 },
+}
+
+/** What a request asks of Redis before it is accepted, while there is none. */
+async function withoutRedis(t: TestContext, waitMs: number) {
+  const redis = await startTestRedis(t)
+  const client = connectRedis(redis.url, { name: 'test', kind: 'request', timeoutMs: 30_000 })
+  client.on('error', () => {})
+  t.after(() => client.disconnect())
+  await until(() => client.status === 'ready')
+  const reconnection = new Reconnection(client, waitMs)
+  const limiter = new SharedRateLimiter(new RedisTokenBuckets(client, reconnection))
+  const quota = new RedisDailyQuota(client, { now: Date.now }, reconnection)
+  const store = new RedisTenantStore(client, reconnection)
+  await redis.kill()
+  await until(() => client.status !== 'ready')
+  const ask = () => [limiter.take(CALLER), quota.take(CALLER, 1), store.findTenant('hash')] as const
+  return { redis, ask }
+}
+
+test('who asks while Redis starts again is kept waiting', async (t) => {
+  const { redis, ask } = await withoutRedis(t, 60_000)
+  const asked = Promise.all(ask())
+  await redis.restart()
+  const [rate, quota, tenant] = await asked
+  assert.deepEqual([rate.allowed, quota.used, tenant], [true, 1, undefined])
+})
+
+test('who asks while Redis is away for longer is refused', async (t) => {
+  const { ask } = await withoutRedis(t, 1)
+  for (let round = 0; round < 2; round++) {
+    const answers = await Promise.allSettled(ask())
+    assert.ok(answers.every((answer) => answer.status === 'rejected' && answer.reason instanceof UnavailableError))
+  }
+})
