@@ -51,6 +51,8 @@ export interface Clustered extends Surroundings {
 }
 
 const SETTINGS = { DEFAULT_DATA: 'off', CLAIM_IDLE_MS: '1000' }
+/** Two processes insert, and feed, side by side. */
+const SHARED = { SINK_SHARES: '2', FEEDER_SHARES: '4' }
 
 export async function startOwn(cleanUp: CleanUp): Promise<Own> {
   const disk = await SmallDisk.mount(cleanUp)
@@ -66,8 +68,7 @@ export async function startProxied(cleanUp: CleanUp): Promise<Proxied> {
   await toClickHouse.start({ host: '127.0.0.1', port: Number(new URL(clickhouse.url).port) }, cleanUp)
   const settings = {
     ...SETTINGS,
-    // Two processes insert side by side here.
-    SINK_SHARES: '2',
+    ...SHARED,
     REDIS_URL: `redis://127.0.0.1:${toRedis.port}`,
     CLICKHOUSE_URL: `http://127.0.0.1:${toClickHouse.port}`,
   }
@@ -90,7 +91,7 @@ export async function startProxied(cleanUp: CleanUp): Promise<Proxied> {
 export async function startClustered(cleanUp: CleanUp): Promise<Clustered> {
   const nodes = await startCluster(cleanUp)
   const redisUrl = `redis-cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`
-  const instance = await startInstance(cleanUp, { ...SETTINGS, REDIS_URL: redisUrl })
+  const instance = await startInstance(cleanUp, { ...SETTINGS, ...SHARED, REDIS_URL: redisUrl })
   return { instance, nodes, redisUrl, clickhouseUrl: instance.ready.clickhouse_url }
 }
 
