@@ -88,6 +88,18 @@ export class Doubt {
   /** Takes a part apart that was refused. @throws the refusal, while it is too early for that */
   async divide(token: string, refusal: UnclearRefusalError): Promise<void> {
     await this.#demandFault(refusal)
+    await this.#writeDivided(token)
+  }
+
+  /**
+   * To be called before a part is taken apart that was refused for its rows. That the first of them was is enough: from then on no
+   * part is sent whose rows are stored.
+   */
+  async noteDivided(token: string): Promise<void> {
+    if (this.#intent.divided === undefined) await this.#writeDivided(token)
+  }
+
+  async #writeDivided(token: string): Promise<void> {
     const divided = [...(this.#intent.divided ?? []), this.#partOf(token)]
     this.#intent = { ...this.#intent, divided, ...(this.#inserter.receivedAt !== undefined && { mayBeStored: true }) }
     await this.#write(this.#intent)

@@ -94,7 +94,8 @@ async function insertPart(
       return []
     } catch (error) {
       if (error instanceof UnclearRefusalError) await doubt.divide(token, error)
-      else if (!(error instanceof RefusedRowsError)) throw error
+      else if (error instanceof RefusedRowsError) await doubt.noteDivided(token)
+      else throw error
     }
   }
   return await bisect(inserter, rowsOf(), token, doubt, absent)

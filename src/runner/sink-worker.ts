@@ -157,12 +157,13 @@ export class SinkWorker implements Service {
 
   async #repeat(intent: SinkIntent): Promise<void> {
     const { runs, inserted } = await this.#source.readRanges(intent)
-    this.#options.log.warn(
-      { token: intent.token, rows: countRows(runs), inserted },
-      'finishing the insert of an earlier run',
-    )
-    if (inserted || intent.refused !== undefined) await this.#acknowledge(runs, refusedOf(intent, runs))
-    else await this.#insert(runs, intent, repeatInsert)
+    const { log, inserter } = this.#options
+    log.warn({ token: intent.token, rows: countRows(runs), inserted }, 'finishing the insert of an earlier run')
+    if (intent.refused !== undefined) return await this.#acknowledge(runs, refusedOf(intent, runs))
+    if (!inserted) return await this.#insert(runs, intent, repeatInsert)
+    // Deliveries that a master of a Redis Cluster lost look as if they were acknowledged.
+    if (inserter.receivedAt === undefined || runs.length === 0) await this.#acknowledge(runs, [])
+    else await this.#insert(runs, { ...intent, mayBeStored: true }, repeatInsert)
   }
 
   async #round(): Promise<undefined> {

@@ -142,6 +142,19 @@ test('an intent is gone on with where it was cut off: what was acknowledged of i
   await source.release()
 })
 
+test('who takes a lease again asks anew what the store forgot meanwhile', async (t) => {
+  const { client } = await startStreams(t)
+  const source = await startSource(client)
+  const before = await source.forgotBefore()
+  await source.release()
+  const key = keys.sinkLives('clickhouse')
+  const note = JSON.parse((await client.get(key))!)
+  await client.set(key, JSON.stringify({ ...note, sinceMs: note.sinceMs + 60_000 }))
+  await source.acquire(AbortSignal.timeout(60_000), async () => {})
+  assert.equal(await source.forgotBefore(), before + 60_000)
+  await source.release()
+})
+
 test('what drains runs when Redis is full: leases and intents, settlements, trimming', async (t) => {
   const { client } = await startStreams(t)
   const janitor = new Janitor({ client, pipeline: ingest, partitions: 1, log: silent })

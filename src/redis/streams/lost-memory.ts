@@ -30,6 +30,11 @@ export class LostMemory {
     this.#key = key
   }
 
+  /** To be called when the lease is taken: its owners meanwhile may have met other servers. */
+  forget(): void {
+    this.#lives = undefined
+  }
+
   /**
    * Events that were received before this moment, milliseconds, may be stored though Redis does not know it. To be asked
    * behind a read: what was read came from these servers, or from earlier ones.

@@ -80,6 +80,7 @@ export class SinkStreams implements SinkSource {
   }
 
   acquire(signal: AbortSignal, finish: (source: SinkSource) => Promise<void>): Promise<boolean> {
+    this.#lostMemory.forget()
     const adopt = () => this.#layout.adopt((shares, number) => this.#finish(shares, number, finish))
     return this.#lease.acquire(signal, adopt)
   }

@@ -206,7 +206,9 @@ test('a sink writes its intent, inserts, acknowledges, and clears the intent, in
     'prepare',
     'acquire',
     'intent',
-    // Refused as a whole, halved until the row at fault is alone.
+    // Refused as a whole, which is noted before any of its rows goes out alone.
+    'insert',
+    'intent',
     ...Array(5).fill('insert'),
     'intent with refused rows',
     'acknowledge 0',
@@ -217,7 +219,7 @@ test('a sink writes its intent, inserts, acknowledges, and clears the intent, in
   assert.deepEqual([...world.stored].sort(), ['a', 'b', 'c', 'd'])
 })
 
-const ACTIONS = 12
+const ACTIONS = 14
 
 for (const behind of [false, true]) {
   test(`killed ${behind ? 'behind' : 'before'} every action in turn: stored once, dead once, acknowledged last`, async () => {
@@ -247,6 +249,30 @@ test('an insert that was cut off is repeated under the same token with the same 
   assert.deepEqual([...world.stored].sort(), ['a', 'b', 'c', 'd', 'late'])
   assert.equal(world.tokens.size, 2, 'one for the repeated rows, one for the late one')
   assert.ok(world.tokens.has(world.firstToken!))
+})
+
+test('what was refused as a whole is not sent as a whole again, should it be taken by then', async () => {
+  for (const behind of [false, true]) {
+    for (let at = 0; ; at++) {
+      const world = oddWorld([])
+      world.refuses = (lines) => (lines.length === 200 ? new RefusedRowsError('a view fails') : undefined)
+      if (!(await runProcess(world, { at, behind }))) break
+      world.refuses = () => undefined
+      await runProcess(world)
+      assert.deepEqual([world.stored.length, new Set(world.stored).size], [200, 200], `at ${at}`)
+    }
+  }
+})
+
+test('deliveries that a store lost do not make an insert of them, and of others, look done', async () => {
+  const world = new World()
+  world.undelivered[0] = { partition: 0, lane: 'live', entries: [entryOf('1-0', 'a', 'b')] }
+  await runProcess(world, { at: 2, behind: true })
+  assert.deepEqual([world.log.at(-1), world.stored], ['intent', []])
+  world.undelivered.push(...world.pending.splice(1))
+  await runProcess(world)
+  assert.deepEqual([...world.stored].sort(), ['a', 'b', 'c', 'd'])
+  assert.deepEqual([world.pending, world.intent], [[], undefined])
 })
 
 test('a destination that has tokens of its own is given them, in repeats and parts too', async () => {
