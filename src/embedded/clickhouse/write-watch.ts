@@ -8,6 +8,7 @@ const KEPT_FREE = { share: 0.02, minBytes: 64 * MIB, maxBytes: 1_024 * MIB }
 const DEFINITION_BYTES = 8 * MIB
 /** Well before ClickHouse removes the parts that a merge was made of, 8 minutes behind it. */
 const LOOK_EVERY_MS = 5_000
+const SAMPLE_EVERY_MS = 250
 
 /** @param folder that is there */
 export function keptFreeBytes(folder: string): number {
@@ -61,34 +62,48 @@ export class WriteWatch {
   readonly #options: WriteWatchOptions
   #failed = 0
   #changes = 0
+  /** Since the last look to which no reader's departure can have given rise. */
+  #wasFull = false
   #looking: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
+  #sampling: NodeJS.Timeout | undefined
 
   constructor(options: WriteWatchOptions) {
     this.#options = options
   }
 
-  start(everyMs = LOOK_EVERY_MS): void {
+  start(everyMs = LOOK_EVERY_MS, sampleEveryMs = SAMPLE_EVERY_MS): void {
     this.#timer = setInterval(() => {
       this.#looking ??= this.#lookInTurn()
     }, everyMs).unref()
+    this.#sampling = setInterval(() => this.#sampleRoom(), sampleEveryMs).unref()
   }
 
   async stop(): Promise<void> {
     clearInterval(this.#timer)
+    clearInterval(this.#sampling)
     await this.#looking
   }
 
   /** Resolves when no write has failed; otherwise the process has ended. */
   async look(): Promise<void> {
-    const { failedWrites, departures, isNearlyFull, end } = this.#options
-    const { open, changes } = departures()
+    const { failedWrites, departures, end } = this.#options
+    const before = departures()
     const failed = await failedWrites()
+    // Who leaves while the question waits for its turn may be counted in its answer.
+    const after = departures()
     const isNew = failed > this.#failed
-    const mayBeReaders = open > 0 || changes !== this.#changes
+    const mayBeReaders = before.open > 0 || after.open > 0 || after.changes !== this.#changes
     this.#failed = Math.max(this.#failed, failed)
-    this.#changes = changes
-    if (isNew && (!mayBeReaders || isNearlyFull())) end(failed)
+    this.#changes = before.changes
+    this.#sampleRoom()
+    if (isNew && (!mayBeReaders || this.#wasFull)) end(failed)
+    if (!mayBeReaders) this.#wasFull = false
+  }
+
+  /** A disk may be full for a moment only, as while Redis writes its file anew. */
+  #sampleRoom(): void {
+    this.#wasFull ||= this.#options.isNearlyFull()
   }
 
   async #lookInTurn(): Promise<void> {

@@ -2,16 +2,21 @@ import assert from 'node:assert/strict'
 import { tmpdir } from 'node:os'
 import { test } from 'node:test'
 import { keptFreeBytes, WriteWatch } from '../../../src/embedded/clickhouse/write-watch.ts'
+import { until } from '../../support/until.ts'
 
 class World {
   failed = 0
   departures = { open: 0, changes: 0 }
   isNearlyFull = false
+  samples = 0
   readonly ended: number[] = []
   readonly watch = new WriteWatch({
     failedWrites: async () => this.failed,
     departures: () => this.departures,
-    isNearlyFull: () => this.isNearlyFull,
+    isNearlyFull: () => {
+      this.samples++
+      return this.isNearlyFull
+    },
     end: (writes) => void this.ended.push(writes),
   })
 }
@@ -41,6 +46,35 @@ test('writes to a reader who left end nothing, unless the disk is nearly full', 
     await world.watch.look()
     assert.deepEqual(world.ended, [8])
   }
+})
+
+test('a reader who leaves while it is asked for failed writes excuses them', async () => {
+  const ended: number[] = []
+  let departures = { open: 0, changes: 0 }
+  const watch = new WriteWatch({
+    failedWrites: async () => {
+      departures = { open: 1, changes: 1 }
+      return 1
+    },
+    departures: () => departures,
+    isNearlyFull: () => false,
+    end: (writes) => void ended.push(writes),
+  })
+  await watch.look()
+  assert.deepEqual(ended, [])
+})
+
+test('a disk that was full between two looks is not a reader who left', async () => {
+  const world = new World()
+  world.isNearlyFull = true
+  world.watch.start(1e6, 1)
+  await until(() => world.samples > 0)
+  await world.watch.stop()
+  world.isNearlyFull = false
+  world.departures = { open: 0, changes: 1 }
+  world.failed = 1
+  await world.watch.look()
+  assert.deepEqual(world.ended, [1])
 })
 
 test('a reader who left before the last look excuses nothing', async () => {
