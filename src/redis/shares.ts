@@ -102,7 +102,6 @@ export class Shares {
   /** Gives back what is more than our part. Nothing of any share may be in hand. */
   async giveBack(): Promise<void> {
     const spare = [...this.#held].slice(this.#part)
-    for (const share of spare) this.#held.delete(share)
     if (spare.length > 0) await this.#ask({ spare })
   }
 
@@ -124,6 +123,8 @@ export class Shares {
 
   async #hold({ joins = false, spare = [] }: { joins?: boolean; spare?: readonly number[] }): Promise<number> {
     const { client, count } = this.#options
+    // Now, and not before an answer that is on its way: it still names them.
+    for (const share of spare) this.#held.delete(share)
     const askedAtMs = performance.now()
     const args = [this.#member, count, LEASE_MS, this.#place, joins ? 1 : 0, ...spare]
     const [part, ...held] = (await holdSharesScript.run(client, this.#keys, args)) as number[]

@@ -51,6 +51,37 @@ async function settled(members: readonly Shares[], wanted: readonly number[]): P
   )
 }
 
+test('a renewal that is on its way while a share is given back loses no other', async (t) => {
+  const { client, open, signal } = await start(t)
+  let held: Promise<void> | undefined
+  let goOn = () => {}
+  let asked = 0
+  const slow = Object.assign(Object.create(client) as typeof client, {
+    async callBuffer(command: string, ...args: string[]) {
+      const answer = await client.callBuffer(command, ...args)
+      asked++
+      await held
+      return answer
+    },
+  })
+  const first = open(SHARES, { client: slow })
+  await first.acquire(signal)
+  const came = open(SHARES).acquire(signal)
+  await until(() => first.hasSpare)
+  const before = asked
+  held = new Promise((resolve) => {
+    goOn = resolve
+  })
+  await until(() => asked > before)
+  const given = first.giveBack()
+  held = undefined
+  goOn()
+  await given
+  assert.equal(isLost(first), false)
+  assert.equal(heldBy(first).length, 3)
+  await came
+})
+
 test('shares are divided among those who are there: who comes gets its part as others give it back, and who dies leaves it to them', async (t) => {
   const { client, open, signal } = await start(t)
   const [first, second, third] = [open(SHARES), open(SHARES), open(SHARES)]
