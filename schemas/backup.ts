@@ -38,6 +38,9 @@ export const BackupManifest = Type.Object({
   created_at: time('When it was complete'),
   received_before: time('Whatever was answered before this moment is in it'),
   partitions: Type.Integer({ minimum: 1 }),
+  partitions_since: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'When their number was raised, milliseconds since 1970; absent: never' }),
+  ),
   migrations: Type.Array(Type.String({ minLength: 1 }), { description: 'That were applied, in their order' }),
   tables: Type.Array(BackupTable),
   tenants: BackupFile,

@@ -61,6 +61,7 @@ async function writeParts(folder: string, options: BackupOptions): Promise<Backu
   const { tables, records, archive, clock, progress } = options
   const receivedBefore = isoTime(clock.now())
   const partitions = await records.partitions()
+  const sinceMs = await records.partitionsSinceMs()
   progress.step('waiting until all that was received is stored')
   await records.untilStored(options.waitMs)
 
@@ -85,6 +86,7 @@ async function writeParts(folder: string, options: BackupOptions): Promise<Backu
     created_at: isoTime(clock.now()),
     received_before: receivedBefore,
     partitions,
+    ...(sinceMs > 0 && { partitions_since: sinceMs }),
     migrations,
     tables: written,
     tenants,

@@ -44,6 +44,8 @@ export interface TableTarget {
 export interface RecordSource {
   /** How many partitions there are. Rejects when the service has never run. */
   partitions(): Promise<number>
+  /** When their number was raised, milliseconds since 1970; 0: never. */
+  partitionsSinceMs(): Promise<number>
   /**
    * Resolves when every group has finished what was answered before the call, uploads included.
    * @throws UnavailableError when that takes longer than `waitMs`
@@ -62,8 +64,11 @@ export interface RecordTarget {
    * @throws BackupRefusedError when there is something already, or another restore was not finished
    */
   begin(backupId: string, filledTable: string | undefined): Promise<boolean>
-  /** @throws StartupError when another number is fixed */
-  fixPartitions(partitions: number): Promise<void>
+  /**
+   * @param sinceMs when the number was raised, see `RecordSource`
+   * @throws StartupError when another number is fixed
+   */
+  fixPartitions(partitions: number, sinceMs: number): Promise<void>
   addTenants(tenants: readonly TenantCopy[]): Promise<void>
   /** Removes those of an earlier attempt. */
   clearLetters(): Promise<void>

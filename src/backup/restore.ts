@@ -57,7 +57,7 @@ async function fill(dir: string, manifest: BackupManifest, options: RestoreOptio
   await tables.demandKnown(manifest.migrations)
   const isRepeated = await records.begin(manifest.id, await tables.filledTable())
   if (isRepeated) progress.step('an earlier restore of this backup was not finished: begun again')
-  await records.fixPartitions(manifest.partitions)
+  await records.fixPartitions(manifest.partitions, manifest.partitions_since ?? 0)
   // The schema of then, so that the rows fit; what came later is done to them as to those of an instance that is upgraded.
   await tables.migrate(manifest.migrations)
   await fillTables(dir, manifest, options)

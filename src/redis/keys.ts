@@ -102,6 +102,8 @@ export const keys = {
 
   /** String: the ranges that a sink is about to insert, as JSON. */
   sinkIntent: (name: string, share?: number) => `${leased(name, share)}:intent`,
+  /** Matches the intents of all sinks, and of their shares. */
+  sinkIntentPattern: () => '{lease:*}*:intent',
 
   /** Hash: damaged parts of tables, `table/part` → JSON. */
   damagedParts: () => 'ipid:damaged-parts',

@@ -38,7 +38,7 @@ export function demandRepeatsMeet(
       if (isRepeat || receivedAtMs <= recentMs || receivedAtMs >= partitionsSinceMs) continue
       if (partitionOf(identityOf(tenantId, eventId), partitions) === partition) continue
       throw new StartupError(
-        'events that were received before PARTITIONS was raised can be put back when that, and with it the dedup window, is 7 days ago',
+        'events that were received before PARTITIONS was raised can be put back when that, and with it the dedup window, is 7 days ago; until then replay other days with --from and --to',
       )
     }
   }

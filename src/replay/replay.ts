@@ -175,7 +175,7 @@ class Replay {
     const { partitions } = this.#options.lane
     if (partition < partitions) return
     throw new StartupError(
-      `${key} is of an ipid with more partitions than this one, which has ${partitions}: start one with as many on an empty Redis`,
+      `${key} is of an ipid with more partitions than this one, which has ${partitions}: raise it to as many with "ipid partitions N" first`,
     )
   }
 

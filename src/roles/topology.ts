@@ -9,22 +9,48 @@ import type { Parts } from './parts.ts'
 
 const PING_DELAY = { minMs: 100, maxMs: 500 }
 
-/** The stores hold no half of a backup or of a change of partitions, and partitions and consumer groups are there, before anything reads or writes. */
-export function topology(parts: Parts): Service {
+/**
+ * The stores hold no half of a backup or of a change of partitions, and partitions and consumer groups are there, before anything
+ * reads or writes. Looked at again behind each loss of the connection: meanwhile partitions may have been raised by somebody who
+ * saw nothing of this process.
+ * @param end ends a process that has no right to go on
+ */
+export function topology(parts: Parts, end: (reason: Error) => void = throwLater): Service {
   const life = new Lifecycle()
   const stopping = new AbortController()
+  const { shared, config } = parts
+  const demandPlace = async () => {
+    await demandWhole(shared)
+    await demandInPlace(shared)
+    await agreeOnPartitions(shared, config.partitions)
+  }
+  const lookAgain = () => {
+    demandPlace().catch((error) => {
+      if (error instanceof StartupError) end(error)
+    })
+  }
   return {
     name: 'topology',
     start: () =>
       life.start(async () => {
         await untilRedisAnswers(parts, stopping.signal)
-        await demandWhole(parts.shared)
-        await demandInPlace(parts.shared)
-        await agreeOnPartitions(parts.shared, parts.config.partitions)
+        await demandPlace()
         await parts.createGroups()
+        shared.on('ready', lookAgain)
       }),
-    stop: () => life.stop(async () => stopping.abort()),
+    stop: () =>
+      life.stop(async () => {
+        shared.off('ready', lookAgain)
+        stopping.abort()
+      }),
   }
+}
+
+/** As an error that nobody caught: it is logged, and the process ends. */
+function throwLater(reason: Error): void {
+  setImmediate(() => {
+    throw reason
+  })
 }
 
 /** A Redis of somebody else's may still be starting, as everything may after a power cut. */

@@ -8,7 +8,7 @@ import { poll } from '../../runner/loop.ts'
 import { RedisFeederStore } from '../batch/feeder-store.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
-import { partitionsOf } from '../partitions/change-mark.ts'
+import { partitionsOf, partitionsSince } from '../partitions/change-mark.ts'
 import { untilPassed } from '../streams/barrier.ts'
 import type { RawEntry } from '../streams/entries.ts'
 import { ownerMs } from '../streams/owner.ts'
@@ -37,6 +37,10 @@ export class RedisRecordSource implements RecordSource {
     const partitions = await partitionsOf(this.#client)
     if (partitions === 0) throw new StartupError('there is nothing to back up: no ipid has run on this Redis')
     return partitions
+  }
+
+  partitionsSinceMs(): Promise<number> {
+    return partitionsSince(this.#client)
   }
 
   async untilStored(waitMs: number): Promise<void> {

@@ -83,8 +83,9 @@ export class RedisRecordTarget implements RecordTarget {
     return undefined
   }
 
-  async fixPartitions(partitions: number): Promise<void> {
+  async fixPartitions(partitions: number, sinceMs: number): Promise<void> {
     await agreeOnPartitions(this.#client, partitions)
+    if (sinceMs > 0) await this.#client.set(keys.partitionsSince(), sinceMs)
     this.#partitions = partitions
   }
 

@@ -28,6 +28,11 @@ export async function writePartitions(client: RedisClient, partitions: number, n
   await setScript.run(client, [keys.partitions()], [partitions])
 }
 
+/** When the number of partitions was raised, milliseconds since 1970; 0: never. */
+export async function partitionsSince(client: RedisClient): Promise<number> {
+  return Number((await client.get(keys.partitionsSince())) ?? 0)
+}
+
 export async function removeChange(client: RedisClient): Promise<void> {
   await client.del(keys.partitionsChange())
 }
@@ -36,7 +41,9 @@ export async function removeChange(client: RedisClient): Promise<void> {
 export async function demandInPlace(client: RedisClient): Promise<void> {
   const mark = await readChange(client)
   if (mark === undefined) return
-  throw new StartupError(`partitions are being changed: run "ipid partitions ${mark.to}" again when it has ended early`)
+  throw new StartupError(
+    `partitions are being changed to ${mark.to}, or that was broken off: run "ipid partitions ${mark.to}", which goes on where it was`,
+  )
 }
 
 /**

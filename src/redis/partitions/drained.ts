@@ -16,8 +16,8 @@ export async function whatIsLeft(client: RedisClient, pipeline: Pipeline, partit
   }
   const jobs = await client.hlen(keys.openJobs())
   if (jobs > 0) left.push(`${jobs} batch ${jobs === 1 ? 'job is' : 'jobs are'} open`)
-  for await (const intent of keysLike(client, keys.sinkIntent('*')))
-    left.push(`${intent} says that an insert was begun`)
+  for await (const intent of keysLike(client, keys.sinkIntentPattern()))
+    left.push(`a sink has not finished an insert (${intent})`)
   return left
 }
 

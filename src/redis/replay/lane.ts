@@ -14,7 +14,7 @@ import {
 } from '../../replay/ports.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
-import { partitionsOf } from '../partitions/change-mark.ts'
+import { partitionsOf, partitionsSince } from '../partitions/change-mark.ts'
 import { loadScript } from '../scripts.ts'
 import { type AppendCall, appendCall } from '../streams/append.ts'
 import { untilPassed } from '../streams/barrier.ts'
@@ -66,7 +66,7 @@ export class RedisReplayLane implements ReplayLane {
   static async open(client: RedisClient, pipeline: Pipeline, options: ReplayLaneOptions): Promise<RedisReplayLane> {
     const partitions = await partitionsOf(client)
     if (partitions === 0) throw new StartupError('there is nothing to replay into: no ipid has run on this Redis')
-    const sinceMs = Number((await client.get(keys.partitionsSince())) ?? 0)
+    const sinceMs = await partitionsSince(client)
     return new RedisReplayLane(client, pipeline, { partitions, sinceMs }, options)
   }
 

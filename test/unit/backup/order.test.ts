@@ -34,6 +34,7 @@ test('a backup and a restore have an order in which every event is in one place'
     } as unknown as TableSource,
     records: {
       partitions: async () => 1,
+      partitionsSinceMs: async () => 7,
       untilStored: () => note('until stored'),
       letters: () => noted('letters'),
       tenants: () => noted('tenants'),
@@ -58,7 +59,7 @@ test('a backup and a restore have an order in which every event is in one place'
   } satisfies TableTarget
   const records = {
     begin: () => note('begin', false),
-    fixPartitions: () => note('partitions'),
+    fixPartitions: (count, sinceMs) => note(`${count} partitions since ${sinceMs}`),
     addTenants: () => note('add tenants'),
     clearLetters: () => note('clear letters'),
     addLetters: () => note('add letters'),
@@ -70,7 +71,15 @@ test('a backup and a restore have an order in which every event is in one place'
   } satisfies RecordTarget
   await restoreBackup(dir, await openBackup(dir, progress), { tables, records, archive, clock, progress })
   assert.deepEqual(log.splice(0), [
-    ...['known', 'begin', 'partitions', 'migrations of then', 'clear events', 'insert events', 'clear outcomes'],
+    ...[
+      'known',
+      'begin',
+      '1 partitions since 7',
+      'migrations of then',
+      'clear events',
+      'insert events',
+      'clear outcomes',
+    ],
     ...['insert outcomes', 'later migrations', 'clear letters', 'events for the window', 'objects', 'end', 'close'],
   ])
 
