@@ -245,8 +245,8 @@ export const SETTINGS = {
     'SINK_SHARES',
     'n',
     '1',
-    'sinks that insert side by side, each from its part of the partitions; up to PARTITIONS',
-    integer(1, 1_024),
+    'sinks that insert side by side, each from its part of the partitions; up to PARTITIONS; the same for all',
+    integer(1, 64),
   ),
   redisStartMs: setting(
     'REDIS_START_MS',
