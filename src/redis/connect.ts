@@ -37,6 +37,8 @@ export function connectRedis(url: string, use: ConnectionUse): RedisClient {
     keepAlive: 10_000,
     noDelay: true,
     retryStrategy: reconnectMs,
+    // Else it asks again when Redis thinks that it has its data by then, or 10 s later.
+    maxLoadingRetryTime: LOADING_ASK_MS,
     protocol: 2,
   }
   if (url.startsWith('redis-cluster://')) {
@@ -65,6 +67,9 @@ export function connectRedis(url: string, use: ConnectionUse): RedisClient {
 function reconnectMs(attempt: number): number {
   return Math.min(20 * attempt, 200)
 }
+
+/** How often a Redis that loads its data is asked whether it has them. */
+const LOADING_ASK_MS = 100
 
 /** Loads after which V8 has made a prototype fast, with room to spare. */
 const LOADS = 1_000
