@@ -8,7 +8,7 @@ import { loadScript } from './scripts.ts'
 /** A lease that is not renewed for this long is free: a dead owner holds things up no longer. */
 export const LEASE_MS = 3_000
 export const RENEW_EVERY_MS = 500
-export const RETRY_DELAY: DelayBounds = { minMs: 100, maxMs: RENEW_EVERY_MS }
+const RETRY_DELAY: DelayBounds = { minMs: 100, maxMs: RENEW_EVERY_MS }
 
 const takeLeaseScript = loadScript('takeLease-2')
 const writeAsOwnerScript = loadScript('writeAsOwner-2')
@@ -49,18 +49,9 @@ export class Lease {
     }
     const token = await poll(taken, { everyMs: RENEW_EVERY_MS, signal })
     if (token === undefined) return false
-    this.#renewal = new Loop({
-      name: `lease ${this.#name}`,
-      round: async () => {
-        // Taken anew, it was another's in between: what we held it for is in unknown hands.
-        if ((await this.#take()) !== token) this.#untilMs = 0
-        return RENEW_EVERY_MS
-      },
-      // A renewal that fails is seen by the lease running out.
-      failed: () => {},
-      delay: RETRY_DELAY,
-      // Whoever holds the lease keeps the process running, or has no use for it any more.
-      unref: true,
+    this.#renewal = renewalLoop(`lease ${this.#name}`, async () => {
+      // Taken anew, it was another's in between: what we held it for is in unknown hands.
+      if ((await this.#take()) !== token) this.#untilMs = 0
     })
     await this.#renewal.start()
     return true
@@ -98,6 +89,22 @@ export class Lease {
     this.#untilMs = token === 0 ? 0 : askedAtMs + LEASE_MS
     return token
   }
+}
+
+/** Renews a lease, or several, again and again, until it is stopped. */
+export function renewalLoop(name: string, renew: () => Promise<unknown>): Loop {
+  return new Loop({
+    name,
+    round: async () => {
+      await renew()
+      return RENEW_EVERY_MS
+    },
+    // A renewal that fails is seen by the lease running out.
+    failed: () => {},
+    delay: RETRY_DELAY,
+    // Whoever holds the lease keeps the process running, or has no use for it any more.
+    unref: true,
+  })
 }
 
 /** How owners of a place begin. */

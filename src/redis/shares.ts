@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { LeaseLostError } from '../core/run/errors.ts'
-import { Loop, poll } from '../runner/loop.ts'
+import { type Loop, poll } from '../runner/loop.ts'
 import type { RedisClient } from './connect.ts'
 import { keys } from './keys.ts'
-import { LEASE_MS, RENEW_EVERY_MS, RETRY_DELAY } from './lease.ts'
+import { LEASE_MS, placePrefix, RENEW_EVERY_MS, renewalLoop } from './lease.ts'
 import { loadScript } from './scripts.ts'
 
 const holdSharesScript = loadScript('holdShares-3')
@@ -51,7 +51,7 @@ export class Shares {
     const { name, place } = options
     this.#options = options
     this.#keys = [keys.lease(name), keys.leaseMembers(name), keys.leaseShares(name)]
-    this.#place = place === undefined ? '' : `${place}|`
+    this.#place = placePrefix(place)
     this.#member = `${this.#place}${randomUUID()}`
   }
 
@@ -69,18 +69,7 @@ export class Shares {
       return this.#held.size > 0 || undefined
     }
     if ((await poll(taken, { everyMs: RENEW_EVERY_MS, signal })) === undefined) return false
-    this.#renewal = new Loop({
-      name: `shares of ${this.#options.name}`,
-      round: async () => {
-        await this.#ask({})
-        return RENEW_EVERY_MS
-      },
-      // A renewal that fails is seen by the shares running out.
-      failed: () => {},
-      delay: RETRY_DELAY,
-      // Whoever holds shares keeps the process running, or has no use for them any more.
-      unref: true,
-    })
+    this.#renewal = renewalLoop(`shares of ${this.#options.name}`, () => this.#ask({}))
     await this.#renewal.start()
     return true
   }

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import { LeaseLostError } from '../../core/run/errors.ts'
-import { Loop } from '../../runner/loop.ts'
+import type { Loop } from '../../runner/loop.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
-import { LEASE_MS, placePrefix, RENEW_EVERY_MS, RETRY_DELAY } from '../lease.ts'
+import { LEASE_MS, placePrefix, renewalLoop } from '../lease.ts'
 import { loadScript } from '../scripts.ts'
 import { layoutOf, SinkLayout } from './sink-layout.ts'
 
@@ -157,17 +157,7 @@ export class SinkShares {
   }
 
   async #startRenewal(): Promise<void> {
-    this.#renewal ??= new Loop({
-      name: `shares of ${this.#options.group}`,
-      round: async () => {
-        await this.#ask()
-        return RENEW_EVERY_MS
-      },
-      // A renewal that fails is seen by the leases running out.
-      failed: () => {},
-      delay: RETRY_DELAY,
-      unref: true,
-    })
+    this.#renewal ??= renewalLoop(`shares of ${this.#options.group}`, () => this.#ask())
     await this.#renewal.start()
   }
 
