@@ -56,10 +56,13 @@ export function useCompanies(tenant: string, view: CompanyView, page: number): D
   return list
 }
 
-/** What filters can be set to. @param version another one: there may be others */
+/** What filters can be set to. @param version another one: there may be others; undefined: not known now */
 export function useChoices(tenant: string, version: string | undefined): CompanyChoices | undefined {
   const choices = useData<CompanyChoices>(`/api/tenants/${tenant}/companies/choices`)
-  useFollowing(choices, tenant, version, { minMs: 2_000, factor: 20 })
+  // The last that is known, so that who filters does not cut off what is about to be asked for.
+  const known = useRef(version)
+  known.current = version ?? known.current
+  useFollowing(choices, tenant, known.current, { minMs: 2_000, factor: 20 })
   return choices.value
 }
 
