@@ -48,6 +48,10 @@ export class Connection {
 
   /** @param done is given the status; 0 when the connection broke */
   send(request: Buffer, done: (status: number) => void): void {
+    if (this.#socket.destroyed) {
+      queueMicrotask(() => done(0))
+      return
+    }
     this.#done = done
     this.#socket.write(request)
   }

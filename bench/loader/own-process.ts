@@ -54,7 +54,8 @@ async function run(spec: LoadSpec): Promise<Loaded> {
     const until = Math.min(nowMs - startedMs, spec.seconds * 1_000)
     const wanted = Math.floor((until / 1_000) * spec.rate!)
     for (let made = next + due.length; made < wanted; made++) {
-      const free = waiting.pop()
+      // One after the other, so that none rests until the server closes it.
+      const free = waiting.shift()
       if (free === undefined) due.push(nowMs)
       else send(free, nowMs)
     }

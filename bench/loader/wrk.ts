@@ -26,6 +26,8 @@ export async function wrkLoad(spec: LoadSpec, signal: AbortSignal): Promise<Load
     const plan = ['-t1', `-c${spec.connections}`, `-d${Math.max(1, Math.round(spec.seconds))}s`, '--timeout', '10s']
     const before = cpuOfEndedChildren()
     const child = spawn('wrk', [...plan, '-s', SCRIPT, spec.url, '--', spec.path, bodies, keys], {
+      // Linux shares out cores by session (sched_autogroup), and that of a shell may have a low priority.
+      detached: true,
       signal,
       killSignal: 'SIGKILL',
       stdio: ['ignore', 'pipe', 'pipe'],
