@@ -96,6 +96,8 @@ export class TableInserter implements Inserter {
         ...ONE_BLOCK,
         // A row may end before the last column: it is empty then.
         input_format_tsv_allow_variable_number_of_columns: 1,
+        // Columns that take no NULL are sent none: looking for one in each value is a tenth of an insert.
+        input_format_null_as_default: 0,
         async_insert: 0,
         insert_deduplicate: 1,
         insert_deduplication_token: token,

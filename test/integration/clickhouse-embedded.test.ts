@@ -51,6 +51,11 @@ test('it stops when asked, and the next one finds what it stored', async (t) => 
   await sql(first.url, 'CREATE DATABASE d')
   await sql(`${first.url}/?database=d`, TABLE)
   await sql(`${first.url}/?database=d`, 'INSERT INTO t VALUES (1)')
+  assert.equal(
+    await sql(first.url, "SELECT getMergeTreeSetting('old_parts_lifetime')"),
+    '480\n',
+    'parts that a merge took the place of stay until the disk has what it wrote',
+  )
   await first.stop()
   await first.stop()
   assert.equal(await first.exited, 'exit code 0')

@@ -35,14 +35,17 @@ test('rows of the pipeline fit the columns of their tables, in their order', asy
 
 test('everything comes back as it was sent', async () => {
   const text = 'tab\tline\nback\\slash \'quote\' "double" \0 \r\b\f ü 漢 🏳️'
-  await insert('texts', [{ event_id: text, properties: text, session_id: '-9007199254740991', event_type: text }])
-  const [row] = await clickhouse.rows(`SELECT event_id, properties, session_id, event_type, received_at, asn, quality
+  const sent = { event_id: text, properties: text, session_id: '-9007199254740991', event_type: text, platform: '\\N' }
+  await insert('texts', [sent])
+  const [row] =
+    await clickhouse.rows(`SELECT event_id, properties, session_id, event_type, platform, received_at, asn, quality
     FROM events WHERE tenant_id = 'texts'`)
   assert.deepEqual(row, {
     event_id: text,
     properties: text,
     session_id: -9_007_199_254_740_991,
     event_type: text,
+    platform: '\\N',
     received_at: '2025-11-20 00:00:00.000',
     asn: 64_500,
     quality: 80,

@@ -57,6 +57,21 @@ test('the first block owns an identity; its own repeat finds itself, another blo
   assert.deepEqual(await claimAt(now + 6, mixed), [1])
 })
 
+test('a claim is in the bucket of its number, however many digits that has', async (t) => {
+  const { claimAt, deliveryAt, store, client, now } = await startStore(t)
+  const buckets = [0, 7, 10, 99, 100, 1_000, 4_096, 10_000, 32_767]
+  const identities = buckets.map((bucket) => {
+    const identity = randomBytes(16)
+    identity.writeUIntBE(bucket, 13, 3)
+    return identity
+  })
+  assert.deepEqual(await claimAt(now, Buffer.concat(identities), `${now}-1`), [])
+  const prefix = keys.seen(0, generationOf(now, DEDUP_WINDOW_MS))
+  const names = (await client.keys(`${prefix}*`)).filter((name) => !/:[mn]$/.test(name))
+  assert.deepEqual(names.sort(), buckets.map((bucket) => `${prefix}${bucket}`).sort())
+  assert.equal((await store.held(Buffer.concat(identities), deliveryAt(now, `${now}-1`))).length, buckets.length)
+})
+
 test('the window is seven days from the first sight, exactly, wherever generations end', async (t) => {
   const { claimAt, now } = await startStore(t)
   for (let day = 0; day < 8; day++) {

@@ -49,10 +49,21 @@ function write(path: string, text: string): void {
   writeFileSync(path, text, { mode: 0o600 })
 }
 
+/** How often ClickHouse holds what it has counted against what the process takes; by itself, 20 times a second. */
+const MEMORY_LOOK_MS = 500
+
+/**
+ * How long the parts stay that others took the place of: this engine does not wait for the disk, and a merged part that is damaged
+ * has nothing else. The engine in chdb would remove them within minutes, at its next look.
+ */
+const OLD_PARTS_S = 480
+
 function configXml(users: string, keptFree: number, { memoryBytesMax }: EngineLimits): string {
   return `<clickhouse>
 <users_config>${escapeXml(users)}</users_config>
 <max_server_memory_usage>${memoryBytesMax}</max_server_memory_usage>
+<memory_worker_period_ms>${MEMORY_LOOK_MS}</memory_worker_period_ms>
+<merge_tree><old_parts_lifetime>${OLD_PARTS_S}</old_parts_lifetime></merge_tree>
 <storage_configuration><disks><default>
 <keep_free_space_bytes>${keptFree}</keep_free_space_bytes>
 </default></disks></storage_configuration>

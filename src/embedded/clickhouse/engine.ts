@@ -118,6 +118,7 @@ export class Engine {
     consume: (answer: Answer) => Promise<void>,
   ): Promise<void> {
     const ended = this.#statements.begin(statement.queryId)
+    const over = await this.#writes.begin()
     try {
       const slots = statement.isOwn || takesDataOnly(statement.query) ? this.#ownSlots : this.#slots
       const giveBack = await slots.take(signal)
@@ -126,6 +127,7 @@ export class Engine {
       this.#running.add(tracked)
       await run.finally(() => this.#running.delete(tracked))
     } finally {
+      over()
       ended()
     }
   }

@@ -6,8 +6,10 @@ const MIB = 1_048_576
 const KEPT_FREE = { share: 0.02, minBytes: 64 * MIB, maxBytes: 1_024 * MIB }
 /** A definition takes a few KB. */
 const DEFINITION_BYTES = 8 * MIB
-/** Well before ClickHouse removes the parts that a merge was made of, 8 minutes behind it. */
+/** While statements run: no reader finds what was damaged long ago. */
 const LOOK_EVERY_MS = 5_000
+/** While none do. Well before ClickHouse removes the parts that a merge was made of, 8 minutes behind it. */
+const REST_MS = 60_000
 const SAMPLE_EVERY_MS = 250
 
 /** @param folder that is there */
@@ -65,6 +67,11 @@ export class WriteWatch {
   /** Since the last look to which no reader's departure can have given rise. */
   #wasFull = false
   #looking: Promise<void> | undefined
+  #lookedAtMs = Number.NEGATIVE_INFINITY
+  /** Statements that run. */
+  #running = 0
+  #isAtRest = false
+  #sampleEveryMs = SAMPLE_EVERY_MS
   #timer: NodeJS.Timeout | undefined
   #sampling: NodeJS.Timeout | undefined
 
@@ -73,10 +80,10 @@ export class WriteWatch {
   }
 
   start(everyMs = LOOK_EVERY_MS, sampleEveryMs = SAMPLE_EVERY_MS): void {
+    this.#sampleEveryMs = sampleEveryMs
     this.#timer = setInterval(() => {
-      this.#looking ??= this.#lookInTurn()
+      if (!this.#isAtRest || performance.now() - this.#lookedAtMs >= REST_MS) void this.#lookSoon()
     }, everyMs).unref()
-    this.#sampling = setInterval(() => this.#sampleRoom(), sampleEveryMs).unref()
   }
 
   async stop(): Promise<void> {
@@ -85,9 +92,24 @@ export class WriteWatch {
     await this.#looking
   }
 
+  /**
+   * To be awaited before a statement runs: what is damaged by then is found, and is not mistaken for what its reader may do when
+   * he leaves. Never rejects.
+   * @returns to be called when the statement has ended
+   */
+  async begin(): Promise<() => void> {
+    this.#running++
+    // At rest nobody looks at the room, so that a disk that was full for a moment would not be known of.
+    if (this.#isAtRest || performance.now() - this.#lookedAtMs >= LOOK_EVERY_MS) await this.#lookSoon()
+    this.#isAtRest = false
+    this.#sampling ??= setInterval(() => this.#sampleRoom(), this.#sampleEveryMs).unref()
+    return () => void this.#running--
+  }
+
   /** Resolves when no write has failed; otherwise the process has ended. */
   async look(): Promise<void> {
     const { failedWrites, departures, end } = this.#options
+    const lookedAtMs = performance.now()
     const before = departures()
     const failed = await failedWrites()
     // Who leaves while the question waits for its turn may be counted in its answer.
@@ -98,7 +120,17 @@ export class WriteWatch {
     this.#changes = before.changes
     this.#sampleRoom()
     if (isNew && (!mayBeReaders || this.#wasFull)) end(failed)
-    if (!mayBeReaders) this.#wasFull = false
+    this.#lookedAtMs = lookedAtMs
+    if (mayBeReaders) return
+    this.#wasFull = false
+    if (this.#running === 0) this.#rest()
+  }
+
+  /** Nobody reads who could leave, so the next look needs to know nothing of the room until then. */
+  #rest(): void {
+    this.#isAtRest = true
+    clearInterval(this.#sampling)
+    this.#sampling = undefined
   }
 
   /** A disk may be full for a moment only, as while Redis writes its file anew. */
@@ -106,8 +138,12 @@ export class WriteWatch {
     this.#wasFull ||= this.#options.isNearlyFull()
   }
 
-  async #lookInTurn(): Promise<void> {
-    await this.look().catch(() => {})
-    this.#looking = undefined
+  #lookSoon(): Promise<void> {
+    this.#looking ??= this.look()
+      .catch(() => {})
+      .finally(() => {
+        this.#looking = undefined
+      })
+    return this.#looking
   }
 }

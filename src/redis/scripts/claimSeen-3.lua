@@ -6,25 +6,26 @@
 -- KEYS[1] prefix of the bucket keys of the blocks' generation; all other keys are built from prefixes, in the same slot
 -- KEYS[2] stream of the blocks' entries
 -- KEYS[3] generations: sorted set of such prefixes, by when they are over
--- ARGV[1] mask of the bucket number (buckets - 1)
+-- ARGV[1] number of digits of a bucket number
 -- ARGV[2] Unix milliseconds at which the blocks' generation is over
 -- ARGV[3] consumer group
--- ARGV[4] number of blocks, then four for each:
+-- ARGV[4] number of blocks, then five for each:
 --   its entry
 --   owner: 8 bytes, of which the first 41 bits are the block's milliseconds since 2024-01-01 UTC
 --   the earliest milliseconds (since 2024-01-01) at which another owner still counts
 --   identities of 16 bytes, one behind the other
+--   the numbers of their buckets, one behind the other, with zeros before them: printing one here costs more than a lookup
 -- then prefixes of the other generations that may hold owners that count
 -- Returns for each block the positions (from 0) of the identities that another block owns; nil when its entry is not pending.
 local byte, sub, call = string.byte, string.sub, redis.call
 local current = KEYS[1]
-local mask = tonumber(ARGV[1])
+local digits = tonumber(ARGV[1])
 local blocks = tonumber(ARGV[4])
-local behind = 5 + 4 * blocks
+local behind = 5 + 5 * blocks
 
 -- Most often the entries ascend, and are all that is pending between the first and the last.
 local found = {}
-for _, entry in ipairs(call('XPENDING', KEYS[2], ARGV[3], ARGV[5], ARGV[behind - 4], blocks)) do
+for _, entry in ipairs(call('XPENDING', KEYS[2], ARGV[3], ARGV[5], ARGV[behind - 5], blocks)) do
   found[entry[1]] = true
 end
 local function isPending(entry)
@@ -55,12 +56,15 @@ local function ownedElsewhere(bucket, field, earliest)
 end
 
 local taken = 0
-local function claim(owner, earliest, identities)
+local function claim(owner, earliest, identities, buckets)
   local repeats = {}
   for i = 0, #identities / 16 - 1 do
     local at = i * 16
-    local a, b, c = byte(identities, at + 14, at + 16)
-    local bucket = bit.band(a * 65536 + b * 256 + c, mask)
+    local from, to = i * digits + 1, i * digits + digits
+    while from < to and byte(buckets, from) == 48 do
+      from = from + 1
+    end
+    local bucket = sub(buckets, from, to)
     local field = sub(identities, at + 1, at + 16)
     local key = current .. bucket
     if call('HSETNX', key, field, owner) == 1 then
@@ -84,7 +88,7 @@ end
 
 local results = {}
 local claims = false
-for at = 5, behind - 4, 4 do
+for at = 5, behind - 5, 5 do
   local result = false
   if isPending(ARGV[at]) then
     -- Whoever removes generations has to know of each that has buckets. The marker saves the look into those that have none.
@@ -92,7 +96,7 @@ for at = 5, behind - 4, 4 do
       call('SET', current .. 'm', '', 'PXAT', ARGV[2])
     end
     claims = true
-    result = claim(ARGV[at + 1], tonumber(ARGV[at + 2]), ARGV[at + 3])
+    result = claim(ARGV[at + 1], tonumber(ARGV[at + 2]), ARGV[at + 3], ARGV[at + 4])
   end
   results[#results + 1] = result
 end

@@ -19,6 +19,7 @@ const CLOCK_SLACK_MS = 60_000
  * listpack: 4 million events a partition and generation at 35 bytes; beyond that it is right, but takes more memory.
  */
 export const BUCKETS = 32_768
+const BUCKET_DIGITS = String(BUCKETS - 1).length
 
 /** Identities of a call for several blocks; a block that has more goes alone. */
 const CLAIMS_PER_CALL = 1_000
@@ -79,9 +80,10 @@ export class RedisSeenStore implements SeenStore {
     const others = [generation - 1, generation - 2]
     // A later block may have been processed first, and then its claims are in the generation after this one.
     if (generationOf(clock.now() + CLOCK_SLACK_MS, windowMs) > generation) others.push(generation + 1)
-    const args: ScriptArgument[] = [BUCKETS - 1, expiryOf(generation, windowMs), group, calls.length]
+    const args: ScriptArgument[] = [BUCKET_DIGITS, expiryOf(generation, windowMs), group, calls.length]
     for (const { identities, delivery } of calls) {
-      args.push(delivery.id, delivery.owner, ownerMs(delivery.owner) - windowMs - OWNER_EPOCH_MS, identities)
+      const earliest = ownerMs(delivery.owner) - windowMs - OWNER_EPOCH_MS
+      args.push(delivery.id, delivery.owner, earliest, identities, bucketNumbers(identities))
     }
     for (const other of others) args.push(keys.seen(partition, other))
     try {
@@ -162,9 +164,32 @@ export function claimKeys(
   windowMs: number,
   generations: number,
 ): string[] {
-  const bucket = identity.readUIntBE(IDENTITY_BYTES - 3, 3) & (BUCKETS - 1)
+  const bucket = bucketOf(identity, 0)
   const newest = generationOf(ms, windowMs)
   return Array.from({ length: generations }, (_, back) => `${keys.seen(partition, newest - back)}${bucket}`)
+}
+
+/** @param at where the identity begins */
+function bucketOf(identities: Buffer, at: number): number {
+  return identities.readUIntBE(at + IDENTITY_BYTES - 3, 3) & (BUCKETS - 1)
+}
+
+const ZERO = 48
+
+/** The buckets of identities in decimal, each with `BUCKET_DIGITS` digits. */
+function bucketNumbers(identities: Buffer): Buffer {
+  const numbers = Buffer.allocUnsafe((identities.length / IDENTITY_BYTES) * BUCKET_DIGITS)
+  let end = 0
+  for (let at = 0; at < identities.length; at += IDENTITY_BYTES) {
+    let rest = bucketOf(identities, at)
+    const from = end
+    end += BUCKET_DIGITS
+    for (let digit = end - 1; digit >= from; digit--) {
+      numbers[digit] = ZERO + (rest % 10)
+      rest = Math.floor(rest / 10)
+    }
+  }
+  return numbers
 }
 
 /** A claim may be older than an entry that finds it by what its event waited, at most about a window. */

@@ -21,6 +21,14 @@ export const DEDUP: readonly Mutant[] = [
     noticedBy: [[STORE, 'the first block owns an identity']],
   },
   {
+    name: 'claim-bucket',
+    promise: 'whoever claims finds the bucket that all others find',
+    file: 'src/redis/scripts/claimSeen-3.lua',
+    from: 'byte(buckets, from) == 48',
+    to: 'byte(buckets, from) == 0',
+    noticedBy: [[STORE, 'a claim is in the bucket of its number']],
+  },
+  {
     name: 'claim-window',
     promise: 'the window is exact, wherever generations end',
     file: 'src/redis/scripts/claimSeen-3.lua',

@@ -145,4 +145,12 @@ export const ROWS: readonly Mutant[] = [
     to: 'text.charCodeAt(end) !== TAB',
     noticedBy: [['test/unit/stages/enrich.test.ts', 'raw rows are completed as each would be alone']],
   },
+  {
+    name: 'day-of-timestamp',
+    promise: 'a timestamp is of its own day, whatever was read before',
+    file: 'src/core/event/timestamp.ts',
+    from: '(year * 100 + month) * 100 + day',
+    to: 'month * 100 + day',
+    noticedBy: [['test/unit/core/timestamp.test.ts', 'each moment is read as itself']],
+  },
 ]

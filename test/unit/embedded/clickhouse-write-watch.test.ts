@@ -6,12 +6,16 @@ import { until } from '../../support/until.ts'
 
 class World {
   failed = 0
+  looks = 0
   departures = { open: 0, changes: 0 }
   isNearlyFull = false
   samples = 0
   readonly ended: number[] = []
   readonly watch = new WriteWatch({
-    failedWrites: async () => this.failed,
+    failedWrites: async () => {
+      this.looks++
+      return this.failed
+    },
     departures: () => this.departures,
     isNearlyFull: () => {
       this.samples++
@@ -68,13 +72,60 @@ test('a disk that was full between two looks is not a reader who left', async ()
   const world = new World()
   world.isNearlyFull = true
   world.watch.start(1e6, 1)
+  const over = await world.watch.begin()
+  world.samples = 0
   await until(() => world.samples > 0)
+  over()
   await world.watch.stop()
   world.isNearlyFull = false
   world.departures = { open: 0, changes: 1 }
   world.failed = 1
   await world.watch.look()
   assert.deepEqual(world.ended, [1])
+})
+
+test('at rest it looks seldom, and at what happened meanwhile before a statement begins', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  let nowMs = 0
+  t.mock.method(performance, 'now', () => nowMs)
+  const pass = async (ms: number) => {
+    for (let passed = 0; passed < ms; passed += 250) {
+      nowMs += 250
+      t.mock.timers.tick(250)
+      await new Promise(setImmediate)
+    }
+  }
+  const world = new World()
+  world.watch.start()
+  await pass(5_000)
+  assert.equal(world.looks, 1)
+  world.samples = 0
+  await pass(55_000)
+  assert.deepEqual([world.looks, world.samples], [1, 0])
+  await pass(10_000)
+  assert.equal(world.looks, 2)
+
+  // A merge fails, and the disk has room again before somebody reads.
+  world.failed = 1
+  const over = await world.watch.begin()
+  world.departures = { open: 1, changes: 1 }
+  assert.deepEqual(world.ended, [1])
+  assert.equal(world.looks, 3)
+  await pass(5_000)
+  assert.equal(world.looks, 4, 'while statements run it looks as often as ever')
+  assert.ok(world.samples >= 20)
+  over()
+
+  // However short the rest was: nobody has looked whether the disk was full.
+  world.departures = { open: 0, changes: 1 }
+  await world.watch.look()
+  await world.watch.look()
+  const { looks } = world
+  world.failed = 2
+  const secondOver = await world.watch.begin()
+  assert.deepEqual([world.ended, world.looks], [[1, 2], looks + 1])
+  secondOver()
+  await world.watch.stop()
 })
 
 test('a reader who left before the last look excuses nothing', async () => {
