@@ -197,7 +197,7 @@ export const SETTINGS = {
     'COMMIT_LINGER_MS',
     'ms',
     '1',
-    'how long the first event of a group commit waits for others, milliseconds',
+    'how long the first event of a group commit waits for others, milliseconds; behind a commit of several small requests up to twice that, 20 at most, for those to come again',
     integer(0, 1_000),
   ),
   writeDeadlineMs: setting(
@@ -238,7 +238,7 @@ export const SETTINGS = {
     'SINK_LINGER_MS',
     'ms',
     '1000',
-    'time between two inserts unless SINK_ROWS_MAX rows wait, milliseconds',
+    'time between two inserts unless SINK_ROWS_MAX rows wait, or a fifth of them and no more come, milliseconds',
     integer(0, 60_000),
   ),
   sinkShares: setting(
@@ -266,7 +266,7 @@ export const SETTINGS = {
     'REDIS_LOOP_MS',
     'ms',
     '10000',
-    'time after which a command of a background loop counts as lost, milliseconds',
+    'time after which a command of a background loop counts as lost, milliseconds; of one that waits for entries at least 5000',
     integer(2_000, 600_000),
   ),
   redisFsync: setting(

@@ -27,6 +27,11 @@ export interface CachedAuthenticatorOptions {
   readonly flushEveryMs?: number
 }
 
+interface KnownKey {
+  readonly caller: Caller
+  readonly keyHash: string
+}
+
 /**
  * Remembers callers for up to a minute, so that most requests cost no look into the store, and those who called within
  * it are served while the store is away. A change of any tenant or key, in any process, empties the cache at once.
@@ -34,7 +39,8 @@ export interface CachedAuthenticatorOptions {
 export class CachedAuthenticator implements Authenticator, Service {
   readonly name = 'authenticator'
   readonly #options: CachedAuthenticatorOptions
-  readonly #known: LRUCache<string, Caller>
+  /** By the raw key: its hash would cost each request as much as all else that is done here. */
+  readonly #known: LRUCache<string, KnownKey>
   readonly #unknown: LRUCache<string, true>
   readonly #reading = new Map<string, Promise<Caller | undefined>>()
   readonly #uses: KeyUses
@@ -63,26 +69,26 @@ export class CachedAuthenticator implements Authenticator, Service {
   }
 
   authenticate(rawKey: string): Caller | undefined | Promise<Caller | undefined> {
+    const known = this.#known.get(rawKey)
+    if (known !== undefined) {
+      this.#uses.note(known.keyHash, this.#options.clock.now())
+      return known.caller
+    }
     if (!isRawKey(rawKey)) return undefined
     const keyHash = hashKey(rawKey)
-    const caller = this.#known.get(keyHash)
-    if (caller !== undefined) {
-      this.#uses.note(keyHash, this.#options.clock.now())
-      return caller
-    }
     if (this.#unknown.get(keyHash)) return undefined
-    return this.#reading.get(keyHash) ?? this.#read(keyHash)
+    return this.#reading.get(keyHash) ?? this.#read(rawKey, keyHash)
   }
 
-  #read(keyHash: string): Promise<Caller | undefined> {
-    const reading = this.#find(keyHash).finally(() => {
+  #read(rawKey: string, keyHash: string): Promise<Caller | undefined> {
+    const reading = this.#find(rawKey, keyHash).finally(() => {
       if (this.#reading.get(keyHash) === reading) this.#reading.delete(keyHash)
     })
     this.#reading.set(keyHash, reading)
     return reading
   }
 
-  async #find(keyHash: string): Promise<Caller | undefined> {
+  async #find(rawKey: string, keyHash: string): Promise<Caller | undefined> {
     const changesSeen = this.#changesSeen
     // The age counts from the question: the answer may be older than its arrival.
     const askedMs = this.#options.clock.now()
@@ -91,7 +97,7 @@ export class CachedAuthenticator implements Authenticator, Service {
     if (caller) this.#uses.note(keyHash, askedMs)
     // What changed while the answer was on its way may not be in it.
     if (changesSeen === this.#changesSeen) {
-      if (caller) this.#known.set(keyHash, caller, { start: askedMs })
+      if (caller) this.#known.set(rawKey, { caller, keyHash }, { start: askedMs })
       else this.#unknown.set(keyHash, true, { start: askedMs })
     }
     return caller

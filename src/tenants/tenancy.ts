@@ -48,7 +48,7 @@ export interface Caller {
   readonly plan: Plan
 }
 
-/** An API key as it is listed: the raw key is never kept. */
+/** An API key as it is listed: no store has the raw key. */
 export interface ApiKey {
   /** First 12 characters of the raw key and a fixed run of bullets. */
   readonly prefix: string

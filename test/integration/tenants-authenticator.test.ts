@@ -11,7 +11,7 @@ import { connectRedis } from '../../src/redis/connect.ts'
 import { keys } from '../../src/redis/keys.ts'
 import { RedisTenantChanges } from '../../src/redis/tenants/tenant-store.ts'
 import { CachedAuthenticator, KEYS_MAX, KNOWN_KEY_TTL_MS, UNKNOWN_KEY_TTL_MS } from '../../src/tenants/authenticator.ts'
-import { generateRawKey } from '../../src/tenants/key.ts'
+import { generateRawKey, hashKey } from '../../src/tenants/key.ts'
 import { KeyUses } from '../../src/tenants/key-uses.ts'
 import type { Tenant } from '../../src/tenants/tenancy.ts'
 import { quiet, silent } from '../support/pipeline.ts'
@@ -33,6 +33,7 @@ function counted(t: import('node:test').TestContext, answer: () => Promise<Tenan
   const clock = handClock()
   let onChange = () => {}
   let reads = 0
+  const used: string[] = []
   const warnings: string[] = []
   const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(line) })
   const authenticator = new CachedAuthenticator({
@@ -41,7 +42,9 @@ function counted(t: import('node:test').TestContext, answer: () => Promise<Tenan
         reads++
         return answer()
       },
-      recordUses: async () => {},
+      async recordUses(uses) {
+        used.push(...uses.keys())
+      },
     },
     changes: {
       watch(listener) {
@@ -57,7 +60,7 @@ function counted(t: import('node:test').TestContext, answer: () => Promise<Tenan
     log,
   })
   t.after(() => authenticator.stop())
-  return { authenticator, clock, warnings, change: () => onChange(), reads: () => reads }
+  return { authenticator, clock, used, warnings, change: () => onChange(), reads: () => reads }
 }
 
 test('what has not the shape of a key is refused without a look into the store', async (t) => {
@@ -91,6 +94,14 @@ test('when too many keys are known, the one that was not used for longest is for
   await authenticator.authenticate(generateRawKey())
   assert.ok(!(authenticator.authenticate(used) instanceof Promise))
   assert.ok(authenticator.authenticate(unused) instanceof Promise)
+})
+
+test('of a key that was used the store learns its hash, also of one that is remembered', async (t) => {
+  const { authenticator, used } = counted(t, async () => tenant)
+  const keys = [generateRawKey(), generateRawKey()]
+  for (const key of [...keys, ...keys]) await authenticator.authenticate(key)
+  await authenticator.stop()
+  assert.deepEqual(used, keys.map(hashKey))
 })
 
 test('an unknown key is remembered for two seconds at most', async (t) => {
@@ -190,6 +201,30 @@ test('a time of use is written once a minute, off the path, and again when the s
   uses.note('k', clock.nowMs)
   await uses.stop()
   assert.deepEqual(written[1], [['k', clock.nowMs]])
+})
+
+test('what is noted behind a rest is written at once', async (t) => {
+  const clock = handClock()
+  const written: string[] = []
+  const uses = new KeyUses({
+    clock,
+    log: silent,
+    store: { recordUses: async (all) => void written.push(...all.keys()) },
+  })
+  t.after(() => uses.stop())
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  await uses.start()
+  await new Promise(setImmediate)
+  uses.note('k', clock.nowMs)
+  await new Promise(setImmediate)
+  assert.deepEqual(written, ['k'])
+  uses.note('l', clock.nowMs)
+  await new Promise(setImmediate)
+  assert.deepEqual(written, ['k'])
+  t.mock.timers.tick(1_000)
+  await new Promise(setImmediate)
+  assert.deepEqual(written, ['k', 'l'])
+  t.mock.timers.reset()
 })
 
 test('changes by one process hold in another at once: new key, plan, revocation', async (t) => {

@@ -39,6 +39,15 @@ export function parseTimestamp(text: string): number {
   return ms >= MIN_MS && ms <= MAX_MS ? ms : Number.NaN
 }
 
+/** Begin of the day that was read last: most timestamps are of that one, and the calendar takes longer than all their digits. */
+let lastDay = { number: 0, ms: Number.NaN }
+
+function dayMs(year: number, month: number, day: number): number {
+  const number = (year * 100 + month) * 100 + day
+  if (lastDay.number !== number) lastDay = { number, ms: Date.UTC(year, month - 1, day) }
+  return lastDay.ms
+}
+
 const [MINUS, DOT, COLON, T, Z] = [...'-.:TZ'].map((char) => char.charCodeAt(0))
 
 /** Reads `2026-11-21T10:20:30Z` or `2026-11-21T10:20:30.123Z` of most days, in a fraction of the time; undefined for all else. */
@@ -58,7 +67,7 @@ function parseUsual(text: string): number | undefined {
   const isUsual =
     year >= 1900 && year <= 2299 && month >= 1 && month <= 12 && day >= 1 && day <= 28 && hour <= 23 && minute <= 59
   return isUsual && second <= 59 && millisecond <= 999
-    ? Date.UTC(year, month - 1, day, hour, minute, second, millisecond)
+    ? dayMs(year, month, day) + ((hour * 60 + minute) * 60 + second) * 1_000 + millisecond
     : undefined
 }
 

@@ -43,6 +43,7 @@ export class Exchange implements RequestReceiver, InFlight {
   readonly endpoint: Endpoint
   readonly startedMs: number
   heldBytes = 0
+  place = -1
   #state: 'open' | 'responding' | 'done' = 'open'
   readonly #writer: ResponseWriter
   readonly #headOnly: boolean

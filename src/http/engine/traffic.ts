@@ -18,6 +18,8 @@ export interface InFlight {
   readonly startedMs: number
   /** Bytes of its body that count as held in memory. */
   readonly heldBytes: number
+  /** Of `Traffic` alone: where it stands among those in flight; -1: it is none of them. */
+  place: number
   /** Begins the response unless it has begun: its turn is at its end. */
   begin(): void
   /** Ends what takes too long; called now and then. @param nowMs `performance.now()` */
@@ -29,7 +31,11 @@ export class Traffic {
   readonly limits: HttpLimits
   readonly #log: Logger
   readonly #onResponse: (status: number) => void
-  readonly #inFlight = new Set<InFlight>()
+  /**
+   * In any order. No `Set`: one that is added to and taken from grows table behind table, of which each points to the next, and
+   * tables that V8 has taken for old keep all requests from then on until a full collection.
+   */
+  readonly #inFlight: InFlight[] = []
   readonly #measures: Measures
   #heldBytes = 0
   #warnedMs = Number.NEGATIVE_INFINITY
@@ -38,6 +44,8 @@ export class Traffic {
   #turnRequests = 0
   /** Requests of this turn whose body may come in it. */
   #beginning: InFlight[] = []
+  #isStarted = false
+  /** Set while there may be something to sweep. */
   #sweeper: NodeJS.Timeout | undefined
   #idle: (() => void) | undefined
 
@@ -46,7 +54,7 @@ export class Traffic {
     this.limits = limits
     this.#log = log
     this.#onResponse = onResponse
-    this.#measures = new Measures(metrics, () => this.#inFlight.size)
+    this.#measures = new Measures(metrics, () => this.#inFlight.length)
   }
 
   /** Whether every response ends its connection. */
@@ -64,18 +72,19 @@ export class Traffic {
 
   start(): void {
     this.#draining = false
-    this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_EVERY_MS).unref()
+    this.#isStarted = true
+    if (this.#inFlight.length > 0) this.#sweepOn()
   }
 
   stop(): void {
-    clearInterval(this.#sweeper)
-    this.#sweeper = undefined
+    this.#isStarted = false
+    this.#endSweeps()
   }
 
   /** Resolves when nothing is in flight, or after `withinMs`, with what is left. */
   async drain(withinMs: number): Promise<number> {
     this.#draining = true
-    if (this.#inFlight.size > 0) {
+    if (this.#inFlight.length > 0) {
       await new Promise<void>((resolve) => {
         const deadline = setTimeout(resolve, withinMs)
         this.#idle = () => {
@@ -84,7 +93,7 @@ export class Traffic {
         }
       })
     }
-    return this.#inFlight.size
+    return this.#inFlight.length
   }
 
   /**
@@ -92,10 +101,11 @@ export class Traffic {
    * @param mayBegin whether it is to begin at the end of this turn, if it has not done so before
    */
   entered(request: InFlight, mayBegin: boolean): HttpError | undefined {
-    this.#inFlight.add(request)
+    request.place = this.#inFlight.push(request) - 1
+    if (this.#sweeper === undefined && this.#isStarted) this.#sweepOn()
     if (this.#turnRequests++ === 0) setImmediate(() => this.#endTurn())
     if (mayBegin) this.#beginning.push(request)
-    if (this.#inFlight.size <= this.limits.inFlightMax) return undefined
+    if (this.#inFlight.length <= this.limits.inFlightMax) return undefined
     return tooMany(`more than ${this.limits.inFlightMax} requests are in progress`, 1, 'requests')
   }
 
@@ -119,9 +129,16 @@ export class Traffic {
 
   /** Forgets a request: its response is sent, or its connection is gone. */
   left(request: InFlight): void {
-    if (!this.#inFlight.delete(request)) return
+    const { place } = request
+    if (place < 0) return
+    const last = this.#inFlight.pop()!
+    if (last !== request) {
+      this.#inFlight[place] = last
+      last.place = place
+    }
+    request.place = -1
     this.#heldBytes -= request.heldBytes
-    if (this.#inFlight.size === 0) this.#idle?.()
+    if (this.#inFlight.length === 0) this.#idle?.()
   }
 
   logFailure(request: InFlight, error: unknown, unexpected: boolean): void {
@@ -148,8 +165,19 @@ export class Traffic {
     for (const request of beginning) request.begin()
   }
 
+  #sweepOn(): void {
+    this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_EVERY_MS).unref()
+  }
+
+  #endSweeps(): void {
+    clearInterval(this.#sweeper)
+    this.#sweeper = undefined
+  }
+
   #sweep(): void {
+    if (this.#inFlight.length === 0) this.#endSweeps()
     const nowMs = performance.now()
-    for (const request of this.#inFlight) request.sweep(nowMs)
+    // From the end: where one leaves, one that was swept takes its place.
+    for (let i = this.#inFlight.length - 1; i >= 0; i--) this.#inFlight[i]?.sweep(nowMs)
   }
 }

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { packBlock } from '../../core/event/block.ts'
 import { type Envelope, partitionOf } from '../../core/event/envelope.ts'
@@ -13,6 +12,7 @@ import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
 import { loadScript, type ScriptArgument } from '../scripts.ts'
 import { type AppendCall, appendCall } from './append.ts'
+import { emptyCommit, emptyPart, type Part, type Pending, sizeOf } from './pending-commit.ts'
 
 export interface GroupCommitOptions {
   /** A connection of kind `request`, used by nothing else: commits go out in order on it. */
@@ -38,39 +38,20 @@ export interface GroupCommitOptions {
   /** Why intake is closed for a tenant, with an archive or without one; undefined while it is open. */
   readonly closedBecause: (archived: boolean) => string | undefined
   readonly log: Logger
+  /** Called for each append that is in Redis. @param counts of its events that are no envelopes */
+  readonly onAppended?: (envelopes: number, counts: OutcomeCounts) => void
   /** Called with what is counted when it is in Redis. */
   readonly onOutcomes?: (counts: OutcomeCounts) => void
 }
 
-/** One request that waits for its envelopes to be in Redis. */
-interface Waiter {
-  /** Of its part that is not written with all others, see `lastByPartition`; -1: there is none. */
-  readonly lastPartition: number
-  resolve(): void
-  reject(error: Error): void
-}
-
-/** What goes into one partition, as one. */
-interface Part {
-  readonly envelopes: Envelope[]
-  readonly payloads: Envelope[]
-  readonly outcomes: Map<string, number>
-}
-
-/** Envelopes, payloads and counts that go to Redis together. */
-interface Pending {
-  readonly byPartition: Part[]
-  /** What is written last, by partition. */
-  readonly lastByPartition: Part[]
-  readonly bytes: number[]
-  readonly waiters: Waiter[]
-  /** When its first envelopes came. */
-  startedAtMs: number
-  /** Events, whether they are written as such, for the archive, or both. */
-  count: number
-}
-
 const RETRY_DELAY: DelayBounds = { minMs: 50, maxMs: 250 }
+/** Requests of a commit from which on they are waited for to come again. */
+const TOGETHER_MIN = 4
+/** Events a partition from which on a block is large enough without them. */
+const LARGE_BLOCK_EVENTS = 64
+/** How long they are waited for, in lingers, and at most, whatever the linger: the time to write runs meanwhile. */
+const RETURN_LINGERS = 2
+const RETURN_MS_MAX = 20
 /** A producer that wrote nothing for this long has no commit on its way any more. */
 const PRODUCER_TTL_MS = 3_600_000
 
@@ -95,6 +76,8 @@ export class GroupCommit implements Intake, Service {
   #current: Pending
   #closed: Pending[] = []
   #running: Promise<void> | undefined
+  /** The next commit waits for so many requests; undefined: it waits for the one that is on its way, if any. */
+  #awaited: { readonly requests: number; readonly end: () => void } | undefined
   #stopped = false
 
   constructor(options: GroupCommitOptions) {
@@ -118,7 +101,10 @@ export class GroupCommit implements Intake, Service {
     if (payloads.length > 0 && rawTo === undefined) return Promise.reject(new Error('nothing takes payloads'))
     const outcomes = outcomesTo === undefined ? NO_OUTCOMES : counts
     const count = Math.max(envelopes.length, payloads.length) + outcomes.size
-    if (count === 0) return Promise.resolve()
+    if (count === 0) {
+      this.#options.onAppended?.(0, counts)
+      return Promise.resolve()
+    }
     const reason =
       this.#waiting + count > waitingMax ? 'too many events wait for Redis' : closedBecause(payloads.length > 0)
     if (reason !== undefined) return Promise.reject(new BackpressureError(reason))
@@ -129,7 +115,10 @@ export class GroupCommit implements Intake, Service {
     const gathered = Math.max(this.#gather('envelopes', envelopes), this.#gather('payloads', payloads))
     const lastPartition = outcomes.size > 0 ? this.#gatherOutcomes(outcomes, gathered) : gathered
     this.#current.count += count
-    const written = new Promise<void>((resolve, reject) => waiters.push({ lastPartition, resolve, reject }))
+    const written = new Promise<void>((resolve, reject) => {
+      waiters.push({ lastPartition, envelopes: envelopes.length, counts, resolve, reject })
+    })
+    if (waiters.length === this.#awaited?.requests) this.#awaited.end()
     if (this.#isFull(this.#current)) this.#close()
     this.#running ??= this.#run()
     return written
@@ -169,20 +158,50 @@ export class GroupCommit implements Intake, Service {
   }
 
   #close(): void {
+    this.#awaited?.end()
     this.#closed.push(this.#current)
     this.#current = emptyCommit(this.#options.partitions)
   }
 
   async #run(): Promise<void> {
-    await sleep(this.#options.lingerMs)
+    const { lingerMs } = this.#options
+    await this.#gatherFor(lingerMs, Number.POSITIVE_INFINITY)
     for (;;) {
       if (this.#closed.length === 0 && this.#current.count > 0) this.#close()
       const commit = this.#closed.shift()
       if (commit === undefined) break
       await this.#write(commit)
       this.#waiting -= commit.count
+      if (!this.#isFlow(commit)) continue
+      await this.#gatherFor(
+        Math.min(RETURN_LINGERS * lingerMs, RETURN_MS_MAX),
+        this.#current.waiters.length + commit.waiters.length,
+      )
     }
     this.#running = undefined
+  }
+
+  /**
+   * Whether those who were answered are to be waited for: what a block costs, here, in Redis and in the worker, is shared by all
+   * of its events, and without a wait they and those that wait already take turns for ever, in blocks of half the size.
+   */
+  #isFlow({ waiters, count }: Pending): boolean {
+    const { partitions, lingerMs } = this.#options
+    if (lingerMs === 0 || this.#closed.length > 0) return false
+    return waiters.length >= TOGETHER_MIN && count < LARGE_BLOCK_EVENTS * partitions
+  }
+
+  /** Resolves when the time is over, or so many requests are gathered, or a block is full. */
+  async #gatherFor(ms: number, requests: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      const end = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+      this.#awaited = { requests, end }
+    })
+    this.#awaited = undefined
   }
 
   async #write({ byPartition, lastByPartition, waiters, startedAtMs }: Pending): Promise<void> {
@@ -190,8 +209,10 @@ export class GroupCommit implements Intake, Service {
     const settle = (lastPartition: number, failure: Error | undefined) => {
       for (const waiter of waiters) {
         if (waiter.lastPartition !== lastPartition) continue
-        if (failure === undefined) waiter.resolve()
-        else waiter.reject(failure)
+        if (failure === undefined) {
+          this.#options.onAppended?.(waiter.envelopes, waiter.counts)
+          waiter.resolve()
+        } else waiter.reject(failure)
       }
     }
     const failure = await this.#writeBlocks(byPartition, deadlineMs)
@@ -270,24 +291,4 @@ async function allAnswered(calls: readonly (() => Promise<unknown>)[], deadlineM
   } finally {
     clearTimeout(timer)
   }
-}
-
-function emptyCommit(partitions: number): Pending {
-  return {
-    byPartition: Array.from({ length: partitions }, emptyPart),
-    lastByPartition: Array.from({ length: partitions }, emptyPart),
-    bytes: new Array<number>(partitions).fill(0),
-    waiters: [],
-    startedAtMs: 0,
-    count: 0,
-  }
-}
-
-function emptyPart(): Part {
-  return { envelopes: [], payloads: [], outcomes: new Map() }
-}
-
-/** Events, whether they are written as such, for the archive, or both; and counts. */
-function sizeOf({ envelopes, payloads, outcomes }: Part): number {
-  return Math.max(envelopes.length, payloads.length) + outcomes.size
 }

@@ -34,8 +34,8 @@ export const HTTP: readonly Mutant[] = [
     name: 'events-of-the-caller',
     promise: 'events are stored for the tenant whose key sent them',
     file: 'src/http/api/routes/ingest.ts',
-    from: 'const { id: tenantId, archive: archived } = caller.tenant',
-    to: "const { archive: archived } = caller.tenant\n      const tenantId = 'other'",
+    from: 'const { id: tenantId, archive: archived } = tenant',
+    to: "const { archive: archived } = tenant\n    const tenantId = 'other'",
     noticedBy: [['test/integration/http-tenants.test.ts', 'every route asks for what is the caller’s']],
   },
   {
@@ -215,11 +215,19 @@ export const HTTP: readonly Mutant[] = [
     noticedBy: [[FLOOD, 'more requests than the limit, or more bytes of bodies']],
   },
   {
+    name: 'requests-kept',
+    promise: 'a request that is answered takes no memory',
+    file: 'src/http/engine/traffic.ts',
+    from: 'const last = this.#inFlight.pop()!',
+    to: 'const last = this.#inFlight.at(-1)!',
+    noticedBy: [['test/unit/http/engine/traffic.test.ts', 'a request that is answered is gone']],
+  },
+  {
     name: 'requests-in-flight',
     promise: 'only so many requests are worked on at once',
     file: 'src/http/engine/traffic.ts',
-    from: 'if (this.#inFlight.size <= this.limits.inFlightMax) return undefined',
-    to: 'if (this.#inFlight.size >= 0) return undefined',
+    from: 'if (this.#inFlight.length <= this.limits.inFlightMax) return undefined',
+    to: 'if (this.#inFlight.length >= 0) return undefined',
     noticedBy: [[FLOOD, 'more requests than the limit, or more bytes of bodies']],
   },
   {

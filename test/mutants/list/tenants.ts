@@ -56,6 +56,14 @@ export const TENANTS: readonly Mutant[] = [
     noticedBy: [[AUTHENTICATOR, 'the one that was not used for longest is forgotten']],
   },
   {
+    name: 'raw-key-written',
+    promise: 'no store ever learns a raw key',
+    file: 'src/tenants/authenticator.ts',
+    from: 'this.#uses.note(known.keyHash,',
+    to: 'this.#uses.note(rawKey,',
+    noticedBy: [[AUTHENTICATOR, 'of a key that was used the store learns its hash']],
+  },
+  {
     name: 'revoked-key',
     promise: 'a revoked key opens nothing',
     file: 'src/redis/scripts/findTenant-2.lua',

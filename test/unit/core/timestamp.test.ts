@@ -51,3 +51,28 @@ test('anything else is refused', () => {
   ]
   for (const input of inputs) assert.ok(Number.isNaN(parseTimestamp(input)), input)
 })
+
+test('each moment is read as itself, whatever was read before', () => {
+  let state = 7
+  const random = () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+  const first = Date.UTC(1900, 0, 1)
+  const last = Date.UTC(2299, 11, 31, 23, 59, 59, 999)
+  let ms = first
+  for (let i = 0; i < 5_000; i++) {
+    // Within a day, the same day of another month or year, and anywhere.
+    const steps = [
+      random() * 86_400_000,
+      86_400_000 * (28 + (i % 4)),
+      86_400_000 * (365 + (i % 2)),
+      random() * (last - first),
+    ]
+    ms = first + ((ms - first + Math.floor(steps[i % 4]!)) % (last - first))
+    const text = new Date(ms).toISOString()
+    assert.equal(parseTimestamp(text), ms, text)
+    const second = ms - (((ms % 1_000) + 1_000) % 1_000)
+    assert.equal(parseTimestamp(`${text.slice(0, 19)}Z`), second, text)
+  }
+})

@@ -6,6 +6,7 @@ import type { ReadEvent } from '../../../core/event/read-event.ts'
 import { compileValidator } from '../../../core/event/validator.ts'
 import type { LiveSource } from '../../../core/pipeline/source.ts'
 import type { Clock } from '../../../core/run/clock.ts'
+import { goOn } from '../../../core/run/go-on.ts'
 import type { Intake } from '../../../ingest/intake.ts'
 import { scanEvents } from '../../../ingest/scan-events.ts'
 import { sliceEvents } from '../../../ingest/slice-event.ts'
@@ -42,25 +43,31 @@ export function ingestRoute({ accept, intake, enricher, tenantEnricher, hostname
     demandSchema(validate, body)
     return sliceEvents(text, body.events)
   }
+  const keep = (text: string, events: readonly ReadEvent[], { requestId }: Exchange, { tenant }: Caller) => {
+    const { id: tenantId, archive: archived } = tenant
+    const receipt = { tenantId, archived, mask: addressMaskOf(tenant), receivedAtMs: clock.now(), requestId }
+    const judging = tenantEnricher?.(enricher, tenant) ?? enricher
+    const looking = tail?.of(tenantKey(tenant), judging)
+    const accepted = accept(text, events, receipt, looking?.enricher ?? judging)
+    const written = intake.append(accepted.envelopes, accepted.payloads, accepted.outcomes)
+    return written.then((): HttpResponse => {
+      looking?.accepted(events, receipt)
+      return { status: 200, body: accepted.response }
+    })
+  }
   return {
     method: 'POST',
     path: '/v1/ingest',
     access: 'key',
     bodyMaxBytes: EVENT_LIMITS.bodyMaxBytes,
     operation,
-    async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
-      const text = await exchange.text()
-      const events = scanEvents(text) ?? readEvents(text)
-      const { id: tenantId, archive: archived } = caller.tenant
-      const { requestId } = exchange
-      const receipt = { tenantId, archived, mask: addressMaskOf(caller.tenant), receivedAtMs: clock.now(), requestId }
-      if (hostnames !== undefined) await hostnames.prefetch(addressesOf(events))
-      const judging = tenantEnricher?.(enricher, caller.tenant) ?? enricher
-      const looking = tail?.of(tenantKey(caller.tenant), judging)
-      const accepted = accept(text, events, receipt, looking?.enricher ?? judging)
-      await intake.append(accepted.envelopes, accepted.payloads, accepted.outcomes)
-      looking?.accepted(events, receipt)
-      return { status: 200, body: accepted.response }
+    // One promise a request, that of its events in Redis: each further one, and each await, costs as much as to read an event.
+    handle(exchange: Exchange, caller: Caller): HttpResponse | Promise<HttpResponse> {
+      return goOn(exchange.text(), (text) => {
+        const events = scanEvents(text) ?? readEvents(text)
+        if (hostnames === undefined) return keep(text, events, exchange, caller)
+        return hostnames.prefetch(addressesOf(events)).then(() => keep(text, events, exchange, caller))
+      })
     },
   }
 }

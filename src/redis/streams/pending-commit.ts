@@ -1,0 +1,54 @@
+import type { Envelope } from '../../core/event/envelope.ts'
+import type { OutcomeCounts } from '../../core/event/outcomes.ts'
+
+/** One request that waits for its envelopes to be in Redis. */
+export interface Waiter {
+  /** Of its part that is not written with all others, see `Pending.lastByPartition`; -1: there is none. */
+  readonly lastPartition: number
+  /** See `GroupCommitOptions.onAppended`. */
+  readonly envelopes: number
+  readonly counts: OutcomeCounts
+  resolve(): void
+  reject(error: Error): void
+}
+
+/** What goes into one partition, as one. */
+export interface Part {
+  readonly envelopes: Envelope[]
+  readonly payloads: Envelope[]
+  readonly outcomes: Map<string, number>
+}
+
+/** Envelopes, payloads and counts that go to Redis together. */
+export interface Pending {
+  readonly byPartition: Part[]
+  /** What is written last, by partition. */
+  readonly lastByPartition: Part[]
+  readonly bytes: number[]
+  readonly waiters: Waiter[]
+  /** When its first envelopes came. */
+  startedAtMs: number
+  /** Events, whether they are written as such, for the archive, or both. */
+  count: number
+}
+
+/** One that nothing was gathered for. */
+export function emptyCommit(partitions: number): Pending {
+  return {
+    byPartition: Array.from({ length: partitions }, emptyPart),
+    lastByPartition: Array.from({ length: partitions }, emptyPart),
+    bytes: new Array<number>(partitions).fill(0),
+    waiters: [],
+    startedAtMs: 0,
+    count: 0,
+  }
+}
+
+export function emptyPart(): Part {
+  return { envelopes: [], payloads: [], outcomes: new Map() }
+}
+
+/** Events, whether they are written as such, for the archive, or both; and counts. */
+export function sizeOf({ envelopes, payloads, outcomes }: Part): number {
+  return Math.max(envelopes.length, payloads.length) + outcomes.size
+}

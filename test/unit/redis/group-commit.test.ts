@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { RedisClient } from '../../../src/redis/connect.ts'
+import { GroupCommit } from '../../../src/redis/streams/group-commit.ts'
+import { envelope, silent } from '../../support/pipeline.ts'
+
+const LINGER_MS = 5
+const BLOCK_EVENTS_MAX = 1_000
+
+/** A group commit whose calls of Redis are answered when a test says so. */
+function heldCommits() {
+  const calls: { readonly events: number; answer(): void }[] = []
+  const client = {
+    callBuffer(_command: string, _digest: string, keys: number, ...args: (string | number | Buffer)[]) {
+      // Of each block: stream, producer, counters; its events; the prefix of its counters; its fields with their number.
+      let at = keys + 2
+      let events = 0
+      for (let block = 0; block < keys / 3; block++) {
+        events += Number(args[at])
+        at += 3 + Number(args[at + 2])
+      }
+      return new Promise<number>((resolve) => calls.push({ events, answer: () => resolve(1) }))
+    },
+  }
+  const appended: number[] = []
+  const intake = new GroupCommit({
+    client: client as unknown as RedisClient,
+    partitions: 2,
+    stream: 'intake',
+    outcomesTo: undefined,
+    rawTo: undefined,
+    lane: 'live',
+    cluster: false,
+    lingerMs: LINGER_MS,
+    deadlineMs: 60_000,
+    blockEventsMax: BLOCK_EVENTS_MAX,
+    blockBytesMax: 262_144,
+    waitingMax: 100_000,
+    closedBecause: () => undefined,
+    log: silent,
+    onAppended: (envelopes) => void appended.push(envelopes),
+  })
+  let made = 0
+  const send = (requests: number, events = 1) => {
+    for (let i = 0; i < requests; i++) {
+      intake.append(Array.from({ length: events }, () => envelope('t', `e${made++}`)))
+    }
+  }
+  return { calls, send, appended, sent: () => calls.map(({ events }) => events) }
+}
+
+/** All that follows from what has happened, but for what waits for a time. */
+async function settled(): Promise<void> {
+  for (let i = 0; i < 3; i++) await new Promise(setImmediate)
+}
+
+test('an append is told of when Redis has it, and not before', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { calls, send, appended } = heldCommits()
+  send(1, 2)
+  send(1, 3)
+  t.mock.timers.tick(LINGER_MS)
+  await settled()
+  assert.deepEqual(appended, [])
+  calls[0]!.answer()
+  await settled()
+  assert.deepEqual(appended, [2, 3])
+})
+
+test('behind a commit of several requests the next one waits until as many have come again, and not for longer than two lingers', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { calls, send, sent } = heldCommits()
+  send(4)
+  t.mock.timers.tick(LINGER_MS)
+  await settled()
+  send(3)
+  calls[0]!.answer()
+  await settled()
+  send(3)
+  await settled()
+  assert.deepEqual(sent(), [4])
+  send(1)
+  await settled()
+  assert.deepEqual(sent(), [4, 7], 'three that waited, and four that came again')
+  calls[1]!.answer()
+  await settled()
+  send(2)
+  t.mock.timers.tick(2 * LINGER_MS - 1)
+  await settled()
+  assert.deepEqual(sent(), [4, 7])
+  t.mock.timers.tick(1)
+  await settled()
+  assert.deepEqual(sent(), [4, 7, 2])
+})
+
+test('behind a commit of few requests, or of many events, the next one goes out as soon as that is answered', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  for (const [requests, events] of [
+    [1, 1],
+    [3, 1],
+    [4, 32],
+  ] as const) {
+    const { calls, send, sent } = heldCommits()
+    send(requests, events)
+    t.mock.timers.tick(LINGER_MS)
+    await settled()
+    send(1)
+    calls[0]!.answer()
+    await settled()
+    assert.deepEqual(sent(), [requests * events, 1])
+  }
+})
+
+test('a block that is full is not held back for those who may come again', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { calls, send, sent } = heldCommits()
+  send(4)
+  t.mock.timers.tick(LINGER_MS)
+  await settled()
+  calls[0]!.answer()
+  await settled()
+  send(1, BLOCK_EVENTS_MAX * 2)
+  await settled()
+  assert.deepEqual(sent(), [4, BLOCK_EVENTS_MAX * 2])
+})
