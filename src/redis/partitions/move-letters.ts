@@ -1,5 +1,6 @@
 import { NO_IDENTITY, partitionOf } from '../../core/event/envelope.ts'
 import type { Pipeline } from '../../core/pipeline/pipeline.ts'
+import { inOrder } from '../../core/run/in-order.ts'
 import { carriesEvents } from '../backup/letter.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
@@ -40,18 +41,14 @@ export async function removeCopies(client: RedisClient, partitions: number): Pro
 export async function moveLetters(client: RedisClient, move: LettersMove): Promise<number> {
   const { from, to, pipeline, onLetter } = move
   const sources = Array.from({ length: from }, (_, partition) => lettersOf(client, partition))
-  const heads = await Promise.all(sources.map((source) => nextOf(source)))
   let moved = 0
-  for (;;) {
-    const partition = oldest(heads)
-    if (partition === undefined) break
-    const letter = heads[partition]!
+  for await (const letter of inOrder(sources, (a, b) => isBefore(a.read, b.read))) {
     onLetter()
+    const { partition } = letter.read
     const home = homeOf(letter.read, pipeline, to)
     await copyLetterScript.run(client, [keys.deadCopy(home)], [idAmong(letter, from), ...fieldsOf(letter)])
     await client.xdel(keys.dead(partition), String(letter.raw[0]))
     if (home !== partition) moved++
-    heads[partition] = await nextOf(sources[partition]!)
   }
   for (let partition = 0; partition < to; partition++) {
     const copy = keys.deadCopy(partition)
@@ -60,7 +57,7 @@ export async function moveLetters(client: RedisClient, move: LettersMove): Promi
   return moved
 }
 
-async function* lettersOf(client: RedisClient, partition: number): AsyncGenerator<Letter> {
+async function* lettersOf(client: RedisClient, partition: number): AsyncGenerator<Letter, void> {
   for (let from = '-'; ; ) {
     const args = [keys.dead(partition), from, '+', 'COUNT', PAGE_LETTERS]
     const page = (await client.callBuffer('XRANGE', ...args)) as RawEntry[]
@@ -68,21 +65,6 @@ async function* lettersOf(client: RedisClient, partition: number): AsyncGenerato
     if (page.length < PAGE_LETTERS) return
     from = `(${page.at(-1)![0].toString('latin1')}`
   }
-}
-
-async function nextOf(letters: AsyncGenerator<Letter>): Promise<Letter | undefined> {
-  const { value, done } = await letters.next()
-  return done ? undefined : value
-}
-
-/** The partition with the oldest letter; undefined when there is none any more. */
-function oldest(heads: readonly (Letter | undefined)[]): number | undefined {
-  let found: number | undefined
-  for (const [partition, head] of heads.entries()) {
-    if (head === undefined) continue
-    if (found === undefined || isBefore(head.read, heads[found]!.read)) found = partition
-  }
-  return found
 }
 
 function isBefore(a: StoredLetter, b: StoredLetter): boolean {

@@ -4,6 +4,7 @@ import { packOutcomes } from '../../core/event/outcomes.ts'
 import { columnOf, fromTsvTime } from '../../core/event/row.ts'
 import { LANES, type Lane } from '../../core/pipeline/lane.ts'
 import { groupsOf, type Pipeline } from '../../core/pipeline/pipeline.ts'
+import { inOrder } from '../../core/run/in-order.ts'
 import type { RedisClient } from '../connect.ts'
 import { counterFields, keys } from '../keys.ts'
 import { loadScript } from '../scripts.ts'
@@ -84,36 +85,31 @@ export class DeadLetters {
    * @param after goes on behind this place, whether or not there is a letter
    */
   async *letters(filter: LetterFilter, order: LetterOrder, after?: LetterPlace): AsyncGenerator<StoredLetter> {
-    const rest = after === undefined ? filter : behind(filter, order, after)
     const sources = await Promise.all(
       Array.from({ length: this.#partitions }, async (_, partition) => {
         const [last] = await this.#range(partition, '-', '+', 'newest first', 1)
-        const letters = this.#ofPartition(partition, rest, order, last?.[0].toString('latin1') ?? '0-0')
-        return { letters, head: await nextOf(letters, after, order) }
+        return this.#ofPartition(partition, filter, order, last?.[0].toString('latin1') ?? '0-0', after)
       }),
     )
-    for (;;) {
-      const first = sources
-        .filter(({ head }) => head !== undefined)
-        .reduce<(typeof sources)[number] | undefined>(
-          (best, source) => (best === undefined || isBefore(source.head!, best.head!, order) ? source : best),
-          undefined,
-        )
-      if (first === undefined) return
-      yield first.head!
-      first.head = await nextOf(first.letters, undefined, order)
-    }
+    yield* inOrder(sources, (a, b) => isBefore(a, b, order))
   }
 
-  async *#ofPartition(partition: number, filter: LetterFilter, order: LetterOrder, last: string) {
-    const { fromMs = 0, toMs } = filter
+  async *#ofPartition(
+    partition: number,
+    filter: LetterFilter,
+    order: LetterOrder,
+    last: string,
+    after: LetterPlace | undefined,
+  ): AsyncGenerator<StoredLetter, void> {
+    const { fromMs = 0, toMs } = after === undefined ? filter : behind(filter, order, after)
     let low = String(fromMs)
     let high = toMs === undefined || toMs >= Number(last.split('-')[0]) ? last : String(toMs)
     for (;;) {
       const page = await this.#range(partition, low, high, order)
       for (const raw of page) {
         const letter = readLetter(raw, partition)
-        if (matches(letter, filter)) yield letter
+        const isBehind = after === undefined || isBefore(after, letter, order)
+        if (isBehind && matches(letter, filter)) yield letter
       }
       if (page.length < PAGE_ENTRIES) return
       const edge = `(${page.at(-1)![0].toString('latin1')}`
@@ -185,19 +181,6 @@ export class DeadLetters {
     const claiming = steps.findIndex(({ stages }) => stages.some(({ claims }) => claims))
     const at = steps.findIndex((step) => step.group === group)
     return claiming >= 0 && (at < 0 || at > claiming)
-  }
-}
-
-/** The first that matches, behind `after`. */
-async function nextOf(
-  letters: AsyncGenerator<StoredLetter>,
-  after: LetterPlace | undefined,
-  order: LetterOrder,
-): Promise<StoredLetter | undefined> {
-  for (;;) {
-    const { value, done } = await letters.next()
-    if (done) return undefined
-    if (after === undefined || isBefore(after, value, order)) return value
   }
 }
 
