@@ -80,3 +80,10 @@ export interface FeederStore {
   /** Frees what an ended job, or a dead upload, leaves behind. */
   cleanUp(job: OpenJob): Promise<void>
 }
+
+/** Tells of jobs as they are opened. */
+export interface OpenedJobs {
+  /** Calls `onOpened` whenever one was, or may have been. Returns at once. */
+  watch(onOpened: () => void): void
+  close(): void
+}

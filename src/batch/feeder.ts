@@ -10,11 +10,13 @@ import type { Clock } from '../core/run/clock.ts'
 import type { Service } from '../core/run/service.ts'
 import { Loop, pause } from '../runner/loop.ts'
 import { ChunksInHand, type ReadChunk } from './chunks-in-hand.ts'
-import type { FeederStore, OpenJob } from './feeder-store.ts'
+import type { FeederStore, OpenedJobs, OpenJob } from './feeder-store.ts'
 import { type LaneParts, LaneRoom, partsOf } from './lane-room.ts'
 
 export interface FeederOptions {
   readonly store: FeederStore
+  /** Undefined: jobs are looked for more often while there are none. */
+  readonly opened?: OpenedJobs
   readonly source: BatchSource
   readonly check: EventCheck
   /** These tell the status of lines that are archived, and complete rows that no stage could complete. */
@@ -37,8 +39,9 @@ export interface FeederOptions {
 }
 
 const IDLE_MS = 100
-/** While there are no jobs. */
+/** While there are no jobs, and when it is told of those that are opened. */
 const NO_JOBS_MS = 250
+const TOLD_MS = 2_000
 /** Together, several feeders look as often as one. */
 const FULL_MS = 10
 const LIST_EVERY_MS = 100
@@ -64,6 +67,7 @@ export class Feeder implements Service {
   #listing: Promise<OpenJob[]> | undefined
   readonly #inHand: ChunksInHand
   readonly #room: LaneRoom
+  #isWatching = false
 
   constructor(options: FeederOptions) {
     this.#options = options
@@ -87,12 +91,19 @@ export class Feeder implements Service {
     })
   }
 
-  start(): Promise<void> {
-    return this.#loop.start()
+  async start(): Promise<void> {
+    if (!this.#isWatching && !this.#loop.signal.aborted) this.#options.opened?.watch(() => this.#loop.wake())
+    this.#isWatching = true
+    await this.#loop.start()
   }
 
-  stop(): Promise<void> {
-    return this.#loop.stop()
+  async stop(): Promise<void> {
+    await this.#loop.stop()
+    this.#options.opened?.close()
+  }
+
+  get #noJobsMs(): number {
+    return this.#options.opened === undefined ? NO_JOBS_MS : TOLD_MS
   }
 
   async #settle(): Promise<void> {
@@ -124,7 +135,7 @@ export class Feeder implements Service {
       else queue.push({ ...job, next })
     }
     if (queues.size === 0) await this.#inHand.advanced
-    if (queues.size === 0) return jobs.length === 0 ? NO_JOBS_MS : IDLE_MS
+    if (queues.size === 0) return jobs.length === 0 ? this.#noJobsMs : IDLE_MS
     const parts = partsOf(firstOf(queues), firstOf(others))
     return (await this.#feedInTurn(queues, parts, signal)) ? undefined : IDLE_MS
   }

@@ -31,7 +31,10 @@ export interface EnrichmentOptions {
   readonly defaultsDir?: string | undefined
   readonly log: Logger
   readonly metrics: Registry
-  /** Milliseconds between two looks at the folder. A change counts when two looks in a row find it the same. */
+  /**
+   * Milliseconds between two looks at the folder; twice as many while nothing changes. A change counts when two looks in a row find it
+   * the same.
+   */
   readonly pollIntervalMs?: number
   readonly limits?: Partial<EnrichmentLimits>
   /** Host names that `enrich` adds where they are known already; undefined: none. */
@@ -39,6 +42,8 @@ export interface EnrichmentOptions {
 }
 
 const DEFAULT_POLL_INTERVAL_MS = 2_000
+/** Looks are so much further apart while nothing changes. */
+const SETTLED_FACTOR = 2
 const RETRY_DELAY_MAX_MS = 30_000
 
 /**
@@ -77,7 +82,7 @@ export class EnrichmentEngine implements Enricher, Service {
       name: this.name,
       round: async (signal) => {
         await this.#look(signal)
-        return pollIntervalMs
+        return this.#folders.every(({ isSettled }) => isSettled) ? pollIntervalMs * SETTLED_FACTOR : pollIntervalMs
       },
       failed: (error) =>
         this.#log.error({ err: error, dir: this.#dir }, 'enrichment folder cannot be read; what was loaded serves on'),

@@ -34,7 +34,7 @@ export class BulkWorker implements Service {
   readonly #options: BulkWorkerOptions
   readonly #loop = new Loop({
     name: this.name,
-    round: () => this.#round(),
+    round: (signal) => this.#round(signal),
     failed: (error, delayMs) =>
       this.#options.log.warn({ err: error, delay_ms: Math.round(delayMs) }, 'bulk worker waits; its jobs stay queued'),
     delay: RETRY_DELAY,
@@ -63,10 +63,10 @@ export class BulkWorker implements Service {
   }
 
   /** Takes as many jobs as there is room for. */
-  async #round(): Promise<undefined> {
+  async #round(signal: AbortSignal): Promise<undefined> {
     const { queue, jobsMax = 32 } = this.#options
     if (this.#jobs.size >= jobsMax) await Promise.race(this.#jobs)
-    else for (const job of await queue.take(jobsMax - this.#jobs.size)) this.#begin(job)
+    else for (const job of await queue.take(jobsMax - this.#jobs.size, signal)) this.#begin(job)
   }
 
   #begin(job: BulkDelivery): void {

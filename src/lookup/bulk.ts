@@ -45,8 +45,11 @@ export interface BulkDelivery {
 
 /** Bulk lookup jobs as a worker sees them. All methods reject when Redis does not answer. */
 export interface BulkQueue {
-  /** Gives at most `max` jobs, and waits about a second for the first. None that is in hand is given again. */
-  take(max: number): Promise<readonly BulkDelivery[]>
+  /**
+   * Gives at most `max` jobs, and waits some seconds for the first, or about one without a signal to end it. None that is in hand is
+   * given again.
+   */
+  take(max: number, signal?: AbortSignal): Promise<readonly BulkDelivery[]>
   /**
    * The job is alive, with so many addresses finished. False when another worker has it meanwhile: then it is not ours
    * to go on with.

@@ -83,6 +83,8 @@ export const keys = {
 
   /** Hash: batch jobs that are being uploaded, queued or running, with their tenants. */
   openJobs: () => '{batch}:open',
+  /** Channel: a batch job was opened. */
+  jobsOpened: () => 'ipid:batch:opened',
   /** Set: the open jobs of a tenant. */
   openJobsOf: (tenantId: string) => `{batch}:open:${tenantId}`,
   /** Sorted set: the jobs of a tenant by milliseconds of receipt, as long as there may be a record of them. */

@@ -1,14 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { LeaseLostError } from '../core/run/errors.ts'
 import { type DelayBounds, Loop, poll } from '../runner/loop.ts'
-import type { RedisClient } from './connect.ts'
+import type { Caller } from './joined-calls.ts'
 import { keys } from './keys.ts'
 import { loadScript } from './scripts.ts'
 
 /** A lease that is not renewed for this long is free: a dead owner holds things up no longer. */
 export const LEASE_MS = 3_000
-export const RENEW_EVERY_MS = 500
-const RETRY_DELAY: DelayBounds = { minMs: 100, maxMs: RENEW_EVERY_MS }
+/** Each renewal is written to the disk, by a system at rest as well. */
+export const RENEW_EVERY_MS = 1_000
+/** How often one that waits for a lease tries to take it, and those that share one see what has become of the others. */
+export const TRY_EVERY_MS = 500
+const RETRY_DELAY: DelayBounds = { minMs: 100, maxMs: TRY_EVERY_MS }
 
 const takeLeaseScript = loadScript('takeLease-2')
 const writeAsOwnerScript = loadScript('writeAsOwner-2')
@@ -18,7 +21,7 @@ const writeAsOwnerScript = loadScript('writeAsOwner-2')
  * sees by its own clock that the lease ran out, and `write` refuses what it still tries.
  */
 export class Lease {
-  readonly #client: RedisClient
+  readonly #client: Caller
   readonly #name: string
   readonly #place: string
   readonly #owner: string
@@ -29,7 +32,7 @@ export class Lease {
    * @param place names a process together with those before it that it was started for: such an owner has ended, so
    * that nobody need wait for the end of its lease
    */
-  constructor(client: RedisClient, name: string, place?: string) {
+  constructor(client: Caller, name: string, place?: string) {
     this.#client = client
     this.#name = name
     this.#place = placePrefix(place)
@@ -47,12 +50,13 @@ export class Lease {
       if (token === 0) await refused()
       return token || undefined
     }
-    const token = await poll(taken, { everyMs: RENEW_EVERY_MS, signal })
+    const token = await poll(taken, { everyMs: TRY_EVERY_MS, signal })
     if (token === undefined) return false
-    this.#renewal = renewalLoop(`lease ${this.#name}`, async () => {
+    const renew = async () => {
       // Taken anew, it was another's in between: what we held it for is in unknown hands.
       if ((await this.#take()) !== token) this.#untilMs = 0
-    })
+    }
+    this.#renewal = renewalLoop(`lease ${this.#name}`, renew, RENEW_EVERY_MS)
     await this.#renewal.start()
     return true
   }
@@ -92,12 +96,12 @@ export class Lease {
 }
 
 /** Renews a lease, or several, again and again, until it is stopped. */
-export function renewalLoop(name: string, renew: () => Promise<unknown>): Loop {
+export function renewalLoop(name: string, renew: () => Promise<unknown>, everyMs: number): Loop {
   return new Loop({
     name,
     round: async () => {
       await renew()
-      return RENEW_EVERY_MS
+      return everyMs
     },
     // A renewal that fails is seen by the lease running out.
     failed: () => {},

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { RedisClient } from './connect.ts'
+import type { Caller } from './joined-calls.ts'
 import { replyCode } from './reply-error.ts'
 
 export type ScriptArgument = string | number | Buffer
@@ -15,7 +15,7 @@ export interface Script {
    * Runs it as one step in Redis. Numbers come back as numbers, strings as Buffers. It is sent by its digest, and as
    * source when Redis does not know it (after a restart): that is safe, since an unknown script has done nothing.
    */
-  run(client: RedisClient, keys: readonly string[], args: readonly ScriptArgument[]): Promise<unknown>
+  run(client: Caller, keys: readonly string[], args: readonly ScriptArgument[]): Promise<unknown>
 }
 
 /**

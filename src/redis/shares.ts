@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { LeaseLostError } from '../core/run/errors.ts'
 import { type Loop, poll } from '../runner/loop.ts'
-import type { RedisClient } from './connect.ts'
+import type { Caller } from './joined-calls.ts'
 import { keys } from './keys.ts'
-import { LEASE_MS, placePrefix, RENEW_EVERY_MS, renewalLoop } from './lease.ts'
+import { LEASE_MS, placePrefix, RENEW_EVERY_MS, renewalLoop, TRY_EVERY_MS } from './lease.ts'
 import { loadScript } from './scripts.ts'
 
 const holdSharesScript = loadScript('holdShares-3')
@@ -14,7 +14,7 @@ const OTHERS = -1
 const LOST = -2
 
 export interface SharesOptions {
-  readonly client: RedisClient
+  readonly client: Caller
   /** Of the lease that is shared: whoever holds it as a whole, and who shares it in another number, goes first. */
   readonly name: string
   readonly count: number
@@ -68,8 +68,9 @@ export class Shares {
       isTold = state === OTHERS
       return this.#held.size > 0 || undefined
     }
-    if ((await poll(taken, { everyMs: RENEW_EVERY_MS, signal })) === undefined) return false
-    this.#renewal = renewalLoop(`shares of ${this.#options.name}`, () => this.#ask({}))
+    if ((await poll(taken, { everyMs: TRY_EVERY_MS, signal })) === undefined) return false
+    const everyMs = this.#options.count === 1 ? RENEW_EVERY_MS : TRY_EVERY_MS
+    this.#renewal = renewalLoop(`shares of ${this.#options.name}`, () => this.#ask({}), everyMs)
     await this.#renewal.start()
     return true
   }

@@ -4,8 +4,10 @@ import { compileValidator } from '../core/event/validator.ts'
 import type { Service } from '../core/run/service.ts'
 import { tenantEnricher } from '../enrichment/tenant-rules/judge.ts'
 import { BulkWorker } from '../lookup/bulk-worker.ts'
+import { Announcements } from '../redis/announcements.ts'
 import { RedisFeederStore } from '../redis/batch/feeder-store.ts'
 import { RedisBulkQueue } from '../redis/bulk/queue.ts'
+import { keys } from '../redis/keys.ts'
 import type { Parts } from './parts.ts'
 
 /** Feeds batch jobs into their lane, and does bulk lookup jobs. */
@@ -13,28 +15,21 @@ export function batchRole(parts: Parts): Service[] {
   return [feeder(parts), bulkWorker(parts)]
 }
 
-function feeder({
-  config,
-  telemetry,
-  pipeline,
-  limits,
-  shared,
-  enrichment,
-  origins,
-  recent,
-  workMetrics,
-}: Parts): Feeder {
+function feeder(parts: Parts): Feeder {
+  const { config, telemetry, pipeline, limits, shared, enrichment, origins, recent, workMetrics } = parts
   const { partitions } = config
   const read = workMetrics.stage('ingest', 'read')
   return new Feeder({
     store: new RedisFeederStore({
       client: shared,
+      leases: parts.leases,
       pipeline,
       partitions,
       shares: config.feederShares,
       place: config.place,
       log: telemetry.log,
     }),
+    opened: new Announcements(parts.connect({ name: 'jobs', kind: 'loop' }), keys.jobsOpened()),
     source: pipeline.sources.batch,
     check: compileValidator(EventEnvelope),
     enricher: enrichment.engine,
@@ -58,7 +53,7 @@ function feeder({
 function bulkWorker(parts: Parts): BulkWorker {
   const { claimIdleMs } = parts.config
   const { deliveriesMax } = parts.limits
-  const blocking = parts.connectLoop('bulk-blocking')
+  const blocking = parts.connectBlocking('bulk')
   return new BulkWorker({
     queue: new RedisBulkQueue({ blocking, client: parts.shared, claimIdleMs }),
     lookups: parts.enrichment.lookups,

@@ -1,11 +1,10 @@
 import { connectClickHouse, DATABASE } from '../clickhouse/client.ts'
-import { eventsByStatus } from '../core/event/outcomes.ts'
+import { eventsByStatus, type OutcomeCounts } from '../core/event/outcomes.ts'
 import type { LiveSource } from '../core/pipeline/source.ts'
 import type { Service } from '../core/run/service.ts'
 import { tenantEnricher } from '../enrichment/tenant-rules/judge.ts'
 import { createRoutes } from '../http/api/routes.ts'
 import { createHttpServer, type HttpServer } from '../http/api/server.ts'
-import type { Intake } from '../ingest/intake.ts'
 import { EventTail } from '../ingest/tail.ts'
 import { RedisBulkJobs } from '../redis/bulk/jobs.ts'
 import { RedisTailWire } from '../redis/dashboard/live.ts'
@@ -57,7 +56,7 @@ export function ingressRole(parts: Parts): IngressRole {
   const quota = new RedisDailyQuota(requests, clock, reconnection)
   const routes = createRoutes({
     accept: acceptOf(parts),
-    intake: counted(intake, parts),
+    intake,
     enricher: enrichment.engine,
     tenantEnricher: (enricher, tenant) => origins.counting(tenantEnricher(enricher, tenant), tenant.id),
     hostnames: enrichment.hostnames,
@@ -98,17 +97,14 @@ function stallWatch({ shared, pipeline, config, telemetry }: Parts): StallWatch 
 }
 
 /** Counts the live events that are in Redis, those that are no envelopes included. */
-function counted(intake: Intake, { recent, workMetrics }: Parts): Intake {
+function counted({ recent, workMetrics }: Parts): (envelopes: number, counts: OutcomeCounts) => void {
   const passed = workMetrics.stage('ingest', 'accept')
-  return {
-    async append(envelopes, payloads, counts) {
-      await intake.append(envelopes, payloads, counts)
-      const dropped = counts === undefined || counts.size === 0 ? NONE : eventsByStatus(counts)
-      let events = envelopes.length
-      for (const sum of dropped.values()) events += sum
-      recent.did('live_events', events)
-      passed({ in: events, out: envelopes.length, dropped })
-    },
+  return (envelopes, counts) => {
+    const dropped = counts.size === 0 ? NONE : eventsByStatus(counts)
+    let events = envelopes
+    for (const sum of dropped.values()) events += sum
+    recent.did('live_events', events)
+    passed({ in: events, out: envelopes, dropped })
   }
 }
 
@@ -140,6 +136,7 @@ function groupCommit(parts: Parts, closedBecause: IntakeGate['closedBecause']): 
     waitingMax: uncommittedEventsMax,
     closedBecause,
     log: telemetry.log,
+    onAppended: counted(parts),
     onOutcomes: (counts) => parts.workMetrics.settled('ingest', eventsByStatus(counts)),
   })
 }

@@ -11,7 +11,9 @@ import { DataLookups } from '../enrichment/lookup-service.ts'
 import { ReverseDns } from '../enrichment/providers/rdns/reverse-dns.ts'
 import type { LookupService } from '../lookup/lookup.ts'
 import { type ConnectionUse, connectRedis, type RedisClient } from '../redis/connect.ts'
+import { type Caller, joinedCalls } from '../redis/joined-calls.ts'
 import { RedisRetentionRecords } from '../redis/retention/records.ts'
+import { BLOCK_MS_MAX } from '../redis/streams/blocking-read.ts'
 import { createGroups } from '../redis/streams/topology.ts'
 import { RedisOriginCounts } from '../redis/tenants/origin-counts.ts'
 import { RecentWork } from '../status/recent.ts'
@@ -58,6 +60,7 @@ export class Parts {
   readonly recent: RecentWork
   readonly #clients: RedisClient[] = []
   #shared: RedisClient | undefined
+  #leases: Caller | undefined
   #enrichment: EnrichmentParts | undefined
   #workMetrics: WorkMetrics | undefined
   #origins: TenantOrigins | undefined
@@ -95,6 +98,12 @@ export class Parts {
     return this.#shared
   }
 
+  /** For leases: those that are renewed in one moment go out in one write. */
+  get leases(): Caller {
+    this.#leases ??= joinedCalls(this.connectLoop('leases'))
+    return this.#leases
+  }
+
   get enrichment(): EnrichmentParts {
     this.#enrichment ??= this.#createEnrichment()
     return this.#enrichment
@@ -124,9 +133,15 @@ export class Parts {
     return new RedisRetentionRecords(this.shared, this.config.retentionDays)
   }
 
-  /** A connection of its own for a background loop. A blocking read waits a second, far less than such a command may take. */
+  /** A connection of its own for a background loop. */
   connectLoop(name: string): RedisClient {
     return this.connect({ name, kind: 'loop', timeoutMs: this.config.redisLoopMs })
+  }
+
+  /** A connection of its own for the blocking reads of a background loop. */
+  connectBlocking(name: string): RedisClient {
+    const timeoutMs = Math.max(this.config.redisLoopMs, 2 * BLOCK_MS_MAX)
+    return this.connect({ name: `${name}-blocking`, kind: 'loop', timeoutMs })
   }
 
   connect(use: ConnectionUse): RedisClient {

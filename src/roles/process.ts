@@ -15,17 +15,17 @@ export function processRole(parts: Parts): Service[] {
   const { config, telemetry, pipeline, shared } = parts
   createStoreMetrics(telemetry.metrics, storeReads(parts))
   const janitor = new Janitor({ client: shared, pipeline, partitions: config.partitions, log: telemetry.log })
-  return [...pipeline.steps.map((step) => stepWorker(parts, step)), janitor]
+  return [...pipeline.steps.map((step) => stepWorker(parts, step, janitor)), janitor]
 }
 
-function stepWorker(parts: Parts, { group, from, to, stages }: Step): StepWorker {
+function stepWorker(parts: Parts, { group, from, to, stages }: Step, janitor: Janitor): StepWorker {
   const { config, telemetry, pipeline, shared, enrichment } = parts
   const { readEntriesMax, dedupWindowMs, deliveriesMax } = parts.limits
   const consumer = `${hostname()}-${randomUUID().slice(0, 8)}`
   const countsJobs = stepsOfJobs(pipeline).some((step) => step.group === group)
   const readers = Array.from({ length: config.partitions }, (_, partition) => {
     return new StreamGroupReader({
-      blocking: parts.connectLoop(`${group}-${partition}-blocking`),
+      blocking: parts.connectBlocking(`${group}-${partition}`),
       client: shared,
       partition,
       group,
@@ -50,6 +50,7 @@ function stepWorker(parts: Parts, { group, from, to, stages }: Step): StepWorker
     deliveriesMax,
     log: telemetry.log,
     onSettled: (outcomes, stages) => {
+      janitor.finished()
       parts.workMetrics.settled(group, outcomes)
       for (const { stage, ...events } of stages) parts.workMetrics.stage(group, stage)(events)
       for (const [outcome, events] of outcomes) {

@@ -5,26 +5,28 @@ import { SinkShares } from '../redis/streams/sink-shares.ts'
 import { SinkStreams, type SinkStreamsOptions } from '../redis/streams/sink-streams.ts'
 import type { AgedStore } from '../retention/ports.ts'
 import { Retention } from '../retention/service.ts'
-import { SinkWorker, type SinkWorkerOptions } from '../runner/sink-worker.ts'
+import type { GatheringOptions } from '../runner/sink-gathering.ts'
+import { SinkWorker } from '../runner/sink-worker.ts'
 import { createClickHouseMetrics, createShareMetrics } from '../status/metrics.ts'
 import type { Parts } from './parts.ts'
 import { quotaWatch } from './quotas.ts'
 import { clickhouseMemory, damageWatch } from './status.ts'
 
-/** How a sink gathers what it inserts at once. */
-type Gathering = Pick<SinkWorkerOptions, 'rowsMax' | 'bytesMax' | 'lingerMs' | 'gatherMs' | 'pollMs' | 'backlogRows'>
+/** Of a sink, all its shares together; 50,000 rows have 10 MB and more. */
+const AHEAD_BYTES_MAX = 16 * 2 ** 20
 
 /** How a sink reads its stream, and what of it; default: as suits rows, and all. */
 type Reading = Pick<SinkStreamsOptions, 'readEntriesMax' | 'clusterPollMs' | 'share'>
 
 /** Moves what the steps kept to the destinations. Ready when the one is that completes jobs: analysts can ask at once. */
 export function sinkRole(parts: Parts): Service[] {
-  const { sinkRowsMax: rowsMax, sinkLingerMs, clickhouseUrl, clickhouseCluster: cluster } = parts.config
+  const { sinkRowsMax: rowsMax, sinkLingerMs, sinkShares, clickhouseUrl, clickhouseCluster: cluster } = parts.config
   createClickHouseMetrics(parts.telemetry.metrics, () => clickhouseMemory(clickhouseUrl))
   const shared = new Map<string, SinkShares>()
+  const gathering = { rowsMax, aheadBytesMax: AHEAD_BYTES_MAX / sinkShares }
   const workers = parts.pipeline.sinks
     .filter(({ takes = 'rows' }) => takes === 'rows')
-    .map((sink) => sharedSink(parts, sink, { rowsMax, lingerMs: sink.lingerMs ?? sinkLingerMs }, shared))
+    .map((sink) => sharedSink(parts, sink, { ...gathering, lingerMs: sink.lingerMs ?? sinkLingerMs }, shared))
   if (shared.size > 0) createShareMetrics(parts.telemetry.metrics, shared)
   // Behind the sinks, which bring the schema up to date. Replicas replace each other's damaged parts.
   const watches = [quotaWatch(parts), ...(cluster === undefined ? [damageWatch(parts)] : [])]
@@ -38,7 +40,7 @@ export function retention(parts: Parts, store: AgedStore): Service {
 }
 
 /** A worker for each share of a sink, of which those insert whose shares this process holds. */
-function sharedSink(parts: Parts, sink: Sink, gathering: Gathering, shared: Map<string, SinkShares>): Service {
+function sharedSink(parts: Parts, sink: Sink, gathering: GatheringOptions, shared: Map<string, SinkShares>): Service {
   const { sinkShares: shares, place } = parts.config
   if (shares === 1) return sinkWorker(parts, sink, gathering)
   const { group } = sink
@@ -61,13 +63,14 @@ function sharedSink(parts: Parts, sink: Sink, gathering: Gathering, shared: Map<
 }
 
 /** The worker of a sink, with connections of its own. */
-export function sinkWorker(parts: Parts, sink: Sink, gathering: Gathering, reading: Reading = {}): SinkWorker {
+export function sinkWorker(parts: Parts, sink: Sink, gathering: GatheringOptions, reading: Reading = {}): SinkWorker {
   const { group, from, into, completesJobs = false } = sink
   const { clickhouseUrl, clickhouseCluster, partitions } = parts.config
   const { log } = parts.telemetry
   const source = new SinkStreams({
-    blocking: parts.connectLoop(`${group}-blocking`),
+    blocking: parts.connectBlocking(group),
     client: parts.connectLoop(group),
+    leases: parts.leases,
     cluster: parts.isCluster,
     partitions,
     group,

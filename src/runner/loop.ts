@@ -42,6 +42,9 @@ export class Loop implements Service {
   readonly #work: LoopWork
   readonly #stopping = new AbortController()
   #running: Promise<void> | undefined
+  /** Ends the pause between two rounds that is under way. */
+  #endPause: (() => void) | undefined
+  #isWoken = false
 
   constructor(work: LoopWork) {
     this.name = work.name
@@ -59,12 +62,18 @@ export class Loop implements Service {
 
   async stop(): Promise<void> {
     this.#stopping.abort()
+    this.#endPause?.()
     await this.#running
+  }
+
+  /** There is something to do: a round begins now, or at once behind the one in progress. Ends no delay behind a failure. */
+  wake(): void {
+    this.#isWoken = true
+    this.#endPause?.()
   }
 
   async #run(): Promise<void> {
     const { signal } = this
-    const rest = (ms: number) => pause(ms, signal, this.#work.unref !== true)
     let failures = 0
     let entered = false
     while (!signal.aborted) {
@@ -72,30 +81,47 @@ export class Loop implements Service {
         if (!entered) await this.#work.enter?.(signal)
         entered = true
         if (signal.aborted) break
+        this.#isWoken = false
         const pauseMs = await this.#work.round(signal)
         failures = 0
-        if (pauseMs !== undefined) await rest(untilTick(pauseMs, Date.now()))
+        if (pauseMs !== undefined) await this.#rest(untilTick(pauseMs, Date.now()))
       } catch (error) {
         if (signal.aborted) break
         entered = false
         const delayMs = growingDelay(failures++, this.#work.delay)
         this.#work.failed(error, delayMs)
-        await rest(delayMs)
+        await pause(delayMs, signal, this.#work.unref !== true)
       }
     }
     await this.#work.leave?.().catch(() => {})
   }
+
+  async #rest(ms: number): Promise<void> {
+    if (this.#isWoken || this.signal.aborted) return
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      if (this.#work.unref === true) timer.unref()
+      this.#endPause = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+    this.#endPause = undefined
+  }
 }
 
 const TICK_MS = 250
+const SECOND_MS = 1_000
 
 /**
  * A pause that ends with those of other loops, of other processes, too: what wakes up at the same time costs less than what wakes
- * up one behind the other. It is never longer, and one below a tick stays as it is.
+ * up one behind the other. Those of whole seconds end with a second, others with a quarter of one. It is never longer, and one
+ * below a quarter stays as it is.
  */
 export function untilTick(pauseMs: number, nowMs: number): number {
   if (pauseMs < TICK_MS) return pauseMs
-  return Math.floor((nowMs + pauseMs) / TICK_MS) * TICK_MS - nowMs
+  const tickMs = pauseMs % SECOND_MS === 0 ? SECOND_MS : TICK_MS
+  return Math.floor((nowMs + pauseMs) / tickMs) * tickMs - nowMs
 }
 
 /**

@@ -87,11 +87,12 @@ export function outcomesOf({ output, dropped, dead, again }: Settlement): Map<st
 export interface GroupReader {
   readonly partition: number
   /**
-   * Waits, at most about a second, for entries; none may come. Batch entries are read when no live entry waits. What was
-   * delivered before goes ahead of what is new: behind `recover` this consumer's own, and from time to time what another
-   * one did not finish.
+   * Waits for entries, at most a few seconds, or about one without a signal to end it; none may come. Batch entries are read
+   * when no live entry waits. What was delivered before goes ahead of what is new: behind `recover` this consumer's own, and
+   * from time to time what another one did not finish.
+   * @param waits false: only looks, and only for what is new, since what came before is still being finished
    */
-  next(): Promise<Delivered>
+  next(waits: boolean, signal?: AbortSignal): Promise<Delivered>
   /** The outcome of earlier calls is unknown: the next reads start with what is pending. */
   recover(): void
   /** Acknowledges an entry and writes its settlement, as one. */

@@ -72,8 +72,11 @@ export interface SinkSource {
   readRanges(intent: SinkIntent): Promise<IntentRest>
   /** Entries that were delivered and never acknowledged, of about `eventsMax` events; none: there are no more. */
   readPending(eventsMax: number): Promise<SinkRun[]>
-  /** New entries, live ones first, of about `eventsMax` events. When there are none it waits up to `waitMs` for the first. */
-  readNew(eventsMax: number, waitMs: number): Promise<SinkRun[]>
+  /**
+   * New entries, live ones first, of about `eventsMax` events. When there are none it waits up to `waitMs` for the first, or a
+   * second without a signal to end it.
+   */
+  readNew(eventsMax: number, waitMs: number, signal?: AbortSignal): Promise<SinkRun[]>
   /**
    * Acknowledges the entries of a run, counts their events, and puts refused ones among the dead letters. When it
    * fails, a part of them may be done: `readRanges` leaves those out.

@@ -5,27 +5,16 @@ import { LeaseLostError, StartupError } from '../core/run/errors.ts'
 import type { Service } from '../core/run/service.ts'
 import { Doubt } from './doubt.ts'
 import { insertAbsent, insertBisecting, repeatInsert } from './insert.ts'
-import { type DelayBounds, Loop, pause, retry } from './loop.ts'
+import { type DelayBounds, Loop, retry } from './loop.ts'
+import { countRows, Gathering, type GatheringOptions } from './sink-gathering.ts'
 import type { RefusedEvent, SinkIntent, SinkRun, SinkSource } from './sink-ports.ts'
 
-export interface SinkWorkerOptions {
+export interface SinkWorkerOptions extends GatheringOptions {
   readonly group: string
   readonly source: SinkSource
   readonly inserter: Inserter
   /** Whether a start waits until the destination is ready; others come when they come, and hold up nothing. */
   readonly startsReady: boolean
-  /** Rows of one insert. */
-  readonly rowsMax: number
-  /** Bytes of rows of one insert; one read may pass it. Default: no limit. */
-  readonly bytesMax?: number
-  /** How long the first rows wait for company, milliseconds. Default: 50. */
-  readonly gatherMs?: number
-  /** How often it looks for company, milliseconds. Default: 50, or a 5th of the linger. */
-  readonly pollMs?: number
-  /** Behind a read of so many rows there are more, and it reads on at once. Default: 1,000. */
-  readonly backlogRows?: number
-  /** Time between the starts of two inserts, milliseconds, unless `rowsMax` rows wait. */
-  readonly lingerMs: number
   /** How long a destination may be away before a shared source is given back, milliseconds. Default: 20 s. */
   readonly prepareMs?: number
   /** Between tries of what failed. Default: 100 ms to 5 s. */
@@ -38,13 +27,9 @@ export interface SinkWorkerOptions {
   readonly onRefused?: (rows: number, kind: string) => void
 }
 
-const GATHER_MS = 50
-const POLL_MS = 50
-/** A linger is not spent on looking more often than this. */
-const POLL_ROUNDS = 5
-const IDLE_WAIT_MS = 500
-const BACKLOG_ROWS = 1_000
 const STRAY_CHECK_MS = 5_000
+/** Behind so many inserts for which something was read ahead, nothing is: some is asked only with nothing in hand. */
+const AHEAD_MAX = 4
 /** A stop waits this long for an insert that is under way. */
 const ABORT_AFTER_MS = 3_000
 /** A destination that is being started is there in a moment, and the rows of a growing delay would wait for it as long again. */
@@ -56,18 +41,22 @@ const RETRY_DELAY: DelayBounds = { minMs: 100, maxMs: 5_000 }
  * Moves rows from streams to a destination, exactly once. States: waiting for the lease; recovering (repeat the intent of
  * the owner before, then what it left pending); running (gather, write the intent, insert with its token, acknowledge,
  * clear the intent). Any failure leads back to recovering, which repeats the very same rows under the very same token, so
- * that the destination drops what it has already.
+ * that the destination drops what it has already. While the destination takes a full insert, the next rows are read: they are
+ * in hand, and none of them is sent before the intent of that insert is cleared, and their own is written.
  */
 export class SinkWorker implements Service {
   readonly name: string
   readonly #options: SinkWorkerOptions
   readonly #loop: Loop
   readonly #doubt: Doubt
+  readonly #gathering: Gathering
   /** The source of the options, but while an intent of another is finished. */
   #source: SinkSource
   #closed: Promise<void> | undefined
   #lastInsertAtMs = 0
   #strayCheckAtMs = 0
+  /** Inserts since nothing was in hand. */
+  #inserts = 0
   #markReady: () => void = () => {}
   readonly #ready = new Promise<void>((resolve) => {
     this.#markReady = resolve
@@ -83,7 +72,10 @@ export class SinkWorker implements Service {
       name: this.name,
       enter: (signal) => this.#enter(signal),
       round: () => this.#round(),
-      leave: () => options.source.release(),
+      leave: async () => {
+        await this.#gathering.drop()
+        await options.source.release()
+      },
       failed: (err, delayMs) => {
         const taken = err instanceof LeaseLostError
         const { log, group } = options
@@ -94,6 +86,7 @@ export class SinkWorker implements Service {
       },
       delay: options.retryDelay ?? RETRY_DELAY,
     })
+    this.#gathering = new Gathering(options.source, options, this.#loop.signal)
   }
 
   /** With `startsReady` it resolves when the destination is ready for the first time, or the sink is stopped. */
@@ -119,6 +112,8 @@ export class SinkWorker implements Service {
 
   async #enter(signal: AbortSignal): Promise<undefined> {
     const { source, inserter } = this.#options
+    // It is pending, and comes again with all else that is.
+    await this.#gathering.drop()
     const isFinal = (error: unknown) => error instanceof StartupError
     const deadlineMs = performance.now() + (this.#options.prepareMs ?? PREPARE_MS)
     try {
@@ -168,41 +163,23 @@ export class SinkWorker implements Service {
 
   async #round(): Promise<undefined> {
     const { source } = this.#options
-    if (source.givesBack()) {
-      await source.release()
-      return await this.#enter(this.#loop.signal)
+    if (!this.#gathering.isAhead) {
+      this.#inserts = 0
+      if (source.givesBack()) {
+        await source.release()
+        return await this.#enter(this.#loop.signal)
+      }
+      if (performance.now() >= this.#strayCheckAtMs) {
+        this.#strayCheckAtMs = performance.now() + STRAY_CHECK_MS
+        if (await source.hasStrayPending()) await this.#recover()
+      }
     }
-    if (performance.now() >= this.#strayCheckAtMs) {
-      this.#strayCheckAtMs = performance.now() + STRAY_CHECK_MS
-      if (await source.hasStrayPending()) await this.#recover()
-    }
-    const runs = await this.#gather()
-    if (runs.length > 0) await this.#deliver(runs)
+    const runs = await this.#gathering.next(this.#lastInsertAtMs)
+    if (runs.length > 0) await this.#deliver(runs, this.#inserts++ < AHEAD_MAX)
   }
 
-  /** Reads until enough rows are there, or the next insert is due. */
-  async #gather(): Promise<SinkRun[]> {
-    const { source, rowsMax, lingerMs, bytesMax = Number.POSITIVE_INFINITY } = this.#options
-    const { gatherMs = GATHER_MS, backlogRows = BACKLOG_ROWS } = this.#options
-    const { pollMs = Math.max(POLL_MS, lingerMs / POLL_ROUNDS) } = this.#options
-    let runs = await source.readNew(rowsMax, IDLE_WAIT_MS)
-    if (runs.length === 0) return runs
-    const dueAtMs = Math.max(performance.now() + gatherMs, this.#lastInsertAtMs + lingerMs)
-    for (let isDue = false; !isDue && !this.#loop.signal.aborted; ) {
-      const room = rowsMax - countRows(runs)
-      if (room <= 0 || countBytes(runs) >= bytesMax) break
-      const leftMs = Math.max(0, dueAtMs - performance.now())
-      // A last look when it is due: what came meanwhile need not wait for the next insert.
-      isDue = leftMs === 0
-      const more = await source.readNew(room, Math.min(leftMs, pollMs))
-      runs = mergeRuns(runs, more)
-      // Behind a backlog there is no time to lose; otherwise a pause lets a few more rows come together.
-      if (more.length > 0 && countRows(more) < backlogRows) await pause(Math.min(leftMs, pollMs), this.#loop.signal)
-    }
-    return runs
-  }
-
-  async #deliver(runs: readonly SinkRun[]): Promise<void> {
+  /** @param readsAhead whether what comes next may be read meanwhile */
+  async #deliver(runs: readonly SinkRun[], readsAhead = false): Promise<void> {
     const mayBeStored = await this.#mayBeStored(runs)
     const intent: SinkIntent = {
       token: this.#options.inserter.newToken?.() ?? randomUUID(),
@@ -216,6 +193,7 @@ export class SinkWorker implements Service {
       ...(mayBeStored && { mayBeStored }),
     }
     await this.#source.writeIntent(intent)
+    if (readsAhead) this.#gathering.readAhead(runs)
     await this.#insert(runs, intent)
   }
 
@@ -275,26 +253,4 @@ function refusedOf(intent: SinkIntent, runs: readonly SinkRun[]): RefusedEvent[]
     const entry = run?.entries.find((candidate) => candidate.id === id)
     return entry === undefined ? [] : [{ entry, index, reason, kind: '' }]
   })
-}
-
-function countRows(runs: readonly SinkRun[]): number {
-  let rows = 0
-  for (const run of runs) for (const entry of run.entries) rows += entry.block.count
-  return rows
-}
-
-function countBytes(runs: readonly SinkRun[]): number {
-  let bytes = 0
-  for (const run of runs) for (const entry of run.entries) bytes += entry.block.rows.length
-  return bytes
-}
-
-function mergeRuns(runs: readonly SinkRun[], more: readonly SinkRun[]): SinkRun[] {
-  const merged = [...runs]
-  for (const run of more) {
-    const at = merged.findIndex(({ partition, lane }) => partition === run.partition && lane === run.lane)
-    if (at < 0) merged.push(run)
-    else merged[at] = { ...run, entries: [...merged[at]!.entries, ...run.entries] }
-  }
-  return merged
 }

@@ -24,6 +24,8 @@ export interface StepWorkerOptions {
 const RETRY_DELAY = { minMs: 50, maxMs: 1_000 }
 /** Far more than are in hand at once. */
 const UNAVAILABLE_MAX = 10_000
+/** Behind so many reads of batch entries in a row nothing is in hand: what others left is looked for only then. */
+const AHEAD_MAX = 8
 /** Each time another consumer must have claimed something between two steps of ours. */
 const CONTESTED_MAX = 5
 
@@ -35,6 +37,8 @@ export class StepWorker implements Service {
   readonly name: string
   readonly #options: StepWorkerOptions
   readonly #loops: readonly Loop[]
+  /** Batch entries that are being finished while the next ones are read, and behind how many reads in a row some are. */
+  readonly #finishing = new Map<GroupReader, { readonly end: Promise<unknown>; readonly reads: number }>()
   /** Entries that this process tried and could not finish: a store was away. */
   readonly #unavailable = new Set<string>()
   #closed: Promise<unknown> | undefined
@@ -59,7 +63,10 @@ export class StepWorker implements Service {
     const { log, group } = this.#options
     return new Loop({
       name: `${this.name} ${reader.partition}`,
-      round: () => this.#round(reader),
+      // What is still being finished is pending, too, and would be read again.
+      enter: () => this.#settled(reader),
+      round: (signal) => this.#round(reader, signal),
+      leave: () => this.#settled(reader),
       failed: (err, delayMs) => {
         reader.recover()
         log.warn(
@@ -71,12 +78,36 @@ export class StepWorker implements Service {
     })
   }
 
-  async #round(reader: GroupReader): Promise<undefined> {
-    const { entries, broken } = await reader.next()
+  /**
+   * Batch entries are finished while the next ones are read, so that Redis and this process need not wait for each other; of a
+   * partition those of two reads are in hand at most. Live entries come when they come, and are finished before the next read.
+   */
+  async #round(reader: GroupReader, signal: AbortSignal): Promise<undefined> {
+    const before = this.#finishing.get(reader)
+    const { entries, broken } = await reader.next(before === undefined, signal)
     for (const entry of broken) {
       this.#options.log.error({ group: this.#options.group, ...entry }, 'entry is no block; moved to the dead letters')
       await reader.bury(entry)
     }
+    const finished = this.#finishAll(reader, entries)
+    const reads = (before?.reads ?? 0) + 1
+    this.#finishing.set(reader, { end: Promise.allSettled([before?.end, finished]), reads })
+    await before?.end
+    const isBatch = entries.length > 0 && entries.every(({ lane }) => lane === 'batch')
+    if (isBatch && reads < AHEAD_MAX) {
+      this.#finishing.set(reader, { end: finished, reads })
+    } else {
+      await finished
+      this.#finishing.delete(reader)
+    }
+  }
+
+  async #settled(reader: GroupReader): Promise<void> {
+    await this.#finishing.get(reader)?.end.catch(() => {})
+    this.#finishing.delete(reader)
+  }
+
+  async #finishAll(reader: GroupReader, entries: readonly Entry[]): Promise<void> {
     const settled = new Settled()
     const results = await Promise.allSettled(entries.map((entry) => this.#finish(reader, entry, settled)))
     if (settled.outcomes.size > 0) this.#options.onSettled?.(settled.outcomes, settled.stages)

@@ -34,8 +34,8 @@ export interface DamageWatchOptions {
 }
 
 /** Where an event's rows come from is on disk for 8 minutes behind a merge: the first look is to come well before. */
-const LOOK_EVERY_MS = 30_000
-const RETRY_DELAY = { minMs: 1_000, maxMs: LOOK_EVERY_MS }
+const LOOK_EVERY_MS = 120_000
+const RETRY_DELAY = { minMs: 1_000, maxMs: 30_000 }
 
 /**
  * Looks whether the tables have lost parts. A server that starts sets aside what it cannot read, says nothing, and answers

@@ -18,6 +18,8 @@ export const USE_WRITE_EVERY_MS = 60_000
 const KEYS_MAX = 20_000
 
 const FLUSH_EVERY_MS = 1_000
+/** While there is nothing to write: what is noted then is written at once. */
+const REST_MS = 60_000
 const RETRY_DELAY_MAX_MS = 10_000
 
 /** Collects when keys were used and writes it in the background. */
@@ -28,6 +30,7 @@ export class KeyUses implements Service {
   readonly #writtenMs = new Map<string, number>()
   readonly #loop: Loop
   #writing: Promise<void> | undefined
+  #isAtRest = false
 
   constructor(options: KeyUsesOptions) {
     this.#options = options
@@ -35,8 +38,9 @@ export class KeyUses implements Service {
     this.#loop = new Loop({
       name: this.name,
       round: async () => {
+        this.#isAtRest = this.#pending.size === 0
         await this.#flush()
-        return flushEveryMs
+        return this.#isAtRest ? REST_MS : flushEveryMs
       },
       failed: (error) => this.#postponed(error),
       delay: { minMs: flushEveryMs, maxMs: Math.max(flushEveryMs, RETRY_DELAY_MAX_MS) },
@@ -57,6 +61,12 @@ export class KeyUses implements Service {
     const written = this.#writtenMs.get(keyHash)
     if (written !== undefined && nowMs - written < USE_WRITE_EVERY_MS) return
     if (this.#pending.size < KEYS_MAX || this.#pending.has(keyHash)) this.#pending.set(keyHash, nowMs)
+    if (this.#isAtRest) this.#goOn()
+  }
+
+  #goOn(): void {
+    this.#isAtRest = false
+    this.#loop.wake()
   }
 
   /** Writes what is noted. Never rejects: what could not be written is tried again. */

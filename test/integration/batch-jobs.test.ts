@@ -39,14 +39,21 @@ test('an upload that is aborted, blank, or died leaves nothing behind', async (t
   await stopFeeder()
 })
 
-test('a tenant has only so many open jobs, and gets its place back', async (t) => {
+test('a tenant has only so many open jobs, and gets its place back; each that is opened is announced', async (t) => {
   const { redis, client, jobs } = await startBatch(t, 2)
+  const listening = quiet(connectRedis(redis.url, { name: 'test-jobs', kind: 'loop' }))
+  t.after(() => listening.disconnect())
+  let announced = 0
+  listening.on('message', () => announced++)
+  await listening.subscribe(keys.jobsOpened())
   const first = await jobs.begin('acme')
   await jobs.begin('acme').then((second) => second.abort())
   await upload(jobs, 'acme', '{"ip":"192.0.2.1"}')
   await assert.rejects(jobs.begin('acme'), BackpressureError)
   await jobs.begin('other').then((other) => other.abort())
   await first.abort()
+  await listening.ping()
+  assert.equal(announced, 4)
   const worker = await startWorker(redis.url, ingest, 'process', PARTITIONS, enricher)
   const stopFeeder = await startFeeder(redis)
   const jobId = await upload(jobs, 'acme', '{"ip":"192.0.2.1"}')

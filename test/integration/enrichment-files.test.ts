@@ -71,11 +71,13 @@ test('a file is taken when two looks in a row find it unchanged, and not while i
   const dir = await temporaryFolder(t)
   const folder = new DataFolder(dir, DEFAULT_ENRICHMENT_LIMITS, silent, () => {})
   await folder.look(true)
+  assert.equal(folder.isSettled, true)
   const rows = () => folder.providers[0]?.records
   const file = join(dir, 'growing.csv')
   await writeFile(file, 'network,business_name\n81.2.69.0/24,First\n')
   for (let row = 0; row < 5; row++) {
     assert.equal(await folder.look(), false)
+    assert.equal(folder.isSettled, false, 'the next look comes soon')
     assert.equal(rows(), undefined)
     await appendFile(file, `81.2.${row}.0/24,Row ${row}\n`)
   }
@@ -83,6 +85,13 @@ test('a file is taken when two looks in a row find it unchanged, and not while i
   assert.equal(await folder.look(), true)
   assert.equal(rows(), 6)
   assert.equal(await folder.look(), false)
+  assert.equal(folder.isSettled, true)
+  await rm(file)
+  await folder.look()
+  assert.equal(folder.isSettled, false)
+  await folder.look()
+  assert.equal(folder.isSettled, true)
+  assert.equal(rows(), undefined)
 })
 
 test('a file of the same size and time that replaced another is noticed', async (t) => {

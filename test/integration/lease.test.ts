@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Redis } from 'ioredis'
 import { LeaseLostError } from '../../src/core/run/errors.ts'
 import { connectRedis } from '../../src/redis/connect.ts'
+import { joinedCalls } from '../../src/redis/joined-calls.ts'
 import { keys } from '../../src/redis/keys.ts'
 import { Lease } from '../../src/redis/lease.ts'
 import { quiet } from '../support/pipeline.ts'
@@ -35,6 +37,30 @@ test('a lease is one owner’s at a time, is renewed while it is held, and is fr
   assert.throws(() => second.assertHeld(), LeaseLostError)
   assert.equal(await first.acquire(new AbortController().signal), true)
   await first.release()
+})
+
+test('what is asked in one turn goes out as one, and each has its own answer', async (t) => {
+  const redis = await startTestRedis(t)
+  const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
+  t.after(() => client.disconnect())
+  const joined = joinedCalls(client)
+  const made = t.mock.method(client as Redis, 'pipeline')
+  const answers = await Promise.allSettled([
+    joined.callBuffer('SET', 'key', 'value'),
+    joined.callBuffer('NONSENSE'),
+    joined.callBuffer('GET', 'key'),
+  ])
+  assert.equal(made.mock.callCount(), 1)
+  assert.deepEqual(
+    answers.map((answer) => (answer.status === 'fulfilled' ? String(answer.value) : 'failed')),
+    ['OK', 'failed', 'value'],
+  )
+  const never = new AbortController().signal
+  const leases = ['one', 'other'].map((name) => new Lease(joined, name))
+  assert.deepEqual(await Promise.all(leases.map((lease) => lease.acquire(never))), [true, true])
+  for (const lease of leases) lease.assertHeld()
+  await Promise.all(leases.map((lease) => lease.release()))
+  assert.equal(await client.exists(keys.lease('one'), keys.lease('other')), 0)
 })
 
 test('who was started for an owner that ended takes its lease at once, and the one that ended writes nothing more', async (t) => {

@@ -1,21 +1,24 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Redis } from 'ioredis'
 import { ingest } from '../../pipelines/ingest.ts'
 import { encodeBlock, packBlock } from '../../src/core/event/block.ts'
 import type { Lane } from '../../src/core/pipeline/lane.ts'
 import { BackpressureError } from '../../src/core/run/errors.ts'
 import type { RedisClient } from '../../src/redis/connect.ts'
 import { counterFields, keys } from '../../src/redis/keys.ts'
+import { LEASE_MS, RENEW_EVERY_MS } from '../../src/redis/lease.ts'
 import { loadScript } from '../../src/redis/scripts.ts'
 import { appendCall } from '../../src/redis/streams/append.ts'
 import { untilPassed } from '../../src/redis/streams/barrier.ts'
+import { BLOCK_MS_MAX, readBlocking } from '../../src/redis/streams/blocking-read.ts'
 import { StreamGroupReader } from '../../src/redis/streams/group-reader.ts'
 import { Janitor } from '../../src/redis/streams/janitor.ts'
 import { SinkStreams } from '../../src/redis/streams/sink-streams.ts'
 import { readStatus } from '../../src/redis/streams/status.ts'
 import { isolate, partsOf } from '../../src/runner/run-stages.ts'
 import type { SinkRun } from '../../src/runner/sink-ports.ts'
-import { envelope, silent } from '../support/pipeline.ts'
+import { envelope, quiet, silent } from '../support/pipeline.ts'
 import { startStreams } from '../support/streams.ts'
 import { until } from '../support/until.ts'
 
@@ -93,11 +96,10 @@ test('a block is closed when it is full, and what comes behind it is another one
 })
 
 /** The sink of the tables, on one partition. */
-async function startSource(client: RedisClient): Promise<SinkStreams> {
+async function startSource(client: RedisClient, blocking = client): Promise<SinkStreams> {
   const options = { cluster: false, partitions: 1, group: 'clickhouse', from: 'enriched', completesJobs: true }
   const ensureGroups = async () => {}
-  const connections = { client, blocking: client }
-  const source = new SinkStreams({ ...options, ...connections, outcomesTo: undefined, ensureGroups, log: silent })
+  const source = new SinkStreams({ ...options, client, blocking, outcomesTo: undefined, ensureGroups, log: silent })
   assert.equal(await source.acquire(new AbortController().signal, async () => {}), true)
   return source
 }
@@ -189,6 +191,58 @@ test('live goes first: a step and a sink read the batch lane when no live entry 
     runs.map(({ lane, entries }) => [lane, entries.length]),
     [['live', 3]],
   )
+  await source.release()
+})
+
+test('a wait for entries ends with its signal, whenever that is given, and takes none of those that come behind it', async (t) => {
+  const { client, intake, stream } = await startStreams(t)
+  const blocking = quiet((client as Redis).duplicate())
+  t.after(() => blocking.disconnect())
+  const answers: Promise<unknown>[] = []
+  const telling = {
+    call: (...args: [string]) => answers[answers.push(client.call(...args)) - 1],
+  } as unknown as RedisClient
+  const wait = (signal: AbortSignal) =>
+    readBlocking({
+      ...{ blocking, client: telling, group: 'process', consumer: 'c', count: 1 },
+      ...{ streams: [stream], blockMs: BLOCK_MS_MAX, signal },
+    })
+  const isWaiting = async () => /cmd=xreadgroup/.test(String(await client.call('CLIENT', 'LIST')))
+  const idNow = () => blocking.call('CLIENT', 'ID') as Promise<number>
+  for (const when of ['before', 'while it waits', 'behind a new connection']) {
+    if (when === 'behind a new connection') {
+      const id = await idNow()
+      await client.call('CLIENT', 'KILL', 'ID', id)
+      await until(idNow, (other) => other !== id)
+    }
+    const ending = new AbortController()
+    if (when === 'before') ending.abort()
+    const waits = wait(ending.signal)
+    if (when !== 'before') await until(isWaiting)
+    ending.abort()
+    assert.deepEqual(await waits, [], when)
+    // Its time would have ended it as well.
+    assert.ok((await Promise.all(answers.splice(0))).includes(1), when)
+  }
+  await intake.append([envelope('t', 'a')])
+  assert.equal(((await client.xpending(stream, 'process')) as [number])[0], 0)
+
+  const going = new AbortController()
+  const [[, entries]] = (await wait(going.signal)) as [[Buffer, unknown[]]]
+  going.abort()
+  assert.equal(entries.length, 1)
+  assert.deepEqual(await Promise.all(answers), [])
+})
+
+test('a sink that stands still is given nothing when its lease may be over', async (t) => {
+  const { client } = await startStreams(t)
+  const blocking = quiet((client as Redis).duplicate())
+  t.after(() => blocking.disconnect())
+  const source = await startSource(client, blocking)
+  const sent = t.mock.method(blocking, 'callBuffer')
+  assert.deepEqual(await source.readNew(10, 60_000, AbortSignal.abort()), [])
+  const args = sent.mock.calls[0]!.arguments as unknown as (string | number)[]
+  assert.ok(Number(args[args.indexOf('BLOCK') + 1]) < LEASE_MS - RENEW_EVERY_MS)
   await source.release()
 })
 

@@ -6,6 +6,7 @@ import { Feeder, type FeederOptions } from '../../src/batch/feeder.ts'
 import { enrichmentColumns } from '../../src/core/event/row.ts'
 import { systemClock } from '../../src/core/run/clock.ts'
 import { NOTHING_KNOWN } from '../../src/enrichment/answers/answer.ts'
+import { Announcements } from '../../src/redis/announcements.ts'
 import { RedisFeederStore } from '../../src/redis/batch/feeder-store.ts'
 import { RedisBatchJobs } from '../../src/redis/batch/jobs.ts'
 import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
@@ -59,8 +60,10 @@ export async function startFeeder(
 ) {
   const client = quiet(connectRedis(redis.url, { name: 'test-feeder', kind: 'loop', timeoutMs: 2_000 }))
   const store = new RedisFeederStore({ client, pipeline: ingest, partitions: PARTITIONS })
+  const listening = quiet(connectRedis(redis.url, { name: 'test-jobs', kind: 'loop' }))
   const feeder = new Feeder({
     store,
+    opened: new Announcements(listening, keys.jobsOpened()),
     source: ingest.sources.batch,
     check,
     enricher: { enrich: () => NOTHING_KNOWN },

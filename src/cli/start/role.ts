@@ -1,16 +1,14 @@
 import { once } from 'node:events'
 import type { Logger } from 'pino'
-import { collectDefaultMetrics, Registry } from 'prom-client'
+import { Registry } from 'prom-client'
 import type { RoleModule } from '../../app.ts'
 import type { Config, Role } from '../../config/config.ts'
 import { systemClock } from '../../core/run/clock.ts'
 import { InputError, StartupError } from '../../core/run/errors.ts'
 import type { FromRole, ToRole } from '../../embedded/processes/role-protocol.ts'
 import { createLogger } from '../../telemetry/logger.ts'
+import { collectNodeMetrics } from '../../telemetry/node-metrics.ts'
 import { RecentProblems } from '../../telemetry/problems.ts'
-
-/** How often the delay of the event loop is looked at: at the usual 10 ms a process at rest wakes 100 times a second for it. */
-const EVENT_LOOP_LOOK_MS = 100
 
 /**
  * Runs roles as the parent says, until it says stop. Ends at once when the parent is gone.
@@ -35,7 +33,7 @@ export async function runRole(load: () => Promise<RoleModule>): Promise<number> 
   const log = await createLogger({ level: config.logLevel, name: roles.join('+'), pretty, problems })
   const metrics = new Registry()
   metrics.setDefaultLabels({ process: roles.includes('ingress') ? 'ingress' : roles.join('+') })
-  collectDefaultMetrics({ register: metrics, eventLoopMonitoringPrecision: EVENT_LOOP_LOOK_MS })
+  collectNodeMetrics(metrics)
   answerMetrics(metrics)
   exitOnPanic(log)
   try {

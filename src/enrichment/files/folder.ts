@@ -94,6 +94,13 @@ export class DataFolder {
     this.#onLoad = onLoad
   }
 
+  /** Whether the last look found nothing that another look has to confirm. */
+  get isSettled(): boolean {
+    return [...this.#watched.values()].every(
+      ({ missed, seen, taken }) => missed === 0 && (seen === undefined || seen === taken),
+    )
+  }
+
   /** In the order of their file names. */
   get files(): readonly DataFile[] {
     return [...this.#watched.values()].map((watched) => watched.file)

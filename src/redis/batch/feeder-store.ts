@@ -11,6 +11,7 @@ import { IDENTIFIED } from '../../core/pipeline/counts.ts'
 import { groupsOfJobs, type Pipeline, readersOf, reasonsOfJobs } from '../../core/pipeline/pipeline.ts'
 import type { ChunkCounts, ChunkReading, LineChunk } from '../../core/pipeline/source.ts'
 import type { RedisClient } from '../connect.ts'
+import type { Caller } from '../joined-calls.ts'
 import { keys } from '../keys.ts'
 import { loadScript } from '../scripts.ts'
 import { Shares, shareOf } from '../shares.ts'
@@ -23,6 +24,8 @@ import { parseLineNumbers } from './line-numbers.ts'
 
 export interface RedisFeederStoreOptions {
   readonly client: RedisClient
+  /** Default: `client`. */
+  readonly leases?: Caller
   readonly pipeline: Pipeline
   readonly partitions: number
   /** Shares of the tenants, each fed by one feeder at a time. Default 1. */
@@ -48,7 +51,7 @@ export class RedisFeederStore implements FeederStore {
   #othersUntilMs = 0
 
   constructor(options: RedisFeederStoreOptions) {
-    const { client, place, shares: count = 1, log } = options
+    const { leases: client = options.client, place, shares: count = 1, log } = options
     const onOthers = () =>
       log?.warn(
         { shares: count },

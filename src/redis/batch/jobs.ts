@@ -51,7 +51,7 @@ export class RedisBatchJobs implements BatchJobs, JobFiles {
       const reserved = await reserveJobScript.run(
         client,
         [keys.openJobs(), keys.openJobsOf(tenantId), keys.batchesOf(tenantId)],
-        [jobId, tenantId, openMax, receivedAtMs],
+        [jobId, tenantId, openMax, receivedAtMs, keys.jobsOpened()],
       )
       if (reserved === 0) await client.del(keys.upload(jobId))
       if (reserved === 0) {

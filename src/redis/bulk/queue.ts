@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { BulkDelivery, BulkQueue, BulkWork } from '../../lookup/bulk.ts'
+import { untilTick } from '../../runner/loop.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
 import { replyCode } from '../reply-error.ts'
 import { loadScript } from '../scripts.ts'
-import type { RawEntry, RawStreams } from '../streams/entries.ts'
+import { readBlocking } from '../streams/blocking-read.ts'
+import type { RawEntry } from '../streams/entries.ts'
 
 export interface RedisBulkQueueOptions {
   /** For blocking reads only; not shared, closed by `close`. */
@@ -23,8 +25,6 @@ interface Delivery extends BulkDelivery {
 }
 
 const GROUP = 'bulk'
-/** Longest wait for a job; it bounds how long a stop takes. */
-const BLOCK_MAX_MS = 1_000
 /** Record and results of a job that has ended are kept for a day. */
 const KEEP_MS = 86_400_000
 /** A consumer without jobs that was not heard of for this long is forgotten. */
@@ -48,10 +48,10 @@ export class RedisBulkQueue implements BulkQueue {
     this.#options = options
   }
 
-  async take(max: number): Promise<readonly BulkDelivery[]> {
+  async take(max: number, signal?: AbortSignal): Promise<readonly BulkDelivery[]> {
     try {
       if (!this.#hasGroup) await this.#createGroup()
-      return await this.#takeEntries(max)
+      return await this.#takeEntries(max, signal)
     } catch (error) {
       if (replyCode(error) === 'NOGROUP') this.#hasGroup = false
       throw error
@@ -59,18 +59,18 @@ export class RedisBulkQueue implements BulkQueue {
   }
 
   /** Entries that nobody spoke of come first: of dead workers, and our own whose delivery was lost on its way. */
-  async #takeEntries(max: number): Promise<Delivery[]> {
+  async #takeEntries(max: number, signal: AbortSignal | undefined): Promise<Delivery[]> {
+    const { blocking, client, claimIdleMs } = this.#options
     if (performance.now() >= this.#nextClaimAtMs) {
-      this.#nextClaimAtMs = performance.now() + this.#options.claimIdleMs / 2
+      this.#nextClaimAtMs = performance.now() + untilTick(claimIdleMs / 2, Date.now())
       const found = await this.#deliveries(await this.#claim(max))
       if (found.length > 0) return found
     }
-    const blockMs = Math.min(BLOCK_MAX_MS, Math.ceil(this.#options.claimIdleMs / 2))
-    const reply = (await this.#options.blocking.callBuffer(
-      'XREADGROUP',
-      ...['GROUP', GROUP, this.#consumer, 'COUNT', max, 'BLOCK', blockMs, 'STREAMS', keys.bulkJobs(), '>'],
-    )) as RawStreams
-    return this.#deliveries(reply?.[0]?.[1] ?? [])
+    const reply = await readBlocking({
+      ...{ blocking, client, group: GROUP, consumer: this.#consumer, count: max, streams: [keys.bulkJobs()], signal },
+      blockMs: Math.max(1, this.#nextClaimAtMs - performance.now()),
+    })
+    return this.#deliveries(reply[0]?.[1] ?? [])
   }
 
   /**

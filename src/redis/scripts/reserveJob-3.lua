@@ -1,7 +1,7 @@
 -- Makes room for a job of a tenant.
 -- KEYS[1] open jobs, KEYS[2] open jobs of the tenant, KEYS[3] jobs of the tenant
 -- ARGV[1] job, ARGV[2] tenant, ARGV[3] how many jobs the tenant may have open
--- ARGV[4] milliseconds of receipt
+-- ARGV[4] milliseconds of receipt, ARGV[5] channel on which feeders hear of it
 -- Returns 1, or 0 when the tenant has as many already.
 if redis.call('SCARD', KEYS[2]) >= tonumber(ARGV[3]) then
   return 0
@@ -9,4 +9,5 @@ end
 redis.call('SADD', KEYS[2], ARGV[1])
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 redis.call('ZADD', KEYS[3], ARGV[4], ARGV[1])
+redis.call('PUBLISH', ARGV[5], '')
 return 1

@@ -1,9 +1,10 @@
 import { LANES, type Lane } from '../../core/pipeline/lane.ts'
-import { pause } from '../../runner/loop.ts'
+import { pause, untilTick } from '../../runner/loop.ts'
 import type { BrokenEntry, Delivered, Entry, GroupReader, Settlement, SettleResult } from '../../runner/ports.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
 import { replyCode } from '../reply-error.ts'
+import { readBlocking } from './blocking-read.ts'
 import { brokenEntryFields } from './dead-letter.ts'
 import { type RawEntry, type RawStreams, readEntry } from './entries.ts'
 import { bury, passOver } from './settlement-writer.ts'
@@ -22,7 +23,7 @@ export interface GroupReaderOptions extends SettlementsOptions {
   readonly ensureGroups: () => Promise<void>
 }
 
-/** How long a read waits for entries. It bounds how long a stop takes. */
+/** How long a read waits for entries. At rest it waits until it is time to look what others left. */
 const BLOCK_MS = 1_000
 /**
  * Behind a read of live entries that took all there were the next one waits, for entries to come together; longer where there
@@ -62,37 +63,39 @@ export class StreamGroupReader implements GroupReader {
     this.#recovering = true
   }
 
-  async next(): Promise<Delivered> {
+  async next(waits = true, signal?: AbortSignal): Promise<Delivered> {
     try {
+      if (!waits) return split(await this.#fresh(false))
       if (this.#recovering) {
         const pending = await this.#ownPending()
         if (pending.length > 0) return split(pending)
         this.#recovering = false
       }
       if (Date.now() >= this.#nextClaimAt) {
-        this.#nextClaimAt = Date.now() + this.#options.claimIdleMs / 2
+        // With those of the other partitions.
+        this.#nextClaimAt = Date.now() + untilTick(this.#options.claimIdleMs / 2, Date.now())
         const claimed = await this.#claim()
         if (claimed.length > 0) return split(claimed)
       }
-      return split(await this.#fresh())
+      return split(await this.#fresh(true, signal))
     } catch (error) {
       if (replyCode(error) === 'NOGROUP') await this.#options.ensureGroups()
       throw error
     }
   }
 
-  async #fresh(): Promise<(Entry | BrokenEntry)[]> {
-    if (this.#isAtRest) return this.#waitForAny()
+  async #fresh(waits: boolean, signal?: AbortSignal): Promise<(Entry | BrokenEntry)[]> {
+    if (this.#isAtRest && waits) return this.#waitForAny(signal)
     const earlyMs = this.#nextLiveAtMs - performance.now()
     if (earlyMs >= 1) {
       const batch = await this.#readBatch()
-      if (batch.length > 0) return batch
+      if (batch.length > 0 || !waits) return batch
       await pause(earlyMs)
     }
     const live = await this.#readLive()
     if (live.length > 0) return live
     const batch = await this.#readBatch()
-    return batch.length > 0 ? batch : this.#waitForAny()
+    return batch.length > 0 || !waits ? batch : this.#waitForAny(signal)
   }
 
   async #readLive(): Promise<(Entry | BrokenEntry)[]> {
@@ -112,8 +115,14 @@ export class StreamGroupReader implements GroupReader {
     return this.#read(client, [this.#streams.batch], entriesMax.batch)
   }
 
-  async #waitForAny(): Promise<(Entry | BrokenEntry)[]> {
-    const found = await this.#read(this.#options.blocking, [this.#streams.live, this.#streams.batch], 1, BLOCK_MS)
+  async #waitForAny(signal: AbortSignal | undefined): Promise<(Entry | BrokenEntry)[]> {
+    const { blocking, client, group, consumer } = this.#options
+    const streams = [this.#streams.live, this.#streams.batch]
+    const restMs = Math.max(BLOCK_MS, untilTick(this.#nextClaimAt - Date.now(), Date.now()))
+    const wait = this.#isAtRest ? { blockMs: restMs, signal } : { blockMs: BLOCK_MS }
+    const found = await this.#found(
+      await readBlocking({ blocking, client, group, consumer, count: 1, streams, ...wait }),
+    )
     this.#isAtRest = found.length === 0
     return found
   }
@@ -124,16 +133,19 @@ export class StreamGroupReader implements GroupReader {
     }
   }
 
-  async #read(client: RedisClient, streams: readonly string[], count: number, blockMs?: number) {
+  async #read(client: RedisClient, streams: readonly string[], count: number): Promise<(Entry | BrokenEntry)[]> {
     const { group, consumer } = this.#options
-    const block = blockMs === undefined ? [] : ['BLOCK', blockMs]
     const ids = streams.map(() => '>')
     const reply = (await client.callBuffer(
       'XREADGROUP',
-      ...['GROUP', group, consumer, 'COUNT', count, ...block, 'STREAMS', ...streams, ...ids],
+      ...['GROUP', group, consumer, 'COUNT', count, 'STREAMS', ...streams, ...ids],
     )) as RawStreams
+    return this.#found(reply ?? [])
+  }
+
+  async #found(reply: NonNullable<RawStreams>): Promise<(Entry | BrokenEntry)[]> {
     const found: (Entry | BrokenEntry)[] = []
-    for (const [key, entries] of reply ?? []) {
+    for (const [key, entries] of reply) {
       const lane = key.toString('latin1') === this.#streams.live ? 'live' : 'batch'
       for (const raw of await this.#own(lane, entries)) found.push(readEntry(raw, lane, this.partition, 1))
     }

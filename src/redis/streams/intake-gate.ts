@@ -16,8 +16,8 @@ export interface IntakeGateOptions {
 }
 
 const CHECK_EVERY_MS = 500
-/** While nothing is taken in: what others fill meanwhile is far below the bounds. */
-const CHECK_IDLE_MS = 2_000
+/** While it is open and nothing is taken in: who asks then has it looked at once, and others have gates of their own. */
+const CHECK_IDLE_MS = 10_000
 const RETRY_DELAY: DelayBounds = { minMs: 500, maxMs: 1_000 }
 
 /** Share of high water, and of `maxmemory`, that a backlog of the archive may take. */
@@ -46,6 +46,7 @@ export class IntakeGate implements Service {
   })
   #verdict: Verdict = { all: undefined, archived: undefined }
   #isAsked = false
+  #isAtRest = false
 
   constructor(options: IntakeGateOptions) {
     this.#options = options
@@ -57,6 +58,7 @@ export class IntakeGate implements Service {
    */
   closedBecause(archived: boolean): string | undefined {
     this.#isAsked = true
+    if (this.#isAtRest) this.#goOn()
     const { all, archived: forArchived } = this.#verdict
     return all ?? (archived ? forArchived : undefined)
   }
@@ -78,9 +80,14 @@ export class IntakeGate implements Service {
       this.#options.log.warn({ reason }, text)
     }
     this.#verdict = verdict
-    const isAsked = this.#isAsked
+    this.#isAtRest = !this.#isAsked && verdict.all === undefined && verdict.archived === undefined
     this.#isAsked = false
-    return isAsked ? CHECK_EVERY_MS : CHECK_IDLE_MS
+    return this.#isAtRest ? CHECK_IDLE_MS : CHECK_EVERY_MS
+  }
+
+  #goOn(): void {
+    this.#isAtRest = false
+    this.#loop.wake()
   }
 
   async #check(): Promise<Verdict> {

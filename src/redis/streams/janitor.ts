@@ -17,8 +17,10 @@ export interface JanitorOptions {
 
 const TRIM_EVERY_MS = 500
 const RETRY_DELAY: DelayBounds = { minMs: 500, maxMs: 5_000 }
-/** While there is nothing to trim. */
+/** While there is nothing to trim; and when that was so for some rounds, until something is finished. */
 const TRIM_IDLE_MS = 2_000
+const TRIM_REST_MS = 10_000
+const REST_BEHIND_ROUNDS = 5
 const SELDOM_MS = 60_000
 const CONSUMER_IDLE_MS = 3_600_000
 
@@ -39,6 +41,8 @@ export class Janitor implements Service {
     delay: RETRY_DELAY,
   })
   #seldomAt = 0
+  /** Rounds in a row that found nothing. */
+  #inVain = 0
 
   constructor(options: JanitorOptions) {
     this.#options = options
@@ -52,14 +56,26 @@ export class Janitor implements Service {
     return this.#loop.stop()
   }
 
+  /** An entry was finished in this process, so there will be something to remove. */
+  finished(): void {
+    if (this.#isAtRest) this.#loop.wake()
+    this.#inVain = 0
+  }
+
+  get #isAtRest(): boolean {
+    return this.#inVain > REST_BEHIND_ROUNDS
+  }
+
   async #round(): Promise<number> {
     const removed = await this.trim()
+    this.#inVain = removed > 0 ? 0 : this.#inVain + 1
     if (Date.now() >= this.#seldomAt) {
       this.#seldomAt = Date.now() + SELDOM_MS
       await this.#sweepSeen()
       await this.#deleteIdleConsumers()
     }
-    return removed > 0 ? TRIM_EVERY_MS : TRIM_IDLE_MS
+    if (removed > 0) return TRIM_EVERY_MS
+    return this.#isAtRest ? TRIM_REST_MS : TRIM_IDLE_MS
   }
 
   /** Trims every stream once. Returns the number of entries removed. */

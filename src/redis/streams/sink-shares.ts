@@ -4,7 +4,7 @@ import { LeaseLostError } from '../../core/run/errors.ts'
 import type { Loop } from '../../runner/loop.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
-import { LEASE_MS, placePrefix, renewalLoop } from '../lease.ts'
+import { LEASE_MS, placePrefix, renewalLoop, TRY_EVERY_MS } from '../lease.ts'
 import { loadScript } from '../scripts.ts'
 import { layoutOf, SinkLayout } from './sink-layout.ts'
 
@@ -157,7 +157,7 @@ export class SinkShares {
   }
 
   async #startRenewal(): Promise<void> {
-    this.#renewal ??= renewalLoop(`shares of ${this.#options.group}`, () => this.#ask())
+    this.#renewal ??= renewalLoop(`shares of ${this.#options.group}`, () => this.#ask(), TRY_EVERY_MS)
     await this.#renewal.start()
   }
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { LANES, type Lane } from '../../core/pipeline/lane.ts'
+import { untilTick } from '../../runner/loop.ts'
 import type {
   IntentRest,
   RefusedEvent,
@@ -11,9 +12,11 @@ import type {
   SinkStream,
 } from '../../runner/sink-ports.ts'
 import type { RedisClient } from '../connect.ts'
+import { type Caller, joinedCalls } from '../joined-calls.ts'
 import { keys } from '../keys.ts'
-import { Lease } from '../lease.ts'
+import { LEASE_MS, Lease, RENEW_EVERY_MS } from '../lease.ts'
 import { replyCode } from '../reply-error.ts'
+import { readBlocking } from './blocking-read.ts'
 import { brokenEntryFields } from './dead-letter.ts'
 import { type RawEntry, type RawStreams, readEntry } from './entries.ts'
 import { LostMemory } from './lost-memory.ts'
@@ -26,6 +29,8 @@ export interface SinkStreamsOptions {
   /** For blocking reads only; not shared. */
   readonly blocking: RedisClient
   readonly client: RedisClient
+  /** For the lease. Default: `client`. */
+  readonly leases?: Caller
   readonly cluster: boolean
   readonly partitions: number
   /** Which of them it reads; undefined: all. */
@@ -49,6 +54,10 @@ export interface SinkStreamsOptions {
 /** All sinks of a group read under one name: whoever holds the lease goes on where the one before it stopped, however they share. */
 const CONSUMER = 'sink'
 const CLUSTER_POLL_MS = 25
+/** Redis goes on waiting for a process that stands still, and would give it what comes: that ends before its lease does. */
+const WITHIN_LEASE_MS = LEASE_MS - RENEW_EVERY_MS - 250
+/** Others may wait for a share. */
+const SHARED_BLOCK_MS_MAX = 500
 const READ_ENTRIES_MIN = 8
 const READ_ENTRIES_MAX = 1_000
 
@@ -71,10 +80,10 @@ export class SinkStreams implements SinkSource {
   #eventsPerEntry = 1
 
   constructor(options: SinkStreamsOptions) {
-    const { client, group, share, place, log } = options
+    const { client, leases = client, group, share, place, log } = options
     this.#options = options
     this.#layout = share?.layout ?? new SinkLayout({ client, group, shares: 1, log })
-    this.#lease = share ?? new Lease(client, group, place)
+    this.#lease = share ?? new Lease(leases, group, place)
     this.#intentKey = keys.sinkIntent(group, share?.number)
     this.#lostMemory = new LostMemory(client, this.#lease, keys.sinkLives(group, share?.number))
   }
@@ -148,32 +157,32 @@ export class SinkStreams implements SinkSource {
     return this.#read(this.#streams(), '0', eventsMax)
   }
 
-  async readNew(eventsMax: number, waitMs: number): Promise<SinkRun[]> {
+  async readNew(eventsMax: number, waitMs: number, signal?: AbortSignal): Promise<SinkRun[]> {
     this.#lease.assertHeld()
-    if (this.#isAtRest && waitMs >= 1) return this.#waitForNew(waitMs)
+    if (this.#isAtRest && waitMs >= 1) return this.#waitForNew(waitMs, signal)
     const live = await this.#read(this.#streams('live'), '>', eventsMax)
     const room = eventsMax - live.reduce((sum, run) => sum + countEvents(run), 0)
     const batch = room > 0 ? await this.#read(this.#streams('batch'), '>', room) : []
     const runs = [...live, ...batch]
     if (runs.length > 0 || waitMs < 1) return runs
-    return this.#waitForNew(waitMs)
+    return this.#waitForNew(waitMs, signal)
   }
 
-  async #waitForNew(waitMs: number): Promise<SinkRun[]> {
+  async #waitForNew(waitMs: number, signal: AbortSignal | undefined): Promise<SinkRun[]> {
     if (this.#options.cluster) {
       await sleep(Math.min(waitMs, this.#options.clusterPollMs ?? CLUSTER_POLL_MS))
       return []
     }
-    const { blocking, group } = this.#options
+    const { blocking, client, group, share } = this.#options
     const streams = this.#streams()
-    const names = streams.map((stream) => this.#key(stream))
-    const ids = streams.map(() => '>')
-    const reply = (await blocking.callBuffer(
-      'XREADGROUP',
-      ...['GROUP', group, CONSUMER, 'COUNT', 1, 'BLOCK', Math.ceil(waitMs), 'STREAMS', ...names, ...ids],
-    )) as RawStreams
-    this.#isAtRest = (reply ?? []).length === 0
-    return this.#runs(streams, reply ?? [])
+    const mostMs = Math.min(waitMs, share === undefined ? WITHIN_LEASE_MS : SHARED_BLOCK_MS_MAX)
+    const reply = await readBlocking({
+      ...{ blocking, client, group, consumer: CONSUMER, count: 1, signal },
+      streams: streams.map((stream) => this.#key(stream)),
+      blockMs: untilTick(mostMs, Date.now()),
+    })
+    this.#isAtRest = reply.length === 0
+    return this.#runs(streams, reply)
   }
 
   async #read(streams: readonly SinkStream[], from: '0' | '>', eventsMax: number): Promise<SinkRun[]> {
@@ -221,9 +230,10 @@ export class SinkStreams implements SinkSource {
   }
 
   async hasStrayPending(): Promise<boolean> {
-    const { group } = this.#options
+    const { group, client } = this.#options
+    const joined = joinedCalls(client)
     const summaries = await Promise.all(
-      this.#streams().map((stream) => this.#call('XPENDING', this.#key(stream), group)),
+      this.#streams().map((stream) => this.#callOn(joined, 'XPENDING', this.#key(stream), group)),
     )
     return summaries.some((summary) => Number((summary as [number])[0]) > 0)
   }
@@ -260,9 +270,13 @@ export class SinkStreams implements SinkSource {
     return entries
   }
 
-  async #call(command: string, ...args: (string | number)[]): Promise<unknown> {
+  #call(command: string, ...args: (string | number)[]): Promise<unknown> {
+    return this.#callOn(this.#options.client, command, ...args)
+  }
+
+  async #callOn(client: Caller, command: string, ...args: (string | number)[]): Promise<unknown> {
     try {
-      return await this.#options.client.callBuffer(command, ...args)
+      return await client.callBuffer(command, ...args)
     } catch (error) {
       if (replyCode(error) === 'NOGROUP') await this.#options.ensureGroups()
       throw error

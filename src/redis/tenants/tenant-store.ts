@@ -4,6 +4,7 @@ import type { TenantChange, TenantRecord } from '../../../schemas/tenant.ts'
 import { RULES_MAX } from '../../../schemas/tenant-rules.ts'
 import type { CallerStore, StoredKey, TenantChanges, TenantStore } from '../../tenants/stores.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
+import { Announcements } from '../announcements.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
 import { orUnavailable } from '../or-unavailable.ts'
@@ -130,35 +131,10 @@ export class RedisTenantStore implements TenantStore, CallerStore {
   }
 }
 
-/**
- * Hears of changes on a connection of its own, which it owns. It needs one of kind `loop`: it then subscribes again by
- * itself.
- */
-export class RedisTenantChanges implements TenantChanges {
-  readonly #client: RedisClient
-  #onChange: () => void = () => {}
-
+/** Hears of changes of tenants and keys. */
+export class RedisTenantChanges extends Announcements implements TenantChanges {
   constructor(client: RedisClient) {
-    this.#client = client
-  }
-
-  watch(onChange: () => void): void {
-    this.#onChange = onChange
-    this.#client.on('message', onChange)
-    this.#client.on('ready', () => void this.#subscribe())
-    void this.#subscribe()
-  }
-
-  close(): void {
-    this.#client.disconnect()
-  }
-
-  /** What was announced before the subscription stands is missed, hence the call. A failure is tried again when ready. */
-  #subscribe(): Promise<void> {
-    return this.#client.subscribe(keys.tenantChanges()).then(
-      () => this.#onChange(),
-      () => {},
-    )
+    super(client, keys.tenantChanges())
   }
 }
 

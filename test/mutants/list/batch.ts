@@ -80,6 +80,22 @@ export const BATCH: readonly Mutant[] = [
     noticedBy: [[FEEDER, 'many jobs of one tenant do not starve another']],
   },
   {
+    name: 'feeder-told',
+    promise: 'a feeder at rest begins a job when it is opened',
+    file: 'src/batch/feeder.ts',
+    from: '.watch(() => this.#loop.wake())',
+    to: '.watch(() => {})',
+    noticedBy: [['test/unit/batch/feeder.test.ts', 'a job that is opened while there is none']],
+  },
+  {
+    name: 'job-announced',
+    promise: 'feeders hear of each job that is opened',
+    file: 'src/redis/scripts/reserveJob-3.lua',
+    from: "redis.call('PUBLISH', ARGV[5], '')",
+    to: '',
+    noticedBy: [[JOBS, 'each that is opened is announced']],
+  },
+  {
     name: 'lane-bound',
     promise: 'the feeder is no faster than the batch lane drains',
     file: 'src/batch/lane-room.ts',

@@ -14,6 +14,22 @@ export const STREAM_KEEPING: readonly Mutant[] = [
     noticedBy: [[STREAMS, 'the janitor removes only what every group has acknowledged']],
   },
   {
+    name: 'wait-ended',
+    promise: 'a stop ends a wait for entries, and takes none of them along',
+    file: 'src/redis/streams/blocking-read.ts',
+    from: "await client.call('CLIENT', 'UNBLOCK', await id)",
+    to: 'await id',
+    noticedBy: [[STREAMS, 'a wait for entries ends with its signal']],
+  },
+  {
+    name: 'janitor-told',
+    promise: 'what is finished behind a rest is removed soon',
+    file: 'src/redis/streams/janitor.ts',
+    from: 'if (this.#isAtRest) this.#loop.wake()',
+    to: '',
+    noticedBy: [['test/unit/redis/janitor.test.ts', 'a janitor that finds nothing']],
+  },
+  {
     name: 'trim-undelivered',
     promise: 'what was not delivered yet is not trimmed',
     file: 'src/redis/scripts/trim-N.lua',

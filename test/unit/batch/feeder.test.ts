@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Feeder } from '../../../src/batch/feeder.ts'
-import type { FeederStore, OpenJob } from '../../../src/batch/feeder-store.ts'
+import type { FeederStore, OpenedJobs, OpenJob } from '../../../src/batch/feeder-store.ts'
 import type { ChunkCounts, ChunkReading, LineChunk } from '../../../src/core/pipeline/source.ts'
 import { systemClock } from '../../../src/core/run/clock.ts'
 import { NOTHING_KNOWN } from '../../../src/enrichment/answers/answer.ts'
+import { mockTimeouts } from '../../support/mock-timeouts.ts'
 import { silent } from '../../support/pipeline.ts'
 import { until } from '../../support/until.ts'
 
@@ -98,11 +99,17 @@ class Store implements FeederStore {
   }
 }
 
-async function started(t: { after(work: () => Promise<void>): void }, store: Store, waitingEventsMax = 1_000_000) {
+async function started(
+  t: { after(work: () => Promise<void>): void },
+  store: Store,
+  waitingEventsMax = 1_000_000,
+  opened?: OpenedJobs,
+) {
   const counts = { fed: LINES, rejected: 0, invalidIp: 0, errors: [] }
   const reading = { blocks: new Map(), payloads: new Map(), outcomes: new Map(), counts }
   const feeder = new Feeder({
     store,
+    ...(opened && { opened }),
     source: { from: '', lane: 'batch', to: 'intake', read: () => reading },
     check: () => [],
     enricher: { enrich: () => NOTHING_KNOWN },
@@ -118,6 +125,7 @@ async function started(t: { after(work: () => Promise<void>): void }, store: Sto
     for (const { answer } of store.feeds) answer()
     await feeder.stop()
   })
+  return feeder
 }
 
 const count = (log: readonly string[], line: string) => log.filter((entry) => entry === line).length
@@ -140,6 +148,38 @@ test('while a chunk is fed the next one is read, and fed only when that one is i
     ['advance a1', 'advance a2', 'advance a3', 'clean a', 'complete a', ...feeds('a', 3)].toSorted(),
   )
   assert.ok(store.log.indexOf('complete a') > store.log.indexOf('advance a3'), 'the summary counts the last chunk')
+})
+
+test('a job that is opened while there is none is begun when the feeder is told', async (t) => {
+  mockTimeouts(t)
+  const settled = async () => {
+    for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
+  }
+  const store = new Store()
+  let tell = () => {}
+  let watches = 0
+  let closed = 0
+  const opened: OpenedJobs = {
+    watch(onOpened) {
+      watches++
+      tell = onOpened
+    },
+    close: () => void closed++,
+  }
+  const feeder = await started(t, store, 1_000_000, opened)
+  await feeder.start()
+  await settled()
+  assert.deepEqual([watches, store.lists], [1, 1])
+  t.mock.timers.tick(1_000)
+  await settled()
+  assert.equal(store.lists, 1, 'it rests')
+  store.add('a', 1)
+  tell()
+  await settled()
+  assert.deepEqual(store.log, ['read a1', 'feed a1'])
+  store.feeds[0]!.answer()
+  await feeder.stop()
+  assert.equal(closed, 1)
 })
 
 test('tenants take turns, chunk by chunk', async (t) => {

@@ -3,17 +3,21 @@ import { test } from 'node:test'
 import { encodeBlock, packBlock } from '../../../src/core/event/block.ts'
 import { EnvelopeState, NO_IDENTITY } from '../../../src/core/event/envelope.ts'
 import type { RedisClient } from '../../../src/redis/connect.ts'
+import { BLOCK_MS_MAX } from '../../../src/redis/streams/blocking-read.ts'
 import { StreamGroupReader } from '../../../src/redis/streams/group-reader.ts'
 
 const BLOCK = packBlock([{ identity: NO_IDENTITY, state: EnvelopeState.Enriched, row: 'row' }])
 const FIELDS = encodeBlock(BLOCK).map((field) => Buffer.from(field))
 
 /** A reader of streams that always hold so many entries more. */
-function readerOf(waiting: { readonly live: number; readonly batch: number }) {
+function readerOf(waiting: { live: number; batch: number }, blocks: number[] = [], claimIdleMs = 60_000) {
   let sequence = 0
   const client = {
+    call: async () => 1,
+    once() {},
     async callBuffer(command: string, ...args: (string | number)[]) {
       if (command === 'XAUTOCLAIM') return [Buffer.from('0-0'), [], []]
+      if (args.includes('BLOCK')) blocks.push(Number(args[args.indexOf('BLOCK') + 1]))
       const count = Number(args[args.indexOf('COUNT') + 1])
       const key = String(args[args.indexOf('STREAMS') + 1])
       const there = Math.min(count, key.endsWith(':batch') ? waiting.batch : waiting.live)
@@ -33,7 +37,7 @@ function readerOf(waiting: { readonly live: number; readonly batch: number }) {
     outcomesTo: undefined,
     countsJobs: true,
     dedupWindowMs: 1_000,
-    claimIdleMs: 60_000,
+    claimIdleMs,
     entriesMax: { live: 16, batch: 2 },
     ensureGroups: async () => {},
   })
@@ -49,6 +53,45 @@ test('where live entries never end but are few, batch entries have their turn wh
   assert.deepEqual(await lanesOf(readerOf({ live: 3, batch: 2 }), 5), new Set(['live', 'batch']))
 })
 
+test('a reader that only looks does not wait for entries, and puts live ones first', async () => {
+  const blocks: number[] = []
+  const none = readerOf({ live: 0, batch: 0 }, blocks)
+  assert.deepEqual(await none.next(false), { entries: [], broken: [] })
+  assert.deepEqual(await none.next(false), { entries: [], broken: [] })
+  assert.deepEqual(blocks, [])
+  const full = readerOf({ live: 500, batch: 2 })
+  assert.deepEqual(new Set((await full.next(false)).entries.map(({ lane }) => lane)), new Set(['live']))
+})
+
 test('no batch entry is read while more live ones wait than one read takes', async () => {
   assert.deepEqual(await lanesOf(readerOf({ live: 500, batch: 2 }), 5), new Set(['live']))
+})
+
+test('at rest a wait that can be ended lasts until it is time to look what others left, and no longer', async (t) => {
+  let nowMs = 1_000_000
+  t.mock.method(Date, 'now', () => nowMs)
+  const waiting = { live: 0, batch: 0 }
+  const blocks: number[] = []
+  const { signal } = new AbortController()
+  const reader = readerOf(waiting, blocks, 4_000)
+  await reader.next(true, signal)
+  await reader.next(true, signal)
+  nowMs += 500
+  await reader.next(true, signal)
+  nowMs += 1_500
+  await reader.next(true, signal)
+  await reader.next()
+  assert.deepEqual(blocks, [1_000, 2_000, 1_500, 2_000, 1_000])
+
+  waiting.live = 1
+  await reader.next(true, signal)
+  waiting.live = 0
+  await reader.next(true, signal)
+  assert.deepEqual(blocks.slice(5), [2_000, 1_000], 'where something came more may come')
+
+  const patient = readerOf(waiting, blocks)
+  await patient.next(true, signal)
+  blocks.length = 0
+  await patient.next(true, signal)
+  assert.deepEqual(blocks, [BLOCK_MS_MAX])
 })

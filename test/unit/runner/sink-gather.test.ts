@@ -17,8 +17,17 @@ function runOf(id: number): SinkRun {
   return { ...stream, entries: [{ ...stream, id: `${id}-0`, block, owner: Buffer.alloc(8) }] }
 }
 
-/** A sink that gives `insert` what it gathered of `waiting`, one entry a read. */
-function start(t: TestContext, waiting: SinkRun[], inserter: Partial<Inserter>, options: Partial<SinkWorkerOptions>) {
+/**
+ * A sink that gives `insert` what it gathered of `waiting`, one entry a read.
+ * @param asked is given how many rows each read is for
+ */
+function start(
+  t: TestContext,
+  waiting: SinkRun[],
+  inserter: Partial<Inserter>,
+  options: Partial<SinkWorkerOptions>,
+  asked: number[] = [],
+) {
   const source: SinkSource = {
     acquire: async () => true,
     release: async () => {},
@@ -29,7 +38,8 @@ function start(t: TestContext, waiting: SinkRun[], inserter: Partial<Inserter>, 
     clearIntent: async () => {},
     readRanges: async () => ({ runs: [], inserted: true }),
     readPending: async () => [],
-    async readNew(_eventsMax, waitMs) {
+    async readNew(eventsMax, waitMs) {
+      asked.push(eventsMax)
       const run = waiting.shift()
       if (run === undefined) await pause(Math.min(waitMs, 5))
       return run === undefined ? [] : [run]
@@ -100,6 +110,38 @@ test('an insert takes what has come by the time when it is due', async (t) => {
   await sink.start()
   await until(() => inserts.length > 0)
   assert.deepEqual(inserts, [2])
+})
+
+test('a fifth of an insert does not wait for the next one when no more rows come; less does', async (t) => {
+  const inserts: number[] = []
+  const asked: number[] = []
+  const waiting = [runOf(1)]
+  const insert: Inserter['insert'] = async (rows) => void inserts.push(rows.length)
+  const sink = start(t, waiting, { insert }, { rowsMax: 10, lingerMs: 1e6, gatherMs: 0, pollMs: 1 }, asked)
+  await sink.start()
+  await until(() => asked.length > 10)
+  assert.deepEqual(inserts, [])
+  waiting.push(runOf(2))
+  await until(() => inserts.length > 0)
+  assert.deepEqual(inserts, [2])
+})
+
+test('rows that are read ahead are no more than memory is given for', async (t) => {
+  const inserts: number[] = []
+  const asked: number[] = []
+  const sink = start(
+    t,
+    Array.from({ length: 6 }, (_, i) => runOf(i)),
+    { insert: async (rows) => void inserts.push(rows.length) },
+    { rowsMax: 4, gatherMs: 1_000, pollMs: 1, backlogRows: 1, aheadBytesMax: 2 * ROW_BYTES },
+    asked,
+  )
+  await sink.start()
+  await until(() => asked.length >= 6)
+  await sink.stop()
+  // Four one by one, then as many ahead as the memory is for: one came, and the sink went on with it.
+  assert.deepEqual(asked.slice(0, 6), [4, 3, 2, 1, 2, 3])
+  assert.deepEqual(inserts, [4, 2])
 })
 
 test('a stop does not wait for a destination that does not answer: it is told to give up', async (t) => {

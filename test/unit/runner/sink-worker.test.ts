@@ -49,6 +49,10 @@ class World {
   /** The destination cannot be made ready. */
   isAway = false
   readonly refusals: string[] = []
+  /** Rows of an insert; a read delivers one run then, and is logged. */
+  rowsMax: number | undefined
+  /** Runs in hand, and those that waited, when it was asked what may be asked with nothing in hand only. */
+  readonly asked: { readonly inHand: number; readonly waiting: number }[] = []
   /** Token of the first insert of the first process. */
   firstToken: string | undefined
 
@@ -99,6 +103,7 @@ async function runProcess(world: World, crash?: Crash, isOver = () => false): Pr
     },
     isShared: world.isShared,
     givesBack() {
+      world.asked.push({ inHand: world.pending.length, waiting: world.undelivered.length })
       isGoing = world.isWanted
       world.isWanted = false
       return isGoing
@@ -123,7 +128,8 @@ async function runProcess(world: World, crash?: Crash, isOver = () => false): Pr
     readPending: async () => world.pending,
     async readNew() {
       if (crashed) await new Promise(() => {})
-      const runs = world.undelivered.splice(0)
+      const runs = world.undelivered.splice(0, world.rowsMax === undefined ? Number.POSITIVE_INFINITY : 1)
+      if (world.rowsMax !== undefined && runs.length > 0) world.log.push('read')
       world.pending.push(...runs)
       if (runs.length === 0) {
         idle = world.pending.length === 0
@@ -181,7 +187,8 @@ async function runProcess(world: World, crash?: Crash, isOver = () => false): Pr
     source,
     inserter,
     onRefused: (rows, kind) => void world.refusals.push(`${rows} ${kind}`),
-    rowsMax: 100,
+    rowsMax: world.rowsMax ?? 100,
+    aheadBytesMax: 1e6,
     lingerMs: 0,
     retryDelay: { minMs: 1, maxMs: 1 },
     log: silent,
@@ -317,6 +324,67 @@ test('what another sink is to have is given back with nothing in hand, and waite
     ...['prepare', 'acquire', 'intent', 'insert', 'acknowledge 1', 'clear'],
     ...['release', 'prepare', 'acquire'],
   ])
+})
+
+/** Inserts of four rows each wait. */
+function busyWorld(inserts: number): World {
+  const world = new World()
+  world.rowsMax = 4
+  const runs = Array.from({ length: inserts }, (_, i) => {
+    const rows = ['a', 'b', 'c', 'd'].map((letter) => `${letter}${i}`)
+    return { partition: i % 2, lane: 'live' as const, entries: [entryOf(`${i + 100}-0`, ...rows)] }
+  })
+  world.undelivered.splice(0, 2, ...runs)
+  return world
+}
+
+function assertStoredOnce(world: World, inserts: number, log?: string): void {
+  const rows = Array.from({ length: inserts }, (_, i) => ['a', 'b', 'c', 'd'].map((letter) => `${letter}${i}`)).flat()
+  assert.deepEqual([...world.stored].sort(), rows.sort(), log)
+  assert.deepEqual([world.pending, world.intent], [[], undefined], log)
+}
+
+test('while a full insert is under way the next rows are read, and their intent waits until that of before is cleared', async () => {
+  const world = busyWorld(3)
+  await runProcess(world)
+  assert.deepEqual(world.log, [
+    ...['prepare', 'acquire', 'read', 'intent', 'read', 'insert', 'acknowledge 0', 'clear'],
+    ...['intent', 'read', 'insert', 'acknowledge 1', 'clear'],
+    ...['intent', 'insert', 'acknowledge 0', 'clear'],
+  ])
+  assertStoredOnce(world, 3)
+})
+
+test('killed at any action, or refused for a while, with rows in hand that were read ahead: stored once', async () => {
+  for (const behind of [false, true]) {
+    for (let at = 0; ; at++) {
+      const world = busyWorld(3)
+      if (!(await runProcess(world, { at, behind }))) break
+      await runProcess(world)
+      assertStoredOnce(world, 3, `at ${at}: ${world.log.join(', ')}`)
+    }
+  }
+  for (let refused = 0; refused < 3; refused++) {
+    const world = busyWorld(3)
+    let tries = 0
+    world.refuses = () => (tries++ === refused ? new Error('away') : undefined)
+    await runProcess(world)
+    assertStoredOnce(world, 3, `refused at ${refused}: ${world.log.join(', ')}`)
+  }
+})
+
+test('however many rows wait, nothing is in hand now and then: another sink gets its share, and lost replies are found', async () => {
+  const world = busyWorld(20)
+  await runProcess(world)
+  assertStoredOnce(world, 20)
+  assert.deepEqual(
+    world.asked.filter(({ inHand }) => inHand > 0),
+    [],
+  )
+  assert.deepEqual(
+    world.asked.slice(0, 4).map(({ waiting }) => waiting),
+    [20, 15, 10, 5],
+  )
 })
 
 test('a share whose destination is away from here is given back, and the one sink keeps its lease', async () => {

@@ -43,9 +43,9 @@ function readerOf(deliveries: number) {
 
 const tools = { seen: { claim: async () => [], held: async () => [] } } as unknown as StageTools
 
-function workerOf(reader: GroupReader, gather: () => Promise<void>) {
+function workerOf(reader: GroupReader, gather: () => Promise<void>, log = silent) {
   const stages = [{ name: 'stage', gather, decide: () => ({}) }]
-  return new StepWorker({ group: 'g', stages, tools, readers: [reader], deliveriesMax: 2, log: silent })
+  return new StepWorker({ group: 'g', stages, tools, readers: [reader], deliveriesMax: 2, log })
 }
 
 test('a store that is away for long costs no event, however often the entry comes back', async () => {
@@ -128,4 +128,98 @@ test('a contested settlement is made anew, as that of a repeated delivery', asyn
   await until(() => settlements.length > 0)
   await worker.stop()
   assert.deepEqual(repeated, [false, true, true])
+})
+
+/** A reader whose reads are answered with entries of a lane, and whose settlements wait to be answered. */
+function heldReader(lane: 'live' | 'batch', reads: number) {
+  const block = packBlock([{ identity: identityOf('t', 'a'), state: 1, row: 'a' }])
+  const log: string[] = []
+  const settling = new Map<string, (error?: Error) => void>()
+  let read = 0
+  const { reader } = readerOf(1)
+  const held: GroupReader = {
+    ...reader,
+    async next(waits) {
+      if (read === reads) {
+        if (waits) await new Promise(setImmediate)
+        return { entries: [], broken: [] }
+      }
+      const id = `${++read}-0`
+      log.push(`${waits ? 'wait for' : 'look for'} ${id}`)
+      return {
+        entries: [{ id, lane, partition: 0, owner: Buffer.alloc(8), block, deliveries: 1, repeated: false }],
+        broken: [],
+      }
+    },
+    recover: () => void log.push('recover'),
+    settle: ({ id }) => {
+      log.push(`settle ${id}`)
+      return new Promise((resolve, reject) => {
+        settling.set(id, (error) => (error === undefined ? resolve('written') : reject(error)))
+      })
+    },
+  }
+  const sees = (...lines: string[]) => until(() => lines.every((line) => log.includes(line)))
+  return { held, log, settling, sees }
+}
+
+test('batch entries are finished while the next are read, those of two reads at most; live entries before the next read', async () => {
+  const batch = heldReader('batch', 3)
+  const worker = workerOf(batch.held, async () => {})
+  await worker.start()
+  await batch.sees('settle 1-0', 'settle 2-0')
+  assert.deepEqual([...batch.log].sort(), ['look for 2-0', 'settle 1-0', 'settle 2-0', 'wait for 1-0'])
+  batch.settling.get('1-0')!()
+  await batch.sees('settle 3-0')
+  assert.deepEqual(batch.log.slice(4), ['look for 3-0', 'settle 3-0'])
+  const stopped = worker.stop()
+  batch.settling.get('2-0')!()
+  batch.settling.get('3-0')!()
+  await stopped
+
+  const live = heldReader('live', 2)
+  const second = workerOf(live.held, async () => {})
+  await second.start()
+  await live.sees('settle 1-0')
+  for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
+  assert.deepEqual(live.log, ['wait for 1-0', 'settle 1-0'])
+  live.settling.get('1-0')!()
+  await live.sees('settle 2-0')
+  live.settling.get('2-0')!()
+  await second.stop()
+})
+
+test('however many batch entries wait, what others left is looked for behind every eighth read', async () => {
+  const { held, log, settling, sees } = heldReader('batch', 18)
+  const worker = workerOf(held, async () => {})
+  await worker.start()
+  for (let n = 1; n <= 18; n++) {
+    await sees(`settle ${n}-0`)
+    settling.get(`${n}-0`)!()
+  }
+  await worker.stop()
+  assert.deepEqual(log.filter((line) => line.startsWith('wait')).slice(0, 3), [
+    'wait for 1-0',
+    'wait for 9-0',
+    'wait for 17-0',
+  ])
+})
+
+test('behind a failure nothing is read before all that was in hand has come to an end', async () => {
+  const { held, log, settling, sees } = heldReader('batch', 3)
+  // Answered when the delay is over behind which it is tried again.
+  const warn = ({ delay_ms }: { delay_ms: number }) => setTimeout(answerSecond, 2 * delay_ms)
+  const answerSecond = () => {
+    log.push('answer 2-0')
+    settling.get('2-0')!()
+  }
+  const worker = workerOf(held, async () => {}, { ...silent, warn } as unknown as typeof silent)
+  await worker.start()
+  await sees('settle 2-0')
+  settling.get('1-0')!(new Error('away'))
+  await sees('settle 3-0')
+  const stopped = worker.stop()
+  settling.get('3-0')!()
+  await stopped
+  assert.deepEqual(log.slice(4), ['recover', 'answer 2-0', 'wait for 3-0', 'settle 3-0'])
 })

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ingest } from '../../../pipelines/ingest.ts'
+import type { RedisClient } from '../../../src/redis/connect.ts'
+import { counterFields } from '../../../src/redis/keys.ts'
+import { IntakeGate } from '../../../src/redis/streams/intake-gate.ts'
+import { mockTimeouts } from '../../support/mock-timeouts.ts'
+import { silent } from '../../support/pipeline.ts'
+
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
+}
+
+test('a gate rests while nobody asks; who asks then has it looked at once, and while it is closed it looks on', async (t) => {
+  mockTimeouts(t)
+  t.mock.method(Date, 'now', () => 0)
+  const pass = async (ms: number) => {
+    t.mock.timers.tick(ms)
+    await settled()
+  }
+  let waiting = 0
+  let looks = 0
+  const client = {
+    hgetall: async () => ({ [counterFields.added('intake', 'live', 'events')]: String(waiting) }),
+    async info() {
+      looks++
+      return ''
+    },
+  } as unknown as RedisClient
+  const gate = new IntakeGate({ client, pipeline: ingest, partitions: 1, waitingEventsMax: 10, log: silent })
+  t.after(() => gate.stop())
+  await gate.start()
+  await settled()
+  for (let i = 0; i < 9; i++) await pass(1_000)
+  assert.equal(looks, 1)
+
+  waiting = 11
+  assert.equal(gate.closedBecause(false), undefined)
+  await settled()
+  assert.equal(looks, 2)
+  assert.match(gate.closedBecause(false) ?? '', /11 events wait/)
+  await pass(500)
+  assert.equal(looks, 3)
+
+  // Nobody asks, but whoever comes back is not to be refused in vain.
+  await pass(500)
+  waiting = 0
+  await pass(500)
+  assert.equal(looks, 5)
+  assert.equal(gate.closedBecause(false), undefined)
+})

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ingest } from '../../../pipelines/ingest.ts'
+import type { RedisClient } from '../../../src/redis/connect.ts'
+import { Janitor } from '../../../src/redis/streams/janitor.ts'
+import { mockTimeouts } from '../../support/mock-timeouts.ts'
+import { silent } from '../../support/pipeline.ts'
+
+test('a janitor that finds nothing looks less often, and as often as ever when something was finished', async (t) => {
+  mockTimeouts(t)
+  let nowMs = 0
+  t.mock.method(Date, 'now', () => nowMs)
+  let rounds = 0
+  let removed = 0
+  const client = {
+    zrangebyscore: async () => [],
+    async callBuffer(_command: string, _digest: string, count: number) {
+      // Trimming is of all streams, all else of one key.
+      if (count === 1) return 0
+      rounds++
+      return removed
+    },
+  } as unknown as RedisClient
+  const settled = async () => {
+    for (let turn = 0; turn < 60; turn++) await new Promise(setImmediate)
+  }
+  const roundsIn = async (ms: number) => {
+    const before = rounds
+    await settled()
+    for (let passed = 0; passed < ms; passed += 250) {
+      nowMs += 250
+      t.mock.timers.tick(250)
+      await settled()
+    }
+    return rounds - before
+  }
+  const janitor = new Janitor({ client, pipeline: ingest, partitions: 1, log: silent })
+  t.after(() => janitor.stop())
+  await janitor.start()
+  await settled()
+  assert.equal(await roundsIn(10_000), 5)
+  assert.equal(await roundsIn(30_000), 3)
+  removed = 1
+  janitor.finished()
+  assert.equal(await roundsIn(1_000), 3, 'at once, and then twice a second')
+  removed = 0
+  await roundsIn(20_000)
+  assert.equal(await roundsIn(30_000), 3)
+})
