@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
@@ -140,6 +140,15 @@ test('it ends when its parent is killed while it starts', async (t) => {
     for (const pid of processesNaming(path)) process.kill(pid, 'SIGKILL')
   })
   await until(() => processesNaming(path).length === 0)
+})
+
+test('it gives way to the processes that answer requests', {
+  skip: process.platform !== 'linux' && 'no /proc',
+}, async (t) => {
+  const server = await start(t, await folder(t))
+  assert.equal(getPriority(server.pid) - getPriority(), 5)
+  const session = await readFile(`/proc/${server.pid}/autogroup`, 'utf8').catch(() => undefined)
+  if (session !== undefined) assert.match(session, / nice 5$/m)
 })
 
 test('a second one on the same folder says why it cannot start', async (t) => {

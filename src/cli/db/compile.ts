@@ -1,6 +1,6 @@
-import { writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { type Config, defaultDataDirOf, enrichCacheOf } from '../../config/config.ts'
+import { lowerSession } from '../../embedded/processes/session-priority.ts'
 import { compileFolder } from '../../enrichment/files/compiled/compile.ts'
 import { makeDefaults } from '../../enrichment/files/defaults/make.ts'
 import type { CliContext } from '../context.ts'
@@ -32,10 +32,5 @@ export async function compileData(
 
 function stepBack(): void {
   setPriority(LOW_PRIORITY)
-  // Linux may weigh whole sessions against each other instead of processes, and this child has one of its own.
-  try {
-    writeFileSync('/proc/self/autogroup', String(LOW_PRIORITY))
-  } catch {
-    // There is no such thing here.
-  }
+  lowerSession('self', LOW_PRIORITY)
 }

@@ -39,6 +39,8 @@ export interface EngineOptions extends EngineAccess, EngineLimits {
   readonly endDamaged: (failedWrites: number) => void
 }
 
+/** Of looks into system tables: what several threads would do at once costs more to hand out than to do. */
+const SMALL_QUERIES = 'SET max_threads = 1, output_format_parallel_formatting = 0'
 const FAILED_WRITES = "SELECT sum(value) FROM system.events WHERE event = 'WriteBufferFromFileDescriptorWriteFailed'"
 
 /** ClickHouse inside this process, over one folder. */
@@ -58,6 +60,8 @@ export class Engine {
   #root: Connection | undefined
 
   private constructor(native: ChdbAddon, path: string, root: Connection, options: EngineOptions) {
+    // What comes before it runs as it does without.
+    native.QueryAsyncConnection(root, SMALL_QUERIES, 'Null').catch(() => {})
     const counter = new ReadCounter(native, root)
     const { addon } = counter
     this.#addon = addon
@@ -187,7 +191,7 @@ export class Engine {
   /** @throws Exception when the text is no statement, or several */
   async #canonical(sql: string): Promise<string> {
     return await this.#connections.fresh(async (connection) => {
-      await this.#addon.QueryAsyncConnection(connection, 'SET max_query_size = 0', 'Null')
+      await this.#addon.QueryAsyncConnection(connection, `${SMALL_QUERIES}, max_query_size = 0`, 'Null')
       const text = `SELECT formatQuerySingleLine(${quote(sql)})`
       const { bytes } = await this.#addon.QueryAsyncConnection(connection, text, 'RawBLOB')
       return Buffer.from(bytes).toString('utf8')

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { StartupError } from '../../core/run/errors.ts'
 import { exitReason, type RunningProcess } from '../processes/running-process.ts'
+import { lowerSession } from '../processes/session-priority.ts'
 import type { EngineLimits } from './access.ts'
 import type { FromClickHouse, ProcessOptions, ToClickHouse } from './messages.ts'
 
@@ -44,6 +45,12 @@ const OWN_STATEMENTS = 8
 const POOL_THREADS = STATEMENTS + OWN_STATEMENTS + 4
 
 const LIMITS: EngineLimits = { memoryBytesMax: 2 ** 30, readSecondsMax: 600 }
+
+/**
+ * It gives way to who answers requests: an insert and a merge take a core each, some 100 ms at a time. Not by more: who never came
+ * to merge would be held up in the end, and with it the whole pipeline.
+ */
+const NICE = 5
 
 const KILL_AFTER_MS = 8_000
 
@@ -107,14 +114,16 @@ function launch({
     ...(bodyBytesMax === undefined ? {} : { bodyBytesMax }),
     ...(sendMsMax === undefined ? {} : { sendMsMax }),
   }
-  // `env` replaces itself by Node: libuv reads the size of its pool before any line of the process could set it.
-  return fork(fileURLToPath(new URL('process.mjs', import.meta.url)), [JSON.stringify(options)], {
-    execPath: 'env',
-    execArgv: [`UV_THREADPOOL_SIZE=${POOL_THREADS}`, process.execPath],
+  // Both replace themselves: libuv reads the size of its pool, and threads inherit how nice they are, before any line of the process.
+  const child = fork(fileURLToPath(new URL('process.mjs', import.meta.url)), [JSON.stringify(options)], {
+    execPath: 'nice',
+    execArgv: ['-n', String(NICE), 'env', `UV_THREADPOOL_SIZE=${POOL_THREADS}`, process.execPath],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     // Ctrl-C in a terminal is for the parent, which still needs it while it stops.
     detached: true,
   })
+  if (child.pid !== undefined) lowerSession(child.pid, NICE)
+  return child
 }
 
 async function readiness(child: ChildProcess, exited: Promise<string>): Promise<string> {
