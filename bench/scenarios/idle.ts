@@ -2,12 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { peakFigures } from '../run/product.ts'
 import type { Scenario } from '../run/scenario.ts'
 
-const SECONDS = 20
+const SECONDS = 60
+/** Behind a start data are read, and engines compile what has just run. */
+const BEHIND_START_MS = 60_000
 
 export const IDLE: Scenario = {
   name: 'idle',
-  summary: 'CPU of all processes while nobody asks anything',
+  summary: 'CPU of all processes while nobody asks anything, from a minute behind the start on',
   async run({ product, seconds }) {
+    await sleep(BEHIND_START_MS)
     const accounting = product.accounting()
     await sleep(seconds(SECONDS) * 1_000)
     const shares = [...accounting.cpu()].map(([name, used]) => [name, (100 * used) / accounting.seconds] as const)

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { LoadSpec } from '../loader/loader.ts'
 import { cpuFigures, peakFigures } from '../run/product.ts'
 import type { Figures, Stage } from '../run/scenario.ts'
@@ -16,6 +17,8 @@ export interface EventLoad extends Omit<EventBodies, 'tag'> {
 
 const SECONDS = 10
 const WARM_UP_SECONDS = 3
+const LATE_ROWS_MS = 10_000
+const LATE_ROWS_LOOK_MS = 200
 
 /** The same load, for whoever takes it. */
 export function eventLoad(stage: Stage, load: EventLoad): LoadSpec {
@@ -70,8 +73,17 @@ export async function sendEvents(stage: Stage, load: EventLoad): Promise<{ event
   }
   // wrk ends with requests on their way.
   const most = (loaded.requests + spec.connections) * kept
-  const counted = await product.query(`SELECT count(), uniqExact(event_id) ${ofRun}`)
-  const [rows, distinct] = counted.split('\t').map(Number) as [number, number]
+  const count = async () => {
+    const counted = await product.query(`SELECT count(), uniqExact(event_id) ${ofRun}`)
+    return counted.split('\t').map(Number) as [number, number]
+  }
+  let [rows, distinct] = await count()
+  // What the load before had on its way when it ended was taken for some of these.
+  const patience = AbortSignal.timeout(LATE_ROWS_MS)
+  while (rows < loaded.requests * kept && !patience.aborted) {
+    await sleep(LATE_ROWS_LOOK_MS)
+    ;[rows, distinct] = await count()
+  }
   if (rows !== distinct || rows < loaded.requests * kept || rows > most) {
     throw new Error(`${rows} rows of ${distinct} events, instead of ${loaded.requests * kept}`)
   }
