@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { poll } from '../../src/runner/loop.ts'
 import type { LoadSpec } from '../loader/loader.ts'
 import { cpuFigures, peakFigures } from '../run/product.ts'
 import type { Figures, Stage } from '../run/scenario.ts'
@@ -73,19 +73,20 @@ export async function sendEvents(stage: Stage, load: EventLoad): Promise<{ event
   }
   // wrk ends with requests on their way.
   const most = (loaded.requests + spec.connections) * kept
-  const count = async () => {
-    const counted = await product.query(`SELECT count(), uniqExact(event_id) ${ofRun}`)
-    return counted.split('\t').map(Number) as [number, number]
-  }
-  let [rows, distinct] = await count()
-  // What the load before had on its way when it ended was taken for some of these.
-  const patience = AbortSignal.timeout(LATE_ROWS_MS)
-  while (rows < loaded.requests * kept && !patience.aborted) {
-    await sleep(LATE_ROWS_LOOK_MS)
-    ;[rows, distinct] = await count()
-  }
-  if (rows !== distinct || rows < loaded.requests * kept || rows > most) {
-    throw new Error(`${rows} rows of ${distinct} events, instead of ${loaded.requests * kept}`)
+  const least = loaded.requests * kept
+  const deadlineMs = performance.now() + LATE_ROWS_MS
+  let [rows, distinct] = [0, 0]
+  // What the load before had on its way when it ended may have been taken for some of these.
+  await poll(
+    async () => {
+      const counted = await product.query(`SELECT count(), uniqExact(event_id) ${ofRun}`)
+      ;[rows, distinct] = counted.split('\t').map(Number) as [number, number]
+      return rows >= least || undefined
+    },
+    { everyMs: LATE_ROWS_LOOK_MS, deadlineMs },
+  )
+  if (rows !== distinct || rows < least || rows > most) {
+    throw new Error(`${rows} rows of ${distinct} events, instead of ${least}`)
   }
   return { events, figures }
 }

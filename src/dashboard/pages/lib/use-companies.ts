@@ -22,8 +22,15 @@ interface Pace {
   readonly factor: number
 }
 
-/** Asks for data again when something else has changed. @param query what it is asked for with */
-function useFollowing<T>(data: Data<T>, query: string, version: string | undefined, { minMs, factor }: Pace): void {
+/**
+ * Asks for data again when something else has changed.
+ * @param query what it is asked for with
+ * @param now version of what it follows; undefined: not known now, which cuts off nothing that is about to be asked for
+ */
+function useFollowing<T>(data: Data<T>, query: string, now: string | undefined, { minMs, factor }: Pace): void {
+  const known = useRef(now)
+  known.current = now ?? known.current
+  const version = known.current
   const asked = useRef({ atMs: 0, tookMs: 0, version: undefined as string | undefined })
   useEffect(() => {
     asked.current.atMs = performance.now()
@@ -34,7 +41,6 @@ function useFollowing<T>(data: Data<T>, query: string, version: string | undefin
   useEffect(() => {
     if (version === undefined) return
     const { atMs, tookMs, version: last } = asked.current
-    // What a timer was cut off from is asked for when the version is known again.
     if (last === undefined) asked.current.version = version
     if (last === undefined || last === version) return
     const waitMs = Math.max(0, atMs + Math.max(minMs, factor * tookMs) - performance.now())
@@ -59,10 +65,7 @@ export function useCompanies(tenant: string, view: CompanyView, page: number): D
 /** What filters can be set to. @param version another one: there may be others; undefined: not known now */
 export function useChoices(tenant: string, version: string | undefined): CompanyChoices | undefined {
   const choices = useData<CompanyChoices>(`/api/tenants/${tenant}/companies/choices`)
-  // The last that is known, so that who filters does not cut off what is about to be asked for.
-  const known = useRef(version)
-  known.current = version ?? known.current
-  useFollowing(choices, tenant, known.current, { minMs: 2_000, factor: 20 })
+  useFollowing(choices, tenant, version, { minMs: 2_000, factor: 20 })
   return choices.value
 }
 
