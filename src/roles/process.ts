@@ -32,6 +32,7 @@ function stepWorker(parts: Parts, { group, from, to, stages }: Step, janitor: Ja
       consumer,
       from,
       to,
+      turn: partition / config.partitions,
       joinsOutput: pipeline.steps.every((step) => step.from !== to),
       outcomesTo: pipeline.outcomes,
       entriesMax: readEntriesMax,

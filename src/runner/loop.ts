@@ -125,6 +125,17 @@ export function untilTick(pauseMs: number, nowMs: number): number {
 }
 
 /**
+ * A pause of a loop that is one of several: it ends when it is the turn of that one, half a wait from now or up to one and a half, and
+ * from then on each lasts as long as given. Those who got work at the same moment do it one behind the other, so that what they
+ * share, such as Redis, is not held up by all of them at once.
+ * @param turn where in a wait its turn is, from 0 to below 1
+ */
+export function untilTurn(waitMs: number, nowMs: number, turn = 0): number {
+  const offsetMs = turn * waitMs
+  return Math.ceil((nowMs + waitMs / 2 - offsetMs) / waitMs) * waitMs + offsetMs - nowMs
+}
+
+/**
  * Waits; ends early, without an error, when `signal` is given.
  * @param ref whether it keeps the process from ending
  */

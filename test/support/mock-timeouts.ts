@@ -10,3 +10,8 @@ export function mockTimeouts(t: TestContext): void {
     syncBuiltinESMExports()
   })
 }
+
+/** Resolves when all has gone on that waits for nothing but so many turns of the event loop. */
+export async function settled(turns = 5): Promise<void> {
+  for (let turn = 0; turn < turns; turn++) await new Promise(setImmediate)
+}

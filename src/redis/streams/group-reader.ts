@@ -1,5 +1,5 @@
 import { LANES, type Lane } from '../../core/pipeline/lane.ts'
-import { pause, untilTick } from '../../runner/loop.ts'
+import { pause, untilTick, untilTurn } from '../../runner/loop.ts'
 import type { BrokenEntry, Delivered, Entry, GroupReader, Settlement, SettleResult } from '../../runner/ports.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
@@ -17,6 +17,8 @@ export interface GroupReaderOptions extends SettlementsOptions {
   readonly consumer: string
   /** Entries that their consumer did not finish for this long are taken over. */
   readonly claimIdleMs: number
+  /** Where between two waits of partition 0 those for live entries end here, 0 to 1: partitions take turns. Default: 0. */
+  readonly turn?: number
   /** Entries of one read. */
   readonly entriesMax: Readonly<Record<Lane, number>>
   /** Makes the group; called when Redis says that it is gone. */
@@ -106,7 +108,7 @@ export class StreamGroupReader implements GroupReader {
     const live = await this.#read(client, [this.#streams.live], count)
     this.#learnSize(live)
     const gatherMs = live.length > 1 ? FLOW_GATHER_MS : GATHER_MS
-    this.#nextLiveAtMs = live.length >= count ? 0 : startedAtMs + gatherMs
+    this.#nextLiveAtMs = live.length >= count ? 0 : startedAtMs + untilTurn(gatherMs, startedAtMs, this.#options.turn)
     return live
   }
 

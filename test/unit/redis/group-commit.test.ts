@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RedisClient } from '../../../src/redis/connect.ts'
 import { GroupCommit } from '../../../src/redis/streams/group-commit.ts'
+import { settled } from '../../support/mock-timeouts.ts'
 import { envelope, silent } from '../../support/pipeline.ts'
 
 const LINGER_MS = 5
@@ -47,11 +48,6 @@ function heldCommits() {
     }
   }
   return { calls, send, appended, sent: () => calls.map(({ events }) => events) }
-}
-
-/** All that follows from what has happened, but for what waits for a time. */
-async function settled(): Promise<void> {
-  for (let i = 0; i < 3; i++) await new Promise(setImmediate)
 }
 
 test('an append is told of when Redis has it, and not before', async (t) => {

@@ -5,12 +5,18 @@ import { EnvelopeState, NO_IDENTITY } from '../../../src/core/event/envelope.ts'
 import type { RedisClient } from '../../../src/redis/connect.ts'
 import { BLOCK_MS_MAX } from '../../../src/redis/streams/blocking-read.ts'
 import { StreamGroupReader } from '../../../src/redis/streams/group-reader.ts'
+import { mockTimeouts, settled } from '../../support/mock-timeouts.ts'
 
 const BLOCK = packBlock([{ identity: NO_IDENTITY, state: EnvelopeState.Enriched, row: 'row' }])
 const FIELDS = encodeBlock(BLOCK).map((field) => Buffer.from(field))
 
 /** A reader of streams that always hold so many entries more. */
-function readerOf(waiting: { live: number; batch: number }, blocks: number[] = [], claimIdleMs = 60_000) {
+function readerOf(
+  waiting: { live: number; batch: number },
+  blocks: number[] = [],
+  claimIdleMs = 60_000,
+  { turn, onLive }: { turn?: number; onLive?: () => void } = {},
+) {
   let sequence = 0
   const client = {
     call: async () => 1,
@@ -22,6 +28,7 @@ function readerOf(waiting: { live: number; batch: number }, blocks: number[] = [
       const key = String(args[args.indexOf('STREAMS') + 1])
       const there = Math.min(count, key.endsWith(':batch') ? waiting.batch : waiting.live)
       if (there === 0) return null
+      if (key.endsWith(':live')) onLive?.()
       return [[Buffer.from(key), Array.from({ length: there }, () => [Buffer.from(`1-${++sequence}`), FIELDS])]]
     },
   }
@@ -38,6 +45,7 @@ function readerOf(waiting: { live: number; batch: number }, blocks: number[] = [
     countsJobs: true,
     dedupWindowMs: 1_000,
     claimIdleMs,
+    turn,
     entriesMax: { live: 16, batch: 2 },
     ensureGroups: async () => {},
   })
@@ -94,4 +102,28 @@ test('at rest a wait that can be ended lasts until it is time to look what other
   blocks.length = 0
   await patient.next(true, signal)
   assert.deepEqual(blocks, [BLOCK_MS_MAX])
+})
+
+test('readers of several partitions that got events at the same moment read them one behind the other', async (t) => {
+  mockTimeouts(t)
+  let nowMs = 0
+  t.mock.method(performance, 'now', () => nowMs)
+  t.mock.method(Date, 'now', () => nowMs)
+  const reads = [0, 0.25, 0.5, 0.75].map((turn) => {
+    const at: number[] = []
+    const reader = readerOf({ live: 3, batch: 0 }, [], 60_000, { turn, onLive: () => at.push(nowMs) })
+    void (async () => {
+      while (nowMs < 1_000) await reader.next()
+    })()
+    return at
+  })
+  while (nowMs < 1_000) {
+    await settled()
+    t.mock.timers.tick(5)
+    nowMs += 5
+  }
+  await settled()
+  const last = reads.map((at) => at[at.length - 1]! % 100)
+  assert.deepEqual(last, [0, 25, 50, 75])
+  for (const at of reads) assert.ok(at.length >= 9 && at.length <= 11, `${at.length} reads in a second`)
 })

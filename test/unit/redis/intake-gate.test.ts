@@ -4,12 +4,8 @@ import { ingest } from '../../../pipelines/ingest.ts'
 import type { RedisClient } from '../../../src/redis/connect.ts'
 import { counterFields } from '../../../src/redis/keys.ts'
 import { IntakeGate } from '../../../src/redis/streams/intake-gate.ts'
-import { mockTimeouts } from '../../support/mock-timeouts.ts'
+import { mockTimeouts, settled } from '../../support/mock-timeouts.ts'
 import { silent } from '../../support/pipeline.ts'
-
-async function settled(): Promise<void> {
-  for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
-}
 
 test('a gate rests while nobody asks; who asks then has it looked at once, and while it is closed it looks on', async (t) => {
   mockTimeouts(t)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ingest } from '../../../pipelines/ingest.ts'
 import type { RedisClient } from '../../../src/redis/connect.ts'
 import { Janitor } from '../../../src/redis/streams/janitor.ts'
-import { mockTimeouts } from '../../support/mock-timeouts.ts'
+import { mockTimeouts, settled } from '../../support/mock-timeouts.ts'
 import { silent } from '../../support/pipeline.ts'
 
 test('a janitor that finds nothing looks less often, and as often as ever when something was finished', async (t) => {
@@ -21,23 +21,20 @@ test('a janitor that finds nothing looks less often, and as often as ever when s
       return removed
     },
   } as unknown as RedisClient
-  const settled = async () => {
-    for (let turn = 0; turn < 60; turn++) await new Promise(setImmediate)
-  }
   const roundsIn = async (ms: number) => {
     const before = rounds
-    await settled()
+    await settled(60)
     for (let passed = 0; passed < ms; passed += 250) {
       nowMs += 250
       t.mock.timers.tick(250)
-      await settled()
+      await settled(60)
     }
     return rounds - before
   }
   const janitor = new Janitor({ client, pipeline: ingest, partitions: 1, log: silent })
   t.after(() => janitor.stop())
   await janitor.start()
-  await settled()
+  await settled(60)
   assert.equal(await roundsIn(10_000), 5)
   assert.equal(await roundsIn(30_000), 3)
   removed = 1

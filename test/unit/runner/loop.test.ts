@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { growingDelay, Loop, type LoopWork, pause, poll, retry, untilTick } from '../../../src/runner/loop.ts'
-import { mockTimeouts } from '../../support/mock-timeouts.ts'
+import {
+  growingDelay,
+  Loop,
+  type LoopWork,
+  pause,
+  poll,
+  retry,
+  untilTick,
+  untilTurn,
+} from '../../../src/runner/loop.ts'
+import { mockTimeouts, settled } from '../../support/mock-timeouts.ts'
 
 const DELAY = { minMs: 100, maxMs: 1_000 }
 
@@ -20,11 +29,6 @@ function mockTime(t: TestContext) {
       await settled()
     },
   }
-}
-
-/** Everything that waits for nothing but a turn of the event loop has gone on. */
-async function settled(): Promise<void> {
-  for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
 }
 
 /** Notes what is called, in order. */
@@ -361,4 +365,19 @@ test('pauses of loops end together, none later than it was to, and short ones as
     }
     for (const pauseMs of [0, 10, 249]) assert.equal(untilTick(pauseMs, nowMs), pauseMs)
   }
+})
+
+test('those who began at the same moment have turns as far apart as can be, and keep them', () => {
+  for (let nowMs = 0; nowMs < 300; nowMs += 7) {
+    const ends = [0, 0.25, 0.5, 0.75].map((turn) => nowMs + untilTurn(100, nowMs, turn))
+    for (const [i, endMs] of ends.entries()) {
+      assert.ok(endMs >= nowMs + 50 && endMs < nowMs + 150, `${endMs - nowMs} of 100`)
+      assert.equal(untilTurn(100, endMs, i / 4), 100)
+      // Timers are not exact.
+      assert.equal(untilTurn(100, endMs + 3, i / 4), 97)
+    }
+    const places = ends.map((endMs) => endMs % 100).sort((a, b) => a - b)
+    assert.deepEqual(places, [0, 25, 50, 75])
+  }
+  assert.equal(untilTurn(25, 1_000), 25)
 })

@@ -6,6 +6,7 @@ import type { StageTools } from '../../../src/core/pipeline/stage.ts'
 import { UnavailableError } from '../../../src/core/run/errors.ts'
 import type { Entry, GroupReader, Settlement } from '../../../src/runner/ports.ts'
 import { StepWorker } from '../../../src/runner/step-worker.ts'
+import { settled } from '../../support/mock-timeouts.ts'
 import { silent } from '../../support/pipeline.ts'
 import { until } from '../../support/until.ts'
 
@@ -181,7 +182,7 @@ test('batch entries are finished while the next are read, those of two reads at 
   const second = workerOf(live.held, async () => {})
   await second.start()
   await live.sees('settle 1-0')
-  for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
+  await settled()
   assert.deepEqual(live.log, ['wait for 1-0', 'settle 1-0'])
   live.settling.get('1-0')!()
   await live.sees('settle 2-0')
