@@ -366,3 +366,12 @@ test('a barrier waits for what was there, wherever it is, and not for what comes
   await apart
   assert.equal(await read(stream, 'process'), part, 'it is what the barrier waited for')
 })
+
+test('a sink waits by itself when it waits shortly: Redis looks four times a second whose wait is over', async (t) => {
+  const { client } = await startStreams(t)
+  const blocking = { callBuffer: () => assert.fail('it waits in Redis') } as unknown as RedisClient
+  const source = await startSource(client, blocking)
+  assert.deepEqual(await source.readNew(10, 200), [])
+  await assert.rejects(source.readNew(10, 250), /waits in Redis/)
+  await source.release()
+})

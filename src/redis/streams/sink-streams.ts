@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { LANES, type Lane } from '../../core/pipeline/lane.ts'
-import { untilTick } from '../../runner/loop.ts'
+import { pause, untilTick } from '../../runner/loop.ts'
 import type {
   IntentRest,
   RefusedEvent,
@@ -53,9 +52,11 @@ export interface SinkStreamsOptions {
 
 /** All sinks of a group read under one name: whoever holds the lease goes on where the one before it stopped, however they share. */
 const CONSUMER = 'sink'
-const CLUSTER_POLL_MS = 25
+const POLL_MS = 25
+/** So often Redis looks whose wait is over when nothing else wakes it (`hz` 4). Shorter waits are ours; others may end so much late. */
+const BLOCK_MS_MIN = 250
 /** Redis goes on waiting for a process that stands still, and would give it what comes: that ends before its lease does. */
-const WITHIN_LEASE_MS = LEASE_MS - RENEW_EVERY_MS - 250
+const WITHIN_LEASE_MS = LEASE_MS - RENEW_EVERY_MS - 2 * BLOCK_MS_MIN
 /** Others may wait for a share. */
 const SHARED_BLOCK_MS_MAX = 500
 const READ_ENTRIES_MIN = 8
@@ -159,7 +160,7 @@ export class SinkStreams implements SinkSource {
 
   async readNew(eventsMax: number, waitMs: number, signal?: AbortSignal): Promise<SinkRun[]> {
     this.#lease.assertHeld()
-    if (this.#isAtRest && waitMs >= 1) return this.#waitForNew(waitMs, signal)
+    if (this.#isAtRest && waitMs >= BLOCK_MS_MIN) return this.#waitForNew(waitMs, signal)
     const live = await this.#read(this.#streams('live'), '>', eventsMax)
     const room = eventsMax - live.reduce((sum, run) => sum + countEvents(run), 0)
     const batch = room > 0 ? await this.#read(this.#streams('batch'), '>', room) : []
@@ -169,11 +170,12 @@ export class SinkStreams implements SinkSource {
   }
 
   async #waitForNew(waitMs: number, signal: AbortSignal | undefined): Promise<SinkRun[]> {
-    if (this.#options.cluster) {
-      await sleep(Math.min(waitMs, this.#options.clusterPollMs ?? CLUSTER_POLL_MS))
+    const { blocking, client, cluster, clusterPollMs = POLL_MS, group, share } = this.#options
+    if (cluster || waitMs < BLOCK_MS_MIN) {
+      const pollMs = cluster ? clusterPollMs : Math.max(POLL_MS, waitMs / 4)
+      await pause(Math.min(waitMs, pollMs), signal)
       return []
     }
-    const { blocking, client, group, share } = this.#options
     const streams = this.#streams()
     const mostMs = Math.min(waitMs, share === undefined ? WITHIN_LEASE_MS : SHARED_BLOCK_MS_MAX)
     const reply = await readBlocking({
