@@ -6,7 +6,7 @@ import type { StageTools } from '../../../src/core/pipeline/stage.ts'
 import { UnavailableError } from '../../../src/core/run/errors.ts'
 import type { Entry, GroupReader, Settlement } from '../../../src/runner/ports.ts'
 import { StepWorker } from '../../../src/runner/step-worker.ts'
-import { settled } from '../../support/mock-timeouts.ts'
+import { mockTimeouts, settled } from '../../support/mock-timeouts.ts'
 import { silent } from '../../support/pipeline.ts'
 import { until } from '../../support/until.ts'
 
@@ -44,9 +44,9 @@ function readerOf(deliveries: number) {
 
 const tools = { seen: { claim: async () => [], held: async () => [] } } as unknown as StageTools
 
-function workerOf(reader: GroupReader, gather: () => Promise<void>, log = silent) {
+function workerOf(reader: GroupReader, gather: () => Promise<void>) {
   const stages = [{ name: 'stage', gather, decide: () => ({}) }]
-  return new StepWorker({ group: 'g', stages, tools, readers: [reader], deliveriesMax: 2, log })
+  return new StepWorker({ group: 'g', stages, tools, readers: [reader], deliveriesMax: 2, log: silent })
 }
 
 test('a store that is away for long costs no event, however often the entry comes back', async () => {
@@ -206,21 +206,22 @@ test('however many batch entries wait, what others left is looked for behind eve
   ])
 })
 
-test('behind a failure nothing is read before all that was in hand has come to an end', async () => {
-  const { held, log, settling, sees } = heldReader('batch', 3)
-  // Answered when the delay is over behind which it is tried again.
-  const warn = ({ delay_ms }: { delay_ms: number }) => setTimeout(answerSecond, 2 * delay_ms)
-  const answerSecond = () => {
-    log.push('answer 2-0')
-    settling.get('2-0')!()
-  }
-  const worker = workerOf(held, async () => {}, { ...silent, warn } as unknown as typeof silent)
+test('behind a failure nothing is read before all that was in hand has come to an end', async (t) => {
+  mockTimeouts(t)
+  const { held, log, settling } = heldReader('batch', 3)
+  const worker = workerOf(held, async () => {})
   await worker.start()
-  await sees('settle 2-0')
+  await settled()
   settling.get('1-0')!(new Error('away'))
-  await sees('settle 3-0')
+  await settled()
+  // Far behind the delay after which it is tried again.
+  t.mock.timers.tick(60_000)
+  await settled()
+  assert.deepEqual(log.slice(4), ['recover'])
+  settling.get('2-0')!()
+  await settled()
   const stopped = worker.stop()
   settling.get('3-0')!()
   await stopped
-  assert.deepEqual(log.slice(4), ['recover', 'answer 2-0', 'wait for 3-0', 'settle 3-0'])
+  assert.deepEqual(log.slice(4), ['recover', 'wait for 3-0', 'settle 3-0'])
 })
