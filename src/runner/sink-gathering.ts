@@ -9,7 +9,7 @@ export interface GatheringOptions {
   readonly bytesMax?: number
   /** How long the first rows wait for company, milliseconds. Default: 50. */
   readonly gatherMs?: number
-  /** How often it looks for company, milliseconds. Default: 50, or a 5th of the linger. */
+  /** How long it waits for more at a time, milliseconds; a source may look more often. Default: 50, or a 5th of the linger. */
   readonly pollMs?: number
   /** Behind a read of so many rows there are more, and it reads on at once. Default: 1,000. */
   readonly backlogRows?: number
@@ -27,7 +27,7 @@ export interface GatheringOptions {
 
 const GATHER_MS = 50
 const POLL_MS = 50
-/** A linger is not spent on looking more often than this. */
+/** Waits of a linger, at most. */
 const POLL_ROUNDS = 5
 const IDLE_WAIT_MS = 2_000
 const BACKLOG_ROWS = 1_000
@@ -73,10 +73,11 @@ export class Gathering {
       const leftMs = Math.max(0, dueAtMs - performance.now())
       // A last look when it is due: what came meanwhile need not wait for the next insert.
       isDue = leftMs === 0
+      const lookedAtMs = performance.now()
       const more = await this.#source.readNew(room, Math.min(leftMs, pollMs))
       runs = mergeRuns(runs, more)
       if (more.length > 0) quietAtMs = Math.max(quietAtMs, performance.now() + pollMs)
-      else if (performance.now() >= quietAtMs && countRows(runs) >= QUIET_SHARE * rowsMax) break
+      else if (lookedAtMs >= quietAtMs && countRows(runs) >= QUIET_SHARE * rowsMax) break
       // Behind a backlog there is no time to lose; otherwise a pause lets a few more rows come together.
       if (more.length > 0 && countRows(more) < backlogRows) await pause(Math.min(leftMs, pollMs), this.#signal)
     }

@@ -73,8 +73,8 @@ export interface SinkSource {
   /** Entries that were delivered and never acknowledged, of about `eventsMax` events; none: there are no more. */
   readPending(eventsMax: number): Promise<SinkRun[]>
   /**
-   * New entries, live ones first, of about `eventsMax` events. When there are none it waits up to `waitMs` for the first, or a
-   * second without a signal to end it.
+   * New entries, live ones first, of about `eventsMax` events. When there are none it waits for the first: up to `waitMs`, and
+   * about a second without a signal to end it. It may give up earlier.
    */
   readNew(eventsMax: number, waitMs: number, signal?: AbortSignal): Promise<SinkRun[]>
   /**

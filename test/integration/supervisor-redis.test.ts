@@ -56,7 +56,7 @@ test('the private server is durable, bounded, and listens on no port', async (t)
   const settings = await withClient(dir, async (client) =>
     Object.fromEntries(
       await Promise.all(
-        ['port', 'appendonly', 'appendfsync', 'maxmemory-policy', 'maxmemory', 'save'].map(async (name) => [
+        ['port', 'appendonly', 'appendfsync', 'maxmemory-policy', 'maxmemory', 'save', 'hz'].map(async (name) => [
           name,
           ((await client.config('GET', name)) as string[])[1],
         ]),
@@ -70,6 +70,7 @@ test('the private server is durable, bounded, and listens on no port', async (t)
     'maxmemory-policy': 'noeviction',
     maxmemory: '67108864',
     save: '',
+    hz: '4',
   })
 })
 

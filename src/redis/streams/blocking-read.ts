@@ -11,7 +11,10 @@ export interface BlockingRead {
   readonly consumer: string
   readonly count: number
   readonly streams: readonly string[]
-  /** How long it may wait, at most `BLOCK_MS_MAX`. Without a signal, and on a Redis Cluster, no longer than a second. */
+  /**
+   * How long it may wait, at most `BLOCK_MS_MAX`; without a signal, and on a Redis Cluster, a second. Redis may end it a tick of its
+   * clock late.
+   */
   readonly blockMs: number
   /** Ends the wait. */
   readonly signal?: AbortSignal | undefined

@@ -4,6 +4,7 @@ import { packBlock } from '../../../src/core/event/block.ts'
 import { EnvelopeState, NO_IDENTITY } from '../../../src/core/event/envelope.ts'
 import type { Inserter } from '../../../src/core/pipeline/destination.ts'
 import { pause } from '../../../src/runner/loop.ts'
+import { countRows, Gathering } from '../../../src/runner/sink-gathering.ts'
 import type { SinkRun, SinkSource } from '../../../src/runner/sink-ports.ts'
 import { SinkWorker, type SinkWorkerOptions } from '../../../src/runner/sink-worker.ts'
 import { silent } from '../../support/pipeline.ts'
@@ -124,6 +125,31 @@ test('a fifth of an insert does not wait for the next one when no more rows come
   waiting.push(runOf(2))
   await until(() => inserts.length > 0)
   assert.deepEqual(inserts, [2])
+})
+
+test('what comes while a source gives up waiting is no end of a flow', async (t) => {
+  let nowMs = 0
+  t.mock.method(performance, 'now', () => nowMs)
+  const reads: [endsAtMs: number, runs: SinkRun[]][] = [
+    [0, [runOf(1), runOf(2)]],
+    [12, []],
+    [12, [runOf(3)]],
+    [25, []],
+    [26, []],
+  ]
+  const readNew = async () => {
+    const [endsAtMs, runs] = reads.shift()!
+    nowMs = endsAtMs
+    return runs
+  }
+  const options = { rowsMax: 10, lingerMs: 1e6, gatherMs: 10, pollMs: 10, backlogRows: 1 }
+  const gathering = new Gathering(
+    { readNew } as Partial<SinkSource> as SinkSource,
+    options,
+    new AbortController().signal,
+  )
+  assert.equal(countRows(await gathering.next(0)), 3)
+  assert.deepEqual(reads, [])
 })
 
 test('rows that are read ahead are no more than memory is given for', async (t) => {
