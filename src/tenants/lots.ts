@@ -74,6 +74,7 @@ export class Lot {
   #renewAt = -1
   #takenMs = 0
   #isAsked = false
+  #isEnded = false
   /** Given out since the last demand. */
   #spent = 0
   #demandedMs = 0
@@ -94,7 +95,7 @@ export class Lot {
 
   /** Whether it is time for `renewal`: requests come together, and there is little left for them. */
   get wantsMore(): boolean {
-    return this.#left <= this.#renewAt && this.#together >= OVERLAP_MIN && !this.#isAsked
+    return this.#left <= this.#renewAt && this.#together >= OVERLAP_MIN && !this.#isAsked && !this.#isEnded
   }
 
   /** Whether nothing is held, nor asked for, nor was so lately. @param nowMs `performance.now()` */
@@ -130,7 +131,7 @@ export class Lot {
   demand(waiting: number, nowMs: number): LotDemand | undefined {
     // What is being renewed cannot be given back before that is answered.
     if (this.#isAsked) return undefined
-    const wanted = waiting < OVERLAP_MIN ? 0 : this.#size(waiting, nowMs)
+    const wanted = waiting < OVERLAP_MIN || this.#isEnded ? 0 : this.#size(waiting, nowMs)
     if (wanted === 0 && this.#name === '') return undefined
     const demand = { back: this.#name, returned: this.#left, kept: 0, name: this.#newName(wanted), wanted }
     this.#drop()
@@ -157,6 +158,11 @@ export class Lot {
     if (demand === undefined || demand.wanted === 0) return
     this.#isAsked = false
     this.#drop()
+  }
+
+  /** From now on it asks for nothing: what a process is given that stops, nobody would give back. */
+  end(): void {
+    this.#isEnded = true
   }
 
   #newName(wanted: number): string {
@@ -204,10 +210,11 @@ export class LotKeeper<Holder extends { readonly lot: Lot }> {
     this.#timer ??= setInterval(() => this.#sweep(), GIVE_BACK_MS).unref()
   }
 
-  /** Gives everything back. */
+  /** Gives everything back; no holder's lot takes more from now on. */
   async stop(): Promise<void> {
     clearInterval(this.#timer)
     this.#timer = undefined
+    for (const { lot } of this.#holders) lot.end()
     while (this.#holders.size > 0) {
       const due = [...this.#holders].filter(({ lot }) => lot.isDue(Number.POSITIVE_INFINITY))
       if (due.length > 0) await this.#options.giveBack(due)

@@ -173,6 +173,25 @@ for (const [name, kind] of Object.entries(KINDS)) {
     assert.deepEqual(await other.take(who), { allowed: true, left: 99_948, held: false })
   })
 
+  test(`${name}: requests that still wait when their process stops are answered, and take no lot that stays out`, async (t) => {
+    const client = connect(t)
+    const counter = kind.make(client)
+    const who = caller(`${slug}-${++tenants}`, plan(100_000))
+    await Promise.all(Array.from({ length: 50 }, () => counter.take(who)))
+    await until(
+      () => kind.left(client, who),
+      (left) => left === 99_950,
+    )
+    const first = counter.take(who)
+    // One turn, and it is on its way: what follows waits behind it.
+    await new Promise(setImmediate)
+    const waiting = Array.from({ length: 50 }, () => counter.take(who))
+    await counter.stop()
+    const decisions = await Promise.all([first, ...waiting])
+    assert.ok(decisions.every(({ allowed }) => allowed))
+    assert.equal(await kind.left(client, who), 99_899)
+  })
+
   test(`${name}: a plan that changes applies to the next request, whatever is held`, async (t) => {
     const counter = kind.make(connect(t))
     const before = caller(`${slug}-changes`, plan(100_000))
