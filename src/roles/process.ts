@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { type Step, stepsOfJobs } from '../core/pipeline/pipeline.ts'
 import type { Service } from '../core/run/service.ts'
+import { joinedCalls } from '../redis/joined-calls.ts'
 import { StreamGroupReader } from '../redis/streams/group-reader.ts'
 import { Janitor } from '../redis/streams/janitor.ts'
 import { RedisSeenStore } from '../redis/streams/seen-store.ts'
@@ -23,10 +24,12 @@ function stepWorker(parts: Parts, { group, from, to, stages }: Step, janitor: Ja
   const { readEntriesMax, dedupWindowMs, deliveriesMax } = parts.limits
   const consumer = `${hostname()}-${randomUUID().slice(0, 8)}`
   const countsJobs = stepsOfJobs(pipeline).some((step) => step.group === group)
+  const claims = joinedCalls(shared)
   const readers = Array.from({ length: config.partitions }, (_, partition) => {
     return new StreamGroupReader({
       blocking: parts.connectBlocking(`${group}-${partition}`),
       client: shared,
+      claims,
       partition,
       group,
       consumer,

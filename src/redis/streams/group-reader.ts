@@ -2,6 +2,7 @@ import { LANES, type Lane } from '../../core/pipeline/lane.ts'
 import { pause, untilTick, untilTurn } from '../../runner/loop.ts'
 import type { BrokenEntry, Delivered, Entry, GroupReader, Settlement, SettleResult } from '../../runner/ports.ts'
 import type { RedisClient } from '../connect.ts'
+import type { Caller } from '../joined-calls.ts'
 import { keys } from '../keys.ts'
 import { replyCode } from '../reply-error.ts'
 import { readBlocking } from './blocking-read.ts'
@@ -15,6 +16,8 @@ export interface GroupReaderOptions extends SettlementsOptions {
   /** For blocking reads only; not shared. */
   readonly blocking: RedisClient
   readonly consumer: string
+  /** For looks at what others left: those that are due together go out in one write. Default: `client`. */
+  readonly claims?: Caller
   /** Entries that their consumer did not finish for this long are taken over. */
   readonly claimIdleMs: number
   /** Where between two waits of partition 0 those for live entries end here, 0 to 1: partitions take turns. Default: 0. */
@@ -178,20 +181,22 @@ export class StreamGroupReader implements GroupReader {
 
   /** Takes over what other consumers, most likely dead, left pending. */
   async #claim(): Promise<(Entry | BrokenEntry)[]> {
-    const { client, group, consumer, claimIdleMs, entriesMax } = this.#options
-    for (const lane of LANES) {
-      const [, raw, deleted] = (await client.callBuffer(
-        'XAUTOCLAIM',
-        ...[this.#streams[lane], group, consumer, claimIdleMs, '0-0', 'COUNT', entriesMax.live],
-      )) as [Buffer, RawEntry[], Buffer[]]
+    const { client, claims = client, group, consumer, claimIdleMs, entriesMax } = this.#options
+    const replies = LANES.map((lane) => {
+      const args = [this.#streams[lane], group, consumer, claimIdleMs, '0-0', 'COUNT', entriesMax.live]
+      return claims.callBuffer('XAUTOCLAIM', ...args) as Promise<[Buffer, RawEntry[], Buffer[]]>
+    })
+    const found: (Entry | BrokenEntry)[] = []
+    for (const [i, [, raw, deleted]] of (await Promise.all(replies)).entries()) {
+      const lane = LANES[i]!
       const facts = { lane, reason: 'deleted while pending', isGone: true }
       const gone = (deleted ?? []).map((id) => ({ ...facts, id: id.toString('latin1') }))
       if (raw.length > 0 || gone.length > 0) {
         this.#nextClaimAt = 0
-        return [...(await this.#withDeliveries(lane, await this.#own(lane, raw))), ...gone]
+        found.push(...(await this.#withDeliveries(lane, await this.#own(lane, raw))), ...gone)
       }
     }
-    return []
+    return found
   }
 
   async #withDeliveries(lane: Lane, raw: readonly RawEntry[]): Promise<(Entry | BrokenEntry)[]> {

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { encodeBlock, packBlock } from '../../../src/core/event/block.ts'
 import { EnvelopeState, NO_IDENTITY } from '../../../src/core/event/envelope.ts'
 import type { RedisClient } from '../../../src/redis/connect.ts'
+import { type Caller, joinedCalls } from '../../../src/redis/joined-calls.ts'
 import { BLOCK_MS_MAX } from '../../../src/redis/streams/blocking-read.ts'
 import { StreamGroupReader } from '../../../src/redis/streams/group-reader.ts'
 import { mockTimeouts, settled } from '../../support/mock-timeouts.ts'
@@ -15,7 +16,7 @@ function readerOf(
   waiting: { live: number; batch: number },
   blocks: number[] = [],
   claimIdleMs = 60_000,
-  { turn, onLive }: { turn?: number; onLive?: () => void } = {},
+  { turn, onLive, claims }: { turn?: number; onLive?: () => void; claims?: Caller } = {},
 ) {
   let sequence = 0
   const client = {
@@ -23,6 +24,7 @@ function readerOf(
     once() {},
     async callBuffer(command: string, ...args: (string | number)[]) {
       if (command === 'XAUTOCLAIM') return [Buffer.from('0-0'), [], []]
+      if (command === 'XPENDING') return [[Buffer.from(String(args[2])), Buffer.from('c'), 0, 3]]
       if (args.includes('BLOCK')) blocks.push(Number(args[args.indexOf('BLOCK') + 1]))
       const count = Number(args[args.indexOf('COUNT') + 1])
       const key = String(args[args.indexOf('STREAMS') + 1])
@@ -46,6 +48,7 @@ function readerOf(
     dedupWindowMs: 1_000,
     claimIdleMs,
     turn,
+    claims,
     entriesMax: { live: 16, batch: 2 },
     ensureGroups: async () => {},
   })
@@ -126,4 +129,38 @@ test('readers of several partitions that got events at the same moment read them
   const last = reads.map((at) => at[at.length - 1]! % 100)
   assert.deepEqual(last, [0, 25, 50, 75])
   for (const at of reads) assert.ok(at.length >= 9 && at.length <= 11, `${at.length} reads in a second`)
+})
+
+test('what others left in both lanes is taken over at one look', async () => {
+  const left = async (_: string, stream: string) => {
+    return [Buffer.from('0-0'), [[Buffer.from(stream.endsWith(':live') ? '1-1' : '2-1'), FIELDS]], []]
+  }
+  const reader = readerOf({ live: 0, batch: 0 }, [], 1_000, { claims: { callBuffer: left } as unknown as Caller })
+  const { entries, broken } = await reader.next()
+  assert.deepEqual(
+    entries.map(({ id, lane, deliveries }) => [id, lane, deliveries]),
+    [
+      ['1-1', 'live', 3],
+      ['2-1', 'batch', 3],
+    ],
+  )
+  assert.deepEqual(broken, [])
+})
+
+test('partitions that look at once what others left ask for it in one write', async () => {
+  const writes: number[] = []
+  const pipeline = () => {
+    let commands = 0
+    return {
+      callBuffer: () => ++commands,
+      exec: async () => {
+        writes.push(commands)
+        return Array.from({ length: commands }, () => [null, [Buffer.from('0-0'), [], []]])
+      },
+    }
+  }
+  const claims = joinedCalls({ pipeline } as unknown as RedisClient)
+  const readers = [1, 2, 3].map(() => readerOf({ live: 1, batch: 0 }, [], 60_000, { claims }))
+  await Promise.all(readers.map((reader) => reader.next()))
+  assert.deepEqual(writes, [6])
 })

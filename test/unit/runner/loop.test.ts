@@ -355,13 +355,13 @@ test('poll looks until there is something to see, its time is over, the signal i
 
 test('pauses of loops end together, none later than it was to, and short ones as they were', () => {
   for (let nowMs = 1_795_305_599_000; nowMs < 1_795_305_600_000; nowMs += 7) {
-    for (const pauseMs of [250, 300, 500, 1_000, 5_000]) {
+    for (const pauseMs of [250, 300, 500, 1_000, 1_500, 2_500, 5_000]) {
       const ms = untilTick(pauseMs, nowMs)
       const tickMs = pauseMs >= 1_000 ? 1_000 : 250
       assert.ok(ms <= pauseMs && ms > pauseMs - tickMs && ms >= 0, `${ms} of ${pauseMs}`)
       assert.equal((nowMs + ms) % tickMs, 0)
       // Right behind the end of a pause the next one is a whole one.
-      if (pauseMs % 250 === 0) assert.equal(untilTick(pauseMs, nowMs + ms), pauseMs)
+      if (pauseMs % tickMs === 0) assert.equal(untilTick(pauseMs, nowMs + ms), pauseMs)
     }
     for (const pauseMs of [0, 10, 249]) assert.equal(untilTick(pauseMs, nowMs), pauseMs)
   }
