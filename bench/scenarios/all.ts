@@ -1,5 +1,5 @@
 import type { Scenario } from '../run/scenario.ts'
-import { BATCH, BATCH_LIVE } from './batch.ts'
+import { BATCH, BATCH_LIVE, BATCH_NO_IDS } from './batch.ts'
 import { CATCH_UP } from './catch-up.ts'
 import { DEDUP } from './dedup.ts'
 import { HALF_LOAD } from './half-load.ts'
@@ -13,6 +13,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...INGEST,
   HALF_LOAD,
   BATCH,
+  BATCH_NO_IDS,
   BATCH_LIVE,
   ...LOOKUPS,
   DEDUP,

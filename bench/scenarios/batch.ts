@@ -17,12 +17,7 @@ const LOOK_EVERY_MS = 100
 export const BATCH: Scenario = {
   name: 'batch',
   summary: 'an upload of lines: time to the 202, lines/s to rows',
-  async run(stage) {
-    await upload(stage.product, makeUpload(`${stage.tag}w`, 1_000))
-    await stage.product.idle()
-    const { figures } = await sendUpload(stage)
-    return figures
-  },
+  run: (stage) => runUpload(stage, makeUpload),
   async bounds(stage) {
     const lines = makeUpload(stage.tag, stage.options.lines)
     const bare = await startBareServer(stage, '/v1/lookup', '{"ip":"17.0.0.1"}')
@@ -38,6 +33,12 @@ export const BATCH: Scenario = {
   },
 }
 
+export const BATCH_NO_IDS: Scenario = {
+  name: 'batch-no-ids',
+  summary: 'an upload of lines without event_id, which are no repeats of each other',
+  run: (stage) => runUpload(stage, (_, lines) => makeLines(lines, () => '')),
+}
+
 export const BATCH_LIVE: Scenario = {
   name: 'batch-live',
   summary: '200 live events a second beside an upload of lines',
@@ -47,7 +48,10 @@ export const BATCH_LIVE: Scenario = {
     const load = { perRequest: 1, connections: 16, rate: 200, seconds: stage.seconds(20), tag }
     await stage.load(eventLoad(stage, { ...load, seconds: 1, tag: `${stage.tag}w` }))
     const watch = new VisibilityWatch(product, tag)
-    const [loaded, { figures }] = await Promise.all([stage.load(eventLoad(stage, load)), sendUpload(stage, true)])
+    const [loaded, { figures }] = await Promise.all([
+      stage.load(eventLoad(stage, load)),
+      sendUpload(stage, makeUpload, true),
+    ])
     const visible = await watch.end(loaded.answeredAtMs ?? [])
     return {
       'live p50 ms': loaded.p50Ms,
@@ -59,11 +63,20 @@ export const BATCH_LIVE: Scenario = {
   },
 }
 
+type MakeUpload = (tag: string, lines: number) => Buffer
+
+async function runUpload(stage: Stage, make: MakeUpload): Promise<Figures> {
+  await upload(stage.product, make(`${stage.tag}w`, 1_000))
+  await stage.product.idle()
+  const { figures } = await sendUpload(stage, make)
+  return figures
+}
+
 /** @param isBeside other events come in meanwhile, so that the end of the job tells when its rows are there */
-async function sendUpload(stage: Stage, isBeside = false): Promise<{ figures: Figures }> {
+async function sendUpload(stage: Stage, make: MakeUpload, isBeside = false): Promise<{ figures: Figures }> {
   const { product, options, tag } = stage
   const { lines } = options
-  const body = makeUpload(tag, lines)
+  const body = make(tag, lines)
   const before = await product.redis()
   const stored = await product.stored()
   const accounting = product.accounting()
@@ -100,8 +113,13 @@ async function completed({ url, apiKey }: Product, jobId: string): Promise<void>
 }
 
 function makeUpload(tag: string, lines: number): Buffer {
+  return makeLines(lines, (i) => `"event_id":"${tag}-${i}",`)
+}
+
+/** @param idOf the member of a line that names its event, with a comma behind it */
+function makeLines(lines: number, idOf: (i: number) => string): Buffer {
   const parts = Array.from({ length: lines }, (_, i) => {
-    return `{"ip":"${knownAddress(i)}","event_id":"${tag}-${i}","timestamp":"2026-11-01T08:00:00Z"}\n`
+    return `{"ip":"${knownAddress(i)}",${idOf(i)}"timestamp":"2026-11-01T08:00:00Z"}\n`
   })
   return Buffer.from(parts.join(''), 'latin1')
 }
