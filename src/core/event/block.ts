@@ -31,25 +31,51 @@ export interface CommitRun {
   readonly count: number
 }
 
+/**
+ * Text of rows that is gathered before it becomes bytes. A text that is put together is a tree of its parts to V8, and trees
+ * that wait are copied by each collection of its young generation: with 64 requests of 100 events on their way that was a
+ * third of the time of an ingress.
+ */
+const GATHERED_CHARS = 16_384
+
 /** Takes envelopes one by one, without an object for each. */
 export class BlockPacker {
   readonly #states: EnvelopeState[] = []
-  #identities = ''
-  #rows = ''
+  readonly #identities: Buffer[] = []
+  readonly #rows: Buffer[] = []
+  #lastIdentities = ''
+  #lastRows = ''
+
+  get count(): number {
+    return this.#states.length
+  }
 
   /** See `Envelope`. */
   add(identity: string, state: EnvelopeState, row: string): void {
     this.#states.push(state)
-    this.#identities += identity
-    this.#rows += `${row}\n`
+    this.#lastIdentities += identity
+    this.#lastRows += `${row}\n`
+    if (this.#lastRows.length >= GATHERED_CHARS) this.#write()
   }
 
-  /** Behind the first envelope. */
-  pack(job?: string, commit?: string): Block {
-    const states = Uint8Array.from(this.#states)
-    const identities = Buffer.from(this.#identities, 'latin1')
-    return { count: states.length, identities, states, rows: Buffer.from(this.#rows, 'utf8'), job, commit }
+  #write(): void {
+    this.#identities.push(Buffer.from(this.#lastIdentities, 'latin1'))
+    this.#rows.push(Buffer.from(this.#lastRows, 'utf8'))
+    this.#lastIdentities = ''
+    this.#lastRows = ''
   }
+
+  /** Behind the first envelope; once. */
+  pack(job?: string, commit?: string): Block {
+    if (this.#lastRows !== '') this.#write()
+    const states = new Uint8Array(this.#states)
+    return { count: states.length, identities: joined(this.#identities), states, rows: joined(this.#rows), job, commit }
+  }
+}
+
+/** @param parts 1 or more */
+function joined(parts: readonly Buffer[]): Buffer {
+  return parts.length === 1 ? parts[0]! : Buffer.concat(parts)
 }
 
 /** @param envelopes 1 or more */

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
-import { packBlock } from '../../core/event/block.ts'
 import { type Envelope, partitionOf } from '../../core/event/envelope.ts'
 import { countOutcome, NO_OUTCOMES, type OutcomeCounts, packOutcomes } from '../../core/event/outcomes.ts'
 import type { Lane } from '../../core/pipeline/lane.ts'
@@ -134,7 +133,7 @@ export class GroupCommit implements Intake, Service {
       const isLast = cluster && envelope.idMade === true
       if (isLast) lastPartition = partition
       const parts = isLast ? lastByPartition : byPartition
-      parts[partition]![kind].push(envelope)
+      parts[partition]![kind].add(envelope.identity, envelope.state, envelope.row)
       bytes[partition]! += envelope.row.length
     }
     return lastPartition
@@ -264,11 +263,11 @@ export class GroupCommit implements Intake, Service {
   #part({ envelopes, payloads, outcomes }: Part, partition: number, commit: string, producer: string): AppendCall {
     const { stream, rawTo, outcomesTo, lane } = this.#options
     const calls: AppendCall[] = []
-    if (envelopes.length > 0) {
-      calls.push(appendCall({ partition, stream, lane, producer }, packBlock(envelopes, undefined, commit)))
+    if (envelopes.count > 0) {
+      calls.push(appendCall({ partition, stream, lane, producer }, envelopes.pack(undefined, commit)))
     }
-    if (payloads.length > 0 && rawTo !== undefined) {
-      calls.push(appendCall({ partition, stream: rawTo, lane, producer }, packBlock(payloads, undefined, commit)))
+    if (payloads.count > 0 && rawTo !== undefined) {
+      calls.push(appendCall({ partition, stream: rawTo, lane, producer }, payloads.pack(undefined, commit)))
     }
     if (outcomesTo !== undefined && outcomes.size > 0) {
       calls.push(appendCall({ partition, stream: outcomesTo, lane, producer }, packOutcomes([[commit, outcomes]])))

@@ -1,4 +1,4 @@
-import type { Envelope } from '../../core/event/envelope.ts'
+import { BlockPacker } from '../../core/event/block.ts'
 import type { OutcomeCounts } from '../../core/event/outcomes.ts'
 
 /** One request that waits for its envelopes to be in Redis. */
@@ -14,8 +14,8 @@ export interface Waiter {
 
 /** What goes into one partition, as one. */
 export interface Part {
-  readonly envelopes: Envelope[]
-  readonly payloads: Envelope[]
+  readonly envelopes: BlockPacker
+  readonly payloads: BlockPacker
   readonly outcomes: Map<string, number>
 }
 
@@ -45,10 +45,10 @@ export function emptyCommit(partitions: number): Pending {
 }
 
 export function emptyPart(): Part {
-  return { envelopes: [], payloads: [], outcomes: new Map() }
+  return { envelopes: new BlockPacker(), payloads: new BlockPacker(), outcomes: new Map() }
 }
 
 /** Events, whether they are written as such, for the archive, or both; and counts. */
 export function sizeOf({ envelopes, payloads, outcomes }: Part): number {
-  return Math.max(envelopes.length, payloads.length) + outcomes.size
+  return Math.max(envelopes.count, payloads.count) + outcomes.size
 }

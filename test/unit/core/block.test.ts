@@ -38,6 +38,29 @@ test('a block survives its way through a stream entry', () => {
   })
 })
 
+test('a block of more text than is gathered at once is what its envelopes were', () => {
+  const many = Array.from({ length: 1_000 }, (_, i): Envelope => {
+    const row = i % 7 === 0 ? '' : `${i}\t${'ü€😀x'.repeat(i % 40)}`
+    return { identity: identityOf('t', String(i)), state: i % 7 === 0 ? EnvelopeState.Noise : EnvelopeState.Raw, row }
+  })
+  const long: Envelope = { identity: identityOf('t', 'long'), state: EnvelopeState.Enriched, row: 'é'.repeat(100_000) }
+  const all = [...many, long, ...envelopes]
+  const block = packBlock(all)
+  assert.equal(block.count, all.length)
+  assert.deepEqual(
+    rows(block),
+    all.map(({ row }) => row),
+  )
+  assert.deepEqual(
+    [...block.states],
+    all.map(({ state }) => state),
+  )
+  assert.deepEqual(
+    all.map((_, i) => identityAt(block, i)),
+    all.map(({ identity }) => identity),
+  )
+})
+
 test('a selection keeps rows, states and identities together', () => {
   const changes = new Map<number, RowChange>([
     [0, { state: EnvelopeState.Enriched, row: Buffer.from('a\tmore') }],

@@ -50,10 +50,12 @@ export function ingestRoute({ accept, intake, enricher, tenantEnricher, hostname
     const looking = tail?.of(tenantKey(tenant), judging)
     const accepted = accept(text, events, receipt, looking?.enricher ?? judging)
     const written = intake.append(accepted.envelopes, accepted.payloads, accepted.outcomes)
-    return written.then((): HttpResponse => {
-      looking?.accepted(events, receipt)
-      return { status: 200, body: accepted.response }
-    })
+    const body = bodyOf(accepted.response)
+    if (looking === undefined) return answerBehind(written, body)
+    return answerBehind(
+      written.then(() => looking.accepted(events, receipt)),
+      body,
+    )
   }
   return {
     method: 'POST',
@@ -70,6 +72,18 @@ export function ingestRoute({ accept, intake, enricher, tenantEnricher, hostname
       })
     },
   }
+}
+
+/** Apart, so that what waits for the commit keeps nothing else of its request. */
+function answerBehind(written: Promise<void>, body: HttpResponse['body']): Promise<HttpResponse> {
+  return written.then(() => ({ status: 200, body }))
+}
+
+/** From so many characters on a text that waits is bytes, as in `BlockPacker`. */
+const LONG_ANSWER_CHARS = 4_096
+
+function bodyOf(text: string): string | Buffer {
+  return text.length < LONG_ANSWER_CHARS ? text : Buffer.from(text, 'utf8')
 }
 
 function addressesOf(events: readonly ReadEvent[]): Address[] {
