@@ -162,8 +162,8 @@ export const INTAKE: readonly Mutant[] = [
     name: 'payload-commit',
     promise: 'payloads name the commit of their events',
     file: 'src/redis/streams/group-commit.ts',
-    from: 'packBlock(payloads, undefined, commit)',
-    to: 'packBlock(payloads)',
+    from: 'payloads.pack(undefined, commit)',
+    to: 'payloads.pack()',
     noticedBy: [['test/integration/archive-feeder.test.ts', 'payloads name the commit of their events']],
   },
   {
