@@ -54,6 +54,9 @@ const RETURN_MS_MAX = 20
 /** A producer that wrote nothing for this long has no commit on its way any more. */
 const PRODUCER_TTL_MS = 3_600_000
 
+/** For partitions that a call leaves out. */
+const NOTHING = emptyPart()
+
 const appendScript = loadScript('append-N')
 
 /**
@@ -220,7 +223,7 @@ export class GroupCommit implements Intake, Service {
     await Promise.all(
       lastByPartition.map(async (part, partition) => {
         if (sizeOf(part) === 0) return
-        const only = lastByPartition.map((_, i) => (i === partition ? part : emptyPart()))
+        const only = lastByPartition.map((_, i) => (i === partition ? part : NOTHING))
         settle(partition, failure ?? (await this.#writeBlocks(only, deadlineMs)))
       }),
     )

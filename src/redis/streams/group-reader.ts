@@ -50,6 +50,10 @@ export class StreamGroupReader implements GroupReader {
   /** The last wait was in vain: the next read waits at once. */
   #isAtRest = false
   #nextClaimAt = 0
+  /** Deleted ones, which Redis names once and nobody finds again: they are told until somebody buries them. */
+  #gone: BrokenEntry[] = []
+  /** What was taken over with entries of another lane: it is told by itself, so that live ones do not wait for all of it. */
+  #claimed: (Entry | BrokenEntry)[] = []
   #nextLiveAtMs = 0
   /** Running mean. */
   #eventsPerEntry = READ_EVENTS
@@ -66,27 +70,39 @@ export class StreamGroupReader implements GroupReader {
 
   recover(): void {
     this.#recovering = true
+    // They are pending.
+    this.#claimed = []
   }
 
   async next(waits = true, signal?: AbortSignal): Promise<Delivered> {
     try {
-      if (!waits) return split(await this.#fresh(false))
-      if (this.#recovering) {
-        const pending = await this.#ownPending()
-        if (pending.length > 0) return split(pending)
-        this.#recovering = false
-      }
-      if (Date.now() >= this.#nextClaimAt) {
-        // With those of the other partitions.
-        this.#nextClaimAt = Date.now() + untilTick(this.#options.claimIdleMs / 2, Date.now())
-        const claimed = await this.#claim()
-        if (claimed.length > 0) return split(claimed)
-      }
-      return split(await this.#fresh(true, signal))
+      const found = await (waits ? this.#next(signal) : this.#fresh(false))
+      return split([...found, ...this.#gone])
     } catch (error) {
       if (replyCode(error) === 'NOGROUP') await this.#options.ensureGroups()
       throw error
     }
+  }
+
+  async #next(signal: AbortSignal | undefined): Promise<(Entry | BrokenEntry)[]> {
+    if (this.#recovering) {
+      const pending = await this.#ownPending()
+      if (pending.length > 0) return pending
+      this.#recovering = false
+    }
+    const claimed = this.#claimed.length > 0 ? this.#claimed : await this.#claimWhenDue()
+    if (claimed.length === 0 && this.#gone.length === 0) return this.#fresh(true, signal)
+    if (claimed === this.#claimed) this.#claimed = []
+    return claimed
+  }
+
+  async #claimWhenDue(): Promise<(Entry | BrokenEntry)[]> {
+    if (Date.now() >= this.#nextClaimAt) {
+      // With those of the other partitions.
+      this.#nextClaimAt = Date.now() + untilTick(this.#options.claimIdleMs / 2, Date.now())
+      return this.#claim()
+    }
+    return []
   }
 
   async #fresh(waits: boolean, signal?: AbortSignal): Promise<(Entry | BrokenEntry)[]> {
@@ -179,24 +195,30 @@ export class StreamGroupReader implements GroupReader {
     return []
   }
 
-  /** Takes over what other consumers, most likely dead, left pending. */
+  /** Takes over what other consumers, most likely dead, left pending. Returns that of one lane. */
   async #claim(): Promise<(Entry | BrokenEntry)[]> {
     const { client, claims = client, group, consumer, claimIdleMs, entriesMax } = this.#options
-    const replies = LANES.map((lane) => {
+    const calls = LANES.map((lane) => {
       const args = [this.#streams[lane], group, consumer, claimIdleMs, '0-0', 'COUNT', entriesMax.live]
       return claims.callBuffer('XAUTOCLAIM', ...args) as Promise<[Buffer, RawEntry[], Buffer[]]>
     })
-    const found: (Entry | BrokenEntry)[] = []
-    for (const [i, [, raw, deleted]] of (await Promise.all(replies)).entries()) {
-      const lane = LANES[i]!
-      const facts = { lane, reason: 'deleted while pending', isGone: true }
-      const gone = (deleted ?? []).map((id) => ({ ...facts, id: id.toString('latin1') }))
-      if (raw.length > 0 || gone.length > 0) {
-        this.#nextClaimAt = 0
-        found.push(...(await this.#withDeliveries(lane, await this.#own(lane, raw))), ...gone)
-      }
+    const replies = await Promise.allSettled(calls)
+    // Before anything else may fail.
+    for (const [i, reply] of replies.entries()) {
+      const deleted = reply.status === 'fulfilled' ? (reply.value[2] ?? []) : []
+      const facts = { lane: LANES[i]!, reason: 'deleted while pending', isGone: true }
+      this.#gone.push(...deleted.map((id) => ({ ...facts, id: id.toString('latin1') })))
     }
-    return found
+    const found: (Entry | BrokenEntry)[][] = []
+    for (const [i, reply] of replies.entries()) {
+      if (reply.status === 'rejected') throw reply.reason
+      const [, raw] = reply.value
+      if (raw.length > 0) found.push(await this.#withDeliveries(LANES[i]!, await this.#own(LANES[i]!, raw)))
+    }
+    if (found.length > 0 || this.#gone.length > 0) this.#nextClaimAt = 0
+    const [first = [], second = []] = found.filter((entries) => entries.length > 0)
+    this.#claimed = second
+    return first
   }
 
   async #withDeliveries(lane: Lane, raw: readonly RawEntry[]): Promise<(Entry | BrokenEntry)[]> {
@@ -218,6 +240,8 @@ export class StreamGroupReader implements GroupReader {
 
   async bury(entry: BrokenEntry): Promise<void> {
     const { client, group, from } = this.#options
+    // Not behind it: whether a call that was not answered buried it, nothing tells, and twice would be two letters.
+    this.#gone = this.#gone.filter(({ lane, id }) => lane !== entry.lane || id !== entry.id)
     const stream = { partition: this.partition, lane: entry.lane }
     const raw = (await client.callBuffer('XRANGE', this.#streams[entry.lane], entry.id, entry.id)) as RawEntry[]
     const fields = brokenEntryFields({ group, stream: from, lane: entry.lane }, entry.reason, raw[0])

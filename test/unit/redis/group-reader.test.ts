@@ -131,20 +131,63 @@ test('readers of several partitions that got events at the same moment read them
   for (const at of reads) assert.ok(at.length >= 9 && at.length <= 11, `${at.length} reads in a second`)
 })
 
-test('what others left in both lanes is taken over at one look', async () => {
+test('what others left in both lanes is taken over at one look, and told lane by lane', async () => {
+  let looks = 0
   const left = async (_: string, stream: string) => {
+    looks++
     return [Buffer.from('0-0'), [[Buffer.from(stream.endsWith(':live') ? '1-1' : '2-1'), FIELDS]], []]
   }
   const reader = readerOf({ live: 0, batch: 0 }, [], 1_000, { claims: { callBuffer: left } as unknown as Caller })
-  const { entries, broken } = await reader.next()
+  const told = [await reader.next(), await reader.next()]
   assert.deepEqual(
-    entries.map(({ id, lane, deliveries }) => [id, lane, deliveries]),
-    [
-      ['1-1', 'live', 3],
-      ['2-1', 'batch', 3],
-    ],
+    told.map(({ entries }) => entries.map(({ id, lane, deliveries }) => [id, lane, deliveries])),
+    [[['1-1', 'live', 3]], [['2-1', 'batch', 3]]],
   )
-  assert.deepEqual(broken, [])
+  assert.deepEqual(
+    told.flatMap(({ broken }) => broken),
+    [],
+  )
+  assert.equal(looks, 2)
+})
+
+test('what was taken over with others is not told when it is read again as pending', async () => {
+  const left = async (_: string, stream: string) => [
+    Buffer.from('0-0'),
+    [[Buffer.from(`${stream.length}-1`), FIELDS]],
+    [],
+  ]
+  const reader = readerOf({ live: 0, batch: 2 }, [], 60_000, { claims: { callBuffer: left } as unknown as Caller })
+  await reader.next()
+  reader.recover()
+  const { entries } = await reader.next()
+  assert.deepEqual(
+    entries.map(({ id }) => id),
+    ['1-1', '1-2'],
+    'those that the stream has for this consumer',
+  )
+})
+
+test('what Redis names as deleted is told until it is buried, whatever fails meanwhile', async () => {
+  let looks = 0
+  const claims = {
+    async callBuffer(_: string, stream: string) {
+      if (++looks > 2) return [Buffer.from('0-0'), [], []]
+      if (stream.endsWith(':live')) throw new Error('Redis is away')
+      return [Buffer.from('0-0'), [], [Buffer.from('7-1'), Buffer.from('7-2')]]
+    },
+  } as unknown as Caller
+  const reader = readerOf({ live: 0, batch: 0 }, [], 1_000, { claims })
+  await assert.rejects(reader.next(), /Redis is away/)
+  reader.recover()
+  const gone = ['7-1', '7-2'].map((id) => ({
+    lane: 'batch' as const,
+    reason: 'deleted while pending',
+    isGone: true,
+    id,
+  }))
+  assert.deepEqual(await reader.next(), { entries: [], broken: gone })
+  await reader.bury(gone[0]!).catch(() => {})
+  assert.deepEqual(await reader.next(), { entries: [], broken: [gone[1]] })
 })
 
 test('partitions that look at once what others left ask for it in one write', async () => {
