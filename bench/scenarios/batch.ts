@@ -48,7 +48,7 @@ export const BATCH_LIVE: Scenario = {
     const load = { perRequest: 1, connections: 16, rate: 200, seconds: stage.seconds(20), tag }
     await stage.load(eventLoad(stage, { ...load, seconds: 1, tag: `${stage.tag}w` }))
     const watch = new VisibilityWatch(product, tag)
-    const [loaded, { figures }] = await Promise.all([
+    const [loaded, figures] = await Promise.all([
       stage.load(eventLoad(stage, load)),
       sendUpload(stage, makeUpload, true),
     ])
@@ -68,12 +68,11 @@ type MakeUpload = (tag: string, lines: number) => Buffer
 async function runUpload(stage: Stage, make: MakeUpload): Promise<Figures> {
   await upload(stage.product, make(`${stage.tag}w`, 1_000))
   await stage.product.idle()
-  const { figures } = await sendUpload(stage, make)
-  return figures
+  return sendUpload(stage, make)
 }
 
 /** @param isBeside other events come in meanwhile, so that the end of the job tells when its rows are there */
-async function sendUpload(stage: Stage, make: MakeUpload, isBeside = false): Promise<{ figures: Figures }> {
+async function sendUpload(stage: Stage, make: MakeUpload, isBeside = false): Promise<Figures> {
   const { product, options, tag } = stage
   const { lines } = options
   const body = make(tag, lines)
@@ -90,7 +89,7 @@ async function sendUpload(stage: Stage, make: MakeUpload, isBeside = false): Pro
     ...peakFigures(accounting),
   }
   await completed(product, jobId)
-  return { figures: { ...figures, ...perLine(redisFigures(before, await product.redis(), lines)) } }
+  return { ...figures, ...perLine(redisFigures(before, await product.redis(), lines)) }
 }
 
 function perLine(figures: Figures): Figures {

@@ -90,13 +90,14 @@ export class StreamGroupReader implements GroupReader {
       if (pending.length > 0) return pending
       this.#recovering = false
     }
-    const claimed = this.#claimed.length > 0 ? this.#claimed : await this.#claimWhenDue()
-    if (claimed.length === 0 && this.#gone.length === 0) return this.#fresh(true, signal)
-    if (claimed === this.#claimed) this.#claimed = []
-    return claimed
+    const claimed = await this.#takenOver()
+    return claimed.length > 0 || this.#gone.length > 0 ? claimed : this.#fresh(true, signal)
   }
 
-  async #claimWhenDue(): Promise<(Entry | BrokenEntry)[]> {
+  async #takenOver(): Promise<(Entry | BrokenEntry)[]> {
+    const claimed = this.#claimed
+    this.#claimed = []
+    if (claimed.length > 0) return claimed
     if (Date.now() >= this.#nextClaimAt) {
       // With those of the other partitions.
       this.#nextClaimAt = Date.now() + untilTick(this.#options.claimIdleMs / 2, Date.now())

@@ -50,12 +50,8 @@ export function ingestRoute({ accept, intake, enricher, tenantEnricher, hostname
     const looking = tail?.of(tenantKey(tenant), judging)
     const accepted = accept(text, events, receipt, looking?.enricher ?? judging)
     const written = intake.append(accepted.envelopes, accepted.payloads, accepted.outcomes)
-    const body = bodyOf(accepted.response)
-    if (looking === undefined) return answerBehind(written, body)
-    return answerBehind(
-      written.then(() => looking.accepted(events, receipt)),
-      body,
-    )
+    const told = looking === undefined ? written : written.then(() => looking.accepted(events, receipt))
+    return answerBehind(told, bodyOf(accepted.response))
   }
   return {
     method: 'POST',
