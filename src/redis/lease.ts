@@ -61,9 +61,14 @@ export class Lease {
     return true
   }
 
+  /** Milliseconds for which it is ours even if we stand still; below 0 when it ran out. */
+  leftMs(): number {
+    return this.#untilMs - performance.now()
+  }
+
   /** @throws LeaseLostError when the lease may be another's */
   assertHeld(): void {
-    if (performance.now() >= this.#untilMs) throw new LeaseLostError(`the lease ${this.#name} ran out`)
+    if (this.leftMs() <= 0) throw new LeaseLostError(`the lease ${this.#name} ran out`)
   }
 
   /**

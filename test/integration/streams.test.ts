@@ -7,7 +7,7 @@ import type { Lane } from '../../src/core/pipeline/lane.ts'
 import { BackpressureError } from '../../src/core/run/errors.ts'
 import type { RedisClient } from '../../src/redis/connect.ts'
 import { counterFields, keys } from '../../src/redis/keys.ts'
-import { LEASE_MS, RENEW_EVERY_MS } from '../../src/redis/lease.ts'
+import { LEASE_MS } from '../../src/redis/lease.ts'
 import { loadScript } from '../../src/redis/scripts.ts'
 import { appendCall } from '../../src/redis/streams/append.ts'
 import { untilPassed } from '../../src/redis/streams/barrier.ts'
@@ -239,13 +239,24 @@ test('a sink that stands still is given nothing when its lease may be over', asy
   const blocking = quiet((client as Redis).duplicate())
   t.after(() => blocking.disconnect())
   const source = await startSource(client, blocking)
-  const sent = t.mock.method(blocking, 'callBuffer')
+  const takenAtMs = performance.now()
+  const sent = t.mock.method(blocking, 'callBuffer', async () => null)
+  const now = t.mock.method(performance, 'now', () => takenAtMs)
   // At a time that shortens no wait for others to end with it.
   t.mock.method(Date, 'now', () => 1_000_000)
-  assert.deepEqual(await source.readNew(10, 60_000, AbortSignal.abort()), [])
-  const args = sent.mock.calls[0]!.arguments as unknown as (string | number)[]
   const tickOfRedisMs = 250
-  assert.ok(Number(args[args.indexOf('BLOCK') + 1]) + tickOfRedisMs < LEASE_MS - RENEW_EVERY_MS)
+  const waits: number[] = []
+  for (const ageMs of [0, 400, 1_100, 1_700, 2_200, 2_400]) {
+    now.mock.mockImplementation(() => takenAtMs + ageMs)
+    sent.mock.resetCalls()
+    assert.deepEqual(await source.readNew(10, 60_000, AbortSignal.abort()), [])
+    const args = (sent.mock.calls[0]?.arguments ?? []) as unknown as (string | number)[]
+    const waitMs = args.length === 0 ? 0 : Number(args[args.indexOf('BLOCK') + 1])
+    assert.ok(waitMs === 0 || ageMs + waitMs + tickOfRedisMs < LEASE_MS, `${waitMs} ms, ${ageMs} ms behind its renewal`)
+    waits.push(waitMs)
+  }
+  assert.deepEqual(waits, [2_000, 2_000, 1_000, 750, 250, 0], 'and no shorter than it need be')
+  now.mock.restore()
   await source.release()
 })
 

@@ -15,6 +15,9 @@ const writeAsOwnerScript = loadScript('writeAsOwner-2')
 export interface SinkLease {
   /** @param refused called between tries, while there is another owner, or sinks are divided in another way */
   acquire(signal: AbortSignal, refused: () => Promise<void>): Promise<boolean>
+  /** Milliseconds for which it is ours even if we stand still; below 0 when it ran out. */
+  leftMs(): number
+  /** @throws LeaseLostError when it may be another's */
   assertHeld(): void
   write(key: string, value: string): Promise<void>
   release(): Promise<void>
@@ -80,14 +83,16 @@ export class SinkShares {
     const { client, group, shares: of } = this.#options
     const holding = this.#holdings[number]!
     const name = `${group}, share ${number} of ${of}`
+    const leftMs = () => holding.untilMs - performance.now()
     const assertHeld = () => {
-      if (performance.now() >= holding.untilMs) throw new LeaseLostError(`the lease ${name} ran out`)
+      if (leftMs() <= 0) throw new LeaseLostError(`the lease ${name} ran out`)
     }
     return {
       number,
       of,
       layout: this.#layout,
       acquire: (signal, refused) => this.#acquire(holding, signal, refused),
+      leftMs,
       assertHeld,
       write: async (key, value) => {
         assertHeld()

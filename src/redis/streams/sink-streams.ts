@@ -13,7 +13,7 @@ import type {
 import type { RedisClient } from '../connect.ts'
 import { type Caller, joinedCalls } from '../joined-calls.ts'
 import { keys } from '../keys.ts'
-import { LEASE_MS, Lease, RENEW_EVERY_MS } from '../lease.ts'
+import { Lease } from '../lease.ts'
 import { replyCode } from '../reply-error.ts'
 import { readBlocking } from './blocking-read.ts'
 import { brokenEntryFields } from './dead-letter.ts'
@@ -55,8 +55,8 @@ const CONSUMER = 'sink'
 const POLL_MS = 25
 /** So often Redis looks whose wait is over when nothing else wakes it (`hz` 4). Shorter waits are ours; others may end so much late. */
 const BLOCK_MS_MIN = 250
-/** Redis goes on waiting for a process that stands still, and would give it what comes: that ends before its lease does. */
-const WITHIN_LEASE_MS = LEASE_MS - RENEW_EVERY_MS - 2 * BLOCK_MS_MIN
+/** Redis goes on waiting for a process that stands still, and would give it what comes: that ends so long before its lease does. */
+const BEFORE_LEASE_ENDS_MS = 2 * BLOCK_MS_MIN
 /** Others may wait for a share. */
 const SHARED_BLOCK_MS_MAX = 500
 const READ_ENTRIES_MIN = 8
@@ -171,13 +171,17 @@ export class SinkStreams implements SinkSource {
 
   async #waitForNew(waitMs: number, signal: AbortSignal | undefined): Promise<SinkRun[]> {
     const { blocking, client, cluster, clusterPollMs = POLL_MS, group, share } = this.#options
-    if (cluster || waitMs < BLOCK_MS_MIN) {
+    const mostMs = Math.min(
+      waitMs,
+      this.#lease.leftMs() - BEFORE_LEASE_ENDS_MS,
+      share === undefined ? Number.POSITIVE_INFINITY : SHARED_BLOCK_MS_MAX,
+    )
+    if (cluster || mostMs < BLOCK_MS_MIN) {
       const pollMs = cluster ? clusterPollMs : Math.max(POLL_MS, waitMs / 4)
       await pause(Math.min(waitMs, pollMs), signal)
       return []
     }
     const streams = this.#streams()
-    const mostMs = Math.min(waitMs, share === undefined ? WITHIN_LEASE_MS : SHARED_BLOCK_MS_MAX)
     const reply = await readBlocking({
       ...{ blocking, client, group, consumer: CONSUMER, count: 1, signal },
       streams: streams.map((stream) => this.#key(stream)),

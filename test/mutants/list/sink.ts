@@ -339,8 +339,8 @@ export const SINK: readonly Mutant[] = [
     name: 'wait-within-lease',
     promise: 'what comes while an owner stands still is not given to it behind its lease',
     file: 'src/redis/streams/sink-streams.ts',
-    from: 'Math.min(waitMs, share === undefined ? WITHIN_LEASE_MS : SHARED_BLOCK_MS_MAX)',
-    to: 'waitMs',
+    from: 'this.#lease.leftMs() - BEFORE_LEASE_ENDS_MS',
+    to: 'this.#lease.leftMs()',
     noticedBy: [['test/integration/streams.test.ts', 'a sink that stands still is given nothing']],
   },
   {
