@@ -26,11 +26,12 @@ export function addSettings(command: Command, names: readonly SettingName[]): Co
 export function configOf(context: CliContext, command: Command): Config {
   const options = command.opts<Record<string, string>>()
   const flags: { [Name in SettingName]?: string } = {}
-  for (const name of added.get(command) ?? []) {
+  const names = added.get(command) ?? []
+  for (const name of names) {
     const value = options[optionKey(flagOf(SETTINGS[name]))]
     if (value !== undefined) flags[name] = value
   }
-  return readConfig(context.env, flags satisfies Flags)
+  return readConfig(context.env, flags satisfies Flags, names)
 }
 
 /** `--data-dir` → `dataDir`, as commander does it. */

@@ -45,9 +45,14 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 /**
  * Reads the settings. Pure, but for what PLANS_FILE and ENRICH_DIR name.
+ * @param taken those that the command is about, all of them by default: it may not know what another one has to go with
  * @throws InputError in one line: the flag or variable, its value, and what is wanted; or what goes with what
  */
-export function readConfig(env: Environment, flags: Flags = {}): Config {
+export function readConfig(
+  env: Environment,
+  flags: Flags = {},
+  taken: readonly SettingName[] = Object.keys(SETTINGS) as SettingName[],
+): Config {
   const values = Object.fromEntries(
     Object.entries(SETTINGS).map(([name, setting]) => [
       name,
@@ -57,7 +62,7 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
   if (values.clickhouseCluster !== undefined && values.clickhouseUrl === undefined)
     throw new InputError('CLICKHOUSE_CLUSTER wants CLICKHOUSE_URL: the embedded engine is no cluster')
   named(SETTINGS.sinkShares, String(values.sinkShares), flags.sinkShares !== undefined, () => {
-    if (values.sinkShares > values.partitions)
+    if (taken.includes('sinkShares') && values.sinkShares > values.partitions)
       throw new InputError(`wants at most PARTITIONS, which is ${values.partitions}`)
   })
   const plans = named(SETTINGS.plansFile, values.plansFile ?? '', flags.plansFile !== undefined, () =>

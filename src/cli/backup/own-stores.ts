@@ -1,6 +1,8 @@
+import { existsSync, readdirSync } from 'node:fs'
 import type { Logger } from 'pino'
 import type { Config, Environment } from '../../config/config.ts'
-import { makeDataDir } from '../../embedded/processes/data-dir.ts'
+import { StartupError } from '../../core/run/errors.ts'
+import { dataDirAt, makeDataDir } from '../../embedded/processes/data-dir.ts'
 import type { RunningProcess } from '../../embedded/processes/running-process.ts'
 import type { Store } from '../../embedded/processes/supervisor.ts'
 import { removeInstance } from '../instance.ts'
@@ -36,14 +38,20 @@ export function withStores<T>(
 /**
  * Runs the private Redis of an instance, and nothing else of it, for the length of `use`, and holds DATA_DIR meanwhile; one
  * that the settings name runs already.
- * @throws StartupError when another ipid has DATA_DIR, or Redis does not start
+ * @throws StartupError when there is no such Redis in DATA_DIR, another ipid has it, or Redis does not start
  */
 export async function withOwnRedis<T>(settings: StoreSettings, use: (redisUrl: string) => Promise<T>): Promise<T> {
   const { redisUrl } = settings.config
   if (redisUrl !== undefined) return await use(redisUrl)
+  const { path, redis } = dataDirAt(settings.config.dataDir)
+  if (!hasFiles(redis)) throw new StartupError(`${path} has no data of a Redis: set DATA_DIR, or REDIS_URL`)
   return await holding(settings, async (start, surroundings) =>
     use(await start(embeddedRedis(surroundings, settings.env))),
   )
+}
+
+function hasFiles(folder: string): boolean {
+  return existsSync(folder) && readdirSync(folder).length > 0
 }
 
 async function holding<T>(

@@ -70,6 +70,12 @@ for (const [flags, message] of REFUSED) {
   })
 }
 
+test('a command that has nothing to do with shares of a sink does not demand that PARTITIONS goes with them', () => {
+  const env = { SINK_SHARES: '8' }
+  assert.equal(readConfig(env, {}, ['dataDir']).sinkShares, 8)
+  assert.throws(() => readConfig(env), { message: /^SINK_SHARES "8": wants at most PARTITIONS, which is 4$/ })
+})
+
 test('a bad variable is named as a variable, without the password in it', () => {
   assert.throws(() => readConfig({ REDIS_URL: 'radis://user:secret@host' }), {
     message: /^REDIS_URL "radis:\/\/user:\*\*\*@host": wants/,
