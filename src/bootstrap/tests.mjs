@@ -1,11 +1,15 @@
 import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { delimiter, dirname, join, relative, resolve } from 'node:path'
+import { delimiter, dirname, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { compiledProgram } from './program.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+const UNIT_TESTS = join(ROOT, 'test', 'unit')
+/** By name the first: it takes longer than most others, and the runner sorts them. */
+const IN_ONE_PROCESS = 'test/all-units.mjs'
 
 /** A test that hangs fails, after longer than any test takes. */
 const TIMEOUT_MS = 600_000
@@ -17,7 +21,9 @@ const TIMEOUT_MS = 600_000
 export async function runTests(args) {
   const options = args.filter((arg) => arg.startsWith('-'))
   const paths = args.filter((arg) => !arg.startsWith('-'))
-  const files = testFiles(paths.length === 0 ? [join(ROOT, 'test')] : paths.map((path) => resolve(path)))
+  const [inOne, alone] = inOneProcess(
+    testFiles(paths.length === 0 ? [join(ROOT, 'test')] : paths.map((path) => resolve(path))),
+  )
   // Many tests start the program at once, and each would compile it.
   const [path] = await Promise.all([pathWithRedis(), compiledProgram()])
   // Tests that wait for a store or for a process leave a core to others: with as many as there are cores a third of their time is idle.
@@ -33,10 +39,21 @@ export async function runTests(args) {
       `--test-timeout=${TIMEOUT_MS}`,
       '--test-reporter=spec',
       ...options,
-      ...files.map((file) => relative(ROOT, file)),
+      ...(inOne.length > 0 ? [IN_ONE_PROCESS] : []),
+      ...alone.map((file) => relative(ROOT, file)),
     ],
-    { ...process.env, PATH: path },
+    { ...process.env, PATH: path, UNIT_TESTS: JSON.stringify(inOne) },
   )
+}
+
+/**
+ * A process of its own takes longer to start than most unit tests take: those of several files run in one, file by file.
+ * @param {readonly string[]} files
+ * @returns {[inOne: string[], alone: string[]]}
+ */
+function inOneProcess(files) {
+  const inOne = files.filter((file) => file.startsWith(`${UNIT_TESTS}${sep}`))
+  return inOne.length > 1 ? [inOne, files.filter((file) => !inOne.includes(file))] : [[], [...files]]
 }
 
 function testFiles(paths) {
