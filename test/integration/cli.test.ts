@@ -54,6 +54,11 @@ describe('without an instance', () => {
     assert.equal(existsSync(dir), false)
   })
 
+  test('data are listed whatever else the environment sets', async (t) => {
+    const { code, stderr } = await new TestSite(t, { SINK_SHARES: '8' }).ipid('db', 'list')
+    assert.equal(code, 0, stderr)
+  })
+
   test('--version and --help', async (t) => {
     const site = new TestSite(t)
     const version = site.spawn('--version')

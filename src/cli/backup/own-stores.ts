@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import type { Logger } from 'pino'
 import type { Config, Environment } from '../../config/config.ts'
 import { StartupError } from '../../core/run/errors.ts'
@@ -50,8 +50,15 @@ export async function withOwnRedis<T>(settings: StoreSettings, use: (redisUrl: s
   )
 }
 
+/** @throws StartupError when the folder cannot be read */
 function hasFiles(folder: string): boolean {
-  return existsSync(folder) && readdirSync(folder).length > 0
+  try {
+    return readdirSync(folder).length > 0
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return false
+    throw new StartupError(`cannot read the folder ${folder}: ${message}`)
+  }
 }
 
 async function holding<T>(

@@ -1,8 +1,12 @@
 import { mkdir } from 'node:fs/promises'
 import { Command } from 'commander'
-import { type Config, readConfig } from '../../config/config.ts'
+import { type Config, readConfig, type Flags as SettingFlags } from '../../config/config.ts'
+import type { SettingName } from '../../config/settings.ts'
 import type { CliContext } from '../context.ts'
 import { addSettings } from '../settings-options.ts'
+
+/** What these commands are about: that others of the environment go together is not asked of them. */
+const DATA_SETTINGS: readonly SettingName[] = ['enrichDir', 'dataDir', 'defaultData']
 
 interface Flags {
   readonly enrichDir?: string
@@ -31,20 +35,18 @@ interface UpdateFlags extends Flags {
 /** `ipid db …`: the data files, without a server. */
 export function dbCommand(context: CliContext, setExitCode: (code: number) => void): Command {
   const command = new Command('db').description('list, check, build and update enrichment data').helpCommand(false)
-  const dirOf = async ({ enrichDir }: Flags) => (await followed(readConfig(context.env, { enrichDir }))).enrichDir
+  const dirOf = async ({ enrichDir }: Flags) => (await followed(configOfData(context, { enrichDir }))).enrichDir
   const add = (child: Command) => command.addCommand(child.option('--json', 'print JSON'))
 
   add(
-    addSettings(new Command('list').description('list the providers in their order of trust'), [
-      'enrichDir',
-      'dataDir',
-      'defaultData',
-    ]).action(async (flags: DataFlags) => {
-      const { listProviders } = await import('./list.ts')
-      const { json, ...settings } = flags
-      const config = await followed(readConfig(context.env, settings))
-      await listProviders({ config, json: json === true, nowMs: Date.now() }, context)
-    }),
+    addSettings(new Command('list').description('list the providers in their order of trust'), DATA_SETTINGS).action(
+      async (flags: DataFlags) => {
+        const { listProviders } = await import('./list.ts')
+        const { json, ...settings } = flags
+        const config = await followed(configOfData(context, settings))
+        await listProviders({ config, json: json === true, nowMs: Date.now() }, context)
+      },
+    ),
   )
   add(
     addSettings(
@@ -108,6 +110,10 @@ async function followed(config: Config): Promise<Config> {
   return await asInstance(config)
 }
 
+function configOfData(context: CliContext, flags: SettingFlags): Config {
+  return readConfig(context.env, flags, DATA_SETTINGS)
+}
+
 /** For a child of `ipid start`: nobody waits for it any more. */
 function endWithParent(): void {
   if (process.connected) process.once('disconnect', () => process.exit(1))
@@ -121,6 +127,6 @@ function compileCommand(context: CliContext): Command {
   return command.action(async ({ table, urgent, ...settings }: CompileFlags) => {
     const { compileData } = await import('./compile.ts')
     endWithParent()
-    await compileData(readConfig(context.env, settings), { table, isUrgent: urgent === true }, context)
+    await compileData(configOfData(context, settings), { table, isUrgent: urgent === true }, context)
   })
 }

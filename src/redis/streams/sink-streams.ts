@@ -177,7 +177,7 @@ export class SinkStreams implements SinkSource {
       share === undefined ? Number.POSITIVE_INFINITY : SHARED_BLOCK_MS_MAX,
     )
     if (cluster || mostMs < BLOCK_MS_MIN) {
-      const pollMs = cluster ? clusterPollMs : Math.max(POLL_MS, waitMs / 4)
+      const pollMs = cluster ? clusterPollMs : Math.max(POLL_MS, Math.min(waitMs, BLOCK_MS_MIN) / 4)
       await pause(Math.min(waitMs, pollMs), signal)
       return []
     }
