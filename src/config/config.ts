@@ -59,7 +59,8 @@ export function readConfig(
       readSetting(setting, env[setting.env], flags[name as SettingName]),
     ]),
   ) as unknown as Settings
-  if (values.clickhouseCluster !== undefined && values.clickhouseUrl === undefined)
+  const { clickhouseCluster, clickhouseUrl } = values
+  if (taken.includes('clickhouseCluster') && clickhouseCluster !== undefined && clickhouseUrl === undefined)
     throw new InputError('CLICKHOUSE_CLUSTER wants CLICKHOUSE_URL: the embedded engine is no cluster')
   named(SETTINGS.sinkShares, String(values.sinkShares), flags.sinkShares !== undefined, () => {
     if (taken.includes('sinkShares') && values.sinkShares > values.partitions)

@@ -5,6 +5,7 @@ import type { Enrichment } from '../core/event/enrichment.ts'
 import { StartupError } from '../core/run/errors.ts'
 import { EnrichmentEngine } from './engine.ts'
 import { type Facts, makeFacts } from './facts.ts'
+import { leftOut } from './files/report.ts'
 
 /**
  * The data files of a folder as they were at one moment: what changes in it later is not seen. For those who judge again
@@ -40,7 +41,7 @@ export class TodaysData {
     await data.#engine.start()
     // It answers on, and looks at the folder no more.
     await data.#engine.stop()
-    const broken = data.#engine.providers().find(({ state }) => state === 'failed')
+    const [broken] = leftOut(data.#engine.providers())
     if (broken !== undefined) throw new StartupError(`${broken.path} cannot be used: ${broken.reason}`)
     if (data.names.length === 0) throw new StartupError('there are no enrichment data (ENRICH_DIR)')
     data.#problem = undefined

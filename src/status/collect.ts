@@ -139,12 +139,14 @@ function insertsOf(reports: readonly ProcessReport[]): InsertStatus[] {
   return [...found.values()].sort((a, b) => compare(a.group, b.group))
 }
 
+const BY_STATE: readonly DataSetStatus['state'][] = ['ok', 'waiting', 'ignored', 'stale', 'failed']
+
 /** Of a file that processes see in different states, the worst counts. */
 function dataOf(reports: readonly ProcessReport[]): DataSetStatus[] {
   const found = new Map<string, DataSetStatus>()
   for (const set of reports.flatMap(({ data = [] }) => data)) {
     const before = found.get(set.name)
-    if (before === undefined || before.state === 'ok') found.set(set.name, set)
+    if (before === undefined || BY_STATE.indexOf(set.state) > BY_STATE.indexOf(before.state)) found.set(set.name, set)
   }
   return [...found.values()].sort((a, b) => compare(a.name, b.name))
 }

@@ -185,8 +185,11 @@ export interface QuotaUse {
 /** A file of enrichment data, as the processes have it. */
 export interface DataSetStatus {
   readonly name: string
-  /** `stale`: a newer version was refused; `failed`: it cannot be read; `ignored`: it is none. */
-  readonly state: 'ok' | 'stale' | 'failed' | 'ignored'
+  /**
+   * `waiting`: it is read or compiled soon; `stale`: a newer version was refused; `failed`: it cannot be read; `ignored`: it
+   * is none.
+   */
+  readonly state: 'ok' | 'waiting' | 'stale' | 'failed' | 'ignored'
   readonly reason: string | null
   /** In words; null: as nothing. A process of an earlier version does not say. */
   readonly recognised_as?: string | null

@@ -46,7 +46,8 @@ test('a big table answers as it would if it were read directly, once it was comp
   const engine = await startEngine(t, enrichDir, { compiledDir: dir })
   const known = () => engine.providerNames().includes('companies')
   assert.equal(known(), false)
-  assert.equal(engine.providers().find(({ name }) => name === 'companies')?.reason, 'not read yet')
+  const { state, reason } = engine.providers().find(({ name }) => name === 'companies')!
+  assert.deepEqual([state, reason], ['waiting', 'it is being compiled'])
 
   assert.deepEqual(
     (await compile(enrichDir, dir)).map(({ about }) => about),

@@ -7,6 +7,7 @@ import { parseAddress } from '../../core/event/address.ts'
 import { systemClock } from '../../core/run/clock.ts'
 import { EnrichmentEngine } from '../../enrichment/engine.ts'
 import { attributionOf } from '../../enrichment/files/attribution.ts'
+import { leftOut } from '../../enrichment/files/report.ts'
 import { DataLookups } from '../../enrichment/lookup-service.ts'
 import { ReverseDns } from '../../enrichment/providers/rdns/reverse-dns.ts'
 import { judgedLookup, ruleSetOf } from '../../enrichment/tenant-rules/judge.ts'
@@ -42,8 +43,8 @@ export async function enrichAddresses(request: EnrichRequest, context: CliContex
   const engine = new EnrichmentEngine({ dir: request.enrichDir, defaultsDir: request.defaultsDir, log, metrics })
   const reverseDns = request.rdns === true ? new ReverseDns({ servers, clock: systemClock, metrics, log }) : undefined
   await engine.start()
-  for (const { path, state, reason } of engine.providers()) {
-    if (state === 'failed') context.stderr.write(`ipid: ${path} is left out: ${reason}\n`)
+  for (const { path, reason } of leftOut(engine.providers())) {
+    context.stderr.write(`ipid: ${path} is left out: ${reason}\n`)
   }
   const service = new DataLookups({ engine, reverseDns, asksAlways: true })
   const answered = new Set<string>()

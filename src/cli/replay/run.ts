@@ -12,6 +12,7 @@ import type { AddressMask } from '../../core/event/pseudonym.ts'
 import { systemClock } from '../../core/run/clock.ts'
 import { InputError } from '../../core/run/errors.ts'
 import { EnrichmentEngine } from '../../enrichment/engine.ts'
+import { leftOut } from '../../enrichment/files/report.ts'
 import { ReverseDns } from '../../enrichment/providers/rdns/reverse-dns.ts'
 import { tenantEnricher } from '../../enrichment/tenant-rules/judge.ts'
 import type { RedisClient } from '../../redis/connect.ts'
@@ -144,9 +145,7 @@ async function withEnricher<T>(
   const engine = new EnrichmentEngine({ dir: enrichDir, defaultsDir, hostnames, log, metrics })
   await hostnames?.start()
   await engine.start()
-  for (const { path, state, reason } of engine.providers()) {
-    if (state === 'failed') stderr.write(`ipid: ${path} is left out: ${reason}\n`)
-  }
+  for (const { path, reason } of leftOut(engine.providers())) stderr.write(`ipid: ${path} is left out: ${reason}\n`)
   try {
     return await use({ enricher: engine, hostnames })
   } finally {

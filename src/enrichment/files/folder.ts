@@ -16,17 +16,18 @@ import { loadDataFile, mappingPathOf, NotDataError, providerNameOf } from './dat
 export const STARTER_DIR = fileURLToPath(new URL('./starter/', import.meta.url))
 
 /**
- * `ok`: the file serves. `stale`: it was refused, and what it held before serves on. `failed`: it was refused, and there
- * is nothing to serve. `ignored`: it does not look like data.
+ * `ok`: the file serves. `waiting`: it was not read yet, or is being compiled, and there is nothing to serve. `stale`: it was
+ * refused, and what it held before serves on. `failed`: it was refused, and there is nothing to serve. `ignored`: it does
+ * not look like data.
  */
-export type FileState = 'ok' | 'stale' | 'failed' | 'ignored'
+export type FileState = 'ok' | 'waiting' | 'stale' | 'failed' | 'ignored'
 
 /** A file of the folder as it stands. */
 export interface DataFile {
   readonly name: string
   readonly path: string
   readonly state: FileState
-  /** Why it was refused or ignored. */
+  /** Why it was refused or ignored, or what it waits for. */
   readonly reason: string | undefined
   readonly sizeBytes: number
   /** Of an MMDB that nobody knows. */
@@ -179,7 +180,10 @@ export class DataFolder {
       watched.seen = undefined
       return false
     }
-    if (next === undefined) return false
+    if (next === undefined) {
+      watched.file = beingCompiled(watched.file)
+      return false
+    }
     watched.taken = signature
     watched.file = next
     this.#report(next, Math.round(performance.now() - startedMs) / 1_000)
@@ -190,7 +194,7 @@ export class DataFolder {
     const unread: DataFile = {
       name,
       path,
-      state: 'failed',
+      state: 'waiting',
       reason: 'not read yet',
       sizeBytes: 0,
       unrecognised: undefined,
@@ -244,6 +248,11 @@ export class DataFolder {
       this.#log.error({ provider: name, path, reason }, `enrichment file refused; ${kept}`)
     }
   }
+}
+
+/** What it held before serves on meanwhile. */
+function beingCompiled(file: DataFile): DataFile {
+  return file.provider === undefined ? { ...file, state: 'waiting', reason: 'it is being compiled' } : file
 }
 
 /** In order of trust. Of two with one name, the one of the earlier folder counts. */

@@ -8,7 +8,7 @@ export interface ProviderReport {
   readonly name: string
   readonly path: string
   readonly state: FileState
-  /** Why it was refused or ignored. */
+  /** Why it was refused or ignored, or what it waits for. */
   readonly reason: string | undefined
   /** Of the data that serves; undefined when none does. */
   readonly kind: ProviderKind | undefined
@@ -41,6 +41,11 @@ export function reportOf(file: DataFile): ProviderReport {
     warnings: provider?.warnings ?? [],
     unrecognised: file.unrecognised,
   }
+}
+
+/** Those of which nothing serves, though they may be data. */
+export function leftOut(reports: readonly ProviderReport[]): readonly ProviderReport[] {
+  return reports.filter(({ state }) => state === 'failed' || state === 'waiting')
 }
 
 /** As the status of the system shows them. */

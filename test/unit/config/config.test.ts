@@ -76,6 +76,10 @@ test('a command that has nothing to do with shares of a sink does not demand tha
   assert.throws(() => readConfig(env), { message: /^SINK_SHARES "8": wants at most PARTITIONS, which is 4$/ })
 })
 
+test('a command that writes to no cluster does not demand that CLICKHOUSE_URL goes with one', () => {
+  assert.equal(readConfig({ CLICKHOUSE_CLUSTER: 'c1' }, {}, ['enrichDir', 'dataDir']).clickhouseCluster, 'c1')
+})
+
 test('a bad variable is named as a variable, without the password in it', () => {
   assert.throws(() => readConfig({ REDIS_URL: 'radis://user:secret@host' }), {
     message: /^REDIS_URL "radis:\/\/user:\*\*\*@host": wants/,

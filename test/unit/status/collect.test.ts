@@ -67,6 +67,32 @@ test('reports of processes are put together: sums, the worst state of a data set
   assert.equal(status.verdict.text, 'warning: 2 inserts of clickhouse failed; data set a is stale')
 })
 
+test('of data sets that processes have in different states the worst is told, and one that waits is no fault', async () => {
+  const set = { reason: null, records: 1, built_at: null, age_days: null, too_old: false } as const
+  const data = [
+    [{ ...set, name: 'a', state: 'waiting' }] as const,
+    [
+      { ...set, name: 'a', state: 'ok' },
+      { ...set, name: 'b', state: 'waiting' },
+    ] as const,
+    [{ ...set, name: 'b', state: 'failed' }] as const,
+    [{ ...set, name: 'b', state: 'waiting' }] as const,
+  ]
+  const status = await collectStatus(
+    sources({ reports: async () => data.map((sets) => report({ data: sets })) }),
+    LIMITS,
+    NOW,
+  )
+  assert.deepEqual(
+    status.data.map(({ name, state }) => [name, state]),
+    [
+      ['a', 'waiting'],
+      ['b', 'failed'],
+    ],
+  )
+  assert.equal(status.verdict.text, 'warning: data set b is failed')
+})
+
 test('what cannot be read is named, and the rest is there', async () => {
   const status = await collectStatus(
     sources({

@@ -29,7 +29,7 @@ export function DataSets({ sets }: { readonly sets: readonly DataSet[] }) {
           </tr>
         ))}
       </TableSection>
-      {sets.some(({ too_old: isOld, state }) => isOld || state !== 'ok') && (
+      {sets.some(({ too_old: isOld, state }) => isOld || (state !== 'ok' && state !== 'waiting')) && (
         <CodeLine text="npx ipid db update" label="Command that fetches newer data" />
       )}
     </>
@@ -40,7 +40,7 @@ function State({ set: { state, reason, too_old: isOld } }: { readonly set: DataS
   if (state === 'ok') return <span class={isOld ? 'tag warn' : 'tag good'}>{isOld ? 'old' : 'ok'}</span>
   return (
     <>
-      <span class="tag bad">{state}</span> {reason}
+      <span class={state === 'waiting' ? 'tag' : 'tag bad'}>{state}</span> {reason}
     </>
   )
 }
