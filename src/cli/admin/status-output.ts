@@ -46,6 +46,7 @@ function printDetails(out: NodeJS.WritableStream, status: SystemStatus): void {
         return [name, state, records, days === null ? '' : `${days} d`, as]
       }),
     )
+    for (const { name, reason } of data) if (reason !== null) out.write(`  ${name}: ${reason}\n`)
   }
   if (errors.length > 0) out.write('\n')
   for (const { at, level, process, message, times } of errors.slice(0, ERRORS_SHOWN)) {

@@ -70,12 +70,12 @@ test('reports of processes are put together: sums, the worst state of a data set
 test('of data sets that processes have in different states the worst is told, and one that waits is no fault', async () => {
   const set = { reason: null, records: 1, built_at: null, age_days: null, too_old: false } as const
   const data = [
-    [{ ...set, name: 'a', state: 'waiting' }] as const,
+    [{ ...set, name: 'a', state: 'waiting', reason: 'it is being compiled' }] as const,
     [
       { ...set, name: 'a', state: 'ok' },
       { ...set, name: 'b', state: 'waiting' },
     ] as const,
-    [{ ...set, name: 'b', state: 'failed' }] as const,
+    [{ ...set, name: 'b', state: 'failed', reason: 'it is too large' }] as const,
     [{ ...set, name: 'b', state: 'waiting' }] as const,
   ]
   const status = await collectStatus(
@@ -91,6 +91,12 @@ test('of data sets that processes have in different states the worst is told, an
     ],
   )
   assert.equal(status.verdict.text, 'warning: data set b is failed')
+  const out = new PassThrough()
+  printStatus(out, status)
+  assert.match(
+    String(out.read()),
+    /^a +waiting .*\nb +failed .*\n {2}a: it is being compiled\n {2}b: it is too large\n/m,
+  )
 })
 
 test('what cannot be read is named, and the rest is there', async () => {
