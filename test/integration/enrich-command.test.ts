@@ -45,7 +45,12 @@ test('a line of JSON for each address, with the status that ingest gives', async
       as_name: 'EXAMPLE-AS',
       network: '81.2.69.0/24',
     },
+    account_id: 'example.com',
   })
+  assert.deepEqual(
+    found.map(({ account_id }) => account_id),
+    ['example.com', undefined, undefined, undefined, undefined, 'example.com'],
+  )
   assert.deepEqual(
     found.map(({ ip, status, classification }) => [ip, status, classification]),
     [

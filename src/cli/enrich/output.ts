@@ -17,15 +17,17 @@ export type PrintAddress = (found: Found, asked: readonly string[] | undefined) 
 /** Of what is no address. */
 const NOT_ASKED: Explanation = { attributes: {}, rule: 'invalid_ip', asked: [], answered: [], partial: [] }
 
-/** A line with one JSON object: status, quality and data as ingest answers them. */
+/** A line with one JSON object: status, quality and data as ingest answers them, and the account that an event would get. */
 export const enrichedJson: PrintAddress = ({ ip, lookup, rule }, asked) => {
+  const account = accountOf(lookup)
   const answer = {
     ip,
     status: statusOf(lookup),
     classification: lookup?.classification ?? null,
     quality: lookup?.quality ?? 0,
     data: lookup?.data ?? {},
-    ...(rule !== undefined && { rule, company_id: companyOf(lookup) ?? null }),
+    ...(account !== undefined && { account_id: account }),
+    ...(rule !== undefined && { rule, company_id: account ?? null }),
   }
   return `${JSON.stringify(asked === undefined ? answer : { ...answer, explain: lookup === undefined ? NOT_ASKED : explain(lookup, asked) })}\n`
 }
@@ -36,9 +38,9 @@ export const enrichedText: PrintAddress = ({ ip, lookup, rule }, asked) => {
     ['ip', ip, ''],
     ['status', statusOf(lookup), ''],
   ]
-  if (rule !== undefined) {
-    rows.push(['tenant rule', rule ?? '-', ''], ['company_id', companyOf(lookup) ?? '-', ''])
-  }
+  const account = accountOf(lookup)
+  if (rule !== undefined) rows.push(['tenant rule', rule ?? '-', ''])
+  if (account !== undefined || rule !== undefined) rows.push(['account_id', account ?? '-', ''])
   if (lookup !== undefined) {
     rows.push(['quality', String(lookup.quality), ''])
     for (const [attribute, value] of Object.entries(lookup.data)) {
@@ -53,8 +55,8 @@ export const enrichedText: PrintAddress = ({ ip, lookup, rule }, asked) => {
   return `${aligned(asked === undefined ? rows.map(([name, value]) => [name, value]) : rows)}\n`
 }
 
-/** The company that the event counts for; none when it is filtered. */
-function companyOf(lookup: Lookup | undefined): string | undefined {
+/** The account, and the company, of an event that brings no account of its own; none when it is filtered. */
+function accountOf(lookup: Lookup | undefined): string | undefined {
   return lookup === undefined || lookup.noise ? undefined : lookup.companyId || undefined
 }
 
