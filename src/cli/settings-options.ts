@@ -24,7 +24,8 @@ export function addSettings(command: Command, names: readonly SettingName[]): Co
 
 /** Reads the configuration from the environment and from flags that `addSettings` added. */
 export function configOf(context: CliContext, command: Command): Config {
-  const options = command.opts<Record<string, string>>()
+  // A command that has commands takes the options that it shares with them, wherever they stand.
+  const options = command.optsWithGlobals<Record<string, string>>()
   const flags: { [Name in SettingName]?: string } = {}
   const names = added.get(command) ?? []
   for (const name of names) {

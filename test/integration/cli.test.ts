@@ -105,6 +105,7 @@ test('commands reach the running instance', async (t) => {
 
   const tenant = await json('tenant', 'create', 'acme', '--plan', 'growth')
   assert.deepEqual([tenant.tenant_id, tenant.plan, tenant.archive], ['acme', 'growth', false])
+  assert.equal(tenant.unclassified, 'account')
   assert.deepEqual(await json('tenant', 'show', 'acme'), tenant)
   assert.equal((await json('tenant', 'set', 'acme', '--archive', 'on')).archive, true)
   assert.deepEqual((await json('tenant', 'list')).map((found: { tenant_id: string }) => found.tenant_id).sort(), [
@@ -145,10 +146,16 @@ test('commands reach the running instance', async (t) => {
     ['mine', 'rdns'],
   )
   assert.equal((await json('enrich', '17.0.0.1')).data.org_name, 'Mine')
-  assert.deepEqual(pick(await json('rules', 'check', 'acme', '17.0.0.1'), 'status', 'classification'), [
-    'ok',
-    'business',
-  ])
+  const checked = await json('rules', 'check', 'acme', '17.0.0.1', '10.0.0.1')
+  assert.deepEqual(
+    checked.map((found: object) => pick(found, 'status', 'classification')),
+    [
+      ['ok', 'business'],
+      ['filtered', 'reserved'],
+    ],
+  )
+  assert.match((await json('dashboard', 'link', 'acme')).dashboard_url, /^http:.*\/sign-in\?token=/)
+  assert.deepEqual(await json('dashboard', 'sign-out', 'acme'), { sessions: 0, links: 1 })
   const text = (await site.ipid('status')).stdout
   assert.match(text, /^ok: 0 events stored in the last minute; nothing waits\n\nSTREAM .*\n/)
   assert.match(text, /^process \d+ on .*: ingress, since /m)
@@ -167,6 +174,11 @@ test('what a command is asked wrongly is exit code 2, what fails is 1, each in o
     [['tenant', 'create', 'x', '--plan', 'huge'], 2, /^ipid: unknown plan "huge": .*\n$/],
     [['tenant', 'set', 'demo'], 2, /^ipid: nothing to set.*\n$/],
     [['key', 'create', 'nobody'], 2, /^ipid: unknown tenant "nobody"\n$/],
+    [['dead-letter', 'list', '--tenant', 'nobody'], 2, /^ipid: unknown tenant "nobody"\n$/],
+    [['dead-letter', 'retry', '--tenant', 'nobody'], 2, /^ipid: unknown tenant "nobody"\n$/],
+    // A command that has commands, and the same options.
+    [['dashboard', 'link', 'demo', '--data-dir', '/nowhere'], 1, /^ipid: no ipid is running on \/nowhere: .*\n$/],
+    [['dashboard', 'sign-out', '--data-dir', '/nowhere'], 1, /^ipid: no ipid is running on \/nowhere: .*\n$/],
     [['usage', 'demo', '--month', 'May'], 2, /^ipid: month: wants YYYY-MM.*\n$/],
     [['sql', 'SELECT * FROM nowhere'], 1, /^ipid: Code: 60\. DB::Exception: .*\n$/],
     [['sql', 'SELECT 1 FORMAT CSV', '--json'], 2, /^ipid: --json wants a statement without a FORMAT.*\n$/],

@@ -7,6 +7,7 @@ import {
   type StoredLetter,
 } from '../../redis/streams/dead-letters.ts'
 import { givenUpAt, letterPage, summaryOf } from '../../redis/streams/letter-views.ts'
+import type { TenantAdmin } from '../../tenants/admin.ts'
 import type { CliContext } from '../context.ts'
 import { printJson, printPairs, printTable } from '../print.ts'
 
@@ -16,6 +17,17 @@ const REASON_CHARS = 80
 const CHANGES_AT_ONCE = 32
 /** Letters that are named when they cannot be changed. */
 const SKIPPED_MAX = 20
+
+/** @throws InputError when there is neither a tenant of this name nor a letter that one left */
+export async function demandKnownTenant(
+  letters: DeadLetters,
+  tenantId: string | undefined,
+  admin: TenantAdmin,
+): Promise<void> {
+  if (tenantId === undefined) return
+  const { letters: left } = await letterPage(letters, { tenantId }, 1, undefined)
+  if (left.length === 0) await admin.getTenant(tenantId)
+}
 
 /** One page. */
 export async function printLetters(

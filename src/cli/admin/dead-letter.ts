@@ -37,13 +37,14 @@ export function deadLetterCommand(context: CliContext, setExitCode: (code: numbe
       if (!Number.isInteger(limit) || limit < 1)
         throw new InputError(`--limit "${options.limit}": wants a number from 1`)
       const { printLetters } = await output()
-      await withLetters(sub, (letters) => printLetters(letters, filterOf(options), { ...options, limit }, context))
+      const filter = filterOf(options)
+      await withLetters(sub, filter, (letters) => printLetters(letters, filter, { ...options, limit }, context))
     })
 
   subcommand('show <id>', 'show one, with its event').action(
     async (id: string, options: FilterOptions, sub: Command) => {
       const { printLetter } = await output()
-      await withLetters(sub, (letters) => printLetter(letters, id, options.json === true, context))
+      await withLetters(sub, {}, (letters) => printLetter(letters, id, options.json === true, context))
     },
   )
 
@@ -60,7 +61,9 @@ export function deadLetterCommand(context: CliContext, setExitCode: (code: numbe
         const { changeLetters } = await output()
         const which = ids.length > 0 ? ids : filter
         setExitCode(
-          await withLetters(sub, (letters) => changeLetters(letters, verb, which, options.json === true, context)),
+          await withLetters(sub, filter, (letters) =>
+            changeLetters(letters, verb, which, options.json === true, context),
+          ),
         )
       })
   }
@@ -70,17 +73,26 @@ export function deadLetterCommand(context: CliContext, setExitCode: (code: numbe
     return addSettings(command.command(usage).description(about).option('--json', 'print JSON'), INSTANCE_SETTINGS)
   }
 
-  async function withLetters<T>(sub: Command, use: (letters: DeadLetters) => Promise<T>): Promise<T> {
+  async function withLetters<T>(
+    sub: Command,
+    filter: LetterFilter,
+    use: (letters: DeadLetters) => Promise<T>,
+  ): Promise<T> {
     const config = configOf(context, sub)
-    const [{ withRedis }, { redisUrlOf }, { DeadLetters }, { partitionsOf }, { ingest }] = await Promise.all([
-      import('../stores.ts'),
-      import('../instance.ts'),
-      import('../../redis/streams/dead-letters.ts'),
-      import('../../redis/partitions/change-mark.ts'),
-      import('../../../pipelines/ingest.ts'),
-    ])
+    const [{ demandKnownTenant }, { tenantAdmin, withRedis }, { redisUrlOf }, { DeadLetters }, ...more] =
+      await Promise.all([
+        output(),
+        import('../stores.ts'),
+        import('../instance.ts'),
+        import('../../redis/streams/dead-letters.ts'),
+        import('../../redis/partitions/change-mark.ts'),
+        import('../../../pipelines/ingest.ts'),
+      ])
+    const [{ partitionsOf }, { ingest }] = more
     return withRedis(await redisUrlOf(config), async (client) => {
-      return use(new DeadLetters(client, ingest, await partitionsOf(client)))
+      const letters = new DeadLetters(client, ingest, await partitionsOf(client))
+      await demandKnownTenant(letters, filter.tenantId, tenantAdmin(client, config))
+      return use(letters)
     })
   }
 }

@@ -138,7 +138,7 @@ function changeOf(options: TenantOptions): TenantChange {
 }
 
 function tenantJson({ id, plan, archive, addresses, createdAt, retentionDays, deleting, ...judging }: Tenant): object {
-  const { rules, unclassified } = judging
+  const { rules, unclassified = 'account' } = judging
   const retention = { retention_days: retentionDays ?? null }
   return {
     tenant_id: id,
@@ -147,7 +147,7 @@ function tenantJson({ id, plan, archive, addresses, createdAt, retentionDays, de
     addresses,
     ...retention,
     created_at: createdAt,
-    ...(unclassified && { unclassified }),
+    unclassified,
     ...(rules && { rules }),
     ...(deleting ? { deleting } : {}),
   }

@@ -23,7 +23,8 @@ export function dashboardCommand(context: CliContext): Command {
     .argument('<tenant>')
     .option('--days <n>', `days until the link does not work any more, 1 to ${DAYS_MAX}`, '7')
     .option('--json', 'print JSON')
-  addSettings(link, INSTANCE_SETTINGS).action(async (tenant: string, flags: LinkFlags) => {
+  addSettings(link, INSTANCE_SETTINGS).action(async (tenant: string) => {
+    const flags = link.optsWithGlobals<LinkFlags>()
     const days = /^\d{1,3}$/.test(flags.days) ? Number(flags.days) : 0
     if (days < 1 || days > DAYS_MAX) throw new InputError(`--days ${flags.days}: wants 1 to ${DAYS_MAX}`)
     const { signInUrl } = await import('./sign-in.ts')
@@ -33,7 +34,8 @@ export function dashboardCommand(context: CliContext): Command {
     .description('end the sessions and links of the members of a tenant, or of everybody, in all processes')
     .argument('[tenant]', 'default: everybody, operators too')
     .option('--json', 'print JSON')
-  addSettings(out, INSTANCE_SETTINGS).action(async (tenant: string | undefined, { json }: { json?: boolean }) => {
+  addSettings(out, INSTANCE_SETTINGS).action(async (tenant: string | undefined) => {
+    const { json } = out.optsWithGlobals<{ json?: boolean }>()
     const { signOut } = await import('./sign-out.ts')
     const { sessions, links } = await signOut(configOf(context, out), tenant)
     if (json) printJson(context.stdout, { sessions, links })

@@ -42,10 +42,7 @@ export function rulesCommand(context: CliContext): Command {
         return address
       })
       const found = await checkAddresses(config, tenant, parsed)
-      if (options.json) {
-        for (const one of found) printJson(context.stdout, one)
-        return
-      }
+      if (options.json) return printJson(context.stdout, found)
       const rows = found.map(({ ip, status, classification, rule }) => [ip, status, classification, rule])
       printTable(context.stdout, ['ADDRESS', 'STATUS', 'CLASS', 'RULE'], rows)
     },
