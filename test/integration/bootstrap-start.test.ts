@@ -146,3 +146,17 @@ test('a second instance on the same DATA_DIR and a taken port are refused in one
   assert.match(taken.stderr, /^ipid: PORT \d+: cannot listen on 127\.0\.0\.1:\d+ .*choose another port\n$/)
   assert.deepEqual(elsewhere.processes(), [])
 })
+
+test('an address that this machine does not have is named, not the port', async (t) => {
+  for (const [env, stderr] of [
+    [{ HOST: 'nope.invalid' }, /^ipid: HOST "nope\.invalid": .*this host.*\n$/],
+    [{ HOST: '192.0.2.1', PORT: '65001' }, /^ipid: HOST "192\.0\.2\.1": this machine does not have this address\n$/],
+    [{ DASHBOARD_HOST: '192.0.2.1' }, /^ipid: DASHBOARD_HOST "192\.0\.2\.1": this machine does not have .*\n$/],
+  ] as const) {
+    const site = new TestSite(t, env)
+    const refused = await site.ipid('start')
+    assert.match(refused.stderr, stderr)
+    assert.equal(refused.code, 2)
+    assert.deepEqual(site.processes(), [])
+  }
+})

@@ -58,7 +58,7 @@ export function embeddedClickHouse({ config, dir, log, patienceMs }: StoreSurrou
       const limits = { memoryBytesMax, readSecondsMax }
       const options = { path: dir.clickhouse, port, external, limits, log, signal, onLaunch }
       if (previous === undefined && port !== 0) {
-        await demandFreePort('CLICKHOUSE_PORT', '127.0.0.1', port, patienceMs)
+        await demandFreePort({ host: '127.0.0.1', portSetting: 'CLICKHOUSE_PORT', port }, patienceMs)
       }
       const clickhouse = await startPatiently(options, previous === undefined ? patienceMs : 0)
       log.info({ process: 'clickhouse', child_pid: clickhouse.pid, url: clickhouse.url }, 'process is ready')

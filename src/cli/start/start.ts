@@ -5,7 +5,7 @@ import { Registry } from 'prom-client'
 import { type Config, ROLES, type Role } from '../../config/config.ts'
 import { InputError } from '../../core/run/errors.ts'
 import { makeDataDir } from '../../embedded/processes/data-dir.ts'
-import { demandFreePort, findFreePort } from '../../embedded/processes/free-port.ts'
+import { demandFreePort } from '../../embedded/processes/free-port.ts'
 import { type Addresses, type Store, Supervisor } from '../../embedded/processes/supervisor.ts'
 import { readServers } from '../../redis/status/servers.ts'
 import { redisWarnings } from '../../status/verdict.ts'
@@ -195,20 +195,20 @@ class Run {
   /** The engine reuses a port, beside other processes or after a crash, only when it was told which. */
   async #ingressPort(): Promise<number> {
     const { host, port } = this.#options.config
-    if (port !== 0) await demandFreePort('PORT', host, port, this.#surroundings.patienceMs)
-    return port === 0 ? await findFreePort(host) : port
+    const place = { hostSetting: 'HOST', host, portSetting: 'PORT', port }
+    return await demandFreePort(place, this.#surroundings.patienceMs)
   }
 
   /** Nobody asked for the default, so that it is taken is no reason not to start. */
   async #dashboardPort(): Promise<number> {
     const { dashboardHost: host, dashboardPort: port } = this.#options.config
-    if (port === 0) return await findFreePort(host)
+    const { patienceMs } = this.#surroundings
+    const place = { hostSetting: 'DASHBOARD_HOST', host, portSetting: 'DASHBOARD_PORT', port }
     try {
-      await demandFreePort('DASHBOARD_PORT', host, port, this.#surroundings.patienceMs)
-      return port
+      return await demandFreePort(place, patienceMs)
     } catch (error) {
       if (port !== DEFAULT_DASHBOARD_PORT || this.#context.env.DASHBOARD_PORT !== undefined) throw error
-      const other = await findFreePort(host)
+      const other = await demandFreePort({ ...place, port: 0 }, patienceMs)
       this.#surroundings.log.warn({ port }, 'the port of the dashboard is taken; it listens on another one')
       return other
     }

@@ -1,44 +1,58 @@
 import { type AddressInfo, createServer } from 'node:net'
-import { StartupError } from '../../core/run/errors.ts'
+import { InputError, StartupError } from '../../core/run/errors.ts'
 import { poll } from '../../runner/loop.ts'
 
 const RETRY_EVERY_MS = 100
 
+/** An address and port, and the settings that say so. */
+export interface Place {
+  /** Undefined: nobody chose it. */
+  readonly hostSetting?: string
+  readonly host: string
+  readonly portSetting: string
+  /** 0: any free one. */
+  readonly port: number
+}
+
 /**
  * Makes sure that nobody listens on the port. Processes of the ingress share it, so that they would not notice a second
  * instance. A holder that is about to end gets `patienceMs`.
- * @param setting names the port in the error
- * @throws StartupError when the port stays taken, or the host is no address of this machine
+ * @returns the port, or a free one for 0
+ * @throws InputError when the host is no address of this machine, StartupError when the port stays taken
  */
-export async function demandFreePort(setting: string, host: string, port: number, patienceMs: number): Promise<void> {
+export async function demandFreePort(place: Place, patienceMs: number): Promise<number> {
+  const { port, portSetting, host } = place
   const refusal = (reason: string) =>
-    new StartupError(`${setting} ${port}: cannot listen on ${host}:${port} (${reason}); choose another port`)
+    new StartupError(`${portSetting} ${port}: cannot listen on ${host}:${port} (${reason}); choose another port`)
   const isFree = async () => {
-    const code = await tryListening(host, port)
-    if (code !== undefined && code !== 'EADDRINUSE') throw refusal(code)
-    return code === undefined || undefined
+    const found = await listenOnce(host, port)
+    if (typeof found === 'number') return found
+    const hostProblem = HOST_PROBLEMS[found.code ?? '']
+    if (hostProblem !== undefined && place.hostSetting !== undefined) {
+      throw new InputError(`${place.hostSetting} ${JSON.stringify(host)}: ${hostProblem}`)
+    }
+    if (found.code !== 'EADDRINUSE') throw refusal(found.code ?? found.message)
+    return undefined
   }
   const free = await poll(isFree, { everyMs: RETRY_EVERY_MS, deadlineMs: performance.now() + patienceMs })
-  if (!free) throw refusal('another program listens there')
+  if (free === undefined) throw refusal('another program listens there')
+  return free
 }
 
-/** A port on which nobody listens at this moment. */
-export function findFreePort(host: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen({ host, port: 0, exclusive: true }, () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
+const HOST_PROBLEMS: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'this host is not known',
+  EAI_AGAIN: 'no name server tells the address of this host',
+  EADDRNOTAVAIL: 'this machine does not have this address',
 }
 
-/** The error code; undefined when listening is possible. */
-function tryListening(host: string, port: number): Promise<string | undefined> {
+/** The port that was listened on, or why it cannot be. */
+function listenOnce(host: string, port: number): Promise<number | NodeJS.ErrnoException> {
   return new Promise((resolve) => {
     const server = createServer()
-    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
-    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)))
+    server.once('error', resolve)
+    server.listen({ host, port, exclusive: true }, () => {
+      const { port: found } = server.address() as AddressInfo
+      server.close(() => resolve(found))
+    })
   })
 }
