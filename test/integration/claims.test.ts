@@ -115,6 +115,18 @@ test('a worker dies behind its claim, its entry looks like noise by then: it is 
   assert.equal(await client.hget(keys.counters(0), 'outcome:process:filtered'), null)
 })
 
+test('a clock that is ahead for a moment does not keep what a lost worker left', async (t) => {
+  const { redis, client, intake } = await setUp(t)
+  await intake.append([rawEvent('e')])
+  await deliverTo(client, 'dies')
+  const reader = readerOf(redis.url, t)
+  const ahead = t.mock.method(Date, 'now', () => performance.timeOrigin + performance.now() + 3_600_000)
+  assert.deepEqual((await reader.next()).entries, [], 'nobody has left it for long enough')
+  ahead.mock.restore()
+  // The first of these waits as at rest.
+  await until(async () => (await reader.next()).entries.length > 0)
+})
+
 test('a first delivery that is held up does not overlook what the next one claimed', async (t) => {
   const { redis, client, intake, seen } = await setUp(t)
   await intake.append([rawEvent('e')])

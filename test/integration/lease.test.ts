@@ -39,6 +39,16 @@ test('a lease is one owner’s at a time, is renewed while it is held, and is fr
   await first.release()
 })
 
+test('a lease whose end a step of the clock of Redis has put off ends in time', async (t) => {
+  const redis = await startTestRedis(t)
+  const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
+  t.after(() => client.disconnect())
+  await client.set(keys.lease('work'), 'somebody who died', 'PX', 3_600_000)
+  const lease = new Lease(client, 'work')
+  assert.equal(await lease.acquire(AbortSignal.timeout(30_000)), true)
+  await lease.release()
+})
+
 test('what is asked in one turn goes out as one, and each has its own answer', async (t) => {
   const redis = await startTestRedis(t)
   const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))

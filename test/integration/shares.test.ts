@@ -51,6 +51,23 @@ async function settled(members: readonly Shares[], wanted: readonly number[]): P
   )
 }
 
+test('shares of a member whose end a step of the clock of Redis has put off are free in time', async (t) => {
+  const { client, open } = await start(t)
+  const farMs = Date.now() + 3_600_000
+  await client.set(keys.lease('work'), `shares:${SHARES}`, 'PX', 3_600_000)
+  await client.zadd(keys.leaseMembers('work'), farMs, 'somebody who died')
+  for (let share = 0; share < SHARES; share++) await client.hset(keys.leaseShares('work'), share, 'somebody who died')
+  const shares = open(SHARES)
+  assert.equal(await shares.acquire(AbortSignal.timeout(30_000)), true)
+  assert.equal(heldBy(shares).length, SHARES)
+})
+
+test('a lease that is held as a whole ends in time for those who would share it', async (t) => {
+  const { client, open } = await start(t)
+  await client.set(keys.lease('work'), 'somebody who died', 'PX', 3_600_000)
+  assert.equal(await open(SHARES).acquire(AbortSignal.timeout(30_000)), true)
+})
+
 test('a renewal that is on its way while a share is given back loses no other', async (t) => {
   const { client, open, signal } = await start(t)
   let held: Promise<void> | undefined

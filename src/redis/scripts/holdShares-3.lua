@@ -20,6 +20,13 @@ end
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
+-- The clock was set back since: nobody may hold anything for longer than a renewal gives.
+for _, member in ipairs(call('ZRANGE', KEYS[2], '(' .. now + ttl, '+inf', 'BYSCORE')) do
+  call('ZADD', KEYS[2], now + ttl, member)
+end
+if call('PTTL', KEYS[1]) > ttl then
+  call('PEXPIRE', KEYS[1], ttl)
+end
 for _, member in ipairs(call('ZRANGE', KEYS[2], 0, -1)) do
   if ended(member) then
     call('ZREM', KEYS[2], member)

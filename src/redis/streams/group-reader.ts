@@ -98,12 +98,18 @@ export class StreamGroupReader implements GroupReader {
     const claimed = this.#claimed
     this.#claimed = []
     if (claimed.length > 0) return claimed
-    if (Date.now() >= this.#nextClaimAt) {
+    if (this.#untilClaimMs() <= 0) {
       // With those of the other partitions.
       this.#nextClaimAt = Date.now() + untilTick(this.#options.claimIdleMs / 2, Date.now())
       return this.#claim()
     }
     return []
+  }
+
+  #untilClaimMs(): number {
+    const leftMs = this.#nextClaimAt - Date.now()
+    // The clock was set back since.
+    return leftMs > this.#options.claimIdleMs / 2 ? 0 : leftMs
   }
 
   async #fresh(waits: boolean, signal?: AbortSignal): Promise<(Entry | BrokenEntry)[]> {
@@ -140,7 +146,7 @@ export class StreamGroupReader implements GroupReader {
   async #waitForAny(signal: AbortSignal | undefined): Promise<(Entry | BrokenEntry)[]> {
     const { blocking, client, group, consumer } = this.#options
     const streams = [this.#streams.live, this.#streams.batch]
-    const restMs = Math.max(BLOCK_MS, untilTick(this.#nextClaimAt - Date.now(), Date.now()))
+    const restMs = Math.max(BLOCK_MS, untilTick(this.#untilClaimMs(), Date.now()))
     const wait = this.#isAtRest ? { blockMs: restMs, signal } : { blockMs: BLOCK_MS }
     const found = await this.#found(
       await readBlocking({ blocking, client, group, consumer, count: 1, streams, ...wait }),

@@ -40,7 +40,7 @@ export class Janitor implements Service {
     failed: (error, delayMs) => this.#options.log.warn({ err: error, delay_ms: Math.round(delayMs) }, 'trimming waits'),
     delay: RETRY_DELAY,
   })
-  #seldomAt = 0
+  #seldomAtMs = Number.NEGATIVE_INFINITY
   /** Rounds in a row that found nothing. */
   #inVain = 0
 
@@ -69,8 +69,8 @@ export class Janitor implements Service {
   async #round(): Promise<number> {
     const removed = await this.trim()
     this.#inVain = removed > 0 ? 0 : this.#inVain + 1
-    if (Date.now() >= this.#seldomAt) {
-      this.#seldomAt = Date.now() + SELDOM_MS
+    if (performance.now() >= this.#seldomAtMs) {
+      this.#seldomAtMs = performance.now() + SELDOM_MS
       await this.#sweepSeen()
       await this.#deleteIdleConsumers()
     }

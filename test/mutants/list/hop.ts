@@ -176,7 +176,7 @@ export const HOP: readonly Mutant[] = [
     name: 'dead-consumer',
     promise: 'what a dead consumer left pending is taken over',
     file: 'src/redis/streams/group-reader.ts',
-    from: 'if (Date.now() >= this.#nextClaimAt) {',
+    from: 'if (this.#untilClaimMs() <= 0) {',
     to: 'if (Date.now() < 0) {',
     noticedBy: [['test/integration/streams.test.ts', 'an entry that was deleted while it was pending']],
   },
