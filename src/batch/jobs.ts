@@ -61,8 +61,8 @@ export interface BatchJobs {
   begin(tenantId: string, archived?: boolean, addresses?: Addresses, file?: FileFacts): Promise<Upload>
   /** The job as its tenant sees it; undefined when the tenant has none of this id. */
   find(tenantId: string, jobId: string): Promise<BatchJob | undefined>
-  /** The tenant's own jobs, the newest first. Rejects with `InputError` when `before` is none of them. */
-  list(tenantId: string, page: JobPage): Promise<BatchJobList>
+  /** The tenant's own jobs, the newest first; undefined when `before` is none of them. */
+  list(tenantId: string, page: JobPage): Promise<BatchJobList | undefined>
   /**
    * Ends a job that has not ended: it is `failed`, and frees its place. What is stored stays, and what is in the pipeline is
    * still stored; the feeder feeds at most what it had in hand. Cancelled twice, it is as cancelled once.

@@ -59,7 +59,8 @@ test('without addresses visits are counted as with them, and no address is store
   for (const tenant of TENANTS) await call(tenant, '/v1/lookup', '{"ip":"17.0.0.1"}')
   for (const tenant of TENANTS) {
     const set = await ipid('tenant', 'set', tenant, '--addresses', tenant, '--json')
-    assert.deepEqual(Object.keys(set), ['tenant_id', 'plan', 'archive', 'addresses', 'retention_days', 'created_at'])
+    const facts = ['tenant_id', 'plan', 'archive', 'addresses', 'retention_days', 'created_at', 'unclassified']
+    assert.deepEqual(Object.keys(set), facts)
     assert.equal(set.addresses, tenant)
   }
   const answers = await Promise.all(

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import type { BatchAccepted, BatchJob, BatchJobList } from '../../schemas/api/batch.ts'
+import type { ErrorBody } from '../../schemas/api/error.ts'
 import { runCommand } from '../support/command.ts'
 import { testedEngine } from '../support/engines.ts'
 import { startInstance, type TestInstance } from '../support/instance.ts'
@@ -129,12 +130,14 @@ describe('batch uploads over HTTP', () => {
     const table = (await ipid('batch', 'list')).stdout.split('\n')
     assert.match(table[0]!, /^JOB +RECEIVED +STATUS +FINISHED +OF +WHY$/)
     assert.match(table[2]!, new RegExp(`^${job_id} .* failed +\\d+ +200000 +cancelled$`))
-    for (const query of ['limit=0', 'limit=x', 'limit=101', 'limit=1&limit=2', 'before=x']) {
+    for (const query of ['limit=0', 'limit=x', 'limit=101', 'limit=1&limit=2', 'before=x', 'before=']) {
       const refused = await fetch(`${instance.ready.url}/v1/ingest/batch?${query}`, {
         headers: { 'x-api-key': instance.apiKey },
       })
       assert.equal(refused.status, 422, query)
-      await refused.arrayBuffer()
+      const { detail, errors } = (await refused.json()) as ErrorBody
+      const [field] = query.split('=')
+      assert.deepEqual([errors?.length, errors?.[0]?.path, detail], [1, field, `${field} ${errors?.[0]?.message}`])
     }
   })
 

@@ -133,7 +133,7 @@ test('a tenant sees its own jobs, the newest first, page by page, until their re
   const open = await jobs.begin('acme')
   const pages: string[][] = []
   for (let before: string | undefined; ; ) {
-    const page = await jobs.list('acme', { limit: 2, before })
+    const page = (await jobs.list('acme', { limit: 2, before }))!
     pages.push(page.jobs.map(({ job_id }) => job_id))
     if (page.next === null) break
     before = page.next
@@ -145,7 +145,7 @@ test('a tenant sees its own jobs, the newest first, page by page, until their re
   assert.equal(await jobs.find('other', ids[0]!), undefined)
   assert.equal(await jobs.cancel('other', ids[0]!), undefined)
   assert.equal((await jobs.find('acme', ids[0]!))?.status, 'queued', 'it goes on')
-  await assert.rejects(jobs.list('acme', { limit: 2, before: 'x' }), { name: 'InputError' })
+  assert.equal(await jobs.list('acme', { limit: 2, before: 'x' }), undefined)
   await open.abort()
   const worker = await startWorker(redis.url, ingest, 'process', PARTITIONS, enricher)
   const stopFeeder = await startFeeder(redis)

@@ -120,7 +120,7 @@ test('a job is listed with the name of its file, which is cut and holds nothing 
   assert.deepEqual((await names()).sort(), [`${'é'.repeat(199)}…`, 'visits[31mfdp.csv', null].sort())
   // The answers of the API are as they were.
   const { file_name: _, ...listed } = (await member.read<UploadList>('/api/tenants/acme/uploads')).jobs.at(-1)!
-  assert.deepEqual((await jobs.list('acme', { limit: 5, before: undefined })).jobs.at(-1), listed)
+  assert.deepEqual((await jobs.list('acme', { limit: 5, before: undefined }))!.jobs.at(-1), listed)
   assert.ok(!('file_name' in (await jobs.find('acme', answer.job_id))!))
   assert.equal((await jobs.fileNames('other', [answer.job_id, jobId])).size, 0)
 })

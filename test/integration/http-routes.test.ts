@@ -25,6 +25,24 @@ test('other paths are 404 and other methods 405 with allow, before the key is as
   }
 })
 
+test('a parameter of a path that is not UTF-8 is 400, whatever it names', async (t) => {
+  const { url } = await startHttp(t)
+  const headers = { 'x-api-key': API_KEY }
+  for (const [method, path, name] of [
+    ['GET', '/v1/ingest/batch/%ff', 'job_id'],
+    ['POST', '/v1/ingest/batch/%ff/cancel', 'job_id'],
+    ['GET', '/v1/bulk/%zz', 'job_id'],
+    ['GET', '/v1/events/%ED%A0%80', 'event_id'],
+  ] as const) {
+    const answer = await fetch(url + path, { method, headers })
+    assert.deepEqual(
+      [answer.status, await answer.json()],
+      [400, { detail: `${name} is not percent-encoded UTF-8` }],
+      path,
+    )
+  }
+})
+
 test('HEAD is GET without the body, OPTIONS names the methods, and the connection stays in step', async (t) => {
   const { port } = await startHttp(t)
   const connection = await RawConnection.open(t, port)

@@ -10,7 +10,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorStatus, string>> = {
   403: 'Not for this caller',
   404: 'There is no such path, job or event',
   405: 'The path does not have this method; the allow header names those that it has',
-  408: 'The body arrived too slowly',
+  408: 'The body arrived too slowly: less than 160 KiB of it in 7 seconds while there was room for it',
   409: 'The job has ended already',
   413: 'Payload too large: too many events, addresses or bytes, as sent or decoded',
   415: 'The content-encoding is not gzip',

@@ -1,7 +1,15 @@
+import type { BatchJobList } from '../../../schemas/api/batch.ts'
 import { HttpError } from '../engine/http-error.ts'
+import { schemaError } from './schema.ts'
 
 /** @throws HttpError 404 when the tenant has no such job */
 export function foundJob<Job>(job: Job | undefined): Job {
   if (job === undefined) throw new HttpError(404, 'there is no such job')
   return job
+}
+
+/** @throws HttpError 422 when `before` named no job of the tenant */
+export function foundPage(list: BatchJobList | undefined): BatchJobList {
+  if (list === undefined) throw schemaError([{ path: 'before', message: 'names no job of yours' }])
+  return list
 }

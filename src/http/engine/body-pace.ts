@@ -1,3 +1,4 @@
+import { HttpError } from './http-error.ts'
 import type { HttpLimits } from './limits.ts'
 
 /** How fast the body of a request arrives. */
@@ -31,4 +32,10 @@ export class BodyPace {
     this.#sinceBytes = this.#receivedBytes
     return false
   }
+}
+
+/** The response to a body that is stalled. */
+export function tooSlow({ bodyStallBytes, bodyStallMs }: HttpLimits): HttpError {
+  const wanted = `${bodyStallBytes / 1_024} KiB in ${bodyStallMs / 1_000} s`
+  return new HttpError(408, `the body arrived too slowly: less than ${wanted}`, { close: true })
 }

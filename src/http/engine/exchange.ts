@@ -1,5 +1,5 @@
 import { BodyBuffer } from './body-buffer.ts'
-import { BodyPace } from './body-pace.ts'
+import { BodyPace, tooSlow } from './body-pace.ts'
 import { BodyStream, type Flow } from './body-stream.ts'
 import type { ArrivedRequest, RequestReceiver, ResponseWriter } from './engine.ts'
 import { AbortedError, HttpError, type Limit } from './http-error.ts'
@@ -195,7 +195,7 @@ export class Exchange implements RequestReceiver, InFlight {
     }
     const waitsForUs = this.#body instanceof BodyStream && this.#body.paused
     if (this.#pace.isStalled(nowMs, waitsForUs, limits)) {
-      this.fail(new HttpError(408, 'the body arrived too slowly', { close: true }))
+      this.fail(tooSlow(limits))
     }
   }
 

@@ -3,7 +3,7 @@ import type { BatchJob, BatchJobList, ListedBatchJob } from '../../../schemas/ap
 import type { Addresses } from '../../../schemas/tenant.ts'
 import type { BatchJobs, FileFacts, JobFiles, JobPage, Upload } from '../../batch/jobs.ts'
 import type { Clock } from '../../core/run/clock.ts'
-import { BackpressureError, InputError, UnavailableError } from '../../core/run/errors.ts'
+import { BackpressureError, UnavailableError } from '../../core/run/errors.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
 import { loadScript } from '../scripts.ts'
@@ -70,12 +70,12 @@ export class RedisBatchJobs implements BatchJobs, JobFiles {
     return answered(async () => (await this.#read(tenantId, jobId))?.job)
   }
 
-  async list(tenantId: string, { limit, before }: JobPage): Promise<BatchJobList> {
+  async list(tenantId: string, { limit, before }: JobPage): Promise<BatchJobList | undefined> {
     const { client } = this.#options
     return answered(async () => {
       const name = keys.batchesOf(tenantId)
       const rank = before === undefined ? -1 : await client.zrevrank(name, before)
-      if (rank === null) throw new InputError('before names no job of yours')
+      if (rank === null) return undefined
       const jobs: ListedBatchJob[] = []
       // An upload that is not whole yet has a place, and no record.
       for (let at = rank + 1; jobs.length <= limit; at += limit) {
@@ -130,7 +130,6 @@ async function answered<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
   } catch (error) {
-    if (error instanceof InputError) throw error
     throw new UnavailableError('the event store did not answer', { cause: error })
   }
 }

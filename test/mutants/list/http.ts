@@ -50,8 +50,8 @@ export const HTTP: readonly Mutant[] = [
     name: 'job-of-the-caller',
     promise: 'the route of a batch job asks for the caller’s',
     file: 'src/http/api/routes/ingest-batch.ts',
-    from: 'jobs.find(caller.tenant.id, exchange.request.parameters[0]!)',
-    to: "jobs.find((caller.tenant.id, 'demo'), exchange.request.parameters[0]!)",
+    from: 'jobs.find(caller.tenant.id,',
+    to: "jobs.find((caller.tenant.id, 'demo'),",
     noticedBy: [['test/integration/http-tenants.test.ts', 'every route asks for what is the caller’s']],
   },
   {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { BATCH_LIMITS, BATCH_LIST_LIMITS, type BatchJobList } from '../../../../schemas/api/batch.ts'
+import { BATCH_LIMITS, BATCH_LIST_LIMITS } from '../../../../schemas/api/batch.ts'
 import { EventEnvelope } from '../../../../schemas/api/event.ts'
 import {
   PREVIEW_BYTES,
@@ -17,7 +17,7 @@ import type { BatchJobs, JobFiles } from '../../../batch/jobs.ts'
 import { rejectedLine } from '../../../batch/rejected-line.ts'
 import type { UploadedFiles } from '../../../batch/uploaded-files.ts'
 import { compileValidator } from '../../../core/event/validator.ts'
-import { foundJob } from '../../../http/api/job.ts'
+import { foundJob, foundPage } from '../../../http/api/job.ts'
 import { receiveUpload } from '../../../http/api/receive-upload.ts'
 import { limitBytes } from '../../../http/engine/decode-stream.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
@@ -64,7 +64,7 @@ function listRoute({
     path: '/api/tenants/:tenant/uploads',
     query: UploadListQuery,
     async handle({ tenant, query: { limit = BATCH_LIST_LIMITS.jobs, before } }) {
-      const list: BatchJobList = await jobs.list(tenant.id, { limit, before })
+      const list = foundPage(await jobs.list(tenant.id, { limit, before }))
       const ids = list.jobs.map(({ job_id }) => job_id)
       const names = await jobs.fileNames(tenant.id, ids)
       const named = list.jobs.map((job) => ({ ...job, file_name: names.get(job.job_id) ?? null }))

@@ -5,8 +5,9 @@ import type { Caller } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'
 import { HttpError } from '../../engine/http-error.ts'
 import type { HttpResponse } from '../../engine/response.ts'
-import { foundJob } from '../job.ts'
+import { foundJob, foundPage } from '../job.ts'
 import type { Operation } from '../operation.ts'
+import { pathParameter } from '../path-parameter.ts'
 import { parseQuery, type Query, single } from '../query.ts'
 import type { Route } from '../route.ts'
 import { schemaError } from '../schema.ts'
@@ -21,7 +22,7 @@ export function batchJobsRoute(jobs: BatchJobs): Route {
     async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
       const query = parseQuery(exchange.request.query)
       const page = { limit: limitOf(query), before: single(query, 'before') }
-      return { status: 200, body: JSON.stringify(await jobs.list(caller.tenant.id, page)) }
+      return { status: 200, body: JSON.stringify(foundPage(await jobs.list(caller.tenant.id, page))) }
     },
   }
 }
@@ -34,7 +35,7 @@ export function cancelBatchJobRoute(jobs: BatchJobs): Route {
     access: 'key',
     operation: cancelOperation,
     async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
-      const job = foundJob(await jobs.cancel(caller.tenant.id, exchange.request.parameters[0]!))
+      const job = foundJob(await jobs.cancel(caller.tenant.id, pathParameter(exchange.request, 'job_id')))
       if (job === 'ended') throw new HttpError(409, 'the job has ended already')
       return { status: 200, body: JSON.stringify(job) }
     },
@@ -94,5 +95,5 @@ const cancelOperation: Operation = {
     { name: 'job_id', in: 'path', required: true, description: 'As the upload was answered', schema: Type.String() },
   ],
   responses: { 200: { description: 'The job', schema: BatchJob, example: CANCELLED } },
-  errors: [401, 404, 409, 429, 500],
+  errors: [400, 401, 404, 409, 429, 500],
 }

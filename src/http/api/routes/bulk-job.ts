@@ -6,6 +6,7 @@ import type { Exchange } from '../../engine/exchange.ts'
 import { type HttpResponse, NDJSON_TYPE } from '../../engine/response.ts'
 import { foundJob } from '../job.ts'
 import type { Operation } from '../operation.ts'
+import { pathParameter } from '../path-parameter.ts'
 import type { Route } from '../route.ts'
 
 /** Characters that are given to the connection at once. */
@@ -19,12 +20,13 @@ export function bulkJobRoute(bulkJobs: BulkJobs): Route {
     access: 'key',
     operation,
     async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
-      const job = foundJob(await bulkJobs.find(caller.tenant.id, exchange.request.parameters[0]!))
-      if (job.lines === undefined) return { status: 200, body: jobJson(exchange.request.parameters[0]!, job) }
+      const jobId = pathParameter(exchange.request, 'job_id')
+      const job = foundJob(await bulkJobs.find(caller.tenant.id, jobId))
+      if (job.lines === undefined) return { status: 200, body: jobJson(jobId, job) }
       if (acceptsLines(exchange.request.head.accept)) {
         return { status: 200, type: NDJSON_TYPE, body: inPieces(job.lines) }
       }
-      return { status: 200, body: inPieces(jobJson(exchange.request.parameters[0]!, job)) }
+      return { status: 200, body: inPieces(jobJson(jobId, job)) }
     },
   }
 }
@@ -80,5 +82,5 @@ const operation: Operation = {
       },
     },
   },
-  errors: [401, 404, 429, 500],
+  errors: [400, 401, 404, 429, 500],
 }

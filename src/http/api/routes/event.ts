@@ -9,6 +9,7 @@ import type { Exchange } from '../../engine/exchange.ts'
 import { HttpError } from '../../engine/http-error.ts'
 import type { HttpResponse } from '../../engine/response.ts'
 import type { Operation } from '../operation.ts'
+import { pathParameter } from '../path-parameter.ts'
 import { parseQuery, single } from '../query.ts'
 import type { Route } from '../route.ts'
 import { demandSchema } from '../schema.ts'
@@ -24,7 +25,7 @@ export function eventRoute(receipts: EventReceipts): Route {
     async handle({ request }: Exchange, { tenant }: Caller): Promise<HttpResponse> {
       const receivedAt = single(parseQuery(request.query), 'received_at')
       const asked: Partial<Static<typeof EventQuery>> = {
-        event_id: decoded(request.parameters[0]!),
+        event_id: pathParameter(request, 'event_id'),
         ...(receivedAt !== undefined && { received_at: receivedAt }),
       }
       demandSchema(validate, asked)
@@ -37,14 +38,6 @@ export function eventRoute(receipts: EventReceipts): Route {
       if ('status' in found) return { status: 200, body: JSON.stringify(found) }
       throw new HttpError(404, whyUnknown(found, tenant.archive))
     },
-  }
-}
-
-function decoded(parameter: string): string {
-  try {
-    return decodeURIComponent(parameter)
-  } catch {
-    throw new HttpError(400, 'event_id is not percent-encoded UTF-8')
   }
 }
 

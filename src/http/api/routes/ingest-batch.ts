@@ -7,6 +7,7 @@ import type { Exchange } from '../../engine/exchange.ts'
 import type { HttpResponse } from '../../engine/response.ts'
 import { foundJob } from '../job.ts'
 import type { Operation } from '../operation.ts'
+import { pathParameter } from '../path-parameter.ts'
 import { receiveUpload } from '../receive-upload.ts'
 import type { Route } from '../route.ts'
 
@@ -35,7 +36,7 @@ export function batchJobRoute(jobs: BatchJobs): Route {
     access: 'key',
     operation: jobOperation,
     async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
-      const job = foundJob(await jobs.find(caller.tenant.id, exchange.request.parameters[0]!))
+      const job = foundJob(await jobs.find(caller.tenant.id, pathParameter(exchange.request, 'job_id')))
       return { status: 200, body: JSON.stringify(job) }
     },
   }
@@ -82,5 +83,5 @@ const jobOperation: Operation = {
       },
     },
   },
-  errors: [401, 404, 429, 500],
+  errors: [400, 401, 404, 429, 500],
 }

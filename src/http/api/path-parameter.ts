@@ -1,0 +1,11 @@
+import type { ArrivedRequest } from '../engine/engine.ts'
+import { HttpError } from '../engine/http-error.ts'
+
+/** The one parameter of a path, decoded. @throws HttpError 400 when its percent-encoding is broken, or stands for no UTF-8 */
+export function pathParameter({ parameters }: ArrivedRequest, name: string): string {
+  try {
+    return decodeURIComponent(parameters[0]!)
+  } catch {
+    throw new HttpError(400, `${name} is not percent-encoded UTF-8`)
+  }
+}
