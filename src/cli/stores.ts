@@ -4,6 +4,8 @@ import { shown } from '../config/values.ts'
 import { systemClock } from '../core/run/clock.ts'
 import { StartupError } from '../core/run/errors.ts'
 import { connectRedis, type RedisClient } from '../redis/connect.ts'
+import { persisted } from '../redis/persisted.ts'
+import { replyCode } from '../redis/reply-error.ts'
 import { RedisTenantStore } from '../redis/tenants/tenant-store.ts'
 import { TenantAdmin } from '../tenants/admin.ts'
 import { asInstance, redisUrlOf } from './instance.ts'
@@ -11,7 +13,7 @@ import { asInstance, redisUrlOf } from './instance.ts'
 const CONNECT_MS = 5_000
 
 /**
- * Connects to Redis for the length of `use`.
+ * Connects to Redis for the length of `use`; behind it, what was changed is on disk.
  * @throws StartupError when it cannot be reached within 5 s
  */
 export async function withRedis<T>(url: string, use: (client: RedisClient) => Promise<T>): Promise<T> {
@@ -25,7 +27,12 @@ export async function withRedis<T>(url: string, use: (client: RedisClient) => Pr
       const reason = error.name === 'AbortError' ? problem : error.message
       throw new StartupError(`cannot reach Redis at ${shown(url)}: ${reason}`)
     })
-    return await use(client)
+    const result = await use(client)
+    await persisted(client).catch((error) => {
+      // Redis cannot write: it refused what would have changed something, and what is only read is as good as before.
+      if (replyCode(error) !== 'MISCONF') throw error
+    })
+    return result
   } finally {
     client.disconnect()
   }

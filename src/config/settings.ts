@@ -273,7 +273,7 @@ export const SETTINGS = {
     'REDIS_FSYNC',
     'when',
     'always',
-    'appendfsync of the embedded Redis: always, everysec or no',
+    'when what embedded Redis wrote goes to disk: always (before anybody is told), everysec (within a second or two) or no (when the system does)',
     choice(['always', 'everysec', 'no']),
   ),
   redisMaxMemoryBytes: setting(

@@ -9,6 +9,8 @@ import { Sessions } from '../dashboard/server/sessions.ts'
 import type { HttpServer } from '../http/engine/server.ts'
 import { RedisSessionStore } from '../redis/dashboard/sessions.ts'
 import { RedisUsage } from '../redis/dashboard/usage.ts'
+import { orUnavailable } from '../redis/or-unavailable.ts'
+import { persisted } from '../redis/persisted.ts'
 import { RedisTenantStore } from '../redis/tenants/tenant-store.ts'
 import { liveParts } from './dashboard/live.ts'
 import { settingsOf } from './dashboard/settings.ts'
@@ -60,6 +62,7 @@ export function dashboardRole(parts: Parts): DashboardRole {
         sessions,
         routes,
         findTenant,
+        persisted: () => orUnavailable(persisted(redis), 'the change may not be on disk yet'),
         onSignedOut: (session) => streams.endOf(session),
         clock,
         log,

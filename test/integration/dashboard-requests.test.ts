@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SessionAnswer } from '../../schemas/dashboard/session.ts'
+import { UnavailableError } from '../../src/core/run/errors.ts'
 import { isOurHost } from '../../src/dashboard/server/hosts.ts'
 import { DashboardClient, startDashboard } from '../support/dashboard.ts'
 import { member, ROUTES, redis } from '../support/dashboard-access.ts'
@@ -38,6 +39,15 @@ test('a change needs the token of its session, and comes from our pages', async 
   assert.equal((await change({ origin: dashboard.url })).status, 200)
   for (const origin of ['http://evil.example', 'null']) assert.equal((await change({ origin })).status, 403)
   assert.equal((await client.post('/sign-out', {}, { 'x-csrf-token': '' })).status, 403)
+})
+
+test('a change that may not be on disk is not told as done', async (t) => {
+  const persisted = async () => {
+    throw new UnavailableError('the change may not be on disk yet')
+  }
+  const client = await (await startDashboard(t, redis, ROUTES, { persisted })).signIn()
+  assert.equal((await client.post('/api/tenants/acme/change', { name: 'a' })).status, 500)
+  assert.equal((await client.get('/api/session')).status, 200, 'nothing changes')
 })
 
 test('what is sent is held to its schema', async (t) => {

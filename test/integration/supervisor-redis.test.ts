@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
+import { appendOnlyLink } from '../../src/core/run/append-only-link.ts'
 import { type DataDir, makeDataDir } from '../../src/embedded/processes/data-dir.ts'
 import { holdLeash } from '../../src/embedded/processes/leash.mjs'
 import type { RunningProcess } from '../../src/embedded/processes/running-process.ts'
@@ -50,7 +51,7 @@ async function withClient<T>(dir: DataDir, use: (client: Redis) => Promise<T>): 
   }
 }
 
-test('the private server is durable, bounded, and listens on no port', async (t) => {
+test('the private server is bounded, listens on no port, and has clients wait for its disk', async (t) => {
   const dir = makeDataDir(folder(t))
   await start(t, dir)
   const settings = await withClient(dir, async (client) =>
@@ -66,12 +67,17 @@ test('the private server is durable, bounded, and listens on no port', async (t)
   assert.deepEqual(settings, {
     port: '0',
     appendonly: 'yes',
-    appendfsync: 'always',
+    appendfsync: 'no',
     'maxmemory-policy': 'noeviction',
     maxmemory: '67108864',
     save: '',
     hz: '4',
   })
+  assert.deepEqual(readdirSync(appendOnlyLink(dir.redisSocket)).sort(), [
+    'appendonly.aof.1.base.rdb',
+    'appendonly.aof.1.incr.aof',
+    'appendonly.aof.manifest',
+  ])
 })
 
 test('a write that was answered is there after kill -9 of the server', async (t) => {

@@ -64,6 +64,7 @@ export interface TestDashboard {
 interface DashboardSetting {
   readonly publicUrl?: string
   readonly onSignedOut?: (session: Session) => void
+  readonly persisted?: () => Promise<void>
   readonly clock?: Clock
 }
 
@@ -86,6 +87,7 @@ export async function startDashboard(
     sessions,
     routes,
     findTenant: (id) => tenants.getTenant(id),
+    persisted: options.persisted ?? (async () => {}),
     clock,
     log: silent,
     metrics: new Registry(),

@@ -368,7 +368,13 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
       const sessions = new Sessions({} as SessionStore, systemClock)
       const place = { host: '127.0.0.1', port: 0, publicUrl: undefined, engine: 'auto' } as const
       const parts = { sessions, routes: [], findTenant: async () => undefined, clock: systemClock }
-      const service = await createDashboard({ ...place, ...parts, log: countLines(calls), metrics: new Registry() })
+      const service = await createDashboard({
+        ...place,
+        ...parts,
+        persisted: async () => {},
+        log: countLines(calls),
+        metrics: new Registry(),
+      })
       return { service, close: () => assert.rejects(fetch(service.url)) }
     },
   },

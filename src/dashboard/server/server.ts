@@ -29,6 +29,8 @@ export interface DashboardOptions {
   readonly sessions: Sessions
   readonly routes: readonly DashboardRoute[]
   readonly findTenant: (id: string) => Promise<Tenant | undefined>
+  /** Resolves when what was changed before the call is on disk. */
+  readonly persisted: () => Promise<void>
   /** What goes on for a session is to end. */
   readonly onSignedOut?: (session: Session) => void
   readonly clock: Clock
@@ -98,7 +100,9 @@ class Gate {
       if (validQuery !== undefined) demandSchema(validQuery, query)
       const body = readBody === undefined ? undefined : parseJson(await exchange.text())
       if (readBody !== undefined) demandSchema(readBody, body)
-      return await route.handle({ exchange, session, parameters, tenant: tenant!, query, body })
+      const response = await route.handle({ exchange, session, parameters, tenant: tenant!, query, body })
+      if (method === 'POST') await this.#options.persisted()
+      return response
     }
     const bodyMaxBytes = streamedMaxBytes ?? (route.body === undefined ? undefined : BODY_MAX_BYTES)
     const streamsBody = streamedMaxBytes !== undefined

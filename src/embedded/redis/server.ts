@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import type { Logger } from 'pino'
+import { appendOnlyLink } from '../../core/run/append-only-link.ts'
 import { StartupError } from '../../core/run/errors.ts'
 import { Loop, poll } from '../../runner/loop.ts'
 import { holdLeash } from '../processes/leash.mjs'
@@ -15,7 +16,10 @@ export interface EmbeddedRedisOptions {
   readonly dir: string
   /** Path of the unix socket; nobody else's. */
   readonly socket: string
-  /** `appendfsync` */
+  /**
+   * `everysec` and `no`: `appendfsync`. `always`: Redis writes what it answers, and does not wait for the disk, so that it can
+   * do other things meanwhile; its clients do, before they tell anybody (`redis/persisted.ts`).
+   */
   readonly fsync: 'always' | 'everysec' | 'no'
   readonly maxMemoryBytes: number
   readonly log: Logger
@@ -37,6 +41,7 @@ export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise
   const logFile = join(options.dir, 'redis.log')
   await endLeftover(options)
   rotate(logFile)
+  linkFile(options)
   const child = spawn(options.binary, serverArguments(options, logFile), {
     cwd: options.dir,
     // A session of its own: Ctrl-C is for this process, which stops the server last.
@@ -81,7 +86,8 @@ function serverArguments(options: EmbeddedRedisOptions, logFile: string): string
     daemonize: 'no',
     save: '',
     appendonly: 'yes',
-    appendfsync: options.fsync,
+    // With no, too, it writes before it answers.
+    appendfsync: options.fsync === 'always' ? 'no' : options.fsync,
     'aof-load-truncated': 'yes',
     // At rest most of what Redis costs is its own clock, which ticks 10 times a second by default.
     hz: '4',
@@ -94,6 +100,13 @@ function serverArguments(options: EmbeddedRedisOptions, logFile: string): string
     'hash-max-listpack-entries': '128',
     'lazyfree-lazy-expire': 'yes',
   }).flatMap(([name, value]) => [`--${name}`, value])
+}
+
+/** Tells clients that they are to wait for the disk, before there is anything to wait for. */
+function linkFile({ dir, socket, fsync }: EmbeddedRedisOptions): void {
+  const link = appendOnlyLink(socket)
+  rmSync(link, { force: true })
+  if (fsync === 'always') symlinkSync(join(resolve(dir), 'appendonlydir'), link)
 }
 
 /** Resolves when the child has ended or could not be run. */

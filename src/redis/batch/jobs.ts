@@ -6,6 +6,7 @@ import type { Clock } from '../../core/run/clock.ts'
 import { BackpressureError, UnavailableError } from '../../core/run/errors.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
+import { persisted } from '../persisted.ts'
 import { loadScript } from '../scripts.ts'
 import { CANCELLED, describeJob, freeJob, RECORD_TTL_MS, readProgress, releaseJob } from './job-record.ts'
 import { UPLOAD_TTL_MS, UploadSpool } from './upload-spool.ts'
@@ -112,6 +113,7 @@ export class RedisBatchJobs implements BatchJobs, JobFiles {
       if (result === 0) return 'ended'
       // The feeder does the same when this process ends here.
       await freeJob(client, partitions, { id: jobId, tenantId }, 'a job')
+      await persisted(client)
       return (await this.#read(tenantId, jobId))?.job
     })
   }

@@ -6,7 +6,8 @@ import { BackpressureError, UnavailableError } from '../../core/run/errors.ts'
 import { type DelayBounds, Loop, retry } from '../../runner/loop.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
-import { loadScript, type Script, type ScriptArgument } from '../scripts.ts'
+import { persisted } from '../persisted.ts'
+import { loadScript } from '../scripts.ts'
 import { formatLineNumbers } from './line-numbers.ts'
 
 export interface UploadSpoolOptions {
@@ -86,7 +87,7 @@ export class UploadSpool implements Upload {
   }
 
   async complete(commit: () => void = () => {}): Promise<{ jobId: string; received: number }> {
-    const { jobId, receipt, addresses, file } = this.#options
+    const { client, jobId, receipt, addresses, file } = this.#options
     this.#chunker.end()
     await Promise.all(this.#inFlight)
     if (this.#failure !== undefined) throw this.#failure
@@ -102,7 +103,11 @@ export class UploadSpool implements Upload {
     await this.#heartbeat.stop()
     commit()
     this.#completing = true
-    await this.#persist(completeUploadScript, names, fields)
+    await this.#persist(async () => {
+      const result = await completeUploadScript.run(client, names, fields)
+      await persisted(client)
+      return result
+    })
     this.#ended = true
     return { jobId, received }
   }
@@ -119,12 +124,12 @@ export class UploadSpool implements Upload {
   }
 
   #send(chunk: LineChunk): void {
-    const { jobId } = this.#options
+    const { client, jobId } = this.#options
     const number = ++this.#chunks
     const names = [keys.upload(jobId), keys.chunks(jobId)]
     const before = this.#last
     const args = [UPLOAD_TTL_MS, number, formatLineNumbers(chunk), chunk.bytes]
-    const sent = this.#persist(spoolChunkScript, names, args, before)
+    const sent = this.#persist(() => spoolChunkScript.run(client, names, args), before)
       .catch((error) => {
         this.#failure ??= error
       })
@@ -134,24 +139,19 @@ export class UploadSpool implements Upload {
   }
 
   /**
-   * Runs a script that is safe to repeat until Redis has taken it, or the deadline has passed.
+   * Repeats what is safe to repeat until Redis has taken it, or the deadline has passed.
    * @param before what has to be there first: chunks are sent one behind the other, but one may have to be sent again
    */
-  async #persist(
-    script: Script,
-    names: readonly string[],
-    args: readonly ScriptArgument[],
-    before: Promise<void> = Promise.resolve(),
-  ): Promise<void> {
-    const { client, deadlineMs: patienceMs } = this.#options
+  async #persist(run: () => Promise<unknown>, before: Promise<void> = Promise.resolve()): Promise<void> {
+    const { deadlineMs: patienceMs } = this.#options
     const deadlineMs = performance.now() + patienceMs
     const isFinal = (error: unknown) => error instanceof UnavailableError
     const persist = async () => {
-      let result = await script.run(client, names, args)
+      let result = await run()
       if (result === TOO_EARLY) {
         await before
         if (this.#failure !== undefined) throw this.#failure
-        result = await script.run(client, names, args)
+        result = await run()
       }
       if (result === 0) throw new UnavailableError('the upload was interrupted for too long')
       if (result !== 1) throw new UnavailableError('a part of the upload is gone')

@@ -7,6 +7,7 @@ import type { BulkJobState, BulkJobs, BulkPlace, BulkWork } from '../../lookup/b
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
 import { orUnavailable } from '../or-unavailable.ts'
+import { persisted } from '../persisted.ts'
 import { loadScript } from '../scripts.ts'
 
 export interface RedisBulkJobsOptions {
@@ -66,8 +67,12 @@ export class RedisBulkJobs implements BulkJobs {
     const { tenantId: tenant, ips, choices } = work
     const record = { tenant, status: 'queued', current: 0, total: ips.length, work: JSON.stringify({ ips, choices }) }
     const names = [keys.bulkJob(jobId), keys.bulkJobs(), keys.openBulkJobsOf(tenant)]
-    const run = () =>
-      answered(queueBulkJobScript.run(this.#options.client, names, [jobId, tenant, ...Object.entries(record).flat()]))
+    const { client } = this.#options
+    const queued = async () => {
+      await queueBulkJobScript.run(client, names, [jobId, tenant, ...Object.entries(record).flat()])
+      await persisted(client)
+    }
+    const run = () => answered(queued())
     // Repeating it changes nothing, so a lost answer is asked for once more.
     await run().catch(run)
   }

@@ -1,30 +1,12 @@
-import { randomBytes } from 'node:crypto'
-import type { Logger } from 'pino'
 import { type Envelope, partitionOf } from '../../core/event/envelope.ts'
-import { countOutcome, NO_OUTCOMES, type OutcomeCounts, packOutcomes } from '../../core/event/outcomes.ts'
-import type { Lane } from '../../core/pipeline/lane.ts'
+import { countOutcome, NO_OUTCOMES, type OutcomeCounts } from '../../core/event/outcomes.ts'
 import { BackpressureError, UnavailableError } from '../../core/run/errors.ts'
 import type { Service } from '../../core/run/service.ts'
 import type { Intake } from '../../ingest/intake.ts'
-import { type DelayBounds, retry } from '../../runner/loop.ts'
-import type { RedisClient } from '../connect.ts'
-import { keys } from '../keys.ts'
-import { loadScript, type ScriptArgument } from '../scripts.ts'
-import { type AppendCall, appendCall } from './append.ts'
-import { emptyCommit, emptyPart, type Part, type Pending, sizeOf } from './pending-commit.ts'
+import { CommitWriter, type CommitWriterOptions } from './commit-writer.ts'
+import { emptyCommit, emptyPart, type Pending, sizeOf } from './pending-commit.ts'
 
-export interface GroupCommitOptions {
-  /** A connection of kind `request`, used by nothing else: commits go out in order on it. */
-  readonly client: RedisClient
-  readonly partitions: number
-  readonly stream: string
-  /** The stream that takes what is counted of events that are not stored; undefined: nothing does. */
-  readonly outcomesTo: string | undefined
-  /** The stream that takes payloads for the archive; undefined: nothing does. */
-  readonly rawTo: string | undefined
-  readonly lane: Lane
-  /** A Redis Cluster takes one call per partition; else a commit is one call. See `GroupCommit`. */
-  readonly cluster: boolean
+export interface GroupCommitOptions extends CommitWriterOptions {
   /** How long a commit gathers while none is on its way, milliseconds. */
   readonly lingerMs: number
   /** How long Redis may refuse a commit, or be away, before its requests are answered with an error. */
@@ -36,14 +18,15 @@ export interface GroupCommitOptions {
   readonly waitingMax: number
   /** Why intake is closed for a tenant, with an archive or without one; undefined while it is open. */
   readonly closedBecause: (archived: boolean) => string | undefined
-  readonly log: Logger
   /** Called for each append that is in Redis. @param counts of its events that are no envelopes */
   readonly onAppended?: (envelopes: number, counts: OutcomeCounts) => void
-  /** Called with what is counted when it is in Redis. */
-  readonly onOutcomes?: (counts: OutcomeCounts) => void
 }
 
-const RETRY_DELAY: DelayBounds = { minMs: 50, maxMs: 250 }
+/**
+ * Large commits that may wait for the disk at once. Small ones wait alone: those who sent them come again together, and what a
+ * commit costs beside its events is shared by more of them.
+ */
+const COMMITS_MAX = 3
 /** Requests of a commit from which on they are waited for to come again. */
 const TOGETHER_MIN = 4
 /** Events a partition from which on a block is large enough without them. */
@@ -51,18 +34,13 @@ const LARGE_BLOCK_EVENTS = 64
 /** How long they are waited for, in lingers, and at most, whatever the linger: the time to write runs meanwhile. */
 const RETURN_LINGERS = 2
 const RETURN_MS_MAX = 20
-/** A producer that wrote nothing for this long has no commit on its way any more. */
-const PRODUCER_TTL_MS = 3_600_000
 
 /** For partitions that a call leaves out. */
 const NOTHING = emptyPart()
 
-const appendScript = loadScript('append-N')
-
 /**
- * Gathers the envelopes of all requests that arrive while the last commit is on its way, and writes them as one block per
- * partition. A commit is numbered, and the script takes each number once, so it is safe to send it again when its reply
- * was lost.
+ * Gathers the envelopes of all requests that arrive while the last commit is on its way to Redis, and writes them as one block
+ * per partition. Requests are answered when their commit is on disk (see `persisted`).
  *
  * On a Redis Cluster one partition may take its part and another one not. What is left of a request that was refused must
  * not count twice when the caller repeats it. Events with an id of the caller's do not: the repeat meets them. Those whose
@@ -72,8 +50,9 @@ const appendScript = loadScript('append-N')
 export class GroupCommit implements Intake, Service {
   readonly name = 'group commit'
   readonly #options: GroupCommitOptions
-  readonly #producer = randomBytes(8).toString('hex')
-  #sequence = 0
+  /** Those that have nothing on its way. */
+  readonly #writers: CommitWriter[]
+  readonly #onTheirWay = new Set<Promise<void>>()
   #waiting = 0
   #current: Pending
   #closed: Pending[] = []
@@ -84,6 +63,7 @@ export class GroupCommit implements Intake, Service {
 
   constructor(options: GroupCommitOptions) {
     this.#options = options
+    this.#writers = Array.from({ length: COMMITS_MAX }, () => new CommitWriter(options))
     this.#current = emptyCommit(options.partitions)
   }
 
@@ -171,16 +151,40 @@ export class GroupCommit implements Intake, Service {
     for (;;) {
       if (this.#closed.length === 0 && this.#current.count > 0) this.#close()
       const commit = this.#closed.shift()
-      if (commit === undefined) break
-      await this.#write(commit)
-      this.#waiting -= commit.count
-      if (!this.#isFlow(commit)) continue
+      if (commit === undefined) {
+        if (this.#onTheirWay.size === 0) break
+        await Promise.race(this.#onTheirWay)
+        continue
+      }
+      const { taken, answered } = this.#send(commit)
+      await taken
+      if (!this.#isFlow(commit)) {
+        if (this.#writers.length === 0) await Promise.race(this.#onTheirWay)
+        continue
+      }
+      await answered
       await this.#gatherFor(
         Math.min(RETURN_LINGERS * lingerMs, RETURN_MS_MAX),
         this.#current.waiters.length + commit.waiters.length,
       )
     }
     this.#running = undefined
+  }
+
+  /** `taken` resolves when Redis has it, or is not tried any more, `answered` behind the requests. */
+  #send(commit: Pending): { readonly taken: Promise<void>; readonly answered: Promise<void> } {
+    const writer = this.#writers.pop()!
+    let answered: Promise<void>
+    const taken = new Promise<void>((resolve) => {
+      answered = this.#write(commit, writer, resolve).then(() => {
+        this.#waiting -= commit.count
+        this.#writers.push(writer)
+        this.#onTheirWay.delete(answered)
+        resolve()
+      })
+      this.#onTheirWay.add(answered)
+    })
+    return { taken, answered: answered! }
   }
 
   /**
@@ -206,7 +210,11 @@ export class GroupCommit implements Intake, Service {
     this.#awaited = undefined
   }
 
-  async #write({ byPartition, lastByPartition, waiters, startedAtMs }: Pending): Promise<void> {
+  async #write(
+    { byPartition, lastByPartition, waiters, startedAtMs }: Pending,
+    writer: CommitWriter,
+    onTaken: () => void,
+  ): Promise<void> {
     const deadlineMs = startedAtMs + this.#options.deadlineMs
     const settle = (lastPartition: number, failure: Error | undefined) => {
       for (const waiter of waiters) {
@@ -217,80 +225,15 @@ export class GroupCommit implements Intake, Service {
         } else waiter.reject(failure)
       }
     }
-    const failure = await this.#writeBlocks(byPartition, deadlineMs)
+    const failure = await writer.write(byPartition, deadlineMs, onTaken)
     settle(-1, failure)
     if (!this.#options.cluster) return
     await Promise.all(
       lastByPartition.map(async (part, partition) => {
         if (sizeOf(part) === 0) return
         const only = lastByPartition.map((_, i) => (i === partition ? part : NOTHING))
-        settle(partition, failure ?? (await this.#writeBlocks(only, deadlineMs)))
+        settle(partition, failure ?? (await writer.write(only, deadlineMs)))
       }),
     )
-  }
-
-  /** Tries until each block is there. Returns the failure when that takes too long. */
-  async #writeBlocks(byPartition: readonly Part[], deadlineMs: number): Promise<UnavailableError | undefined> {
-    const calls = this.#calls(byPartition)
-    if (calls.length === 0) return undefined
-    try {
-      await retry(() => allAnswered(calls, deadlineMs), { delay: RETRY_DELAY, deadlineMs })
-      for (const { outcomes } of byPartition) if (outcomes.size > 0) this.#options.onOutcomes?.(outcomes)
-      return undefined
-    } catch (failure) {
-      const events = byPartition.reduce((sum, part) => sum + sizeOf(part), 0)
-      this.#options.log.error({ err: failure, events }, 'Redis did not take a commit; its requests are refused')
-      return new UnavailableError('the event store did not answer in time', { cause: failure })
-    }
-  }
-
-  /** The calls that write blocks, each safe to repeat. */
-  #calls(byPartition: readonly Part[]): (() => Promise<unknown>)[] {
-    const { client, cluster } = this.#options
-    const sequence = this.#sequence + 1
-    const commit = `${this.#producer}:${sequence}`
-    // What goes out in one call is there or not there as one, so one producer tells.
-    const producerOf = (partition: number) => keys.producer(cluster ? partition : 0, this.#producer)
-    const parts = byPartition.flatMap((part, partition) =>
-      sizeOf(part) === 0 ? [] : [this.#part(part, partition, commit, producerOf(partition))],
-    )
-    if (parts.length === 0) return []
-    this.#sequence = sequence
-    const head: ScriptArgument[] = [sequence, PRODUCER_TTL_MS]
-    if (cluster) return parts.map((part) => () => appendScript.run(client, part.keys, [...head, ...part.args]))
-    const allKeys = parts.flatMap((part) => part.keys)
-    const allArgs = [...head, ...parts.flatMap((part) => part.args)]
-    return [() => appendScript.run(client, allKeys, allArgs)]
-  }
-
-  #part({ envelopes, payloads, outcomes }: Part, partition: number, commit: string, producer: string): AppendCall {
-    const { stream, rawTo, outcomesTo, lane } = this.#options
-    const calls: AppendCall[] = []
-    if (envelopes.count > 0) {
-      calls.push(appendCall({ partition, stream, lane, producer }, envelopes.pack(undefined, commit)))
-    }
-    if (payloads.count > 0 && rawTo !== undefined) {
-      calls.push(appendCall({ partition, stream: rawTo, lane, producer }, payloads.pack(undefined, commit)))
-    }
-    if (outcomesTo !== undefined && outcomes.size > 0) {
-      calls.push(appendCall({ partition, stream: outcomesTo, lane, producer }, packOutcomes([[commit, outcomes]])))
-    }
-    return { keys: calls.flatMap((call) => call.keys), args: calls.flatMap((call) => call.args) }
-  }
-}
-
-/** Runs calls until all are answered. Rejects with the first failure, and when the deadline passes. */
-async function allAnswered(calls: readonly (() => Promise<unknown>)[], deadlineMs: number): Promise<void> {
-  const leftMs = deadlineMs - performance.now()
-  // What waited too long behind another commit is not sent at all.
-  if (leftMs <= 0) throw new Error('an earlier commit took all the time')
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('no answer in time')), leftMs)
-  })
-  try {
-    await Promise.race([late, Promise.all(calls.map((call) => call()))])
-  } finally {
-    clearTimeout(timer)
   }
 }

@@ -14,6 +14,7 @@ import type { RedisClient } from '../connect.ts'
 import { type Caller, joinedCalls } from '../joined-calls.ts'
 import { keys } from '../keys.ts'
 import { Lease } from '../lease.ts'
+import { persisted } from '../persisted.ts'
 import { replyCode } from '../reply-error.ts'
 import { readBlocking } from './blocking-read.ts'
 import { brokenEntryFields } from './dead-letter.ts'
@@ -127,6 +128,8 @@ export class SinkStreams implements SinkSource {
 
   async writeIntent(intent: SinkIntent): Promise<void> {
     await this.#lease.write(this.#intentKey, JSON.stringify(intent))
+    // A Redis that forgot rows which are stored would take them for new ones.
+    await persisted(this.#options.client)
     this.#lease.assertHeld()
   }
 

@@ -21,7 +21,7 @@ export const INTAKE: readonly Mutant[] = [
   {
     name: 'commit-number',
     promise: 'each commit of a process has a number of its own, so that none is taken for a repeat',
-    file: 'src/redis/streams/group-commit.ts',
+    file: 'src/redis/streams/commit-writer.ts',
     from: 'this.#sequence = sequence\n',
     to: '\n',
     noticedBy: [['test/integration/streams.test.ts', 'a block is closed when it is full']],

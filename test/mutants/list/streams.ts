@@ -1,5 +1,6 @@
 import type { Mutant } from '../mutant.ts'
 
+const PERSISTED = 'test/integration/persisted.test.ts'
 const STREAMS = 'test/integration/streams.test.ts'
 const FORMS = 'test/integration/pipeline-forms.test.ts'
 
@@ -129,8 +130,40 @@ export const STREAM_KEEPING: readonly Mutant[] = [
     name: 'written-before-answered',
     promise: 'Redis writes what it answers to its file before',
     file: 'src/embedded/redis/server.ts',
-    from: 'appendfsync: options.fsync,',
-    to: "appendfsync: 'everysec',",
-    noticedBy: [['test/integration/supervisor-redis.test.ts', 'the private server is durable']],
+    from: "options.fsync === 'always' ? 'no' : options.fsync",
+    to: "'everysec'",
+    noticedBy: [['test/integration/supervisor-redis.test.ts', 'the private server is bounded']],
+  },
+  {
+    name: 'on-disk-before-answered',
+    promise: 'what is answered is on disk before',
+    file: 'src/redis/streams/commit-writer.ts',
+    from: 'await persisted(this.#options.client)',
+    to: 'void persisted(this.#options.client).catch(() => {})',
+    noticedBy: [[PERSISTED, 'nothing leaves for the outside']],
+  },
+  {
+    name: 'on-disk-before-inserted',
+    promise: 'what is inserted is on disk before',
+    file: 'src/redis/streams/sink-streams.ts',
+    from: 'await persisted(this.#options.client)',
+    to: 'void persisted(this.#options.client).catch(() => {})',
+    noticedBy: [[PERSISTED, 'nothing leaves for the outside']],
+  },
+  {
+    name: 'written-or-refused',
+    promise: 'what Redis could not write to its file is not answered as if it were there',
+    file: 'src/redis/persisted.ts',
+    from: 'client.ping(), ',
+    to: '',
+    noticedBy: [[PERSISTED, 'events that Redis could not write']],
+  },
+  {
+    name: 'sync-begun-before',
+    promise: 'a sync that had begun before does not count',
+    file: 'src/redis/append-only-file.ts',
+    from: 'this.#next ??= this.#running.then(begin, begin)\n    return this.#next',
+    to: 'void begin\n    return this.#running',
+    noticedBy: [['test/unit/redis/append-only-file.test.ts', 'what comes while the disk is busy']],
   },
 ]

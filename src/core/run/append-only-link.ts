@@ -1,0 +1,7 @@
+/**
+ * Beside the socket of a Redis that leaves it to its clients to wait for the disk: a link to the folder of its append-only
+ * file. Where there is none, Redis waits itself, or nobody is to.
+ */
+export function appendOnlyLink(socket: string): string {
+  return `${socket}.aof`
+}

@@ -1,0 +1,99 @@
+import { close, fdatasync, openSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const MANIFEST = 'appendonly.aof.manifest'
+/** A line of the manifest that names a file to which Redis appends, or did: the last of them is the one of today. */
+const APPENDED = /^file (\S+) seq \d+ type i/gm
+/** Files that a rewrite removes while they are opened: the next manifest does without them. */
+const LOOKS_MAX = 5
+
+const syncFile = promisify(fdatasync)
+const closeFile = promisify(close)
+
+/**
+ * The append-only file of a Redis on this machine, as Redis 7 and Valkey keep it: a manifest, a base, and files that are appended
+ * to. The manifest names a file before the first write to it, and bases are on disk before they are named.
+ */
+export class AppendOnlyFile {
+  readonly #dir: string
+  readonly #syncFile: (file: number) => Promise<void>
+  /** Of the manifest that was read last. */
+  #version = ''
+  readonly #files = new Map<string, number>()
+  #running: Promise<void> | undefined
+  #next: Promise<void> | undefined
+  #closed = false
+
+  /** @param dir folder of the manifest @param sync of an open file; default: fdatasync */
+  constructor(dir: string, sync: (file: number) => Promise<void> = syncFile) {
+    this.#dir = dir
+    this.#syncFile = sync
+  }
+
+  /**
+   * Resolves when the disk has what was in the file before the call. Calls that come while the disk is busy are one.
+   * Rejects with the error of the disk, or of the folder.
+   */
+  synced(): Promise<void> {
+    if (this.#running === undefined) return this.#begin()
+    const begin = () => {
+      this.#next = undefined
+      return this.#begin()
+    }
+    this.#next ??= this.#running.then(begin, begin)
+    return this.#next
+  }
+
+  /** Resolves when all files are closed; what is asked for behind it rejects. */
+  async close(): Promise<void> {
+    this.#closed = true
+    while (this.#running !== undefined) await this.#running.catch(() => {})
+    const files = [...this.#files.values()]
+    this.#files.clear()
+    await Promise.all(files.map((file) => closeFile(file)))
+  }
+
+  #begin(): Promise<void> {
+    const running = this.#sync().finally(() => {
+      if (this.#running === running) this.#running = undefined
+    })
+    this.#running = running
+    return running
+  }
+
+  async #sync(): Promise<void> {
+    if (this.#closed) throw new Error('the append-only file was closed')
+    this.#look()
+    await Promise.all(Array.from(this.#files.values(), (file) => this.#syncFile(file)))
+  }
+
+  /** Opens and closes files when Redis has begun another one. Costs 3 µs while it has not. */
+  #look(): void {
+    for (let looks = 1; ; looks++) {
+      const path = join(this.#dir, MANIFEST)
+      const { ino, mtimeMs } = statSync(path)
+      const version = `${ino} ${mtimeMs}`
+      if (version === this.#version) return
+      try {
+        this.#follow(readFileSync(path, 'utf8'))
+        this.#version = version
+        return
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || looks === LOOKS_MAX) throw error
+      }
+    }
+  }
+
+  #follow(manifest: string): void {
+    const names = Array.from(manifest.matchAll(APPENDED), ([, name]) => name!)
+    for (const name of names) {
+      if (!this.#files.has(name)) this.#files.set(name, openSync(join(this.#dir, name), 'r'))
+    }
+    for (const [name, file] of this.#files) {
+      if (names.includes(name)) continue
+      this.#files.delete(name)
+      close(file)
+    }
+  }
+}

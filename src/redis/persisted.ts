@@ -1,0 +1,50 @@
+import { readlinkSync } from 'node:fs'
+import { Redis } from 'ioredis'
+import { appendOnlyLink } from '../core/run/append-only-link.ts'
+import { AppendOnlyFile } from './append-only-file.ts'
+import type { RedisClient } from './connect.ts'
+
+/** Of a connection that is there; null: Redis waits for its disk itself, or nobody is to. */
+const files = new WeakMap<RedisClient, AppendOnlyFile | null>()
+
+/**
+ * Resolves when all that Redis has answered to this client is on disk. Called before anything leaves for the outside: an answer,
+ * an insert, an object. At once where Redis waits for its disk itself, or is somebody else's.
+ *
+ * Redis has written to its file what it answers, but for a write that failed: then it answers once more, and refuses writes and
+ * PING until it could make up for that. So PING is asked as well, on the same connection: over another one it might be the next
+ * Redis that answers.
+ *
+ * Rejects when the connection, Redis' write or the disk fails: what was answered may be there or not.
+ */
+export async function persisted(client: RedisClient): Promise<void> {
+  const file = fileOf(client)
+  if (file === null) return
+  await Promise.all([client.ping(), file.synced()])
+}
+
+function fileOf(client: RedisClient): AppendOnlyFile | null {
+  const known = files.get(client)
+  if (known !== undefined) return known
+  const dir = client instanceof Redis && client.options.path ? linked(appendOnlyLink(client.options.path)) : undefined
+  const file = dir === undefined ? null : new AppendOnlyFile(dir)
+  // The next one may be started otherwise.
+  if (client instanceof Redis) {
+    client.once('close', () => {
+      files.delete(client)
+      void file?.close()
+    })
+  }
+  files.set(client, file)
+  return file
+}
+
+function linked(path: string): string | undefined {
+  try {
+    return readlinkSync(path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    throw error
+  }
+}

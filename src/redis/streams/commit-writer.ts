@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto'
+import type { Logger } from 'pino'
+import { type OutcomeCounts, packOutcomes } from '../../core/event/outcomes.ts'
+import type { Lane } from '../../core/pipeline/lane.ts'
+import { UnavailableError } from '../../core/run/errors.ts'
+import { type DelayBounds, retry } from '../../runner/loop.ts'
+import type { RedisClient } from '../connect.ts'
+import { keys } from '../keys.ts'
+import { persisted } from '../persisted.ts'
+import { loadScript, type ScriptArgument } from '../scripts.ts'
+import { type AppendCall, appendCall } from './append.ts'
+import { type Part, sizeOf } from './pending-commit.ts'
+
+export interface CommitWriterOptions {
+  /** A connection of kind `request`, used by nothing else: commits go out in order on it. */
+  readonly client: RedisClient
+  readonly partitions: number
+  readonly stream: string
+  /** The stream that takes what is counted of events that are not stored; undefined: nothing does. */
+  readonly outcomesTo: string | undefined
+  /** The stream that takes payloads for the archive; undefined: nothing does. */
+  readonly rawTo: string | undefined
+  readonly lane: Lane
+  /** A Redis Cluster takes one call per partition; else a commit is one call. See `GroupCommit`. */
+  readonly cluster: boolean
+  readonly log: Logger
+  /** Called with what is counted when it is in Redis. */
+  readonly onOutcomes?: (counts: OutcomeCounts) => void
+}
+
+const RETRY_DELAY: DelayBounds = { minMs: 50, maxMs: 250 }
+/** A producer that wrote nothing for this long has no commit on its way any more. */
+const PRODUCER_TTL_MS = 3_600_000
+
+const appendScript = loadScript('append-N')
+
+/**
+ * Writes commits under numbers of its own. The script takes each number once, and none below the last, so a commit may be sent
+ * again when its reply was lost; therefore a writer has one at a time.
+ */
+export class CommitWriter {
+  readonly #options: CommitWriterOptions
+  readonly #producer = randomBytes(8).toString('hex')
+  #sequence = 0
+
+  constructor(options: CommitWriterOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Tries until each block is on disk. Returns the failure when that takes too long.
+   * @param onTaken called when Redis has them; again when they had to be sent again
+   */
+  async write(
+    byPartition: readonly Part[],
+    deadlineMs: number,
+    onTaken: () => void = () => {},
+  ): Promise<UnavailableError | undefined> {
+    const calls = this.#calls(byPartition)
+    if (calls.length === 0) return undefined
+    const attempt = async () => {
+      await Promise.all(calls.map((call) => call()))
+      onTaken()
+      await persisted(this.#options.client)
+    }
+    try {
+      await retry(() => inTime(attempt, deadlineMs), { delay: RETRY_DELAY, deadlineMs })
+      for (const { outcomes } of byPartition) if (outcomes.size > 0) this.#options.onOutcomes?.(outcomes)
+      return undefined
+    } catch (failure) {
+      const events = byPartition.reduce((sum, part) => sum + sizeOf(part), 0)
+      this.#options.log.error({ err: failure, events }, 'Redis did not take a commit; its requests are refused')
+      return new UnavailableError('the event store did not answer in time', { cause: failure })
+    }
+  }
+
+  /** The calls that write blocks, each safe to repeat. */
+  #calls(byPartition: readonly Part[]): (() => Promise<unknown>)[] {
+    const { client, cluster } = this.#options
+    const sequence = this.#sequence + 1
+    const commit = `${this.#producer}:${sequence}`
+    // What goes out in one call is there or not there as one, so one producer tells.
+    const producerOf = (partition: number) => keys.producer(cluster ? partition : 0, this.#producer)
+    const parts = byPartition.flatMap((part, partition) =>
+      sizeOf(part) === 0 ? [] : [this.#part(part, partition, commit, producerOf(partition))],
+    )
+    if (parts.length === 0) return []
+    this.#sequence = sequence
+    const head: ScriptArgument[] = [sequence, PRODUCER_TTL_MS]
+    if (cluster) return parts.map((part) => () => appendScript.run(client, part.keys, [...head, ...part.args]))
+    const allKeys = parts.flatMap((part) => part.keys)
+    const allArgs = [...head, ...parts.flatMap((part) => part.args)]
+    return [() => appendScript.run(client, allKeys, allArgs)]
+  }
+
+  #part({ envelopes, payloads, outcomes }: Part, partition: number, commit: string, producer: string): AppendCall {
+    const { stream, rawTo, outcomesTo, lane } = this.#options
+    const calls: AppendCall[] = []
+    if (envelopes.count > 0) {
+      calls.push(appendCall({ partition, stream, lane, producer }, envelopes.pack(undefined, commit)))
+    }
+    if (payloads.count > 0 && rawTo !== undefined) {
+      calls.push(appendCall({ partition, stream: rawTo, lane, producer }, payloads.pack(undefined, commit)))
+    }
+    if (outcomesTo !== undefined && outcomes.size > 0) {
+      calls.push(appendCall({ partition, stream: outcomesTo, lane, producer }, packOutcomes([[commit, outcomes]])))
+    }
+    return { keys: calls.flatMap((call) => call.keys), args: calls.flatMap((call) => call.args) }
+  }
+}
+
+/** Rejects when it fails, and when the deadline passes. */
+async function inTime(attempt: () => Promise<void>, deadlineMs: number): Promise<void> {
+  const leftMs = deadlineMs - performance.now()
+  // What waited too long behind another commit is not sent at all.
+  if (leftMs <= 0) throw new Error('an earlier commit took all the time')
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('no answer in time')), leftMs)
+  })
+  try {
+    await Promise.race([late, attempt()])
+  } finally {
+    clearTimeout(timer)
+  }
+}

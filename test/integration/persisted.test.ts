@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { appendOnlyLink } from '../../src/core/run/append-only-link.ts'
+import { systemClock } from '../../src/core/run/clock.ts'
+import { makeDataDir } from '../../src/embedded/processes/data-dir.ts'
+import { type EmbeddedRedisOptions, startEmbeddedRedis } from '../../src/embedded/redis/server.ts'
+import { RedisBatchJobs } from '../../src/redis/batch/jobs.ts'
+import { RedisBulkJobs } from '../../src/redis/bulk/jobs.ts'
+import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
+import { counterFields, keys } from '../../src/redis/keys.ts'
+import { persisted } from '../../src/redis/persisted.ts'
+import { GroupCommit } from '../../src/redis/streams/group-commit.ts'
+import { SinkStreams } from '../../src/redis/streams/sink-streams.ts'
+import { runCommand } from '../support/command.ts'
+import { envelope, quiet, silent } from '../support/pipeline.ts'
+import { until } from '../support/until.ts'
+
+/** The private Redis, in a folder of its own; it may be killed and started again. */
+function privateRedis(t: TestContext) {
+  const root = mkdtempSync(join(tmpdir(), 'ipid-redis-'))
+  const dir = makeDataDir(root)
+  t.after(() => rmSync(root, { recursive: true, force: true }))
+  return {
+    root,
+    socket: dir.redisSocket,
+    url: `unix://${dir.redisSocket}`,
+    async start(options: Partial<EmbeddedRedisOptions> = {}) {
+      const redis = await startEmbeddedRedis({
+        binary: 'redis-server',
+        dir: dir.redis,
+        socket: dir.redisSocket,
+        fsync: 'always',
+        maxMemoryBytes: 256 * 2 ** 20,
+        log: silent,
+        signal: new AbortController().signal,
+        ...options,
+      })
+      const kill = async () => {
+        redis.kill()
+        await redis.exited
+      }
+      t.after(kill)
+      return kill
+    },
+    async connect(): Promise<RedisClient> {
+      const client = quiet(
+        connectRedis(`unix://${dir.redisSocket}`, { name: 'test', kind: 'request', timeoutMs: 2_000 }),
+      )
+      t.after(() => client.disconnect())
+      await until(() => client.status === 'ready')
+      return client
+    },
+  }
+}
+
+function groupCommit(client: RedisClient, deadlineMs = 200): GroupCommit {
+  return new GroupCommit({
+    client,
+    partitions: 1,
+    stream: 'intake',
+    outcomesTo: undefined,
+    rawTo: undefined,
+    lane: 'live',
+    cluster: false,
+    lingerMs: 1,
+    deadlineMs,
+    blockEventsMax: 1_000,
+    blockBytesMax: 262_144,
+    waitingMax: 100_000,
+    closedBecause: () => undefined,
+    log: silent,
+  })
+}
+
+const UNAVAILABLE = { name: 'UnavailableError' }
+
+async function eventsIn(client: RedisClient): Promise<number> {
+  return Number(await client.hget(keys.counters(0), counterFields.added('intake', 'live', 'events')))
+}
+
+test('nothing leaves for the outside before it is on disk', async (t) => {
+  const redis = privateRedis(t)
+  await redis.start()
+  const link = appendOnlyLink(redis.socket)
+  // A folder without a file of Redis: nothing can be synced.
+  const nowhere = join(redis.root, 'nowhere')
+  mkdirSync(nowhere)
+  rmSync(link)
+  symlinkSync(nowhere, link)
+  const client = await redis.connect()
+  const limits = { partitions: 1, openMax: 10, deadlineMs: 200, clock: systemClock }
+  const jobs = new RedisBatchJobs({ client, ...limits, closedBecause: () => undefined })
+  const bulkJobs = new RedisBulkJobs({ client, openMax: 10 })
+
+  await t.test('events of requests', async () => {
+    await assert.rejects(groupCommit(client).append([envelope('t', 'e')]), UNAVAILABLE)
+    assert.equal(await eventsIn(client), 1, 'once, however often it was tried')
+  })
+  await t.test('uploads', async () => {
+    const upload = await jobs.begin('acme')
+    await upload.write(Buffer.from('{"ip":"192.0.2.1"}\n'))
+    await assert.rejects(upload.complete(), UNAVAILABLE)
+    await assert.rejects(jobs.cancel('acme', upload.jobId), UNAVAILABLE)
+  })
+  await t.test('bulk jobs', async () => {
+    const place = await bulkJobs.reserve('acme')
+    const work = { tenantId: 'acme', ips: ['192.0.2.1'], choices: {} }
+    await assert.rejects(place.queue(work as Parameters<typeof place.queue>[0]), UNAVAILABLE)
+  })
+  await t.test('inserts of sinks', async () => {
+    const blocking = await redis.connect()
+    const source = new SinkStreams({
+      ...{ client, blocking, cluster: false, partitions: 1, group: 'sink', from: 'enriched', log: silent },
+      ...{ completesJobs: true, outcomesTo: undefined, ensureGroups: async () => {} },
+    })
+    assert.equal(await source.acquire(AbortSignal.timeout(10_000), async () => {}), true)
+    await assert.rejects(source.writeIntent({ token: 'x', ranges: [] }), { code: 'ENOENT' })
+    await source.release()
+  })
+  await t.test('changes by commands', async () => {
+    const { code, stdout } = await runCommand(['tenant', 'create', 'acme'], { env: { REDIS_URL: redis.url } })
+    assert.deepEqual([code, stdout], [1, ''])
+  })
+  await t.test('and all of it does when it is', async () => {
+    rmSync(link)
+    symlinkSync(join(redis.root, 'redis', 'appendonlydir'), link)
+    const after = await redis.connect()
+    await persisted(after)
+    await groupCommit(after).append([envelope('t', 'f')])
+    assert.equal(await eventsIn(after), 2)
+  })
+})
+
+test('a Redis that waits for its disk itself, or is to lose what it may, is not waited for', async (t) => {
+  const redis = privateRedis(t)
+  await redis.start({ fsync: 'everysec' })
+  const client = await redis.connect()
+  assert.deepEqual(await client.config('GET', 'appendfsync'), ['appendfsync', 'everysec'])
+  let pings = 0
+  t.mock.method(client, 'ping', async () => String(++pings))
+  await persisted(client)
+  assert.equal(pings, 0)
+})
+
+test('events that Redis could not write to its file are not answered as if they were there', async (t) => {
+  const redis = privateRedis(t)
+  // As on a disk that is full: writes beyond this size fail.
+  const binary = join(redis.root, 'limited-redis')
+  writeFileSync(binary, '#!/bin/sh\ntrap \'\' XFSZ\nulimit -f 512\nexec redis-server "$@"\n')
+  chmodSync(binary, 0o700)
+  const kill = await redis.start({ binary })
+  const client = await redis.connect()
+  const intake = groupCommit(client)
+  let answered = 0
+  const appended = async (): Promise<void> => {
+    const events = Array.from({ length: 20 }, (_, i) => envelope('t', `e${answered + i}`))
+    await intake.append(events)
+    answered += events.length
+  }
+  await assert.rejects(
+    (async () => {
+      for (let i = 0; i < 1_000; i++) await appended()
+    })(),
+    UNAVAILABLE,
+  )
+  assert.ok(answered > 0)
+  await kill()
+  await redis.start()
+  assert.equal(await eventsIn(await redis.connect()), answered)
+})
+
+test('what was answered is there after kill -9 of the server, however many commits were on their way', async (t) => {
+  const redis = privateRedis(t)
+  let answered = 0
+  let made = 0
+  for (let round = 0; round < 3; round++) {
+    const kill = await redis.start()
+    const intake = groupCommit(await redis.connect())
+    const goal = answered + 5_000
+    const send = async () => {
+      for (;;) {
+        // Large enough that the next ones do not wait.
+        await intake.append(Array.from({ length: 100 }, () => envelope('t', `e${made++}`)))
+        answered += 100
+      }
+    }
+    const senders = Array.from({ length: 8 }, () => send().catch(() => {}))
+    await until(() => answered >= goal)
+    await kill()
+    await Promise.all(senders)
+  }
+  await redis.start()
+  const events = await eventsIn(await redis.connect())
+  assert.ok(events >= answered && events <= made, `${events} of ${answered} that were answered, ${made} sent`)
+})

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readlinkSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { AppendOnlyFile } from '../../../src/redis/append-only-file.ts'
+import { settled } from '../../support/mock-timeouts.ts'
+
+/** A folder as Redis keeps it, and what is asked of its disk. */
+function folder(t: TestContext) {
+  const dir = mkdtempSync(join(tmpdir(), 'ipid-aof-'))
+  t.after(() => rmSync(dir, { recursive: true, force: true }))
+  /** Redis writes a new manifest and puts it in the place of the last. */
+  const names = (...appended: string[]) => {
+    const lines = [
+      'file base.rdb seq 1 type b',
+      'file gone.aof seq 1 type h',
+      ...appended.map((name) => `file ${name} seq 1 type i`),
+    ]
+    for (const name of appended) writeFileSync(join(dir, name), '')
+    writeFileSync(join(dir, 'temp'), `${lines.join('\n')}\n`)
+    renameSync(join(dir, 'temp'), join(dir, 'appendonly.aof.manifest'))
+  }
+  const syncs: { readonly name: string; end(error?: Error): void }[] = []
+  const file = new AppendOnlyFile(dir, (fd) => {
+    const name = basename(readlinkSync(`/proc/self/fd/${fd}`))
+    return new Promise((resolve, reject) => {
+      syncs.push({ name, end: (error) => (error === undefined ? resolve() : reject(error)) })
+    })
+  })
+  t.after(() => file.close())
+  return { dir, names, file, syncs, synced: () => syncs.map(({ name }) => name) }
+}
+
+const onLinux = process.platform === 'linux' ? {} : { skip: 'looks at /proc' }
+
+test('what comes while the disk is busy is synced behind that, all of it at once', onLinux, async (t) => {
+  const { names, file, syncs, synced } = folder(t)
+  names('1.aof')
+  const done: string[] = []
+  const ask = (name: string) => void file.synced().then(() => done.push(name))
+  ask('first')
+  ask('second')
+  ask('third')
+  await settled()
+  assert.deepEqual(synced(), ['1.aof'], 'a sync that has begun may not have what was written behind its beginning')
+  syncs[0]!.end()
+  await settled()
+  assert.deepEqual([done, synced()], [['first'], ['1.aof', '1.aof']])
+  syncs[1]!.end()
+  await settled()
+  assert.deepEqual(done, ['first', 'second', 'third'])
+})
+
+test('files are those of the manifest of the moment, and others are closed', onLinux, async (t) => {
+  const { names, file, syncs, synced } = folder(t)
+  const round = async () => {
+    const from = syncs.length
+    const done = file.synced()
+    await settled()
+    for (const { end } of syncs.slice(from)) end()
+    await done
+    return synced().slice(from)
+  }
+  names('1.aof')
+  assert.deepEqual(await round(), ['1.aof'])
+  names('1.aof', '2.aof')
+  assert.deepEqual(await round(), ['1.aof', '2.aof'], 'while Redis writes a new base')
+  names('2.aof')
+  assert.deepEqual(await round(), ['2.aof'])
+})
+
+test('a disk that fails is told to who waits for it, and the next ones try again', onLinux, async (t) => {
+  const { dir, names, file, syncs } = folder(t)
+  await assert.rejects(file.synced(), { code: 'ENOENT' })
+  names('1.aof')
+  const failed = file.synced()
+  const next = file.synced()
+  await settled()
+  syncs[0]!.end(new Error('EIO'))
+  await assert.rejects(failed, /EIO/)
+  await settled()
+  syncs[1]!.end()
+  await next
+  rmSync(join(dir, '1.aof'))
+  names('2.aof')
+  rmSync(join(dir, '2.aof'))
+  await assert.rejects(file.synced(), { code: 'ENOENT' })
+})
+
+test('a file that was closed syncs nothing', onLinux, async (t) => {
+  const { names, file, syncs } = folder(t)
+  names('1.aof')
+  const done = file.synced()
+  const closed = file.close()
+  await settled()
+  syncs[0]!.end()
+  await done
+  await closed
+  await assert.rejects(file.synced(), /was closed/)
+})
