@@ -161,7 +161,7 @@ export const INTAKE: readonly Mutant[] = [
   {
     name: 'payload-commit',
     promise: 'payloads name the commit of their events',
-    file: 'src/redis/streams/group-commit.ts',
+    file: 'src/redis/streams/commit-writer.ts',
     from: 'payloads.pack(undefined, commit)',
     to: 'payloads.pack()',
     noticedBy: [['test/integration/archive-feeder.test.ts', 'payloads name the commit of their events']],
