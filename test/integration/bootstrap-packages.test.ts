@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { isAlive } from '../support/processes.ts'
+import { isAlive, processesNaming } from '../support/processes.ts'
 import { until } from '../support/until.ts'
 
 const run = promisify(execFile)
@@ -88,6 +88,8 @@ test('an installation that was killed ends with its npm, and is repeated', async
   const child = spawn(process.execPath, ['--input-type=module', '-e', SCRIPT, root], { env, stdio: 'ignore' })
   await until(() => existsSync(pidFile))
   const npm = Number(readFileSync(pidFile, 'utf8'))
+  // Between the two processes there is a moment in which nothing ends the first.
+  await until(() => processesNaming(`ipid-leash\0${npm}\0`).length > 0)
   child.kill('SIGKILL')
   await once(child, 'exit')
   await until(() => !isAlive(npm))
