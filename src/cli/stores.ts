@@ -27,15 +27,23 @@ export async function withRedis<T>(url: string, use: (client: RedisClient) => Pr
       const reason = error.name === 'AbortError' ? problem : error.message
       throw new StartupError(`cannot reach Redis at ${shown(url)}: ${reason}`)
     })
+    const refused = await refusesWrites(client)
     const result = await use(client)
-    await persisted(client).catch((error) => {
-      // Redis cannot write: it refused what would have changed something, and what is only read is as good as before.
-      if (replyCode(error) !== 'MISCONF') throw error
-    })
+    // What would have changed something was refused, and what is only read is as good as before.
+    if (!refused || !(await refusesWrites(client))) await persisted(client)
     return result
   } finally {
     client.disconnect()
   }
+}
+
+/** A Redis that cannot write to its file, as on a full disk. */
+async function refusesWrites(client: RedisClient): Promise<boolean> {
+  const error = await client.ping().then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  return replyCode(error) === 'MISCONF'
 }
 
 /** Manages the tenants of the running instance for the length of `use`. */

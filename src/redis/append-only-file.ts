@@ -21,6 +21,8 @@ export class AppendOnlyFile {
   /** Of the manifest that was read last. */
   #version = ''
   readonly #files = new Map<string, number>()
+  /** Those that the disk did not take once: the system forgets what it could not write, and the next sync would pass. */
+  readonly #broken = new Set<string>()
   #running: Promise<void> | undefined
   #next: Promise<void> | undefined
   #closed = false
@@ -33,16 +35,22 @@ export class AppendOnlyFile {
 
   /**
    * Resolves when the disk has what was in the file before the call. Calls that come while the disk is busy are one.
-   * Rejects with the error of the disk, or of the folder.
+   * Rejects with the error of the disk, or of the folder, and from then on until Redis has begun another file.
    */
   synced(): Promise<void> {
+    if (this.#next !== undefined) return this.#next
     if (this.#running === undefined) return this.#begin()
     const begin = () => {
       this.#next = undefined
       return this.#begin()
     }
-    this.#next ??= this.#running.then(begin, begin)
+    this.#next = this.#running.then(begin, begin)
     return this.#next
+  }
+
+  /** Only a rewrite makes it good: what it holds may not be on disk, ever. */
+  get isBroken(): boolean {
+    return this.#broken.size > 0
   }
 
   /** Resolves when all files are closed; what is asked for behind it rejects. */
@@ -51,7 +59,7 @@ export class AppendOnlyFile {
     while (this.#running !== undefined) await this.#running.catch(() => {})
     const files = [...this.#files.values()]
     this.#files.clear()
-    await Promise.all(files.map((file) => closeFile(file)))
+    await Promise.allSettled(files.map((file) => closeFile(file)))
   }
 
   #begin(): Promise<void> {
@@ -65,7 +73,15 @@ export class AppendOnlyFile {
   async #sync(): Promise<void> {
     if (this.#closed) throw new Error('the append-only file was closed')
     this.#look()
-    await Promise.all(Array.from(this.#files.values(), (file) => this.#syncFile(file)))
+    if (this.isBroken) throw new Error('the disk has not taken all of the append-only file')
+    const names = [...this.#files.keys()]
+    const results = await Promise.allSettled(names.map((name) => this.#syncFile(this.#files.get(name)!)))
+    const failures = results.flatMap((result, i) => {
+      if (result.status === 'fulfilled') return []
+      this.#broken.add(names[i]!)
+      return [result.reason as Error]
+    })
+    if (failures.length > 0) throw failures[0]
   }
 
   /** Opens and closes files when Redis has begun another one. Costs 3 µs while it has not. */
@@ -87,13 +103,15 @@ export class AppendOnlyFile {
 
   #follow(manifest: string): void {
     const names = Array.from(manifest.matchAll(APPENDED), ([, name]) => name!)
+    if (names.length === 0) throw new Error(`${MANIFEST} names no file that Redis appends to`)
     for (const name of names) {
       if (!this.#files.has(name)) this.#files.set(name, openSync(join(this.#dir, name), 'r'))
     }
     for (const [name, file] of this.#files) {
       if (names.includes(name)) continue
       this.#files.delete(name)
-      close(file)
+      this.#broken.delete(name)
+      close(file, () => {})
     }
   }
 }

@@ -7,7 +7,7 @@ import { loadScript } from './scripts.ts'
 
 /** A lease that is not renewed for this long is free: a dead owner holds things up no longer. */
 export const LEASE_MS = 3_000
-/** Each renewal is written to the disk, by a system at rest as well. */
+/** Each renewal is a write, by a system at rest as well. */
 export const RENEW_EVERY_MS = 1_000
 /** How often one that waits for a lease tries to take it, and those that share one see what has become of the others. */
 export const TRY_EVERY_MS = 500

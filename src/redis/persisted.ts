@@ -15,12 +15,19 @@ const files = new WeakMap<RedisClient, AppendOnlyFile | null>()
  * PING until it could make up for that. So PING is asked as well, on the same connection: over another one it might be the next
  * Redis that answers.
  *
- * Rejects when the connection, Redis' write or the disk fails: what was answered may be there or not.
+ * Rejects when the connection, Redis' write or the disk fails: what was answered may be there or not. A disk that failed is
+ * trusted again when Redis has written all it has anew.
  */
 export async function persisted(client: RedisClient): Promise<void> {
   const file = fileOf(client)
   if (file === null) return
-  await Promise.all([client.ping(), file.synced()])
+  try {
+    await Promise.all([client.ping(), file.synced()])
+  } catch (error) {
+    // While one is on its way it is refused.
+    if (file.isBroken) client.call('BGREWRITEAOF').catch(() => {})
+    throw error
+  }
 }
 
 function fileOf(client: RedisClient): AppendOnlyFile | null {

@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { identityAt } from '../../src/core/event/block.ts'
 import { appendOnlyLink } from '../../src/core/run/append-only-link.ts'
 import { systemClock } from '../../src/core/run/clock.ts'
 import { makeDataDir } from '../../src/embedded/processes/data-dir.ts'
@@ -12,6 +13,8 @@ import { RedisBulkJobs } from '../../src/redis/bulk/jobs.ts'
 import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
 import { counterFields, keys } from '../../src/redis/keys.ts'
 import { persisted } from '../../src/redis/persisted.ts'
+import { replyCode } from '../../src/redis/reply-error.ts'
+import { type RawEntry, readEntry } from '../../src/redis/streams/entries.ts'
 import { GroupCommit } from '../../src/redis/streams/group-commit.ts'
 import { SinkStreams } from '../../src/redis/streams/sink-streams.ts'
 import { runCommand } from '../support/command.ts'
@@ -27,6 +30,13 @@ function privateRedis(t: TestContext) {
     root,
     socket: dir.redisSocket,
     url: `unix://${dir.redisSocket}`,
+    /** A server whose file takes so many half kilobytes, as on a disk that is full then. */
+    limited(halfKilobytes: number): string {
+      const path = join(root, `redis-of-${halfKilobytes}`)
+      writeFileSync(path, `#!/bin/sh\ntrap '' XFSZ\nulimit -f ${halfKilobytes}\nexec redis-server "$@"\n`)
+      chmodSync(path, 0o700)
+      return path
+    },
     async start(options: Partial<EmbeddedRedisOptions> = {}) {
       const redis = await startEmbeddedRedis({
         binary: 'redis-server',
@@ -81,6 +91,17 @@ async function eventsIn(client: RedisClient): Promise<number> {
   return Number(await client.hget(keys.counters(0), counterFields.added('intake', 'live', 'events')))
 }
 
+async function identitiesIn(client: RedisClient): Promise<string[]> {
+  const raw = (await client.callBuffer('XRANGE', keys.stream(0, 'intake', 'live'), '-', '+')) as RawEntry[]
+  return raw.flatMap((entry) => {
+    const read = readEntry(entry, 'live', 0, 1)
+    assert.ok('block' in read)
+    return Array.from({ length: read.block.count }, (_, i) => identityAt(read.block, i))
+  })
+}
+
+const isFull = (error: Error) => replyCode(error) === 'MISCONF'
+
 test('nothing leaves for the outside before it is on disk', async (t) => {
   const redis = privateRedis(t)
   await redis.start()
@@ -103,6 +124,7 @@ test('nothing leaves for the outside before it is on disk', async (t) => {
     const upload = await jobs.begin('acme')
     await upload.write(Buffer.from('{"ip":"192.0.2.1"}\n'))
     await assert.rejects(upload.complete(), UNAVAILABLE)
+    await assert.rejects(jobs.find('acme', upload.jobId), UNAVAILABLE)
     await assert.rejects(jobs.cancel('acme', upload.jobId), UNAVAILABLE)
   })
   await t.test('bulk jobs', async () => {
@@ -118,6 +140,7 @@ test('nothing leaves for the outside before it is on disk', async (t) => {
     })
     assert.equal(await source.acquire(AbortSignal.timeout(10_000), async () => {}), true)
     await assert.rejects(source.writeIntent({ token: 'x', ranges: [] }), { code: 'ENOENT' })
+    await assert.rejects(source.intent(), { code: 'ENOENT' }, 'it would be repeated')
     await source.release()
   })
   await t.test('changes by commands', async () => {
@@ -147,11 +170,7 @@ test('a Redis that waits for its disk itself, or is to lose what it may, is not 
 
 test('events that Redis could not write to its file are not answered as if they were there', async (t) => {
   const redis = privateRedis(t)
-  // As on a disk that is full: writes beyond this size fail.
-  const binary = join(redis.root, 'limited-redis')
-  writeFileSync(binary, '#!/bin/sh\ntrap \'\' XFSZ\nulimit -f 512\nexec redis-server "$@"\n')
-  chmodSync(binary, 0o700)
-  const kill = await redis.start({ binary })
+  const kill = await redis.start({ binary: redis.limited(512) })
   const client = await redis.connect()
   const intake = groupCommit(client)
   let answered = 0
@@ -172,27 +191,57 @@ test('events that Redis could not write to its file are not answered as if they 
   assert.equal(await eventsIn(await redis.connect()), answered)
 })
 
-test('what was answered is there after kill -9 of the server, however many commits were on their way', async (t) => {
+test('an upload of which Redis could not write a part is refused, also by the next Redis', async (t) => {
   const redis = privateRedis(t)
-  let answered = 0
+  const kill = await redis.start({ binary: redis.limited(64) })
+  const client = await redis.connect()
+  const limits = { partitions: 1, openMax: 10, deadlineMs: 30_000, clock: systemClock }
+  const upload = await new RedisBatchJobs({ client, ...limits, closedBecause: () => undefined }).begin('acme')
+  await upload.write(Buffer.from('{"ip":"192.0.2.1"}\n'.repeat(5_000)))
+  const completed = assert.rejects(upload.complete(), { ...UNAVAILABLE, message: 'a part of the upload is gone' })
+  await until(() => client.ping().then(() => false, isFull))
+  await kill()
+  await redis.start()
+  await completed
+})
+
+test('a command whose change Redis could not write fails, and one that reads does not', async (t) => {
+  const redis = privateRedis(t)
+  await redis.start({ binary: redis.limited(16) })
+  const client = await redis.connect()
+  const env = { REDIS_URL: redis.url }
+  await client.set('filler', 'x'.repeat(8_050))
+  await client.ping()
+  const { code, stdout, stderr } = await runCommand(['tenant', 'create', 'acme', '--json'], { env })
+  assert.deepEqual([code, stdout], [1, ''], stderr)
+  await assert.rejects(client.ping(), isFull)
+  assert.equal((await runCommand(['tenant', 'list'], { env })).code, 0)
+})
+
+test('what was answered is there once after kill -9 of the server, however many commits were on their way', async (t) => {
+  const redis = privateRedis(t)
+  const answered: string[] = []
   let made = 0
   for (let round = 0; round < 3; round++) {
     const kill = await redis.start()
     const intake = groupCommit(await redis.connect())
-    const goal = answered + 5_000
+    const goal = answered.length + 5_000
     const send = async () => {
       for (;;) {
         // Large enough that the next ones do not wait.
-        await intake.append(Array.from({ length: 100 }, () => envelope('t', `e${made++}`)))
-        answered += 100
+        const envelopes = Array.from({ length: 100 }, () => envelope('t', `e${made++}`))
+        await intake.append(envelopes)
+        answered.push(...envelopes.map(({ identity }) => identity))
       }
     }
     const senders = Array.from({ length: 8 }, () => send().catch(() => {}))
-    await until(() => answered >= goal)
+    await until(() => answered.length >= goal)
     await kill()
     await Promise.all(senders)
   }
   await redis.start()
-  const events = await eventsIn(await redis.connect())
-  assert.ok(events >= answered && events <= made, `${events} of ${answered} that were answered, ${made} sent`)
+  const kept = await identitiesIn(await redis.connect())
+  const there = new Set(kept)
+  assert.equal(there.size, kept.length, 'none twice')
+  assert.equal(answered.filter((identity) => !there.has(identity)).length, 0, 'none lost')
 })

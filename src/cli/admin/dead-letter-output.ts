@@ -25,8 +25,13 @@ export async function demandKnownTenant(
   admin: TenantAdmin,
 ): Promise<void> {
   if (tenantId === undefined) return
-  const { letters: left } = await letterPage(letters, { tenantId }, 1, undefined)
-  if (left.length === 0) await admin.getTenant(tenantId)
+  try {
+    await admin.getTenant(tenantId)
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error
+    const { letters: left } = await letterPage(letters, { tenantId }, 1, undefined)
+    if (left.length === 0) throw error
+  }
 }
 
 /** One page. */
@@ -82,29 +87,36 @@ export async function printLetter(
   stdout.write(why === undefined ? `\nnpx ipid dead-letter retry ${id}\n` : `\ncannot be retried: ${why}\n`)
 }
 
+/** What came of letters that were to be changed. */
+export interface ChangedLetters {
+  readonly verb: 'retry' | 'discard'
+  readonly done: number
+  /** Somebody else had changed them meanwhile. */
+  readonly gone: number
+  /** Those that could not be changed, and why; `reasons` are those of the first. */
+  readonly skipped: number
+  readonly reasons: readonly { readonly id: string; readonly reason: string }[]
+}
+
 /**
  * Retries or discards letters.
  * @param which ids, or all that a filter lets through
- * @returns the exit code: 1 when one of them could not be changed
  */
 export async function changeLetters(
   letters: DeadLetters,
   verb: 'retry' | 'discard',
   which: readonly string[] | LetterFilter,
-  json: boolean,
-  { stdout }: CliContext,
-): Promise<number> {
-  const counts = { done: 0, gone: 0 }
-  const skipped: { readonly id: string; readonly reason: string }[] = []
-  let skippedCount = 0
+): Promise<ChangedLetters> {
+  const counts = { done: 0, gone: 0, skipped: 0 }
+  const reasons: { readonly id: string; readonly reason: string }[] = []
   const change = async (letter: StoredLetter) => {
     const reason = verb === 'retry' ? letters.whyNot(letter) : undefined
     if (reason === undefined) {
       counts[await letters[verb](letter)]++
       return
     }
-    skippedCount++
-    if (skipped.length < SKIPPED_MAX) skipped.push({ id: letter.id, reason })
+    counts.skipped++
+    if (reasons.length < SKIPPED_MAX) reasons.push({ id: letter.id, reason })
   }
   // None is under way while letters are read: one that failed meanwhile would be nobody's to catch.
   let batch: StoredLetter[] = []
@@ -115,15 +127,24 @@ export async function changeLetters(
     batch = []
   }
   await Promise.all(batch.map(change))
+  return { verb, ...counts, reasons }
+}
+
+/** @returns the exit code: 1 when one of them could not be changed */
+export function printChanged(
+  { verb, done, gone, skipped, reasons }: ChangedLetters,
+  json: boolean,
+  { stdout }: CliContext,
+): number {
   const name = verb === 'retry' ? 'retried' : 'discarded'
   if (json) {
-    printJson(stdout, { [name]: counts.done, gone: counts.gone, skipped: skippedCount, reasons: skipped })
+    printJson(stdout, { [name]: done, gone, skipped, reasons })
   } else {
-    const gone = counts.gone > 0 ? `, ${counts.gone} gone meanwhile` : ''
-    stdout.write(`${counts.done} ${name}${gone}${skippedCount > 0 ? `, ${skippedCount} left where they are` : ''}\n`)
-    for (const { id, reason } of skipped) stdout.write(`${id}: ${reason}\n`)
+    const left = skipped > 0 ? `, ${skipped} left where they are` : ''
+    stdout.write(`${done} ${name}${gone > 0 ? `, ${gone} gone meanwhile` : ''}${left}\n`)
+    for (const { id, reason } of reasons) stdout.write(`${id}: ${reason}\n`)
   }
-  return skippedCount > 0 ? EXIT_FAILED : 0
+  return skipped > 0 ? EXIT_FAILED : 0
 }
 
 async function* chosen(letters: DeadLetters, which: readonly string[] | LetterFilter): AsyncGenerator<StoredLetter> {

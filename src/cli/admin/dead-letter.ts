@@ -58,13 +58,10 @@ export function deadLetterCommand(context: CliContext, setExitCode: (code: numbe
         const filter = filterOf(options)
         const chosen = [ids.length > 0, options.all === true, Object.keys(filter).length > 0].filter(Boolean).length
         if (chosen !== 1) throw new InputError(`${verb} what? Give ids, or --reason, --tenant, --from, --to, or --all`)
-        const { changeLetters } = await output()
+        const { changeLetters, printChanged } = await output()
         const which = ids.length > 0 ? ids : filter
-        setExitCode(
-          await withLetters(sub, filter, (letters) =>
-            changeLetters(letters, verb, which, options.json === true, context),
-          ),
-        )
+        const changed = await withLetters(sub, filter, (letters) => changeLetters(letters, verb, which))
+        setExitCode(printChanged(changed, options.json === true, context))
       })
   }
   return command

@@ -15,6 +15,8 @@ export interface DashboardRoute {
   readonly body: TObject | undefined
   /** The body is taken with `Exchange.stream`, up to so many bytes. */
   readonly streamedMaxBytes: number | undefined
+  /** What it changed is on disk before it is answered. */
+  readonly changes: boolean
   /** Throws as the routes of the API do. */
   handle(call: Call): HttpResponse | Promise<HttpResponse>
 }
@@ -40,6 +42,8 @@ interface RouteFacts<Q extends TObject, B extends TObject> {
   readonly query?: Q
   readonly body?: B
   readonly streamedMaxBytes?: number
+  /** Default: a POST does. */
+  readonly changes?: boolean
   readonly handle: (call: Call<Static<Q>, Static<B>>) => HttpResponse | Promise<HttpResponse>
 }
 
@@ -47,8 +51,9 @@ interface RouteFacts<Q extends TObject, B extends TObject> {
 export function route<Q extends TObject = TObject, B extends TObject = TObject>(
   facts: RouteFacts<Q, B>,
 ): DashboardRoute {
-  const { method, path, access = 'session', query, body, streamedMaxBytes } = facts
-  return { method, path, access, query, body, streamedMaxBytes, handle: facts.handle as DashboardRoute['handle'] }
+  const { method, path, access = 'session', query, body, streamedMaxBytes, changes = method === 'POST' } = facts
+  const handle = facts.handle as DashboardRoute['handle']
+  return { method, path, access, query, body, streamedMaxBytes, changes, handle }
 }
 
 /** An answer of 200 in JSON. */

@@ -101,7 +101,7 @@ class Gate {
       const body = readBody === undefined ? undefined : parseJson(await exchange.text())
       if (readBody !== undefined) demandSchema(readBody, body)
       const response = await route.handle({ exchange, session, parameters, tenant: tenant!, query, body })
-      if (method === 'POST') await this.#options.persisted()
+      if (route.changes) await this.#options.persisted()
       return response
     }
     const bodyMaxBytes = streamedMaxBytes ?? (route.body === undefined ? undefined : BODY_MAX_BYTES)

@@ -105,8 +105,15 @@ function serverArguments(options: EmbeddedRedisOptions, logFile: string): string
 /** Tells clients that they are to wait for the disk, before there is anything to wait for. */
 function linkFile({ dir, socket, fsync }: EmbeddedRedisOptions): void {
   const link = appendOnlyLink(socket)
-  rmSync(link, { force: true })
-  if (fsync === 'always') symlinkSync(join(resolve(dir), 'appendonlydir'), link)
+  if (fsync !== 'always') {
+    rmSync(link, { force: true })
+    return
+  }
+  // Those who live on are never without it.
+  const next = `${link}.next`
+  rmSync(next, { force: true })
+  symlinkSync(join(resolve(dir), 'appendonlydir'), next)
+  renameSync(next, link)
 }
 
 /** Resolves when the child has ended or could not be run. */

@@ -124,6 +124,8 @@ export class RedisBatchJobs implements BatchJobs, JobFiles {
     const { finished } = await readProgress(client, partitions, jobId)
     const record = await client.hgetall(keys.job(jobId))
     if (record.tenant_id !== tenantId) return undefined
+    // Behind a power failure neither goes back.
+    await persisted(client)
     return { job: describeJob(jobId, record, finished), receivedAtMs: Number(record.received_at) }
   }
 }

@@ -104,7 +104,7 @@ export class UploadSpool implements Upload {
     commit()
     this.#completing = true
     await this.#persist(async () => {
-      const result = await completeUploadScript.run(client, names, fields)
+      const result = await completeUploadScript.run(client, names, [this.#chunks, ...fields])
       await persisted(client)
       return result
     })

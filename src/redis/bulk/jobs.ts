@@ -83,6 +83,8 @@ export class RedisBulkJobs implements BulkJobs {
     const fields = ['tenant', 'status', 'current', 'total', 'results']
     const [tenant, status, current, total, results] = await answered(client.hmgetBuffer(keys.bulkJob(jobId), ...fields))
     if (tenant?.toString() !== tenantId) return undefined
+    // Behind a power failure it does not go back.
+    await answered(persisted(client))
     return {
       status: String(status) as BatchStatus,
       current: Number(current),

@@ -3,6 +3,7 @@ import type { RedisClient } from '../connect.ts'
 import { keysLike } from '../erasure/nodes.ts'
 import { keys } from '../keys.ts'
 import { orUnavailable } from '../or-unavailable.ts'
+import { persisted } from '../persisted.ts'
 
 /** Sign-in links and sessions as JSON under their digests, which expire. */
 export class RedisSessionStore implements SessionStore {
@@ -26,6 +27,7 @@ export class RedisSessionStore implements SessionStore {
 
   async putSession(digest: string, session: StoredSession, validMs: number): Promise<void> {
     await answered(this.#client.set(keys.session(digest), JSON.stringify(session), 'PX', validMs))
+    await answered(persisted(this.#client))
   }
 
   async getSession(digest: string): Promise<StoredSession | undefined> {
@@ -38,6 +40,7 @@ export class RedisSessionStore implements SessionStore {
 
   async removeSession(digest: string): Promise<void> {
     await answered(this.#client.del(keys.session(digest)))
+    await answered(persisted(this.#client))
   }
 
   async removeAll(tenantId: string | undefined): Promise<Withdrawn> {

@@ -15,6 +15,7 @@ import {
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
 import { partitionsOf, partitionsSince } from '../partitions/change-mark.ts'
+import { persisted } from '../persisted.ts'
 import { loadScript } from '../scripts.ts'
 import { type AppendCall, appendCall } from '../streams/append.ts'
 import { untilPassed } from '../streams/barrier.ts'
@@ -124,6 +125,8 @@ export class RedisReplayLane implements ReplayLane {
         const calls = units.slice(at, at + CALLS_AT_ONCE).map((unit) => this.#append(unit))
         const failed = (await Promise.allSettled(calls)).find((result) => result.status === 'rejected')
         if (failed !== undefined) throw failed.reason
+        // The position that covers them may be kept by another Redis.
+        await persisted(this.#client)
       })
     }
   }

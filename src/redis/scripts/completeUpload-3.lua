@@ -1,13 +1,18 @@
 -- Turns an upload into a queued job. Repeating it changes nothing.
 -- KEYS[1] upload, KEYS[2] chunks, KEYS[3] job
--- ARGV fields and values of the job's record
--- Returns 1, or 0 when the upload is not there any more.
+-- ARGV[1] chunks that it has, then fields and values of the job's record
+-- Returns 1; 0 when the upload is not there any more; 3 when Redis has lost a chunk of it.
 if redis.call('EXISTS', KEYS[3]) == 1 then
   return 1
 end
-if redis.call('DEL', KEYS[1]) == 0 then
+local last = redis.call('GET', KEYS[1])
+if not last then
   return 0
 end
+if last ~= ARGV[1] then
+  return 3
+end
+redis.call('DEL', KEYS[1])
 redis.call('PERSIST', KEYS[2])
-redis.call('HSET', KEYS[3], unpack(ARGV))
+redis.call('HSET', KEYS[3], unpack(ARGV, 2))
 return 1

@@ -36,7 +36,7 @@ const appendScript = loadScript('append-N')
 
 /**
  * Writes commits under numbers of its own. The script takes each number once, and none below the last, so a commit may be sent
- * again when its reply was lost; therefore a writer has one at a time.
+ * again when its reply was lost; therefore a writer has one at a time in a partition.
  */
 export class CommitWriter {
   readonly #options: CommitWriterOptions
@@ -69,7 +69,10 @@ export class CommitWriter {
       return undefined
     } catch (failure) {
       const events = byPartition.reduce((sum, part) => sum + sizeOf(part), 0)
-      this.#options.log.error({ err: failure, events }, 'Redis did not take a commit; its requests are refused')
+      this.#options.log.error(
+        { err: failure, events },
+        'a commit is not in Redis and on its disk in time; its requests are refused',
+      )
       return new UnavailableError('the event store did not answer in time', { cause: failure })
     }
   }

@@ -153,7 +153,7 @@ export class GroupCommit implements Intake, Service {
       const commit = this.#closed.shift()
       if (commit === undefined) {
         if (this.#onTheirWay.size === 0) break
-        await Promise.race(this.#onTheirWay)
+        await Promise.race([...this.#onTheirWay, this.#full()])
         continue
       }
       const { taken, answered } = this.#send(commit)
@@ -195,6 +195,13 @@ export class GroupCommit implements Intake, Service {
     const { partitions, lingerMs } = this.#options
     if (lingerMs === 0 || this.#closed.length > 0) return false
     return waiters.length >= TOGETHER_MIN && count < LARGE_BLOCK_EVENTS * partitions
+  }
+
+  /** Resolves when a block is full; never, when it is not asked any more. */
+  #full(): Promise<void> {
+    return new Promise((end) => {
+      this.#awaited = { requests: Number.POSITIVE_INFINITY, end }
+    })
   }
 
   /** Resolves when the time is over, or so many requests are gathered, or a block is full. */

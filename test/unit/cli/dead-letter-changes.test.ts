@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { changeLetters } from '../../../src/cli/admin/dead-letter-output.ts'
-import type { CliContext } from '../../../src/cli/context.ts'
 import type { DeadLetters } from '../../../src/redis/streams/dead-letters.ts'
 
 test('a letter that cannot be changed while others are read is the failure of the command, and not of its process', async () => {
@@ -14,6 +13,6 @@ test('a letter that cannot be changed while others are read is the failure of th
     whyNot: () => undefined,
     retry: () => Promise.reject(new Error('the connection is lost')),
   }
-  const changing = changeLetters(letters as unknown as DeadLetters, 'retry', {}, false, {} as CliContext)
+  const changing = changeLetters(letters as unknown as DeadLetters, 'retry', {})
   await assert.rejects(changing, /the connection is lost/)
 })

@@ -40,6 +40,7 @@ export function companyRoutes({ companies, lookups }: CompanyParts): DashboardRo
     route({
       method: 'POST',
       path: `${PATH}/details`,
+      changes: false,
       body: CompanyDetailsBody,
       async handle({ tenant, body }) {
         demandView(body)

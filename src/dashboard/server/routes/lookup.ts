@@ -35,6 +35,7 @@ export function lookupRoute({ lookups, asked, judge, attributionOf, quota, plans
   return route({
     method: 'POST',
     path: '/api/tenants/:tenant/lookup',
+    changes: false,
     body: PageLookupBody,
     async handle({ tenant, body }) {
       const { addresses, skipped } = addressesIn(body.text)

@@ -54,6 +54,7 @@ export function ruleRoutes({ admin, readRule, trials }: RuleParts): DashboardRou
     route({
       method: 'POST',
       path: '/api/tenants/:tenant/rules/try',
+      changes: false,
       body: RulesBody,
       async handle({ tenant, body }) {
         const { remove, unclassified } = body

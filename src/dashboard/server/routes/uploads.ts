@@ -102,6 +102,7 @@ function previewRoute({ judge }: UploadParts): DashboardRoute {
   return route({
     method: 'POST',
     path: '/api/tenants/:tenant/upload-preview',
+    changes: false,
     streamedMaxBytes: CHOICE_MAX_BYTES + PREVIEW_BYTES,
     async handle({ exchange, tenant }) {
       const { choice, file } = await readChoice(exchange.stream())
