@@ -61,7 +61,7 @@ export class CommitWriter {
     const attempt = async () => {
       await Promise.all(calls.map((call) => call()))
       onTaken()
-      await persisted(this.#options.client)
+      await persisted(this.#options.client, true)
     }
     try {
       await retry(() => inTime(attempt, deadlineMs), { delay: RETRY_DELAY, deadlineMs })

@@ -122,10 +122,9 @@ export class SinkStreams implements SinkSource {
   }
 
   async intent(): Promise<SinkIntent | undefined> {
-    const { client } = this.#options
-    const text = await client.get(this.#intentKey)
+    const text = await this.#options.client.get(this.#intentKey)
     // Whoever wrote it may have ended before the disk had it.
-    if (text !== null) await persisted(client)
+    if (text !== null) await persisted(this.#options.client)
     return text === null ? undefined : (JSON.parse(text) as SinkIntent)
   }
 
