@@ -1,103 +1,25 @@
 import assert from 'node:assert/strict'
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
-import { identityAt } from '../../src/core/event/block.ts'
+import { test } from 'node:test'
 import { appendOnlyLink } from '../../src/core/run/append-only-link.ts'
 import { systemClock } from '../../src/core/run/clock.ts'
-import { makeDataDir } from '../../src/embedded/processes/data-dir.ts'
-import { type EmbeddedRedisOptions, startEmbeddedRedis } from '../../src/embedded/redis/server.ts'
 import { RedisBatchJobs } from '../../src/redis/batch/jobs.ts'
 import { RedisBulkJobs } from '../../src/redis/bulk/jobs.ts'
-import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
+import type { RedisClient } from '../../src/redis/connect.ts'
 import { counterFields, keys } from '../../src/redis/keys.ts'
 import { persisted } from '../../src/redis/persisted.ts'
 import { replyCode } from '../../src/redis/reply-error.ts'
-import { type RawEntry, readEntry } from '../../src/redis/streams/entries.ts'
-import { GroupCommit } from '../../src/redis/streams/group-commit.ts'
 import { SinkStreams } from '../../src/redis/streams/sink-streams.ts'
 import { runCommand } from '../support/command.ts'
-import { envelope, quiet, silent } from '../support/pipeline.ts'
+import { envelope, silent } from '../support/pipeline.ts'
+import { groupCommit, identitiesIn, privateRedis, sendSteadily } from '../support/private-redis.ts'
 import { until } from '../support/until.ts'
-
-/** The private Redis, in a folder of its own; it may be killed and started again. */
-function privateRedis(t: TestContext) {
-  const root = mkdtempSync(join(tmpdir(), 'ipid-redis-'))
-  const dir = makeDataDir(root)
-  t.after(() => rmSync(root, { recursive: true, force: true }))
-  return {
-    root,
-    socket: dir.redisSocket,
-    url: `unix://${dir.redisSocket}`,
-    /** A server whose file takes so many half kilobytes, as on a disk that is full then. */
-    limited(halfKilobytes: number): string {
-      const path = join(root, `redis-of-${halfKilobytes}`)
-      writeFileSync(path, `#!/bin/sh\ntrap '' XFSZ\nulimit -f ${halfKilobytes}\nexec redis-server "$@"\n`)
-      chmodSync(path, 0o700)
-      return path
-    },
-    async start(options: Partial<EmbeddedRedisOptions> = {}) {
-      const redis = await startEmbeddedRedis({
-        binary: 'redis-server',
-        dir: dir.redis,
-        socket: dir.redisSocket,
-        fsync: 'always',
-        maxMemoryBytes: 256 * 2 ** 20,
-        log: silent,
-        signal: new AbortController().signal,
-        ...options,
-      })
-      const kill = async () => {
-        redis.kill()
-        await redis.exited
-      }
-      t.after(kill)
-      return kill
-    },
-    async connect(): Promise<RedisClient> {
-      const client = quiet(
-        connectRedis(`unix://${dir.redisSocket}`, { name: 'test', kind: 'request', timeoutMs: 2_000 }),
-      )
-      t.after(() => client.disconnect())
-      await until(() => client.status === 'ready')
-      return client
-    },
-  }
-}
-
-function groupCommit(client: RedisClient, deadlineMs = 200): GroupCommit {
-  return new GroupCommit({
-    client,
-    partitions: 1,
-    stream: 'intake',
-    outcomesTo: undefined,
-    rawTo: undefined,
-    lane: 'live',
-    cluster: false,
-    lingerMs: 1,
-    deadlineMs,
-    blockEventsMax: 1_000,
-    blockBytesMax: 262_144,
-    waitingMax: 100_000,
-    closedBecause: () => undefined,
-    log: silent,
-  })
-}
 
 const UNAVAILABLE = { name: 'UnavailableError' }
 
 async function eventsIn(client: RedisClient): Promise<number> {
   return Number(await client.hget(keys.counters(0), counterFields.added('intake', 'live', 'events')))
-}
-
-async function identitiesIn(client: RedisClient): Promise<string[]> {
-  const raw = (await client.callBuffer('XRANGE', keys.stream(0, 'intake', 'live'), '-', '+')) as RawEntry[]
-  return raw.flatMap((entry) => {
-    const read = readEntry(entry, 'live', 0, 1)
-    assert.ok('block' in read)
-    return Array.from({ length: read.block.count }, (_, i) => identityAt(read.block, i))
-  })
 }
 
 const isFull = (error: Error) => replyCode(error) === 'MISCONF'
@@ -170,7 +92,7 @@ test('a Redis that waits for its disk itself, or is to lose what it may, is not 
 
 test('events that Redis could not write to its file are not answered as if they were there', async (t) => {
   const redis = privateRedis(t)
-  const kill = await redis.start({ binary: redis.limited(512) })
+  const { kill } = await redis.start({ binary: redis.limited(512) })
   const client = await redis.connect()
   const intake = groupCommit(client)
   let answered = 0
@@ -193,7 +115,7 @@ test('events that Redis could not write to its file are not answered as if they 
 
 test('an upload of which Redis could not write a part is refused, also by the next Redis', async (t) => {
   const redis = privateRedis(t)
-  const kill = await redis.start({ binary: redis.limited(64) })
+  const { kill } = await redis.start({ binary: redis.limited(64) })
   const client = await redis.connect()
   const limits = { partitions: 1, openMax: 10, deadlineMs: 30_000, clock: systemClock }
   const upload = await new RedisBatchJobs({ client, ...limits, closedBecause: () => undefined }).begin('acme')
@@ -221,23 +143,14 @@ test('a command whose change Redis could not write fails, and one that reads doe
 test('what was answered is there once after kill -9 of the server, however many commits were on their way', async (t) => {
   const redis = privateRedis(t)
   const answered: string[] = []
-  let made = 0
   for (let round = 0; round < 3; round++) {
-    const kill = await redis.start()
+    const { kill } = await redis.start()
     const intake = groupCommit(await redis.connect())
     const goal = answered.length + 5_000
-    const send = async () => {
-      for (;;) {
-        // Large enough that the next ones do not wait.
-        const envelopes = Array.from({ length: 100 }, () => envelope('t', `e${made++}`))
-        await intake.append(envelopes)
-        answered.push(...envelopes.map(({ identity }) => identity))
-      }
-    }
-    const senders = Array.from({ length: 8 }, () => send().catch(() => {}))
+    const sent = sendSteadily(intake, answered)
     await until(() => answered.length >= goal)
     await kill()
-    await Promise.all(senders)
+    await sent
   }
   await redis.start()
   const kept = await identitiesIn(await redis.connect())

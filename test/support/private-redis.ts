@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { identityAt } from '../../src/core/event/block.ts'
+import { makeDataDir } from '../../src/embedded/processes/data-dir.ts'
+import { type EmbeddedRedisOptions, startEmbeddedRedis } from '../../src/embedded/redis/server.ts'
+import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
+import { keys } from '../../src/redis/keys.ts'
+import { type RawEntry, readEntry } from '../../src/redis/streams/entries.ts'
+import { GroupCommit } from '../../src/redis/streams/group-commit.ts'
+import { envelope, quiet, silent } from './pipeline.ts'
+import { until } from './until.ts'
+
+/** The private Redis, in a folder of its own; it may be killed and started again. @param root removed behind the test */
+export function privateRedis(t: TestContext, root = mkdtempSync(join(tmpdir(), 'ipid-redis-'))) {
+  const dir = makeDataDir(root)
+  t.after(() => rmSync(root, { recursive: true, force: true }))
+  return {
+    root,
+    socket: dir.redisSocket,
+    url: `unix://${dir.redisSocket}`,
+    /** A server whose file takes so many half kilobytes, as on a disk that is full then. */
+    limited(halfKilobytes: number): string {
+      const path = join(root, `redis-of-${halfKilobytes}`)
+      writeFileSync(path, `#!/bin/sh\ntrap '' XFSZ\nulimit -f ${halfKilobytes}\nexec redis-server "$@"\n`)
+      chmodSync(path, 0o700)
+      return path
+    },
+    async start(options: Partial<EmbeddedRedisOptions> = {}) {
+      const redis = await startEmbeddedRedis({
+        binary: 'redis-server',
+        dir: dir.redis,
+        socket: dir.redisSocket,
+        fsync: 'always',
+        maxMemoryBytes: 256 * 2 ** 20,
+        log: silent,
+        signal: new AbortController().signal,
+        ...options,
+      })
+      const kill = async () => {
+        redis.kill()
+        await redis.exited
+      }
+      t.after(kill)
+      return { pid: redis.pid, kill }
+    },
+    async connect(): Promise<RedisClient> {
+      const client = quiet(
+        connectRedis(`unix://${dir.redisSocket}`, { name: 'test', kind: 'request', timeoutMs: 2_000 }),
+      )
+      t.after(() => client.disconnect())
+      await until(() => client.status === 'ready')
+      return client
+    },
+  }
+}
+
+/** Of live events, in one partition. */
+export function groupCommit(client: RedisClient, deadlineMs = 200): GroupCommit {
+  return new GroupCommit({
+    client,
+    partitions: 1,
+    stream: 'intake',
+    outcomesTo: undefined,
+    rawTo: undefined,
+    lane: 'live',
+    cluster: false,
+    lingerMs: 1,
+    deadlineMs,
+    blockEventsMax: 1_000,
+    blockBytesMax: 262_144,
+    waitingMax: 100_000,
+    closedBecause: () => undefined,
+    log: silent,
+  })
+}
+
+/**
+ * Sends large commits, several at a time, until one fails; resolves then.
+ * @param answered gets the identities of what was answered
+ */
+export async function sendSteadily(intake: GroupCommit, answered: string[]): Promise<void> {
+  const send = async () => {
+    for (;;) {
+      // Large enough that the next ones do not wait.
+      const envelopes = Array.from({ length: 100 }, () => envelope('t', `e${made++}`))
+      await intake.append(envelopes)
+      answered.push(...envelopes.map(({ identity }) => identity))
+    }
+  }
+  await Promise.allSettled(Array.from({ length: 8 }, send))
+}
+
+let made = 0
+
+/** Of all events that came in, as often as they are there. */
+export async function identitiesIn(client: RedisClient): Promise<string[]> {
+  const raw = (await client.callBuffer('XRANGE', keys.stream(0, 'intake', 'live'), '-', '+')) as RawEntry[]
+  return raw.flatMap((entry) => {
+    const read = readEntry(entry, 'live', 0, 1)
+    assert.ok('block' in read)
+    return Array.from({ length: read.block.count }, (_, i) => identityAt(read.block, i))
+  })
+}
