@@ -68,12 +68,14 @@ async function underLoad(t: TestContext, disk: CuttableDisk, fsync: 'always' | '
   const redis = privateRedis(t, join(disk.path, 'data'))
   const server = await redis.start({ fsync })
   const answered: string[] = []
-  const sent = sendSteadily(groupCommit(await redis.connect()), answered)
+  const ended = new AbortController()
+  const sent = sendSteadily(groupCommit(await redis.connect()), answered, ended.signal)
   await until(() => answered.length >= 20_000)
   process.kill(server.pid, 'SIGSTOP')
   const before = [...answered]
   const rest = await disk.afterPowerFailure()
   await server.kill()
+  ended.abort()
   await sent
   const next = privateRedis(t, join(rest.path, 'data'))
   await next.start({ fsync })

@@ -34,7 +34,7 @@ test('nothing leaves for the outside before it is on disk', async (t) => {
   rmSync(link)
   symlinkSync(nowhere, link)
   const client = await redis.connect()
-  const limits = { partitions: 1, openMax: 10, deadlineMs: 200, clock: systemClock }
+  const limits = { partitions: 1, openMax: 10, deadlineMs: 1_000, clock: systemClock }
   const jobs = new RedisBatchJobs({ client, ...limits, closedBecause: () => undefined })
   const bulkJobs = new RedisBulkJobs({ client, openMax: 10 })
 
@@ -74,7 +74,7 @@ test('nothing leaves for the outside before it is on disk', async (t) => {
     symlinkSync(join(redis.root, 'redis', 'appendonlydir'), link)
     const after = await redis.connect()
     await persisted(after)
-    await groupCommit(after).append([envelope('t', 'f')])
+    await groupCommit(after, 30_000).append([envelope('t', 'f')])
     assert.equal(await eventsIn(after), 2)
   })
 })
@@ -94,7 +94,7 @@ test('events that Redis could not write to its file are not answered as if they 
   const redis = privateRedis(t)
   const { kill } = await redis.start({ binary: redis.limited(512) })
   const client = await redis.connect()
-  const intake = groupCommit(client)
+  const intake = groupCommit(client, 3_000)
   let answered = 0
   const appended = async (): Promise<void> => {
     const events = Array.from({ length: 20 }, (_, i) => envelope('t', `e${answered + i}`))
@@ -147,9 +147,11 @@ test('what was answered is there once after kill -9 of the server, however many 
     const { kill } = await redis.start()
     const intake = groupCommit(await redis.connect())
     const goal = answered.length + 5_000
-    const sent = sendSteadily(intake, answered)
+    const ended = new AbortController()
+    const sent = sendSteadily(intake, answered, ended.signal)
     await until(() => answered.length >= goal)
     await kill()
+    ended.abort()
     await sent
   }
   await redis.start()
