@@ -97,11 +97,21 @@ async function compile({ path, folder }: BigTable, dir: string): Promise<About |
   }
 }
 
+/** Others that publish the same at the same time. */
+const PUBLISH_TRIES = 5
+
 /** What is there is damaged, unless another process made it meanwhile. */
 async function publish(part: string, folder: string): Promise<void> {
-  if ((await readAbout(folder)) !== undefined) return
-  await rm(folder, { recursive: true, force: true })
-  await rename(part, folder)
+  for (let tries = 1; (await readAbout(folder)) === undefined; tries++) {
+    await rm(folder, { recursive: true, force: true })
+    try {
+      return await rename(part, folder)
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      // It was made between the two.
+      if ((code !== 'ENOTEMPTY' && code !== 'EEXIST') || tries === PUBLISH_TRIES) throw error
+    }
+  }
 }
 
 async function compileInto(folder: string, path: string): Promise<About> {
