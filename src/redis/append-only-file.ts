@@ -74,14 +74,19 @@ export class AppendOnlyFile {
     if (this.#closed) throw new Error('the append-only file was closed')
     this.#look()
     if (this.isBroken) throw new Error('the disk has not taken all of the append-only file')
-    const names = [...this.#files.keys()]
-    const results = await Promise.allSettled(names.map((name) => this.#syncFile(this.#files.get(name)!)))
-    const failures = results.flatMap((result, i) => {
-      if (result.status === 'fulfilled') return []
-      this.#broken.add(names[i]!)
-      return [result.reason as Error]
-    })
-    if (failures.length > 0) throw failures[0]
+    // None is under way behind the end of this: it may be closed then.
+    const results = await Promise.allSettled(Array.from(this.#files, ([name, file]) => this.#syncOne(name, file)))
+    const failed = results.find((result) => result.status === 'rejected')
+    if (failed !== undefined) throw failed.reason
+  }
+
+  async #syncOne(name: string, file: number): Promise<void> {
+    try {
+      await this.#syncFile(file)
+    } catch (error) {
+      this.#broken.add(name)
+      throw error
+    }
   }
 
   /** Opens and closes files when Redis has begun another one. Costs 3 µs while it has not. */

@@ -15,10 +15,10 @@ const files = new WeakMap<RedisClient, AppendOnlyFile | null>()
  * PING until it could make up for that. So PING is asked as well, on the same connection: over another one it might be the next
  * Redis that answers.
  *
- * @param isHot asks both at once: a round trip less, for answers of which many wait. On a connection of large answers Redis may answer
- *   before it writes; and what it wrote behind a first failure, before PING came, may be no part of that sync, but of the next.
  * Rejects when the connection, Redis' write or the disk fails: what was answered may be there or not. A disk that failed is
  * trusted again when Redis has written all it has anew.
+ * @param isHot asks both at once: a round trip less, for answers of which many wait. On a connection of large answers Redis may answer
+ *   before it writes; and what it wrote behind a first failure, before PING came, may be no part of that sync, but of the next.
  */
 export async function persisted(client: RedisClient, isHot = false): Promise<void> {
   const file = fileOf(client)

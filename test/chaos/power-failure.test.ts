@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
-import { groupCommit, identitiesIn, privateRedis, sendSteadily } from '../support/private-redis.ts'
+import { groupCommit } from '../support/pipeline.ts'
+import { identitiesIn, privateRedis, sendSteadily } from '../support/private-redis.ts'
 import { until } from '../support/until.ts'
 
 const run = promisify(execFile)
@@ -69,7 +70,7 @@ async function underLoad(t: TestContext, disk: CuttableDisk, fsync: 'always' | '
   const server = await redis.start({ fsync })
   const answered: string[] = []
   const ended = new AbortController()
-  const sent = sendSteadily(groupCommit(await redis.connect()), answered, ended.signal)
+  const sent = sendSteadily(groupCommit(await redis.connect(), { deadlineMs: 200 }), answered, ended.signal)
   await until(() => answered.length >= 20_000)
   process.kill(server.pid, 'SIGSTOP')
   const before = [...answered]

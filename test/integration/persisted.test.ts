@@ -12,8 +12,8 @@ import { persisted } from '../../src/redis/persisted.ts'
 import { replyCode } from '../../src/redis/reply-error.ts'
 import { SinkStreams } from '../../src/redis/streams/sink-streams.ts'
 import { runCommand } from '../support/command.ts'
-import { envelope, silent } from '../support/pipeline.ts'
-import { groupCommit, identitiesIn, privateRedis, sendSteadily } from '../support/private-redis.ts'
+import { envelope, groupCommit, silent } from '../support/pipeline.ts'
+import { identitiesIn, privateRedis, sendSteadily } from '../support/private-redis.ts'
 import { until } from '../support/until.ts'
 
 const UNAVAILABLE = { name: 'UnavailableError' }
@@ -39,7 +39,7 @@ test('nothing leaves for the outside before it is on disk', async (t) => {
   const bulkJobs = new RedisBulkJobs({ client, openMax: 10 })
 
   await t.test('events of requests', async () => {
-    await assert.rejects(groupCommit(client).append([envelope('t', 'e')]), UNAVAILABLE)
+    await assert.rejects(groupCommit(client, { deadlineMs: 200 }).append([envelope('t', 'e')]), UNAVAILABLE)
     assert.equal(await eventsIn(client), 1, 'once, however often it was tried')
   })
   await t.test('uploads', async () => {
@@ -74,7 +74,7 @@ test('nothing leaves for the outside before it is on disk', async (t) => {
     symlinkSync(join(redis.root, 'redis', 'appendonlydir'), link)
     const after = await redis.connect()
     await persisted(after)
-    await groupCommit(after, 30_000).append([envelope('t', 'f')])
+    await groupCommit(after, { deadlineMs: 30_000 }).append([envelope('t', 'f')])
     assert.equal(await eventsIn(after), 2)
   })
 })
@@ -94,7 +94,7 @@ test('events that Redis could not write to its file are not answered as if they 
   const redis = privateRedis(t)
   const { kill } = await redis.start({ binary: redis.limited(512) })
   const client = await redis.connect()
-  const intake = groupCommit(client, 3_000)
+  const intake = groupCommit(client, { deadlineMs: 3_000 })
   let answered = 0
   const appended = async (): Promise<void> => {
     const events = Array.from({ length: 20 }, (_, i) => envelope('t', `e${answered + i}`))
@@ -145,7 +145,7 @@ test('what was answered is there once after kill -9 of the server, however many 
   const answered: string[] = []
   for (let round = 0; round < 3; round++) {
     const { kill } = await redis.start()
-    const intake = groupCommit(await redis.connect())
+    const intake = groupCommit(await redis.connect(), { deadlineMs: 200 })
     const goal = answered.length + 5_000
     const ended = new AbortController()
     const sent = sendSteadily(intake, answered, ended.signal)

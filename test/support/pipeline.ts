@@ -147,23 +147,31 @@ export async function collectingSink(url: string, group: string, partitions: num
 /** A group commit with a connection of its own. */
 export function startIntake(url: string, partitions: number, deadlineMs = 1_500) {
   const client = quiet(connectRedis(url, { name: 'test-intake', kind: 'request', timeoutMs: 1_000 }))
-  const intake = new GroupCommit({
+  const intake = groupCommit(client, { partitions, deadlineMs, cluster: url.startsWith('redis-cluster://') })
+  return { intake, stop: () => intake.stop().then(() => client.disconnect()) }
+}
+
+/** One of live events. @param options those of a place; default: one partition, on one server */
+export function groupCommit(
+  client: RedisClient,
+  options: { readonly partitions?: number; readonly deadlineMs: number; readonly cluster?: boolean },
+): GroupCommit {
+  return new GroupCommit({
     client,
-    partitions,
+    partitions: 1,
     stream: 'intake',
     outcomesTo: ingest.outcomes,
     rawTo: 'archive',
     lane: 'live',
-    cluster: url.startsWith('redis-cluster://'),
+    cluster: false,
     lingerMs: 1,
-    deadlineMs,
     blockEventsMax: 1_000,
     blockBytesMax: 262_144,
     waitingMax: 100_000,
     closedBecause: () => undefined,
     log: silent,
+    ...options,
   })
-  return { intake, stop: () => intake.stop().then(() => client.disconnect()) }
 }
 
 export function quiet<T extends RedisClient>(client: T): T {

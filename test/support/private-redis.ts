@@ -9,7 +9,7 @@ import { type EmbeddedRedisOptions, startEmbeddedRedis } from '../../src/embedde
 import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
 import { keys } from '../../src/redis/keys.ts'
 import { type RawEntry, readEntry } from '../../src/redis/streams/entries.ts'
-import { GroupCommit } from '../../src/redis/streams/group-commit.ts'
+import type { GroupCommit } from '../../src/redis/streams/group-commit.ts'
 import { envelope, quiet, silent } from './pipeline.ts'
 import { until } from './until.ts'
 
@@ -55,26 +55,6 @@ export function privateRedis(t: TestContext, root = mkdtempSync(join(tmpdir(), '
       return client
     },
   }
-}
-
-/** Of live events, in one partition. */
-export function groupCommit(client: RedisClient, deadlineMs = 200): GroupCommit {
-  return new GroupCommit({
-    client,
-    partitions: 1,
-    stream: 'intake',
-    outcomesTo: undefined,
-    rawTo: undefined,
-    lane: 'live',
-    cluster: false,
-    lingerMs: 1,
-    deadlineMs,
-    blockEventsMax: 1_000,
-    blockBytesMax: 262_144,
-    waitingMax: 100_000,
-    closedBecause: () => undefined,
-    log: silent,
-  })
 }
 
 /**

@@ -68,7 +68,12 @@ export class RedisBatchJobs implements BatchJobs, JobFiles {
   }
 
   async find(tenantId: string, jobId: string): Promise<BatchJob | undefined> {
-    return answered(async () => (await this.#read(tenantId, jobId))?.job)
+    return answered(async () => {
+      const found = await this.#read(tenantId, jobId)
+      // Behind a power failure it does not go back.
+      if (found !== undefined) await persisted(this.#options.client)
+      return found?.job
+    })
   }
 
   async list(tenantId: string, { limit, before }: JobPage): Promise<BatchJobList | undefined> {
@@ -88,6 +93,7 @@ export class RedisBatchJobs implements BatchJobs, JobFiles {
           jobs.push({ ...entry.job, received_at: new Date(entry.receivedAtMs).toISOString() })
         }
       }
+      await persisted(client)
       const isMore = jobs.length > limit
       const page = jobs.slice(0, limit)
       return { jobs: page, next: isMore ? page.at(-1)!.job_id : null }
@@ -124,8 +130,6 @@ export class RedisBatchJobs implements BatchJobs, JobFiles {
     const { finished } = await readProgress(client, partitions, jobId)
     const record = await client.hgetall(keys.job(jobId))
     if (record.tenant_id !== tenantId) return undefined
-    // Behind a power failure neither goes back.
-    await persisted(client)
     return { job: describeJob(jobId, record, finished), receivedAtMs: Number(record.received_at) }
   }
 }

@@ -14,7 +14,6 @@ import { type Part, sizeOf } from './pending-commit.ts'
 export interface CommitWriterOptions {
   /** A connection of kind `request`, used by nothing else: commits go out in order on it. */
   readonly client: RedisClient
-  readonly partitions: number
   readonly stream: string
   /** The stream that takes what is counted of events that are not stored; undefined: nothing does. */
   readonly outcomesTo: string | undefined

@@ -7,6 +7,7 @@ import { CommitWriter, type CommitWriterOptions } from './commit-writer.ts'
 import { emptyCommit, emptyPart, type Pending, sizeOf } from './pending-commit.ts'
 
 export interface GroupCommitOptions extends CommitWriterOptions {
+  readonly partitions: number
   /** How long a commit gathers while none is on its way, milliseconds. */
   readonly lingerMs: number
   /** How long Redis may refuse a commit, or be away, before its requests are answered with an error. */

@@ -170,7 +170,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
     name: 'broken-disk-trusted',
     promise: 'a disk that failed once is not believed the next time',
     file: 'src/redis/append-only-file.ts',
-    from: 'this.#broken.add(names[i]!)',
+    from: 'this.#broken.add(name)',
     to: '',
     noticedBy: [['test/unit/redis/append-only-file.test.ts', 'a disk that failed once is not trusted']],
   },
