@@ -12,6 +12,7 @@ import type { ReadEvent } from '../core/event/read-event.ts'
 import { tsv } from '../core/event/row.ts'
 import { stateOf } from '../core/event/verdict.ts'
 import type { ChunkContext, ChunkReading, LineChunk } from '../core/pipeline/source.ts'
+import { type CodeUnits, codesOf } from '../ingest/json-scan.ts'
 import { payloadOf } from '../ingest/payload.ts'
 import { completeRow, rawRow } from '../ingest/raw-row.ts'
 import { scanEventLine } from '../ingest/scan-events.ts'
@@ -32,14 +33,15 @@ export function readChunk(chunk: LineChunk, context: ChunkContext): ChunkReading
   const reader = new ChunkReader(chunk, context)
   if (isUtf8(chunk.bytes)) {
     const text = chunk.bytes.toString('utf8')
+    const codes = codesOf(text)
     for (let start = 0; start <= text.length; ) {
       const feed = text.indexOf('\n', start)
       const end = feed < 0 ? text.length : feed
-      reader.add(text, start, end)
+      reader.add(text, codes, start, end)
       start = end + 1
     }
   } else {
-    for (const line of linesOf(chunk.bytes)) reader.add(line, 0, line?.length ?? 0)
+    for (const line of linesOf(chunk.bytes)) reader.add(line)
   }
   return reader.reading()
 }
@@ -71,12 +73,12 @@ class ChunkReader {
   }
 
   /**
-   * @param text in which the line stands from `start` to `end`: its text would be scanned at half the speed. Undefined: it is
-   *   not UTF-8
+   * @param text in which the line stands from `start` to `end`; undefined: it is not UTF-8
+   * @param codes those of the text
    */
-  add(text: string | undefined, start: number, end: number): void {
+  add(text: string | undefined, codes?: CodeUnits, start = 0, end = text?.length): void {
     const line = this.#nextLine()
-    const event = text === undefined ? undefined : scanEventLine(text, start, end)
+    const event = text === undefined ? undefined : scanEventLine(text, codes, start, end)
     if (event === undefined) this.#readSlowly(line, text?.slice(start, end))
     else this.#take(line, event, this.#context.archived === true ? bareLine(text!.slice(start, end), line) : '')
   }

@@ -1,5 +1,19 @@
-import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './json-codes.ts'
-import { behindSpace } from './json-scan.ts'
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  LINE_FEED,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  RETURN,
+  SPACE,
+  TAB,
+} from './json-codes.ts'
+
+const SPACES = new Set([SPACE, LINE_FEED, RETURN, TAB])
 
 /**
  * Finds values in JSON text without building them, so that what a caller sent can be kept to the letter: numbers beyond
@@ -60,6 +74,12 @@ function skipString(text: string, at: number): number {
     while (text.charCodeAt(i - 1 - backslashes) === BACKSLASH) backslashes++
     if (backslashes % 2 === 0) return i + 1
   }
+}
+
+function behindSpace(text: string, at: number): number {
+  let i = at
+  while (SPACES.has(text.charCodeAt(i))) i++
+  return i
 }
 
 function skipValue(text: string, at: number): number {
