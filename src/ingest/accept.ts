@@ -4,6 +4,7 @@ import { parseAddress } from '../core/event/address.ts'
 import type { Enricher, Enrichment } from '../core/event/enrichment.ts'
 import { type Envelope, identityOf, NO_IDENTITY, partitionOf } from '../core/event/envelope.ts'
 import { countOutcome, NO_OUTCOMES, type OutcomeCounts, outcomeKey, utcDay } from '../core/event/outcomes.ts'
+import type { PayloadStatus } from '../core/event/payload.ts'
 import type { ReadEvent } from '../core/event/read-event.ts'
 import { rowTail } from '../core/event/row.ts'
 import { stateOf } from '../core/event/verdict.ts'
@@ -35,30 +36,24 @@ export function acceptEvents(
     const event = events[i]!
     const idMade = event.eventId === undefined
     const eventId = event.eventId ?? makeId(receipt, gatheredIn)
-    const both = event.isPlain
-      ? `"${eventId}","ip":"${event.ip}"`
-      : `${JSON.stringify(eventId)},"ip":${JSON.stringify(event.ip)}`
-    const head = `${i === 0 ? '' : ','}{"event_id":${both},"status":`
     const address = parseAddress(event.ip)
     const enrichment = address && enricher.enrich(address)
-    const isKept = enrichment !== undefined && !enrichment.noise
+    const status = enrichment === undefined ? 'invalid_ip' : enrichment.noise ? 'filtered' : 'ok'
+    results += resultOf(event, eventId, status, enrichment?.answerJson ?? NOTHING_KNOWN, i === 0)
     // Nobody asks for the identity of what goes nowhere.
-    const identity = isKept || receipt.archived ? identityOf(receipt.tenantId, eventId) : NO_IDENTITY
+    const identity = status === 'ok' || receipt.archived ? identityOf(receipt.tenantId, eventId) : NO_IDENTITY
     if (idMade && receipt.gatherAmong !== undefined && identity !== NO_IDENTITY) {
       gatheredIn = partitionOf(identity, receipt.gatherAmong)
     }
     if (receipt.archived) {
-      const status = enrichment === undefined ? 'invalid_ip' : enrichment.noise ? 'filtered' : 'ok'
       const object = text.slice(event.start, event.end)
       payloads.push(payloadOf({ text: object, identity, eventId, status, idMade }, receipt))
     }
     if (address === undefined || enrichment === undefined) {
       invalid++
-      results += `${head}"invalid_ip","enrichment":{},"quality":0}`
       continue
     }
     uniqueIps.add(address.text)
-    results += `${head}${enrichment.noise ? '"filtered"' : '"ok"'},${enrichment.answerJson}}`
     if (enrichment.noise) {
       filtered++
       noise.set(enrichment, (noise.get(enrichment) ?? 0) + 1)
@@ -71,8 +66,30 @@ export function acceptEvents(
   const rejected = filtered + invalid
   const response =
     `{"stats":{"received":${events.length},"accepted":${events.length - rejected},"rejected":${rejected},` +
-    `"filtered":${filtered},"invalid_ip":${invalid},"unique_ips":${uniqueIps.size}},"results":[${results}]}`
+    `"filtered":${filtered},"invalid_ip":${invalid},"unique_ips":${uniqueIps.size}},"results":[${results}}]}`
   return { envelopes, payloads, outcomes: outcomesOf(receipt, noise, invalid), response }
+}
+
+const NOTHING_KNOWN = '"enrichment":{},"quality":0'
+const [FIRST, NEXT] = ['{"event_id":"', '},{"event_id":"']
+const STATUS: Readonly<Record<PayloadStatus, string>> = {
+  ok: '","status":"ok",',
+  filtered: '","status":"filtered",',
+  invalid_ip: '","status":"invalid_ip",',
+}
+
+/**
+ * The result of an event, behind the one before it, without its last brace. Of as few pieces as can be: V8 makes a node of a tree of each,
+ * and goes round the tree to make bytes of it.
+ */
+function resultOf(event: ReadEvent, eventId: string, status: PayloadStatus, answerJson: string, isFirst: boolean) {
+  const [id, ip] = event.isPlain ? [eventId, event.ip] : [inQuotes(eventId), inQuotes(event.ip)]
+  return `${isFirst ? FIRST : NEXT}${id}","ip":"${ip}${STATUS[status]}${answerJson}`
+}
+
+/** A string as it stands between the quotes of JSON. */
+function inQuotes(text: string): string {
+  return JSON.stringify(text).slice(1, -1)
 }
 
 /** @param noise events by what is known of their addresses */

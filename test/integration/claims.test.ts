@@ -28,7 +28,7 @@ const [{ stages, group, from }] = ingest.steps as [(typeof ingest.steps)[number]
 
 function enricherOf(noise: boolean): Enricher {
   const part = { companyId: noise ? '' : 'example.com', classification: undefined, quality: 50, data: {} }
-  return { enrich: () => ({ ...part, noise, answerJson: '', columns: enrichmentColumns(part) }) }
+  return { enrich: () => ({ ...part, noise, answerJson: '', ...enrichmentColumns(part) }) }
 }
 
 function rawEvent(eventId: string): Envelope {

@@ -24,6 +24,7 @@ const enricher = {
     companyId: 'filled-in',
     answerJson: '',
     columns: 'filled-in\tFilled In\t\t\t\t\t\t\t\t0\t\t60',
+    accountColumns: 'filled-in\tfilled-in\tFilled In\t\t\t\t\t\t\t\t0\t\t60',
   }),
 }
 

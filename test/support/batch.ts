@@ -25,7 +25,7 @@ const known = (domain: string, noise: boolean) => {
     quality: 50,
     data: {},
   }
-  return { ...part, noise, answerJson: '', columns: enrichmentColumns(part) }
+  return { ...part, noise, answerJson: '', ...enrichmentColumns(part) }
 }
 export const company = known('example.com', false)
 export const cloud = known('cloud.example', true)

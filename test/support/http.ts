@@ -43,7 +43,7 @@ const nothingKnown: Enrichment = {
   ...known,
   noise: false,
   answerJson: '"enrichment":{},"quality":0',
-  columns: enrichmentColumns(known),
+  ...enrichmentColumns(known),
 }
 export const noData: Enricher = { enrich: () => nothingKnown }
 

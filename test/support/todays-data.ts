@@ -25,5 +25,5 @@ function enrichmentOf({ companyId, noise = false, ...data }: Known, hostname: st
     data: { ...(hostname === '' ? {} : { hostname }), ...data },
     companyId,
   }
-  return { ...known, answerJson: '', columns: enrichmentColumns(known) }
+  return { ...known, answerJson: '', ...enrichmentColumns(known) }
 }

@@ -23,6 +23,8 @@ export interface Enrichment {
   readonly answerJson: string
   /** The enrichment columns of a row, see `row.ts`. */
   readonly columns: string
+  /** Behind the account that events have which bring none. */
+  readonly accountColumns: string
   /** The rule of a tenant that decided; undefined: none did. */
   readonly rule?: string
   /** Why a tenant's rule makes noise of it; undefined: the class does, if it is noise. */

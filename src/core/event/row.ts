@@ -43,12 +43,12 @@ export function fromTsvTime(text: string): string {
   return text.includes('-') ? `${text.replace(' ', 'T')}Z` : new Date(Math.round(Number(text) * 1_000)).toISOString()
 }
 
-/** The enrichment columns as text; `Enrichment.columns` holds the result, so it is made once per distinct answer. */
+/** The enrichment columns as text, made once per distinct answer, which holds them. */
 export function enrichmentColumns(
   enrichment: Pick<Enrichment, 'companyId' | 'classification' | 'quality' | 'data'>,
-): string {
+): Pick<Enrichment, 'columns' | 'accountColumns'> {
   const { data } = enrichment
-  return ENRICHMENT_COLUMNS.map((column) => {
+  const values = ENRICHMENT_COLUMNS.map((column) => {
     switch (column) {
       case 'company_id':
         return tsv(enrichment.companyId)
@@ -61,7 +61,8 @@ export function enrichmentColumns(
       default:
         return tsv(String(data[column] ?? ''))
     }
-  }).join('\t')
+  })
+  return { columns: values.join('\t'), accountColumns: [tsv(enrichment.companyId), ...values].join('\t') }
 }
 
 /**
@@ -70,7 +71,8 @@ export function enrichmentColumns(
  * @param columns the enrichment columns
  */
 export function rowSuffix(enrichment: Enrichment, hasAccount: boolean, columns = enrichment.columns): string {
-  return `${hasAccount ? '' : tsv(enrichment.companyId)}\t${columns}`
+  if (hasAccount) return `\t${columns}`
+  return columns === enrichment.columns ? enrichment.accountColumns : `${tsv(enrichment.companyId)}\t${columns}`
 }
 
 const HOSTNAME_AT = ENRICHMENT_COLUMNS.indexOf('hostname')

@@ -1,5 +1,6 @@
 import { ATTRIBUTES, type Attribute, INGEST_ATTRIBUTES, LOCATION_ATTRIBUTES } from '../../../schemas/attributes.ts'
 import type { Enrichment, EnrichmentData } from '../../core/event/enrichment.ts'
+import { flatText } from '../../core/event/flat-text.ts'
 import { enrichmentColumns } from '../../core/event/row.ts'
 import { BoundedCache } from '../bounded-cache.ts'
 import type { Merged } from './merge.ts'
@@ -55,7 +56,7 @@ export class Answers {
 }
 
 /** An answer, with what is sent and stored of it. */
-export function enrichmentOf(known: Omit<Enrichment, 'answerJson' | 'columns'>): Enrichment {
+export function enrichmentOf(known: Omit<Enrichment, 'answerJson' | 'columns' | 'accountColumns'>): Enrichment {
   const answer: EnrichmentData = {}
   for (const attribute of INGEST_ATTRIBUTES) {
     const value = known.data[attribute]
@@ -64,7 +65,7 @@ export function enrichmentOf(known: Omit<Enrichment, 'answerJson' | 'columns'>):
   return Object.freeze({
     ...known,
     data: Object.freeze(known.data),
-    answerJson: `"enrichment":${JSON.stringify(answer)},"quality":${known.quality}`,
-    columns: enrichmentColumns(known),
+    answerJson: flatText('"enrichment":', JSON.stringify(answer), ',"quality":', String(known.quality)),
+    ...enrichmentColumns(known),
   })
 }

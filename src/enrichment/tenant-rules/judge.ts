@@ -2,6 +2,7 @@ import { ATTRIBUTES } from '../../../schemas/attributes.ts'
 import type { TenantRules } from '../../../schemas/tenant-rules.ts'
 import type { Address } from '../../core/event/address.ts'
 import type { Enricher, Enrichment } from '../../core/event/enrichment.ts'
+import { flatText } from '../../core/event/flat-text.ts'
 import type { Lookup } from '../../lookup/lookup.ts'
 import { enrichmentOf } from '../answers/answer.ts'
 import { BoundedCache } from '../bounded-cache.ts'
@@ -89,7 +90,7 @@ function decided(enrichment: Enrichment, { kind, rule }: Verdict): Enrichment {
 }
 
 function named(enrichment: Enrichment, rule: string): Enrichment {
-  const answerJson = `${enrichment.answerJson},"rule":${JSON.stringify(rule)}`
+  const answerJson = flatText(enrichment.answerJson, ',"rule":', JSON.stringify(rule))
   return Object.freeze({ ...enrichment, answerJson, rule })
 }
 

@@ -18,7 +18,7 @@ const receipt = { tenantId: 'acme', receivedAtMs: Date.UTC(2026, 10, 21, 1, 2, 3
 function known(classification: 'business' | 'cloud', quality: number, domain: string): Enrichment {
   const part = { companyId: domain, classification, quality, data: { org_name: 'Example', domain, classification } }
   const answerJson = `"enrichment":{"org_name":"Example","classification":"${classification}"},"quality":${quality}`
-  return { ...part, noise: classification === 'cloud', answerJson, columns: enrichmentColumns(part) }
+  return { ...part, noise: classification === 'cloud', answerJson, ...enrichmentColumns(part) }
 }
 
 function accept(text: string) {

@@ -39,7 +39,7 @@ const enricher: Enricher = {
       ...part,
       noise,
       answerJson: `"enrichment":${JSON.stringify(data)},"quality":40`,
-      columns: enrichmentColumns(part),
+      ...enrichmentColumns(part),
     }
   },
 }

@@ -11,7 +11,7 @@ import { readEvents } from '../../support/read-events.ts'
 
 const company: Enrichment = {
   ...{ noise: false, classification: 'business', quality: 70, companyId: 'example.com', answerJson: '"quality":70' },
-  ...{ data: { business_name: 'Example', domain: 'example.com', country_code: 'DE' }, columns: '' },
+  ...{ data: { business_name: 'Example', domain: 'example.com', country_code: 'DE' }, columns: '', accountColumns: '' },
 }
 const own: Enrichment = { ...company, noise: true, filteredAs: 'own', rule: 'own 203.0.113.0/24' }
 const enricher: Enricher = { enrich: ({ text }) => (text.startsWith('203.') ? own : company) }

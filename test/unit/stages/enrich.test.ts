@@ -12,7 +12,7 @@ import { enrich } from '../../../src/stages/enrich.ts'
 
 function answer(companyId: string, noise: boolean): Enrichment {
   const facts = { ...NOTHING_KNOWN, companyId, noise, data: { org_name: `${companyId} Zürich 株式会社 😀` } }
-  return { ...facts, columns: enrichmentColumns(facts) }
+  return { ...facts, ...enrichmentColumns(facts) }
 }
 
 const ANSWERS = [NOTHING_KNOWN, answer('example.com', false), answer('ünï\tcode', false), answer('cloud.example', true)]
