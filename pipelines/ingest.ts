@@ -38,7 +38,7 @@ export const ingest: Pipeline = {
     blockBytesMax: 262_144,
     uncommittedEventsMax: 100_000,
     waitingEventsMax: 2_000_000,
-    batchWaitingEventsMax: 150_000,
+    batchWaitingEventsMax: 250_000,
     batchWaitingPayloadsMax: 250_000,
     partEventsMax: 100_000,
     readEntriesMax: { live: 16, batch: 2 },

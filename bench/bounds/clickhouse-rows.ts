@@ -1,7 +1,7 @@
 import type { Bound, Stage } from '../run/scenario.ts'
 
 /** As the sink inserts them. */
-const BLOCK_ROWS = 50_000
+const BLOCK_ROWS = 100_000
 
 export interface RowsBound {
   readonly bound: Bound

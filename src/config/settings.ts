@@ -233,12 +233,12 @@ export const SETTINGS = {
     'deliveries after which a block that fails is taken apart, and an event given up; unset: 5, as pipelines/ declares',
     integer(1, 1_000),
   ),
-  sinkRowsMax: setting('SINK_ROWS_MAX', 'n', '50000', 'rows of one ClickHouse insert', integer(1, 1_000_000)),
+  sinkRowsMax: setting('SINK_ROWS_MAX', 'n', '100000', 'rows of one ClickHouse insert', integer(1, 1_000_000)),
   sinkLingerMs: setting(
     'SINK_LINGER_MS',
     'ms',
     '1000',
-    'time between two inserts unless SINK_ROWS_MAX rows wait, or a fifth of them and no more come, milliseconds',
+    'time between two inserts unless SINK_ROWS_MAX rows wait, or a tenth of them and no more come, milliseconds',
     integer(0, 60_000),
   ),
   sinkShares: setting(

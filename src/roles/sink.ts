@@ -1,4 +1,5 @@
 import { ClickHouseAgedTables } from '../clickhouse/aged-tables.ts'
+import type { Config } from '../config/config.ts'
 import type { Sink } from '../core/pipeline/pipeline.ts'
 import type { Service } from '../core/run/service.ts'
 import { SinkShares } from '../redis/streams/sink-shares.ts'
@@ -12,18 +13,20 @@ import type { Parts } from './parts.ts'
 import { quotaWatch } from './quotas.ts'
 import { clickhouseMemory, damageWatch } from './status.ts'
 
-/** Of a sink, all its shares together; 50,000 rows have 10 MB and more. */
+/** Of a sink, all its shares together, read ahead of an insert; 100,000 rows have 30 MB and more. */
 const AHEAD_BYTES_MAX = 16 * 2 ** 20
+/** Of a sink, all its shares together, in one insert: rows may have 10 KB and more, and a process holds them all. */
+const INSERT_BYTES_MAX = 64 * 2 ** 20
 
 /** How a sink reads its stream, and what of it; default: as suits rows, and all. */
 type Reading = Pick<SinkStreamsOptions, 'readEntriesMax' | 'clusterPollMs' | 'share'>
 
 /** Moves what the steps kept to the destinations. Ready when the one is that completes jobs: analysts can ask at once. */
 export function sinkRole(parts: Parts): Service[] {
-  const { sinkRowsMax: rowsMax, sinkLingerMs, sinkShares, clickhouseUrl, clickhouseCluster: cluster } = parts.config
+  const { sinkLingerMs, clickhouseUrl, clickhouseCluster: cluster } = parts.config
   createClickHouseMetrics(parts.telemetry.metrics, () => clickhouseMemory(clickhouseUrl))
   const shared = new Map<string, SinkShares>()
-  const gathering = { rowsMax, aheadBytesMax: AHEAD_BYTES_MAX / sinkShares }
+  const gathering = gatheringOf(parts.config)
   const workers = parts.pipeline.sinks
     .filter(({ takes = 'rows' }) => takes === 'rows')
     .map((sink) => sharedSink(parts, sink, { ...gathering, lingerMs: sink.lingerMs ?? sinkLingerMs }, shared))
@@ -31,6 +34,15 @@ export function sinkRole(parts: Parts): Service[] {
   // Behind the sinks, which bring the schema up to date. Replicas replace each other's damaged parts.
   const watches = [quotaWatch(parts), ...(cluster === undefined ? [damageWatch(parts)] : [])]
   return [...workers, retention(parts, new ClickHouseAgedTables(clickhouseUrl, cluster)), ...watches]
+}
+
+/** What a share of a sink inserts at once: all of them together hold no more, however large rows are. */
+export function gatheringOf({ sinkRowsMax, sinkShares }: Pick<Config, 'sinkRowsMax' | 'sinkShares'>) {
+  return {
+    rowsMax: sinkRowsMax,
+    bytesMax: INSERT_BYTES_MAX / sinkShares,
+    aheadBytesMax: AHEAD_BYTES_MAX / sinkShares,
+  }
 }
 
 /** Sees to it that events leave a store by their age. */

@@ -14,7 +14,7 @@ export interface GatheringOptions {
   /** Behind a read of so many rows there are more, and it reads on at once. Default: 1,000. */
   readonly backlogRows?: number
   /**
-   * Time between the starts of two inserts, milliseconds, unless `rowsMax` rows wait; or a fifth of them, and no more come between
+   * Time between the starts of two inserts, milliseconds, unless `rowsMax` rows wait; or a tenth of them, and no more come between
    * two looks.
    */
   readonly lingerMs: number
@@ -32,7 +32,7 @@ const POLL_ROUNDS = 5
 const IDLE_WAIT_MS = 2_000
 const BACKLOG_ROWS = 1_000
 /** Of what an insert may have: so many are worth one, when no more come, as at the end of an upload. */
-const QUIET_SHARE = 0.2
+const QUIET_SHARE = 0.1
 /** Of what an insert may have; the rest is read when it is its turn, live rows first. */
 const AHEAD_SHARE = 0.75
 

@@ -189,7 +189,7 @@ export const SINK: readonly Mutant[] = [
     file: 'src/runner/sink-gathering.ts',
     from: 'countRows(runs) >= QUIET_SHARE * rowsMax',
     to: 'countRows(runs) >= 0 * rowsMax',
-    noticedBy: [['test/unit/runner/sink-gather.test.ts', 'a fifth of an insert does not wait']],
+    noticedBy: [['test/unit/runner/sink-gather.test.ts', 'a tenth of an insert does not wait']],
   },
   {
     name: 'stored-progress',

@@ -113,12 +113,12 @@ test('an insert takes what has come by the time when it is due', async (t) => {
   assert.deepEqual(inserts, [2])
 })
 
-test('a fifth of an insert does not wait for the next one when no more rows come; less does', async (t) => {
+test('a tenth of an insert does not wait for the next one when no more rows come; less does', async (t) => {
   const inserts: number[] = []
   const asked: number[] = []
   const waiting = [runOf(1)]
   const insert: Inserter['insert'] = async (rows) => void inserts.push(rows.length)
-  const sink = start(t, waiting, { insert }, { rowsMax: 10, lingerMs: 1e6, gatherMs: 0, pollMs: 1 }, asked)
+  const sink = start(t, waiting, { insert }, { rowsMax: 20, lingerMs: 1e6, gatherMs: 0, pollMs: 1 }, asked)
   await sink.start()
   await until(() => asked.length > 10)
   assert.deepEqual(inserts, [])
