@@ -175,6 +175,22 @@ export const INTAKE: readonly Mutant[] = [
     noticedBy: [['test/unit/ingest/scan-events.test.ts', 'what is wrong, or means something else than it seems']],
   },
   {
+    name: 'scan-end',
+    promise: 'a text that is scanned ends where it ends, whatever was scanned before it',
+    file: 'src/ingest/json-scan.ts',
+    from: '  units[length] = 0\n',
+    to: '',
+    noticedBy: [['test/unit/ingest/scan-events.test.ts', 'a text is not continued by the one before it']],
+  },
+  {
+    name: 'scan-key',
+    promise: 'a key is known by all of its letters',
+    file: 'src/ingest/scan-events.ts',
+    from: 'key !== OTHER && startsWith(codes, at, QUOTED[key]!)',
+    to: 'key !== OTHER',
+    noticedBy: [['test/unit/ingest/scan-events.test.ts', 'keys that begin like others are keys of their own']],
+  },
+  {
     name: 'restore-mark',
     promise: 'no role starts on a restore that was not finished',
     file: 'src/redis/backup/restore-mark.ts',

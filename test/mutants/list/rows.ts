@@ -69,8 +69,8 @@ export const ROWS: readonly Mutant[] = [
     name: 'no-account-no-visitor',
     promise: 'without an account the organisation is the account',
     file: 'src/core/event/row.ts',
-    from: "hasAccount ? '' : tsv(enrichment.companyId)",
-    to: "hasAccount ? '' : ''",
+    from: '[tsv(enrichment.companyId), ...values]',
+    to: "['', ...values]",
     noticedBy: [[ACCEPT, 'without an account the organisation is the account']],
   },
   {
@@ -85,8 +85,8 @@ export const ROWS: readonly Mutant[] = [
     name: 'masked-host-name',
     promise: 'a host name that may spell out an address is not stored',
     file: 'src/ingest/raw-row.ts',
-    from: 'mask === undefined ? enrichment.columns :',
-    to: 'mask !== null ? enrichment.columns :',
+    from: 'if (mask === undefined) return raw',
+    to: 'if (mask !== null) return raw',
     noticedBy: [[ADDRESSES, 'a live event has a pseudonym of its day']],
   },
   {

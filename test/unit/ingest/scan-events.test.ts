@@ -166,3 +166,40 @@ test('texts with any character changed, left out or added are read as they are w
   }
   assert.ok(scanned > 1_000, `only ${scanned} of them were scanned`)
 })
+
+test('a text is not continued by the one before it', () => {
+  const whole = `{"events":[${EVENT}]}`
+  for (let end = 0; end < whole.length; end++) {
+    assert.ok(scanEvents(whole))
+    assert.equal(scanEvents(whole.slice(0, end)), undefined, whole.slice(0, end))
+  }
+  assert.ok(scanEvents(`${whole}  `))
+  assert.ok(scanEvents(whole), 'white space of the one before is none of it')
+  // Nor is one that there was no room for.
+  const large = `{"events":[{"ip":"1.1.1.1","properties":"${'x'.repeat(200_000)}"}]}`
+  assert.equal(scanEvents(large)?.[0]?.properties.length, 200_002)
+  assert.equal(scanEvents(large.slice(0, -1)), undefined)
+})
+
+test('keys that begin like others are keys of their own', () => {
+  const known = [
+    'ip',
+    'event_id',
+    'timestamp',
+    'event_type',
+    'account_id',
+    'platform',
+    'session_id',
+    'properties',
+    'user_properties',
+  ]
+  const keys = known.flatMap((key) => [
+    ...[`${key}x`, `x${key}`, key.slice(0, -1), key.slice(0, 1), key.toUpperCase()],
+    ...[key.replace('_', '-'), `${key}\\u0000`, `${key.slice(0, -1)}\u0100`],
+  ])
+  for (const key of ['', ...keys].filter((key) => !known.includes(key))) {
+    const [event] = scanEvents(`{"events":[{"ip":"1.1.1.1","${key}":"a"}]}`) ?? []
+    if (key.includes('\\')) assert.equal(event, undefined, key)
+    else assert.deepEqual([event?.ip, event?.extra], ['1.1.1.1', `{"${key}":"a"}`], key)
+  }
+})
