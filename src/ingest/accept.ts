@@ -66,7 +66,7 @@ export function acceptEvents(
   const rejected = filtered + invalid
   const response =
     `{"stats":{"received":${events.length},"accepted":${events.length - rejected},"rejected":${rejected},` +
-    `"filtered":${filtered},"invalid_ip":${invalid},"unique_ips":${uniqueIps.size}},"results":[${results}}]}`
+    `"filtered":${filtered},"invalid_ip":${invalid},"unique_ips":${uniqueIps.size}},"results":[${results}${results === '' ? '' : '}'}]}`
   return { envelopes, payloads, outcomes: outcomesOf(receipt, noise, invalid), response }
 }
 

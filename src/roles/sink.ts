@@ -15,8 +15,10 @@ import { clickhouseMemory, damageWatch } from './status.ts'
 
 /** Of a sink, all its shares together, read ahead of an insert; 100,000 rows have 30 MB and more. */
 const AHEAD_BYTES_MAX = 16 * 2 ** 20
-/** Of a sink, all its shares together, in one insert: rows may have 10 KB and more, and a process holds them all. */
+/** Of one insert, about: rows may have 10 KB and more, a process holds them all, and ClickHouse takes no body above 256 MiB. */
 const INSERT_BYTES_MAX = 64 * 2 ** 20
+/** Of one insert of a share, where there are several, which a process may hold as well. */
+const SHARE_BYTES_MAX = 32 * 2 ** 20
 
 /** How a sink reads its stream, and what of it; default: as suits rows, and all. */
 type Reading = Pick<SinkStreamsOptions, 'readEntriesMax' | 'clusterPollMs' | 'share'>
@@ -36,11 +38,11 @@ export function sinkRole(parts: Parts): Service[] {
   return [...workers, retention(parts, new ClickHouseAgedTables(clickhouseUrl, cluster)), ...watches]
 }
 
-/** What a share of a sink inserts at once: all of them together hold no more, however large rows are. */
+/** What a share of a sink inserts at once, however large rows are. */
 export function gatheringOf({ sinkRowsMax, sinkShares }: Pick<Config, 'sinkRowsMax' | 'sinkShares'>) {
   return {
     rowsMax: sinkRowsMax,
-    bytesMax: INSERT_BYTES_MAX / sinkShares,
+    bytesMax: sinkShares === 1 ? INSERT_BYTES_MAX : SHARE_BYTES_MAX,
     aheadBytesMax: AHEAD_BYTES_MAX / sinkShares,
   }
 }

@@ -5,7 +5,7 @@ import type { SinkRun, SinkSource } from './sink-ports.ts'
 export interface GatheringOptions {
   /** Rows of one insert. */
   readonly rowsMax: number
-  /** Bytes of rows of one insert; one read may pass it. Default: no limit. */
+  /** Bytes of rows of one insert, about: a read is for as many rows as there is room for, of the size of those before. Default: no limit. */
   readonly bytesMax?: number
   /** How long the first rows wait for company, milliseconds. Default: 50. */
   readonly gatherMs?: number
@@ -33,6 +33,8 @@ const IDLE_WAIT_MS = 2_000
 const BACKLOG_ROWS = 1_000
 /** Of what an insert may have: so many are worth one, when no more come, as at the end of an upload. */
 const QUIET_SHARE = 0.1
+/** Of a row, before one was seen. */
+const ROW_BYTES = 1_024
 /** Of what an insert may have; the rest is read when it is its turn, live rows first. */
 const AHEAD_SHARE = 0.75
 
@@ -45,12 +47,19 @@ export class Gathering {
   readonly #options: GatheringOptions
   readonly #signal: AbortSignal
   #ahead: Promise<SinkRun[]> | undefined
+  /** Mean of what was gathered last. */
+  #rowBytes = ROW_BYTES
 
   /** @param signal the sink is to end: what is there by then is enough */
   constructor(source: SinkSource, options: GatheringOptions, signal: AbortSignal) {
     this.#source = source
     this.#options = options
     this.#signal = signal
+  }
+
+  /** Rows that an insert may have, of the size of those before. */
+  get room(): number {
+    return this.#roomBehind([])
   }
 
   /** Whether something was read ahead, or is being read. */
@@ -60,7 +69,7 @@ export class Gathering {
 
   /** Reads until enough rows are there, or the next insert is due. @param lastInsertAtMs when the last one began */
   async next(lastInsertAtMs: number): Promise<SinkRun[]> {
-    const { rowsMax, lingerMs, bytesMax = Number.POSITIVE_INFINITY } = this.#options
+    const { rowsMax, lingerMs } = this.#options
     const { gatherMs = GATHER_MS, backlogRows = BACKLOG_ROWS } = this.#options
     const { pollMs = Math.max(POLL_MS, lingerMs / POLL_ROUNDS) } = this.#options
     let runs = await this.#first()
@@ -68,8 +77,8 @@ export class Gathering {
     let quietAtMs = performance.now() + gatherMs
     const dueAtMs = Math.max(quietAtMs, lastInsertAtMs + lingerMs)
     for (let isDue = false; !isDue && !this.#signal.aborted; ) {
-      const room = rowsMax - countRows(runs)
-      if (room <= 0 || countBytes(runs) >= bytesMax) break
+      const room = this.#roomBehind(runs)
+      if (room <= 0) break
       const leftMs = Math.max(0, dueAtMs - performance.now())
       // A last look when it is due: what came meanwhile need not wait for the next insert.
       isDue = leftMs === 0
@@ -88,14 +97,22 @@ export class Gathering {
     const ahead = this.#ahead
     this.#ahead = undefined
     const runs = (await ahead) ?? []
-    return runs.length > 0 ? runs : await this.#source.readNew(this.#options.rowsMax, IDLE_WAIT_MS, this.#signal)
+    return runs.length > 0 ? runs : await this.#source.readNew(this.room, IDLE_WAIT_MS, this.#signal)
+  }
+
+  /** Rows that an insert may have beside those that are there; 0 or less: none. */
+  #roomBehind(runs: readonly SinkRun[]): number {
+    const { rowsMax, bytesMax = Number.POSITIVE_INFINITY } = this.#options
+    const [rows, bytes] = [countRows(runs), countBytes(runs)]
+    if (rows > 0) this.#rowBytes = bytes / rows
+    return bytes >= bytesMax ? 0 : Math.min(rowsMax - rows, Math.ceil((bytesMax - bytes) / this.#rowBytes))
   }
 
   /** Reads what comes behind `runs`, when those are as many as an insert may have; a failure is told by `next`. */
   readAhead(runs: readonly SinkRun[]): void {
     const { rowsMax, aheadBytesMax = 0 } = this.#options
     const rows = countRows(runs)
-    if (rows < rowsMax || this.#signal.aborted) return
+    if (rows === 0 || this.#roomBehind(runs) > 0 || this.#signal.aborted) return
     // Reckoned with rows of the size of those before; larger ones take more.
     const room = Math.floor(Math.min(AHEAD_SHARE * rowsMax, (aheadBytesMax * rows) / countBytes(runs)))
     if (room === 0) return

@@ -144,7 +144,7 @@ export class SinkWorker implements Service {
   async #recover(): Promise<void> {
     await this.#finishIntent()
     for (;;) {
-      const runs = await this.#source.readPending(this.#options.rowsMax)
+      const runs = await this.#source.readPending(this.#gathering.room)
       if (runs.length === 0) return
       await this.#deliver(runs)
     }

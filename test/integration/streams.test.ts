@@ -194,6 +194,17 @@ test('live goes first: a step and a sink read the batch lane when no live entry 
   await source.release()
 })
 
+test('a sink reads little of a backlog before it knows how large its entries are, and then as much as it may', async (t) => {
+  const { client } = await startStreams(t)
+  const block = encodeBlock(packBlock([envelope('t', 'a'), envelope('t', 'b')]))
+  for (let i = 0; i < 400; i++) await client.xadd(keys.stream(0, 'enriched', 'live'), '*', ...block)
+  const source = await startSource(client)
+  const read = async () => (await source.readNew(100_000, 0)).flatMap(({ entries }) => entries).length
+  assert.equal(await read(), 100)
+  for (let left = 300; left > 0; ) left -= await read()
+  await source.release()
+})
+
 test('a wait for entries ends with its signal, whenever that is given, and takes none of those that come behind it', async (t) => {
   const { client, intake, stream } = await startStreams(t)
   const blocking = quiet((client as Redis).duplicate())

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gatheringOf } from '../../../src/roles/sink.ts'
 
-test('all shares of a sink together hold no more bytes than one sink', () => {
+test('an insert has a limit of bytes, and shares read no more ahead than one sink', () => {
   for (const sinkShares of [1, 2, 8]) {
     const { rowsMax, bytesMax, aheadBytesMax } = gatheringOf({ sinkRowsMax: 1_000, sinkShares })
     assert.equal(rowsMax, 1_000)
-    assert.equal(bytesMax * sinkShares, 64 * 2 ** 20)
+    assert.equal(bytesMax, (sinkShares === 1 ? 64 : 32) * 2 ** 20)
     assert.equal(aheadBytesMax * sinkShares, 16 * 2 ** 20)
   }
 })

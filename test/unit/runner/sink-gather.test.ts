@@ -93,6 +93,21 @@ test('an insert is closed when it has enough bytes, and comes with its entries',
   assert.deepEqual(inserts[2], ['0 live 8-0', '0 live 9-0'])
 })
 
+test('a read is for no more rows than there are bytes for, of the size of those before', async (t) => {
+  const asked: number[] = []
+  const inserts: number[] = []
+  const waiting = Array.from({ length: 8 }, (_, i) => runOf(i))
+  const insert: Inserter['insert'] = async (rows) => void inserts.push(rows.length)
+  const limits = { rowsMax: 1_000, bytesMax: 4 * ROW_BYTES, aheadBytesMax: 2 * ROW_BYTES, pollMs: 1, backlogRows: 1 }
+  const sink = start(t, waiting, { insert }, { ...limits, gatherMs: 60_000 }, asked)
+  await sink.start()
+  await until(() => asked.length >= 6)
+  // One, as long as rows may be of any size; then as many as fit; and ahead, since the insert is full.
+  assert.deepEqual(asked.slice(0, 6), [1, 3, 2, 1, 2, 3])
+  await sink.stop()
+  assert.equal(inserts[0], 4)
+})
+
 test('an insert is closed by age, when the first row has waited long enough', async (t) => {
   const waiting = [runOf(1), runOf(2)]
   const inserts: number[] = []
