@@ -9,7 +9,7 @@ export interface GatheringOptions {
   readonly bytesMax?: number
   /** How long the first rows wait for company, milliseconds. Default: 50. */
   readonly gatherMs?: number
-  /** How long it waits for more at a time, milliseconds; a source may look more often. Default: 50, or a 5th of the linger. */
+  /** How long it waits for more at a time, milliseconds; a source may look more often. Default: 50, or an 8th of the linger. */
   readonly pollMs?: number
   /** Behind a read of so many rows there are more, and it reads on at once. Default: 1,000. */
   readonly backlogRows?: number
@@ -28,7 +28,7 @@ export interface GatheringOptions {
 const GATHER_MS = 50
 const POLL_MS = 50
 /** Waits of a linger, at most. */
-const POLL_ROUNDS = 5
+const POLL_ROUNDS = 8
 const IDLE_WAIT_MS = 2_000
 const BACKLOG_ROWS = 1_000
 /** Of what an insert may have: so many are worth one, when no more come, as at the end of an upload. */
