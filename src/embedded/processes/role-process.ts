@@ -39,7 +39,7 @@ const REST_SEMI_SPACE_MIB = 8
  * young generation as well, and by its own measure would begin behind every 8 MiB that are read from Redis: twice a second, for a
  * third of the time of a worker.
  */
-const HEAP_GROWTH_PERCENT = 200
+const HEAP_GROWTH_PERCENT = 300
 
 /**
  * Starts a role process and resolves when it is ready.
