@@ -78,10 +78,7 @@ export class SinkStreams implements SinkSource {
   readonly #lostMemory: LostMemory
   /** The last wait for new entries was in vain: the next read waits at once, and looks at all streams in one call. */
   #isAtRest = false
-  /**
-   * Running mean, to ask for about as many entries as there is room for. It begins high: behind a start there may be a backlog of large
-   * entries, and a read holds all that it brings.
-   */
+  /** Running mean, to ask for what there is room for. It begins high: a backlog may be of large entries, and is held as it is read. */
   #eventsPerEntry = 1_000
 
   constructor(options: SinkStreamsOptions) {
