@@ -79,8 +79,7 @@ const STATUS: Readonly<Record<PayloadStatus, string>> = {
 }
 
 /**
- * The result of an event, behind the one before it, without its last brace. Of as few pieces as can be: V8 makes a node of a tree of each,
- * and goes round the tree to make bytes of it.
+ * The result of an event, behind the one before it, without its last brace. Of as few pieces as can be, like rows (`raw-row.ts`).
  */
 function resultOf(event: ReadEvent, eventId: string, status: PayloadStatus, answerJson: string, isFirst: boolean) {
   const [id, ip] = event.isPlain ? [eventId, event.ip] : [inQuotes(eventId), inQuotes(event.ip)]

@@ -13,13 +13,13 @@ import {
   TAB,
 } from './json-codes.ts'
 
-const SPACES = new Set([SPACE, LINE_FEED, RETURN, TAB])
-
 /**
  * Finds values in JSON text without building them, so that what a caller sent can be kept to the letter: numbers beyond
  * double precision, `1.0`, the order of keys. The text must be valid JSON (`JSON.parse` has read it), and the positions those
  * of an object or array; anything else throws, and never loops.
  */
+
+const SPACES = new Set([SPACE, LINE_FEED, RETURN, TAB])
 
 /** Called for each member: its key, where the member starts (at the key's quote), and its value's start and end. */
 export type MemberVisitor = (key: string, start: number, valueStart: number, valueEnd: number) => void

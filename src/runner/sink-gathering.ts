@@ -112,7 +112,7 @@ export class Gathering {
   readAhead(runs: readonly SinkRun[]): void {
     const { rowsMax, aheadBytesMax = 0 } = this.#options
     const rows = countRows(runs)
-    if (rows === 0 || this.#roomBehind(runs) > 0 || this.#signal.aborted) return
+    if (this.#roomBehind(runs) > 0 || this.#signal.aborted) return
     // Reckoned with rows of the size of those before; larger ones take more.
     const room = Math.floor(Math.min(AHEAD_SHARE * rowsMax, (aheadBytesMax * rows) / countBytes(runs)))
     if (room === 0) return
