@@ -7,7 +7,10 @@ import { Loop } from '../runner/loop.ts'
 
 /** What was counted of a tenant's events lately, by network. */
 export interface OriginStore {
-  /** Adds to the counts of today, and returns what they are since yesterday. Rejects with `UnavailableError`. */
+  /**
+   * Adds to the counts of today, and returns what they are since yesterday: nothing when the tenant is being deleted, or gone.
+   * Rejects with `UnavailableError`.
+   */
   add(tenantId: string, counts: OriginCounts): Promise<OriginCounts>
   /** What they are since yesterday. Rejects with `UnavailableError`. */
   read(tenantId: string): Promise<OriginCounts>

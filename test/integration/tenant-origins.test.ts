@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { OriginTally, originWarning } from '../../src/core/event/origins.ts'
 import { connectRedis } from '../../src/redis/connect.ts'
+import { keys } from '../../src/redis/keys.ts'
 import { RedisOriginCounts } from '../../src/redis/tenants/origin-counts.ts'
 import { quiet } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
@@ -14,6 +15,7 @@ test('the counts of a day are bounded, and a network that comes late and is most
   const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
   t.after(() => client.disconnect())
   const clock = handClock()
+  await client.hset(keys.tenants(), 'acme', '{}')
   const counts = new RedisOriginCounts(client, clock)
   const add = (origins: readonly string[], events: number) => {
     const tally = new OriginTally()

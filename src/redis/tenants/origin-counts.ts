@@ -6,6 +6,7 @@ import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
 import { orUnavailable } from '../or-unavailable.ts'
 import { loadScript } from '../scripts.ts'
+import { tenantOf } from './tenant-store.ts'
 
 const DAY_MS = 86_400_000
 const KEPT_MS = 3 * DAY_MS
@@ -13,6 +14,9 @@ const KEPT_MS = 3 * DAY_MS
 const NETWORKS_MAX = 64
 /** The field of all events. No network is called like this: each begins with its class. */
 const EVENTS = 'events'
+
+/** What is left of a tenant that is gone. */
+const NOTHING: OriginCounts = { events: 0, byOrigin: new Map() }
 
 const addOriginsScript = loadScript('addOrigins-1')
 
@@ -27,6 +31,7 @@ export class RedisOriginCounts implements OriginStore {
   }
 
   async add(tenantId: string, { events, byOrigin }: OriginCounts): Promise<OriginCounts> {
+    if (!(await this.#isKept(tenantId))) return NOTHING
     const args = [KEPT_MS, NETWORKS_MAX, EVENTS, events, ...[...byOrigin].flat()]
     await answered(addOriginsScript.run(this.#client, [this.#key(tenantId, 0)], args))
     return await this.read(tenantId)
@@ -44,6 +49,12 @@ export class RedisOriginCounts implements OriginStore {
       }
     }
     return { events, byOrigin }
+  }
+
+  /** A removal takes seconds from its mark on, so what is asked here still holds when it is written. */
+  async #isKept(tenantId: string): Promise<boolean> {
+    const json = await answered(this.#client.hget(keys.tenants(), tenantId))
+    return json !== null && !tenantOf(tenantId, json).deleting
   }
 
   #key(tenantId: string, daysAgo: number): string {

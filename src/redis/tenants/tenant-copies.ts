@@ -9,7 +9,7 @@ import { RedisDailyQuota } from './daily-quota.ts'
 
 const createTenantScript = loadScript('createTenant-1')
 const createKeyScript = loadScript('createKey-4')
-const recordUsesScript = loadScript('recordUses-1')
+const recordUsesScript = loadScript('recordUses-2')
 
 /** Tenants as they are, to be written elsewhere as they were: their records with all fields, and keys by their hashes. */
 export class TenantCopies {
@@ -43,7 +43,7 @@ export class TenantCopies {
       await createKeyScript.run(this.#client, names, [id, sha256, key.prefix, JSON.stringify(key), channel])
     }
     const uses = copied.flatMap(({ sha256, used_ms }) => (used_ms === null ? [] : [sha256, used_ms]))
-    if (uses.length > 0) await recordUsesScript.run(this.#client, [keys.apiKeyUses()], [0, ...uses])
+    if (uses.length > 0) await recordUsesScript.run(this.#client, [keys.apiKeyUses(), keys.apiKeys()], [0, ...uses])
     if (lookups.used > 0) await this.#quota.set(id, lookups)
   }
 

@@ -17,7 +17,7 @@ const changeTenantScript = loadScript('changeTenant-1')
 const changeRulesScript = loadScript('changeRules-1')
 const createKeyScript = loadScript('createKey-4')
 const revokeKeyScript = loadScript('revokeKey-3')
-const recordUsesScript = loadScript('recordUses-1')
+const recordUsesScript = loadScript('recordUses-2')
 
 /** Times of use written by one script, so that it stays short. */
 const USES_PER_CALL = 500
@@ -43,7 +43,7 @@ export class RedisTenantStore implements TenantStore, CallerStore {
     const all = [...uses]
     for (let at = 0; at < all.length; at += USES_PER_CALL) {
       const some = all.slice(at, at + USES_PER_CALL).flat()
-      await this.#run(recordUsesScript, [keys.apiKeyUses()], [apartMs, ...some])
+      await this.#run(recordUsesScript, [keys.apiKeyUses(), keys.apiKeys()], [apartMs, ...some])
     }
   }
 

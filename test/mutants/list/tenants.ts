@@ -283,6 +283,22 @@ export const TENANTS: readonly Mutant[] = [
     noticedBy: [['test/unit/tenants/origins.test.ts', 'a tally is bounded']],
   },
   {
+    name: 'origins-of-the-deleted',
+    promise: 'nothing is counted of a tenant that is being deleted',
+    file: 'src/redis/tenants/origin-counts.ts',
+    from: 'return json !== null && !tenantOf(tenantId, json).deleting',
+    to: 'return json !== null',
+    noticedBy: [['test/integration/tenant-removal.test.ts']],
+  },
+  {
+    name: 'use-of-the-deleted',
+    promise: 'no use is noted of a key that is gone',
+    file: 'src/redis/scripts/recordUses-2.lua',
+    from: "if is_due and redis.call('HEXISTS', KEYS[2], ARGV[i]) == 1 then",
+    to: 'if is_due then',
+    noticedBy: [['test/integration/tenant-removal.test.ts']],
+  },
+  {
     name: 'cache-bound',
     promise: 'a cache of answers is bounded',
     file: 'src/enrichment/bounded-cache.ts',
