@@ -1,10 +1,13 @@
 import { close, fdatasync, openSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { closeInPieces } from './free-file.ts'
 
 const MANIFEST = 'appendonly.aof.manifest'
 /** A line of the manifest that names a file to which Redis appends, or did: the last of them is the one of today. */
 const APPENDED = /^file (\S+) seq \d+ type i/gm
+/** A line of the manifest that names what Redis wrote anew, as a whole. */
+const BASE = /^file (\S+) seq \d+ type b/gm
 /** Files that a rewrite removes while they are opened: the next manifest does without them. */
 const LOOKS_MAX = 5
 
@@ -21,6 +24,8 @@ export class AppendOnlyFile {
   /** Of the manifest that was read last. */
   #version = ''
   readonly #files = new Map<string, number>()
+  /** Held for their ends alone, see `closeInPieces`. */
+  readonly #bases = new Map<string, number>()
   /** Those that the disk did not take once: the system forgets what it could not write, and the next sync would pass. */
   readonly #broken = new Set<string>()
   #running: Promise<void> | undefined
@@ -57,8 +62,9 @@ export class AppendOnlyFile {
   async close(): Promise<void> {
     this.#closed = true
     while (this.#running !== undefined) await this.#running.catch(() => {})
-    const files = [...this.#files.values()]
+    const files = [...this.#files.values(), ...this.#bases.values()]
     this.#files.clear()
+    this.#bases.clear()
     await Promise.allSettled(files.map((file) => closeFile(file)))
   }
 
@@ -107,16 +113,30 @@ export class AppendOnlyFile {
   }
 
   #follow(manifest: string): void {
-    const names = Array.from(manifest.matchAll(APPENDED), ([, name]) => name!)
+    const names = namesOf(manifest, APPENDED)
     if (names.length === 0) throw new Error(`${MANIFEST} names no file that Redis appends to`)
-    for (const name of names) {
-      if (!this.#files.has(name)) this.#files.set(name, openSync(join(this.#dir, name), 'r'))
-    }
-    for (const [name, file] of this.#files) {
-      if (names.includes(name)) continue
-      this.#files.delete(name)
-      this.#broken.delete(name)
-      close(file, () => {})
+    this.#hold(this.#files, names)
+    for (const name of this.#broken) if (!names.includes(name)) this.#broken.delete(name)
+    try {
+      this.#hold(this.#bases, namesOf(manifest, BASE))
+    } catch {
+      // Nothing is read from it, and Redis frees it as well.
     }
   }
+
+  /** Opens what is new, and closes what is named no more. */
+  #hold(held: Map<string, number>, names: readonly string[]): void {
+    for (const name of names) {
+      if (!held.has(name)) held.set(name, openSync(join(this.#dir, name), 'r'))
+    }
+    for (const [name, file] of held) {
+      if (names.includes(name)) continue
+      held.delete(name)
+      void closeInPieces(file)
+    }
+  }
+}
+
+function namesOf(manifest: string, line: RegExp): string[] {
+  return Array.from(manifest.matchAll(line), ([, name]) => name!)
 }

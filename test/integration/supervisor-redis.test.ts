@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Redis } from 'ioredis'
@@ -18,6 +18,7 @@ import { isAlive } from '../support/processes.ts'
 import { until } from '../support/until.ts'
 
 const log = pino({ level: 'silent' })
+const onLinux = process.platform === 'linux' ? {} : { skip: 'no other system tells the children of a process' }
 
 function folder(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), 'ipid-redis-'))
@@ -88,6 +89,25 @@ test('a write that was answered is there after kill -9 of the server', async (t)
   assert.equal(await first.exited, 'signal SIGKILL')
   await start(t, dir)
   assert.equal(await withClient(dir, (client) => client.get('written')), 'yes')
+})
+
+test('what writes the append-only file anew gives way to the server', onLinux, async (t) => {
+  const dir = makeDataDir(folder(t))
+  const { pid } = await start(t, dir)
+  const children = () =>
+    readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
+  await withClient(dir, async (client) => {
+    for (let i = 0; i < 100; i++) await client.set(`key:${i}`, i)
+    // Long enough to be looked at.
+    await client.config('SET', 'rdb-key-save-delay', 20_000)
+    for (const rewrite of ['first', 'second']) {
+      await client.bgrewriteaof()
+      const child = await until(async () => children()[0])
+      await until(async () => getPriority(child) === 15)
+      assert.equal(getPriority(pid), 0, rewrite)
+      await until(async () => children().length === 0)
+    }
+  })
 })
 
 test('a server that a killed instance left behind is shut down, and its data taken over', async (t) => {

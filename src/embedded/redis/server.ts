@@ -8,6 +8,7 @@ import { Loop, poll } from '../../runner/loop.ts'
 import { holdLeash } from '../processes/leash.mjs'
 import { exitReason, type RunningProcess } from '../processes/running-process.ts'
 import { probeRedis, shutDownRedis } from './probe.ts'
+import { lowerRewrites } from './rewrite-priority.ts'
 
 export interface EmbeddedRedisOptions {
   /** The server's binary. */
@@ -64,6 +65,8 @@ export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise
     await exited
     throw error
   }
+  const rewrites = lowerRewrites({ pid: child.pid, dir: appendOnlyDir(options), log: options.log })
+  exited.then(() => rewrites.stop())
   return {
     pid: child.pid,
     url: `unix://${options.socket}`,
@@ -105,7 +108,8 @@ function serverArguments(options: EmbeddedRedisOptions, logFile: string): string
 }
 
 /** Tells clients that they are to wait for the disk, before there is anything to wait for. */
-function linkFile({ dir, socket, fsync }: EmbeddedRedisOptions): void {
+function linkFile(options: EmbeddedRedisOptions): void {
+  const { socket, fsync } = options
   const link = appendOnlyLink(socket)
   if (fsync !== 'always') {
     rmSync(link, { force: true })
@@ -114,8 +118,12 @@ function linkFile({ dir, socket, fsync }: EmbeddedRedisOptions): void {
   // Those who live on are never without it.
   const next = `${link}.next`
   rmSync(next, { force: true })
-  symlinkSync(join(resolve(dir), 'appendonlydir'), next)
+  symlinkSync(appendOnlyDir(options), next)
   renameSync(next, link)
+}
+
+function appendOnlyDir({ dir }: EmbeddedRedisOptions): string {
+  return join(resolve(dir), 'appendonlydir')
 }
 
 /** Resolves when the child has ended or could not be run. */

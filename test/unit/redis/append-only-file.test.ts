@@ -1,10 +1,21 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readlinkSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  fstatSync,
+  ftruncateSync,
+  mkdtempSync,
+  openSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { AppendOnlyFile } from '../../../src/redis/append-only-file.ts'
 import { settled } from '../../support/mock-timeouts.ts'
+import { until } from '../../support/until.ts'
 
 /** A folder as Redis keeps it, and what is asked of its disk. */
 function folder(t: TestContext) {
@@ -68,6 +79,29 @@ test('files are those of the manifest of the moment, and others are closed', onL
   assert.deepEqual(await round(), ['1.aof', '2.aof'], 'while Redis writes a new base')
   names('2.aof')
   assert.deepEqual(await round(), ['2.aof'])
+})
+
+test('what a rewrite removes is freed in pieces: what Redis appended to, and the base before', onLinux, async (t) => {
+  const { dir, names, file, syncs } = folder(t)
+  const sync = async () => {
+    const done = file.synced()
+    await settled()
+    syncs.at(-1)!.end()
+    await done
+  }
+  names('1.aof')
+  const looking = ['1.aof', 'base.rdb'].map((name) => openSync(join(dir, name), 'w'))
+  t.after(() => looking.forEach(closeSync))
+  for (const fd of looking) ftruncateSync(fd, 20 * 2 ** 20)
+  await sync()
+  names('2.aof')
+  writeFileSync(join(dir, 'base2.rdb'), '')
+  for (const name of ['1.aof', 'base.rdb']) rmSync(join(dir, name))
+  const manifest = join(dir, 'appendonly.aof.manifest')
+  writeFileSync(`${manifest}.next`, 'file base2.rdb seq 2 type b\nfile 2.aof seq 2 type i\n')
+  renameSync(`${manifest}.next`, manifest)
+  await sync()
+  for (const fd of looking) assert.ok(await until(() => fstatSync(fd).size <= 8 * 2 ** 20))
 })
 
 test('a disk that failed once is not trusted until Redis has begun another file', onLinux, async (t) => {
