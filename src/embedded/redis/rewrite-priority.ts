@@ -1,5 +1,6 @@
-import { readFileSync, watch } from 'node:fs'
+import { type FSWatcher, readFileSync, watch } from 'node:fs'
 import { setPriority } from 'node:os'
+import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { poll } from '../../runner/loop.ts'
 
@@ -25,6 +26,7 @@ export function lowerRewrites({ pid, dir, log }: RewritePriorityOptions): { stop
   const abort = new AbortController()
   let isLooking = false
   let lowered: number | undefined
+  let watcher: FSWatcher | undefined
   const lowerNext = async () => {
     if (isLooking) return
     isLooking = true
@@ -36,15 +38,29 @@ export function lowerRewrites({ pid, dir, log }: RewritePriorityOptions): { stop
     lowered = child
     setPriority(child, REWRITE_NICE)
   }
-  try {
-    const watcher = watch(dir, { persistent: false, signal: abort.signal }, (_, name) => {
-      if (name === MANIFEST) lowerNext().catch((error) => log.debug({ err: error }, 'a rewrite has ended already'))
-    })
-    watcher.on('error', (error) => log.debug({ err: error, dir }, 'rewrites keep the priority of Redis'))
-  } catch (error) {
-    log.debug({ err: error, dir }, 'rewrites keep the priority of Redis')
+  // The folder would tell of each write to the file.
+  const watchNext = () => {
+    if (abort.signal.aborted) return
+    const failed = (error: unknown) => log.debug({ err: error, dir }, 'rewrites keep the priority of Redis')
+    try {
+      watcher = watch(join(dir, MANIFEST), { persistent: false })
+      watcher.on('error', failed)
+      watcher.once('change', () => {
+        watcher?.close()
+        watchNext()
+        lowerNext().catch((error) => log.debug({ err: error }, 'a rewrite has ended already'))
+      })
+    } catch (error) {
+      failed(error)
+    }
   }
-  return { stop: () => abort.abort() }
+  watchNext()
+  return {
+    stop: () => {
+      abort.abort()
+      watcher?.close()
+    },
+  }
 }
 
 function childrenOf(pid: number): number[] {
