@@ -1,9 +1,9 @@
 import { close, fdatasync, openSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { APPEND_ONLY_MANIFEST } from '../core/run/append-only-link.ts'
 import { closeInPieces } from './free-file.ts'
 
-const MANIFEST = 'appendonly.aof.manifest'
 /** A line of the manifest that names a file to which Redis appends, or did: the last of them is the one of today. */
 const APPENDED = /^file (\S+) seq \d+ type i/gm
 /** A line of the manifest that names what Redis wrote anew, as a whole. */
@@ -98,7 +98,7 @@ export class AppendOnlyFile {
   /** Opens and closes files when Redis has begun another one. Costs 3 µs while it has not. */
   #look(): void {
     for (let looks = 1; ; looks++) {
-      const path = join(this.#dir, MANIFEST)
+      const path = join(this.#dir, APPEND_ONLY_MANIFEST)
       const { ino, mtimeMs } = statSync(path)
       const version = `${ino} ${mtimeMs}`
       if (version === this.#version) return
@@ -114,7 +114,7 @@ export class AppendOnlyFile {
 
   #follow(manifest: string): void {
     const names = namesOf(manifest, APPENDED)
-    if (names.length === 0) throw new Error(`${MANIFEST} names no file that Redis appends to`)
+    if (names.length === 0) throw new Error(`${APPEND_ONLY_MANIFEST} names no file that Redis appends to`)
     this.#hold(this.#files, names)
     for (const name of this.#broken) if (!names.includes(name)) this.#broken.delete(name)
     try {

@@ -1,6 +1,6 @@
 import { close, fstat, ftruncate, open } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { pause as pauseFor } from '../runner/loop.ts'
 
 const statFile = promisify(fstat)
 const openFile = promisify(open)
@@ -53,5 +53,5 @@ async function freeInPieces(file: number, pause: () => Promise<void>): Promise<v
 }
 
 function pauseBriefly(): Promise<void> {
-  return sleep(PAUSE_MS, undefined, { ref: false })
+  return pauseFor(PAUSE_MS, undefined, false)
 }

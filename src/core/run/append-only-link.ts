@@ -5,3 +5,6 @@
 export function appendOnlyLink(socket: string): string {
   return `${socket}.aof`
 }
+
+/** In that folder: names the files of today. It is replaced as each rewrite begins, and as it ends. */
+export const APPEND_ONLY_MANIFEST = 'appendonly.aof.manifest'

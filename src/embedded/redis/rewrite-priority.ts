@@ -1,10 +1,11 @@
-import { type FSWatcher, readFileSync, watch } from 'node:fs'
+import { once } from 'node:events'
+import { readFileSync, watch } from 'node:fs'
 import { setPriority } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { APPEND_ONLY_MANIFEST } from '../../core/run/append-only-link.ts'
 import { poll } from '../../runner/loop.ts'
 
-const MANIFEST = 'appendonly.aof.manifest'
 /** As of `nice`. A thirtieth of Redis' own share where nothing is idle, so that it comes to an end there, too. */
 const REWRITE_NICE = 15
 const LOOK_EVERY_MS = 5
@@ -24,42 +25,31 @@ export interface RewritePriorityOptions {
  */
 export function lowerRewrites({ pid, dir, log }: RewritePriorityOptions): { stop(): void } {
   const abort = new AbortController()
-  let isLooking = false
-  let lowered: number | undefined
-  let watcher: FSWatcher | undefined
-  const lowerNext = async () => {
-    if (isLooking) return
-    isLooking = true
-    const deadlineMs = performance.now() + LOOKS_MS
-    const look = async () => childrenOf(pid).find((child) => child !== lowered)
-    const child = await poll(look, { everyMs: LOOK_EVERY_MS, deadlineMs, signal: abort.signal })
-    isLooking = false
-    if (child === undefined) return
-    lowered = child
-    setPriority(child, REWRITE_NICE)
+  const { signal } = abort
+  const lower = async () => {
+    const look = async () => childrenOf(pid)[0]
+    const child = await poll(look, { everyMs: LOOK_EVERY_MS, deadlineMs: performance.now() + LOOKS_MS, signal })
+    if (child !== undefined) setPriority(child, REWRITE_NICE)
   }
-  // The folder would tell of each write to the file.
-  const watchNext = () => {
-    if (abort.signal.aborted) return
-    const failed = (error: unknown) => log.debug({ err: error, dir }, 'rewrites keep the priority of Redis')
-    try {
-      watcher = watch(join(dir, MANIFEST), { persistent: false })
-      watcher.on('error', failed)
-      watcher.once('change', () => {
-        watcher?.close()
-        watchNext()
-        lowerNext().catch((error) => log.debug({ err: error }, 'a rewrite has ended already'))
-      })
-    } catch (error) {
-      failed(error)
+  const follow = async () => {
+    while (!signal.aborted) {
+      await replaced(join(dir, APPEND_ONLY_MANIFEST), signal)
+      lower().catch((error) => log.debug({ err: error }, 'a rewrite has ended already'))
     }
   }
-  watchNext()
-  return {
-    stop: () => {
-      abort.abort()
-      watcher?.close()
-    },
+  follow().catch((error) => {
+    if (!signal.aborted) log.debug({ err: error, dir }, 'rewrites keep the priority of Redis from now on')
+  })
+  return { stop: () => abort.abort() }
+}
+
+/** Resolves when another file is at its place. The folder would tell of each write to all files in it. */
+async function replaced(path: string, signal: AbortSignal): Promise<void> {
+  const watcher = watch(path, { persistent: false })
+  try {
+    await once(watcher, 'change', { signal })
+  } finally {
+    watcher.close()
   }
 }
 

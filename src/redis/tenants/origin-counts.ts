@@ -6,7 +6,7 @@ import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
 import { orUnavailable } from '../or-unavailable.ts'
 import { loadScript } from '../scripts.ts'
-import { tenantOf } from './tenant-store.ts'
+import { RedisTenantStore } from './tenant-store.ts'
 
 const DAY_MS = 86_400_000
 const KEPT_MS = 3 * DAY_MS
@@ -24,9 +24,11 @@ const addOriginsScript = loadScript('addOrigins-1')
 export class RedisOriginCounts implements OriginStore {
   readonly #client: RedisClient
   readonly #clock: Clock
+  readonly #tenants: RedisTenantStore
 
   constructor(client: RedisClient, clock: Clock) {
     this.#client = client
+    this.#tenants = new RedisTenantStore(client)
     this.#clock = clock
   }
 
@@ -53,8 +55,8 @@ export class RedisOriginCounts implements OriginStore {
 
   /** A removal takes seconds from its mark on, so what is asked here still holds when it is written. */
   async #isKept(tenantId: string): Promise<boolean> {
-    const json = await answered(this.#client.hget(keys.tenants(), tenantId))
-    return json !== null && !tenantOf(tenantId, json).deleting
+    const tenant = await this.#tenants.getTenant(tenantId)
+    return tenant !== undefined && !tenant.deleting
   }
 
   #key(tenantId: string, daysAgo: number): string {

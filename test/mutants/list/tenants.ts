@@ -286,8 +286,8 @@ export const TENANTS: readonly Mutant[] = [
     name: 'origins-of-the-deleted',
     promise: 'nothing is counted of a tenant that is being deleted',
     file: 'src/redis/tenants/origin-counts.ts',
-    from: 'return json !== null && !tenantOf(tenantId, json).deleting',
-    to: 'return json !== null',
+    from: 'return tenant !== undefined && !tenant.deleting',
+    to: 'return tenant !== undefined',
     noticedBy: [['test/integration/tenant-removal.test.ts']],
   },
   {
