@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import { type EmbeddedClickHouseOptions, startEmbeddedClickHouse } from '../../src/embedded/clickhouse/start.ts'
+import { atEnd } from '../support/at-end.ts'
 import { processesNaming } from '../support/processes.ts'
 import { until } from '../support/until.ts'
 
@@ -16,13 +17,16 @@ const log = pino({ level: 'silent' })
 
 async function folder(t: TestContext): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'ipid-embedded-'))
-  t.after(() => rm(path, { recursive: true, force: true }))
+  atEnd(t, () => rm(path, { recursive: true, force: true }))
   return path
 }
 
 async function start(t: TestContext, path: string, options: Partial<EmbeddedClickHouseOptions> = {}) {
   const server = await startEmbeddedClickHouse({ path, port: 0, log, ...options })
-  t.after(() => server.kill())
+  atEnd(t, () => {
+    server.kill()
+    return server.exited
+  })
   return server
 }
 

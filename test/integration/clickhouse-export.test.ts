@@ -10,6 +10,7 @@ import { pino } from 'pino'
 import { residentMb } from '../../bench/support/processes.ts'
 import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse/start.ts'
 import { exitReason } from '../../src/embedded/processes/running-process.ts'
+import { atEnd } from '../support/at-end.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { clickHouseHttp, refused, summaryOf } from '../support/clickhouse-http.ts'
 import { until } from '../support/until.ts'
@@ -149,9 +150,12 @@ test('a statement that reads has a time, unless it says otherwise; what writes h
 
 test('who does not read cannot hold up a stop', async (t) => {
   const path = await mkdtemp(join(tmpdir(), 'ipid-clickhouse-'))
-  t.after(() => rm(path, { recursive: true, force: true }))
+  atEnd(t, () => rm(path, { recursive: true, force: true }))
   const stopping = await startEmbeddedClickHouse({ path, port: 0, log: pino({ level: 'silent' }) })
-  t.after(() => stopping.kill())
+  atEnd(t, () => {
+    stopping.kill()
+    return stopping.exited
+  })
   await openReader(t, 'SELECT number, 2 FROM numbers(1000000000000)', stopping.url).answer
   await stopping.stop()
   // It was killed behind 8 s, its folder open, when nobody made the reader go.

@@ -14,6 +14,7 @@ import type { RunningProcess } from '../../src/embedded/processes/running-proces
 import { findRedisServer } from '../../src/embedded/redis/binary.ts'
 import { probeRedis } from '../../src/embedded/redis/probe.ts'
 import { startEmbeddedRedis } from '../../src/embedded/redis/server.ts'
+import { atEnd } from '../support/at-end.ts'
 import { isAlive } from '../support/processes.ts'
 import { until } from '../support/until.ts'
 
@@ -22,7 +23,7 @@ const onLinux = process.platform === 'linux' ? {} : { skip: 'no other system tel
 
 function folder(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), 'ipid-redis-'))
-  t.after(() => rmSync(path, { recursive: true, force: true }))
+  atEnd(t, () => rmSync(path, { recursive: true, force: true }))
   return path
 }
 
@@ -36,9 +37,9 @@ async function start(t: TestContext, dir: DataDir): Promise<RunningProcess> {
     log,
     signal: new AbortController().signal,
   })
-  t.after(async () => {
+  atEnd(t, () => {
     redis.kill()
-    await redis.exited
+    return redis.exited
   })
   return redis
 }

@@ -10,13 +10,14 @@ import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
 import { keys } from '../../src/redis/keys.ts'
 import { type RawEntry, readEntry } from '../../src/redis/streams/entries.ts'
 import type { GroupCommit } from '../../src/redis/streams/group-commit.ts'
+import { atEnd } from './at-end.ts'
 import { envelope, quiet, silent } from './pipeline.ts'
 import { until } from './until.ts'
 
 /** The private Redis, in a folder of its own; it may be killed and started again. @param root removed behind the test */
 export function privateRedis(t: TestContext, root = mkdtempSync(join(tmpdir(), 'ipid-redis-'))) {
   const dir = makeDataDir(root)
-  t.after(() => rmSync(root, { recursive: true, force: true }))
+  atEnd(t, () => rmSync(root, { recursive: true, force: true }))
   return {
     root,
     socket: dir.redisSocket,
@@ -43,14 +44,14 @@ export function privateRedis(t: TestContext, root = mkdtempSync(join(tmpdir(), '
         redis.kill()
         await redis.exited
       }
-      t.after(kill)
+      atEnd(t, kill)
       return { pid: redis.pid, kill }
     },
     async connect(): Promise<RedisClient> {
       const client = quiet(
         connectRedis(`unix://${dir.redisSocket}`, { name: 'test', kind: 'request', timeoutMs: 2_000 }),
       )
-      t.after(() => client.disconnect())
+      atEnd(t, () => client.disconnect())
       await until(() => client.status === 'ready')
       return client
     },
