@@ -1,11 +1,9 @@
 import { close, fdatasync, openSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { APPEND_ONLY_MANIFEST } from '../core/run/append-only-link.ts'
+import { APPEND_ONLY_MANIFEST, appendedFiles } from '../core/run/append-only-link.ts'
 import { closeInPieces } from './free-file.ts'
 
-/** A line of the manifest that names a file to which Redis appends, or did: the last of them is the one of today. */
-const APPENDED = /^file (\S+) seq \d+ type i/gm
 /** A line of the manifest that names what Redis wrote anew, as a whole. */
 const BASE = /^file (\S+) seq \d+ type b/gm
 /** Files that a rewrite removes while they are opened: the next manifest does without them. */
@@ -113,12 +111,12 @@ export class AppendOnlyFile {
   }
 
   #follow(manifest: string): void {
-    const names = namesOf(manifest, APPENDED)
+    const names = appendedFiles(manifest)
     if (names.length === 0) throw new Error(`${APPEND_ONLY_MANIFEST} names no file that Redis appends to`)
     this.#hold(this.#files, names)
     for (const name of this.#broken) if (!names.includes(name)) this.#broken.delete(name)
     try {
-      this.#hold(this.#bases, namesOf(manifest, BASE))
+      this.#hold(this.#bases, basesOf(manifest))
     } catch {
       // Nothing is read from it, and Redis frees it as well.
     }
@@ -137,6 +135,6 @@ export class AppendOnlyFile {
   }
 }
 
-function namesOf(manifest: string, line: RegExp): string[] {
-  return Array.from(manifest.matchAll(line), ([, name]) => name!)
+function basesOf(manifest: string): string[] {
+  return Array.from(manifest.matchAll(BASE), ([, name]) => name!)
 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import { Redis } from 'ioredis'
+import { removeHoles } from '../../src/embedded/redis/file-holes.ts'
 
 /** A private redis-server with an append-only file, on a unix socket in a folder of its own. */
 export interface TestRedis {
@@ -56,6 +57,8 @@ export async function startTestRedis(
     signal: (name) => void child.kill(name),
     async restart() {
       await kill()
+      // As the private server is started behind a full disk.
+      removeHoles(join(dir, 'appendonlydir'))
       child = await launch(dir, socket, args)
     },
   }

@@ -8,3 +8,8 @@ export function appendOnlyLink(socket: string): string {
 
 /** In that folder: names the files of today. It is replaced as each rewrite begins, and as it ends. */
 export const APPEND_ONLY_MANIFEST = 'appendonly.aof.manifest'
+
+/** The files of a manifest to which Redis appends, or did: the last of them is the one of today. */
+export function appendedFiles(manifest: string): string[] {
+  return Array.from(manifest.matchAll(/^file (\S+) seq \d+ type i/gm), ([, name]) => name!)
+}

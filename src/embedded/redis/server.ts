@@ -7,6 +7,7 @@ import { StartupError } from '../../core/run/errors.ts'
 import { Loop, poll } from '../../runner/loop.ts'
 import { holdLeash } from '../processes/leash.mjs'
 import { exitReason, type RunningProcess } from '../processes/running-process.ts'
+import { removeHoles } from './file-holes.ts'
 import { probeRedis, shutDownRedis } from './probe.ts'
 import { lowerRewrites } from './rewrite-priority.ts'
 
@@ -39,8 +40,35 @@ const LOG_CHECK_MS = 60_000
  * @throws StartupError with the last words of its log
  */
 export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise<RunningProcess> {
-  const logFile = join(options.dir, 'redis.log')
   await endLeftover(options)
+  try {
+    return await startServer(options)
+  } catch (error) {
+    options.signal.throwIfAborted()
+    if (!mendFile(options)) throw error
+    return await startServer(options)
+  }
+}
+
+/** Whether there was something to mend. */
+function mendFile(options: EmbeddedRedisOptions): boolean {
+  const dir = appendOnlyDir(options)
+  try {
+    const bytes = removeHoles(dir)
+    if (bytes === 0) return false
+    options.log.warn(
+      { dir, bytes },
+      "Redis' file had holes from a full disk, which are taken out; no command was in them",
+    )
+    return true
+  } catch (error) {
+    options.log.warn({ err: error, dir }, "Redis' file could not be mended, should it have holes from a full disk")
+    return false
+  }
+}
+
+async function startServer(options: EmbeddedRedisOptions): Promise<RunningProcess> {
+  const logFile = join(options.dir, 'redis.log')
   rotate(logFile)
   linkFile(options)
   const child = spawn(options.binary, serverArguments(options, logFile), {
