@@ -137,9 +137,14 @@ export class EnrichmentEngine implements Enricher, Service {
    * @param hostname what reverse DNS says
    */
   lookup(address: Address, choice: LookupChoice = {}, hostname?: Facts): Lookup {
+    const snapshot = this.#snapshot
+    return snapshot.cachedLookup(address, choice, hostname) ?? this.#lookUp(snapshot, address, choice, hostname)
+  }
+
+  #lookUp(snapshot: Snapshot, address: Address, choice: LookupChoice, hostname: Facts | undefined): Lookup {
     try {
       const reserved = this.#reserved.find(address)
-      if (reserved === undefined) return this.#snapshot.lookup(address, choice, hostname)
+      if (reserved === undefined) return snapshot.lookup(address, choice, hostname)
       return lookupReserved(address, reserved)
     } catch (error) {
       this.#log.error({ err: error, ip: address.text }, 'lookup failed; answered as unknown')

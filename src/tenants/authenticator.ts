@@ -30,6 +30,8 @@ export interface CachedAuthenticatorOptions {
 interface KnownKey {
   readonly caller: Caller
   readonly keyHash: string
+  /** When the store was asked. */
+  readonly askedMs: number
 }
 
 /**
@@ -49,8 +51,9 @@ export class CachedAuthenticator implements Authenticator, Service {
 
   constructor(options: CachedAuthenticatorOptions) {
     this.#options = options
-    this.#known = expiringCache(KNOWN_KEY_TTL_MS, options.clock)
-    this.#unknown = expiringCache(UNKNOWN_KEY_TTL_MS, options.clock)
+    this.#known = new LRUCache({ max: KEYS_MAX })
+    // Entries are dropped when they are older than their `ttl`, not when they reach it.
+    this.#unknown = new LRUCache({ max: KEYS_MAX, ttl: UNKNOWN_KEY_TTL_MS - 1, ttlResolution: 0, perf: options.clock })
     this.#uses = new KeyUses(options)
   }
 
@@ -69,10 +72,16 @@ export class CachedAuthenticator implements Authenticator, Service {
   }
 
   authenticate(rawKey: string): Caller | undefined | Promise<Caller | undefined> {
+    const nowMs = this.#options.clock.now()
     const known = this.#known.get(rawKey)
     if (known !== undefined) {
-      this.#uses.note(known.keyHash, this.#options.clock.now())
-      return known.caller
+      const ageMs = nowMs - known.askedMs
+      // A clock that was set back tells nothing of its age.
+      if (ageMs >= 0 && ageMs < KNOWN_KEY_TTL_MS) {
+        this.#uses.note(known.keyHash, nowMs)
+        return known.caller
+      }
+      this.#known.delete(rawKey)
     }
     if (!isRawKey(rawKey)) return undefined
     const keyHash = hashKey(rawKey)
@@ -97,7 +106,7 @@ export class CachedAuthenticator implements Authenticator, Service {
     if (caller) this.#uses.note(keyHash, askedMs)
     // What changed while the answer was on its way may not be in it.
     if (changesSeen === this.#changesSeen) {
-      if (caller) this.#known.set(rawKey, { caller, keyHash }, { start: askedMs })
+      if (caller) this.#known.set(rawKey, { caller, keyHash, askedMs })
       else this.#unknown.set(keyHash, true, { start: askedMs })
     }
     return caller
@@ -117,10 +126,4 @@ export class CachedAuthenticator implements Authenticator, Service {
     this.#unknown.clear()
     this.#reading.clear()
   }
-}
-
-/** A cache whose entries live less than `ttlMs`; when it is full, the one that was not used for longest goes. */
-function expiringCache<V extends object | true>(ttlMs: number, clock: Clock): LRUCache<string, V> {
-  // Entries are dropped when they are older than their `ttl`, not when they reach it.
-  return new LRUCache({ max: KEYS_MAX, ttl: ttlMs - 1, ttlResolution: 0, perf: clock })
 }

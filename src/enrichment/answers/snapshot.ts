@@ -36,7 +36,7 @@ export class Snapshot {
   readonly #hasAsRows: boolean
   readonly #onRecordError: RecordErrorListener
   readonly #byAddress: BoundedCache<string | number, Enrichment>
-  readonly #lookups: BoundedCache<string, Lookup>
+  readonly #lookups: BoundedCache<string | number, Lookup>
   /** What lookups of addresses in the same networks share. */
   readonly #contents: BoundedCache<string, LookupContent>
   /** What was made of the same facts, by their numbers. */
@@ -83,16 +83,18 @@ export class Snapshot {
     return enrichment
   }
 
-  /** Asks the chosen providers. @param hostname what reverse DNS says */
+  /** The remembered lookup of an address. */
+  cachedLookup(address: Address, choice: LookupChoice, hostname?: Facts): Lookup | undefined {
+    return this.#lookups.get(lookupKey(chosenOf(choice, this.#all), address, hostname))
+  }
+
+  /** Asks the chosen providers. To be called when no lookup is remembered. @param hostname what reverse DNS says */
   lookup(address: Address, choice: LookupChoice, hostname?: Facts): Lookup {
     const chosen = chosenOf(choice, this.#all)
-    const key = chosen.key + keyOf(address, hostname)
-    const known = this.#lookups.get(key)
-    if (known !== undefined) return known
     const judged = judgedAddress(address)
     const findings = withHostname(this.find(judged, chosen.providers), hostname)
     const lookup = lookupOf(address, this.#content(findings, judged))
-    this.#lookups.set(key, lookup)
+    this.#lookups.set(lookupKey(chosen, address, hostname), lookup)
     return lookup
   }
 
@@ -147,6 +149,10 @@ export class Snapshot {
 function answerKey(address: Address, hostname: Facts | undefined): string | number {
   // Signed: V8 keeps larger numbers as objects.
   return hostname === undefined && address.v4 >= 0 ? address.v4 | 0 : keyOf(address, hostname)
+}
+
+function lookupKey({ key }: Chosen, address: Address, hostname: Facts | undefined): string | number {
+  return key === '' ? answerKey(address, hostname) : key + keyOf(address, hostname)
 }
 
 function keyOf({ text }: Pick<Address, 'text'>, hostname: Facts | undefined): string {

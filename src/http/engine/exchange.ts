@@ -55,7 +55,7 @@ export class Exchange implements RequestReceiver, InFlight {
   #response: WholeResponse | StreamedResponse | undefined
   /** Of a streamed response, until there is a first piece; told when nobody waits for that any more. */
   #source: AsyncIterator<string> | undefined
-  /** `performance.now()` when the body was complete; undefined while it arrives. */
+  /** `performance.now()` when the body was complete, or earlier in that turn; undefined while it arrives. */
   #completeMs: number | undefined
   #begun = false
   #committed = false
@@ -146,7 +146,7 @@ export class Exchange implements RequestReceiver, InFlight {
 
   receive(chunk: ArrayBuffer | Uint8Array, last: boolean): void {
     this.#pace.add(chunk.byteLength)
-    if (last) this.#completeMs = performance.now()
+    if (last) this.#completeMs = this.#begun ? performance.now() : this.startedMs
     if (this.#response instanceof WholeResponse) this.#response.received(this.#pace.receivedBytes, last)
     if (this.#state !== 'open') return
     if (this.#body !== undefined) {

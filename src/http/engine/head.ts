@@ -70,8 +70,8 @@ export function readHead(lines: HeaderLines): RequestHead {
   }
   lines.forEach(collect)
   const length = Number(contentLength ?? 0)
-  if (!PRINTABLE.test(head.requestId)) head.requestId = makeRequestId()
-  head.contentEncoding = head.contentEncoding.toLowerCase()
+  if (head.requestId === '' || !PRINTABLE.test(head.requestId)) head.requestId = makeRequestId()
+  if (head.contentEncoding !== '') head.contentEncoding = head.contentEncoding.toLowerCase()
   head.contentLength = contentLength === undefined || Number.isNaN(length) ? undefined : length
   head.hasBody = transferEncoding !== undefined || length > 0
   head.badFraming = badFraming(contentLength, transferEncoding)
