@@ -53,7 +53,8 @@ export class GroupCommit implements Intake, Service {
   readonly #options: GroupCommitOptions
   /** Those that have nothing on its way. */
   readonly #writers: CommitWriter[]
-  readonly #onTheirWay = new Set<Promise<void>>()
+  /** Few. A set that is added to and taken from without end may make V8 keep all that was in it: see the traps in README.md. */
+  readonly #onTheirWay: Promise<void>[] = []
   #waiting = 0
   #current: Pending
   #closed: Pending[] = []
@@ -153,7 +154,7 @@ export class GroupCommit implements Intake, Service {
       if (this.#closed.length === 0 && this.#current.count > 0) this.#close()
       const commit = this.#closed.shift()
       if (commit === undefined) {
-        if (this.#onTheirWay.size === 0) break
+        if (this.#onTheirWay.length === 0) break
         await Promise.race([...this.#onTheirWay, this.#full()])
         continue
       }
@@ -180,10 +181,10 @@ export class GroupCommit implements Intake, Service {
       answered = this.#write(commit, writer, resolve).then(() => {
         this.#waiting -= commit.count
         this.#writers.push(writer)
-        this.#onTheirWay.delete(answered)
+        this.#onTheirWay.splice(this.#onTheirWay.indexOf(answered), 1)
         resolve()
       })
-      this.#onTheirWay.add(answered)
+      this.#onTheirWay.push(answered)
     })
     return { taken, answered: answered! }
   }
