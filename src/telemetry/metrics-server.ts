@@ -2,7 +2,8 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue } from 'prom-client'
-import { StartupError } from '../core/run/errors.ts'
+import { InputError, StartupError } from '../core/run/errors.ts'
+import { hostProblem } from '../core/run/host-problem.ts'
 import { Lifecycle } from '../core/run/lifecycle.ts'
 import { isLoopbackHost } from '../core/run/loopback.ts'
 import type { Service } from '../core/run/service.ts'
@@ -39,7 +40,7 @@ export class MetricsServer implements Service {
     return address ? `http://${urlHost(address.address)}:${address.port}/metrics` : undefined
   }
 
-  /** @throws StartupError when the port is taken */
+  /** @throws InputError when the host is no address of this machine, StartupError when the port is taken */
   start(): Promise<void> {
     return this.#life.start(() => this.#open())
   }
@@ -64,6 +65,8 @@ export class MetricsServer implements Service {
     try {
       await listen(server, host, port)
     } catch (error) {
+      const problem = hostProblem(error as NodeJS.ErrnoException)
+      if (problem !== undefined) throw new InputError(`ADMIN_HOST ${JSON.stringify(host)}: ${problem}`)
       if (!mayMove || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') {
         throw new StartupError(
           `ADMIN_PORT ${port}: cannot listen on ${urlHost(host)}:${port} (${(error as Error).message})`,

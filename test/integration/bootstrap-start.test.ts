@@ -152,6 +152,7 @@ test('an address that this machine does not have is named, not the port', async 
     [{ HOST: 'nope.invalid' }, /^ipid: HOST "nope\.invalid": .*this host.*\n$/],
     [{ HOST: '192.0.2.1', PORT: '65001' }, /^ipid: HOST "192\.0\.2\.1": this machine does not have this address\n$/],
     [{ DASHBOARD_HOST: '192.0.2.1' }, /^ipid: DASHBOARD_HOST "192\.0\.2\.1": this machine does not have .*\n$/],
+    [{ ADMIN_HOST: '192.0.2.1' }, /^ipid: ADMIN_HOST "192\.0\.2\.1": this machine does not have this address\n$/],
   ] as const) {
     const site = new TestSite(t, env)
     const refused = await site.ipid('start')

@@ -65,7 +65,8 @@ export async function createDashboard(options: DashboardOptions): Promise<HttpSe
     ...gate.signing(files),
     ...gate.pages(files),
   ]
-  return createServer({ host, port, sharePort: true, engine, targets, explain: errorResponse, log, metrics })
+  const place = { host, port, hostSetting: 'DASHBOARD_HOST', portSetting: 'DASHBOARD_PORT' }
+  return createServer({ ...place, sharePort: true, engine, targets, explain: errorResponse, log, metrics })
 }
 
 /** Who is let through to what. */

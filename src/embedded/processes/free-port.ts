@@ -1,5 +1,6 @@
 import { type AddressInfo, createServer } from 'node:net'
 import { InputError, StartupError } from '../../core/run/errors.ts'
+import { hostProblem } from '../../core/run/host-problem.ts'
 import { poll } from '../../runner/loop.ts'
 
 const RETRY_EVERY_MS = 100
@@ -27,9 +28,9 @@ export async function demandFreePort(place: Place, patienceMs: number): Promise<
   const isFree = async () => {
     const found = await listenOnce(host, port)
     if (typeof found === 'number') return found
-    const hostProblem = HOST_PROBLEMS[found.code ?? '']
-    if (hostProblem !== undefined && place.hostSetting !== undefined) {
-      throw new InputError(`${place.hostSetting} ${JSON.stringify(host)}: ${hostProblem}`)
+    const problem = hostProblem(found)
+    if (problem !== undefined && place.hostSetting !== undefined) {
+      throw new InputError(`${place.hostSetting} ${JSON.stringify(host)}: ${problem}`)
     }
     if (found.code !== 'EADDRINUSE') throw refusal(found.code ?? found.message)
     return undefined
@@ -37,12 +38,6 @@ export async function demandFreePort(place: Place, patienceMs: number): Promise<
   const free = await poll(isFree, { everyMs: RETRY_EVERY_MS, deadlineMs: performance.now() + patienceMs })
   if (free === undefined) throw refusal('another program listens there')
   return free
-}
-
-const HOST_PROBLEMS: Readonly<Record<string, string>> = {
-  ENOTFOUND: 'this host is not known',
-  EAI_AGAIN: 'no name server tells the address of this host',
-  EADDRNOTAVAIL: 'this machine does not have this address',
 }
 
 /** The port that was listened on, or why it cannot be. */

@@ -1,7 +1,9 @@
 import type { ErrorBody } from '../../../schemas/api/error.ts'
 import { BackpressureError, InputError, UnavailableError } from '../../core/run/errors.ts'
+import { tooLittle } from '../engine/body-pace.ts'
 import type { ExplainFailure } from '../engine/exchange.ts'
 import { type ErrorStatus, HttpError, retryAfter, tooMany } from '../engine/http-error.ts'
+import { DEFAULT_HTTP_LIMITS } from '../engine/limits.ts'
 
 /** What each error status means, for the OpenAPI document (schemas/README.md, Errors). */
 export const ERROR_MEANINGS: Readonly<Record<ErrorStatus, string>> = {
@@ -10,7 +12,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorStatus, string>> = {
   403: 'Not for this caller',
   404: 'There is no such path, job or event',
   405: 'The path does not have this method; the allow header names those that it has',
-  408: 'The body arrived too slowly: less than 160 KiB of it in 7 seconds while there was room for it',
+  408: `The body arrived too slowly: ${tooLittle(DEFAULT_HTTP_LIMITS)} while there was room for it`,
   409: 'The job has ended already',
   413: 'Payload too large: too many events, addresses or bytes, as sent or decoded',
   415: 'The content-encoding is not gzip',

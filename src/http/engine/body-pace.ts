@@ -35,7 +35,11 @@ export class BodyPace {
 }
 
 /** The response to a body that is stalled. */
-export function tooSlow({ bodyStallBytes, bodyStallMs }: HttpLimits): HttpError {
-  const wanted = `${bodyStallBytes / 1_024} KiB in ${bodyStallMs / 1_000} s`
-  return new HttpError(408, `the body arrived too slowly: less than ${wanted}`, { close: true })
+export function tooSlow(limits: HttpLimits): HttpError {
+  return new HttpError(408, `the body arrived too slowly: ${tooLittle(limits)}`, { close: true })
+}
+
+/** What is too little of a body, in words. */
+export function tooLittle({ bodyStallBytes, bodyStallMs }: HttpLimits): string {
+  return `less than ${bodyStallBytes / 1_024} KiB in ${bodyStallMs / 1_000} s`
 }

@@ -13,15 +13,23 @@ export type CreateEngine = (routes: readonly EngineRoute[]) => Engine
 export interface Engine {
   /**
    * Accepts connections from then on. Resolves with the port.
-   * @param port 0: any free one, which is never shared
    * @param share other processes of this user may listen on the same port, and then share its connections
    * @throws StartupError that says why not
    */
-  listen(host: string, port: number, share: boolean): Promise<number>
+  listen(place: ListenPlace, share: boolean): Promise<number>
   /** No connection is accepted any more; those that are open go on. */
   stopListening(): void
   /** Ends all connections at once, whatever they do. */
   close(): void
+}
+
+/** Where a server is to listen, and the settings that say so. */
+export interface ListenPlace {
+  readonly host: string
+  /** 0: any free one, which is never shared. */
+  readonly port: number
+  readonly hostSetting: string
+  readonly portSetting: string
 }
 
 /** What requests an engine hands over to whom. Of several routes the one that names the method and the path wins. */

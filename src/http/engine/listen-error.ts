@@ -1,4 +1,6 @@
 import { StartupError } from '../../core/run/errors.ts'
+import { hostProblem } from '../../core/run/host-problem.ts'
+import type { ListenPlace } from './engine.ts'
 
 /**
  * Says why a server cannot listen, and what to do.
@@ -6,29 +8,25 @@ import { StartupError } from '../../core/run/errors.ts'
  * @param whyNotShared why other processes may not listen on the same port; undefined: they may, or nobody asked for it
  */
 export function listenError(
-  host: string,
-  port: number,
+  place: ListenPlace,
   error: NodeJS.ErrnoException | undefined,
   whyNotShared?: string,
 ): StartupError {
-  const reason = error === undefined ? TAKEN_BEFORE : explain(error)
+  const reason = error === undefined ? TAKEN_BEFORE : explain(error, place)
   const hint = error?.code === 'EADDRINUSE' && whyNotShared !== undefined ? ` (${whyNotShared})` : ''
-  return new StartupError(`cannot listen on ${host}:${port}: ${reason}${hint}`)
+  return new StartupError(`cannot listen on ${place.host}:${place.port}: ${reason}${hint}`)
 }
 
 const TAKEN_BEFORE = 'the port was taken a moment ago; try again'
 
-function explain(error: NodeJS.ErrnoException): string {
+function explain(error: NodeJS.ErrnoException, { hostSetting, portSetting }: ListenPlace): string {
+  const problem = hostProblem(error)
+  if (problem !== undefined) return `${problem}; correct ${hostSetting}`
   switch (error.code) {
     case 'EADDRINUSE':
-      return 'another program uses this port; choose another with PORT, or end that program'
+      return `another program uses this port; choose another with ${portSetting}, or end that program`
     case 'EACCES':
-      return 'this user may not use this port; choose one from 1024 upwards with PORT'
-    case 'EADDRNOTAVAIL':
-      return 'this machine does not have this address; correct HOST'
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return 'this host is not known; correct HOST'
+      return `this user may not use this port; choose one from 1024 upwards with ${portSetting}`
     default:
       return error.message
   }

@@ -11,6 +11,9 @@ export interface ServerOptions {
   readonly host: string
   /** 0: any free one. */
   readonly port: number
+  /** The settings that say so, for who has to correct them. Default: `HOST` and `PORT`. */
+  readonly hostSetting?: string
+  readonly portSetting?: string
   /** Whether other processes may listen on the same port. Default true. */
   readonly sharePort?: boolean
   /** Default `auto`. */
@@ -60,7 +63,8 @@ export function createServer(options: ServerOptions): HttpServer {
     await stopping
     chosen ??= await chooseEngine(options.engine ?? 'auto')
     const fresh = chosen.create(routes)
-    port = await fresh.listen(host, options.port, options.sharePort ?? true)
+    const { hostSetting = 'HOST', portSetting = 'PORT', sharePort = true } = options
+    port = await fresh.listen({ host, port: options.port, hostSetting, portSetting }, sharePort)
     engine = fresh
     traffic.start()
   }

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { BackpressureError, UnavailableError } from '../../../src/core/run/errors.ts'
-import { errorResponse } from '../../../src/http/api/errors.ts'
+import { ERROR_MEANINGS, errorResponse } from '../../../src/http/api/errors.ts'
 import { takeQuota } from '../../../src/http/api/quota.ts'
+import { tooSlow } from '../../../src/http/engine/body-pace.ts'
 import { HttpError, tooMany } from '../../../src/http/engine/http-error.ts'
+import { DEFAULT_HTTP_LIMITS } from '../../../src/http/engine/limits.ts'
 import { acme } from '../../support/http.ts'
 
 test('a 429 says for metrics which limit it names, and nothing else does', async () => {
@@ -20,4 +23,13 @@ test('a 429 says for metrics which limit it names, and nothing else does', async
       ...[[500, undefined] as const, [404, undefined] as const, [500, undefined] as const],
     ],
   )
+})
+
+test('how slowly a body may arrive is told as it is held to', () => {
+  const told = tooSlow(DEFAULT_HTTP_LIMITS).message
+  assert.equal(ERROR_MEANINGS[408], `The${told.slice(3)} while there was room for it`)
+  const { bodyStallBytes, bodyStallMs } = DEFAULT_HTTP_LIMITS
+  const rule = `less than ${bodyStallBytes / 1_024} KiB of the body arrive in ${bodyStallMs / 1_000} seconds`
+  const page = readFileSync(new URL('../../../schemas/README.md', import.meta.url), 'utf8')
+  assert.ok(page.includes(`| 408 | ${rule} `), rule)
 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { get } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'
 import { pino } from 'pino'
 import { MetricsServer } from '../../../src/telemetry/metrics-server.ts'
@@ -40,4 +41,18 @@ test('on an address that others reach, it answers by every name', async (t) => {
     request.once('error', reject)
   })
   assert.equal(status, 200)
+})
+
+test('what is at fault is named: the address, or the port', async (t) => {
+  const elsewhere = new MetricsServer({ ...OPTIONS, host: '192.0.2.1', mayMove: true })
+  const message = 'ADMIN_HOST "192.0.2.1": this machine does not have this address'
+  await assert.rejects(elsewhere.start(), { name: 'InputError', message })
+
+  const other = createServer()
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+  t.after(() => other.close())
+  const { port } = other.address() as AddressInfo
+  const late = new MetricsServer({ ...OPTIONS, host: '127.0.0.1', port })
+  const taken = new RegExp(`^ADMIN_PORT ${port}: cannot listen on 127\\.0\\.0\\.1:${port} \\(.*EADDRINUSE.*\\)$`)
+  await assert.rejects(late.start(), { name: 'StartupError', message: taken })
 })

@@ -17,8 +17,8 @@ export const createUwsEngine: CreateEngine = (routes) => {
   for (const route of routes) app[METHODS[route.method]](route.path, handlerOf(route, bareHeads))
   let socket: us_listen_socket | undefined
   return {
-    async listen(host, port, share) {
-      socket = await listen(app, host, port, share)
+    async listen(place, share) {
+      socket = await listen(app, place, share)
       return uWS.us_socket_local_port(socket)
     },
     stopListening() {
