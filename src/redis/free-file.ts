@@ -1,6 +1,6 @@
 import { close, fstat, ftruncate, open } from 'node:fs'
 import { promisify } from 'node:util'
-import { pause as pauseFor } from '../runner/loop.ts'
+import { pause as pauseFor, poll } from '../runner/loop.ts'
 
 const statFile = promisify(fstat)
 const openFile = promisify(open)
@@ -9,18 +9,18 @@ const closeFile = promisify(close)
 
 const PIECE_BYTES = 8 * 2 ** 20
 const PAUSE_MS = 20
-/** How often it is looked whether the file has lost its name. */
-const LOOKS_MAX = 50
+/** How long a file may take to lose its name. */
+const NAMED_MAX_MS = 1_000
 
 /**
  * Closes a file that is about to be removed by somebody else, and gives its space back in pieces before. A file system frees all
  * of it at the last close otherwise, and who waits for the disk meanwhile waits for that as well: 80 ms for 500 MB on ext4 that
  * discards. A file that still has a name is closed as it is. Never rejects.
- * @param pause between pieces, and between looks
+ * @param pause between pieces
  */
 export async function closeInPieces(file: number, pause: () => Promise<void> = pauseBriefly): Promise<void> {
   try {
-    if (await losesItsName(file, pause)) await freeInPieces(file, pause)
+    if (await losesItsName(file)) await freeInPieces(file, pause)
   } catch {
     // What could not be freed in pieces is freed at once.
   } finally {
@@ -28,13 +28,13 @@ export async function closeInPieces(file: number, pause: () => Promise<void> = p
   }
 }
 
-async function losesItsName(file: number, pause: () => Promise<void>): Promise<boolean> {
-  for (let looks = 1; ; looks++) {
+async function losesItsName(file: number): Promise<boolean> {
+  const look = async () => {
     const { nlink, size } = await statFile(file)
-    if (nlink === 0 || size <= PIECE_BYTES) return nlink === 0
-    if (looks === LOOKS_MAX) return false
-    await pause()
+    return nlink === 0 || size <= PIECE_BYTES ? nlink === 0 : undefined
   }
+  const deadlineMs = performance.now() + NAMED_MAX_MS
+  return (await poll(look, { everyMs: PAUSE_MS, deadlineMs, unref: true })) ?? false
 }
 
 /** Linux alone opens a file that has no name. Its size is asked again: other processes may be at it, too. */

@@ -39,6 +39,8 @@ function fileOf(client: RedisClient): AppendOnlyFile | null {
   if (known !== undefined) return known
   const dir = client instanceof Redis && client.options.path ? linked(appendOnlyLink(client.options.path)) : undefined
   const file = dir === undefined ? null : new AppendOnlyFile(dir)
+  // Of no connection: the one that comes may be to a Redis that leaves it to us.
+  if (file === null && client.status !== 'ready') return null
   // The next one may be started otherwise.
   if (client instanceof Redis) {
     client.once('close', () => {

@@ -149,6 +149,8 @@ export interface PollOptions {
   readonly deadlineMs?: number
   /** Ends the wait. */
   readonly signal?: AbortSignal
+  /** Its pauses do not keep the process from ending. Default false. */
+  readonly unref?: boolean
 }
 
 /**
@@ -156,11 +158,11 @@ export interface PollOptions {
  * @returns undefined when the deadline or the signal ended the wait
  */
 export async function poll<T>(look: () => Promise<T | undefined>, options: PollOptions): Promise<T | undefined> {
-  const { everyMs, deadlineMs = Number.POSITIVE_INFINITY, signal } = options
+  const { everyMs, deadlineMs = Number.POSITIVE_INFINITY, signal, unref = false } = options
   while (!signal?.aborted) {
     const seen = await look()
     if (seen !== undefined || performance.now() >= deadlineMs) return seen
-    await pause(everyMs, signal)
+    await pause(everyMs, signal, !unref)
   }
   return undefined
 }

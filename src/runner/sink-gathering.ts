@@ -38,6 +38,12 @@ const ROW_BYTES = 1_024
 /** Of what an insert may have; the rest is read when it is its turn, live rows first. */
 const AHEAD_SHARE = 0.75
 
+/** Of what was gathered. */
+interface Size {
+  readonly rows: number
+  readonly bytes: number
+}
+
 /**
  * Reads what a sink inserts next. What was read ahead is in hand like all that was read, without an intent: `drop` forgets it, and
  * its entries are pending.
@@ -59,7 +65,7 @@ export class Gathering {
 
   /** Rows that an insert may have, of the size of those before. */
   get room(): number {
-    return this.#roomBehind([])
+    return this.#roomBeside({ rows: 0, bytes: 0 })
   }
 
   /** Whether something was read ahead, or is being read. */
@@ -77,7 +83,9 @@ export class Gathering {
     let quietAtMs = performance.now() + gatherMs
     const dueAtMs = Math.max(quietAtMs, lastInsertAtMs + lingerMs)
     for (let isDue = false; !isDue && !this.#signal.aborted; ) {
-      const room = this.#roomBehind(runs)
+      const there = sizeOf(runs)
+      this.#noteRowBytes(there)
+      const room = this.#roomBeside(there)
       if (room <= 0) break
       const leftMs = Math.max(0, dueAtMs - performance.now())
       // A last look when it is due: what came meanwhile need not wait for the next insert.
@@ -100,21 +108,24 @@ export class Gathering {
     return runs.length > 0 ? runs : await this.#source.readNew(this.room, IDLE_WAIT_MS, this.#signal)
   }
 
-  /** Rows that an insert may have beside those that are there; 0 or less: none. */
-  #roomBehind(runs: readonly SinkRun[]): number {
-    const { rowsMax, bytesMax = Number.POSITIVE_INFINITY } = this.#options
-    const [rows, bytes] = [countRows(runs), countBytes(runs)]
+  #noteRowBytes({ rows, bytes }: Size): void {
     if (rows > 0) this.#rowBytes = bytes / rows
+  }
+
+  /** Rows that an insert may have beside those that are there; 0 or less: none. */
+  #roomBeside({ rows, bytes }: Size): number {
+    const { rowsMax, bytesMax = Number.POSITIVE_INFINITY } = this.#options
     return bytes >= bytesMax ? 0 : Math.min(rowsMax - rows, Math.ceil((bytesMax - bytes) / this.#rowBytes))
   }
 
   /** Reads what comes behind `runs`, when those are as many as an insert may have; a failure is told by `next`. */
   readAhead(runs: readonly SinkRun[]): void {
     const { rowsMax, aheadBytesMax = 0 } = this.#options
-    const rows = countRows(runs)
-    if (this.#roomBehind(runs) > 0 || this.#signal.aborted) return
+    const there = sizeOf(runs)
+    this.#noteRowBytes(there)
+    if (this.#roomBeside(there) > 0 || this.#signal.aborted) return
     // Reckoned with rows of the size of those before; larger ones take more.
-    const room = Math.floor(Math.min(AHEAD_SHARE * rowsMax, (aheadBytesMax * rows) / countBytes(runs)))
+    const room = Math.floor(Math.min(AHEAD_SHARE * rowsMax, (aheadBytesMax * there.rows) / there.bytes))
     if (room === 0) return
     this.#ahead = this.#source.readNew(room, 0)
     this.#ahead.catch(() => {})
@@ -133,10 +144,10 @@ export function countRows(runs: readonly SinkRun[]): number {
   return rows
 }
 
-function countBytes(runs: readonly SinkRun[]): number {
+function sizeOf(runs: readonly SinkRun[]): Size {
   let bytes = 0
   for (const run of runs) for (const entry of run.entries) bytes += entry.block.rows.length
-  return bytes
+  return { rows: countRows(runs), bytes }
 }
 
 function mergeRuns(runs: readonly SinkRun[], more: readonly SinkRun[]): SinkRun[] {

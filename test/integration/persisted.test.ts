@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { Redis } from 'ioredis'
 import { appendOnlyLink } from '../../src/core/run/append-only-link.ts'
 import { systemClock } from '../../src/core/run/clock.ts'
 import { RedisBatchJobs } from '../../src/redis/batch/jobs.ts'
@@ -88,6 +89,18 @@ test('a Redis that waits for its disk itself, or is to lose what it may, is not 
   t.mock.method(client, 'ping', async () => String(++pings))
   await persisted(client)
   assert.equal(pings, 0)
+})
+
+test('who asked while no Redis was there waits for the disk of the one that came', async (t) => {
+  const redis = privateRedis(t)
+  const client = new Redis({ path: redis.socket, lazyConnect: true })
+  t.after(() => client.disconnect())
+  await persisted(client)
+  await redis.start()
+  await client.connect()
+  const ping = t.mock.method(client, 'ping')
+  await persisted(client)
+  assert.equal(ping.mock.callCount(), 1)
 })
 
 test('events that Redis could not write to its file are not answered as if they were there', async (t) => {

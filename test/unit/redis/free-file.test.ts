@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { closeInPieces } from '../../../src/redis/free-file.ts'
+import { heldPauses, settled } from '../../support/mock-timeouts.ts'
 
 const MB = 2 ** 20
 
-/** A file of 30 MB, and who looks at it as it is closed. */
+/** A file of 30 MB, who looks at it as it is closed, and what keeps the process from ending meanwhile. */
 function largeFile(t: TestContext) {
   const dir = mkdtempSync(join(tmpdir(), 'ipid-free-'))
   t.after(() => rmSync(dir, { recursive: true, force: true }))
@@ -15,9 +16,22 @@ function largeFile(t: TestContext) {
   const looking = openSync(path, 'w+')
   t.after(() => closeSync(looking))
   ftruncateSync(looking, 30 * MB)
+  // The pauses between looks do not.
+  const held = setInterval(() => {}, 60_000)
+  t.after(() => clearInterval(held))
   const sizes: number[] = []
   const pause = async () => void sizes.push(fstatSync(looking).size / MB)
   return { path, file: openSync(path, 'r'), looking, sizes, pause }
+}
+
+/**
+ * The clock is asked as the wait begins, and behind each look that saw a name.
+ * @param nowMs given how many looks there were
+ */
+function countLooks(t: TestContext, nowMs: (count: number) => number): () => number {
+  let count = -1
+  t.mock.method(performance, 'now', () => nowMs(++count))
+  return () => count
 }
 
 const onLinux = process.platform === 'linux' ? {} : { skip: 'no other system opens a file without a name' }
@@ -32,17 +46,24 @@ test('a file that was removed is freed in pieces, and closed', onLinux, async (t
 
 test('one that is removed somewhat later is waited for', onLinux, async (t) => {
   const { path, file, sizes, pause } = largeFile(t)
-  await closeInPieces(file, async () => {
-    await pause()
-    if (sizes.length === 2) rmSync(path)
+  const looks = countLooks(t, (count) => {
+    if (count === 2) rmSync(path)
+    return 0
   })
-  assert.deepEqual(sizes, [30, 30, 22, 14, 6])
+  await closeInPieces(file, pause)
+  assert.deepEqual([looks(), sizes], [2, [22, 14, 6]])
 })
 
 test('one that keeps a name, as in a backup of links, is closed as it is', async (t) => {
   const { path, file, looking, sizes, pause } = largeFile(t)
-  await closeInPieces(file, pause)
-  assert.ok(sizes.length > 10 && sizes.every((size) => size === 30), String(sizes))
+  const looks = countLooks(t, (count) => count * 400)
+  const before = heldPauses()
+  const closed = closeInPieces(file, pause)
+  while (looks() < 1) await settled(1)
+  await settled()
+  assert.equal(heldPauses(), before, 'nobody who ends waits for it')
+  await closed
+  assert.deepEqual([looks(), sizes], [3, []])
   assert.equal(statSync(path).size, 30 * MB)
   assert.throws(() => fstatSync(file), { code: 'EBADF' })
   assert.equal(fstatSync(looking).size, 30 * MB)
