@@ -30,7 +30,10 @@ async function run(spec: LoadSpec): Promise<Loaded> {
   }
   const send = (connection: Connection, dueMs: number) => {
     const number = next++
-    connection.send(templates.bytes(number), (status) => {
+    const bytes = templates.bytes(number)
+    connection.send(bytes, (status) => {
+      // A refusal may come before all of it was sent.
+      if (status === 200) templates.answered(number, bytes)
       const nowMs = performance.now()
       if (status === 200) latencies.push(nowMs - dueMs)
       else fail(status === 0 ? 'connection' : String(status))

@@ -4,11 +4,15 @@ import { type LoadSpec, REQUEST_NUMBER } from './loader.ts'
 export interface RequestTemplates {
   /** Of a request, by its number. */
   bytes(number: number): Buffer
+  /** The bytes of an answered request may be those of another one: fresh ones cost the collector more than all else costs. */
+  answered(number: number, bytes: Buffer): void
 }
 
 interface Template {
   readonly text: Buffer
   readonly at: readonly number[]
+  /** Copies that are on their way no more. */
+  readonly spare: Buffer[]
 }
 
 export function requestTemplates({
@@ -28,18 +32,22 @@ export function requestTemplates({
     const at: number[] = []
     for (let from = text.indexOf(REQUEST_NUMBER); from >= 0; from = text.indexOf(REQUEST_NUMBER, from + 1))
       at.push(from)
-    return { text, at }
+    return { text, at, spare: [] }
   })
   const digits = Buffer.alloc(REQUEST_NUMBER.length)
   return {
     bytes(number) {
-      const { text, at } = templates[number % turns]!
+      const { text, at, spare } = templates[number % turns]!
       if (at.length === 0) return text
       digits.write(String(number).padStart(REQUEST_NUMBER.length, '0'), 'latin1')
       // The bytes of an earlier turn may still be on their way.
-      const copy = Buffer.from(text)
+      const copy = spare.pop() ?? Buffer.from(text)
       for (const position of at) copy.set(digits, position)
       return copy
+    },
+    answered(number, bytes) {
+      const { at, spare } = templates[number % turns]!
+      if (at.length > 0) spare.push(bytes)
     },
   }
 }

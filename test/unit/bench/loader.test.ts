@@ -22,6 +22,22 @@ test('requests take bodies and keys in turn, with their number where the mark st
   assert.match(sent[3]!, /x-api-key: k0\r\n\r\n\{"a":"0000000012-0000000012"\}$/)
 })
 
+test('bytes that are on their way stay as they are, and those of an answered request carry the next number', () => {
+  const templates = requestTemplates({
+    url: 'http://127.0.0.1:1',
+    path: '/p',
+    keys: ['k'],
+    bodies: ['{"a":"@@@@@@@@@@"}'],
+  })
+  const [first, second] = [templates.bytes(1), templates.bytes(2)]
+  assert.match(String(first), /0000000001/)
+  templates.answered(1, first)
+  const third = templates.bytes(3)
+  assert.equal(third, first)
+  assert.match(String(third), /0000000003/)
+  assert.match(String(second), /0000000002/)
+})
+
 test('answers end where their length or their last chunk says, however they arrive', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
   t.after(() => server.close())
