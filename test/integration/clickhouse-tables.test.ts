@@ -3,26 +3,18 @@ import { test } from 'node:test'
 import { OUTCOME_COLUMNS } from '../../schemas/outcome.ts'
 import { ROW_COLUMNS } from '../../schemas/row.ts'
 import { connectReading } from '../../src/clickhouse/dashboard/reader.ts'
-import { TableInserter } from '../../src/clickhouse/inserter.ts'
-import { EVENTS, OUTCOMES } from '../../src/clickhouse/tables.ts'
-import { EVERYBODY, readTrackedAccounts, readUsage } from '../../src/clickhouse/usage.ts'
+import { readUsage } from '../../src/clickhouse/usage.ts'
 import { systemClock } from '../../src/core/run/clock.ts'
 import { BackpressureError } from '../../src/core/run/errors.ts'
 import { ClickHouseRuleTrials } from '../../src/roles/dashboard/rule-trials.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
-import { type EventRow, eventRows } from '../support/event-rows.ts'
+import { eventInserter } from '../support/event-rows.ts'
 
 const DAY_MS = 86_400_000
-const NOON_MS = Date.UTC(2025, 2, 10, 12)
 
 const clickhouse = await startTestClickHouse()
-const inserter = new TableInserter(EVENTS, clickhouse.client, async () => {})
-let inserts = 0
-
 /** Events of a tenant that no other test has. */
-async function insert(tenant: string, rows: readonly EventRow[]): Promise<void> {
-  await inserter.insert([eventRows(rows.map((row) => ({ tenant_id: tenant, ...row })))], `insert-${inserts++}`)
-}
+const insert = eventInserter(clickhouse)
 
 test('rows of the pipeline fit the columns of their tables, in their order', async () => {
   const columnsOf = async (table: string) => {
@@ -94,182 +86,6 @@ test('times from 1900 to 2299 are stored to the millisecond and grouped by their
   )
 })
 
-test('an account sums up its events; a visit is an address on a UTC day', async () => {
-  const visits = [
-    { ip: '192.0.2.1', timestamp: NOON_MS },
-    ...Array.from({ length: 500 }, () => ({ ip: '192.0.2.1', timestamp: NOON_MS + 1 })),
-    { ip: '192.0.2.1', timestamp: NOON_MS + DAY_MS },
-    { ip: '2001:db8::1', timestamp: NOON_MS },
-  ]
-  await insert('sums', visits)
-  assert.deepEqual(await clickhouse.rows("SELECT * FROM accounts WHERE tenant_id = 'sums'"), [
-    {
-      tenant_id: 'sums',
-      account_id: 'example.com',
-      business_name: 'Example',
-      org_name: 'Example Holdings',
-      domain: 'example.com',
-      industry: '',
-      industry_category: '',
-      classification: 'business',
-      country_code: 'DE',
-      first_seen: '2025-03-10 12:00:00.000',
-      last_seen: '2025-03-11 12:00:00.000',
-      events: 503,
-      visits: 3,
-      unique_ips: 2,
-      quality: 80,
-    },
-  ])
-  const day = { tenant_id: 'sums', account_id: 'example.com' }
-  assert.deepEqual(await clickhouse.rows("SELECT * FROM daily_visits WHERE tenant_id = 'sums' ORDER BY day"), [
-    { ...day, day: '2025-03-10', visits: 2, events: 502, unique_ips: 2 },
-    { ...day, day: '2025-03-11', visits: 1, events: 1, unique_ips: 1 },
-  ])
-})
-
-test('the attributes are those of the event received last, together, whatever its timestamp', async () => {
-  const attributes = (at: number, name: string, more: EventRow = {}) => {
-    return { received_at: NOON_MS + at, timestamp: NOON_MS - at, business_name: name, org_name: name, ...more }
-  }
-  await insert('latest', [attributes(2, 'known less', { quality: 10 }), attributes(2, 'new'), attributes(0, 'old')])
-  await insert('latest', [attributes(1, 'of the year 2200', { timestamp: Date.UTC(2200, 0, 1) })])
-  for (const view of ['accounts', 'companies']) {
-    const [row] = await clickhouse.rows(`SELECT business_name, org_name FROM ${view} WHERE tenant_id = 'latest'`)
-    assert.deepEqual(row, { business_name: 'new', org_name: 'new' }, view)
-  }
-})
-
-test('a timestamp more than a day ahead of its receipt is stored as sent and moves neither first_seen nor last_seen', async () => {
-  const received_at = NOON_MS
-  const ahead = { received_at, timestamp: Date.UTC(2200, 0, 1) }
-  await insert('ahead', [
-    { account_id: 'both', received_at, timestamp: NOON_MS - 5 },
-    { account_id: 'both', ...ahead },
-    { account_id: 'a day', received_at, timestamp: NOON_MS + DAY_MS },
-    { account_id: 'only ahead', ...ahead },
-    { account_id: 'old', received_at, timestamp: Date.UTC(1950, 0, 1) },
-  ])
-  const seen = await clickhouse.rows(
-    "SELECT account_id, first_seen, last_seen FROM accounts WHERE tenant_id = 'ahead' ORDER BY account_id",
-  )
-  const noon = '2025-03-10 12:00:00.000'
-  assert.deepEqual(seen, [
-    { account_id: 'a day', first_seen: '2025-03-11 12:00:00.000', last_seen: '2025-03-11 12:00:00.000' },
-    { account_id: 'both', first_seen: '2025-03-10 11:59:59.995', last_seen: '2025-03-10 11:59:59.995' },
-    { account_id: 'old', first_seen: '1950-01-01 00:00:00.000', last_seen: '1950-01-01 00:00:00.000' },
-    // It was seen when it was received.
-    { account_id: 'only ahead', first_seen: noon, last_seen: noon },
-  ])
-  const [company] = await clickhouse.rows("SELECT first_seen, last_seen FROM companies WHERE tenant_id = 'ahead'")
-  assert.deepEqual(company, { first_seen: '1950-01-01 00:00:00.000', last_seen: '2025-03-11 12:00:00.000' })
-  const [stored] = await clickhouse.rows("SELECT max(timestamp) AS latest FROM events WHERE tenant_id = 'ahead'")
-  assert.deepEqual(stored, { latest: '2200-01-01 00:00:00.000' })
-})
-
-test('what is stored and what is not add up in daily_outcomes, which reads sums of both', async () => {
-  const received_at = Date.UTC(2025, 10, 20)
-  await insert('outcomes', [
-    { received_at },
-    { received_at, timestamp: 0 },
-    { received_at: received_at + DAY_MS, classification: '', company_id: '' },
-    { received_at, job_id: 'job-1' },
-  ])
-  type OutcomeRow = Partial<Record<(typeof OUTCOME_COLUMNS)[number], string | number>>
-  const outcome = (row: OutcomeRow) => {
-    const full: OutcomeRow = { tenant_id: 'outcomes', ...row }
-    return OUTCOME_COLUMNS.map((column) => full[column] ?? '').join('\t')
-  }
-  const day = '2025-11-20'
-  const rows: OutcomeRow[] = [
-    { source: 'p:1', day, status: 'filtered', classification: 'cloud', events: 3 },
-    { source: 'p:2', day, status: 'filtered', classification: 'cloud', events: 4 },
-    { source: 'p:2/process:0:live:1-1', day, status: 'dead', reason: 'enrich', events: 1 },
-    { source: 'p:2/retry:0:live:1-1', day, status: 'dead', reason: 'enrich', events: -1 },
-    { source: 'job-1:1', day, job_id: 'job-1', status: 'rejected', reason: 'schema', events: 5 },
-  ]
-  const outcomes = new TableInserter(OUTCOMES, clickhouse.client, async () => {})
-  const lines = Buffer.from(`${rows.map(outcome).join('\n')}\n`)
-  await outcomes.insert([lines], 'outcomes')
-  await outcomes.insert([lines], 'outcomes')
-  assert.deepEqual(await outcomes.absent([lines]), [])
-  const other = Buffer.from(`${outcome({ source: 'p:3', ...rows[0], tenant_id: "o'ther\\t" })}\n`)
-  assert.deepEqual(await outcomes.absent([lines, other]), [other])
-
-  const expected = [
-    `${day}\tbatch\trejected\tschema\t\t5`,
-    `${day}\tbatch\tstored\t\tbusiness\t1`,
-    `${day}\tlive\tfiltered\t\tcloud\t7`,
-    `${day}\tlive\tstored\t\tbusiness\t2`,
-    '2025-11-21\tlive\tstored\t\t\t1',
-  ]
-  const select = "SELECT * EXCEPT tenant_id FROM daily_outcomes WHERE tenant_id = 'outcomes' ORDER BY ALL"
-  const found = await clickhouse.rows(select)
-  assert.deepEqual(
-    found.map((row) => Object.values(row).join('\t')),
-    expected,
-  )
-  const force = 'SETTINGS force_optimize_projection = 1'
-  await clickhouse.rows(`${select} ${force}`)
-})
-
-test('a company is counted over all accounts of the caller, and without an organisation there is no account', async () => {
-  await insert('companies', [
-    { account_id: 'user-1' },
-    { account_id: 'user-2' },
-    { account_id: 'user-2', ip: '192.0.2.2' },
-    { account_id: 'user-3', company_id: '' },
-    { account_id: '', company_id: '' },
-  ])
-  const [company] = await clickhouse.rows(
-    "SELECT company_id, accounts, events, visits, unique_ips FROM companies WHERE tenant_id = 'companies'",
-  )
-  assert.deepEqual(company, { company_id: 'example.com', accounts: 2, events: 3, visits: 2, unique_ips: 2 })
-  const accounts = await clickhouse.rows("SELECT account_id FROM accounts WHERE tenant_id = 'companies' ORDER BY 1")
-  assert.deepEqual(accounts, [{ account_id: 'user-1' }, { account_id: 'user-2' }])
-  const [events] = await clickhouse.rows("SELECT count() AS n FROM events WHERE tenant_id = 'companies'")
-  assert.deepEqual(events, { n: 5 })
-})
-
-test('the views and usage read the projections of events, not its rows', async () => {
-  const force = 'SETTINGS force_optimize_projection = 1'
-  await clickhouse.rows(`SELECT * FROM accounts ${force}, force_optimize_projection_name = 'account_sums'`)
-  await clickhouse.rows(`SELECT * FROM companies ${force}, force_optimize_projection_name = 'account_sums'`)
-  await clickhouse.rows(`SELECT * FROM daily_visits ${force}, force_optimize_projection_name = 'account_days'`)
-  await clickhouse.rows(`SELECT * FROM accounts WHERE tenant_id = 'sums' AND account_id = 'example.com' ${force}`)
-  const usage = `SELECT account_id, min(received_at) FROM events
-    WHERE tenant_id = 'sums' AND company_id > '' AND toYYYYMM(received_at) IN (202511) GROUP BY account_id`
-  await clickhouse.rows(`${usage} ${force}, force_optimize_projection_name = 'account_sums'`)
-  const everybody = EVERYBODY.replace('{month:UInt32}', '202511')
-  await clickhouse.rows(`${everybody} ${force}, force_optimize_projection_name = 'account_sums'`)
-})
-
-test('usage counts the identified companies of a UTC month, not accounts, and tells when the limit was passed', async () => {
-  const november = Date.UTC(2025, 10, 1)
-  const rows = [2, 0, 1, 3].map((n) => ({
-    account_id: `account-${n}`,
-    company_id: `company-${n}`,
-    received_at: november + n,
-  }))
-  await insert('usage', [
-    ...rows,
-    { account_id: 'another of company-0', company_id: 'company-0', received_at: november + 999 },
-    { account_id: 'unknown', company_id: '', received_at: november },
-    { account_id: 'october', received_at: november - 1 },
-    { account_id: 'december', received_at: Date.UTC(2025, 11, 1) },
-  ])
-  const usage = (month: string, limit: number) => readUsage(clickhouse.client, 'usage', month, limit)
-  assert.deepEqual(await usage('2025-11', 4), { tracked_accounts: 4, passed_at: null })
-  assert.deepEqual(await usage('2025-11', 3), { tracked_accounts: 4, passed_at: '2025-11-01T00:00:00.003Z' })
-  assert.deepEqual(await usage('2025-11', 0), { tracked_accounts: 4, passed_at: '2025-11-01T00:00:00.000Z' })
-  assert.deepEqual(await usage('2025-10', 0), { tracked_accounts: 1, passed_at: '2025-10-31T23:59:59.999Z' })
-  assert.deepEqual(await usage('2024-11', 0), { tracked_accounts: 0, passed_at: null })
-  await assert.rejects(usage('2025-13', 1), { name: 'InputError' })
-  const everybody = async (month: string) => (await readTrackedAccounts(clickhouse.client, month)).get('usage')
-  assert.deepEqual([await everybody('2025-11'), await everybody('2025-10')], [4, 1])
-  assert.equal(await everybody('2024-11'), undefined)
-})
-
 test('the dashboard reads and writes nothing; a dry run of rules counts, one of a tenant at a time, and ends in time', async (t) => {
   const client = connectReading(clickhouse.url)
   t.after(() => client.close())
@@ -299,14 +115,4 @@ test('the dashboard reads and writes nothing; a dry run of rules counts, one of 
   const brief = new ClickHouseRuleTrials(() => client, systemClock, 0.001)
   await assert.rejects(brief.run(tenant, {}), { status: 503, message: /ipid rules add tried KIND SUBJECT --dry-run/ })
   assert.equal((await trials.run(tenant, {})).stored, 30_002, 'who comes next is not refused')
-})
-
-test('a row is deleted with what was summed up of it', async () => {
-  await insert('deleted', [{ event_id: 'a' }, { event_id: 'b' }])
-  await clickhouse.client.command({
-    query: "DELETE FROM events WHERE tenant_id = 'deleted' AND event_id = 'a'",
-    clickhouse_settings: { lightweight_deletes_sync: '2' },
-  })
-  const [account] = await clickhouse.rows("SELECT events FROM accounts WHERE tenant_id = 'deleted'")
-  assert.deepEqual(account, { events: 1 })
 })

@@ -1,48 +1,24 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { ingest } from '../../pipelines/ingest.ts'
-import { packBlock } from '../../src/core/event/block.ts'
-import { type Envelope, identityOf, NO_IDENTITY, partitionOf } from '../../src/core/event/envelope.ts'
+import { type Envelope, partitionOf } from '../../src/core/event/envelope.ts'
 import { LANES } from '../../src/core/pipeline/lane.ts'
 import { groupsOf, type Pipeline } from '../../src/core/pipeline/pipeline.ts'
 import { systemClock } from '../../src/core/run/clock.ts'
 import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
 import { counterFields, keys } from '../../src/redis/keys.ts'
-import { partitionsOf, readChange } from '../../src/redis/partitions/change-mark.ts'
-import { type RaiseOptions, raisePartitions } from '../../src/redis/partitions/raise.ts'
-import { readDedup } from '../../src/redis/status/dedup.ts'
+import { partitionsOf } from '../../src/redis/partitions/change-mark.ts'
+import { raisePartitions } from '../../src/redis/partitions/raise.ts'
 import { RedisReports } from '../../src/redis/status/reports.ts'
-import { deadLetterFields } from '../../src/redis/streams/dead-letter.ts'
-import { DeadLetters, type StoredLetter } from '../../src/redis/streams/dead-letters.ts'
-import { ownerOf, ownerOfNobody } from '../../src/redis/streams/owner.ts'
-import { findClaim, type SeenClaim, seedClaims } from '../../src/redis/streams/seen-claims.ts'
-import { expiryOf } from '../../src/redis/streams/seen-store.ts'
+import { seedClaims } from '../../src/redis/streams/seen-claims.ts'
 import { readStatus, waitingEvents } from '../../src/redis/streams/status.ts'
 import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
-import type { Parts } from '../../src/roles/parts.ts'
-import { topology } from '../../src/roles/topology.ts'
 import type { ProcessReport } from '../../src/status/report.ts'
 import { runCommand } from '../support/command.ts'
-import { DAY_MS, NO_ENRICHER, poisonedPipeline } from '../support/dead-letters.ts'
+import { NO_ENRICHER, poisonedPipeline } from '../support/dead-letters.ts'
+import { claimsOf, facts, lettersOf, raiseTo, startPartitions, WINDOW_MS } from '../support/partitions.ts'
 import { envelope, quiet, startIntake, startWorker } from '../support/pipeline.ts'
-import { startTestRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
-
-const WINDOW_MS = ingest.limits.dedupWindowMs
-
-async function startPartitions(t: TestContext, partitions: number) {
-  const redis = await startTestRedis(t)
-  const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
-  t.after(() => client.disconnect())
-  await agreeOnPartitions(client, partitions)
-  await createGroups(client, ingest, partitions)
-  return { redis, client }
-}
-
-const options = (to: number): RaiseOptions => ({
-  ...{ pipeline: ingest, clock: systemClock, to },
-  ...{ assertHeld: () => {}, onProgress: () => {} },
-})
 
 /** Runs the step until nothing waits for it, with an intake that the events come by. */
 async function run(t: TestContext, url: string, partitions: number, pipeline: Pipeline, events: readonly Envelope[]) {
@@ -76,54 +52,6 @@ async function drainSinks(client: RedisClient, partitions: number): Promise<void
     }
   }
 }
-
-/** Claims of the whole window, in the partitions that they have. */
-function claimsOf(ids: readonly string[], partitions: number): SeenClaim[] {
-  return ids.map((id, i) => {
-    const identity = identityOf('t', id)
-    const owner = ownerOfNobody(Date.now() - (i % 70) * (DAY_MS / 10))
-    return { partition: partitionOf(identity, partitions), identity: Buffer.from(identity, 'latin1'), owner }
-  })
-}
-
-async function assertPlaced(client: RedisClient, claims: readonly SeenClaim[], partitions: number): Promise<void> {
-  const nowMs = Date.now()
-  for (const { identity, owner } of claims) {
-    const partition = partitionOf(identity.toString('latin1'), partitions)
-    assert.deepEqual(await findClaim(client, { partition, identity, ms: nowMs }, WINDOW_MS), owner)
-  }
-  const buckets = (await client.keys('{p*}:seen:*')).filter((name) => !/:[mn]$/.test(name))
-  for (const prefix of new Set(buckets.map((name) => name.slice(0, name.lastIndexOf(':') + 1)))) {
-    const [, generation] = /:seen:(\d+):$/.exec(prefix)!
-    assert.equal(await client.call('PEXPIRETIME', `${prefix}m`), expiryOf(Number(generation), WINDOW_MS))
-  }
-  const sizes = await Promise.all(buckets.map((name) => client.hlen(name)))
-  const held = sizes.reduce((sum, size) => sum + size, 0)
-  assert.equal(held, claims.length, 'each is in one partition')
-  assert.equal((await readDedup(client, ingest, nowMs)).entries, claims.length)
-}
-
-async function writeLetter(
-  client: RedisClient,
-  partition: number,
-  event: Envelope,
-  more: { readonly id?: string; readonly owner?: Buffer; readonly group?: string; readonly stream?: string } = {},
-): Promise<void> {
-  const { id = '*', owner, group = 'clickhouse', stream = 'enriched' } = more
-  const origin = { group, stream, lane: 'live' as const, owner }
-  const letter = { reason: 'test', block: packBlock([event], undefined, 'p:1'), outcome: undefined }
-  await client.call('XADD', keys.dead(partition), id, ...deadLetterFields(origin, letter))
-}
-
-async function lettersOf(client: RedisClient, partitions: number, pipeline: Pipeline = ingest) {
-  const letters = new DeadLetters(client, pipeline, partitions)
-  const found: StoredLetter[] = []
-  for await (const letter of letters.letters({}, 'oldest first')) found.push(letter)
-  return { letters, found }
-}
-
-const facts = ({ firstId, atMs, group, owner, block }: StoredLetter) =>
-  [firstId, atMs, group, owner?.toString('hex'), block?.rows.toString()].join(' ')
 
 async function countersOf(client: RedisClient, partitions: number): Promise<Record<string, number>> {
   const sums: Record<string, number> = {}
@@ -195,98 +123,10 @@ test('behind a raise from 4 to 7 repeats are known, counts are the same, and let
   assert.deepEqual(await waits(), [])
 })
 
-test('a process that was cut off while partitions were raised ends when it comes back', async (t) => {
-  const { client } = await startPartitions(t, 2)
-  const config = { redisStartMs: 1_000, partitions: 2 }
-  const parts = { shared: client, config, createGroups: async () => {} } as unknown as Parts
-  const reasons: string[] = []
-  const service = topology(parts, ({ message }) => reasons.push(message))
-  await service.start()
-  await client.set(keys.partitions(), 7)
-  client.disconnect(true)
-  await until(() => reasons.length > 0)
-  assert.match(reasons[0]!, /PARTITIONS is 2, but this Redis holds 7/)
-  await service.stop()
-})
-
-test('killed behind any command, and run again, it comes to the same end, and nobody starts in between', async (t) => {
-  const { client } = await startPartitions(t, 2)
-  // In one partition and generation: every run looks into all of its buckets again.
-  const ids = Array.from({ length: 150 }, (_, i) => `old${i}`)
-  const owner = ownerOfNobody(Date.now() - 1)
-  const claims = claimsOf(ids, 2).flatMap((claim) => (claim.partition === 0 ? [{ ...claim, owner }] : []))
-  await seedClaims(client, claims, WINDOW_MS)
-  // A generation that is over.
-  await client.zadd(keys.seenGenerations(1), 1, keys.seen(1, 5))
-  const nowMs = Date.now()
-  const numbers = [0, 0]
-  for (let i = 0; i < 12; i++) {
-    const event = envelope('t', `old${i}`)
-    const partition = partitionOf(event.identity, 2)
-    // Two partitions give letters up in the same moment.
-    await writeLetter(client, partition, event, { id: `${nowMs}-${numbers[partition]!++}`, owner })
-  }
-  await writeLetter(client, 1, { ...envelope('t', 'none'), identity: NO_IDENTITY })
-  await writeLetter(client, 1, envelope('t', 'old13'), { group: 'archive', stream: 'archive' })
-  await client.xadd(keys.dead(0), '*', 'group', 'process', 'stream', 'intake', 'lane', 'live', 'reason', 'no block')
-  const before = (await lettersOf(client, 2)).found
-  const config = { redisStartMs: 1_000, partitions: 2 }
-  const parts = { shared: client, config, createGroups: async () => {} } as unknown as Parts
-  let runs = 0
-  let hasMoved = false
-  for (let commands = 1; ; commands++) {
-    runs++
-    try {
-      await raisePartitions(dyingAfter(client, commands), options(3))
-      break
-    } catch (error) {
-      assert.match((error as Error).message, /^killed(: it is not finished, run "ipid partitions 3" again)?$/)
-    }
-    const mark = await readChange(client)
-    if (mark === undefined) {
-      assert.equal(await partitionsOf(client), hasMoved ? 3 : 2)
-      continue
-    }
-    // What it looks at before it moves anything is not looked at again.
-    if (mark.moving && !hasMoved) commands = 0
-    hasMoved ||= mark.moving
-    await assert.rejects(partitionsOf(client), /partitions are being changed to 3, or .*: run "ipid partitions 3"/)
-    await assert.rejects(topology(parts).start(), /partitions are being changed/)
-    if (mark.moving) await assert.rejects(raisePartitions(client, options(4)), /run "ipid partitions 3"/)
-  }
-  assert.ok(runs > 30, `${runs}`)
-  assert.equal(await partitionsOf(client), 3)
-  await assertPlaced(client, claims, 3)
-  const after = (await lettersOf(client, 3)).found
-  assert.deepEqual(after.map(facts).sort(), before.map(facts).sort())
-  for (const { partition, block, stream, firstId } of after) {
-    const identity = block?.identities.toString('latin1') ?? NO_IDENTITY
-    const stays = identity === NO_IDENTITY || stream === 'archive'
-    assert.equal(partition, stays ? Number(firstId[0]) : partitionOf(identity, 3), firstId)
-  }
-  assert.deepEqual(await client.keys('*:dead:copy'), [])
-  assert.equal(await client.exists(keys.seenGenerations(1)), 0)
-})
-
-/** A client that does so many commands, and then none any more. */
-function dyingAfter(client: RedisClient, commands: number): RedisClient {
-  let left = commands
-  return new Proxy(client, {
-    get(target, name) {
-      const value = Reflect.get(target, name, target)
-      if (typeof value !== 'function') return value
-      return (...args: unknown[]) => {
-        if (left-- <= 0) return Promise.reject(new Error('killed'))
-        return value.apply(target, args)
-      }
-    },
-  })
-}
-
 test('it is refused while anything waits or runs, and leaves no mark then', async (t) => {
   const { redis, client } = await startPartitions(t, 2)
   const refused = async (reason: RegExp) => {
-    await assert.rejects(raisePartitions(client, options(5)), reason)
+    await assert.rejects(raisePartitions(client, raiseTo(5)), reason)
     assert.equal(await partitionsOf(client), 2)
   }
   const stream = keys.stream(1, 'enriched', 'batch')
@@ -327,23 +167,7 @@ test('it is refused while anything waits or runs, and leaves no mark then', asyn
   await client.set(keys.restore(), '{}')
   await refused(/a restore of a backup was not finished/)
   await client.del(keys.restore())
-  await raisePartitions(client, options(5))
+  await raisePartitions(client, raiseTo(5))
   await assert.rejects(agreeOnPartitions(client, 6), /start with PARTITIONS=5, or raise them with "ipid partitions 6"/)
   await assert.rejects(agreeOnPartitions(client, 4), /holds 5 partitions: start with PARTITIONS=5$/)
-})
-
-test('a Redis that has no room takes the change', async (t) => {
-  const { client } = await startPartitions(t, 1)
-  const claims = claimsOf(
-    Array.from({ length: 50 }, (_, i) => `old${i}`),
-    1,
-  )
-  await seedClaims(client, claims, WINDOW_MS)
-  const owner = ownerOf(`${Date.now()}-0`, 0)
-  await writeLetter(client, 0, envelope('t', 'old0'), { owner })
-  await client.config('SET', 'maxmemory', '1')
-  await raisePartitions(client, options(4))
-  await client.config('SET', 'maxmemory', '0')
-  await assertPlaced(client, claims, 4)
-  assert.equal((await lettersOf(client, 4)).found.length, 1)
 })

@@ -1,5 +1,8 @@
 import { ROW_COLUMNS } from '../../schemas/row.ts'
+import { TableInserter } from '../../src/clickhouse/inserter.ts'
+import { EVENTS } from '../../src/clickhouse/tables.ts'
 import { tsv, tsvTime } from '../../src/core/event/row.ts'
+import type { TestClickHouse } from './clickhouse.ts'
 
 export type EventRow = Partial<Record<(typeof ROW_COLUMNS)[number], string | number>>
 
@@ -31,4 +34,13 @@ export function eventRows(rows: readonly EventRow[]): Buffer {
     }).join('\t')
   })
   return Buffer.from(`${lines.join('\n')}\n`)
+}
+
+/** Inserts events of a tenant as the sink does, each time under a token of its own. */
+export function eventInserter(clickhouse: TestClickHouse) {
+  const inserter = new TableInserter(EVENTS, clickhouse.client, async () => {})
+  let inserts = 0
+  return async (tenant: string, rows: readonly EventRow[]): Promise<void> => {
+    await inserter.insert([eventRows(rows.map((row) => ({ tenant_id: tenant, ...row })))], `insert-${inserts++}`)
+  }
 }

@@ -1,9 +1,12 @@
+import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { ingest } from '../../pipelines/ingest.ts'
+import type { RedisClient } from '../../src/redis/connect.ts'
 import { connectRedis } from '../../src/redis/connect.ts'
 import { keys } from '../../src/redis/keys.ts'
+import { SinkStreams } from '../../src/redis/streams/sink-streams.ts'
 import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
-import { quiet, startIntake } from './pipeline.ts'
+import { quiet, silent, startIntake } from './pipeline.ts'
 import { startTestRedis } from './redis.ts'
 
 /** A Redis with the streams of the pipeline in one partition, and an intake into them. */
@@ -16,4 +19,13 @@ export async function startStreams(t: TestContext) {
   const { intake, stop } = startIntake(redis.url, 1)
   t.after(stop)
   return { client, intake, stream: keys.stream(0, 'intake', 'live') }
+}
+
+/** The sink of the tables, on one partition. */
+export async function startSource(client: RedisClient, blocking = client): Promise<SinkStreams> {
+  const options = { cluster: false, partitions: 1, group: 'clickhouse', from: 'enriched', completesJobs: true }
+  const ensureGroups = async () => {}
+  const source = new SinkStreams({ ...options, client, blocking, outcomesTo: undefined, ensureGroups, log: silent })
+  assert.equal(await source.acquire(new AbortController().signal, async () => {}), true)
+  return source
 }

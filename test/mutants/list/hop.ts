@@ -8,7 +8,7 @@ export const HOP: readonly Mutant[] = [
     file: 'src/redis/scripts/settle-N.lua',
     from: 'unpack(ARGV, 3, 2 + ids)) == 0',
     to: 'unpack(ARGV, 3, 2 + ids)) == -1',
-    noticedBy: [['test/integration/streams.test.ts', 'what two acknowledge counts once']],
+    noticedBy: [['test/integration/sink-streams.test.ts', 'what two acknowledge counts once']],
   },
   {
     name: 'settle-not-pending',

@@ -1,6 +1,7 @@
 import type { Mutant } from '../mutant.ts'
 
 const PARTITIONS = 'test/integration/partitions.test.ts'
+const FAULTS = 'test/integration/partitions-faults.test.ts'
 const RAISED = 'behind a raise from 4 to 7 repeats are known'
 const KILLED = 'killed behind any command, and run again'
 const REFUSED = 'it is refused while anything waits or runs'
@@ -13,7 +14,7 @@ export const MORE_PARTITIONS: readonly Mutant[] = [
     file: 'src/redis/partitions/move-claims.ts',
     from: 'await enter(client, claims, partitions, place)\n        await takeAway(client, claims, prefix)',
     to: 'await takeAway(client, claims, prefix)\n        await enter(client, claims, partitions, place)',
-    noticedBy: [[PARTITIONS, KILLED]],
+    noticedBy: [[FAULTS, KILLED]],
   },
   {
     name: 'raise-claim-taken-away',
@@ -21,7 +22,7 @@ export const MORE_PARTITIONS: readonly Mutant[] = [
     file: 'src/redis/partitions/move-claims.ts',
     from: '        await takeAway(client, claims, prefix)\n',
     to: '',
-    noticedBy: [[PARTITIONS, KILLED]],
+    noticedBy: [[FAULTS, KILLED]],
   },
   {
     name: 'raise-claim-generation',
@@ -29,7 +30,7 @@ export const MORE_PARTITIONS: readonly Mutant[] = [
     file: 'src/redis/partitions/move-claims.ts',
     from: '[keys.seen(partition, generation)]',
     to: '[keys.seen(partition, generation + 1)]',
-    noticedBy: [[PARTITIONS, KILLED]],
+    noticedBy: [[FAULTS, KILLED]],
   },
   {
     name: 'raise-restored-claims',
@@ -37,7 +38,7 @@ export const MORE_PARTITIONS: readonly Mutant[] = [
     file: 'src/redis/partitions/move-claims.ts',
     from: 'marked[i] === 1',
     to: 'marked[i] === 2',
-    noticedBy: [[PARTITIONS, KILLED]],
+    noticedBy: [[FAULTS, KILLED]],
   },
   {
     name: 'raise-letter-home',
@@ -53,7 +54,7 @@ export const MORE_PARTITIONS: readonly Mutant[] = [
     file: 'src/redis/scripts/copyLetter-1.lua',
     from: 'if last and not isAfter(ARGV[1], last[1]) then',
     to: 'if false then',
-    noticedBy: [[PARTITIONS, KILLED]],
+    noticedBy: [[FAULTS, KILLED]],
   },
   {
     name: 'raise-letter-number',
@@ -61,7 +62,7 @@ export const MORE_PARTITIONS: readonly Mutant[] = [
     file: 'src/redis/partitions/move-letters.ts',
     from: 'numberOf(read) * BigInt(partitions) + BigInt(read.partition)',
     to: 'numberOf(read)',
-    noticedBy: [[PARTITIONS, KILLED]],
+    noticedBy: [[FAULTS, KILLED]],
   },
   {
     name: 'raise-letter-counted-where-it-was',
@@ -77,7 +78,7 @@ export const MORE_PARTITIONS: readonly Mutant[] = [
     file: 'src/roles/topology.ts',
     from: 'await demandInPlace(shared)',
     to: '',
-    noticedBy: [[PARTITIONS, KILLED]],
+    noticedBy: [[FAULTS, KILLED]],
   },
   {
     name: 'raise-other-number',
@@ -85,7 +86,7 @@ export const MORE_PARTITIONS: readonly Mutant[] = [
     file: 'src/redis/partitions/raise.ts',
     from: 'if (before.to !== to) {',
     to: 'if (before.to < 0) {',
-    noticedBy: [[PARTITIONS, KILLED]],
+    noticedBy: [[FAULTS, KILLED]],
   },
   {
     name: 'raise-refused-leaves-no-mark',
@@ -117,7 +118,7 @@ export const MORE_PARTITIONS: readonly Mutant[] = [
     file: 'src/redis/partitions/move-claims.ts',
     from: "loadScript('seedSeen-1', { aboveMaxmemory: true })",
     to: "loadScript('seedSeen-1')",
-    noticedBy: [[PARTITIONS, 'a Redis that has no room takes the change']],
+    noticedBy: [[FAULTS, 'a Redis that has no room takes the change']],
   },
   {
     name: 'raise-replay-waits',
@@ -141,7 +142,7 @@ export const MORE_PARTITIONS: readonly Mutant[] = [
     file: 'src/roles/topology.ts',
     from: "shared.on('ready', lookAgain)",
     to: '',
-    noticedBy: [['test/integration/partitions.test.ts', 'a process that was cut off']],
+    noticedBy: [[FAULTS, 'a process that was cut off']],
   },
   {
     name: 'raise-intent-of-a-share',
@@ -149,6 +150,6 @@ export const MORE_PARTITIONS: readonly Mutant[] = [
     file: 'src/redis/keys.ts',
     from: "'{lease:*}*:intent'",
     to: "'{lease:*}:intent'",
-    noticedBy: [['test/integration/partitions.test.ts', 'it is refused']],
+    noticedBy: [[PARTITIONS, 'it is refused']],
   },
 ]

@@ -116,7 +116,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
     file: 'src/redis/scripts/takeLease-2.lua',
     from: '#!lua flags=allow-oom\n',
     to: '',
-    noticedBy: [[STREAMS, 'what drains runs when Redis is full']],
+    noticedBy: [['test/integration/sink-streams.test.ts', 'what drains runs when Redis is full']],
   },
   {
     name: 'barrier-taken-apart',
@@ -159,6 +159,14 @@ export const STREAM_KEEPING: readonly Mutant[] = [
     noticedBy: [[PERSISTED, 'events that Redis could not write']],
   },
   {
+    name: 'disk-of-the-next-redis',
+    promise: 'who asked without a connection waits for the disk of the Redis that comes',
+    file: 'src/redis/persisted.ts',
+    from: "if (file === null && client.status !== 'ready') return null",
+    to: '',
+    noticedBy: [[PERSISTED, 'who asked while no Redis was there']],
+  },
+  {
     name: 'chunks-all-there',
     promise: 'an upload of which a chunk is gone is not accepted',
     file: 'src/redis/scripts/completeUpload-3.lua',
@@ -178,8 +186,8 @@ export const STREAM_KEEPING: readonly Mutant[] = [
     name: 'freed-with-a-name',
     promise: 'a file that still has a name is not cut',
     file: 'src/redis/free-file.ts',
-    from: 'if (looks === LOOKS_MAX) return false',
-    to: 'if (looks === LOOKS_MAX) return true',
+    from: 'unref: true })) ?? false',
+    to: 'unref: true })) ?? true',
     noticedBy: [['test/unit/redis/free-file.test.ts', 'one that keeps a name']],
   },
   {

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { CompanyAnswer } from '../../schemas/dashboard/company.ts'
+import { DAY_MS, event, NOON_MS, ODD, startCompanies, TODAY } from '../support/companies.ts'
+import { lookupOf } from '../support/lookups.ts'
+
+const { insert, lookups, operator } = await startCompanies()
+
+test('a company tells where its visits come from, and why it is taken for it', async () => {
+  lookups.answer = ({ text }) => {
+    const data = { business_name: 'Anvil', network: '192.0.2.0/24', city: 'Essen', country_code: 'DE' } as const
+    const provenance = { business_name: { provider: 'organisations', network: '192.0.2.0/24' } }
+    return { ...lookupOf(text, data), companyId: 'anvil.example', rule: 'stated:business', provenance }
+  }
+  const found = await operator.read<CompanyAnswer>('/api/tenants/acme/companies/of/anvil.example')
+  assert.deepEqual(
+    [found.company.name, found.company.events, found.company.visits, found.company.unique_ips],
+    ['Anvil', 4, 4, 3],
+  )
+  assert.deepEqual([found.from, found.to], ['2025-12-16', TODAY])
+  assert.deepEqual(found.accounts, [
+    { value: 'anvil.example', events: 3 },
+    { value: 'theirs', events: 1 },
+  ])
+  assert.deepEqual(found.days, [
+    { day: '2026-02-03', events: 1, visits: 1 },
+    { day: '2026-03-14', events: 1, visits: 1 },
+    { day: TODAY, events: 2, visits: 2 },
+  ])
+  assert.deepEqual(found.as, [
+    { value: 'AS64500', events: 3 },
+    { value: 'AS64501 ANVIL-AS', events: 1 },
+  ])
+  assert.deepEqual(found.event_types, [
+    { value: '', events: 3 },
+    { value: 'signup', events: 1 },
+  ])
+  assert.deepEqual(
+    [found.networks, found.cities],
+    [[{ value: '192.0.2.0/24', events: 4 }], [{ value: 'Essen, DE', events: 4 }]],
+  )
+  assert.deepEqual([found.located_events, found.all_events, found.addresses], [4, 4, 'full'])
+  const [first] = found.events
+  assert.deepEqual(
+    [first!.properties, first!.platform, first!.event_type, first!.received_at, first!.is_cut],
+    ['{"plan":"pro"}', 'ios', 'signup', '2026-03-15T12:00:00.001Z', false],
+  )
+  assert.equal(found.events.length, 4)
+  const { reason } = found
+  assert.deepEqual(
+    [reason!.ip, reason!.events, reason!.is_same, reason!.rule],
+    ['192.0.2.1', 2, true, 'stated:business'],
+  )
+  assert.deepEqual(reason!.values[0], {
+    attribute: 'business_name',
+    value: 'Anvil',
+    provider: 'organisations',
+    network: '192.0.2.0/24',
+  })
+  assert.ok(
+    lookups.asked.every(({ options }) => options.deny?.includes('rdns')),
+    'no page waits for name servers',
+  )
+  const short = await operator.read<CompanyAnswer>('/api/tenants/acme/companies/of/anvil.example?days=1')
+  assert.deepEqual([short.from, short.to, short.all_events, short.company.events], [TODAY, TODAY, 2, 4])
+  const old = await operator.read<CompanyAnswer>('/api/tenants/acme/companies/of/bolt.example?days=5')
+  assert.deepEqual([old.from, old.to, old.all_events], ['2026-03-01', '2026-03-05', 1])
+  const odd = await operator.read<CompanyAnswer>(`/api/tenants/acme/companies/of/${encodeURIComponent(ODD)}`)
+  assert.equal(odd.company.name, ODD)
+})
+
+test('of addresses that are not kept nothing is looked up, and the page says so', async () => {
+  lookups.asked.length = 0
+  const found = await operator.read<CompanyAnswer>('/api/tenants/masked/companies/of/masked.example')
+  assert.deepEqual([found.addresses, found.reason, found.networks, found.located_events], ['masked', null, [], 0])
+  assert.equal(found.events[0]!.ip, '203.0.113.0/24#8c1e5a0b7d2f4936')
+  assert.equal(lookups.asked.length, 0)
+})
+
+test('properties that are too long are cut, and say so', async () => {
+  const long = JSON.stringify({ text: 'ü'.repeat(20_000) })
+  await insert([event('long.example', { tenant_id: 'quiet', properties: long })])
+  const { events } = await operator.read<CompanyAnswer>('/api/tenants/quiet/companies/of/long.example')
+  assert.deepEqual([events[0]!.is_cut, events[0]!.properties], [true, long.slice(0, 16_384)])
+})
+
+test('a company of many accounts is whole, and shows its newest events', async () => {
+  const many = Array.from({ length: 120 }, (_, i) => {
+    const timestamp = NOON_MS - (i % 3) * DAY_MS - i
+    return event('many.example', { tenant_id: 'quiet', account_id: `account ${i}`, timestamp, event_id: `many-${i}` })
+  })
+  await insert(many)
+  const found = await operator.read<CompanyAnswer>('/api/tenants/quiet/companies/of/many.example')
+  assert.deepEqual(
+    [found.all_events, found.accounts.length, found.days.map(({ events }) => events)],
+    [120, 100, [40, 40, 40]],
+  )
+  const newest = [...many].sort((a, b) => Number(b.timestamp) - Number(a.timestamp)).slice(0, 50)
+  assert.deepEqual(
+    found.events.map(({ event_id }) => event_id),
+    newest.map(({ event_id }) => event_id),
+  )
+})

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { OverviewAnswer } from '../../schemas/dashboard/overview.ts'
+import { keys } from '../../src/redis/keys.ts'
+import { RedisOriginCounts } from '../../src/redis/tenants/origin-counts.ts'
+import { clock, ODD, startCompanies, TODAY } from '../support/companies.ts'
+
+const { clickhouse, redis, operator } = await startCompanies()
+
+test('the overview counts by day what became of events, and what is used of the plan', async () => {
+  const rows = [
+    ['a', 'acme', TODAY, 'filtered', '', 'hosting', 7],
+    ['b', 'acme', '2026-03-14', 'duplicates', '', 'business', 2],
+    ['c', 'acme', '2026-02-01', 'invalid_ip', '', '', 9],
+    ['d', 'other', TODAY, 'filtered', '', 'isp', 100],
+  ] as const
+  const values = rows.map(([source, tenant, day, ...rest]) => {
+    const [status, reason, classification, events] = rest
+    return { source, tenant_id: tenant, day, job_id: '', status, reason, classification, events }
+  })
+  await clickhouse.client.insert({ table: 'outcomes', values, format: 'JSONEachRow' })
+  await redis.set(keys.lookups('acme', TODAY), 12)
+  await new RedisOriginCounts(redis, clock).add('acme', { events: 200, byOrigin: new Map([['cdn AS1 Edge', 150]]) })
+  const found = await operator.read<OverviewAnswer>('/api/tenants/acme/overview?days=7')
+  assert.deepEqual([found.from, found.to], ['2026-03-09', TODAY])
+  const sum = (status: string) =>
+    found.outcomes.filter((row) => row.status === status).reduce((n, { events }) => n + events, 0)
+  assert.deepEqual(['stored', 'filtered', 'duplicates', 'invalid_ip'].map(sum), [6, 7, 2, 0])
+  assert.deepEqual(found.companies, [
+    { day: '2026-03-13', seen: 1, new: 1 },
+    { day: '2026-03-14', seen: 1, new: 0 },
+    { day: TODAY, seen: 2, new: 1 },
+  ])
+  assert.deepEqual([found.companies_seen, found.companies_new], [3, 2])
+  assert.deepEqual(
+    found.top.map(({ company_id, events }) => [company_id, events]),
+    [
+      ['anvil.example', 3],
+      [ODD, 1],
+      ['clamp.example', 1],
+    ],
+  )
+  assert.match(found.warning!.text, /^75 % of 200 events come from one network, AS1 Edge \(cdn\)/)
+  const { usage: used } = found
+  assert.deepEqual(used.lookups, { used: 12, limit: 1_000, resets_at: '2026-03-16T00:00:00.000Z' })
+  assert.deepEqual(used.accounts, { used: 4, limit: 500, month: '2026-03', passed_at: null })
+  assert.deepEqual(used.rate, { per_second: 5, burst: 20, left: 20 })
+  const other = await operator.read<OverviewAnswer>('/api/tenants/quiet/overview')
+  assert.deepEqual([other.warning, other.usage.lookups.used], [null, 0])
+})

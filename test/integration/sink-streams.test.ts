@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Redis } from 'ioredis'
+import { ingest } from '../../pipelines/ingest.ts'
+import { encodeBlock, packBlock } from '../../src/core/event/block.ts'
+import type { RedisClient } from '../../src/redis/connect.ts'
+import { counterFields, keys } from '../../src/redis/keys.ts'
+import { LEASE_MS } from '../../src/redis/lease.ts'
+import { Janitor } from '../../src/redis/streams/janitor.ts'
+import type { SinkRun } from '../../src/runner/sink-ports.ts'
+import { envelope, quiet, silent } from '../support/pipeline.ts'
+import { startSource, startStreams } from '../support/streams.ts'
+
+const ENRICHED = keys.stream(0, 'enriched', 'live')
+
+test('what two acknowledge counts once, whoever of them is late', async (t) => {
+  const { client } = await startStreams(t)
+  await client.xadd(ENRICHED, '*', ...encodeBlock(packBlock([envelope('t', 'a')], 'job-1')))
+  const source = await startSource(client)
+  const [run] = await source.readNew(10, 1)
+  await source.acknowledge(run!, [])
+  await source.acknowledge(run!, [{ entry: run!.entries[0]!, index: 0, reason: 'late', kind: '' }])
+  const count = (field: string) => client.hget(keys.counters(0), field)
+  assert.equal(await count(counterFields.outcome('clickhouse', 'stored')), '1')
+  assert.equal(await count(counterFields.done('clickhouse', 'enriched', 'live', 'events')), '1')
+  assert.deepEqual(await client.hgetall(keys.jobProgress(0, 'job-1')), { stored: '1' })
+  assert.equal(await client.xlen(keys.dead(0)), 0)
+  await source.release()
+})
+
+test('an intent is gone on with where it was cut off: what was acknowledged of it is done', async (t) => {
+  const { client } = await startStreams(t)
+  for (const id of ['a', 'b']) await client.xadd(ENRICHED, '*', ...encodeBlock(packBlock([envelope('t', id)])))
+  const source = await startSource(client)
+  const [{ partition, lane, entries }] = (await source.readNew(10, 1)) as [SinkRun]
+  const [first, last] = [entries[0]!.id, entries[1]!.id]
+  const intent = { token: 't', ranges: [{ partition, lane, first, last, entries: 2 }] }
+  await source.writeIntent(intent)
+  const whole = await source.readRanges(intent)
+  assert.deepEqual([whole.inserted, whole.runs[0]!.entries.map(({ id }) => id)], [false, [first, last]])
+  await source.acknowledge({ partition, lane, entries: entries.slice(0, 1) }, [])
+  const rest = await source.readRanges(intent)
+  assert.deepEqual([rest.inserted, rest.runs[0]!.entries.map(({ id }) => id)], [true, [last]])
+  await source.release()
+})
+
+test('who takes a lease again asks anew what the store forgot meanwhile', async (t) => {
+  const { client } = await startStreams(t)
+  const source = await startSource(client)
+  const before = await source.forgotBefore()
+  await source.release()
+  const key = keys.sinkLives('clickhouse')
+  const note = JSON.parse((await client.get(key))!)
+  await client.set(key, JSON.stringify({ ...note, sinceMs: note.sinceMs + 60_000 }))
+  await source.acquire(AbortSignal.timeout(60_000), async () => {})
+  assert.equal(await source.forgotBefore(), before + 60_000)
+  await source.release()
+})
+
+test('what drains runs when Redis is full: leases and intents, settlements, trimming', async (t) => {
+  const { client } = await startStreams(t)
+  const janitor = new Janitor({ client, pipeline: ingest, partitions: 1, log: silent })
+  await client.xadd(ENRICHED, '*', ...encodeBlock(packBlock([envelope('t', 'a')])))
+  await client.config('SET', 'maxmemory', '1')
+  await assert.rejects(client.set('refused', '1'), /OOM/)
+  const source = await startSource(client)
+  const [run] = await source.readNew(10, 1)
+  const { partition, lane, entries } = run!
+  const { id } = entries[0]!
+  await source.writeIntent({ token: 't', ranges: [{ partition, lane, first: id, last: id, entries: 1 }] })
+  await source.acknowledge(run!, [])
+  await source.clearIntent()
+  assert.equal(await janitor.trim(), 1)
+  await source.release()
+})
+
+test('a sink reads little of a backlog before it knows how large its entries are, and then as much as it may', async (t) => {
+  const { client } = await startStreams(t)
+  const block = encodeBlock(packBlock([envelope('t', 'a'), envelope('t', 'b')]))
+  for (let i = 0; i < 400; i++) await client.xadd(keys.stream(0, 'enriched', 'live'), '*', ...block)
+  const source = await startSource(client)
+  const read = async () => (await source.readNew(100_000, 0)).flatMap(({ entries }) => entries).length
+  assert.equal(await read(), 100)
+  for (let left = 300; left > 0; ) left -= await read()
+  await source.release()
+})
+
+test('a sink that stands still is given nothing when its lease may be over', async (t) => {
+  const { client } = await startStreams(t)
+  const blocking = quiet((client as Redis).duplicate())
+  t.after(() => blocking.disconnect())
+  const source = await startSource(client, blocking)
+  const takenAtMs = performance.now()
+  const sent = t.mock.method(blocking, 'callBuffer', async () => null)
+  const now = t.mock.method(performance, 'now', () => takenAtMs)
+  // At a time that shortens no wait for others to end with it.
+  t.mock.method(Date, 'now', () => 1_000_000)
+  const tickOfRedisMs = 250
+  const waits: number[] = []
+  for (const ageMs of [0, 400, 1_100, 1_700, 2_200, 2_400]) {
+    now.mock.mockImplementation(() => takenAtMs + ageMs)
+    sent.mock.resetCalls()
+    assert.deepEqual(await source.readNew(10, 60_000, AbortSignal.abort()), [])
+    const args = (sent.mock.calls[0]?.arguments ?? []) as unknown as (string | number)[]
+    const waitMs = args.length === 0 ? 0 : Number(args[args.indexOf('BLOCK') + 1])
+    assert.ok(waitMs === 0 || ageMs + waitMs + tickOfRedisMs < LEASE_MS, `${waitMs} ms, ${ageMs} ms behind its renewal`)
+    waits.push(waitMs)
+  }
+  assert.deepEqual(waits, [2_000, 2_000, 1_000, 750, 250, 0], 'and no shorter than it need be')
+  now.mock.restore()
+  await source.release()
+})
+
+test('a sink waits by itself when it waits shortly: Redis looks four times a second whose wait is over', async (t) => {
+  const { client } = await startStreams(t)
+  const blocking = { callBuffer: () => assert.fail('it waits in Redis') } as unknown as RedisClient
+  const source = await startSource(client, blocking)
+  const beganAtMs = performance.now()
+  assert.deepEqual(await source.readNew(10, 200), [])
+  assert.ok(performance.now() - beganAtMs > 20, 'it does not ask again and again')
+  await assert.rejects(source.readNew(10, 250), /waits in Redis/)
+  await source.release()
+})

@@ -1,0 +1,100 @@
+import { after } from 'node:test'
+import { ClickHouseCompanies } from '../../src/clickhouse/dashboard/companies.ts'
+import { ClickHouseOverview } from '../../src/clickhouse/dashboard/overview.ts'
+import { connectReading, DashboardReader } from '../../src/clickhouse/dashboard/reader.ts'
+import { TableInserter } from '../../src/clickhouse/inserter.ts'
+import { EVENTS } from '../../src/clickhouse/tables.ts'
+import { companyRoutes } from '../../src/dashboard/server/routes/companies.ts'
+import { overviewRoute } from '../../src/dashboard/server/routes/overview.ts'
+import { sessionRoute } from '../../src/dashboard/server/routes/session.ts'
+import { connectRedis } from '../../src/redis/connect.ts'
+import { RedisUsage } from '../../src/redis/dashboard/usage.ts'
+import { RedisTenantStore } from '../../src/redis/tenants/tenant-store.ts'
+import { DEFAULT_PLANS } from '../../src/tenants/plans.ts'
+import { startTestClickHouse } from './clickhouse.ts'
+import { startDashboard } from './dashboard.ts'
+import { type EventRow, eventRows } from './event-rows.ts'
+import { TestLookups } from './lookups.ts'
+import { startTestRedis } from './redis.ts'
+
+export const DAY_MS = 86_400_000
+export const TODAY = '2026-03-15'
+export const NOON_MS = Date.parse(`${TODAY}T12:00:00Z`)
+export const clock = { now: () => NOON_MS }
+const CREATED = '2026-01-01T00:00:00.000Z'
+/** A name in which everything is that has a meaning elsewhere. */
+export const ODD = `50%_o'ff\\ "Größe" \t<b>`
+
+/** An event of a company that is called as its id. */
+export function event(company: string, row: EventRow = {}): EventRow {
+  const at = Number(row.timestamp ?? NOON_MS)
+  return {
+    ...{ tenant_id: 'acme', company_id: company, account_id: company, business_name: '', org_name: '' },
+    ...{ domain: company, industry: '', industry_category: '', received_at: at, timestamp: at, ...row },
+  }
+}
+
+/** A dashboard over companies of a few tenants, for a whole file. */
+export async function startCompanies() {
+  const ends: (() => Promise<void>)[] = []
+  // Before what the stores end with.
+  after(async () => {
+    for (const end of ends) await end()
+    await client.close()
+    redis.disconnect()
+  })
+  const clickhouse = await startTestClickHouse()
+  const client = connectReading(clickhouse.url)
+  const redis = connectRedis((await startTestRedis()).url, { name: 'test', kind: 'loop' })
+  const tenants = new RedisTenantStore(redis)
+  for (const id of ['acme', 'other', 'masked', 'quiet']) {
+    await tenants.createTenant({ id, plan: 'starter', archive: false, addresses: 'full', createdAt: CREATED })
+  }
+  const lookups = new TestLookups()
+  const reader = new DashboardReader(client)
+  const companies = new ClickHouseCompanies(reader, clock)
+  const overview = new ClickHouseOverview(reader)
+  const usage = new RedisUsage(redis, clock)
+  const plans = new Map(Object.entries(DEFAULT_PLANS))
+  const routes = [
+    sessionRoute({ tenants, version: '1', apiUrl: null }),
+    ...companyRoutes({ companies, lookups }),
+    overviewRoute({ companies, overview, usage, plans, clock }),
+  ]
+
+  let inserts = 0
+  async function insert(rows: readonly EventRow[]): Promise<void> {
+    const inserter = new TableInserter(EVENTS, clickhouse.client, async () => {})
+    const numbered = rows.map((row, i) => ({ event_id: `e${inserts}-${i}`, ...row }))
+    await inserter.insert([eventRows(numbered)], `companies-${inserts++}`)
+  }
+  await insert([
+    event('anvil.example', { business_name: 'Anvil', industry: 'Tools', industry_category: 'Things', ip: '192.0.2.1' }),
+    event('anvil.example', { timestamp: NOON_MS - DAY_MS, ip: '192.0.2.1', account_id: 'theirs' }),
+    event('anvil.example', { timestamp: NOON_MS - 40 * DAY_MS, ip: '192.0.2.2' }),
+    event('bolt.example', { business_name: 'Bolt', country_code: 'FR', quality: 20, timestamp: NOON_MS - 10 * DAY_MS }),
+    event('clamp.example', { org_name: 'clamp Holdings', classification: '', country_code: '' }),
+    event(ODD, { business_name: ODD, domain: '', industry: ODD, timestamp: NOON_MS - 2 * DAY_MS }),
+    event('', { company_id: '', ip: '198.51.100.9' }),
+  ])
+  // Another insert is another part: sums of both are put together.
+  await insert([
+    event('anvil.example', {
+      ...{ business_name: 'Anvil', org_name: 'Anvil, Inc.', industry: 'Tools', industry_category: 'Things' },
+      ...{ ip: '192.0.2.3', event_type: 'signup', platform: 'ios', properties: '{"plan":"pro"}', asn: 64_501 },
+      ...{ received_at: NOON_MS + 1, as_name: 'ANVIL-AS' },
+    }),
+    event('secret.example', { tenant_id: 'other', business_name: 'Secret' }),
+    event('anvil.example', { tenant_id: 'other', business_name: 'Anvil of others', ip: '203.0.113.1' }),
+    event('masked.example', { tenant_id: 'masked', ip: '203.0.113.0/24#8c1e5a0b7d2f4936' }),
+  ])
+
+  const dashboard = await startDashboard(
+    { after: (end: () => Promise<void>) => ends.push(end) } as never,
+    redis,
+    routes,
+  )
+  const member = await dashboard.signIn({ role: 'member', tenant: { id: 'acme', createdAt: CREATED } })
+  const operator = await dashboard.signIn()
+  return { clickhouse, client, redis, lookups, insert, member, operator }
+}
