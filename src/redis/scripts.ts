@@ -1,9 +1,14 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import type { Redis } from 'ioredis'
+import type { RedisClient } from './connect.ts'
 import type { Caller } from './joined-calls.ts'
 import { replyCode } from './reply-error.ts'
 
 export type ScriptArgument = string | number | Buffer
+
+/** An entry of a stream: its key, `*` or an id, fields and values in turn. */
+export type Addition = readonly [stream: string, id: string, ...fields: ScriptArgument[]]
 
 /**
  * One Lua script of `scripts/`. The file's name ends with the number of its keys, or with `N` where that varies; its
@@ -16,6 +21,18 @@ export interface Script {
    * source when Redis does not know it (after a restart): that is safe, since an unknown script has done nothing.
    */
   run(client: Caller, keys: readonly string[], args: readonly ScriptArgument[]): Promise<unknown>
+  /**
+   * Adds entries, and runs the script behind them, as one. For large ones: Redis' Lua hashes each byte of each argument, which takes
+   * as long as all else that an entry costs. An entry may be refused and the script runs all the same, so it has to tell whether they
+   * are there, and to take back what is not to stay; nobody sees them before. Sent as source: were the script unknown, they would
+   * stay. Rejects with what Redis refused; above maxmemory that is OOM, also for a script that runs there.
+   */
+  runBehind(
+    client: RedisClient,
+    additions: readonly Addition[],
+    keys: readonly string[],
+    args: readonly ScriptArgument[],
+  ): Promise<unknown>
 }
 
 /**
@@ -42,9 +59,25 @@ export function loadScript(name: string, options: { aboveMaxmemory?: boolean; us
         return await client.callBuffer('EVAL', source, keys.length, ...keys, ...args)
       }
     },
+    async runBehind(client, additions, keys, args) {
+      const transaction = (client as Redis).multi()
+      for (const addition of additions) transaction.call('XADD', ...addition)
+      transaction.call('EVAL', source, keys.length, ...keys, ...args)
+      const results = await transaction.exec().catch(refusal)
+      const [error, result] = results!.at(-1)!
+      if (error !== null) throw error
+      return result
+    },
   }
 }
 
+/** Of a transaction that Redis discarded it says which of its commands it refused, and why, before that. */
+function refusal(error: Error & { previousErrors?: Error[] }): never {
+  throw error.previousErrors?.[0] ?? error
+}
+
+/** Without the lines that are comments: what is sent as source is read each time. */
 function textOf(name: string): string {
-  return readFileSync(new URL(`./scripts/${name}.lua`, import.meta.url), 'utf8')
+  const text = readFileSync(new URL(`./scripts/${name}.lua`, import.meta.url), 'utf8')
+  return text.replace(/^ *--.*\n/gm, '')
 }

@@ -15,7 +15,7 @@ import type { Caller } from '../joined-calls.ts'
 import { keys } from '../keys.ts'
 import { loadScript } from '../scripts.ts'
 import { Shares, shareOf } from '../shares.ts'
-import { type AppendCall, appendCall } from '../streams/append.ts'
+import { appendBlocks, type BlockAppend, blockAppend } from '../streams/append.ts'
 import type { RawEntry } from '../streams/entries.ts'
 import { levelOf } from '../streams/status.ts'
 import { tenantOf } from '../tenants/tenant-store.ts'
@@ -38,7 +38,6 @@ export interface RedisFeederStoreOptions {
 const OTHERS_EVERY_MS = 1_000
 
 /** What is fed leaves the spool, which may be what fills Redis. */
-const appendScript = loadScript('append-N', { aboveMaxmemory: true })
 const advanceJobScript = loadScript('advanceJob-3')
 const endJobScript = loadScript('endJob-1')
 
@@ -136,8 +135,8 @@ export class RedisFeederStore implements FeederStore {
   }
 
   async readChunk(job: OpenJob): Promise<LineChunk | undefined> {
-    const id = `${job.next}-0`
-    const entries = (await this.#options.client.callBuffer('XRANGE', keys.chunks(job.id), id, id)) as RawEntry[]
+    const range = [keys.chunks(job.id), job.next, job.next]
+    const entries = (await this.#options.client.callBuffer('XRANGE', ...range)) as RawEntry[]
     const fields = entries[0]?.[1]
     if (fields == null) return undefined
     return { ...parseLineNumbers(fields[1]!.toString('latin1')), bytes: fields[3]! }
@@ -164,10 +163,10 @@ export class RedisFeederStore implements FeederStore {
     const home = job.next % partitions
     // The chunk's number is the sequence number of a producer of its own, so each stream takes it once.
     const append = async (partition: number) => {
-      const calls: AppendCall[] = []
+      const appended: BlockAppend[] = []
       const add = (stream: string | undefined, producer: string, block: Block | undefined) => {
         if (stream !== undefined && block !== undefined)
-          calls.push(appendCall({ partition, stream, lane, producer }, block))
+          appended.push(blockAppend({ partition, stream, lane, producer }, block))
       }
       const part = (block: Block | undefined) => block && { ...block, commit }
       add(to, keys.producer(partition, job.id), part(blocks.get(partition)))
@@ -177,9 +176,8 @@ export class RedisFeederStore implements FeederStore {
         keys.producer(partition, job.id, pipeline.outcomes),
         partition === home ? counted : undefined,
       )
-      const args = calls.flatMap((call) => call.args)
-      const names = calls.flatMap((call) => call.keys)
-      await appendScript.run(client, names, [job.next, RECORD_TTL_MS, ...args])
+      const options = { sequence: job.next, producerTtlMs: RECORD_TTL_MS, aboveMaxmemory: true }
+      await appendBlocks(client, appended, options)
     }
     const homes = counted === undefined ? [] : [home]
     await Promise.all([...new Set([...blocks.keys(), ...payloads.keys(), ...homes])].map(append))

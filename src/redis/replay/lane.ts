@@ -16,8 +16,7 @@ import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
 import { partitionsOf, partitionsSince } from '../partitions/change-mark.ts'
 import { persisted } from '../persisted.ts'
-import { loadScript } from '../scripts.ts'
-import { type AppendCall, appendCall } from '../streams/append.ts'
+import { appendBlocks, type BlockAppend, blockAppend } from '../streams/append.ts'
 import { untilPassed } from '../streams/barrier.ts'
 import { DeadLetters, eventOf } from '../streams/dead-letters.ts'
 import { ownerOfNobody } from '../streams/owner.ts'
@@ -28,8 +27,6 @@ const PRODUCER_TTL_MS = 3_600_000
 /** A position is kept for so long behind the last round. */
 const POSITION_TTL_S = 86_400
 const CALLS_AT_ONCE = 200
-
-const appendScript = loadScript('append-N')
 
 export interface ReplayLaneOptions {
   /** How long the pipeline may take to store what it has. */
@@ -147,11 +144,11 @@ export class RedisReplayLane implements ReplayLane {
     const { sources, outcomes: outcomesTo } = this.#pipeline
     const { to, lane } = sources.batch
     const sequence = ++this.#sequence
-    const calls: AppendCall[] = []
+    const blocks: BlockAppend[] = []
     if (envelopes.length > 0) {
       const block = { ...packBlock(envelopes, job, commit), ...(job !== undefined && { jobCounted: true }) }
       const producer = keys.producer(partition, this.#producer)
-      calls.push(appendCall({ partition, stream: to, lane, producer }, block))
+      blocks.push(blockAppend({ partition, stream: to, lane, producer }, block))
     }
     if (outcomesTo !== undefined && outcomes.size + kept.size + unfiltered.size > 0) {
       const source = (what: string) => `${commit}/${what}:${partition}:${lane}:${this.#producer}-${sequence}`
@@ -161,14 +158,12 @@ export class RedisReplayLane implements ReplayLane {
         [source(UNFILTERED), unfiltered],
       ])
       const producer = keys.producer(partition, this.#producer, outcomesTo)
-      calls.push(appendCall({ partition, stream: outcomesTo, lane, producer }, counts))
+      blocks.push(blockAppend({ partition, stream: outcomesTo, lane, producer }, counts))
     }
-    if (calls.length === 0) return
-    const args = [sequence, PRODUCER_TTL_MS, ...calls.flatMap((call) => call.args)]
-    const names = calls.flatMap((call) => call.keys)
-    const added = Number(await appendScript.run(this.#client, names, args))
+    if (blocks.length === 0) return
+    const added = await appendBlocks(this.#client, blocks, { sequence, producerTtlMs: PRODUCER_TTL_MS })
     // One that came behind a later one adds nothing: Redis was asked for a script that it did not know yet.
-    if (added !== calls.length) throw new UnavailableError('Redis did not take the events in their order')
+    if (added !== blocks.length) throw new UnavailableError('Redis did not take the events in their order')
   }
 
   #held<T>(work: () => Promise<T>): Promise<T> {

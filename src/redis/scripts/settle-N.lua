@@ -8,43 +8,77 @@
 -- then '' for entries of which nothing is claimed; 'first' when their deliverer thinks that it is the only one of each; and
 -- of one entry 'repeated' when it is not, and 'gone' when it was deleted, and Redis has taken it off the group by itself
 -- then the number of claims that the entries must not have, and for each: index of the hash in KEYS, identity, owner
--- then the number of outputs, and for each: index of its stream in KEYS, number of arguments, those arguments
+-- then the number of outputs, and for each: index of its stream in KEYS, number of arguments, those arguments; none: it was added
+-- right before, in the same transaction, and is taken back unless this returns 1
 -- then counters in threes: index of the hash in KEYS, field, increment
 -- Returns 1; 0 when the entries were acknowledged before; -1 when the settlement is contested, or when it is one of several
 -- entries of which not all are pending: then nothing is written.
 local ids = tonumber(ARGV[2])
-local at = 3 + ids
-local delivery = ARGV[at]
+local delivery = ARGV[3 + ids]
+local claims = tonumber(ARGV[4 + ids])
+local outputsAt = 5 + ids + 3 * claims
+local outputs = tonumber(ARGV[outputsAt])
+
+local function takeBack(stream)
+  redis.call('XDEL', stream, redis.call('XREVRANGE', stream, '+', '-', 'COUNT', 1)[1][1])
+end
+
+local refused
+local before = {}
+local at = outputsAt + 1
+for _ = 1, outputs do
+  local size = tonumber(ARGV[at + 1])
+  if size == 0 then
+    local stream = KEYS[tonumber(ARGV[at])]
+    if redis.call('TYPE', stream).ok == 'stream' then
+      before[#before + 1] = stream
+    else
+      refused = stream
+    end
+  end
+  at = at + 2 + size
+end
+
+local function without(result)
+  for _, stream in ipairs(before) do
+    takeBack(stream)
+  end
+  return result
+end
+
+if refused then
+  return without(redis.error_reply('WRONGTYPE ' .. refused .. ' is no stream'))
+end
 if delivery == 'first' or delivery == 'repeated' then
   local pending = redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[3], ARGV[2 + ids], ids)
   if #pending == 0 and ids == 1 then
-    return 0
+    return without(0)
   end
   if #pending ~= ids then
-    return -1
+    return without(-1)
   end
   for i = 1, ids do
     if pending[i][1] ~= ARGV[2 + i] or (delivery == 'first' and pending[i][4] > 1) then
-      return -1
+      return without(-1)
     end
   end
 end
-local claims = tonumber(ARGV[at + 1])
-at = at + 2
+at = 5 + ids
 for _ = 1, claims do
   if redis.call('HGET', KEYS[tonumber(ARGV[at])], ARGV[at + 1]) == ARGV[at + 2] then
-    return -1
+    return without(-1)
   end
   at = at + 3
 end
 if redis.call('XACK', KEYS[1], ARGV[1], unpack(ARGV, 3, 2 + ids)) == 0 and delivery ~= 'gone' then
-  return 0
+  return without(0)
 end
-local outputs = tonumber(ARGV[at])
 at = at + 1
 for _ = 1, outputs do
   local size = tonumber(ARGV[at + 1])
-  redis.call('XADD', KEYS[tonumber(ARGV[at])], '*', unpack(ARGV, at + 2, at + 1 + size))
+  if size > 0 then
+    redis.call('XADD', KEYS[tonumber(ARGV[at])], '*', unpack(ARGV, at + 2, at + 1 + size))
+  end
   at = at + 2 + size
 end
 for i = at, #ARGV, 3 do

@@ -7,8 +7,7 @@ import { type DelayBounds, retry } from '../../runner/loop.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
 import { persisted } from '../persisted.ts'
-import { loadScript, type ScriptArgument } from '../scripts.ts'
-import { type AppendCall, appendCall } from './append.ts'
+import { appendBlocks, type BlockAppend, blockAppend } from './append.ts'
 import { type Part, sizeOf } from './pending-commit.ts'
 
 export interface CommitWriterOptions {
@@ -30,8 +29,6 @@ export interface CommitWriterOptions {
 const RETRY_DELAY: DelayBounds = { minMs: 50, maxMs: 250 }
 /** A producer that wrote nothing for this long has no commit on its way any more. */
 const PRODUCER_TTL_MS = 3_600_000
-
-const appendScript = loadScript('append-N')
 
 /**
  * Writes commits under numbers of its own. The script takes each number once, and none below the last, so a commit may be sent
@@ -88,26 +85,25 @@ export class CommitWriter {
     )
     if (parts.length === 0) return []
     this.#sequence = sequence
-    const head: ScriptArgument[] = [sequence, PRODUCER_TTL_MS]
-    if (cluster) return parts.map((part) => () => appendScript.run(client, part.keys, [...head, ...part.args]))
-    const allKeys = parts.flatMap((part) => part.keys)
-    const allArgs = [...head, ...parts.flatMap((part) => part.args)]
-    return [() => appendScript.run(client, allKeys, allArgs)]
+    const options = { sequence, producerTtlMs: PRODUCER_TTL_MS }
+    if (cluster) return parts.map((part) => () => appendBlocks(client, part, options))
+    const all = parts.flat()
+    return [() => appendBlocks(client, all, options)]
   }
 
-  #part({ envelopes, payloads, outcomes }: Part, partition: number, commit: string, producer: string): AppendCall {
+  #part({ envelopes, payloads, outcomes }: Part, partition: number, commit: string, producer: string): BlockAppend[] {
     const { stream, rawTo, outcomesTo, lane } = this.#options
-    const calls: AppendCall[] = []
+    const blocks: BlockAppend[] = []
     if (envelopes.count > 0) {
-      calls.push(appendCall({ partition, stream, lane, producer }, envelopes.pack(undefined, commit)))
+      blocks.push(blockAppend({ partition, stream, lane, producer }, envelopes.pack(undefined, commit)))
     }
     if (payloads.count > 0 && rawTo !== undefined) {
-      calls.push(appendCall({ partition, stream: rawTo, lane, producer }, payloads.pack(undefined, commit)))
+      blocks.push(blockAppend({ partition, stream: rawTo, lane, producer }, payloads.pack(undefined, commit)))
     }
     if (outcomesTo !== undefined && outcomes.size > 0) {
-      calls.push(appendCall({ partition, stream: outcomesTo, lane, producer }, packOutcomes([[commit, outcomes]])))
+      blocks.push(blockAppend({ partition, stream: outcomesTo, lane, producer }, packOutcomes([[commit, outcomes]])))
     }
-    return { keys: calls.flatMap((call) => call.keys), args: calls.flatMap((call) => call.args) }
+    return blocks
   }
 }
 

@@ -3,7 +3,9 @@ import type { Lane } from '../../core/pipeline/lane.ts'
 import type { SettleResult } from '../../runner/ports.ts'
 import type { RedisClient } from '../connect.ts'
 import { counterFields, keys } from '../keys.ts'
-import { loadScript, type ScriptArgument } from '../scripts.ts'
+import { replyCode } from '../reply-error.ts'
+import { type Addition, loadScript, type ScriptArgument } from '../scripts.ts'
+import { LARGE_BYTES } from './append.ts'
 import { isForOther, type RawEntry } from './entries.ts'
 
 /** An identity that an owner may have in the dedup store. */
@@ -19,10 +21,10 @@ const settleScript = loadScript('settle-N')
 /** Builds one call of the settle script. */
 export class SettlementWriter {
   readonly #keys: string[]
-  readonly #outputs: ScriptArgument[] = []
+  readonly #outputs: { readonly stream: string; readonly fields: readonly (string | Buffer)[] }[] = []
   readonly #counters: ScriptArgument[] = []
   readonly #claims: ScriptArgument[] = []
-  #outputCount = 0
+  #bytes = 0
 
   constructor(source: string, counters: string) {
     this.#keys = [source, counters]
@@ -45,8 +47,8 @@ export class SettlementWriter {
 
   /** Adds an entry to a stream of the same partition. */
   add(stream: string, fields: readonly (string | Buffer)[]): void {
-    this.#outputs.push(this.#index(stream), fields.length, ...fields)
-    this.#outputCount++
+    this.#outputs.push({ stream, fields })
+    for (const field of fields) this.#bytes += field.length
   }
 
   #index(key: string): number {
@@ -66,10 +68,25 @@ export class SettlementWriter {
     delivery: '' | 'first' | 'repeated' | 'gone' = '',
   ): Promise<SettleResult> {
     const head = [group, ids.length, ...ids, delivery, this.#claims.length / 3, ...this.#claims]
-    const args = [...head, this.#outputCount, ...this.#outputs, ...this.#counters]
-    const result = Number(await settleScript.run(client, this.#keys, args))
+    const result = await this.#write(client, [...head, this.#outputs.length])
     if (result < 0) return 'contested'
     return result === 1 ? 'written' : 'settled before'
+  }
+
+  async #write(client: RedisClient, head: readonly ScriptArgument[]): Promise<number> {
+    const places = this.#outputs.map(({ stream }) => this.#index(stream))
+    if (this.#bytes >= LARGE_BYTES) {
+      const additions = this.#outputs.map(({ stream, fields }): Addition => [stream, '*', ...fields])
+      const args = [...head, ...places.flatMap((place) => [place, 0]), ...this.#counters]
+      try {
+        return Number(await settleScript.runBehind(client, additions, this.#keys, args))
+      } catch (error) {
+        // What drains runs above maxmemory too.
+        if (replyCode(error) !== 'OOM') throw error
+      }
+    }
+    const outputs = this.#outputs.flatMap(({ fields }, i) => [places[i]!, fields.length, ...fields])
+    return Number(await settleScript.run(client, this.#keys, [...head, ...outputs, ...this.#counters]))
   }
 }
 

@@ -8,7 +8,7 @@ export const INTAKE: readonly Mutant[] = [
     file: 'src/redis/scripts/append-N.lua',
     from: 'isNew = not last or tonumber(last) < seq',
     to: 'isNew = true',
-    noticedBy: [['test/integration/streams.test.ts', 'a commit that is sent again, or comes late, adds nothing']],
+    noticedBy: [['test/integration/streams.test.ts', 'a small commit that is sent again, or late, adds nothing']],
   },
   {
     name: 'append-shared-fate',
@@ -16,7 +16,15 @@ export const INTAKE: readonly Mutant[] = [
     file: 'src/redis/scripts/append-N.lua',
     from: 'if producer ~= KEYS[k - 2] then',
     to: 'if true then',
-    noticedBy: [['test/integration/streams.test.ts', 'a commit that is sent again, or comes late, adds nothing']],
+    noticedBy: [['test/integration/streams.test.ts', 'a small commit that is sent again, or late, adds nothing']],
+  },
+  {
+    name: 'append-taken-back',
+    promise: 'a large commit that is sent again adds nothing',
+    file: 'src/redis/scripts/append-N.lua',
+    from: '    if size == 0 then\n      takeBack(KEYS[k])',
+    to: '    if false then\n      takeBack(KEYS[k])',
+    noticedBy: [['test/integration/streams.test.ts', 'a large commit that is sent again, or late, adds nothing']],
   },
   {
     name: 'commit-number',
