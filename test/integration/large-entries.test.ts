@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import type { TestContext } from 'node:test'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { ingest } from '../../pipelines/ingest.ts'
 import { RedisFeederStore } from '../../src/redis/batch/feeder-store.ts'
 import type { RedisClient } from '../../src/redis/connect.ts'

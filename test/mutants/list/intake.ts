@@ -8,7 +8,7 @@ export const INTAKE: readonly Mutant[] = [
     file: 'src/redis/scripts/append-N.lua',
     from: 'isNew = not last or tonumber(last) < seq',
     to: 'isNew = true',
-    noticedBy: [['test/integration/streams.test.ts', 'a small commit that is sent again, or late, adds nothing']],
+    noticedBy: [['test/integration/streams.test.ts', 'a commit that is sent again, or comes late, adds nothing']],
   },
   {
     name: 'append-shared-fate',
@@ -16,7 +16,7 @@ export const INTAKE: readonly Mutant[] = [
     file: 'src/redis/scripts/append-N.lua',
     from: 'if producer ~= KEYS[k - 2] then',
     to: 'if true then',
-    noticedBy: [['test/integration/streams.test.ts', 'a small commit that is sent again, or late, adds nothing']],
+    noticedBy: [['test/integration/streams.test.ts', 'a commit that is sent again, or comes late, adds nothing']],
   },
   {
     name: 'append-taken-back',
@@ -24,7 +24,7 @@ export const INTAKE: readonly Mutant[] = [
     file: 'src/redis/scripts/append-N.lua',
     from: '    if size == 0 then\n      takeBack(KEYS[k])',
     to: '    if false then\n      takeBack(KEYS[k])',
-    noticedBy: [['test/integration/streams.test.ts', 'a large commit that is sent again, or late, adds nothing']],
+    noticedBy: [['test/integration/streams.test.ts', 'a large commit that is sent again, or comes late']],
   },
   {
     name: 'commit-number',

@@ -12,7 +12,21 @@ const BLOCK_EVENTS_MAX = 1_000
 function heldCommits() {
   const calls: { readonly events: number; answer(): void }[] = []
   const client = {
-    callBuffer(_command: string, _digest: string, keys: number, ...args: (string | number | Buffer)[]) {
+    multi() {
+      let script: Promise<number> | undefined
+      return {
+        call(command: string, ...args: [string, number]) {
+          if (command === 'EVAL') script = client.callBuffer(command, ...args)
+        },
+        exec: async () => [[null, await script]],
+      }
+    },
+    callBuffer(
+      _command: string,
+      _script: string,
+      keys: number,
+      ...args: (string | number | Buffer)[]
+    ): Promise<number> {
       // Of each block: stream, producer, counters; its events; the prefix of its counters; its fields with their number.
       let at = keys + 2
       let events = 0
