@@ -19,7 +19,8 @@ export interface ConnectionUse {
 /**
  * Opens a client for `redis://`, `rediss://`, `unix:///path` or `redis-cluster://h1:p1,h2:p2`. It connects in the
  * background and reconnects by itself, for ever. A command whose reply was lost is never sent again by the client: its
- * outcome is unknown, and only the caller can tell whether repeating it is safe.
+ * outcome is unknown, and only the caller can tell whether repeating it is safe. But a client of a cluster sends a transaction again of
+ * which every reply is missing.
  * @throws InputError when the address is not of these forms
  */
 export function connectRedis(url: string, use: ConnectionUse): RedisClient {

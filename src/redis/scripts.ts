@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { Redis } from 'ioredis'
+import { type Redis, ReplyError } from 'ioredis'
 import type { RedisClient } from './connect.ts'
 import type { Caller } from './joined-calls.ts'
 import { replyCode } from './reply-error.ts'
@@ -24,8 +24,9 @@ export interface Script {
   /**
    * Adds entries, and runs the script behind them, as one. For large ones: Redis' Lua hashes each byte of each argument, which takes
    * as long as all else that an entry costs. An entry may be refused and the script runs all the same, so it has to tell whether they
-   * are there, and to take back what is not to stay; nobody sees them before. Sent as source: were the script unknown, they would
-   * stay. Rejects with what Redis refused; above maxmemory that is OOM, also for a script that runs there.
+   * are there, and to take back what is not to stay, also when it fails; nobody sees them before. Sent as source: were the script
+   * unknown, they would stay. A client of a cluster may send all of it again when the connection broke (`connectRedis`). Rejects with
+   * what Redis refused; above maxmemory that is OOM, also for a script that runs there.
    */
   runBehind(
     client: RedisClient,
@@ -71,9 +72,10 @@ export function loadScript(name: string, options: { aboveMaxmemory?: boolean; us
   }
 }
 
-/** Of a transaction that Redis discarded it says which of its commands it refused, and why, before that. */
+/** Why Redis discarded a transaction: it says so of one of the commands, or, behind its own words, of all. */
 function refusal(error: Error & { previousErrors?: Error[] }): never {
-  throw error.previousErrors?.[0] ?? error
+  const reason = /^EXECABORT .* because of: -?(.*)$/.exec(error.message)?.[1]
+  throw error.previousErrors?.[0] ?? (reason === undefined ? error : new ReplyError(reason))
 }
 
 /** Without the lines that are comments: what is sent as source is read each time. */

@@ -135,8 +135,8 @@ export class RedisFeederStore implements FeederStore {
   }
 
   async readChunk(job: OpenJob): Promise<LineChunk | undefined> {
-    const range = [keys.chunks(job.id), job.next, job.next]
-    const entries = (await this.#options.client.callBuffer('XRANGE', ...range)) as RawEntry[]
+    const id = `${job.next}-0`
+    const entries = (await this.#options.client.callBuffer('XRANGE', keys.chunks(job.id), id, id)) as RawEntry[]
     const fields = entries[0]?.[1]
     if (fields == null) return undefined
     return { ...parseLineNumbers(fields[1]!.toString('latin1')), bytes: fields[3]! }

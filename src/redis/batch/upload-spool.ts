@@ -128,13 +128,8 @@ export class UploadSpool implements Upload {
     const number = ++this.#chunks
     const names = [keys.upload(jobId), keys.chunks(jobId)]
     const before = this.#last
-    const fields = ['l', formatLineNumbers(chunk), 'b', chunk.bytes] as const
-    let tries = 0
-    const attempt = () => {
-      const id = `${number}-${tries++}`
-      return spoolChunkScript.runBehind(client, [[names[1]!, id, ...fields]], names, [UPLOAD_TTL_MS, number, id])
-    }
-    const sent = this.#persist(attempt, before)
+    const args = [UPLOAD_TTL_MS, number, formatLineNumbers(chunk), chunk.bytes]
+    const sent = this.#persist(() => spoolChunkScript.run(client, names, args), before)
       .catch((error) => {
         this.#failure ??= error
       })

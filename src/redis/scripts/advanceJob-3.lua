@@ -22,5 +22,5 @@ local room = tonumber(ARGV[2]) - redis.call('LLEN', KEYS[3])
 for i = at, math.min(#ARGV, at + room - 1) do
   redis.call('RPUSH', KEYS[3], ARGV[i])
 end
-redis.call('XTRIM', KEYS[2], 'MINID', tonumber(ARGV[1]) + 1)
+redis.call('XDEL', KEYS[2], ARGV[1] .. '-0')
 return 1

@@ -13,50 +13,60 @@ local function takeBack(stream)
 end
 
 local seq = tonumber(ARGV[1])
-local at = 3
 local before = {}
-local refused
-for k = 1, #KEYS, 3 do
-  local size = tonumber(ARGV[at + 2])
-  if size == 0 then
-    if call('TYPE', KEYS[k]).ok == 'stream' then
-      before[#before + 1] = KEYS[k]
-    else
-      refused = KEYS[k]
+local isNew = {}
+
+-- Whether each producer's commit is new. Fails before anything is written.
+local function judge()
+  local at = 3
+  local refused
+  for k = 1, #KEYS, 3 do
+    local size = tonumber(ARGV[at + 2])
+    if size == 0 then
+      if call('TYPE', KEYS[k]).ok == 'stream' then
+        before[#before + 1] = KEYS[k]
+      else
+        refused = KEYS[k]
+      end
+    end
+    at = at + 3 + size
+  end
+  if refused then
+    error('WRONGTYPE ' .. refused .. ' is no stream', 0)
+  end
+  for k = 1, #KEYS, 3 do
+    local producer = KEYS[k + 1]
+    if isNew[producer] == nil then
+      local last = call('GET', producer)
+      isNew[producer] = not last or tonumber(last) < seq
     end
   end
-  at = at + 3 + size
 end
-if refused then
+
+local succeeded, failure = pcall(judge)
+if not succeeded then
   for _, stream in ipairs(before) do
     takeBack(stream)
   end
-  return redis.error_reply('WRONGTYPE ' .. refused .. ' is no stream')
+  return type(failure) == 'string' and redis.error_reply(failure) or failure
 end
-at = 3
+local at = 3
 local added = 0
-local isNew
 for k = 1, #KEYS, 3 do
   local producer = KEYS[k + 1]
   local size = tonumber(ARGV[at + 2])
-  if producer ~= KEYS[k - 2] then
-    local last = call('GET', producer)
-    isNew = not last or tonumber(last) < seq
-    if isNew then
+  if isNew[producer] then
+    if producer ~= KEYS[k - 2] then
       call('SET', producer, ARGV[1], 'PX', ARGV[2])
     end
-  end
-  if not isNew then
-    if size == 0 then
-      takeBack(KEYS[k])
-    end
-  else
     if size > 0 then
       call('XADD', KEYS[k], '*', unpack(ARGV, at + 3, at + 2 + size))
     end
     call('HINCRBY', KEYS[k + 2], ARGV[at + 1] .. ':entries', 1)
     call('HINCRBY', KEYS[k + 2], ARGV[at + 1] .. ':events', ARGV[at])
     added = added + 1
+  elseif size == 0 then
+    takeBack(KEYS[k])
   end
   at = at + 3 + size
 end

@@ -39,41 +39,45 @@ for _ = 1, outputs do
   at = at + 2 + size
 end
 
-local function without(result)
+-- Acknowledges the entries when they are to be settled; else tells what is returned instead.
+local function judge()
+  if refused then
+    error('WRONGTYPE ' .. refused .. ' is no stream', 0)
+  end
+  if delivery == 'first' or delivery == 'repeated' then
+    local pending = redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[3], ARGV[2 + ids], ids)
+    if #pending == 0 and ids == 1 then
+      return 0
+    end
+    if #pending ~= ids then
+      return -1
+    end
+    for i = 1, ids do
+      if pending[i][1] ~= ARGV[2 + i] or (delivery == 'first' and pending[i][4] > 1) then
+        return -1
+      end
+    end
+  end
+  local at = 5 + ids
+  for _ = 1, claims do
+    if redis.call('HGET', KEYS[tonumber(ARGV[at])], ARGV[at + 1]) == ARGV[at + 2] then
+      return -1
+    end
+    at = at + 3
+  end
+  if redis.call('XACK', KEYS[1], ARGV[1], unpack(ARGV, 3, 2 + ids)) == 0 and delivery ~= 'gone' then
+    return 0
+  end
+end
+
+local succeeded, result = pcall(judge)
+if not succeeded or result then
   for _, stream in ipairs(before) do
     takeBack(stream)
   end
-  return result
+  return type(result) == 'string' and redis.error_reply(result) or result
 end
-
-if refused then
-  return without(redis.error_reply('WRONGTYPE ' .. refused .. ' is no stream'))
-end
-if delivery == 'first' or delivery == 'repeated' then
-  local pending = redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[3], ARGV[2 + ids], ids)
-  if #pending == 0 and ids == 1 then
-    return without(0)
-  end
-  if #pending ~= ids then
-    return without(-1)
-  end
-  for i = 1, ids do
-    if pending[i][1] ~= ARGV[2 + i] or (delivery == 'first' and pending[i][4] > 1) then
-      return without(-1)
-    end
-  end
-end
-at = 5 + ids
-for _ = 1, claims do
-  if redis.call('HGET', KEYS[tonumber(ARGV[at])], ARGV[at + 1]) == ARGV[at + 2] then
-    return without(-1)
-  end
-  at = at + 3
-end
-if redis.call('XACK', KEYS[1], ARGV[1], unpack(ARGV, 3, 2 + ids)) == 0 and delivery ~= 'gone' then
-  return without(0)
-end
-at = at + 1
+at = outputsAt + 1
 for _ = 1, outputs do
   local size = tonumber(ARGV[at + 1])
   if size > 0 then

@@ -24,14 +24,6 @@ export const BATCH: readonly Mutant[] = [
     noticedBy: [[FEEDER, 'a chunk that was fed in part, and again when rules had changed']],
   },
   {
-    name: 'chunk-of-a-job',
-    promise: 'a chunk that comes late takes none from its job',
-    file: 'src/redis/batch/upload-spool.ts',
-    from: 'tries++',
-    to: 'tries',
-    noticedBy: [['test/integration/large-entries.test.ts', 'a chunk that is sent once more']],
-  },
-  {
     name: 'advance-once',
     promise: 'a job moves on once for a chunk',
     file: 'src/redis/scripts/advanceJob-3.lua',
