@@ -54,7 +54,7 @@ export class LineChunker {
   }
 
   /**
-   * @param bytes may be kept until its lines are emitted, so it must not change afterwards
+   * @param bytes may be kept, and be a part of what is emitted, so it must not change afterwards
    * @throws UploadTooLargeError
    */
   push(bytes: Buffer): void {
@@ -78,62 +78,63 @@ export class LineChunker {
   /** The common case: runs of lines go into chunks as they are. Returns where they end. */
   #addWholeLines(bytes: Buffer, from: number): number {
     let runStart = from
+    let runLines = 0
     let lineStart = from
-    for (;;) {
+    const takeRun = (nextStart: number) => {
+      this.#take(bytes.subarray(runStart, lineStart), runLines)
+      runStart = nextStart
+      runLines = 0
+    }
+    let fullAt = runStart + this.#room()
+    while (lineStart < bytes.length) {
       if (bytes[lineStart]! <= SPACE) {
-        const blankEnd = this.#passBlankLines(bytes, lineStart)
-        if (blankEnd > lineStart) {
-          this.#addRun(bytes.subarray(runStart, lineStart))
-          lineStart = blankEnd
-          runStart = blankEnd
+        const { count, end } = blankLines(bytes, lineStart)
+        if (count > 0) {
+          takeRun(end)
+          this.#passBlankLines(count)
+          lineStart = end
+          fullAt = runStart + this.#room()
         }
       }
       const end = bytes.indexOf(LINE_FEED, lineStart) + 1
       if (end === 0) break
       if (end - lineStart > BATCH_LIMITS.lineMaxBytes) {
-        this.#addRun(bytes.subarray(runStart, lineStart))
+        takeRun(end)
         this.#endLine(bytes.subarray(lineStart, end))
-        runStart = end
+        fullAt = runStart + this.#room()
       } else {
-        if (this.#isFull(end - runStart)) {
-          this.#addRun(bytes.subarray(runStart, lineStart))
+        if (end > fullAt) {
+          takeRun(lineStart)
           this.#close()
-          runStart = lineStart
+          fullAt = runStart + this.#room()
         }
-        this.#startLine(this.#size === 0 && runStart === lineStart)
-        this.#countLine()
-        this.#lineNumber++
+        runLines++
       }
       lineStart = end
     }
-    this.#addRun(bytes.subarray(runStart, lineStart))
+    takeRun(lineStart)
     return lineStart
   }
 
-  /** Returns where the blank lines end. */
-  #passBlankLines(bytes: Buffer, from: number): number {
-    let end = from
-    let count = 0
-    for (let at = from; at < bytes.length; at++) {
-      const byte = bytes[at]!
-      if (byte === LINE_FEED) {
-        count++
-        end = at + 1
-      } else if (!isBlankByte(byte)) break
-    }
+  /** Bytes that lines may have to come into the chunk. */
+  #room(): number {
+    const gapBytes = this.#blankLines > 0 ? GAP_BYTES : 0
+    return CHUNK_BYTES - this.#size - gapBytes
+  }
+
+  #passBlankLines(count: number): void {
     this.#blankLines += count
     this.#lineNumber += count
-    return end
   }
 
-  #isFull(moreBytes: number): boolean {
-    const gapBytes = this.#blankLines > 0 ? GAP_BYTES : 0
-    return this.#size + gapBytes + moreBytes > CHUNK_BYTES
-  }
-
-  /** @param isFirst whether the chunk has no line yet */
-  #startLine(isFirst: boolean): void {
-    if (isFirst) {
+  /** Adds lines that follow each other, none of them blank. */
+  #take(run: Buffer, lines: number): void {
+    if (lines === 0) return
+    this.#received += lines
+    if (this.#received > BATCH_LIMITS.linesMax) {
+      throw new UploadTooLargeError(`the body has more than ${BATCH_LIMITS.linesMax} lines`)
+    }
+    if (this.#size === 0) {
       this.#firstLine = this.#lineNumber
     } else if (this.#blankLines > 0) {
       this.#gaps.push({ after: this.#linesBehindGap, blank: this.#blankLines })
@@ -141,19 +142,10 @@ export class LineChunker {
       this.#linesBehindGap = 0
     }
     this.#blankLines = 0
-    this.#linesBehindGap++
-  }
-
-  #addRun(run: Buffer): void {
-    if (run.length === 0) return
+    this.#linesBehindGap += lines
+    this.#lineNumber += lines
     this.#parts.push(run)
     this.#size += run.length
-  }
-
-  #countLine(): void {
-    if (++this.#received > BATCH_LIMITS.linesMax) {
-      throw new UploadTooLargeError(`the body has more than ${BATCH_LIMITS.linesMax} lines`)
-    }
   }
 
   /** @throws UploadTooLargeError */
@@ -181,36 +173,44 @@ export class LineChunker {
   #endLine(rest: Buffer): void {
     const blank = this.#blank && isBlank(rest)
     const tooLong = this.#skipping || this.#partialSize + rest.length > BATCH_LIMITS.lineMaxBytes + 2
-    if (blank) {
-      this.#blankLines++
-    } else {
-      this.#countLine()
-      if (tooLong) this.#add(TOO_LONG)
-      else if (this.#partialSize === 0) this.#add(rest)
-      else this.#add(Buffer.concat([...this.#partial, rest]))
-    }
+    if (blank) this.#passBlankLines(1)
+    else if (tooLong) this.#add(TOO_LONG)
+    else if (this.#partialSize === 0) this.#add(rest)
+    else this.#add(Buffer.concat([...this.#partial, rest]))
     this.#partial = []
     this.#partialSize = 0
     this.#skipping = false
     this.#blank = true
-    this.#lineNumber++
   }
 
   #add(line: Buffer): void {
-    if (this.#size > 0 && this.#isFull(line.length)) this.#close()
-    this.#startLine(this.#size === 0)
-    this.#parts.push(line)
-    this.#size += line.length
+    if (line.length > this.#room()) this.#close()
+    this.#take(line, 1)
   }
 
   #close(): void {
     if (this.#size === 0) return
-    this.#emit({ firstLine: this.#firstLine, gaps: this.#gaps, bytes: Buffer.concat(this.#parts) })
+    const bytes = this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts)
+    this.#emit({ firstLine: this.#firstLine, gaps: this.#gaps, bytes })
     this.#parts = []
     this.#gaps = []
     this.#linesBehindGap = 0
     this.#size = 0
   }
+}
+
+/** The lines from a place on that are blank, up to the first one that is not, or not there as a whole. */
+function blankLines(bytes: Buffer, from: number): { readonly count: number; readonly end: number } {
+  let end = from
+  let count = 0
+  for (let at = from; at < bytes.length; at++) {
+    const byte = bytes[at]!
+    if (byte === LINE_FEED) {
+      count++
+      end = at + 1
+    } else if (!isBlankByte(byte)) break
+  }
+  return { count, end }
 }
 
 /** Only white space of JSON. */
