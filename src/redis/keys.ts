@@ -93,8 +93,10 @@ export const keys = {
   endedBatches: () => '{batch}:ended',
   /** String: the number of chunks of a job that is being uploaded; expires when its upload died. */
   upload: (jobId: string) => `{job:${jobId}}:upload`,
-  /** Stream: the lines of a job that are not fed yet, in chunks numbered from 1. */
+  /** Stream: the chunks of a job that are not fed yet, numbered from 1: where their lines stand, of earlier versions also the lines. */
   chunks: (jobId: string) => `{job:${jobId}}:chunks`,
+  /** String: the lines of a chunk that is not fed yet; expires when its upload died. */
+  chunk: (jobId: string, number: number | '') => `{job:${jobId}}:chunk:${number}`,
   /** Hash: a job's record, and how far it is fed. */
   job: (jobId: string) => `{job:${jobId}}`,
   /** List: the first bad lines of a job, as JSON. */

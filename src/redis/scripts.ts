@@ -7,8 +7,8 @@ import { replyCode } from './reply-error.ts'
 
 export type ScriptArgument = string | number | Buffer
 
-/** An entry of a stream: its key, `*` or an id, fields and values in turn. */
-export type Addition = readonly [stream: string, id: string, ...fields: ScriptArgument[]]
+/** A command that writes. */
+export type Write = readonly [command: 'XADD' | 'SET', key: string, ...args: ScriptArgument[]]
 
 /**
  * One Lua script of `scripts/`. The file's name ends with the number of its keys, or with `N` where that varies; its
@@ -22,15 +22,15 @@ export interface Script {
    */
   run(client: Caller, keys: readonly string[], args: readonly ScriptArgument[]): Promise<unknown>
   /**
-   * Adds entries, and runs the script behind them, as one. For large ones: Redis' Lua hashes each byte of each argument, which takes
-   * as long as all else that an entry costs. An entry may be refused and the script runs all the same, so it has to tell whether they
-   * are there, and to take back what is not to stay, also when it fails; nobody sees them before. Sent as source: were the script
-   * unknown, they would stay. A client of a cluster may send all of it again when the connection broke (`connectRedis`). Rejects with
-   * what Redis refused; above maxmemory that is OOM, also for a script that runs there.
+   * Writes, and runs the script behind that, as one. For what is large: Redis' Lua hashes each byte of each argument, which takes
+   * as long as all else that an entry costs. A write may be refused and the script runs all the same, so it has to tell whether it
+   * is there, and to take back what is not to stay, also when it fails; nobody sees it before. Sent as source: were the script
+   * unknown, the writes would stay. A client of a cluster may send all of it again when the connection broke (`connectRedis`). Rejects
+   * with what Redis refused; above maxmemory that is OOM, also for a script that runs there.
    */
   runBehind(
     client: RedisClient,
-    additions: readonly Addition[],
+    writes: readonly Write[],
     keys: readonly string[],
     args: readonly ScriptArgument[],
   ): Promise<unknown>
@@ -60,9 +60,9 @@ export function loadScript(name: string, options: { aboveMaxmemory?: boolean; us
         return await client.callBuffer('EVAL', source, keys.length, ...keys, ...args)
       }
     },
-    async runBehind(client, additions, keys, args) {
+    async runBehind(client, writes, keys, args) {
       const transaction = (client as Redis).multi()
-      for (const addition of additions) transaction.call('XADD', ...addition)
+      for (const write of writes) transaction.call(...write)
       transaction.call('EVAL', source, keys.length, ...keys, ...args)
       const results = await transaction.exec().catch(refusal)
       const [error, result] = results!.at(-1)!

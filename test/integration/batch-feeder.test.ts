@@ -106,7 +106,7 @@ test('the feeder is no faster than the batch lane drains', async (t) => {
 test('lost data fails the job with its reason, and its place is free again', async (t) => {
   const { redis, client, jobs } = await startBatch(t, 1)
   const jobId = await upload(jobs, 'acme', '{"ip":"192.0.2.1"}')
-  await client.del(keys.chunks(jobId))
+  await client.del(keys.chunk(jobId, 1))
   const stopFeeder = await startFeeder(redis)
   const job = await until(
     () => jobs.find('acme', jobId),
@@ -119,6 +119,19 @@ test('lost data fails the job with its reason, and its place is free again', asy
     (names) => names.length === 0,
   )
   await stopFeeder()
+})
+
+test('a job that an earlier version took is fed from its stream', async (t) => {
+  const { redis, client, jobs } = await startBatch(t, 1)
+  const line = '{"ip":"192.0.2.1","event_id":"before"}\n'
+  const jobId = await upload(jobs, 'acme', line)
+  await client.del(keys.chunk(jobId, 1), keys.chunks(jobId))
+  await client.xadd(keys.chunks(jobId), '1-0', 'l', '1', 'b', line)
+  const worker = await startWorker(redis.url, ingest, 'process', PARTITIONS, enricher)
+  const stopFeeder = await startFeeder(redis)
+  const job = await completed(client, jobs, 'acme', jobId)
+  assert.equal(job.result_summary!.identified_ips, 1)
+  await Promise.all([stopFeeder(), worker.stop()])
 })
 
 test('a cancelled job feeds nothing more, frees its place at once, and its progress does not go back', async (t) => {

@@ -4,6 +4,7 @@ import { ingest } from '../../pipelines/ingest.ts'
 import { EmptyUploadError } from '../../src/batch/jobs.ts'
 import { BackpressureError } from '../../src/core/run/errors.ts'
 import { RedisFeederStore } from '../../src/redis/batch/feeder-store.ts'
+import { spoolChunk, UPLOAD_TTL_MS } from '../../src/redis/batch/upload-spool.ts'
 import { connectRedis } from '../../src/redis/connect.ts'
 import { keys } from '../../src/redis/keys.ts'
 import { readBatchJobs } from '../../src/redis/status/jobs.ts'
@@ -85,6 +86,42 @@ test('a sign of life that comes late does not let the chunks of a completed uplo
   assert.ok((await Promise.all(beats)).length > 0)
   const [chunks] = await client.keys('*chunks*')
   assert.equal(await client.pttl(chunks!), -1)
+})
+
+test('a chunk that comes once more changes nothing, neither behind the end of its upload nor when it was fed', async (t) => {
+  const { client, jobs } = await startBatch(t)
+  const again = (jobId: string, number: number, lines: string) =>
+    spoolChunk(client, { jobId, number }, { firstLine: 1, gaps: [], bytes: Buffer.from(lines) })
+  const uploading = await jobs.begin('acme')
+  const { jobId } = uploading
+  assert.equal(await again(jobId, 2, 'b'), 2, 'too early')
+  assert.equal(await again(jobId, 1, 'a'), 1)
+  assert.equal(await again(jobId, 1, 'a'), 1)
+  assert.equal(await again(jobId, 2, 'b'), 1)
+  assert.equal(await client.xlen(keys.chunks(jobId)), 2)
+  await uploading.abort()
+  const done = await upload(jobs, 'acme', '{"ip":"192.0.2.1"}\n')
+  const kept = await client.get(keys.chunk(done, 1))
+  assert.equal(await again(done, 1, 'late'), 0)
+  assert.deepEqual([await client.get(keys.chunk(done, 1)), await client.pttl(keys.chunk(done, 1))], [kept, -1])
+  await client.unlink(keys.chunk(done, 1))
+  assert.equal(await again(done, 1, 'late'), 0)
+  const ttl = await client.pttl(keys.chunk(done, 1))
+  assert.ok(ttl > 0 && ttl <= UPLOAD_TTL_MS, 'it goes by itself')
+})
+
+test('an upload of which Redis has lost lines is refused', async (t) => {
+  const { client, jobs } = await startBatch(t)
+  const uploading = await jobs.begin('acme')
+  await uploading.write(Buffer.alloc(600_000, '{"ip":"192.0.2.1"}\n'))
+  await until(
+    () => client.keys(keys.chunk(uploading.jobId, 1)),
+    (names) => names.length === 1,
+  )
+  await client.del(keys.chunk(uploading.jobId, 1))
+  await assert.rejects(uploading.complete(), /a part of the upload is gone/)
+  await uploading.abort()
+  assert.equal(await client.exists(keys.job(uploading.jobId)), 0)
 })
 
 test('an operator sees the jobs of all tenants with the lines that nobody fed yet', async (t) => {

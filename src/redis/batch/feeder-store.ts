@@ -38,7 +38,7 @@ export interface RedisFeederStoreOptions {
 const OTHERS_EVERY_MS = 1_000
 
 /** What is fed leaves the spool, which may be what fills Redis. */
-const advanceJobScript = loadScript('advanceJob-3')
+const advanceJobScript = loadScript('advanceJob-4')
 const endJobScript = loadScript('endJob-1')
 
 /** Batch jobs as the feeder moves them on, in Redis. */
@@ -135,11 +135,16 @@ export class RedisFeederStore implements FeederStore {
   }
 
   async readChunk(job: OpenJob): Promise<LineChunk | undefined> {
+    const { client } = this.#options
     const id = `${job.next}-0`
-    const entries = (await this.#options.client.callBuffer('XRANGE', keys.chunks(job.id), id, id)) as RawEntry[]
+    const [entries, lines] = await Promise.all([
+      client.callBuffer('XRANGE', keys.chunks(job.id), id, id) as Promise<RawEntry[]>,
+      client.getBuffer(keys.chunk(job.id, job.next)),
+    ])
     const fields = entries[0]?.[1]
-    if (fields == null) return undefined
-    return { ...parseLineNumbers(fields[1]!.toString('latin1')), bytes: fields[3]! }
+    const bytes = lines ?? fields?.[3]
+    if (fields == null || bytes === undefined) return undefined
+    return { ...parseLineNumbers(fields[1]!.toString('latin1')), bytes }
   }
 
   async addressMask({ tenantId, addresses }: OpenJob): Promise<AddressMask | undefined> {
@@ -188,7 +193,7 @@ export class RedisFeederStore implements FeederStore {
     const counters = Object.entries({ fed, rejected, invalid_ip: invalidIp })
     const result = await advanceJobScript.run(
       this.#options.client,
-      [keys.job(job.id), keys.chunks(job.id), keys.jobErrors(job.id)],
+      [keys.job(job.id), keys.chunks(job.id), keys.jobErrors(job.id), keys.chunk(job.id, job.next)],
       [job.next, BATCH_LIMITS.errorsMax, counters.length, ...counters.flat(), ...errors.map((e) => JSON.stringify(e))],
     )
     return result !== -1

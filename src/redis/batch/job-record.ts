@@ -11,6 +11,11 @@ export const CANCELLED = 'cancelled'
 const releaseJobScript = loadScript('releaseJob-4')
 const keepProgressScript = loadScript('keepProgress-1')
 
+/** What holds the lines of a job. @param count of its chunks */
+export function chunkKeys(jobId: string, count: number): string[] {
+  return [keys.chunks(jobId), ...Array.from({ length: count }, (_, i) => keys.chunk(jobId, i + 1))]
+}
+
 /** Gives up a job's place among the open ones. @param what 'no job': its upload never became one, and is listed no more */
 export async function releaseJob(
   client: RedisClient,
@@ -33,8 +38,9 @@ export async function freeJob(
   job: { readonly id: string; readonly tenantId: string },
   what: 'a job' | 'no job',
 ): Promise<void> {
-  const failed = (await client.hget(keys.job(job.id), 'status')) === 'failed'
-  await client.del(keys.chunks(job.id), keys.jobErrors(job.id))
+  const [status, chunks] = await client.hmget(keys.job(job.id), 'status', 'chunks')
+  const failed = status === 'failed'
+  await client.unlink(...chunkKeys(job.id, Number(chunks)), keys.jobErrors(job.id))
   for (let partition = 0; partition < partitions; partition++) {
     const progress = keys.jobProgress(partition, job.id)
     // What was fed of a failed job goes on, and is counted: the count is left to expire.

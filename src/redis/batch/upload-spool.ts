@@ -7,7 +7,8 @@ import { type DelayBounds, Loop, retry } from '../../runner/loop.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
 import { persisted } from '../persisted.ts'
-import { loadScript } from '../scripts.ts'
+import { loadScript, type Write } from '../scripts.ts'
+import { chunkKeys } from './job-record.ts'
 import { formatLineNumbers } from './line-numbers.ts'
 
 export interface UploadSpoolOptions {
@@ -34,13 +35,30 @@ const HEARTBEAT_DELAY: DelayBounds = { minMs: 500, maxMs: 1_000 }
 /** Chunks that may be on their way to Redis; more hold up the sender. */
 const IN_FLIGHT_MAX = 16
 
+/** Bytes behind which the disk is asked for what came so far: at the end of the upload less is left to wait for. */
+const EARLY_SYNC_BYTES = 16_777_216
+
 /** Answer for a chunk that is there before the one that it follows. */
 const TOO_EARLY = 2
 
-const spoolChunkScript = loadScript('spoolChunk-2')
+const spoolChunkScript = loadScript('spoolChunk-3')
 const completeUploadScript = loadScript('completeUpload-3')
 
-/** Keeps an upload in Redis while it comes in: as a stream of chunks that expires unless the upload lives or completes. */
+/** Sends a chunk, numbered from 1. May be repeated, also when the upload has ended. Returns what the script does. */
+export async function spoolChunk(
+  client: RedisClient,
+  { jobId, number }: { readonly jobId: string; readonly number: number },
+  chunk: LineChunk,
+): Promise<number> {
+  const lines = keys.chunk(jobId, number)
+  // One that comes late must not give the lines of a job an end.
+  const write: Write = ['SET', lines, chunk.bytes, 'PX', UPLOAD_TTL_MS, 'NX']
+  const names = [keys.upload(jobId), keys.chunks(jobId), lines]
+  const args = [UPLOAD_TTL_MS, number, formatLineNumbers(chunk)]
+  return Number(await spoolChunkScript.runBehind(client, [write], names, args))
+}
+
+/** Keeps an upload in Redis while it comes in: as chunks that expire unless the upload lives or completes. */
 export class UploadSpool implements Upload {
   readonly #options: UploadSpoolOptions
   readonly #chunker: LineChunker
@@ -50,6 +68,7 @@ export class UploadSpool implements Upload {
   #last: Promise<void> = Promise.resolve()
   #failure: unknown
   #chunks = 0
+  #unsyncedBytes = 0
   #ended = false
   #completing = false
 
@@ -61,8 +80,9 @@ export class UploadSpool implements Upload {
     this.#heartbeat = new Loop({
       name: `upload ${jobId}`,
       round: async () => {
-        const names = [keys.upload(jobId), keys.chunks(jobId)]
-        await Promise.all(names.map((name) => client.pexpire(name, UPLOAD_TTL_MS)))
+        const names = [keys.upload(jobId), ...chunkKeys(jobId, this.#chunks)]
+        // One that comes late must not give the lines of a job an end.
+        await Promise.all(names.map((name) => client.pexpire(name, UPLOAD_TTL_MS, 'XX')))
         return HEARTBEAT_MS
       },
       // An upload that is not heard of for too long is refused by the next script that looks for it.
@@ -104,7 +124,7 @@ export class UploadSpool implements Upload {
     commit()
     this.#completing = true
     await this.#persist(async () => {
-      const result = await completeUploadScript.run(client, names, [this.#chunks, ...fields])
+      const result = await completeUploadScript.run(client, names, [this.#chunks, keys.chunk(jobId, ''), ...fields])
       await persisted(client)
       return result
     })
@@ -119,23 +139,30 @@ export class UploadSpool implements Upload {
     await Promise.all([this.#heartbeat.stop(), ...this.#inFlight])
     // Whether it became a job is not known: if so it is done whole, and if not its keys expire.
     if (this.#completing) return
-    await client.del(keys.upload(jobId), keys.chunks(jobId))
+    await client.unlink(keys.upload(jobId), ...chunkKeys(jobId, this.#chunks))
     await release()
   }
 
   #send(chunk: LineChunk): void {
     const { client, jobId } = this.#options
     const number = ++this.#chunks
-    const names = [keys.upload(jobId), keys.chunks(jobId)]
     const before = this.#last
-    const args = [UPLOAD_TTL_MS, number, formatLineNumbers(chunk), chunk.bytes]
-    const sent = this.#persist(() => spoolChunkScript.run(client, names, args), before)
+    const sent = this.#persist(() => spoolChunk(client, { jobId, number }, chunk), before)
+      .then(() => this.#syncEarly(chunk.bytes.length))
       .catch((error) => {
         this.#failure ??= error
       })
       .finally(() => this.#inFlight.delete(sent))
     this.#inFlight.add(sent)
     this.#last = sent
+  }
+
+  #syncEarly(bytes: number): void {
+    this.#unsyncedBytes += bytes
+    if (this.#unsyncedBytes < EARLY_SYNC_BYTES) return
+    this.#unsyncedBytes = 0
+    // Whether the disk took it is asked at the end.
+    persisted(this.#options.client, true).catch(() => {})
   }
 
   /**

@@ -1,6 +1,6 @@
 -- Turns an upload into a queued job. Repeating it changes nothing.
 -- KEYS[1] upload, KEYS[2] chunks, KEYS[3] job
--- ARGV[1] chunks that it has, then fields and values of the job's record
+-- ARGV[1] chunks that it has, ARGV[2] prefix of the keys of their lines, in the same slot, then fields and values of the job's record
 -- Returns 1; 0 when the upload is not there any more; 3 when Redis has lost a chunk of it.
 if redis.call('EXISTS', KEYS[3]) == 1 then
   return 1
@@ -12,7 +12,15 @@ end
 if last ~= ARGV[1] then
   return 3
 end
+for number = 1, ARGV[1] do
+  if redis.call('EXISTS', ARGV[2] .. number) == 0 then
+    return 3
+  end
+end
+for number = 1, ARGV[1] do
+  redis.call('PERSIST', ARGV[2] .. number)
+end
 redis.call('DEL', KEYS[1])
 redis.call('PERSIST', KEYS[2])
-redis.call('HSET', KEYS[3], unpack(ARGV, 2))
+redis.call('HSET', KEYS[3], unpack(ARGV, 3))
 return 1

@@ -3,7 +3,7 @@ import type { Lane } from '../../core/pipeline/lane.ts'
 import type { RedisClient } from '../connect.ts'
 import { counterFields, keys } from '../keys.ts'
 import { replyCode } from '../reply-error.ts'
-import { type Addition, loadScript, type ScriptArgument } from '../scripts.ts'
+import { loadScript, type ScriptArgument, type Write } from '../scripts.ts'
 
 /** Where a block goes, and the key of who writes it: one of that stream alone, or of that call. */
 export interface AppendPlace {
@@ -64,7 +64,7 @@ export async function appendBlocks(
   const head = [sequence, producerTtlMs]
   if (blocks.reduce((sum, { bytes }) => sum + bytes, 0) >= LARGE_BYTES) {
     const args = blocks.flatMap(({ count, counterPrefix }) => [count, counterPrefix, 0])
-    const additions = blocks.map(({ keys: [stream], fields }): Addition => [stream, '*', ...fields])
+    const additions = blocks.map(({ keys: [stream], fields }): Write => ['XADD', stream, '*', ...fields])
     try {
       return Number(await script.runBehind(client, additions, names, [...head, ...args]))
     } catch (error) {

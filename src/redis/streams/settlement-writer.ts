@@ -4,7 +4,7 @@ import type { SettleResult } from '../../runner/ports.ts'
 import type { RedisClient } from '../connect.ts'
 import { counterFields, keys } from '../keys.ts'
 import { replyCode } from '../reply-error.ts'
-import { type Addition, loadScript, type ScriptArgument } from '../scripts.ts'
+import { loadScript, type ScriptArgument, type Write } from '../scripts.ts'
 import { LARGE_BYTES } from './append.ts'
 import { isForOther, type RawEntry } from './entries.ts'
 
@@ -76,7 +76,7 @@ export class SettlementWriter {
   async #write(client: RedisClient, head: readonly ScriptArgument[]): Promise<number> {
     const places = this.#outputs.map(({ stream }) => this.#index(stream))
     if (this.#bytes >= LARGE_BYTES) {
-      const additions = this.#outputs.map(({ stream, fields }): Addition => [stream, '*', ...fields])
+      const additions = this.#outputs.map(({ stream, fields }): Write => ['XADD', stream, '*', ...fields])
       const args = [...head, ...places.flatMap((place) => [place, 0]), ...this.#counters]
       try {
         return Number(await settleScript.runBehind(client, additions, this.#keys, args))

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Records that a chunk was fed, and frees it. Repeating it changes nothing, nor does it behind the end of the job.
 -- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
--- KEYS[1] job, KEYS[2] chunks, KEYS[3] errors
+-- KEYS[1] job, KEYS[2] chunks, KEYS[3] errors, KEYS[4] the lines of the chunk
 -- ARGV[1] number of the chunk, ARGV[2] how many errors are kept
 -- ARGV[3] number of counters, then fields and increments in turn; then errors, as JSON
 -- Returns 1; 0 when the chunk was recorded before; -1 when the job has ended.
@@ -23,4 +23,5 @@ for i = at, math.min(#ARGV, at + room - 1) do
   redis.call('RPUSH', KEYS[3], ARGV[i])
 end
 redis.call('XDEL', KEYS[2], ARGV[1] .. '-0')
+redis.call('UNLINK', KEYS[4])
 return 1

@@ -1,0 +1,23 @@
+-- Notes a chunk of an upload, whose lines were set right before, in the same transaction, to expire like an upload that died. Repeating
+-- it changes nothing, also when it comes behind the end of the upload.
+-- KEYS[1] upload: the number of its last chunk, KEYS[2] chunks, KEYS[3] the lines of the chunk
+-- ARGV[1] milliseconds after which the upload counts as dead, ARGV[2] number of the chunk, ARGV[3] where its
+-- lines stand in the upload
+-- Returns 1; 0 when the upload is not there any more; 2 when the chunk before it is not there yet; 3 when its lines are not there.
+local last = tonumber(redis.call('GET', KEYS[1]))
+local number = tonumber(ARGV[2])
+if not last then
+  return 0
+end
+if last < number - 1 then
+  return 2
+end
+if redis.call('PEXPIRE', KEYS[3], ARGV[1]) == 0 then
+  return 3
+end
+if last < number then
+  redis.call('XADD', KEYS[2], ARGV[2] .. '-0', 'l', ARGV[3])
+  redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[1])
+  redis.call('PEXPIRE', KEYS[2], ARGV[1])
+end
+return 1
