@@ -7,6 +7,15 @@ import { replyCode } from './reply-error.ts'
 
 export type ScriptArgument = string | number | Buffer
 
+/** What a script adds to a stream: fields and values in turn. */
+export interface Addition {
+  readonly stream: string
+  readonly fields: readonly (string | Buffer)[]
+}
+
+/** Bytes of a call's additions from which on they do not pass through Lua. */
+export const LARGE_BYTES = 65_536
+
 /** A command that writes. */
 export type Write = readonly [command: 'XADD' | 'SET', key: string, ...args: ScriptArgument[]]
 
@@ -34,6 +43,17 @@ export interface Script {
     keys: readonly string[],
     args: readonly ScriptArgument[],
   ): Promise<unknown>
+  /**
+   * Runs it with entries that it adds; together large ones are added before it (`runBehind`), and such a script calls the functions of
+   * `added-before.lua`. Above maxmemory, where it drains Redis, it adds them itself in any case.
+   * @param argsWith is given, for each addition, the number of its arguments and these; of one that is there by then 0
+   */
+  runAdding(
+    client: RedisClient,
+    additions: readonly Addition[],
+    keys: readonly string[],
+    argsWith: (added: readonly (readonly ScriptArgument[])[]) => readonly ScriptArgument[],
+  ): Promise<unknown>
 }
 
 /**
@@ -41,16 +61,15 @@ export interface Script {
  * @param name file name without `.lua`
  * @param aboveMaxmemory that it runs above Redis' maxmemory where this use of it drains Redis; the source itself says so
  *   when all its uses do
- * @param using file of functions that it calls; they come behind its first line
+ * @param using file of functions that it calls; they come before it
  */
 export function loadScript(name: string, options: { aboveMaxmemory?: boolean; using?: string } = {}): Script {
-  const text = textOf(name)
-  const firstLine = text.indexOf('\n') + 1
-  const own =
-    options.using === undefined ? text : text.slice(0, firstLine) + textOf(options.using) + text.slice(firstLine)
-  const source = options.aboveMaxmemory ? `#!lua flags=allow-oom\n${own}` : own
+  const own = textOf(name)
+  const drains = options.aboveMaxmemory === true || own.startsWith(DRAINS)
+  const functions = options.using === undefined ? '' : textOf(options.using)
+  const source = `${drains ? DRAINS : ''}${functions}${own.startsWith(DRAINS) ? own.slice(DRAINS.length) : own}`
   const digest = createHash('sha1').update(source).digest('hex')
-  return {
+  const script: Script = {
     name,
     async run(client, keys, args) {
       try {
@@ -69,7 +88,29 @@ export function loadScript(name: string, options: { aboveMaxmemory?: boolean; us
       if (error !== null) throw error
       return result
     },
+    async runAdding(client, additions, keys, argsWith) {
+      if (bytesOf(additions) >= LARGE_BYTES) {
+        const writes = additions.map(({ stream, fields }): Write => ['XADD', stream, '*', ...fields])
+        const args = argsWith(additions.map(() => [0]))
+        try {
+          return await script.runBehind(client, writes, keys, args)
+        } catch (error) {
+          if (!drains || replyCode(error) !== 'OOM') throw error
+        }
+      }
+      return await script.run(client, keys, argsWith(additions.map(({ fields }) => [fields.length, ...fields])))
+    },
   }
+  return script
+}
+
+/** First line of a script that runs above maxmemory. */
+const DRAINS = '#!lua flags=allow-oom\n'
+
+function bytesOf(additions: readonly Addition[]): number {
+  let bytes = 0
+  for (const { fields } of additions) for (const field of fields) bytes += field.length
+  return bytes
 }
 
 /** Why Redis discarded a transaction: it says so of one of the commands, or, behind its own words, of all. */

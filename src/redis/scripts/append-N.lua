@@ -8,32 +8,20 @@
 -- Returns the number of blocks added; those that the producer had added before are left out.
 local call = redis.call
 
-local function takeBack(stream)
-  call('XDEL', stream, call('XREVRANGE', stream, '+', '-', 'COUNT', 1)[1][1])
-end
-
 local seq = tonumber(ARGV[1])
-local before = {}
 local isNew = {}
 
--- Whether each producer's commit is new. Fails before anything is written.
-local function judge()
-  local at = 3
-  local refused
-  for k = 1, #KEYS, 3 do
-    local size = tonumber(ARGV[at + 2])
-    if size == 0 then
-      if call('TYPE', KEYS[k]).ok == 'stream' then
-        before[#before + 1] = KEYS[k]
-      else
-        refused = KEYS[k]
-      end
-    end
-    at = at + 3 + size
+local at = 3
+for k = 1, #KEYS, 3 do
+  local size = tonumber(ARGV[at + 2])
+  if size == 0 then
+    addedBefore(KEYS[k])
   end
-  if refused then
-    error('WRONGTYPE ' .. refused .. ' is no stream', 0)
-  end
+  at = at + 3 + size
+end
+
+-- Whether each producer's commit is new.
+local failure = tried(function()
   for k = 1, #KEYS, 3 do
     local producer = KEYS[k + 1]
     if isNew[producer] == nil then
@@ -41,16 +29,11 @@ local function judge()
       isNew[producer] = not last or tonumber(last) < seq
     end
   end
+end)
+if failure then
+  return failure
 end
-
-local succeeded, failure = pcall(judge)
-if not succeeded then
-  for _, stream in ipairs(before) do
-    takeBack(stream)
-  end
-  return type(failure) == 'string' and redis.error_reply(failure) or failure
-end
-local at = 3
+at = 3
 local added = 0
 for k = 1, #KEYS, 3 do
   local producer = KEYS[k + 1]

@@ -19,31 +19,17 @@ local claims = tonumber(ARGV[4 + ids])
 local outputsAt = 5 + ids + 3 * claims
 local outputs = tonumber(ARGV[outputsAt])
 
-local function takeBack(stream)
-  redis.call('XDEL', stream, redis.call('XREVRANGE', stream, '+', '-', 'COUNT', 1)[1][1])
-end
-
-local refused
-local before = {}
 local at = outputsAt + 1
 for _ = 1, outputs do
   local size = tonumber(ARGV[at + 1])
   if size == 0 then
-    local stream = KEYS[tonumber(ARGV[at])]
-    if redis.call('TYPE', stream).ok == 'stream' then
-      before[#before + 1] = stream
-    else
-      refused = stream
-    end
+    addedBefore(KEYS[tonumber(ARGV[at])])
   end
   at = at + 2 + size
 end
 
 -- Acknowledges the entries when they are to be settled; else tells what is returned instead.
 local function judge()
-  if refused then
-    error('WRONGTYPE ' .. refused .. ' is no stream', 0)
-  end
   if delivery == 'first' or delivery == 'repeated' then
     local pending = redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[3], ARGV[2 + ids], ids)
     if #pending == 0 and ids == 1 then
@@ -70,12 +56,13 @@ local function judge()
   end
 end
 
-local succeeded, result = pcall(judge)
-if not succeeded or result then
-  for _, stream in ipairs(before) do
-    takeBack(stream)
-  end
-  return type(result) == 'string' and redis.error_reply(result) or result
+local failure, result = tried(judge)
+if failure then
+  return failure
+end
+if result then
+  takeAllBack()
+  return result
 end
 at = outputsAt + 1
 for _ = 1, outputs do

@@ -2,8 +2,7 @@ import { type Block, encodeBlock } from '../../core/event/block.ts'
 import type { Lane } from '../../core/pipeline/lane.ts'
 import type { RedisClient } from '../connect.ts'
 import { counterFields, keys } from '../keys.ts'
-import { replyCode } from '../reply-error.ts'
-import { loadScript, type ScriptArgument, type Write } from '../scripts.ts'
+import { loadScript } from '../scripts.ts'
 
 /** Where a block goes, and the key of who writes it: one of that stream alone, or of that call. */
 export interface AppendPlace {
@@ -20,8 +19,6 @@ export interface BlockAppend {
   readonly count: number
   readonly counterPrefix: string
   readonly fields: readonly (string | Buffer)[]
-  /** Of its rows. */
-  readonly bytes: number
 }
 
 /** What blocks are appended under. */
@@ -34,11 +31,9 @@ export interface AppendOptions {
   readonly aboveMaxmemory?: boolean
 }
 
-const appendScript = loadScript('append-N')
-const drainingScript = loadScript('append-N', { aboveMaxmemory: true })
-
-/** Bytes of rows from which on a script is given them as entries that are there: see `Script.runBehind`. */
-export const LARGE_BYTES = 65_536
+const using = 'added-before'
+const appendScript = loadScript('append-N', { using })
+const drainingScript = loadScript('append-N', { using, aboveMaxmemory: true })
 
 export function blockAppend({ partition, stream, lane, producer }: AppendPlace, block: Block): BlockAppend {
   return {
@@ -46,7 +41,6 @@ export function blockAppend({ partition, stream, lane, producer }: AppendPlace, 
     count: block.count,
     counterPrefix: counterFields.addedPrefix(stream, lane),
     fields: encodeBlock(block),
-    bytes: block.rows.length,
   }
 }
 
@@ -60,22 +54,12 @@ export async function appendBlocks(
   { sequence, producerTtlMs, aboveMaxmemory = false }: AppendOptions,
 ): Promise<number> {
   const script = aboveMaxmemory ? drainingScript : appendScript
+  const additions = blocks.map(({ keys: [stream], fields }) => ({ stream, fields }))
   const names = blocks.flatMap((block) => block.keys)
-  const head = [sequence, producerTtlMs]
-  if (blocks.reduce((sum, { bytes }) => sum + bytes, 0) >= LARGE_BYTES) {
-    const args = blocks.flatMap(({ count, counterPrefix }) => [count, counterPrefix, 0])
-    const additions = blocks.map(({ keys: [stream], fields }): Write => ['XADD', stream, '*', ...fields])
-    try {
-      return Number(await script.runBehind(client, additions, names, [...head, ...args]))
-    } catch (error) {
-      if (!aboveMaxmemory || replyCode(error) !== 'OOM') throw error
-    }
-  }
-  const args = blocks.flatMap(({ count, counterPrefix, fields }): ScriptArgument[] => [
-    count,
-    counterPrefix,
-    fields.length,
-    ...fields,
+  const added = await script.runAdding(client, additions, names, (parts) => [
+    sequence,
+    producerTtlMs,
+    ...blocks.flatMap(({ count, counterPrefix }, i) => [count, counterPrefix, ...parts[i]!]),
   ])
-  return Number(await script.run(client, names, [...head, ...args]))
+  return Number(added)
 }

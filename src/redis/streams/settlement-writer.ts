@@ -3,9 +3,7 @@ import type { Lane } from '../../core/pipeline/lane.ts'
 import type { SettleResult } from '../../runner/ports.ts'
 import type { RedisClient } from '../connect.ts'
 import { counterFields, keys } from '../keys.ts'
-import { replyCode } from '../reply-error.ts'
-import { loadScript, type ScriptArgument, type Write } from '../scripts.ts'
-import { LARGE_BYTES } from './append.ts'
+import { type Addition, loadScript, type ScriptArgument } from '../scripts.ts'
 import { isForOther, type RawEntry } from './entries.ts'
 
 /** An identity that an owner may have in the dedup store. */
@@ -16,15 +14,14 @@ export interface Claim {
   readonly owner: Buffer
 }
 
-const settleScript = loadScript('settle-N')
+const settleScript = loadScript('settle-N', { using: 'added-before' })
 
 /** Builds one call of the settle script. */
 export class SettlementWriter {
   readonly #keys: string[]
-  readonly #outputs: { readonly stream: string; readonly fields: readonly (string | Buffer)[] }[] = []
+  readonly #outputs: Addition[] = []
   readonly #counters: ScriptArgument[] = []
   readonly #claims: ScriptArgument[] = []
-  #bytes = 0
 
   constructor(source: string, counters: string) {
     this.#keys = [source, counters]
@@ -48,7 +45,6 @@ export class SettlementWriter {
   /** Adds an entry to a stream of the same partition. */
   add(stream: string, fields: readonly (string | Buffer)[]): void {
     this.#outputs.push({ stream, fields })
-    for (const field of fields) this.#bytes += field.length
   }
 
   #index(key: string): number {
@@ -67,26 +63,15 @@ export class SettlementWriter {
     ids: readonly string[],
     delivery: '' | 'first' | 'repeated' | 'gone' = '',
   ): Promise<SettleResult> {
-    const head = [group, ids.length, ...ids, delivery, this.#claims.length / 3, ...this.#claims]
-    const result = await this.#write(client, [...head, this.#outputs.length])
-    if (result < 0) return 'contested'
-    return result === 1 ? 'written' : 'settled before'
-  }
-
-  async #write(client: RedisClient, head: readonly ScriptArgument[]): Promise<number> {
     const places = this.#outputs.map(({ stream }) => this.#index(stream))
-    if (this.#bytes >= LARGE_BYTES) {
-      const additions = this.#outputs.map(({ stream, fields }): Write => ['XADD', stream, '*', ...fields])
-      const args = [...head, ...places.flatMap((place) => [place, 0]), ...this.#counters]
-      try {
-        return Number(await settleScript.runBehind(client, additions, this.#keys, args))
-      } catch (error) {
-        // What drains runs above maxmemory too.
-        if (replyCode(error) !== 'OOM') throw error
-      }
-    }
-    const outputs = this.#outputs.flatMap(({ fields }, i) => [places[i]!, fields.length, ...fields])
-    return Number(await settleScript.run(client, this.#keys, [...head, ...outputs, ...this.#counters]))
+    const head = [group, ids.length, ...ids, delivery, this.#claims.length / 3, ...this.#claims, places.length]
+    const result = await settleScript.runAdding(client, this.#outputs, this.#keys, (parts) => [
+      ...head,
+      ...places.flatMap((place, i) => [place, ...parts[i]!]),
+      ...this.#counters,
+    ])
+    if (Number(result) < 0) return 'contested'
+    return Number(result) === 1 ? 'written' : 'settled before'
   }
 }
 
