@@ -144,7 +144,7 @@ test('an upload that breaks off, or loses its ingress, leaves no key behind, and
   await uploadNext()
   // The job says that it is completed, then its chunks go.
   await until(
-    () => redis.keys('{job:*:chunks'),
+    () => redis.keys('{job:*:chunk*'),
     (names) => names.length === 0,
   )
 })

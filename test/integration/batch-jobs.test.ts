@@ -6,6 +6,7 @@ import { BackpressureError } from '../../src/core/run/errors.ts'
 import { RedisFeederStore } from '../../src/redis/batch/feeder-store.ts'
 import { spoolChunk, UPLOAD_TTL_MS } from '../../src/redis/batch/upload-spool.ts'
 import { connectRedis } from '../../src/redis/connect.ts'
+import { removeBatchJobs } from '../../src/redis/erasure/jobs.ts'
 import { keys } from '../../src/redis/keys.ts'
 import { readBatchJobs } from '../../src/redis/status/jobs.ts'
 import { readServers } from '../../src/redis/status/servers.ts'
@@ -122,6 +123,37 @@ test('an upload of which Redis has lost lines is refused', async (t) => {
   await assert.rejects(uploading.complete(), /a part of the upload is gone/)
   await uploading.abort()
   assert.equal(await client.exists(keys.job(uploading.jobId)), 0)
+  const another = await jobs.begin('acme')
+  await another.write(Buffer.alloc(600_000, '{"ip":"192.0.2.1"}\n'))
+  await until(async () => (await client.exists(keys.chunk(another.jobId, 2))) === 1)
+  await client.del(keys.chunks(another.jobId))
+  await assert.rejects(another.complete(), /a part of the upload is gone/)
+  await another.abort()
+})
+
+test('lines go with their job, whatever is left of it, and with an upload that is still under way', async (t) => {
+  const { redis, client, jobs } = await startBatch(t)
+  const lines = '{"ip":"192.0.2.1"}\n'.repeat(40_000)
+  const left = async () => (await client.keys('{job:*')).filter((name) => !name.endsWith(':upload'))
+  await upload(jobs, 'acme', lines)
+  assert.equal(await removeBatchJobs(client, 'acme', PARTITIONS), 1)
+  assert.deepEqual(await left(), [])
+  const uploading = await jobs.begin('acme')
+  await uploading.write(Buffer.from(lines))
+  await until(async () => (await client.exists(keys.chunk(uploading.jobId, 2))) === 1)
+  assert.equal(await removeBatchJobs(client, 'acme', PARTITIONS), 0)
+  assert.deepEqual(await left(), [])
+  await assert.rejects(uploading.complete(), /a part of the upload is gone/)
+  for (const name of await left()) assert.ok((await client.pttl(name)) > 0, `${name} stays`)
+  await uploading.abort()
+  const old = await upload(jobs, 'acme', lines)
+  await jobs.cancel('acme', old)
+  // As behind seven days in which nobody fed.
+  await client.del(keys.job(old))
+  const stopFeeder = await startFeeder(redis)
+  await until(async () => (await client.hlen(keys.openJobs())) === 0)
+  assert.deepEqual(await left(), [])
+  await stopFeeder()
 })
 
 test('an operator sees the jobs of all tenants with the lines that nobody fed yet', async (t) => {

@@ -70,6 +70,7 @@ export async function startUploads(t: TestContext, limits?: UploadParts['limits'
     await client.hlen(keys.openJobs()),
     (await list()).length,
     (await client.keys(keys.upload('*'))).length,
+    new Set((await client.keys(`${keys.chunk('*', '')}*`)).map((name) => name.split('}')[0])).size,
     (await client.keys(keys.chunks('*'))).length,
   ]
   return { redis, client, jobs, tenants, asked, dashboard, member, send, preview, upload, list, kept }

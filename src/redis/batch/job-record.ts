@@ -9,11 +9,18 @@ export const RECORD_TTL_MS = 7 * 86_400_000
 export const CANCELLED = 'cancelled'
 
 const releaseJobScript = loadScript('releaseJob-4')
+const freeChunksScript = loadScript('freeChunks-2')
 const keepProgressScript = loadScript('keepProgress-1')
 
 /** What holds the lines of a job. @param count of its chunks */
 export function chunkKeys(jobId: string, count: number): string[] {
   return [keys.chunks(jobId), ...Array.from({ length: count }, (_, i) => keys.chunk(jobId, i + 1))]
+}
+
+/** Frees the lines of a job or an upload. @param record 'with record': it goes as well @returns how many records went */
+export async function freeChunks(client: RedisClient, jobId: string, record: 'with record' | '' = ''): Promise<number> {
+  const names = [keys.job(jobId), keys.chunks(jobId)]
+  return Number(await freeChunksScript.run(client, names, [keys.chunk(jobId, ''), record]))
 }
 
 /** Gives up a job's place among the open ones. @param what 'no job': its upload never became one, and is listed no more */
@@ -38,9 +45,9 @@ export async function freeJob(
   job: { readonly id: string; readonly tenantId: string },
   what: 'a job' | 'no job',
 ): Promise<void> {
-  const [status, chunks] = await client.hmget(keys.job(job.id), 'status', 'chunks')
-  const failed = status === 'failed'
-  await client.unlink(...chunkKeys(job.id, Number(chunks)), keys.jobErrors(job.id))
+  const failed = (await client.hget(keys.job(job.id), 'status')) === 'failed'
+  await freeChunks(client, job.id)
+  await client.del(keys.jobErrors(job.id))
   for (let partition = 0; partition < partitions; partition++) {
     const progress = keys.jobProgress(partition, job.id)
     // What was fed of a failed job goes on, and is counted: the count is left to expire.

@@ -2,7 +2,7 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import type { BatchSummary } from '../../../schemas/api/batch.ts'
 import { NOT_JSON } from '../../batch/read-chunk.ts'
-import { CANCELLED, chunkKeys, RECORD_TTL_MS } from '../batch/job-record.ts'
+import { CANCELLED, freeChunks, RECORD_TTL_MS } from '../batch/job-record.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
 import { loadScript } from '../scripts.ts'
@@ -21,9 +21,8 @@ export async function cancelJobs(client: RedisClient, tenantId: string, ids: rea
 export async function removeBatchJobs(client: RedisClient, tenantId: string, partitions: number): Promise<number> {
   let jobs = 0
   for (const id of await client.zrange(keys.batchesOf(tenantId), '0', '-1')) {
-    const chunks = Number(await client.hget(keys.job(id), 'chunks'))
-    await client.unlink(...chunkKeys(id, chunks), keys.jobErrors(id))
-    jobs += await client.del(keys.job(id))
+    jobs += await freeChunks(client, id, 'with record')
+    await client.del(keys.jobErrors(id))
     for (let partition = 0; partition < partitions; partition++) await client.del(keys.jobProgress(partition, id))
     await client.zrem(keys.endedBatches(), `${tenantId} ${id}`)
   }

@@ -9,7 +9,7 @@ local last = redis.call('GET', KEYS[1])
 if not last then
   return 0
 end
-if last ~= ARGV[1] then
+if last ~= ARGV[1] or redis.call('XLEN', KEYS[2]) ~= tonumber(ARGV[1]) then
   return 3
 end
 for number = 1, ARGV[1] do

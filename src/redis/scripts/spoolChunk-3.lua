@@ -12,12 +12,14 @@ end
 if last < number - 1 then
   return 2
 end
-if redis.call('PEXPIRE', KEYS[3], ARGV[1]) == 0 then
+if redis.call('EXISTS', KEYS[3]) == 0 then
   return 3
 end
 if last < number then
   redis.call('XADD', KEYS[2], ARGV[2] .. '-0', 'l', ARGV[3])
-  redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[1])
-  redis.call('PEXPIRE', KEYS[2], ARGV[1])
+  redis.call('SET', KEYS[1], ARGV[2])
+end
+for _, key in ipairs(KEYS) do
+  redis.call('PEXPIRE', key, ARGV[1])
 end
 return 1

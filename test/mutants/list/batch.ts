@@ -216,6 +216,22 @@ export const BATCH: readonly Mutant[] = [
     noticedBy: [[JOBS, 'an upload of which Redis has lost lines is refused']],
   },
   {
+    name: 'lost-places',
+    promise: 'an upload of which Redis has lost where lines stand becomes no job',
+    file: 'src/redis/scripts/completeUpload-3.lua',
+    from: " or redis.call('XLEN', KEYS[2]) ~= tonumber(ARGV[1])",
+    to: '',
+    noticedBy: [[JOBS, 'an upload of which Redis has lost lines is refused']],
+  },
+  {
+    name: 'lines-without-record',
+    promise: 'lines do not stay when there is no record of their job',
+    file: 'src/redis/scripts/freeChunks-2.lua',
+    from: "if redis.call('EXISTS', KEYS[2]) == 1 then",
+    to: 'if false then',
+    noticedBy: [[JOBS, 'lines go with their job, whatever is left of it']],
+  },
+  {
     name: 'open-jobs',
     promise: 'a tenant has only so many open jobs',
     file: 'src/redis/scripts/reserveJob-3.lua',
