@@ -5,11 +5,10 @@
 if redis.call('EXISTS', KEYS[3]) == 1 then
   return 1
 end
-local last = redis.call('GET', KEYS[1])
-if not last then
+if redis.call('EXISTS', KEYS[1]) == 0 then
   return 0
 end
-if last ~= ARGV[1] or redis.call('XLEN', KEYS[2]) ~= tonumber(ARGV[1]) then
+if redis.call('XLEN', KEYS[2]) ~= tonumber(ARGV[1]) then
   return 3
 end
 for number = 1, ARGV[1] do

@@ -219,8 +219,8 @@ export const BATCH: readonly Mutant[] = [
     name: 'lost-places',
     promise: 'an upload of which Redis has lost where lines stand becomes no job',
     file: 'src/redis/scripts/completeUpload-3.lua',
-    from: " or redis.call('XLEN', KEYS[2]) ~= tonumber(ARGV[1])",
-    to: '',
+    from: "if redis.call('XLEN', KEYS[2]) ~= tonumber(ARGV[1]) then",
+    to: 'if false then',
     noticedBy: [[JOBS, 'an upload of which Redis has lost lines is refused']],
   },
   {

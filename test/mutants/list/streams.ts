@@ -167,14 +167,6 @@ export const STREAM_KEEPING: readonly Mutant[] = [
     noticedBy: [[PERSISTED, 'who asked while no Redis was there']],
   },
   {
-    name: 'chunks-all-there',
-    promise: 'an upload of which a chunk is gone is not accepted',
-    file: 'src/redis/scripts/completeUpload-3.lua',
-    from: 'if last ~= ARGV[1] then',
-    to: 'if false then',
-    noticedBy: [[PERSISTED, 'an upload of which Redis could not write a part']],
-  },
-  {
     name: 'freed-at-once',
     promise: 'a large file that a rewrite removes is freed in pieces',
     file: 'src/redis/append-only-file.ts',
