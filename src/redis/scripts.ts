@@ -65,9 +65,10 @@ export interface Script {
  */
 export function loadScript(name: string, options: { aboveMaxmemory?: boolean; using?: string } = {}): Script {
   const own = textOf(name)
-  const drains = options.aboveMaxmemory === true || own.startsWith(DRAINS)
+  const ownFlags = FLAGS.exec(own)?.[0] ?? ''
+  const flags = options.aboveMaxmemory ? DRAINS : ownFlags
   const functions = options.using === undefined ? '' : textOf(options.using)
-  const source = `${drains ? DRAINS : ''}${functions}${own.startsWith(DRAINS) ? own.slice(DRAINS.length) : own}`
+  const source = flags + functions + own.slice(ownFlags.length)
   const digest = createHash('sha1').update(source).digest('hex')
   const script: Script = {
     name,
@@ -95,7 +96,7 @@ export function loadScript(name: string, options: { aboveMaxmemory?: boolean; us
         try {
           return await script.runBehind(client, writes, keys, args)
         } catch (error) {
-          if (!drains || replyCode(error) !== 'OOM') throw error
+          if (flags !== DRAINS || replyCode(error) !== 'OOM') throw error
         }
       }
       return await script.run(client, keys, argsWith(additions.map(({ fields }) => [fields.length, ...fields])))
@@ -104,7 +105,9 @@ export function loadScript(name: string, options: { aboveMaxmemory?: boolean; us
   return script
 }
 
-/** First line of a script that runs above maxmemory. */
+/** First line of a script that says how it may run; functions that it calls come behind it. */
+const FLAGS = /^#!.*\n/
+/** That it runs above maxmemory. */
 const DRAINS = '#!lua flags=allow-oom\n'
 
 function bytesOf(additions: readonly Addition[]): number {

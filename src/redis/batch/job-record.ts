@@ -12,11 +12,6 @@ const releaseJobScript = loadScript('releaseJob-4')
 const freeChunksScript = loadScript('freeChunks-2')
 const keepProgressScript = loadScript('keepProgress-1')
 
-/** What holds the lines of a job. @param count of its chunks */
-export function chunkKeys(jobId: string, count: number): string[] {
-  return [keys.chunks(jobId), ...Array.from({ length: count }, (_, i) => keys.chunk(jobId, i + 1))]
-}
-
 /** Frees the lines of a job or an upload. @param record 'with record': it goes as well @returns how many records went */
 export async function freeChunks(client: RedisClient, jobId: string, record: 'with record' | '' = ''): Promise<number> {
   const names = [keys.job(jobId), keys.chunks(jobId)]

@@ -8,7 +8,6 @@ import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
 import { persisted } from '../persisted.ts'
 import { loadScript, type Write } from '../scripts.ts'
-import { chunkKeys } from './job-record.ts'
 import { formatLineNumbers } from './line-numbers.ts'
 
 export interface UploadSpoolOptions {
@@ -190,4 +189,9 @@ export class UploadSpool implements Upload {
       throw new UnavailableError('the event store did not take the upload in time', { cause: error })
     }
   }
+}
+
+/** What holds the lines of an upload. @param count of its chunks */
+function chunkKeys(jobId: string, count: number): string[] {
+  return [keys.chunks(jobId), ...Array.from({ length: count }, (_, i) => keys.chunk(jobId, i + 1))]
 }
