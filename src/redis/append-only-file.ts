@@ -1,11 +1,9 @@
 import { close, fdatasync, openSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { APPEND_ONLY_MANIFEST, appendedFiles } from '../core/run/append-only-link.ts'
+import { APPEND_ONLY_MANIFEST, appendedFiles, baseFiles } from '../core/run/append-only-link.ts'
 import { closeInPieces } from './free-file.ts'
 
-/** A line of the manifest that names what Redis wrote anew, as a whole. */
-const BASE = /^file (\S+) seq \d+ type b/gm
 /** Files that a rewrite removes while they are opened: the next manifest does without them. */
 const LOOKS_MAX = 5
 
@@ -116,7 +114,7 @@ export class AppendOnlyFile {
     this.#hold(this.#files, names)
     for (const name of this.#broken) if (!names.includes(name)) this.#broken.delete(name)
     try {
-      this.#hold(this.#bases, basesOf(manifest))
+      this.#hold(this.#bases, baseFiles(manifest))
     } catch {
       // Nothing is read from it, and Redis frees it as well.
     }
@@ -133,8 +131,4 @@ export class AppendOnlyFile {
       void closeInPieces(file)
     }
   }
-}
-
-function basesOf(manifest: string): string[] {
-  return Array.from(manifest.matchAll(BASE), ([, name]) => name!)
 }

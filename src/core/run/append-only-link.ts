@@ -11,5 +11,17 @@ export const APPEND_ONLY_MANIFEST = 'appendonly.aof.manifest'
 
 /** The files of a manifest to which Redis appends, or did: the last of them is the one of today. */
 export function appendedFiles(manifest: string): string[] {
-  return Array.from(manifest.matchAll(/^file (\S+) seq \d+ type i/gm), ([, name]) => name!)
+  return filesOf(manifest, 'i')
+}
+
+/** The files of a manifest that Redis wrote anew, each as a whole. */
+export function baseFiles(manifest: string): string[] {
+  return filesOf(manifest, 'b')
+}
+
+/** @param type as Redis writes it: `b` of a base, `i` of what is appended to */
+function filesOf(manifest: string, type: 'b' | 'i'): string[] {
+  return Array.from(manifest.matchAll(/^file (\S+) seq \d+ type ([a-z])/gm))
+    .filter(([, , found]) => found === type)
+    .map(([, name]) => name!)
 }
