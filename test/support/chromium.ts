@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { type Browser, chromium } from 'playwright-core'
 
 const run = promisify(execFile)
-/** The first does without all that a window has, for two thirds of the CPU. */
+/** The first does without all that a window has, and takes less of the processor. */
 const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome']
 const INSTALL_MS = 300_000
 
