@@ -1,9 +1,9 @@
 import type { ErrorBody } from '../../../schemas/api/error.ts'
 import { BackpressureError, InputError, UnavailableError } from '../../core/run/errors.ts'
 import { tooLittle } from '../engine/body-pace.ts'
-import type { ExplainFailure } from '../engine/exchange.ts'
 import { type ErrorStatus, HttpError, retryAfter, tooMany } from '../engine/http-error.ts'
 import { DEFAULT_HTTP_LIMITS } from '../engine/limits.ts'
+import type { ExplainFailure } from '../engine/response.ts'
 
 /** What each error status means, for the OpenAPI document (schemas/README.md, Errors). */
 export const ERROR_MEANINGS: Readonly<Record<ErrorStatus, string>> = {

@@ -9,8 +9,14 @@ type Respond = (route: Route, exchange: Exchange) => HttpResponse | Promise<Http
 /** The routes, what answers their paths to other methods, and what answers all other paths. */
 export function targetsOf(routes: readonly Route[], respond: Respond): Target[] {
   const endpointOf = (route: Route) => {
-    const { path, bodyMaxBytes, streamsBody } = route
-    return { path, bodyMaxBytes, streamsBody, respond: (exchange: Exchange) => respond(route, exchange) }
+    const { path, bodyMaxBytes, streamsBody, beginsTogether } = route
+    return {
+      path,
+      bodyMaxBytes,
+      streamsBody,
+      beginsTogether,
+      respond: (exchange: Exchange) => respond(route, exchange),
+    }
   }
   const targets: Target[] = []
   const add = (path: string, route: Route, ...methods: Target['method'][]) => {

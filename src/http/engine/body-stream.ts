@@ -6,6 +6,18 @@ export interface Flow {
   resume(): void
 }
 
+/** The flow of a connection that may be touched only for a while. */
+export function flowWhile(isOpen: () => boolean, flow: Flow): Flow {
+  return {
+    pause() {
+      if (isOpen()) flow.pause()
+    },
+    resume() {
+      if (isOpen()) flow.resume()
+    },
+  }
+}
+
 /** Above this many bytes waiting to be taken, the connection is not read; it is read again below half of it. */
 const HIGH_WATER_BYTES = 1_048_576
 

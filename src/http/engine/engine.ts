@@ -77,8 +77,8 @@ export interface ResponseWriter {
   pause(): void
   resume(): void
   /**
-   * Returns whether the client has room for all of it: the writer is then given up. Else the rest waits for room, and
-   * `hasRoom` of the reader gives the writer up, in a later turn.
+   * Returns whether the client has room for all of it: the writer is then given up. Else it, or its rest, waits for the end of the turn or for room, and
+   * `hasRoom` of the reader gives the writer up later.
    * @param body not empty
    * @param close the connection ends with the response, which says so
    */

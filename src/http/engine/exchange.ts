@@ -1,10 +1,10 @@
 import { BodyBuffer } from './body-buffer.ts'
 import { BodyPace, tooSlow } from './body-pace.ts'
-import { BodyStream, type Flow } from './body-stream.ts'
+import { BodyStream, flowWhile } from './body-stream.ts'
 import type { ArrivedRequest, RequestReceiver, ResponseWriter } from './engine.ts'
-import { AbortedError, HttpError, type Limit } from './http-error.ts'
+import { AbortedError, HttpError } from './http-error.ts'
 import { demandReadable, openBody, type RequestBody, readPieces, readText } from './request-body.ts'
-import { completeHeaders, type HttpResponse, isWhole } from './response.ts'
+import { completeHeaders, type ExplainFailure, type HttpResponse, isWhole } from './response.ts'
 import { StreamedResponse } from './streamed-response.ts'
 import type { InFlight, Traffic } from './traffic.ts'
 import { type WholeHead, WholeResponse } from './whole-response.ts'
@@ -17,20 +17,14 @@ export interface Endpoint {
   readonly bodyMaxBytes?: number
   /** The body is taken piece by piece with `Exchange.stream`, and not as a whole with `Exchange.text`. */
   readonly streamsBody?: boolean
+  /** Those with small bodies begin at the end of the turn, in a row: what runs for all is in the processor's caches then. */
+  readonly beginsTogether?: boolean
   /** Makes the response. The body may still be arriving. May throw anything: see `ExplainFailure`. */
   respond(exchange: Exchange): HttpResponse | Promise<HttpResponse>
 }
 
-/**
- * What any failure is answered with; an `HttpError` always with its status. `unexpected`: a fault of the program, of
- * which the client learns nothing but the request id.
- */
-export type ExplainFailure = (error: unknown) => {
-  readonly response: HttpResponse
-  readonly unexpected: boolean
-  /** Of a 429: the limit that was reached. */
-  readonly limit?: Limit | undefined
-}
+/** See `Endpoint.beginsTogether`. */
+const TOGETHER_MAX_BYTES = 4_096
 
 /**
  * One request and its response. It is in one of these states:
@@ -81,7 +75,8 @@ export class Exchange implements RequestReceiver, InFlight {
     const { head } = request
     this.#headers = ['x-request-id', head.requestId]
     this.#completeMs = head.hasBody ? undefined : this.startedMs
-    this.#body = openBody(head, endpoint.bodyMaxBytes, endpoint.streamsBody ? this.#flow() : undefined)
+    const flow = endpoint.streamsBody ? flowWhile(() => this.#state === 'open', writer) : undefined
+    this.#body = openBody(head, endpoint.bodyMaxBytes, flow)
   }
 
   get requestId(): string {
@@ -157,7 +152,7 @@ export class Exchange implements RequestReceiver, InFlight {
       if (refusal) this.fail(refusal)
     }
     if (!last) return
-    this.begin()
+    if (!this.endpoint.beginsTogether || this.#pace.receivedBytes > TOGETHER_MAX_BYTES) this.begin()
     if (this.#body instanceof BodyBuffer) this.#body.keep()
   }
 
@@ -194,9 +189,7 @@ export class Exchange implements RequestReceiver, InFlight {
       return
     }
     const waitsForUs = this.#body instanceof BodyStream && this.#body.paused
-    if (this.#pace.isStalled(nowMs, waitsForUs, limits)) {
-      this.fail(tooSlow(limits))
-    }
+    if (this.#pace.isStalled(nowMs, waitsForUs, limits)) this.fail(tooSlow(limits))
   }
 
   #respond(): void {
@@ -204,11 +197,16 @@ export class Exchange implements RequestReceiver, InFlight {
       const { badFraming } = this.request.head
       if (badFraming !== undefined) throw new HttpError(400, badFraming, { close: true })
       const response = this.endpoint.respond(this)
-      if (!(response instanceof Promise)) this.#send(response)
-      else response.then((made) => this.#send(made)).catch((error) => this.fail(error))
+      if (!(response instanceof Promise)) this.#answer(response)
+      else response.then((made) => this.#answer(made)).catch((error) => this.fail(error))
     } catch (error) {
       this.fail(error)
     }
+  }
+
+  #answer(response: HttpResponse): void {
+    if (response.behind === undefined) this.#send(response)
+    else response.behind.then(() => this.#send(response)).catch((error) => this.fail(error))
   }
 
   #send(response: HttpResponse): void {
@@ -271,14 +269,6 @@ export class Exchange implements RequestReceiver, InFlight {
     this.#response = streamed
     const headers = completeHeaders(this.#headers, response, true)
     await streamed.send((reader) => this.#writer.stream(response.status, headers, reader), first, response.flush)
-  }
-
-  /** The connection, for as long as it may be touched. */
-  #flow(): Flow {
-    const whileOpen = (act: 'pause' | 'resume') => () => {
-      if (this.#state === 'open') this.#writer[act]()
-    }
-    return { pause: whileOpen('pause'), resume: whileOpen('resume') }
   }
 
   /**

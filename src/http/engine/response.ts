@@ -1,3 +1,5 @@
+import type { Limit } from './http-error.ts'
+
 /** A response as it is made, before anything of it is sent. */
 export interface HttpResponse {
   readonly status: number
@@ -14,6 +16,19 @@ export interface HttpResponse {
   readonly flush?: boolean
   /** The connection ends with the response. */
   readonly close?: boolean
+  /** The response is sent when this is kept; where it is not, that failure is answered. Costs less than a promise of a response. */
+  readonly behind?: Promise<unknown>
+}
+
+/**
+ * What any failure is answered with; an `HttpError` always with its status. `unexpected`: a fault of the program, of
+ * which the client learns nothing but the request id.
+ */
+export type ExplainFailure = (error: unknown) => {
+  readonly response: HttpResponse
+  readonly unexpected: boolean
+  /** Of a 429: the limit that was reached. */
+  readonly limit?: Limit | undefined
 }
 
 /** Status lines by status. */

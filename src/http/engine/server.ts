@@ -3,8 +3,9 @@ import type { Registry } from 'prom-client'
 import type { Service } from '../../core/run/service.ts'
 import { type ChosenEngine, chooseEngine, type EngineChoice } from './choose.ts'
 import type { Engine, EngineRoute } from './engine.ts'
-import { type Endpoint, Exchange, type ExplainFailure } from './exchange.ts'
+import { type Endpoint, Exchange } from './exchange.ts'
 import { DEFAULT_HTTP_LIMITS, type HttpLimits } from './limits.ts'
+import type { ExplainFailure } from './response.ts'
 import { Traffic } from './traffic.ts'
 
 export interface ServerOptions {

@@ -4,7 +4,7 @@ import { BackpressureError, UnavailableError } from '../../core/run/errors.ts'
 import type { Service } from '../../core/run/service.ts'
 import type { Intake } from '../../ingest/intake.ts'
 import { CommitWriter, type CommitWriterOptions } from './commit-writer.ts'
-import { emptyCommit, emptyPart, type Pending, sizeOf } from './pending-commit.ts'
+import { type Appended, emptyCommit, emptyPart, type Pending, sizeOf, Waiters } from './pending-commit.ts'
 
 export interface GroupCommitOptions extends CommitWriterOptions {
   readonly partitions: number
@@ -95,17 +95,26 @@ export class GroupCommit implements Intake, Service {
     if (this.#stopped) return Promise.reject(new UnavailableError('shutting down'))
     this.#waiting += count
     if (this.#current.count === 0) this.#current.startedAtMs = performance.now()
-    const { waiters } = this.#current
     const gathered = Math.max(this.#gather('envelopes', envelopes), this.#gather('payloads', payloads))
     const lastPartition = outcomes.size > 0 ? this.#gatherOutcomes(outcomes, gathered) : gathered
     this.#current.count += count
-    const written = new Promise<void>((resolve, reject) => {
-      waiters.push({ lastPartition, envelopes: envelopes.length, counts, resolve, reject })
-    })
-    if (waiters.length === this.#awaited?.requests) this.#awaited.end()
+    const { written } = this.#join(lastPartition, { envelopes: envelopes.length, counts })
+    if (this.#current.requests === this.#awaited?.requests) this.#awaited.end()
     if (this.#isFull(this.#current)) this.#close()
     this.#running ??= this.#run()
     return written
+  }
+
+  #join(lastPartition: number, appended: Appended): Waiters {
+    const { waiters } = this.#current
+    let joined = waiters.get(lastPartition)
+    if (joined === undefined) {
+      joined = new Waiters()
+      waiters.set(lastPartition, joined)
+    }
+    joined.appended.push(appended)
+    this.#current.requests++
+    return joined
   }
 
   /** Returns the partition of those that are written last; -1 when there are none. */
@@ -167,7 +176,7 @@ export class GroupCommit implements Intake, Service {
       await answered
       await this.#gatherFor(
         Math.min(RETURN_LINGERS * lingerMs, RETURN_MS_MAX),
-        this.#current.waiters.length + commit.waiters.length,
+        this.#current.requests + commit.requests,
       )
     }
     this.#running = undefined
@@ -193,10 +202,10 @@ export class GroupCommit implements Intake, Service {
    * Whether those who were answered are to be waited for: what a block costs, here, in Redis and in the worker, is shared by all
    * of its events, and without a wait they and those that wait already take turns for ever, in blocks of half the size.
    */
-  #isFlow({ waiters, count }: Pending): boolean {
+  #isFlow({ requests, count }: Pending): boolean {
     const { partitions, lingerMs } = this.#options
     if (lingerMs === 0 || this.#closed.length > 0) return false
-    return waiters.length >= TOGETHER_MIN && count < LARGE_BLOCK_EVENTS * partitions
+    return requests >= TOGETHER_MIN && count < LARGE_BLOCK_EVENTS * partitions
   }
 
   /** Resolves when a block is full; never, when it is not asked any more. */
@@ -226,13 +235,14 @@ export class GroupCommit implements Intake, Service {
   ): Promise<void> {
     const deadlineMs = startedAtMs + this.#options.deadlineMs
     const settle = (lastPartition: number, failure: Error | undefined) => {
-      for (const waiter of waiters) {
-        if (waiter.lastPartition !== lastPartition) continue
-        if (failure === undefined) {
-          this.#options.onAppended?.(waiter.envelopes, waiter.counts)
-          waiter.resolve()
-        } else waiter.reject(failure)
+      const settled = waiters.get(lastPartition)
+      if (settled === undefined) return
+      if (failure !== undefined) {
+        settled.reject(failure)
+        return
       }
+      for (const { envelopes, counts } of settled.appended) this.#options.onAppended?.(envelopes, counts)
+      settled.resolve()
     }
     const failure = await writer.write(byPartition, deadlineMs, onTaken)
     settle(-1, failure)

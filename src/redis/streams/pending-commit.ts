@@ -1,15 +1,25 @@
 import { BlockPacker } from '../../core/event/block.ts'
 import type { OutcomeCounts } from '../../core/event/outcomes.ts'
 
-/** One request that waits for its envelopes to be in Redis. */
-export interface Waiter {
-  /** Of its part that is not written with all others, see `Pending.lastByPartition`; -1: there is none. */
-  readonly lastPartition: number
-  /** See `GroupCommitOptions.onAppended`. */
+/** What one request appends: see `GroupCommitOptions.onAppended`. */
+export interface Appended {
   readonly envelopes: number
   readonly counts: OutcomeCounts
-  resolve(): void
-  reject(error: Error): void
+}
+
+/** Requests whose envelopes are all in Redis at the same time. They share one promise of it. */
+export class Waiters {
+  readonly written: Promise<void>
+  readonly appended: Appended[] = []
+  resolve!: () => void
+  reject!: (failure: Error) => void
+
+  constructor() {
+    this.written = new Promise((resolve, reject) => {
+      this.resolve = resolve
+      this.reject = reject
+    })
+  }
 }
 
 /** What goes into one partition, as one. */
@@ -25,7 +35,10 @@ export interface Pending {
   /** What is written last, by partition. */
   readonly lastByPartition: Part[]
   readonly bytes: number[]
-  readonly waiters: Waiter[]
+  /** By the partition of their part that is not written with all others, see `lastByPartition`; -1: there is none. */
+  readonly waiters: Map<number, Waiters>
+  /** Those that wait, together. */
+  requests: number
   /** When its first envelopes came. */
   startedAtMs: number
   /** Events, whether they are written as such, for the archive, or both. */
@@ -38,7 +51,8 @@ export function emptyCommit(partitions: number): Pending {
     byPartition: Array.from({ length: partitions }, emptyPart),
     lastByPartition: Array.from({ length: partitions }, emptyPart),
     bytes: new Array<number>(partitions).fill(0),
-    waiters: [],
+    waiters: new Map(),
+    requests: 0,
     startedAtMs: 0,
     count: 0,
   }

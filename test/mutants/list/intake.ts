@@ -46,8 +46,8 @@ export const INTAKE: readonly Mutant[] = [
     name: 'early-answer',
     promise: 'a live request is answered behind its append',
     file: 'src/http/api/routes/ingest.ts',
-    from: 'return written.then(',
-    to: 'return Promise.resolve().then(',
+    from: ', behind: told }',
+    to: ' }',
     noticedBy: [['test/integration/http-ingest.test.ts', 'a store that is away is 500 with a time to wait']],
   },
   {

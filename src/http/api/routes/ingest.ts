@@ -51,15 +51,16 @@ export function ingestRoute({ accept, intake, enricher, tenantEnricher, hostname
     const accepted = accept(text, events, receipt, looking?.enricher ?? judging)
     const written = intake.append(accepted.envelopes, accepted.payloads, accepted.outcomes)
     const told = looking === undefined ? written : written.then(() => looking.accepted(events, receipt))
-    return answerBehind(told, bodyOf(accepted.response))
+    return { status: 200, body: bodyOf(accepted.response), behind: told }
   }
   return {
     method: 'POST',
     path: '/v1/ingest',
     access: 'key',
     bodyMaxBytes: EVENT_LIMITS.bodyMaxBytes,
+    beginsTogether: true,
     operation,
-    // One promise a request, that of its events in Redis: each further one, and each await, costs as much as to read an event.
+    // No promise is made for a request, only one for all of a commit: each, and each await, costs as much as to read an event.
     handle(exchange: Exchange, caller: Caller): HttpResponse | Promise<HttpResponse> {
       return goOn(exchange.text(), (text) => {
         const events = scanEvents(text) ?? readEvents(text)
@@ -68,11 +69,6 @@ export function ingestRoute({ accept, intake, enricher, tenantEnricher, hostname
       })
     },
   }
-}
-
-/** Apart, so that what waits for the commit keeps nothing else of its request. */
-function answerBehind(written: Promise<void>, body: HttpResponse['body']): Promise<HttpResponse> {
-  return written.then(() => ({ status: 200, body }))
 }
 
 /** From so many characters on a text that waits is bytes, as in `BlockPacker`. */

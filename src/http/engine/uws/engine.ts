@@ -2,7 +2,7 @@ import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type us_li
 import type { CreateEngine, EngineRoute } from '../engine.ts'
 import { readHead } from '../head.ts'
 import { listen } from './listen.ts'
-import { type BareHeads, UwsResponseWriter } from './response-writer.ts'
+import { Outgoing, UwsResponseWriter } from './response-writer.ts'
 
 /** Its type declarations leave out `close`, which ends all connections; what stands in for a native build lacks it. */
 type ClosableApp = TemplatedApp & { close?: () => void }
@@ -13,8 +13,8 @@ type ClosableApp = TemplatedApp & { close?: () => void }
  */
 export const createUwsEngine: CreateEngine = (routes) => {
   const app = uWS.App() as ClosableApp
-  const bareHeads = { sent: 0 }
-  for (const route of routes) app[METHODS[route.method]](route.path, handlerOf(route, bareHeads))
+  const outgoing = new Outgoing()
+  for (const route of routes) app[METHODS[route.method]](route.path, handlerOf(route, outgoing))
   let socket: us_listen_socket | undefined
   return {
     async listen(place, share) {
@@ -41,7 +41,7 @@ const METHODS = { GET: 'get', HEAD: 'head', POST: 'post', OPTIONS: 'options', an
 const NONE: readonly string[] = []
 
 /** Listeners must be set before the handler returns, and the request is gone then. */
-function handlerOf(route: EngineRoute, bareHeads: BareHeads): (response: HttpResponse, request: HttpRequest) => void {
+function handlerOf(route: EngineRoute, outgoing: Outgoing): (response: HttpResponse, request: HttpRequest) => void {
   const count = route.path.split('/').filter((segment) => segment.startsWith(':')).length
   return (response, request) => {
     const head = readHead(request)
@@ -52,9 +52,12 @@ function handlerOf(route: EngineRoute, bareHeads: BareHeads): (response: HttpRes
       // Every value of five characters is taken for `close`.
       closes: head.connection.length === 5,
     }
-    const writer = new UwsResponseWriter(response, bareHeads)
+    const writer = new UwsResponseWriter(response, outgoing)
     const receiver = route.arrived(arrived, writer)
-    response.onAborted(() => receiver.abort())
+    response.onAborted(() => {
+      writer.abort()
+      receiver.abort()
+    })
     if (head.hasBody) {
       response.onData((chunk, last) => {
         writer.isCorked = true

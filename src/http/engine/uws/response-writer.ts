@@ -9,9 +9,35 @@ import { UwsBodyWriter } from './body-writer.ts'
  */
 const BARE_HEADS = 256
 
-/** Heads without a body that an engine has sent. */
-export interface BareHeads {
-  sent: number
+/**
+ * What the responses of an engine share. Those that are made in a row, when a commit is answered, are written in a row behind
+ * that: what makes them and what sends them takes turns in the processor's caches once, and not for each.
+ */
+export class Outgoing {
+  /** Heads without a body that were sent. */
+  bareHeads = 0
+  #made: UwsResponseWriter[] = []
+
+  /** Writes it behind all that is made in this turn. */
+  add(writer: UwsResponseWriter): void {
+    if (this.#made.push(writer) === 1) queueMicrotask(() => this.#flush())
+  }
+
+  #flush(): void {
+    const made = this.#made
+    this.#made = []
+    for (const writer of made) writer.sendMade()
+  }
+}
+
+/** A response that is made and not sent yet. */
+interface Made {
+  readonly status: number
+  readonly headers: readonly string[]
+  readonly body: string | Uint8Array
+  readonly bodyBytes: number
+  readonly close: boolean
+  readonly reader: ResponseReader
 }
 
 /** The way back of a request that uWebSockets.js received. Everything is written corked: in one packet, if it fits. */
@@ -19,11 +45,17 @@ export class UwsResponseWriter implements ResponseWriter {
   /** Whether uWebSockets.js has corked it, as it does while it hands over what arrived. */
   isCorked = false
   readonly #response: HttpResponse
-  readonly #bareHeads: BareHeads
+  readonly #outgoing: Outgoing
+  #made: Made | undefined
 
-  constructor(response: HttpResponse, bareHeads: BareHeads) {
+  constructor(response: HttpResponse, outgoing: Outgoing) {
     this.#response = response
-    this.#bareHeads = bareHeads
+    this.#outgoing = outgoing
+  }
+
+  /** The connection is gone. */
+  abort(): void {
+    this.#made = undefined
   }
 
   pause(): void {
@@ -36,7 +68,7 @@ export class UwsResponseWriter implements ResponseWriter {
 
   /**
    * Only `tryEnd` sees that a client does not read, and holds nothing of the body then. It cannot close the connection:
-   * a response that does is the last, and held whole.
+   * a response that does is the last, and held whole. Outside of the handler it is written at the end of the turn.
    */
   send(
     status: number,
@@ -45,22 +77,34 @@ export class UwsResponseWriter implements ResponseWriter {
     close: boolean,
     reader: ResponseReader,
   ): boolean {
+    const made = { status, headers, body, bodyBytes: Buffer.byteLength(body), close, reader }
+    if (this.isCorked) return this.#write(made)
+    this.#made = made
+    this.#outgoing.add(this)
+    return false
+  }
+
+  /** Sends what waits for the end of the turn. */
+  sendMade(): void {
+    const made = this.#made
+    if (made === undefined) return
+    this.#made = undefined
+    this.#response.cork(() => {
+      if (this.#write(made)) made.reader.hasRoom()
+    })
+  }
+
+  #write(made: Made): boolean {
     const response = this.#response
-    let sent = false
-    if (this.isCorked) sent = sendWhole(response, status, headers, body, close)
-    else {
-      response.cork(() => {
-        sent = sendWhole(response, status, headers, body, close)
-      })
-    }
-    if (!sent) sendRest(response, typeof body === 'string' ? Buffer.from(body) : body, reader)
+    const sent = sendWhole(response, made)
+    if (!sent) sendRest(response, typeof made.body === 'string' ? Buffer.from(made.body) : made.body, made.reader)
     return sent
   }
 
   /** Told the length, `end` would wait for a body; told to close, it would invent one. */
   sendBare(status: number, headers: readonly string[], bodyBytes: number | undefined, close: boolean): boolean {
     const response = this.#response
-    const ends = close || ++this.#bareHeads.sent % BARE_HEADS === 0
+    const ends = close || ++this.#outgoing.bareHeads % BARE_HEADS === 0
     response.cork(() => {
       writeHead(response, status, headers)
       if (bodyBytes !== undefined) response.writeHeader('content-length', String(bodyBytes))
@@ -116,15 +160,9 @@ function writeHead(response: HttpResponse, status: number, headers: readonly str
 }
 
 /** Returns whether the client has room for all of it. */
-function sendWhole(
-  response: HttpResponse,
-  status: number,
-  headers: readonly string[],
-  body: string | Uint8Array,
-  close: boolean,
-): boolean {
+function sendWhole(response: HttpResponse, { status, headers, body, bodyBytes, close }: Made): boolean {
   writeHead(response, status, headers)
-  if (!close) return response.tryEnd(body, Buffer.byteLength(body))[1]
+  if (!close) return response.tryEnd(body, bodyBytes)[1]
   response.end(body, true)
   return true
 }

@@ -242,16 +242,44 @@ test('a body is whole whenever it is asked for, though the memory that it came i
   }
 })
 
-test('a response that waits for nothing is sent as soon as its body is there, one without a body at once', async () => {
-  const endpoint = { bodyMaxBytes: 100 }
-  const whole = arrive({ headers: { 'content-length': '2' }, endpoint })
-  assert.deepEqual(whole.writer.calls, [])
-  whole.exchange.receive(Buffer.from('{}'), true)
-  assert.deepEqual(whole.writer.calls, ['send 200 ok'])
-  assert.deepEqual(arrive({}).writer.calls, ['send 200 ok'])
+test('a response that waits for nothing is sent as soon as its body is there, of those that begin together at the end', async () => {
+  const endpoint = { bodyMaxBytes: 10_000 }
+  const whole = (bytes: number, beginsTogether: boolean) => {
+    const it = arrive({ headers: { 'content-length': `${bytes}` }, endpoint: { ...endpoint, beginsTogether } })
+    it.exchange.receive(Buffer.alloc(bytes), true)
+    return it.writer.calls
+  }
+  const small = [whole(2, true), whole(4_096, true)]
+  assert.deepEqual(small, [[], []])
+  assert.deepEqual([whole(2, false), whole(4_097, true)], [['send 200 ok'], ['send 200 ok']])
+  assert.deepEqual(arrive({}).writer.calls, ['send 200 ok'], 'without a body')
   const late = arrive({ headers: { 'content-length': '2' }, endpoint })
   await turn()
+  assert.deepEqual(small, [['send 200 ok'], ['send 200 ok']])
   assert.deepEqual(late.writer.calls, ['send 200 ok'], 'at the end of the turn the body is not waited for')
+})
+
+test('a response behind a promise is sent when that is kept, and its failure is answered', async () => {
+  const held = (behind: Promise<unknown>) => arrive({ endpoint: { respond: () => ({ ...OK, behind }) } })
+  let keep!: () => void
+  const kept = held(new Promise<void>((resolve) => (keep = resolve)))
+  const failure = new Error('not stored')
+  const failed = held(Promise.reject(failure))
+  await turn()
+  assert.deepEqual(kept.writer.calls, [])
+  assert.deepEqual([failed.writer.calls, failed.failures], [['send 500 failed'], [failure]])
+  keep()
+  await turn()
+  assert.deepEqual(kept.writer.calls, ['send 200 ok'])
+})
+
+test('a response behind a promise that cannot be made is a failure', async () => {
+  const broken = { get: () => assert.fail('no headers') }
+  const response = Object.defineProperty({ ...OK, behind: Promise.resolve() }, 'headers', broken)
+  const { writer, failures } = arrive({ endpoint: { respond: () => response } })
+  await turn()
+  assert.equal(failures.length, 1)
+  assert.deepEqual(writer.calls, ['send 500 failed'])
 })
 
 test('requests that take too long are looked for while there are some, and by nobody else', async (t) => {
