@@ -80,7 +80,7 @@ export const INTAKE: readonly Mutant[] = [
     name: 'lone-request-held-back',
     promise: 'behind a commit of few requests nobody waits for others',
     file: 'src/redis/streams/group-commit.ts',
-    from: 'waiters.length >= TOGETHER_MIN && ',
+    from: 'requests >= TOGETHER_MIN && ',
     to: '',
     noticedBy: [['test/unit/redis/group-commit.test.ts', 'behind a commit of few requests, or of many events']],
   },
