@@ -5,13 +5,13 @@ import { after } from 'node:test'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { pino } from 'pino'
 import { connectClickHouse, DATABASE } from '../../src/clickhouse/client.ts'
-import { migrate } from '../../src/clickhouse/migrate.ts'
 import {
   type EmbeddedClickHouse,
   type EmbeddedClickHouseOptions,
   startEmbeddedClickHouse,
 } from '../../src/embedded/clickhouse/start.ts'
 import { takePort } from './ports.ts'
+import { copySchema } from './schema-copy.ts'
 
 /** An embedded ClickHouse of its own, with the schema in it. */
 export interface TestClickHouse {
@@ -56,6 +56,7 @@ export async function startTestClickHouse(
     await mkdir(folder, { recursive: true })
     await writeFile(join(folder, 'test.xml'), configXml)
   }
+  if (!bare) await copySchema(path)
   const launch = (port: number) => startEmbeddedClickHouse({ path, port, log: silent, ...settings })
   let server: EmbeddedClickHouse = await launch(takePort())
   const { url } = server
@@ -67,7 +68,6 @@ export async function startTestClickHouse(
   }
   if (t) t.after(cleanUp)
   else after(cleanUp)
-  if (!bare) await migrate(url, silent)
   return {
     url,
     client,

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { takePort } from './ports.ts'
 import { commandLine, processesNaming } from './processes.ts'
+import { copySchema } from './schema-copy.ts'
 import { until } from './until.ts'
 
 /** What the ready file says. */
@@ -64,7 +65,7 @@ export async function startInstance(
   const dataDir = join(dir, 'data')
   const enrichDir = join(dir, 'enrich')
   const readyFile = join(dir, 'ready.json')
-  await mkdir(enrichDir)
+  await Promise.all([mkdir(enrichDir), copySchema(join(dataDir, 'clickhouse'))])
   writeFileSync(join(enrichDir, 'organisations.csv'), TABLE)
   const unlimited = { rate: 1e6, burst: 1e6, daily_lookups: 1e6, monthly_accounts: 1e6 }
   writeFileSync(join(dir, 'plans.json'), JSON.stringify({ custom: unlimited }))
