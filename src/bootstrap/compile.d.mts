@@ -12,6 +12,12 @@ export interface Compilation {
 export function compiled(compilation: Compilation): Promise<string>
 
 /** See compile.mjs. */
+export function keptFolder(home: string, make: (part: string) => Promise<string>): Promise<string>
+
+/** See compile.mjs. */
+export function digest(text: string): string
+
+/** See compile.mjs. */
 export function compiledFiles(
   compilation: Compilation,
   onUnkept: (error: Error) => void,

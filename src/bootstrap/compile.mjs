@@ -15,6 +15,9 @@ import { buildOnce } from './build.mjs'
 
 /** A running process may still load parts of what was compiled when it started. */
 const KEPT = 8
+const PART = 'part-'
+/** Nobody works on one for so long: who did was killed. */
+const PART_MS_MAX = 3_600_000
 
 /**
  * Compiles sources with esbuild unless that was done for them as they are. Several processes may do it at once.
@@ -31,10 +34,9 @@ export async function compiled({ root, name, options, alsoInputs = [] }) {
   const manifestPath = join(home, 'current.json')
   const current = readManifest(manifestPath)
   if (current !== undefined && current.id === idOf(root, current.inputs)) return join(home, current.id)
-  mkdirSync(home, { recursive: true })
-  const part = mkdtempSync(join(home, 'part-'))
-  try {
-    const startedMs = Date.now()
+  const startedMs = Date.now()
+  let inputs
+  const dir = await keptFolder(home, async (part) => {
     const result = await buildOnce({
       ...options,
       absWorkingDir: root,
@@ -43,10 +45,33 @@ export async function compiled({ root, name, options, alsoInputs = [] }) {
       logLevel: 'silent',
     })
     const read = Object.keys(result.metafile.inputs).filter((path) => !path.includes('node_modules/'))
-    const inputs = [...read, ...ALWAYS, ...alsoInputs]
-    const id = idOf(root, inputs)
-    const dir = join(home, id)
-    // It may run as another user than the one who compiled it, as in an image.
+    inputs = [...read, ...ALWAYS, ...alsoInputs]
+    return idOf(root, inputs)
+  })
+  // What was changed meanwhile, in this second or later, was perhaps read before.
+  if (inputs.every((path) => seconds(mtimeMs(join(root, path))) < seconds(startedMs))) {
+    const next = join(home, `next-${process.pid}.json`)
+    writeFileSync(next, JSON.stringify({ id: basename(dir), inputs }))
+    renameSync(next, manifestPath)
+  }
+  return dir
+}
+
+/**
+ * Makes a folder that is kept under a name. Several processes may make it at once; the first to finish is kept, and so are the
+ * newest of other names.
+ * @param home where such folders are
+ * @param make puts everything into a folder that it is given, and returns its name, as `digest` makes it
+ * @returns the folder
+ * @throws what `make` or the file system says
+ */
+export async function keptFolder(home, make) {
+  mkdirSync(home, { recursive: true })
+  const part = mkdtempSync(join(home, PART))
+  try {
+    const name = await make(part)
+    const dir = join(home, name)
+    // It may be read by another user than the one who made it, as in an image.
     chmodSync(part, 0o755)
     try {
       renameSync(part, dir)
@@ -54,13 +79,7 @@ export async function compiled({ root, name, options, alsoInputs = [] }) {
       // Another process was faster.
       if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
     }
-    // What was changed meanwhile, in this second or later, was perhaps read before.
-    if (inputs.every((path) => seconds(mtimeMs(join(root, path))) < seconds(startedMs))) {
-      const next = `${part}.json`
-      writeFileSync(next, JSON.stringify({ id, inputs }))
-      renameSync(next, manifestPath)
-      removeOld(home, id)
-    }
+    removeOld(home, name)
     return dir
   } finally {
     rmSync(part, { recursive: true, force: true })
@@ -110,7 +129,8 @@ function seconds(ms) {
   return Math.floor(ms / 1_000)
 }
 
-function digest(text) {
+/** A name for what a text stands for. */
+export function digest(text) {
   return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }
 
@@ -129,5 +149,8 @@ function readManifest(path) {
 function removeOld(home, id) {
   const others = readdirSync(home).filter((name) => /^[0-9a-f]{16}$/.test(name) && name !== id)
   others.sort((a, b) => mtimeMs(join(home, b)) - mtimeMs(join(home, a)))
-  for (const name of others.slice(KEPT)) rmSync(join(home, name), { recursive: true, force: true })
+  const left = readdirSync(home).filter(
+    (name) => name.startsWith(PART) && Date.now() - mtimeMs(join(home, name)) > PART_MS_MAX,
+  )
+  for (const name of [...others.slice(KEPT), ...left]) rmSync(join(home, name), { recursive: true, force: true })
 }

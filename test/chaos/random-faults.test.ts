@@ -5,7 +5,7 @@ import { runChaos } from './run/main.ts'
 import { PHASES } from './run/phase.ts'
 
 const SEED = 11
-/** `npm run chaos` takes ten by itself, and more where one asks for it. */
+/** Enough for a few faults of each phase; `npm run chaos` takes ten. */
 const MINUTES = 0.5
 /** On a busy machine. */
 const FAULTS_LEAST = 4
@@ -21,6 +21,7 @@ test('half a minute of faults under load loses nothing, doubles nothing and leav
   assert.deepEqual({ ...counts, examples }, { seed: SEED, lost: 0, doubled: 0, wrong: 0, examples: [] })
   assert.ok(stored > 0)
   assert.ok(faults.length >= FAULTS_LEAST, `${faults.length} faults`)
+  assert.deepEqual([...new Set(faults.map(({ phase }) => phase))], [...PHASES])
   const silent = faults.filter(({ goodAgainMs }) => goodAgainMs === undefined)
   assert.deepEqual(silent, [])
 })

@@ -5,6 +5,7 @@ import { after } from 'node:test'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { pino } from 'pino'
 import { connectClickHouse, DATABASE } from '../../src/clickhouse/client.ts'
+import { migrate } from '../../src/clickhouse/migrate.ts'
 import {
   type EmbeddedClickHouse,
   type EmbeddedClickHouseOptions,
@@ -56,7 +57,7 @@ export async function startTestClickHouse(
     await mkdir(folder, { recursive: true })
     await writeFile(join(folder, 'test.xml'), configXml)
   }
-  if (!bare) await copySchema(path)
+  const isReady = bare || (await copySchema(path))
   const launch = (port: number) => startEmbeddedClickHouse({ path, port, log: silent, ...settings })
   let server: EmbeddedClickHouse = await launch(takePort())
   const { url } = server
@@ -68,6 +69,7 @@ export async function startTestClickHouse(
   }
   if (t) t.after(cleanUp)
   else after(cleanUp)
+  if (!isReady) await migrate(url, silent)
   return {
     url,
     client,

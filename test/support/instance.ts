@@ -65,7 +65,8 @@ export async function startInstance(
   const dataDir = join(dir, 'data')
   const enrichDir = join(dir, 'enrich')
   const readyFile = join(dir, 'ready.json')
-  await Promise.all([mkdir(enrichDir), copySchema(join(dataDir, 'clickhouse'))])
+  await mkdir(enrichDir)
+  if (env.CLICKHOUSE_URL === undefined) await copySchema(join(dataDir, 'clickhouse'))
   writeFileSync(join(enrichDir, 'organisations.csv'), TABLE)
   const unlimited = { rate: 1e6, burst: 1e6, daily_lookups: 1e6, monthly_accounts: 1e6 }
   writeFileSync(join(dir, 'plans.json'), JSON.stringify({ custom: unlimited }))

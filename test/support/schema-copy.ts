@@ -1,58 +1,69 @@
-import { createHash } from 'node:crypto'
-import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { cp, mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { pino } from 'pino'
+import { digest, keptFolder } from '../../src/bootstrap/compile.mjs'
 import { migrate } from '../../src/clickhouse/migrate.ts'
 import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse/start.ts'
-import { takePort } from './ports.ts'
+import { silent } from './pipeline.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const HOME = join(ROOT, 'node_modules', '.cache', 'ipid', 'test-schema')
 /** What is in the folder of ClickHouse beside these is a server's own. */
 const TABLES = ['data', 'metadata', 'store']
-/** What the tables are made by. */
-const SOURCES = ['schemas/clickhouse', 'src/clickhouse', 'src/embedded/clickhouse']
+/** What the tables are made by; also files. */
+const SOURCES = ['schemas/clickhouse', 'src/clickhouse', 'src/embedded/clickhouse', 'node_modules/chdb/package.json']
 
 /**
- * Puts the tables of ipid, empty, into a folder that ClickHouse is to be started on. To make them takes a second of CPU, to copy
- * them a tenth, and more than half of all tests with a ClickHouse are about something else.
+ * Puts the tables of ipid, empty, into a folder that ClickHouse is to be started on: to make them takes a second of CPU, to copy
+ * them a tenth. They are made once, and kept. Tables of all copies have the same UUIDs.
  * @param path of the folder; made if need be
+ * @returns whether they are there; not where nothing can be kept
  */
-export async function copySchema(path: string): Promise<void> {
-  const made = join(HOME, await versionOf(SOURCES))
-  await mkdir(path, { recursive: true, mode: 0o700 })
-  // The first to come make them, of which one is kept.
-  if (!(await readdir(HOME).catch(() => [] as string[])).includes(made.slice(HOME.length + 1))) await make(made)
-  // Of links the targets are relative.
-  for (const name of TABLES) await cp(join(made, name), join(path, name), { recursive: true, verbatimSymlinks: true })
+export async function copySchema(path: string): Promise<boolean> {
+  try {
+    const made = await madeTables()
+    await mkdir(path, { recursive: true, mode: 0o700 })
+    // Else links become absolute, and every test writes into the original.
+    const verbatim = { recursive: true, verbatimSymlinks: true }
+    for (const name of TABLES) await cp(join(made, name), join(path, name), verbatim)
+    return true
+  } catch (error) {
+    if (!['EACCES', 'EPERM', 'EROFS'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
+    for (const name of TABLES) await rm(join(path, name), { recursive: true, force: true })
+    return false
+  }
 }
 
-async function make(made: string): Promise<void> {
-  await mkdir(HOME, { recursive: true })
-  const part = await mkdtemp(join(HOME, 'part-'))
-  try {
-    const log = pino({ level: 'silent' })
-    const server = await startEmbeddedClickHouse({ path: part, port: takePort(), log })
+async function madeTables(): Promise<string> {
+  const version = await versionOf(SOURCES)
+  const kept = join(HOME, version)
+  if (existsSync(kept)) return kept
+  return await keptFolder(HOME, async (part) => {
+    const server = await startEmbeddedClickHouse({ path: part, port: 0, log: silent })
     try {
-      await migrate(server.url, log)
+      await migrate(server.url, silent)
     } finally {
       await server.stop()
     }
-    await rename(part, made).catch((error) => {
-      if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
-    })
-  } finally {
-    await rm(part, { recursive: true, force: true })
-  }
+    return version
+  })
 }
 
-async function versionOf(folders: readonly string[]): Promise<string> {
-  const hash = createHash('sha256').update(await readFile(join(ROOT, 'node_modules', 'chdb', 'package.json')))
-  for (const folder of folders) {
-    for (const file of (await readdir(join(ROOT, folder), { withFileTypes: true })).filter((entry) => entry.isFile())) {
-      hash.update(file.name).update(await readFile(join(ROOT, folder, file.name)))
-    }
+async function versionOf(sources: readonly string[]): Promise<string> {
+  const texts: string[] = []
+  for (const source of sources) {
+    const path = join(ROOT, source)
+    const files = source.endsWith('.json') ? [path] : (await filesIn(path)).map((name) => join(path, name))
+    for (const file of files) texts.push(file.slice(ROOT.length), await readFile(file, 'utf8'))
   }
-  return hash.digest('hex').slice(0, 16)
+  return digest(JSON.stringify(texts))
+}
+
+async function filesIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true })
+  return entries
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name)
+    .sort()
 }

@@ -38,7 +38,7 @@ export class BodyBuffer {
     }
   }
 
-  /** Copies what was not taken so far. A body that came as one chunk, and was taken in the same turn, is never copied. */
+  /** Copies what was not taken so far. A body that came as one chunk, and was taken before, is never copied. */
   keep(): void {
     if (this.#lent !== undefined) this.#chunks.push(this.#lent)
     this.#lent = undefined

@@ -77,8 +77,8 @@ export interface ResponseWriter {
   pause(): void
   resume(): void
   /**
-   * Returns whether the client has room for all of it: the writer is then given up. Else it, or its rest, waits for the end of the turn or for room, and
-   * `hasRoom` of the reader gives the writer up later.
+   * Returns whether all of it is sent: the writer is then given up. Else `hasRoom` of the reader gives it up, behind this call:
+   * the engine may put a response off, to write several in a row, or wait for room.
    * @param body not empty
    * @param close the connection ends with the response, which says so
    */
@@ -112,7 +112,7 @@ export interface ResponseWriter {
 export interface ResponseReader {
   /** The client has taken something. */
   moved(): void
-  /** Nothing is held that was written. Comes once after each `send` or `write` that found no room, in a later turn. */
+  /** Nothing is held that was written. Comes once after each `send` or `write` that says so, never within that. */
   hasRoom(): void
 }
 

@@ -23,7 +23,7 @@ export interface Endpoint {
   respond(exchange: Exchange): HttpResponse | Promise<HttpResponse>
 }
 
-/** See `Endpoint.beginsTogether`. */
+/** See `Endpoint.beginsTogether`. Bytes as sent; more are not worth a copy. */
 const TOGETHER_MAX_BYTES = 4_096
 
 /**
@@ -205,8 +205,17 @@ export class Exchange implements RequestReceiver, InFlight {
   }
 
   #answer(response: HttpResponse): void {
-    if (response.behind === undefined) this.#send(response)
-    else response.behind.then(() => this.#send(response)).catch((error) => this.fail(error))
+    const { behind } = response
+    if (behind === undefined) this.#send(response)
+    else behind.then(this.#sendBehind.bind(this, response), this.fail.bind(this))
+  }
+
+  #sendBehind(response: HttpResponse): void {
+    try {
+      this.#send(response)
+    } catch (error) {
+      this.fail(error)
+    }
   }
 
   #send(response: HttpResponse): void {

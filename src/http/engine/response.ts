@@ -16,7 +16,7 @@ export interface HttpResponse {
   readonly flush?: boolean
   /** The connection ends with the response. */
   readonly close?: boolean
-  /** The response is sent when this is kept; where it is not, that failure is answered. Costs less than a promise of a response. */
+  /** Sent when this is kept; a rejection is answered as a failure. Costs less than a promise of the response. */
   readonly behind?: Promise<unknown>
 }
 

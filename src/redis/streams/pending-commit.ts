@@ -37,7 +37,7 @@ export interface Pending {
   readonly bytes: number[]
   /** By the partition of their part that is not written with all others, see `lastByPartition`; -1: there is none. */
   readonly waiters: Map<number, Waiters>
-  /** Those that wait, together. */
+  /** How many requests wait, of all `waiters`. */
   requests: number
   /** When its first envelopes came. */
   startedAtMs: number

@@ -96,8 +96,8 @@ async function faultsUnderLoad(
     ...loads.flatMap((load, i) => (i === 0 ? [load.sendLive()] : [load.sendLive(), load.upload()])),
   ]
   const inflicted: InflictedFault[] = []
-  const endMs = performance.now() + seconds * 1_000
   await probe.nextGood(performance.now(), GOOD_WITHIN_MS)
+  const endMs = performance.now() + seconds * 1_000
   while (performance.now() < endMs) {
     const fault = drawn(faults, random)
     const beganMs = performance.now()

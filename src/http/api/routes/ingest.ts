@@ -60,7 +60,7 @@ export function ingestRoute({ accept, intake, enricher, tenantEnricher, hostname
     bodyMaxBytes: EVENT_LIMITS.bodyMaxBytes,
     beginsTogether: true,
     operation,
-    // No promise is made for a request, only one for all of a commit: each, and each await, costs as much as to read an event.
+    // One promise for all requests of a commit, none for a single one here: each, and each await, costs as much as to read an event.
     handle(exchange: Exchange, caller: Caller): HttpResponse | Promise<HttpResponse> {
       return goOn(exchange.text(), (text) => {
         const events = scanEvents(text) ?? readEvents(text)

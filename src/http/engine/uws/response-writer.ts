@@ -11,14 +11,14 @@ const BARE_HEADS = 256
 
 /**
  * What the responses of an engine share. Those that are made in a row, when a commit is answered, are written in a row behind
- * that: what makes them and what sends them takes turns in the processor's caches once, and not for each.
+ * that, so that the code that makes them and the code that sends them come into the processor's caches once, and not for each.
  */
 export class Outgoing {
   /** Heads without a body that were sent. */
   bareHeads = 0
   #made: UwsResponseWriter[] = []
 
-  /** Writes it behind all that is made in this turn. */
+  /** Writes it behind those that are made in a row with it: in a microtask. */
   add(writer: UwsResponseWriter): void {
     if (this.#made.push(writer) === 1) queueMicrotask(() => this.#flush())
   }
@@ -68,7 +68,7 @@ export class UwsResponseWriter implements ResponseWriter {
 
   /**
    * Only `tryEnd` sees that a client does not read, and holds nothing of the body then. It cannot close the connection:
-   * a response that does is the last, and held whole. Outside of the handler it is written at the end of the turn.
+   * a response that does is the last, and held whole. Outside of the handler it is put off, see `Outgoing`.
    */
   send(
     status: number,
@@ -84,7 +84,7 @@ export class UwsResponseWriter implements ResponseWriter {
     return false
   }
 
-  /** Sends what waits for the end of the turn. */
+  /** Sends what was put off. */
   sendMade(): void {
     const made = this.#made
     if (made === undefined) return
