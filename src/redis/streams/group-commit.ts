@@ -2,9 +2,10 @@ import { type Envelope, partitionOf } from '../../core/event/envelope.ts'
 import { countOutcome, NO_OUTCOMES, type OutcomeCounts } from '../../core/event/outcomes.ts'
 import { BackpressureError, UnavailableError } from '../../core/run/errors.ts'
 import type { Service } from '../../core/run/service.ts'
+import { withResolvers } from '../../core/run/with-resolvers.ts'
 import type { Intake } from '../../ingest/intake.ts'
 import { CommitWriter, type CommitWriterOptions } from './commit-writer.ts'
-import { type Appended, emptyCommit, emptyPart, type Pending, sizeOf, Waiters } from './pending-commit.ts'
+import { type Appended, emptyCommit, emptyPart, type Pending, sizeOf, type Waiters } from './pending-commit.ts'
 
 export interface GroupCommitOptions extends CommitWriterOptions {
   readonly partitions: number
@@ -102,14 +103,14 @@ export class GroupCommit implements Intake, Service {
     if (this.#current.requests === this.#awaited?.requests) this.#awaited.end()
     if (this.#isFull(this.#current)) this.#close()
     this.#running ??= this.#run()
-    return written
+    return written.promise
   }
 
   #join(lastPartition: number, appended: Appended): Waiters {
     const { waiters } = this.#current
     let joined = waiters.get(lastPartition)
     if (joined === undefined) {
-      joined = new Waiters()
+      joined = { written: withResolvers(), appended: [] }
       waiters.set(lastPartition, joined)
     }
     joined.appended.push(appended)
@@ -238,11 +239,11 @@ export class GroupCommit implements Intake, Service {
       const settled = waiters.get(lastPartition)
       if (settled === undefined) return
       if (failure !== undefined) {
-        settled.reject(failure)
+        settled.written.reject(failure)
         return
       }
       for (const { envelopes, counts } of settled.appended) this.#options.onAppended?.(envelopes, counts)
-      settled.resolve()
+      settled.written.resolve()
     }
     const failure = await writer.write(byPartition, deadlineMs, onTaken)
     settle(-1, failure)

@@ -1,5 +1,6 @@
 import { BlockPacker } from '../../core/event/block.ts'
 import type { OutcomeCounts } from '../../core/event/outcomes.ts'
+import type { Resolvers } from '../../core/run/with-resolvers.ts'
 
 /** What one request appends: see `GroupCommitOptions.onAppended`. */
 export interface Appended {
@@ -8,18 +9,9 @@ export interface Appended {
 }
 
 /** Requests whose envelopes are all in Redis at the same time. They share one promise of it. */
-export class Waiters {
-  readonly written: Promise<void>
-  readonly appended: Appended[] = []
-  resolve!: () => void
-  reject!: (failure: Error) => void
-
-  constructor() {
-    this.written = new Promise((resolve, reject) => {
-      this.resolve = resolve
-      this.reject = reject
-    })
-  }
+export interface Waiters {
+  readonly written: Resolvers
+  readonly appended: Appended[]
 }
 
 /** What goes into one partition, as one. */

@@ -38,8 +38,8 @@ export const INTAKE: readonly Mutant[] = [
     name: 'early-commit',
     promise: 'an append ends when Redis has its events, and not before',
     file: 'src/redis/streams/group-commit.ts',
-    from: 'this.#running ??= this.#run()\n    return written',
-    to: 'this.#running ??= this.#run()\n    void written.catch(() => {})\n    return Promise.resolve()',
+    from: 'this.#running ??= this.#run()\n    return written.promise',
+    to: 'this.#running ??= this.#run()\n    void written.promise.catch(() => {})\n    return Promise.resolve()',
     noticedBy: [['test/integration/pipeline.test.ts', 'Redis away: an append is refused within its deadline']],
   },
   {

@@ -5,6 +5,7 @@ import { type Address, ownText } from '../../../core/event/address.ts'
 import type { Hostnames } from '../../../core/event/hostnames.ts'
 import type { Clock } from '../../../core/run/clock.ts'
 import type { Service } from '../../../core/run/service.ts'
+import { withResolvers } from '../../../core/run/with-resolvers.ts'
 import { judgedAddress } from '../../addresses/judged.ts'
 import { ReservedRanges } from '../../addresses/reserved.ts'
 import { BoundedCache } from '../../bounded-cache.ts'
@@ -221,12 +222,4 @@ async function within(milliseconds: number, work: Promise<unknown>): Promise<voi
   })
   await Promise.race([work, time])
   clearTimeout(timer)
-}
-
-function withResolvers(): { readonly promise: Promise<void>; readonly resolve: () => void } {
-  let resolve = () => {}
-  const promise = new Promise<void>((resolved) => {
-    resolve = resolved
-  })
-  return { promise, resolve }
 }

@@ -6,7 +6,7 @@ import { type Endpoint, Exchange } from '../../../../src/http/engine/exchange.ts
 import { readHead } from '../../../../src/http/engine/head.ts'
 import { DEFAULT_HTTP_LIMITS, type HttpLimits } from '../../../../src/http/engine/limits.ts'
 import type { HttpResponse } from '../../../../src/http/engine/response.ts'
-import { type InFlight, Traffic } from '../../../../src/http/engine/traffic.ts'
+import { Traffic } from '../../../../src/http/engine/traffic.ts'
 import { silent } from '../../../support/pipeline.ts'
 
 /** An engine's side of a request that writes down what it is told. */
@@ -283,29 +283,4 @@ test('a response that cannot be made when its promise is kept is a failure', asy
     ['no headers'],
   )
   assert.deepEqual(writer.calls, ['send 500 failed'])
-})
-
-test('requests that take too long are looked for while there are some, and by nobody else', async (t) => {
-  t.mock.timers.enable({ apis: ['setInterval'] })
-  const traffic = new Traffic(DEFAULT_HTTP_LIMITS, silent, new Registry())
-  traffic.start()
-  let sweeps = 0
-  const request = {
-    ...{ requestId: 'r', endpoint: { path: '/', methods: [] }, startedMs: 0, heldBytes: 0 },
-    begin() {},
-    sweep: () => void sweeps++,
-  } as unknown as InFlight
-  const isSwept = () => {
-    const before = sweeps
-    t.mock.timers.tick(500)
-    return sweeps > before
-  }
-  traffic.entered(request, false)
-  assert.equal(isSwept(), true)
-  traffic.left(request)
-  assert.equal(isSwept(), false)
-  const set = t.mock.method(globalThis, 'setInterval')
-  traffic.entered(request, false)
-  assert.equal(set.mock.callCount(), 1, 'the timer was ended')
-  traffic.stop()
 })

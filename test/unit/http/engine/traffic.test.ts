@@ -79,3 +79,28 @@ test('requests leave in any order, once, and those that are left are swept, once
   traffic.left(requests[6]!)
   assert.equal(await drained, 0)
 })
+
+test('requests that take too long are looked for while there are some, and by nobody else', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const traffic = new Traffic(DEFAULT_HTTP_LIMITS, silent, new Registry())
+  traffic.start()
+  let sweeps = 0
+  const request = {
+    ...{ requestId: 'r', endpoint: { path: '/', methods: [] }, startedMs: 0, heldBytes: 0 },
+    begin() {},
+    sweep: () => void sweeps++,
+  } as unknown as InFlight
+  const isSwept = () => {
+    const before = sweeps
+    t.mock.timers.tick(500)
+    return sweeps > before
+  }
+  traffic.entered(request, false)
+  assert.equal(isSwept(), true)
+  traffic.left(request)
+  assert.equal(isSwept(), false)
+  const set = t.mock.method(globalThis, 'setInterval')
+  traffic.entered(request, false)
+  assert.equal(set.mock.callCount(), 1, 'the timer was ended')
+  traffic.stop()
+})

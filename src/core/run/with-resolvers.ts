@@ -1,0 +1,17 @@
+/** A promise, and what settles it. */
+export interface Resolvers {
+  readonly promise: Promise<void>
+  readonly resolve: () => void
+  readonly reject: (failure: Error) => void
+}
+
+/** `Promise.withResolvers` of ECMAScript 2024, which Node.js has from 22 on. */
+export function withResolvers(): Resolvers {
+  let resolve!: () => void
+  let reject!: (failure: Error) => void
+  const promise = new Promise<void>((resolved, rejected) => {
+    resolve = resolved
+    reject = rejected
+  })
+  return { promise, resolve, reject }
+}
