@@ -179,9 +179,9 @@ export class EnrichmentEngine implements Enricher, Service {
   }
 
   async #look(signal: AbortSignal): Promise<void> {
-    let changed = false
-    for (const folder of this.#folders) changed = (await folder.look(false, signal)) || changed
-    if (changed && !signal.aborted) this.#takeOver()
+    // Side by side, and so the files of each: at rest a process wakes up for each answer that it waits for.
+    const changed = await Promise.all(this.#folders.map((folder) => folder.look(false, signal)))
+    if (changed.includes(true) && !signal.aborted) this.#takeOver()
   }
 }
 

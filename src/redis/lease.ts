@@ -11,6 +11,8 @@ export const LEASE_MS = 3_000
 export const RENEW_EVERY_MS = 1_000
 /** How often one that waits for a lease tries to take it, and those that share one see what has become of the others. */
 export const TRY_EVERY_MS = 500
+/** Behind a renewal no other one is worth its write for so long. */
+const RENEWED_MS = 250
 const RETRY_DELAY: DelayBounds = { minMs: 100, maxMs: TRY_EVERY_MS }
 
 const takeLeaseScript = loadScript('takeLease-2')
@@ -26,7 +28,10 @@ export class Lease {
   readonly #place: string
   readonly #owner: string
   #untilMs = 0
+  #token = 0
   #renewal: Loop | undefined
+  /** The renewal that is on its way. */
+  #renewing: Promise<void> | undefined
 
   /**
    * @param place names a process together with those before it that it was started for: such an owner has ended, so
@@ -45,6 +50,7 @@ export class Lease {
    */
   async acquire(signal: AbortSignal, refused: () => Promise<void> = async () => {}): Promise<boolean> {
     await this.#renewal?.stop()
+    await this.#renewing?.catch(() => {})
     const taken = async () => {
       const token = await this.#take()
       if (token === 0) await refused()
@@ -52,13 +58,27 @@ export class Lease {
     }
     const token = await poll(taken, { everyMs: TRY_EVERY_MS, signal })
     if (token === undefined) return false
-    const renew = async () => {
-      // Taken anew, it was another's in between: what we held it for is in unknown hands.
-      if ((await this.#take()) !== token) this.#untilMs = 0
-    }
-    this.#renewal = renewalLoop(`lease ${this.#name}`, renew, RENEW_EVERY_MS)
+    this.#token = token
+    this.#renewal = renewalLoop(`lease ${this.#name}`, () => this.renew(), RENEW_EVERY_MS)
     await this.#renewal.start()
     return true
+  }
+
+  /**
+   * Renews it now, unless that was done a moment ago. It is renewed all the while; this is for who is about to wait for as long as
+   * the lease lasts. Only between `acquire` and `release`. What came of it `leftMs` tells. Rejects when Redis did not answer.
+   */
+  async renew(): Promise<void> {
+    if (this.leftMs() > LEASE_MS - RENEWED_MS) return
+    this.#renewing ??= this.#renew().finally(() => {
+      this.#renewing = undefined
+    })
+    await this.#renewing
+  }
+
+  async #renew(): Promise<void> {
+    // Taken anew, it was another's in between: what we held it for is in unknown hands.
+    if ((await this.#take()) !== this.#token) this.#untilMs = 0
   }
 
   /** Milliseconds for which it is ours even if we stand still; below 0 when it ran out. */
@@ -85,6 +105,7 @@ export class Lease {
   async release(): Promise<void> {
     // A renewal on its way would take what is given back.
     await this.#renewal?.stop()
+    await this.#renewing?.catch(() => {})
     this.#untilMs = 0
     const key = keys.lease(this.#name)
     await writeAsOwnerScript.run(this.#client, [key, key], [this.#owner, ''])

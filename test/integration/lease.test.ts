@@ -39,6 +39,29 @@ test('a lease is one owner’s at a time, is renewed while it is held, and is fr
   await first.release()
 })
 
+test('who is about to wait has a lease renewed at once, with one call for all, and none when that was done a moment ago', async (t) => {
+  const redis = await startTestRedis(t)
+  const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
+  t.after(() => client.disconnect())
+  const lease = new Lease(client, 'work')
+  await lease.acquire(new AbortController().signal)
+  const now = performance.now.bind(performance)
+  const calls = t.mock.method(client as Redis, 'callBuffer').mock
+  t.mock.method(performance, 'now', () => now() + 500)
+  const before = calls.callCount()
+  await Promise.all([lease.renew(), lease.renew()])
+  assert.equal(calls.callCount(), before + 1)
+  assert.ok(lease.leftMs() > 2_750, `${lease.leftMs()} ms are left`)
+  await lease.renew()
+  assert.equal(calls.callCount(), before + 1)
+
+  await client.set(keys.lease('work'), 'another')
+  t.mock.method(performance, 'now', () => now() + 1_000)
+  await lease.renew()
+  assert.throws(() => lease.assertHeld(), LeaseLostError)
+  await lease.release()
+})
+
 test('a lease whose end a step of the clock of Redis has put off ends in time', async (t) => {
   const redis = await startTestRedis(t)
   const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))

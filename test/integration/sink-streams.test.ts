@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import type { Redis } from 'ioredis'
 import { ingest } from '../../pipelines/ingest.ts'
 import { encodeBlock, packBlock } from '../../src/core/event/block.ts'
 import type { RedisClient } from '../../src/redis/connect.ts'
+import type { Caller } from '../../src/redis/joined-calls.ts'
 import { counterFields, keys } from '../../src/redis/keys.ts'
 import { LEASE_MS } from '../../src/redis/lease.ts'
 import { Janitor } from '../../src/redis/streams/janitor.ts'
@@ -85,30 +86,53 @@ test('a sink reads little of a backlog before it knows how large its entries are
   await source.release()
 })
 
-test('a sink that stands still is given nothing when its lease may be over', async (t) => {
+/** How long a source waits in Redis when its lease is so old; 0: it does not. */
+async function waitsOf(t: TestContext, isRenewable: boolean): Promise<[ageMs: number, waitMs: number][]> {
   const { client } = await startStreams(t)
   const blocking = quiet((client as Redis).duplicate())
   t.after(() => blocking.disconnect())
-  const source = await startSource(client, blocking)
+  let answers = true
+  const callBuffer = (...call: [string, ...string[]]) =>
+    answers ? client.callBuffer(...call) : Promise.reject(new Error('no answer'))
+  const source = await startSource(client, blocking, { callBuffer } as Caller)
+  answers = isRenewable
   const takenAtMs = performance.now()
   const sent = t.mock.method(blocking, 'callBuffer', async () => null)
   const now = t.mock.method(performance, 'now', () => takenAtMs)
   // At a time that shortens no wait for others to end with it.
   t.mock.method(Date, 'now', () => 1_000_000)
-  const tickOfRedisMs = 250
-  const waits: number[] = []
+  const waits: [number, number][] = []
   for (const ageMs of [0, 400, 1_100, 1_700, 2_200, 2_400]) {
     now.mock.mockImplementation(() => takenAtMs + ageMs)
     sent.mock.resetCalls()
     assert.deepEqual(await source.readNew(10, 60_000, AbortSignal.abort()), [])
     const args = (sent.mock.calls[0]?.arguments ?? []) as unknown as (string | number)[]
-    const waitMs = args.length === 0 ? 0 : Number(args[args.indexOf('BLOCK') + 1])
-    assert.ok(waitMs === 0 || ageMs + waitMs + tickOfRedisMs < LEASE_MS, `${waitMs} ms, ${ageMs} ms behind its renewal`)
-    waits.push(waitMs)
+    waits.push([ageMs, args.length === 0 ? 0 : Number(args[args.indexOf('BLOCK') + 1])])
   }
-  assert.deepEqual(waits, [2_000, 2_000, 1_000, 750, 250, 0], 'and no shorter than it need be')
   now.mock.restore()
+  answers = true
   await source.release()
+  return waits
+}
+
+test('a sink that stands still is given nothing when its lease may be over', async (t) => {
+  const tickOfRedisMs = 250
+  const waits = await waitsOf(t, false)
+  for (const [ageMs, waitMs] of waits)
+    assert.ok(waitMs === 0 || ageMs + waitMs + tickOfRedisMs < LEASE_MS, `${waitMs} ms, ${ageMs} ms behind its renewal`)
+  assert.deepEqual(
+    waits.map(([, waitMs]) => waitMs),
+    [2_000, 2_000, 1_000, 750, 250, 0],
+    'and no shorter than it need be',
+  )
+})
+
+test('a sink at rest waits for two seconds, since it renews its lease before', async (t) => {
+  const waits = await waitsOf(t, true)
+  assert.deepEqual(
+    waits.map(([, waitMs]) => waitMs),
+    [2_000, 2_000, 2_000, 2_000, 2_000, 2_000],
+  )
 })
 
 test('a sink waits by itself when it waits shortly: Redis looks four times a second whose wait is over', async (t) => {

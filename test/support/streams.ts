@@ -3,6 +3,7 @@ import type { TestContext } from 'node:test'
 import { ingest } from '../../pipelines/ingest.ts'
 import type { RedisClient } from '../../src/redis/connect.ts'
 import { connectRedis } from '../../src/redis/connect.ts'
+import type { Caller } from '../../src/redis/joined-calls.ts'
 import { keys } from '../../src/redis/keys.ts'
 import { SinkStreams } from '../../src/redis/streams/sink-streams.ts'
 import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
@@ -22,10 +23,22 @@ export async function startStreams(t: TestContext) {
 }
 
 /** The sink of the tables, on one partition. */
-export async function startSource(client: RedisClient, blocking = client): Promise<SinkStreams> {
+export async function startSource(
+  client: RedisClient,
+  blocking = client,
+  leases: Caller = client,
+): Promise<SinkStreams> {
   const options = { cluster: false, partitions: 1, group: 'clickhouse', from: 'enriched', completesJobs: true }
   const ensureGroups = async () => {}
-  const source = new SinkStreams({ ...options, client, blocking, outcomesTo: undefined, ensureGroups, log: silent })
+  const source = new SinkStreams({
+    ...options,
+    client,
+    blocking,
+    leases,
+    outcomesTo: undefined,
+    ensureGroups,
+    log: silent,
+  })
   assert.equal(await source.acquire(new AbortController().signal, async () => {}), true)
   return source
 }

@@ -18,6 +18,8 @@ export interface EnrichmentKeeperOptions {
 }
 
 const LOOK_MS = 2_000
+/** Packages change with an installation. */
+const DEFAULTS_EVERY_MS = 60_000
 const UPDATE_EVERY_MS = 3_600_000
 const RETRY_DELAY = { minMs: 2_000, maxMs: 60_000 }
 /** Of a table that could not be compiled: it costs a core meanwhile. */
@@ -46,6 +48,7 @@ export class EnrichmentKeeper {
   readonly #failed = new Map<string, Failure>()
   #sourcesChangedAtMs: number | undefined
   #triedAtMs = 0
+  #defaultsAtMs = Number.NEGATIVE_INFINITY
   #hasSaidWhatIsOld = false
 
   constructor(options: EnrichmentKeeperOptions) {
@@ -83,8 +86,14 @@ export class EnrichmentKeeper {
     for (const folder of this.#failed.keys()) if (!this.#waiting.has(folder)) this.#failed.delete(folder)
     if (await this.#isDue()) await this.#update(signal)
     const defaultsDir = defaultDataDirOf(this.#options.config)
-    if (defaultsDir !== undefined && (await defaultsWait(defaultsDir))) await this.#run(['compile'], signal)
+    if (defaultsDir !== undefined) await this.#makeDefaults(defaultsDir, signal)
     await this.#sayWhatIsOld(defaultsDir)
+  }
+
+  async #makeDefaults(dir: string, signal: AbortSignal): Promise<void> {
+    if (performance.now() - this.#defaultsAtMs < DEFAULTS_EVERY_MS) return
+    if (await defaultsWait(dir)) await this.#run(['compile'], signal)
+    this.#defaultsAtMs = performance.now()
   }
 
   /** Once: whoever wants newer data has been told. */

@@ -138,14 +138,17 @@ export class DataFolder {
 
   /** The data files that are there, by file name, in the order of these. */
   async #list(): Promise<Map<string, FoundFile>> {
-    const found = new Map<string, FoundFile>()
-    for (const file of (await this.#names()).sort()) {
-      const name = providerNameOf(file)
-      const path = join(this.#dir, file)
-      const version = name === undefined ? undefined : await versionOf(path)
-      if (name !== undefined && version !== undefined) found.set(file, { file, name, path, ...version })
-    }
-    return found
+    const files = (await this.#names()).sort()
+    const found = await Promise.all(files.map((file) => this.#find(file)))
+    return new Map(found.flatMap((entry) => (entry === undefined ? [] : [[entry.file, entry]])))
+  }
+
+  async #find(file: string): Promise<FoundFile | undefined> {
+    const name = providerNameOf(file)
+    if (name === undefined) return undefined
+    const path = join(this.#dir, file)
+    const version = await versionOf(path)
+    return version && { file, name, path, ...version }
   }
 
   async #names(): Promise<string[]> {
@@ -266,10 +269,12 @@ export function providersOf(folders: readonly DataFolder[]): readonly Provider[]
 
 /** Stands for the content of a file and of the mapping beside it. Undefined when the file is gone, or is none. */
 async function versionOf(path: string): Promise<Version | undefined> {
-  const stats = await statFile(path)
-  if (stats === undefined) return undefined
   const mappingPath = mappingPathOf(path)
-  const mapping = mappingPath === undefined ? undefined : await statFile(mappingPath)
+  const [stats, mapping] = await Promise.all([
+    statFile(path),
+    mappingPath === undefined ? undefined : statFile(mappingPath),
+  ])
+  if (stats === undefined) return undefined
   const signature = mapping === undefined ? signatureOf(stats) : `${signatureOf(stats)} ${signatureOf(mapping)}`
   return { signature, sizeBytes: Number(stats.size) }
 }

@@ -19,6 +19,8 @@ export interface SinkLease {
   leftMs(): number
   /** @throws LeaseLostError when it may be another's */
   assertHeld(): void
+  /** See `Lease`; a share has none. */
+  renew?(): Promise<void>
   write(key: string, value: string): Promise<void>
   release(): Promise<void>
 }

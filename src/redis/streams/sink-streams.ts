@@ -13,7 +13,7 @@ import type {
 import type { RedisClient } from '../connect.ts'
 import { type Caller, joinedCalls } from '../joined-calls.ts'
 import { keys } from '../keys.ts'
-import { Lease } from '../lease.ts'
+import { LEASE_MS, Lease } from '../lease.ts'
 import { persisted } from '../persisted.ts'
 import { replyCode } from '../reply-error.ts'
 import { readBlocking } from './blocking-read.ts'
@@ -176,11 +176,10 @@ export class SinkStreams implements SinkSource {
 
   async #waitForNew(waitMs: number, signal: AbortSignal | undefined): Promise<SinkRun[]> {
     const { blocking, client, cluster, clusterPollMs = POLL_MS, group, share } = this.#options
-    const mostMs = Math.min(
-      waitMs,
-      this.#lease.leftMs() - BEFORE_LEASE_ENDS_MS,
-      share === undefined ? Number.POSITIVE_INFINITY : SHARED_BLOCK_MS_MAX,
-    )
+    // Or else the wait would end with the lease as it is a moment before its renewal. One that fails is seen by the lease running out.
+    if (this.#isAtRest && waitMs > LEASE_MS / 2) await this.#lease.renew?.().catch(() => {})
+    const shareMs = share === undefined ? waitMs : SHARED_BLOCK_MS_MAX
+    const mostMs = Math.min(waitMs, shareMs, this.#lease.leftMs() - BEFORE_LEASE_ENDS_MS)
     if (cluster || mostMs < BLOCK_MS_MIN) {
       const pollMs = cluster ? clusterPollMs : Math.max(POLL_MS, Math.min(waitMs, BLOCK_MS_MIN) / 4)
       await pause(Math.min(waitMs, pollMs), signal)
