@@ -1,15 +1,22 @@
 import { spawn } from 'node:child_process'
-import { existsSync, readdirSync, statSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
 import { delimiter, dirname, join, relative, resolve, sep } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { compiledProgram } from './program.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-const UNIT_TESTS = join(ROOT, 'test', 'unit')
-/** By name the first: it takes longer than most others, and the runner sorts them. */
-const IN_ONE_PROCESS = 'test/all-units.mjs'
+/**
+ * A process of its own takes longer to start than most tests take: those of several files run in one, file by file. So many files of a
+ * room, at most.
+ */
+const TOGETHER = new Map([
+  ['unit', Number.POSITIVE_INFINITY],
+  ['integration', 8],
+])
+/** What a file does while it is loaded it would do beside the tests of others. */
+const AT_LOADING = /^(?:const .*= )?await /m
 
 /** A test that hangs fails, after longer than any test takes. */
 const TIMEOUT_MS = 600_000
@@ -21,39 +28,60 @@ const TIMEOUT_MS = 600_000
 export async function runTests(args) {
   const options = args.filter((arg) => arg.startsWith('-'))
   const paths = args.filter((arg) => !arg.startsWith('-'))
-  const [inOne, alone] = inOneProcess(
-    testFiles(paths.length === 0 ? [join(ROOT, 'test')] : paths.map((path) => resolve(path))),
-  )
+  const files = testFiles(paths.length === 0 ? [join(ROOT, 'test')] : paths.map((path) => resolve(path)))
   // Many tests start the program at once, and each would compile it.
   const [path] = await Promise.all([pathWithRedis(), compiledProgram()])
   // Tests that wait for a store or for a process leave a core to others: with as many as there are cores a third of their time is idle.
   const concurrency = Math.max(2, Math.ceil(availableParallelism() * 1.5))
-  return await run(
-    [
-      '--import',
-      'tsx',
-      '--import',
-      './test/support/end.mjs',
-      '--test',
-      `--test-concurrency=${concurrency}`,
-      `--test-timeout=${TIMEOUT_MS}`,
-      '--test-reporter=spec',
-      ...options,
-      ...(inOne.length > 0 ? [IN_ONE_PROCESS] : []),
-      ...alone.map((file) => relative(ROOT, file)),
-    ],
-    { ...process.env, PATH: path, UNIT_TESTS: JSON.stringify(inOne) },
-  )
+  const dir = mkdtempSync(join(tmpdir(), 'ipid-tests-'))
+  try {
+    return await run(
+      [
+        '--import',
+        'tsx',
+        '--import',
+        './test/support/end.mjs',
+        '--test',
+        `--test-concurrency=${concurrency}`,
+        `--test-timeout=${TIMEOUT_MS}`,
+        '--test-reporter=spec',
+        ...options,
+        ...together(files, dir),
+      ],
+      { ...process.env, PATH: path },
+    )
+  } finally {
+    rmSync(dir, { recursive: true, force: true })
+  }
 }
 
 /**
- * A process of its own takes longer to start than most unit tests take: those of several files run in one, file by file.
+ * What Node's test runner is to run: files, and modules of several, which it begins with, since it sorts by name.
  * @param {readonly string[]} files
- * @returns {[inOne: string[], alone: string[]]}
+ * @param {string} dir where the modules are written
+ * @returns {string[]}
  */
-function inOneProcess(files) {
-  const inOne = files.filter((file) => file.startsWith(`${UNIT_TESTS}${sep}`))
-  return inOne.length > 1 ? [inOne, files.filter((file) => !inOne.includes(file))] : [[], [...files]]
+export function together(files, dir) {
+  const parts = []
+  const alone = new Set(files)
+  for (const [room, most] of TOGETHER) {
+    const those = files.filter(
+      (file) => file.startsWith(join(ROOT, 'test', room) + sep) && !AT_LOADING.test(readFileSync(file, 'utf8')),
+    )
+    const count = Math.max(1, Math.ceil(those.length / most))
+    if (those.length < 2) continue
+    for (let part = 0; part < count; part++) {
+      // Those beside each other are of one kind, and some kinds take long.
+      const some = those.filter((_, i) => i % count === part)
+      const path = join(dir, `${room}-${String(part + 1).padStart(2, '0')}.together.mjs`)
+      // One module imports them all, so that they are loaded before the first test begins: with what is loaded behind it, the last one
+      // may be over before the next is there.
+      writeFileSync(path, some.map((file) => `import ${JSON.stringify(pathToFileURL(file).href)}\n`).join(''))
+      for (const file of some) alone.delete(file)
+      parts.push(path)
+    }
+  }
+  return [...parts, ...[...alone].map((file) => relative(ROOT, file))]
 }
 
 function testFiles(paths) {

@@ -9,7 +9,7 @@ import { after } from 'node:test'
 const END_WITHIN_MS = Number(process.env.TEST_END_MS ?? 20_000)
 
 // What a test forks gets the same imports.
-if (/\.test\.\w+$|\ball-units\.mjs$/.test(process.argv[1] ?? '')) {
+if (/\.test\.\w+$|\.together\.mjs$/.test(process.argv[1] ?? '')) {
   after(() => {
     const end = () => {
       process.stderr.write(`still open behind the last test: ${process.getActiveResourcesInfo().join(', ')}\n`)

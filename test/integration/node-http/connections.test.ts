@@ -1,3 +1,3 @@
 import { againWithNodeHttp } from '../../support/engines.ts'
 
-await againWithNodeHttp(() => import('../bulk-http.test.ts'))
+await againWithNodeHttp(() => import('./connections.ts'))

@@ -1,0 +1,2 @@
+/** See tests.mjs. */
+export function together(files: readonly string[], dir: string): string[]

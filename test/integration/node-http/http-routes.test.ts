@@ -1,3 +1,0 @@
-import { againWithNodeHttp } from '../../support/engines.ts'
-
-await againWithNodeHttp(() => import('../http-routes.test.ts'))

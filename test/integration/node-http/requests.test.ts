@@ -1,0 +1,3 @@
+import { againWithNodeHttp } from '../../support/engines.ts'
+
+await againWithNodeHttp(() => import('./requests.ts'))
