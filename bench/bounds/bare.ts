@@ -8,15 +8,18 @@ export interface BareServer {
   stop(): Promise<void>
 }
 
-/** @param body what the product is asked for its answer; it counts as one request of it */
-export async function startBareServer(stage: Stage, path: string, body: string): Promise<BareServer> {
+/**
+ * @param body what the product is asked for its answer; it counts as one request of it
+ * @param keepsIn a file in which what is posted is on disk before it is answered; default: it is dropped
+ */
+export async function startBareServer(stage: Stage, path: string, body: string, keepsIn?: string): Promise<BareServer> {
   const { product } = stage
   const headers = { 'x-api-key': product.apiKey, 'content-type': 'application/json' }
   const answered = await fetch(`${product.url}${path}`, { method: 'POST', headers, body })
   const answer = await answered.text()
   if (!answered.ok) throw new Error(`${path} answered ${answered.status} ${answer}`)
   const contentType = answered.headers.get('content-type') ?? 'application/json'
-  const child = startChild<{ url: string }>('bounds/bare-process.ts', { answer, contentType })
+  const child = startChild<{ url: string }>('bounds/bare-process.ts', { answer, contentType, keepsIn })
   const stop = stage.releases.add(() => child.stop())
   return { url: (await child.said).url, stop }
 }

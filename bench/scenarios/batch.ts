@@ -1,10 +1,13 @@
+import { mkdtempSync, rmSync } from 'node:fs'
 import { request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startBareServer } from '../bounds/bare.ts'
 import { rowsBound } from '../bounds/clickhouse-rows.ts'
 import { cpuFigures, type Product, peakFigures, redisFigures } from '../run/product.ts'
 import { median } from '../run/results.ts'
-import type { Bound, Figures, Scenario, Stage } from '../run/scenario.ts'
+import type { Figures, Scenario, Stage } from '../run/scenario.ts'
 import { knownAddress } from './bodies.ts'
 import { eventLoad } from './send-events.ts'
 import { quantile, VisibilityWatch } from './visibility.ts'
@@ -20,17 +23,25 @@ export const BATCH: Scenario = {
   run: (stage) => runUpload(stage, makeUpload),
   async bounds(stage) {
     const lines = makeUpload(stage.tag, stage.options.lines)
-    const bare = await startBareServer(stage, '/v1/lookup', '{"ip":"17.0.0.1"}')
-    try {
-      const took: number[] = []
-      for (let i = 0; i < BOUND_UPLOADS; i++) took.push((await post(bare.url, '', lines)).seconds)
-      const swallowed = { name: 'bare uWebSockets.js', figure: 'answer s', value: median(took) }
-      const bounds: Bound[] = [swallowed, (await rowsBound(stage, 'lines/s', BOUND_SECONDS)).bound]
-      return bounds
-    } finally {
-      await bare.stop()
-    }
+    const swallowed = { name: 'bare uWebSockets.js', ...(await bareAnswer(stage, lines)) }
+    const dir = mkdtempSync(join(tmpdir(), 'ipid-bench-'))
+    const remove = stage.releases.add(async () => rmSync(dir, { recursive: true, force: true }))
+    const kept = { name: 'the same, bytes on disk', ...(await bareAnswer(stage, lines, join(dir, 'body'))) }
+    await remove()
+    return [swallowed, kept, (await rowsBound(stage, 'lines/s', BOUND_SECONDS)).bound]
   },
+}
+
+/** How long a server without a product takes to answer an upload. */
+async function bareAnswer(stage: Stage, lines: Buffer, keepsIn?: string) {
+  const bare = await startBareServer(stage, '/v1/lookup', '{"ip":"17.0.0.1"}', keepsIn)
+  try {
+    const took: number[] = []
+    for (let i = 0; i < BOUND_UPLOADS; i++) took.push((await post(bare.url, '', lines)).seconds)
+    return { figure: 'answer s', value: median(took) }
+  } finally {
+    await bare.stop()
+  }
 }
 
 export const BATCH_NO_IDS: Scenario = {
