@@ -180,8 +180,10 @@ export class EnrichmentEngine implements Enricher, Service {
 
   async #look(signal: AbortSignal): Promise<void> {
     // Side by side, and so the files of each: at rest a process wakes up for each answer that it waits for.
-    const changed = await Promise.all(this.#folders.map((folder) => folder.look(false, signal)))
-    if (changed.includes(true) && !signal.aborted) this.#takeOver()
+    const looks = await Promise.allSettled(this.#folders.map((folder) => folder.look(false, signal)))
+    const changed = looks.some((look) => look.status === 'fulfilled' && look.value)
+    if (changed && !signal.aborted) this.#takeOver()
+    for (const look of looks) if (look.status === 'rejected') throw look.reason
   }
 }
 

@@ -137,3 +137,17 @@ test('of two files with one provider name the one that can be read serves', asyn
   const engine = await startEngine(t, dir)
   assert.equal(nameOf(engine), 'Served')
 })
+
+test('data sets of one folder are renewed while another folder cannot be read, which goes on with what it had', async (t) => {
+  const [dir, defaultsDir] = [await temporaryFolder(t), await temporaryFolder(t)]
+  await writeFile(join(dir, 'companies.csv'), table('Example'))
+  const engine = await startEngine(t, dir, { defaultsDir })
+  await rename(dir, `${dir}-away`)
+  t.after(() => rm(`${dir}-away`, { recursive: true, force: true }))
+  await writeFile(join(defaultsDir, 'asn.mmdb'), asnMmdb({ '81.2.0.0/16': [64_500, 'Good Software'] }))
+  await until(() => engine.enrich(address('81.2.70.1')).data.as_name === 'Good Software')
+  assert.equal(nameOf(engine), 'Example')
+  await rename(`${dir}-away`, dir)
+  await writeFile(join(dir, 'companies.csv'), table('Other'))
+  await until(() => nameOf(engine) === 'Other')
+})
