@@ -16,9 +16,9 @@ const TOGETHER = new Map([
   ['integration', 8],
 ])
 /** What a file does while it is loaded it would do beside the tests of others. */
-const AT_LOADING = /^(?:const .*= )?await /m
+const AT_LOADING = /^(?![ \t/*]).*\bawait\b|^(?:before|after)Each\(/m
 
-/** A test that hangs fails, after longer than any test takes. */
+/** A test that hangs fails, after longer than any test, or all those of a process, take. */
 const TIMEOUT_MS = 600_000
 
 /**
@@ -28,7 +28,8 @@ const TIMEOUT_MS = 600_000
 export async function runTests(args) {
   const options = args.filter((arg) => arg.startsWith('-'))
   const paths = args.filter((arg) => !arg.startsWith('-'))
-  const files = testFiles(paths.length === 0 ? [join(ROOT, 'test')] : paths.map((path) => resolve(path)))
+  const asked = paths.length === 0 ? [join(ROOT, 'test')] : paths.map((path) => resolve(path))
+  const files = [...new Set(testFiles(asked))]
   // Many tests start the program at once, and each would compile it.
   const [path] = await Promise.all([pathWithRedis(), compiledProgram()])
   // Tests that wait for a store or for a process leave a core to others: with as many as there are cores a third of their time is idle.

@@ -77,8 +77,7 @@ export class Lease {
   }
 
   async #renew(): Promise<void> {
-    // Taken anew, it was another's in between: what we held it for is in unknown hands.
-    if ((await this.#take()) !== this.#token) this.#untilMs = 0
+    await this.#take(this.#token)
   }
 
   /** Milliseconds for which it is ours even if we stand still; below 0 when it ran out. */
@@ -111,12 +110,16 @@ export class Lease {
     await writeAsOwnerScript.run(this.#client, [key, key], [this.#owner, ''])
   }
 
-  /** The fencing token; 0 when the lease is another's. */
-  async #take(): Promise<number> {
+  /**
+   * The fencing token; 0 when the lease is another's.
+   * @param held what it was until now: taken anew, it was another's in between, and what we held it for is in unknown hands
+   */
+  async #take(held?: number): Promise<number> {
     const askedAtMs = performance.now()
     const leaseKeys = [keys.lease(this.#name), keys.leaseToken(this.#name)]
     const token = Number(await takeLeaseScript.run(this.#client, leaseKeys, [this.#owner, LEASE_MS, this.#place]))
-    this.#untilMs = token === 0 ? 0 : askedAtMs + LEASE_MS
+    const isOurs = token !== 0 && (held === undefined || token === held)
+    this.#untilMs = isOurs ? askedAtMs + LEASE_MS : 0
     return token
   }
 }

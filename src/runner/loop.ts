@@ -115,13 +115,12 @@ const SECOND_MS = 1_000
 
 /**
  * A pause that ends with those of other loops, of other processes, too: what wakes up at the same time costs less than what wakes
- * up one behind the other. Those of a second and more end with a second, those of two and more with an even one, unless that would
- * cut them by much; shorter ones end with a quarter of a second. It is never longer, and one below a quarter stays as it is.
+ * up one behind the other. Those of a second and more end with a second, shorter ones with a quarter of one. It is never longer, and
+ * one below a quarter stays as it is.
  */
 export function untilTick(pauseMs: number, nowMs: number): number {
   if (pauseMs < TICK_MS) return pauseMs
-  const tickMs =
-    pauseMs < SECOND_MS ? TICK_MS : pauseMs < 2 * SECOND_MS || pauseMs >= 4 * SECOND_MS ? SECOND_MS : 2 * SECOND_MS
+  const tickMs = pauseMs < SECOND_MS ? TICK_MS : SECOND_MS
   return Math.floor((nowMs + pauseMs) / tickMs) * tickMs - nowMs
 }
 

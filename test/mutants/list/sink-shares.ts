@@ -33,8 +33,8 @@ export const SINK_SHARES: readonly Mutant[] = [
     name: 'lease-taken-anew',
     promise: 'a lease that was another’s in between is not gone on with',
     file: 'src/redis/lease.ts',
-    from: 'if ((await this.#take()) !== this.#token) this.#untilMs = 0',
-    to: 'await this.#take()',
+    from: 'const isOurs = token !== 0 && (held === undefined || token === held)',
+    to: 'const isOurs = token !== 0',
     noticedBy: [['test/integration/lease.test.ts', 'an owner that was held up is fenced off']],
   },
   {
