@@ -29,6 +29,8 @@ export interface RedisState {
 const IDLE_CORE_SHARE = 0.06
 const IDLE_LOOK_MS = 500
 const IDLE_WITHIN_MS = 120_000
+/** Within this time all processes have begun to load what was compiled: they look every 4 s, and take what two looks find. */
+const LOADED_MS = 8_000
 const STORED_WITHIN_MS = 600_000
 /** A look is a statement, and costs ClickHouse as much as hundreds of rows: they are rare until the last rows are due. */
 const STORED_LOOK_MS = { min: 20, max: 250 }
@@ -82,12 +84,16 @@ async function redisState(redis: Redis): Promise<RedisState> {
 
 async function idle(pid: number): Promise<void> {
   const deadline = performance.now() + IDLE_WITHIN_MS
-  while (performance.now() < deadline) {
+  let quietForMs = 0
+  let enoughMs = IDLE_LOOK_MS
+  while (performance.now() < deadline && quietForMs < enoughMs) {
     const accounting = new Accounting(pid)
     await sleep(IDLE_LOOK_MS)
     const cpu = accounting.cpu()
     const used = [...cpu.values()].reduce((sum, seconds) => sum + seconds, 0)
-    if (used / accounting.seconds < IDLE_CORE_SHARE && !cpu.has(COMPILER)) return
+    if (cpu.has(COMPILER)) enoughMs = LOADED_MS
+    const isQuiet = used / accounting.seconds < IDLE_CORE_SHARE && !cpu.has(COMPILER)
+    quietForMs = isQuiet ? quietForMs + IDLE_LOOK_MS : 0
   }
 }
 
