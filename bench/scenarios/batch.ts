@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,8 +24,8 @@ export const BATCH: Scenario = {
   async bounds(stage) {
     const lines = makeUpload(stage.tag, stage.options.lines)
     const swallowed = { name: 'bare uWebSockets.js', ...(await bareAnswer(stage, lines)) }
-    const dir = mkdtempSync(join(tmpdir(), 'ipid-bench-'))
-    const remove = stage.releases.add(async () => rmSync(dir, { recursive: true, force: true }))
+    const dir = await mkdtemp(join(tmpdir(), 'ipid-bench-'))
+    const remove = stage.releases.add(() => rm(dir, { recursive: true, force: true }))
     const kept = { name: 'the same, bytes on disk', ...(await bareAnswer(stage, lines, join(dir, 'body'))) }
     await remove()
     return [swallowed, kept, (await rowsBound(stage, 'lines/s', BOUND_SECONDS)).bound]

@@ -31,7 +31,7 @@ export class Lease {
   #token = 0
   #renewal: Loop | undefined
   /** The renewal that is on its way. */
-  #renewing: Promise<void> | undefined
+  #renewing: Promise<unknown> | undefined
 
   /**
    * @param place names a process together with those before it that it was started for: such an owner has ended, so
@@ -49,8 +49,7 @@ export class Lease {
    * @param refused called behind each try that found another one's
    */
   async acquire(signal: AbortSignal, refused: () => Promise<void> = async () => {}): Promise<boolean> {
-    await this.#renewal?.stop()
-    await this.#renewing?.catch(() => {})
+    await this.#stopRenewing()
     const taken = async () => {
       const token = await this.#take()
       if (token === 0) await refused()
@@ -70,14 +69,15 @@ export class Lease {
    */
   async renew(): Promise<void> {
     if (this.leftMs() > LEASE_MS - RENEWED_MS) return
-    this.#renewing ??= this.#renew().finally(() => {
+    this.#renewing ??= this.#take(this.#token).finally(() => {
       this.#renewing = undefined
     })
     await this.#renewing
   }
 
-  async #renew(): Promise<void> {
-    await this.#take(this.#token)
+  async #stopRenewing(): Promise<void> {
+    await this.#renewal?.stop()
+    await this.#renewing?.catch(() => {})
   }
 
   /** Milliseconds for which it is ours even if we stand still; below 0 when it ran out. */
@@ -103,8 +103,7 @@ export class Lease {
   /** Gives it back, so that nobody need wait for its end. Tolerates not being the owner. */
   async release(): Promise<void> {
     // A renewal on its way would take what is given back.
-    await this.#renewal?.stop()
-    await this.#renewing?.catch(() => {})
+    await this.#stopRenewing()
     this.#untilMs = 0
     const key = keys.lease(this.#name)
     await writeAsOwnerScript.run(this.#client, [key, key], [this.#owner, ''])
