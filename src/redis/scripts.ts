@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { type Redis, ReplyError } from 'ioredis'
+import { type Cluster, Redis, ReplyError } from 'ioredis'
 import type { RedisClient } from './connect.ts'
 import type { Caller } from './joined-calls.ts'
 import { replyCode } from './reply-error.ts'
+import { VectoredCommand } from './vectored-command.ts'
 
 export type ScriptArgument = string | number | Buffer
 
@@ -15,6 +16,9 @@ export interface Addition {
 
 /** Bytes of a call's additions from which on they do not pass through Lua. */
 export const LARGE_BYTES = 65_536
+
+type Call = readonly [command: string, ...args: ScriptArgument[]]
+type Results = Awaited<ReturnType<Redis['exec']>>
 
 /** A command that writes. */
 export type Write = readonly [command: 'XADD' | 'SET', key: string, ...args: ScriptArgument[]]
@@ -81,10 +85,8 @@ export function loadScript(name: string, options: { aboveMaxmemory?: boolean; us
       }
     },
     async runBehind(client, writes, keys, args) {
-      const transaction = (client as Redis).multi()
-      for (const write of writes) transaction.call(...write)
-      transaction.call('EVAL', source, keys.length, ...keys, ...args)
-      const results = await transaction.exec().catch(refusal)
+      const commands: Call[] = [...writes, ['EVAL', source, keys.length, ...keys, ...args]]
+      const results = await (client instanceof Redis ? transact(client, commands) : transactInCluster(client, commands))
       const [error, result] = results!.at(-1)!
       if (error !== null) throw error
       return result
@@ -103,6 +105,24 @@ export function loadScript(name: string, options: { aboveMaxmemory?: boolean; us
     },
   }
   return script
+}
+
+/** Runs commands as one, and copies none of their bytes. */
+async function transact(client: Redis, commands: readonly Call[]): Promise<Results> {
+  // They go out in one turn, so nothing of others comes between.
+  const begun = client.multi({ pipeline: false })
+  const queued = commands.map(([name, ...args]) => client.sendCommand(new VectoredCommand(name, args)))
+  const done = client.exec()
+  const settled = await Promise.allSettled([begun, ...queued, done])
+  const failed = settled.find(({ status }) => status === 'rejected')
+  return failed?.status === 'rejected' ? refusal(failed.reason) : await done
+}
+
+/** The same by way of a pipeline, which finds the server of a cluster by its keys. */
+async function transactInCluster(client: Cluster, commands: readonly Call[]): Promise<Results> {
+  const transaction = client.multi()
+  for (const command of commands) transaction.call(...command)
+  return await transaction.exec().catch(refusal)
 }
 
 /** First line of a script that says how it may run; functions that it calls come behind it. */
