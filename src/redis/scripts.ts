@@ -18,7 +18,6 @@ export interface Addition {
 export const LARGE_BYTES = 65_536
 
 type Call = readonly [command: string, ...args: ScriptArgument[]]
-type Results = Awaited<ReturnType<Redis['exec']>>
 
 /** A command that writes. */
 export type Write = readonly [command: 'XADD' | 'SET', key: string, ...args: ScriptArgument[]]
@@ -86,10 +85,7 @@ export function loadScript(name: string, options: { aboveMaxmemory?: boolean; us
     },
     async runBehind(client, writes, keys, args) {
       const commands: Call[] = [...writes, ['EVAL', source, keys.length, ...keys, ...args]]
-      const results = await (client instanceof Redis ? transact(client, commands) : transactInCluster(client, commands))
-      const [error, result] = results!.at(-1)!
-      if (error !== null) throw error
-      return result
+      return await (client instanceof Redis ? transact(client, commands) : transactInCluster(client, commands))
     },
     async runAdding(client, additions, keys, argsWith) {
       if (bytesOf(additions) >= LARGE_BYTES) {
@@ -107,22 +103,30 @@ export function loadScript(name: string, options: { aboveMaxmemory?: boolean; us
   return script
 }
 
-/** Runs commands as one, and copies none of their bytes. */
-async function transact(client: Redis, commands: readonly Call[]): Promise<Results> {
-  // They go out in one turn, so nothing of others comes between.
-  const begun = client.multi({ pipeline: false })
-  const queued = commands.map(([name, ...args]) => client.sendCommand(new VectoredCommand(name, args)))
-  const done = client.exec()
-  const settled = await Promise.allSettled([begun, ...queued, done])
+/** Runs commands as one, and copies none of their bytes. Returns the reply to the last. */
+async function transact(client: Redis, commands: readonly Call[]): Promise<unknown> {
+  // All begin to wait for their reply in this turn, so nothing of others comes between; all are written behind it, or none.
+  const sent = [['MULTI'] as const, ...commands, ['EXEC'] as const].map(([name, ...args]) => {
+    const command = new VectoredCommand(name, args, { replyEncoding: 'utf8' })
+    command.inTransaction = true
+    return client.sendCommand(command)
+  })
+  const settled = await Promise.allSettled(sent)
   const failed = settled.find(({ status }) => status === 'rejected')
-  return failed?.status === 'rejected' ? refusal(failed.reason) : await done
+  if (failed?.status === 'rejected') refusal(failed.reason)
+  const reply = ((await sent.at(-1)) as unknown[]).at(-1)
+  if (reply instanceof Error) throw reply
+  return reply
 }
 
 /** The same by way of a pipeline, which finds the server of a cluster by its keys. */
-async function transactInCluster(client: Cluster, commands: readonly Call[]): Promise<Results> {
+async function transactInCluster(client: Cluster, commands: readonly Call[]): Promise<unknown> {
   const transaction = client.multi()
   for (const command of commands) transaction.call(...command)
-  return await transaction.exec().catch(refusal)
+  const results = await transaction.exec().catch(refusal)
+  const [error, reply] = results!.at(-1)!
+  if (error !== null) throw error
+  return reply
 }
 
 /** First line of a script that says how it may run; functions that it calls come behind it. */

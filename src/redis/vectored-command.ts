@@ -8,9 +8,9 @@ interface VectoredWriter {
 }
 
 /**
- * A command of which bytes go to the socket as they are; all that is written in the same turn goes out by one `writev`. Of any other
- * command with a Buffer ioredis makes another Buffer, and again one of its pipeline: two copies of all that is stored, and garbage of that
- * size. What it is given must not change before the reply is there.
+ * A command of which bytes go to the socket as they are; nothing is written before the end of the turn, and then all of it, by one
+ * `writev`. Of any other command with a Buffer ioredis makes another Buffer, and again one of its pipeline: two copies of all that is
+ * stored, and garbage of that size. What it is given must not change before the reply is there.
  */
 export class VectoredCommand extends Command {
   /** @returns what is left to be written */

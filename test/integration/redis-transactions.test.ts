@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { test } from 'node:test'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { type TestContext, test } from 'node:test'
+import { Redis } from 'ioredis'
 import { connectRedis } from '../../src/redis/connect.ts'
 import { loadScript, type Write } from '../../src/redis/scripts.ts'
 import { startTestRedis } from '../support/redis.ts'
@@ -11,15 +14,24 @@ const script = loadScript('spoolChunk-3')
 const NAMES = ['{j}:upload', '{j}:chunks', '{j}:lines']
 const ARGS = [60_000, 1, '1']
 
+/** One that is connected. */
+async function connected(t: TestContext, url: string): Promise<Redis> {
+  const client = connectRedis(url, { name: 'test', kind: 'loop' })
+  // A connection that is lost is what some of these tests are about.
+  client.on('error', () => {})
+  t.after(() => client.disconnect())
+  await client.set(NAMES[0]!, 0)
+  assert.ok(client instanceof Redis)
+  return client
+}
+
 function set(bytes: Buffer): Write {
   return ['SET', NAMES[2]!, bytes, 'PX', 60_000]
 }
 
 test('large bytes arrive as they are, and what others send comes before or behind', async (t) => {
   const { url } = await startTestRedis(t)
-  const client = connectRedis(url, { name: 'test', kind: 'loop' })
-  t.after(() => client.disconnect())
-  await client.set(NAMES[0]!, 0)
+  const client = await connected(t, url)
   const bytes = randomBytes(3_000_000)
   const before = client.strlen(NAMES[2]!)
   const ran = script.runBehind(client, [['SET', '{j}:empty', Buffer.alloc(0)], set(bytes)], NAMES, ARGS)
@@ -31,9 +43,7 @@ test('large bytes arrive as they are, and what others send comes before or behin
 
 test('a refused write is told by its own words, and nothing of it runs', async (t) => {
   const { url } = await startTestRedis(t)
-  const client = connectRedis(url, { name: 'test', kind: 'loop' })
-  t.after(() => client.disconnect())
-  await client.set(NAMES[0]!, 0)
+  const client = await connected(t, url)
   const wrong: Write = ['SET', NAMES[2]!]
   await assert.rejects(script.runBehind(client, [set(randomBytes(9)), wrong], NAMES, ARGS), /wrong number of arguments/)
   assert.equal(await client.exists(NAMES[2]!), 0)
@@ -45,9 +55,7 @@ test('a refused write is told by its own words, and nothing of it runs', async (
 
 test('a connection that breaks in the middle fails all of it, and a later one is not mixed up', async (t) => {
   const redis = await startTestRedis(t)
-  const client = connectRedis(redis.url, { name: 'test', kind: 'loop' })
-  t.after(() => client.disconnect())
-  await client.set(NAMES[0]!, 0)
+  const client = await connected(t, redis.url)
   redis.signal('SIGSTOP')
   const bytes = randomBytes(8_000_000)
   const lost = [1, 2].map(() => script.runBehind(client, [set(bytes)], NAMES, ARGS))
@@ -59,4 +67,29 @@ test('a connection that breaks in the middle fails all of it, and a later one is
   )
   assert.equal(await client.exists(NAMES[2]!), 0)
   assert.equal(await script.runBehind(client, [set(bytes)], NAMES, ARGS), 1)
+})
+
+test('no copies are made of what is written', async (t) => {
+  const { url } = await startTestRedis(t)
+  const client = await connected(t, url)
+  const bytes = randomBytes(300_000)
+  const write = t.mock.method(client.stream, 'write')
+  assert.equal(await script.runBehind(client, [set(bytes)], NAMES, ARGS), 1)
+  assert.ok(write.mock.calls.some(({ arguments: [part] }) => part === bytes))
+})
+
+test('where the connection is lost before it is known, nothing is sent that would run by itself', async (t) => {
+  const redis = await startTestRedis(t)
+  const client = await connected(t, redis.url)
+  process.kill(redis.pid, 'SIGKILL')
+  // The socket fails at the first write; that it has ended is told in a later turn.
+  while (readFileSync('/proc/net/unix', 'utf8').includes(redis.dir));
+  const ran = script.runBehind(client, [set(randomBytes(300_000))], NAMES, ARGS)
+  const { commandQueue, offlineQueue } = client as unknown as Record<string, { readonly length: number }>
+  const parts = [commandQueue!.length, offlineQueue!.length].filter((length) => length > 0)
+  assert.deepEqual(parts, [4], 'MULTI, the write, the script and EXEC are together')
+  await assert.rejects(ran)
+  await redis.restart()
+  if (client.status !== 'ready') await once(client, 'ready')
+  assert.equal(await client.exists(NAMES[2]!), 0)
 })

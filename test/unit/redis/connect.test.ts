@@ -12,6 +12,22 @@ test('a process that speaks to Redis looks up methods of strings as fast as any 
   assert.equal(isFast(String.prototype), true)
 })
 
+test('a URL sets no option of the client on which promises depend', () => {
+  const use = { name: 'test', kind: 'request' } as const
+  for (const option of [
+    'maxRetriesPerRequest=1',
+    'enableAutoPipelining=true',
+    'keyPrefix=p:',
+    'family=4&commandTimeout=1',
+  ]) {
+    assert.throws(() => connectRedis(`redis://127.0.0.1:1/0?${option}`, use), {
+      name: 'InputError',
+      message: /^REDIS_URL: only \?family= and \?db= are taken, got \?\w+=$/,
+    })
+  }
+  connectRedis('redis://127.0.0.1:1/0?family=4', use).disconnect()
+})
+
 test('a Redis that loads its data is asked again soon, whatever it says of how long that takes', {
   timeout: 20_000,
 }, async (t) => {

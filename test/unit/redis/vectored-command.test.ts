@@ -9,7 +9,10 @@ function listening() {
   const socket = {
     cork: () => void corked++,
     uncork: () => void corked--,
-    write: (part: string | Buffer) => void parts.push(part),
+    write(part: string | Buffer) {
+      assert.ok(corked > 0, 'what is written in this turn goes out together, at its end')
+      parts.push(part)
+    },
   }
   return { socket, parts, isCorked: () => corked > 0 }
 }
@@ -27,7 +30,7 @@ test('bytes go to the socket as they are, among the rest of the command', async 
   const sent = '\0\u00ff\r\n$'
   const wanted = `*8\r\n$4\r\nXADD\r\n$1\r\ns\r\n$1\r\n*\r\n$1\r\nr\r\n$5\r\n${sent}\r\n$1\r\nn\r\n$2\r\n12\r\n$5\r\n${sent}\r\n`
   assert.equal(text([...parts, rest]), wanted)
-  assert.ok(isCorked(), 'what is written in this turn goes out together')
+  assert.ok(isCorked())
   await new Promise((resolve) => setImmediate(resolve))
   assert.ok(!isCorked())
 })
