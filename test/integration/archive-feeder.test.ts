@@ -16,6 +16,7 @@ import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
 import { counterFields, keys } from '../../src/redis/keys.ts'
 import { type RawEntry, readEntry } from '../../src/redis/streams/entries.ts'
 import { agreeOnPartitions, createGroups } from '../../src/redis/streams/topology.ts'
+import { readWhole } from '../support/batch.ts'
 import { quiet, silent, startIntake } from '../support/pipeline.ts'
 import { readEvents } from '../support/read-events.ts'
 import { startTestRedis } from '../support/redis.ts'
@@ -99,7 +100,7 @@ test('payloads name the commit of their events, live and of a job, and are added
     check,
     enricher,
   }
-  const reading = ingest.sources.batch.read(chunk, context)
+  const reading = readWhole(chunk, context)
   // A feeder that died behind it feeds the chunk again.
   for (let i = 0; i < 3; i++) await store.feed(job!, reading)
 

@@ -3,7 +3,9 @@ import type { TestContext } from 'node:test'
 import { ingest } from '../../pipelines/ingest.ts'
 import type { Addresses } from '../../schemas/tenant.ts'
 import { Feeder, type FeederOptions } from '../../src/batch/feeder.ts'
+import { readChunk } from '../../src/batch/read-chunk.ts'
 import { enrichmentColumns } from '../../src/core/event/row.ts'
+import type { BatchSource, ChunkReading } from '../../src/core/pipeline/source.ts'
 import { systemClock } from '../../src/core/run/clock.ts'
 import { NOTHING_KNOWN } from '../../src/enrichment/answers/answer.ts'
 import { Announcements } from '../../src/redis/announcements.ts'
@@ -17,6 +19,7 @@ import { startTestRedis, type TestRedis } from './redis.ts'
 import { until } from './until.ts'
 
 export const PARTITIONS = 2
+const PAUSES_MAX = 100
 
 const known = (domain: string, noise: boolean) => {
   const part = {
@@ -33,6 +36,30 @@ export const cloud = known('cloud.example', true)
 export const enricher = { enrich: (address: { text: string }) => (address.text.startsWith('203.') ? cloud : company) }
 const check = (value: unknown) =>
   typeof (value as { ip?: unknown })?.ip === 'string' ? [] : [{ path: 'ip', message: 'is required' }]
+
+/** Reads a chunk without a pause. */
+export function readWhole(...args: Parameters<typeof readChunk>): ChunkReading {
+  const reading = readChunk(...args)
+  for (;;) {
+    const { done, value } = reading.next()
+    if (done) return value
+  }
+}
+
+/** What reads any chunk so, and demands that others have their turn while it pauses. */
+export function readingOf(reading: ChunkReading): BatchSource['read'] {
+  return function* () {
+    let hadTurn = false
+    setImmediate(() => {
+      hadTurn = true
+    })
+    for (let pauses = 0; !hadTurn; pauses++) {
+      if (pauses === PAUSES_MAX) throw new Error('nobody else had a turn')
+      yield
+    }
+    return reading
+  }
+}
 
 /** A Redis with the streams of the pipeline, and jobs in it. */
 export async function startBatch(t: TestContext, openMax = 3) {

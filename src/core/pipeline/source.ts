@@ -105,13 +105,16 @@ export interface ChunkReading {
   readonly counts: ChunkCounts
 }
 
+/** The reading of a chunk, which pauses now and then, so that other work may go on in between. */
+export type SlicedReading = Generator<undefined, ChunkReading, undefined>
+
 /** Uploads, fed chunk by chunk in step with how fast their lane drains. */
 export interface BatchSource extends Source {
   /**
    * What happens before the stream: a pure function, so that the same chunk becomes the same events, with the same ids, at
    * every reading. Only the statuses of payloads, and rows that are completed here, follow the enricher.
    */
-  readonly read: (chunk: LineChunk, context: ChunkContext) => ChunkReading
+  readonly read: (chunk: LineChunk, context: ChunkContext) => SlicedReading
 }
 
 /** Every source of a pipeline. */

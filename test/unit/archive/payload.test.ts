@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { EventEnvelope } from '../../../schemas/api/event.ts'
-import { readChunk } from '../../../src/batch/read-chunk.ts'
 import type { Enricher } from '../../../src/core/event/enrichment.ts'
 import { payloadLineStart, readRejected } from '../../../src/core/event/payload.ts'
 import { compileValidator } from '../../../src/core/event/validator.ts'
 import { NOTHING_KNOWN } from '../../../src/enrichment/answers/answer.ts'
 import { acceptEvents } from '../../../src/ingest/accept.ts'
+import { readWhole } from '../../support/batch.ts'
 import { readEvents } from '../../support/read-events.ts'
 
 const RECEIVED_AT = Date.UTC(2026, 10, 21, 23, 59, 59, 4)
@@ -96,7 +96,7 @@ test('lines of an upload are archived with the partition of their events; of bad
     check: compileValidator(EventEnvelope),
     enricher,
   }
-  const { blocks, payloads, counts } = readChunk(chunk, context)
+  const { blocks, payloads, counts } = readWhole(chunk, context)
   assert.deepEqual([counts.fed, counts.rejected, counts.invalidIp], [2, 2, 1])
   const rows = [...payloads.values()].flatMap(({ rows }) => rows.toString().trimEnd().split('\n'))
   const sent = rows.filter((row) => row.includes('{')).map((row) => JSON.parse(row.slice(row.indexOf('{'))))
@@ -114,5 +114,5 @@ test('lines of an upload are archived with the partition of their events; of bad
     assert.equal(job, 'j')
     assert.ok(count >= (blocks.get(partition)?.count ?? 0))
   }
-  assert.equal(readChunk(chunk, { ...context, archived: false }).payloads.size, 0)
+  assert.equal(readWhole(chunk, { ...context, archived: false }).payloads.size, 0)
 })

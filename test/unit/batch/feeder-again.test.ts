@@ -6,6 +6,7 @@ import type { BatchSource } from '../../../src/core/pipeline/source.ts'
 import { systemClock } from '../../../src/core/run/clock.ts'
 import { UnavailableError } from '../../../src/core/run/errors.ts'
 import { NOTHING_KNOWN } from '../../../src/enrichment/answers/answer.ts'
+import { readingOf } from '../../support/batch.ts'
 import { silent } from '../../support/pipeline.ts'
 import { until } from '../../support/until.ts'
 
@@ -50,7 +51,7 @@ test('a chunk is fed, then the job moves on; what is not known to have moved on 
   const reading = { blocks: new Map(), payloads: new Map(), outcomes: new Map(), counts }
   const feeder = new Feeder({
     store,
-    source: { read: () => reading } as unknown as BatchSource,
+    source: { read: readingOf(reading) } as unknown as BatchSource,
     check: () => [],
     enricher: { enrich: () => NOTHING_KNOWN },
     hostnames: undefined,

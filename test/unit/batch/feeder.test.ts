@@ -5,6 +5,7 @@ import type { FeederStore, OpenedJobs, OpenJob } from '../../../src/batch/feeder
 import type { ChunkCounts, ChunkReading, LineChunk } from '../../../src/core/pipeline/source.ts'
 import { systemClock } from '../../../src/core/run/clock.ts'
 import { NOTHING_KNOWN } from '../../../src/enrichment/answers/answer.ts'
+import { readingOf } from '../../support/batch.ts'
 import { mockTimeouts } from '../../support/mock-timeouts.ts'
 import { silent } from '../../support/pipeline.ts'
 import { until } from '../../support/until.ts'
@@ -110,7 +111,7 @@ async function started(
   const feeder = new Feeder({
     store,
     ...(opened && { opened }),
-    source: { from: '', lane: 'batch', to: 'intake', read: () => reading },
+    source: { from: '', lane: 'batch', to: 'intake', read: readingOf(reading) },
     check: () => [],
     enricher: { enrich: () => NOTHING_KNOWN },
     hostnames: undefined,

@@ -7,7 +7,7 @@ import { type Block, identityAt, rowAt, rowEnds } from '../../../src/core/event/
 import { compileValidator } from '../../../src/core/event/validator.ts'
 import type { BlankGap, ChunkContext, ChunkReading } from '../../../src/core/pipeline/source.ts'
 import { NOTHING_KNOWN } from '../../../src/enrichment/answers/answer.ts'
-import { company } from '../../support/batch.ts'
+import { company, readWhole } from '../../support/batch.ts'
 
 const LINE_END = Buffer.from('\n')
 const context: ChunkContext = {
@@ -83,7 +83,9 @@ test('a chunk is read as each of its lines is alone, at its place in the upload'
   const pick = random(12)
   for (let round = 0; round < 40; round++) {
     const firstLine = 1 + pick(3) * 100
-    const lines = Array.from({ length: 1 + pick(30) }, () => LINES[pick(LINES.length)]!)
+    // Some are read in several slices.
+    const count = 1 + pick(round % 10 === 0 ? 1_000 : 30)
+    const lines = Array.from({ length: count }, () => LINES[pick(LINES.length)]!)
     if (round % 4 === 0) lines.splice(pick(lines.length), 0, NOT_UTF8)
     if (firstLine === 1 && round % 3 === 0) lines[0] = Buffer.concat([Buffer.from('\ufeff'), lines[0]!])
     const gaps: BlankGap[] = []
@@ -102,17 +104,40 @@ test('a chunk is read as each of its lines is alone, at its place in the upload'
     }
     const ended = lines.flatMap((bytes) => [bytes, LINE_END]).slice(0, round % 2 === 0 ? undefined : -1)
     for (const variant of VARIANTS) {
-      const together = readChunk({ firstLine, gaps, bytes: Buffer.concat(ended) }, variant)
-      const alone = lines.map((bytes, i) => readChunk({ firstLine: numbers[i]!, gaps: [], bytes }, variant))
+      const together = readWhole({ firstLine, gaps, bytes: Buffer.concat(ended) }, variant)
+      const alone = lines.map((bytes, i) => readWhole({ firstLine: numbers[i]!, gaps: [], bytes }, variant))
       const wanted = whole(alone)
       assert.deepEqual(whole([together]), { ...wanted, errors: wanted.errors.slice(0, together.counts.errors.length) })
     }
   }
 })
 
+test('chunks that are read in turns are read as alone', () => {
+  const chunkOf = (name: string) => {
+    const lines = Array.from(
+      { length: 1_000 },
+      (_, i) => `{"ip":"192.0.2.1","event_id":"${name}${i}","x":"${name.repeat(i % 40)}"}`,
+    )
+    return { firstLine: 1, gaps: [], bytes: Buffer.from(lines.join('\n')) }
+  }
+  const chunks = ['a', 'bc', 'é'].map(chunkOf)
+  const readings = chunks.map((chunk) => readChunk(chunk, context))
+  const read: ChunkReading[] = []
+  let pauses = 0
+  while (read.length < chunks.length) {
+    for (const [i, reading] of readings.entries()) {
+      const { done, value } = reading.next()
+      if (value !== undefined) read[i] = value
+      else if (!done) pauses++
+    }
+  }
+  assert.ok(pauses >= 6, `${pauses} pauses`)
+  for (const [i, chunk] of chunks.entries()) assert.deepEqual(whole([read[i]!]), whole([readWhole(chunk, context)]))
+})
+
 test('rows of lines: columns, escapes, and ids that depend on job and line only', () => {
   const read = (text: string, firstLine = 1) =>
-    eventsOf(readChunk({ firstLine, gaps: [], bytes: Buffer.from(text) }, { ...context, partitions: 1 }).blocks)
+    eventsOf(readWhole({ firstLine, gaps: [], bytes: Buffer.from(text) }, { ...context, partitions: 1 }).blocks)
   const time = '1795305599.004'
   const [bare, full, escaped] = read(
     '{"ip":"192.0.2.1","event_id":"a"}\n' +
@@ -135,7 +160,7 @@ const plain = { tenantId: 'acme', receivedAtMs: 1_700_000_000_000, partitions: 1
 function idsOf(jobId: string, firstLine = 1): string[] {
   const bytes = Buffer.from('{"ip":"192.0.2.1"}\n{"ip":"192.0.2.1"}\n')
   const enricher = { enrich: () => NOTHING_KNOWN }
-  const block = readChunk({ firstLine, gaps: [], bytes }, { ...plain, jobId, enricher }).blocks.get(0)!
+  const block = readWhole({ firstLine, gaps: [], bytes }, { ...plain, jobId, enricher }).blocks.get(0)!
   const ends = rowEnds(block)
   return [0, 1].map((i) => rowAt(block, ends, i).toString().split('\t')[2]!)
 }

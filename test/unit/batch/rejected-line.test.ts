@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LineChunker } from '../../../src/batch/line-chunker.ts'
-import { readChunk } from '../../../src/batch/read-chunk.ts'
 import { rejectedLine } from '../../../src/batch/rejected-line.ts'
 import { NOTHING_KNOWN } from '../../../src/enrichment/answers/answer.ts'
+import { readWhole } from '../../support/batch.ts'
 
 test('a row that is known to be no event is counted and named like any other bad line', () => {
   const lines = ['', '{"ip":"17.0.0.1"}', rejectedLine('has 5 fields,\nand the header 3'), '\0row']
   const counts: unknown[] = []
   const chunker = new LineChunker((chunk) => {
     const context = { tenantId: 't', receivedAtMs: 0, jobId: 'j', partitions: 1, check: () => [] }
-    const reading = readChunk(chunk, { ...context, enricher: { enrich: () => NOTHING_KNOWN } })
+    const reading = readWhole(chunk, { ...context, enricher: { enrich: () => NOTHING_KNOWN } })
     counts.push(
       reading.counts,
       [...reading.outcomes.keys()].some((key) => key.includes('unreadable')),

@@ -4,7 +4,6 @@ import { EventEnvelope } from '../../../schemas/api/event.ts'
 import type { Classification } from '../../../schemas/classification.ts'
 import { NOISE } from '../../../schemas/classification.ts'
 import { RULES_MAX, type TenantRules } from '../../../schemas/tenant-rules.ts'
-import { readChunk } from '../../../src/batch/read-chunk.ts'
 import { parseAddress } from '../../../src/core/event/address.ts'
 import type { Enricher, EnrichmentData } from '../../../src/core/event/enrichment.ts'
 import { EnvelopeState } from '../../../src/core/event/envelope.ts'
@@ -19,6 +18,7 @@ import { acceptEvents } from '../../../src/ingest/accept.ts'
 import { runStages } from '../../../src/runner/run-stages.ts'
 import { enrich } from '../../../src/stages/enrich.ts'
 import { filterNoise } from '../../../src/stages/filter-noise.ts'
+import { readWhole } from '../../support/batch.ts'
 import { readEvents } from '../../support/read-events.ts'
 
 function known(classification: Classification | undefined, companyId: string, data: EnrichmentData) {
@@ -170,7 +170,7 @@ test('live events and lines of a batch job are judged alike, counted by the rule
   const check = compileValidator(EventEnvelope)
   const context = { ...receipt, jobId: 'job', partitions: 1, check, enricher: judging, isJudged: true }
   const chunk = { firstLine: 1, gaps: [], bytes: Buffer.from(LINES.join('\n')) }
-  const reading = readChunk(chunk, context)
+  const reading = readWhole(chunk, context)
   const block = reading.blocks.get(0)!
   assert.deepEqual([...block.states].includes(EnvelopeState.Raw), false)
   const delivery = { entry: '1-0', partition: 0, repeated: false, owner: Buffer.alloc(8) }

@@ -3,7 +3,6 @@ import { createSecretKey } from 'node:crypto'
 import { test } from 'node:test'
 import { EventEnvelope } from '../../../schemas/api/event.ts'
 import { ROW_COLUMNS } from '../../../schemas/row.ts'
-import { readChunk } from '../../../src/batch/read-chunk.ts'
 import { parseAddress } from '../../../src/core/event/address.ts'
 import type { Block } from '../../../src/core/event/block.ts'
 import type { Enricher, Enrichment } from '../../../src/core/event/enrichment.ts'
@@ -15,6 +14,7 @@ import { acceptEvents } from '../../../src/ingest/accept.ts'
 import { runStages } from '../../../src/runner/run-stages.ts'
 import { enrich } from '../../../src/stages/enrich.ts'
 import { filterNoise } from '../../../src/stages/filter-noise.ts'
+import { readWhole } from '../../support/batch.ts'
 import { readEvents } from '../../support/read-events.ts'
 
 const key = createSecretKey(Buffer.alloc(32, 7))
@@ -61,7 +61,7 @@ function accept(mask?: AddressMask) {
 
 function read(mask?: AddressMask, lines: readonly string[] = LINES) {
   const chunk = { firstLine: 1, gaps: [], bytes: Buffer.from(lines.join('\n')) }
-  return readChunk(chunk, { ...receipt, mask, jobId: 'j', partitions: 1, check, enricher })
+  return readWhole(chunk, { ...receipt, mask, jobId: 'j', partitions: 1, check, enricher })
 }
 
 function columns(row: string): Record<string, string> {
