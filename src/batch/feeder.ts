@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { TenantRules } from '../../schemas/tenant-rules.ts'
 import type { Address } from '../core/event/address.ts'
@@ -6,19 +5,13 @@ import type { Enricher } from '../core/event/enrichment.ts'
 import type { Hostnames } from '../core/event/hostnames.ts'
 import { type OriginCounts, originWarning } from '../core/event/origins.ts'
 import type { AddressMask } from '../core/event/pseudonym.ts'
-import type {
-  BatchSource,
-  ChunkCounts,
-  ChunkReading,
-  EventCheck,
-  LineChunk,
-  SlicedReading,
-} from '../core/pipeline/source.ts'
+import type { BatchSource, ChunkCounts, ChunkReading, EventCheck, LineChunk } from '../core/pipeline/source.ts'
 import type { Clock } from '../core/run/clock.ts'
 import type { Service } from '../core/run/service.ts'
 import { Loop, pause } from '../runner/loop.ts'
 import { ChunksInHand, type ReadChunk } from './chunks-in-hand.ts'
 import type { FeederStore, OpenedJobs, OpenJob } from './feeder-store.ts'
+import { inSlices } from './in-slices.ts'
 import { type LaneParts, LaneRoom, partsOf } from './lane-room.ts'
 
 export interface FeederOptions {
@@ -277,17 +270,12 @@ export class Feeder implements Service {
       }
       await inSlices(source.read(chunk, { ...context, enricher: { enrich } }))
       await hostnames.prefetch([...asked.values()])
+      // Names may expire while the chunk is read.
+      const answers = new Map([...asked].map(([text, address]) => [text, enricher.enrich(address)]))
+      const known = (address: Address) => answers.get(address.text) ?? enricher.enrich(address)
+      return await inSlices(source.read(chunk, { ...context, enricher: { enrich: known } }))
     }
     return await inSlices(source.read(chunk, { ...context, enricher }))
-  }
-}
-
-/** Reads while others have their turn in between: the steps wait for Redis half of their time, and Redis for them. */
-async function inSlices(reading: SlicedReading): Promise<ChunkReading> {
-  for (;;) {
-    const { done, value } = reading.next()
-    if (done) return value
-    await nextTurn()
   }
 }
 

@@ -59,7 +59,8 @@ export function connectRedis(url: string, use: ConnectionUse): RedisClient {
     if (!URL.canParse(url)) throw new InputError(`REDIS_URL: not a URL: ${url}`)
     const option = [...new URL(url).searchParams.keys()].find((name) => !URL_OPTIONS.has(name))
     // They would take the place of those above, on which it depends that nothing is sent twice.
-    if (option !== undefined) throw new InputError(`REDIS_URL: only ?family= and ?db= are taken, got ?${option}=`)
+    if (option !== undefined)
+      throw new InputError(`REDIS_URL: of options only ${[...URL_OPTIONS].join(', ')} are taken, got ${option}`)
     return new Redis(url, options)
   }
   throw new InputError(
@@ -68,7 +69,7 @@ export function connectRedis(url: string, use: ConnectionUse): RedisClient {
 }
 
 /** Options of ioredis that a URL may have behind its question mark. */
-const URL_OPTIONS: ReadonlySet<string> = new Set(['family', 'db'])
+const URL_OPTIONS: ReadonlySet<string> = new Set(['family', 'db', 'username', 'password'])
 
 /** Requests fail until a connection is there again, and a Redis that is started again serves in a fraction of a second. */
 function reconnectMs(attempt: number): number {
