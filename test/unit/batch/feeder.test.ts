@@ -129,6 +129,11 @@ async function started(
   return feeder
 }
 
+/** More of them than it takes to read a chunk. */
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
+}
+
 const count = (log: readonly string[], line: string) => log.filter((entry) => entry === line).length
 
 test('while a chunk is fed the next one is read, and fed only when that one is in the lane', async (t) => {
@@ -153,9 +158,6 @@ test('while a chunk is fed the next one is read, and fed only when that one is i
 
 test('a job that is opened while there is none is begun when the feeder is told', async (t) => {
   mockTimeouts(t)
-  const settled = async () => {
-    for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
-  }
   const store = new Store()
   let tell = () => {}
   let watches = 0
@@ -169,14 +171,14 @@ test('a job that is opened while there is none is begun when the feeder is told'
   }
   const feeder = await started(t, store, 1_000_000, opened)
   await feeder.start()
-  await settled()
+  await turns()
   assert.deepEqual([watches, store.lists], [1, 1])
   t.mock.timers.tick(1_000)
-  await settled()
+  await turns()
   assert.equal(store.lists, 1, 'it rests')
   store.add('a', 1)
   tell()
-  await settled()
+  await turns()
   assert.deepEqual(store.log, ['read a1', 'feed a1'])
   store.feeds[0]!.answer()
   await feeder.stop()
@@ -212,7 +214,8 @@ test('of a job that has ended at most the chunk is fed that was on its way, and 
   const store = new Store()
   store.add('a', 5)
   await started(t, store)
-  await store.sees('feed a1')
+  await store.sees('feed a1', 'read a2')
+  await turns()
   store.end('a')
   await store.answer('a1')
   await store.answer('a2')
