@@ -261,6 +261,7 @@ export class Feeder implements Service {
     const isJudged = enricher !== this.#options.enricher
     const { tenantId, receivedAtMs, archived, id: jobId } = job
     const context = { tenantId, receivedAtMs, archived, mask, isJudged, jobId, partitions, check }
+    let answering = enricher
     if ((archived || isJudged || mask !== undefined) && hostnames !== undefined) {
       // A host name may make noise of an address: the first reading finds out which to ask for, as the step will.
       const asked = new Map<string, Address>()
@@ -272,10 +273,9 @@ export class Feeder implements Service {
       await hostnames.prefetch([...asked.values()])
       // Names may expire while the chunk is read.
       const answers = new Map([...asked].map(([text, address]) => [text, enricher.enrich(address)]))
-      const known = (address: Address) => answers.get(address.text) ?? enricher.enrich(address)
-      return await inSlices(source.read(chunk, { ...context, enricher: { enrich: known } }))
+      answering = { enrich: (address) => answers.get(address.text) ?? enricher.enrich(address) }
     }
-    return await inSlices(source.read(chunk, { ...context, enricher }))
+    return await inSlices(source.read(chunk, { ...context, enricher: answering }))
   }
 }
 

@@ -11,7 +11,7 @@ export const CHUNK_BYTES = 253_952
 /** Stands for a line that is too long to be kept: no JSON starts with NUL. */
 export const TOO_LONG = Buffer.from('\0too long\n')
 
-const LINE_FEED = 10
+export const LINE_FEED = 10
 const SPACE = 32
 const CARRIAGE_RETURN = 13
 const TAB = 9

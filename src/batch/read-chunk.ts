@@ -17,10 +17,9 @@ import { payloadOf } from '../ingest/payload.ts'
 import { completeRow, rawRow } from '../ingest/raw-row.ts'
 import { scanEventLine } from '../ingest/scan-events.ts'
 import { sliceEvent } from '../ingest/slice-event.ts'
-import { TOO_LONG } from './line-chunker.ts'
+import { LINE_FEED, TOO_LONG } from './line-chunker.ts'
 import { reasonOfRejected } from './rejected-line.ts'
 
-const LINE_FEED = 10
 /** White space of JSON: there are blank lines in chunks of earlier versions. */
 const BLANK = /^[ \t\r]*$/
 const TOO_LONG_TEXT = TOO_LONG.toString('utf8').trimEnd()

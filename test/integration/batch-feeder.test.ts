@@ -60,6 +60,7 @@ test('a job counts every line, names the bad ones, and leaves nothing but its re
     (names) => names.length === 1,
   )
   assert.deepEqual(await client.keys('*job*'), [keys.job(jobId)])
+  assert.deepEqual(await client.keys('*open*'), [])
   const ttl = await client.pttl(keys.job(jobId))
   assert.ok(ttl > 6.9 * 86_400_000 && ttl <= 7 * 86_400_000)
   await Promise.all([stopFeeder(), worker.stop()])

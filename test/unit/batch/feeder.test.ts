@@ -6,7 +6,7 @@ import type { ChunkCounts, ChunkReading, LineChunk } from '../../../src/core/pip
 import { systemClock } from '../../../src/core/run/clock.ts'
 import { NOTHING_KNOWN } from '../../../src/enrichment/answers/answer.ts'
 import { readingOf } from '../../support/batch.ts'
-import { mockTimeouts } from '../../support/mock-timeouts.ts'
+import { mockTimeouts, settled } from '../../support/mock-timeouts.ts'
 import { silent } from '../../support/pipeline.ts'
 import { until } from '../../support/until.ts'
 
@@ -129,11 +129,6 @@ async function started(
   return feeder
 }
 
-/** More of them than it takes to read a chunk. */
-async function turns(): Promise<void> {
-  for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
-}
-
 const count = (log: readonly string[], line: string) => log.filter((entry) => entry === line).length
 
 test('while a chunk is fed the next one is read, and fed only when that one is in the lane', async (t) => {
@@ -171,14 +166,14 @@ test('a job that is opened while there is none is begun when the feeder is told'
   }
   const feeder = await started(t, store, 1_000_000, opened)
   await feeder.start()
-  await turns()
+  await settled(10)
   assert.deepEqual([watches, store.lists], [1, 1])
   t.mock.timers.tick(1_000)
-  await turns()
+  await settled(10)
   assert.equal(store.lists, 1, 'it rests')
   store.add('a', 1)
   tell()
-  await turns()
+  await settled(10)
   assert.deepEqual(store.log, ['read a1', 'feed a1'])
   store.feeds[0]!.answer()
   await feeder.stop()
@@ -215,7 +210,7 @@ test('of a job that has ended at most the chunk is fed that was on its way, and 
   store.add('a', 5)
   await started(t, store)
   await store.sees('feed a1', 'read a2')
-  await turns()
+  await settled(10)
   store.end('a')
   await store.answer('a1')
   await store.answer('a2')
