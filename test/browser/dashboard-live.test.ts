@@ -159,8 +159,10 @@ test('events are seen as they arrive, the system as it works, dead letters are d
   await page.getByRole('button', { name: 'Discard', exact: true }).click()
   await page.getByText('No dead letters: every event was processed').waitFor()
   const query = "SELECT event_id FROM events WHERE event_id LIKE 'letter-%'"
-  const answer = await fetch(`${ready.clickhouse_url}/?database=ipid`, { method: 'POST', body: query })
-  assert.equal((await answer.text()).trim(), 'letter-1')
+  const storedLetters = async () =>
+    (await (await fetch(`${ready.clickhouse_url}/?database=ipid`, { method: 'POST', body: query })).text()).trim()
+  await until(async () => (await storedLetters()) !== '')
+  assert.equal(await storedLetters(), 'letter-1')
   operator.assertClean()
 
   // Streams are open on two pages.

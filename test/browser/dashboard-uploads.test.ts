@@ -112,7 +112,8 @@ test('files are previewed, mapped, followed to their end and cancelled', { skip,
   // A transfer that is cancelled, while another tab goes on.
   const rows = Array.from({ length: LINES }, (_, i) => `17.${i >> 16}.${(i >> 8) & 255}.${i & 255},c${i}`)
   const large = `ip,event_id\n${rows.join('\n')}\n`
-  await limitUploads(200_000)
+  // Slow enough for all that is done until it is cancelled.
+  await limitUploads(50_000)
   await choose('large.csv', large)
   await page.getByText('The first 20 rows would be stored').waitFor()
   await send()

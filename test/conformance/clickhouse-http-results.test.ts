@@ -142,7 +142,7 @@ test('who leaves ends what he reads, before its first row and behind it, and not
   await behind.ended()
   const write = await gone(
     'write',
-    'INSERT INTO written SELECT sleepEachRow(0.001), toString(number) FROM numbers(1000)',
+    'INSERT INTO written SELECT sleepEachRow(0.0025), toString(number) FROM numbers(1000)',
   )
   write.abort.abort()
   await assert.rejects(write.running)

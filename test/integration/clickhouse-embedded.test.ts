@@ -86,8 +86,8 @@ test('after kill -9 the folder opens again, and onExit has told', async (t) => {
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   test(`${signal} lets statements finish and ends it with code 0`, async (t) => {
     const server = await start(t, await folder(t))
-    const slow = sql(server.url, 'SELECT sleep(1)')
-    const running = "SELECT count() FROM system.processes WHERE query LIKE 'SELECT sleep(1)%'"
+    const slow = sql(server.url, 'SELECT sleep(2.5)')
+    const running = "SELECT count() FROM system.processes WHERE query LIKE 'SELECT sleep(2.5)%'"
     await until(async () => (await sql(server.url, running)) !== '0\n')
     process.kill(server.pid, signal)
     assert.equal(await slow, '0\n')

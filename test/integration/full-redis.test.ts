@@ -51,7 +51,7 @@ test('started above maxmemory, workers and sinks drain what is there, and intake
   const refused = await instance.post('/v1/ingest', { events: [{ ip: '17.0.0.1' }] })
   assert.ok([200, 429].includes(refused.status), `${refused.status}`)
 
-  await until(async () => (await instance.query("SELECT count() FROM events WHERE event_id != ''")) >= '800')
+  await until(async () => Number(await instance.query("SELECT count() FROM events WHERE event_id != ''")) >= 800)
   await until(async () => (await job()) === 'completed')
   await until(async () => {
     const answer = await instance.post('/v1/ingest', { events: [{ ip: '17.0.0.1', event_id: 'after' }] })

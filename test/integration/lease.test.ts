@@ -46,8 +46,9 @@ test('who is about to wait has a lease renewed at once, with one call for all, a
   const lease = new Lease(client, 'work')
   await lease.acquire(new AbortController().signal)
   const now = performance.now.bind(performance)
+  const laterMs = now() + 500
   const calls = t.mock.method(client as Redis, 'callBuffer').mock
-  const clock = t.mock.method(performance, 'now', () => now() + 500).mock
+  const clock = t.mock.method(performance, 'now', () => laterMs).mock
   const before = calls.callCount()
   await Promise.all([lease.renew(), lease.renew()])
   assert.equal(calls.callCount(), before + 1)

@@ -94,11 +94,11 @@ async function waitsOf(t: TestContext, isRenewable: boolean): Promise<[ageMs: nu
   let answers = true
   const callBuffer = (...call: [string, ...string[]]) =>
     answers ? client.callBuffer(...call) : Promise.reject(new Error('no answer'))
+  const takenAtMs = performance.now()
+  const now = t.mock.method(performance, 'now', () => takenAtMs)
   const source = await startSource(client, blocking, { callBuffer } as Caller)
   answers = isRenewable
-  const takenAtMs = performance.now()
   const sent = t.mock.method(blocking, 'callBuffer', async () => null)
-  const now = t.mock.method(performance, 'now', () => takenAtMs)
   // At a time that shortens no wait for others to end with it.
   t.mock.method(Date, 'now', () => 1_000_000)
   const waits: [number, number][] = []
