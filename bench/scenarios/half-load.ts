@@ -1,22 +1,22 @@
+import { startBareServer } from '../bounds/bare.ts'
 import { cpuFigures } from '../run/product.ts'
-import type { Scenario } from '../run/scenario.ts'
+import type { Scenario, Stage } from '../run/scenario.ts'
 import { eventLoad, sendEvents, warmUp } from './send-events.ts'
 import { quantile, VisibilityWatch } from './visibility.ts'
 
 const LOAD = { perRequest: 100, connections: 16 }
 const FULL_SECONDS = 4
 const LEAST_RATE = 1
+/** Few enough that they are no load. */
+const BESIDE = { connections: 4, rate: 50 }
 
 export const HALF_LOAD: Scenario = {
   name: 'half-load',
   summary: 'answers, and the time until a row can be queried, at half of what the product takes at most',
   async run(stage) {
     const { product } = stage
-    const full = { ...LOAD, seconds: stage.atMostSeconds(FULL_SECONDS) }
     await warmUp(stage, LOAD)
-    const { figures } = await sendEvents(stage, { ...full, tag: `${stage.tag}f` })
-    await product.idle()
-    const rate = Math.max(LEAST_RATE, figures['events/s']! / LOAD.perRequest / 2)
+    const rate = await halfRate(stage, `${stage.tag}f`)
     const stored = await product.stored()
     const accounting = product.accounting()
     const loaded = await stage.load(eventLoad(stage, { ...LOAD, rate }))
@@ -37,4 +37,23 @@ export const HALF_LOAD: Scenario = {
       ...cpu,
     }
   },
+  async bounds(stage) {
+    const rate = await halfRate(stage, `${stage.tag}g`)
+    const spec = eventLoad(stage, { ...LOAD, rate, tag: `${stage.tag}b` })
+    const bare = await startBareServer(stage, spec.path, spec.bodies[0]!)
+    const [, beside] = await Promise.all([stage.load(spec), stage.load({ ...spec, ...BESIDE, url: bare.url })])
+    await bare.stop()
+    const name = 'bare uWebSockets.js beside it'
+    return [
+      { name, figure: 'p50 ms', value: beside.p50Ms },
+      { name, figure: 'p99 ms', value: beside.p99Ms },
+    ]
+  },
+}
+
+/** Requests a second that are half of what the product takes now; it is idle behind it. */
+async function halfRate(stage: Stage, tag: string): Promise<number> {
+  const { figures } = await sendEvents(stage, { ...LOAD, seconds: stage.atMostSeconds(FULL_SECONDS), tag })
+  await stage.product.idle()
+  return Math.max(LEAST_RATE, figures['events/s']! / LOAD.perRequest / 2)
 }
