@@ -52,7 +52,7 @@ export async function runOnce(scenario: Scenario, context: RunContext): Promise<
     const figures = await scenario.run(stage)
     if (!context.withBounds || scenario.bounds === undefined) return { figures, bounds: [] }
     await product.idle()
-    return { figures, bounds: await scenario.bounds(stage) }
+    return { figures, bounds: await scenario.bounds(stage, figures) }
   } catch (error) {
     // What is given up fails somewhere; who gives it up waits for the releases.
     if (context.releases.released) await sleep(2 ** 30)

@@ -39,6 +39,6 @@ export interface Scenario {
   /** Of the product. */
   readonly settings?: Readonly<Record<string, string>>
   run(stage: Stage): Promise<Figures>
-  /** Called behind `run`, on the same stage. */
-  bounds?(stage: Stage): Promise<readonly Bound[]>
+  /** Called behind `run`, on the same stage. @param figures what `run` returned */
+  bounds?(stage: Stage, figures: Figures): Promise<readonly Bound[]>
 }

@@ -1,6 +1,6 @@
 import { startBareServer } from '../bounds/bare.ts'
 import { cpuFigures } from '../run/product.ts'
-import type { Scenario, Stage } from '../run/scenario.ts'
+import type { Scenario } from '../run/scenario.ts'
 import { eventLoad, sendEvents, warmUp } from './send-events.ts'
 import { quantile, VisibilityWatch } from './visibility.ts'
 
@@ -15,8 +15,11 @@ export const HALF_LOAD: Scenario = {
   summary: 'answers, and the time until a row can be queried, at half of what the product takes at most',
   async run(stage) {
     const { product } = stage
+    const full = { ...LOAD, seconds: stage.atMostSeconds(FULL_SECONDS) }
     await warmUp(stage, LOAD)
-    const rate = await halfRate(stage, `${stage.tag}f`)
+    const { figures } = await sendEvents(stage, { ...full, tag: `${stage.tag}f` })
+    await product.idle()
+    const rate = Math.max(LEAST_RATE, figures['events/s']! / LOAD.perRequest / 2)
     const stored = await product.stored()
     const accounting = product.accounting()
     const loaded = await stage.load(eventLoad(stage, { ...LOAD, rate }))
@@ -37,8 +40,8 @@ export const HALF_LOAD: Scenario = {
       ...cpu,
     }
   },
-  async bounds(stage) {
-    const rate = await halfRate(stage, `${stage.tag}g`)
+  async bounds(stage, figures) {
+    const rate = figures['events/s']! / LOAD.perRequest
     const spec = eventLoad(stage, { ...LOAD, rate, tag: `${stage.tag}b` })
     const bare = await startBareServer(stage, spec.path, spec.bodies[0]!)
     const [, beside] = await Promise.all([stage.load(spec), stage.load({ ...spec, ...BESIDE, url: bare.url })])
@@ -49,11 +52,4 @@ export const HALF_LOAD: Scenario = {
       { name, figure: 'p99 ms', value: beside.p99Ms },
     ]
   },
-}
-
-/** Requests a second that are half of what the product takes now; it is idle behind it. */
-async function halfRate(stage: Stage, tag: string): Promise<number> {
-  const { figures } = await sendEvents(stage, { ...LOAD, seconds: stage.atMostSeconds(FULL_SECONDS), tag })
-  await stage.product.idle()
-  return Math.max(LEAST_RATE, figures['events/s']! / LOAD.perRequest / 2)
 }

@@ -9,6 +9,7 @@ import { writeLetter } from '../support/dead-letters.ts'
 import { asnMmdb } from '../support/enrichment-data.ts'
 import { eventRows } from '../support/event-rows.ts'
 import { quiet } from '../support/pipeline.ts'
+import { queryTables } from '../support/running.ts'
 import { TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
 import { openWatched } from '../support/watched-page.ts'
@@ -159,10 +160,7 @@ test('events are seen as they arrive, the system as it works, dead letters are d
   await page.getByRole('button', { name: 'Discard', exact: true }).click()
   await page.getByText('No dead letters: every event was processed').waitFor()
   const query = "SELECT event_id FROM events WHERE event_id LIKE 'letter-%'"
-  const storedLetters = async () =>
-    (await (await fetch(`${ready.clickhouse_url}/?database=ipid`, { method: 'POST', body: query })).text()).trim()
-  await until(async () => (await storedLetters()) !== '')
-  assert.equal(await storedLetters(), 'letter-1')
+  assert.equal(await until(() => queryTables(ready, query)), 'letter-1')
   operator.assertClean()
 
   // Streams are open on two pages.

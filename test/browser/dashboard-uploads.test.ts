@@ -3,6 +3,7 @@ import { after, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import { launchChromium } from '../support/chromium.ts'
+import { queryTables } from '../support/running.ts'
 import { TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
 import { openWatched } from '../support/watched-page.ts'
@@ -37,10 +38,7 @@ test('files are previewed, mapped, followed to their end and cancelled', { skip,
   const context = await browser.newContext()
   t.after(() => context.close())
   const { page, assertClean, assertAccessible } = await openWatched(context, origin)
-  const count = async (where: string) => {
-    const sql = `SELECT count() FROM events WHERE ${where}`
-    return Number(await (await fetch(`${ready.clickhouse_url}/?database=ipid`, { method: 'POST', body: sql })).text())
-  }
+  const count = async (where: string) => Number(await queryTables(ready, `SELECT count() FROM events WHERE ${where}`))
   const jobs = page.locator('.jobs > li')
   const choose = (name: string, content: string | Buffer) =>
     page.setInputFiles('input[type=file]', { name, mimeType: '', buffer: Buffer.from(content) })

@@ -9,6 +9,7 @@ import { whileNobodyRewrites } from '../../src/cli/rewrite-lease.ts'
 import { connectRedis } from '../../src/redis/connect.ts'
 import type { CommandResult } from '../support/command.ts'
 import { quiet } from '../support/pipeline.ts'
+import { receivedDays } from '../support/received-days.ts'
 import { queryTables } from '../support/running.ts'
 import { type ReadyFile, TestSite } from '../support/site.ts'
 import { stepsOf } from '../support/steps.ts'
@@ -160,9 +161,7 @@ class Running {
 }
 
 function argsOf(tenant: string): string[] {
-  const day = (ms: number) => new Date(ms).toISOString().slice(0, 10)
-  // The test may run at midnight.
-  return ['--tenant', tenant, '--from', day(Date.now() - DAY), '--to', day(Date.now()), '--reenrich']
+  return ['--tenant', tenant, ...receivedDays(), '--reenrich']
 }
 
 test('stored events are judged again by today’s data', async (t) => {

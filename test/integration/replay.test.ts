@@ -5,18 +5,15 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { FolderStore } from '../../src/archive/folder-store.ts'
 import { connectClickHouse, DATABASE } from '../../src/clickhouse/client.ts'
+import { utcDay } from '../../src/core/event/outcomes.ts'
 import { readArchive } from '../support/archive.ts'
+import { receivedDays } from '../support/received-days.ts'
 import { type ReadyFile, type Started, TestSite } from '../support/site.ts'
 import { stepsOf } from '../support/steps.ts'
 import { until } from '../support/until.ts'
 
 const APPLE = '17.253.144.10'
 const BATCH_LINES = 3_000
-/** What is received while a test runs; it may run at midnight. */
-const daysNow = () => {
-  const day = (ms: number) => new Date(ms).toISOString().slice(0, 10)
-  return ['--from', day(Date.now() - 86_400_000), '--to', day(Date.now())]
-}
 
 /** Everything that a replay has to bring back. */
 const TABLES = [
@@ -75,7 +72,7 @@ class Running {
   }
 
   async replay(...flags: string[]): Promise<Record<string, unknown>> {
-    const args = ['replay', '--tenant', 'demo', ...daysNow(), '--json', ...flags]
+    const args = ['replay', '--tenant', 'demo', ...receivedDays(), '--json', ...flags]
     const { code, stdout, stderr } = await this.site.ipid(...args)
     assert.equal(code, 0, stderr)
     return JSON.parse(stdout)
@@ -156,7 +153,7 @@ test('a replay brings back what the tables lost, and nothing twice', async (t) =
     assert.equal(some.replayed, 2)
     assert.deepEqual(await run.sql('SELECT event_id FROM events ORDER BY event_id'), [['b'], ['late']])
 
-    const killed = site.spawn('replay', '--tenant', 'demo', ...daysNow())
+    const killed = site.spawn('replay', '--tenant', 'demo', ...receivedDays())
     await until(async () => Number((await run.sql('SELECT count() FROM events'))[0]) > 2)
     killed.child.kill('SIGKILL')
     await killed.ended
@@ -171,7 +168,7 @@ test('a replay brings back what the tables lost, and nothing twice', async (t) =
   await step('days that are not kept any more are left out', async () => {
     const ask = (...args: string[]) => site.ipid('replay', '--tenant', 'demo', '--dry-run', '--json', ...args)
     assert.equal((await site.ipid('tenant', 'set', 'demo', '--retention-days', '1')).code, 0)
-    const all = await ask(...daysNow(), '--from', '2020-01-01')
+    const all = await ask('--from', '2020-01-01', '--to', utcDay(Date.now()))
     assert.match(all.stderr, /events received before \d{4}-\d\d-\d\d are not kept, and left out/)
     assert.equal(JSON.parse(all.stdout).counted + JSON.parse(all.stdout).stored, sent)
     assert.match(
@@ -211,6 +208,6 @@ test('what is asked wrongly is refused, with the flag', async () => {
   }
   assert.match(await ask('--from', '2026-02-30', '--to', '2026-03-01'), /--from "2026-02-30": wants a UTC day/)
   assert.match(await ask('--from', '2026-02-03', '--to', '2026-02-01'), /--to 2026-02-01 is before --from 2026-02-03/)
-  assert.match(await ask(...daysNow(), '--where', 'signup'), /--where "signup": wants NAME=VALUE/)
-  assert.match(await ask(...daysNow(), '--source', 'live'), /ingest, batch/)
+  assert.match(await ask(...receivedDays(), '--where', 'signup'), /--where "signup": wants NAME=VALUE/)
+  assert.match(await ask(...receivedDays(), '--source', 'live'), /ingest, batch/)
 })

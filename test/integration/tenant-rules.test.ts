@@ -9,6 +9,7 @@ import { runCommand } from '../support/command.ts'
 import { DnsServer } from '../support/dns-server.ts'
 import { temporaryFolder } from '../support/enrichment-data.ts'
 import { quiet } from '../support/pipeline.ts'
+import { receivedDays } from '../support/received-days.ts'
 import { TestSite } from '../support/site.ts'
 import { stepsOf } from '../support/steps.ts'
 import { until } from '../support/until.ts'
@@ -61,11 +62,7 @@ test('rules of a tenant are in force at once, in both lanes, in replays and when
       () => query("SELECT sum(events) FROM daily_outcomes WHERE tenant_id = 'acme'"),
       (text) => text === String(count),
     )
-  const day = (ms: number) => new Date(ms).toISOString().slice(0, 10)
-  const again = () => {
-    const days = ['--from', day(Date.now() - 86_400_000), '--to', day(Date.now())]
-    return ipid('replay', '--tenant', 'acme', ...days, '--reenrich')
-  }
+  const again = () => ipid('replay', '--tenant', 'acme', ...receivedDays(), '--reenrich')
   const stored = () => query('SELECT event_id, company_id, account_id FROM events ORDER BY event_id FORMAT TSV')
 
   assert.deepEqual(await send('before'), [

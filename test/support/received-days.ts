@@ -1,0 +1,6 @@
+import { utcDay } from '../../src/core/event/outcomes.ts'
+
+/** Flags of `ipid replay` for what is received while a test runs, which may be at midnight. */
+export function receivedDays(): string[] {
+  return ['--from', utcDay(Date.now() - 86_400_000), '--to', utcDay(Date.now())]
+}
