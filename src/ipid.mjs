@@ -1,8 +1,31 @@
 #!/usr/bin/env node
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { isInstalled, TREE_FILE } from './bootstrap/packages.mjs'
 import { importSource, importUncompiled } from './bootstrap/program.mjs'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 const args = process.argv.slice(2)
 // A module of roles that is not ours (`ipid role MODULE`) shares modules of src with us.
 const isOurs = args[0] !== 'role' || args.length === 1
-const { main } = await (isOurs ? importSource : importUncompiled)('main.ts')
-await main(args)
+const program = await load()
+await program?.main(args)
+
+/** The program, or undefined after a message when its packages are missing. */
+async function load() {
+  if (!existsSync(join(ROOT, TREE_FILE))) return failWithoutPackages()
+  try {
+    return await (isOurs ? importSource : importUncompiled)('main.ts')
+  } catch (error) {
+    // Only a failure pays for the look at all packages.
+    if (error.code !== 'ERR_MODULE_NOT_FOUND' || isInstalled(ROOT, false)) throw error
+    return failWithoutPackages()
+  }
+}
+
+function failWithoutPackages() {
+  process.stderr.write(`ipid: its packages are not installed: run "npm start" once in ${ROOT}\n`)
+  process.exitCode = 1
+}

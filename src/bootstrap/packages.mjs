@@ -9,8 +9,8 @@ import { takeLock, untilReleased } from '../embedded/processes/socket-lock.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** npm writes it behind the last package, so a tree that has it is whole, as far as npm knows. */
-const TREE_FILE = join('node_modules', '.package-lock.json')
+/** npm writes this file after the last package, so a tree that has it is complete as far as npm knows. Relative to the root. */
+export const TREE_FILE = join('node_modules', '.package-lock.json')
 
 /**
  * Installs the packages that package-lock.json names, unless they are there already. Safe when several processes do it

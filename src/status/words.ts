@@ -12,7 +12,7 @@ export function numbered(count: number, one: string, many = `${one}s`): string {
 
 /** The command that puts the events of a damaged part back where the archive has them; undefined when it has no days. */
 export function replayLine(tenant: string, { from, to }: Pick<DamagedPart, 'from' | 'to'>): string | undefined {
-  return from === null || to === null ? undefined : `npx ipid replay --tenant ${tenant} --from ${from} --to ${to}`
+  return from === null || to === null ? undefined : `./ipid replay --tenant ${tenant} --from ${from} --to ${to}`
 }
 
 /** `850 ms`, `12.3 s`, `4 min`, `2.5 h`, `3.1 d` */

@@ -38,7 +38,7 @@ test('the printed link signs in, and signing out ends it', { skip }, async (t) =
   assertClean([503])
 
   await page.getByRole('button', { name: 'Sign out' }).click()
-  await page.getByText('npx ipid dashboard').or(page.getByLabel('Command for a sign-in link')).first().waitFor()
+  await page.getByText('./ipid dashboard').or(page.getByLabel('Command for a sign-in link')).first().waitFor()
   await assertAccessible()
   await context.addCookies([cookie!])
   await page.goto(origin)

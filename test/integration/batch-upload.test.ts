@@ -65,7 +65,7 @@ test('Ctrl-C leaves the job to go on, says how to see it again, and gives the cu
   })
   assert.equal(result.code, 130, result.stderr)
   assert.match(result.stderr, /job j1: 2 events are queued/)
-  assert.match(result.stderr, /the job goes on; see it again with: npx ipid batch show j1\n$/)
+  assert.match(result.stderr, /the job goes on; see it again with: \.\/ipid batch show j1\n$/)
   assert.ok(result.stderr.includes(HIDE))
   assert.ok(result.stderr.lastIndexOf(SHOW) > result.stderr.lastIndexOf(HIDE))
 })
@@ -112,7 +112,7 @@ test('rows that cannot be read are counted beside what was sent', async (t) => {
   assert.equal(result.code, 0, result.stderr)
   assert.match(
     result.stdout,
-    /^job +j1$[\s\S]*^unreadable +1\nline 3: .*\n\nsee how far it is with: npx ipid batch show j1\n$/m,
+    /^job +j1$[\s\S]*^unreadable +1\nline 3: .*\n\nsee how far it is with: \.\/ipid batch show j1\n$/m,
   )
   assert.deepEqual(api.bodies, ['\n{"ip":"17.0.0.1","timestamp":"2026-11-22T08:00:00.000Z"}\n\n'])
   for (const flags of [

@@ -51,7 +51,7 @@ test('npm start: the first start makes a tenant with a key, SIGTERM ends all of 
   assert.equal(again.tenant_id, undefined)
   assert.equal(await ingest(again.url, ready.api_key!, { ip: '81.2.69.142' }), 200)
   await until(async () => (await countEvents(again.clickhouse_url)) === '2')
-  await until(() => second.stdout().includes('npx ipid key create demo'))
+  await until(() => second.stdout().includes('./ipid key create demo'))
   second.child.kill('SIGINT')
   assert.deepEqual(await second.ended, { code: 0, signal: null })
   assert.deepEqual(site.processes(), [])

@@ -87,8 +87,8 @@ test('parts that ClickHouse set aside at its start are told, with their days, un
   assert.deepEqual(
     errors.map(({ repair }) => repair).sort(),
     [
-      'npx ipid replay --tenant TENANT --from 2025-10-01 --to 2025-10-31',
-      'npx ipid replay --tenant TENANT --from 2025-11-04 --to 2025-11-06',
+      './ipid replay --tenant TENANT --from 2025-10-01 --to 2025-10-31',
+      './ipid replay --tenant TENANT --from 2025-11-04 --to 2025-11-06',
     ],
     'each once',
   )

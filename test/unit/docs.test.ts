@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
@@ -60,4 +61,37 @@ test('the map of rooms names every room', () => {
     .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
     .filter((room) => !map.includes(`\`${room}`))
   assert.deepEqual(missing, [])
+})
+
+test('no text asks a reader to fetch ipid from a registry', () => {
+  // The registry has no package of this name that is ours: npx would run a stranger's.
+  const { stdout } = spawnSync('git', ['grep', '-nE', 'np[x] +ipid', '--', '.'], { cwd: ROOT, encoding: 'utf8' })
+  assert.equal(stdout, '')
+})
+
+/** A relative path of a file or folder in a command: it has a slash or the ending of a file that a user makes. */
+const LOCAL_PATH =
+  /(?<![\w/:.=~@-])(?:\.\/)?[\w-]+(?:\/[\w.-]+)+|(?<![\w/:.=@*-])[\w-]+\.(?:csv|ndjson|gz|mmdb|json)\b/g
+
+test('what the commands of README.md write into the checkout is ignored by git', () => {
+  const blocks = [...read('README.md').matchAll(/^```sh\n(.*?)^```$/gms)].map(([, text]) => text!)
+  const commands = blocks
+    .flatMap((text) => text.split('\n'))
+    .filter((line) => /^(?:\w+=\S+ )*(?:\.\/ipid|npm|cat)\b/.test(line))
+  const paths = commands
+    .map((line) => line.replace(/\s#.*$/, ''))
+    .flatMap((line) =>
+      [...line.matchAll(LOCAL_PATH), ...line.matchAll(/(?<=DATA_DIR=|ENRICH_DIR=)\S+/g)].map(([path]) => path),
+    )
+    .filter((path) => !existsSync(join(ROOT, path)) || path.startsWith('data'))
+  assert.ok(paths.includes('data/visits.csv'), `the pattern finds paths: ${paths}`)
+  const ignored = spawnSync('git', ['check-ignore', '--no-index', '--stdin'], {
+    cwd: ROOT,
+    input: paths.join('\n'),
+    encoding: 'utf8',
+  })
+  assert.deepEqual(
+    [...new Set(paths)].filter((path) => !ignored.stdout.split('\n').includes(path)),
+    [],
+  )
 })

@@ -106,7 +106,7 @@ const ROOMS: readonly (readonly [room: string, targets: readonly string[]])[] = 
   ['src/main.ts', ['src/cli', 'src/app.ts']],
   ['src/bootstrap', ['src/embedded/processes', 'src/embedded/redis']],
   ['src/bootstrap.mjs', ['src/bootstrap', 'src/main.ts']],
-  ['src/ipid.mjs', ['src/main.ts', 'src/bootstrap/program.mjs']],
+  ['src/ipid.mjs', ['src/main.ts', 'src/bootstrap/packages.mjs', 'src/bootstrap/program.mjs']],
 ]
 
 /** Only these see the environment. */

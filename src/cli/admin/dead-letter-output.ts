@@ -84,7 +84,7 @@ export async function printLetter(
     ...Object.entries(eventOf(letter)),
   ])
   const why = letters.whyNot(letter)
-  stdout.write(why === undefined ? `\nnpx ipid dead-letter retry ${id}\n` : `\ncannot be retried: ${why}\n`)
+  stdout.write(why === undefined ? `\n./ipid dead-letter retry ${id}\n` : `\ncannot be retried: ${why}\n`)
 }
 
 /** What came of letters that were to be changed. */

@@ -20,7 +20,7 @@ export function printAccepted(out: NodeJS.WritableStream, accepted: BatchAccepte
     ...(bad.count > 0 ? [['unreadable', bad.count] as const] : []),
   ])
   printErrors(out, bad.errors)
-  out.write(`\nsee how far it is with: npx ipid batch show ${accepted.job_id}\n`)
+  out.write(`\nsee how far it is with: ./ipid batch show ${accepted.job_id}\n`)
 }
 
 /** @param bad rows that were not sent; undefined when that is not known */
@@ -39,7 +39,7 @@ export function printJob(out: NodeJS.WritableStream, job: BatchJob, bad?: BadRow
 /** A page of jobs. */
 export function printJobs(out: NodeJS.WritableStream, { jobs, next }: BatchJobList): void {
   if (jobs.length === 0) {
-    out.write('no batch jobs of the last 7 days: upload a file with "npx ipid batch upload FILE"\n')
+    out.write('no batch jobs of the last 7 days: upload a file with "./ipid batch upload FILE"\n')
     return
   }
   const rows = jobs.map((job) => [

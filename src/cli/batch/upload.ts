@@ -66,7 +66,7 @@ export async function uploadFile(
   const job = await waitForEnd(api, accepted, choice, context, stop)
   if (job === undefined) {
     if (choice.json) printJson(context.stdout, { ...accepted, unreadable: bad })
-    context.stderr.write(`the job goes on; see it again with: npx ipid batch show ${accepted.job_id}\n`)
+    context.stderr.write(`the job goes on; see it again with: ./ipid batch show ${accepted.job_id}\n`)
     return EXIT_INTERRUPTED
   }
   if (choice.json) printJson(context.stdout, { ...job, unreadable: bad })

@@ -31,7 +31,7 @@ export function announce(out: NodeJS.WritableStream, { instance, created, metric
   lines.push(`  Metrics      ${metricsUrl}`, '')
   if (instance.url !== undefined) lines.push('Send an event:', '', `  ${ingestLine(instance.url, created)}`, '')
   if (created === undefined && instance.url !== undefined) {
-    lines.push('A new key:', '', '  npx ipid key create demo', '')
+    lines.push('A new key:', '', '  ./ipid key create demo', '')
   }
   if (instance.clickhouse_url !== '') {
     lines.push('See the accounts:', '', `  ${accountsLine(instance.clickhouse_url)}`, '')

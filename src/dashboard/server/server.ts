@@ -178,7 +178,7 @@ class Gate {
       // Browsers forget a cookie that is not sent again, however much it was used.
       exchange.addHeader('set-cookie', this.#cookie.write(secret, validMs))
     })
-    if (session === undefined) throw new HttpError(401, 'nobody is signed in: open the link of "npx ipid dashboard"')
+    if (session === undefined) throw new HttpError(401, 'nobody is signed in: open the link of "./ipid dashboard"')
     return session
   }
 

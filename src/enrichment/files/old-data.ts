@@ -44,8 +44,8 @@ function newerData(old: readonly OldSet[], enrichDir: string | undefined): strin
   }
   const dir = enrichDir ?? './enrich'
   const start = enrichDir === undefined ? `, then start with ENRICH_DIR=${dir}` : ''
-  const add = sources.size === 0 ? [] : [`npx ipid db add ${[...sources].join(' ')} --enrich-dir ${dir}${start}`]
-  return [...add, ...(isUnknown ? [`from where they came, or npx ipid db update with ${SOURCES_FILE}`] : [])].join('; ')
+  const add = sources.size === 0 ? [] : [`./ipid db add ${[...sources].join(' ')} --enrich-dir ${dir}${start}`]
+  return [...add, ...(isUnknown ? [`from where they came, or ./ipid db update with ${SOURCES_FILE}`] : [])].join('; ')
 }
 
 async function oldIn(dir: string, nowMs: number): Promise<OldSet[]> {

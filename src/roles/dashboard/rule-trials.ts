@@ -40,7 +40,7 @@ export class ClickHouseRuleTrials implements RuleTrials {
       } catch (error) {
         if (error instanceof UnavailableError) throw error
         if (!isTimeout(error)) throw new UnavailableError('ClickHouse does not answer', { cause: error })
-        const command = `npx ipid rules add ${tenant.id} KIND SUBJECT --dry-run`
+        const command = `./ipid rules add ${tenant.id} KIND SUBJECT --dry-run`
         throw new HttpError(503, `there are too many events for a page: "${command}" takes its time`)
       }
     })

@@ -182,8 +182,8 @@ test('rows that ClickHouse lost are said, and how to put them back', async () =>
   const text = await printed(['acme', 'other'])
   for (const line of [
     'damaged part of events: 1,200 rows, received 2026-10-03 to 2026-10-04, in broken-on-start_202610_1_1_0',
-    '  to put back what the archive has: npx ipid replay --tenant acme --from 2026-10-03 --to 2026-11-01',
-    '  to put back what the archive has: npx ipid replay --tenant other --from 2026-10-03 --to 2026-11-01',
+    '  to put back what the archive has: ./ipid replay --tenant acme --from 2026-10-03 --to 2026-11-01',
+    '  to put back what the archive has: ./ipid replay --tenant other --from 2026-10-03 --to 2026-11-01',
   ]) {
     assert.ok(text.includes(`${line}\n`), `${line}\n${text}`)
   }

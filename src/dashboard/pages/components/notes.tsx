@@ -17,7 +17,7 @@ export function Problem({ error, onRetry }: { readonly error: ApiError | Error; 
       <p>{sentence(error.message)}</p>
       {'status' in error && error.status >= 500 && (
         <p>
-          Events that were accepted are safe. On the machine where ipid runs, <code>npx ipid status</code> says what is
+          Events that were accepted are safe. On the machine where ipid runs, <code>./ipid status</code> says what is
           wrong.
         </p>
       )}

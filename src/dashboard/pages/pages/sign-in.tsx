@@ -12,7 +12,7 @@ export function SignIn() {
         </p>
       )}
       <p>Sign in with a link: on the machine where ipid runs, this prints one that works once, within 10 minutes.</p>
-      <CodeLine text="npx ipid dashboard" label="Command for a sign-in link" />
+      <CodeLine text="./ipid dashboard" label="Command for a sign-in link" />
     </main>
   )
 }

@@ -12,7 +12,7 @@ export function Start() {
       <p>
         Every event belongs to a tenant. <Link href="/tenants">Create the first</Link>, or type:
       </p>
-      <CodeLine text="npx ipid tenant create NAME" label="Command for a tenant" />
+      <CodeLine text="./ipid tenant create NAME" label="Command for a tenant" />
     </Empty>
   )
 }

@@ -111,7 +111,7 @@ function NoJobs({ isFirst }: { readonly isFirst: boolean }) {
   return (
     <Empty title="No jobs in the last 7 days">
       <p>Drop a file above, or send one from a shell; jobs of the API are listed here too.</p>
-      <CodeLine text="npx ipid batch upload FILE" label="Command for an upload" />
+      <CodeLine text="./ipid batch upload FILE" label="Command for an upload" />
     </Empty>
   )
 }

@@ -38,7 +38,7 @@ export function keyRoutes({ admin }: KeyParts): DashboardRoute[] {
       path: '/api/tenants/:tenant/keys',
       async handle({ tenant }) {
         if ((await admin.listKeys(tenant.id)).length >= KEYS_MAX) {
-          const command = `npx ipid key create ${tenant.id}`
+          const command = `./ipid key create ${tenant.id}`
           throw new HttpError(409, `${tenant.id} has ${KEYS_MAX} keys: further ones are made with "${command}"`)
         }
         const { key, prefix, created_at } = await admin.createKey(tenant.id)

@@ -35,7 +35,7 @@ test('a table that kills who compiles it holds up neither the start, nor other t
   const notes = () => (existsSync(notesPath) ? readFileSync(notesPath, 'utf8') : '')
   await until(() => notes().includes('db update --due'))
   assert.match(notes(), /^db compile --urgent --table .*deadly\.csv\ndb compile --urgent --table .*well\.csv\n/)
-  const old = /^data are old: iptoasn \(\d+ days\); newer ones: npx ipid db add iptoasn --enrich-dir \S+enrich$/
+  const old = /^data are old: iptoasn \(\d+ days\); newer ones: \.\/ipid db add iptoasn --enrich-dir \S+enrich$/
   await until(() => said.some((line) => old.test(line)))
   assert.equal(notes().split('deadly').length, 2, 'it is not tried again at once')
 })
@@ -52,7 +52,7 @@ test('what is too old is said in one sentence with the command that mends it', a
   assert.equal(
     await oldDataIn({ enrichDir: undefined, defaultsDir }, nowMs),
     'data are old: ip-location-db-asn (157 days), ip-location-db-country (157 days); newer ones: ' +
-      'npx ipid db add iptoasn dbip-lite-city --enrich-dir ./enrich, then start with ENRICH_DIR=./enrich',
+      './ipid db add iptoasn dbip-lite-city --enrich-dir ./enrich, then start with ENRICH_DIR=./enrich',
   )
   writeFileSync(join(enrichDir, 'new.mmdb'), at(1_999 * day))
   writeFileSync(join(enrichDir, 'undated.mmdb'), at(0))

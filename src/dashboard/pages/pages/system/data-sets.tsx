@@ -30,7 +30,7 @@ export function DataSets({ sets }: { readonly sets: readonly DataSet[] }) {
         ))}
       </TableSection>
       {sets.some(({ too_old: isOld, state }) => isOld || (state !== 'ok' && state !== 'waiting')) && (
-        <CodeLine text="npx ipid db update" label="Command that fetches newer data" />
+        <CodeLine text="./ipid db update" label="Command that fetches newer data" />
       )}
     </>
   )
