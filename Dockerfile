@@ -4,7 +4,7 @@ WORKDIR /app
 ENV NODE_ENV=production
 COPY package.json package-lock.json ./
 # The embedded ClickHouse is 540 MB and for a single machine: containers are given CLICKHOUSE_URL and REDIS_URL.
-RUN npm install --omit=dev --no-save --no-audit --no-fund \
+RUN npm ci --omit=dev --no-audit --no-fund \
  && rm -rf node_modules/chdb node_modules/@chdb \
  && npm cache clean --force
 COPY tsconfig.json ./

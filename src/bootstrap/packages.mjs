@@ -74,13 +74,21 @@ async function install(root, withDev) {
   // From here on an interrupted installation is seen as such.
   rmSync(join(root, TREE_FILE), { force: true })
   say('installing packages (a few minutes the first time)')
-  if ((await npm(root, ['ci', ...options])).code === 0) return
-  // The lock file does not fit this npm or this registry. A package that was cut short would pass for whole.
+  const exact = await npm(root, ['ci', ...options])
+  if (exact.code === 0) return
+  // The lock file does not fit this npm or this registry.
+  say(
+    `npm ci failed, so npm install is tried, which may choose other versions; npm ci said:\n${firstLines(exact.said)}`,
+  )
+  // npm install takes a package that was cut short for a whole one.
   rmSync(join(root, 'node_modules'), { recursive: true, force: true, maxRetries: 10 })
   const { code, said } = await npm(root, ['install', '--no-save', ...options])
   if (code === 0) return
-  const report = said.trim().split('\n').slice(0, REPORT_LINES).join('\n')
-  throw new Error(`the packages cannot be installed; npm says:\n${report}`)
+  throw new Error(`the packages cannot be installed; npm says:\n${firstLines(said)}`)
+}
+
+function firstLines(text) {
+  return text.trim().split('\n').slice(0, REPORT_LINES).join('\n')
 }
 
 /** Runs npm and keeps what it says. */
