@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import type { S3Client } from '@aws-sdk/client-s3'
 import { UnavailableError } from '../core/run/errors.ts'
 import { demandKey, type ObjectEntry, type ObjectStore } from './object-store.ts'
+import { listAll } from './s3-list.ts'
 
 type Sdk = typeof import('@aws-sdk/client-s3')
 
@@ -78,15 +79,15 @@ export class S3Store implements ObjectStore {
 
   async *list(prefix: string): AsyncGenerator<ObjectEntry> {
     const start = this.#start()
-    let ContinuationToken: string | undefined
-    do {
-      const page = await this.#ask(({ sdk, client }, Bucket, abortSignal) => {
-        const command = new sdk.ListObjectsV2Command({ Bucket, Prefix: start + prefix, ContinuationToken })
-        return client.send(command, { abortSignal })
-      })
-      for (const { Key = '', Size = 0 } of page.Contents ?? []) yield { key: Key.slice(start.length), bytes: Size }
-      ContinuationToken = page.NextContinuationToken
-    } while (ContinuationToken !== undefined)
+    const Prefix = start + prefix
+    const pages = listAll(this.place, Prefix, ({ ContinuationToken, Marker }) =>
+      this.#ask(({ sdk, client }, Bucket, abortSignal) =>
+        Marker === undefined
+          ? client.send(new sdk.ListObjectsV2Command({ Bucket, Prefix, ContinuationToken }), { abortSignal })
+          : client.send(new sdk.ListObjectsCommand({ Bucket, Prefix, Marker }), { abortSignal }),
+      ),
+    )
+    for await (const { name, bytes } of pages) yield { key: name.slice(start.length), bytes }
   }
 
   async delete(key: string): Promise<void> {

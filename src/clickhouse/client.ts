@@ -17,6 +17,13 @@ export interface ClickHouseClientOptions {
 
 const REQUEST_TIMEOUT_MS = 60_000
 
+/** A result that reaches a limit of the user's profile is an error: with `break` a part of it would pass for the whole. */
+const WHOLE_RESULTS = {
+  result_overflow_mode: 'throw',
+  read_overflow_mode: 'throw',
+  timeout_overflow_mode: 'throw',
+} as const
+
 /** Below the shortest keep-alive of a server in its default configuration, 3 s, so that it is the client who closes. */
 const IDLE_SOCKET_TTL_MS = 2_000
 
@@ -42,7 +49,7 @@ export function connectClickHouse(url: string, options: ClickHouseClientOptions)
     max_open_connections: options.connectionsMax ?? 10,
     keep_alive: { enabled: true, idle_socket_ttl: IDLE_SOCKET_TTL_MS },
     compression: { request: false, response: compress },
-    clickhouse_settings: { async_insert: 0, ...options.settings },
+    clickhouse_settings: { async_insert: 0, ...WHOLE_RESULTS, ...options.settings },
     log: { level: ClickHouseLogLevel.OFF },
   })
 }

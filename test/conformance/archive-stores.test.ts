@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
+import { StoreErasableArchive } from '../../src/archive/erasable-archive.ts'
 import { FolderStore } from '../../src/archive/folder-store.ts'
 import type { ObjectStore } from '../../src/archive/object-store.ts'
+import { PartReader } from '../../src/archive/reader.ts'
 import { S3Store } from '../../src/archive/s3-store.ts'
 import { UnavailableError } from '../../src/core/run/errors.ts'
+import type { ErasureScope } from '../../src/erasure/ports.ts'
+import { type Paging, startPagedS3 } from '../support/paged-s3.ts'
 import { S3_ENVIRONMENT, startTestS3 } from '../support/s3.ts'
 
 Object.assign(process.env, S3_ENVIRONMENT)
@@ -90,29 +91,54 @@ for (const [name, make] of Object.entries(STORES)) {
   })
 }
 
-/** Answers every request with the next of these bodies; resolves with what was asked for, in the end. */
-async function startPages(t: TestContext, bodies: string[]): Promise<{ endpoint: string; asked: string[] }> {
-  const asked: string[] = []
-  const server = createServer((request, response) => {
-    asked.push(new URL(request.url!, 'http://x').searchParams.get('continuation-token') ?? 'start')
-    response.writeHead(200, { 'content-type': 'application/xml' }).end(bodies.shift())
+/** Stores `count` objects, of a tenant's index, and opens the bucket. */
+async function pagedBucket(t: TestContext, paging: Paging, count: number) {
+  const server = await startPagedS3(t, paging)
+  const keys = Array.from({ length: count }, (_, n) => {
+    return `index/tenant=t/day=2026-11-22/source=ingest/run=2026-11-22T01/part-${n}-000000-p0.json.gz`
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  return { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
+  for (const key of keys) server.objects.set(`raw/${key}`, Buffer.from(key))
+  const store = new S3Store({ bucket: 'events', endpoint: server.endpoint, prefix: 'raw', region: 'eu-central-1' })
+  t.after(() => store.close())
+  return { server, store, keys }
 }
 
-test('a bucket with more objects than fit a page is listed page by page', async (t) => {
-  // The S3 server of the other tests has one page only.
-  const page = (key: string, more: string) =>
-    `<ListBucketResult><Contents><Key>raw/${key}</Key><Size>7</Size></Contents>${more}</ListBucketResult>`
-  const next = '<IsTruncated>true</IsTruncated><NextContinuationToken>two</NextContinuationToken>'
-  const { endpoint, asked } = await startPages(t, [page('a', next), page('b', '<IsTruncated>false</IsTruncated>')])
-  const store = new S3Store({ bucket: 'events', endpoint, prefix: 'raw', region: 'eu-central-1' })
-  t.after(() => store.close())
-  assert.deepEqual(await keysOf(store, ''), ['a', 'b'])
-  assert.deepEqual(asked, ['start', 'two'])
+for (const paging of ['tokens', 'markers'] as const) {
+  test(`a bucket with more objects than fit a page is read to its end: ${paging}`, async (t) => {
+    const { server, store, keys } = await pagedBucket(t, paging, 5)
+    assert.deepEqual(await keysOf(store, ''), keys)
+    assert.equal(server.lists, 3)
+    assert.deepEqual(await keysOf(store, keys[3]!), [keys[3]])
+    const erasable = new StoreErasableArchive(store)
+    assert.equal(await erasable.removeTenant({ tenantId: 't', beforeMs: 0 } as ErasureScope), 5)
+    assert.deepEqual([...server.objects.keys()], [])
+  })
+}
+
+const STUCK: readonly (readonly [Paging, RegExp])[] = [
+  ['repeats', /lists .*part-0.* after .*part-1/],
+  ['new-tokens', /lists .*part-0.* after .*part-1/],
+  ['no-way-on', /lists .*part-0.* after .*part-1/],
+  ['empty', /100 pages without an object/],
+]
+
+for (const [paging, message] of STUCK) {
+  test(`a bucket whose list does not go on is an error, and not a shorter list: ${paging}`, async (t) => {
+    const { server, store } = await pagedBucket(t, paging, 5)
+    await assert.rejects(keysOf(store, ''), (error) => error instanceof UnavailableError && message.test(error.message))
+    const selection = { tenantId: 't', from: '2026-11-22', to: '2026-11-22' }
+    await assert.rejects(new PartReader(store).parts({ ...selection }), UnavailableError)
+    const scope = { tenantId: 't', beforeMs: Date.parse('2026-12-01') } as ErasureScope
+    await assert.rejects(new StoreErasableArchive(store).removeTenant(scope), UnavailableError)
+    assert.ok(server.lists <= 303)
+  })
+}
+
+test('a bucket that lists what was not asked for is an error', async (t) => {
+  const { server, store } = await pagedBucket(t, 'tokens', 1)
+  server.ignoresPrefix = true
+  server.objects.set('elsewhere/a', Buffer.from('x'))
+  await assert.rejects(keysOf(store, ''), /lists elsewhere\/a, which is not under raw\//)
 })
 
 test('a folder is private, holds no part of an object under its name, and forgets what a killed process left', async (t) => {

@@ -97,6 +97,12 @@ test('what is broken, cut off, too large, or not recognised never replaces what 
     response.write(Buffer.alloc(1_000), () => response.end(Buffer.alloc(1_000)))
   })
   assert.match((await only(source, { limits })).reason ?? '', /larger than 1500 bytes/)
+  server.handle('/asn.mmdb', (_request, response) => {
+    // The end of the connection is the end of the answer, or of what came of it.
+    response.useChunkedEncodingByDefault = false
+    response.end(ASN)
+  })
+  assert.match((await only(source)).reason ?? '', /does not say where its answer ends/)
   assert.deepEqual(await files(), ['asn.mmdb'])
   server.serve('/asn.mmdb', ASN)
   assert.equal((await only(source)).status, 'unchanged')

@@ -1,5 +1,6 @@
 import { Cluster, type Redis } from 'ioredis'
 import type { RedisClient } from '../connect.ts'
+import { scanPages } from '../scan.ts'
 
 const SCAN_COUNT = 1_000
 
@@ -11,11 +12,7 @@ export function mastersOf(client: RedisClient): Redis[] {
 /** Every key that matches and is there during the whole call, perhaps more than once. */
 export async function* keysLike(client: RedisClient, pattern: string): AsyncGenerator<string> {
   for (const node of mastersOf(client)) {
-    let cursor = '0'
-    do {
-      const [next, found] = await node.scan(cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT)
-      yield* found
-      cursor = next
-    } while (cursor !== '0')
+    const pages = scanPages((cursor) => node.scan(cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT))
+    for await (const found of pages) yield* found
   }
 }

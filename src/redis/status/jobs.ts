@@ -1,6 +1,7 @@
 import type { JobsStatus, OpenJobStatus } from '../../status/system-status.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
+import { scanPages } from '../scan.ts'
 import type { RawEntry } from '../streams/entries.ts'
 
 /** So many open jobs are looked at; of more than that, as HSCAN gives them. */
@@ -35,12 +36,11 @@ export async function readBatchJobs(client: RedisClient, nowMs = Date.now()): Pr
 
 async function openJobs(client: RedisClient): Promise<[id: string, tenant: string][]> {
   const found = new Map<string, string>()
-  let cursor = '0'
-  do {
-    const [next, pairs] = await client.hscan(keys.openJobs(), cursor, 'COUNT', SCAN_COUNT)
+  const pages = scanPages((cursor) => client.hscan(keys.openJobs(), cursor, 'COUNT', SCAN_COUNT))
+  for await (const pairs of pages) {
     for (let i = 0; i < pairs.length; i += 2) found.set(pairs[i]!, pairs[i + 1]!)
-    cursor = next
-  } while (cursor !== '0' && found.size < JOBS_MAX)
+    if (found.size >= JOBS_MAX) break
+  }
   return [...found]
 }
 

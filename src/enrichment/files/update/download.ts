@@ -96,8 +96,13 @@ function authorization({ url, keyUser }: Source, key: string | undefined): Recor
 }
 
 async function write(response: Response, path: string, bytesMax: number): Promise<void> {
+  const { headers } = response
+  if (!headers.has('content-length') && !headers.has('transfer-encoding')) {
+    await response.body?.cancel()
+    throw new InputError('the server does not say where its answer ends: a part of it could pass for the whole')
+  }
   const tooLarge = new InputError(`it is larger than ${bytesMax} bytes`)
-  if (Number(response.headers.get('content-length') ?? 0) > bytesMax) {
+  if (Number(headers.get('content-length') ?? 0) > bytesMax) {
     await response.body?.cancel()
     throw tooLarge
   }

@@ -1,0 +1,84 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import type { TestContext } from 'node:test'
+
+/**
+ * How a server pages its lists:
+ * - `tokens`: as Amazon S3 does, with a NextContinuationToken;
+ * - `markers`: as version 1 of the protocol, whatever was asked for: NextMarker, and no token;
+ * - `repeats`: truncated for ever, always the first page, with the same token;
+ * - `new-tokens`: the same, with another token on each page;
+ * - `empty`: pages without a key, each with another token;
+ * - `no-way-on`: truncated, without token or marker, and whatever is asked for later, it gives the first page.
+ */
+export type Paging = 'tokens' | 'markers' | 'repeats' | 'new-tokens' | 'empty' | 'no-way-on'
+
+export interface PagedS3 {
+  readonly endpoint: string
+  /** What it holds, by key. */
+  readonly objects: Map<string, Buffer>
+  /** How many lists were asked for. */
+  lists: number
+  /** Whether lists have what is under other prefixes, too. */
+  ignoresPrefix: boolean
+}
+
+const PAGE_KEYS = 2
+/** A reader that does not end is refused at last, so that a test of it fails instead of hanging. */
+const LISTS_MAX = 500
+
+/** An S3 server in memory, without signatures, whose lists have two keys a page. It takes any bucket for the same one. */
+export async function startPagedS3(t: TestContext, paging: Paging): Promise<PagedS3> {
+  const objects = new Map<string, Buffer>()
+  const server = createServer((request, response) => {
+    void answer(request, response).catch((error) => response.destroy(error))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const s3: PagedS3 = { endpoint, objects, lists: 0, ignoresPrefix: false }
+  return s3
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url!, 'http://x')
+    const [, , ...rest] = decodeURIComponent(url.pathname).split('/')
+    const key = rest.join('/')
+    if (key === '') {
+      if (++s3.lists > LISTS_MAX) response.writeHead(400).end()
+      else response.writeHead(200, { 'content-type': 'application/xml' }).end(list(url.searchParams))
+      return
+    }
+    if (request.method === 'PUT') objects.set(key, await buffer(request))
+    if (request.method === 'DELETE') objects.delete(key)
+    if (request.method === 'DELETE') response.writeHead(204).end()
+    else if (objects.has(key)) response.writeHead(200).end(request.method === 'GET' ? objects.get(key) : undefined)
+    else response.writeHead(404).end('<Error><Code>NoSuchKey</Code></Error>')
+  }
+
+  function list(query: URLSearchParams): string {
+    const isStuck = paging !== 'tokens' && paging !== 'markers'
+    const after = isStuck ? '' : (query.get(paging === 'tokens' ? 'continuation-token' : 'marker') ?? '')
+    const prefix = s3.ignoresPrefix ? '' : (query.get('prefix') ?? '')
+    const left = [...objects.keys()].sort().filter((key) => key.startsWith(prefix) && key > after)
+    const page = paging === 'empty' ? [] : left.slice(0, PAGE_KEYS)
+    const contents = page.map((key) => `<Contents><Key>${key}</Key><Size>${objects.get(key)!.length}</Size></Contents>`)
+    const isTruncated = isStuck || left.length > page.length
+    const last = page.at(-1) ?? ''
+    const token = (name: string) => `<NextContinuationToken>${name}</NextContinuationToken>`
+    const next: Record<Paging, string> = {
+      tokens: token(last),
+      markers: `<NextMarker>${last}</NextMarker>`,
+      repeats: token('again'),
+      'new-tokens': token(`t${s3.lists}`),
+      empty: token(`t${s3.lists}`),
+      'no-way-on': '',
+    }
+    return `<ListBucketResult>${contents.join('')}<IsTruncated>${isTruncated}</IsTruncated>${isTruncated ? next[paging] : ''}</ListBucketResult>`
+  }
+}
