@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -10,7 +11,9 @@ import { sendRaw } from '../support/raw-request.ts'
 
 /* What the embedded ClickHouse keeps from every statement: files, programs and other servers. */
 
-const { url } = await startTestClickHouse()
+const { url, pid, walled } = await startTestClickHouse(undefined, {
+  env: { LANG: 'C.UTF-8', REDIS_URL: 'redis://:secret@x' },
+})
 const port = Number(new URL(url).port)
 const folder = mkdtempSync(join(tmpdir(), 'ipid-reach-'))
 after(() => rm(folder, { recursive: true, force: true }))
@@ -161,6 +164,14 @@ for (const [how, through] of [
     assert.equal(await answered("SELECT count() FROM system.tables WHERE name = 'leak'"), '0\n')
   })
 }
+
+test('the process has no secrets in its environment, and stands behind the wall where the kernel has one', async () => {
+  const environment = readFileSync(`/proc/${pid}/environ`, 'utf8')
+  assert.match(environment, /^LANG=C\.UTF-8\0/)
+  assert.doesNotMatch(environment, /REDIS_URL|secret/)
+  const version = Number(execFileSync('perl', ['-e', 'print syscall(444, 0, 0, 1)'], { encoding: 'utf8' }))
+  assert.equal(walled, version >= 2)
+})
 
 test('data of a statement cannot begin a second one', async () => {
   await answered('CREATE TABLE data (a String) ENGINE = MergeTree ORDER BY a')

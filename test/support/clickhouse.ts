@@ -18,6 +18,7 @@ import { copySchema } from './schema-copy.ts'
 export interface TestClickHouse {
   readonly url: string
   readonly pid: number
+  readonly walled: boolean
   /** Of the database `ipid`. */
   readonly client: ClickHouseClient
   /** Rows of a SELECT, as objects; 64-bit numbers are numbers. */
@@ -35,6 +36,7 @@ export interface TestClickHouseOptions {
   readonly bare?: boolean
   readonly bodyBytesMax?: number
   readonly external?: boolean
+  readonly env?: Readonly<Record<string, string>>
   readonly sendMsMax?: number
   readonly limits?: EmbeddedClickHouseOptions['limits'] & object
   /** Where its folder is. */
@@ -73,6 +75,7 @@ export async function startTestClickHouse(
   return {
     url,
     client,
+    walled: server.walled,
     get pid() {
       return server.pid
     },

@@ -27,8 +27,8 @@ export function withStores<T>(
   return holding(settings, async (start, surroundings) => {
     const { config } = settings
     const redis = config.redisUrl === undefined ? embeddedRedis(surroundings, settings.env) : { url: config.redisUrl }
-    const clickhouse =
-      config.clickhouseUrl === undefined ? embeddedClickHouse(surroundings) : { url: config.clickhouseUrl }
+    const { clickhouseUrl: url } = config
+    const clickhouse = url === undefined ? embeddedClickHouse(surroundings, settings.env) : { url }
     const redisUrl = await start(redis)
     const clickhouseUrl = await start(clickhouse)
     return await use({ redisUrl, clickhouseUrl })

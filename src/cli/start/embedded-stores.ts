@@ -42,7 +42,7 @@ export function embeddedRedis({ config, dir, log }: StoreSurroundings, env: Envi
 const RETRY_DELAY: DelayBounds = { minMs: 250, maxMs: 500 }
 
 /** The embedded ClickHouse under DATA_DIR; started again, it has the port that it had. */
-export function embeddedClickHouse({ config, dir, log, patienceMs }: StoreSurroundings): Store {
+export function embeddedClickHouse({ config, dir, log, patienceMs }: StoreSurroundings, env: Environment): Store {
   const { clickhousePort } = config
   return {
     ...(clickhousePort !== 0 && { address: `http://127.0.0.1:${clickhousePort}` }),
@@ -56,7 +56,7 @@ export function embeddedClickHouse({ config, dir, log, patienceMs }: StoreSurrou
       const external = config.clickhouseExternal === 'on'
       const { clickhouseMaxMemoryBytes: memoryBytesMax, clickhouseReadSeconds: readSecondsMax } = config
       const limits = { memoryBytesMax, readSecondsMax }
-      const options = { path: dir.clickhouse, port, external, limits, log, signal, onLaunch }
+      const options = { path: dir.clickhouse, port, external, limits, log, env, signal, onLaunch }
       if (previous === undefined && port !== 0) {
         await demandFreePort({ host: '127.0.0.1', portSetting: 'CLICKHOUSE_PORT', port }, patienceMs)
       }

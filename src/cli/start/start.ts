@@ -189,7 +189,7 @@ class Run {
   #clickhouse(roles: readonly Role[]): Store {
     const { clickhouseUrl } = this.#options.config
     if (clickhouseUrl !== undefined) return { url: clickhouseUrl }
-    return roles.includes('sink') ? embeddedClickHouse(this.#surroundings) : { url: '' }
+    return roles.includes('sink') ? embeddedClickHouse(this.#surroundings, this.#context.env) : { url: '' }
   }
 
   /** The engine reuses a port, beside other processes or after a crash, only when it was told which. */

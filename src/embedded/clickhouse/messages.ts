@@ -19,6 +19,13 @@ export interface ProcessOptions {
   readonly sendMsMax?: number
 }
 
-export type FromClickHouse = { type: 'ready'; url: string } | { type: 'failed'; message: string }
+export interface Ready {
+  readonly type: 'ready'
+  readonly url: string
+  /** Whether the wall of `wall.ts` stands. */
+  readonly walled: boolean
+}
+
+export type FromClickHouse = Ready | { type: 'failed'; message: string }
 
 export type ToClickHouse = { type: 'stop' }

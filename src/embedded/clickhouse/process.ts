@@ -8,6 +8,7 @@ import { createLogger } from '../../telemetry/logger.ts'
 import { Engine } from './engine.ts'
 import type { FromClickHouse, ProcessOptions, ToClickHouse } from './messages.ts'
 import { createClickHouseServer } from './server.ts'
+import { isWalled } from './wall.ts'
 
 /**
  * The process of the embedded ClickHouse. States: opening, serving, stopping. It stops when it is told to, by message or
@@ -67,8 +68,9 @@ async function serve(): Promise<void> {
   })
   const stopped = stopRequested()
   const url = await listen(server)
-  log.info({ url, path }, 'serving')
-  await send({ type: 'ready', url })
+  const walled = isWalled()
+  log.info({ url, path, walled }, 'serving')
+  await send({ type: 'ready', url, walled })
   const reason = await stopped
   log.info({ reason }, 'stopping')
   server.close()

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdirSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
@@ -7,7 +8,10 @@ import { StartupError } from '../../core/run/errors.ts'
 import { exitReason, type RunningProcess } from '../processes/running-process.ts'
 import { lowerSession } from '../processes/session-priority.ts'
 import type { EngineLimits } from './access.ts'
-import type { FromClickHouse, ProcessOptions, ToClickHouse } from './messages.ts'
+import type { FromClickHouse, ProcessOptions, Ready, ToClickHouse } from './messages.ts'
+import { walledCommand } from './wall.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
 
 export interface EmbeddedClickHouseOptions {
   /** Folder of the data; made when it is not there. */
@@ -15,6 +19,8 @@ export interface EmbeddedClickHouseOptions {
   /** On 127.0.0.1; 0: any free one. */
   readonly port: number
   readonly log: Logger
+  /** The process gets the few variables of it that are harmless; none when not given. */
+  readonly env?: Environment
   /** Whether statements may reach files, programs and other servers; false when not given. */
   readonly external?: boolean
   /** What the engine may take; 1 GiB and 10 minutes when not given. */
@@ -34,6 +40,8 @@ export interface EmbeddedClickHouseOptions {
 export interface EmbeddedClickHouse extends RunningProcess {
   /** `http://127.0.0.1:PORT` */
   readonly url: string
+  /** Whether the kernel keeps it from files and servers that are not its own. */
+  readonly walled: boolean
 }
 
 /**
@@ -54,6 +62,9 @@ const NICE = 5
 
 const KILL_AFTER_MS = 8_000
 
+/** What the process needs of our environment. Others may be secrets, and a statement may find a way to read them. */
+const KEPT_VARIABLES = ['PATH', 'LANG', 'LC_ALL', 'TZ', 'NO_COLOR', 'FORCE_COLOR']
+
 /**
  * Starts the embedded ClickHouse as a process of its own, which ends with this one.
  * @throws StartupError with the reason when it cannot serve
@@ -67,10 +78,10 @@ export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions
   })
   const kill = () => void child.kill('SIGKILL')
   options.signal?.addEventListener('abort', kill, { once: true })
-  let url: string
+  let ready: Ready
   try {
     options.signal?.throwIfAborted()
-    url = await readiness(child, exited)
+    ready = await readiness(child, exited)
   } catch (error) {
     kill()
     await exited
@@ -84,7 +95,8 @@ export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions
   })
   return {
     pid: child.pid!,
-    url,
+    url: ready.url,
+    walled: ready.walled,
     exited,
     kill,
     stop: async () => {
@@ -98,6 +110,7 @@ function launch({
   path,
   port,
   log,
+  env = {},
   external,
   limits,
   bodyBytesMax,
@@ -114,10 +127,12 @@ function launch({
     ...(bodyBytesMax === undefined ? {} : { bodyBytesMax }),
     ...(sendMsMax === undefined ? {} : { sendMsMax }),
   }
-  // Both replace themselves: libuv reads the size of its pool, and threads inherit how nice they are, before any line of the process.
+  mkdirSync(options.path, { recursive: true, mode: 0o700 })
+  // All replace themselves by the next: threads inherit how nice they are, and the wall, before any line of the process runs.
   const child = fork(fileURLToPath(new URL('process.mjs', import.meta.url)), [JSON.stringify(options)], {
     execPath: 'nice',
-    execArgv: ['-n', String(NICE), 'env', `UV_THREADPOOL_SIZE=${POOL_THREADS}`, process.execPath],
+    execArgv: ['-n', String(NICE), ...(options.external ? [] : walledCommand(options.path)), process.execPath],
+    env: environmentFrom(env),
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     // Ctrl-C in a terminal is for the parent, which still needs it while it stops.
     detached: true,
@@ -126,13 +141,19 @@ function launch({
   return child
 }
 
-async function readiness(child: ChildProcess, exited: Promise<string>): Promise<string> {
+/** libuv reads the size of its pool before any line of the process. */
+function environmentFrom(env: Environment): Environment {
+  const kept = KEPT_VARIABLES.filter((name) => env[name] !== undefined).map((name) => [name, env[name]])
+  return { ...Object.fromEntries(kept), UV_THREADPOOL_SIZE: String(POOL_THREADS) }
+}
+
+async function readiness(child: ChildProcess, exited: Promise<string>): Promise<Ready> {
   const message = once(child, 'message').then(([value]) => value as FromClickHouse)
   message.catch(() => {})
   const first = await Promise.race([message, exited])
   if (typeof first === 'string') throw new StartupError(`the embedded ClickHouse ended while it started: ${first}`)
   if (first.type === 'failed') throw new StartupError(first.message)
-  return first.url
+  return first
 }
 
 async function end(child: ChildProcess, exited: Promise<string>, kill: () => void): Promise<void> {
