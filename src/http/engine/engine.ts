@@ -53,6 +53,11 @@ export interface ArrivedRequest {
   readonly query: string
   /** Whether the engine closes the connection behind the response, for the client asked for it. */
   readonly closes: boolean
+  /**
+   * Whether the engine cannot tell where this request ends, so that what follows it is not to be trusted. The connection
+   * ends with the response, and no second request on it is answered.
+   */
+  readonly isLast: boolean
 }
 
 /** Takes what follows a header section. */
@@ -128,6 +133,9 @@ export interface BodyWriter {
    * @param rest no more will be added: what is left is sent, however little
    */
   write(rest: boolean): 'more' | 'full' | 'none'
-  /** Ends the response, behind a `write` of the rest that had none, and gives the writer up. */
-  end(): void
+  /**
+   * Ends the response, after a `write` of the rest that had none. Returns whether the writer is given up. Else the
+   * connection ends with this response: `cutOff` is to be called when the client has had time to read it.
+   */
+  end(): boolean
 }

@@ -7,7 +7,7 @@ import { demandReadable, openBody, type RequestBody, readPieces, readText } from
 import { completeHeaders, type ExplainFailure, type HttpResponse, isWhole } from './response.ts'
 import { StreamedResponse } from './streamed-response.ts'
 import type { InFlight, Traffic } from './traffic.ts'
-import { type WholeHead, WholeResponse } from './whole-response.ts'
+import { mustLinger, type WholeHead, WholeResponse } from './whole-response.ts'
 
 /** What requests are for: what is done with their body, and who responds. */
 export interface Endpoint {
@@ -98,7 +98,8 @@ export class Exchange implements RequestReceiver, InFlight {
     if (this.#begun || this.#state !== 'open') return
     this.#begun = true
     // Answered outside of the parser, it does not take what follows for another request.
-    if (this.request.head.badFraming !== undefined || this.#traffic.crowded) setImmediate(() => this.#respond())
+    const { head, isLast } = this.request
+    if (isLast || head.badFraming !== undefined || this.#traffic.crowded) setImmediate(() => this.#respond())
     else this.#respond()
   }
 
@@ -193,6 +194,7 @@ export class Exchange implements RequestReceiver, InFlight {
   }
 
   #respond(): void {
+    if (this.#state !== 'open') return
     try {
       const { badFraming } = this.request.head
       if (badFraming !== undefined) throw new HttpError(400, badFraming, { close: true })
@@ -236,7 +238,7 @@ export class Exchange implements RequestReceiver, InFlight {
     const nowMs = performance.now()
     this.#traffic.responded(this, status, nowMs)
     if (this.#body instanceof BodyStream) this.#body.letGo()
-    const close = response.close === true || this.#traffic.draining
+    const close = response.close === true || this.request.isLast || this.#traffic.draining
     const sent = this.#headOnly ? undefined : body
     const isBare = sent === undefined || sent.length === 0
     const head: WholeHead = {
@@ -248,7 +250,8 @@ export class Exchange implements RequestReceiver, InFlight {
     this.#state = 'responding'
     const whole = new WholeResponse(this.#writer, this.#traffic.limits, () => this.#leave(), nowMs)
     this.#response = whole
-    if (this.#mustLinger(status, close)) whole.linger(head, sent)
+    if (mustLinger(this.request, this.#completeMs !== undefined, head, sent, this.#traffic.limits))
+      whole.linger(head, sent)
     else whole.send(head, sent)
   }
 
@@ -278,18 +281,6 @@ export class Exchange implements RequestReceiver, InFlight {
     this.#response = streamed
     const headers = completeHeaders(this.#headers, response, true)
     await streamed.send((reader) => this.#writer.stream(response.status, headers, reader), first, response.flush)
-  }
-
-  /**
-   * Whether to end the response now would close the connection before the body was read. A body that arrives too slowly
-   * (408) is not waited for.
-   */
-  #mustLinger(status: number, close: boolean): boolean {
-    if (this.#completeMs !== undefined || status === 408) return false
-    const { head, closes } = this.request
-    return (
-      close || closes || head.contentLength === undefined || head.contentLength > this.#traffic.limits.discardMaxBytes
-    )
   }
 
   #leave(): void {

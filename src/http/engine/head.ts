@@ -13,6 +13,8 @@ export interface RequestHead {
   readonly contentLength: number | undefined
   /** Whether a body follows. */
   readonly hasBody: boolean
+  /** Whether the body's length is not announced: it has a transfer coding. */
+  readonly isChunked: boolean
   /** `''` when there is none. */
   readonly connection: string
   readonly host: string
@@ -56,6 +58,7 @@ export function readHead(lines: HeaderLines): RequestHead {
     accept: '',
     contentLength: undefined,
     hasBody: false,
+    isChunked: false,
     connection: '',
     host: '',
     origin: '',
@@ -73,7 +76,8 @@ export function readHead(lines: HeaderLines): RequestHead {
   if (head.requestId === '' || !PRINTABLE.test(head.requestId)) head.requestId = makeRequestId()
   if (head.contentEncoding !== '') head.contentEncoding = head.contentEncoding.toLowerCase()
   head.contentLength = contentLength === undefined || Number.isNaN(length) ? undefined : length
-  head.hasBody = transferEncoding !== undefined || length > 0
+  head.isChunked = transferEncoding !== undefined
+  head.hasBody = head.isChunked || length > 0
   head.badFraming = badFraming(contentLength, transferEncoding)
   return head
 }

@@ -1,7 +1,7 @@
 import type { BodyWriter, ResponseReader } from './engine.ts'
 import type { HttpLimits } from './limits.ts'
 
-type StreamLimits = Pick<HttpLimits, 'writeStallMs' | 'workMs'>
+type StreamLimits = Pick<HttpLimits, 'writeStallMs' | 'workMs' | 'discardMs'>
 
 /** What a streamed response tells its owner. Nothing is called after `abort`. */
 export interface StreamOwner {
@@ -21,7 +21,7 @@ export class StreamedResponse {
   readonly #source: AsyncIterator<string>
   readonly #limits: StreamLimits
   readonly #owner: StreamOwner
-  #state: 'writing' | 'waiting for the source' | 'waiting for room' | 'over' = 'writing'
+  #state: 'writing' | 'waiting for the source' | 'waiting for room' | 'lingering' | 'over' = 'writing'
   /** `performance.now()` when the state was entered, or the reader last made room. */
   #sinceMs = performance.now()
   #roomMade: () => void = () => {}
@@ -58,8 +58,11 @@ export class StreamedResponse {
       }
       await this.#write(body, true)
       if (this.#isOver) return
+      if (!body.end()) {
+        this.#enter('lingering')
+        return
+      }
       this.#state = 'over'
-      body.end()
       this.#owner.done()
     } catch (error) {
       this.#break(error)
@@ -78,7 +81,8 @@ export class StreamedResponse {
    * Ends what takes too long: a reader that makes no room, a source that gives nothing. To be called at least every few
    * seconds.
    * @param nowMs `performance.now()`
-   * @param stops the server does: what is told as it happens is worth no wait for a reader that makes no room
+   * @param stops the server does: what is told as it happens is worth no wait for a reader that makes no room, nor does
+   *   a response that is written
    */
   sweep(nowMs: number, stops = false): void {
     const waitedMs = nowMs - this.#sinceMs
@@ -87,6 +91,8 @@ export class StreamedResponse {
       else this.#owner.keepOpen()
     } else if (this.#state === 'waiting for the source' && waitedMs > this.#limits.workMs) {
       this.#break(new Error('the rest of a response took too long'))
+    } else if (this.#state === 'lingering' && (stops || waitedMs > this.#limits.discardMs)) {
+      this.#break(undefined)
     }
   }
 
@@ -122,7 +128,7 @@ export class StreamedResponse {
     if (!this.#isOver) this.#enter('writing')
   }
 
-  #enter(state: 'writing' | 'waiting for the source' | 'waiting for room'): void {
+  #enter(state: 'writing' | 'waiting for the source' | 'waiting for room' | 'lingering'): void {
     this.#state = state
     this.#sinceMs = performance.now()
   }

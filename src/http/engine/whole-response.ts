@@ -1,4 +1,4 @@
-import type { ResponseReader, ResponseWriter } from './engine.ts'
+import type { ArrivedRequest, ResponseReader, ResponseWriter } from './engine.ts'
 import type { HttpLimits } from './limits.ts'
 
 /** A response whose length is known before it is sent. */
@@ -10,6 +10,25 @@ export interface WholeHead {
   readonly bodyBytes: number | undefined
   /** The connection ends with the response. */
   readonly close: boolean
+}
+
+/**
+ * Whether to end the response now would close the connection before everything that was sent is read. A body that
+ * arrives too slowly (408) is not waited for.
+ * @param isReceived whether the whole body of the request has arrived
+ * @param body of the response; undefined: only its head is sent
+ */
+export function mustLinger(
+  { head, closes, isLast }: ArrivedRequest,
+  isReceived: boolean,
+  { status, close }: WholeHead,
+  body: string | Uint8Array | undefined,
+  { discardMaxBytes }: HttpLimits,
+): boolean {
+  if (status === 408) return false
+  // The line break after the last chunk, and trailers, may still arrive. Only text can be sent that way.
+  if (isReceived) return isLast && typeof body === 'string' && body !== ''
+  return close || closes || head.contentLength === undefined || head.contentLength > discardMaxBytes
 }
 
 /**

@@ -38,7 +38,8 @@ export class NodeBodyWriter implements BodyWriter {
     return sent ? 'more' : 'full'
   }
 
-  end(): void {
+  end(): boolean {
     this.#response.end()
+    return true
   }
 }

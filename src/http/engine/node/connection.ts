@@ -94,6 +94,7 @@ export class Connection {
       parameters: found.parameters,
       query: found.query,
       closes: !response.shouldKeepAlive,
+      isLast: false,
     }
     const receiver = found.route.arrived(arrived, new NodeResponseWriter(request, response))
     this.#receiver = receiver

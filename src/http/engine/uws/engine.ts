@@ -10,6 +10,10 @@ type ClosableApp = TemplatedApp & { close?: () => void }
 /**
  * uWebSockets.js. By itself it closes a connection that sends less than 160 KiB in about 10 s, one on which there is no
  * room for 10 s, and one that sends a request before the last was answered, all without a response.
+ *
+ * Its parser skips two bytes after the last chunk and reads what follows as a request. A trailer would become one, and
+ * a proxy would pass its response to another client. So a chunked request is the last of its connection: its response
+ * never ends the request for uWebSockets.js, which closes the connection when anything else arrives.
  */
 export const createUwsEngine: CreateEngine = (routes) => {
   const app = uWS.App() as ClosableApp
@@ -51,8 +55,9 @@ function handlerOf(route: EngineRoute, outgoing: Outgoing): (response: HttpRespo
       query: request.getQuery() ?? '',
       // Every value of five characters is taken for `close`.
       closes: head.connection.length === 5,
+      isLast: head.isChunked,
     }
-    const writer = new UwsResponseWriter(response, outgoing)
+    const writer = new UwsResponseWriter(response, outgoing, head.isChunked ? head.requestId : undefined)
     const receiver = route.arrived(arrived, writer)
     response.onAborted(() => {
       writer.abort()

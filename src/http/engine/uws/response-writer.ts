@@ -46,11 +46,14 @@ export class UwsResponseWriter implements ResponseWriter {
   isCorked = false
   readonly #response: HttpResponse
   readonly #outgoing: Outgoing
+  readonly #lastOfConnection: string | undefined
   #made: Made | undefined
 
-  constructor(response: HttpResponse, outgoing: Outgoing) {
+  /** @param lastOfConnection request id of a request that is the last of its connection; undefined for others */
+  constructor(response: HttpResponse, outgoing: Outgoing, lastOfConnection: string | undefined) {
     this.#response = response
     this.#outgoing = outgoing
+    this.#lastOfConnection = lastOfConnection
   }
 
   /** The connection is gone. */
@@ -131,8 +134,9 @@ export class UwsResponseWriter implements ResponseWriter {
 
   stream(status: number, headers: readonly string[], reader: ResponseReader): BodyWriter {
     const response = this.#response
-    const body = new UwsBodyWriter(response, reader)
-    response.cork(() => writeHead(response, status, headers))
+    const body = new UwsBodyWriter(response, reader, this.#lastOfConnection)
+    const all = this.#lastOfConnection === undefined ? headers : [...headers, 'connection', 'close']
+    response.cork(() => writeHead(response, status, all))
     return body
   }
 

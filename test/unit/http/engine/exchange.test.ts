@@ -41,6 +41,7 @@ class FakeWriter implements ResponseWriter {
 interface Setting {
   readonly headers?: Readonly<Record<string, string>>
   readonly closes?: boolean
+  readonly isLast?: boolean
   readonly headOnly?: boolean
   readonly limits?: Partial<HttpLimits>
   readonly endpoint?: Partial<Endpoint>
@@ -49,13 +50,14 @@ interface Setting {
 
 const OK: HttpResponse = { status: 200, body: 'ok', headers: { 'x-own': '1' } }
 
-function arrive({ headers = {}, closes = false, headOnly = false, limits, endpoint, full = false }: Setting) {
+function arrive(setting: Setting) {
+  const { headers = {}, closes = false, isLast = false, headOnly = false, limits, endpoint, full = false } = setting
   const head = readHead({
     forEach: (line) => {
       for (const [name, value] of Object.entries(headers)) line(name, value)
     },
   })
-  const request: ArrivedRequest = { head, parameters: [], query: '', closes }
+  const request: ArrivedRequest = { head, parameters: [], query: '', closes, isLast }
   const traffic = new Traffic({ ...DEFAULT_HTTP_LIMITS, ...limits }, silent, new Registry())
   const writer = new FakeWriter(full)
   const failures: unknown[] = []
@@ -123,6 +125,32 @@ test('a connection lingers only when it would be closed before a body that still
   whole.exchange.receive(Buffer.from('body'), true)
   await turn()
   assert.deepEqual(whole.writer.calls, ['send 200 ok'])
+})
+
+test('the last request of a connection begins in a later turn, and its connection lingers behind a text', async () => {
+  let begun = 0
+  const last = (setting: Setting) => {
+    const it = arrive({ headers: { 'transfer-encoding': 'chunked' }, isLast: true, ...setting })
+    it.exchange.receive(Buffer.from('body'), true)
+    return it
+  }
+  const respond = (body: string | Uint8Array) => () => {
+    begun++
+    return { ...OK, body }
+  }
+  const text = last({ endpoint: { respond: respond('ok') } })
+  assert.equal(begun, 0, 'what follows in the same packet may still end the connection')
+  const bytes = last({ endpoint: { respond: respond(Buffer.from('ok')) } })
+  const head = last({ headOnly: true, endpoint: { respond: respond('ok') } })
+  const gone = last({ endpoint: { respond: respond('ok') } })
+  gone.exchange.abort()
+  await turn()
+  await turn()
+  assert.deepEqual(text.writer.calls, ['linger 200 ok'])
+  assert.deepEqual(bytes.writer.calls, ['send 200 ok close'])
+  assert.deepEqual(head.writer.calls, ['bare 200 2 close', 'cut off'])
+  assert.deepEqual(gone.writer.calls, [])
+  assert.equal(begun, 3)
 })
 
 test('what lingers ends with the body, above a limit of bytes, and when nothing arrives between two sweeps', async () => {

@@ -6,7 +6,7 @@ import { StreamedResponse } from '../../../../src/http/engine/streamed-response.
 const turn = () => new Promise(setImmediate)
 
 /** A streamed response of single letters into a connection that has room for so many of them, and its log. */
-function start(room: number) {
+function start(room: number, isLast = false) {
   const log: string[] = []
   const state = { room, reader: undefined as ResponseReader | undefined }
   async function* letters() {
@@ -30,9 +30,12 @@ function start(room: number) {
       pending = ''
       return --state.room < 0 ? 'full' : 'more'
     },
-    end: () => void log.push('end'),
+    end: () => {
+      log.push('end')
+      return !isLast
+    },
   }
-  const limits = { writeStallMs: 1_000, workMs: 9_999 }
+  const limits = { writeStallMs: 1_000, workMs: 9_999, discardMs: 500 }
   const source = letters()
   const streamed = new StreamedResponse(source, limits, {
     done: () => void log.push('done'),
@@ -52,6 +55,17 @@ test('the source is asked for a piece when the one before is written, and the en
   await sent
   const steps = [...'abcd'].flatMap((letter) => [`ask ${letter}`, `write ${letter}`])
   assert.deepEqual(log, [...steps, 'source ends', 'end', 'done'])
+})
+
+test('the last response of a connection leaves it open until the client had time to read, or the server stops', async () => {
+  for (const stops of [false, true]) {
+    const { log, streamed, sent } = start(9, true)
+    await sent
+    streamed.sweep(performance.now() + 300)
+    assert.equal(log.at(-1), 'end')
+    streamed.sweep(performance.now() + (stops ? 300 : 600), stops)
+    assert.equal(log.at(-1), 'broken undefined')
+  }
 })
 
 test('without room nothing is asked for; the connection is kept open until the reader took too long', async () => {
