@@ -84,7 +84,7 @@ export function guessedMap(columns: readonly NamedColumn[]): KeyMap {
 
 function isTime(text: string): boolean {
   const read = readTime(text, undefined)
-  return 'time' in read || read.problem === 'ambiguous'
+  return 'time' in read || read.problem !== 'unknown'
 }
 
 function share(values: readonly string[], holds: (text: string) => boolean): number {

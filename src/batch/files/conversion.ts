@@ -56,7 +56,10 @@ export function missingAddress(names: readonly string[], advice: Advice): string
 
 /** A row whose timestamp cannot be read. */
 export function badTime(line: number, text: string, problem: TimeProblem, { dateOrder }: Advice): BadRow {
-  const why =
-    problem === 'ambiguous' ? `may be day or month first: ${dateOrder}` : 'is not a date and time that is understood'
+  const why = {
+    ambiguous: `may be day or month first: ${dateOrder}`,
+    rounded: 'is rounded, as spreadsheets show large numbers: export the column as text',
+    unknown: 'is not a date and time that is understood',
+  }[problem]
   return { line, reason: `timestamp ${why}`, detail: `timestamp ${JSON.stringify(text)} ${why}` }
 }

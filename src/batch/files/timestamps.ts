@@ -4,8 +4,8 @@ import { parseTimestamp } from '../../core/event/timestamp.ts'
 export const DATE_ORDERS = ['dmy', 'mdy'] as const
 export type DateOrder = (typeof DATE_ORDERS)[number]
 
-/** `ambiguous`: day and month may be either way round. */
-export type TimeProblem = 'ambiguous' | 'unknown'
+/** `ambiguous`: day and month may be either way round. `rounded`: digits are missing, as in `1.79533E+12`. */
+export type TimeProblem = 'ambiguous' | 'rounded' | 'unknown'
 
 /** A time as the API takes it, or why there is none. */
 export type ReadTime = { readonly time: string } | { readonly problem: TimeProblem }
@@ -23,8 +23,12 @@ const DAY_MONTH_NAME = new RegExp(`^(?:[a-z]{3,9},?\\s+)?(\\d{1,2})[-/\\s]${MONT
 const MONTH_NAME_DAY = new RegExp(`^${MONTH}\\s+(\\d{1,2}),?\\s+(\\d{4})${CLOCK}$`, 'i')
 /** `22.11.2026`, `11/22/2026` */
 const YEAR_LAST = new RegExp(`^(\\d{1,2})([-/.])(\\d{1,2})\\2(\\d{4})${CLOCK}$`, 'i')
-/** Seconds, milliseconds, microseconds or nanoseconds since 1970: the number of digits tells which. */
-const EPOCH = /^-?(\d{9,10}|\d{12,13}|\d{15,16}|\d{18,19})(?:\.\d+)?$/
+/** A number as programs write it. */
+const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d{1,3}))?$/i
+/** Spreadsheets show large numbers with at most this many digits, and save what they show. */
+const ROUNDED_DIGITS_MAX = 6
+/** No form of a time is longer, apart from RFC 3339 with a long fraction. */
+const TIME_MAX_CHARS = 64
 
 /**
  * Reads a timestamp as programs and spreadsheets write it. One without a zone is UTC. What RFC 3339 allows is returned
@@ -33,7 +37,9 @@ const EPOCH = /^-?(\d{9,10}|\d{12,13}|\d{15,16}|\d{18,19})(?:\.\d+)?$/
  */
 export function readTime(text: string, order: DateOrder | undefined): ReadTime {
   if (!Number.isNaN(parseTimestamp(text))) return { time: text }
-  const ms = EPOCH.test(text) ? epochMs(text) : calendarMs(text, order)
+  if (text.length > TIME_MAX_CHARS) return { problem: 'unknown' }
+  const number = NUMBER.exec(text)
+  const ms = number === null ? calendarMs(text, order) : epochMs(number)
   if (typeof ms === 'string') return { problem: ms }
   // What the API refuses, such as a year after 2299, is refused here.
   const time = Number.isNaN(new Date(ms).getTime()) ? '' : new Date(ms).toISOString()
@@ -41,10 +47,35 @@ export function readTime(text: string, order: DateOrder | undefined): ReadTime {
   return { time }
 }
 
-function epochMs(text: string): number {
-  const digits = /\d+/.exec(text)![0].length
-  const perMs = digits <= 10 ? 1e-3 : digits <= 13 ? 1 : digits <= 16 ? 1e3 : 1e6
-  return Math.floor(Number(text) / perMs)
+/**
+ * Seconds, milliseconds, microseconds or nanoseconds since 1970: the number of whole digits says which. Works on digits, since a
+ * double cannot hold them all.
+ * @param number a match of `NUMBER`
+ */
+function epochMs(number: RegExpExecArray): number | TimeProblem {
+  const [, sign, whole, fraction = '', exponent] = number
+  const digits = `${whole}${fraction}`.replace(/^0+/, '')
+  const leadingZeros = whole!.length + fraction.length - digits.length
+  const wholeDigits = whole!.length - leadingZeros + Number(exponent ?? 0)
+  const msDigits = msDigitsOf(wholeDigits)
+  if (msDigits === undefined) return 'unknown'
+  if (exponent !== undefined && digits.length <= ROUNDED_DIGITS_MAX) return 'rounded'
+  const ms = Number(digits.slice(0, msDigits).padEnd(msDigits, '0'))
+  if (sign === '') return ms
+  return /[1-9]/.test(digits.slice(msDigits)) ? -ms - 1 : -ms
+}
+
+/** How many digits are milliseconds and above; undefined when it is no time of our age. */
+function msDigitsOf(wholeDigits: number): number | undefined {
+  if (wholeDigits === 9 || wholeDigits === 10) return wholeDigits + 3
+  for (const [digits, beyondMs] of [
+    [12, 0],
+    [15, 3],
+    [18, 6],
+  ] as const) {
+    if (wholeDigits === digits || wholeDigits === digits + 1) return wholeDigits - beyondMs
+  }
+  return undefined
 }
 
 /** Milliseconds, or what is wrong. */

@@ -42,9 +42,58 @@ test('a date that may be two is refused, unless the order is given', () => {
   assert.deepEqual(readTime('01/02/2026', 'mdy'), { time: '2026-01-02T00:00:00.000Z' })
 })
 
+test('epoch times are read digit by digit, in every unit', () => {
+  const AT = (ms: string) => `2026-11-22T08:00:00.${ms}Z`
+  const read: [text: string, time: string][] = [
+    ['1795334400.008', AT('008')],
+    ['1795334400.0089999', AT('008')],
+    ['1795334400.1', AT('100')],
+    ['1795334400008', AT('008')],
+    ['1795334400008.999', AT('008')],
+    ['1795334400008000', AT('008')],
+    ['1795334400008999', AT('008')],
+    ['1795334400008000000', AT('008')],
+    ['1795334400008999999', AT('008')],
+    ['1795334400008999999.9', AT('008')],
+    ['1.795334400008e9', AT('008')],
+    ['1.795334400008E+18', AT('008')],
+    ['17953344000080e-1', AT('008')],
+    ['1795334400e3', AT('000')],
+    ['-1795334400.008', '1913-02-09T15:59:59.992Z'],
+    ['-1795334400008', '1913-02-09T15:59:59.992Z'],
+    // Digits beyond milliseconds are cut off towards the past, as they are of times after 1970.
+    ['-1795334400008001', '1913-02-09T15:59:59.991Z'],
+    ['-1795334400008000000', '1913-02-09T15:59:59.992Z'],
+    ['-1.795334400008e9', '1913-02-09T15:59:59.992Z'],
+  ]
+  for (const [text, time] of read) assert.deepEqual(readTime(text, undefined), { time }, text)
+  for (let ms = 0; ms < 1_000; ms++) {
+    const fraction = String(ms).padStart(3, '0')
+    const forms = [`1795334400.${fraction}`, `1795334400${fraction}`, `1795334400${fraction}000`]
+    for (const text of [...forms, `1795334400${fraction}000000`, `1.795334400${fraction}e9`]) {
+      assert.deepEqual(readTime(text, undefined), { time: AT(fraction) }, text)
+    }
+  }
+})
+
+test('an epoch time that a spreadsheet has rounded is refused', () => {
+  for (const text of ['1.79533E+12', '1.8e9', '179533e4']) {
+    assert.deepEqual(readTime(text, undefined), { problem: 'rounded' }, text)
+  }
+})
+
 test('what is no time is refused', () => {
   const refused = ['soon', '2026-13-01', '2026-02-30 08:00', '25:00', '12345', '20261122', '22/13/2026', '1/2/26']
-  for (const text of [...refused, '2026-11-22 08:00 EST', '2026-11-22 13:00 PM', '99999999999999999999', '']) {
+  for (const text of [
+    ...refused,
+    '2026-11-22 08:00 EST',
+    '2026-11-22 13:00 PM',
+    '99999999999999999999',
+    '',
+    '1e999',
+    '1795334400e',
+    '1.7953344000e99',
+  ]) {
     assert.deepEqual(readTime(text, undefined), { problem: 'unknown' }, text)
   }
 })
