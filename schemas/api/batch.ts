@@ -1,11 +1,17 @@
 import { type Static, Type } from 'typebox'
 
-/** Limits of one upload. `chunk` is how it is kept until it is fed, a line longer than `lineMaxBytes` is a bad line. */
+/**
+ * Limits of one upload. A line longer than `lineMaxBytes` is a bad line. The last three are those of a CSV header; together they
+ * bound how large a row becomes as NDJSON.
+ */
 export const BATCH_LIMITS = {
   bodyMaxBytes: 104_857_600,
   linesMax: 1_000_000,
   lineMaxBytes: 1_048_576,
   errorsMax: 100,
+  columnsMax: 2_000,
+  columnNameMaxChars: 256,
+  headerMaxChars: 65_536,
 } as const
 
 export const BatchStatus = Type.Enum(['queued', 'running', 'completed', 'failed'])

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { BATCH_LIST_LIMITS, BatchJobList, ListedBatchJob } from '../api/batch.ts'
+import { BATCH_LIMITS, BATCH_LIST_LIMITS, BatchJobList, ListedBatchJob } from '../api/batch.ts'
 import { Judgement } from '../live-event.ts'
 
 /** How a file is to be read; what is left out is found out by its content. */
@@ -12,7 +12,11 @@ export const UploadChoice = Type.Object(
     encoding: Type.Optional(Type.String({ maxLength: 40 })),
     date_order: Type.Optional(Type.Enum(['dmy', 'mdy'])),
     /** The keys of events that columns, or keys of NDJSON, stand for; an empty one leaves the column out. */
-    map: Type.Optional(Type.Record(Type.String(), Type.String({ maxLength: 256 }))),
+    map: Type.Optional(
+      Type.Record(Type.String(), Type.String({ maxLength: BATCH_LIMITS.columnNameMaxChars }), {
+        maxProperties: BATCH_LIMITS.columnsMax,
+      }),
+    ),
     /** Of an upload: the job that has this file already. It is to count once more. */
     again: Type.Optional(Type.String({ maxLength: 64 })),
     /** Of a preview: whether these bytes are the whole file. */

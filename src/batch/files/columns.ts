@@ -1,8 +1,9 @@
+import { BATCH_LIMITS } from '../../../schemas/api/batch.ts'
 import { parseAddress } from '../../core/event/address.ts'
 import type { KeyMap } from './conversion.ts'
-import { keysOfColumns } from './csv-events.ts'
-import { type CsvDialect, namedDelimiter, splitRecord } from './csv-record.ts'
-import { keysOf } from './ndjson-events.ts'
+import { assertHeaderSize, keysOfColumns } from './csv-header.ts'
+import { type CsvDialect, namedDelimiter, RecordReader } from './csv-record.ts'
+import { eachMemberOf } from './ndjson-events.ts'
 import { readTime } from './timestamps.ts'
 
 /** A column of CSV, or a key of NDJSON. */
@@ -19,10 +20,15 @@ const HEADER_LINES_MAX = 20
 const VALUE_MAX_CHARS = 200
 const TIME_NAME = /time|date|when|^ts$|_at$|\bat$/i
 
-/** The columns that the header names. @param lines whole ones, from the beginning of the file */
+/**
+ * The columns that the header names.
+ * @param lines whole ones, from the beginning of the file
+ * @throws InputError when the header is too large
+ */
 export function columnsOfCsv(lines: readonly string[], dialect: CsvDialect, map: KeyMap): NamedColumn[] {
   const [names, ...rows] = records(lines, dialect)
   if (names === undefined) return []
+  assertHeaderSize(names)
   const keys = keysOfColumns(names, map)
   return names.flatMap((name, i) => {
     if (name.trim() === '') return []
@@ -30,15 +36,16 @@ export function columnsOfCsv(lines: readonly string[], dialect: CsvDialect, map:
   })
 }
 
-/** The first ones; of those that are broken nothing. */
+/** The first ones, without those that are broken. */
 function records(lines: readonly string[], dialect: CsvDialect): string[][] {
   const found: string[][] = []
-  let open: string[] = []
+  const reader = new RecordReader(dialect)
+  let openLines = 0
   for (const line of lines) {
-    open.push(line)
-    const fields = splitRecord(open.join('\n'), dialect)
-    if (fields === 'open' && open.length < HEADER_LINES_MAX) continue
-    open = []
+    const fields = reader.push(line)
+    if (fields === 'open' && ++openLines < HEADER_LINES_MAX) continue
+    openLines = 0
+    reader.reset()
     if (typeof fields === 'string' || fields.every((field) => field.trim() === '')) continue
     if (found.length === 0 && namedDelimiter(line) !== undefined) continue
     found.push(fields)
@@ -47,22 +54,22 @@ function records(lines: readonly string[], dialect: CsvDialect): string[][] {
   return found
 }
 
-/** The keys of the first lines. */
+/** The keys of the first lines, as many as a header may have columns. */
 export function columnsOfNdjson(lines: readonly string[], map: KeyMap): NamedColumn[] {
-  const events = lines.slice(0, ROWS_MAX).map(objectOf)
-  return keysOf(lines).map((name) => {
-    const values = events.map((event) => event[name]).filter((value) => value !== undefined)
-    const texts = values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
-    return { name, key: map.get(name) ?? name, values: valuesOf(texts) }
-  })
+  const values = new Map<string, string[]>()
+  for (const [i, line] of lines.entries()) {
+    eachMemberOf(line, (name, value) => {
+      const known = values.get(name) ?? []
+      if (known.length > 0 || values.size < BATCH_LIMITS.columnsMax) values.set(name, known)
+      if (i < ROWS_MAX) known.push(value)
+    })
+  }
+  return [...values].map(([name, texts]) => ({ name, key: map.get(name) ?? name, values: valuesOf(texts.map(plain)) }))
 }
 
-function objectOf(line: string): Record<string, unknown> {
-  try {
-    return Object(JSON.parse(line)) as Record<string, unknown>
-  } catch {
-    return {}
-  }
+/** A text without its quotes; all other JSON as it is. */
+function plain(json: string): string {
+  return json.startsWith('"') ? (JSON.parse(json) as string) : json
 }
 
 function valuesOf(texts: readonly string[]): string[] {

@@ -1,3 +1,4 @@
+import { BATCH_LIMITS } from '../../../schemas/api/batch.ts'
 import { EventEnvelope } from '../../../schemas/api/event.ts'
 import type { BadLine } from './lines.ts'
 import type { DateOrder, TimeProblem } from './timestamps.ts'
@@ -47,11 +48,31 @@ export interface LineConverter {
   end(emit: Emit): void
 }
 
-/** Behind "there is no ip": what there is, and how to say which it is. */
+const NAMES_SHOWN_MAX = 20
+const TEXT_SHOWN_CHARS = 80
+
+/** Names of a file for a message: the first ones, and none longer than a message can bear. */
+export function shownNames(names: readonly string[]): string[] {
+  const shown = names.slice(0, NAMES_SHOWN_MAX).map(shownText)
+  return names.length > shown.length ? [...shown, `${names.length - shown.length} more`] : shown
+}
+
+/** A text of a file for a message. */
+export function shownText(text: string): string {
+  return text.length > TEXT_SHOWN_CHARS ? `${text.slice(0, TEXT_SHOWN_CHARS).replace(/[\ud800-\udbff]$/, '')}…` : text
+}
+
+/** Follows "there is no ip": the names that exist, and how to say which one is the address. */
 export function missingAddress(names: readonly string[], advice: Advice): string {
   const likely = names.find((name) => /(^|[^a-z])ip|addr|host/i.test(name)) ?? names[0]
   if (likely === undefined) return ''
-  return `; it has ${names.join(', ')}: say which is the address, ${advice.address(likely)}`
+  return `; it has ${shownNames(names).join(', ')}: say which is the address, ${advice.address(shownText(likely))}`
+}
+
+/** A row that becomes a line longer than the API takes. */
+export function tooLongRow(line: number): BadRow {
+  const reason = `becomes longer than ${BATCH_LIMITS.lineMaxBytes} bytes as NDJSON`
+  return { line, reason, detail: reason }
 }
 
 /** A row whose timestamp cannot be read. */
@@ -61,5 +82,5 @@ export function badTime(line: number, text: string, problem: TimeProblem, { date
     rounded: 'is rounded, as spreadsheets show large numbers: export the column as text',
     unknown: 'is not a date and time that is understood',
   }[problem]
-  return { line, reason: `timestamp ${why}`, detail: `timestamp ${JSON.stringify(text)} ${why}` }
+  return { line, reason: `timestamp ${why}`, detail: `timestamp ${JSON.stringify(shownText(text))} ${why}` }
 }

@@ -5,39 +5,97 @@ export interface CsvDialect {
 }
 
 /**
- * The fields of one record of a CSV file. A quote that is not at the start of a field, or closes before its end, is text,
- * as in `5" screen`. Not with the `csv-parse` package: behind a quote that nobody closes it gives up the rest of the file.
- * @param text one line, or several while the record is `open`
- * @returns `open` when a quoted field goes on in the next line; `broken` when lines do not belong together
+ * Reads records of a CSV file line by line, and each line once. A quote that is not at the start of a field, or closes before
+ * its end, is text, as in `5" screen`. Not with the `csv-parse` package: after a quote that is never closed it gives up the
+ * rest of the file.
  */
-export function splitRecord(text: string, { delimiter, quote }: CsvDialect): string[] | 'open' | 'broken' {
-  if (!text.includes(quote)) return text.split(delimiter)
-  const fields: string[] = []
-  for (let at = 0; ; ) {
-    const start = skipSpaces(text, at, delimiter)
-    if (text[start] === quote) {
-      const close = closingQuote(text, start + 1, quote)
-      if (close < 0) return 'open'
-      const next = skipSpaces(text, close + 1, delimiter)
-      if (next === text.length || text[next] === delimiter) {
-        fields.push(text.slice(start + 1, close).replaceAll(quote + quote, quote))
-        if (next === text.length) return fields
-        at = next + 1
-        continue
-      }
+export class RecordReader {
+  readonly #dialect: CsvDialect
+  #fields: string[] = []
+  /** The lines of the quoted field that has no end yet; undefined: no record is open. */
+  #quoted: string[] | undefined
+
+  constructor(dialect: CsvDialect) {
+    this.#dialect = dialect
+  }
+
+  /** Fields of the open record so far, without the one that has no end yet. */
+  get openFields(): number {
+    return this.#fields.length
+  }
+
+  /**
+   * @returns the fields of the record that ends here; `open` when a quoted field continues in the next line; `broken` when the
+   * lines do not belong together: then the reader starts over with the next line
+   */
+  push(line: string): string[] | 'open' | 'broken' {
+    const { delimiter, quote } = this.#dialect
+    if (this.#quoted === undefined) {
+      if (!line.includes(quote)) return line.split(delimiter)
+      return this.#readFrom(line, 0)
     }
-    const end = text.indexOf(delimiter, at)
-    const field = end < 0 ? text.slice(at) : text.slice(at, end)
-    if (field.includes('\n')) return 'broken'
-    fields.push(field)
-    if (end < 0) return fields
-    at = end + 1
+    const close = closingQuote(line, 0, quote)
+    if (close < 0) {
+      this.#quoted.push(line)
+      return 'open'
+    }
+    const next = skipSpaces(line, close + 1, delimiter)
+    if (next < line.length && line[next] !== delimiter) {
+      this.reset()
+      return 'broken'
+    }
+    const text = [...this.#quoted, line.slice(0, close)].join('\n')
+    this.#quoted = undefined
+    this.#fields.push(text.replaceAll(quote + quote, quote))
+    return next === line.length ? this.#end() : this.#readFrom(line, next + 1)
+  }
+
+  /** Forgets the open record. */
+  reset(): void {
+    this.#fields = []
+    this.#quoted = undefined
+  }
+
+  #readFrom(line: string, from: number): string[] | 'open' {
+    const { delimiter, quote } = this.#dialect
+    for (let at = from; ; ) {
+      const start = skipSpaces(line, at, delimiter)
+      if (line[start] === quote) {
+        const close = closingQuote(line, start + 1, quote)
+        if (close < 0) {
+          this.#quoted = [line.slice(start + 1)]
+          return 'open'
+        }
+        const next = skipSpaces(line, close + 1, delimiter)
+        if (next === line.length || line[next] === delimiter) {
+          this.#fields.push(line.slice(start + 1, close).replaceAll(quote + quote, quote))
+          if (next === line.length) return this.#end()
+          at = next + 1
+          continue
+        }
+      }
+      const end = line.indexOf(delimiter, at)
+      this.#fields.push(end < 0 ? line.slice(at) : line.slice(at, end))
+      if (end < 0) return this.#end()
+      at = end + 1
+    }
+  }
+
+  #end(): string[] {
+    const fields = this.#fields
+    this.#fields = []
+    return fields
   }
 }
 
 function closingQuote(text: string, from: number, quote: string): number {
+  const code = quote.charCodeAt(0)
   let at = text.indexOf(quote, from)
-  while (at >= 0 && text[at + 1] === quote) at = text.indexOf(quote, at + 2)
+  while (at >= 0 && text.charCodeAt(at + 1) === code) {
+    at += 2
+    // Most of a run of quotes is passed without a search.
+    if (text.charCodeAt(at) !== code) at = text.indexOf(quote, at)
+  }
   return at
 }
 

@@ -4,8 +4,10 @@ import { InputError } from '../../core/run/errors.ts'
 import type { BadRow, LineConverter, ReadOptions } from './conversion.ts'
 import { CsvConverter } from './csv-events.ts'
 import { sniffDialect } from './csv-record.ts'
+import { endsLinesWithReturns, inUtf8, withLineFeeds } from './encoding.ts'
 import { LineSplitter } from './lines.ts'
-import { demandAddress, NdjsonConverter } from './ndjson-events.ts'
+import { assertAddress, NdjsonConverter } from './ndjson-events.ts'
+import { peek } from './peek.ts'
 
 export const FORMATS = ['ndjson', 'csv'] as const
 export type Format = (typeof FORMATS)[number]
@@ -13,7 +15,7 @@ export type Format = (typeof FORMATS)[number]
 export interface FileChoice extends ReadOptions {
   /** Undefined: by the content. */
   readonly format: Format | undefined
-  /** A label of the WHATWG Encoding Standard; undefined: UTF-8, or UTF-16 with a byte order mark. */
+  /** A label of the WHATWG Encoding Standard; undefined: UTF-8 or UTF-16, by the first bytes. */
   readonly encoding: string | undefined
   /** Lines that are read at most, blank ones too. Default: as many as there are. */
   readonly linesMax?: number
@@ -28,7 +30,8 @@ export class NoGoodRowsError extends InputError {
 export interface EventFile {
   readonly gzip: boolean
   /**
-   * NDJSON, a line for each line of the file; to be iterated once. Fails with `InputError` when the file cannot be read to
+   * NDJSON, a line for each line of the file; to be iterated once. Comes in pieces of at most `PIECE_CHARS` and what one line
+   * of the file becomes, however much more than the file that is. Fails with `InputError` when the file cannot be read to
    * its end, or has no event, and with what its source fails with.
    * @param standIn what is put in place of a row that cannot become an event; without a line end
    */
@@ -38,6 +41,8 @@ export interface EventFile {
 /** What is looked at to tell what a file is. */
 export const SAMPLE_BYTES = 65_536
 const READ_BYTES = 262_144
+/** Events are passed on when they have this many characters: what a few bytes become may be large. */
+const PIECE_CHARS = 65_536
 
 /**
  * Looks into a file.
@@ -55,32 +60,19 @@ export async function openEventFile(
   const gzip = isGzip(head)
   if (!gzip) refuseOtherFiles(name, head)
   const plain = decoded(gzip ? gunzipped(name, all) : all)
-  const [sample, text] = await peek(inUtf8(plain, choice.encoding), SAMPLE_BYTES)
-  const converter = converterFor(name, sample, choice)
-  return { gzip, events: (standIn) => converted(text, converter, choice, standIn) }
+  const [start, text] = await peek(inUtf8(plain, choice.encoding), SAMPLE_BYTES)
+  const hasReturns = endsLinesWithReturns(start)
+  const converter = converterFor(name, hasReturns ? withLineFeeds(start) : start, choice)
+  const lines = hasReturns ? eachWithLineFeeds(text) : text
+  return { gzip, events: (standIn) => converted(lines, converter, choice, standIn) }
+}
+
+async function* eachWithLineFeeds(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  for await (const bytes of source) yield withLineFeeds(bytes)
 }
 
 export function isGzip(head: Buffer): boolean {
   return head[0] === 0x1f && head[1] === 0x8b
-}
-
-/** The first bytes, at least so many unless there are fewer, and all of them. */
-async function peek(source: AsyncIterable<Buffer>, bytes: number): Promise<[head: Buffer, all: AsyncIterable<Buffer>]> {
-  const iterator = source[Symbol.asyncIterator]()
-  const chunks: Buffer[] = []
-  let size = 0
-  while (size < bytes) {
-    const next = await iterator.next()
-    if (next.done) break
-    chunks.push(next.value)
-    size += next.value.length
-  }
-  const head = Buffer.concat(chunks)
-  async function* all(): AsyncGenerator<Buffer> {
-    yield head
-    yield* { [Symbol.asyncIterator]: () => iterator }
-  }
-  return [head, all()]
 }
 
 const OTHER_FILES: readonly (readonly [start: string, what: string])[] = [
@@ -117,38 +109,12 @@ export function brokenGzip(file: string, { message }: Error): InputError {
   return new InputError(`${file}: its gzip is broken or cut off: ${message}`)
 }
 
-/** Whether a label of the WHATWG Encoding Standard is known. */
-export function isEncoding(label: string): boolean {
-  try {
-    return new TextDecoder(label).encoding !== ''
-  } catch {
-    return false
-  }
-}
-
-/** Without a byte order mark. */
-export async function* inUtf8(source: AsyncIterable<Buffer>, encoding: string | undefined): AsyncGenerator<Buffer> {
-  const [head, all] = await peek(source, 3)
-  const label = encoding ?? (head[0] === 0xff && head[1] === 0xfe ? 'utf-16le' : undefined)
-  if (label === undefined) {
-    let skip = head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf ? 3 : 0
-    for await (const chunk of all) {
-      yield chunk.subarray(skip)
-      skip = 0
-    }
-    return
-  }
-  const decoder = new TextDecoder(label)
-  for await (const chunk of all) yield Buffer.from(decoder.decode(chunk, { stream: true }))
-  yield Buffer.from(decoder.decode())
-}
-
 function converterFor(file: string, sample: Buffer, choice: FileChoice): LineConverter {
   const text = sample.toString('utf8')
   const format = choice.format ?? formatOf(file, text)
   const lines = wholeLines(text, sample.length >= SAMPLE_BYTES)
   if (format === 'csv') return new CsvConverter(sniffDialect(lines), choice)
-  demandAddress(lines, choice)
+  assertAddress(lines, choice)
   return new NdjsonConverter(choice)
 }
 
@@ -177,32 +143,36 @@ async function* converted(
 ): AsyncGenerator<Buffer> {
   const splitter = new LineSplitter(advice.encoding)
   let lines: string[] = []
+  let chars = 0
   let hasEvents = false
   let firstBad: BadRow | undefined
   let badRows = 0
   let taken = 0
   const emit = (line: string | BadRow) => {
-    if (typeof line === 'string') {
-      lines.push(line)
-      if (line !== '') hasEvents = true
-    } else {
-      lines.push(standIn(line))
+    const text = typeof line === 'string' ? line : standIn(line)
+    lines.push(text)
+    chars += text.length + 1
+    if (typeof line !== 'string') {
       firstBad ??= line
       badRows++
-    }
+    } else if (line !== '') hasEvents = true
   }
   const take = () => {
     taken += lines.length
     if (taken > linesMax) throw new InputError(`the file has more than ${linesMax} lines, most of them blank`)
     const bytes = Buffer.from(`${lines.join('\n')}\n`)
     lines = []
+    chars = 0
     return bytes
   }
   for await (const chunk of source) {
-    for (const line of splitter.push(chunk)) converter.push(line, emit)
+    for (const line of splitter.push(chunk)) {
+      converter.push(line, emit)
+      if (chars >= PIECE_CHARS) yield take()
+    }
     if (lines.length > 0) yield take()
   }
-  // Behind the last line feed there is no line.
+  // After the last line feed there is no line.
   for (const line of splitter.end()) if (line !== '') converter.push(line, emit)
   converter.end(emit)
   if (!hasEvents && firstBad !== undefined) {

@@ -1,6 +1,17 @@
+import { BATCH_LIMITS } from '../../../schemas/api/batch.ts'
 import { InputError } from '../../core/run/errors.ts'
 import { eachMember } from '../../ingest/json-slices.ts'
-import { type BadRow, badTime, type Emit, type LineConverter, missingAddress, type ReadOptions } from './conversion.ts'
+import {
+  type BadRow,
+  badTime,
+  type Emit,
+  type LineConverter,
+  missingAddress,
+  type ReadOptions,
+  shownNames,
+  shownText,
+  tooLongRow,
+} from './conversion.ts'
 import type { BadLine } from './lines.ts'
 import { readTime } from './timestamps.ts'
 
@@ -34,11 +45,12 @@ export class NdjsonConverter implements LineConverter {
     const parts: string[] = []
     const keys = new Set<string>()
     let bad: BadRow | undefined
+    let chars = 0
     eachMember(line, 0, (name, start, valueStart, valueEnd) => {
       const key = map.get(name) ?? name
-      if (key === '' && name !== '') return
+      if ((key === '' && name !== '') || bad !== undefined) return
       if (keys.has(key) && map.size > 0) {
-        const reason = `has ${JSON.stringify(key)} twice, with what ${advice.map} names`
+        const reason = `has ${JSON.stringify(shownText(key))} twice, with what ${advice.map} names`
         bad = { line: this.#line, reason, detail: reason }
       }
       keys.add(key)
@@ -49,9 +61,12 @@ export class NdjsonConverter implements LineConverter {
         if ('problem' in read) bad = badTime(this.#line, text, read.problem, advice)
         else value = JSON.stringify(read.time)
       }
-      parts.push(key === name ? line.slice(start, valueStart) + value : `${JSON.stringify(key)}:${value}`)
+      const part = key === name ? line.slice(start, valueStart) + value : `${JSON.stringify(key)}:${value}`
+      chars += part.length + 1
+      if (chars > BATCH_LIMITS.lineMaxBytes) bad ??= tooLongRow(this.#line)
+      parts.push(part)
     })
-    return bad ?? `{${parts.join(',')}}`
+    return bad ?? `{${parts.join()}}`
   }
 }
 
@@ -71,11 +86,10 @@ function isObject(line: string): boolean {
   }
 }
 
-/** The keys of lines, in the order in which they are met. */
-export function keysOf(lines: readonly string[]): readonly string[] {
-  const names = new Set<string>()
-  for (const line of lines) if (isObject(line)) eachMember(line, 0, (name) => names.add(name))
-  return [...names]
+/** Visits the members of a line with their values as text; none when it is no JSON object. */
+export function eachMemberOf(line: string, visit: (name: string, value: string) => void): void {
+  if (!isObject(line)) return
+  eachMember(line, 0, (name, _start, valueStart, valueEnd) => visit(name, line.slice(valueStart, valueEnd)))
 }
 
 /**
@@ -83,13 +97,15 @@ export function keysOf(lines: readonly string[]): readonly string[] {
  * @param lines whole lines
  * @throws InputError with the keys that they have, when none has `ip`, or none what the map names
  */
-export function demandAddress(lines: readonly string[], { map, advice }: ReadOptions): void {
-  const names = keysOf(lines)
-  if (names.length === 0) return
-  const known = new Set(names)
+export function assertAddress(lines: readonly string[], { map, advice }: ReadOptions): void {
+  const known = new Set<string>()
+  for (const line of lines) eachMemberOf(line, (name) => known.add(name))
+  if (known.size === 0) return
+  const names = [...known]
   const unknown = [...map.keys()].find((from) => !known.has(from))
-  const has = `the first lines have ${names.join(', ')}`
-  if (unknown !== undefined) throw new InputError(`${advice.map} names a key ${JSON.stringify(unknown)}; ${has}`)
+  const has = `the first lines have ${shownNames(names).join(', ')}`
+  if (unknown !== undefined)
+    throw new InputError(`${advice.map} names a key ${JSON.stringify(shownText(unknown))}; ${has}`)
   const keys = names.map((name) => map.get(name) ?? name)
   if (!keys.includes('ip')) throw new InputError(`no event has the key "ip"${missingAddress(names, advice)}`)
 }

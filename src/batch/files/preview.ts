@@ -1,26 +1,28 @@
 import { constants, createGunzip } from 'node:zlib'
+import { PREVIEW_BYTES } from '../../../schemas/dashboard/uploads.ts'
 import { type Address, parseAddress } from '../../core/event/address.ts'
 import type { EventCheck } from '../../core/pipeline/source.ts'
 import { InputError } from '../../core/run/errors.ts'
 import { readLine } from '../read-chunk.ts'
 import { columnsOfCsv, columnsOfNdjson, guessedMap, type NamedColumn } from './columns.ts'
-import type { BadRow, KeyMap, LineConverter } from './conversion.ts'
+import { type BadRow, type KeyMap, type LineConverter, shownText } from './conversion.ts'
 import { CsvConverter } from './csv-events.ts'
 import { sniffDialect } from './csv-record.ts'
+import { endsLinesWithReturns, inUtf8, withLineFeeds } from './encoding.ts'
 import {
   brokenGzip,
   type FileChoice,
   type Format,
   formatOf,
-  inUtf8,
   isGzip,
   isZlibError,
   refuseOtherFiles,
   SAMPLE_BYTES,
   wholeLines,
 } from './event-file.ts'
+import { inSlices } from './in-slices.ts'
 import { LineSplitter } from './lines.ts'
-import { demandAddress, NdjsonConverter } from './ndjson-events.ts'
+import { assertAddress, NdjsonConverter } from './ndjson-events.ts'
 
 export interface PreviewedRow {
   /** As an editor counts. */
@@ -59,8 +61,11 @@ export interface PreviewChoice extends FileChoice {
 }
 
 const ROWS_MAX = 20
-/** Of a file without gzip. */
-const PLAIN_BYTES_MAX = 1_048_576
+const SLICE_BYTES = 8_192
+/** Of a file without gzip: as many as are sent of one that has none. */
+const PLAIN_BYTES_MAX = PREVIEW_BYTES
+/** Characters of events after which nothing more is read: they show how large the whole becomes. */
+const EVENT_BYTES_MAX = 4_194_304
 
 /**
  * Reads the beginning of a file as an upload would.
@@ -82,21 +87,27 @@ export async function previewFile(
   const dialect = format === 'csv' ? sniffDialect(lines) : undefined
   const columnsFor = (map: KeyMap) =>
     dialect === undefined ? columnsOfNdjson(lines, map) : columnsOfCsv(lines, dialect, map)
-  const map = choice.guesses && choice.map.size === 0 ? guessedMap(columnsFor(choice.map)) : choice.map
-  const options = { ...choice, map }
   const seen = new Rows(check)
+  let columns: readonly NamedColumn[] = []
   let problem: string | undefined
+  let readShare = 1
   try {
-    if (dialect === undefined) demandAddress(lines, options)
+    columns = columnsFor(choice.map)
+    const map = choice.guesses && choice.map.size === 0 ? guessedMap(columns) : choice.map
+    if (map !== choice.map) columns = columnsFor(map)
+    const options = { ...choice, map }
+    if (dialect === undefined) assertAddress(lines, options)
     const converter = dialect === undefined ? new NdjsonConverter(options) : new CsvConverter(dialect, options)
-    read(text, converter, isCut, options.advice.encoding, seen)
+    readShare = (await read(text, converter, isCut, options.advice.encoding, seen)) / text.length
     if (!isCut && seen.events === 0 && seen.rows.length === 0) problem = 'the file has no events'
   } catch (error) {
     if (!(error instanceof InputError)) throw error
     problem = error.message
   }
-  const looked = { bytes: readBytes, plainBytes: bytes.length, lines: seen.lines, eventBytes: seen.eventBytes }
-  const columns = columnsFor(map)
+  const looked = {
+    ...{ bytes: Math.round(readBytes * readShare), plainBytes: Math.round(bytes.length * readShare) },
+    ...{ lines: seen.lines, eventBytes: seen.eventBytes },
+  }
   return { format, gzip, delimiter: dialect?.delimiter, columns, rows: seen.rows, problem, looked }
 }
 
@@ -138,17 +149,34 @@ async function decoded(bytes: Buffer, encoding: string | undefined): Promise<Buf
   }
   const parts: Buffer[] = []
   for await (const part of inUtf8(whole(), encoding)) parts.push(part)
-  return Buffer.concat(parts)
+  const text = Buffer.concat(parts)
+  return endsLinesWithReturns(text.subarray(0, SAMPLE_BYTES)) ? withLineFeeds(text) : text
 }
 
-function read(text: Buffer, converter: LineConverter, isCut: boolean, advice: string, rows: Rows): void {
+/** Reads in slices, so that the process does all else in between. Returns how many bytes it read. */
+async function read(
+  text: Buffer,
+  converter: LineConverter,
+  isCut: boolean,
+  advice: string,
+  rows: Rows,
+): Promise<number> {
   const splitter = new LineSplitter(advice)
   const emit = (line: string | BadRow) => rows.add(line)
-  for (const line of splitter.push(text)) converter.push(line, emit)
+  async function* whole() {
+    yield text
+  }
+  let bytes = 0
+  for await (const slice of inSlices(whole(), SLICE_BYTES)) {
+    bytes += slice.length
+    for (const line of splitter.push(slice)) converter.push(line, emit)
+    if (rows.eventBytes > EVENT_BYTES_MAX) return bytes
+  }
   // A line that may go on says nothing.
-  if (isCut) return
+  if (isCut) return bytes
   for (const line of splitter.end()) if (line !== '') converter.push(line, emit)
   converter.end(emit)
+  return bytes
 }
 
 /** What lines become, of which the first rows are kept. */
@@ -179,7 +207,7 @@ class Rows {
     if ('fault' in event) return { line, event: event.fault === 'not JSON' ? undefined : text, problem: event.detail }
     const address = parseAddress(event.ip)
     if (address !== undefined) return { line, event: text, problem: undefined, address, eventId: event.event_id }
-    const problem = `ip ${JSON.stringify(event.ip)} is no address: the row is counted, and not stored`
+    const problem = `ip ${JSON.stringify(shownText(event.ip))} is no address: the row is counted, and not stored`
     return { line, event: text, problem }
   }
 }

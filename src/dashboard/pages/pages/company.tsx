@@ -14,6 +14,7 @@ import { Time } from '../components/time.tsx'
 import { listPath } from '../lib/company-view.ts'
 import { country, daysBetween } from '../lib/days.ts'
 import { counted, day, number, percent } from '../lib/format.ts'
+import { indentedJson } from '../lib/indented-json.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useTitle } from '../lib/title.ts'
 import { useUrlState } from '../lib/url-state.ts'
@@ -236,19 +237,11 @@ function Event(event: CompanyEvent) {
           <div key={name}>
             <h3>{name}</h3>
             <Scroll label={`${name} of event ${event.event_id}`}>
-              <pre>{pretty(json!)}</pre>
+              <pre>{indentedJson(json!)}</pre>
             </Scroll>
           </div>
         ))}
       </details>
     </li>
   )
-}
-
-function pretty(json: string): string {
-  try {
-    return JSON.stringify(JSON.parse(json), undefined, 2)
-  } catch {
-    return json
-  }
 }

@@ -175,7 +175,8 @@ async function* eventsOf(
   }
   const opened = await openEventFile(choice.name, file, fileChoice(choice), noted)
   let eventBytes = 0
-  for await (const events of opened.events(({ reason }) => rejectedLine(reason))) {
+  // A few bytes may become many.
+  for await (const events of inSlices(opened.events(({ reason }) => rejectedLine(reason)))) {
     eventBytes += events.length
     if (eventBytes > eventBytesMax) {
       const far = `the first ${bytes} bytes of the file (without gzip) take more than ${eventBytesMax} bytes as NDJSON`

@@ -61,7 +61,8 @@ async function* vendorCsvRows(text: Buffer): AsyncGenerator<VendorRow> {
 }
 
 function recordOf(columns: readonly string[], cells: readonly string[]): Record<string, string> {
-  const record: Record<string, string> = {}
+  // Named by the file: without a prototype every name is one.
+  const record: Record<string, string> = Object.create(null)
   for (let i = 0; i < columns.length; i++) {
     if (cells[i] !== '' && !RANGE_COLUMNS.has(columns[i]!)) record[columns[i]!] = cells[i]!
   }

@@ -13,11 +13,15 @@ const choice = {
   advice,
 } as const
 
-async function eventsOf(text: string, map = choice.map): Promise<string[]> {
+function previewOf(text: string, other: { format?: 'ndjson' | 'csv' } = {}) {
+  return previewFile('x.csv', Buffer.from(text), { ...choice, isWhole: true, guesses: true, ...other }, () => [])
+}
+
+async function eventsOf(text: string, map = choice.map, format: 'csv' | 'ndjson' = 'csv'): Promise<string[]> {
   async function* source() {
     yield Buffer.from(text)
   }
-  const { events } = await openEventFile('x.csv', source(), { ...choice, map })
+  const { events } = await openEventFile('x.csv', source(), { ...choice, format, map })
   const pieces: Buffer[] = []
   for await (const piece of events(({ reason }) => reason)) pieces.push(piece)
   return Buffer.concat(pieces).toString().split('\n')
@@ -40,18 +44,109 @@ test('whatever a file names as its separator separates', async () => {
 // Each of them took minutes, in which the process did nothing else.
 const HANG = { timeout: 30_000 }
 
-test('columns by the hundred thousand cost no more than their bytes', HANG, async () => {
-  const columns = ['ip', ...Array.from({ length: 130_000 }, (_, i) => `c${i}`)]
-  const rows = Array(30_000).fill('192.0.2.1')
-  const events = await eventsOf([columns.join(), ...rows, ''].join('\n'))
+test('a header is held to its limits before a row is read, in the preview too', HANG, async () => {
+  const names = (count: number, chars = 1) => Array.from({ length: count }, (_, i) => `c${i}`.padEnd(chars, 'x'))
+  const refused: [header: string, message: RegExp][] = [
+    [['ip', 'a'.repeat(1_000_000)].join(), /^column 2 of the CSV header, "a{80}…", has a name of 1000000 characters/],
+    [
+      ['ip', 'a'.repeat(257)].join(),
+      /^column 2 of the CSV header, "a{80}…", has a name of 257 characters, and may have 256/,
+    ],
+    [['ip', ...names(130_000)].join(), /^the CSV header has 130001 columns, and may have 2000: leave out some$/],
+    [['ip', ...names(300, 250)].join(), /^the CSV header has 75303 characters, and may have 65536: shorten the names$/],
+  ]
+  for (const [header, message] of refused) {
+    const file = `${header}\n${'192.0.2.1,x\n'.repeat(6_000)}`
+    await assert.rejects(eventsOf(file), (error: Error) => message.test(error.message))
+    // The beginning of the header, when it is longer than what is looked at.
+    const preview = await previewOf(file)
+    assert.match(preview.problem!, /^(column 2 of )?the CSV header/)
+    assert.ok(preview.problem!.length < 200)
+    assert.deepEqual([preview.rows, preview.columns], [[], []])
+  }
+  const columns = ['ip', ...names(1_999)]
+  const events = await eventsOf([columns.join(), ...Array(30_000).fill('192.0.2.1'), ''].join('\n'))
   assert.equal(events.filter((event) => event === '{"ip":"192.0.2.1"}').length, 30_000)
 })
 
+test('a message shows the first names of a file, and the beginning of each', async () => {
+  const names = Array.from({ length: 1_000 }, (_, i) => `c${i}${'x'.repeat(40)}`)
+  await assert.rejects(eventsOf(`${names.join()}\n1\n`), (error: Error) => {
+    assert.match(error.message, /c19x+, 980 more: say which is the address/)
+    return error.message.length < 2_000
+  })
+  const json = JSON.stringify(Object.fromEntries(names.map((name) => [name.repeat(3), 1])))
+  const preview = await previewOf(`${json.slice(0, 60_000)}`.replace(/,[^,]*$/, '}\n'), { format: 'ndjson' })
+  assert.match(preview.problem!, /no event has the key "ip"; it has c0[^,]+…, c1.*, \d+ more: say which/)
+  assert.ok(preview.problem!.length < 2_500)
+})
+
 test('a mapping of many columns is gone over once, and not for each of them', HANG, async () => {
-  const columns = Array.from({ length: 13_000 }, (_, i) => `c${i}`)
+  const columns = Array.from({ length: 2_000 }, (_, i) => `c${i}`)
   const map = new Map(columns.map((name, i) => [name, i === 0 ? 'ip' : '']))
   const events = await eventsOf(`${columns.join()}\n192.0.2.1,x\n`, map)
   assert.deepEqual(events, ['', '{"ip":"192.0.2.1"}', ''])
+})
+
+test('events are passed on in pieces, however much a few bytes become', async () => {
+  const names = Array.from({ length: 240 }, (_, i) => `c${i}`.padEnd(250, 'x'))
+  const rows = `192.0.2.1${',x'.repeat(240)}\n`.repeat(400)
+  const pieces: number[] = []
+  async function* source() {
+    yield Buffer.from(`ip,${names.join()}\n${rows}`)
+  }
+  for await (const piece of (await openEventFile('x.csv', source(), choice)).events(() => '')) pieces.push(piece.length)
+  const row = 240 * 258
+  assert.ok(pieces.reduce((sum, bytes) => sum + bytes) > 400 * 60_000)
+  assert.ok(Math.max(...pieces) < 65_536 + row, `${Math.max(...pieces)} bytes at once`)
+})
+
+test('a row that becomes longer than a line may be is a bad one', async () => {
+  const map = new Map(Array.from({ length: 1_000 }, (_, i) => [`c${i}`, `c${i}`.padEnd(250, 'x')]))
+  const long = `"${'\u0001'.repeat(200_000)}"`
+  assert.deepEqual(await eventsOf(`ip,a\n192.0.2.1,${long}\n192.0.2.2,x\n`), [
+    '',
+    'becomes longer than 1048576 bytes as NDJSON',
+    '{"ip":"192.0.2.2","a":"x"}',
+    '',
+  ])
+  const values = Object.fromEntries([...map.keys()].map((key) => [key, 'x'.repeat(900)]))
+  const line = JSON.stringify({ ip: '192.0.2.1', ...values })
+  const events = await eventsOf(`${line}\n{"ip":"192.0.2.2","c0":1}\n`, map, 'ndjson')
+  assert.deepEqual(events, [
+    'becomes longer than 1048576 bytes as NDJSON',
+    `{"ip":"192.0.2.2",${JSON.stringify(map.get('c0'))}:1}`,
+    '',
+  ])
+})
+
+test('a preview is read in slices, stops when it has seen enough, and shows the beginning of long texts', async () => {
+  const names = Array.from({ length: 240 }, (_, i) => `c${i}`.padEnd(250, 'x'))
+  const file = `ip,${names.join()}\n${`192.0.2.1${',x'.repeat(240)}\n`.repeat(8_000)}`
+  let turns = 0
+  let isDone = false
+  const count = () => {
+    turns++
+    if (!isDone) setImmediate(count)
+  }
+  setImmediate(count)
+  const { looked, rows } = await previewOf(file)
+  isDone = true
+  assert.equal(rows.length, 20)
+  assert.ok(turns >= 8, `${turns} turns`)
+  assert.ok(looked.eventBytes > 4_000_000 && looked.eventBytes < 6_000_000, `${looked.eventBytes} bytes of events`)
+  assert.ok(looked.plainBytes < 200_000 && looked.bytes === looked.plainBytes)
+  const bad = await previewOf(`ip,timestamp\n192.0.2.1,${'9'.repeat(100_000)}\n${'x'.repeat(100_000)},\n`)
+  assert.ok(bad.rows.length === 2 && bad.rows.every(({ problem }) => problem!.length < 200))
+})
+
+test('quotes that are never closed cost no more than their bytes, wherever they are', HANG, async () => {
+  const header = `ip${Array.from({ length: 900 }, (_, i) => `,c${i}`).join('')}`
+  // Each line ends a field and opens the next one, so that every record seems to go on.
+  const growing = eventsOf(`${header}\n"a\n${'","b\n'.repeat(300_000)}192.0.2.2\n`)
+  await assert.rejects(growing, /none of the 30000[12] rows can be read; line 2 has a quote that is not closed/)
+  const doubled = await eventsOf(`ip,a\n"\n${'""\n'.repeat(300_000)}192.0.2.2\n`)
+  assert.equal(doubled.at(-2), '{"ip":"192.0.2.2"}')
 })
 
 test('spaces that separate cost no more than their bytes', HANG, async () => {
@@ -60,4 +155,55 @@ test('spaces that separate cost no more than their bytes', HANG, async () => {
     (await eventsOf(`sep= \nip event_type\n192.0.2.1${spaces}"x"\n192.0.2.2 x\n`))[3],
     '{"ip":"192.0.2.2","event_type":"x"}',
   )
+})
+
+test('valid JSON goes into an event as it is, and text that is none as text', async () => {
+  const cell = (text: string) => `"${text.replaceAll('"', '""')}"`
+  const rows: [properties: string, value: string][] = [
+    ['{"id":12345678901234567891,"n":1.0,"b":1,"a":2}', '{"id":12345678901234567891,"n":1.0,"b":1,"a":2}'],
+    [' [1e400,\n  "\\u0041"] ', '[1e400,   "\\u0041"]'],
+    ['{"a":1,"a":2,"__proto__":3}', '{"a":1,"a":2,"__proto__":3}'],
+    ['0.10', '0.10'],
+    ['{"a":', '"{\\"a\\":"'],
+    ['[', '"["'],
+  ]
+  for (const name of ['properties', 'user_properties']) {
+    const lines = rows.map(([text]) => `192.0.2.1,${cell(text)}`)
+    const events = await eventsOf(`ip,${name}\n${lines.join('\n')}\n`)
+    assert.deepEqual(
+      events.filter((event) => event !== ''),
+      rows.map(([, value]) => `{"ip":"192.0.2.1","${name}":${value}}`),
+    )
+  }
+  const deep = `${'['.repeat(400_000)}${']'.repeat(400_000)}`
+  assert.deepEqual(await eventsOf(`ip,properties\n192.0.2.1,${deep}\n`), [
+    '',
+    `{"ip":"192.0.2.1","properties":${deep}}`,
+    '',
+  ])
+  assert.equal((await eventsOf('ip,session_id\n192.0.2.1,-007\n'))[1], '{"ip":"192.0.2.1","session_id":-7}')
+})
+
+test('a column may have any name, those of objects too', async () => {
+  const file = 'ip,__proto__,constructor,toString\n192.0.2.1,a,b,c\n'
+  const event = '{"ip":"192.0.2.1","__proto__":"a","constructor":"b","toString":"c"}'
+  assert.equal((await eventsOf(file))[1], event)
+  const preview = await previewOf(file)
+  assert.equal(preview.rows[0]!.event, event)
+  const named = [
+    { name: 'ip', key: 'ip', values: ['192.0.2.1'] },
+    { name: '__proto__', key: '__proto__', values: ['a'] },
+    { name: 'constructor', key: 'constructor', values: ['b'] },
+    { name: 'toString', key: 'toString', values: ['c'] },
+  ]
+  assert.deepEqual(preview.columns, named)
+  const json = await previewOf(`{"ip":"x","n":1}\n${event}\n`, { format: 'ndjson' })
+  const n = { name: 'n', key: 'n', values: ['1'] }
+  const [ip, ...others] = named
+  assert.deepEqual(json.columns, [{ ...ip, values: ['x', '192.0.2.1'] }, n, ...others])
+  const map = new Map([
+    ['__proto__', 'ip'],
+    ['ip', ''],
+  ])
+  assert.equal((await eventsOf(file, map))[1], '{"ip":"a","constructor":"b","toString":"c"}')
 })

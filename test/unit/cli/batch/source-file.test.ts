@@ -109,14 +109,15 @@ test('a quote that nobody closes costs its row, also in a large file', async () 
   assert.equal(Object.keys(found.events).length, 4_999)
 })
 
-test('a record of many quoted lines is one, as long as finding its end takes no square of them', async () => {
+test('a record of many quoted lines is one, up to a thousand', async () => {
   const record = (lines: number) => `ip,note\n${IP},"${'""a"" and more\n'.repeat(lines - 1)}"\n${IP},b\n`
   const short = await events(record(200), {}, 65_536)
   assert.deepEqual([short.bad, Object.keys(short.events)], [[], ['2', '202']])
-  const wide = record(900).replaceAll('more', 'more'.repeat(250))
-  const long = await events(wide, {}, 65_536)
+  const wide = await events(record(900).replaceAll('more', 'more'.repeat(250)), {}, 65_536)
+  assert.deepEqual([wide.bad, Object.keys(wide.events)], [[], ['2', '902']])
+  const long = await events(record(1_100), {}, 65_536)
   assert.match(long.bad[0]!, /^2: has a quote that is not closed/)
-  assert.deepEqual(long.events[902], { ip: IP, note: 'b' })
+  assert.deepEqual(long.events[1_102], { ip: IP, note: 'b' })
 })
 
 test('--map gives columns and keys their names, and what is missing is listed', async () => {
@@ -174,9 +175,36 @@ test('gzip and encodings are seen in the bytes, and gzip goes on as gzip', async
   assert.deepEqual([packed.gzip, packed.lines[1]], [true, `{"ip":"${IP}","b":"ü"}`])
   const wide = Buffer.from(`\ufeffip\tb\r\n${IP}\tü\r\n`, 'utf16le')
   assert.deepEqual((await events(wide)).events, { 2: { ip: IP, b: 'ü' } })
+  const swapped = (bytes: Buffer) => Buffer.from(bytes).swap16()
+  const bare = Buffer.from(`ip,b\n${IP},ü\n`, 'utf16le')
+  for (const file of [swapped(wide), bare, swapped(bare), gzipSync(swapped(wide))]) {
+    for (const chunkBytes of [1, 7])
+      assert.deepEqual((await events(file, {}, chunkBytes)).events, { 2: { ip: IP, b: 'ü' } })
+  }
+  for (const mark of ['fffe0000', '0000feff', '00000069']) {
+    await assert.rejects(
+      read(Buffer.from(`${mark}${'69000000'.repeat(9)}`, 'hex')),
+      /is UTF-32, or no text: save it as UTF-8/,
+    )
+  }
   const latin = Buffer.from(`ip;b\n${IP};ü\n`, 'latin1')
   assert.deepEqual((await events(latin, { encoding: 'windows-1252' })).events, { 2: { ip: IP, b: 'ü' } })
   const cutOff = gzipSync(`ip,b\n${`${IP},1\n`.repeat(9_999)}`).subarray(0, 60)
   await assert.rejects(read(cutOff), /gzip is broken or cut off/)
   await assert.rejects(read(latin.subarray(0, 8 + IP.length)), NoGoodRowsError)
+})
+
+test('lines may end with carriage returns only, as those of old Macs do', async () => {
+  const csv = `ip,b\r${IP},1\r\r${IP},"two\rlines"\r${IP},3`
+  const row = (b: string) => ({ ip: IP, b })
+  for (const chunkBytes of [1, 7, 1_000]) {
+    const found = await events(csv, {}, chunkBytes)
+    assert.deepEqual(found.events, { 2: row('1'), 4: row('two\nlines'), 6: row('3') })
+    const json = await events(`{"ip":"${IP}","b":"1"}\r{"ip":"${IP}","b":"2"}\r`, {}, chunkBytes)
+    assert.deepEqual(json.events, { 1: row('1'), 2: row('2') })
+    const wide = await events(Buffer.from(`\ufeff${csv}`, 'utf16le').swap16(), {}, chunkBytes)
+    assert.deepEqual(wide.events, found.events)
+  }
+  // Where there are line feeds too, a return is a part of its line.
+  assert.deepEqual((await events(`ip,b\n${IP},"1\r2"\n`)).events, { 2: row('1\r2') })
 })
