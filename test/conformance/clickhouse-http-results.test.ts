@@ -37,6 +37,68 @@ test('the answer names the query, its format and what was done', async () => {
   assert.deepEqual((await jsonOf(read)).statistics.rows_read, 2)
 })
 
+test('the answer names the time zone of the statement: of its SETTINGS, else of the URL, else of the session', async () => {
+  const zoneOf = async (sql: string, params: Record<string, string> = {}) => {
+    const response = await call(params, { body: sql })
+    const timezone = await response.text()
+    assert.equal(response.status, 200, timezone)
+    return [response.headers.get('x-clickhouse-timezone'), timezone.trim()]
+  }
+  const server = (await text({}, 'SELECT serverTimezone()')).trim()
+  const [url, session] = [{ session_timezone: 'Asia/Tokyo' }, { session_id: 'zoned' }]
+  assert.deepEqual(await zoneOf('SELECT timezone()'), [server, server])
+  for (const sql of [
+    "SELECT timezone() SETTINGS session_timezone = 'America/Vancouver'",
+    "SELECT timezone() FORMAT TSV SETTINGS max_threads = 1, `session_timezone` = 'America/Vancouver'",
+    "select timezone() settings session_timezone='America/Vancouver', log_comment = 'session_timezone = \\'UTC\\''",
+  ]) {
+    assert.deepEqual(await zoneOf(sql), ['America/Vancouver', 'America/Vancouver'], sql)
+    assert.equal((await zoneOf(sql, url))[0], 'America/Vancouver')
+  }
+  assert.deepEqual(await zoneOf('SELECT timezone()', url), ['Asia/Tokyo', 'Asia/Tokyo'])
+  const inner = "SELECT timezone() FROM (SELECT 'session_timezone' SETTINGS session_timezone = 'America/Vancouver')"
+  assert.deepEqual(await zoneOf(inner, url), ['Asia/Tokyo', 'Asia/Tokyo'])
+  await text(session, "SET session_timezone = 'Africa/Nairobi'")
+  assert.deepEqual(await zoneOf('SELECT timezone()', session), ['Africa/Nairobi', 'Africa/Nairobi'])
+  assert.deepEqual(await zoneOf('SELECT timezone()', { ...session, ...url }), ['Asia/Tokyo', 'Asia/Tokyo'])
+  assert.deepEqual(await zoneOf('SELECT timezone()', { ...session, session_timezone: '' }), [server, server])
+})
+
+test('the content type is what ClickHouse has for the format', async () => {
+  const typeOf = async (format: string, params: Record<string, string> = {}) =>
+    (await call({ ...params, default_format: format }, { body: 'SELECT 1' })).headers.get('content-type')
+  const utf8 = (type: string) => `${type}; charset=UTF-8`
+  assert.equal(await typeOf('CSV'), `${utf8('text/csv')}; header=absent`)
+  assert.equal(await typeOf('CSVWithNames'), `${utf8('text/csv')}; header=present`)
+  assert.equal(await typeOf('JSONEachRow'), utf8('application/x-ndjson'))
+  assert.equal(await typeOf('JSONEachRow', { output_format_json_array_of_rows: '1' }), utf8('application/json'))
+  const query =
+    'SELECT content_type, any(name) FROM system.formats WHERE is_output GROUP BY 1 FORMAT JSONCompactEachRow'
+  const types = (await text({}, query)).trim().split('\n')
+  assert.ok(types.length > 5)
+  for (const [type, format] of types.map((line) => JSON.parse(line))) {
+    const response = await call({ default_format: format }, { body: 'SELECT 1' })
+    if (response.ok) assert.equal(response.headers.get('content-type'), type, format)
+    await response.body?.cancel()
+  }
+})
+
+test('text of the caller cannot break the head of the answer', async () => {
+  await refused(await call({ query_id: 'a\r\nb' }, { body: 'SELECT 1' }), 400, 36, /query_id .* control character/)
+  await refused(await call({ query_id: 'a\0' }, { body: 'SELECT 1' }), 400, 36, /query_id/)
+  await refused(
+    await call({ default_format: 'JSON\r\nX: y' }, { body: 'SET max_threads = 1' }),
+    404,
+    73,
+    /default_format/,
+  )
+  const odd = await call({ query_id: 'ä 漢' }, { body: 'SELECT 1' })
+  assert.equal(await odd.text(), '1\n')
+  assert.equal(Buffer.from(odd.headers.get('x-clickhouse-query-id') ?? '', 'latin1').toString(), 'ä 漢')
+  const headers = { 'X-ClickHouse-Format': 'J(SON' }
+  await refused(await call({}, { body: 'SELECT 1', headers }), 404, 73, /J\(SON/)
+})
+
 test('the answer says what was read, as far as one can know', async () => {
   await table('counted')
   await text({ database: 'ipid' }, "INSERT INTO counted SELECT number, 'x' FROM numbers(50000)")

@@ -70,6 +70,27 @@ test('one request at a time', async () => {
   await until(async () => (await call(busy, { body: 'SELECT 1' })).ok)
 })
 
+test('a session is free when its statement has ended, before its answer has been read', async () => {
+  const fetchRaw = async (sql: string) => await call({ session_id: 'read' }, { body: sql })
+  for (const sql of [
+    'SELECT number FROM numbers(120000)',
+    'SELECT * FROM numbers(2) SETTINGS max_threads = 1',
+    'SHOW TABLES',
+  ]) {
+    for (let i = 0; i < 10; i++) {
+      const first = await fetchRaw(sql)
+      const second = await fetchRaw('SELECT 1')
+      assert.equal(await second.text(), '1\n', sql)
+      await first.text()
+    }
+  }
+  // A result that the engine has still to hand out keeps its session, as ClickHouse's does.
+  const long = await fetchRaw('SELECT number FROM numbers(100000000)')
+  await refused(await fetchRaw('SELECT 1'), 500, 373, /SESSION_IS_LOCKED/)
+  await long.body?.cancel()
+  await until(async () => (await fetchRaw('SELECT 1')).ok)
+})
+
 test('a session ends when it is closed or its time is over, and session_check tells', async () => {
   const check = { session_check: '1' }
   await refused(await call({ session_id: 'none', ...check }, { body: 'SELECT 1' }), 500, 372, /SESSION_NOT_FOUND/)

@@ -5,14 +5,15 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { type Exception, exceptionOf, statusOf } from './exception.ts'
+import { headerValue } from './header-value.ts'
 import type { Answer, Summary } from './reading.ts'
 import type { StatementRequest } from './request.ts'
 
 const GZIP_LEVEL = 3
 
 /**
- * Hands a result on, no faster than it is taken, and leaves the answer open: its end tells the client that its session and
- * query id are free again.
+ * Hands a result on, no faster than it is taken, and leaves the answer open: its end tells the client that all of the
+ * statement is over.
  * Rejects when the reader has gone, or takes nothing.
  * @param sendMsMax how long the reader may take nothing of what waits for it
  */
@@ -26,9 +27,9 @@ export async function answerResult(
   const compress = request.compress && /\bgzip\b/i.test(String(req.headers['accept-encoding'] ?? ''))
   const tag = randomBytes(8).toString('hex')
   res.writeHead(200, {
-    'Content-Type': contentType(answer.format),
-    'X-ClickHouse-Format': answer.format,
-    'X-ClickHouse-Timezone': Intl.DateTimeFormat().resolvedOptions().timeZone,
+    'Content-Type': answer.contentType,
+    'X-ClickHouse-Format': headerValue('The format', answer.format),
+    'X-ClickHouse-Timezone': headerValue('The time zone', answer.timezone),
     'X-ClickHouse-Summary': summaryText(answer.summary),
     'X-ClickHouse-Exception-Tag': tag,
     ...(compress ? { 'Content-Encoding': 'gzip' } : {}),
@@ -95,13 +96,4 @@ function summaryText(summary: Summary): string {
     result_bytes: String(summary.resultBytes),
     elapsed_ns: String(summary.elapsedNs),
   })
-}
-
-function contentType(format: string): string {
-  if (/^JSON(?!.*EachRow|Lines)/.test(format)) return 'application/json; charset=UTF-8'
-  if (/^(?:JSON.*EachRow|JSONLines|NDJSON)/.test(format)) return 'application/x-ndjson; charset=UTF-8'
-  if (/^CSV/.test(format)) return 'text/csv; charset=UTF-8'
-  if (/^(?:TabSeparated|TSV)/.test(format)) return 'text/tab-separated-values; charset=UTF-8'
-  if (/^(?:Native|RowBinary|Parquet|Arrow|ORC|Avro|MsgPack)/.test(format)) return 'application/octet-stream'
-  return 'text/plain; charset=UTF-8'
 }

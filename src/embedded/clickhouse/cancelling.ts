@@ -8,6 +8,13 @@ export const ID_SETTING = 'chdb_client_name'
 const ENGINE_ID = `query_id, Settings['${ID_SETTING}']`
 const REPEAT_DELAY = { minMs: 20, maxMs: 500 }
 
+export interface RunningStatement {
+  /** Ends it; does nothing when it has ended. */
+  cancel(): void
+  /** Frees its id: it has ended. May be called again. */
+  end(): void
+}
+
 /**
  * Statements that run, by their query ids, and the end of those that nobody waits for.
  * @param execute runs a statement for its effect
@@ -23,24 +30,32 @@ export class RunningStatements {
   }
 
   /**
-   * Notes a statement, and answers what tells that it has ended.
+   * Notes a statement.
    * @throws Exception when another one with its id runs
    */
-  begin(queryId: string): () => void {
+  begin(queryId: string): RunningStatement {
     if (this.#ids.has(queryId)) {
       const message = `Query with id = ${queryId} is already running. (QUERY_WITH_SAME_ID_IS_ALREADY_RUNNING)`
       throw new Exception(Code.QueryWithSameId, message)
     }
     this.#ids.add(queryId)
-    return () => {
-      this.#ids.delete(queryId)
-      this.#unwanted.delete(queryId)
+    // After its end the id may be another statement's.
+    let hasEnded = false
+    return {
+      cancel: () => {
+        if (!hasEnded) this.#cancel(queryId)
+      },
+      end: () => {
+        if (hasEnded) return
+        hasEnded = true
+        this.#ids.delete(queryId)
+        this.#unwanted.delete(queryId)
+      },
     }
   }
 
-  /** Ends a statement that has begun; it may not have come to the engine yet, so it is told until it ends. */
-  cancel(queryId: string): void {
-    if (!this.#ids.has(queryId)) return
+  /** It may not have come to the engine yet, so the engine is asked until the statement ends. */
+  #cancel(queryId: string): void {
     this.#unwanted.add(queryId)
     this.#cancelling ??= this.#cancelAll().finally(() => {
       this.#cancelling = undefined

@@ -1,4 +1,5 @@
 import type { ChdbAddon, Connection } from './addon.ts'
+import type { EffectiveSettings } from './effective-settings.ts'
 import { Code, Exception } from './exception.ts'
 import { type Session, type SessionRequest, Sessions } from './sessions.ts'
 import { quote, quoteName, shapeOf } from './statement.ts'
@@ -15,6 +16,9 @@ export interface Surroundings {
   /** Whether it must change nothing. */
   readonly isRead: boolean
 }
+
+/** @param settings that the session and the request give */
+export type Work<T> = (connection: Connection, settings: EffectiveSettings) => Promise<T>
 
 /**
  * The native connections. A statement has one of its own (0.3 ms), so that no setting, parameter or database of one is
@@ -36,7 +40,7 @@ export class Connections {
   }
 
   /** Runs work on a connection that is as the statement is to find it. */
-  async within<T>(surroundings: Surroundings, text: string, work: (connection: Connection) => Promise<T>): Promise<T> {
+  async within<T>(surroundings: Surroundings, text: string, work: Work<T>): Promise<T> {
     const { session, isRead } = surroundings
     if (session === undefined) return await this.fresh((connection) => this.#prepared(connection, surroundings, work))
     return await this.#sessions.within(session, async (held) =>
@@ -64,19 +68,19 @@ export class Connections {
   async #prepared<T>(
     connection: Connection,
     { database, defaults, settings, isRead }: Surroundings,
-    work: (connection: Connection) => Promise<T>,
+    work: Work<T>,
   ): Promise<T> {
     // What is read-only cannot be undone, and so comes last, and only where the connection goes with the statement.
     const last = isRead ? ([['readonly', '1']] as const) : []
     await this.#set(connection, database, [...defaults, ...settings, ...last])
-    return await work(connection)
+    return await work(connection, new Map(settings))
   }
 
   async #inSession<T>(
     session: Session,
     { database, defaults, settings: requested }: Surroundings,
     text: string,
-    work: (connection: Connection) => Promise<T>,
+    work: Work<T>,
   ): Promise<T> {
     const { connection } = session
     const { changesSession, isTemporaryTable } = shapeOf(text)
@@ -86,7 +90,7 @@ export class Connections {
     try {
       await this.#set(connection, database, settings)
       if (changesSession) await this.#restore(session, settings)
-      const result = await work(connection)
+      const result = await work(connection, new Map([...session.settings, ...requested]))
       if (isTemporaryTable) session.hasTemporaryTables = true
       return result
     } finally {
@@ -98,7 +102,7 @@ export class Connections {
   }
 
   /** A statement that may only read cannot have the session's connection: nothing there could be set any more. */
-  async #readingCopy<T>(session: Session, surroundings: Surroundings, work: (connection: Connection) => Promise<T>) {
+  async #readingCopy<T>(session: Session, surroundings: Surroundings, work: Work<T>) {
     if (session.hasTemporaryTables) throw notInSession('GET beside temporary tables; use POST')
     const { database = session.database, settings } = surroundings
     const all = { ...surroundings, database, settings: [...session.settings, ...settings] }

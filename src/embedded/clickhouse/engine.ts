@@ -2,13 +2,15 @@ import { join } from 'node:path'
 import { StartupError } from '../../core/run/errors.ts'
 import { type EngineAccess, type EngineLimits, writeEngineConfig } from './access.ts'
 import { type ChdbAddon, type Connection, loadAddon } from './addon.ts'
+import { AnswerHead } from './answer-head.ts'
 import type { Body } from './body.ts'
-import { ID_SETTING, RunningStatements, withClientIds } from './cancelling.ts'
+import { ID_SETTING, type RunningStatement, RunningStatements, withClientIds } from './cancelling.ts'
 import { Connections, type Surroundings } from './connections.ts'
+import { effectiveSettings } from './effective-settings.ts'
 import { Code, Exception, exceptionOf } from './exception.ts'
 import { refuseOutfile, refuseReach } from './reach.ts'
 import { ReadCounter } from './read-counts.ts'
-import { type Answer, NOTHING_DONE, Reading, type Summary } from './reading.ts'
+import { type Answer, type Consume, NOTHING_DONE, Reading, type Rest, type Summary } from './reading.ts'
 import { ResultPipes } from './result-pipes.ts'
 import { Slots } from './slots.ts'
 import { insertFromFile, quote, shapeOf, takesDataOnly } from './statement.ts'
@@ -54,6 +56,7 @@ export class Engine {
   readonly #statements: RunningStatements
   readonly #pipes: ResultPipes
   readonly #reading: Reading
+  readonly #head: AnswerHead
   readonly #writes: WriteWatch
   readonly #running = new Set<Promise<unknown>>()
   /** Keeps the engine open between statements. */
@@ -72,6 +75,11 @@ export class Engine {
     this.#path = path
     this.#connections = new Connections(addon, path, options.sessionsMax)
     this.#statements = new RunningStatements((sql) => addon.QueryAsyncConnection(root, sql, 'Null'))
+    const ask = async (sql: string) => {
+      const { bytes } = await addon.QueryAsyncConnection(root, sql, 'TSV')
+      return Buffer.from(bytes).toString('utf8')
+    }
+    this.#head = new AnswerHead(ask)
     const folder = join(path, 'results')
     this.#pipes = ResultPipes.make(folder, options.statements + options.ownStatements)
     this.#reading = new Reading({
@@ -80,10 +88,7 @@ export class Engine {
       written: () => this.#writes.look(),
     })
     this.#writes = new WriteWatch({
-      failedWrites: async () => {
-        const { bytes } = await addon.QueryAsyncConnection(root, FAILED_WRITES, 'TSV')
-        return Number(Buffer.from(bytes).toString())
-      },
+      failedWrites: async () => Number(await ask(FAILED_WRITES)),
       departures: () => this.#pipes.departures,
       isNearlyFull: () => isNearlyFull(path),
       end: options.endDamaged,
@@ -121,18 +126,18 @@ export class Engine {
     signal: AbortSignal,
     consume: (answer: Answer) => Promise<void>,
   ): Promise<void> {
-    const ended = this.#statements.begin(statement.queryId)
+    const running = this.#statements.begin(statement.queryId)
     const over = await this.#writes.begin()
     try {
       const slots = statement.isOwn || takesDataOnly(statement.query) ? this.#ownSlots : this.#slots
       const giveBack = await slots.take(signal)
-      const run = this.#execute(statement, signal, consume).finally(giveBack)
+      const run = this.#run(statement, running, signal, consume).finally(giveBack)
       const tracked = run.catch(() => {})
       this.#running.add(tracked)
       await run.finally(() => this.#running.delete(tracked))
     } finally {
       over()
-      ended()
+      running.end()
     }
   }
 
@@ -159,26 +164,48 @@ export class Engine {
     this.#addon.CloseConnection(root)
   }
 
-  async #execute(statement: EngineStatement, signal: AbortSignal, consume: (answer: Answer) => Promise<void>) {
-    if (this.#root === undefined) throw new Exception(Code.Aborted, 'The server is shutting down. (ABORTED)')
+  async #run(
+    statement: EngineStatement,
+    running: RunningStatement,
+    signal: AbortSignal,
+    consume: (answer: Answer) => Promise<void>,
+  ): Promise<void> {
     try {
-      await this.#refuse(statement)
-      const head = headOf(statement)
-      const { isRead, isInsert } = shapeOf(head)
-      demandRoom(head, this.#path)
-      // It may remove the parts that a damaged one was made of.
-      if (!isRead && !isInsert) await this.#writes.look()
-      const defaults = [[ID_SETTING, statement.queryId] as const, ...defaultsOf(statement)]
-      await this.#connections.within({ ...statement, defaults }, head, async (connection) => {
-        if (isInsert) return await this.#insert(connection, statement, consume)
-        const cancel = () => this.#statements.cancel(statement.queryId)
-        if (isRead) signal.addEventListener('abort', cancel, { once: true })
-        if (isRead && signal.aborted) cancel()
-        await this.#read(connection, statement, signal, cancel, consume)
-      })
+      const rest = await this.#execute(statement, running, signal, consume)
+      running.end()
+      await rest()
     } catch (error) {
       throw exceptionOf(error)
     }
+  }
+
+  /** Resolves when the statement has ended, and its session is free. */
+  async #execute(
+    statement: EngineStatement,
+    { cancel }: RunningStatement,
+    signal: AbortSignal,
+    consume: (answer: Answer) => Promise<void>,
+  ): Promise<Rest> {
+    if (this.#root === undefined) throw new Exception(Code.Aborted, 'The server is shutting down. (ABORTED)')
+    await this.#refuse(statement)
+    const head = headOf(statement)
+    const { isRead, isInsert } = shapeOf(head)
+    demandRoom(head, this.#path)
+    // It may remove the parts that a damaged one was made of.
+    if (!isRead && !isInsert) await this.#writes.look()
+    const defaults = [[ID_SETTING, statement.queryId] as const, ...defaultsOf(statement)]
+    return await this.#connections.within({ ...statement, defaults }, head, async (connection, inherited) => {
+      const text = isInsert ? head : textOf(statement)
+      const settings = await effectiveSettings(text, inherited, (sql) => this.#canonical(sql))
+      const answer: Consume = async (result) => {
+        const contentType = await this.#head.contentType(result.format, settings)
+        await consume({ ...result, contentType, timezone: await this.#head.timezone(settings) })
+      }
+      if (isInsert) return await this.#insert(connection, statement, answer)
+      if (isRead) signal.addEventListener('abort', cancel, { once: true })
+      if (isRead && signal.aborted) cancel()
+      return await this.#read(connection, statement, signal, cancel, answer)
+    })
   }
 
   async #refuse({ query, body, isRead }: EngineStatement): Promise<void> {
@@ -203,28 +230,28 @@ export class Engine {
     statement: EngineStatement,
     signal: AbortSignal,
     cancel: () => void,
-    consume: (answer: Answer) => Promise<void>,
-  ): Promise<void> {
-    const { query, body, defaultFormat, waitsForEnd } = statement
-    const given = body.bytes.length === 0 ? query : `${query}\n${body.bytes.toString('utf8')}`
+    consume: Consume,
+  ): Promise<Rest> {
+    const { defaultFormat, waitsForEnd } = statement
+    const given = textOf(statement)
     const shape = shapeOf(given)
     if (shape.isEmpty) throw new Exception(Code.SyntaxError, 'Syntax error: Empty query. (SYNTAX_ERROR)')
     if (shape.isMultiple) {
       throw new Exception(Code.SyntaxError, 'Syntax error (Multi-statements are not allowed). (SYNTAX_ERROR)')
     }
     const sql = shape.isKill ? withClientIds(await this.#canonical(given)) : given
-    await this.#reading.read({ connection, sql, shape, defaultFormat, waitsForEnd, signal, cancel }, consume)
+    return await this.#reading.read({ connection, sql, shape, defaultFormat, waitsForEnd, signal, cancel }, consume)
   }
 
   /** The data reach the engine as the bytes that came, whatever their format. */
-  async #insert(connection: Connection, statement: EngineStatement, consume: (answer: Answer) => Promise<void>) {
+  async #insert(connection: Connection, statement: EngineStatement, consume: Consume): Promise<Rest> {
     const { query, body, defaultFormat } = statement
     const fromFile = body.file === undefined ? undefined : insertFromFile(query, body.file)
     const lacksData = fromFile === undefined && shapeOf(headOf(statement)).lacksData
     const isNothing = lacksData && (query === '' || body.bytes.length === 0)
     const summary = isNothing ? NOTHING_DONE : await this.#insertRows(connection, fromFile ?? query, body.bytes)
     await this.#writes.look()
-    await consume({ format: defaultFormat, chunks: nothing(), summary })
+    return () => consume({ format: defaultFormat, chunks: nothing(), summary })
   }
 
   async #insertRows(connection: Connection, query: string, bytes: Buffer): Promise<Summary> {
@@ -258,6 +285,10 @@ const HEAD_BYTES = 65_536
 /** Where the statement begins. */
 function headOf({ query, body }: EngineStatement): string {
   return query === '' ? body.bytes.toString('utf8', 0, HEAD_BYTES) : query
+}
+
+function textOf({ query, body }: EngineStatement): string {
+  return body.bytes.length === 0 ? query : `${query}\n${body.bytes.toString('utf8')}`
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}

@@ -19,6 +19,7 @@ export const Code = {
   BadArguments: 36,
   NotImplemented: 48,
   SyntaxError: 62,
+  UnknownFormat: 73,
   UnknownCompressionMethod: 89,
   UnknownSetting: 115,
   TooManySimultaneousQueries: 202,

@@ -8,11 +8,17 @@ import type { Measurement, ReadCounter, ReadCounts } from './read-counts.ts'
 import type { ResultPipe, ResultPipes } from './result-pipes.ts'
 import { intoFile, isPlain, type StatementShape, selectIntoFile } from './statement.ts'
 
-export interface Answer {
+export interface Result {
   readonly format: string
   readonly chunks: AsyncIterable<Uint8Array>
   /** What is known before the first chunk is handed on: all, unless the result is large. */
   readonly summary: Summary
+}
+
+/** A result, and what else the head of its answer says. */
+export interface Answer extends Result {
+  readonly contentType: string
+  readonly timezone: string
 }
 
 /** Rows and bytes, and the time since the start in nanoseconds. */
@@ -58,7 +64,10 @@ export interface ReadingOptions {
   readonly written: () => Promise<void>
 }
 
-type Consume = (answer: Answer) => Promise<void>
+export type Consume = (result: Result) => Promise<void>
+
+/** Hands on what is left of a result when its statement has ended. Must be called, and once. */
+export type Rest = () => Promise<void>
 
 /** A result up to this size is held until the statement has ended, so that what goes wrong is told by the status. */
 const HELD_BYTES_MAX = 1_048_576
@@ -72,39 +81,48 @@ export class Reading {
     this.#options = options
   }
 
-  /** @throws what the engine throws, unless `consume` has begun; from then on its chunks throw it */
-  async read(statement: ReadStatement, consume: Consume): Promise<void> {
+  /**
+   * Resolves when the statement has ended, so that what it took is free before its client reads the head of the answer.
+   * @throws what the engine throws, unless `consume` has begun; from then on its chunks throw it
+   */
+  async read(statement: ReadStatement, consume: Consume): Promise<Rest> {
     const { shape } = statement
     if (shape.isSelect && !shape.hasFile) {
-      if (await this.#streams(statement, consume)) return
-      if (shape.format !== undefined && (await this.#streams(withoutFormat(statement), consume))) return
+      const rest =
+        (await this.#streams(statement, consume)) ??
+        (shape.format === undefined ? undefined : await this.#streams(withoutFormat(statement), consume))
+      if (rest !== undefined) return rest
     }
-    await this.#throughMemory(statement, consume)
+    return await this.#throughMemory(statement, consume)
   }
 
   /**
-   * @returns false when it is a syntax error: our clause may have come to a wrong place; and what is wrong is to be told
+   * @returns undefined when it is a syntax error: our clause may have come to a wrong place; and what is wrong is to be told
    *   in terms of the text that was sent
    */
-  async #streams(statement: ReadStatement, consume: Consume): Promise<boolean> {
+  async #streams(statement: ReadStatement, consume: Consume): Promise<Rest | undefined> {
     let hasBegun = false
     const begin: Consume = (answer) => {
       hasBegun = true
       return consume(answer)
     }
     try {
-      if (statement.waitsForEnd) await this.#throughFile(statement, begin)
-      else await this.#throughPipe(statement, begin)
-      return true
+      return await (statement.waitsForEnd ? this.#throughFile(statement, begin) : this.#throughPipe(statement, begin))
     } catch (error) {
       if (hasBegun || exceptionOf(error).code !== Code.SyntaxError) throw error
-      return false
+      return undefined
     }
   }
 
-  async #throughPipe(statement: ReadStatement, consume: Consume): Promise<void> {
+  async #throughPipe(statement: ReadStatement, consume: Consume): Promise<Rest> {
     const pipe = this.#options.pipes.open()
     const running = new RunningResult(pipe)
+    const close = async () => {
+      if (running.isRunning) statement.cancel()
+      pipe.leave()
+      await running.settled()
+      await pipe.close()
+    }
     try {
       const sql = await this.#intoFile(statement, pipe.path)
       const measurement = await this.#options.counter.begin()
@@ -113,18 +131,24 @@ export class Reading {
       statement.signal.addEventListener('abort', leave, { once: true })
       if (statement.signal.aborted) leave()
       const { held, isWhole } = await running.hold(HELD_BYTES_MAX)
-      const summary = isWhole ? await summaryOf(await running.result(), measurement) : running.summary
-      await consume({ format: formatOf(statement), chunks: isWhole ? chunksOf(held) : running.chunks(held), summary })
-    } finally {
-      if (running.isRunning) statement.cancel()
-      pipe.leave()
-      await running.settled()
-      await pipe.close()
+      const format = formatOf(statement)
+      if (isWhole) {
+        const summary = await summaryOf(await running.result(), measurement)
+        await close()
+        return () => consume({ format, chunks: chunksOf(held), summary })
+      }
+      const consumed = consume({ format, chunks: running.chunks(held), summary: running.summary }).finally(close)
+      await Promise.race([consumed, running.settled()])
+      return () => consumed
+    } catch (error) {
+      await close()
+      throw error
     }
   }
 
-  async #throughFile(statement: ReadStatement, consume: Consume): Promise<void> {
+  async #throughFile(statement: ReadStatement, consume: Consume): Promise<Rest> {
     const path = join(this.#options.folder, `${this.#files++}.whole`)
+    const remove = () => rm(path, { force: true })
     try {
       await writeFile(path, '', { mode: 0o600 })
       const sql = await this.#intoFile(statement, path)
@@ -132,18 +156,21 @@ export class Reading {
       const summary = await summaryOf(await this.#query(statement, sql), measurement)
       await this.#options.written()
       const isEmpty = (await stat(path)).size === 0
-      const chunks = isEmpty ? chunksOf([]) : createReadStream(path)
-      await consume({ format: formatOf(statement), chunks, summary })
-    } finally {
-      await rm(path, { force: true })
+      return async () => {
+        const chunks = isEmpty ? chunksOf([]) : createReadStream(path)
+        await consume({ format: formatOf(statement), chunks, summary }).finally(remove)
+      }
+    } catch (error) {
+      await remove()
+      throw error
     }
   }
 
-  async #throughMemory(statement: ReadStatement, consume: Consume): Promise<void> {
+  async #throughMemory(statement: ReadStatement, consume: Consume): Promise<Rest> {
     const measurement = await this.#options.counter.begin()
     const result = await this.#query(statement, statement.sql)
     const summary = await summaryOf(result, measurement)
-    await consume({ format: formatOf(statement), chunks: chunksOf([result.bytes]), summary })
+    return () => consume({ format: formatOf(statement), chunks: chunksOf([result.bytes]), summary })
   }
 
   #query({ connection, defaultFormat }: ReadStatement, sql: string): Promise<QueryResult> {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { ID_SETTING } from './cancelling.ts'
+import { isOn } from './effective-settings.ts'
 import { Code, Exception } from './exception.ts'
 import type { SessionRequest } from './sessions.ts'
 import { quote } from './statement.ts'
@@ -39,6 +40,7 @@ const OWN = new Set([
   ...['query', 'query_id', 'database', 'default_format', 'enable_http_compression', 'wait_end_of_query'],
   ...['session_id', 'session_check', 'session_timeout', 'close_session'],
 ])
+const FORMAT_NAME = /^\w{1,100}$/
 const SETTING_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 
 const SESSION_TIMEOUT_S = 60
@@ -59,7 +61,7 @@ export function parseRequest(method: string, params: URLSearchParams, headers: I
     database: params.get('database') || header(headers, 'x-clickhouse-database') || undefined,
     settings: settingsOf(params, isRead),
     session: sessionOf(params),
-    defaultFormat: params.get('default_format') || header(headers, 'x-clickhouse-format') || 'TabSeparated',
+    defaultFormat: defaultFormatOf(params, headers),
     isRead,
     waitsForEnd: isOn(params.get('wait_end_of_query')),
     isOwn: OWN_CLIENT.test(headers['user-agent'] ?? ''),
@@ -67,10 +69,18 @@ export function parseRequest(method: string, params: URLSearchParams, headers: I
   }
 }
 
+/** The name goes into the answer's head, also where the engine never looks at it. */
+function defaultFormatOf(params: URLSearchParams, headers: IncomingHttpHeaders): string {
+  const format = params.get('default_format') || header(headers, 'x-clickhouse-format') || 'TabSeparated'
+  if (FORMAT_NAME.test(format)) return format
+  throw new Exception(Code.UnknownFormat, `Unknown format ${quote(format)} (default_format). (UNKNOWN_FORMAT)`)
+}
+
 function settingsOf(params: URLSearchParams, isRead: boolean): [string, string][] {
   const settings: [string, string][] = []
   for (const [name, value] of params) {
     if (OWN.has(name) || IGNORED.has(name)) continue
+    if (name === 'role') throw notImplemented('roles (role=)')
     if ((name === 'compress' || name === 'decompress') && value !== '0') throw notImplemented(`${name}=${value}`)
     if (name === 'compress' || name === 'decompress') continue
     if (!SETTING_NAME.test(name) || name === ID_SETTING) {
@@ -92,10 +102,6 @@ function sessionOf(params: URLSearchParams): SessionRequest | undefined {
   }
   const [mustExist, close] = [isOn(params.get('session_check')), isOn(params.get('close_session'))]
   return { id, mustExist, close, timeoutMs: seconds * 1_000 }
-}
-
-function isOn(value: string | null): boolean {
-  return value === '1' || value === 'true'
 }
 
 function notImplemented(what: string): Exception {

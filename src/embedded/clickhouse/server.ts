@@ -7,6 +7,7 @@ import { type Body, type BodyLimits, BodyReader } from './body.ts'
 import { refuseWebPages } from './browsers.ts'
 import type { Engine } from './engine.ts'
 import { exceptionOf } from './exception.ts'
+import { headerValue } from './header-value.ts'
 import { answerPage } from './play.ts'
 import { parseRequest, type StatementRequest } from './request.ts'
 import { insertFromFile } from './statement.ts'
@@ -61,7 +62,7 @@ async function handle(surroundings: Surroundings, req: IncomingMessage, res: Ser
     return answerText(res, `There is no handle ${url.pathname}: the embedded ClickHouse has /, /ping and /play\n`, 404)
   }
   const request = parseRequest(req.method ?? '', url.searchParams, req.headers)
-  res.setHeader('X-ClickHouse-Query-Id', request.queryId)
+  res.setHeader('X-ClickHouse-Query-Id', headerValue('query_id', request.queryId))
   const body = await surroundings.bodies.read(req, insertFromFile(request.query, '') !== undefined)
   try {
     await execute(surroundings, request, body, req, res)
