@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { startTestClickHouse } from '../support/clickhouse.ts'
-import { clickHouseHttp, refused, summaryOf } from '../support/clickhouse-http.ts'
+import { clickHouseHttp, rawAnswer, refused, summaryOf } from '../support/clickhouse-http.ts'
 import { until } from '../support/until.ts'
 
 /** Results, as ClickHouse's HTTP interface hands them out. */
@@ -248,4 +248,49 @@ test('who leaves before the engine hands anything out leaves nothing behind', as
   }
   const left = "SELECT count() FROM system.processes WHERE query_id != queryID() AND query LIKE 'SELECT 1%'"
   await until(async () => (await text({}, left)) === '0\n')
+})
+
+test('send_progress_in_http_headers reports while a statement runs: one that reads, that writes, that waits', async () => {
+  await table('progressed')
+  const params = { send_progress_in_http_headers: '1', http_headers_progress_interval_ms: '150', database: 'ipid' }
+  const sleeping = 'SELECT sum(sleepEachRow(0.3)), count() FROM numbers(6) SETTINGS max_block_size = 1'
+  for (const [sql, answer, more] of [
+    [sleeping, '0\t6\n', {}],
+    [sleeping, '0\t6\n', { wait_end_of_query: '1' }],
+    [`INSERT INTO progressed SELECT sleepEachRow(0.3), 'x' FROM numbers(4) SETTINGS max_block_size = 1`, '', {}],
+    ['CREATE TABLE progressed_2 ENGINE = MergeTree ORDER BY () AS SELECT sleepEachRow(0.3) FROM numbers(4)', '', {}],
+  ] as const) {
+    const { head, body, firstAheadMs } = await rawAnswer(url, { ...params, ...more }, sql)
+    const lines = head.filter((line) => line.startsWith('X-ClickHouse-Progress: '))
+    assert.ok(lines.length >= 3, `${sql}: ${head.join('\n')}`)
+    assert.ok(firstAheadMs > 300, `${sql}: the first line came ${firstAheadMs} ms before the end`)
+    assert.equal(head[0], 'HTTP/1.1 200 OK')
+    assert.equal(head.filter((line) => line.startsWith('HTTP/')).length, 1)
+    assert.equal(head.filter((line) => line.startsWith('X-ClickHouse-Summary: ')).length, 1)
+    assert.equal(body, answer)
+    const progress = lines.map((line) => JSON.parse(line.slice('X-ClickHouse-Progress: '.length)))
+    const read = progress.map(({ read_rows }) => Number(read_rows))
+    assert.deepEqual(
+      read,
+      read.toSorted((a, b) => a - b),
+    )
+    assert.ok(read.at(-1)! > 0 && Number(progress.at(-1).elapsed_ns) > 0, sql)
+  }
+  assert.equal(await text({ database: 'ipid' }, 'SELECT count() FROM progressed'), '4\n')
+
+  const session = { session_id: 'progress' }
+  await text(session, 'SET send_progress_in_http_headers = 1')
+  assert.match((await rawAnswer(url, session, sleeping)).head.join('\n'), /X-ClickHouse-Progress/)
+  const off = await rawAnswer(url, { ...session, send_progress_in_http_headers: '0' }, sleeping)
+  assert.doesNotMatch(off.head.join('\n'), /X-ClickHouse-Progress/)
+})
+
+test('after lines of progress a failure is told by its code in the head, and the connection stays good', async () => {
+  const params = { send_progress_in_http_headers: '1' }
+  const sql = 'SELECT throwIf(number = 3 AND sleep(0.3) = 0) FROM numbers(6) SETTINGS max_block_size = 1'
+  const { head, body } = await rawAnswer(url, params, sql)
+  assert.equal(head[0], 'HTTP/1.1 200 OK')
+  assert.ok(head.some((line) => line.startsWith('X-ClickHouse-Progress: ')))
+  assert.ok(head.includes('X-ClickHouse-Exception-Code: 395'), head.join('\n'))
+  assert.match(body, /^Code: 395\. DB::Exception: /)
 })

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 
 /** Requests to ClickHouse's HTTP interface, as text. */
 export interface ClickHouseHttp {
@@ -39,4 +41,54 @@ export async function refused(response: Response, status: number, code: number, 
 /** The header `X-ClickHouse-Summary`. */
 export function summaryOf(response: Response): Record<string, string> {
   return JSON.parse(response.headers.get('x-clickhouse-summary') ?? '{}')
+}
+
+/** An answer as it comes over the socket, which a second request must be able to use after it. */
+export interface RawAnswer {
+  /** Lines, the status line first. */
+  readonly head: string[]
+  readonly body: string
+  /** How long before the end of its body the first bytes came. */
+  readonly firstAheadMs: number
+}
+
+/** Sends a statement over a socket of its own. Fails when the connection is not good for another request after it. */
+export async function rawAnswer(url: string, params: Record<string, string>, sql: string): Promise<RawAnswer> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  let received = ''
+  let firstMs: number | undefined
+  socket.setEncoding('latin1').on('data', (data: string) => {
+    firstMs ??= performance.now()
+    received += data
+  })
+  const answerOf = async (request: string): Promise<[string[], string]> => {
+    received = ''
+    socket.write(request)
+    while (!received.endsWith('\r\n0\r\n\r\n')) await once(socket, 'data')
+    const at = received.indexOf('\r\n\r\n')
+    return [received.slice(0, at).split('\r\n'), unchunked(received.slice(at + 4))]
+  }
+  try {
+    const target = `/?${new URLSearchParams(params)}`
+    const head = `POST ${target} HTTP/1.1\r\nHost: ${hostname}\r\nContent-Length: ${Buffer.byteLength(sql)}\r\n\r\n`
+    const [lines, body] = await answerOf(head + sql)
+    const firstAheadMs = performance.now() - firstMs!
+    const [, second] = await answerOf(`GET /?query=SELECT+7 HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`)
+    assert.equal(second, '7\n')
+    return { head: lines, body, firstAheadMs }
+  } finally {
+    socket.destroy()
+  }
+}
+
+function unchunked(text: string): string {
+  let body = ''
+  for (let at = 0; ; ) {
+    const end = text.indexOf('\r\n', at)
+    const size = Number.parseInt(text.slice(at, end), 16)
+    if (size === 0) return body
+    body += text.slice(end + 2, end + 2 + size)
+    at = end + 2 + size + 2
+  }
 }

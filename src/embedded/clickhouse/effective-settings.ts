@@ -32,14 +32,14 @@ export function clauseSettings(canonical: string): Map<string, string> {
   for (const [token] of canonical.matchAll(TOKEN)) {
     if ('([{'.includes(token)) depth++
     else if (')]}'.includes(token)) depth--
-    if (depth > 0) continue
-    if (token === 'SETTINGS' && last !== 'AS') isClause = true
+    else if (depth > 0) continue
+    else if (token === 'SETTINGS' && last !== 'AS') isClause = true
     else if (CLAUSE_ENDS.has(token)) isClause = false
     else if (SET_OPERATIONS.has(token)) {
       isClause = false
       settings.clear()
     } else if (isClause && last === '=') settings.set(beforeLast, unquoted(token))
-    ;[beforeLast, last] = [last, token]
+    if (depth === 0) [beforeLast, last] = [last, token]
   }
   return settings
 }

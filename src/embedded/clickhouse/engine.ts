@@ -3,11 +3,12 @@ import { StartupError } from '../../core/run/errors.ts'
 import { type EngineAccess, type EngineLimits, writeEngineConfig } from './access.ts'
 import { type ChdbAddon, type Connection, loadAddon } from './addon.ts'
 import { AnswerHead } from './answer-head.ts'
-import type { Body } from './body.ts'
 import { ID_SETTING, type RunningStatement, RunningStatements, withClientIds } from './cancelling.ts'
-import { Connections, type Surroundings } from './connections.ts'
+import { Connections } from './connections.ts'
 import { effectiveSettings } from './effective-settings.ts'
+import { defaultsOf, type EngineStatement, headOf, textOf } from './engine-statement.ts'
 import { Code, Exception, exceptionOf } from './exception.ts'
+import { type ProgressReports, ProgressWatch } from './progress-watch.ts'
 import { refuseOutfile, refuseReach } from './reach.ts'
 import { ReadCounter } from './read-counts.ts'
 import { type Answer, type Consume, NOTHING_DONE, Reading, type Rest, type Summary } from './reading.ts'
@@ -15,19 +16,6 @@ import { ResultPipes } from './result-pipes.ts'
 import { Slots } from './slots.ts'
 import { insertFromFile, quote, shapeOf, takesDataOnly } from './statement.ts'
 import { demandRoom, isNearlyFull, WriteWatch } from './write-watch.ts'
-
-export interface EngineStatement extends Omit<Surroundings, 'defaults'> {
-  readonly queryId: string
-  /** Comes before `body`, on a line of its own; either may be empty. */
-  readonly query: string
-  /** The rest of the statement, or the data of an INSERT. */
-  readonly body: Pick<Body, 'bytes' | 'file'>
-  readonly defaultFormat: string
-  /** Whether nothing of the result is wanted before its end is known. */
-  readonly waitsForEnd: boolean
-  /** Whether it comes from ipid itself, and waits for nobody else. */
-  readonly isOwn: boolean
-}
 
 export interface EngineOptions extends EngineAccess, EngineLimits {
   /** Statements of everybody else that run at a time. */
@@ -39,6 +27,12 @@ export interface EngineOptions extends EngineAccess, EngineLimits {
   readonly sessionsMax: number
   /** Writes to the disk failed: ends this process at once, so that the next start finds what they damaged. */
   readonly endDamaged: (failedWrites: number) => void
+}
+
+/** What others know of a running statement. */
+interface Notes {
+  readonly running: RunningStatement
+  readonly progress: ProgressReports
 }
 
 /** Of looks into system tables: what several threads would do at once costs more to hand out than to do. */
@@ -57,6 +51,7 @@ export class Engine {
   readonly #pipes: ResultPipes
   readonly #reading: Reading
   readonly #head: AnswerHead
+  readonly #progress: ProgressWatch
   readonly #writes: WriteWatch
   readonly #running = new Set<Promise<unknown>>()
   /** Keeps the engine open between statements. */
@@ -80,6 +75,7 @@ export class Engine {
       return Buffer.from(bytes).toString('utf8')
     }
     this.#head = new AnswerHead(ask)
+    this.#progress = new ProgressWatch(ask)
     const folder = join(path, 'results')
     this.#pipes = ResultPipes.make(folder, options.statements + options.ownStatements)
     this.#reading = new Reading({
@@ -127,16 +123,20 @@ export class Engine {
     consume: (answer: Answer) => Promise<void>,
   ): Promise<void> {
     const running = this.#statements.begin(statement.queryId)
+    const progress = this.#progress.of(statement.queryId, statement.onProgress)
     const over = await this.#writes.begin()
     try {
+      // A statement may wait for its turn longer than its client waits for a sign of life.
+      progress.start(new Map(statement.settings))
       const slots = statement.isOwn || takesDataOnly(statement.query) ? this.#ownSlots : this.#slots
       const giveBack = await slots.take(signal)
-      const run = this.#run(statement, running, signal, consume).finally(giveBack)
+      const run = this.#run(statement, { running, progress }, signal, consume).finally(giveBack)
       const tracked = run.catch(() => {})
       this.#running.add(tracked)
       await run.finally(() => this.#running.delete(tracked))
     } finally {
       over()
+      progress.stop()
       running.end()
     }
   }
@@ -166,13 +166,13 @@ export class Engine {
 
   async #run(
     statement: EngineStatement,
-    running: RunningStatement,
+    notes: Notes,
     signal: AbortSignal,
     consume: (answer: Answer) => Promise<void>,
   ): Promise<void> {
     try {
-      const rest = await this.#execute(statement, running, signal, consume)
-      running.end()
+      const rest = await this.#execute(statement, notes, signal, consume)
+      notes.running.end()
       await rest()
     } catch (error) {
       throw exceptionOf(error)
@@ -182,7 +182,7 @@ export class Engine {
   /** Resolves when the statement has ended, and its session is free. */
   async #execute(
     statement: EngineStatement,
-    { cancel }: RunningStatement,
+    { running: { cancel }, progress }: Notes,
     signal: AbortSignal,
     consume: (answer: Answer) => Promise<void>,
   ): Promise<Rest> {
@@ -195,9 +195,11 @@ export class Engine {
     if (!isRead && !isInsert) await this.#writes.look()
     const defaults = [[ID_SETTING, statement.queryId] as const, ...defaultsOf(statement)]
     return await this.#connections.within({ ...statement, defaults }, head, async (connection, inherited) => {
+      progress.start(inherited)
       const text = isInsert ? head : textOf(statement)
       const settings = await effectiveSettings(text, inherited, (sql) => this.#canonical(sql))
       const answer: Consume = async (result) => {
+        progress.stop()
         const contentType = await this.#head.contentType(result.format, settings)
         await consume({ ...result, contentType, timezone: await this.#head.timezone(settings) })
       }
@@ -268,27 +270,6 @@ export class Engine {
       elapsedNs: Math.round(result.elapsed * 1e9),
     }
   }
-}
-
-/** Limits are for those who read: an insert that is cut off is begun anew, for ever. */
-function defaultsOf(statement: EngineStatement) {
-  const { isRead, isSelect, hasFile } = shapeOf(headOf(statement))
-  const isHandedOn = isSelect && !hasFile && !statement.waitsForEnd
-  return [
-    ...(isRead && !statement.isOwn ? [] : ['max_execution_time', 'max_memory_usage']),
-    ...(isHandedOn ? ['max_result_bytes'] : []),
-  ].map((name) => [name, '0'] as const)
-}
-
-const HEAD_BYTES = 65_536
-
-/** Where the statement begins. */
-function headOf({ query, body }: EngineStatement): string {
-  return query === '' ? body.bytes.toString('utf8', 0, HEAD_BYTES) : query
-}
-
-function textOf({ query, body }: EngineStatement): string {
-  return body.bytes.length === 0 ? query : `${query}\n${body.bytes.toString('utf8')}`
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}

@@ -1,5 +1,5 @@
 import { mkdirSync, rmSync } from 'node:fs'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { hostname } from 'node:os'
 import type { Logger } from 'pino'
 import { answerException, answerResult, answerText } from './answer.ts'
@@ -9,6 +9,8 @@ import type { Engine } from './engine.ts'
 import { exceptionOf } from './exception.ts'
 import { headerValue } from './header-value.ts'
 import { answerPage } from './play.ts'
+import { ProgressResponse } from './progress-response.ts'
+import type { Progress } from './progress-watch.ts'
 import { parseRequest, type StatementRequest } from './request.ts'
 import { insertFromFile } from './statement.ts'
 
@@ -37,17 +39,20 @@ export function createClickHouseServer(engine: Engine, { limits, bodyFolder, sen
   rmSync(bodyFolder, { recursive: true, force: true })
   mkdirSync(bodyFolder, { recursive: true, mode: 0o700 })
   const surroundings = { engine, bodies: new BodyReader(limits, bodyFolder), sendMsMax }
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_TIMEOUT_MS }, (req, res) => {
-    handle(surroundings, req, res).catch((error: unknown) => {
-      const exception = exceptionOf(error)
-      if (!req.destroyed || res.writable) answerException(req, res, exception)
-      log.debug({ code: exception.code, err: exception }, 'statement failed')
-    })
-  })
+  const server = createServer(
+    { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_TIMEOUT_MS, ServerResponse: ProgressResponse },
+    (req, res) => {
+      handle(surroundings, req, res).catch((error: unknown) => {
+        const exception = exceptionOf(error)
+        if (!req.destroyed || res.writable) answerException(req, res, exception)
+        log.debug({ code: exception.code, err: exception }, 'statement failed')
+      })
+    },
+  )
   return server
 }
 
-async function handle(surroundings: Surroundings, req: IncomingMessage, res: ServerResponse): Promise<void> {
+async function handle(surroundings: Surroundings, req: IncomingMessage, res: ProgressResponse): Promise<void> {
   res.setHeader('X-ClickHouse-Server-Display-Name', hostname())
   refuseWebPages(req.headers)
   const url = new URL(req.url ?? '/', 'http://localhost')
@@ -76,11 +81,12 @@ async function execute(
   request: StatementRequest,
   body: Body,
   req: IncomingMessage,
-  res: ServerResponse,
+  res: ProgressResponse,
 ): Promise<void> {
   const gone = new AbortController()
   res.once('close', () => gone.abort())
-  await engine.execute({ ...request, body }, gone.signal, async (answer) => {
+  const onProgress = (progress: Progress) => res.sendProgress(progress)
+  await engine.execute({ ...request, body, onProgress }, gone.signal, async (answer) => {
     await answerResult(req, res, request, answer, sendMsMax)
   })
   res.end()

@@ -1,0 +1,41 @@
+import type { Body } from './body.ts'
+import type { Surroundings } from './connections.ts'
+import type { Progress } from './progress-watch.ts'
+import { shapeOf } from './statement.ts'
+
+export interface EngineStatement extends Omit<Surroundings, 'defaults'> {
+  readonly queryId: string
+  /** Comes before `body`, on a line of its own; either may be empty. */
+  readonly query: string
+  /** The rest of the statement, or the data of an INSERT. */
+  readonly body: Pick<Body, 'bytes' | 'file'>
+  readonly defaultFormat: string
+  /** Whether nothing of the result is wanted before its end is known. */
+  readonly waitsForEnd: boolean
+  /** Whether it comes from ipid itself, and waits for nobody else. */
+  readonly isOwn: boolean
+  /** Called now and then before the answer begins, when settings of the request or its session ask for it. */
+  readonly onProgress: (progress: Progress) => void
+}
+
+/** Limits are for those who read: an insert that is cut off is begun anew, for ever. */
+export function defaultsOf(statement: EngineStatement) {
+  const { isRead, isSelect, hasFile } = shapeOf(headOf(statement))
+  const isHandedOn = isSelect && !hasFile && !statement.waitsForEnd
+  return [
+    ...(isRead && !statement.isOwn ? [] : ['max_execution_time', 'max_memory_usage']),
+    ...(isHandedOn ? ['max_result_bytes'] : []),
+  ].map((name) => [name, '0'] as const)
+}
+
+const HEAD_BYTES = 65_536
+
+/** Where the statement begins. */
+export function headOf({ query, body }: EngineStatement): string {
+  return query === '' ? body.bytes.toString('utf8', 0, HEAD_BYTES) : query
+}
+
+/** All of it but data in a file. */
+export function textOf({ query, body }: EngineStatement): string {
+  return body.bytes.length === 0 ? query : `${query}\n${body.bytes.toString('utf8')}`
+}
