@@ -104,6 +104,10 @@ test('events are seen as they arrive, the system as it works, dead letters are d
     assert.equal((await otherContext.request.get(origin + path)).status(), status, path)
   }
   assert.equal(await member.page.getByRole('link', { name: 'System' }).count(), 0)
+  for (const path of ['/system', '/system/dead-letters', '/system/dead-letters/1-1', '/tenants']) {
+    await member.page.goto(origin + path)
+    await member.page.getByRole('heading', { name: 'This page is for operators' }).waitFor()
+  }
   member.assertClean()
 
   // The system.

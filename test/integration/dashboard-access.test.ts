@@ -258,17 +258,29 @@ test('a link that is withdrawn while it is opened leaves no session', async () =
   assert.deepEqual(patterns, [keys.signInLink('*'), keys.session('*')])
 })
 
-test('failed sign-ins are limited', async (t) => {
+test('links that fail make their client wait, and never keep out one with a right link', async (t) => {
   const dashboard = await startDashboard(t, redis, ROUTES)
   const port = Number(new URL(dashboard.url).port)
-  const attempt = async (dest = 'document') =>
-    (await sendRaw(port, `/sign-in?token=${'x'.repeat(43)}`, { 'sec-fetch-dest': dest })).status
-  for (let i = 0; i < 21; i++) assert.equal(await attempt('image'), 403, 'those of other sites count for nobody')
+  const attempt = async (headers: Record<string, string> = {}, secret = 'x'.repeat(43)) =>
+    await sendRaw(port, `/sign-in?token=${secret}`, headers)
   for (let i = 0; i < 21; i++) {
-    const { status } = await sendRaw(port, '/sign-in?token=x', { 'sec-fetch-site': 'cross-site' })
+    const { status } = await attempt({ 'sec-fetch-dest': 'image' })
+    assert.equal(status, 403, 'those of other sites count for nobody')
+  }
+  for (let i = 0; i < 21; i++) {
+    const { status } = await attempt({ 'sec-fetch-site': 'cross-site' }, 'x')
     assert.equal(status, 303, 'nor those that they lead to with what is no link')
   }
+  const replies = await Promise.all(Array.from({ length: 25 }, () => attempt()))
+  assert.deepEqual(replies.map(({ status }) => status).sort(), [...Array(20).fill(303), ...Array(5).fill(429)])
+  const refused = await attempt()
+  assert.equal(refused.status, 429)
+  assert.ok(Number(refused.headers['retry-after']) >= 1)
   await followLink(await dashboard.link())
-  const statuses = await Promise.all(Array.from({ length: 25 }, () => attempt()))
-  assert.deepEqual(statuses.sort(), [...Array(20).fill(303), ...Array(5).fill(429)])
+  const asked = await attempt(
+    { 'sec-fetch-site': 'cross-site' },
+    new URL(await dashboard.link()).searchParams.get('token')!,
+  )
+  assert.equal(asked.status, 200)
+  assert.equal((await attempt({ 'x-forwarded-for': '198.51.100.9, 203.0.113.7' })).status, 303, 'another client')
 })

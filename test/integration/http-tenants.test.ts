@@ -56,6 +56,24 @@ test('a prefix cannot authenticate, and a revoked key is 401', async (t) => {
   assert.equal(status, 401)
 })
 
+test('a key that came in another place is 401 with where it belongs, and is not repeated', async (t) => {
+  const { url } = await startHttp(t)
+  const detailOf = async (headers: Record<string, string>, query = '') => {
+    const answer = await fetch(`${url}/v1/lookup${query}`, { method: 'POST', headers })
+    assert.equal(answer.status, 401)
+    const { detail } = (await answer.json()) as { detail: string }
+    assert.ok(!detail.includes(API_KEY))
+    return detail
+  }
+  assert.equal(await detailOf({}), 'the x-api-key header is missing')
+  for (const scheme of ['Bearer ', 'bearer ', '', 'Basic ']) {
+    assert.match(await detailOf({ authorization: scheme + API_KEY }), /x-api-key header is missing.*authorization/)
+  }
+  assert.match(await detailOf({}, `?api_key=${API_KEY}`), /x-api-key header is missing.*address/)
+  assert.match(await detailOf({ 'x-api-key': `Bearer ${API_KEY}` }), /the key alone/)
+  assert.equal(await detailOf({ 'x-api-key': `ipid_${'0'.repeat(64)}` }), 'the API key is not valid')
+})
+
 test('with Redis stopped or gone, requests are 500 with a time to wait, within two seconds', async (t) => {
   const redis = await startTestRedis(t)
   const { admin, post } = await startIngress(t, redis)

@@ -8,7 +8,7 @@ import type { PageProps } from './lib/page-props.ts'
 import { SessionContext, useSession } from './lib/session.ts'
 import { useTitle } from './lib/title.ts'
 import { useData } from './lib/use-data.ts'
-import { NoTenant, NotFound } from './pages/not-found.tsx'
+import { NoTenant, NotFound, OnlyOperators } from './pages/not-found.tsx'
 import { SignIn } from './pages/sign-in.tsx'
 import { PAGES, type PageEntry } from './pages.tsx'
 
@@ -34,9 +34,11 @@ export function App() {
   )
 }
 
-function Shown({ page: Page, title, label = title, parameters }: PageEntry & PageProps) {
-  const { tenants } = useSession()
+function Shown({ page: Page, title, label = title, operator, parameters }: PageEntry & PageProps) {
+  const { role, tenants } = useSession()
   const { tenant } = parameters
   useTitle(label, tenant)
+  // The server refuses what such a page asks for, and the page cannot tell that from a server that is down.
+  if (operator && role !== 'operator') return <OnlyOperators />
   return tenant === undefined || tenants.includes(tenant) ? <Page parameters={parameters} /> : <NoTenant id={tenant} />
 }

@@ -1,36 +1,60 @@
+import { LRUCache } from 'lru-cache'
+import { parseAddress } from '../../core/event/address.ts'
 import type { Clock } from '../../core/run/clock.ts'
 
 const WINDOW_MS = 60_000
 const FAILURES_MAX = 20
+/** Clients that are remembered; the one that failed longest ago is forgotten first. */
+const CLIENTS_MAX = 10_000
 
-/** Counts sign-ins that failed, or have not ended: behind 20 of them in a minute no more are tried until it is over. */
-export class SignInAttempts {
+/** Failures of one client in one minute. */
+interface Failures {
+  readonly startedMs: number
+  count: number
+}
+
+/**
+ * Counts failed sign-ins by client. It only tells a client that fails too often to wait: a secret has 256 bits, so nobody
+ * finds one by trying, and a right one is never refused.
+ */
+export class FailedSignIns {
   readonly #clock: Clock
-  #startedMs = 0
-  #failures = 0
+  readonly #clients = new LRUCache<string, Failures>({ max: CLIENTS_MAX })
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** Seconds until one may be tried; 0: now. */
-  get waitSeconds(): number {
-    const leftMs = this.#startedMs + WINDOW_MS - this.#clock.now()
-    return this.#failures < FAILURES_MAX || leftMs <= 0 ? 0 : Math.ceil(leftMs / 1_000)
-  }
-
-  /** To be called before one is tried, so that many at once are not more than one after the other. */
-  begin(): void {
+  /**
+   * Counts a failure. Returns the seconds for which the client is to wait; 0: it may try again.
+   * @param client see `clientOf`
+   */
+  add(client: string): number {
     const nowMs = this.#clock.now()
-    if (nowMs - this.#startedMs >= WINDOW_MS) {
-      this.#startedMs = nowMs
-      this.#failures = 0
+    let failures = this.#clients.get(client)
+    if (failures === undefined || nowMs - failures.startedMs >= WINDOW_MS) {
+      failures = { startedMs: nowMs, count: 0 }
+      this.#clients.set(client, failures)
     }
-    this.#failures++
+    failures.count++
+    return failures.count <= FAILURES_MAX ? 0 : Math.ceil((failures.startedMs + WINDOW_MS - nowMs) / 1_000)
   }
+}
 
-  /** The one that began was no failure. */
-  forgive(): void {
-    if (this.#failures > 0) this.#failures--
-  }
+/**
+ * Who makes a request. A proxy on this machine adds the address of its client as the last of `X-Forwarded-For`; from
+ * elsewhere that header may say anything, and does not count. One IPv6 client has a whole /64.
+ * @param peer address of the other end of the connection
+ * @param forwardedFor the header; `''` when there is none
+ */
+export function clientOf(peer: string, forwardedFor: string): string {
+  const direct = networkOf(peer) ?? peer
+  if (!/^127\.|^::1\/64$/.test(direct)) return direct
+  return networkOf(forwardedFor.slice(forwardedFor.lastIndexOf(',') + 1).trim()) ?? direct
+}
+
+function networkOf(text: string): string | undefined {
+  const address = parseAddress(text)
+  if (address === undefined || address.v6 === undefined) return address?.text
+  return address.text === '::1' ? '::1/64' : address.v6.slice(0, 4).join(':')
 }

@@ -3,7 +3,7 @@ import type { Exchange } from '../../http/engine/exchange.ts'
 import { HttpError } from '../../http/engine/http-error.ts'
 import type { HttpResponse } from '../../http/engine/response.ts'
 import type { Access } from './access.ts'
-import { SignInAttempts } from './attempts.ts'
+import { clientOf, FailedSignIns } from './attempts.ts'
 import type { SessionCookie } from './cookie.ts'
 import { type Grant, isCsrfToken, isSecret, SESSION_MS, type Session, type Sessions } from './sessions.ts'
 import { type SignInQuestion, signInPage } from './sign-in-page.ts'
@@ -27,25 +27,26 @@ const FAILED = '/?sign-in=failed'
 /** Signing in with a link, and signing out. */
 export class Signing {
   readonly #options: SigningOptions
-  readonly #attempts: SignInAttempts
+  readonly #failed: FailedSignIns
 
   constructor(options: SigningOptions) {
     this.#options = options
-    this.#attempts = new SignInAttempts(options.clock)
+    this.#failed = new FailedSignIns(options.clock)
   }
 
   /**
    * `GET /sign-in?token=…` begins a session. What another site makes a browser do spends no link and signs nobody in, nor does
    * a look ahead of time: a page of ours asks before.
    */
-  async open({ request }: Exchange): Promise<HttpResponse> {
+  async open(exchange: Exchange): Promise<HttpResponse> {
+    const { request } = exchange
     const { fetchDest, fetchSite, purpose, cookie } = request.head
     if (fetchDest !== '' && fetchDest !== 'document') throw new HttpError(403, 'a sign-in is a page of its own')
     const token = new URLSearchParams(request.query).get('token') ?? ''
     const isMeant = DIRECT.includes(fetchSite) && !/prefetch|prerender|preview/i.test(purpose)
-    // What is no secret counts as no attempt: another site could keep everybody out.
+    // What is no secret counts as no failure: another site could make its visitors fail.
     if (!isMeant) return isSecret(token) ? this.#ask({ token }) : seeOther(FAILED)
-    return await this.#enter(token, cookie, false)
+    return await this.#enter(token, cookie, false, clientOfRequest(exchange))
   }
 
   /** `POST /sign-in`: the form of our page, with `token` and, when it was said who is replaced, `replace=yes`. */
@@ -53,8 +54,9 @@ export class Signing {
     const { origin, cookie } = exchange.request.head
     if (origin === '') throw new HttpError(403, 'not from a page of ours')
     exchange.demandBody()
+    const client = clientOfRequest(exchange)
     const form = new URLSearchParams(await exchange.text())
-    return await this.#enter(form.get('token') ?? '', cookie, form.get('replace') === 'yes')
+    return await this.#enter(form.get('token') ?? '', cookie, form.get('replace') === 'yes', client)
   }
 
   /** `POST /sign-out` ends the session. */
@@ -69,19 +71,17 @@ export class Signing {
     return { status: 204, body: '', headers: { 'set-cookie': cookie.write('', 0) } }
   }
 
-  /** @param replaces whoever the browser is signed in as, it was asked about that */
-  async #enter(token: string, cookies: string, replaces: boolean): Promise<HttpResponse> {
-    const { waitSeconds } = this.#attempts
+  /**
+   * A right link signs in, however many wrong ones came before.
+   * @param replaces whoever the browser is signed in as, it was asked about that
+   */
+  async #enter(token: string, cookies: string, replaces: boolean, client: string): Promise<HttpResponse> {
+    const response = await this.#tried(token, this.#options.cookie.read(cookies), replaces)
+    if (response !== undefined) return response
+    const waitSeconds = this.#failed.add(client)
+    if (waitSeconds === 0) return seeOther(FAILED)
     const headers = { 'retry-after': String(waitSeconds) }
-    if (waitSeconds > 0) throw new HttpError(429, 'too many sign-ins failed: wait a minute', { headers })
-    this.#attempts.begin()
-    const response = await this.#tried(token, this.#options.cookie.read(cookies), replaces).catch((error: unknown) => {
-      this.#attempts.forgive()
-      throw error
-    })
-    if (response === undefined) return seeOther(FAILED)
-    this.#attempts.forgive()
-    return response
+    throw new HttpError(429, 'too many sign-in links failed: wait a minute, or open a link that works', { headers })
   }
 
   /** Undefined: the link does not work. */
@@ -107,6 +107,10 @@ export class Signing {
     const body = signInPage(this.#options.index, question)
     return { status: 200, type: 'text/html; charset=utf-8', body, headers }
   }
+}
+
+function clientOfRequest(exchange: Exchange): string {
+  return clientOf(exchange.peerAddress(), exchange.request.head.forwardedFor)
 }
 
 function isSame(one: Grant, other: Grant): boolean {

@@ -5,6 +5,7 @@ import { HttpError, tooMany } from '../engine/http-error.ts'
 import type { HttpResponse } from '../engine/response.ts'
 import { createServer, type HttpServer, type ServerOptions } from '../engine/server.ts'
 import { errorResponse } from './errors.ts'
+import { whyNoCaller } from './no-caller.ts'
 import type { KeyedRoute, Route } from './route.ts'
 import { targetsOf } from './targets.ts'
 
@@ -47,10 +48,7 @@ function admit(
   caller: Caller | undefined,
   { limiter }: Guards,
 ): HttpResponse | Promise<HttpResponse> {
-  if (!caller) {
-    const isMissing = exchange.request.head.apiKey === ''
-    throw new HttpError(401, isMissing ? 'the x-api-key header is missing' : 'the API key is not valid')
-  }
+  if (!caller) throw new HttpError(401, whyNoCaller(exchange.request))
   return goOn(limiter.take(caller), (rate) => handle(route, exchange, caller, rate))
 }
 

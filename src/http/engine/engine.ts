@@ -78,6 +78,8 @@ export interface RequestReceiver {
  * Headers are a list of name, value, name, value; names in lower case.
  */
 export interface ResponseWriter {
+  /** Address of the other end of the connection, in any spelling. */
+  peerAddress(): string
   /** The body is not read any more until `resume`. */
   pause(): void
   resume(): void

@@ -83,6 +83,11 @@ export class Exchange implements RequestReceiver, InFlight {
     return this.request.head.requestId
   }
 
+  /** Address of the other end of the connection; `''` once there is a response, or the connection is gone. */
+  peerAddress(): string {
+    return this.#state === 'open' ? this.#writer.peerAddress() : ''
+  }
+
   /**
    * Begins the response, or refuses the request when there are too many. A body that is not streamed mostly comes in the
    * same turn: it is waited for until the end of that, so that the response needs no promise.

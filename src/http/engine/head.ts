@@ -21,6 +21,9 @@ export interface RequestHead {
   readonly origin: string
   readonly cookie: string
   readonly csrfToken: string
+  /** What proxies say of whom they answer, the nearest one last; `''` when none does. */
+  readonly forwardedFor: string
+  readonly authorization: string
   readonly ifNoneMatch: string
   readonly acceptEncoding: string
   /** What a browser wants it for (Fetch Metadata); `''` when nobody says. */
@@ -64,6 +67,8 @@ export function readHead(lines: HeaderLines): RequestHead {
     origin: '',
     cookie: '',
     csrfToken: '',
+    forwardedFor: '',
+    authorization: '',
     ifNoneMatch: '',
     acceptEncoding: '',
     fetchDest: '',
@@ -117,6 +122,12 @@ function collect(name: string, value: string): void {
       break
     case 'x-csrf-token':
       head.csrfToken = value
+      break
+    case 'x-forwarded-for':
+      head.forwardedFor = head.forwardedFor === '' ? value : `${head.forwardedFor}, ${value}`
+      break
+    case 'authorization':
+      head.authorization = value
       break
     case 'if-none-match':
       head.ifNoneMatch = value

@@ -25,3 +25,16 @@ export function NoTenant({ id }: { readonly id: string }) {
     </>
   )
 }
+
+/** A page that a member of a tenant may not see. */
+export function OnlyOperators() {
+  return (
+    <>
+      <h1>This page is for operators</h1>
+      <p>
+        You are signed in as a member of one tenant. An operator opens this page with the link of{' '}
+        <code>./ipid dashboard</code>. <Link href="/">Back to the start</Link>
+      </p>
+    </>
+  )
+}

@@ -17,6 +17,10 @@ export class NodeResponseWriter implements ResponseWriter {
     this.#response = response
   }
 
+  peerAddress(): string {
+    return this.#request.socket.remoteAddress ?? ''
+  }
+
   pause(): void {
     this.#request.pause()
   }

@@ -61,6 +61,10 @@ export class UwsResponseWriter implements ResponseWriter {
     this.#made = undefined
   }
 
+  peerAddress(): string {
+    return Buffer.from(this.#response.getRemoteAddressAsText()).toString('latin1')
+  }
+
   pause(): void {
     this.#response.pause()
   }

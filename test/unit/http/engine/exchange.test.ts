@@ -12,6 +12,7 @@ import { silent } from '../../../support/pipeline.ts'
 /** An engine's side of a request that writes down what it is told. */
 class FakeWriter implements ResponseWriter {
   readonly calls: string[] = []
+  peerAddress = () => '127.0.0.1'
   headers: readonly string[] = []
   pause = () => void this.calls.push('pause')
   resume = () => void this.calls.push('resume')
