@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { Config } from '../config/config.ts'
 import { shown } from '../config/values.ts'
+import { causeText } from '../core/run/cause-text.ts'
 import { systemClock } from '../core/run/clock.ts'
 import { StartupError } from '../core/run/errors.ts'
 import { connectRedis, type RedisClient } from '../redis/connect.ts'
@@ -13,19 +14,24 @@ import { asInstance, redisUrlOf } from './instance.ts'
 const CONNECT_MS = 5_000
 
 /**
- * Connects to Redis for the length of `use`; behind it, what was changed is on disk.
- * @throws StartupError when it cannot be reached within 5 s
+ * Connects to Redis for the length of `use`. When it resolves, what was changed is on disk.
+ * @param connectMs time to connect, and for each answer
+ * @throws StartupError when Redis cannot be reached in that time
  */
-export async function withRedis<T>(url: string, use: (client: RedisClient) => Promise<T>): Promise<T> {
-  const client = connectRedis(url, { name: 'cli', kind: 'request', timeoutMs: CONNECT_MS })
+export async function withRedis<T>(
+  url: string,
+  use: (client: RedisClient) => Promise<T>,
+  connectMs = CONNECT_MS,
+): Promise<T> {
+  const client = connectRedis(url, { name: 'cli', kind: 'request', timeoutMs: connectMs })
   let problem = 'no answer'
   client.on('error', (error: Error) => {
-    problem = error.message
+    problem = causeText(error)
   })
   try {
-    await once(client, 'ready', { signal: AbortSignal.timeout(CONNECT_MS) }).catch((error: Error) => {
-      const reason = error.name === 'AbortError' ? problem : error.message
-      throw new StartupError(`cannot reach Redis at ${shown(url)}: ${reason}`)
+    await once(client, 'ready', { signal: AbortSignal.timeout(connectMs) }).catch((error: Error) => {
+      const reason = error.name === 'AbortError' ? problem : causeText(error)
+      throw new StartupError(`cannot reach Redis at ${shown(url)}: ${reason}`, { cause: new Error(reason) })
     })
     const refused = await refusesWrites(client)
     const result = await use(client)

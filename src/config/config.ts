@@ -46,33 +46,61 @@ export type Environment = Readonly<Record<string, string | undefined>>
 /**
  * Reads the settings. Pure, but for what PLANS_FILE and ENRICH_DIR name.
  * @param taken those that the command is about, all of them by default: it may not know what another one has to go with
- * @throws InputError in one line: the flag or variable, its value, and what is wanted; or what goes with what
+ * @throws InputError in one line that lists every wrong setting: the flag or variable, its value, and what is wanted; or
+ *   what goes with what
  */
 export function readConfig(
   env: Environment,
   flags: Flags = {},
   taken: readonly SettingName[] = Object.keys(SETTINGS) as SettingName[],
 ): Config {
+  const problems = new InputProblems()
   const values = Object.fromEntries(
     Object.entries(SETTINGS).map(([name, setting]) => [
       name,
-      readSetting(setting, env[setting.env], flags[name as SettingName]),
+      problems.of(() => readSetting(setting, env[setting.env], flags[name as SettingName])),
     ]),
   ) as unknown as Settings
   const { clickhouseCluster, clickhouseUrl } = values
-  if (taken.includes('clickhouseCluster') && clickhouseCluster !== undefined && clickhouseUrl === undefined)
-    throw new InputError('CLICKHOUSE_CLUSTER wants CLICKHOUSE_URL: the embedded engine is no cluster')
-  named(SETTINGS.sinkShares, String(values.sinkShares), flags.sinkShares !== undefined, () => {
-    if (taken.includes('sinkShares') && values.sinkShares > values.partitions)
-      throw new InputError(`wants at most PARTITIONS, which is ${values.partitions}`)
+  problems.of(() => {
+    if (taken.includes('clickhouseCluster') && clickhouseCluster !== undefined && clickhouseUrl === undefined)
+      throw new InputError('CLICKHOUSE_CLUSTER wants CLICKHOUSE_URL: the embedded engine is no cluster')
   })
-  const plans = named(SETTINGS.plansFile, values.plansFile ?? '', flags.plansFile !== undefined, () =>
-    readPlans(values.plansFile),
+  problems.of(() =>
+    named(SETTINGS.sinkShares, String(values.sinkShares), flags.sinkShares !== undefined, () => {
+      if (taken.includes('sinkShares') && values.sinkShares > values.partitions)
+        throw new InputError(`wants at most PARTITIONS, which is ${values.partitions}`)
+    }),
   )
+  const plans = problems.of(() =>
+    named(SETTINGS.plansFile, values.plansFile ?? '', flags.plansFile !== undefined, () => readPlans(values.plansFile)),
+  ) as Plans
+  problems.throwIfAny()
   const given = (Object.keys(SETTINGS) as SettingName[]).filter(
     (name) => (flags[name] ?? env[SETTINGS[name].env] ?? '') !== '',
   )
   return Object.freeze({ ...values, plans, given })
+}
+
+/** Collects what is wrong with several inputs, so that a user can correct all of it at once. */
+export class InputProblems {
+  readonly #messages: string[] = []
+
+  /** Runs `read`. @returns its result; undefined when it threw an `InputError`, which is kept */
+  of<T>(read: () => T): T | undefined {
+    try {
+      return read()
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error
+      this.#messages.push(error.message)
+      return undefined
+    }
+  }
+
+  /** @throws InputError in one line with everything that was kept */
+  throwIfAny(): void {
+    if (this.#messages.length > 0) throw new InputError(this.#messages.join('; '))
+  }
 }
 
 function readSetting(setting: Setting<unknown>, fromEnv: string | undefined, flag: string | undefined): unknown {

@@ -1,3 +1,5 @@
+import { shown } from '../config/values.ts'
+import { causeText } from '../core/run/cause-text.ts'
 import { StartupError } from '../core/run/errors.ts'
 import { Lifecycle } from '../core/run/lifecycle.ts'
 import type { Service } from '../core/run/service.ts'
@@ -55,10 +57,21 @@ function throwLater(reason: Error): void {
 
 /** A Redis of somebody else's may still be starting, as everything may after a power cut. */
 async function untilRedisAnswers({ shared, config }: Parts, signal: AbortSignal): Promise<void> {
-  const deadlineMs = performance.now() + config.redisStartMs
+  const { redisUrl, redisStartMs } = config
+  const deadlineMs = performance.now() + redisStartMs
+  // A command says only that there is no connection.
+  let cause: Error | undefined
+  const note = (error: Error) => {
+    cause = error
+  }
+  shared.on('error', note)
   try {
     await retry(() => shared.ping(), { delay: PING_DELAY, deadlineMs, signal })
   } catch (error) {
-    throw new StartupError(`Redis does not answer (REDIS_URL): ${(error as Error).message}`)
+    const where = redisUrl === undefined ? 'Redis' : `Redis at ${JSON.parse(shown(redisUrl))}`
+    const limit = `within ${redisStartMs / 1_000} s (REDIS_URL, REDIS_START_MS)`
+    throw new StartupError(`${where} does not answer ${limit}: ${causeText(cause ?? error)}`)
+  } finally {
+    shared.off('error', note)
   }
 }

@@ -2,8 +2,8 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue } from 'prom-client'
-import { InputError, StartupError } from '../core/run/errors.ts'
-import { hostProblem } from '../core/run/host-problem.ts'
+import { InputError } from '../core/run/errors.ts'
+import { hostProblem, portRefusal } from '../core/run/host-problem.ts'
 import { Lifecycle } from '../core/run/lifecycle.ts'
 import { isLoopbackHost } from '../core/run/loopback.ts'
 import type { Service } from '../core/run/service.ts'
@@ -68,9 +68,7 @@ export class MetricsServer implements Service {
       const problem = hostProblem(error as NodeJS.ErrnoException)
       if (problem !== undefined) throw new InputError(`ADMIN_HOST ${JSON.stringify(host)}: ${problem}`)
       if (!mayMove || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') {
-        throw new StartupError(
-          `ADMIN_PORT ${port}: cannot listen on ${urlHost(host)}:${port} (${(error as Error).message})`,
-        )
+        throw portRefusal({ host, portSetting: 'ADMIN_PORT', port }, error as NodeJS.ErrnoException)
       }
       await listen(server, host, 0)
       log.warn({ port }, 'the port of GET /metrics is taken; it listens on another one')

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { shown } from '../../config/values.ts'
+import { causeText } from '../../core/run/cause-text.ts'
 import { InputError, StartupError } from '../../core/run/errors.ts'
 
 /** ClickHouse refused a statement. */
@@ -54,10 +55,7 @@ async function post(url: string, statement: string, format: string): Promise<Res
   try {
     return await fetch(target, { method: 'POST', body: statement, headers })
   } catch (error) {
-    const { cause, message } = error as Error
-    throw new StartupError(
-      `cannot reach ClickHouse at ${shown(url)}: ${(cause as Error | undefined)?.message ?? message}`,
-    )
+    throw new StartupError(`cannot reach ClickHouse at ${shown(url)}: ${causeText(error)}`)
   }
 }
 

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { ROLES, readRoles } from '../../config/config.ts'
+import { type Config, InputProblems, ROLES, readRoles } from '../../config/config.ts'
 import type { CliContext } from '../context.ts'
 import { ALL_SETTINGS, addSettings, configOf } from '../settings-options.ts'
 
@@ -17,8 +17,10 @@ export function startCommand(context: CliContext, setExitCode: (code: number) =>
     .option('--ready-file <path>', 'file that gets one JSON object when every role is ready')
     .option('--json', 'print that JSON object instead of text')
   return addSettings(command, ALL_SETTINGS).action(async (flags: StartFlags) => {
-    const roles = flags.roles === undefined ? undefined : readRoles(flags.roles)
-    const config = configOf(context, command)
+    const problems = new InputProblems()
+    const roles = problems.of(() => (flags.roles === undefined ? undefined : readRoles(flags.roles)))
+    const config = problems.of(() => configOf(context, command)) as Config
+    problems.throwIfAny()
     const { runStart } = await import('./start.ts')
     const options = { config, roles, readyFile: flags.readyFile, json: flags.json === true }
     setExitCode(await runStart(options, context))

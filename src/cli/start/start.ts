@@ -22,6 +22,7 @@ import { holdDataDir } from './data-dir-lock.ts'
 import { createDemoTenant } from './demo-tenant.ts'
 import { embeddedClickHouse, embeddedRedis, type StoreSurroundings } from './embedded-stores.ts'
 import { EnrichmentKeeper } from './enrichment-keeper.ts'
+import { awaitedStores, sayWhatIsAwaited } from './store-watch.ts'
 
 export interface StartOptions {
   readonly config: Config
@@ -109,9 +110,12 @@ class Run {
   ): Promise<void> {
     await metrics.start()
     await keeper.start()
-    const addresses = await supervisor.start()
+    const started = new AbortController()
+    const { config } = this.#options
+    void sayWhatIsAwaited(awaitedStores(config), this.#surroundings.log, started.signal)
+    const addresses = await supervisor.start().finally(() => started.abort())
     const ready = await this.#ready(addresses, metrics.url ?? '')
-    writeInstance(this.#surroundings.dir, ready.instance, this.#options.config)
+    writeInstance(this.#surroundings.dir, ready.instance, config)
     await this.#warnOfRedis(addresses.redisUrl)
     const json = JSON.stringify(readyObject(ready))
     if (readyFile !== undefined) writePrivateFile(readyFile, `${json}\n`)

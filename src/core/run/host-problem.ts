@@ -1,3 +1,5 @@
+import { StartupError } from './errors.ts'
+
 const PROBLEMS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'this host is not known',
   EAI_AGAIN: 'no name server tells the address of this host',
@@ -7,4 +9,18 @@ const PROBLEMS: Readonly<Record<string, string>> = {
 /** What is wrong with the host that a server was to listen on; undefined: nothing, it failed for another reason. */
 export function hostProblem({ code = '' }: NodeJS.ErrnoException): string | undefined {
   return PROBLEMS[code]
+}
+
+/** The address and port of a listener, and the setting of the port. */
+export interface ListenPlace {
+  readonly host: string
+  readonly portSetting: string
+  readonly port: number
+}
+
+/** The same sentence for every port: which one is not free, why, and what to do. */
+export function portRefusal({ host, portSetting, port }: ListenPlace, { code, message }: NodeJS.ErrnoException) {
+  const reason = code === 'EADDRINUSE' ? 'another program listens there' : (code ?? message)
+  const address = `${host.includes(':') ? `[${host}]` : host}:${port}`
+  return new StartupError(`${portSetting} ${port}: cannot listen on ${address} (${reason}); choose another port`)
 }

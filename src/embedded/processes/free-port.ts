@@ -1,18 +1,14 @@
 import { type AddressInfo, createServer } from 'node:net'
-import { InputError, StartupError } from '../../core/run/errors.ts'
-import { hostProblem } from '../../core/run/host-problem.ts'
+import { InputError } from '../../core/run/errors.ts'
+import { hostProblem, type ListenPlace, portRefusal } from '../../core/run/host-problem.ts'
 import { poll } from '../../runner/loop.ts'
 
 const RETRY_EVERY_MS = 100
 
-/** An address and port, and the settings that say so. */
-export interface Place {
-  /** Undefined: nobody chose it. */
+/** An address and port, and the settings that say so. Port 0: any free one. */
+export interface Place extends ListenPlace {
+  /** Undefined: the host is fixed. */
   readonly hostSetting?: string
-  readonly host: string
-  readonly portSetting: string
-  /** 0: any free one. */
-  readonly port: number
 }
 
 /**
@@ -22,9 +18,8 @@ export interface Place {
  * @throws InputError when the host is no address of this machine, StartupError when the port stays taken
  */
 export async function demandFreePort(place: Place, patienceMs: number): Promise<number> {
-  const { port, portSetting, host } = place
-  const refusal = (reason: string) =>
-    new StartupError(`${portSetting} ${port}: cannot listen on ${host}:${port} (${reason}); choose another port`)
+  const { port, host } = place
+  let refusal: Error | undefined
   const isFree = async () => {
     const found = await listenOnce(host, port)
     if (typeof found === 'number') return found
@@ -32,11 +27,12 @@ export async function demandFreePort(place: Place, patienceMs: number): Promise<
     if (problem !== undefined && place.hostSetting !== undefined) {
       throw new InputError(`${place.hostSetting} ${JSON.stringify(host)}: ${problem}`)
     }
-    if (found.code !== 'EADDRINUSE') throw refusal(found.code ?? found.message)
+    refusal = portRefusal(place, found)
+    if (found.code !== 'EADDRINUSE') throw refusal
     return undefined
   }
   const free = await poll(isFree, { everyMs: RETRY_EVERY_MS, deadlineMs: performance.now() + patienceMs })
-  if (free === undefined) throw refusal('another program listens there')
+  if (free === undefined) throw refusal
   return free
 }
 

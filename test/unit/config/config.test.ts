@@ -70,6 +70,15 @@ for (const [flags, message] of REFUSED) {
   })
 }
 
+test('all wrong settings are listed at once', () => {
+  const env = { PORT: '99999', LOG_LEVEL: 'loud', CLICKHOUSE_CLUSTER: 'c1', PLANS_FILE: '/no/such/file' }
+  assert.throws(() => readConfig(env, { retentionDays: 'x' }), {
+    name: 'InputError',
+    message:
+      /^PORT "99999": wants .*; --retention-days "x": wants .*; LOG_LEVEL "loud": wants .*; CLICKHOUSE_CLUSTER wants .*; PLANS_FILE "\/no\/such\/file": wants [^;]*$/,
+  })
+})
+
 test('a command that has nothing to do with shares of a sink does not demand that PARTITIONS goes with them', () => {
   const env = { SINK_SHARES: '8' }
   assert.equal(readConfig(env, {}, ['dataDir']).sinkShares, 8)

@@ -53,6 +53,8 @@ test('what is at fault is named: the address, or the port', async (t) => {
   t.after(() => other.close())
   const { port } = other.address() as AddressInfo
   const late = new MetricsServer({ ...OPTIONS, host: '127.0.0.1', port })
-  const taken = new RegExp(`^ADMIN_PORT ${port}: cannot listen on 127\\.0\\.0\\.1:${port} \\(.*EADDRINUSE.*\\)$`)
+  const taken = new RegExp(
+    `^ADMIN_PORT ${port}: cannot listen on 127\\.0\\.0\\.1:${port} \\(another program listens there\\); choose another port$`,
+  )
   await assert.rejects(late.start(), { name: 'StartupError', message: taken })
 })

@@ -1,0 +1,83 @@
+import type { Logger } from 'pino'
+import { connectClickHouse } from '../../clickhouse/client.ts'
+import type { Config } from '../../config/config.ts'
+import { shown } from '../../config/values.ts'
+import { causeText } from '../../core/run/cause-text.ts'
+import { pause } from '../../runner/loop.ts'
+import { withRedis } from '../stores.ts'
+
+/** A store of the user's own, which may not answer. */
+export interface AwaitedStore {
+  readonly name: string
+  /** The setting with its address. */
+  readonly setting: string
+  readonly url: string
+  /** Asks it something. Rejects with the reason when it does not answer within `PROBE_MS`. */
+  readonly probe: () => Promise<unknown>
+}
+
+const PROBE_MS = 2_000
+/** Stores that start together with this process are given a moment. */
+const QUIET_MS = 1_000
+const PROBE_EVERY_MS = 500
+const SAY_EVERY_MS = 10_000
+
+/** The stores that somebody else runs. */
+export function awaitedStores({ redisUrl, clickhouseUrl }: Config): AwaitedStore[] {
+  const stores: AwaitedStore[] = []
+  if (redisUrl !== undefined) {
+    const probe = () => withRedis(redisUrl, (client) => client.ping(), PROBE_MS)
+    stores.push({ name: 'Redis', setting: 'REDIS_URL', url: redisUrl, probe })
+  }
+  if (clickhouseUrl !== undefined) {
+    const probe = () => askClickHouse(clickhouseUrl)
+    stores.push({ name: 'ClickHouse', setting: 'CLICKHOUSE_URL', url: clickhouseUrl, probe })
+  }
+  return stores
+}
+
+/**
+ * Says what a start waits for: while a store does not answer, its address and the cause, within 4 s and then every 10 s.
+ * Resolves when all of them answer, or `signal` is aborted.
+ */
+export async function sayWhatIsAwaited(
+  stores: readonly AwaitedStore[],
+  log: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  await Promise.all(stores.map((store) => watch(store, log, signal)))
+}
+
+async function watch({ name, setting, url, probe }: AwaitedStore, log: Logger, signal: AbortSignal): Promise<void> {
+  const where = `${name} at ${shownPlain(url)} (${setting})`
+  const startedMs = performance.now()
+  let sayAtMs = startedMs + QUIET_MS
+  let hasWarned = false
+  while (!signal.aborted) {
+    const cause = await probe().then(() => undefined, causeText)
+    if (signal.aborted) return
+    if (cause === undefined) {
+      if (hasWarned) log.info(`${where} answers`)
+      return
+    }
+    if (performance.now() >= sayAtMs) {
+      log.warn({ waited_s: Math.round((performance.now() - startedMs) / 1_000) }, `waiting for ${where}: ${cause}`)
+      hasWarned = true
+      sayAtMs = performance.now() + SAY_EVERY_MS
+    }
+    await pause(PROBE_EVERY_MS, signal)
+  }
+}
+
+async function askClickHouse(url: string): Promise<void> {
+  const client = connectClickHouse(url, { application: 'start', requestTimeoutMs: PROBE_MS, connectionsMax: 1 })
+  try {
+    await (await client.query({ query: 'SELECT 1' })).text()
+  } finally {
+    await client.close()
+  }
+}
+
+function shownPlain(url: string): string {
+  return JSON.parse(shown(url)) as string
+}
