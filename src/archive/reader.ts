@@ -1,6 +1,7 @@
 import { buffer } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
+import { numbered } from '../core/run/counted.ts'
 import { InputError, UnavailableError } from '../core/run/errors.ts'
 import type { ArchivedLine, ArchivedLines, ArchivedPart, ArchiveReader, Selection } from '../replay/ports.ts'
 import { indexKey, type PartPlace, partKey, partStart, placeOf, tenantDay, tenantDays } from './layout.ts'
@@ -52,7 +53,9 @@ export class PartReader implements ArchiveReader {
     const lines = withRequests(texts, index)
     const entries = index.entries.reduce((sum, [, , , count]) => sum + count, 0)
     if (entries !== lines.length) {
-      throw new InputError(`${part.key} has ${lines.length} lines, and its index ${entries}: one of them was changed`)
+      throw new InputError(
+        `${part.key} has ${numbered(lines.length, 'line')}, and its index ${entries}: one of them was changed`,
+      )
     }
     let at = 0
     const units = index.entries.map(([partition, entry, commit, count]) => {

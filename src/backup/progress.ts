@@ -1,3 +1,4 @@
+import { numbered } from '../core/run/counted.ts'
 import type { OnLines } from './files.ts'
 
 /** How often a table that takes long says how far it is. */
@@ -24,7 +25,7 @@ export class Progress {
       rows += more
       if (performance.now() - saidAtMs < EVERY_MS) return
       saidAtMs = performance.now()
-      this.#say(`table ${table}: ${rows} rows so far`)
+      this.#say(`table ${table}: ${numbered(rows, 'row')} so far`)
     }
   }
 }

@@ -1,5 +1,6 @@
 import type { ArchivedObject, BackupManifest, LetterCopy, TenantCopy } from '../../schemas/backup.ts'
 import type { Clock } from '../core/run/clock.ts'
+import { numbered } from '../core/run/counted.ts'
 import { countLines, readPortions, readRecords, verifyFile } from './files.ts'
 import { filesOf, readManifest } from './manifest.ts'
 import type { ArchiveList, RecordTarget, TableTarget } from './ports.ts'
@@ -83,7 +84,7 @@ async function fillTables(dir: string, manifest: BackupManifest, { tables, progr
     }
     const found = (await tables.count(table)) ?? table.file.lines
     if (found !== table.file.lines) {
-      throw new Error(`table ${table.table} has ${found} rows behind the restore, not ${table.file.lines}`)
+      throw new Error(`table ${table.table} has ${numbered(found, 'row')} after the restore, not ${table.file.lines}`)
     }
   }
 }

@@ -8,7 +8,7 @@ const WAIT_SECONDS_MAX = 86_400
 /** `--wait SECONDS` of a command that waits for what runs. */
 export function waitOption(about: string): Option {
   const read = integer(1, WAIT_SECONDS_MAX)
-  return new Option('--wait <seconds>', `${about} (${WAIT_SECONDS})`).default(WAIT_SECONDS).argParser((value) => {
+  return new Option('--wait <seconds>', about).default(WAIT_SECONDS).argParser((value) => {
     try {
       return read(value)
     } catch (error) {

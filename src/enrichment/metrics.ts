@@ -28,6 +28,7 @@ export function enrichmentMetrics(registry: Registry, cachedAnswers: () => numbe
     labelNames: ['result'],
     registers,
   })
+  for (const result of ['ok', 'refused']) loads.inc({ result }, 0)
   const seconds = new Histogram({
     name: 'ipid_enrichment_load_seconds',
     help: 'Time that it took to load an enrichment file',

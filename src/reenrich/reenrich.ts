@@ -1,3 +1,4 @@
+import { numbered } from '../core/run/counted.ts'
 import { StartupError, UnavailableError } from '../core/run/errors.ts'
 import { judge } from './judge.ts'
 import type { Bucket, Change, EventReplacement, Selection, Staged, StoredEvents, TodaysData } from './ports.ts'
@@ -88,7 +89,9 @@ export async function finishReenrich(
   if (staged === undefined) return undefined
   const slices = await replacement.slices()
   for (const [at, slice] of slices.entries()) {
-    say(`replacing ${staged.events} events of tenant ${staged.tenantId}, part ${at + 1} of ${slices.length}`)
+    say(
+      `replacing ${numbered(staged.events, 'event')} of tenant ${staged.tenantId}, part ${at + 1} of ${slices.length}`,
+    )
     for (let attempt = 1; ; attempt++) {
       assertHeld()
       await replacement.remove(slice)

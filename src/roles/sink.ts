@@ -81,6 +81,7 @@ export function sinkWorker(parts: Parts, sink: Sink, gathering: GatheringOptions
   const { group, from, into, completesJobs = false } = sink
   const { clickhouseUrl, clickhouseCluster, partitions } = parts.config
   const { log } = parts.telemetry
+  parts.workMetrics.sink(group)
   const source = new SinkStreams({
     blocking: parts.connectBlocking(group),
     client: parts.connectLoop(group),

@@ -23,6 +23,7 @@ import { Quotas } from '../status/quotas.ts'
 import { Reporter } from '../status/reporter.ts'
 import type { StallLimits } from '../status/stall.ts'
 import type { QuotaStatus } from '../status/system-status.ts'
+import type { RecentProblems } from '../telemetry/problems.ts'
 import type { Plans } from '../tenants/plans.ts'
 import type { Parts } from './parts.ts'
 import { type QuotaPlaces, quotasOf } from './quotas.ts'
@@ -128,10 +129,24 @@ export function reporter(parts: Parts, roles: readonly string[]): Reporter {
     process: { roles, host: hostname(), pid: process.pid, version: version() },
     recent: parts.recent,
     data: parts.hasEnrichment ? () => dataSetsOf(parts.enrichment.engine.providers(), clock.now()) : undefined,
-    problems: () =>
-      (problems?.list(clock.now()) ?? []).map(({ level, message, atMs, times }) => {
-        return { at: new Date(atMs).toISOString(), level, message, times }
-      }),
+    problems: () => (problems === undefined ? [] : loggedProblems(problems, clock)),
     clock,
+  })
+}
+
+/** Tells what the process that starts all others has complained of. @param redis a connection of its own */
+export function supervisorReporter(redis: RedisClient, problems: RecentProblems, clock: Clock): Reporter {
+  return new Reporter({
+    store: new RedisReports(redis, clock),
+    process: { roles: [], host: hostname(), pid: process.pid, version: version() },
+    ...{ recent: undefined, data: undefined },
+    problems: () => loggedProblems(problems, clock),
+    clock,
+  })
+}
+
+function loggedProblems(problems: RecentProblems, clock: Clock) {
+  return problems.list(clock.now()).map(({ level, message, atMs, times }) => {
+    return { at: new Date(atMs).toISOString(), level, message, times }
   })
 }

@@ -79,7 +79,7 @@ export async function collectStatus(
     clickhouse,
     quotas,
     data: dataOf(reports),
-    processes: reports.map((report) => report.process).sort(byRoles),
+    processes: reports.flatMap(({ process }) => (process.roles.length > 0 ? [process] : [])).sort(byRoles),
     errors: errorsOf(reports),
     retention,
     damage,

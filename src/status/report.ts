@@ -4,6 +4,7 @@ import type { DataSetStatus, InsertStatus, LastMinute, LoggedProblem, ProcessSta
 export interface ProcessReport {
   /** Of this life of the process. */
   readonly id: string
+  /** Without roles it is the process that starts the others: its problems are shown, and it is no worker. */
   readonly process: ProcessStatus
   readonly last_minute: Partial<LastMinute>
   readonly inserts: readonly InsertStatus[]

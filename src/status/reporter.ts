@@ -9,7 +9,8 @@ import type { DataSetStatus, LoggedProblem, ProcessStatus } from './system-statu
 export interface ReporterOptions {
   readonly store: ReportStore
   readonly process: Omit<ProcessStatus, 'started_at' | 'told_at'>
-  readonly recent: RecentWork
+  /** Undefined: the process runs no role, and only its problems are shown. */
+  readonly recent: RecentWork | undefined
   /** Undefined: the process holds no enrichment data. */
   readonly data: (() => readonly DataSetStatus[]) | undefined
   readonly problems: () => readonly Omit<LoggedProblem, 'process'>[]
@@ -19,6 +20,8 @@ export interface ReporterOptions {
 const TELL_EVERY_MS = 5_000
 /** What is told every few seconds stays small. */
 const DATA_SETS_MAX = 50
+/** The name in the last errors of the process that starts all others. */
+const SUPERVISOR = 'supervisor'
 const RETRY_DELAY = { minMs: 1_000, maxMs: TELL_EVERY_MS }
 
 /** Tells every few seconds what this process does, so that one place shows all machines. */
@@ -55,12 +58,12 @@ export class Reporter implements Service {
   /** As it is told next. */
   report(): ProcessReport {
     const { process, recent, data, problems, clock } = this.#options
-    const name = process.roles.join('+')
+    const name = process.roles.join('+') || SUPERVISOR
     return {
       id: this.#id,
       process: { ...process, started_at: this.#startedAt, told_at: new Date(clock.now()).toISOString() },
-      last_minute: recent.lastMinute(),
-      inserts: recent.inserts(),
+      last_minute: recent?.lastMinute() ?? {},
+      inserts: recent?.inserts() ?? [],
       ...(data && { data: worstFirst(data()).slice(0, DATA_SETS_MAX) }),
       errors: problems().map((problem) => ({ ...problem, process: name })),
     }

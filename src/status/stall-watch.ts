@@ -1,5 +1,6 @@
 import type { PipelineStatus } from '../core/pipeline/status.ts'
 import type { Clock } from '../core/run/clock.ts'
+import { numbered } from '../core/run/counted.ts'
 import type { Service } from '../core/run/service.ts'
 import { Loop } from '../runner/loop.ts'
 import { waitingOf } from './collect.ts'
@@ -76,6 +77,6 @@ export class StallWatch implements Service {
     if (waiting !== this.#lines.waiting) this.#lines = { waiting, sinceMs: clock.now() }
     const idleMs = clock.now() - this.#lines.sinceMs
     if (waiting === 0 || idleMs <= limits.stallMs) return undefined
-    return `none of ${waiting} lines of batch jobs was fed for ${ageText(idleMs)}`
+    return `none of ${numbered(waiting, 'line')} of batch jobs was fed for ${ageText(idleMs)}`
   }
 }

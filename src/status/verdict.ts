@@ -1,7 +1,8 @@
 import { INTAKE_MEMORY_SHARE_MAX } from '../core/pipeline/memory.ts'
+import { nounFor, numbered } from '../core/run/counted.ts'
 import { type StallLimits, stalledAt } from './stall.ts'
 import type { DamagedPart, SystemStatus, Verdict } from './system-status.ts'
-import { ageText, bytesText, numbered } from './words.ts'
+import { ageText, bytesText } from './words.ts'
 
 /** An error that is older than this is history. */
 const FRESH_MS = 600_000
@@ -35,7 +36,7 @@ function warningsOf(status: Omit<SystemStatus, 'verdict'>, nowMs: number): strin
     const fate = refused > 0 ? `, ${numbered(refused, 'row')} became dead letters` : '; it is tried again'
     if (refusal) found.push(`${group} refuses rows: ${refusal}${fate}`)
   }
-  if (dead > 0) found.push(`${numbered(dead, 'dead letter')} ${dead === 1 ? 'waits' : 'wait'} for a decision`)
+  if (dead > 0) found.push(`${numbered(dead, 'dead letter')} ${nounFor(dead, 'waits', 'wait')} for a decision`)
   const bad = data.filter(({ state }) => state === 'failed' || state === 'stale')
   for (const { name, state } of bad) found.push(`data set ${name} is ${state}`)
   const old = data.filter(({ too_old: tooOld }) => tooOld).map(({ name }) => name)

@@ -1,15 +1,5 @@
 import type { DamagedPart } from './system-status.ts'
 
-/** `1,234,567` */
-export function countText(count: number): string {
-  return count.toLocaleString('en-US')
-}
-
-/** `1 line`, `1,234 lines` */
-export function numbered(count: number, one: string, many = `${one}s`): string {
-  return `${countText(count)} ${count === 1 ? one : many}`
-}
-
 /** The command that puts the events of a damaged part back where the archive has them; undefined when it has no days. */
 export function replayLine(tenant: string, { from, to }: Pick<DamagedPart, 'from' | 'to'>): string | undefined {
   return from === null || to === null ? undefined : `./ipid replay --tenant ${tenant} --from ${from} --to ${to}`

@@ -7,6 +7,8 @@ export interface WorkMetrics {
   settled(group: string, outcomes: ReadonlyMap<string, number>): void
   /** What is told of the events that pass a stage. */
   stage(group: string, stage: string): (events: PassedEvents) => void
+  /** A sink that will insert: its counters exist from now on, so that `increase()` sees the first failure. */
+  sink(group: string): void
   /** Rows that a sink stored with one insert. */
   inserted(group: string, rows: number, durationMs: number): void
   /** An insert, or what belongs to it, failed; it is tried again. */
@@ -61,6 +63,9 @@ export function createWorkMetrics(registry: Registry, recent?: WorkListener): Wo
     stage: createStageMetrics(registry),
     settled(group, outcomes) {
       for (const [outcome, count] of outcomes) events.inc({ group, outcome }, count)
+    },
+    sink(group) {
+      for (const counter of [rows, failures, refused]) counter.inc({ group }, 0)
     },
     inserted(group, count, durationMs) {
       rows.inc({ group }, count)

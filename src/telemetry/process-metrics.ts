@@ -2,6 +2,8 @@ import { Counter, type Registry } from 'prom-client'
 
 /** What the process that starts all others counts. */
 export interface SupervisorMetrics {
+  /** A child that may be restarted: its counter exists from now on, so that `increase()` sees the first restart. */
+  watched(process: string): void
   /** A child ended by itself and is started again. */
   restarted(process: string): void
 }
@@ -13,5 +15,8 @@ export function createSupervisorMetrics(registry: Registry): SupervisorMetrics {
     labelNames: ['process'],
     registers: [registry],
   })
-  return { restarted: (process) => restarts.inc({ process }) }
+  return {
+    watched: (process) => restarts.inc({ process }, 0),
+    restarted: (process) => restarts.inc({ process }),
+  }
 }

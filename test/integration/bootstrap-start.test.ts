@@ -3,6 +3,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { isHeld } from '../../src/embedded/processes/socket-lock.mjs'
+import type { SystemStatus } from '../../src/status/system-status.ts'
 import { takePort } from '../support/ports.ts'
 import { isAlive } from '../support/processes.ts'
 import { TestSite } from '../support/site.ts'
@@ -106,10 +107,20 @@ test('kill -9 leaves nothing behind, and a start right after it has the same por
   await site.untilNothingRuns()
 })
 
-test('children that are killed come back', async (t) => {
+test('children that are killed come back, and are counted and reported', async (t) => {
   const site = new TestSite(t)
   const started = site.start()
   const ready = await started.ready()
+  const count = async (metric: RegExp) => Number(metric.exec(await (await fetch(ready.metrics_url)).text())?.[1])
+  const restarts = /^ipid_process_restarts_total\{process="ingress"\} (\d+)$/m
+  for (const metric of [
+    restarts,
+    /^ipid_process_restarts_total\{process="redis"\} (\d+)$/m,
+    /^ipid_insert_failures_total\{group="clickhouse",.*\} (\d+)$/m,
+    /^ipid_http_refused_total\{limit="rate",.*\} (\d+)$/m,
+  ]) {
+    assert.equal(await count(metric), 0, `a counter that appears with its first event hides it: ${metric}`)
+  }
   const others = site.processes().filter((pid) => pid !== ready.pid)
   for (const pid of others) if (isAlive(pid)) process.kill(pid, 'SIGKILL')
   await until(async () => {
@@ -117,6 +128,15 @@ test('children that are killed come back', async (t) => {
     return status === 200
   })
   await until(async () => (await countEvents(ready.clickhouse_url).catch(() => '')) === '1')
+  assert.equal(await count(restarts), 1)
+  const status = await until(
+    async () => JSON.parse((await site.ipid('status', '--json')).stdout) as SystemStatus,
+    ({ errors }) => errors.some(({ message }) => message.startsWith('process ingress ended')),
+  )
+  const crash = status.errors.find(({ message }) => message.startsWith('process ingress ended'))
+  assert.deepEqual([crash?.process, crash?.level], ['supervisor', 'error'])
+  assert.match(crash!.message, /^process ingress ended \(.*SIGKILL.*\); it is started again$/)
+  assert.deepEqual(status.processes.length, 3)
   started.child.kill('SIGTERM')
   assert.equal((await started.ended).code, 0)
   assert.deepEqual(site.processes(), [])

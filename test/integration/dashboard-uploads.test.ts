@@ -38,7 +38,7 @@ test('what is refused, and what breaks off, leaves nothing', async (t) => {
   const refused: [file: string | Buffer, choice: object, status: number, detail: RegExp][] = [
     [gzipSync(`ip\n${'17.0.0.1\n'.repeat(99_999)}`).subarray(0, 300), {}, 422, /gzip is broken or cut off/],
     [CSV, {}, 422, /no column "ip"/],
-    ['ip,a\n"17.0.0.1', {}, 422, /none of the 1 rows can be read; line 2 has a quote that is not closed/],
+    ['ip,a\n"17.0.0.1', {}, 422, /none of the rows can be read \(1\); line 2 has a quote that is not closed/],
     ['ip,"a\n17.0.0.1\n', {}, 422, /the CSV header, line 1, has a quote that is not closed/],
     ['ip,a\n', {}, 422, /no events/],
     [' \n\n', {}, 422, /is empty/],

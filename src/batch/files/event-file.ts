@@ -176,7 +176,7 @@ async function* converted(
   for (const line of splitter.end()) if (line !== '') converter.push(line, emit)
   converter.end(emit)
   if (!hasEvents && firstBad !== undefined) {
-    throw new NoGoodRowsError(`none of the ${badRows} rows can be read; line ${firstBad.line} ${firstBad.detail}`)
+    throw new NoGoodRowsError(`none of the rows can be read (${badRows}); line ${firstBad.line} ${firstBad.detail}`)
   }
   if (!hasEvents) throw new InputError('the file has no events')
   if (lines.length > 0) yield take()

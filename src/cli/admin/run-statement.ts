@@ -10,6 +10,11 @@ export class StatementError extends Error {
 
 /** What a statement without a result prints as JSON. */
 const NO_RESULT = '{"meta":[],"data":[],"rows":0}\n'
+/** What a result without rows prints: the table format prints nothing for it. */
+const NO_ROWS = '0 rows\n'
+/** Others, such as INSERT, have no result that could be empty. */
+const READS = /^[\s(]*(?:select|with|from|show|describe|desc|exists|explain)\b/i
+const TABLE_FORMAT = 'PrettyCompactMonoBlock'
 
 /**
  * Runs one statement over ClickHouse's HTTP interface and prints its result: a table for people, or one JSON value.
@@ -22,7 +27,7 @@ export async function runStatement(
   json: boolean,
   out: NodeJS.WritableStream,
 ): Promise<void> {
-  const response = await post(url, statement, json ? 'JSON' : 'PrettyCompactMonoBlock')
+  const response = await post(url, statement, json ? 'JSON' : TABLE_FORMAT)
   if (!response.ok) throw new StatementError(withoutTokenList(firstLine(await response.text())))
   const format = response.headers.get('x-clickhouse-format')
   if (json && format !== null && format !== 'JSON') {
@@ -34,7 +39,9 @@ export async function runStatement(
     bytes += chunk.length
     if (!out.write(chunk)) await once(out, 'drain')
   }
-  if (json && bytes === 0) out.write(NO_RESULT)
+  if (bytes > 0) return
+  if (json) out.write(NO_RESULT)
+  else if (format === TABLE_FORMAT && READS.test(statement)) out.write(NO_ROWS)
 }
 
 /** A syntax error lists every token that ClickHouse knows. */

@@ -1,5 +1,6 @@
+import { countText, nounFor, numbered } from '../../core/run/counted.ts'
 import type { DamagedPart, InsertStatus, JobsStatus, SystemStatus } from '../../status/system-status.ts'
-import { ageText, bytesText, countText, numbered, replayLine } from '../../status/words.ts'
+import { ageText, bytesText, replayLine } from '../../status/words.ts'
 import { type Cell, printPairs, printTable } from '../print.ts'
 
 const ERRORS_SHOWN = 5
@@ -50,12 +51,12 @@ function printDetails(out: NodeJS.WritableStream, status: SystemStatus): void {
   }
   if (errors.length > 0) out.write('\n')
   for (const { at, level, process, message, times } of errors.slice(0, ERRORS_SHOWN)) {
-    out.write(`${at} ${level} ${process}: ${message}${times > 1 ? ` (${times} times)` : ''}\n`)
+    out.write(`${at} ${level} ${process}: ${message}${times > 1 ? ` (${numbered(times, 'time')})` : ''}\n`)
   }
   if (retention.length > 0) out.write('\n')
   for (const { store, at, removed } of retention) {
     const [one, what] = store === 'archive' ? ['object of the archive', 'objects of the archive'] : ['row', 'rows']
-    out.write(`retention: ${removed} old ${removed === 1 ? one : what} removed at ${at}\n`)
+    out.write(`retention: ${countText(removed)} old ${nounFor(removed, one, what)} removed at ${at}\n`)
   }
 }
 
@@ -107,7 +108,7 @@ function quotasText({ quotas }: SystemStatus): Cell {
   if (lookups + accounts === 0) return 'no tenant passed one'
   const who = quotas.highest.filter(({ used, limit }) => used >= limit).map(({ tenant_id: tenant }) => tenant)
   const names = [...new Set(who)].slice(0, TENANTS_SHOWN).join(', ')
-  return `lookups of the day used up by ${lookups}, accounts of the month passed by ${accounts} tenants: ${names}`
+  return `lookups of the day used up by ${lookups}, accounts of the month passed by ${numbered(accounts, 'tenant')}: ${names}`
 }
 
 function redisText({ redis }: SystemStatus): Cell {

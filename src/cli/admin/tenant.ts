@@ -2,6 +2,7 @@ import { Command, Option } from 'commander'
 import { type Addresses, RETENTION_DAYS_MAX, type TenantChange } from '../../../schemas/tenant.ts'
 import { UNCLASSIFIED, type Unclassified } from '../../../schemas/tenant-rules.ts'
 import { integer } from '../../config/values.ts'
+import { numbered } from '../../core/run/counted.ts'
 import { InputError } from '../../core/run/errors.ts'
 import type { TenantAdmin } from '../../tenants/admin.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
@@ -113,7 +114,7 @@ function retentionOption(): Option {
 
 function retentionText({ retentionDays }: Tenant): string {
   if (retentionDays === undefined) return 'as RETENTION_DAYS says'
-  return retentionDays === 0 ? 'for ever' : `${retentionDays} days`
+  return retentionDays === 0 ? 'for ever' : numbered(retentionDays, 'day')
 }
 
 function addressesOption(): Option {

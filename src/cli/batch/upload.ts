@@ -4,6 +4,7 @@ import type { KeyMap } from '../../batch/files/conversion.ts'
 import { isEncoding } from '../../batch/files/encoding.ts'
 import { FORMATS, type Format, NoGoodRowsError } from '../../batch/files/event-file.ts'
 import { DATE_ORDERS, type DateOrder } from '../../batch/files/timestamps.ts'
+import { nounFor, numbered } from '../../core/run/counted.ts'
 import { InputError } from '../../core/run/errors.ts'
 import { poll } from '../../runner/loop.ts'
 import type { CliContext } from '../context.ts'
@@ -62,7 +63,8 @@ export async function uploadFile(
     return 0
   }
   if (!choice.json) {
-    context.stderr.write(`job ${accepted.job_id}: ${accepted.received} events are queued; Ctrl-C leaves it to go on\n`)
+    const events = `${numbered(accepted.received, 'event')} ${nounFor(accepted.received, 'is', 'are')} queued`
+    context.stderr.write(`job ${accepted.job_id}: ${events}; Ctrl-C leaves it to go on\n`)
   }
   const job = await waitForEnd(api, accepted, choice, context, stop)
   if (job === undefined) {

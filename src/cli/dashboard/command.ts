@@ -1,6 +1,6 @@
 import { Command } from 'commander'
+import { numbered } from '../../core/run/counted.ts'
 import { InputError } from '../../core/run/errors.ts'
-import { numbered } from '../../status/words.ts'
 import type { CliContext } from '../context.ts'
 import { printJson } from '../print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../settings-options.ts'

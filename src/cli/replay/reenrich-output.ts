@@ -1,3 +1,4 @@
+import { numbered } from '../../core/run/counted.ts'
 import { printPairs, printTable } from '../print.ts'
 import type { ReenrichResult } from './reenrich.ts'
 
@@ -13,15 +14,15 @@ export function printReenrich(out: NodeJS.WritableStream, result: ReenrichResult
     ['received', `${result.from} to ${result.to}, until ${result.received_until}`],
     ['data', result.data.join(', ')],
     ['dry run', result.dry_run ? 'yes: nothing was changed' : 'no'],
-    ['events judged', `${events.judged}, from ${result.addresses} addresses`],
-    ['not judged', events.not_judged === 0 ? 0 : `${events.not_judged} events stored without their address`],
+    ['events judged', `${events.judged}, from ${numbered(result.addresses, 'address', 'addresses')}`],
+    ['not judged', events.not_judged === 0 ? 0 : `${eventsText(events.not_judged)} stored without their address`],
     ['events changed', events.changed],
-    ['accounts renamed', `${renamed.accounts} with ${renamed.events} events`],
-    ['accounts merged', `${merged.accounts} with ${merged.events} events`],
-    ['newly found', `${found.events} events; accounts that are new: ${found.accounts}`],
-    ['newly lost', `${lost.events} events of ${lost.accounts} accounts`],
-    ['newly filtered', `${filtered.events} events${classes.length === 0 ? '' : `: ${classes.join(', ')}`}`],
-    ['other changes', `${other.events} events: host name, AS or quality`],
+    ['accounts renamed', `${renamed.accounts} with ${eventsText(renamed.events)}`],
+    ['accounts merged', `${merged.accounts} with ${eventsText(merged.events)}`],
+    ['newly found', `${eventsText(found.events)}; accounts that are new: ${found.accounts}`],
+    ['newly lost', `${eventsText(lost.events)} of ${numbered(lost.accounts, 'account')}`],
+    ['newly filtered', `${eventsText(filtered.events)}${classes.length === 0 ? '' : `: ${classes.join(', ')}`}`],
+    ['other changes', `${eventsText(other.events)}: host name, AS or quality`],
   ])
   if (merged.list.length > 0) {
     out.write('\n')
@@ -38,6 +39,8 @@ export function printReenrich(out: NodeJS.WritableStream, result: ReenrichResult
     printTable(out, ['ACCOUNT', 'BEFORE', 'AFTER', 'EVENTS'], rows)
   }
 }
+
+const eventsText = (events: number) => numbered(events, 'event')
 
 function nameOf({ business_name, domain }: ReenrichResult['renamed']['list'][number]['before']): string {
   return [business_name, domain].filter((text) => text !== '').join(', ')

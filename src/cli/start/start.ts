@@ -3,14 +3,18 @@ import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Registry } from 'prom-client'
 import { type Config, ROLES, type Role } from '../../config/config.ts'
+import { systemClock } from '../../core/run/clock.ts'
 import { InputError } from '../../core/run/errors.ts'
 import { makeDataDir } from '../../embedded/processes/data-dir.ts'
 import { demandFreePort } from '../../embedded/processes/free-port.ts'
 import { type Addresses, type Store, Supervisor } from '../../embedded/processes/supervisor.ts'
+import { connectRedis } from '../../redis/connect.ts'
 import { readServers } from '../../redis/status/servers.ts'
+import { supervisorReporter } from '../../roles/status.ts'
 import { redisWarnings } from '../../status/verdict.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { MetricsServer } from '../../telemetry/metrics-server.ts'
+import { RecentProblems } from '../../telemetry/problems.ts'
 import { createSupervisorMetrics } from '../../telemetry/process-metrics.ts'
 import { writePrivateFile } from '../atomic-file.ts'
 import type { CliContext, StopSignals } from '../context.ts'
@@ -36,6 +40,8 @@ export interface StartOptions {
 const ROLE_SCRIPT = fileURLToPath(new URL('../../ipid.mjs', import.meta.url))
 
 const FORCED = 1
+/** A stop waits no longer for Redis to forget this process. */
+const TELL_MS = 1_000
 
 /**
  * Runs the service until it is told to stop.
@@ -45,15 +51,13 @@ const FORCED = 1
 export async function runStart(options: StartOptions, context: CliContext): Promise<number> {
   const signals = context.stopSignals()
   const readyFile = options.readyFile === undefined ? undefined : prepareReadyFile(options.readyFile)
-  const log = await createLogger({
-    level: options.config.logLevel,
-    name: 'ipid',
-    pretty: context.stderr.isTTY === true,
-  })
+  const problems = new RecentProblems()
+  const pretty = context.stderr.isTTY === true
+  const log = await createLogger({ level: options.config.logLevel, name: 'ipid', pretty, problems })
   const dir = makeDataDir(options.config.dataDir)
   const { lock, patienceMs } = await holdDataDir(dir)
   try {
-    const run = new Run(options, { config: options.config, dir, log, patienceMs }, context)
+    const run = new Run(options, { config: options.config, dir, log, patienceMs }, context, problems)
     return await run.untilStopped(signals, readyFile)
   } finally {
     await lock.release()
@@ -65,10 +69,14 @@ class Run {
   readonly #options: StartOptions
   readonly #surroundings: StoreSurroundings
   readonly #context: CliContext
+  readonly #problems: RecentProblems
   readonly #registry = new Registry()
+  /** Stops what tells of this process. */
+  #stopTelling: () => Promise<void> = async () => {}
 
-  constructor(options: StartOptions, surroundings: StoreSurroundings, context: CliContext) {
+  constructor(options: StartOptions, surroundings: StoreSurroundings, context: CliContext, problems: RecentProblems) {
     this.#options = options
+    this.#problems = problems
     this.#surroundings = surroundings
     this.#context = context
     removeInstance(surroundings.dir)
@@ -90,7 +98,9 @@ class Run {
       if (!stop.aborted) failure = error
     }
     started.catch(() => {})
-    const orderly = Promise.all([supervisor.stop(), keeper.stop()]).then(() => metrics.stop())
+    const orderly = Promise.all([this.#stopTelling().then(() => supervisor.stop()), keeper.stop()]).then(() =>
+      metrics.stop(),
+    )
     if ((await Promise.race([orderly.then(() => 'orderly'), forced.then(() => 'forced')])) === 'forced') {
       supervisor.kill()
       await orderly
@@ -114,6 +124,7 @@ class Run {
     const { config } = this.#options
     void sayWhatIsAwaited(awaitedStores(config), this.#surroundings.log, started.signal)
     const addresses = await supervisor.start().finally(() => started.abort())
+    await this.#tellProblems(addresses.redisUrl)
     const ready = await this.#ready(addresses, metrics.url ?? '')
     writeInstance(this.#surroundings.dir, ready.instance, config)
     await this.#warnOfRedis(addresses.redisUrl)
@@ -124,6 +135,19 @@ class Run {
     else announce(stdout, ready)
     const seconds = Math.round(performance.now() / 100) / 10
     this.#surroundings.log.info({ metrics: metrics.url, seconds }, 'ready')
+  }
+
+  /** What this process complains of, such as children that end, is shown with the errors of all others. */
+  async #tellProblems(redisUrl: string): Promise<void> {
+    const client = connectRedis(redisUrl, { name: 'supervisor', kind: 'request', timeoutMs: TELL_MS })
+    // The roles complain of a Redis that is down.
+    client.on('error', () => {})
+    const reporter = supervisorReporter(client, this.#problems, systemClock)
+    this.#stopTelling = async () => {
+      await reporter.stop()
+      client.disconnect()
+    }
+    await reporter.start()
   }
 
   /** What the private Redis has as it must be, one of somebody else's may have otherwise. */
@@ -175,7 +199,7 @@ class Run {
     const port = ingressRoles.length > 0 ? await this.#ingressPort() : config.port
     const metrics = createSupervisorMetrics(this.#registry)
     const dashboardPort = dashboardRoles.length > 0 ? await this.#dashboardPort() : config.dashboardPort
-    return new Supervisor({
+    const supervisor = new Supervisor({
       redis:
         config.redisUrl === undefined ? embeddedRedis(this.#surroundings, this.#context.env) : { url: config.redisUrl },
       clickhouse: this.#clickhouse(roles),
@@ -188,6 +212,8 @@ class Run {
       log: this.#surroundings.log,
       onRestart: (name) => metrics.restarted(name),
     })
+    for (const name of supervisor.names) metrics.watched(name)
+    return supervisor
   }
 
   #clickhouse(roles: readonly Role[]): Store {
@@ -234,9 +260,9 @@ class Run {
 const DEFAULT_ADMIN_PORT = 9_090
 const DEFAULT_DASHBOARD_PORT = 8_081
 
-function readyObject({ instance, created, signIn }: Ready): object {
+function readyObject({ instance, created, signIn, metricsUrl }: Ready): object {
   const { dashboard: _, ...addresses } = instance
-  return { ...addresses, ...(signIn !== undefined && { dashboard_url: signIn }), ...created }
+  return { ...addresses, metrics_url: metricsUrl, ...(signIn !== undefined && { dashboard_url: signIn }), ...created }
 }
 
 /** One that an earlier start left behind says nothing about this one. */

@@ -81,7 +81,10 @@ export class KeptProcess<P extends RunningProcess> {
       this.#current = undefined
       if (this.#stopping.signal.aborted) return
       if (performance.now() - startedAtMs > STEADY_MS) failures = 0
-      log.error({ process: name, child_pid: process.pid, reason }, 'process ended; it is started again')
+      log.error(
+        { process: name, child_pid: process.pid, reason },
+        `process ${name} ended (${reason}); it is started again`,
+      )
       onRestart?.()
       const next = await this.#relaunch(process, failures++)
       if (next === undefined) return
@@ -99,7 +102,7 @@ export class KeptProcess<P extends RunningProcess> {
       try {
         return await this.#launch(previous)
       } catch (error) {
-        if (!signal.aborted) log.error({ process: name, err: error }, 'process cannot start; trying again')
+        if (!signal.aborted) log.error({ process: name, err: error }, `process ${name} cannot start; trying again`)
       }
     }
     return undefined

@@ -91,6 +91,11 @@ export class Supervisor {
     }
   }
 
+  /** The children that are started again when they end. */
+  get names(): readonly string[] {
+    return this.#all().map(({ name }) => name)
+  }
+
   /** Resolves when every process is ready. Rejects with the reason of the first that cannot start, or with that of `stop`. */
   async start(): Promise<Addresses> {
     const { redis, clickhouse } = this.#options
@@ -153,7 +158,7 @@ export class Supervisor {
         const port = this.#url === undefined ? undefined : Number(new URL(this.#url).port)
         const config = { ...configFor(port), place: `${this.#id}/${name}` }
         const launch = { ...roleScript, roles, config, stores: this.#stores, signal }
-        const waiting = setInterval(() => log.warn({ process: name }, 'process still starts'), SLOW_START_MS)
+        const waiting = setInterval(() => log.warn({ process: name }, `process ${name} still starts`), SLOW_START_MS)
         const process = await launchRole(launch).finally(() => clearInterval(waiting))
         if (roles === this.#options.ingressRoles) this.#url ??= process.url
         log.info({ process: name, child_pid: process.pid, url: process.url }, 'process is ready')
@@ -181,7 +186,7 @@ async function stopAll(processes: readonly Kept[], deadlineMs: number, log: Logg
       const leftMs = Math.max(0, deadlineMs - performance.now())
       const deadline = sleep(leftMs, 'late', { signal: late.signal }).catch(() => {})
       if ((await Promise.race([stopped, deadline])) === 'late') {
-        log.error({ process: kept.name }, 'process does not end in time; it is killed')
+        log.error({ process: kept.name }, `process ${kept.name} does not end in time; it is killed`)
         kept.kill()
         await stopped
       }

@@ -1,7 +1,8 @@
 import type { FieldError } from '../../core/event/validator.ts'
 
 /** Which limit a 429 names, for metrics. */
-export type Limit = 'rate' | 'quota' | 'intake' | 'jobs' | 'questions' | 'requests' | 'bytes'
+export const LIMITS = ['rate', 'quota', 'intake', 'jobs', 'questions', 'requests', 'bytes'] as const
+export type Limit = (typeof LIMITS)[number]
 
 export type ErrorStatus = 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 422 | 429 | 500 | 503
 

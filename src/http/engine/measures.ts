@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { Limit } from './http-error.ts'
+import { LIMITS, type Limit } from './http-error.ts'
 
 /** Histogram bounds, seconds. */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
@@ -51,6 +51,7 @@ export class Measures {
       labelNames: ['limit'],
       registers,
     })
+    for (const limit of LIMITS) this.#refused.inc({ limit }, 0)
     new SecondsHistogram(registry, routes)
     new Gauge({
       name: 'ipid_http_requests_in_flight',

@@ -5,6 +5,7 @@ import { columnOf } from '../../core/event/row.ts'
 import { LANES } from '../../core/pipeline/lane.ts'
 import { type Pipeline, streamsOf } from '../../core/pipeline/pipeline.ts'
 import type { Clock } from '../../core/run/clock.ts'
+import { numbered } from '../../core/run/counted.ts'
 import { UnavailableError } from '../../core/run/errors.ts'
 import type { RedisClient } from '../connect.ts'
 import { counterFields, keys } from '../keys.ts'
@@ -70,7 +71,7 @@ export class RedisRecordTarget implements RecordTarget {
   /** What an instance that was in use has. */
   async #found(): Promise<string | undefined> {
     const tenants = await this.#client.hlen(keys.tenants())
-    if (tenants > 0) return `${tenants} tenants`
+    if (tenants > 0) return numbered(tenants, 'tenant')
     const partitions = Number((await this.#client.get(keys.partitions())) ?? 0)
     for (let partition = 0; partition < partitions; partition++) {
       if ((await this.#client.xlen(keys.dead(partition))) > 0) return 'dead letters'

@@ -1,4 +1,5 @@
 import type { BatchJob, BatchStatus, BatchSummary } from '../../../schemas/api/batch.ts'
+import { nounFor } from '../../core/run/counted.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys, progressFields } from '../keys.ts'
 import { loadScript } from '../scripts.ts'
@@ -101,9 +102,9 @@ function messageOf(status: BatchStatus, current: number, total: number, failure:
     case 'queued':
       return 'waiting to be processed'
     case 'running':
-      return `${current} of ${total} events finished`
+      return `${current} of ${total} ${nounFor(total, 'event')} finished`
     case 'completed':
-      return `all ${total} events finished`
+      return total === 1 ? 'the event is finished' : `all ${total} events finished`
     case 'failed':
       return failure ?? 'failed'
   }

@@ -4,7 +4,8 @@ import { Counter, Gauge, type Registry } from 'prom-client'
  * How asking for one address ended; `refused`: the queue was full, or the address had waited too long in it; `silent`:
  * it was not asked for, since name servers do not answer.
  */
-export type AskResult = 'found' | 'none' | 'failed' | 'refused' | 'silent'
+const ASK_RESULTS = ['found', 'none', 'failed', 'refused', 'silent'] as const
+export type AskResult = (typeof ASK_RESULTS)[number]
 
 /** What reverse DNS counts. */
 export interface ReverseDnsMetrics {
@@ -22,6 +23,7 @@ export function reverseDnsMetrics(
     labelNames: ['result'],
     registers,
   })
+  for (const result of ASK_RESULTS) asked.inc({ result }, 0)
   new Gauge({
     name: 'ipid_rdns_waiting',
     help: 'Addresses whose host name is being asked for, or waits to be',

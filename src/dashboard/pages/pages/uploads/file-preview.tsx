@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { UploadChoice, UploadLimits, UploadPreview } from '../../../../../schemas/dashboard/uploads.ts'
 import { Loading, Problem } from '../../components/notes.tsx'
 import { ApiError, postBytes } from '../../lib/api.ts'
-import { bytes, number } from '../../lib/format.ts'
+import { bytes, counted, number } from '../../lib/format.ts'
 import { bodyOf, startTransfer } from '../../lib/transfers.ts'
 import { Mapping, mapOf } from './mapping.tsx'
 import { PreviewRows } from './preview-rows.tsx'
@@ -134,7 +134,8 @@ const DELIMITERS: Readonly<Record<string, string>> = { ',': 'commas', ';': 'semi
 function describe(file: File, { format, gzip, delimiter, sample }: UploadPreview): string {
   const kind = format === 'ndjson' ? 'NDJSON' : `CSV with ${DELIMITERS[delimiter!] ?? JSON.stringify(delimiter)}`
   const isAll = sample.bytes >= file.size
-  const lines = `${isAll ? '' : 'about '}${number(isAll ? sample.lines : estimate(file, sample, sample.lines))} lines`
+  const count = isAll ? sample.lines : estimate(file, sample, sample.lines)
+  const lines = `${isAll ? '' : 'about '}${counted(count, 'line')}`
   return [`${kind}${gzip ? ', gzip' : ''}`, bytes(file.size), ...(sample.lines > 0 ? [lines] : [])].join(' · ')
 }
 

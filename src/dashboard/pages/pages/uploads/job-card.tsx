@@ -4,7 +4,7 @@ import type { UploadList } from '../../../../../schemas/dashboard/uploads.ts'
 import { Problem } from '../../components/notes.tsx'
 import { Time } from '../../components/time.tsx'
 import { post } from '../../lib/api.ts'
-import { number } from '../../lib/format.ts'
+import { counted, number } from '../../lib/format.ts'
 import { Rate, timeLeft } from '../../lib/rate.ts'
 
 /** How fast jobs go on, by their id, as far as that was seen here. */
@@ -43,7 +43,7 @@ export function JobCard({ job, rate, path, onChange }: JobCardProps) {
     <article class="card job">
       <header>
         <span class={`tag ${TAGS[status]}`}>{status}</span>
-        <strong class="job-name">{job.file_name ?? `${number(job.progress_total)} lines`}</strong>
+        <strong class="job-name">{job.file_name ?? counted(job.progress_total, 'line')}</strong>
         <span class="soft">
           <Time at={receivedAt} />
         </span>
@@ -67,7 +67,7 @@ export function JobCard({ job, rate, path, onChange }: JobCardProps) {
 }
 
 function failureText({ progress_current: current, progress_total: total }: ListedBatchJob, message: string): string {
-  const done = `${number(current)} of ${number(total)} lines were finished; what of them was stored stays.`
+  const done = `${number(current)} of ${counted(total, 'line')} were finished; what of them was stored stays.`
   return `${message.charAt(0).toUpperCase()}${message.slice(1)}: ${done}`
 }
 
@@ -77,8 +77,8 @@ function Progress({ job, rate }: { readonly job: ListedBatchJob; readonly rate: 
   const isMoving = perSecond !== undefined && perSecond > 0
   const facts = [
     status === 'queued' && current === 0
-      ? `${number(total)} lines wait to be processed`
-      : `${number(current)} of ${number(total)} lines`,
+      ? `${counted(total, 'line')} ${total === 1 ? 'waits' : 'wait'} to be processed`
+      : `${number(current)} of ${counted(total, 'line')}`,
     isMoving ? `${number(Math.round(perSecond))} a second` : '',
     isMoving ? (timeLeft(total - current, perSecond) ?? '') : '',
   ]
@@ -127,7 +127,7 @@ function WrongLines({ summary: { errors, rejected } }: { readonly summary: Batch
   return (
     <details class="wrong-lines">
       <summary>
-        {rejected === 1 ? '1 line was wrong' : `${number(rejected)} lines were wrong`}
+        {`${counted(rejected, 'line')} ${rejected === 1 ? 'was' : 'were'} wrong`}
         {rejected > errors.length && `; the first ${number(errors.length)}`}
       </summary>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
