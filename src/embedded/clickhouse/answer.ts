@@ -3,13 +3,12 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { createGzip } from 'node:zlib'
+import { encoderOf } from './compression/encodings.ts'
+import { encodeFrame, encodeFrames } from './compression/frames.ts'
 import { type Exception, exceptionOf, statusOf } from './exception.ts'
 import { headerValue } from './header-value.ts'
 import type { Answer, Summary } from './reading.ts'
-import type { StatementRequest } from './request.ts'
-
-const GZIP_LEVEL = 3
+import type { AnswerCoding } from './request.ts'
 
 /**
  * Hands a result on, no faster than it is taken, and leaves the answer open: its end tells the client that all of the
@@ -18,13 +17,12 @@ const GZIP_LEVEL = 3
  * @param sendMsMax how long the reader may take nothing of what waits for it
  */
 export async function answerResult(
-  req: IncomingMessage,
   res: ServerResponse,
-  request: StatementRequest,
+  coding: AnswerCoding,
   answer: Answer,
   sendMsMax: number,
 ): Promise<void> {
-  const compress = request.compress && /\bgzip\b/i.test(String(req.headers['accept-encoding'] ?? ''))
+  const { encoding, isFramed } = coding
   const tag = randomBytes(8).toString('hex')
   res.writeHead(200, {
     'Content-Type': answer.contentType,
@@ -32,15 +30,17 @@ export async function answerResult(
     'X-ClickHouse-Timezone': headerValue('The time zone', answer.timezone),
     'X-ClickHouse-Summary': summaryText(answer.summary),
     'X-ClickHouse-Exception-Tag': tag,
-    ...(compress ? { 'Content-Encoding': 'gzip' } : {}),
+    ...(encoding === undefined ? {} : { 'Content-Encoding': encoding }),
   })
-  const chunks = Readable.from(withException(answer.chunks, tag, compress ? undefined : res), { objectMode: false })
+  const isPlain = encoding === undefined && !isFramed
+  const chunks = withException(answer.chunks, tag, isPlain ? res : undefined)
+  const coded = Readable.from(isFramed ? encodeFrames(chunks) : chunks, { objectMode: false })
   // The reader's socket is silent while it takes nothing.
   res.setTimeout(sendMsMax, () => {
     if (res.writableNeedDrain) res.destroy()
   })
-  if (compress) await pipeline(chunks, createGzip({ level: GZIP_LEVEL }), res, { end: false })
-  else await pipeline(chunks, res, { end: false })
+  if (encoding === undefined) await pipeline(coded, res, { end: false })
+  else await pipeline(coded, encoderOf(encoding), res, { end: false })
 }
 
 /**
@@ -64,20 +64,29 @@ async function* withException(
   }
 }
 
-/** Answers with the status that ClickHouse has for it, or breaks off what was begun. */
-export function answerException(req: IncomingMessage, res: ServerResponse, exception: Exception): void {
+/** Answers with the status that ClickHouse has for it, in the coding of the answer, or breaks off what was begun. */
+export async function answerException(
+  req: IncomingMessage,
+  res: ServerResponse,
+  exception: Exception,
+  { encoding, isFramed }: AnswerCoding,
+): Promise<void> {
   if (res.headersSent) {
     res.destroy()
     return
   }
+  const text = Buffer.from(exception.text)
+  const body = isFramed ? await encodeFrame(text) : text
   // What is left of a request that was refused half-way is not read.
   const headers = req.complete ? {} : { Connection: 'close' }
   res.writeHead(statusOf(exception.code), {
     ...headers,
     'Content-Type': 'text/plain; charset=UTF-8',
     'X-ClickHouse-Exception-Code': String(exception.code),
+    ...(encoding === undefined ? {} : { 'Content-Encoding': encoding }),
   })
-  res.end(exception.text)
+  if (encoding === undefined) res.end(body)
+  else await pipeline(Readable.from([body]), encoderOf(encoding), res)
 }
 
 export function answerText(res: ServerResponse, text: string, status = 200): void {

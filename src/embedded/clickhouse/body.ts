@@ -1,9 +1,11 @@
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
-import { pipeline, type Readable } from 'node:stream'
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
-import { Code, Exception } from './exception.ts'
+import { decodedBody } from './compression/encodings.ts'
+import { decodeFrames } from './compression/frames.ts'
+import { Code, Exception, tooLarge } from './exception.ts'
+import { type Form, readForm } from './form.ts'
+import { MemoryBudget } from './memory-budget.ts'
 
 /** A request's body, decoded: in memory, or in a file when it is large and may be in one. */
 export interface Body {
@@ -24,62 +26,79 @@ export interface BodyLimits {
 const FILE_BYTES_MIN = 262_144
 const WRITE_BYTES = 1_048_576
 
+/** How the bytes of a request are to be read. */
+export interface BodyForm {
+  /** Whether they are in ClickHouse's compressed frames. */
+  readonly isFramed: boolean
+  /** Whether the checksums of those are compared. */
+  readonly isVerified: boolean
+}
+
 /** Reads bodies within limits. */
 export class BodyReader {
-  readonly #limits: BodyLimits
+  readonly #bytesMax: number
+  readonly #memory: MemoryBudget
   readonly #folder: string
-  #memoryBytes = 0
   #files = 0
 
   /** @param folder for large bodies; nothing else is in it */
-  constructor(limits: BodyLimits, folder: string) {
-    this.#limits = limits
+  constructor({ bodyBytesMax, memoryBytesMax }: BodyLimits, folder: string) {
+    this.#bytesMax = bodyBytesMax
+    this.#memory = new MemoryBudget(memoryBytesMax)
     this.#folder = folder
   }
 
   /**
    * @param mayBeFile whether the statement can take its data from a file
-   * @throws Exception when it is too large, or in an encoding that is not understood
+   * @throws Exception when it is too large, or in a form that is not understood
    */
-  async read(request: IncomingMessage, mayBeFile: boolean): Promise<Body> {
+  async read(request: IncomingMessage, form: BodyForm, mayBeFile: boolean): Promise<Body> {
     const draft = new Draft(mayBeFile ? join(this.#folder, `${this.#files++}.body`) : undefined)
-    let heldBytes = 0
-    const hold = () => {
-      this.#memoryBytes += draft.memoryBytes - heldBytes
-      heldBytes = draft.memoryBytes
-    }
+    const share = this.#memory.open()
     const release = async () => {
       await draft.remove()
-      hold()
+      share.set(0)
     }
     try {
-      for await (const chunk of decoded(request) as AsyncIterable<Buffer>) {
-        this.#check(draft.bytes + chunk.length, chunk.length)
+      for await (const chunk of this.#decoded(request, form)) {
+        if (draft.bytes + chunk.length > this.#bytesMax) throw tooLarge(this.#bytesMax)
+        share.set(draft.memoryBytes + chunk.length)
         draft.add(chunk)
-        hold()
         await draft.flush(FILE_BYTES_MIN, WRITE_BYTES)
-        hold()
+        share.set(draft.memoryBytes)
       }
       return { ...(await draft.finish()), release }
     } catch (error) {
       await release()
-      if (error instanceof Exception) throw error
-      const message = `Cannot read the request: ${(error as Error).message} (ABORTED)`
-      throw new Exception(Code.Aborted, message, { cause: error })
+      throw readError(error)
     }
   }
 
-  #check(bodyBytes: number, moreBytes: number): void {
-    const { bodyBytesMax, memoryBytesMax } = this.#limits
-    if (bodyBytes > bodyBytesMax) {
-      const message = `The request is larger than ${bodyBytesMax} bytes: send it in parts. (QUERY_IS_TOO_LARGE)`
-      throw new Exception(Code.QueryIsTooLarge, message)
-    }
-    if (this.#memoryBytes + moreBytes > memoryBytesMax) {
-      const message = 'Too many bytes of requests wait in memory; try again later. (MEMORY_LIMIT_EXCEEDED)'
-      throw new Exception(Code.MemoryLimitExceeded, message)
+  /**
+   * Reads a body of type `multipart/form-data`, and holds it until it is released.
+   * @throws Exception when it is too large, or in a form that is not understood
+   */
+  async readForm(request: IncomingMessage, form: BodyForm): Promise<Form & Pick<Body, 'release'>> {
+    const share = this.#memory.open()
+    try {
+      const read = await readForm(this.#decoded(request, form), request.headers, this.#bytesMax, share)
+      return { ...read, release: async () => share.set(0) }
+    } catch (error) {
+      share.set(0)
+      throw readError(error)
     }
   }
+
+  #decoded(request: IncomingMessage, { isFramed, isVerified }: BodyForm): AsyncIterable<Buffer> {
+    const chunks = decodedBody(request, request.headers)
+    return isFramed ? decodeFrames(chunks, this.#memory.open(), isVerified) : chunks
+  }
+}
+
+function readError(error: unknown): Exception {
+  if (error instanceof Exception) return error
+  const message = `Cannot read the request: ${(error as Error).message} (ABORTED)`
+  return new Exception(Code.Aborted, message, { cause: error })
 }
 
 /** A body that is still coming in. */
@@ -132,30 +151,5 @@ async function writeAll(file: FileHandle, bytes: Buffer): Promise<void> {
   for (let from = 0; from < bytes.length; ) {
     const { bytesWritten } = await file.write(bytes, from)
     from += bytesWritten
-  }
-}
-
-function decoded(request: IncomingMessage): Readable {
-  const encoding = (request.headers['content-encoding'] ?? 'identity').toLowerCase()
-  if (encoding === 'identity' || encoding === '') return request
-  const decoder = decoderOf(encoding)
-  // Errors arrive where the decoder is read.
-  pipeline(request, decoder, () => {})
-  return decoder
-}
-
-function decoderOf(encoding: string) {
-  switch (encoding) {
-    case 'gzip':
-      return createGunzip()
-    case 'deflate':
-      return createInflate()
-    case 'br':
-      return createBrotliDecompress()
-    default:
-      throw new Exception(
-        Code.UnknownCompressionMethod,
-        `Unknown compression method ${encoding}: the embedded ClickHouse knows gzip, deflate and br. (UNKNOWN_COMPRESSION_METHOD)`,
-      )
   }
 }

@@ -1,5 +1,6 @@
 import type { Body } from './body.ts'
 import type { Surroundings } from './connections.ts'
+import type { ExternalTable } from './external-tables.ts'
 import type { Progress } from './progress-watch.ts'
 import { shapeOf } from './statement.ts'
 
@@ -12,6 +13,8 @@ export interface EngineStatement extends Omit<Surroundings, 'defaults'> {
   readonly defaultFormat: string
   /** Whether nothing of the result is wanted before its end is known. */
   readonly waitsForEnd: boolean
+  /** Files that are temporary tables while it runs. */
+  readonly tables: readonly ExternalTable[]
   /** Whether it comes from ipid itself, and waits for nobody else. */
   readonly isOwn: boolean
   /** Called now and then before the answer begins, when settings of the request or its session ask for it. */

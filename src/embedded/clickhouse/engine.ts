@@ -8,6 +8,7 @@ import { Connections } from './connections.ts'
 import { effectiveSettings } from './effective-settings.ts'
 import { defaultsOf, type EngineStatement, headOf, textOf } from './engine-statement.ts'
 import { Code, Exception, exceptionOf } from './exception.ts'
+import { type TableStatements, tableStatements, withTables } from './external-tables.ts'
 import { type ProgressReports, ProgressWatch } from './progress-watch.ts'
 import { refuseOutfile, refuseReach } from './reach.ts'
 import { ReadCounter } from './read-counts.ts'
@@ -188,6 +189,7 @@ export class Engine {
   ): Promise<Rest> {
     if (this.#root === undefined) throw new Exception(Code.Aborted, 'The server is shutting down. (ABORTED)')
     await this.#refuse(statement)
+    const tables = await this.#judgedTables(statement)
     const head = headOf(statement)
     const { isRead, isInsert } = shapeOf(head)
     demandRoom(head, this.#path)
@@ -203,14 +205,28 @@ export class Engine {
         const contentType = await this.#head.contentType(result.format, settings)
         await consume({ ...result, contentType, timezone: await this.#head.timezone(settings) })
       }
-      if (isInsert) return await this.#insert(connection, statement, answer)
-      if (isRead) signal.addEventListener('abort', cancel, { once: true })
-      if (isRead && signal.aborted) cancel()
-      return await this.#read(connection, statement, signal, cancel, answer)
+      return await withTables(this.#addon, connection, tables, async () => {
+        if (isInsert) return await this.#insert(connection, statement, answer)
+        if (isRead) signal.addEventListener('abort', cancel, { once: true })
+        if (isRead && signal.aborted) cancel()
+        return await this.#read(connection, statement, signal, cancel, answer)
+      })
     })
   }
 
-  async #refuse({ query, body, isRead }: EngineStatement): Promise<void> {
+  /** External tables come in by the way of any statement of a client. */
+  async #judgedTables({ tables }: EngineStatement): Promise<TableStatements[]> {
+    const judged: TableStatements[] = []
+    for (const table of tables) {
+      const made = await tableStatements(table, (sql) => this.#canonical(sql))
+      await this.#refuse({ query: made.create, body: NO_BODY, isRead: false })
+      await this.#refuse({ query: made.insert, body: { ...NO_BODY, bytes: made.data }, isRead: false })
+      judged.push(made)
+    }
+    return judged
+  }
+
+  async #refuse({ query, body, isRead }: Pick<EngineStatement, 'query' | 'body' | 'isRead'>): Promise<void> {
     const text = { query, body: body.bytes }
     const canonical = (sql: string) => this.#canonical(sql)
     if (!this.#external) await refuseReach(text, canonical)
@@ -271,5 +287,7 @@ export class Engine {
     }
   }
 }
+
+const NO_BODY = { bytes: Buffer.alloc(0), file: undefined }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}

@@ -16,17 +16,21 @@ export class Exception extends Error {
 
 /** The codes that are raised here. */
 export const Code = {
+  AttemptToReadAfterEof: 32,
   BadArguments: 36,
+  ChecksumDoesntMatch: 40,
   NotImplemented: 48,
   SyntaxError: 62,
   UnknownFormat: 73,
   UnknownCompressionMethod: 89,
   UnknownSetting: 115,
+  TooLargeSizeCompressed: 131,
   TooManySimultaneousQueries: 202,
   QueryIsTooLarge: 229,
   QueryWithSameId: 216,
   Aborted: 236,
   MemoryLimitExceeded: 241,
+  CannotDecompress: 271,
   NotEnoughSpace: 243,
   SessionNotFound: 372,
   SessionIsLocked: 373,
@@ -36,6 +40,12 @@ export const Code = {
   UserSessionLimitExceeded: 700,
   Unknown: 1002,
 } as const
+
+/** @param bytesMax of a request, decoded */
+export function tooLarge(bytesMax: number): Exception {
+  const message = `The request is larger than ${bytesMax} bytes: send it in parts. (QUERY_IS_TOO_LARGE)`
+  return new Exception(Code.QueryIsTooLarge, message)
+}
 
 const PREFIX = /^(?:Query failed: )?(?:Code: (\d+)\. DB::Exception: )+/
 

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import type { BodyForm } from './body.ts'
 import { ID_SETTING } from './cancelling.ts'
-import { isOn } from './effective-settings.ts'
+import { acceptedEncoding, type Encoding } from './compression/encodings.ts'
 import { Code, Exception } from './exception.ts'
+import type { ExternalTable } from './external-tables.ts'
+import type { Form } from './form.ts'
 import type { SessionRequest } from './sessions.ts'
 import { quote } from './statement.ts'
 
@@ -21,9 +24,18 @@ export interface StatementRequest {
   readonly waitsForEnd: boolean
   /** Whether it comes from ipid's sink or migrations. */
   readonly isOwn: boolean
-  /** Whether the answer may be compressed. */
-  readonly compress: boolean
+  /** Files that came with it. */
+  readonly tables: readonly ExternalTable[]
 }
+
+/** How the bytes of an answer are compressed: by one of them, by both, or not at all. */
+export interface AnswerCoding {
+  readonly encoding: Encoding | undefined
+  /** Whether it is in ClickHouse's own frames, within the encoding. */
+  readonly isFramed: boolean
+}
+
+export const PLAIN: AnswerCoding = { encoding: undefined, isFramed: false }
 
 /** Parts of the URL that are no settings, and that nothing here depends on. */
 const IGNORED = new Set([
@@ -36,11 +48,17 @@ const IGNORED = new Set([
   'add_http_cors_header',
 ])
 
+const CHECKSUMS_OFF = 'http_native_compression_disable_checksumming_on_decompress'
+
 const OWN = new Set([
   ...['query', 'query_id', 'database', 'default_format', 'enable_http_compression', 'wait_end_of_query'],
   ...['session_id', 'session_check', 'session_timeout', 'close_session'],
+  ...['compress', 'decompress', 'http_wait_end_of_query', CHECKSUMS_OFF],
 ])
 const FORMAT_NAME = /^\w{1,100}$/
+/** They say how the bytes of request and answer are written, so they must be known before the body is read. */
+const OF_URL = new Set(['compress', 'decompress', 'enable_http_compression', CHECKSUMS_OFF])
+
 const SETTING_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 
 const SESSION_TIMEOUT_S = 60
@@ -48,24 +66,60 @@ const SESSION_TIMEOUT_S_MAX = 3_600
 
 const OWN_CLIENT = /^ipid-(?:sink|migrate)\b/
 
+/** A flag that is neither on nor off is off here: `parseRequest` refuses it. */
+export function answerCodingOf(params: URLSearchParams, headers: IncomingHttpHeaders): AnswerCoding {
+  const isOn = (name: string) => readFlag(params.get(name)) === true
+  return {
+    encoding: isOn('enable_http_compression') ? acceptedEncoding(headers) : undefined,
+    isFramed: isOn('compress'),
+  }
+}
+
+/** @throws Exception when a flag is neither on nor off */
+export function bodyFormOf(params: URLSearchParams): BodyForm {
+  return { isFramed: isOn(params, 'decompress'), isVerified: !isOn(params, CHECKSUMS_OFF) }
+}
+
 /**
- * @param params of the URL
+ * Puts the fields of a form behind the parameters of the URL.
+ * @throws Exception for a field that is about the bytes of the form itself
+ */
+export function withFields(params: URLSearchParams, { fields }: Pick<Form, 'fields'>): URLSearchParams {
+  const all = new URLSearchParams(params)
+  for (const [name, value] of fields) {
+    if (OF_URL.has(name)) throw badArguments(`${name} belongs in the URL, not in a field of the form`)
+    // As ClickHouse does: what the URL says goes first, and a statement has a part in each.
+    if (name === 'query') all.set('query', `${all.get('query') ?? ''}${value}`)
+    else if (!params.has(name)) all.append(name, value)
+  }
+  return all
+}
+
+/**
+ * @param params of the URL, and of the form that is the body
+ * @param tables that came with it
  * @throws Exception for what this server cannot do
  */
-export function parseRequest(method: string, params: URLSearchParams, headers: IncomingHttpHeaders): StatementRequest {
+export function parseRequest(
+  method: string,
+  params: URLSearchParams,
+  headers: IncomingHttpHeaders,
+  tables: readonly ExternalTable[] = [],
+): StatementRequest {
   checkUser(params, headers)
+  for (const name of OF_URL) isOn(params, name)
   const isRead = method !== 'POST'
   return {
     query: params.get('query') ?? '',
-    queryId: params.get('query_id') || randomUUID(),
+    queryId: params.get('query_id') || header(headers, 'x-clickhouse-query-id') || randomUUID(),
     database: params.get('database') || header(headers, 'x-clickhouse-database') || undefined,
     settings: settingsOf(params, isRead),
     session: sessionOf(params),
     defaultFormat: defaultFormatOf(params, headers),
     isRead,
-    waitsForEnd: isOn(params.get('wait_end_of_query')),
+    waitsForEnd: isOn(params, 'wait_end_of_query') || isOn(params, 'http_wait_end_of_query'),
     isOwn: OWN_CLIENT.test(headers['user-agent'] ?? ''),
-    compress: isOn(params.get('enable_http_compression')),
+    tables,
   }
 }
 
@@ -81,8 +135,6 @@ function settingsOf(params: URLSearchParams, isRead: boolean): [string, string][
   for (const [name, value] of params) {
     if (OWN.has(name) || IGNORED.has(name)) continue
     if (name === 'role') throw notImplemented('roles (role=)')
-    if ((name === 'compress' || name === 'decompress') && value !== '0') throw notImplemented(`${name}=${value}`)
-    if (name === 'compress' || name === 'decompress') continue
     if (!SETTING_NAME.test(name) || name === ID_SETTING) {
       throw new Exception(Code.UnknownSetting, `Unknown setting ${quote(name)}. (UNKNOWN_SETTING)`)
     }
@@ -100,12 +152,28 @@ function sessionOf(params: URLSearchParams): SessionRequest | undefined {
     const message = `Session timeout ${quote(timeout)} is not a number of seconds up to ${SESSION_TIMEOUT_S_MAX}. (INVALID_SESSION_TIMEOUT)`
     throw new Exception(Code.InvalidSessionTimeout, message)
   }
-  const [mustExist, close] = [isOn(params.get('session_check')), isOn(params.get('close_session'))]
+  const [mustExist, close] = [isOn(params, 'session_check'), isOn(params, 'close_session')]
   return { id, mustExist, close, timeoutMs: seconds * 1_000 }
 }
 
 function notImplemented(what: string): Exception {
   return new Exception(Code.NotImplemented, `The embedded ClickHouse has no ${what}. (NOT_IMPLEMENTED)`)
+}
+
+/** @throws Exception when the flag is neither on nor off */
+function isOn(params: URLSearchParams, name: string): boolean {
+  const flag = readFlag(params.get(name))
+  if (flag === undefined) throw badArguments(`${name}=${params.get(name)} is neither 1 nor 0`)
+  return flag
+}
+
+function readFlag(value: string | null): boolean | undefined {
+  if (value === null || /^(?:0|false|)$/i.test(value)) return false
+  return /^(?:1|true)$/i.test(value) ? true : undefined
+}
+
+function badArguments(what: string): Exception {
+  return new Exception(Code.BadArguments, `${what}. (BAD_ARGUMENTS)`)
 }
 
 /** There is one user, `default`, and no password. */

@@ -1,17 +1,27 @@
 import { mkdirSync, rmSync } from 'node:fs'
-import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { hostname } from 'node:os'
 import type { Logger } from 'pino'
 import { answerException, answerResult, answerText } from './answer.ts'
 import { type Body, type BodyLimits, BodyReader } from './body.ts'
 import { refuseWebPages } from './browsers.ts'
 import type { Engine } from './engine.ts'
-import { exceptionOf } from './exception.ts'
+import { Code, Exception, exceptionOf } from './exception.ts'
+import { externalTablesOf } from './external-tables.ts'
+import { isForm } from './form.ts'
 import { headerValue } from './header-value.ts'
 import { answerPage } from './play.ts'
 import { ProgressResponse } from './progress-response.ts'
 import type { Progress } from './progress-watch.ts'
-import { parseRequest, type StatementRequest } from './request.ts'
+import {
+  type AnswerCoding,
+  answerCodingOf,
+  bodyFormOf,
+  PLAIN,
+  parseRequest,
+  type StatementRequest,
+  withFields,
+} from './request.ts'
 import { insertFromFile } from './statement.ts'
 
 /** Longer than clients keep an idle connection, so that it is they who close it. */
@@ -32,21 +42,18 @@ interface Surroundings {
   readonly engine: Engine
   readonly bodies: BodyReader
   readonly sendMsMax: number
+  readonly log: Logger
 }
 
 /** ClickHouse's HTTP interface over an engine. It asks for no password, and so belongs on a loopback address. */
 export function createClickHouseServer(engine: Engine, { limits, bodyFolder, sendMsMax, log }: ServerOptions): Server {
   rmSync(bodyFolder, { recursive: true, force: true })
   mkdirSync(bodyFolder, { recursive: true, mode: 0o700 })
-  const surroundings = { engine, bodies: new BodyReader(limits, bodyFolder), sendMsMax }
+  const surroundings = { engine, bodies: new BodyReader(limits, bodyFolder), sendMsMax, log }
   const server = createServer(
     { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_TIMEOUT_MS, ServerResponse: ProgressResponse },
     (req, res) => {
-      handle(surroundings, req, res).catch((error: unknown) => {
-        const exception = exceptionOf(error)
-        if (!req.destroyed || res.writable) answerException(req, res, exception)
-        log.debug({ code: exception.code, err: exception }, 'statement failed')
-      })
+      handle(surroundings, req, res).catch((error: unknown) => fail(surroundings, req, res, error, PLAIN))
     },
   )
   return server
@@ -66,13 +73,40 @@ async function handle(surroundings: Surroundings, req: IncomingMessage, res: Pro
     req.resume()
     return answerText(res, `There is no handle ${url.pathname}: the embedded ClickHouse has /, /ping and /play\n`, 404)
   }
-  const request = parseRequest(req.method ?? '', url.searchParams, req.headers)
-  res.setHeader('X-ClickHouse-Query-Id', headerValue('query_id', request.queryId))
-  const body = await surroundings.bodies.read(req, insertFromFile(request.query, '') !== undefined)
+  const { searchParams: params } = url
+  const coding = answerCodingOf(params, req.headers)
   try {
-    await execute(surroundings, request, body, req, res)
-  } finally {
-    await body.release()
+    const { request, body } = await readRequest(surroundings.bodies, params, req, res)
+    await execute(surroundings, request, body, coding, res).finally(() => body.release())
+  } catch (error) {
+    await fail(surroundings, req, res, error, coding)
+  }
+}
+
+async function readRequest(
+  bodies: BodyReader,
+  params: URLSearchParams,
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<{ request: StatementRequest; body: Body }> {
+  const { method = '', headers } = req
+  const bodyForm = bodyFormOf(params)
+  if (!isForm(headers)) {
+    const request = parseRequest(method, params, headers)
+    res.setHeader('X-ClickHouse-Query-Id', headerValue('query_id', request.queryId))
+    return { request, body: await bodies.read(req, bodyForm, insertFromFile(request.query, '') !== undefined) }
+  }
+  if (method !== 'POST') throw new Exception(Code.BadArguments, 'multipart/form-data needs POST. (BAD_ARGUMENTS)')
+  const { release, ...form } = await bodies.readForm(req, bodyForm)
+  try {
+    const all = withFields(params, form)
+    const tables = externalTablesOf(form.files, all)
+    const request = parseRequest(method, all, headers, tables)
+    res.setHeader('X-ClickHouse-Query-Id', headerValue('query_id', request.queryId))
+    return { request, body: { bytes: Buffer.alloc(0), file: undefined, release } }
+  } catch (error) {
+    await release()
+    throw error
   }
 }
 
@@ -80,14 +114,27 @@ async function execute(
   { engine, sendMsMax }: Surroundings,
   request: StatementRequest,
   body: Body,
-  req: IncomingMessage,
+  coding: AnswerCoding,
   res: ProgressResponse,
 ): Promise<void> {
   const gone = new AbortController()
   res.once('close', () => gone.abort())
   const onProgress = (progress: Progress) => res.sendProgress(progress)
   await engine.execute({ ...request, body, onProgress }, gone.signal, async (answer) => {
-    await answerResult(req, res, request, answer, sendMsMax)
+    await answerResult(res, coding, answer, sendMsMax)
   })
   res.end()
+}
+
+async function fail(
+  { log }: Surroundings,
+  req: IncomingMessage,
+  res: ServerResponse,
+  error: unknown,
+  coding: AnswerCoding,
+): Promise<void> {
+  const exception = exceptionOf(error)
+  log.debug({ code: exception.code, err: exception }, 'statement failed')
+  // It fails when the client has gone.
+  if (!req.destroyed || res.writable) await answerException(req, res, exception, coding).catch(() => {})
 }

@@ -1,0 +1,78 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { pipeline, type Readable, type Transform } from 'node:stream'
+import {
+  createBrotliCompress,
+  createBrotliDecompress,
+  createDeflate,
+  createGunzip,
+  createGzip,
+  createInflate,
+  constants as zlib,
+} from 'node:zlib'
+import { Code, Exception } from '../exception.ts'
+import { hasZstd, zstdDecoder, zstdEncoder } from './zstd.ts'
+
+/** What HTTP calls content codings. */
+
+/** Of an answer, the cheapest first. */
+const ENCODINGS = ['gzip', ...(hasZstd ? (['zstd'] as const) : []), 'br', 'deflate'] as const
+
+export type Encoding = (typeof ENCODINGS)[number]
+
+const GZIP_LEVEL = 3
+/** Its default of 11 takes a hundred times as long as this. */
+const BROTLI_QUALITY = 3
+
+/** @returns the encoding of an answer; undefined when the client takes none that is known here */
+export function acceptedEncoding(headers: IncomingHttpHeaders): Encoding | undefined {
+  const names = new Set<string>()
+  for (const item of String(headers['accept-encoding'] ?? '').split(',')) {
+    const [name, ...parameters] = item.split(';').map((part) => part.trim().toLowerCase())
+    if (!parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter))) names.add(name!)
+  }
+  return ENCODINGS.find((encoding) => names.has(encoding))
+}
+
+export function encoderOf(encoding: Encoding): Transform {
+  switch (encoding) {
+    case 'gzip':
+      return createGzip({ level: GZIP_LEVEL })
+    case 'zstd':
+      return zstdEncoder()
+    case 'br':
+      return createBrotliCompress({ params: { [zlib.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } })
+    case 'deflate':
+      return createDeflate({ level: GZIP_LEVEL })
+  }
+}
+
+/**
+ * @param headers say how the body is encoded
+ * @throws Exception when that is not known here
+ */
+export function decodedBody(body: Readable, headers: IncomingHttpHeaders): AsyncIterable<Buffer> {
+  const encoding = (headers['content-encoding'] ?? '').trim().toLowerCase()
+  if (encoding === 'identity' || encoding === '') return body
+  const decoder = decoderOf(encoding)
+  // Errors arrive where the decoder is read.
+  pipeline(body, decoder, () => {})
+  return decoder
+}
+
+function decoderOf(encoding: string): Transform {
+  switch (encoding) {
+    case 'gzip':
+    case 'x-gzip':
+      return createGunzip()
+    case 'deflate':
+      return createInflate()
+    case 'br':
+      return createBrotliDecompress()
+    case 'zstd':
+      return zstdDecoder()
+    default: {
+      const message = `Unknown compression method ${encoding}: the embedded ClickHouse knows gzip, deflate, br and zstd. (UNKNOWN_COMPRESSION_METHOD)`
+      throw new Exception(Code.UnknownCompressionMethod, message)
+    }
+  }
+}
