@@ -1,16 +1,18 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip, createGzip } from 'node:zlib'
-import type { BackupFile } from '../../schemas/backup.ts'
+import { BACKUP_LINE_BYTES_MAX, type BackupFile } from '../../schemas/backup.ts'
 import { BackupRefusedError } from './ports.ts'
 
 const LINE_FEED = 10
 /** Fast, and a third of the size. */
 const GZIP_LEVEL = 3
 const GZIP_CHUNK_BYTES = 262_144
+/** Records that are held at once. */
+const RECORD_BYTES = 1_048_576
 /** Key hashes and visitors' addresses are for this user alone. */
 const PRIVATE_FILE = 0o600
 
@@ -28,13 +30,13 @@ export async function writeLines(
   onLines: OnLines = () => {},
 ): Promise<BackupFile> {
   const hash = createHash('sha256')
-  let lines = 0
+  const meter = new LineMeter(name)
   let bytes = 0
   async function* counted() {
     for await (const piece of pieces) {
-      const more = countLines(piece)
-      lines += more
-      onLines(more)
+      const before = meter.lines
+      meter.push(piece)
+      onLines(meter.lines - before)
       yield piece
     }
   }
@@ -52,37 +54,45 @@ export async function writeLines(
   } finally {
     await file.close()
   }
-  return { name, lines, bytes, sha256: hash.digest('hex') }
+  return { name, lines: meter.lines, bytes, sha256: hash.digest('hex') }
 }
 
 /** @throws BackupRefusedError when the file is not what was written */
 export async function verifyFile(folder: string, { name, bytes, sha256 }: BackupFile): Promise<void> {
   const hash = createHash('sha256')
-  let found = 0
   try {
+    const found = await stat(join(folder, name))
+    if (!found.isFile()) throw new Error('it is no file')
+    if (found.size !== bytes) throw damaged(`${name} has ${found.size} bytes, not ${bytes}`)
     for await (const chunk of createReadStream(join(folder, name)) as AsyncIterable<Buffer>) {
       hash.update(chunk)
-      found += chunk.length
     }
   } catch (error) {
-    throw new BackupRefusedError(`the backup is damaged: ${name} cannot be read: ${(error as Error).message}`)
+    if (error instanceof BackupRefusedError) throw error
+    throw damaged(`${name} cannot be read: ${(error as Error).message}`)
   }
-  if (found !== bytes) throw new BackupRefusedError(`the backup is damaged: ${name} has ${found} bytes, not ${bytes}`)
-  if (hash.digest('hex') !== sha256) throw new BackupRefusedError(`the backup is damaged: ${name} has other content`)
+  if (hash.digest('hex') !== sha256) throw damaged(`${name} has other content`)
 }
 
-/** The lines of a file, in portions of about `portionBytes`, none of them cut. */
+function damaged(what: string): BackupRefusedError {
+  return new BackupRefusedError(`the backup is damaged: ${what}`)
+}
+
+/**
+ * The lines of a file, in portions of about `portionBytes`, none of them cut.
+ * @throws BackupRefusedError when there are more or fewer lines than were written, or one that no backup has
+ */
 export async function* readPortions(
   folder: string,
-  name: string,
+  { name, lines }: BackupFile,
   portionBytes: number,
 ): AsyncGenerator<readonly Buffer[]> {
   let portion: Buffer[] = []
   let bytes = 0
-  const content = createGunzip({ chunkSize: GZIP_CHUNK_BYTES })
-  // Errors arrive where the lines are read.
-  pipeline(createReadStream(join(folder, name)), content, () => {})
-  for await (const chunk of content as AsyncIterable<Buffer>) {
+  const meter = new LineMeter(name)
+  for await (const chunk of unzipped(folder, name)) {
+    meter.push(chunk)
+    if (meter.lines > lines) throw damaged(`${name} has more than ${lines} lines`)
     const end = chunk.lastIndexOf(LINE_FEED) + 1
     if (end > 0 && bytes + end >= portionBytes) {
       yield [...portion, chunk.subarray(0, end)]
@@ -94,14 +104,71 @@ export async function* readPortions(
     }
     bytes += portion.at(-1)?.length ?? 0
   }
+  if (meter.lines !== lines) throw damaged(`${name} has ${meter.lines} lines, not ${lines}`)
+  if (meter.isOpen) throw damaged(`${name} ends within a line`)
   if (bytes > 0) yield portion
 }
 
-/** The values of a file of JSON lines, in portions. */
-export async function* readRecords<T>(folder: string, name: string, portionBytes: number): AsyncGenerator<T[]> {
-  for await (const portion of readPortions(folder, name, portionBytes)) {
-    const lines = Buffer.concat(portion).toString('utf8').trimEnd().split('\n')
-    yield lines.map((line) => JSON.parse(line) as T)
+async function* unzipped(folder: string, name: string): AsyncGenerator<Buffer> {
+  const content = createGunzip({ chunkSize: GZIP_CHUNK_BYTES })
+  // Errors arrive where the lines are read.
+  pipeline(createReadStream(join(folder, name)), content, () => {})
+  try {
+    for await (const chunk of content as AsyncIterable<Buffer>) yield chunk
+  } catch (error) {
+    throw damaged(`${name} cannot be read: ${(error as Error).message}`)
+  }
+}
+
+/** Reads a value of a line, or throws an Error that says what is wrong with it. */
+export type ReadRecord<T> = (value: unknown) => T
+
+/**
+ * The values of a file of JSON lines, in portions.
+ * @throws BackupRefusedError that names file and line
+ */
+export async function* readRecords<T>(folder: string, file: BackupFile, read: ReadRecord<T>): AsyncGenerator<T[]> {
+  let line = 0
+  for await (const portion of readPortions(folder, file, RECORD_BYTES)) {
+    const texts = Buffer.concat(portion).toString('utf8').split('\n')
+    texts.pop()
+    yield texts.map((text) => {
+      line++
+      try {
+        return read(JSON.parse(text))
+      } catch (error) {
+        throw new BackupRefusedError(`the backup is refused: ${file.name}, line ${line}: ${(error as Error).message}`)
+      }
+    })
+  }
+}
+
+/** Counts the lines of pieces, and bounds them. */
+class LineMeter {
+  lines = 0
+  readonly #name: string
+  /** Bytes since the last line feed. */
+  #openBytes = 0
+
+  constructor(name: string) {
+    this.#name = name
+  }
+
+  get isOpen(): boolean {
+    return this.#openBytes > 0
+  }
+
+  /** @throws BackupRefusedError when a line is too long */
+  push(piece: Buffer): void {
+    const first = piece.indexOf(LINE_FEED)
+    this.#openBytes += first < 0 ? piece.length : first
+    if (this.#openBytes > BACKUP_LINE_BYTES_MAX) {
+      const place = `${this.#name}, line ${this.lines + 1}`
+      throw new BackupRefusedError(`${place} is longer than the ${BACKUP_LINE_BYTES_MAX} bytes that a backup takes`)
+    }
+    if (first < 0) return
+    this.lines += countLines(piece)
+    this.#openBytes = piece.length - piece.lastIndexOf(LINE_FEED) - 1
   }
 }
 

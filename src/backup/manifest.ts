@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
-import { open, readFile } from 'node:fs/promises'
+import { open, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BACKUP_FORMAT, type BackupFile, BackupManifest } from '../../schemas/backup.ts'
 import { compileValidator } from '../core/event/validator.ts'
 import { BackupRefusedError } from './ports.ts'
 
 const NAME = 'manifest.json'
+const BYTES_MAX = 67_108_864
 
 /** Writes the manifest: from now on the folder is a backup. */
 export async function writeManifest(folder: string, manifest: BackupManifest): Promise<void> {
@@ -31,12 +32,28 @@ export async function readManifest(folder: string): Promise<BackupManifest> {
   if (checksum !== checksumOf(manifest)) {
     throw new BackupRefusedError(`the backup is damaged: ${NAME} has other content than was written`)
   }
+  demandDistinct(
+    'file',
+    filesOf(manifest).map(({ name }) => name),
+  )
+  demandDistinct(
+    'table',
+    manifest.tables.map(({ table }) => table),
+  )
   return manifest
+}
+
+function demandDistinct(what: string, names: readonly string[]): void {
+  const twice = names.find((name, at) => names.indexOf(name) !== at)
+  if (twice === undefined) return
+  throw new BackupRefusedError(`the backup is damaged: ${NAME} names the ${what} ${JSON.stringify(twice)} twice`)
 }
 
 async function readJson(folder: string): Promise<object> {
   let text: string
   try {
+    const { size } = await stat(join(folder, NAME))
+    if (size > BYTES_MAX) throw new Error(`${NAME} is larger than ${BYTES_MAX} bytes`)
     text = await readFile(join(folder, NAME), 'utf8')
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException

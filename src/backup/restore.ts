@@ -1,10 +1,11 @@
-import type { ArchivedObject, BackupManifest, LetterCopy, TenantCopy } from '../../schemas/backup.ts'
+import type { BackupManifest } from '../../schemas/backup.ts'
 import type { Clock } from '../core/run/clock.ts'
 import { numbered } from '../core/run/counted.ts'
-import { countLines, readPortions, readRecords, verifyFile } from './files.ts'
+import { countLines, readPortions, verifyFile } from './files.ts'
 import { filesOf, readManifest } from './manifest.ts'
 import type { ArchiveList, RecordTarget, TableTarget } from './ports.ts'
 import type { Progress } from './progress.ts'
+import { readLetters, readObjects, readTenants } from './records.ts'
 
 export interface RestoreOptions {
   readonly tables: TableTarget
@@ -27,7 +28,6 @@ export interface Restored {
 
 /** Text of one insert. */
 const INSERT_BYTES = 33_554_432
-const RECORD_BYTES = 1_048_576
 
 /**
  * Reads a backup and checks every file of it, before anything is written anywhere.
@@ -37,7 +37,13 @@ export async function openBackup(dir: string, progress: Progress): Promise<Backu
   const manifest = await readManifest(dir)
   progress.step('checking the files')
   for (const file of filesOf(manifest)) await verifyFile(dir, file)
+  for (const read of [readTenants, readLetters, readObjects]) await readToEnd(read(dir, manifest))
   return manifest
+}
+
+/** Each record is checked as it is read. */
+async function readToEnd(records: AsyncIterator<unknown>): Promise<void> {
+  while (!(await records.next()).done);
 }
 
 /**
@@ -56,6 +62,7 @@ export async function restoreBackup(dir: string, manifest: BackupManifest, optio
 async function fill(dir: string, manifest: BackupManifest, options: RestoreOptions): Promise<Restored> {
   const { tables, records, progress } = options
   await tables.demandKnown(manifest.migrations)
+  await tables.demandTables(manifest.tables)
   const isRepeated = await records.begin(manifest.id, await tables.filledTable())
   if (isRepeated) progress.step('an earlier restore of this backup was not finished: begun again')
   await records.fixPartitions(manifest.partitions, manifest.partitions_since ?? 0)
@@ -64,7 +71,7 @@ async function fill(dir: string, manifest: BackupManifest, options: RestoreOptio
   await fillTables(dir, manifest, options)
   await tables.migrate()
   progress.step('tenants')
-  for await (const some of readRecords<TenantCopy>(dir, manifest.tenants.name, RECORD_BYTES)) {
+  for await (const some of readTenants(dir, manifest)) {
     await records.addTenants(some)
   }
   const lettersStored = await addLetters(dir, manifest, options)
@@ -78,7 +85,7 @@ async function fillTables(dir: string, manifest: BackupManifest, { tables, progr
   for (const table of manifest.tables) {
     const onLines = progress.rows(table.table)
     await tables.clear(table)
-    for await (const lines of readPortions(dir, table.file.name, INSERT_BYTES)) {
+    for await (const lines of readPortions(dir, table.file, INSERT_BYTES)) {
       await tables.insert(table, lines)
       onLines(lines.reduce((sum, bytes) => sum + countLines(bytes), 0))
     }
@@ -95,7 +102,7 @@ async function addLetters(dir: string, manifest: BackupManifest, options: Restor
   progress.step('dead letters')
   let left = 0
   await records.clearLetters()
-  for await (const letters of readRecords<LetterCopy>(dir, manifest.dead_letters.name, RECORD_BYTES)) {
+  for await (const letters of readLetters(dir, manifest)) {
     const asked = letters.flatMap((letter) => {
       const event = records.eventOf(letter)
       return event === undefined ? [] : [{ letter, event }]
@@ -114,7 +121,7 @@ async function missingObjects(dir: string, manifest: BackupManifest, options: Re
   const there = options.archive.list()[Symbol.asyncIterator]()
   let found = await there.next()
   let missing = 0
-  for await (const objects of readRecords<ArchivedObject>(dir, manifest.archive.file.name, RECORD_BYTES)) {
+  for await (const objects of readObjects(dir, manifest)) {
     for (const { key, bytes } of objects) {
       while (!found.done && found.value.key < key) found = await there.next()
       if (found.done || found.value.key !== key || found.value.bytes !== bytes) missing++

@@ -13,9 +13,14 @@ import { connectClickHouse, DATABASE } from './client.ts'
 import { appliedMigrations, MIGRATIONS, migrate, readMigrations } from './migrate.ts'
 import { quote, quoteName } from './quote.ts'
 import { ERASING } from './remove-rows.ts'
+import { createRestored } from './restored-table.ts'
+import { OUTCOMES } from './tables.ts'
 
 /** The table whose rows are events; a row of another one may say that its event has gone there. */
 const EVENTS = 'events'
+
+/** Migrations make them, whatever a backup says of them. */
+const OURS: ReadonlySet<string> = new Set([EVENTS, OUTCOMES.name])
 
 /** One text for each value, whatever the server's settings and its time zone are. */
 const EXACT_TEXT = {
@@ -114,9 +119,17 @@ export class ClickHouseTables implements TableSource, TableTarget {
     return migrate(this.#url, this.#log, { only })
   }
 
-  async clear({ table, create }: TableShape): Promise<void> {
-    const there = (await this.tables()).some((shape) => shape.table === table)
-    if (!there) await this.#client.command({ query: create })
+  async demandTables(shapes: readonly TableShape[]): Promise<void> {
+    const there = (await this.#hasDatabase()) ? (await this.tables()).map(({ table }) => table) : []
+    for (const shape of shapes) {
+      if (!OURS.has(shape.table) && !there.includes(shape.table)) createOf(shape)
+    }
+  }
+
+  async clear(shape: TableShape): Promise<void> {
+    const { table } = shape
+    const there = (await this.tables()).some((found) => found.table === table)
+    if (!there) await this.#client.command({ query: createOf(shape) })
     else await this.#client.command({ query: `TRUNCATE TABLE ${quoteName(table)} SETTINGS max_table_size_to_drop = 0` })
   }
 
@@ -200,5 +213,20 @@ export class ClickHouseTables implements TableSource, TableTarget {
       clickhouse_settings: { output_format_json_quote_64bit_integers: 0, ...settings },
     })
     return await result.json<T>()
+  }
+}
+
+/** @throws BackupRefusedError when the table is one of ours, or of a form that is not taken over from a backup */
+function createOf(shape: TableShape): string {
+  const { table } = shape
+  const refused = (why: string) => new BackupRefusedError(`table ${table} of the backup cannot be made: ${why}`)
+  if (OURS.has(table)) throw refused('it is one of ipid, and the migrations of the backup do not make it')
+  if (table === MIGRATIONS || table === ERASING) throw refused('ipid keeps notes in a table of that name')
+  try {
+    return createRestored(shape)
+  } catch (error) {
+    throw refused(
+      `${(error as Error).message} is not taken over from a backup; make the table yourself, empty, and restore again`,
+    )
   }
 }

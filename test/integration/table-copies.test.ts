@@ -15,7 +15,8 @@ const OWN_TABLE = `
     real Float64, part Float32, price Decimal(38, 9), day Date32, local DateTime, fine DateTime64(9),
     list Array(Nullable(String)), map Map(String, Int64), pair Tuple(a Int8, b String), address IPv6,
     low LowCardinality(Nullable(String)), state AggregateFunction(uniqExact, UInt64),
-    made String MATERIALIZED upper(text), other String ALIAS lower(text), full String DEFAULT 'x'
+    made String MATERIALIZED upper(text), other String ALIAS lower(text), full String DEFAULT 'x',
+    INDEX finder (text, full) TYPE bloom_filter(0.01), PROJECTION sums (SELECT day, count() GROUP BY day)
   )
   ENGINE = MergeTree ORDER BY text SETTINGS non_replicated_deduplication_window = 100`
 
@@ -80,7 +81,18 @@ test('tables come back value for value, one of somebody else too, however often 
   )
   await assert.rejects(tables.demandKnown([...migrations, '9999_later']), BackupRefusedError)
 
+  const hostile = (table: string, create: string) => tables.demandTables([{ table, columns: ['a'], create }])
+  await tables.demandTables(shapes)
+  await assert.rejects(hostile('evil', "CREATE USER evil IDENTIFIED BY 'x'"), /table evil of the backup cannot be made/)
+  const fromFile = "(a String) ENGINE = MergeTree ORDER BY a AS SELECT * FROM file('/etc/passwd', LineAsString)"
+  await assert.rejects(hostile('evil', `CREATE TABLE ipid.evil ${fromFile}`), BackupRefusedError)
+  await assert.rejects(hostile('migrations', 'CREATE TABLE ipid.migrations (a String) ENGINE = Log'), /keeps notes/)
+
   await client.command({ query: 'DROP DATABASE ipid SYNC' })
+  await tables.demandTables(shapes)
+  const ours = { table: 'events', columns: ['a'], create: 'CREATE TABLE ipid.events (a String) ENGINE = Log' }
+  await tables.migrate([])
+  await assert.rejects(tables.clear(ours), /table events of the backup cannot be made: it is one of ipid/)
   // The last migration makes views only: rows of today fit before it.
   await tables.migrate(migrations.slice(0, -1))
   assert.deepEqual(await tables.migrations(), migrations.slice(0, -1))

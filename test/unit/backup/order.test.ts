@@ -49,6 +49,7 @@ test('a backup and a restore have an order in which every event is in one place'
 
   const tables = {
     demandKnown: () => note('known'),
+    demandTables: () => note('tables can be made'),
     filledTable: async () => undefined,
     migrate: (only) => note(only === undefined ? 'later migrations' : 'migrations of then'),
     clear: ({ table }) => note(`clear ${table}`),
@@ -73,6 +74,7 @@ test('a backup and a restore have an order in which every event is in one place'
   assert.deepEqual(log.splice(0), [
     ...[
       'known',
+      'tables can be made',
       'begin',
       '1 partitions since 7',
       'migrations of then',

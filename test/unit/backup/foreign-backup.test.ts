@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { appendFileSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { BACKUP_FORMAT, BACKUP_LINE_BYTES_MAX, type BackupManifest } from '../../../schemas/backup.ts'
+import { readPortions, writeLines } from '../../../src/backup/files.ts'
+import { writeManifest } from '../../../src/backup/manifest.ts'
+import { BackupRefusedError } from '../../../src/backup/ports.ts'
+import { Progress } from '../../../src/backup/progress.ts'
+import { openBackup } from '../../../src/backup/restore.ts'
+
+/*
+ * A backup that somebody else wrote, or changed: all its checksums are right.
+ */
+
+const HASH = 'a'.repeat(64)
+const KEY = { prefix: 'ipid_0123456', tenant_id: 'acme', created_at: '2026-11-22T00:00:00.000Z' }
+const TENANT = {
+  id: 'acme',
+  record: { plan: 'starter', archive: false, created_at: '2026-11-22T00:00:00.000Z' },
+  keys: [{ sha256: HASH, record: KEY, used_ms: null }],
+  lookups: { day: '2026-11-22', used: 0 },
+}
+const LETTER = { partition: 1, id: '5-1', fields: ['Z3JvdXA=', 'cHJvY2Vzcw=='], claim: null }
+const OBJECT = { key: 'a', bytes: 1 }
+
+interface Content {
+  readonly tenants?: readonly unknown[]
+  readonly letters?: readonly unknown[]
+  readonly objects?: readonly unknown[]
+  readonly manifest?: Partial<BackupManifest>
+}
+
+async function* ndjson(values: readonly unknown[]) {
+  for (const value of values) yield Buffer.from(`${typeof value === 'string' ? value : JSON.stringify(value)}\n`)
+}
+
+/** Writes such a backup. */
+async function write(t: TestContext, { tenants, letters, objects, manifest }: Content): Promise<string> {
+  const dir = mkdtempSync(join(tmpdir(), 'ipid-foreign-'))
+  t.after(() => rmSync(dir, { recursive: true, force: true }))
+  const file = (name: string, values: readonly unknown[] = []) => writeLines(dir, name, ndjson(values))
+  await writeManifest(dir, {
+    format: BACKUP_FORMAT,
+    ...{ id: 'x', ipid_version: '1', created_at: KEY.created_at, received_before: KEY.created_at },
+    ...{ partitions: 4, migrations: ['0001_events'], tables: [] },
+    tenants: await file('tenants.ndjson.gz', tenants),
+    dead_letters: await file('dead-letters.ndjson.gz', letters),
+    archive: { place: '/archive', file: await file('archive.ndjson.gz', objects) },
+    ...manifest,
+  })
+  return dir
+}
+
+const progress = new Progress(() => {})
+
+test('a backup of ours is opened', async (t) => {
+  const dir = await write(t, { tenants: [TENANT], letters: [LETTER, { ...LETTER, id: '5-2' }], objects: [OBJECT] })
+  assert.equal((await openBackup(dir, progress)).partitions, 4)
+})
+
+const withKey = (change: object, record: object = {}) => ({
+  tenants: [{ ...TENANT, keys: [{ ...TENANT.keys[0], ...change, record: { ...KEY, ...record } }] }],
+})
+const withRecord = (change: object) => ({ tenants: [{ ...TENANT, record: { ...TENANT.record, ...change } }] })
+const withLetter = (change: object) => ({ letters: [LETTER, { ...LETTER, id: '5-2', ...change }] })
+const REFUSED: Readonly<Record<string, readonly [Content, RegExp]>> = {
+  'a tenant that leads out of its folder': [
+    { tenants: [TENANT, { ...TENANT, id: '../../etc', keys: [] }] },
+    /tenants\.ndjson\.gz, line 2: id: must match pattern/,
+  ],
+  'a tenant twice': [{ tenants: [TENANT, { ...TENANT, keys: [] }] }, /line 2: the tenant acme is there twice/],
+  'a record without a plan': [withRecord({ plan: undefined }), /line 1: record\.plan: is required/],
+  'a rule without an end': [withRecord({ rules: ['x'.repeat(1_001)] }), /record\.rules\[0\]: must have at most 1000/],
+  'a time that is none': [withRecord({ created_at: 'yesterday' }), /record\.created_at: must be an RFC 3339/],
+  'a key of another tenant': [withKey({}, { tenant_id: 'victim' }), /the key ipid_0123456 is of tenant victim/],
+  'a hash that is none': [withKey({ sha256: 'A'.repeat(64) }), /keys\[0\]\.sha256: must match pattern/],
+  'a prefix that is none': [withKey({}, { prefix: '\u001b[2J' }), /keys\[0\]\.record\.prefix: must match pattern/],
+  'the hash of a key of two tenants': [
+    {
+      tenants: [TENANT, { ...TENANT, id: 'b', keys: [{ ...TENANT.keys[0], record: { ...KEY, tenant_id: 'b' } }] }],
+    },
+    /line 2: the hash of a key a+ is there twice/,
+  ],
+  'a letter of a partition that is not there': [withLetter({ partition: 4 }), /line 2: there is no partition 4 of 4/],
+  'letters out of order': [withLetter({ id: '4-9' }), /line 2: its id is not above the one before it/],
+  'a letter whose field has no value': [withLetter({ fields: ['YQ==', 'YQ==', 'YQ=='] }), /a field has no value/],
+  'a letter that is not base64': [withLetter({ fields: ['YQ==', '*'] }), /a field is not base64/],
+  'a claim that is no owner': [withLetter({ claim: 'YQ==' }), /line 2: claim: /],
+  'an object without a size': [{ objects: [{ key: 'a' }] }, /archive\.ndjson\.gz, line 1: bytes: is required/],
+  'a line that is not JSON': [{ objects: [OBJECT, '{'] }, /archive\.ndjson\.gz, line 2: /],
+  'an empty line': [{ objects: [OBJECT, ''] }, /archive\.ndjson\.gz, line 2: /],
+  'partitions without an end': [{ manifest: { partitions: 1_000_000_000 } }, /partitions: must be at most 1024/],
+}
+
+for (const [name, [content, message]] of Object.entries(REFUSED)) {
+  test(`a backup is refused before anything is written: ${name}`, async (t) => {
+    const opened = openBackup(await write(t, content), progress)
+    await assert.rejects(opened, (error) => error instanceof BackupRefusedError && message.test(error.message))
+  })
+}
+
+test('a manifest names each file and each table once, and no file outside of its folder', async (t) => {
+  const events = { table: 'events', columns: ['a'], create: 'x' }
+  const file = (name: string) => ({ name, lines: 0, bytes: 0, sha256: HASH })
+  const tables = (...names: string[]) => ({
+    manifest: { tables: names.map((name) => ({ ...events, file: file(name) })) },
+  })
+  const opened = async (content: Content) => openBackup(await write(t, content), progress)
+  await assert.rejects(opened(tables('..')), /tables\[0\]\.file\.name: must match pattern/)
+  await assert.rejects(opened(tables('tenants.ndjson.gz')), /names the file "tenants.ndjson.gz" twice/)
+  await assert.rejects(opened(tables('a', 'b')), /names the table "events" twice/)
+  const dir = await write(t, {})
+  truncateSync(join(dir, 'manifest.json'), 70_000_000)
+  await assert.rejects(openBackup(dir, progress), /manifest\.json is larger than 67108864 bytes/)
+})
+
+test('a file has the lines that its manifest says, and none that fills the memory', async (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'ipid-foreign-'))
+  t.after(() => rmSync(dir, { recursive: true, force: true }))
+  const read = async (name: string, lines: number) => {
+    for await (const _ of readPortions(dir, { name, lines, bytes: 0, sha256: '' }, 1_000_000));
+  }
+  await writeLines(dir, 'two', ndjson(['a', 'b']))
+  await read('two', 2)
+  await assert.rejects(read('two', 1), /two has more than 1 lines/)
+  await assert.rejects(read('two', 3), /two has 2 lines, not 3/)
+  writeFileSync(join(dir, 'open'), gzipSync('a\nb'))
+  await assert.rejects(read('open', 1), /open ends within a line/)
+
+  const zeros = Buffer.alloc(1_048_576)
+  async function* endless(pieces: number) {
+    for (let i = 0; i < pieces; i++) yield zeros
+    yield Buffer.from('\n')
+  }
+  const most = BACKUP_LINE_BYTES_MAX / zeros.length
+  await writeLines(dir, 'long', endless(most))
+  await read('long', 1)
+  await assert.rejects(writeLines(dir, 'longer', endless(most + 1)), /longer, line 1 is longer than the 67108864 bytes/)
+  writeFileSync(join(dir, 'longest'), gzipSync(Buffer.alloc(BACKUP_LINE_BYTES_MAX + zeros.length)))
+  await assert.rejects(read('longest', 1), /longest, line 1 is longer than the 67108864 bytes/)
+  writeFileSync(join(dir, 'cut'), 'no gzip')
+  await assert.rejects(read('cut', 1), /the backup is damaged: cut cannot be read/)
+  appendFileSync(join(dir, 'two'), 'x')
+  await assert.rejects(read('two', 2), /the backup is damaged: two cannot be read/)
+})
