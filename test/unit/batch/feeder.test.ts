@@ -4,6 +4,7 @@ import { Feeder } from '../../../src/batch/feeder.ts'
 import type { FeederStore, OpenedJobs, OpenJob } from '../../../src/batch/feeder-store.ts'
 import type { ChunkCounts, ChunkReading, LineChunk } from '../../../src/core/pipeline/source.ts'
 import { systemClock } from '../../../src/core/run/clock.ts'
+import { withResolvers } from '../../../src/core/run/with-resolvers.ts'
 import { NOTHING_KNOWN } from '../../../src/enrichment/answers/answer.ts'
 import { readingOf } from '../../support/batch.ts'
 import { mockTimeouts, settled } from '../../support/mock-timeouts.ts'
@@ -23,6 +24,7 @@ class Store implements FeederStore {
   fills = false
   looks = 0
   lists = 0
+  listsHeld: Promise<void> | undefined
   spare = false
 
   add(id: string, chunks: number, tenantId = 'acme', isOurs = true): void {
@@ -45,7 +47,17 @@ class Store implements FeederStore {
   release = async () => {}
   async openJobs() {
     this.lists++
+    if (this.lists > 1) await this.listsHeld
     return [...this.jobs.values()]
+  }
+  /**
+   * Answers no listing after the first until the returned function is called. A feeder that lists the jobs reads no chunk
+   * ahead, and on a busy machine it may list them at any moment.
+   */
+  holdLists(): () => void {
+    const { promise, resolve } = withResolvers()
+    this.listsHeld = promise
+    return resolve
   }
   async eventsInLane() {
     this.looks++
@@ -134,11 +146,13 @@ const count = (log: readonly string[], line: string) => log.filter((entry) => en
 test('while a chunk is fed the next one is read, and fed only when that one is in the lane', async (t) => {
   const store = new Store()
   store.add('a', 3)
+  const listAgain = store.holdLists()
   await started(t, store)
   await store.sees('feed a1', 'read a2')
   assert.deepEqual(store.log, ['read a1', 'feed a1', 'read a2'])
   await store.answer('a1')
   await store.sees('advance a1', 'feed a2', 'read a3')
+  listAgain()
   assert.equal(store.feeds.length, 1)
   await store.answer('a2')
   await store.answer('a3')
@@ -192,9 +206,11 @@ test('tenants take turns, chunk by chunk', async (t) => {
 test('behind a feed that failed nothing is fed until that chunk is fed again', async (t) => {
   const store = new Store()
   store.add('a', 3)
+  const listAgain = store.holdLists()
   await started(t, store)
   await store.answer('a1')
   await store.sees('advance a1', 'read a3')
+  listAgain()
   await store.answer('a2', new Error('no answer in time'))
   await until(() => store.feeds.length > 0)
   assert.equal(count(store.log, 'feed a2'), 2)
@@ -208,10 +224,12 @@ test('behind a feed that failed nothing is fed until that chunk is fed again', a
 test('of a job that has ended at most the chunk is fed that was on its way, and the cleaning comes behind it', async (t) => {
   const store = new Store()
   store.add('a', 5)
+  const listAgain = store.holdLists()
   await started(t, store)
   await store.sees('feed a1', 'read a2')
   await settled(10)
   store.end('a')
+  listAgain()
   await store.answer('a1')
   await store.answer('a2')
   await store.sees('clean a')
@@ -238,9 +256,11 @@ test('jobs of tenants that another one feeds are left to it, to their end', asyn
 test('what another one is to feed is given to it when nothing is in hand, and is not fed behind that', async (t) => {
   const store = new Store()
   store.add('a', 1_000)
+  const listAgain = store.holdLists()
   await started(t, store)
   await store.sees('feed a1', 'read a2')
   store.spare = true
+  listAgain()
   while (store.spare) {
     await until(() => store.feeds.length > 0 || !store.spare)
     store.feeds.shift()?.answer()
