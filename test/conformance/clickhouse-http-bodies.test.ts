@@ -197,6 +197,10 @@ test('bodies may be encoded, both ways, and are limited by what they unpack to',
   await refused(await call({}, { body: `SELECT 1 -- ${'x'.repeat(1_000_000)}` }), 413, 229, /1000000 bytes/)
   await refused(await call({}, { body: 'not gzip', headers: { 'Content-Encoding': 'gzip' } }), 500, 236, /./)
   await refused(await call({}, { body: 'x', headers: { 'Content-Encoding': 'snappy' } }), 500, 89, /snappy/)
+  const lz4 = { 'Content-Encoding': 'lz4' }
+  const frame = Buffer.from('BCJNGGBAgggAAIBTRUxFQ1QgNwAAAAA=', 'base64')
+  assert.equal(await (await call({}, { body: frame, headers: lz4 })).text(), '7\n')
+  await refused(await call({}, { body: 'SELECT 7', headers: lz4 }), 500, 271, /not LZ4/)
   assert.equal(await text({}, 'SELECT 1'), '1\n')
 })
 

@@ -90,7 +90,7 @@ export class BodyReader {
   }
 
   #decoded(request: IncomingMessage, { isFramed, isVerified }: BodyForm): AsyncIterable<Buffer> {
-    const chunks = decodedBody(request, request.headers)
+    const chunks = decodedBody(request, request.headers, this.#memory.open())
     return isFramed ? decodeFrames(chunks, this.#memory.open(), isVerified) : chunks
   }
 }

@@ -10,6 +10,8 @@ import {
   constants as zlib,
 } from 'node:zlib'
 import { Code, Exception } from '../exception.ts'
+import type { MemoryShare } from '../memory-budget.ts'
+import { decodeLz4 } from './lz4.ts'
 import { hasZstd, zstdDecoder, zstdEncoder } from './zstd.ts'
 
 /** What HTTP calls content codings. */
@@ -48,11 +50,13 @@ export function encoderOf(encoding: Encoding): Transform {
 
 /**
  * @param headers say how the body is encoded
+ * @param memory for pieces that are decoded as a whole
  * @throws Exception when that is not known here
  */
-export function decodedBody(body: Readable, headers: IncomingHttpHeaders): AsyncIterable<Buffer> {
+export function decodedBody(body: Readable, headers: IncomingHttpHeaders, memory: MemoryShare): AsyncIterable<Buffer> {
   const encoding = (headers['content-encoding'] ?? '').trim().toLowerCase()
   if (encoding === 'identity' || encoding === '') return body
+  if (encoding === 'lz4') return decodeLz4(body, memory)
   const decoder = decoderOf(encoding)
   // Errors arrive where the decoder is read.
   pipeline(body, decoder, () => {})
@@ -71,7 +75,7 @@ function decoderOf(encoding: string): Transform {
     case 'zstd':
       return zstdDecoder()
     default: {
-      const message = `Unknown compression method ${encoding}: the embedded ClickHouse knows gzip, deflate, br and zstd. (UNKNOWN_COMPRESSION_METHOD)`
+      const message = `Unknown compression method ${encoding}: the embedded ClickHouse knows gzip, deflate, br, lz4 and zstd. (UNKNOWN_COMPRESSION_METHOD)`
       throw new Exception(Code.UnknownCompressionMethod, message)
     }
   }

@@ -1,7 +1,8 @@
-import lz4 from 'lz4-napi'
 import { Code, Exception } from '../exception.ts'
 import type { MemoryShare } from '../memory-budget.ts'
 import { cityHash128 } from './city-hash.ts'
+import { lz4Block, unlz4 } from './lz4.ts'
+import { PieceReader } from './piece-reader.ts'
 import { unzstd } from './zstd.ts'
 
 /**
@@ -41,8 +42,7 @@ export async function* encodeFrames(chunks: AsyncIterable<Uint8Array>): AsyncGen
 
 /** @param data not empty */
 export async function encodeFrame(data: Buffer): Promise<Buffer> {
-  // The package puts the size before the block.
-  const block = (await lz4.compress(data)).subarray(4)
+  const block = await lz4Block(data)
   const frame = Buffer.allocUnsafe(CHECKSUM_BYTES + HEADER_BYTES + block.length)
   frame.writeUInt8(METHODS.lz4, CHECKSUM_BYTES)
   frame.writeUInt32LE(HEADER_BYTES + block.length, CHECKSUM_BYTES + 1)
@@ -63,10 +63,11 @@ export async function* decodeFrames(
   memory: MemoryShare,
   isVerified: boolean,
 ): AsyncGenerator<Buffer> {
-  const input = new FrameInput(chunks, memory)
+  const input = new PieceReader(chunks, memory)
   try {
     for (let index = 1; ; index++) {
       const head = await input.take(CHECKSUM_BYTES + HEADER_BYTES)
+      if (head === undefined && input.isCutOff) throw cutOff()
       if (head === undefined) return
       const [frameBytes, dataBytes] = [head.readUInt32LE(CHECKSUM_BYTES + 1), head.readUInt32LE(CHECKSUM_BYTES + 5)]
       checkSizes(index, frameBytes, dataBytes)
@@ -81,7 +82,6 @@ export async function* decodeFrames(
       yield await decompress(index, head.readUInt8(CHECKSUM_BYTES), block, dataBytes)
     }
   } finally {
-    memory.set(0)
     await input.leave()
   }
 }
@@ -106,11 +106,8 @@ async function dataOf(index: number, method: number, block: Buffer, dataBytes: n
     switch (method) {
       case METHODS.none:
         return block
-      case METHODS.lz4: {
-        const size = Buffer.allocUnsafe(4)
-        size.writeUInt32LE(dataBytes)
-        return dataBytes === 0 ? Buffer.alloc(0) : await lz4.uncompress(Buffer.concat([size, block]))
-      }
+      case METHODS.lz4:
+        return await unlz4(block, dataBytes)
       case METHODS.zstd:
         return await unzstd(block, dataBytes)
     }
@@ -120,47 +117,6 @@ async function dataOf(index: number, method: number, block: Buffer, dataBytes: n
   }
   const what = `frame ${index} has method 0x${method.toString(16).padStart(2, '0')}; known are LZ4, ZSTD and NONE`
   throw broken(Code.UnknownCompressionMethod, what, 'UNKNOWN_COMPRESSION_METHOD')
-}
-
-/** Takes pieces of given sizes out of chunks of any size. */
-class FrameInput {
-  readonly #chunks: AsyncIterator<Buffer>
-  readonly #memory: MemoryShare
-  #waiting: Buffer[] = []
-  #bytes = 0
-
-  constructor(chunks: AsyncIterable<Buffer>, memory: MemoryShare) {
-    this.#chunks = chunks[Symbol.asyncIterator]()
-    this.#memory = memory
-  }
-
-  /**
-   * @param extraBytes that the piece will take besides itself
-   * @returns undefined at the end
-   * @throws Exception when the end comes within the piece
-   */
-  async take(bytes: number, extraBytes = 0): Promise<Buffer | undefined> {
-    this.#memory.set(this.#bytes + extraBytes)
-    while (this.#bytes < bytes) {
-      const next = await this.#chunks.next()
-      if (next.done) {
-        if (this.#bytes === 0) return undefined
-        throw cutOff()
-      }
-      this.#memory.set(this.#bytes + next.value.length + extraBytes)
-      this.#waiting.push(next.value)
-      this.#bytes += next.value.length
-    }
-    const all = this.#waiting.length === 1 ? this.#waiting[0]! : Buffer.concat(this.#waiting, this.#bytes)
-    this.#waiting = all.length > bytes ? [all.subarray(bytes)] : []
-    this.#bytes = all.length - bytes
-    return all.subarray(0, bytes)
-  }
-
-  /** Ends the source. */
-  async leave(): Promise<void> {
-    await this.#chunks.return?.()
-  }
 }
 
 function cutOff(): Exception {

@@ -3,7 +3,10 @@ import { promisify } from 'node:util'
 import zlib from 'node:zlib'
 import { Code, Exception } from '../exception.ts'
 
-/** Node.js knows zstd from 22.15 on; the types are those of 20. */
+/**
+ * Node.js knows zstd from 22.15 on; the types are those of 20. Rejected for older ones: fzstd, which copies its whole window
+ * after each block, so that a small body of tiny blocks takes hours; and wrappers of WebAssembly, which have one stream.
+ */
 interface WithZstd {
   createZstdCompress?: () => Transform
   createZstdDecompress?: () => Transform
