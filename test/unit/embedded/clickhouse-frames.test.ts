@@ -119,7 +119,7 @@ test('what is no frame, damaged, cut off or of another method is told by name', 
     [frameOf(0x82, Buffer.from('xyz'), 400), 271, /frame 1/],
     [frameOf(0x82, lz4.subarray(25), 415), 271, /frame 1/],
     [frameOf(0x82, lz4.subarray(25), 417), 271, /frame 1 has 416 bytes, not 417/],
-    [Buffer.alloc(200, 'SELECT 1 '), 131, /larger than 67108864 bytes, or this is another form/],
+    [Buffer.alloc(200, 'SELECT 1 '), 131, /larger than 16777216 bytes, or this is another form/],
     [Buffer.alloc(25), 271, /smaller than its header/],
   ] as const) {
     await assert.rejects(decoded(bytes), { code, message: pattern })
@@ -131,8 +131,8 @@ test('what is no frame, damaged, cut off or of another method is told by name', 
 })
 
 test('a frame is decompressed only where memory has room for it', async () => {
-  const bomb = frameOf(0x82, bytesOf(LZ4).subarray(25), 60_000_000)
-  await assert.rejects(decoded(bomb, { memory: new MemoryBudget(50_000_000) }), { code: 241 })
+  const bomb = frameOf(0x82, bytesOf(LZ4).subarray(25), 16_000_000)
+  await assert.rejects(decoded(bomb, { memory: new MemoryBudget(10_000_000) }), { code: 241 })
   const memory = new MemoryBudget(2_000)
   for (let i = 0; i < 3; i++) assert.equal((await decoded(bytesOf(LZ4), { memory })).toString(), TEXT)
 })
