@@ -59,7 +59,7 @@ test('what was left half-way is finished, and what is applied is left alone', as
 
 /** The schema as versions before 0003 left it, and a row as they stored it. */
 async function startEarlierVersion(t: TestContext) {
-  const clickhouse = await startTestClickHouse(t, { bare: true })
+  const clickhouse = await startTestClickHouse(t, { bare: true, external: true })
   await clickhouse.client.command({ query: 'CREATE DATABASE ipid' })
   const client = connectClickHouse(clickhouse.url, { application: 'test', database: 'ipid' })
   t.after(() => client.close())

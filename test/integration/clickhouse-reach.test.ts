@@ -139,6 +139,9 @@ const REACHING: readonly string[] = [
   "CREATE USER leak IDENTIFIED BY ''",
   `CREATE NAMED COLLECTION leak AS url = '${away}'`,
   'SYSTEM SHUTDOWN',
+  'SYSTEM STOP MERGES',
+  'SYSTEM STOP MERGES kept',
+  'SYSTEM STOP TTL MERGES',
   `SELECT 1; SELECT file(${S})`,
   `INSERT INTO kept VALUES ('a', 'b'); SELECT file(${S})`,
 ]

@@ -19,7 +19,7 @@ const PRIVILEGES = [
   ...['CHECK', 'SHOW', 'SELECT', 'INSERT', 'ALTER TABLE', 'ALTER VIEW', 'ALTER DATABASE', 'OPTIMIZE', 'TRUNCATE'],
   ...['CREATE DATABASE', 'CREATE TABLE', 'CREATE VIEW', 'CREATE TEMPORARY TABLE', 'CREATE FUNCTION'],
   ...['DROP DATABASE', 'DROP TABLE', 'DROP VIEW', 'DROP FUNCTION', 'UNDROP TABLE', 'dictGet', 'KILL QUERY'],
-  ...['SYSTEM MERGES', 'SYSTEM TTL MERGES', 'SYSTEM FLUSH LOGS'],
+  ...['SYSTEM FLUSH LOGS'],
 ]
 
 /** Settings that name a file or a server, hold a piece of SQL, or have another grammar than the one that is looked at. */

@@ -1,5 +1,6 @@
 import { growingDelay, pause } from '../../runner/loop.ts'
 import { Code, Exception } from './exception.ts'
+import { Scanner } from './scanner.ts'
 import { quote } from './statement.ts'
 
 /** The setting by which a running statement is found: chdb gives it a query id of its own, whatever one asks for. */
@@ -77,13 +78,29 @@ export class RunningStatements {
  * @param canonical the statement as the engine formats it
  */
 export function withClientIds(canonical: string): string {
-  return canonical.replace(STRING_OR_ID, (piece, value?: string, values?: string) =>
-    value === undefined && values === undefined ? piece : `hasAny([${value ?? values}], [${ENGINE_ID}])`,
-  )
+  const scanner = new Scanner(canonical)
+  let [result, done, before] = ['', 0, '']
+  while (scanner.next()) {
+    const { from } = scanner
+    const isColumn = scanner.is('QUERY_ID') && before !== '.'
+    before = scanner.kind === 'symbol' ? scanner.token : ''
+    const values = isColumn ? comparedStrings(scanner) : undefined
+    if (values === undefined) continue
+    result += `${canonical.slice(done, from)}hasAny([${values}], [${ENGINE_ID}])`
+    done = scanner.to
+  }
+  return result + canonical.slice(done)
 }
 
-const STRING = "'(?:[^'\\\\]|\\\\.)*'"
-const STRING_OR_ID = new RegExp(
-  `${STRING}|(?<![.\\w])query_id = (${STRING})|(?<![.\\w])query_id IN \\((${STRING}(?:, ${STRING})*)\\)`,
-  'g',
-)
+/** The strings in `= 'a'` or `IN ('a', 'b')`, as they are written, with the scanner at their end; undefined when something else follows. */
+function comparedStrings(scanner: Scanner): string | undefined {
+  scanner.next()
+  if (scanner.is('=')) return scanner.next() && scanner.kind === 'string' ? scanner.token : undefined
+  if (!scanner.is('IN') || !scanner.next() || !scanner.is('(')) return undefined
+  const values: string[] = []
+  do {
+    if (!scanner.next() || scanner.kind !== 'string') return undefined
+    values.push(scanner.token)
+  } while (scanner.next() && scanner.is(','))
+  return scanner.is(')') ? values.join(', ') : undefined
+}

@@ -1,5 +1,6 @@
 import type { Body } from './body.ts'
 import type { Surroundings } from './connections.ts'
+import { Code, Exception } from './exception.ts'
 import type { ExternalTable } from './external-tables.ts'
 import type { Progress } from './progress-watch.ts'
 import { shapeOf } from './statement.ts'
@@ -38,7 +39,17 @@ export function headOf({ query, body }: EngineStatement): string {
   return query === '' ? body.bytes.toString('utf8', 0, HEAD_BYTES) : query
 }
 
-/** All of it but data in a file. */
+/** A statement is gone through several times, a tenth of a second each at this size. Data of an INSERT do not count. */
+const STATEMENT_BYTES_MAX = 8_388_608
+
+/**
+ * All of it but data in a file.
+ * @throws Exception when it is too large
+ */
 export function textOf({ query, body }: EngineStatement): string {
+  if (query.length + body.bytes.length > STATEMENT_BYTES_MAX) {
+    const message = `The statement is larger than ${STATEMENT_BYTES_MAX} bytes: put long lists into a table. (QUERY_IS_TOO_LARGE)`
+    throw new Exception(Code.QueryIsTooLarge, message)
+  }
   return body.bytes.length === 0 ? query : `${query}\n${body.bytes.toString('utf8')}`
 }
