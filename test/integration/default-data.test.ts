@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { pino } from 'pino'
+import { EnrichmentKeeper } from '../../src/cli/start/enrichment-keeper.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { defaultsWait, makeDefaults } from '../../src/enrichment/files/defaults/make.ts'
 import { runCommand } from '../support/command.ts'
 import { address, asnMmdb, mmdb, startEngine, temporaryFolder } from '../support/enrichment-data.ts'
@@ -23,7 +27,7 @@ function packages(base: string, version = '2.3.2026061719') {
     folders.set(name, folder)
   }
   add('@ip-location-db/asn', {
-    'asn-ipv4.csv': '81.2.69.0,81.2.69.255,64500,"Example Telecom, Ltd"\n17.0.0.0,17.255.255.255,714,Apple Inc.\n',
+    'asn-ipv4.csv': '17.0.0.0,17.255.255.255,714,Apple Inc.\n81.2.69.0,81.2.69.255,64500,"Example Telecom, Ltd"\n',
     'asn-ipv6.csv': '2001:4860::,2001:4860:ffff:ffff:ffff:ffff:ffff:ffff,64501,Example University\n',
   })
   add('@ip-location-db/geo-whois-asn-country-mmdb', { 'geo-whois-asn-country.mmdb': COUNTRIES })
@@ -39,9 +43,9 @@ test('the default data are made once, serve behind all others, and say what they
   const engine = await startEngine(t, enrichDir, { defaultsDir: dir })
   assert.deepEqual(engine.providerNames(), [], 'they need not be there')
 
-  assert.equal(await defaultsWait(dir, find), true)
+  assert.equal(await defaultsWait(dir, 'whole', find), true)
   assert.deepEqual(await makeDefaults(dir, find), ['ip-location-db-asn', 'ip-location-db-country'])
-  assert.equal(await defaultsWait(dir, find), false)
+  assert.equal(await defaultsWait(dir, 'whole', find), false)
   assert.deepEqual(await makeDefaults(dir, find), [])
   await until(() => engine.providerNames().length === 2)
   const { data } = engine.enrich(address('81.2.69.1'))
@@ -74,23 +78,69 @@ test('the default data are made once, serve behind all others, and say what they
   assert.match((await runCommand(json, { env, columns: 80 })).stderr, /data of the NRO/)
 })
 
-test('a newer package, and one that was left half-way, are made anew; without packages there is nothing to make', async (t) => {
+const ASN = 'ip-location-db-asn'
+const COUNTRY = 'ip-location-db-country'
+
+test('sets of another version are made anew; without packages there is nothing to make', async (t) => {
   const base = await temporaryFolder(t)
   const dir = join(base, 'defaults')
   await makeDefaults(dir, packages(join(base, 'packages')))
   const newer = packages(join(base, 'packages'), '2.3.2026070100')
-  assert.equal((await makeDefaults(dir, newer)).length, 2)
-  rmSync(join(dir, 'ip-location-db-asn.mmdb'))
-  const killed = '.ip-location-db-asn.mmdb.1000000000.part'
-  writeFileSync(join(dir, killed), 'half')
-  assert.deepEqual(await makeDefaults(dir, newer), ['ip-location-db-asn'])
-  assert.equal(existsSync(join(dir, killed)), false, 'what was left by a process that is gone goes')
-  writeFileSync(join(dir, '.made.json'), '{"ip-lo')
-  assert.equal((await makeDefaults(dir, newer)).length, 2)
-  assert.equal(await defaultsWait(join(base, 'none'), () => undefined), false)
+  // Of an earlier version of the product, under the same names.
+  for (const file of ['.made.json', `${ASN}.mmdb`]) writeFileSync(join(dir, file), '{}')
+  assert.equal(await defaultsWait(dir, 'head', newer), true)
+  assert.deepEqual(await makeDefaults(dir, newer), [ASN, COUNTRY])
+  assert.deepEqual(readdirSync(dir), [`${ASN}.ranges`, `${COUNTRY}.ranges`])
+  assert.equal(await defaultsWait(dir, 'head', newer), false)
+  assert.equal(await defaultsWait(join(base, 'none'), 'whole', () => undefined), false)
   assert.deepEqual(await makeDefaults(join(base, 'none'), () => undefined), [])
   assert.throws(() => statSync(join(base, 'none')))
-  assert.match(readFileSync(join(dir, '.made.json'), 'utf8'), /2026070100/)
+})
+
+test('a set that is missing, cut off or damaged is made anew', async (t) => {
+  const base = await temporaryFolder(t)
+  const dir = join(base, 'defaults')
+  const find = packages(join(base, 'packages'))
+  await makeDefaults(dir, find)
+  const path = join(dir, `${ASN}.ranges`)
+  const whole = readFileSync(path)
+
+  rmSync(path)
+  const killed = `.${ASN}.ranges.1000000000.part`
+  writeFileSync(join(dir, killed), 'half')
+  assert.deepEqual(await makeDefaults(dir, find), [ASN])
+  assert.equal(existsSync(join(dir, killed)), false, 'what was left by a process that is gone goes')
+
+  writeFileSync(path, whole.subarray(0, whole.length - 1))
+  assert.equal(await defaultsWait(dir, 'head', find), true, 'it is cut off')
+  assert.deepEqual(await makeDefaults(dir, find), [ASN])
+
+  const flipped = Buffer.from(whole)
+  flipped[flipped.length - 2]! ^= 1
+  writeFileSync(path, flipped)
+  assert.equal(await defaultsWait(dir, 'whole', find), true, 'it is damaged')
+  assert.deepEqual(await makeDefaults(dir, find), [ASN])
+  assert.deepEqual(readFileSync(path), whole, 'the same package gives the same file')
+})
+
+test('ready means that the default data are in use, and "ipid enrich" makes them where they are missing', async (t) => {
+  const base = await temporaryFolder(t)
+  const dataDir = join(base, 'data')
+  const config = readConfig({ DATA_DIR: dataDir, DEFAULT_DATA: 'on' }, {})
+  if (!(await defaultsWait(join(dataDir, 'enrich-default'), 'head'))) return t.skip('the packages are not installed')
+  const script = fileURLToPath(new URL('../../src/ipid.mjs', import.meta.url))
+  const keeper = new EnrichmentKeeper({ config, script, env: process.env, log: pino({ level: 'silent' }) })
+  try {
+    await keeper.start()
+  } finally {
+    await keeper.stop()
+  }
+  assert.deepEqual(readdirSync(join(dataDir, 'enrich-default')), [`${ASN}.ranges`, `${COUNTRY}.ranges`])
+
+  rmSync(join(dataDir, 'enrich-default', `${ASN}.ranges`))
+  const env = { DATA_DIR: dataDir, DEFAULT_DATA: 'on' }
+  const { stdout } = await runCommand(['enrich', '8.8.8.8', '--json'], { env })
+  assert.match(stdout, /"asn":15169/)
 })
 
 test('data that are too old say so', async (t) => {

@@ -20,6 +20,7 @@ interface DataFlags extends Flags {
 
 interface CompileFlags extends DataFlags {
   readonly table?: string
+  readonly defaults?: boolean
   readonly urgent?: boolean
 }
 
@@ -123,10 +124,15 @@ function endWithParent(): void {
 function compileCommand(context: CliContext): Command {
   const command = new Command('compile')
     .option('--table <file>', 'one of the folder')
-    .option('--urgent', 'not behind all else')
-  return command.action(async ({ table, urgent, ...settings }: CompileFlags) => {
+    .option('--defaults', 'only the default data sets')
+    .option('--urgent', 'at full priority')
+  return command.action(async ({ table, defaults, urgent, ...settings }: CompileFlags) => {
     const { compileData } = await import('./compile.ts')
     endWithParent()
-    await compileData(configOfData(context, settings), { table, isUrgent: urgent === true }, context)
+    await compileData(
+      configOfData(context, settings),
+      { table, defaults: defaults === true, isUrgent: urgent === true },
+      context,
+    )
   })
 }

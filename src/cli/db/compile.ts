@@ -8,19 +8,26 @@ import type { CliContext } from '../context.ts'
 /** The machine belongs to the processes that serve, but on a busy one this must come to an end, too: a tenth of a core. */
 const LOW_PRIORITY = 10
 
+export interface CompileChoice {
+  readonly table: string | undefined
+  readonly defaults: boolean
+  readonly isUrgent: boolean
+}
+
 /**
  * Compiles what waits for it, for the processes that serve.
- * @param table the one table that is meant, and nothing else
- * @param isUrgent nobody serves yet
+ * @param table the one table to compile, and nothing else
+ * @param defaults make the default data sets, and nothing else
+ * @param isUrgent the service waits for it
  */
 export async function compileData(
   config: Config,
-  { table, isUrgent }: { readonly table: string | undefined; readonly isUrgent: boolean },
+  { table, defaults, isUrgent }: CompileChoice,
   { stdout }: CliContext,
 ): Promise<void> {
   if (!isUrgent) stepBack()
   const { enrichDir } = config
-  if (enrichDir !== undefined) {
+  if (enrichDir !== undefined && !defaults) {
     for await (const { path, about } of compileFolder(enrichDir, enrichCacheOf(config), table)) {
       stdout.write(`${JSON.stringify({ path, ...about })}\n`)
     }

@@ -1,5 +1,4 @@
 import { Command, Option } from 'commander'
-import { defaultDataDirOf } from '../../config/config.ts'
 import type { CliContext } from '../context.ts'
 import { asInstance } from '../instance.ts'
 import { addSettings, configOf } from '../settings-options.ts'
@@ -25,11 +24,14 @@ export function enrichCommand(context: CliContext): Command {
     .option('--tenant <name>', 'as the rules of this tenant judge them')
   const settings = ['enrichDir', 'dataDir', 'defaultData', 'redisUrl'] as const
   return addSettings(command, settings).action(async (ips: string[], { tenant: name, ...flags }: EnrichFlags) => {
-    const { enrichAddresses } = await import('./addresses.ts')
+    const [{ enrichAddresses }, { madeDefaultsOrNone }] = await Promise.all([
+      import('./addresses.ts'),
+      import('../default-data.ts'),
+    ])
     // With the data of the instance that runs here, if one does; it is not asked.
     const config = await asInstance(configOf(context, command))
     const tenant = name === undefined ? undefined : await tenantOf(config, name)
-    const data = { enrichDir: config.enrichDir, defaultsDir: defaultDataDirOf(config) }
+    const data = { enrichDir: config.enrichDir, defaultsDir: await madeDefaultsOrNone(config, context) }
     await enrichAddresses({ ...flags, ...data, ips, tenant }, context)
   })
 }

@@ -7,7 +7,7 @@ import { TodaysData } from '../../enrichment/todays-data.ts'
 import type { TodaysData as Judge } from '../../reenrich/ports.ts'
 import { finishReenrich, previewReenrich, reenrich } from '../../reenrich/reenrich.ts'
 import type { ReenrichReport } from '../../reenrich/report.ts'
-import { madeDefaults } from './default-data.ts'
+import { madeDefaults } from '../default-data.ts'
 
 /** What `ipid replay --reenrich` was asked. */
 export interface ReenrichRequest {

@@ -3,7 +3,7 @@ import type { Config } from '../../config/config.ts'
 import type { Address } from '../../core/event/address.ts'
 import { tenantEnricher } from '../../enrichment/tenant-rules/judge.ts'
 import { TodaysData } from '../../enrichment/todays-data.ts'
-import { madeDefaults } from '../replay/default-data.ts'
+import { madeDefaults } from '../default-data.ts'
 
 /** What becomes of an event of an address, as `/v1/ingest` answers it. */
 export interface Checked {

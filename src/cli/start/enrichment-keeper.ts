@@ -64,10 +64,19 @@ export class EnrichmentKeeper {
     })
   }
 
-  /** Compiles the big tables that are there, so that no event is judged without them, and watches from then on. */
+  /**
+   * Makes what is missing: the default data sets and the big tables that are there. Resolves when they are made, so that
+   * no event is judged without them; from then on it watches. What cannot be made is logged and tried again later, and the
+   * other data serve.
+   */
   async start(): Promise<void> {
     const { signal } = this.#loop
     try {
+      const defaultsDir = defaultDataDirOf(this.#options.config)
+      // What a crash or a full disk left is found here, before it serves.
+      if (defaultsDir !== undefined && (await defaultsWait(defaultsDir, 'whole'))) {
+        await this.#run(['compile', '--urgent', '--defaults'], signal)
+      }
       for (const table of await this.#uncompiled()) await this.#compile(table, signal, ['--urgent'])
     } catch (error) {
       this.#options.log.error({ err: error }, 'enrichment data cannot be brought up to date; tried again')
@@ -92,7 +101,7 @@ export class EnrichmentKeeper {
 
   async #makeDefaults(dir: string, signal: AbortSignal): Promise<void> {
     if (performance.now() - this.#defaultsAtMs < DEFAULTS_EVERY_MS) return
-    if (await defaultsWait(dir)) await this.#run(['compile'], signal)
+    if (await defaultsWait(dir, 'head')) await this.#run(['compile', '--defaults'], signal)
     this.#defaultsAtMs = performance.now()
   }
 

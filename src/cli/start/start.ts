@@ -119,11 +119,14 @@ class Run {
     readyFile: string | undefined,
   ): Promise<void> {
     await metrics.start()
-    await keeper.start()
+    const data = keeper.start()
+    // A failure is the supervisor's, whose roles wait for it.
+    data.catch(() => {})
     const started = new AbortController()
     const { config } = this.#options
+    const judges = (this.#options.roles ?? ROLES).some((role) => role !== 'sink' && role !== 'archive')
     void sayWhatIsAwaited(awaitedStores(config), this.#surroundings.log, started.signal)
-    const addresses = await supervisor.start().finally(() => started.abort())
+    const addresses = await supervisor.start(judges ? data : undefined).finally(() => started.abort())
     await this.#tellProblems(addresses.redisUrl)
     const ready = await this.#ready(addresses, metrics.url ?? '')
     writeInstance(this.#surroundings.dir, ready.instance, config)

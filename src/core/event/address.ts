@@ -44,6 +44,7 @@ export function addressBytes(address: Address): Uint8Array {
 
 const DOT = 46
 const ZERO = 48
+const LETTER_A = 97
 
 /** Unsigned 32 bits, or -1. */
 export function parseV4(text: string): number {
@@ -76,7 +77,8 @@ export function formatV4(value: number): string {
   return `${value >>> 24}.${(value >>> 16) & 255}.${(value >>> 8) & 255}.${value & 255}`
 }
 
-function parseV6(text: string): number[] | undefined {
+/** The eight groups of an IPv6 address, IPv4-mapped ones included; undefined for everything else. */
+export function parseV6(text: string): number[] | undefined {
   if (text.length < 2 || text.length > 45) return undefined
   const halves = text.split('::')
   if (halves.length > 2) return undefined
@@ -100,13 +102,33 @@ function parseGroups(text: string, mayEndInV4: boolean): number[] | undefined {
       const v4 = parseV4(part)
       if (v4 < 0) return undefined
       groups.push(v4 >>> 16, v4 & 65_535)
-    } else if (/^[0-9a-f]{1,4}$/i.test(part)) {
-      groups.push(Number.parseInt(part, 16))
     } else {
-      return undefined
+      const group = parseGroup(part)
+      if (group < 0) return undefined
+      groups.push(group)
     }
   }
   return groups
+}
+
+/** 16 bits as one to four hexadecimal digits, or -1. */
+function parseGroup(text: string): number {
+  if (text.length < 1 || text.length > 4) return -1
+  let value = 0
+  for (let i = 0; i < text.length; i++) {
+    const digit = hexDigit(text.charCodeAt(i))
+    if (digit < 0) return -1
+    value = value * 16 + digit
+  }
+  return value
+}
+
+function hexDigit(code: number): number {
+  const digit = code - ZERO
+  if (digit >= 0 && digit <= 9) return digit
+  // Lower and upper case differ in one bit.
+  const letter = (code | 32) - LETTER_A
+  return letter >= 0 && letter <= 5 ? letter + 10 : -1
 }
 
 function isMapped(groups: readonly number[]): boolean {

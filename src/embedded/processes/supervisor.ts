@@ -96,13 +96,16 @@ export class Supervisor {
     return this.#all().map(({ name }) => name)
   }
 
-  /** Resolves when every process is ready. Rejects with the reason of the first that cannot start, or with that of `stop`. */
-  async start(): Promise<Addresses> {
+  /**
+   * Resolves when every process is ready. Rejects with the reason of the first that cannot start, or with that of `stop`.
+   * @param rolesWaitFor roles load meanwhile, and begin when it has resolved
+   */
+  async start(rolesWaitFor?: Promise<unknown>): Promise<Addresses> {
     const { redis, clickhouse } = this.#options
     const redisUrl = startStore(redis, this.#redis)
     const clickhouseUrl = startStore(clickhouse, this.#clickhouse)
     const address = 'address' in clickhouse ? clickhouse.address : undefined
-    this.#stores = Promise.all([redisUrl, address ?? clickhouseUrl]).then(([redisUrl, clickhouseUrl]) => {
+    this.#stores = Promise.all([redisUrl, address ?? clickhouseUrl, rolesWaitFor]).then(([redisUrl, clickhouseUrl]) => {
       return { redisUrl, clickhouseUrl }
     })
     const [first, ...others] = this.#ingress

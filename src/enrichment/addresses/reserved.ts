@@ -1,7 +1,8 @@
 import type { Address } from '../../core/event/address.ts'
 import { ALLOCATED_V6 } from './allocated.ts'
+import { v6Cidrs } from './cidrs.ts'
 import { judgedAddress } from './judged.ts'
-import { type AddressRange, formatRange, parseCidr, v6Cidrs } from './network.ts'
+import { type AddressRange, formatRange, parseCidr } from './network.ts'
 import { RangeMap } from './range-map.ts'
 
 /**

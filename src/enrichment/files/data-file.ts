@@ -7,12 +7,13 @@ import { noiseListProvider } from '../providers/lists/provider.ts'
 import { CLOUDFLARE_NAME, NotDataError, readList } from '../providers/lists/read-list.ts'
 import { loadMmdb } from '../providers/mmdb/provider.ts'
 import type { Provider } from '../providers/provider.ts'
+import { loadRangeFile } from '../providers/ranges/provider.ts'
 import { loadTable } from '../providers/tables/provider.ts'
 import { decodeText } from '../providers/text/text-file.ts'
 import { loadVendorTable } from '../providers/vendor-tables/provider.ts'
 import { vendorTableIn } from '../providers/vendor-tables/rows.ts'
 
-const ENDINGS = /\.(?:mmdb|(?:csv|ndjson|tsv|txt|json)(?:\.gz)?)$/i
+const ENDINGS = /\.(?:mmdb|ranges|(?:csv|ndjson|tsv|txt|json)(?:\.gz)?)$/i
 /** Files of the folder that hold no data. */
 const NOT_DATA = /^(?:\..*|sources\.json|.*\.mmdb\.json|.*~)$/i
 
@@ -43,10 +44,12 @@ export async function loadDataFile(
 ): Promise<Provider> {
   const { size } = await stat(path)
   const isMmdb = mappingPathOf(path) !== undefined
-  const bytesMax = isMmdb ? limits.mmdbBytesMax : limits.textBytesMax
+  const isRanges = /\.ranges$/i.test(path)
+  const bytesMax = isMmdb || isRanges ? limits.mmdbBytesMax : limits.textBytesMax
   if (size > bytesMax) throw new InputError(`the file is larger than ${bytesMax} bytes`)
   const bytes = await readFile(path)
   const { recordsMax } = limits
+  if (isRanges) return loadRangeFile({ name, bytes, recordsMax, isDefault })
   if (isMmdb) return loadMmdb({ name, bytes, mapping: await readMapping(path), recordsMax, isDefault })
   return loadText(basename(path), name, await decodeText(bytes, limits.textBytesMax), limits)
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { buildDateOf } from '../providers/mmdb/build-date.ts'
 import { ageOf, isTooOld } from './age.ts'
 import { providerNameOf } from './data-file.ts'
+import { readRangeHead } from './defaults/head.ts'
 import { DEFAULT_SETS } from './defaults/sets.ts'
 import { KNOWN_SOURCES } from './update/known-sources.ts'
 import { SOURCES_FILE } from './update/sources.ts'
@@ -48,12 +49,18 @@ function newerData(old: readonly OldSet[], enrichDir: string | undefined): strin
   return [...add, ...(isUnknown ? [`from where they came, or ./ipid db update with ${SOURCES_FILE}`] : [])].join('; ')
 }
 
+async function builtAtOf(path: string): Promise<Date | undefined> {
+  if (!/\.ranges$/i.test(path)) return await buildDateOf(path)
+  const builtAtMs = (await readRangeHead(path))?.builtAtMs ?? 0
+  return builtAtMs === 0 ? undefined : new Date(builtAtMs)
+}
+
 async function oldIn(dir: string, nowMs: number): Promise<OldSet[]> {
   const old = []
   for (const file of (await readdir(dir).catch(() => [])).sort()) {
     const name = providerNameOf(file)
-    if (name === undefined || !/\.mmdb$/i.test(file)) continue
-    const dated = { builtAt: await buildDateOf(join(dir, file)).catch(() => undefined) }
+    if (name === undefined || !/\.(?:mmdb|ranges)$/i.test(file)) continue
+    const dated = { builtAt: await builtAtOf(join(dir, file)).catch(() => undefined) }
     if (isTooOld(dated, nowMs)) old.push({ name, days: ageOf(dated, nowMs)! })
   }
   return old

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatV4, formatV6 } from '../../../src/core/event/address.ts'
+import { v4Cidrs, v6Cidrs } from '../../../src/enrichment/addresses/cidrs.ts'
 import {
   type AddressRange,
   formatPrefix,
   formatRange,
   parseNetwork,
   prefixRange,
-  v4Cidrs,
-  v6Cidrs,
 } from '../../../src/enrichment/addresses/network.ts'
 import { RangeMap } from '../../../src/enrichment/addresses/range-map.ts'
 import { address, range } from '../../support/enrichment-data.ts'
@@ -64,6 +63,28 @@ test('a range is cut into the fewest CIDRs', () => {
   assert.deepEqual(v4, ['0.0.0.1/32', '0.0.0.2/31', '0.0.0.4/30', '0.0.0.8/31', '0.0.0.10/32'])
   const v6 = [...v6Cidrs(1n, 4n)].map((cidr) => `${cidr.first}/${cidr.length}`)
   assert.deepEqual(v6, ['1/128', '2/127', '4/128'])
+})
+
+test('the CIDRs of a range of IPv6 are all of it, in order, and as large as they can be', () => {
+  const random = randomly(7)
+  for (let round = 0; round < 300; round++) {
+    const shift = BigInt(random(121))
+    const first = BigInt(random(64)) << shift
+    const last = first + (BigInt(1 + random(64)) << BigInt(random(Number(shift) + 1))) - 1n
+    let at = first
+    let before: { readonly first: bigint; readonly length: number } | undefined
+    for (const cidr of v6Cidrs(first, last)) {
+      const size = 1n << BigInt(128 - cidr.length)
+      assert.deepEqual([cidr.first, cidr.last, cidr.first % size], [at, at + size - 1n, 0n])
+      if (before?.length === cidr.length) assert.notEqual(before.first % (2n * size), 0n, 'two halves are one')
+      before = cidr
+      at += size
+    }
+    assert.equal(at, last + 1n)
+  }
+  const all = (1n << 128n) - 1n
+  assert.deepEqual(v6Cidrs(0n, all), [{ first: 0n, last: all, length: 0 }])
+  assert.deepEqual(v6Cidrs(1n, 0n), [])
 })
 
 /** A small generator, so that a failure repeats. */

@@ -1,19 +1,24 @@
-import { setImmediate } from 'node:timers/promises'
 import { InputError } from '../../../core/run/errors.ts'
-import { type AddressRange, ASN_MAX, clip, parseNetwork } from '../../addresses/network.ts'
-import { AS_RANGES_TYPE, type AsSize, sizeMembers } from '../../providers/mmdb/as-sizes.ts'
-import { MmdbWriter, type StoredRecord } from '../../providers/mmdb/writer.ts'
-import { csvRows } from '../../providers/text/csv-rows.ts'
-import { lineError, linesOf } from '../../providers/text/text-file.ts'
+import type { AddressRange } from '../../addresses/network.ts'
+import { AS_RANGES_TYPE, sizeMembers } from '../../providers/mmdb/as-sizes.ts'
+import { MmdbWriter } from '../../providers/mmdb/writer.ts'
+import { eachAsRange } from './as-range-rows.ts'
+import { RangeFileWriter } from './range-file-writer.ts'
 
-const LINES_AT_A_TIME = 10_000
-/** In ip2asn of iptoasn.com, what nobody announces. */
-const NOT_ROUTED = '0'
+/** What is said of an AS. */
+type AsRecord = Readonly<Record<string, string | number | boolean | undefined>>
+
+/** What takes ranges and their records. @typeParam Stored a record that it stored */
+interface Target<Stored> {
+  /** @param record is asked for when all ranges are known */
+  store(record: () => AsRecord): Stored
+  insert(range: AddressRange, record: Stored): void
+}
 
 /**
- * Compiles ranges of autonomous systems into an MMDB with the members of GeoLite2-ASN, and the size of each system, so that who
- * loads it need not count. Two forms are known: CSV with
- * first address, last address, number and name, and the tabs of iptoasn.com, with a country in front of the name.
+ * Compiles ranges of autonomous systems into an MMDB with the members of GeoLite2-ASN, and the size of each system, so
+ * that loading it need not count. Two forms are known: CSV with first address, last address, number and name, and the
+ * tabs of iptoasn.com, with a country before the name.
  * @throws InputError with the line and the reason
  */
 export async function compileAsRanges(texts: readonly Buffer[], builtAtMs: number, source: string): Promise<Buffer> {
@@ -22,66 +27,57 @@ export async function compileAsRanges(texts: readonly Buffer[], builtAtMs: numbe
     description: { en: `Autonomous systems by network, of ${source}` },
     buildEpoch: Math.floor(builtAtMs / 1_000),
   })
-  const sizes = new Map<number, AsSize>()
-  for await (const { network, asn } of rangesIn(texts)) {
-    const { addresses, hasV6 } = sizes.get(asn) ?? { addresses: 0, hasV6: false }
-    const more = network.version === 4 ? network.last - network.first + 1 : 0
-    sizes.set(asn, { addresses: addresses + more, hasV6: hasV6 || network.version === 6 })
-  }
-  if (sizes.size === 0) throw new InputError('it holds no ranges')
-  const known = new Map<string, StoredRecord>()
-  for await (const { network, asn, name } of rangesIn(texts)) {
-    const content = `${asn} ${name}`
-    const stored =
-      known.get(content) ??
-      writer.store({
-        autonomous_system_number: asn,
-        autonomous_system_organization: name === '' ? undefined : name,
-        ...sizeMembers(sizes.get(asn)!),
-      })
-    known.set(content, stored)
-    writer.insertStored(network, stored)
-  }
+  await writeRanges(texts, {
+    store: (record) => writer.storeLater(record),
+    insert: (range, record) => writer.insertStored(range, record),
+  })
   return writer.toBuffer()
 }
 
-interface AsRange {
-  readonly network: AddressRange
-  readonly asn: number
-  readonly name: string | undefined
+/** As `compileAsRanges`, into a range file with the same records, in a tenth of the time. */
+export async function asRangeFile(texts: readonly Buffer[], builtAtMs: number, source: string): Promise<Buffer> {
+  const writer = new RangeFileWriter()
+  await writeRanges(texts, writer)
+  return writer.toBuffer({ source, databaseType: AS_RANGES_TYPE, builtAtMs })
 }
 
-async function* rangesIn(texts: readonly Buffer[]): AsyncGenerator<AsRange> {
+async function writeRanges<Stored>(texts: readonly Buffer[], target: Target<Stored>): Promise<void> {
+  const systems = new Map<number, System<Stored>>()
   for (const text of texts) {
-    for await (const { line, cells } of isTabbed(text) ? tabbedRows(text) : csvRows(text, false)) {
-      const [first, last, number, ...names] = cells
-      if (number === NOT_ROUTED) continue
-      const network = parseNetwork(`${first}-${last}`)
-      if (typeof network === 'string') throw lineError(line, network)
-      const asn = /^\d{1,10}$/.test(number ?? '') ? Number(number) : Number.NaN
-      if (network.version === 'as' || !(asn >= 1 && asn <= ASN_MAX)) {
-        throw lineError(line, `"${clip(number ?? '')}" is not an AS number`)
-      }
-      yield { network, asn, name: names.at(-1) }
-    }
+    await eachAsRange(text, (range, asn, name) => {
+      const system = systems.get(asn) ?? addSystem(asn, systems)
+      if (range.version === 4) system.addresses += range.last - range.first + 1
+      else system.hasV6 = true
+      if (system.last?.name !== name)
+        system.last = { name, record: system.records.get(name) ?? addRecord(asn, name, system, target) }
+      target.insert(range, system.last.record)
+    })
   }
+  if (systems.size === 0) throw new InputError('it holds no ranges')
 }
 
-/** Whether a text looks like ranges of autonomous systems. */
-export function isAsRanges(text: Buffer): boolean {
-  const head = text.subarray(0, 512).toString('utf8').split('\n')[0] ?? ''
-  const [first, last, number] = head.split(head.includes('\t') ? '\t' : ',')
-  return typeof parseNetwork(`${first}-${last}`) !== 'string' && /^\d{1,10}$/.test(number ?? '')
+/** An autonomous system while its ranges are read. */
+interface System<Stored> {
+  addresses: number
+  hasV6: boolean
+  /** By the names that the ranges give it; most have one. */
+  readonly records: Map<string, Stored>
+  /** Comparing names is faster than looking them up. */
+  last: { readonly name: string; readonly record: Stored } | undefined
 }
 
-function isTabbed(text: Buffer): boolean {
-  const end = text.indexOf(10)
-  return text.subarray(0, end < 0 ? text.length : end).includes(9)
+function addSystem<Stored>(asn: number, systems: Map<number, System<Stored>>): System<Stored> {
+  const system: System<Stored> = { addresses: 0, hasV6: false, records: new Map(), last: undefined }
+  systems.set(asn, system)
+  return system
 }
 
-async function* tabbedRows(text: Buffer): AsyncGenerator<{ readonly line: number; readonly cells: readonly string[] }> {
-  for (const { line, text: content } of linesOf(text)) {
-    if (line % LINES_AT_A_TIME === 0) await setImmediate()
-    if (content !== '') yield { line, cells: content.split('\t') }
-  }
+function addRecord<Stored>(asn: number, name: string, system: System<Stored>, target: Target<Stored>): Stored {
+  const record = target.store(() => ({
+    autonomous_system_number: asn,
+    autonomous_system_organization: name === '' ? undefined : name,
+    ...sizeMembers(system),
+  }))
+  system.records.set(name, record)
+  return record
 }

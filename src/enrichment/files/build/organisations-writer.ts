@@ -54,7 +54,10 @@ export async function writeTables(tables: readonly TableFile[], builtAtMs: numbe
       if (name === undefined || domains.domainOf(name) !== undefined) {
         writer.insert(network, recordOf(attributes, 'address'))
       } else {
-        writer.insertLater(network, { later: () => recordOf(attributes, 'address') })
+        writer.insertStored(
+          network,
+          writer.storeLater(() => recordOf(attributes, 'address')),
+        )
       }
     }
   }

@@ -6,7 +6,8 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { extract } from 'tar-stream'
 import { InputError } from '../../../core/run/errors.ts'
-import { compileAsRanges, isAsRanges } from '../build/as-ranges.ts'
+import { isAsRanges } from '../build/as-range-rows.ts'
+import { compileAsRanges } from '../build/as-ranges.ts'
 
 const HEAD_BYTES = 512
 const TAR_MAGIC_AT = 257

@@ -1,6 +1,7 @@
+import type { Facts } from '../../facts.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import type { OpenMmdb } from './open.ts'
-import type { AsnReader } from './read-record.ts'
+import type { AsnReader, RecordReader } from './read-record.ts'
 
 /** How much address space an AS announces. */
 export interface AsSize {
@@ -18,9 +19,21 @@ export function sizeMembers({ addresses, hasV6 }: AsSize): Record<string, number
 }
 
 /** The size that a record tells; undefined when it tells none. */
-export function statedSize(record: unknown): AsSize | undefined {
+function statedSize(record: unknown): AsSize | undefined {
   const { announced_ipv4_addresses: addresses, announces_ipv6: hasV6 } = record as Record<string, unknown>
   return typeof addresses === 'number' && typeof hasV6 === 'boolean' ? { addresses, hasV6 } : undefined
+}
+
+/** Reads records that tell the sizes themselves. */
+export function sizedReader(read: RecordReader): RecordReader {
+  return (record) => withSize(read(record), () => statedSize(record))
+}
+
+/** Adds the size of the AS that a record names. */
+export function withSize(facts: Facts | undefined, sizeOf: (asn: number) => AsSize | undefined): Facts | undefined {
+  const size = facts?.evidence.asn === undefined ? undefined : sizeOf(facts.evidence.asn)
+  if (facts === undefined || size === undefined) return facts
+  return { ...facts, evidence: { ...facts.evidence, asAddresses: size.addresses, asHasV6: size.hasV6 } }
 }
 
 /** Nodes after which it looks at the clock: some milliseconds, when each of their records is to be decoded. */

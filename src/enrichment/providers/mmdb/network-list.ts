@@ -1,5 +1,6 @@
 import { InputError } from '../../../core/run/errors.ts'
-import { type AddressRange, v4Cidrs, v6Cidrs } from '../../addresses/network.ts'
+import { eachV6Cidr, v4Cidrs } from '../../addresses/cidrs.ts'
+import type { AddressRange } from '../../addresses/network.ts'
 import type { NetworkBits } from './tree-builder.ts'
 
 const NETWORKS_AT_FIRST = 1_024
@@ -29,7 +30,10 @@ export class NetworkList {
   #records = new Float64Array(NETWORKS_AT_FIRST)
   #rankOf = new Uint32Array(NETWORKS_AT_FIRST)
   readonly #ranks: Rank[] = []
-  readonly #rankByKey = new Map<string, Rank>()
+  /** By layer, then by size. */
+  readonly #rankOfSize = new Map<number, Map<number, Rank>>()
+  /** An IPv4 network; all but one of its words are 0. */
+  readonly #word = new Uint32Array(4)
   #size = 0
 
   readonly #networksMax: number
@@ -46,14 +50,11 @@ export class NetworkList {
     if (range.version === 4) {
       const prefix = this.#isV4 ? 0 : V4_PREFIX_BITS
       for (const { first, length } of v4Cidrs(range.first, range.last)) {
-        const words = this.#isV4 ? [first, 0, 0, 0] : [0, 0, 0, first]
-        this.#add(words, prefix + length, record, rank)
+        this.#word[this.#isV4 ? 0 : 3] = first
+        this.#add(this.#word, prefix + length, record, rank)
       }
     } else {
-      for (const { first, length } of v6Cidrs(range.first, range.last)) {
-        const words = [96n, 64n, 32n, 0n].map((shift) => Number((first >> shift) & 0xffff_ffffn))
-        this.#add(words, length, record, rank)
-      }
+      eachV6Cidr(range.first, range.last, (words, length) => this.#add(words, length, record, rank))
     }
   }
 
@@ -77,16 +78,16 @@ export class NetworkList {
   }
 
   /** All addresses of a file have no bits: they are two halves. */
-  #add(words: readonly number[], length: number, record: number, rank: Rank): void {
+  #add(words: ArrayLike<number>, length: number, record: number, rank: Rank): void {
     this.#push(words, Math.max(length, 1), record, rank)
     if (length === 0) this.#push([2 ** 31, 0, 0, 0], 1, record, rank)
   }
 
-  #push(words: readonly number[], length: number, record: number, rank: Rank): void {
+  #push(words: ArrayLike<number>, length: number, record: number, rank: Rank): void {
     if (this.#size === this.#networksMax) throw new InputError(`its ranges are more than ${this.#networksMax} networks`)
     if (this.#size === this.#lengths.length) this.#grow()
     const i = this.#size++
-    this.#words.set(words, 4 * i)
+    for (let word = 0; word < 4; word++) this.#words[4 * i + word] = words[word]!
     this.#lengths[i] = length
     this.#records[i] = record
     this.#rankOf[i] = rank.number
@@ -94,12 +95,16 @@ export class NetworkList {
   }
 
   #rank(layer: number, addresses: number): Rank {
-    const key = `${layer} ${addresses}`
-    let rank = this.#rankByKey.get(key)
+    let ranks = this.#rankOfSize.get(layer)
+    if (ranks === undefined) {
+      ranks = new Map()
+      this.#rankOfSize.set(layer, ranks)
+    }
+    let rank = ranks.get(addresses)
     if (rank === undefined) {
       rank = { number: this.#ranks.length, layer, addresses, networks: 0 }
       this.#ranks.push(rank)
-      this.#rankByKey.set(key, rank)
+      ranks.set(addresses, rank)
     }
     return rank
   }

@@ -5,7 +5,7 @@ import { BoundedCache } from '../../bounded-cache.ts'
 import type { Facts } from '../../facts.ts'
 import type { Provider, ProviderKind } from '../provider.ts'
 import { COMPILED_TYPE, readCompiled } from '../tables/compiled.ts'
-import { AS_RANGES_TYPE, type AsSize, AsSizes, statedSize } from './as-sizes.ts'
+import { AS_RANGES_TYPE, AsSizes, sizedReader, withSize } from './as-sizes.ts'
 import { mappedShape, parseMapping } from './mapping.ts'
 import { type OpenMmdb, openMmdb } from './open.ts'
 import { type AsnReader, asnReader, type RecordReader, recordReader } from './read-record.ts'
@@ -47,17 +47,11 @@ export async function loadMmdb(options: MmdbOptions): Promise<Provider> {
   const isSized = mmdb.databaseType === AS_RANGES_TYPE
   const sizes = kind === 'asn' && options.shape === undefined && !isSized ? await AsSizes.of(mmdb, asnOf) : undefined
   const reader: RecordReader = isSized
-    ? (record) => withSize(read(record), () => statedSize(record))
+    ? sizedReader(read)
     : sizes === undefined
       ? read
       : (record) => withSize(read(record), (asn) => sizes.of(asn))
   return new MmdbProvider(options, mmdb, kind, recognisedAs, reader)
-}
-
-function withSize(facts: Facts | undefined, sizeOf: (asn: number) => AsSize | undefined): Facts | undefined {
-  const size = facts?.evidence.asn === undefined ? undefined : sizeOf(facts.evidence.asn)
-  if (facts === undefined || size === undefined) return facts
-  return { ...facts, evidence: { ...facts.evidence, asAddresses: size.addresses, asHasV6: size.hasV6 } }
 }
 
 /** A file that was checked, and how its records are read. */

@@ -27,6 +27,10 @@ export class TreeBuilder {
   #records = new Float64Array(2 * NODES_AT_FIRST)
   readonly #nodesMax: number
   #nodes = 1
+  /** The last network that was inserted, and the nodes on the way to it: neighbours share most of it. */
+  readonly #lastWords = new Uint32Array(4)
+  readonly #lastWay = new Uint32Array(128)
+  #lastLength = 0
 
   constructor(nodesMax = NODES_MAX) {
     this.#nodesMax = nodesMax
@@ -35,9 +39,24 @@ export class TreeBuilder {
   /** @param network of at least one bit */
   insert(network: NetworkBits, record: TreeRecord): void {
     const last = network.length - 1
-    let node = 0
-    for (let depth = 0; depth < last; depth++) node = this.#descend(node, bitOf(network, depth))
+    const shared = Math.min(last, this.#lastLength - 1, this.#bitsShared(network))
+    let node = shared > 0 ? this.#lastWay[shared]! : 0
+    for (let depth = Math.max(shared, 0); depth < last; depth++) {
+      node = this.#descend(node, bitOf(network, depth))
+      this.#lastWay[depth + 1] = node
+    }
     this.#records[2 * node + bitOf(network, last)] = record
+    for (let word = 0; word < 4; word++) this.#lastWords[word] = network.words[network.at + word]!
+    this.#lastLength = network.length
+  }
+
+  /** Bits that a network has in common with the last one. */
+  #bitsShared({ words, at }: NetworkBits): number {
+    for (let word = 0; word < 4; word++) {
+      const difference = words[at + word]! ^ this.#lastWords[word]!
+      if (difference !== 0) return 32 * word + Math.clz32(difference)
+    }
+    return 128
   }
 
   /** Where the bits lead; 0 when the tree ends before. */

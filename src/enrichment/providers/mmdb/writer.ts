@@ -20,13 +20,12 @@ export interface MmdbWriterOptions {
 
 /** A record in the file of the writer that stored it. */
 export interface StoredRecord {
+  /** Above 0: where it is. Below 0: the number of one that is known later. */
   readonly at: number
 }
 
-/** A record that is known later: before the file is written. */
-export interface LaterRecord {
-  readonly later: () => MmdbValue
-}
+/** A record that is known before the file is written, and not earlier. */
+export type LaterRecord = () => MmdbValue
 
 const SEPARATOR_BYTES = 16
 /** IPv4 in a file for both families, and IPv4-mapped addresses. */
@@ -62,6 +61,11 @@ export class MmdbWriter {
     return { at: this.#data.add(record) + 1 }
   }
 
+  /** As `store`, for a record that depends on what is inserted after it. */
+  storeLater(record: LaterRecord): StoredRecord {
+    return { at: -this.#later.push(record) }
+  }
+
   /** As `insert`, for a record that was stored before. */
   insertStored(range: AddressRange, { at }: StoredRecord, layer = 0): void {
     if (range.version === 6 && this.#options.ipVersion === 4)
@@ -69,14 +73,9 @@ export class MmdbWriter {
     this.#networks.add(range, at, layer)
   }
 
-  /** As `insert`, for a record that depends on what is inserted behind it. */
-  insertLater(range: AddressRange, record: LaterRecord): void {
-    this.#networks.add(range, -this.#later.push(record), 0)
-  }
-
   /** The whole file; nothing is inserted behind it. @throws InputError when it does not fit the record size */
   toBuffer(): Buffer {
-    const later = this.#later.map((record) => this.#data.add(record.later()) + 1)
+    const later = this.#later.map((record) => this.#data.add(record()) + 1)
     const data = this.#data.finish()
     const nodes = this.#buildTree(later)
     const nodeCount = nodes.length / 2

@@ -1,0 +1,254 @@
+import type { Address } from '../../core/event/address.ts'
+import { wordsOf } from './cidrs.ts'
+import { v6Number } from './network.ts'
+
+const SPANS_AT_A_TIME = 20_000
+
+/** Ranges cut into disjoint pieces: where each starts, and whose it is. A piece ends where the next one starts. */
+export interface RangeColumns {
+  readonly v4Starts: Uint32Array
+  /** -1: nothing is said of the piece. */
+  readonly v4Owners: Int32Array
+  /** Four 32-bit words for each piece, the first one the highest. */
+  readonly v6Starts: Uint32Array
+  readonly v6Owners: Int32Array
+}
+
+/**
+ * Finds the most specific of possibly overlapping ranges around an address: the one with the fewest addresses; of two
+ * of the same size, the one with the higher number. The ranges are cut into disjoint pieces once, so that a search is one
+ * binary search over numbers.
+ */
+export class RangeIndex {
+  readonly columns: RangeColumns
+
+  constructor(columns: RangeColumns) {
+    this.columns = columns
+  }
+
+  /** Yields where it may pause. */
+  static *build(v4: Span<number>[], v6: Span<bigint>[]): Generator<void, RangeIndex> {
+    const pieces4 = yield* disjoint(v4, (bound) => bound + 1, 2 ** 32)
+    const pieces6 = yield* disjoint(v6, (bound) => bound + 1n, 1n << 128n)
+    yield
+    const v6Starts = new Uint32Array(4 * pieces6.starts.length)
+    for (let i = 0; i < pieces6.starts.length; i++) v6Starts.set(wordsOf(pieces6.starts[i]!), 4 * i)
+    return new RangeIndex({
+      v4Starts: Uint32Array.from(pieces4.starts),
+      v4Owners: Int32Array.from(pieces4.owners),
+      v6Starts,
+      v6Owners: Int32Array.from(pieces6.owners),
+    })
+  }
+
+  /** The number of what is said of an address; -1 for nothing. */
+  find(address: Address): number {
+    const { v4Owners, v6Owners } = this.columns
+    const piece = address.v6 === undefined ? this.#pieceOfV4(address.v4) : this.#pieceOfV6(address.v6)
+    if (piece < 0) return -1
+    return address.v6 === undefined ? v4Owners[piece]! : v6Owners[piece]!
+  }
+
+  /** The prefix length of the largest CIDR around an address of which one thing is said. */
+  prefixLengthAt({ v4, v6 }: Address): number {
+    const [piece, bits] = v6 === undefined ? [this.#pieceOfV4(v4), 32] : [this.#pieceOfV6(v6), 128]
+    const value = v6 === undefined ? BigInt(v4) : v6Number(v6)
+    const next = this.#startOf(piece + 1, v6 !== undefined)
+    const start = this.#startOf(piece, v6 !== undefined) ?? 0n
+    // It holds neither of the addresses next to the piece.
+    const before = start === 0n ? -1 : bitsShared(value, start - 1n, bits)
+    const after = next === undefined ? -1 : bitsShared(value, next, bits)
+    return Math.max(before, after, 0) + 1
+  }
+
+  #startOf(piece: number, isV6: boolean): bigint | undefined {
+    const { v4Starts, v6Starts } = this.columns
+    if (!isV6) return piece < 0 || piece >= v4Starts.length ? undefined : BigInt(v4Starts[piece]!)
+    if (piece < 0 || 4 * piece >= v6Starts.length) return undefined
+    let start = 0n
+    for (let word = 0; word < 4; word++) start = (start << 32n) | BigInt(v6Starts[4 * piece + word]!)
+    return start
+  }
+
+  #pieceOfV4(value: number): number {
+    const starts = this.columns.v4Starts
+    let low = 0
+    let high = starts.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (starts[middle]! <= value) low = middle + 1
+      else high = middle
+    }
+    return low - 1
+  }
+
+  #pieceOfV6(groups: readonly number[]): number {
+    const { v6Starts, v6Owners } = this.columns
+    let low = 0
+    let high = v6Owners.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (startsAtOrBefore(v6Starts, 4 * middle, groups)) low = middle + 1
+      else high = middle
+    }
+    return low - 1
+  }
+}
+
+function startsAtOrBefore(starts: Uint32Array, at: number, groups: readonly number[]): boolean {
+  for (let word = 0; word < 4; word++) {
+    const start = starts[at + word]!
+    const value = groups[2 * word]! * 65_536 + groups[2 * word + 1]!
+    if (start !== value) return start < value
+  }
+  return true
+}
+
+/** Bits at the start that two numbers of so many bits have in common. */
+function bitsShared(a: bigint, b: bigint, bits: number): number {
+  const difference = a ^ b
+  return difference === 0n ? bits : bits - difference.toString(2).length
+}
+
+/** Addresses from `first` to `last`, both included, and the number of what is said of them. */
+export interface Span<Bound extends number | bigint> {
+  readonly first: Bound
+  readonly last: Bound
+  readonly owner: number
+}
+
+/** Where each piece starts, and the span that it belongs to; -1 for none. */
+export interface Pieces<Bound> {
+  readonly starts: Bound[]
+  readonly owners: number[]
+}
+
+/** Cuts a few spans into pieces. @param next the bound after another @param end the one after the last of all */
+export function disjointNow<Bound extends number | bigint>(
+  spans: Span<Bound>[],
+  next: (bound: Bound) => Bound,
+  end: Bound,
+): Pieces<Bound> {
+  const work = disjoint(spans, next, end)
+  let step = work.next()
+  while (step.done !== true) step = work.next()
+  return step.value
+}
+
+/** Sweeps over all bounds; a heap of the open spans has the most specific one on top. Yields where it may pause. */
+function* disjoint<Bound extends number | bigint>(
+  spans: Span<Bound>[],
+  next: (bound: Bound) => Bound,
+  end: Bound,
+): Generator<void, Pieces<Bound>> {
+  if (isInOrder(spans)) return piecesInOrder(spans, next, end)
+  const byStart = inOrder(spans, (span) => span.first)
+  yield
+  const byEnd = inOrder(spans, (span) => span.last)
+  const open = new SpanHeap<Bound>()
+  const starts: Bound[] = []
+  const owners: number[] = []
+  let upcoming = 0
+  let ending = 0
+  while (ending < byEnd.length) {
+    if ((upcoming + ending) % SPANS_AT_A_TIME === 0) yield
+    const behindEnd = next(byEnd[ending]!.last)
+    const begin = byStart[upcoming]?.first
+    const bound = begin !== undefined && begin <= behindEnd ? begin : behindEnd
+    if (bound === end) break
+    for (; byStart[upcoming]?.first === bound; upcoming++) open.push(byStart[upcoming]!)
+    while (ending < byEnd.length && byEnd[ending]!.last < bound) ending++
+    while (open.top !== undefined && open.top.last < bound) open.pop()
+    const owner = open.top?.owner ?? -1
+    if (owners.at(-1) === owner) continue
+    starts.push(bound)
+    owners.push(owner)
+  }
+  return { starts, owners }
+}
+
+/** Whether each span starts after the one before it ends. */
+function isInOrder<Bound extends number | bigint>(spans: readonly Span<Bound>[]): boolean {
+  for (let i = 1; i < spans.length; i++) if (spans[i]!.first <= spans[i - 1]!.last) return false
+  return true
+}
+
+function piecesInOrder<Bound extends number | bigint>(
+  spans: readonly Span<Bound>[],
+  next: (bound: Bound) => Bound,
+  end: Bound,
+): Pieces<Bound> {
+  const starts: Bound[] = []
+  const owners: number[] = []
+  for (const [i, { first, last, owner }] of spans.entries()) {
+    starts.push(first)
+    owners.push(owner)
+    const after = next(last)
+    if (after === end || spans[i + 1]?.first === after) continue
+    starts.push(after)
+    owners.push(-1)
+  }
+  return { starts, owners }
+}
+
+/** Rows of a table are limited, so that a 32-bit bound and a position fit one exact double. */
+const POSITIONS = 2 ** 21
+
+/** Spans in ascending order of a bound. Numbers are sorted natively, which is several times faster. */
+function inOrder<Bound extends number | bigint>(
+  spans: Span<Bound>[],
+  boundOf: (span: Span<Bound>) => Bound,
+): Span<Bound>[] {
+  if (spans.length > POSITIONS || typeof spans[0]?.first !== 'number') {
+    return [...spans].sort((a, b) => compare(boundOf(a), boundOf(b)))
+  }
+  const keys = Float64Array.from(spans, (span, position) => Number(boundOf(span)) * POSITIONS + position).sort()
+  return Array.from(keys, (key) => spans[key % POSITIONS]!)
+}
+
+function compare<Bound extends number | bigint>(a: Bound, b: Bound): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** A binary heap with the span of the fewest addresses on top. */
+class SpanHeap<Bound extends number | bigint> {
+  readonly #spans: Span<Bound>[] = []
+
+  get top(): Span<Bound> | undefined {
+    return this.#spans[0]
+  }
+
+  push(span: Span<Bound>): void {
+    const spans = this.#spans
+    let at = spans.push(span) - 1
+    while (at > 0) {
+      const parent = (at - 1) >> 1
+      if (!isMoreSpecific(span, spans[parent]!)) break
+      spans[at] = spans[parent]!
+      at = parent
+    }
+    spans[at] = span
+  }
+
+  pop(): void {
+    const spans = this.#spans
+    const last = spans.pop()
+    if (last === undefined || spans.length === 0) return
+    let at = 0
+    for (;;) {
+      let child = 2 * at + 1
+      if (child >= spans.length) break
+      if (child + 1 < spans.length && isMoreSpecific(spans[child + 1]!, spans[child]!)) child++
+      if (!isMoreSpecific(spans[child]!, last)) break
+      spans[at] = spans[child]!
+      at = child
+    }
+    spans[at] = last
+  }
+}
+
+function isMoreSpecific<Bound extends number | bigint>(a: Span<Bound>, b: Span<Bound>): boolean {
+  const sizeA = (a.last as number) - (a.first as number)
+  const sizeB = (b.last as number) - (b.first as number)
+  return sizeA === sizeB ? a.owner > b.owner : sizeA < sizeB
+}

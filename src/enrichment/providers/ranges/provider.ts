@@ -1,0 +1,77 @@
+import type { Address } from '../../../core/event/address.ts'
+import { InputError } from '../../../core/run/errors.ts'
+import { formatPrefix } from '../../addresses/network.ts'
+import { BoundedCache } from '../../bounded-cache.ts'
+import type { Facts } from '../../facts.ts'
+import { sizedReader } from '../mmdb/as-sizes.ts'
+import { type RecordReader, recordReader } from '../mmdb/read-record.ts'
+import { isUnknown, recognise, type Shape } from '../mmdb/recognise.ts'
+import type { Provider } from '../provider.ts'
+import { type OpenRangeFile, openRangeFile } from './range-file.ts'
+
+/** How a range file is loaded. */
+export interface RangeFileOptions {
+  readonly name: string
+  /** Kept by the provider. */
+  readonly bytes: Buffer
+  /** Decoded records to keep. */
+  readonly recordsMax: number
+  readonly isDefault?: boolean
+}
+
+/** Records by which a file is recognised, spread over all of them. */
+const SAMPLES = 200
+
+/**
+ * Loads a range file: recognised and read like an MMDB with the same records.
+ * @throws InputError when it is damaged, or nobody knows its records
+ */
+export async function loadRangeFile(options: RangeFileOptions): Promise<Provider> {
+  const file = openRangeFile(options.bytes)
+  const step = Math.ceil(file.records / SAMPLES)
+  const samples = Array.from({ length: Math.ceil(file.records / step) }, (_, i) => file.decode(i * step))
+  const shape = await recognise(file.head.databaseType, samples)
+  if (isUnknown(shape)) throw new InputError(`not recognised: records with ${shape.keys.join(', ')}`)
+  return new RangeFileProvider(options, file, shape)
+}
+
+class RangeFileProvider implements Provider {
+  readonly name: string
+  readonly kind: Shape['kind']
+  readonly isDefault: boolean
+  readonly recognisedAs: string
+  readonly builtAt: Date | undefined
+  readonly records: number
+  readonly warnings: readonly string[] = []
+  readonly #file: OpenRangeFile
+  readonly #read: RecordReader
+  readonly #decoded: BoundedCache<number, { readonly facts: Facts | undefined }>
+
+  constructor({ name, isDefault, recordsMax }: RangeFileOptions, file: OpenRangeFile, shape: Shape) {
+    const { builtAtMs, ranges } = file.head
+    this.name = name
+    this.kind = shape.kind
+    this.isDefault = isDefault === true
+    this.recognisedAs = shape.recognisedAs
+    this.builtAt = builtAtMs === 0 ? undefined : new Date(builtAtMs)
+    this.records = ranges
+    this.#file = file
+    this.#read = sizedReader(recordReader(shape))
+    this.#decoded = new BoundedCache(recordsMax)
+  }
+
+  find(address: Address): Facts | undefined {
+    const record = this.#file.index.find(address)
+    if (record < 0) return undefined
+    const known = this.#decoded.get(record)
+    if (known !== undefined) return known.facts
+    const facts = this.#read(this.#file.decode(record))
+    this.#decoded.set(record, { facts })
+    return facts
+  }
+
+  networkOf(address: Address): string | undefined {
+    const { index } = this.#file
+    return index.find(address) < 0 ? undefined : formatPrefix(address, index.prefixLengthAt(address))
+  }
+}

@@ -1,0 +1,169 @@
+import { createHash } from 'node:crypto'
+import { endianness } from 'node:os'
+import { InputError } from '../../../core/run/errors.ts'
+import { type RangeColumns, RangeIndex } from '../../addresses/range-index.ts'
+
+/**
+ * A range file holds sorted ranges of addresses and their records, in the form in which they are searched: a process reads it
+ * at once and builds nothing. It is made and read on one machine, and whoever reads it checks its digest.
+ *
+ * ```
+ * magic             8 bytes
+ * SHA-256           32 bytes, of all that follows
+ * length of head    4 bytes
+ * head              JSON, padded with spaces to a multiple of 4
+ * columns           32-bit numbers: IPv4 starts and records, IPv6 starts (4 each) and records, ends of records
+ * records           JSON arrays with the values of the members that the head names
+ * ```
+ */
+const MAGIC = Buffer.from('ipidrng1')
+const DIGEST_AT = MAGIC.length
+const DIGEST_BYTES = 32
+const LENGTH_AT = DIGEST_AT + DIGEST_BYTES
+const HEAD_AT = LENGTH_AT + 4
+
+/** What a range file says of itself. */
+export interface RangeFileHead {
+  /** What it was made of, by which version of the maker. */
+  readonly source: string
+  /** As an MMDB with the same records names itself. */
+  readonly databaseType: string
+  /** Of the data, milliseconds since the Unix epoch; 0: unknown. */
+  readonly builtAtMs: number
+  /** Ranges with a record. */
+  readonly ranges: number
+  /** Names of the members of a record, in the order of its values. */
+  readonly members: readonly string[]
+}
+
+/** A value of a record; null: the record does not have the member. */
+export type RangeValue = string | number | boolean | null
+
+export interface RangeFileContent {
+  readonly head: RangeFileHead
+  readonly index: RangeIndex
+  readonly records: readonly (readonly RangeValue[])[]
+}
+
+interface StoredHead extends RangeFileHead {
+  /** Pieces of each family, records, and bytes of these. */
+  readonly sizes: readonly [v4: number, v6: number, records: number, recordBytes: number]
+  readonly byteOrder: string
+}
+
+export function encodeRangeFile({ head, index, records }: RangeFileContent): Buffer {
+  const { v4Starts, v4Owners, v6Starts, v6Owners } = index.columns
+  const ends = new Uint32Array(records.length)
+  const texts: Buffer[] = []
+  let recordBytes = 0
+  for (const [i, record] of records.entries()) {
+    const text = Buffer.from(JSON.stringify(record))
+    texts.push(text)
+    recordBytes += text.length
+    ends[i] = recordBytes
+  }
+  const stored: StoredHead = {
+    ...head,
+    sizes: [v4Owners.length, v6Owners.length, records.length, recordBytes],
+    byteOrder: endianness(),
+  }
+  const json = Buffer.from(JSON.stringify(stored))
+  const padded = Buffer.alloc(Math.ceil(json.length / 4) * 4, ' ')
+  json.copy(padded)
+  const length = Buffer.alloc(4)
+  length.writeUInt32LE(padded.length)
+  const columns = [v4Starts, v4Owners, v6Starts, v6Owners, ends].map(bytesOf)
+  const content = [length, padded, ...columns, ...texts]
+  const digest = createHash('sha256')
+  for (const part of content) digest.update(part)
+  return Buffer.concat([MAGIC, digest.digest(), ...content])
+}
+
+/** A range file in memory. */
+export interface OpenRangeFile {
+  readonly head: RangeFileHead
+  readonly index: RangeIndex
+  /** How many there are, numbered from 0. */
+  readonly records: number
+  /** A record as an object, as an MMDB would give it. */
+  decode(record: number): Readonly<Record<string, RangeValue>>
+}
+
+/**
+ * Opens a range file and checks it whole.
+ * @param bytes kept: the columns are views of it
+ * @throws InputError when it is cut off, damaged, or something else
+ */
+export function openRangeFile(bytes: Buffer): OpenRangeFile {
+  const head = readHead(bytes)
+  if (head === undefined) throw new InputError('it is no range file')
+  if (bytes.length !== sizeOf(bytes.readUInt32LE(LENGTH_AT), head)) throw new InputError('the range file is cut off')
+  const digest = createHash('sha256').update(bytes.subarray(LENGTH_AT)).digest()
+  if (!digest.equals(bytes.subarray(DIGEST_AT, LENGTH_AT))) throw new InputError('the range file is damaged')
+  if (head.byteOrder !== endianness()) throw new InputError('the range file is of a machine with another byte order')
+  return opened(bytes, head)
+}
+
+/**
+ * What a range file says of itself, by its first bytes; undefined when they are something else.
+ * @param sizeBytes of the whole file
+ * @returns undefined as well when the file is cut off
+ */
+export function headOfRangeFile(bytes: Buffer, sizeBytes: number): RangeFileHead | undefined {
+  const head = readHead(bytes)
+  return head !== undefined && sizeOf(bytes.readUInt32LE(LENGTH_AT), head) === sizeBytes ? head : undefined
+}
+
+/** More than any head has. */
+export const RANGE_HEAD_BYTES_MAX = 4_096
+
+function readHead(bytes: Buffer): StoredHead | undefined {
+  if (bytes.length < HEAD_AT || !bytes.subarray(0, DIGEST_AT).equals(MAGIC)) return undefined
+  const length = bytes.readUInt32LE(LENGTH_AT)
+  if (length > RANGE_HEAD_BYTES_MAX - HEAD_AT || length % 4 !== 0) return undefined
+  try {
+    const head = JSON.parse(bytes.toString('utf8', HEAD_AT, HEAD_AT + length)) as StoredHead | null
+    const { sizes } = head ?? {}
+    return Array.isArray(sizes) && sizes.length === 4 && sizes.every(Number.isSafeInteger) ? head! : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function sizeOf(headBytes: number, { sizes: [v4, v6, records, recordBytes] }: StoredHead): number {
+  return HEAD_AT + headBytes + 4 * (2 * v4 + 5 * v6 + records) + recordBytes
+}
+
+function opened(bytes: Buffer, { sizes: [v4, v6, records, recordBytes], ...head }: StoredHead): OpenRangeFile {
+  // A view of 32-bit numbers starts at a multiple of 4.
+  const whole = bytes.byteOffset % 4 === 0 ? bytes : Buffer.from(Uint8Array.from(bytes).buffer)
+  let at = whole.byteOffset + HEAD_AT + whole.readUInt32LE(LENGTH_AT)
+  const next = <T>(type: new (buffer: ArrayBufferLike, at: number, length: number) => T, length: number): T => {
+    const column = new type(whole.buffer, at, length)
+    at += 4 * length
+    return column
+  }
+  const columns: RangeColumns = {
+    v4Starts: next(Uint32Array, v4),
+    v4Owners: next(Int32Array, v4),
+    v6Starts: next(Uint32Array, 4 * v6),
+    v6Owners: next(Int32Array, v6),
+  }
+  const ends = next(Uint32Array, records)
+  const texts = Buffer.from(whole.buffer, at, recordBytes)
+  return {
+    head,
+    index: new RangeIndex(columns),
+    records,
+    decode(record) {
+      const text = texts.toString('utf8', record === 0 ? 0 : ends[record - 1]!, ends[record]!)
+      const values = JSON.parse(text) as readonly RangeValue[]
+      const members = head.members.map((name, i) => [name, values[i]!] as const)
+      return Object.fromEntries(members.filter(([, value]) => value !== null))
+    },
+  }
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: Uint32Array | Int32Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
+}
