@@ -9,6 +9,9 @@ export const BATCH_LIMITS = {
   linesMax: 1_000_000,
   lineMaxBytes: 1_048_576,
   errorsMax: 100,
+  reasonsMax: 20,
+  reasonMaxChars: 200,
+  reasonLinesMax: 5,
   columnsMax: 2_000,
   columnNameMaxChars: 256,
   headerMaxChars: 65_536,
@@ -24,6 +27,24 @@ export const BatchAccepted = Type.Object({
   received: Type.Integer({ description: 'Lines of the upload, blank ones not counted' }),
 })
 export type BatchAccepted = Static<typeof BatchAccepted>
+
+/** Rejected lines with the same fault. */
+export const RejectedReason = Type.Object({
+  reason: Type.String({ description: 'Quotes nothing of the lines' }),
+  count: Type.Integer({ description: 'Lines' }),
+  lines: Type.Array(Type.Integer(), {
+    maxItems: BATCH_LIMITS.reasonLinesMax,
+    description: 'The first of them, counted from 1; none of events that were read and could not be processed',
+  }),
+})
+export type RejectedReason = Static<typeof RejectedReason>
+
+const RejectedReasons = Type.Array(RejectedReason, {
+  maxItems: BATCH_LIMITS.reasonsMax + 2,
+  description:
+    `An extension: rejected lines by reason, the most frequent first. The first ${BATCH_LIMITS.reasonsMax} reasons that occur ` +
+    'are listed, all other ones count as other reasons',
+})
 
 /** What was in an upload. Every number counts lines. */
 export const BatchSummary = Type.Object(
@@ -46,6 +67,7 @@ export const BatchSummary = Type.Object(
       maxItems: BATCH_LIMITS.errorsMax,
       description: 'The first bad lines, counted from 1, blank ones included',
     }),
+    rejected_reasons: Type.Optional(RejectedReasons),
   },
   { additionalProperties: Type.Integer({ description: 'Events that a further stage dropped, by its reason' }) },
 )
@@ -59,6 +81,12 @@ export const BatchJob = Type.Object({
   progress_current: Type.Integer({ description: 'Events that are finished' }),
   progress_total: Type.Integer(),
   progress_message: Type.String(),
+  rejected: Type.Integer({ description: 'An extension: lines rejected so far' }),
+  rejected_reasons: RejectedReasons,
+  problem: Type.Union([Type.String(), Type.Null()], {
+    description:
+      'An extension: set when more than half of the lines are not kept because they are wrong, whatever the status',
+  }),
   result_summary: Type.Union([BatchSummary, Type.Null()]),
 })
 export type BatchJob = Static<typeof BatchJob>

@@ -11,13 +11,14 @@ import { type PayloadStatus, rejectedRow } from '../core/event/payload.ts'
 import type { ReadEvent } from '../core/event/read-event.ts'
 import { tsv } from '../core/event/row.ts'
 import { stateOf } from '../core/event/verdict.ts'
-import type { ChunkContext, ChunkReading, LineChunk, SlicedReading } from '../core/pipeline/source.ts'
+import type { ChunkContext, ChunkCounts, ChunkReading, LineChunk, SlicedReading } from '../core/pipeline/source.ts'
 import { type CodeUnits, codesOf } from '../ingest/json-scan.ts'
 import { payloadOf } from '../ingest/payload.ts'
 import { completeRow, rawRow } from '../ingest/raw-row.ts'
 import { scanEventLine } from '../ingest/scan-events.ts'
 import { sliceEvent } from '../ingest/slice-event.ts'
 import { LINE_FEED, TOO_LONG } from './line-chunker.ts'
+import { RejectedGroups } from './rejected-groups.ts'
 import { reasonOfRejected } from './rejected-line.ts'
 
 /** White space of JSON: there are blank lines in chunks of earlier versions. */
@@ -71,6 +72,7 @@ class ChunkReader {
   readonly #payloads = new Map<number, BlockPacker>()
   readonly #errors: { line: number; detail: string }[] = []
   readonly #faults = new Map<string, number>()
+  readonly #reasons = new RejectedGroups()
   #fed = 0
   #rejected = 0
   #invalidIp = 0
@@ -118,6 +120,8 @@ class ChunkReader {
     }
     this.#rejected++
     countOutcome(this.#faults, event.fault)
+    // What follows in the detail quotes the line.
+    this.#reasons.add(event.fault === 'not JSON' ? NOT_JSON : event.detail, line)
     if (this.#errors.length < BATCH_LIMITS.errorsMax) this.#errors.push({ line, detail: event.detail })
   }
 
@@ -144,6 +148,11 @@ class ChunkReader {
     else addComplete(events, identity, { row, event, address, context })
   }
 
+  #counts(): ChunkCounts {
+    const { list: reasons } = this.#reasons
+    return { fed: this.#fed, rejected: this.#rejected, invalidIp: this.#invalidIp, errors: this.#errors, reasons }
+  }
+
   reading(): ChunkReading {
     const context = this.#context
     if (context.archived) {
@@ -156,7 +165,7 @@ class ChunkReader {
       blocks: packBlocks(this.#events, context),
       payloads: packBlocks(this.#payloads, context),
       outcomes: outcomesOf(context, this.#faults, this.#invalidIp),
-      counts: { fed: this.#fed, rejected: this.#rejected, invalidIp: this.#invalidIp, errors: this.#errors },
+      counts: this.#counts(),
     }
   }
 }

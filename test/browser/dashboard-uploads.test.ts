@@ -150,6 +150,20 @@ test('files are previewed, mapped, followed to their end and cancelled', { skip,
     () => count("match(event_id, '^c[0-9]+$')"),
     (rows) => rows === LINES,
   )
+
+  // A job that kept nothing does not look like one that did.
+  const wrong = Array.from({ length: 300 }, (_, i) => `{"ip":"17.0.0.1","session_id":"s_${i}"}`)
+  await choose('sessions.ndjson', wrong.join('\n'))
+  await page.getByText('20 have a problem').waitFor()
+  await send()
+  const useless = jobs.filter({ hasText: 'sessions.ndjson' })
+  await useless.locator('.tag.bad').getByText('most lines wrong').waitFor()
+  await useless.getByText('Most of the 300 lines were not kept: 300 rejected (session_id must be an integer)').waitFor()
+  assert.equal(
+    await useless.locator('.wrong-lines').textContent(),
+    '300 lines were wrong300 lines: session_id must be an integer (first 1, 2, 3, 4, 5)',
+  )
+  await assertAccessible()
   assertClean()
   started.child.kill('SIGTERM')
   assert.equal((await started.ended).code, 0)

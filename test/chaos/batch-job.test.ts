@@ -75,8 +75,13 @@ test('every process killed again and again while a job runs: it completes with e
     const found = await look()
     return found?.status === 'completed' ? found : undefined
   })
-  const { errors, ...counts } = job.result_summary!
+  const { errors, rejected_reasons: reasons, ...counts } = job.result_summary!
   assert.deepEqual(counts, EXPECTED)
+  // Each line once, and only those of chunks that were fed twice would be more.
+  assert.equal(
+    reasons!.reduce((sum, { count }) => sum + count, 0),
+    EXPECTED.rejected,
+  )
   assert.equal(errors.length, 100)
   assert.deepEqual(errors[0]!.line, 2)
   // Completed means that every event can be queried.

@@ -40,6 +40,7 @@ test('a new stage works for live events and batch jobs, with a drop reason of it
     bots: 250,
     duplicates: 75,
     errors: [],
+    rejected_reasons: [],
   })
   const stored = await until(async () => {
     const rows = await roles.clickhouse.rows<{ event_id: string }>('SELECT event_id FROM events')

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ingest } from '../../pipelines/ingest.ts'
+import { EventEnvelope } from '../../schemas/api/event.ts'
 import type { LaneLevel, OpenJob } from '../../src/batch/feeder-store.ts'
 import type { Address } from '../../src/core/event/address.ts'
+import { compileValidator } from '../../src/core/event/validator.ts'
 import type { ChunkReading } from '../../src/core/pipeline/source.ts'
 import { UnavailableError } from '../../src/core/run/errors.ts'
 import { tenantEnricher } from '../../src/enrichment/tenant-rules/judge.ts'
@@ -51,9 +53,16 @@ test('a job counts every line, names the bad ones, and leaves nothing but its re
       { line: 5, detail: job.result_summary!.errors[0]!.detail },
       { line: 6, detail: 'ip is required' },
     ],
+    rejected_reasons: [
+      { reason: 'is not JSON', count: 1, lines: [5] },
+      { reason: 'ip is required', count: 1, lines: [6] },
+    ],
   })
   assert.match(job.result_summary!.errors[0]!.detail, /^is not JSON: /)
   assert.deepEqual([job.progress_current, job.progress_total, job.progress_pct], [20_008, 20_008, 100])
+  assert.equal(job.progress_message, 'all 20008 events finished, 2 rejected (1 of them: is not JSON)')
+  assert.deepEqual([job.rejected, job.problem], [2, null])
+  assert.deepEqual(job.rejected_reasons, job.result_summary!.rejected_reasons)
   assert.equal(await jobs.find('other', jobId), undefined, "another tenant's job")
   await until(
     async () => [...(await client.keys('*job*')), ...(await client.keys('*open*'))],
@@ -63,6 +72,34 @@ test('a job counts every line, names the bad ones, and leaves nothing but its re
   assert.deepEqual(await client.keys('*open*'), [])
   const ttl = await client.pttl(keys.job(jobId))
   assert.ok(ttl > 6.9 * 86_400_000 && ttl <= 7 * 86_400_000)
+  await Promise.all([stopFeeder(), worker.stop()])
+})
+
+test('a job of which most lines are rejected is completed, and a problem, with the reason everywhere', async (t) => {
+  const { redis, client, jobs } = await startBatch(t)
+  const worker = await startWorker(redis.url, ingest, 'process', PARTITIONS, enricher)
+  const stopFeeder = await startFeeder(redis, 1_000_000, { check: compileValidator(EventEnvelope) })
+  // Several chunks.
+  const lines = Array.from({ length: 30_000 }, (_, i) => `{"ip":"192.0.2.1","session_id":"s_${i}"}`)
+  lines[10] = '{"ip":"192.0.2.1"}'
+  lines[20] = '{"ip":"nowhere"}'
+  lines[30] = 'nonsense'
+  const jobId = await upload(jobs, 'acme', lines.join('\n'))
+  const job = await completed(client, jobs, 'acme', jobId)
+  const { errors, rejected_reasons: reasons, rejected, invalid_ip } = job.result_summary!
+  assert.deepEqual(
+    [job.status, job.progress_pct, rejected, invalid_ip, errors.length],
+    ['completed', 100, 29_998, 1, 100],
+  )
+  assert.deepEqual(reasons, [
+    { reason: 'session_id must be an integer', count: 29_997, lines: [1, 2, 3, 4, 5] },
+    { reason: 'is not JSON', count: 1, lines: [31] },
+  ])
+  const text = '29998 rejected (29997 of them: session_id must be an integer)'
+  assert.equal(job.progress_message, `all 30000 events finished, ${text}`)
+  assert.equal(job.problem, `most of the 30000 lines were not kept: ${text}, 1 with an invalid address`)
+  const [listed] = (await jobs.list('acme', { limit: 1, before: undefined }))!.jobs
+  assert.deepEqual([listed!.rejected, listed!.problem, listed!.rejected_reasons], [29_998, job.problem, reasons])
   await Promise.all([stopFeeder(), worker.stop()])
 })
 

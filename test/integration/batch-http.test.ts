@@ -102,6 +102,29 @@ describe('batch uploads over HTTP', () => {
     assert.equal(await instance.query("SELECT count() FROM events WHERE event_id = ''"), '0')
   })
 
+  test('a JSON array and a body of /v1/ingest are refused at once, and nothing of them is kept', async () => {
+    const count = async () => (JSON.parse((await ipid('batch', 'list', '--json')).stdout) as BatchJobList).jobs.length
+    const before = await count()
+    const event = '{"ip":"17.0.0.1","event_id":"shape"}'
+    for (const [body, detail] of [
+      [`[${event}]`, /^the body is one JSON array: it must have one event per line, as jq -c '\.\[\]' prints/],
+      [`{"events":[${event}]}`, /^the body is a request for \/v1\/ingest: it must have one event per line/],
+    ] as const) {
+      for (const gzip of [false, true]) {
+        const answer = await upload(gzip ? gzipSync(body) : body, gzip ? { 'content-encoding': 'gzip' } : {})
+        const { detail: said } = (await answer.json()) as ErrorBody
+        assert.equal(answer.status, 400)
+        assert.match(said, detail)
+      }
+    }
+    assert.equal(await count(), before)
+    const odd = await upload('{"events":[{"a":1}],"ip":"17.0.0.1","event_id":"odd"}')
+    assert.equal(odd.status, 202)
+    await completed(((await odd.json()) as BatchAccepted).job_id)
+    assert.equal(await instance.query("SELECT extra FROM events WHERE event_id = 'odd'"), '{"events":[{"a":1}]}')
+    assert.equal(await instance.query("SELECT count() FROM events WHERE event_id = 'shape'"), '0')
+  })
+
   test('jobs are listed and cancelled over HTTP and on the command line', async () => {
     const lines = Array.from({ length: 200_000 }, (_, i) => `{"ip":"17.0.0.1","event_id":"x${i}"}`)
     const { job_id } = (await (

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ingest } from '../../pipelines/ingest.ts'
+import type { BatchJob } from '../../schemas/api/batch.ts'
 import { EmptyUploadError } from '../../src/batch/jobs.ts'
+import type { RejectedGroup } from '../../src/core/pipeline/source.ts'
 import { BackpressureError } from '../../src/core/run/errors.ts'
 import { RedisFeederStore } from '../../src/redis/batch/feeder-store.ts'
 import { spoolChunk, UPLOAD_TTL_MS } from '../../src/redis/batch/upload-spool.ts'
@@ -250,7 +252,8 @@ test('a cancel and an end by itself: the first one counts', async (t) => {
     assert.deepEqual([status, result_summary === null], isCompleted ? ['completed', false] : ['failed', true])
     outcomes.add(status)
     await store.cleanUp(job)
-    if (!isCompleted) assert.equal(await store.advance(job, { fed: 1, rejected: 0, invalidIp: 0, errors: [] }), false)
+    if (!isCompleted)
+      assert.equal(await store.advance(job, { fed: 1, rejected: 0, invalidIp: 0, errors: [], reasons: [] }), false)
     assert.equal((await jobs.find('acme', id))!.status, status)
   }
   assert.deepEqual([...outcomes].sort(), ['completed', 'failed'])
@@ -264,16 +267,71 @@ test('a job moves on once for a chunk, however often it is told to, and who has 
   const store = new RedisFeederStore({ client: feeders, pipeline: ingest, partitions: PARTITIONS })
   const id = await upload(jobs, 'acme', '{"ip":"192.0.2.1"}')
   const [job] = await store.openJobs()
-  const counts = { fed: 1, rejected: 2, invalidIp: 3, errors: [{ line: 1, detail: 'bad' }] }
+  const counts = {
+    fed: 1,
+    rejected: 2,
+    invalidIp: 3,
+    errors: [{ line: 1, detail: 'bad' }],
+    reasons: [{ reason: 'bad', count: 2, lines: [1, 3] }],
+  }
   // The reply of the first was lost.
   assert.equal(await store.advance(job!, counts), true)
   assert.equal(await store.advance(job!, counts), true)
   const { fed, rejected, invalid_ip, next } = await client.hgetall(keys.job(id))
   assert.deepEqual({ fed, rejected, invalid_ip, next }, { fed: '1', rejected: '2', invalid_ip: '3', next: '2' })
   assert.equal(await client.llen(keys.jobErrors(id)), 1)
+  const { rejected_reasons: reasons } = (await jobs.find('acme', id))!
+  assert.deepEqual(reasons, [{ reason: 'bad', count: 2, lines: [1, 3] }])
   // A feeder that listed it before finds no chunk 1 any more.
   assert.equal(await store.fail(job!, 'part 1 of 1 of the upload is gone'), false)
   assert.equal(await client.hget(keys.job(id), 'status'), 'running')
   assert.equal(await store.fail({ ...job!, next: 2 }, 'its tenant is gone'), true)
   assert.equal(await client.hget(keys.job(id), 'status'), 'failed')
+})
+
+test('rejected lines are counted by reason over all chunks; reasons and lines beyond the limits are counted together', async (t) => {
+  const { redis, client, jobs } = await startBatch(t)
+  const feeders = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
+  t.after(() => feeders.disconnect())
+  const store = new RedisFeederStore({ client: feeders, pipeline: ingest, partitions: PARTITIONS })
+  const line = `{"ip":"192.0.2.1","x":"${'x'.repeat(100_000)}"}`
+  const id = await upload(jobs, 'acme', Array(12).fill(line).join('\n'))
+  const [job] = await store.openJobs()
+  assert.ok(job!.chunks >= 3)
+  const advance = async (next: number, reasons: readonly RejectedGroup[]) => {
+    const rejected = reasons.reduce((sum, { count }) => sum + count, 0)
+    const counts = { fed: 0, rejected, invalidIp: 0, errors: [], reasons }
+    for (let times = 0; times < 2; times++) assert.equal(await store.advance({ ...job!, next }, counts), true)
+    return (await jobs.find('acme', id))!
+  }
+  const first = [
+    { reason: 'ip is required', count: 7, lines: [1, 2, 3] },
+    ...Array.from({ length: 18 }, (_, i) => ({ reason: `reason ${i}`, count: 1, lines: [10 + i] })),
+  ]
+  assert.deepEqual((await advance(1, first)).rejected_reasons, first)
+  // One more has a place, three have none, and what a chunk had no place for comes to those.
+  const later = (
+    await advance(2, [
+      { reason: 'the last', count: 2, lines: [43, 48] },
+      { reason: 'one more', count: 9, lines: [44, 45, 49, 50, 51] },
+      { reason: 'ip is required', count: 3, lines: [46, 47, 52] },
+      { reason: 'two more', count: 1, lines: [53] },
+      { reason: '', count: 4, lines: [40, 41, 42, 54] },
+    ])
+  ).rejected_reasons
+  assert.equal(later.length, 21)
+  assert.deepEqual(later.slice(0, 3), [
+    { reason: 'other reasons', count: 14, lines: [40, 41, 42, 44, 45] },
+    { reason: 'ip is required', count: 10, lines: [1, 2, 3, 46, 47] },
+    { reason: 'the last', count: 2, lines: [43, 48] },
+  ])
+  const last = await advance(3, [{ reason: 'one more', count: 1, lines: [60] }])
+  assert.deepEqual(last.rejected_reasons[0], { reason: 'other reasons', count: 15, lines: [40, 41, 42, 44, 45] })
+  assert.equal(last.rejected, 7 + 18 + 2 + 9 + 3 + 1 + 4 + 1)
+  assert.match(last.progress_message, /, 45 rejected \(15 of them: other reasons\)$/)
+  // What is known of a job that ends early stays.
+  const cancelled = (await jobs.cancel('acme', id)) as BatchJob
+  assert.deepEqual([cancelled.progress_message, cancelled.problem], ['cancelled', null])
+  assert.deepEqual([cancelled.rejected, cancelled.rejected_reasons], [45, last.rejected_reasons])
+  assert.deepEqual(await client.keys('*:errors'), [])
 })

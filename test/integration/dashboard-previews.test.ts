@@ -39,6 +39,10 @@ test('a preview says what each row would become, and guesses address and time by
     ['ip', 'timestamp'],
   )
   assert.match(dated.rows[0]!.problem!, /may be day or month first: choose the order of dates/)
+  const { preview: odd } = await preview('__proto__,b\n17.0.0.1,x\n', { map: { ['__proto__']: 'ip', b: '__proto__' } })
+  assert.deepEqual([odd.problem, odd.rows[0]!.event], [null, '{"ip":"17.0.0.1","__proto__":"x"}'])
+  const many = Object.fromEntries(Array.from({ length: 2_001 }, (_, i) => [`c${i}`, '']))
+  assert.equal((await preview(CSV, { map: many })).status, 422)
   const { preview: json } = await preview('{"addr":"17.0.0.1","n":1.0}\n{"addr":7}\n', { map: { addr: 'ip' } })
   assert.deepEqual(
     json.rows.map(({ line, event, problem }) => ({ line, event, problem })),

@@ -1,6 +1,7 @@
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { InputError } from '../../core/run/errors.ts'
+import { otherShapeOf } from '../other-shapes.ts'
 import type { BadRow, LineConverter, ReadOptions } from './conversion.ts'
 import { CsvConverter } from './csv-events.ts'
 import { sniffDialect } from './csv-record.ts'
@@ -128,10 +129,9 @@ export function wholeLines(text: string, isCut: boolean): string[] {
 export function formatOf(file: string, text: string): Format {
   const start = text.trimStart()
   if (start === '') throw new InputError(`${file} is empty`)
+  const shape = otherShapeOf(start, true)
+  if (shape !== undefined) throw new InputError(`${file} is ${shape}`)
   if (start.startsWith('{')) return 'ndjson'
-  if (start.startsWith('[')) {
-    throw new InputError(`${file} is one JSON array: it wants an object a line, as "jq -c '.[]' FILE" prints them`)
-  }
   return /\.(ndjson|jsonl)(\.gz)?$/i.test(file) ? 'ndjson' : 'csv'
 }
 

@@ -1,4 +1,4 @@
-import type { BatchAccepted, BatchJob, BatchJobList } from '../../../schemas/api/batch.ts'
+import type { BatchAccepted, BatchJob, BatchJobList, RejectedReason } from '../../../schemas/api/batch.ts'
 import { printPairs, printTable } from '../print.ts'
 import type { BadRows } from './bad-rows.ts'
 
@@ -19,21 +19,23 @@ export function printAccepted(out: NodeJS.WritableStream, accepted: BatchAccepte
     ['received', accepted.received],
     ...(bad.count > 0 ? [['unreadable', bad.count] as const] : []),
   ])
-  printErrors(out, bad.errors)
+  printReasons(out, bad.reasons, bad.errors)
   out.write(`\nsee how far it is with: ./ipid batch show ${accepted.job_id}\n`)
 }
 
 /** @param bad rows that were not sent; undefined when that is not known */
 export function printJob(out: NodeJS.WritableStream, job: BatchJob, bad?: BadRows): void {
-  const { errors = [], ...counts } = job.result_summary ?? {}
+  const { errors = [], rejected_reasons: _, ...counts } = job.result_summary ?? {}
+  const atRun = job.result_summary === null && job.rejected > 0 ? { rejected: job.rejected } : {}
   printPairs(out, [
     ['job', job.job_id],
     ['status', job.status],
     ['progress', job.progress_message],
-    ...Object.entries(counts).map(([name, count]) => [name, count as number] as const),
+    ...(job.problem ? [['problem', job.problem] as const] : []),
+    ...Object.entries({ ...counts, ...atRun }).map(([name, count]) => [name, count as number] as const),
     ...(bad !== undefined && bad.count > 0 ? [['unreadable', bad.count] as const] : []),
   ])
-  printErrors(out, [...errors, ...(bad?.errors ?? [])])
+  printReasons(out, [...(job.rejected_reasons ?? []), ...(bad?.reasons ?? [])], [...errors, ...(bad?.errors ?? [])])
 }
 
 /** A page of jobs. */
@@ -48,9 +50,10 @@ export function printJobs(out: NodeJS.WritableStream, { jobs, next }: BatchJobLi
     job.status,
     job.progress_current,
     job.progress_total,
-    job.status === 'failed' ? job.progress_message : '',
+    job.rejected,
+    job.status === 'failed' ? job.progress_message : job.problem,
   ])
-  printTable(out, ['JOB', 'RECEIVED', 'STATUS', 'FINISHED', 'OF', 'WHY'], rows)
+  printTable(out, ['JOB', 'RECEIVED', 'STATUS', 'FINISHED', 'OF', 'REJECTED', 'WHY'], rows)
   if (next !== null) out.write(`\nmore: --before ${next}\n`)
 }
 
@@ -60,10 +63,23 @@ export function printBadRows(out: NodeJS.WritableStream, bad: BadRows): void {
     ['status', 'nothing was sent: no row can be read'],
     ['unreadable', bad.count],
   ])
-  printErrors(out, bad.errors)
+  printReasons(out, bad.reasons, bad.errors)
 }
 
-function printErrors(out: NodeJS.WritableStream, errors: readonly { line: number; detail: string }[]): void {
-  const sorted = [...errors].sort((a, b) => a.line - b.line)
-  for (const { line, detail } of sorted) out.write(`line ${line}: ${detail}\n`)
+/** A line for each bad line where all are known, else one for the reason: the same error is not printed a hundred times. */
+function printReasons(
+  out: NodeJS.WritableStream,
+  reasons: readonly RejectedReason[],
+  errors: readonly { line: number; detail: string }[],
+): void {
+  const details = new Map(errors.map(({ line, detail }) => [line, detail]))
+  const isKnown = ({ count, lines }: RejectedReason) => count <= lines.length
+  const known = reasons.filter(isKnown).flatMap(({ reason, lines }) => lines.map((line) => ({ line, reason })))
+  for (const { line, reason } of known.sort((a, b) => a.line - b.line)) {
+    out.write(`line ${line}: ${details.get(line) ?? reason}\n`)
+  }
+  for (const { reason, count, lines } of reasons.filter((group) => !isKnown(group))) {
+    const first = lines.length === 0 ? '' : `, first ${lines.join(', ')}`
+    out.write(`${count} lines${first}: ${reason}\n`)
+  }
 }

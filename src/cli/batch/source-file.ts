@@ -45,8 +45,8 @@ export async function openSource(
   const bytes = file === '-' ? undefined : sizeOf(file)
   const raw = file === '-' ? context.stdin : createReadStream(file, { highWaterMark: READ_BYTES })
   const opened = await openEventFile(file, counted(raw, onRead), { ...choice, advice: FLAGS })
-  const withoutBad = opened.events(({ line, detail }) => {
-    bad.add(line, detail)
+  const withoutBad = opened.events(({ line, reason, detail }) => {
+    bad.add(line, reason, detail)
     return ''
   })
   const events = Readable.from(withoutBad, { objectMode: false })

@@ -93,6 +93,17 @@ export interface ChunkCounts {
   readonly rejected: number
   readonly invalidIp: number
   readonly errors: readonly { readonly line: number; readonly detail: string }[]
+  /** All rejected lines, in the order in which their reasons occur first. */
+  readonly reasons: readonly RejectedGroup[]
+}
+
+/** Lines of a chunk that are rejected for the same reason. */
+export interface RejectedGroup {
+  /** Quotes nothing of the lines; `''` for the lines of all reasons beyond those that a chunk may list. */
+  readonly reason: string
+  readonly count: number
+  /** The first ones. */
+  readonly lines: readonly number[]
 }
 
 /** What a chunk becomes: at most one block a partition. */

@@ -21,6 +21,7 @@ import { levelOf } from '../streams/status.ts'
 import { tenantOf } from '../tenants/tenant-store.ts'
 import { freeJob, RECORD_TTL_MS, readProgress } from './job-record.ts'
 import { parseLineNumbers } from './line-numbers.ts'
+import { rejectedReasons } from './rejected-reasons.ts'
 
 export interface RedisFeederStoreOptions {
   readonly client: RedisClient
@@ -189,12 +190,19 @@ export class RedisFeederStore implements FeederStore {
   }
 
   async advance(job: OpenJob, counts: ChunkCounts): Promise<boolean> {
-    const { fed, rejected, invalidIp, errors } = counts
+    const { fed, rejected, invalidIp, errors, reasons } = counts
+    const { errorsMax, reasonsMax, reasonLinesMax } = BATCH_LIMITS
     const counters = Object.entries({ fed, rejected, invalid_ip: invalidIp })
+    const groups = reasons.map(({ reason, count, lines }) => [reason, count, lines.join()])
     const result = await advanceJobScript.run(
       this.#options.client,
       [keys.job(job.id), keys.chunks(job.id), keys.jobErrors(job.id), keys.chunk(job.id, job.next)],
-      [job.next, BATCH_LIMITS.errorsMax, counters.length, ...counters.flat(), ...errors.map((e) => JSON.stringify(e))],
+      [
+        ...[job.next, errorsMax, reasonsMax, reasonLinesMax],
+        ...[counters.length, ...counters.flat()],
+        ...[groups.length, ...groups.flat()],
+        ...errors.map((error) => JSON.stringify(error)),
+      ],
     )
     return result !== -1
   }
@@ -216,7 +224,8 @@ export class RedisFeederStore implements FeederStore {
     }
     const none = Object.fromEntries(reasonsOfJobs(pipeline).map((reason) => [reason, 0]))
     // A reason that nobody declared takes the place of nothing.
-    const summary = { ...own, ...none, ...dropped, ...own, errors: errors.map((error) => JSON.parse(error)) }
+    const lists = { errors: errors.map((error) => JSON.parse(error)), rejected_reasons: rejectedReasons(record, dead) }
+    const summary = { ...own, ...none, ...dropped, ...own, ...lists }
     return summary as unknown as BatchSummary
   }
 

@@ -3,6 +3,7 @@ import { nounFor } from '../../core/run/counted.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys, progressFields } from '../keys.ts'
 import { loadScript } from '../scripts.ts'
+import { problemOf, type Rejections, rejectedText, rejectionsOf } from './rejected-reasons.ts'
 
 /** A job's record stays this long after its end (schemas/README.md, Batch jobs). */
 export const RECORD_TTL_MS = 7 * 86_400_000
@@ -80,32 +81,36 @@ export async function readProgress(client: RedisClient, partitions: number, jobI
   return { finished, byReason, counts }
 }
 
-/** The job as its tenant sees it. @param finished from `readProgress`, read before the record */
-export function describeJob(jobId: string, record: Readonly<Record<string, string>>, finished: number): BatchJob {
+/** The job as its tenant sees it. @param progress from `readProgress`, read before the record */
+export function describeJob(
+  jobId: string,
+  record: Readonly<Record<string, string>>,
+  { finished, byReason }: Pick<JobProgress, 'finished' | 'byReason'>,
+): BatchJob {
   const status = record.status as BatchStatus
   const total = Number(record.received)
   const atFeed = Number(record.rejected ?? 0) + Number(record.invalid_ip ?? 0)
   const current = status === 'completed' ? total : Math.min(total, Number(record.current ?? atFeed + finished))
+  const summary = record.summary === undefined ? null : (JSON.parse(record.summary) as BatchSummary)
+  const rejections = rejectionsOf(record, summary, byReason.get('dead') ?? 0)
   return {
     job_id: jobId,
     status,
     progress_pct: Math.floor((current / total) * 100),
     progress_current: current,
     progress_total: total,
-    progress_message: messageOf(status, current, total, record.failure),
-    result_summary: record.summary === undefined ? null : (JSON.parse(record.summary) as BatchSummary),
+    progress_message: record.failure ?? messageOf(status, current, total, rejections),
+    rejected: rejections.rejected,
+    rejected_reasons: [...rejections.reasons],
+    problem: status === 'failed' ? null : problemOf(total, rejections, Number(record.invalid_ip ?? 0)),
+    result_summary: summary,
   }
 }
 
-function messageOf(status: BatchStatus, current: number, total: number, failure: string | undefined): string {
-  switch (status) {
-    case 'queued':
-      return 'waiting to be processed'
-    case 'running':
-      return `${current} of ${total} ${nounFor(total, 'event')} finished`
-    case 'completed':
-      return total === 1 ? 'the event is finished' : `all ${total} events finished`
-    case 'failed':
-      return failure ?? 'failed'
-  }
+function messageOf(status: BatchStatus, current: number, total: number, rejections: Rejections): string {
+  if (status === 'failed') return 'failed'
+  if (status === 'queued') return 'waiting to be processed'
+  const all = total === 1 ? 'the event is finished' : `all ${total} events finished`
+  const finished = status === 'completed' ? all : `${current} of ${total} ${nounFor(total, 'event')} finished`
+  return [finished, rejectedText(rejections)].filter((part) => part !== '').join(', ')
 }

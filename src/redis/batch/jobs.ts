@@ -127,10 +127,10 @@ export class RedisBatchJobs implements BatchJobs, JobFiles {
   async #read(tenantId: string, jobId: string): Promise<{ job: BatchJob; receivedAtMs: number } | undefined> {
     const { client, partitions } = this.#options
     // Progress first: it is deleted only after the record says `completed`, so what is shown never goes back.
-    const { finished } = await readProgress(client, partitions, jobId)
+    const progress = await readProgress(client, partitions, jobId)
     const record = await client.hgetall(keys.job(jobId))
     if (record.tenant_id !== tenantId) return undefined
-    return { job: describeJob(jobId, record, finished), receivedAtMs: Number(record.received_at) }
+    return { job: describeJob(jobId, record, progress), receivedAtMs: Number(record.received_at) }
   }
 }
 

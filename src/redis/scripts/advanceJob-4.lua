@@ -1,9 +1,10 @@
 #!lua flags=allow-oom
--- Records that a chunk was fed, and frees it. Repeating it changes nothing, nor does it behind the end of the job.
+-- Records that a chunk was fed, and frees it. Repeating it changes nothing, nor does it after the end of the job.
 -- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
 -- KEYS[1] job, KEYS[2] chunks, KEYS[3] errors, KEYS[4] the lines of the chunk
--- ARGV[1] number of the chunk, ARGV[2] how many errors are kept
--- ARGV[3] number of counters, then fields and increments in turn; then errors, as JSON
+-- ARGV[1] number of the chunk; ARGV[2] how many errors are kept, ARGV[3] how many reasons, ARGV[4] how many lines of each
+-- ARGV[5] number of counters, then fields and increments in turn; then the number of reasons, and for each the reason ('' for
+-- all others), its lines and the first of them, separated by commas; then errors, as JSON
 -- Returns 1; 0 when the chunk was recorded before; -1 when the job has ended.
 local status = redis.call('HGET', KEYS[1], 'status')
 if status ~= 'queued' and status ~= 'running' then
@@ -13,11 +14,44 @@ if redis.call('HGET', KEYS[1], 'next') ~= ARGV[1] then
   return 0
 end
 redis.call('HSET', KEYS[1], 'next', tonumber(ARGV[1]) + 1, 'status', 'running')
-local at = 4
-for _ = 1, tonumber(ARGV[3]) do
+local at = 6
+for _ = 1, tonumber(ARGV[5]) do
   redis.call('HINCRBY', KEYS[1], ARGV[at], ARGV[at + 1])
   at = at + 2
 end
+
+-- The reasons that occur first have a field each. A reason that has none then never gets one, so that each count is exact.
+local function fieldOf(reason)
+  local field = 'rejected:' .. reason
+  if reason == '' or redis.call('HEXISTS', KEYS[1], field) == 1 then
+    return field
+  end
+  if tonumber(redis.call('HGET', KEYS[1], 'reasons') or 0) >= tonumber(ARGV[3]) then
+    return 'rejected:'
+  end
+  redis.call('HINCRBY', KEYS[1], 'reasons', 1)
+  return field
+end
+
+local function firstOf(lines)
+  local numbers = {}
+  for line in string.gmatch(lines, '%d+') do
+    numbers[#numbers + 1] = tonumber(line)
+  end
+  table.sort(numbers)
+  return table.concat(numbers, ',', 1, math.min(#numbers, tonumber(ARGV[4])))
+end
+
+local reasons = tonumber(ARGV[at])
+at = at + 1
+for _ = 1, reasons do
+  local field = fieldOf(ARGV[at])
+  local count, lines = string.match(redis.call('HGET', KEYS[1], field) or '0 ', '^(%d+) (.*)$')
+  local sum = string.format('%.0f', tonumber(count) + tonumber(ARGV[at + 1]))
+  redis.call('HSET', KEYS[1], field, sum .. ' ' .. firstOf(lines .. ',' .. ARGV[at + 2]))
+  at = at + 3
+end
+
 local room = tonumber(ARGV[2]) - redis.call('LLEN', KEYS[3])
 for i = at, math.min(#ARGV, at + room - 1) do
   redis.call('RPUSH', KEYS[3], ARGV[i])

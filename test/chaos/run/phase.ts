@@ -200,7 +200,7 @@ async function compareJobs({ tenantId, apiKey, jobs }: Ledger, url: string, verd
     const read = async () => (await (await fetch(`${url}/v1/ingest/batch/${id}`, { headers })).json()) as BatchJob
     const ended = ({ status }: BatchJob) => status === 'completed' || status === 'failed'
     const job = await until(read, ended, SETTLED_WITHIN_MS).catch(() => undefined)
-    const { errors, ...counts } = { ...job?.result_summary }
+    const { errors, rejected_reasons: _, ...counts } = { ...job?.result_summary }
     delete counts.warning
     if (isDeepStrictEqual(counts, expected) && errors?.length === 0) continue
     note(verdict, 'wrong', `${tenantId}: job ${id} is ${job?.status}, ${JSON.stringify(job?.result_summary)}`)

@@ -47,7 +47,7 @@ test('a chunk is fed, then the job moves on; what is not known to have moved on 
     },
     summaryIfFinished: async () => undefined,
   } as unknown as FeederStore
-  const counts = { fed: 1, rejected: 0, invalidIp: 0, errors: [] }
+  const counts = { fed: 1, rejected: 0, invalidIp: 0, errors: [], reasons: [] }
   const reading = { blocks: new Map(), payloads: new Map(), outcomes: new Map(), counts }
   const feeder = new Feeder({
     store,

@@ -118,7 +118,7 @@ async function started(
   waitingEventsMax = 1_000_000,
   opened?: OpenedJobs,
 ) {
-  const counts = { fed: LINES, rejected: 0, invalidIp: 0, errors: [] }
+  const counts = { fed: LINES, rejected: 0, invalidIp: 0, errors: [], reasons: [] }
   const reading = { blocks: new Map(), payloads: new Map(), outcomes: new Map(), counts }
   const feeder = new Feeder({
     store,

@@ -44,7 +44,7 @@ async function fill(lane: Lane, by: string, room: LaneRoom, part: number): Promi
   const before = lane.added
   while (room.events > 0) {
     lane.add(by, CHUNK)
-    room.took({ fed: CHUNK, rejected: 0, invalidIp: 0, errors: [] }, false)
+    room.took({ fed: CHUNK, rejected: 0, invalidIp: 0, errors: [], reasons: [] }, false)
   }
   return lane.added - before
 }
@@ -104,7 +104,7 @@ test('payloads count for jobs with an archive only, and by themselves', async ()
   const room = new Lane().room()
   await room.look({ events: 0.5, payloads: 0.2 }, true)
   assert.deepEqual([room.events, room.payloads], [MAX / 2, MAX / 5])
-  room.took({ fed: 10, rejected: 2, invalidIp: 3, errors: [] }, false)
-  room.took({ fed: 10, rejected: 2, invalidIp: 3, errors: [] }, true)
+  room.took({ fed: 10, rejected: 2, invalidIp: 3, errors: [], reasons: [] }, false)
+  room.took({ fed: 10, rejected: 2, invalidIp: 3, errors: [], reasons: [] }, true)
   assert.deepEqual([room.events, room.payloads], [MAX / 2 - 20, MAX / 5 - 15])
 })

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { EventEnvelope } from '../../../schemas/api/event.ts'
 import { TOO_LONG } from '../../../src/batch/line-chunker.ts'
 import { readChunk } from '../../../src/batch/read-chunk.ts'
+import { rejectedLine } from '../../../src/batch/rejected-line.ts'
 import { type Block, identityAt, rowAt, rowEnds } from '../../../src/core/event/block.ts'
 import { compileValidator } from '../../../src/core/event/validator.ts'
 import type { BlankGap, ChunkContext, ChunkReading } from '../../../src/core/pipeline/source.ts'
@@ -60,6 +61,16 @@ function eventsOf(blocks: ReadonlyMap<number, Block>) {
   })
 }
 
+/** Counts and first lines of each reason. */
+function reasonsOf(readings: readonly ChunkReading[]) {
+  const reasons = new Map<string, { count: number; lines: number[] }>()
+  for (const { reason, count, lines } of readings.flatMap(({ counts }) => counts.reasons)) {
+    const known = reasons.get(reason) ?? { count: 0, lines: [] }
+    reasons.set(reason, { count: known.count + count, lines: [...known.lines, ...lines].slice(0, 5) })
+  }
+  return reasons
+}
+
 /** In an order that does not depend on what was read together. */
 function whole(readings: readonly ChunkReading[]) {
   const sorted = (blocks: (reading: ChunkReading) => ReadonlyMap<number, Block>) => {
@@ -76,6 +87,7 @@ function whole(readings: readonly ChunkReading[]) {
     outcomes,
     counts: { fed: sum('fed'), rejected: sum('rejected'), invalidIp: sum('invalidIp') },
     errors: readings.flatMap(({ counts }) => counts.errors),
+    reasons: reasonsOf(readings),
     payloads: sorted(({ payloads }) => payloads).filter(({ row }) => !row.includes('\t!')),
   }
 }
@@ -172,4 +184,16 @@ test('an id that is made depends on job and line only, so that a line that is re
   assert.deepEqual(idsOf('job-1', 2)[0], ids[1])
   assert.equal(new Set([...ids, ...idsOf('job-2')]).size, 4)
   for (const id of ids) assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+})
+
+test('reasons of rejected lines quote none of them, and are bounded', () => {
+  const groups = (lines: readonly string[]) => {
+    return readWhole({ firstLine: 1, gaps: [], bytes: Buffer.from(lines.join('\n')) }, context).counts.reasons
+  }
+  const broken = Array.from({ length: 7 }, (_, i) => `secret ${i}`)
+  assert.deepEqual(groups(broken), [{ reason: 'is not JSON', count: 7, lines: [1, 2, 3, 4, 5] }])
+  const many = groups(Array.from({ length: 10_000 }, (_, i) => rejectedLine(`${i} ${'x'.repeat(300)}`)))
+  assert.equal(many.length, 101)
+  assert.ok(many.every(({ reason }) => reason.length <= 200))
+  assert.deepEqual(many.at(-1), { reason: '', count: 9_900, lines: [101, 102, 103, 104, 105] })
 })

@@ -31,7 +31,7 @@ export function Problem({ error, onRetry }: { readonly error: ApiError | Error; 
 }
 
 /** The server's words begin in small letters, as those of the API. */
-function sentence(text: string): string {
+export function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?!)"]$/.test(text) ? '' : '.'}`
 }
 

@@ -58,6 +58,9 @@ const CANCELLED = {
   progress_current: 400,
   progress_total: 1_000,
   progress_message: 'cancelled',
+  rejected: 12,
+  rejected_reasons: [{ reason: 'ip is required', count: 12, lines: [3, 17, 40, 41, 60] }],
+  problem: null,
   result_summary: null,
 }
 

@@ -6,6 +6,7 @@ import type { Caller } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'
 import type { HttpResponse } from '../../engine/response.ts'
 import { foundJob } from '../job.ts'
+import { ndjsonBody } from '../ndjson-body.ts'
 import type { Operation } from '../operation.ts'
 import { pathParameter } from '../path-parameter.ts'
 import { receiveUpload } from '../receive-upload.ts'
@@ -22,7 +23,7 @@ export function uploadRoute(jobs: BatchJobs): Route {
     operation: uploadOperation,
     async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
       const commit = () => exchange.commit()
-      const { jobId, received } = await receiveUpload(jobs, caller.tenant, exchange.stream(), { commit })
+      const { jobId, received } = await receiveUpload(jobs, caller.tenant, ndjsonBody(exchange.stream()), { commit })
       return { status: 202, body: JSON.stringify({ job_id: jobId, status: 'queued', received }) }
     },
   }
@@ -49,7 +50,8 @@ const uploadOperation: Operation = {
   summary: 'Uploads events, one a line, to be processed in the background',
   description:
     'Up to 1,000,000 lines and 100 MiB decoded. Answers when the whole upload is stored; an upload that breaks off leaves ' +
-    'nothing behind. A bad line stops nothing: it is counted, and the first 100 are named when the job is completed.',
+    'nothing behind. A bad line stops nothing: it is counted by its reason, and the first 100 are named when the job is completed. A JSON ' +
+    'array, or the body of /v1/ingest, is refused with 400.',
   body: { type: 'application/x-ndjson', schema: EventEnvelope, example: { ip: '203.0.113.7', event_id: '5d0a7c1e' } },
   responses: {
     202: {
@@ -78,7 +80,10 @@ const jobOperation: Operation = {
         progress_pct: 40,
         progress_current: 400,
         progress_total: 1_000,
-        progress_message: '400 of 1000 events finished',
+        progress_message: '400 of 1000 events finished, 12 rejected (ip is required)',
+        rejected: 12,
+        rejected_reasons: [{ reason: 'ip is required', count: 12, lines: [3, 17, 40, 41, 60] }],
+        problem: null,
         result_summary: null,
       },
     },

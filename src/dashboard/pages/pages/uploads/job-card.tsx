@@ -1,7 +1,7 @@
 import { useRef, useState } from 'preact/hooks'
-import type { BatchStatus, BatchSummary, ListedBatchJob } from '../../../../../schemas/api/batch.ts'
+import type { BatchStatus, BatchSummary, ListedBatchJob, RejectedReason } from '../../../../../schemas/api/batch.ts'
 import type { UploadList } from '../../../../../schemas/dashboard/uploads.ts'
-import { Problem } from '../../components/notes.tsx'
+import { Problem, sentence } from '../../components/notes.tsx'
 import { Time } from '../../components/time.tsx'
 import { post } from '../../lib/api.ts'
 import { counted, number } from '../../lib/format.ts'
@@ -36,13 +36,18 @@ interface JobCardProps {
 /** A job, how far it is, and what was in its file. */
 export function JobCard({ job, rate, path, onChange }: JobCardProps) {
   const { job_id: id, status, received_at: receivedAt, result_summary: summary, progress_message: message } = job
+  const { problem } = job
   const [error, setError] = useState<Error>()
   const isOpen = status === 'queued' || status === 'running'
   const cancel = () => post(`${path}/${id}/cancel`).then(onChange, setError)
   return (
     <article class="card job">
       <header>
-        <span class={`tag ${TAGS[status]}`}>{status}</span>
+        {problem !== null && status === 'completed' ? (
+          <span class="tag bad">most lines wrong</span>
+        ) : (
+          <span class={`tag ${TAGS[status]}`}>{status}</span>
+        )}
         <strong class="job-name">{job.file_name ?? counted(job.progress_total, 'line')}</strong>
         <span class="soft">
           <Time at={receivedAt} />
@@ -58,9 +63,10 @@ export function JobCard({ job, rate, path, onChange }: JobCardProps) {
       </p>
       {isOpen && <Progress job={job} rate={rate} />}
       {status === 'failed' && <p>{failureText(job, message)}</p>}
+      {problem !== null && <p class="note problem">{sentence(problem)}</p>}
       {summary?.warning && <p class="note warning">{summary.warning}</p>}
       {summary && <Counts summary={summary} />}
-      {summary && <WrongLines summary={summary} />}
+      {job.rejected > 0 && <WrongLines job={job} />}
       {error && <Problem error={error} />}
     </article>
   )
@@ -72,13 +78,14 @@ function failureText({ progress_current: current, progress_total: total }: Liste
 }
 
 function Progress({ job, rate }: { readonly job: ListedBatchJob; readonly rate: Rate | undefined }) {
-  const { job_id: id, progress_current: current, progress_total: total, status } = job
+  const { job_id: id, progress_current: current, progress_total: total, status, rejected } = job
   const perSecond = rate?.perSecond
   const isMoving = perSecond !== undefined && perSecond > 0
   const facts = [
     status === 'queued' && current === 0
       ? `${counted(total, 'line')} ${total === 1 ? 'waits' : 'wait'} to be processed`
       : `${number(current)} of ${counted(total, 'line')}`,
+    rejected > 0 ? `${number(rejected)} wrong` : '',
     isMoving ? `${number(Math.round(perSecond))} a second` : '',
     isMoving ? (timeLeft(total - current, perSecond) ?? '') : '',
   ]
@@ -122,22 +129,41 @@ function Counts({ summary }: { readonly summary: BatchSummary }) {
   )
 }
 
-function WrongLines({ summary: { errors, rejected } }: { readonly summary: BatchSummary }) {
-  if (errors.length === 0) return null
+/** Wrong lines by reason: each by itself where they are few, and counted where there are more. */
+function WrongLines({ job }: { readonly job: ListedBatchJob }) {
+  const { rejected, rejected_reasons: reasons, problem, result_summary: summary } = job
+  const details = new Map(summary?.errors.map(({ line, detail }) => [line, detail]))
   return (
-    <details class="wrong-lines">
-      <summary>
-        {`${counted(rejected, 'line')} ${rejected === 1 ? 'was' : 'were'} wrong`}
-        {rejected > errors.length && `; the first ${number(errors.length)}`}
-      </summary>
+    <details class="wrong-lines" open={problem !== null}>
+      <summary>{`${counted(rejected, 'line')} ${rejected === 1 ? 'was' : 'were'} wrong`}</summary>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
       <ul tabIndex={0}>
-        {errors.map(({ line, detail }) => (
-          <li key={line}>
-            Line {number(line)}: {detail}
-          </li>
+        {reasons.map((group) => (
+          <Reason key={group.reason} group={group} details={details} />
         ))}
       </ul>
     </details>
+  )
+}
+
+interface ReasonProps {
+  readonly group: RejectedReason
+  /** Of the first bad lines of the job. */
+  readonly details: ReadonlyMap<number, string>
+}
+
+function Reason({ group: { reason, count, lines }, details }: ReasonProps) {
+  if (count <= lines.length) {
+    return lines.map((line) => (
+      <li key={line}>
+        Line {number(line)}: {details.get(line) ?? reason}
+      </li>
+    ))
+  }
+  return (
+    <li>
+      <strong>{counted(count, 'line')}</strong>: {reason}
+      {lines.length > 0 && <span class="soft"> (first {lines.map(number).join(', ')})</span>}
+    </li>
   )
 }

@@ -1,0 +1,50 @@
+import { BATCH_LIMITS } from '../../../schemas/api/batch.ts'
+import { LINE_FEED } from '../../batch/line-chunker.ts'
+import { otherShapeOf } from '../../batch/other-shapes.ts'
+import { HttpError } from '../engine/http-error.ts'
+
+/** Bytes in which the shape of nearly every body shows. */
+const HEAD_BYTES = 4_096
+/** A line that comes byte by byte must not take many times its size. */
+const PIECES_MAX = 4_096
+
+/**
+ * Passes a body on. Holds back its head until that looks like NDJSON, and all of its first line when that looks like a request
+ * for `/v1/ingest`.
+ * @throws HttpError 400 when the body is JSON of another shape
+ */
+export async function* ndjsonBody(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let held: Buffer[] = []
+  let heldBytes = 0
+  let isDecided = false
+  let wantsLine = false
+  for await (const bytes of body) {
+    if (isDecided) {
+      yield bytes
+      continue
+    }
+    held.push(bytes)
+    heldBytes += bytes.length
+    if (held.length > PIECES_MAX) held = [Buffer.concat(held)]
+    if (heldBytes < HEAD_BYTES) continue
+    if (wantsLine && !bytes.includes(LINE_FEED) && heldBytes <= BATCH_LIMITS.lineMaxBytes) continue
+    const start = Buffer.concat(held)
+    wantsLine = !isNdjson(start, heldBytes > BATCH_LIMITS.lineMaxBytes)
+    held = [start]
+    if (wantsLine) continue
+    isDecided = true
+    held = []
+    yield start
+  }
+  if (isDecided) return
+  const start = Buffer.concat(held)
+  isNdjson(start, true)
+  if (start.length > 0) yield start
+}
+
+/** Whether it may be; false: more of it has to be seen. @param isEnough whether nothing more is waited for */
+function isNdjson(start: Buffer, isEnough: boolean): boolean {
+  const shape = otherShapeOf(start.toString('utf8'), isEnough)
+  if (shape === undefined || shape === 'undecided') return shape === undefined
+  throw new HttpError(400, `the body is ${shape}`)
+}
