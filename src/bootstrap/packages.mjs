@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -54,16 +54,32 @@ function readPackages(path) {
 }
 
 async function takeInstallLock(root) {
-  const hash = createHash('sha256').update(root).digest('hex').slice(0, 16)
-  const dir = join(tmpdir(), `ipid-${process.getuid?.() ?? 0}-install`)
-  mkdirSync(dir, { recursive: true, mode: 0o700 })
-  const path = join(dir, `${hash}.sock`)
+  const path = installLock(root)
   for (;;) {
     const lock = await takeLock(path)
     if (lock !== undefined) return lock
     say('waiting for another process that installs the packages')
     await untilReleased(path)
   }
+}
+
+/** A socket's path ends at 104 bytes, and a lock adds its process id for a moment. */
+const SOCKET_PATH_MAX_BYTES = 90
+
+/** In the installation, where no other user can write; of a long path, in a folder of this user's own. */
+function installLock(root) {
+  const own = join(root, '.ipid-install.sock')
+  if (Buffer.byteLength(own) <= SOCKET_PATH_MAX_BYTES) return own
+  const hash = createHash('sha256').update(root).digest('hex').slice(0, 16)
+  const user = process.getuid?.()
+  const dir = join(tmpdir(), `ipid-${user ?? 0}-install`)
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  const found = lstatSync(dir)
+  if (!found.isDirectory() || (user !== undefined && found.uid !== user)) {
+    throw new Error(`${dir} is not a folder of this user: remove it, or set TMPDIR to a folder of your own`)
+  }
+  chmodSync(dir, 0o700)
+  return join(dir, `${hash}.sock`)
 }
 
 /** Lines of npm's words that are shown when it failed. */

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { Config } from '../config/config.ts'
 import type { SettingName } from '../config/settings.ts'
 import { StartupError } from '../core/run/errors.ts'
-import { type DataDir, dataDirAt } from '../embedded/processes/data-dir.ts'
+import { type DataDir, trustedDataDir } from '../embedded/processes/data-dir.ts'
 import { isHeld } from '../embedded/processes/socket-lock.mjs'
 import type { Plan } from '../tenants/plans.ts'
 import { writePrivateFile } from './atomic-file.ts'
@@ -47,7 +47,7 @@ export function writeInstance(dir: DataDir, instance: Instance, config: Config):
 
 /** With the plans and settings of the running instance, where the command was given none of its own. */
 export async function asInstance(config: Config): Promise<Config> {
-  const dir = dataDirAt(config.dataDir)
+  const dir = trustedDataDir(config.dataDir)
   const file = (await isHeld(dir.lock)) ? readInstance(dir) : undefined
   if (file === undefined || (config.redisUrl ?? file.redis_url) !== file.redis_url) return config
   const { settings = {}, plans = {} } = file
@@ -103,7 +103,7 @@ export async function dashboardUrlOf(config: Config): Promise<string> {
 }
 
 async function runningInstance(config: Config): Promise<Instance> {
-  const dir = dataDirAt(config.dataDir)
+  const dir = trustedDataDir(config.dataDir)
   const instance = (await isHeld(dir.lock)) ? readInstance(dir) : undefined
   if (instance !== undefined) return instance
   throw new StartupError(

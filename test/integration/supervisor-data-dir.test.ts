@@ -1,11 +1,21 @@
 import assert from 'node:assert/strict'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { dataDirAt, makeDataDir } from '../../src/embedded/processes/data-dir.ts'
+import { dataDirAt, makeDataDir, trustedDataDir } from '../../src/embedded/processes/data-dir.ts'
 import { isHeld, takeLock, untilReleased } from '../../src/embedded/processes/socket-lock.mjs'
 import { until } from '../support/until.ts'
 
@@ -106,4 +116,33 @@ test('a DATA_DIR that cannot be is refused with its path', (t) => {
   mkdirSync(join(base, 'data'))
   symlinkSync(join(base, 'elsewhere'), join(base, 'data/run'))
   assert.throws(() => makeDataDir(join(base, 'data')), { name: 'StartupError', message: /not a folder of this user/ })
+})
+
+test('a DATA_DIR that another user can write to is refused at each start, and by commands that believe it', (t) => {
+  const base = folder(t)
+  const path = join(base, 'data')
+  makeDataDir(path)
+  assert.deepEqual(trustedDataDir(path), dataDirAt(path))
+  assert.deepEqual(trustedDataDir(join(base, 'none')), dataDirAt(join(base, 'none')))
+  chmodSync(path, 0o777)
+  const message = /every user can write to .*data: chmod 700 it, or choose another DATA_DIR/
+  for (const use of [makeDataDir, trustedDataDir]) assert.throws(() => use(path), { name: 'StartupError', message })
+  chmodSync(path, 0o700)
+  assert.deepEqual(makeDataDir(path), trustedDataDir(path))
+})
+
+test('a DATA_DIR of another user in a place of all users is refused', { skip: process.getuid?.() !== 0 }, (t) => {
+  const base = folder(t)
+  const path = join(base, 'data')
+  const { run } = makeDataDir(path)
+  const refused = (of: string) => ({ name: 'StartupError', message: new RegExp(`${of} is not a folder of this user`) })
+  chmodSync(base, 0o1777)
+  chownSync(path, 12_345, 12_345)
+  for (const use of [makeDataDir, trustedDataDir]) assert.throws(() => use(path), refused('data'))
+  // Where only root makes folders, root has given it to that user: a volume of a container.
+  chmodSync(base, 0o755)
+  assert.equal(trustedDataDir(path).path, makeDataDir(path).path)
+  chownSync(path, 0, 0)
+  chownSync(run, 12_345, 12_345)
+  for (const use of [makeDataDir, trustedDataDir]) assert.throws(() => use(path), refused('run'))
 })

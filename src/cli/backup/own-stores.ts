@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import type { Logger } from 'pino'
 import type { Config, Environment } from '../../config/config.ts'
 import { StartupError } from '../../core/run/errors.ts'
-import { dataDirAt, makeDataDir } from '../../embedded/processes/data-dir.ts'
+import { makeDataDir, trustedDataDir } from '../../embedded/processes/data-dir.ts'
 import type { RunningProcess } from '../../embedded/processes/running-process.ts'
 import type { Store } from '../../embedded/processes/supervisor.ts'
 import { removeInstance } from '../instance.ts'
@@ -43,7 +43,7 @@ export function withStores<T>(
 export async function withOwnRedis<T>(settings: StoreSettings, use: (redisUrl: string) => Promise<T>): Promise<T> {
   const { redisUrl } = settings.config
   if (redisUrl !== undefined) return await use(redisUrl)
-  const { path, redis } = dataDirAt(settings.config.dataDir)
+  const { path, redis } = trustedDataDir(settings.config.dataDir)
   if (!hasFiles(redis)) throw new StartupError(`${path} has no data of a Redis: set DATA_DIR, or REDIS_URL`)
   return await holding(settings, async (start, surroundings) =>
     use(await start(embeddedRedis(surroundings, settings.env))),

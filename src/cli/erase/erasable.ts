@@ -5,7 +5,7 @@ import { demandOneServer } from '../../clickhouse/cluster.ts'
 import { ClickHouseErasableEvents } from '../../clickhouse/erasable-events.ts'
 import { archivePlaceOf, type Config } from '../../config/config.ts'
 import { StartupError } from '../../core/run/errors.ts'
-import { dataDirAt } from '../../embedded/processes/data-dir.ts'
+import { trustedDataDir } from '../../embedded/processes/data-dir.ts'
 import type { ErasableArchive, ErasableRecords, ErasableTables, TenantRemoval } from '../../erasure/ports.ts'
 import { RedisErasableRecords } from '../../redis/erasure/erasable-records.ts'
 import { RedisTenantRemoval } from '../../redis/erasure/tenant-removal.ts'
@@ -44,7 +44,7 @@ export async function withErasable<T>(
     return await withRedis(redisUrl, async (client) => {
       const partitions = await partitionsOf(client)
       if (partitions === 0) throw new StartupError('there is nothing to erase: no ipid has run on this Redis')
-      const dir = dataDirAt(config.dataDir)
+      const dir = trustedDataDir(config.dataDir)
       const folder = redisUrl === `unix://${dir.redisSocket}` ? dir.redis : undefined
       return await use({
         admin: tenantAdmin(client, config),

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { chmodSync, lstatSync, mkdirSync, realpathSync } from 'node:fs'
+import { chmodSync, lstatSync, mkdirSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { StartupError } from '../../core/run/errors.ts'
@@ -42,18 +42,72 @@ export function dataDirAt(dir: string): DataDir {
 
 /**
  * Makes the folders, readable for this user only.
- * @throws StartupError when that is impossible, or a folder is another user's
+ * @throws StartupError when that is impossible, or another user can write to a folder
  */
 export function makeDataDir(dir: string): DataDir {
   makeFolder(dir)
   const paths = dataDirAt(dir)
+  demandPrivate(paths.path)
   const sockets = dirname(paths.lock)
   for (const folder of [paths.run, sockets, paths.redis, paths.clickhouse]) makeFolder(folder)
   for (const folder of [paths.run, sockets]) {
-    checkOwner(folder)
+    if (!isOf(lstatSync(folder), userId())) throw foreign(folder)
     chmodSync(folder, 0o700)
   }
   return paths
+}
+
+/**
+ * The paths of a DATA_DIR for a command that believes what is in it. It need not exist.
+ * @throws StartupError when another user can write to a folder: what is in it may be theirs
+ */
+export function trustedDataDir(dir: string): DataDir {
+  const paths = dataDirAt(dir)
+  const owner = demandPrivate(paths.path)
+  for (const folder of [paths.run, dirname(paths.lock)]) {
+    const found = lstatSync(folder, { throwIfNoEntry: false })
+    if (found !== undefined && !isOf(found, userId()) && !isOf(found, owner)) throw foreign(folder)
+  }
+  return paths
+}
+
+/**
+ * @returns the id of the owner; undefined when there is no such folder
+ * @throws StartupError when somebody else may have put the folder there, or may change it
+ */
+function demandPrivate(path: string): number | undefined {
+  const found = statOf(path)
+  if (found === undefined || userId() === undefined) return undefined
+  if (!isOf(found, userId()) && (userId() !== 0 || isForAll(dirname(path)))) throw foreign(path)
+  if (isForAll(path))
+    throw new StartupError(`every user can write to ${path}: chmod 700 it, or choose another DATA_DIR`)
+  return found.uid
+}
+
+/** @throws StartupError when this user may not even look */
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch (error) {
+    throw new StartupError(`cannot read the folder ${path}: ${(error as Error).message}`)
+  }
+}
+
+function isForAll(path: string): boolean {
+  return (statSync(path).mode & 0o002) !== 0
+}
+
+function isOf(stats: Stats, user: number | undefined): boolean {
+  return stats.isDirectory() && (userId() === undefined || stats.uid === user)
+}
+
+function foreign(folder: string): StartupError {
+  return new StartupError(`${folder} is not a folder of this user: remove it, or choose another DATA_DIR`)
+}
+
+/** Undefined on Windows. */
+function userId(): number | undefined {
+  return process.getuid?.()
 }
 
 function makeFolder(folder: string): void {
@@ -64,16 +118,9 @@ function makeFolder(folder: string): void {
   }
 }
 
-/** A folder in the shared temporary folder may have been put there by somebody else. */
-function checkOwner(folder: string): void {
-  const stats = lstatSync(folder)
-  if (stats.isDirectory() && (process.getuid === undefined || stats.uid === process.getuid())) return
-  throw new StartupError(`${folder} is not a folder of this user: remove it, or choose another DATA_DIR`)
-}
-
 function shortFolder(path: string): string {
   const hash = createHash('sha256').update(path).digest('hex').slice(0, 16)
-  return join(tmpdir(), `ipid-${process.getuid?.() ?? 0}-${hash}`)
+  return join(tmpdir(), `ipid-${userId() ?? 0}-${hash}`)
 }
 
 /** The same folder has the same sockets, whichever way leads to it. */
