@@ -18,6 +18,7 @@ import { dashboardCommand } from './dashboard/command.ts'
 import { dbCommand } from './db/command.ts'
 import { enrichCommand } from './enrich/command.ts'
 import { eraseCommand } from './erase/erase.ts'
+import { printLine } from './print.ts'
 import { replayCommand } from './replay/command.ts'
 import { rulesCommand } from './rules/command.ts'
 import { startCommand } from './start/command.ts'
@@ -88,11 +89,11 @@ function settle(command: Command, context: CliContext): void {
 function explain(error: unknown, { stderr }: CliContext): number {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return 0
-    stderr.write(`ipid: ${usageProblem(error)}\n`)
+    printLine(stderr, `ipid: ${usageProblem(error)}`)
     return EXIT_USAGE
   }
   const { message } = error as Error
-  stderr.write(`ipid: ${message.trim().replace(/\s*\n\s*/g, ' ')}\n`)
+  printLine(stderr, `ipid: ${message.trim().replace(/\s*\n\s*/g, ' ')}`)
   return error instanceof InputError ? EXIT_USAGE : EXIT_FAILED
 }
 

@@ -9,7 +9,7 @@ import {
 import { givenUpAt, letterPage, summaryOf } from '../../redis/streams/letter-views.ts'
 import type { TenantAdmin } from '../../tenants/admin.ts'
 import type { CliContext } from '../context.ts'
-import { printJson, printPairs, printTable } from '../print.ts'
+import { printJson, printLine, printPairs, printTable } from '../print.ts'
 
 const EXIT_FAILED = 1
 const REASON_CHARS = 80
@@ -142,7 +142,7 @@ export function printChanged(
   } else {
     const left = skipped > 0 ? `, ${skipped} left where they are` : ''
     stdout.write(`${done} ${name}${gone > 0 ? `, ${gone} gone meanwhile` : ''}${left}\n`)
-    for (const { id, reason } of reasons) stdout.write(`${id}: ${reason}\n`)
+    for (const { id, reason } of reasons) printLine(stdout, `${id}: ${reason}`)
   }
   return skipped > 0 ? EXIT_FAILED : 0
 }

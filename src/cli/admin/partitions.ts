@@ -3,7 +3,7 @@ import { SETTINGS, type SettingName } from '../../config/settings.ts'
 import { InputError } from '../../core/run/errors.ts'
 import type { Raised, RaiseProgress } from '../../redis/partitions/raise.ts'
 import type { CliContext } from '../context.ts'
-import { printJson, printPairs } from '../print.ts'
+import { printJson, printLine, printPairs } from '../print.ts'
 import { addSettings, configOf } from '../settings-options.ts'
 
 const PARTITIONS_SETTINGS: readonly SettingName[] = ['dataDir', 'redisUrl', 'redisFsync', 'redisMaxMemoryBytes']
@@ -31,7 +31,7 @@ export function partitionsCommand(context: CliContext): Command {
       import('../../telemetry/logger.ts'),
     ])
     const log = await createLogger({ level: 'warn', name: 'partitions', pretty: context.stderr.isTTY === true })
-    const onProgress = progressTo((line) => context.stderr.write(`${line}\n`))
+    const onProgress = progressTo((line) => printLine(context.stderr, `${line}`))
     const raised = await withOwnRedis({ config, env: context.env, log }, (redisUrl) =>
       withRedis(redisUrl, (client) =>
         whileNobodyRewrites(client, 'a change of partitions', (assertHeld) =>

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { shown } from '../../config/values.ts'
 import { causeText } from '../../core/run/cause-text.ts'
 import { InputError, StartupError } from '../../core/run/errors.ts'
+import { visibleLines } from '../print.ts'
 
 /** ClickHouse refused a statement. */
 export class StatementError extends Error {
@@ -34,10 +35,15 @@ export async function runStatement(
     await response.body?.cancel()
     throw new InputError('--json wants a statement without a FORMAT of its own')
   }
+  const isTerminal = 'isTTY' in out && out.isTTY === true
+  const isForPeople = !json && (isTerminal || format === null || /^(?:Pretty|Vertical)/.test(format))
+  const decoder = new TextDecoder()
   let bytes = 0
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length
-    if (!out.write(chunk)) await once(out, 'drain')
+    // A FORMAT of the statement's own that a program reads stays as it is, unless a person looks at it.
+    const shown = isForPeople ? visibleLines(decoder.decode(chunk, { stream: true })) : chunk
+    if (!out.write(shown)) await once(out, 'drain')
   }
   if (bytes > 0) return
   if (json) out.write(NO_RESULT)

@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import type { BackupManifest } from '../../../schemas/backup.ts'
 import { version } from '../../config/version.ts'
 import type { CliContext } from '../context.ts'
-import { printJson, printPairs } from '../print.ts'
+import { printJson, printLine, printPairs } from '../print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../settings-options.ts'
 import { waitOption } from '../wait-option.ts'
 
@@ -56,7 +56,7 @@ export function backupCommand(context: CliContext): Command {
               archive,
               version: version(),
               clock: systemClock,
-              progress: new Progress((line) => context.stderr.write(`${line}\n`)),
+              progress: new Progress((line) => printLine(context.stderr, `${line}`)),
               waitMs: wait * 1_000,
             }),
           ),

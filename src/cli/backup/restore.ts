@@ -4,7 +4,7 @@ import type { BackupManifest } from '../../../schemas/backup.ts'
 import type { Restored } from '../../backup/restore.ts'
 import type { SettingName } from '../../config/settings.ts'
 import type { CliContext } from '../context.ts'
-import { printJson, printPairs } from '../print.ts'
+import { printJson, printLine, printPairs } from '../print.ts'
 import { addSettings, configOf } from '../settings-options.ts'
 
 const RESTORE_SETTINGS: readonly SettingName[] = [
@@ -40,7 +40,7 @@ export function restoreCommand(context: CliContext): Command {
     ])
     await demandOneServer('a restore', config.clickhouseUrl, config.clickhouseCluster)
     const log = await createLogger({ level: 'warn', name: 'restore', pretty: context.stderr.isTTY === true })
-    const progress = new Progress((line) => context.stderr.write(`${line}\n`))
+    const progress = new Progress((line) => printLine(context.stderr, `${line}`))
     const path = resolve(dir)
     const manifest = await openBackup(path, progress)
     const archive = openArchiveList(config)

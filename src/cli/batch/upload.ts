@@ -8,7 +8,7 @@ import { nounFor, numbered } from '../../core/run/counted.ts'
 import { InputError } from '../../core/run/errors.ts'
 import { poll } from '../../runner/loop.ts'
 import type { CliContext } from '../context.ts'
-import { printJson } from '../print.ts'
+import { printJson, printLine } from '../print.ts'
 import type { BatchApi } from './api.ts'
 import { BadRows } from './bad-rows.ts'
 import { EXIT_FAILED, exitCodeOf, printAccepted, printBadRows, printJob } from './job-output.ts'
@@ -54,7 +54,7 @@ export async function uploadFile(
     return EXIT_FAILED
   }
   if (accepted === undefined) {
-    context.stderr.write(`the upload was broken off: nothing of ${file} is kept\n`)
+    printLine(context.stderr, `the upload was broken off: nothing of ${file} is kept`)
     return EXIT_INTERRUPTED
   }
   if (!choice.wait) {
@@ -64,12 +64,12 @@ export async function uploadFile(
   }
   if (!choice.json) {
     const events = `${numbered(accepted.received, 'event')} ${nounFor(accepted.received, 'is', 'are')} queued`
-    context.stderr.write(`job ${accepted.job_id}: ${events}; Ctrl-C leaves it to go on\n`)
+    printLine(context.stderr, `job ${accepted.job_id}: ${events}; Ctrl-C leaves it to go on`)
   }
   const job = await waitForEnd(api, accepted, choice, context, stop)
   if (job === undefined) {
     if (choice.json) printJson(context.stdout, { ...accepted, unreadable: bad })
-    context.stderr.write(`the job goes on; see it again with: ./ipid batch show ${accepted.job_id}\n`)
+    printLine(context.stderr, `the job goes on; see it again with: ./ipid batch show ${accepted.job_id}`)
     return EXIT_INTERRUPTED
   }
   if (choice.json) printJson(context.stdout, { ...job, unreadable: bad })

@@ -2,7 +2,7 @@ import { compileTables } from '../../enrichment/files/build/compile-tables.ts'
 import { STARTER_DIR } from '../../enrichment/files/folder.ts'
 import { replaceFile } from '../../enrichment/files/replace-file.ts'
 import type { CliContext } from '../context.ts'
-import { printJson, printPairs } from '../print.ts'
+import { printJson, printLine, printPairs } from '../print.ts'
 
 /** What `ipid db build` was asked. */
 export interface BuildRequest {
@@ -21,7 +21,7 @@ export async function buildMmdb(request: BuildRequest, { stdout, stderr }: CliCo
   const asSource = asn === undefined ? { dir: enrichDir ?? STARTER_DIR } : { file: asn }
   const built = await compileTables({ tables, asSource, builtAtMs: Date.now() })
   await replaceFile(output, built.bytes)
-  if (built.unknownColumns.length > 0) stderr.write(`ipid: columns not known: ${built.unknownColumns.join(', ')}\n`)
+  if (built.unknownColumns.length > 0) printLine(stderr, `ipid: columns not known: ${built.unknownColumns.join(', ')}`)
   if (built.asUnknown.length > 0) {
     stderr.write(`ipid: no network is known of ${built.asUnknown.map((number) => `AS${number}`).join(', ')}\n`)
   }

@@ -2,7 +2,7 @@ import { InputError } from '../../core/run/errors.ts'
 import { readSources } from '../../enrichment/files/update/sources.ts'
 import { type FileSummary, type UpdateReport, updateSources } from '../../enrichment/files/update/update.ts'
 import type { CliContext } from '../context.ts'
-import { printJson } from '../print.ts'
+import { printJson, printLine } from '../print.ts'
 import { day } from './folder.ts'
 
 /** What `ipid db update` was asked. */
@@ -20,7 +20,7 @@ export async function updateFolder(request: UpdateRequest, { stdout, env }: CliC
   const reports: UpdateReport[] = []
   for await (const report of updateSources({ dir, sources, env, nowMs: Date.now(), dueOnly: due })) {
     reports.push(report)
-    if (!json) stdout.write(`${lineOf(report)}\n`)
+    if (!json) printLine(stdout, `${lineOf(report)}`)
   }
   if (json) printJson(stdout, reports.map(reportJson))
   return reports.some(({ status }) => status === 'failed') ? 1 : 0

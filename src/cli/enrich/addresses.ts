@@ -13,6 +13,7 @@ import { ReverseDns } from '../../enrichment/providers/rdns/reverse-dns.ts'
 import { judgedLookup, ruleSetOf } from '../../enrichment/tenant-rules/judge.ts'
 import type { Lookup, LookupService } from '../../lookup/lookup.ts'
 import type { CliContext } from '../context.ts'
+import { printLine } from '../print.ts'
 import { linesIn } from './lines.ts'
 import { enrichedJson, enrichedText, type Found } from './output.ts'
 
@@ -44,7 +45,7 @@ export async function enrichAddresses(request: EnrichRequest, context: CliContex
   const reverseDns = request.rdns === true ? new ReverseDns({ servers, clock: systemClock, metrics, log }) : undefined
   await engine.start()
   for (const { path, reason } of leftOut(engine.providers())) {
-    context.stderr.write(`ipid: ${path} is left out: ${reason}\n`)
+    printLine(context.stderr, `ipid: ${path} is left out: ${reason}`)
   }
   const service = new DataLookups({ engine, reverseDns, asksAlways: true })
   const answered = new Set<string>()
@@ -99,7 +100,7 @@ function printAttributions(request: EnrichRequest, answered: ReadonlySet<string>
   if (request.json === true && !stderr.isTTY) return
   for (const name of answered) {
     const attribution = attributionOf(name)
-    if (attribution !== undefined) stderr.write(`${name}: ${attribution}\n`)
+    if (attribution !== undefined) printLine(stderr, `${name}: ${attribution}`)
   }
 }
 

@@ -14,6 +14,7 @@ import { createLogger } from '../../telemetry/logger.ts'
 import type { TenantAdmin } from '../../tenants/admin.ts'
 import type { CliContext } from '../context.ts'
 import { asInstance, clickhouseUrlOf, redisUrlOf } from '../instance.ts'
+import { printLine } from '../print.ts'
 import { endReenrichment } from '../replay/reenrich.ts'
 import { whileNobodyRewrites } from '../rewrite-lease.ts'
 import { tenantAdmin, withRedis } from '../stores.ts'
@@ -54,7 +55,7 @@ export async function withErasable<T>(
         tenants: new RedisTenantRemoval(client),
         alone: (erase) =>
           whileNobodyRewrites(client, 'an erasure', async (assertHeld) => {
-            await endReenrichment(clickhouseUrl, assertHeld, (line) => context.stderr.write(`${line}\n`))
+            await endReenrichment(clickhouseUrl, assertHeld, (line) => printLine(context.stderr, `${line}`))
             return await erase()
           }),
       })

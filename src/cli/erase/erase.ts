@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import type { ErasureReceipt } from '../../../schemas/erasure.ts'
 import { type SelectorFlags, selectorOf, withMasked } from '../../erasure/selector.ts'
 import type { CliContext } from '../context.ts'
-import { printJson, printPairs } from '../print.ts'
+import { printJson, printLine, printPairs } from '../print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../settings-options.ts'
 import { waitOption } from '../wait-option.ts'
 import { filesText } from './files-text.ts'
@@ -33,7 +33,7 @@ export function eraseCommand(context: CliContext): Command {
       ])
       const receipt = await withErasable(config, context, async ({ admin, alone, ...stores }) => {
         const { addressKey } = await admin.getTenant(tenant)
-        const onStep = (what: string) => context.stderr.write(`${what}\n`)
+        const onStep = (what: string) => printLine(context.stderr, `${what}`)
         const parts = { ...stores, clock: systemClock, onStep, waitMs: wait * 1_000 }
         return await alone(() => eraseEvents(tenant, withMasked(selector, addressKey), parts))
       })

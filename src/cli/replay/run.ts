@@ -26,7 +26,7 @@ import { progressBar } from '../batch/progress-bar.ts'
 import type { CliContext } from '../context.ts'
 import { madeDefaults } from '../default-data.ts'
 import { clickhouseUrlOf, redisUrlOf } from '../instance.ts'
-import { printJson, printPairs } from '../print.ts'
+import { printJson, printLine, printPairs } from '../print.ts'
 import { whileNobodyRewrites } from '../rewrite-lease.ts'
 import { withRedis, withTenants } from '../stores.ts'
 import { endReenrichment, type ReenrichResult, runReenrich } from './reenrich.ts'
@@ -60,7 +60,7 @@ export async function runReplay(config: Config, flags: ReplayFlags, context: Cli
   await demandOneServer('a replay', await clickhouseUrlOf(config), config.clickhouseCluster)
   const tenant = await withTenants(config, (admin) => admin.getTenant(flags.tenant))
   const from = firstKeptDay(config, tenant, flags)
-  if (from > flags.from) context.stderr.write(`events received before ${from} are not kept, and left out\n`)
+  if (from > flags.from) printLine(context.stderr, `events received before ${from} are not kept, and left out`)
   const [report, rejudged] = await withRedis(await redisUrlOf(config), (client) => {
     const run = (assertHeld: () => void) =>
       runWith(
@@ -73,7 +73,7 @@ export async function runReplay(config: Config, flags: ReplayFlags, context: Cli
     if (flags.dryRun) return run(() => {})
     return whileNobodyRewrites(client, flags.reenrich ? 're-enrichment' : 'a replay', run)
   })
-  for (const problem of report.damaged) context.stderr.write(`ipid: left out: ${problem}\n`)
+  for (const problem of report.damaged) printLine(context.stderr, `ipid: left out: ${problem}`)
   if (flags.json) printJson(context.stdout, jsonOf(report, rejudged, flags.dryRun === true))
   else print(report, rejudged, flags.dryRun === true, context)
   return report.damaged.length > 0 || report.unreadable > 0 ? 1 : 0
@@ -145,7 +145,7 @@ async function withEnricher<T>(
   const engine = new EnrichmentEngine({ dir: enrichDir, defaultsDir, hostnames, log, metrics })
   await hostnames?.start()
   await engine.start()
-  for (const { path, reason } of leftOut(engine.providers())) stderr.write(`ipid: ${path} is left out: ${reason}\n`)
+  for (const { path, reason } of leftOut(engine.providers())) printLine(stderr, `ipid: ${path} is left out: ${reason}`)
   try {
     return await use({ enricher: engine, hostnames })
   } finally {
@@ -161,7 +161,7 @@ function progressOf(context: CliContext) {
     onStep: (what: string) => {
       if (isShown) bar.stop()
       isShown = false
-      context.stderr.write(`${what}\n`)
+      printLine(context.stderr, `${what}`)
     },
     onProgress: ({ parts, partsDone }: { readonly parts: number; readonly partsDone: number }) => {
       if (!isShown) bar.start(parts, partsDone)
