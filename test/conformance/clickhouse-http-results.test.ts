@@ -294,3 +294,133 @@ test('after lines of progress a failure is told by its code in the head, and the
   assert.ok(head.includes('X-ClickHouse-Exception-Code: 395'), head.join('\n'))
   assert.match(body, /^Code: 395\. DB::Exception: /)
 })
+
+test('client_protocol_version with FORMAT Native is honoured', async () => {
+  const bytesOf = async (sql: string, params: Record<string, string>) => {
+    const response = await call({ default_format: 'Native', ...params }, { body: sql })
+    const bytes = Buffer.from(await response.arrayBuffer())
+    assert.equal(response.status, 200, bytes.toString())
+    return bytes
+  }
+  const check = 'SELECT 1 AS check'
+  const info = '010002ffffffff00'
+  const column = Buffer.from('\x05check\x05UInt8').toString('hex')
+  assert.equal((await bytesOf(check, {})).toString('hex'), `0101${column}01`)
+  const revision = (value: number) => ({ client_protocol_version: String(value) })
+  assert.equal((await bytesOf(check, revision(54_405))).toString('hex'), `${info}0101${column}01`)
+  assert.equal((await bytesOf(`${check} FORMAT Native`, revision(54_460))).toString('hex'), `${info}0101${column}0001`)
+  assert.equal(
+    (await bytesOf(check, { ...revision(54_460), wait_end_of_query: '1' })).toString('hex'),
+    `${info}0101${column}0001`,
+  )
+  assert.equal((await bytesOf('EXISTS TABLE system.one', revision(54_405))).toString('hex').slice(0, 16), info)
+  // Other formats, and what is written, are as ever.
+  assert.equal(await text(revision(54_460), 'SELECT 1'), '1\n')
+  await table('native_revision')
+  const rows = await bytesOf("SELECT 5::UInt32 AS a, 'x' AS s", {})
+  await text({ ...revision(54_460), database: 'ipid', query: 'INSERT INTO native_revision FORMAT Native' }, rows)
+  assert.equal(await text({ database: 'ipid' }, 'SELECT * FROM native_revision'), '5\tx\n')
+  // The time zone of a column is part of its type from 54337 on.
+  const zoned = await bytesOf(
+    "SELECT toDateTime(0, 'Asia/Tokyo') AS d FORMAT Native SETTINGS max_threads = 1",
+    revision(54_405),
+  )
+  assert.match(zoned.toString('latin1'), /DateTime\('Asia\/Tokyo'\)/)
+})
+
+test('client_protocol_version finds its way through columns of every type', async () => {
+  const numbers = ['UInt8', 'Int16', 'UInt32', 'Int64', 'UInt128', 'Int256', 'Float32', 'Float64', 'BFloat16', 'Bool']
+  const values = [
+    ...numbers.map((type) => `number::${type}`),
+    ...['number::Decimal(9, 1)', 'number::Decimal(18, 1)', 'number::Decimal(38, 1)', 'number::Decimal(76, 1)'],
+    ...[
+      'toDate(number)',
+      'toDate32(number)',
+      'toDateTime(number)',
+      "toDateTime64(number, 3, 'UTC')",
+      'generateUUIDv4()',
+    ],
+    ...["toIPv4('1.2.3.4')", "toIPv6('::1')", 'toIntervalDay(number)', "repeat('x', number * 40)", 'NULL', '[]', '()'],
+    ...[
+      "toFixedString('abc', 7)",
+      "CAST(number % 2, 'Enum8(\\'a, (\\' = 0, \\'b\\' = 1)')",
+      "CAST('a', 'Enum16(\\'a\\' = 700)')",
+    ],
+    ...[
+      'if(number % 2 = 0, NULL, toString(number))',
+      'range(number)',
+      'arrayMap(x -> [toString(x)], range(number % 3))',
+    ],
+    ...[
+      "map('k', number)",
+      "map(toString(number), [(number, 'x')])",
+      "(number, 'x', [NULL, 1])",
+      "CAST((number, 'y'), 'Tuple(a UInt8, `b c` String)')",
+    ],
+    ...[
+      'toLowCardinality(toString(number % 3))',
+      "CAST(if(number % 2 = 0, NULL, 'a'), 'LowCardinality(Nullable(String))')",
+    ],
+    ...[
+      "[toLowCardinality('x')]",
+      "CAST([], 'Array(LowCardinality(String))')",
+      "map(toLowCardinality('x'), toLowCardinality(toString(number)))",
+    ],
+    ...["CAST(toString(number), 'LowCardinality(FixedString(20))')", '(1., 2.)::Point', '[[(1., 2.)]]::Polygon'],
+    ...[
+      "CAST([(1, 'a')], 'Nested(n UInt8, s String)')",
+      "CAST(number, 'SimpleAggregateFunction(sum, UInt64)')",
+      "'12:00:00'::Time",
+    ],
+  ]
+  const of = async (sql: string, params: Record<string, string>) =>
+    Buffer.from(
+      await (
+        await call(
+          { default_format: 'Native', max_block_size: '7', max_threads: '1', enable_time_time64_type: '1', ...params },
+          { body: sql },
+        )
+      ).arrayBuffer(),
+    )
+  const check = async (columns: readonly string[]) => {
+    const sql = `SELECT ${columns.map((value, i) => `${value} AS c${i}`).join(', ')}, 42 AS last FROM numbers(20)`
+    const [plain, revised] = [await of(sql, {}), await of(sql, { client_protocol_version: '54454' })]
+    return [revised.length - plain.length, 3 * (8 + columns.length + 1), revised.toString('latin1').slice(0, 300)]
+  }
+  for (const value of values) {
+    const [found, expected, beginning] = await check([value])
+    assert.equal(found, expected, `${value}: ${beginning}`)
+  }
+  const random = values.filter((value) => !value.includes('UUID'))
+  const [found, expected] = await check(random)
+  assert.equal(found, expected)
+  const large = await of('SELECT toString(number), range(number % 5) FROM numbers(300000)', {
+    client_protocol_version: '54454',
+    max_block_size: '1000',
+  })
+  const largePlain = await of('SELECT toString(number), range(number % 5) FROM numbers(300000)', {
+    max_block_size: '1000',
+  })
+  assert.equal(large.length - largePlain.length, 300 * 10)
+})
+
+test('what client_protocol_version cannot be done for is refused by name, before the answer begins', async () => {
+  const native = { default_format: 'Native', client_protocol_version: '54460' }
+  for (const [value, type] of [
+    ['sumState(1)', 'AggregateFunction\\(sum, UInt8\\)'],
+    ["'{}'::JSON", 'JSON'],
+    ['1::Dynamic', 'Dynamic'],
+    ['1::Variant(UInt8, String)', 'Variant'],
+  ]) {
+    await refused(await call(native, { body: `SELECT ${value}` }), 501, 48, new RegExp(`column of type ${type}`))
+  }
+  for (const version of ['1', '54404', '54492']) {
+    const response = await call({ ...native, client_protocol_version: version }, { body: 'SELECT 1' })
+    await refused(response, 501, 48, /54405 to 54491/)
+    assert.equal(await text({ client_protocol_version: version }, 'SELECT 1'), '1\n')
+  }
+  await refused(await call({ ...native, client_protocol_version: 'x' }, { body: 'SELECT 1' }), 400, 36, /not a number/)
+  const binary = { ...native, output_format_native_encode_types_in_binary_format: '1' }
+  await refused(await call(binary, { body: 'SELECT 1' }), 501, 48, /encode_types_in_binary_format/)
+  await refused(await call(native, { body: 'SELECT nothing' }), 404, 47, /nothing/)
+})

@@ -67,3 +67,13 @@ export async function libraryFolder(): Promise<string> {
   const name = `@chdb/lib-${process.platform}-${process.arch}${process.platform === 'linux' ? '-gnu' : ''}`
   return dirname(require.resolve(`${name}/package.json`))
 }
+
+/** Runs a query, and resolves to its result as text: TabSeparated, unless the query has another FORMAT. */
+export type Ask = (sql: string) => Promise<string>
+
+export function asking(addon: ChdbAddon, connection: Connection): Ask {
+  return async (sql) => {
+    const { bytes } = await addon.QueryAsyncConnection(connection, sql, 'TSV')
+    return Buffer.from(bytes).toString('utf8')
+  }
+}

@@ -1,7 +1,5 @@
+import type { Ask } from './addon.ts'
 import { type EffectiveSettings, isOn } from './effective-settings.ts'
-
-/** Runs a query of ours, and answers its result as TabSeparated. */
-export type Ask = (sql: string) => Promise<string>
 
 const CONTENT_TYPES = 'SELECT lower(name), content_type FROM system.formats WHERE is_output'
 const UNKNOWN_TYPE = 'text/plain; charset=UTF-8'

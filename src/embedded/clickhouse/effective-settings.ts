@@ -3,8 +3,12 @@ import type { Canonical } from './reach.ts'
 /** Settings by name, as a statement finds them: its session's, its URL's over those, and its own clause's over both. */
 export type EffectiveSettings = ReadonlyMap<string, string>
 
-/** Settings that change the head of an answer, and that a SETTINGS clause may give. */
-const IN_CLAUSE = ['session_timezone', 'output_format_json_array_of_rows']
+/** Settings that change what is answered, besides what the engine does, and that a SETTINGS clause may give. */
+const IN_CLAUSE = [
+  'session_timezone',
+  'output_format_json_array_of_rows',
+  'output_format_native_encode_types_in_binary_format',
+]
 const MENTIONED = new RegExp(IN_CLAUSE.join('|'), 'i')
 
 /** @param text of a statement, without the data of an INSERT */

@@ -12,6 +12,8 @@ export interface EngineStatement extends Omit<Surroundings, 'defaults'> {
   /** The rest of the statement, or the data of an INSERT. */
   readonly body: Pick<Body, 'bytes' | 'file'>
   readonly defaultFormat: string
+  /** Of ClickHouse's protocol, which FORMAT Native is to follow; 0: none. */
+  readonly protocolRevision: number
   /** Whether nothing of the result is wanted before its end is known. */
   readonly waitsForEnd: boolean
   /** Files that are temporary tables while it runs. */

@@ -1,14 +1,15 @@
 import { join } from 'node:path'
 import { StartupError } from '../../core/run/errors.ts'
 import { type EngineAccess, type EngineLimits, writeEngineConfig } from './access.ts'
-import { type ChdbAddon, type Connection, loadAddon } from './addon.ts'
+import { asking, type ChdbAddon, type Connection, loadAddon } from './addon.ts'
 import { AnswerHead } from './answer-head.ts'
 import { ID_SETTING, type RunningStatement, RunningStatements, withClientIds } from './cancelling.ts'
 import { Connections } from './connections.ts'
-import { effectiveSettings } from './effective-settings.ts'
+import { type EffectiveSettings, effectiveSettings } from './effective-settings.ts'
 import { defaultsOf, type EngineStatement, headOf, textOf } from './engine-statement.ts'
 import { Code, Exception, exceptionOf } from './exception.ts'
 import { type TableStatements, tableStatements, withTables } from './external-tables.ts'
+import { forRevision } from './native-answer.ts'
 import { type ProgressReports, ProgressWatch } from './progress-watch.ts'
 import { refuseOutfile, refuseReach } from './reach.ts'
 import { ReadCounter } from './read-counts.ts'
@@ -71,10 +72,7 @@ export class Engine {
     this.#path = path
     this.#connections = new Connections(addon, path, options.sessionsMax)
     this.#statements = new RunningStatements((sql) => addon.QueryAsyncConnection(root, sql, 'Null'))
-    const ask = async (sql: string) => {
-      const { bytes } = await addon.QueryAsyncConnection(root, sql, 'TSV')
-      return Buffer.from(bytes).toString('utf8')
-    }
+    const ask = asking(addon, root)
     this.#head = new AnswerHead(ask)
     this.#progress = new ProgressWatch(ask)
     const folder = join(path, 'results')
@@ -173,6 +171,7 @@ export class Engine {
   ): Promise<void> {
     try {
       const rest = await this.#execute(statement, notes, signal, consume)
+      notes.progress.stop()
       notes.running.end()
       await rest()
     } catch (error) {
@@ -209,7 +208,7 @@ export class Engine {
         if (isInsert) return await this.#insert(connection, statement, answer)
         if (isRead) signal.addEventListener('abort', cancel, { once: true })
         if (isRead && signal.aborted) cancel()
-        return await this.#read(connection, statement, signal, cancel, answer)
+        return await this.#read(connection, statement, settings, signal, cancel, answer)
       })
     })
   }
@@ -246,11 +245,12 @@ export class Engine {
   async #read(
     connection: Connection,
     statement: EngineStatement,
+    settings: EffectiveSettings,
     signal: AbortSignal,
     cancel: () => void,
     consume: Consume,
   ): Promise<Rest> {
-    const { defaultFormat, waitsForEnd } = statement
+    const { defaultFormat, waitsForEnd, protocolRevision: revision } = statement
     const given = textOf(statement)
     const shape = shapeOf(given)
     if (shape.isEmpty) throw new Exception(Code.SyntaxError, 'Syntax error: Empty query. (SYNTAX_ERROR)')
@@ -258,7 +258,10 @@ export class Engine {
       throw new Exception(Code.SyntaxError, 'Syntax error (Multi-statements are not allowed). (SYNTAX_ERROR)')
     }
     const sql = shape.isKill ? withClientIds(await this.#canonical(given)) : given
-    return await this.#reading.read({ connection, sql, shape, defaultFormat, waitsForEnd, signal, cancel }, consume)
+    const native = { sql, shape, defaultFormat, revision, settings }
+    const tools = { ask: asking(this.#addon, connection), canonical: (text: string) => this.#canonical(text) }
+    const answer = await forRevision(native, tools, consume)
+    return await this.#reading.read({ connection, sql, shape, defaultFormat, waitsForEnd, signal, cancel }, answer)
   }
 
   /** The data reach the engine as the bytes that came, whatever their format. */

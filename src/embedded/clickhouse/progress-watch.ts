@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Ask } from './answer-head.ts'
+import type { Ask } from './addon.ts'
 import { ID_SETTING } from './cancelling.ts'
 import { type EffectiveSettings, isOn } from './effective-settings.ts'
 

@@ -117,12 +117,8 @@ export class Reading {
   async #throughPipe(statement: ReadStatement, consume: Consume): Promise<Rest> {
     const pipe = this.#options.pipes.open()
     const running = new RunningResult(pipe)
-    const close = async () => {
-      if (running.isRunning) statement.cancel()
-      pipe.leave()
-      await running.settled()
-      await pipe.close()
-    }
+    let closed: Promise<void> | undefined
+    const close = () => (closed ??= closeResult(statement, running, pipe))
     try {
       const sql = await this.#intoFile(statement, pipe.path)
       const measurement = await this.#options.counter.begin()
@@ -262,6 +258,14 @@ class RunningResult {
       return undefined
     }
   }
+}
+
+/** To be called once: from then on the pipe is another result's. */
+async function closeResult(statement: ReadStatement, running: RunningResult, pipe: ResultPipe): Promise<void> {
+  if (running.isRunning) statement.cancel()
+  pipe.leave()
+  await running.settled()
+  await pipe.close()
 }
 
 async function summaryOf(result: QueryResult, measurement: Measurement): Promise<Summary> {

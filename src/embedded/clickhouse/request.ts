@@ -18,6 +18,8 @@ export interface StatementRequest {
   readonly settings: readonly (readonly [name: string, value: string])[]
   readonly session: SessionRequest | undefined
   readonly defaultFormat: string
+  /** `client_protocol_version`; 0: none. */
+  readonly protocolRevision: number
   /** Whether it must change nothing. */
   readonly isRead: boolean
   /** Whether the answer begins when the result is whole. */
@@ -38,19 +40,12 @@ export interface AnswerCoding {
 export const PLAIN: AnswerCoding = { encoding: undefined, isFramed: false }
 
 /** Parts of the URL that are no settings, and that nothing here depends on. */
-const IGNORED = new Set([
-  'user',
-  'password',
-  'quota_key',
-  'buffer_size',
-  'stacktrace',
-  'client_protocol_version',
-  'add_http_cors_header',
-])
+const IGNORED = new Set(['user', 'password', 'quota_key', 'buffer_size', 'stacktrace', 'add_http_cors_header'])
 
 const CHECKSUMS_OFF = 'http_native_compression_disable_checksumming_on_decompress'
 
 const OWN = new Set([
+  'client_protocol_version',
   ...['query', 'query_id', 'database', 'default_format', 'enable_http_compression', 'wait_end_of_query'],
   ...['session_id', 'session_check', 'session_timeout', 'close_session'],
   ...['compress', 'decompress', 'http_wait_end_of_query', CHECKSUMS_OFF],
@@ -116,6 +111,7 @@ export function parseRequest(
     settings: settingsOf(params, isRead),
     session: sessionOf(params),
     defaultFormat: defaultFormatOf(params, headers),
+    protocolRevision: revisionOf(params),
     isRead,
     waitsForEnd: isOn(params, 'wait_end_of_query') || isOn(params, 'http_wait_end_of_query'),
     isOwn: OWN_CLIENT.test(headers['user-agent'] ?? ''),
@@ -128,6 +124,12 @@ function defaultFormatOf(params: URLSearchParams, headers: IncomingHttpHeaders):
   const format = params.get('default_format') || header(headers, 'x-clickhouse-format') || 'TabSeparated'
   if (FORMAT_NAME.test(format)) return format
   throw new Exception(Code.UnknownFormat, `Unknown format ${quote(format)} (default_format). (UNKNOWN_FORMAT)`)
+}
+
+function revisionOf(params: URLSearchParams): number {
+  const text = params.get('client_protocol_version') || '0'
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  throw new Exception(Code.BadArguments, `client_protocol_version ${quote(text)} is not a number. (BAD_ARGUMENTS)`)
 }
 
 function settingsOf(params: URLSearchParams, isRead: boolean): [string, string][] {
