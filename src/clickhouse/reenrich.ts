@@ -113,7 +113,7 @@ export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
       const ids = accountIds.slice(from, from + ASKED_ACCOUNTS).map(quote)
       const query = `
         SELECT DISTINCT account_id FROM events
-        WHERE tenant_id = {tenant:String} AND company_id > '' AND account_id IN (${ids.join()})`
+        WHERE tenant_id = {tenant:String} AND account_id IN (${ids.join()})`
       for (const [id] of await this.#rows<[string]>(query, { tenant: tenantId })) found.add(id)
     }
     return found

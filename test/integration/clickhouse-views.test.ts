@@ -133,7 +133,48 @@ test('what is stored and what is not add up in daily_outcomes, which reads sums 
   await clickhouse.rows(`${select} ${force}`)
 })
 
-test('a company is counted over all accounts of the caller, and without an organisation there is no account', async () => {
+test('an account that the caller names has all its events, and the latest organisation that is known', async () => {
+  const unknown = { company_id: '', business_name: '', org_name: '', domain: '', classification: '', quality: 0 }
+  const ofCaller = (account_id: string, at: number, more: EventRow = {}) => {
+    return { account_id, received_at: NOON_MS + at, timestamp: NOON_MS + at, ...more }
+  }
+  await insert('named', [
+    ofCaller('crm-1', 0, { business_name: 'Older', company_id: 'older.example' }),
+    ofCaller('crm-1', 1),
+    ofCaller('crm-1', 2, { ip: '198.51.100.7', ...unknown }),
+    ofCaller('crm-1', 2 + DAY_MS, { ip: '198.51.100.7', ...unknown }),
+    ofCaller('crm-2', 3, { ip: '198.51.100.8', ...unknown }),
+    ofCaller('', 4, { ip: '198.51.100.9', ...unknown }),
+  ])
+  const select = (view: string, columns: string) =>
+    clickhouse.rows(`SELECT ${columns} FROM ${view} WHERE tenant_id = 'named' ORDER BY ALL`)
+  const noon = '2025-03-10 12:00:00.00'
+  assert.deepEqual(
+    await select('accounts', 'account_id, business_name, quality, events, visits, unique_ips, first_seen, last_seen'),
+    [
+      {
+        ...{ account_id: 'crm-1', business_name: 'Example', quality: 80, events: 4, visits: 3, unique_ips: 2 },
+        ...{ first_seen: `${noon}0`, last_seen: '2025-03-11 12:00:00.002' },
+      },
+      {
+        ...{ account_id: 'crm-2', business_name: '', quality: 0, events: 1, visits: 1, unique_ips: 1 },
+        ...{ first_seen: `${noon}3`, last_seen: `${noon}3` },
+      },
+    ],
+  )
+  assert.deepEqual(await select('daily_visits', 'account_id, toString(day) AS day, visits, events'), [
+    { account_id: 'crm-1', day: '2025-03-10', visits: 2, events: 3 },
+    { account_id: 'crm-1', day: '2025-03-11', visits: 1, events: 1 },
+    { account_id: 'crm-2', day: '2025-03-10', visits: 1, events: 1 },
+  ])
+  assert.deepEqual(await select('companies', 'company_id, events, accounts'), [
+    { company_id: 'example.com', events: 1, accounts: 1 },
+    { company_id: 'older.example', events: 1, accounts: 1 },
+  ])
+  assert.deepEqual(await readUsage(clickhouse.client, 'named', '2025-03', 9), { tracked_accounts: 2, passed_at: null })
+})
+
+test('a company is counted over all accounts of the caller, and with neither of them there is no account', async () => {
   await insert('companies', [
     { account_id: 'user-1' },
     { account_id: 'user-2' },
@@ -146,7 +187,7 @@ test('a company is counted over all accounts of the caller, and without an organ
   )
   assert.deepEqual(company, { company_id: 'example.com', accounts: 2, events: 3, visits: 2, unique_ips: 2 })
   const accounts = await clickhouse.rows("SELECT account_id FROM accounts WHERE tenant_id = 'companies' ORDER BY 1")
-  assert.deepEqual(accounts, [{ account_id: 'user-1' }, { account_id: 'user-2' }])
+  assert.deepEqual(accounts, [{ account_id: 'user-1' }, { account_id: 'user-2' }, { account_id: 'user-3' }])
   const [events] = await clickhouse.rows("SELECT count() AS n FROM events WHERE tenant_id = 'companies'")
   assert.deepEqual(events, { n: 5 })
 })
