@@ -32,7 +32,10 @@ export const EventEnvelope = Type.Object(
       }),
     ),
     timestamp: Type.Optional(
-      Type.String({ format: 'rfc3339', description: 'RFC 3339 date-time; the time of receipt when it is left out' }),
+      Type.String({
+        format: 'rfc3339',
+        description: 'RFC 3339 date-time of the years 1900 to 2299; the time of receipt when it is left out',
+      }),
     ),
     event_type: label('Free-form label'),
     account_id: label("The caller's identifier of the account; derived from the organisation when it is left out"),

@@ -1,5 +1,6 @@
 import { BATCH_LIMITS } from '../../schemas/api/batch.ts'
 import type { BlankGap, LineChunk } from '../core/pipeline/source.ts'
+import { BlankText, NOT_BLANK, nextBlank } from './blank.ts'
 import { UploadTooLargeError } from './jobs.ts'
 
 /**
@@ -12,9 +13,6 @@ export const CHUNK_BYTES = 253_952
 export const TOO_LONG = Buffer.from('\0too long\n')
 
 export const LINE_FEED = 10
-const SPACE = 32
-const CARRIAGE_RETURN = 13
-const TAB = 9
 const PARTS_MAX = 4_096
 /** What a gap may take beside the lines; gaps are kept as text. */
 const GAP_BYTES = 16
@@ -30,7 +28,7 @@ export class LineChunker {
   #size = 0
   #partial: Buffer[] = []
   #partialSize = 0
-  #blank = true
+  readonly #blank = new BlankText()
   #skipping = false
   #bytes = 0
   #lineNumber = 1
@@ -87,7 +85,7 @@ export class LineChunker {
     }
     let fullAt = runStart + this.#room()
     while (lineStart < bytes.length) {
-      if (bytes[lineStart]! <= SPACE) {
+      if (nextBlank(0, bytes[lineStart]!) !== NOT_BLANK) {
         const { count, end } = blankLines(bytes, lineStart)
         if (count > 0) {
           takeRun(end)
@@ -155,7 +153,7 @@ export class LineChunker {
   }
 
   #hold(bytes: Buffer): void {
-    this.#blank &&= isBlank(bytes)
+    this.#blank.push(bytes)
     if (this.#skipping) return
     this.#partialSize += bytes.length
     if (this.#partialSize > BATCH_LIMITS.lineMaxBytes + 1) {
@@ -171,7 +169,8 @@ export class LineChunker {
 
   /** @param rest the line's last bytes, with its line feed */
   #endLine(rest: Buffer): void {
-    const blank = this.#blank && isBlank(rest)
+    this.#blank.push(rest)
+    const blank = this.#blank.isBlank
     const tooLong = this.#skipping || this.#partialSize + rest.length > BATCH_LIMITS.lineMaxBytes + 2
     if (blank) this.#passBlankLines(1)
     else if (tooLong) this.#add(TOO_LONG)
@@ -180,7 +179,7 @@ export class LineChunker {
     this.#partial = []
     this.#partialSize = 0
     this.#skipping = false
-    this.#blank = true
+    this.#blank.clear()
   }
 
   #add(line: Buffer): void {
@@ -203,22 +202,15 @@ export class LineChunker {
 function blankLines(bytes: Buffer, from: number): { readonly count: number; readonly end: number } {
   let end = from
   let count = 0
+  let begun = 0
   for (let at = from; at < bytes.length; at++) {
     const byte = bytes[at]!
+    begun = nextBlank(begun, byte)
+    if (begun === NOT_BLANK) break
     if (byte === LINE_FEED) {
       count++
       end = at + 1
-    } else if (!isBlankByte(byte)) break
+    }
   }
   return { count, end }
-}
-
-/** Only white space of JSON. */
-function isBlank(bytes: Buffer): boolean {
-  for (let at = 0; at < bytes.length; at++) if (!isBlankByte(bytes[at]!)) return false
-  return true
-}
-
-function isBlankByte(byte: number): boolean {
-  return byte === SPACE || byte === LINE_FEED || byte === CARRIAGE_RETURN || byte === TAB
 }

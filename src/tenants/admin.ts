@@ -4,7 +4,7 @@ import type { Clock } from '../core/run/clock.ts'
 import { InputError, UnavailableError } from '../core/run/errors.ts'
 import { barePrefix, displayPrefix, generateRawKey, hashKey, parsePrefix } from './key.ts'
 import type { Plans } from './plans.ts'
-import type { StoredKey, TenantStore } from './stores.ts'
+import type { KeyPage, StoredKey, TenantStore } from './stores.ts'
 import type { ApiKey, Tenant } from './tenancy.ts'
 
 const SLUG = /^[a-z0-9-]{1,64}$/
@@ -120,6 +120,13 @@ export class TenantAdmin {
   async listKeys(tenantId: string): Promise<ApiKey[]> {
     await this.getTenant(tenantId)
     return (await this.#store.listKeys(tenantId)).map(apiKey)
+  }
+
+  /** A page of keys, the newest first, revoked ones included; see `TenantStore.pageKeys`. */
+  async pageKeys(tenantId: string, before: number | undefined, limit: number): Promise<KeyPage<ApiKey>> {
+    await this.getTenant(tenantId)
+    const page = await this.#store.pageKeys(tenantId, before, limit)
+    return { ...page, keys: page.keys.map(apiKey) }
   }
 
   /** One key of a tenant; that of another one is unknown. @param prefix with or without bullets */

@@ -1,22 +1,19 @@
 import type { Logger } from 'pino'
-import type { Clock } from '../core/run/clock.ts'
 import type { Service } from '../core/run/service.ts'
 import { Loop } from '../runner/loop.ts'
 import type { CallerStore } from './stores.ts'
 
 export interface KeyUsesOptions {
   readonly store: Pick<CallerStore, 'recordUses'>
-  readonly clock: Clock
   readonly log: Logger
   /** How often what was noted is written, milliseconds. Default 1,000. */
   readonly flushEveryMs?: number
 }
 
-/** A key's time of use is written at most this often. */
-export const USE_WRITE_EVERY_MS = 60_000
-/** Keys that are noted between two writes, and remembered as written. */
+/** Keys that are noted between two writes. */
 const KEYS_MAX = 20_000
 
+/** Costs a key in use one time in a script a second, however many requests it makes; what is listed is that late at most. */
 const FLUSH_EVERY_MS = 1_000
 /** While there is nothing to write: what is noted then is written at once. */
 const REST_MS = 60_000
@@ -27,7 +24,6 @@ export class KeyUses implements Service {
   readonly name = 'key uses'
   readonly #options: KeyUsesOptions
   readonly #pending = new Map<string, number>()
-  readonly #writtenMs = new Map<string, number>()
   readonly #loop: Loop
   #writing: Promise<void> | undefined
   #isAtRest = false
@@ -56,10 +52,8 @@ export class KeyUses implements Service {
     await this.flush()
   }
 
-  /** Notes a use. Costs a look into a map; what is beyond the limit waits for its next use. */
+  /** Notes a use. Costs a place in a map; a key beyond the limit waits for its next use. */
   note(keyHash: string, nowMs: number): void {
-    const written = this.#writtenMs.get(keyHash)
-    if (written !== undefined && nowMs - written < USE_WRITE_EVERY_MS) return
     if (this.#pending.size < KEYS_MAX || this.#pending.has(keyHash)) this.#pending.set(keyHash, nowMs)
     if (this.#isAtRest) this.#goOn()
   }
@@ -89,16 +83,11 @@ export class KeyUses implements Service {
 
   async #write(uses: ReadonlyMap<string, number>): Promise<void> {
     this.#pending.clear()
-    const nowMs = this.#options.clock.now()
-    for (const [keyHash, writtenMs] of this.#writtenMs) {
-      if (nowMs - writtenMs >= USE_WRITE_EVERY_MS) this.#writtenMs.delete(keyHash)
-    }
     try {
-      await this.#options.store.recordUses(uses, USE_WRITE_EVERY_MS)
+      await this.#options.store.recordUses(uses)
     } catch (error) {
       for (const [keyHash, usedMs] of uses) if (!this.#pending.has(keyHash)) this.#pending.set(keyHash, usedMs)
       throw error
     }
-    for (const keyHash of uses.keys()) if (this.#writtenMs.size < KEYS_MAX) this.#writtenMs.set(keyHash, nowMs)
   }
 }

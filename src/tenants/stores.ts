@@ -10,19 +10,25 @@ export interface StoredKey {
   /** ISO 8601, UTC. */
   readonly createdAt: string
   readonly revokedAt: string | undefined
-  /** ISO 8601, UTC, to the minute or so. */
+  /** The latest use, at most about a second late; ISO 8601, UTC. */
   readonly lastUsed: string | undefined
+}
+
+/** Some of the keys of a tenant. */
+export interface KeyPage<K> {
+  readonly keys: readonly K[]
+  /** Keys of the tenant, revoked ones included. */
+  readonly total: number
+  /** `before` of the next page; undefined: there is none. */
+  readonly next: number | undefined
 }
 
 /** Tenants and keys, as requests need them. Everything rejects with `UnavailableError` when the store is away. */
 export interface CallerStore {
   /** The tenant of an active key; undefined when the key is unknown or revoked. @param keyHash see `hashKey` */
   findTenant(keyHash: string): Promise<Tenant | undefined>
-  /**
-   * Notes when keys were used, in milliseconds since the epoch. A time less than `apartMs` after the one that is noted
-   * already, by whichever process, is not written.
-   */
-  recordUses(uses: ReadonlyMap<string, number>, apartMs: number): Promise<void>
+  /** Notes when keys were used, in milliseconds since the epoch. The latest time wins, whichever process noted it. */
+  recordUses(uses: ReadonlyMap<string, number>): Promise<void>
 }
 
 /**
@@ -49,6 +55,11 @@ export interface TenantStore {
   createKey(keyHash: string, key: StoredKey): Promise<'created' | 'no tenant' | 'prefix taken'>
   /** In the order of their creation. */
   listKeys(tenantId: string): Promise<StoredKey[]>
+  /**
+   * A page of keys, the newest first.
+   * @param before keys of a tenant are counted from 0 in the order of their creation: those below this number; undefined: all
+   */
+  pageKeys(tenantId: string, before: number | undefined, limit: number): Promise<KeyPage<StoredKey>>
   /** Undefined when no key has the prefix. */
   getKey(prefix: string): Promise<StoredKey | undefined>
   /**

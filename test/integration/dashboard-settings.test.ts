@@ -123,7 +123,7 @@ test('a member manages the keys of one tenant, and no prefix leads to those of a
   ])
   const one = `/api/tenants/acme/keys/${made.key.slice(0, 12)}`
   assert.equal((await client.read<ListedKey>(one)).last_used, null)
-  await store.recordUses(new Map([[hashKey(made.key), Date.UTC(2026, 10, 21)]]), 60_000)
+  await store.recordUses(new Map([[hashKey(made.key), Date.UTC(2026, 10, 21)]]))
   assert.equal((await client.read<ListedKey>(one)).last_used, '2026-11-21T00:00:00.000Z')
   assert.equal((await list())[0]!.last_used, '2026-11-21T00:00:00.000Z')
 
@@ -142,6 +142,29 @@ test('a member manages the keys of one tenant, and no prefix leads to those of a
   assert.ok(revoked.revoked_at)
   assert.deepEqual(await post(client, '/api/tenants/acme/keys/revoke', { prefix: made.prefix }), revoked)
   assert.equal(await store.findTenant(hashKey(made.key)), undefined)
+})
+
+test('a tenant has as many keys as it makes, listed page by page, the newest first', async () => {
+  await admin.createTenant('many')
+  const client = await dashboard.signIn(await memberOf('many'))
+  const stored = Array.from({ length: 1_000 }, (_, i) => i.toString(16).padStart(7, '0'))
+  for (const digits of stored) {
+    const key = { prefix: `ipid_${digits}`, tenantId: 'many', createdAt: '2026-01-01T00:00:00.000Z' }
+    await store.createKey(hashKey(digits), { ...key, revokedAt: undefined, lastUsed: undefined })
+  }
+  const made = await post<CreatedKeyAnswer>(client, '/api/tenants/many/keys')
+  const prefixes: string[] = []
+  for (let before: number | null | undefined; before !== null; ) {
+    const page = `/api/tenants/many/keys?limit=300${before === undefined ? '' : `&before=${before}`}`
+    const { keys, total, next }: KeysAnswer = await client.read<KeysAnswer>(page)
+    assert.ok(keys.length <= 300 && total === 1_001)
+    prefixes.push(...keys.map(({ prefix }) => prefix.slice(5, 12)))
+    before = next
+  }
+  assert.deepEqual(prefixes, [made.key.slice(5, 12), ...stored.reverse()])
+  const all = await admin.listKeys('many')
+  assert.deepEqual([all.length, all.at(-1)?.prefix], [1_001, made.prefix])
+  assert.equal((await client.get('/api/tenants/many/keys?limit=501')).status, 422)
 })
 
 test('plan and limits come with what is used of them', async () => {

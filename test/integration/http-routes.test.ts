@@ -4,6 +4,8 @@ import { ERROR_MEANINGS } from '../../src/http/api/errors.ts'
 import { STATUS_LINES } from '../../src/http/engine/response.ts'
 import { API_KEY, RawConnection, startHttp } from '../support/http.ts'
 
+const REFUSED = { allowed: false, limit: 20, remaining: 0, resetSeconds: 1, retryAfterSeconds: 1 }
+
 test('other paths are 404 and other methods 405 with allow, before the key is asked for', async (t) => {
   const { url } = await startHttp(t)
   const ask = async (method: string, path: string) => {
@@ -106,7 +108,18 @@ test('the OpenAPI document describes what is served, from the schemas that reque
   assert.deepEqual(fields.required, ['ip'])
   assert.equal(fields.properties.timestamp.format, 'date-time')
   assert.equal(fields.properties.event_id.maxLength, 256)
-  assert.deepEqual(Object.keys(ingest.responses), ['200', '400', '401', '408', '413', '415', '422', '429', '500'])
+  assert.deepEqual(Object.keys(ingest.responses), [
+    '200',
+    '400',
+    '401',
+    '405',
+    '408',
+    '413',
+    '415',
+    '422',
+    '429',
+    '500',
+  ])
   for (const [reference] of text.matchAll(/"#\/[^"]+"/g)) {
     const path = (JSON.parse(reference) as string).split('/').slice(1)
     assert.ok(
@@ -121,6 +134,39 @@ test('the OpenAPI document describes what is served, from the schemas that reque
     body: JSON.stringify(example),
   })
   assert.equal(served.status, 200, 'the example works')
+})
+
+test('every limit and every status that occurs stands in the document', async (t) => {
+  const { url } = await startHttp(t, { limiter: { take: async () => REFUSED } })
+  // biome-ignore lint/suspicious/noExplicitAny: a document of unknown shape
+  const document = (await (await fetch(`${url}/openapi.json`)).json()) as any
+  for (const [path, methods] of Object.entries<Record<string, { responses: object }>>(document.paths)) {
+    const address = url + path.replace(/\{\w+\}/g, 'x')
+    for (const [method, { responses }] of Object.entries(methods)) {
+      const call = async (headers: Record<string, string>, as = method) =>
+        (await fetch(address, { method: as.toUpperCase(), headers, ...(as === 'post' && { body: '{}' }) })).status
+      const occurred = [await call({ 'x-api-key': API_KEY }), await call({}), await call({}, 'put')]
+      for (const status of occurred) assert.ok(String(status) in responses, `${method} ${path}: ${status}`)
+      assert.ok(
+        ['400', '405', '429', '500'].every((status) => status in responses),
+        path,
+      )
+    }
+  }
+  const lookup = document.paths['/v1/lookup'].post
+  const { deadline_ms, quality_min } = lookup.requestBody.content['application/json'].schema.properties
+  assert.deepEqual([deadline_ms.minimum, deadline_ms.maximum], [1, 10_000])
+  assert.deepEqual([quality_min.minimum, quality_min.maximum], [0, 100])
+  for (const status of ['408', '413', '415', '422']) assert.ok(status in lookup.responses, status)
+  const batch = document.paths['/v1/ingest/batch'].post
+  assert.match(batch.description, /1,000,000 lines, 100 MiB.*1 MiB a line.*10 jobs/)
+  const event = batch.requestBody.content['application/x-ndjson'].schema.properties
+  assert.deepEqual([event.account_id.maxLength, event.platform.maxLength, event.event_type.maxLength], [256, 256, 256])
+  assert.match(event.timestamp.description, /1900 to 2299/)
+  const { responses } = document.components
+  assert.match(responses.Error413.description, /lines/)
+  assert.match(responses.Error429.description, /daily lookup quota/)
+  assert.match(document.info.description, /404[\s\S]*431[\s\S]*505/)
 })
 
 test('every error status has a meaning and a status line', () => {

@@ -20,7 +20,7 @@ test('what processes counted of a tenant, and write when it is being deleted or 
   const { key: other } = await admin.createKey('kept')
   const write = async () => {
     const uses = [key, other].map((one) => [hashKey(one), clock.nowMs] as const)
-    await store.recordUses(new Map(uses), 0)
+    await store.recordUses(new Map(uses))
     await counts.add('kept', tally)
     return await counts.add('acme', tally)
   }

@@ -303,7 +303,7 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
   RedisDailyQuota: { idle: true, make: onRedis((client) => new RedisDailyQuota(client, systemClock)) },
   KeyUses: {
     make: (calls) => {
-      const service = new KeyUses({ store: { recordUses: () => calls.hold() }, clock: systemClock, log: silent })
+      const service = new KeyUses({ store: { recordUses: () => calls.hold() }, log: silent })
       service.note('key', systemClock.now())
       return { service, close: () => calls.release() }
     },

@@ -7,17 +7,17 @@ import type { ExplainFailure } from '../engine/response.ts'
 
 /** What each error status means, for the OpenAPI document (schemas/README.md, Errors). */
 export const ERROR_MEANINGS: Readonly<Record<ErrorStatus, string>> = {
-  400: 'Malformed request: not JSON, not UTF-8, no events or addresses, or a broken content encoding',
+  400: 'Malformed request: not JSON, not UTF-8, no events, addresses or lines, a broken content encoding, or a body whose length is unclear',
   401: 'The x-api-key header is missing, or its key is unknown or revoked',
   403: 'Not for this caller',
   404: 'There is no such path, job or event',
   405: 'The path does not have this method; the allow header names those that it has',
   408: `The body arrived too slowly: ${tooLittle(DEFAULT_HTTP_LIMITS)} while there was room for it`,
   409: 'The job has ended already',
-  413: 'Payload too large: too many events, addresses or bytes, as sent or decoded',
+  413: 'Payload too large: too many events, addresses, lines or bytes, as sent or decoded',
   415: 'The content-encoding is not gzip',
   422: 'Schema mismatch: something required is missing, or has the wrong type',
-  429: 'Rate limit or quota exceeded, or the service is full: wait for the seconds in retry-after',
+  429: 'Rate limit, daily lookup quota or number of unfinished jobs exceeded, or the service is full: wait for the seconds in retry-after',
   500: 'Server error: try again with exponential backoff',
   503: 'Not ready',
 }

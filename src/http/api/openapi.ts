@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox'
 import { ErrorBody } from '../../../schemas/api/error.ts'
+import type { ErrorStatus } from '../engine/http-error.ts'
 import { ERROR_MEANINGS } from './errors.ts'
 import type { Content, Operation, OperationResponse } from './operation.ts'
 import type { Route } from './route.ts'
@@ -21,6 +22,8 @@ export function buildOpenApi(routes: readonly Route[]): Record<string, unknown> 
       description:
         'Finds the organisation behind an IP address and turns visitor events into accounts. Bodies are UTF-8 JSON, ' +
         'whatever their content-type says; content-encoding gzip is understood, and limits hold for the decoded size. ' +
+        'Any other path is answered 404. A request that is not HTTP/1.1 is answered 400, 431 (header too large) or 505, ' +
+        'or its connection is closed. ' +
         'Unless the operator turned them off, answers hold data of RouteViews (https://www.routeviews.org), NRO ' +
         '(https://www.nro.net) and IP Geolocation by DB-IP (https://db-ip.com), CC BY 4.0: a page that shows them says so.',
     },
@@ -64,7 +67,9 @@ function operationObject(route: Route, operation: Operation): Record<string, unk
     status,
     responseObject(response, keyed),
   ])
-  const errors = operation.errors.map((status) => [status, { $ref: `#/components/responses/Error${status}` }])
+  const errors = [...new Set([...commonErrors(route), ...operation.errors])]
+    .sort()
+    .map((status) => [status, { $ref: `#/components/responses/Error${status}` }])
   return {
     operationId: operation.id,
     summary: operation.summary,
@@ -74,6 +79,15 @@ function operationObject(route: Route, operation: Operation): Record<string, unk
     requestBody: operation.body && { required: !operation.body.optional, content: contentObject(operation.body) },
     responses: Object.fromEntries([...responses, ...errors]),
   }
+}
+
+/** What every route of a kind may be answered with: see the order of checks in schemas/README.md. */
+function commonErrors({ access, bodyMaxBytes }: Route): ErrorStatus[] {
+  return [
+    ...([400, 405, 429, 500] as const),
+    ...(access === 'key' ? ([401] as const) : []),
+    ...(bodyMaxBytes === undefined ? [] : ([408, 413, 415] as const)),
+  ]
 }
 
 function responseObject(response: OperationResponse, keyed: boolean): Record<string, unknown> {

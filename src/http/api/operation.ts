@@ -10,6 +10,7 @@ export interface Operation {
   readonly body?: Content & { readonly optional?: boolean }
   /** By status. */
   readonly responses: Readonly<Record<number, OperationResponse>>
+  /** Its own; those that every route of its kind has are added. */
   readonly errors: readonly ErrorStatus[]
 }
 

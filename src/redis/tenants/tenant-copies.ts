@@ -43,7 +43,7 @@ export class TenantCopies {
       await createKeyScript.run(this.#client, names, [id, sha256, key.prefix, JSON.stringify(key), channel])
     }
     const uses = copied.flatMap(({ sha256, used_ms }) => (used_ms === null ? [] : [sha256, used_ms]))
-    if (uses.length > 0) await recordUsesScript.run(this.#client, [keys.apiKeyUses(), keys.apiKeys()], [0, ...uses])
+    if (uses.length > 0) await recordUsesScript.run(this.#client, [keys.apiKeyUses(), keys.apiKeys()], uses)
     if (lookups.used > 0) await this.#quota.set(id, lookups)
   }
 

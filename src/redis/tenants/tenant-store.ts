@@ -2,7 +2,7 @@ import { createSecretKey, randomBytes } from 'node:crypto'
 import type { ApiKeyRecord } from '../../../schemas/api-key.ts'
 import type { TenantChange, TenantRecord } from '../../../schemas/tenant.ts'
 import { RULES_MAX } from '../../../schemas/tenant-rules.ts'
-import type { CallerStore, StoredKey, TenantChanges, TenantStore } from '../../tenants/stores.ts'
+import type { CallerStore, KeyPage, StoredKey, TenantChanges, TenantStore } from '../../tenants/stores.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
 import { Announcements } from '../announcements.ts'
 import type { RedisClient } from '../connect.ts'
@@ -21,6 +21,8 @@ const recordUsesScript = loadScript('recordUses-2')
 
 /** Times of use written by one script, so that it stays short. */
 const USES_PER_CALL = 500
+/** Keys that are read at once. */
+const KEYS_PER_CALL = 1_000
 
 /** Tenants and keys in Redis: every change is one script, which announces it too. */
 export class RedisTenantStore implements TenantStore, CallerStore {
@@ -39,11 +41,11 @@ export class RedisTenantStore implements TenantStore, CallerStore {
     return id && json && tenantOf(id.toString(), json.toString())
   }
 
-  async recordUses(uses: ReadonlyMap<string, number>, apartMs: number): Promise<void> {
+  async recordUses(uses: ReadonlyMap<string, number>): Promise<void> {
     const all = [...uses]
     for (let at = 0; at < all.length; at += USES_PER_CALL) {
       const some = all.slice(at, at + USES_PER_CALL).flat()
-      await this.#run(recordUsesScript, [keys.apiKeyUses(), keys.apiKeys()], [apartMs, ...some])
+      await this.#run(recordUsesScript, [keys.apiKeyUses(), keys.apiKeys()], some)
     }
   }
 
@@ -98,7 +100,25 @@ export class RedisTenantStore implements TenantStore, CallerStore {
   }
 
   async listKeys(tenantId: string): Promise<StoredKey[]> {
-    const hashes = await answered(this.#client.lrange(keys.apiKeysOf(tenantId), 0, -1))
+    const found: StoredKey[] = []
+    for (;;) {
+      const some = await this.#keysBetween(tenantId, found.length, found.length + KEYS_PER_CALL)
+      found.push(...some)
+      if (some.length < KEYS_PER_CALL) return found
+    }
+  }
+
+  async pageKeys(tenantId: string, before: number | undefined, limit: number): Promise<KeyPage<StoredKey>> {
+    const total = await answered(this.#client.llen(keys.apiKeysOf(tenantId)))
+    const end = Math.min(before ?? total, total)
+    const start = Math.max(0, end - limit)
+    const page = end === 0 ? [] : await this.#keysBetween(tenantId, start, end)
+    return { keys: page.reverse(), total, next: start > 0 ? start : undefined }
+  }
+
+  /** @param end not included */
+  async #keysBetween(tenantId: string, start: number, end: number): Promise<StoredKey[]> {
+    const hashes = await answered(this.#client.lrange(keys.apiKeysOf(tenantId), start, end - 1))
     if (hashes.length === 0) return []
     const [records, uses] = await Promise.all([
       answered(this.#client.hmget(keys.apiKeys(), ...hashes)),

@@ -8,13 +8,9 @@ import { systemClock } from '../../../src/core/run/clock.ts'
 import { BackpressureError } from '../../../src/core/run/errors.ts'
 import { companiesCsv } from '../../../src/dashboard/server/companies-csv.ts'
 import { companyRoutes } from '../../../src/dashboard/server/routes/companies.ts'
-import { keyRoutes } from '../../../src/dashboard/server/routes/keys.ts'
-import type { HttpError } from '../../../src/http/engine/http-error.ts'
 import type { RedisClient } from '../../../src/redis/connect.ts'
 import { RedisLiveSource } from '../../../src/redis/dashboard/live.ts'
 import { keys } from '../../../src/redis/keys.ts'
-
-const status = (wanted: number) => (error: HttpError) => error.status === wanted
 
 test('a tenant has two exports under way, and all together four', async () => {
   async function* endless() {
@@ -57,20 +53,6 @@ test('an export that nobody waits for any more ends its statement, and gives bac
     await Promise.all([assert.rejects(first), pieces.return!()])
     assert.ok(signals.every(({ aborted }) => aborted))
   }
-})
-
-test('a page makes a tenant no more than 1000 keys', async () => {
-  let made = 0
-  const [create] = keyRoutes({
-    admin: {
-      listKeys: async () => Array(made).fill({}),
-      createKey: async (tenantId: string) => ({ key: '', prefix: '', tenant_id: tenantId, created_at: String(++made) }),
-    } as never,
-  }).filter(({ method, path }) => method === 'POST' && path.endsWith('/keys'))
-  const call = { tenant: { id: 'acme' } } as never
-  made = 999
-  await create!.handle(call)
-  await assert.rejects(async () => await create!.handle(call), status(409))
 })
 
 test('what is no report of live events ends nothing', () => {

@@ -1,20 +1,18 @@
 import {
   type CreatedKeyAnswer,
+  KEYS_PAGE,
   type KeysAnswer,
+  KeysQuery,
   type ListedKey,
   RevokeKeyBody,
 } from '../../../../schemas/dashboard/keys.ts'
-import { HttpError } from '../../../http/engine/http-error.ts'
 import type { TenantAdmin } from '../../../tenants/admin.ts'
 import type { ApiKey } from '../../../tenants/tenancy.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 
 export interface KeyParts {
-  readonly admin: Pick<TenantAdmin, 'listKeys' | 'getKey' | 'createKey' | 'revokeKey'>
+  readonly admin: Pick<TenantAdmin, 'pageKeys' | 'getKey' | 'createKey' | 'revokeKey'>
 }
-
-/** Of a tenant, revoked ones too, which are kept: who makes them in a loop is not to fill the store of all tenants. */
-const KEYS_MAX = 1_000
 
 /** `/api/tenants/:tenant/keys`: the keys of a tenant, by whoever sees it. A key of another tenant is unknown. */
 export function keyRoutes({ admin }: KeyParts): DashboardRoute[] {
@@ -22,8 +20,11 @@ export function keyRoutes({ admin }: KeyParts): DashboardRoute[] {
     route({
       method: 'GET',
       path: '/api/tenants/:tenant/keys',
-      async handle({ tenant }) {
-        const answer: KeysAnswer = { keys: (await admin.listKeys(tenant.id)).map(listed) }
+      query: KeysQuery,
+      async handle({ tenant, query }) {
+        const { before, limit = KEYS_PAGE.keys } = query
+        const { keys, total, next = null } = await admin.pageKeys(tenant.id, before, limit)
+        const answer: KeysAnswer = { keys: keys.map(listed), total, next }
         return json(answer)
       },
     }),
@@ -37,10 +38,6 @@ export function keyRoutes({ admin }: KeyParts): DashboardRoute[] {
       method: 'POST',
       path: '/api/tenants/:tenant/keys',
       async handle({ tenant }) {
-        if ((await admin.listKeys(tenant.id)).length >= KEYS_MAX) {
-          const command = `./ipid key create ${tenant.id}`
-          throw new HttpError(409, `${tenant.id} has ${KEYS_MAX} keys: further ones are made with "${command}"`)
-        }
         const { key, prefix, created_at } = await admin.createKey(tenant.id)
         const answer: CreatedKeyAnswer = { key, prefix, created_at }
         return json(answer)

@@ -85,7 +85,7 @@ const listOperation: Operation = {
       example: { jobs: [{ ...CANCELLED, received_at: '2026-11-22T08:00:00.000Z' }], next: null },
     },
   },
-  errors: [400, 401, 422, 429, 500],
+  errors: [422],
 }
 
 const cancelOperation: Operation = {
@@ -98,5 +98,5 @@ const cancelOperation: Operation = {
     { name: 'job_id', in: 'path', required: true, description: 'As the upload was answered', schema: Type.String() },
   ],
   responses: { 200: { description: 'The job', schema: BatchJob, example: CANCELLED } },
-  errors: [400, 401, 404, 409, 429, 500],
+  errors: [404, 409],
 }

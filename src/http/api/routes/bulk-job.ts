@@ -82,5 +82,5 @@ const operation: Operation = {
       },
     },
   },
-  errors: [400, 401, 404, 429, 500],
+  errors: [404],
 }

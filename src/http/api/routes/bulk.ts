@@ -102,7 +102,7 @@ const operation: Operation = {
   description:
     'mode=sync streams one line of JSON for each address, in their order, as fast as it is read. mode=async queues a job, ' +
     'whose results are kept for 24 hours. The options hold for each address. Every valid address counts 1 on the daily ' +
-    'quota; a request that would pass it is refused whole. A tenant may have only so many jobs queued or running.',
+    'quota; a request that would pass it is refused whole, 429. A body has at most 1 MiB. A tenant may have only so many jobs queued or running.',
   parameters: [
     { name: 'mode', in: 'query', required: false, description: 'sync when it is left out', schema: BulkMode },
     ...queryParameters(optionProperties),
@@ -129,5 +129,5 @@ const operation: Operation = {
       example: { job_id: '0d9f5a52-6e0b-4d07-9a3e-1b1f4f6f9c11', status: 'queued' },
     },
   },
-  errors: [400, 401, 408, 413, 415, 422, 429, 500],
+  errors: [422],
 }

@@ -83,5 +83,5 @@ const operation: Operation = {
       },
     },
   },
-  errors: [400, 401, 404, 422, 429, 500],
+  errors: [404, 422],
 }

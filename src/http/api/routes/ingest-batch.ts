@@ -49,9 +49,11 @@ const uploadOperation: Operation = {
   id: 'uploadBatch',
   summary: 'Uploads events, one a line, to be processed in the background',
   description:
-    'Up to 1,000,000 lines and 100 MiB decoded. Answers when the whole upload is stored; an upload that breaks off leaves ' +
-    'nothing behind. A bad line stops nothing: it is counted by its reason, and the first 100 are named when the job is completed. A JSON ' +
-    'array, or the body of /v1/ingest, is refused with 400.',
+    'Up to 1,000,000 lines, 100 MiB decoded and 1 MiB a line. Blank lines do not count; none but those is 400. Answers ' +
+    'when the whole upload is stored; an upload that breaks off leaves nothing behind. A bad line stops nothing: it is ' +
+    'counted by its reason, and the first 100 are named when the job is completed. A JSON array, or the body of ' +
+    '/v1/ingest, is refused with 400. A tenant may have 10 jobs queued or running, unless the operator set another ' +
+    'number; the next is 429.',
   body: { type: 'application/x-ndjson', schema: EventEnvelope, example: { ip: '203.0.113.7', event_id: '5d0a7c1e' } },
   responses: {
     202: {
@@ -60,7 +62,7 @@ const uploadOperation: Operation = {
       example: { job_id: JOB_ID, status: 'queued', received: 1_000 },
     },
   },
-  errors: [400, 401, 408, 413, 415, 429, 500],
+  errors: [],
 }
 
 const jobOperation: Operation = {
@@ -88,5 +90,5 @@ const jobOperation: Operation = {
       },
     },
   },
-  errors: [400, 401, 404, 429, 500],
+  errors: [404],
 }

@@ -126,5 +126,5 @@ const operation: Operation = {
       },
     },
   },
-  errors: [400, 401, 408, 413, 415, 422, 429, 500],
+  errors: [422],
 }

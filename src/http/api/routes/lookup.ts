@@ -79,7 +79,8 @@ const operation: Operation = {
   summary: 'Finds what is known of an IP address',
   description:
     'Fields may be sent in the body or as query parameters; with query parameters the body may be empty. Attributes that ' +
-    'no provider knows are left out. Counts 1 on the daily quota when the request is valid. Nothing is kept.',
+    'no provider knows are left out. Counts 1 on the daily quota when the request is valid; one that would pass it is 429. ' +
+    'A body has at most 1 MiB. Nothing is kept.',
   parameters: queryParameters(LookupRequest.properties),
   body: {
     optional: true,
@@ -105,5 +106,5 @@ const operation: Operation = {
       },
     },
   },
-  errors: [400, 401, 408, 413, 415, 422, 429, 500],
+  errors: [422],
 }

@@ -3,22 +3,33 @@ import type { ListedKey } from '../../../../../schemas/dashboard/keys.ts'
 import { Empty } from '../../components/notes.tsx'
 import { Time } from '../../components/time.tsx'
 import { number } from '../../lib/format.ts'
+import { useData } from '../../lib/use-data.ts'
 
 /** With fewer nobody needs to search. */
 const SEARCH_FROM = 10
 const SHOWN = 25
 
-interface KeyListProps {
-  /** In the order of their creation. */
+/** Characters of a key that name it. */
+const PREFIX_CHARS = 12
+
+export interface KeyListProps {
+  readonly tenant: string
+  /** A page of them, the newest first. */
   readonly keys: readonly ListedKey[]
+  /** Keys of the tenant. */
+  readonly total: number
   readonly onRevoke: (key: ListedKey) => void
 }
 
-/** Keys in force, the newest first; revoked ones apart. Of many some are shown, and all are found. */
-export function KeyList({ keys, onRevoke }: KeyListProps) {
+/** Keys in force, the newest first; revoked ones apart. A key of another page is found by its whole prefix. */
+export function KeyList({ tenant, keys, total, onRevoke }: KeyListProps) {
   const [text, setText] = useState('')
   const wanted = text.trim().replace(/•+$/, '')
-  const found = keys.filter(({ prefix }) => prefix.includes(wanted)).reverse()
+  const here = keys.filter(({ prefix }) => prefix.includes(wanted))
+  const isElsewhere = here.length === 0 && keys.length < total && wanted.length === PREFIX_CHARS
+  const path = `/api/tenants/${tenant}/keys/${encodeURIComponent(wanted)}`
+  const { value: other } = useData<ListedKey>(isElsewhere ? path : undefined)
+  const found = isElsewhere && other?.prefix.startsWith(wanted) ? [other] : here
   const inForce = found.filter(({ revoked_at: at }) => at === null)
   const revoked = found.filter(({ revoked_at: at }) => at !== null)
   return (
@@ -32,7 +43,7 @@ export function KeyList({ keys, onRevoke }: KeyListProps) {
             spellcheck={false}
             autocomplete="off"
             // A key that is pasted is found, and no more of it is left in the field than the list shows.
-            onInput={(event) => setText(event.currentTarget.value.trim().slice(0, 12))}
+            onInput={(event) => setText(event.currentTarget.value.trim().slice(0, PREFIX_CHARS))}
           />
         </label>
       )}
@@ -53,7 +64,7 @@ export function KeyList({ keys, onRevoke }: KeyListProps) {
   )
 }
 
-function KeyTable({ label, keys, onRevoke }: KeyListProps & { readonly label: string }) {
+function KeyTable({ label, keys, onRevoke }: Pick<KeyListProps, 'keys' | 'onRevoke'> & { readonly label: string }) {
   const [shown, setShown] = useState(SHOWN)
   return (
     <>
