@@ -106,8 +106,10 @@ async function dataOf(index: number, method: number, block: Buffer, dataBytes: n
     switch (method) {
       case METHODS.none:
         return block
-      case METHODS.lz4:
-        return await unlz4(block, dataBytes)
+      case METHODS.lz4: {
+        const data = Buffer.allocUnsafe(dataBytes)
+        return data.subarray(0, unlz4(block, data, 0))
+      }
       case METHODS.zstd:
         return await unzstd(block, dataBytes)
     }

@@ -21,15 +21,53 @@ export async function lz4Block(data: Buffer): Promise<Buffer> {
 }
 
 /**
- * @param bytesMax of the data
- * @param before data that the block may point into
- * @throws when it is no block, or holds more
+ * Decompresses a block. The package would hand out memory that V8 does not count, and so frees too late.
+ * @param output what the block may point into, as far as `from`, and then room for the data
+ * @returns where the data end
+ * @throws Error when it is no block, or there is no room for its data
  */
-export async function unlz4(block: Buffer, bytesMax: number, before?: Buffer): Promise<Buffer> {
-  if (bytesMax === 0) return Buffer.alloc(0)
-  const size = Buffer.allocUnsafe(4)
-  size.writeUInt32LE(bytesMax)
-  return await lz4.uncompress(Buffer.concat([size, block]), before)
+export function unlz4(block: Buffer, output: Buffer, from: number): number {
+  const input = { bytes: block, at: 0 }
+  let to = from
+  while (input.at < block.length) {
+    const token = block[input.at++]!
+    const literals = lengthOf(input, token >> 4)
+    if (input.at + literals > block.length || to + literals > output.length) throw new Error('literals out of bounds')
+    block.copy(output, to, input.at, input.at + literals)
+    input.at += literals
+    to += literals
+    if (input.at === block.length) return to
+    const distance = block[input.at]! | (block[input.at + 1]! << 8)
+    input.at += 2
+    const length = lengthOf(input, token & 15) + 4
+    if (input.at > block.length || distance === 0 || distance > to || to + length > output.length) {
+      throw new Error('a copy out of bounds')
+    }
+    copyBack(output, to, distance, length)
+    to += length
+  }
+  if (block.length === 0) return to
+  throw new Error('no literals at its end')
+}
+
+function lengthOf(input: { readonly bytes: Buffer; at: number }, nibble: number): number {
+  let length = nibble
+  for (let more = nibble === 15 ? 255 : 0; more === 255; ) {
+    more = input.bytes[input.at++] ?? 0
+    length += more
+  }
+  return length
+}
+
+/** A copy may overlap with what it makes: then it repeats. */
+function copyBack(output: Buffer, to: number, distance: number, length: number): void {
+  let [done, step] = [0, distance]
+  while (done < length) {
+    const bytes = Math.min(step, length - done)
+    output.copyWithin(to + done, to - distance, to - distance + bytes)
+    done += bytes
+    step += bytes
+  }
 }
 
 /**
@@ -39,9 +77,10 @@ export async function unlz4(block: Buffer, bytesMax: number, before?: Buffer): P
  */
 export async function* decodeLz4(chunks: AsyncIterable<Buffer>, memory: MemoryShare): AsyncGenerator<Buffer> {
   const input = new PieceReader(chunks, memory)
+  const decoder = new FrameDecoder(input)
   try {
     for (let head = await input.take(HEAD_BYTES); head !== undefined; head = await input.take(HEAD_BYTES)) {
-      yield* decodeFrame(input, head)
+      yield* decoder.decode(head)
     }
     if (input.isCutOff) throw broken('it ends within a frame')
   } finally {
@@ -49,46 +88,61 @@ export async function* decodeLz4(chunks: AsyncIterable<Buffer>, memory: MemorySh
   }
 }
 
-async function* decodeFrame(input: PieceReader, head: Buffer): AsyncGenerator<Buffer> {
-  const [flags, blockBytesMax] = [head[4]!, blockBytesOf(head[5]!)]
-  if (head.readUInt32LE(0) !== MAGIC || flags >> 6 !== 1) throw broken('it does not begin with a frame')
-  if ((flags & FLAGS.dictionary) !== 0) throw broken('it needs a dictionary')
-  // The size of the content, and a checksum of the head.
-  await take(input, ((flags & FLAGS.contentSize) !== 0 ? 8 : 0) + 1)
-  let before = Buffer.alloc(0)
-  for (;;) {
-    const size = (await take(input, 4)).readUInt32LE(0)
-    if (size === 0) break
-    const bytes = size & ~RAW
-    if (bytes > blockBytesMax) throw broken('a block is larger than the frame says')
-    const block = await take(input, bytes, blockBytesMax)
-    const data = size >>> 31 === 1 ? block : await decodeBlock(block, blockBytesMax, before)
-    if ((flags & FLAGS.blockChecksums) !== 0) await take(input, 4)
-    if ((flags & FLAGS.independent) === 0) before = Buffer.concat([before, data]).subarray(-WINDOW_BYTES)
-    yield data
+class FrameDecoder {
+  readonly #input: PieceReader
+  /** The data that blocks may point into, then room for a block. */
+  #window = Buffer.alloc(0)
+
+  constructor(input: PieceReader) {
+    this.#input = input
   }
-  if ((flags & FLAGS.contentChecksum) !== 0) await take(input, 4)
+
+  async *decode(head: Buffer): AsyncGenerator<Buffer> {
+    const [flags, blockBytesMax] = [head[4]!, blockBytesOf(head)]
+    if (flags & FLAGS.dictionary) throw broken('it needs a dictionary')
+    // The size of the content, and a checksum of the head.
+    await this.#take((flags & FLAGS.contentSize ? 8 : 0) + 1)
+    if (this.#window.length < WINDOW_BYTES + blockBytesMax) {
+      this.#window = Buffer.allocUnsafe(WINDOW_BYTES + blockBytesMax)
+    }
+    for (let from = 0; ; ) {
+      const size = (await this.#take(4)).readUInt32LE(0)
+      if (size === 0) break
+      const bytes = size % RAW
+      if (bytes > blockBytesMax) throw broken('a block is larger than the frame says')
+      const block = await this.#take(bytes, this.#window.length)
+      const room = this.#window.subarray(0, from + blockBytesMax)
+      const end = size >= RAW ? from + block.copy(room, from) : decodeBlock(block, room, from)
+      if (flags & FLAGS.blockChecksums) await this.#take(4)
+      yield Buffer.from(room.subarray(from, end))
+      if (flags & FLAGS.independent) continue
+      this.#window.copyWithin(0, Math.max(0, end - WINDOW_BYTES), end)
+      from = Math.min(end, WINDOW_BYTES)
+    }
+    if (flags & FLAGS.contentChecksum) await this.#take(4)
+  }
+
+  async #take(bytes: number, extraBytes = 0): Promise<Buffer> {
+    const piece = await this.#input.take(bytes, extraBytes)
+    if (piece === undefined) throw broken('it ends within a frame')
+    return piece
+  }
 }
 
-async function decodeBlock(block: Buffer, bytesMax: number, before: Buffer): Promise<Buffer> {
+function decodeBlock(block: Buffer, room: Buffer, from: number): number {
   try {
-    return await unlz4(block, bytesMax, before.length === 0 ? undefined : before)
+    return unlz4(block, room, from)
   } catch (error) {
     throw broken((error as Error).message)
   }
 }
 
 /** 64 KiB, 256 KiB, 1 MiB or 4 MiB. */
-function blockBytesOf(descriptor: number): number {
-  const size = (descriptor >> 4) & 7
+function blockBytesOf(head: Buffer): number {
+  if (head.readUInt32LE(0) !== MAGIC || head[4]! >> 6 !== 1) throw broken('it does not begin with a frame')
+  const size = (head[5]! >> 4) & 7
   if (size < 4) throw broken('its blocks have an unknown size')
   return 2 ** (8 + 2 * size)
-}
-
-async function take(input: PieceReader, bytes: number, extraBytes = 0): Promise<Buffer> {
-  const piece = await input.take(bytes, extraBytes)
-  if (piece === undefined) throw broken('it ends within a frame')
-  return piece
 }
 
 function broken(what: string): Exception {
