@@ -78,3 +78,20 @@ for (const compressed of [false, true]) {
     assert.equal((await until(broken, isWhole))?.code, '395')
   })
 }
+
+test("the JavaScript client's remedy for long statements works, and its sessions take one request after another", async (t) => {
+  const settings = { send_progress_in_http_headers: 1, http_headers_progress_interval_ms: '100' } as const
+  const client = createClient({ url, session_id: 'in turn', request_timeout: 3_000, log: { level: 127 } })
+  t.after(() => client.close())
+  const slow = 'SELECT sleepEachRow(0.4) AS a FROM numbers(10) SETTINGS max_block_size = 1'
+  await client.command({ query: `CREATE TEMPORARY TABLE slept AS ${slow}`, clickhouse_settings: settings })
+  await client.command({ query: `INSERT INTO slept ${slow}`, clickhouse_settings: settings })
+  const counts = { query: 'SELECT count() AS n FROM slept', format: 'JSONEachRow' } as const
+  const unread = await client.query(counts)
+  assert.deepEqual(await (await client.query(counts)).json(), [{ n: 20 }])
+  assert.deepEqual(await unread.json(), [{ n: 20 }])
+  const failing = {
+    query: 'SELECT throwIf(sleepEachRow(0.3) = 0 AND number = 2) FROM numbers(4) SETTINGS max_block_size = 1',
+  }
+  await assert.rejects(client.query({ ...failing, clickhouse_settings: settings }), { code: '395' })
+})
