@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Shape } from '../../providers/mmdb/recognise.ts'
 
 /** Counts up when the same table would be compiled into something else. */
-const COMPILER_VERSION = 2
+const COMPILER_VERSION = 3
 
 /** Tables from this size on are compiled outside of the processes that serve; smaller ones load in an instant. */
 const BIG_BYTES = 4 * 1024 * 1024

@@ -15,6 +15,8 @@ export interface NoiseList {
   /** In words. */
   readonly recognisedAs: string
   readonly entries: readonly ListEntry[]
+  /** Entries that were left out, in words. */
+  readonly warnings?: readonly string[]
   /** The build date that the file states. */
   readonly builtAt?: Date
 }

@@ -2,9 +2,12 @@ import type { NoiseClass } from '../../../../schemas/classification.ts'
 import type { EnrichmentData } from '../../../core/event/enrichment.ts'
 import { InputError } from '../../../core/run/errors.ts'
 import { clip, parseCidr } from '../../addresses/network.ts'
-import { csvRows } from '../text/csv-rows.ts'
-import { firstContentLine, lineError } from '../text/text-file.ts'
+import { isNotKnown, knownCountryCode } from '../../rules/not-known.ts'
+import { TimeSlice } from '../../time-slice.ts'
+import { plainCells } from '../text/csv-rows.ts'
+import { firstContentLine, lineError, linesOf } from '../text/text-file.ts'
 import type { ListEntry, NoiseList } from './entry.ts'
+import { LeftOut } from './left-out.ts'
 
 /** Whether a CSV file is a geofeed: it has no header, and its first record starts with a network. */
 export function isGeofeed(text: Buffer): boolean {
@@ -22,10 +25,13 @@ function startsWithNetwork(line: string | undefined): boolean {
   return cell !== undefined && typeof parseCidr(cell) !== 'string'
 }
 
+const LINES_AT_A_TIME = 500
+
 /**
- * Reads a geofeed (RFC 8805): network, country, region, city and postal code, each of the last four possibly empty.
- * Regions are ISO 3166-2 codes. Hosting providers publish their networks in this form.
- * @throws InputError with the line and the reason
+ * Reads a geofeed (RFC 8805): network, country, region, city and postal code, each of the last four possibly empty; `#`
+ * starts a comment. Regions are ISO 3166-2 codes. Hosting providers publish their networks in this form. Entries that are
+ * wrong are left out, as the RFC wants it, and named in the warnings.
+ * @throws InputError with the reason when there are too many networks, or none is left
  */
 export async function readGeofeed(
   text: Buffer,
@@ -34,26 +40,54 @@ export async function readGeofeed(
   rowsMax: number,
 ): Promise<NoiseList> {
   const entries: ListEntry[] = []
-  for await (const { line, cells } of csvRows(text, false)) {
-    const range = parseCidr(cells[0] ?? '')
-    if (typeof range === 'string') throw lineError(line, range)
+  const leftOut = new LeftOut()
+  const slice = new TimeSlice()
+  for (const { line, text: content } of linesOf(text)) {
+    if (line % LINES_AT_A_TIME === 0 && slice.isOver) await slice.next()
+    const row = withoutComment(content).trim()
+    if (row === '') continue
+    const entry = entryIn(row, noiseClass)
+    if (typeof entry === 'string') {
+      leftOut.add(`line ${line}`, entry)
+      continue
+    }
     if (entries.length === rowsMax) throw lineError(line, `more than ${rowsMax} networks`)
-    const place = placeOf(cells.slice(1))
-    if (typeof place === 'string') throw lineError(line, place)
-    entries.push({ range, noiseClass, place })
+    entries.push(entry)
   }
-  if (entries.length === 0) throw new InputError('the geofeed holds no networks')
-  return { recognisedAs, entries }
+  const { warnings } = leftOut
+  if (entries.length === 0)
+    throw new InputError(`the geofeed holds no networks${warnings.map((text) => `: ${text}`).join('')}`)
+  return { recognisedAs, entries, warnings }
 }
 
-/** The place in the cells behind a network. Returns what is wrong with it in words. */
+/** Returns what is wrong in words. */
+function entryIn(row: string, noiseClass: NoiseClass): ListEntry | string {
+  const cells = plainCells(row)
+  if (cells === undefined) return `"${clip(row)}" is not CSV`
+  const range = parseCidr(cells[0] ?? '')
+  if (typeof range === 'string') return range
+  const place = placeOf(cells.slice(1))
+  return typeof place === 'string' ? place : { range, noiseClass, place }
+}
+
+/** A `#` in quotes starts no comment. */
+function withoutComment(line: string): string {
+  let isQuoted = false
+  for (let i = 0; i < line.length; i++) {
+    if (line[i] === '"') isQuoted = !isQuoted
+    if (line[i] === '#' && !isQuoted) return line.slice(0, i)
+  }
+  return line
+}
+
+/** The place in the cells after a network, without what is not known. Returns what is wrong with it in words. */
 export function placeOf(cells: readonly string[]): EnrichmentData | string {
-  const [country = '', region = '', city = '', postalCode = ''] = cells
+  const [country = '', region = '', city = '', postalCode = ''] = cells.map((cell) => (isNotKnown(cell) ? '' : cell))
   const place: EnrichmentData = {}
   if (country !== '') {
-    if (!/^[a-z]{2}$/i.test(country))
-      return `"${clip(country)}" is not a country code of two letters (a file without a header whose lines start with networks is read as a geofeed)`
-    place.country_code = country.toUpperCase()
+    if (!/^[a-z]{2}$/i.test(country)) return `"${clip(country)}" is not a country code of two letters`
+    const code = knownCountryCode(country)
+    if (code !== undefined) place.country_code = code
   }
   if (region !== '') place.region = region
   if (city !== '') place.city = city

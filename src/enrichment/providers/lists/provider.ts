@@ -29,7 +29,7 @@ class NoiseListProvider implements Provider {
   readonly recognisedAs: string
   readonly builtAt: Date | undefined
   readonly records: number
-  readonly warnings: readonly string[] = []
+  readonly warnings: readonly string[]
   readonly #networks: RangeMap<Facts>
 
   constructor(name: string, list: NoiseList, networks: RangeMap<Facts>) {
@@ -37,6 +37,7 @@ class NoiseListProvider implements Provider {
     this.recognisedAs = list.recognisedAs
     this.builtAt = list.builtAt
     this.records = list.entries.length
+    this.warnings = list.warnings ?? []
     this.#networks = networks
   }
 

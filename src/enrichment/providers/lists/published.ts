@@ -4,6 +4,7 @@ import { InputError } from '../../../core/run/errors.ts'
 import { parseCidr } from '../../addresses/network.ts'
 import type { ListEntry, NoiseList } from './entry.ts'
 import { placeOf } from './geofeed.ts'
+import { LeftOut } from './left-out.ts'
 
 /** One published network, before it is checked. */
 interface Published {
@@ -99,20 +100,28 @@ export function readPublished(text: Buffer, noiseClass: NoiseClass | undefined, 
   const published = format.networks(json)
   if (published.length === 0) throw new InputError('the file holds no networks')
   if (published.length > rowsMax) throw new InputError(`the file holds more than ${rowsMax} networks`)
+  const leftOut = new LeftOut()
   const builtAt = new Date(String(format.builtAt?.(json)))
+  const entries = published.flatMap((entry, i) => checked(entry, i, noiseClass, leftOut))
+  if (entries.length === 0) throw new InputError(`the file holds no networks: ${leftOut.warnings.join('')}`)
   return {
     recognisedAs: format.name,
-    entries: published.map((entry, i) => checked(entry, i, noiseClass)),
+    entries,
+    warnings: leftOut.warnings,
     ...(Number.isNaN(builtAt.getTime()) ? {} : { builtAt }),
   }
 }
 
-function checked(entry: Published, index: number, noiseClass: NoiseClass | undefined): ListEntry {
+/** A place that is wrong leaves its network out. */
+function checked(entry: Published, index: number, noiseClass: NoiseClass | undefined, leftOut: LeftOut): ListEntry[] {
   const range = typeof entry.network === 'string' ? parseCidr(entry.network) : 'not text'
   if (typeof range === 'string') throw new InputError(`network ${index + 1}: ${range}`)
   const { place } = entry
-  if (typeof place === 'string') throw new InputError(`network ${index + 1}: ${place}`)
-  return { range, noiseClass: noiseClass ?? entry.noiseClass, ...(place !== undefined && { place }) }
+  if (typeof place === 'string') {
+    leftOut.add(`network ${index + 1}`, place)
+    return []
+  }
+  return [{ range, noiseClass: noiseClass ?? entry.noiseClass, ...(place !== undefined && { place }) }]
 }
 
 function awsClass(prefix: Json): NoiseClass {

@@ -6,7 +6,7 @@ import { domainIn } from '../../rules/domain.ts'
 import type { Evidence, Organisation } from '../../rules/evidence.ts'
 import type { Field, FieldPaths } from './fields.ts'
 import type { Shape } from './recognise.ts'
-import { asAsn, asCode, asContinent, asFlag, asName, asNumber, asText, valueAt } from './values.ts'
+import { asAsn, asCode, asContinent, asFlag, asName, asNamed, asNumber, asText, valueAt } from './values.ts'
 
 /** Reads the records of one file. */
 export type RecordReader = (record: unknown) => Facts | undefined
@@ -25,8 +25,8 @@ export function recordReader(shape: Shape): RecordReader {
     const read = new FieldReader(record, shape.paths)
     const data = places(read)
     const asn = read.one('asn', asAsn)
-    const asNameText = read.one('asName', asText)
-    const isp = read.one('isp', asText)
+    const asNameText = read.one('asName', asNamed)
+    const isp = read.one('isp', asNamed)
     const businessName = read.one('businessName', asOrganisation)
     const orgName = read.one('orgName', asOrganisation)
     const domain = read.one('domain', domainText)
@@ -74,7 +74,7 @@ function evidenceOf(
   names: { isp: string | undefined; orgName: string | undefined; about: boolean },
 ): Evidence {
   const evidence: Evidence = {}
-  const asNameText = read.one('asName', asText) ?? names.isp
+  const asNameText = read.one('asName', asNamed) ?? names.isp
   const ownName = names.about || isAnother(names.orgName, names.isp, asNameText) ? names.orgName : undefined
   assign(evidence, {
     asn: read.one('asn', asAsn),
@@ -128,7 +128,7 @@ function assign<T extends object>(target: T, values: { [K in keyof T]?: T[K] | u
 
 /** A name; a text that says what the block is for is none. */
 function asOrganisation(value: unknown): string | undefined {
-  const text = asText(value)
+  const text = asNamed(value)
   return text === undefined || allocationIn(text) !== undefined ? undefined : text
 }
 

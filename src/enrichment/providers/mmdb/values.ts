@@ -1,4 +1,5 @@
 import { ASN_MAX } from '../../addresses/network.ts'
+import { isNotKnown, isNotKnownName, knownCountryCode } from '../../rules/not-known.ts'
 
 /** A way into a record: `traits.user_type`, `subdivisions.0.names.en`. */
 export type Path = readonly string[]
@@ -17,12 +18,18 @@ export function valueAt(record: unknown, path: Path): unknown {
   return value
 }
 
-/** Non-empty text. Vendors write `-` for "not known". */
+/** Text that says something. */
 export function asText(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value)
   if (typeof value !== 'string') return undefined
   const text = value.trim()
-  return text === '' || text === '-' ? undefined : text
+  return text === '' || isNotKnown(text) ? undefined : text
+}
+
+/** The name of an organisation, a network or an autonomous system. */
+export function asNamed(value: unknown): string | undefined {
+  const text = asText(value)
+  return text === undefined || isNotKnownName(text) ? undefined : text
 }
 
 /** `13335`, `"13335"` or `"AS13335"`; 0 stands for "none". */
@@ -46,11 +53,12 @@ export function asFlag(value: unknown): true | undefined {
     : undefined
 }
 
-const CODE = /^[A-Z]{2}$/
+const CODE = /^[a-z]{2}$/i
 
-/** Two upper-case letters. Files of one vendor hold codes or names under the same key. */
+/** A country's code in upper case, from two letters. Files of one vendor hold codes or names under the same key. */
 export function asCode(value: unknown): string | undefined {
-  return typeof value === 'string' && CODE.test(value) ? value : undefined
+  const code = typeof value === 'string' ? value.trim() : ''
+  return CODE.test(code) ? knownCountryCode(code) : undefined
 }
 
 /** Text that is not a two-letter code. */
@@ -71,6 +79,6 @@ const CONTINENTS: Readonly<Record<string, string>> = {
 
 /** The name of a continent, from its name or its two-letter code. */
 export function asContinent(value: unknown): string | undefined {
-  const code = asCode(value)
-  return code === undefined ? asText(value) : CONTINENTS[code]
+  const text = asText(value)
+  return text !== undefined && CODE.test(text) ? CONTINENTS[text.toUpperCase()] : text
 }

@@ -4,6 +4,7 @@ import { ASN_MAX, clip, type Network, parseNetwork } from '../../addresses/netwo
 import { type Facts, makeFacts, type Scope } from '../../facts.ts'
 import { domainIn, hostnameIn, registrableDomain } from '../../rules/domain.ts'
 import type { Organisation } from '../../rules/evidence.ts'
+import { isNotKnown, isNotKnownName, knownCountryCode } from '../../rules/not-known.ts'
 
 /** Columns of an organisation table (schemas/README.md, Organisation tables). Only `network` is required. */
 export const TABLE_COLUMNS = [
@@ -55,13 +56,17 @@ export function readAttributes(row: Omit<RawRow, 'network'>): RowAttributes | st
   return attributes
 }
 
-/** Returns what is wrong, if anything. */
+const NAMES: ReadonlySet<TableColumn> = new Set(['business_name', 'org_name', 'as_name'])
+
+/** Returns what is wrong, if anything. What says that nothing is known is left out. */
 function setAttribute(
   attributes: RowAttributes,
   column: Exclude<TableColumn, 'network'>,
   value: string,
 ): string | undefined {
+  if (isNotKnown(value) || (NAMES.has(column) && isNotKnownName(value))) return undefined
   if (column === 'asn') {
+    if (/^(?:as)?0+$/i.test(value)) return undefined
     const asn = /^(?:as)?(\d{1,10})$/i.exec(value)?.[1]
     if (asn === undefined || Number(asn) < 1 || Number(asn) > ASN_MAX) return `"${clip(value)}" is not an AS number`
     attributes.asn = Number(asn)
@@ -73,7 +78,8 @@ function setAttribute(
     attributes.classification = classification
   } else if (column === 'country_code') {
     if (!/^[a-z]{2}$/i.test(value)) return `"${clip(value)}" is not a country code of two letters`
-    attributes.country_code = value.toUpperCase()
+    const code = knownCountryCode(value)
+    if (code !== undefined) attributes.country_code = code
   } else if (column === 'domain' || column === 'hostname') {
     const name = column === 'domain' ? domainIn(value) : hostnameIn(value)
     if (name === undefined) return `"${clip(value)}" is not a ${column === 'domain' ? 'domain' : 'host name'}`

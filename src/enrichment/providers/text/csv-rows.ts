@@ -54,7 +54,7 @@ function* plainLines(text: Buffer): Generator<{ readonly line: number; readonly 
 }
 
 /** The cells of a line; undefined when it is not plain. */
-function plainCells(line: string): string[] | undefined {
+export function plainCells(line: string): string[] | undefined {
   if (/^\s*(?:#|$)/.test(line)) return undefined
   if (!line.includes('"')) return line.split(',').map((cell) => cell.trim())
   const cells: string[] = []
