@@ -17,14 +17,18 @@ import { until } from '../support/until.ts'
 
 /* Large results, readers that do not read, and what they may take from everybody else. */
 
-const server = await startTestClickHouse(undefined, { limits: { memoryBytesMax: 2 ** 30, readSecondsMax: 600 } })
+const OWN = { 'X-ClickHouse-User': 'ipid', 'X-ClickHouse-Key': 'the secret' }
+const server = await startTestClickHouse(undefined, {
+  ownSecret: OWN['X-ClickHouse-Key'],
+  limits: { memoryBytesMax: 2 ** 30, readSecondsMax: 600 },
+})
 const { url } = server
 const { call, text, table } = clickHouseHttp(url)
 
 /** Statements that run, as the sink sees them: it needs none of the slots of analysts. */
 async function running(like: string, column = 'count()'): Promise<string> {
   const sql = `SELECT ${column} FROM system.processes WHERE query LIKE '${like}' AND query_id != queryID()`
-  const headers = { 'User-Agent': 'ipid-sink' }
+  const headers = { ...OWN, 'User-Agent': 'ipid-sink' }
   return (await (await fetch(url, { method: 'POST', body: sql, headers })).text()).trim()
 }
 
@@ -104,14 +108,22 @@ test('those who read cannot hold up inserts, and wait for one another', async (t
   const done: string[] = []
   void waiting.then(() => done.push('read'))
   for (let i = 0; i < 30; i++) await text({ database: 'ipid', query: 'INSERT INTO inserted FORMAT TSV' }, `${i}\tx\n`)
-  const own = { 'User-Agent': 'ipid-migrate clickhouse-js/1' }
+  const own = { ...OWN, 'User-Agent': 'ipid-migrate clickhouse-js/1' }
   const ddl = await call({ database: 'ipid' }, { body: 'ALTER TABLE inserted ADD COLUMN b UInt8', headers: own })
   assert.equal(ddl.status, 200)
+  // The name of a client, which everybody can send, gives no slot.
+  const posing = call({}, { body: 'SELECT 2', headers: { 'User-Agent': 'ipid-sink' } }).then((response) =>
+    response.text(),
+  )
+  void posing.then(() => done.push('read'))
+  const stranger = { ...own, 'X-ClickHouse-Key': 'a guess' }
+  assert.equal((await call({}, { body: 'SELECT 3', headers: stranger })).status, 403)
   done.push('insert')
   assert.equal(await running('SELECT number, 1 FROM%'), '16')
   for (const reader of readers) reader.call.destroy()
   assert.equal(await waiting, '1\n')
-  assert.deepEqual(done, ['insert', 'read'])
+  assert.equal(await posing, '2\n')
+  assert.deepEqual(done, ['insert', 'read', 'read'])
   assert.equal(await text({ database: 'ipid' }, 'SELECT count() FROM inserted'), '30\n')
 })
 

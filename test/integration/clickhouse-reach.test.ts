@@ -168,6 +168,83 @@ for (const [how, through] of [
   })
 }
 
+/** Settings of free text that clients send, and that neither name anything nor hold SQL. */
+const HARMLESS_TEXTS = new Set([
+  ...['bool_false_representation', 'bool_true_representation', 'chdb_client_name', 'column_names_for_schema_inference'],
+  ...[
+    'compatibility',
+    'count_distinct_implementation',
+    'errors_output_format',
+    'exclude_materialize_skip_indexes_on_insert',
+  ],
+  ...['force_data_skipping_indices', 'force_optimize_projection_name', 'format_csv_null_representation'],
+  ...['format_custom_field_delimiter', 'format_custom_result_after_delimiter', 'format_custom_result_before_delimiter'],
+  ...['format_custom_row_after_delimiter', 'format_custom_row_before_delimiter', 'format_custom_row_between_delimiter'],
+  ...['format_json_object_each_row_column_for_object_name', 'format_regexp', 'format_schema_message_name'],
+  ...['format_template_resultset_format', 'format_template_row_format', 'format_template_rows_between_delimiter'],
+  ...['format_tsv_null_representation', 'function_implementation', 'iceberg_metadata_compression_method'],
+  ...['ignore_data_skipping_indices', 'input_format_mysql_dump_table_name', 'input_format_orc_reader_time_zone_name'],
+  ...['insert_deduplication_token', 'log_comment', 'network_compression_method', 'output_format_avro_codec'],
+  ...[
+    'output_format_avro_string_column_pattern',
+    'output_format_image_terminal_mode',
+    'output_format_orc_writer_time_zone_name',
+  ],
+  ...['output_format_pretty_grid_charset', 'output_format_sql_insert_table_name', 'preferred_optimize_projection_name'],
+  ...['query_cache_tag', 'temporary_files_codec', 'trace_profile_events_list'],
+])
+
+test('of the settings of free text only the harmless ones may be set', async () => {
+  const sql = "SELECT name FROM system.settings WHERE type IN ('String', 'Map', 'URI') AND NOT readonly"
+  const free = (await answered(sql)).trim().split('\n')
+  assert.deepEqual(
+    free.filter((name) => !HARMLESS_TEXTS.has(name)),
+    [],
+  )
+})
+
+test('no parameter and no expression in a setting or a structure reaches a file', async () => {
+  const call = `SELECT arrayMap({f:Identifier}, [${S}])`
+  const key = {
+    parallel_replicas_custom_key: `throwIf(1, file(${S}))`,
+    ...{ parallel_replicas_count: '2', parallel_replica_offset: '0', enable_parallel_replicas: '1' },
+    ...{ max_parallel_replicas: '2', parallel_replicas_mode: 'custom_key_sampling' },
+  }
+  const clause = Object.entries(key)
+    .map(([name, value]) => `${name} = '${value.replaceAll("'", "\\'")}'`)
+    .join(', ')
+  const session = (id: string) => ({ session_id: id })
+  const refused: (readonly [sql: string, params: Record<string, string>])[] = [
+    [call, { param_f: 'file' }],
+    ["SET param_f = 'file'", session('a')],
+    ['SET param_f = file', session('a')],
+    [call, session('a')],
+    ['CREATE FUNCTION leak AS x -> arrayMap({f:Identifier}, [x])', { param_f: 'lower' }],
+    [`CREATE VIEW leak AS ${call}`, {}],
+    ['SELECT count() FROM kept', key],
+    [`SELECT count() FROM kept SETTINGS ${clause}`, {}],
+    [`SET ${clause}`, session('b')],
+    [`SELECT * FROM format(JSONEachRow, 'a String DEFAULT file(''${secret}'')', '{}')`, {}],
+    [`SELECT * FROM format(JSONEachRow, 'a String DEFAULT fi' || 'le(''${secret}'')', '{}')`, {}],
+    [`SELECT * FROM format(JSONEachRow, concat('a String DEFAULT fi', 'le(''${secret}'')'), '{}')`, {}],
+  ]
+  const form = (sql: string, params: Record<string, string>) => {
+    const body = new FormData()
+    for (const [name, value] of Object.entries({ query: sql, ...params })) body.set(name, value)
+    return fetch(`${url}/?database=ipid`, { method: 'POST', body })
+  }
+  for (const [sql, params] of refused) {
+    const { status, text } = await post(sql, params)
+    assert.notEqual(status, 200, `${sql}: ${text}`)
+    assert.ok(!text.includes(SECRET), `${sql}: ${text}`)
+    if ('session_id' in params) continue
+    const formed = await form(sql, params)
+    assert.notEqual(formed.status, 200, `form: ${sql}`)
+    assert.ok(!(await formed.text()).includes(SECRET), `form: ${sql}`)
+  }
+  assert.equal(await answered('SELECT {c:Identifier} FROM {t:Identifier}', { param_c: 'a', param_t: 'kept' }), 'x\n')
+})
+
 test('the process has no secrets in its environment, and stands behind the wall where the kernel has one', async () => {
   const environment = readFileSync(`/proc/${pid}/environ`, 'utf8')
   assert.match(environment, /^LANG=C\.UTF-8\0/)

@@ -37,6 +37,7 @@ export interface TestClickHouseOptions {
   readonly bodyBytesMax?: number
   readonly external?: boolean
   readonly env?: Readonly<Record<string, string>>
+  readonly ownSecret?: string
   readonly sendMsMax?: number
   readonly limits?: EmbeddedClickHouseOptions['limits'] & object
   /** Where its folder is. */

@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Config, Environment } from '../../config/config.ts'
+import { OWN_USER } from '../../embedded/clickhouse/own-clients.ts'
 import type { EmbeddedClickHouseOptions } from '../../embedded/clickhouse/start.ts'
 import type { DataDir } from '../../embedded/processes/data-dir.ts'
 import { demandFreePort } from '../../embedded/processes/free-port.ts'
@@ -44,8 +46,10 @@ const RETRY_DELAY: DelayBounds = { minMs: 250, maxMs: 500 }
 /** The embedded ClickHouse under DATA_DIR; started again, it has the port that it had. */
 export function embeddedClickHouse({ config, dir, log, patienceMs }: StoreSurroundings, env: Environment): Store {
   const { clickhousePort } = config
+  const ownSecret = randomBytes(24).toString('hex')
   return {
     ...(clickhousePort !== 0 && { address: `http://127.0.0.1:${clickhousePort}` }),
+    ownUrl: (url) => url.replace('http://', `http://${OWN_USER}:${ownSecret}@`),
     launch: async (signal, previous) => {
       const port = previous?.url === undefined ? config.clickhousePort : Number(new URL(previous.url).port)
       const file = dir.clickhousePidFile
@@ -56,7 +60,7 @@ export function embeddedClickHouse({ config, dir, log, patienceMs }: StoreSurrou
       const external = config.clickhouseExternal === 'on'
       const { clickhouseMaxMemoryBytes: memoryBytesMax, clickhouseReadSeconds: readSecondsMax } = config
       const limits = { memoryBytesMax, readSecondsMax }
-      const options = { path: dir.clickhouse, port, external, limits, log, env, signal, onLaunch }
+      const options = { path: dir.clickhouse, port, external, limits, log, env, ownSecret, signal, onLaunch }
       if (previous === undefined && port !== 0) {
         await demandFreePort({ host: '127.0.0.1', portSetting: 'CLICKHOUSE_PORT', port }, patienceMs)
       }

@@ -27,6 +27,14 @@ const FIXED_SETTINGS = [
   ...['format_schema', 'format_schema_source', 'format_template_row', 'format_template_resultset', 'dialect'],
   ...['output_format_schema', 'input_format_record_errors_file_path', 'format_avro_schema_registry_url', 'url_base'],
   ...['additional_table_filters', 'additional_result_filter', 'allow_experimental_eval_table_function'],
+  ...['parallel_replicas_custom_key', 'cluster_for_parallel_replicas', 'implicit_table_at_top_level'],
+  ...['polyglot_dialect', 'promql_database', 'promql_table', 'schema_inference_hints', 'rename_files_after_processing'],
+  ...['s3queue_default_zookeeper_path', 'stream_like_engine_insert_queue', 'filesystem_cache_name'],
+  ...['distributed_cache_file_cache_name', 'ai_function_text_default_credentials', 'default_view_definer'],
+  ...['ai_function_embedding_default_credentials', 'metrics_perf_events_list', 'local_filesystem_read_method'],
+  ...['remote_filesystem_read_method', 'http_response_headers', 'distributed_plan_force_exchange_kind', 'workload'],
+  ...['send_logs_source_regexp', 'output_format_avro_confluent_subject', 'allow_python_table_function'],
+  ...['allow_experimental_ai_functions', 'default_normal_view_sql_security', 'default_materialized_view_sql_security'],
 ]
 
 /**

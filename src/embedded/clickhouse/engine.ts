@@ -1,11 +1,12 @@
 import { join } from 'node:path'
 import { StartupError } from '../../core/run/errors.ts'
-import { type EngineAccess, type EngineLimits, writeEngineConfig } from './access.ts'
+import { writeEngineConfig } from './access.ts'
 import { asking, type ChdbAddon, type Connection, loadAddon } from './addon.ts'
 import { AnswerHead } from './answer-head.ts'
 import { ID_SETTING, type RunningStatement, RunningStatements, withClientIds } from './cancelling.ts'
 import { Connections } from './connections.ts'
 import { type EffectiveSettings, effectiveSettings } from './effective-settings.ts'
+import type { EngineOptions } from './engine-options.ts'
 import { defaultsOf, type EngineStatement, headOf, textOf } from './engine-statement.ts'
 import { Code, Exception, exceptionOf } from './exception.ts'
 import { type TableStatements, tableStatements, withTables } from './external-tables.ts'
@@ -18,18 +19,6 @@ import { ResultPipes } from './result-pipes.ts'
 import { Slots } from './slots.ts'
 import { insertFromFile, quote, shapeOf, takesDataOnly } from './statement.ts'
 import { demandRoom, isNearlyFull, WriteWatch } from './write-watch.ts'
-
-export interface EngineOptions extends EngineAccess, EngineLimits {
-  /** Statements of everybody else that run at a time. */
-  readonly statements: number
-  /** Inserts of data, and what ipid itself asks, that run at a time beside them. */
-  readonly ownStatements: number
-  /** Statements that wait for one of them to end. */
-  readonly waitingMax: number
-  readonly sessionsMax: number
-  /** Writes to the disk failed: ends this process at once, so that the next start finds what they damaged. */
-  readonly endDamaged: (failedWrites: number) => void
-}
 
 /** What others know of a running statement. */
 interface Notes {
@@ -46,6 +35,7 @@ export class Engine {
   readonly #addon: ChdbAddon
   readonly #slots: Slots
   readonly #ownSlots: Slots
+  readonly #insertSlots: Slots
   readonly #external: boolean
   readonly #path: string
   readonly #connections: Connections
@@ -68,6 +58,7 @@ export class Engine {
     this.#root = root
     this.#slots = new Slots(options.statements, options.waitingMax)
     this.#ownSlots = new Slots(options.ownStatements, options.waitingMax)
+    this.#insertSlots = new Slots(options.inserts, options.waitingMax)
     this.#external = options.external
     this.#path = path
     this.#connections = new Connections(addon, path, options.sessionsMax)
@@ -127,7 +118,7 @@ export class Engine {
     try {
       // A statement may wait for its turn longer than its client waits for a sign of life.
       progress.start(new Map(statement.settings))
-      const slots = statement.isOwn || takesDataOnly(statement.query) ? this.#ownSlots : this.#slots
+      const slots = this.#slotsFor(statement)
       const giveBack = await slots.take(signal)
       const run = this.#run(statement, { running, progress }, signal, consume).finally(giveBack)
       const tracked = run.catch(() => {})
@@ -138,6 +129,12 @@ export class Engine {
       progress.stop()
       running.end()
     }
+  }
+
+  /** Inserts of others may take long, and so share none with our sink. */
+  #slotsFor({ isOwn, query }: EngineStatement): Slots {
+    if (isOwn) return this.#ownSlots
+    return takesDataOnly(query) ? this.#insertSlots : this.#slots
   }
 
   /** Resolves when no statement runs. */
@@ -218,15 +215,15 @@ export class Engine {
     const judged: TableStatements[] = []
     for (const table of tables) {
       const made = await tableStatements(table, (sql) => this.#canonical(sql))
-      await this.#refuse({ query: made.create, body: NO_BODY, isRead: false })
-      await this.#refuse({ query: made.insert, body: { ...NO_BODY, bytes: made.data }, isRead: false })
+      await this.#refuse({ ...BARE, query: made.create, body: NO_BODY })
+      await this.#refuse({ ...BARE, query: made.insert, body: { ...NO_BODY, bytes: made.data } })
       judged.push(made)
     }
     return judged
   }
 
-  async #refuse({ query, body, isRead }: Pick<EngineStatement, 'query' | 'body' | 'isRead'>): Promise<void> {
-    const text = { query, body: body.bytes }
+  async #refuse({ query, body, isRead, settings }: Judged): Promise<void> {
+    const text = { query, body: body.bytes, settings }
     const canonical = (sql: string) => this.#canonical(sql)
     if (!this.#external) await refuseReach(text, canonical)
     else if (isRead) await refuseOutfile(text, canonical)
@@ -291,6 +288,9 @@ export class Engine {
   }
 }
 
+type Judged = Pick<EngineStatement, 'query' | 'body' | 'isRead' | 'settings'>
+
+const BARE = { isRead: false, settings: [] }
 const NO_BODY = { bytes: Buffer.alloc(0), file: undefined }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}

@@ -10,6 +10,8 @@ export interface ProcessOptions {
   /** Statements that run at a time, and those that have slots of their own. */
   readonly statements: number
   readonly ownStatements: number
+  /** Plain inserts of others, which have slots besides. */
+  readonly inserts: number
   readonly limits: EngineLimits
   /** Whether statements may reach files, programs and other servers. */
   readonly external: boolean
@@ -28,4 +30,5 @@ export interface Ready {
 
 export type FromClickHouse = Ready | { type: 'failed'; message: string }
 
-export type ToClickHouse = { type: 'stop' }
+/** The secret comes first, and never in an argument or a variable, which others can read. */
+export type ToClickHouse = { type: 'secret'; secret: string } | { type: 'stop' }

@@ -7,6 +7,7 @@ import { StartupError } from '../../core/run/errors.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { Engine } from './engine.ts'
 import type { FromClickHouse, ProcessOptions, ToClickHouse } from './messages.ts'
+import { OwnClients } from './own-clients.ts'
 import { createClickHouseServer } from './server.ts'
 import { isWalled } from './wall.ts'
 
@@ -50,9 +51,9 @@ async function listen(server: Server): Promise<string> {
 }
 
 async function serve(): Promise<void> {
-  const { path, statements, ownStatements, external, limits } = options
+  const { path, statements, ownStatements, inserts, external, limits } = options
   const engine = Engine.open(path, {
-    ...{ statements, ownStatements, external, ...limits },
+    ...{ statements, ownStatements, inserts, external, ...limits },
     waitingMax: STATEMENTS_WAITING_MAX,
     sessionsMax: SESSIONS_MAX,
     endDamaged: (writes) => {
@@ -64,6 +65,7 @@ async function serve(): Promise<void> {
     limits: { bodyBytesMax: options.bodyBytesMax ?? BODY_BYTES_MAX, memoryBytesMax: MEMORY_BYTES_MAX },
     bodyFolder: join(path, 'bodies'),
     sendMsMax: options.sendMsMax ?? SEND_MS_MAX,
+    own: new OwnClients(ownSecret),
     log,
   })
   const stopped = stopRequested()
@@ -112,6 +114,12 @@ function stopRequested(): Promise<string> {
     if (!process.connected) end()
   })
 }
+
+let secret: string | undefined
+process.on('message', (message: ToClickHouse) => {
+  if (message.type === 'secret') secret = message.secret
+})
+const ownSecret = () => secret
 
 try {
   await serve()

@@ -6,6 +6,7 @@ import { acceptedEncoding, type Encoding } from './compression/encodings.ts'
 import { Code, Exception } from './exception.ts'
 import type { ExternalTable } from './external-tables.ts'
 import type { Form } from './form.ts'
+import { OWN_USER, type OwnClients } from './own-clients.ts'
 import type { SessionRequest } from './sessions.ts'
 import { quote } from './statement.ts'
 
@@ -24,7 +25,7 @@ export interface StatementRequest {
   readonly isRead: boolean
   /** Whether the answer begins when the result is whole. */
   readonly waitsForEnd: boolean
-  /** Whether it comes from ipid's sink or migrations. */
+  /** Whether it comes from ipid's sink or migrations, which prove that by a secret. */
   readonly isOwn: boolean
   /** Files that came with it. */
   readonly tables: readonly ExternalTable[]
@@ -59,8 +60,6 @@ const SETTING_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 const SESSION_TIMEOUT_S = 60
 const SESSION_TIMEOUT_S_MAX = 3_600
 
-const OWN_CLIENT = /^ipid-(?:sink|migrate)\b/
-
 /** A flag that is neither on nor off is off here: `parseRequest` refuses it. */
 export function answerCodingOf(params: URLSearchParams, headers: IncomingHttpHeaders): AnswerCoding {
   const isOn = (name: string) => readFlag(params.get(name)) === true
@@ -92,6 +91,7 @@ export function withFields(params: URLSearchParams, { fields }: Pick<Form, 'fiel
 
 /**
  * @param params of the URL, and of the form that is the body
+ * @param own who knows the secret of ipid's own processes
  * @param tables that came with it
  * @throws Exception for what this server cannot do
  */
@@ -99,9 +99,10 @@ export function parseRequest(
   method: string,
   params: URLSearchParams,
   headers: IncomingHttpHeaders,
+  own: OwnClients,
   tables: readonly ExternalTable[] = [],
 ): StatementRequest {
-  checkUser(params, headers)
+  const user = checkedUser(params, headers, own)
   for (const name of OF_URL) isOn(params, name)
   const isRead = method !== 'POST'
   return {
@@ -114,7 +115,7 @@ export function parseRequest(
     protocolRevision: revisionOf(params),
     isRead,
     waitsForEnd: isOn(params, 'wait_end_of_query') || isOn(params, 'http_wait_end_of_query'),
-    isOwn: OWN_CLIENT.test(headers['user-agent'] ?? ''),
+    isOwn: own.mayPass(user, headers),
     tables,
   }
 }
@@ -178,15 +179,19 @@ function badArguments(what: string): Exception {
   return new Exception(Code.BadArguments, `${what}. (BAD_ARGUMENTS)`)
 }
 
-/** There is one user, `default`, and no password. */
-function checkUser(params: URLSearchParams, headers: IncomingHttpHeaders): void {
+/** There is one user for everybody, `default`, without a password. */
+function checkedUser(params: URLSearchParams, headers: IncomingHttpHeaders, own: OwnClients): string {
   const basic = /^Basic (.+)$/i.exec(headers.authorization ?? '')?.[1]
+  const decoded = basic === undefined ? undefined : Buffer.from(basic, 'base64').toString()
+  const colon = decoded?.indexOf(':') ?? -1
   const user =
-    header(headers, 'x-clickhouse-user') ??
-    (basic === undefined ? undefined : Buffer.from(basic, 'base64').toString().split(':')[0]) ??
-    params.get('user') ??
+    header(headers, 'x-clickhouse-user') ?? decoded?.slice(0, colon < 0 ? undefined : colon) ?? params.get('user') ?? ''
+  const password =
+    header(headers, 'x-clickhouse-key') ??
+    (colon < 0 ? undefined : decoded?.slice(colon + 1)) ??
+    params.get('password') ??
     ''
-  if (user === '' || user === 'default') return
+  if (user === '' || user === 'default' || (user === OWN_USER && own.knows(password))) return user
   const message = `${user}: Authentication failed: the embedded ClickHouse has no user but default. (AUTHENTICATION_FAILED)`
   throw new Exception(Code.AuthenticationFailed, message)
 }

@@ -10,6 +10,7 @@ import { Code, Exception, exceptionOf } from './exception.ts'
 import { externalTablesOf } from './external-tables.ts'
 import { isForm } from './form.ts'
 import { headerValue } from './header-value.ts'
+import type { OwnClients } from './own-clients.ts'
 import { answerPage } from './play.ts'
 import { ProgressResponse } from './progress-response.ts'
 import type { Progress } from './progress-watch.ts'
@@ -35,6 +36,7 @@ export interface ServerOptions {
   readonly bodyFolder: string
   /** How long a reader may take nothing of a result that waits for it, milliseconds. */
   readonly sendMsMax: number
+  readonly own: OwnClients
   readonly log: Logger
 }
 
@@ -42,14 +44,18 @@ interface Surroundings {
   readonly engine: Engine
   readonly bodies: BodyReader
   readonly sendMsMax: number
+  readonly own: OwnClients
   readonly log: Logger
 }
 
 /** ClickHouse's HTTP interface over an engine. It asks for no password, and so belongs on a loopback address. */
-export function createClickHouseServer(engine: Engine, { limits, bodyFolder, sendMsMax, log }: ServerOptions): Server {
+export function createClickHouseServer(
+  engine: Engine,
+  { limits, bodyFolder, sendMsMax, own, log }: ServerOptions,
+): Server {
   rmSync(bodyFolder, { recursive: true, force: true })
   mkdirSync(bodyFolder, { recursive: true, mode: 0o700 })
-  const surroundings = { engine, bodies: new BodyReader(limits, bodyFolder), sendMsMax, log }
+  const surroundings = { engine, bodies: new BodyReader(limits, bodyFolder), sendMsMax, own, log }
   const server = createServer(
     { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_TIMEOUT_MS, ServerResponse: ProgressResponse },
     (req, res) => {
@@ -76,7 +82,7 @@ async function handle(surroundings: Surroundings, req: IncomingMessage, res: Pro
   const { searchParams: params } = url
   const coding = answerCodingOf(params, req.headers)
   try {
-    const { request, body } = await readRequest(surroundings.bodies, params, req, res)
+    const { request, body } = await readRequest(surroundings, params, req, res)
     await execute(surroundings, request, body, coding, res).finally(() => body.release())
   } catch (error) {
     await fail(surroundings, req, res, error, coding)
@@ -84,7 +90,7 @@ async function handle(surroundings: Surroundings, req: IncomingMessage, res: Pro
 }
 
 async function readRequest(
-  bodies: BodyReader,
+  { bodies, own }: Surroundings,
   params: URLSearchParams,
   req: IncomingMessage,
   res: ServerResponse,
@@ -92,7 +98,7 @@ async function readRequest(
   const { method = '', headers } = req
   const bodyForm = bodyFormOf(params)
   if (!isForm(headers)) {
-    const request = parseRequest(method, params, headers)
+    const request = parseRequest(method, params, headers, own)
     res.setHeader('X-ClickHouse-Query-Id', headerValue('query_id', request.queryId))
     return { request, body: await bodies.read(req, bodyForm, insertFromFile(request.query, '') !== undefined) }
   }
@@ -101,7 +107,7 @@ async function readRequest(
   try {
     const all = withFields(params, form)
     const tables = externalTablesOf(form.files, all)
-    const request = parseRequest(method, all, headers, tables)
+    const request = parseRequest(method, all, headers, own, tables)
     res.setHeader('X-ClickHouse-Query-Id', headerValue('query_id', request.queryId))
     return { request, body: { bytes: Buffer.alloc(0), file: undefined, release } }
   } catch (error) {

@@ -21,6 +21,8 @@ export interface EmbeddedClickHouseOptions {
   readonly log: Logger
   /** The process gets the few variables of it that are harmless; none when not given. */
   readonly env?: Environment
+  /** Statements of ipid's sink and migrations carry it, and have slots of their own; when not given, none are. */
+  readonly ownSecret?: string
   /** Whether statements may reach files, programs and other servers; false when not given. */
   readonly external?: boolean
   /** What the engine may take; 1 GiB and 10 minutes when not given. */
@@ -46,11 +48,12 @@ export interface EmbeddedClickHouse extends RunningProcess {
 
 /**
  * Statements that run at a time: each holds one thread of libuv's pool while it works, and some are left for the rest.
- * Inserts and what ipid itself asks have slots of their own, so that nobody who reads can hold them up.
+ * What ipid itself asks, and plain inserts of others, have slots of their own, so that readers can hold up neither.
  */
 const STATEMENTS = 16
 const OWN_STATEMENTS = 8
-const POOL_THREADS = STATEMENTS + OWN_STATEMENTS + 4
+const INSERTS = 4
+const POOL_THREADS = STATEMENTS + OWN_STATEMENTS + INSERTS + 4
 
 const LIMITS: EngineLimits = { memoryBytesMax: 2 ** 30, readSecondsMax: 600 }
 
@@ -111,6 +114,7 @@ function launch({
   port,
   log,
   env = {},
+  ownSecret,
   external,
   limits,
   bodyBytesMax,
@@ -122,6 +126,7 @@ function launch({
     logLevel: log.level,
     statements: STATEMENTS,
     ownStatements: OWN_STATEMENTS,
+    inserts: INSERTS,
     limits: limits ?? LIMITS,
     external: external ?? false,
     ...(bodyBytesMax === undefined ? {} : { bodyBytesMax }),
@@ -138,6 +143,7 @@ function launch({
     detached: true,
   })
   if (child.pid !== undefined) lowerSession(child.pid, NICE)
+  if (ownSecret !== undefined) child.send({ type: 'secret', secret: ownSecret } satisfies ToClickHouse, () => {})
   return child
 }
 

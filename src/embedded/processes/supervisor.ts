@@ -15,6 +15,8 @@ export type Store =
       readonly launch: (signal: AbortSignal, previous: RunningProcess | undefined) => Promise<RunningProcess>
       /** Where it will be, when that is known before: roles begin then, and wait for it as they do when it is away. */
       readonly address?: string
+      /** The address for our own processes, which carries a secret; the same when not given. */
+      readonly ownUrl?: (url: string) => string
     }
 
 export interface RoleScript {
@@ -106,14 +108,16 @@ export class Supervisor {
     const clickhouseUrl = startStore(clickhouse, this.#clickhouse)
     const address = 'address' in clickhouse ? clickhouse.address : undefined
     this.#stores = Promise.all([redisUrl, address ?? clickhouseUrl, rolesWaitFor]).then(([redisUrl, clickhouseUrl]) => {
-      return { redisUrl, clickhouseUrl }
+      const own = 'ownUrl' in clickhouse ? clickhouse.ownUrl?.(clickhouseUrl) : undefined
+      return { redisUrl, clickhouseUrl: own ?? clickhouseUrl }
     })
     const [first, ...others] = this.#ingress
     const roles = [...this.#workers, ...(first ? [first] : [])].map((kept) => kept.start())
-    const [addresses] = await Promise.all([this.#stores, clickhouseUrl, ...roles])
+    const [{ redisUrl: redisAddress }, clickhouseAddress] = await Promise.all([this.#stores, clickhouseUrl, ...roles])
     // Nobody waits for these: the processor is for the others until they work.
     await Promise.all([...others, ...this.#dashboards].map((kept) => kept.start()))
-    return { ...addresses, url: this.#url, dashboardUrl: this.#dashboards[0]?.current?.url }
+    const stores = { redisUrl: redisAddress, clickhouseUrl: clickhouseAddress }
+    return { ...stores, url: this.#url, dashboardUrl: this.#dashboards[0]?.current?.url }
   }
 
   /** Stops everything in order, within about 9 seconds; what does not end in time is killed. Can be called at any time. */
