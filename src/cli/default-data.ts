@@ -1,6 +1,7 @@
 import { type Config, defaultDataDirOf } from '../config/config.ts'
 import { makeDefaults } from '../enrichment/files/defaults/make.ts'
 import type { CliContext } from './context.ts'
+import { printLine } from './print.ts'
 
 /** The folder of the default data sets, which are made first where they are missing, so that a command judges as the service does. */
 export async function madeDefaults(config: Config): Promise<string | undefined> {
@@ -14,7 +15,7 @@ export async function madeDefaultsOrNone(config: Config, { stderr }: CliContext)
   try {
     return await madeDefaults(config)
   } catch (error) {
-    stderr.write(`ipid: the default data cannot be made: ${(error as Error).message}\n`)
+    printLine(stderr, `ipid: the default data cannot be made: ${(error as Error).message}`)
     return defaultDataDirOf(config)
   }
 }

@@ -1,31 +1,39 @@
-/** Controls of a terminal, ends of lines, and marks that turn the direction of a text. */
-const UNSEEN = /[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
-const NAMES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
+import { once } from 'node:events'
+import { visible, visibleLines, widthOf } from '../core/run/visible-text.ts'
 
-/** A text that came from outside, as a terminal may have it: on one line, and without anything that a terminal obeys. */
-export function visible(text: string): string {
-  return text.replace(UNSEEN, (character) => NAMES[character] ?? escaped(character))
-}
-
-/** The same of a text of several lines. */
-export function visibleLines(text: string): string {
-  return text.replace(UNSEEN, (character) =>
-    character === '\n' || character === '\t' ? character : escaped(character),
-  )
-}
-
-function escaped(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
-}
+/*
+ * All that commands write goes through here, because much of it comes from outside: names of files, types of foreign
+ * databases, ids of events, messages of servers. A test forbids commands to write by themselves.
+ */
 
 /** Prints one line for people. */
 export function printLine(out: NodeJS.WritableStream, text: string): void {
   out.write(`${visible(text)}\n`)
 }
 
+/** Prints a part of a line, such as a question. */
+export function printPart(out: NodeJS.WritableStream, text: string): void {
+  out.write(visible(text))
+}
+
+/** Prints lines of ours, each ended by a line feed. Texts from outside are in it on one line each. */
+export function printLines(out: NodeJS.WritableStream, text: string): void {
+  out.write(visibleLines(text))
+}
+
+/** As `printLines`, when there is room: resolves when more may be printed. */
+export async function printMore(out: NodeJS.WritableStream, text: string): Promise<void> {
+  if (!out.write(visibleLines(text))) await once(out, 'drain')
+}
+
+/** Passes bytes on to a program, which wants them as they are. Resolves when more may be passed on. */
+export async function passOn(out: NodeJS.WritableStream, bytes: Uint8Array): Promise<void> {
+  if (!out.write(bytes)) await once(out, 'drain')
+}
+
 /** Prints one JSON value on a line of its own. */
 export function printJson(out: NodeJS.WritableStream, value: unknown): void {
-  out.write(`${JSON.stringify(value)}\n`)
+  printLines(out, `${JSON.stringify(value)}\n`)
 }
 
 export type Cell = string | number | boolean | null | undefined
@@ -58,9 +66,4 @@ function cellText(cell: Cell): string {
   if (cell === undefined || cell === null || cell === '') return '-'
   if (typeof cell === 'boolean') return cell ? 'on' : 'off'
   return visible(String(cell))
-}
-
-/** Characters, not UTF-16 units. */
-function widthOf(text: string): number {
-  return [...text].length
 }

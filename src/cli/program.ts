@@ -18,7 +18,7 @@ import { dashboardCommand } from './dashboard/command.ts'
 import { dbCommand } from './db/command.ts'
 import { enrichCommand } from './enrich/command.ts'
 import { eraseCommand } from './erase/erase.ts'
-import { printLine } from './print.ts'
+import { printLine, printLines } from './print.ts'
 import { replayCommand } from './replay/command.ts'
 import { rulesCommand } from './rules/command.ts'
 import { startCommand } from './start/command.ts'
@@ -80,7 +80,7 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
 /** Commands print nothing about errors themselves and never end the process. */
 function settle(command: Command, context: CliContext): void {
   command.exitOverride().configureOutput({
-    writeOut: (text) => context.stdout.write(text),
+    writeOut: (text) => printLines(context.stdout, text),
     writeErr: () => {},
   })
   for (const child of command.commands) settle(child, context)

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import type { CliContext } from './context.ts'
+import { printLine, printPart } from './print.ts'
 
 /**
  * Asks for a secret in the terminal, without showing what is typed.
@@ -17,7 +18,7 @@ export async function askSecret(
   const left = new AbortController()
   // Ctrl-C closes it too.
   lines.once('close', () => left.abort())
-  stderr.write(question)
+  printPart(stderr, question)
   try {
     const [line] = (await once(lines, 'line', { signal: left.signal })) as [string]
     return line.trim()
@@ -25,6 +26,6 @@ export async function askSecret(
     return undefined
   } finally {
     lines.close()
-    stderr.write('\n')
+    printLine(stderr, '')
   }
 }

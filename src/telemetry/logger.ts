@@ -1,4 +1,5 @@
 import { type DestinationStream, type LogFn, type Logger, pino } from 'pino'
+import { visible, visibleLines } from '../core/run/visible-text.ts'
 import type { RecentProblems } from './problems.ts'
 
 export interface LoggerOptions {
@@ -29,11 +30,22 @@ export async function createLogger({ level, name, pretty, problems }: LoggerOpti
 async function destinationOf(pretty: boolean): Promise<DestinationStream> {
   if (pretty) {
     const { default: prettyStream } = await import('pino-pretty')
-    return prettyStream({ destination: STDERR, sync: true, colorize: true, ignore: 'pid', singleLine: true })
+    const lines = prettyStream({ destination: STDERR, sync: true, colorize: true, ignore: 'pid', singleLine: true })
+    return { write: (line) => lines.write(withoutControls(line)) }
   }
   const stderr = pino.destination({ dest: STDERR, sync: true })
   stderr.on('error', () => {})
   return stderr
+}
+
+/** A line of JSON whose texts cannot steer a terminal: names and messages in it come from outside. */
+export function withoutControls(line: string): string {
+  const shown = (key: string, value: unknown) => {
+    if (typeof value === 'string') return key === 'stack' ? visibleLines(value) : visible(value)
+    const isMap = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isMap ? Object.fromEntries(Object.entries(value).map(([name, member]) => [visible(name), member])) : value
+  }
+  return `${JSON.stringify(JSON.parse(line, shown))}\n`
 }
 
 function noting(problems: RecentProblems) {

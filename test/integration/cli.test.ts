@@ -163,7 +163,9 @@ test('commands reach the running instance', async (t) => {
   const table = (await site.ipid('tenant', 'list')).stdout.split('\n')
   assert.match(table[0]!, /^TENANT +PLAN +ARCHIVE +ADDRESSES +CREATED$/)
   assert.match((await site.ipid('sql', 'SELECT 1 AS one')).stdout, /┌─one─┐/)
-  assert.equal((await site.ipid('sql', 'SELECT 1 AS one WHERE 0')).stdout, '0 rows\n')
+  const steering = String.raw`SELECT 'a\n\x1b[31m' AS text, NULL AS nothing`
+  assert.match((await site.ipid('sql', steering)).stdout, /^1\. │ a\\n\\u001b\[31m │ ᴺᵁᴸᴸ +│$/m)
+  assert.equal((await site.ipid('sql', 'SELECT 1 AS one WHERE 0')).stdout, '   ┌─one─┐\n   └─────┘\n0 rows\n')
   assert.equal((await site.ipid('sql', 'SELECT 1 AS one WHERE 0 FORMAT CSV')).stdout, '')
   assert.equal((await site.ipid('sql', 'CREATE TEMPORARY TABLE t (x Int8)')).stdout, '')
 })

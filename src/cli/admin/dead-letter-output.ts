@@ -50,7 +50,7 @@ export async function printLetters(
   }
   if (shown.length === 0) {
     const isFiltered = Object.keys(filter).length > 0 || after !== undefined
-    stdout.write(isFiltered ? 'no dead letters match\n' : 'no dead letters: every event was processed\n')
+    printLine(stdout, isFiltered ? 'no dead letters match' : 'no dead letters: every event was processed')
     return
   }
   const rows = shown.map((letter) => {
@@ -58,7 +58,10 @@ export async function printLetters(
     return [letter.id, givenUpAt(letter), letter.group, letter.lane, tenant_id, event_id, cut(letter.reason)]
   })
   printTable(stdout, ['ID', 'GIVEN UP', 'GROUP', 'LANE', 'TENANT', 'EVENT', 'REASON'], rows)
-  if (next !== null) stdout.write(`\nmore: --after ${next}\n`)
+  if (next !== null) {
+    printLine(stdout, '')
+    printLine(stdout, `more: --after ${next}`)
+  }
 }
 
 /** @throws InputError when there is none of this id */
@@ -84,7 +87,8 @@ export async function printLetter(
     ...Object.entries(eventOf(letter)),
   ])
   const why = letters.whyNot(letter)
-  stdout.write(why === undefined ? `\n./ipid dead-letter retry ${id}\n` : `\ncannot be retried: ${why}\n`)
+  printLine(stdout, '')
+  printLine(stdout, why === undefined ? `./ipid dead-letter retry ${id}` : `cannot be retried: ${why}`)
 }
 
 /** What came of letters that were to be changed. */
@@ -141,7 +145,7 @@ export function printChanged(
     printJson(stdout, { [name]: done, gone, skipped, reasons })
   } else {
     const left = skipped > 0 ? `, ${skipped} left where they are` : ''
-    stdout.write(`${done} ${name}${gone > 0 ? `, ${gone} gone meanwhile` : ''}${left}\n`)
+    printLine(stdout, `${done} ${name}${gone > 0 ? `, ${gone} gone meanwhile` : ''}${left}`)
     for (const { id, reason } of reasons) printLine(stdout, `${id}: ${reason}`)
   }
   return skipped > 0 ? EXIT_FAILED : 0

@@ -3,7 +3,7 @@ import type { EventFate } from '../../../schemas/api/receipt.ts'
 import { InputError, StartupError } from '../../core/run/errors.ts'
 import type { ReceiptQuery } from '../../receipts/receipts.ts'
 import type { CliContext } from '../context.ts'
-import { printJson, printPairs } from '../print.ts'
+import { printJson, printLine, printPairs } from '../print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../settings-options.ts'
 import { momentOf } from './moment.ts'
 
@@ -76,7 +76,7 @@ function printFate({ event_id, status, receipts, incomplete }: EventFate, { stdo
     ...(incomplete === undefined ? [] : [['not searched to the end', incomplete.join(', ')] as const]),
   ])
   for (const receipt of receipts) {
-    stdout.write('\n')
+    printLine(stdout, '')
     printPairs(stdout, [
       ['received', receipt.received_at],
       ['status', receipt.status],

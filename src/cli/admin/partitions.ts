@@ -31,7 +31,7 @@ export function partitionsCommand(context: CliContext): Command {
       import('../../telemetry/logger.ts'),
     ])
     const log = await createLogger({ level: 'warn', name: 'partitions', pretty: context.stderr.isTTY === true })
-    const onProgress = progressTo((line) => printLine(context.stderr, `${line}`))
+    const onProgress = progressTo((line) => printLine(context.stderr, line))
     const raised = await withOwnRedis({ config, env: context.env, log }, (redisUrl) =>
       withRedis(redisUrl, (client) =>
         whileNobodyRewrites(client, 'a change of partitions', (assertHeld) =>

@@ -3,7 +3,7 @@ import type { Pipeline } from '../../core/pipeline/pipeline.ts'
 import type { GroupStatus } from '../../core/pipeline/status.ts'
 import { StartupError } from '../../core/run/errors.ts'
 import type { CliContext } from '../context.ts'
-import { printJson } from '../print.ts'
+import { printJson, printLine, printLines } from '../print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../settings-options.ts'
 
 /** `ipid pipeline`: the pipeline as it is declared, with what waits for each group of the running instance. */
@@ -23,11 +23,11 @@ export function pipelineCommand(context: CliContext): Command {
     } catch (error) {
       // What is declared can be shown without an instance.
       if (!(error instanceof StartupError)) throw error
-      context.stderr.write(`ipid: what waits is not shown: ${error.message}\n`)
+      printLine(context.stderr, `ipid: what waits is not shown: ${error.message}`)
     }
     const waiting = streams === undefined ? undefined : waitingByGroup(streams)
     if (options.json) printJson(context.stdout, describePipeline(ingest, waiting))
-    else context.stdout.write(drawPipeline(ingest, waiting))
+    else printLines(context.stdout, drawPipeline(ingest, waiting))
   })
 }
 

@@ -1,8 +1,9 @@
-import { once } from 'node:events'
+import { Readable } from 'node:stream'
 import { shown } from '../../config/values.ts'
 import { causeText } from '../../core/run/cause-text.ts'
 import { InputError, StartupError } from '../../core/run/errors.ts'
-import { visibleLines } from '../print.ts'
+import { passOn, printJson, printMore } from '../print.ts'
+import { printResult, TABLE_FORMAT } from './result-table.ts'
 
 /** ClickHouse refused a statement. */
 export class StatementError extends Error {
@@ -10,12 +11,7 @@ export class StatementError extends Error {
 }
 
 /** What a statement without a result prints as JSON. */
-const NO_RESULT = '{"meta":[],"data":[],"rows":0}\n'
-/** What a result without rows prints: the table format prints nothing for it. */
-const NO_ROWS = '0 rows\n'
-/** Others, such as INSERT, have no result that could be empty. */
-const READS = /^[\s(]*(?:select|with|from|show|describe|desc|exists|explain)\b/i
-const TABLE_FORMAT = 'PrettyCompactMonoBlock'
+const NO_RESULT = { meta: [], data: [], rows: 0 }
 
 /**
  * Runs one statement over ClickHouse's HTTP interface and prints its result: a table for people, or one JSON value.
@@ -35,19 +31,21 @@ export async function runStatement(
     await response.body?.cancel()
     throw new InputError('--json wants a statement without a FORMAT of its own')
   }
+  const body: AsyncIterable<Uint8Array> = response.body ?? Readable.from([])
+  // The statement may name this very format itself.
+  if (format === TABLE_FORMAT && !statement.includes(TABLE_FORMAT)) return await printResult(body, out)
   const isTerminal = 'isTTY' in out && out.isTTY === true
-  const isForPeople = !json && (isTerminal || format === null || /^(?:Pretty|Vertical)/.test(format))
+  const isForPeople = isTerminal || (format !== null && /^(?:Pretty|Vertical)/.test(format))
   const decoder = new TextDecoder()
   let bytes = 0
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of body) {
     bytes += chunk.length
-    // A FORMAT of the statement's own that a program reads stays as it is, unless a person looks at it.
-    const shown = isForPeople ? visibleLines(decoder.decode(chunk, { stream: true })) : chunk
-    if (!out.write(shown)) await once(out, 'drain')
+    // Programs get a FORMAT of the statement's own as it is.
+    if (isForPeople) await printMore(out, decoder.decode(chunk, { stream: true }))
+    else await passOn(out, chunk)
   }
-  if (bytes > 0) return
-  if (json) out.write(NO_RESULT)
-  else if (format === TABLE_FORMAT && READS.test(statement)) out.write(NO_ROWS)
+  if (isForPeople) await printMore(out, decoder.decode())
+  if (json && bytes === 0) printJson(out, NO_RESULT)
 }
 
 /** A syntax error lists every token that ClickHouse knows. */

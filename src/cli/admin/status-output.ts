@@ -1,14 +1,15 @@
 import { countText, nounFor, numbered } from '../../core/run/counted.ts'
 import type { DamagedPart, InsertStatus, JobsStatus, SystemStatus } from '../../status/system-status.ts'
 import { ageText, bytesText, replayLine } from '../../status/words.ts'
-import { type Cell, printPairs, printTable } from '../print.ts'
+import { type Cell, printLine, printPairs, printTable } from '../print.ts'
 
 const ERRORS_SHOWN = 5
 const TENANTS_SHOWN = 10
 
 /** Prints a status for people: the verdict, what waits, and what was done in the last minute. */
 export function printStatus(out: NodeJS.WritableStream, status: SystemStatus): void {
-  out.write(`${status.verdict.text}\n\n`)
+  printLine(out, status.verdict.text)
+  printLine(out, '')
   printTable(
     out,
     ['STREAM', 'LANE', 'GROUP', 'LAG', 'PENDING', 'EVENTS', 'OLDEST'],
@@ -16,7 +17,7 @@ export function printStatus(out: NodeJS.WritableStream, status: SystemStatus): v
       return [stream, lane, group, lag_entries, pending_entries, events, ageText(oldest_ms)]
     }),
   )
-  out.write('\n')
+  printLine(out, '')
   printPairs(out, [
     ['batch jobs', jobsText(status.batch_jobs, ['line', 'lines'])],
     ['bulk jobs', jobsText(status.bulk_jobs, ['address', 'addresses'])],
@@ -34,12 +35,12 @@ export function printStatus(out: NodeJS.WritableStream, status: SystemStatus): v
 function printDetails(out: NodeJS.WritableStream, status: SystemStatus): void {
   const { processes, data, errors, retention } = status
   printDamage(out, status)
-  if (processes.length > 0) out.write('\n')
+  if (processes.length > 0) printLine(out, '')
   for (const { roles, host, pid, started_at: startedAt } of processes) {
-    out.write(`process ${pid} on ${host}: ${roles.join(', ')}, since ${startedAt}\n`)
+    printLine(out, `process ${pid} on ${host}: ${roles.join(', ')}, since ${startedAt}`)
   }
   if (data.length > 0) {
-    out.write('\n')
+    printLine(out, '')
     printTable(
       out,
       ['DATA SET', 'STATE', 'RECORDS', 'AGE', 'RECOGNISED AS'],
@@ -47,36 +48,36 @@ function printDetails(out: NodeJS.WritableStream, status: SystemStatus): void {
         return [name, state, records, days === null ? '' : `${days} d`, as]
       }),
     )
-    for (const { name, reason } of data) if (reason !== null) out.write(`  ${name}: ${reason}\n`)
+    for (const { name, reason } of data) if (reason !== null) printLine(out, `  ${name}: ${reason}`)
   }
-  if (errors.length > 0) out.write('\n')
+  if (errors.length > 0) printLine(out, '')
   for (const { at, level, process, message, times } of errors.slice(0, ERRORS_SHOWN)) {
-    out.write(`${at} ${level} ${process}: ${message}${times > 1 ? ` (${numbered(times, 'time')})` : ''}\n`)
+    printLine(out, `${at} ${level} ${process}: ${message}${times > 1 ? ` (${numbered(times, 'time')})` : ''}`)
   }
-  if (retention.length > 0) out.write('\n')
+  if (retention.length > 0) printLine(out, '')
   for (const { store, at, removed } of retention) {
     const [one, what] = store === 'archive' ? ['object of the archive', 'objects of the archive'] : ['row', 'rows']
-    out.write(`retention: ${countText(removed)} old ${nounFor(removed, one, what)} removed at ${at}\n`)
+    printLine(out, `retention: ${countText(removed)} old ${nounFor(removed, one, what)} removed at ${at}`)
   }
 }
 
 /** What is missing, and what can be done about it. */
 function printDamage(out: NodeJS.WritableStream, { damage: { parts, archived_tenants: tenants } }: SystemStatus): void {
   if (parts.length === 0) return
-  out.write('\n')
+  printLine(out, '')
   const days = parts.flatMap(({ from, to }) => (from === null || to === null ? [] : [from, to])).sort()
   for (const { table, name, rows, from, to } of parts) {
     const which = from === null ? '' : `, received ${from === to ? from : `${from} to ${to}`}`
-    out.write(`damaged part of ${table}: ${rows === null ? 'unknown' : numbered(rows, 'row')}${which}, in ${name}\n`)
+    printLine(out, `damaged part of ${table}: ${rows === null ? 'unknown' : numbered(rows, 'row')}${which}, in ${name}`)
   }
   if (days.length > 0) {
     const span = { from: days[0]!, to: days.at(-1)! }
-    for (const tenant of tenants) out.write(`  to put back what the archive has: ${replayLine(tenant, span)}\n`)
-    if (tenants.length === 0) out.write('  no tenant has an archive that could be replayed\n')
+    for (const tenant of tenants) printLine(out, `  to put back what the archive has: ${replayLine(tenant, span)}`)
+    if (tenants.length === 0) printLine(out, '  no tenant has an archive that could be replayed')
   }
   const [{ table, name }] = parts as [DamagedPart]
   const drop = `ALTER TABLE ipid.${table} DROP DETACHED PART '${name}' SETTINGS allow_drop_detached = 1`
-  out.write(`  when that is done, or given up, for each part: ${drop}\n`)
+  printLine(out, `  when that is done, or given up, for each part: ${drop}`)
 }
 
 function jobsText(

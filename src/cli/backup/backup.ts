@@ -56,7 +56,7 @@ export function backupCommand(context: CliContext): Command {
               archive,
               version: version(),
               clock: systemClock,
-              progress: new Progress((line) => printLine(context.stderr, `${line}`)),
+              progress: new Progress((line) => printLine(context.stderr, line)),
               waitMs: wait * 1_000,
             }),
           ),

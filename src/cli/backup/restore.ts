@@ -40,7 +40,7 @@ export function restoreCommand(context: CliContext): Command {
     ])
     await demandOneServer('a restore', config.clickhouseUrl, config.clickhouseCluster)
     const log = await createLogger({ level: 'warn', name: 'restore', pretty: context.stderr.isTTY === true })
-    const progress = new Progress((line) => printLine(context.stderr, `${line}`))
+    const progress = new Progress((line) => printLine(context.stderr, line))
     const path = resolve(dir)
     const manifest = await openBackup(path, progress)
     const archive = openArchiveList(config)

@@ -1,5 +1,5 @@
 import type { BatchAccepted, BatchJob, BatchJobList, RejectedReason } from '../../../schemas/api/batch.ts'
-import { printPairs, printTable } from '../print.ts'
+import { printLine, printPairs, printTable } from '../print.ts'
 import type { BadRows } from './bad-rows.ts'
 
 export const EXIT_FAILED = 1
@@ -20,7 +20,8 @@ export function printAccepted(out: NodeJS.WritableStream, accepted: BatchAccepte
     ...(bad.count > 0 ? [['unreadable', bad.count] as const] : []),
   ])
   printReasons(out, bad.reasons, bad.errors)
-  out.write(`\nsee how far it is with: ./ipid batch show ${accepted.job_id}\n`)
+  printLine(out, '')
+  printLine(out, `see how far it is with: ./ipid batch show ${accepted.job_id}`)
 }
 
 /** @param bad rows that were not sent; undefined when that is not known */
@@ -41,7 +42,7 @@ export function printJob(out: NodeJS.WritableStream, job: BatchJob, bad?: BadRow
 /** A page of jobs. */
 export function printJobs(out: NodeJS.WritableStream, { jobs, next }: BatchJobList): void {
   if (jobs.length === 0) {
-    out.write('no batch jobs of the last 7 days: upload a file with "./ipid batch upload FILE"\n')
+    printLine(out, 'no batch jobs of the last 7 days: upload a file with "./ipid batch upload FILE"')
     return
   }
   const rows = jobs.map((job) => [
@@ -54,7 +55,10 @@ export function printJobs(out: NodeJS.WritableStream, { jobs, next }: BatchJobLi
     job.status === 'failed' ? job.progress_message : job.problem,
   ])
   printTable(out, ['JOB', 'RECEIVED', 'STATUS', 'FINISHED', 'OF', 'REJECTED', 'WHY'], rows)
-  if (next !== null) out.write(`\nmore: --before ${next}\n`)
+  if (next !== null) {
+    printLine(out, '')
+    printLine(out, `more: --before ${next}`)
+  }
 }
 
 /** For a file of which nothing was sent. */
@@ -76,10 +80,10 @@ function printReasons(
   const isKnown = ({ count, lines }: RejectedReason) => count <= lines.length
   const known = reasons.filter(isKnown).flatMap(({ reason, lines }) => lines.map((line) => ({ line, reason })))
   for (const { line, reason } of known.sort((a, b) => a.line - b.line)) {
-    out.write(`line ${line}: ${details.get(line) ?? reason}\n`)
+    printLine(out, `line ${line}: ${details.get(line) ?? reason}`)
   }
   for (const { reason, count, lines } of reasons.filter((group) => !isKnown(group))) {
     const first = lines.length === 0 ? '' : `, first ${lines.join(', ')}`
-    out.write(`${count} lines${first}: ${reason}\n`)
+    printLine(out, `${count} lines${first}: ${reason}`)
   }
 }

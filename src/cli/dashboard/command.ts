@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { numbered } from '../../core/run/counted.ts'
 import { InputError } from '../../core/run/errors.ts'
 import type { CliContext } from '../context.ts'
-import { printJson } from '../print.ts'
+import { printJson, printLine } from '../print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../settings-options.ts'
 
 const DAYS_MAX = 90
@@ -40,8 +40,9 @@ export function dashboardCommand(context: CliContext): Command {
     const { sessions, links } = await signOut(configOf(context, out), tenant)
     if (json) printJson(context.stdout, { sessions, links })
     else
-      context.stdout.write(
-        `ended: ${numbered(sessions, 'session')}, ${numbered(links, 'link')} that nobody had opened\n`,
+      printLine(
+        context.stdout,
+        `ended: ${numbered(sessions, 'session')}, ${numbered(links, 'link')} that nobody had opened`,
       )
   })
   command.option('--json', 'print JSON').addCommand(link).addCommand(out)
@@ -53,5 +54,5 @@ export function dashboardCommand(context: CliContext): Command {
 
 function print({ stdout }: CliContext, { json }: { readonly json?: boolean }, url: string): void {
   if (json) printJson(stdout, { dashboard_url: url })
-  else stdout.write(`${url}\n`)
+  else printLine(stdout, url)
 }

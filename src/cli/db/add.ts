@@ -2,7 +2,7 @@ import { InputError } from '../../core/run/errors.ts'
 import { KNOWN_SOURCES, type KnownSource, knownSource } from '../../enrichment/files/update/known-sources.ts'
 import { addSource, SOURCES_FILE } from '../../enrichment/files/update/sources.ts'
 import type { CliContext } from '../context.ts'
-import { printJson, printTable } from '../print.ts'
+import { printJson, printLine, printTable } from '../print.ts'
 
 /** What `ipid db add` was asked. */
 export interface AddRequest {
@@ -33,18 +33,19 @@ export async function addSources({ names, dir, json }: AddRequest, { stdout, env
       added.map(({ source, isNew }) => ({ ...sourceJson(source), added: isNew })),
     )
   for (const { source, isNew } of added) {
-    stdout.write(`${source.file}: ${isNew ? `in ${SOURCES_FILE} now` : `was in ${SOURCES_FILE} before`}\n`)
+    printLine(stdout, `${source.file}: ${isNew ? `in ${SOURCES_FILE} now` : `was in ${SOURCES_FILE} before`}`)
     const { keyEnv, keyFrom, attribution, account } = source
-    stdout.write(`  licence: ${source.licence}\n`)
-    if (attribution !== undefined) stdout.write(`  say where you show results: ${attribution}\n`)
-    if (keyEnv !== undefined && !env[keyEnv]) stdout.write(`  wants a key in ${keyEnv}, free from ${keyFrom}\n`)
+    printLine(stdout, `  licence: ${source.licence}`)
+    if (attribution !== undefined) printLine(stdout, `  say where you show results: ${attribution}`)
+    if (keyEnv !== undefined && !env[keyEnv]) printLine(stdout, `  wants a key in ${keyEnv}, free from ${keyFrom}`)
     if (account !== undefined && !env[account.env]) {
-      stdout.write(
-        `  with the number of your account in ${account.env} it is added with the newer of its two addresses\n`,
+      printLine(
+        stdout,
+        `  with the number of your account in ${account.env} it is added with the newer of its two addresses`,
       )
     }
   }
-  stdout.write('The service fetches what is due by itself; ipid db update does it now.\n')
+  printLine(stdout, 'The service fetches what is due by itself; ipid db update does it now.')
 }
 
 function listSources(json: boolean, stdout: NodeJS.WritableStream): void {

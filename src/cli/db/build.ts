@@ -23,7 +23,7 @@ export async function buildMmdb(request: BuildRequest, { stdout, stderr }: CliCo
   await replaceFile(output, built.bytes)
   if (built.unknownColumns.length > 0) printLine(stderr, `ipid: columns not known: ${built.unknownColumns.join(', ')}`)
   if (built.asUnknown.length > 0) {
-    stderr.write(`ipid: no network is known of ${built.asUnknown.map((number) => `AS${number}`).join(', ')}\n`)
+    printLine(stderr, `ipid: no network is known of ${built.asUnknown.map((number) => `AS${number}`).join(', ')}`)
   }
   const { rows, networks, bytes, asFile = null, asUnknown } = built
   if (request.json) {

@@ -2,7 +2,7 @@ import { basename } from 'node:path'
 import { type ProviderReport, reportOf } from '../../enrichment/files/report.ts'
 import { MAPPABLE } from '../../enrichment/providers/mmdb/mapping.ts'
 import type { CliContext } from '../context.ts'
-import { printJson, printTable } from '../print.ts'
+import { printJson, printLine, printTable } from '../print.ts'
 import { day, readFolder } from './folder.ts'
 
 /**
@@ -29,7 +29,7 @@ export async function checkFolder(dir: string | undefined, json: boolean, { stdo
       report.records,
     ]),
   )
-  for (const report of reports) for (const problem of problemsOf(report)) stdout.write(`\n${problem}\n`)
+  for (const lines of reports.flatMap(problemsOf)) for (const line of ['', ...lines]) printLine(stdout, line)
   return isBroken ? 1 : 0
 }
 
@@ -59,17 +59,20 @@ function fileJson(report: ProviderReport): object {
   }
 }
 
-function problemsOf(report: ProviderReport): string[] {
+/** Each of one line or several. */
+function problemsOf(report: ProviderReport): string[][] {
   const file = basename(report.path)
-  const problems = report.warnings.map((warning) => `${file}: ${warning}`)
+  const problems = report.warnings.map((warning) => [`${file}: ${warning}`])
   if (report.unrecognised === undefined) {
-    if (report.reason !== undefined) problems.push(`${file}: ${report.reason}`)
+    if (report.reason !== undefined) problems.push([`${file}: ${report.reason}`])
     return problems
   }
   const { databaseType, keys } = report.unrecognised
-  problems.push(
-    `${file}: nobody knows database_type "${databaseType}"\n  keys of its records: ${keys.join(', ')}\n  ${hintFor(report)}`,
-  )
+  problems.push([
+    `${file}: nobody knows database_type "${databaseType}"`,
+    `  keys of its records: ${keys.join(', ')}`,
+    `  ${hintFor(report)}`,
+  ])
   return problems
 }
 

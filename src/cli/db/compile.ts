@@ -4,6 +4,7 @@ import { lowerSession } from '../../embedded/processes/session-priority.ts'
 import { compileFolder } from '../../enrichment/files/compiled/compile.ts'
 import { makeDefaults } from '../../enrichment/files/defaults/make.ts'
 import type { CliContext } from '../context.ts'
+import { printJson } from '../print.ts'
 
 /** The machine belongs to the processes that serve, but on a busy one this must come to an end, too: a tenth of a core. */
 const LOW_PRIORITY = 10
@@ -29,12 +30,12 @@ export async function compileData(
   const { enrichDir } = config
   if (enrichDir !== undefined && !defaults) {
     for await (const { path, about } of compileFolder(enrichDir, enrichCacheOf(config), table)) {
-      stdout.write(`${JSON.stringify({ path, ...about })}\n`)
+      printJson(stdout, { path, ...about })
     }
   }
   const defaultsDir = defaultDataDirOf(config)
   if (defaultsDir === undefined || table !== undefined) return
-  for (const name of await makeDefaults(defaultsDir)) stdout.write(`${JSON.stringify({ name })}\n`)
+  for (const name of await makeDefaults(defaultsDir)) printJson(stdout, { name })
 }
 
 function stepBack(): void {

@@ -5,7 +5,7 @@ import { providersOf } from '../../enrichment/files/folder.ts'
 import { oldDataIn } from '../../enrichment/files/old-data.ts'
 import { RDNS_PROVIDER } from '../../enrichment/providers/rdns/provider.ts'
 import type { CliContext } from '../context.ts'
-import { printJson, printTable } from '../print.ts'
+import { printJson, printLine, printTable } from '../print.ts'
 import { day, readDefaults, readFolder } from './folder.ts'
 
 /** What `ipid db list` was asked. */
@@ -46,8 +46,14 @@ export async function listProviders({ config, json, nowMs }: ListRequest, { stdo
   printTable(stdout, ['PROVIDER', 'KIND', 'RECOGNISED AS', 'BUILT', 'DAYS OLD', 'RECORDS'], rows)
   for (const provider of providers) {
     const attribution = attributionOf(provider.name)
-    if (attribution !== undefined) stdout.write(`\n${provider.name}: ${attribution}\n`)
+    if (attribution !== undefined) {
+      printLine(stdout, '')
+      printLine(stdout, `${provider.name}: ${attribution}`)
+    }
   }
   const old = await oldDataIn({ enrichDir: config.enrichDir, defaultsDir: defaultDataDirOf(config) }, nowMs)
-  if (old !== undefined) stdout.write(`\n${old}\n`)
+  if (old !== undefined) {
+    printLine(stdout, '')
+    printLine(stdout, old)
+  }
 }

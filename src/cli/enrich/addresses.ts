@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import type { TenantRules } from '../../../schemas/tenant-rules.ts'
@@ -13,7 +12,7 @@ import { ReverseDns } from '../../enrichment/providers/rdns/reverse-dns.ts'
 import { judgedLookup, ruleSetOf } from '../../enrichment/tenant-rules/judge.ts'
 import type { Lookup, LookupService } from '../../lookup/lookup.ts'
 import type { CliContext } from '../context.ts'
-import { printLine } from '../print.ts'
+import { printLine, printMore } from '../print.ts'
 import { linesIn } from './lines.ts'
 import { enrichedJson, enrichedText, type Found } from './output.ts'
 
@@ -83,7 +82,7 @@ async function printAll(
     const text = part.map((ip, i) => print(foundOf(ip, lookups[i], request.tenant), explained)).join('')
     // Whoever reads may have seen enough (`head`).
     if (stdout.destroyed) return
-    if (!stdout.write(text)) await once(stdout, 'drain').catch(() => {})
+    await printMore(stdout, text).catch(() => {})
   }
 }
 

@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import type { DeletionReceipt } from '../../../schemas/erasure.ts'
 import { InputError } from '../../core/run/errors.ts'
 import type { CliContext } from '../context.ts'
-import { printJson, printLine, printPairs } from '../print.ts'
+import { printJson, printLine, printPairs, printPart } from '../print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../settings-options.ts'
 import { waitOption } from '../wait-option.ts'
 import { filesText } from './files-text.ts'
@@ -33,7 +33,7 @@ export function deleteTenantCommand(context: CliContext): Command {
       const receipt = await withErasable(config, context, async ({ admin, alone, ...stores }) => {
         await admin.getTenant(name)
         if (yes !== true) await demandName(context, name)
-        const onStep = (what: string) => printLine(context.stderr, `${what}`)
+        const onStep = (what: string) => printLine(context.stderr, what)
         const parts = { ...stores, clock: systemClock, onStep, waitMs: wait * 1_000 }
         return await alone(() => deleteTenant(name, parts))
       })
@@ -45,7 +45,7 @@ export function deleteTenantCommand(context: CliContext): Command {
 
 /** @throws InputError unless the name is typed once more */
 async function demandName({ stdin, stderr }: CliContext, name: string): Promise<void> {
-  stderr.write(`This removes tenant ${name}, its keys, and all that is stored of it. Its name, to go on: `)
+  printPart(stderr, `This removes tenant ${name}, its keys, and all that is stored of it. Its name, to go on: `)
   const lines = createInterface({ input: stdin })
   try {
     for await (const line of lines) {

@@ -55,7 +55,7 @@ export async function withErasable<T>(
         tenants: new RedisTenantRemoval(client),
         alone: (erase) =>
           whileNobodyRewrites(client, 'an erasure', async (assertHeld) => {
-            await endReenrichment(clickhouseUrl, assertHeld, (line) => printLine(context.stderr, `${line}`))
+            await endReenrichment(clickhouseUrl, assertHeld, (line) => printLine(context.stderr, line))
             return await erase()
           }),
       })

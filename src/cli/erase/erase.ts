@@ -33,7 +33,7 @@ export function eraseCommand(context: CliContext): Command {
       ])
       const receipt = await withErasable(config, context, async ({ admin, alone, ...stores }) => {
         const { addressKey } = await admin.getTenant(tenant)
-        const onStep = (what: string) => printLine(context.stderr, `${what}`)
+        const onStep = (what: string) => printLine(context.stderr, what)
         const parts = { ...stores, clock: systemClock, onStep, waitMs: wait * 1_000 }
         return await alone(() => eraseEvents(tenant, withMasked(selector, addressKey), parts))
       })

@@ -1,5 +1,5 @@
 import { numbered } from '../../core/run/counted.ts'
-import { printPairs, printTable } from '../print.ts'
+import { printLine, printPairs, printTable } from '../print.ts'
 import type { ReenrichResult } from './reenrich.ts'
 
 /** Accounts that are named; `--json` names all. */
@@ -25,14 +25,14 @@ export function printReenrich(out: NodeJS.WritableStream, result: ReenrichResult
     ['other changes', `${eventsText(other.events)}: host name, AS or quality`],
   ])
   if (merged.list.length > 0) {
-    out.write('\n')
+    printLine(out, '')
     const rows = merged.list
       .slice(0, LISTED)
       .map(({ from, to, to_is_new, events: n }) => [from, to, to_is_new ? 'new' : 'existing', n])
     printTable(out, ['ACCOUNT', 'BECOMES', 'WHICH IS', 'EVENTS'], rows)
   }
   if (renamed.list.length > 0) {
-    out.write('\n')
+    printLine(out, '')
     const rows = renamed.list
       .slice(0, LISTED)
       .map(({ account_id, before, after, events: n }) => [account_id, nameOf(before), nameOf(after), n])

@@ -161,7 +161,7 @@ function progressOf(context: CliContext) {
     onStep: (what: string) => {
       if (isShown) bar.stop()
       isShown = false
-      printLine(context.stderr, `${what}`)
+      printLine(context.stderr, what)
     },
     onProgress: ({ parts, partsDone }: { readonly parts: number; readonly partsDone: number }) => {
       if (!isShown) bar.start(parts, partsDone)
@@ -190,12 +190,13 @@ function print(
 ): void {
   const { parts, behind, counts, unreadable } = report
   if (behind !== undefined)
-    stderr.write(
-      `went on behind ${behind}, where it was ended before: what is before that is looked at when it is run again\n`,
+    printLine(
+      stderr,
+      `went on behind ${behind}, where it was ended before: what is before that is looked at when it is run again`,
     )
   if (rejudged !== undefined) {
     printReenrich(stdout, rejudged)
-    stdout.write('\n')
+    printLine(stdout, '')
   }
   const there = [
     ['stored already', counts.stored],

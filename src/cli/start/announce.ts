@@ -1,5 +1,6 @@
 import { shown } from '../../config/values.ts'
 import type { Instance } from '../instance.ts'
+import { printLine } from '../print.ts'
 import type { DemoKey } from './demo-tenant.ts'
 
 /** What there is to say when everything runs. */
@@ -36,7 +37,7 @@ export function announce(out: NodeJS.WritableStream, { instance, created, metric
   if (instance.clickhouse_url !== '') {
     lines.push('See the accounts:', '', `  ${accountsLine(instance.clickhouse_url)}`, '')
   }
-  out.write(`${lines.join('\n')}\n`)
+  for (const line of lines) printLine(out, line)
 }
 
 function ingestLine(url: string, created: DemoKey | undefined): string {

@@ -20,6 +20,7 @@ import { writePrivateFile } from '../atomic-file.ts'
 import type { CliContext, StopSignals } from '../context.ts'
 import { createSignInUrl } from '../dashboard/sign-in-url.ts'
 import { removeInstance, writeInstance } from '../instance.ts'
+import { printLine } from '../print.ts'
 import { withRedis } from '../stores.ts'
 import { announce, type Ready } from './announce.ts'
 import { holdDataDir } from './data-dir-lock.ts'
@@ -134,7 +135,7 @@ class Run {
     const json = JSON.stringify(readyObject(ready))
     if (readyFile !== undefined) writePrivateFile(readyFile, `${json}\n`)
     const { stdout } = this.#context
-    if (this.#options.json) stdout.write(`${json}\n`)
+    if (this.#options.json) printLine(stdout, json)
     else announce(stdout, ready)
     const seconds = Math.round(performance.now() / 100) / 10
     this.#surroundings.log.info({ metrics: metrics.url, seconds }, 'ready')

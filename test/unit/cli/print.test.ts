@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { runStatement } from '../../../src/cli/admin/run-statement.ts'
 import { printJson, printLine, printPairs, printTable } from '../../../src/cli/print.ts'
 
+const CLI = new URL('../../../src/cli/', import.meta.url)
 const EVIL = 'a\u001b]0;owned\u0007\r\nb\u009b31m\u202ec'
 const SHOWN = 'a\\u001b]0;owned\\u0007\\r\\nb\\u009b31m\\u202ec'
 
@@ -27,22 +25,33 @@ test('a text from outside is on one line, and a terminal obeys nothing of it; JS
   assert.deepEqual(JSON.parse(json.text()), { id: EVIL })
 })
 
-test('a result of ipid sql for people has no controls; a format for programs stays as it is', async (t) => {
-  let format = 'PrettyCompactMonoBlock'
-  const server = createServer((_request, response) => {
-    response.writeHead(200, { 'x-clickhouse-format': format }).end(`${EVIL}\n`)
+test('JSON has no characters that a terminal obeys, and is the same value', () => {
+  const { out, text } = sink()
+  printJson(out, { [EVIL]: 'c1 \u009b31m, delete \u007f, turned \u202e' })
+  assert.match(text(), /^[\x20-\x7e]+\n$/)
+  assert.deepEqual(JSON.parse(text()), { [EVIL]: 'c1 \u009b31m, delete \u007f, turned \u202e' })
+})
+
+test('wide and combining characters take as many columns as on a terminal', () => {
+  const { out, text } = sink()
+  printTable(
+    out,
+    ['A', 'B'],
+    [
+      ['日本', 'x'],
+      ['e\u0301', 'x'],
+      ['abcd', 'x'],
+    ],
+  )
+  assert.equal(text(), 'A      B\n日本   x\ne\u0301      x\nabcd   x\n')
+})
+
+test('no command writes by itself: all that is printed passes one file', () => {
+  const files = readdirSync(CLI, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
+  assert.ok(files.length > 50)
+  const writes = files.filter((name) => {
+    const text = readFileSync(new URL(name, CLI), 'utf8')
+    return /\b(?:std)?(?:out|err)\??\.(?:write|end)\(|\bconsole\.|\bwriteSync\(|\.pipe\(/.test(text)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  const run = async (json: boolean) => {
-    const { out, text } = sink()
-    await runStatement(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, 'SELECT 1', json, out)
-    return text()
-  }
-  assert.equal(await run(false), `a\\u001b]0;owned\\u0007\\u000d\nb\\u009b31m\\u202ec\n`)
-  format = 'TabSeparated'
-  assert.equal(await run(false), `${EVIL}\n`)
-  format = 'JSON'
-  assert.equal(await run(true), `${EVIL}\n`)
+  assert.deepEqual(writes, ['print.ts'])
 })

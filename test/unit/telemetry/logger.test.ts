@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { createLogger } from '../../../src/telemetry/logger.ts'
+import { createLogger, withoutControls } from '../../../src/telemetry/logger.ts'
 import { RecentProblems } from '../../../src/telemetry/problems.ts'
 
 const SRC = new URL('../../../src/', import.meta.url)
@@ -34,4 +34,26 @@ test('warnings and errors that are written are remembered, with what they are ab
   log.info('nothing')
   const [found] = problems.list(Date.now())
   assert.deepEqual([found!.level, found!.message, found!.times], ['warn', 'sink waits: away', 1])
+})
+
+test('a log line for people has no characters that a terminal obeys, and is one line but for a stack', () => {
+  const evil = 'x\n\u001b]0;owned\u0007\u009b31m'
+  const line = {
+    level: 40,
+    msg: evil,
+    list: [evil],
+    about: { [evil]: evil },
+    err: { stack: `${evil}\n    at y` },
+    n: 1,
+  }
+  const shown = withoutControls(`${JSON.stringify(line)}\n`)
+  const text = 'x\\n\\u001b]0;owned\\u0007\\u009b31m'
+  assert.deepEqual(JSON.parse(shown), {
+    ...line,
+    msg: text,
+    list: [text],
+    about: { [text]: text },
+    err: { stack: 'x\n\\u001b]0;owned\\u0007\\u009b31m\n    at y' },
+  })
+  assert.equal(shown.indexOf('\n'), shown.length - 1)
 })
