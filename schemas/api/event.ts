@@ -13,6 +13,9 @@ export const EVENT_LIMITS = {
   bodyMaxBytes: 1_048_576,
 } as const
 
+/** Levels of objects and arrays in the JSON of a request, and of a line of a batch job. */
+export const JSON_DEPTH_MAX = 128
+
 const label = (description: string) =>
   Type.Optional(Type.String({ maxLength: EVENT_LIMITS.labelMaxChars, format: 'well-formed', description }))
 

@@ -1,3 +1,5 @@
+import { isTooDeep } from '../ingest/json-depth.ts'
+
 /** Characters in which the shape of a text shows. */
 const START_CHARS = 1_024
 const ARRAY = /^\s*\[\s*\{/
@@ -23,6 +25,7 @@ export function otherShapeOf(start: string, isEnough: boolean): string | 'undeci
 }
 
 function hasAddress(line: string): boolean {
+  if (isTooDeep(line)) return false
   try {
     return Object.hasOwn(Object(JSON.parse(line)), 'ip')
   } catch {

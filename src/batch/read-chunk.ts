@@ -12,6 +12,7 @@ import type { ReadEvent } from '../core/event/read-event.ts'
 import { tsv } from '../core/event/row.ts'
 import { stateOf } from '../core/event/verdict.ts'
 import type { ChunkContext, ChunkCounts, ChunkReading, LineChunk, SlicedReading } from '../core/pipeline/source.ts'
+import { isTooDeep, TOO_DEEP } from '../ingest/json-depth.ts'
 import { type CodeUnits, codesOf } from '../ingest/json-scan.ts'
 import { payloadOf } from '../ingest/payload.ts'
 import { completeRow, rawRow } from '../ingest/raw-row.ts'
@@ -249,7 +250,7 @@ export const NOT_JSON = 'is not JSON'
 
 /** What is wrong with a line: for the tables in a word or two, for people in a sentence. */
 export interface LineFault {
-  readonly fault: 'not UTF-8' | 'too long' | 'unreadable' | 'not JSON' | 'schema'
+  readonly fault: 'not UTF-8' | 'too long' | 'too deep' | 'unreadable' | 'not JSON' | 'schema'
   readonly detail: string
 }
 
@@ -270,6 +271,7 @@ export function readLine(
   }
   const reason = reasonOfRejected(text)
   if (reason !== undefined) return { fault: 'unreadable', detail: reason }
+  if (isTooDeep(text)) return { fault: 'too deep', detail: TOO_DEEP }
   let value: unknown
   try {
     value = JSON.parse(text)

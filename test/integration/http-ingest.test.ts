@@ -122,12 +122,16 @@ test('the detail says where: position in JSON, path in the schema', async (t) =>
 test('hostile JSON leaves the process as it was', async (t) => {
   const { url } = await startHttp(t)
   const deep = (open: string, close: string, times: number) => open.repeat(times) + close.repeat(times)
-  const nested = `{"events":[{"ip":"8.8.8.8","properties":${deep('[', ']', 100_000)}}]}`
-  assert.equal((await post(url, nested)).status, 200)
+  const nested = (levels: number) => `{"events":[{"ip":"8.8.8.8","properties":${deep('[', ']', levels)}}]}`
+  assert.equal((await post(url, nested(125))).status, 200)
+  const tooDeep = 'the body is nested more than 128 levels deep'
+  assert.equal((await refusal(await post(url, nested(126)))).detail, tooDeep)
   const unknown = `{"events":[{"ip":"8.8.8.8","x":${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}}]}`
-  assert.equal((await post(url, unknown)).status, 200)
-  assert.equal((await post(url, deep('[', ']', 400_000))).status, 422)
-  assert.equal((await post(url, '['.repeat(400_000))).status, 400)
+  for (const body of [nested(100_000), unknown, deep('[', ']', 400_000), '['.repeat(400_000)]) {
+    const response = await post(url, body)
+    assert.equal(response.status, 422)
+    assert.equal((await refusal(response)).detail, tooDeep)
+  }
   const proto = '{"__proto__":{"ip":"1.1.1.1"},"events":[{"__proto__":{"ip":"8.8.8.8"}}]}'
   assert.equal((await refusal(await post(url, proto))).detail, 'events[0].ip is required')
   const huge = '{"events":[{"ip":"8.8.8.8","properties":{"n":1e99999,"m":123456789012345678901234567890}}]}'

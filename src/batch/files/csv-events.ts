@@ -1,5 +1,7 @@
 import { BATCH_LIMITS } from '../../../schemas/api/batch.ts'
+import { JSON_DEPTH_MAX } from '../../../schemas/api/event.ts'
 import { InputError } from '../../core/run/errors.ts'
+import { isTooDeep, TOO_DEEP } from '../../ingest/json-depth.ts'
 import { type BadRow, badTime, type Emit, type LineConverter, type ReadOptions, tooLongRow } from './conversion.ts'
 import { headerOf } from './csv-header.ts'
 import { type CsvDialect, namedDelimiter, RecordReader } from './csv-record.ts'
@@ -20,6 +22,9 @@ const RECORD_CHARS_MAX = 1_048_576
  */
 const REREAD_CHARS_MAX = 1_048_576
 const REREADS_MAX = 4
+
+/** The event around a field is a level too. */
+const FIELD_LEVELS_MAX = JSON_DEPTH_MAX - 1
 
 const UNCLOSED = 'has a quote that is not closed'
 
@@ -157,6 +162,8 @@ function eventOf(
       value = JSON.stringify(read.time)
     } else if (name === 'session_id') {
       value = /^-?\d{1,16}$/.test(text) ? String(BigInt(text)) : undefined
+    } else if (JSON_COLUMNS.has(name) && /^\s*[[{]/.test(text) && isTooDeep(text, FIELD_LEVELS_MAX)) {
+      return { line, reason: TOO_DEEP, detail: TOO_DEEP }
     } else if (JSON_COLUMNS.has(name) && isJson(text)) {
       // Between its tokens a line break is white space, and within them there is none.
       value = text.trim().replace(/[\r\n]/g, ' ')

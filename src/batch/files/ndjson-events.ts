@@ -1,5 +1,6 @@
 import { BATCH_LIMITS } from '../../../schemas/api/batch.ts'
 import { InputError } from '../../core/run/errors.ts'
+import { isTooDeep } from '../../ingest/json-depth.ts'
 import { eachMember } from '../../ingest/json-slices.ts'
 import {
   type BadRow,
@@ -77,7 +78,9 @@ function hasFineTimestamp(line: string): boolean {
   return FINE_TIMESTAMP.test(line) && line.indexOf(TIMESTAMP_KEY, at + 1) < 0
 }
 
+/** A line that is nested too deep counts as none: the API rejects it with that reason. */
 function isObject(line: string): boolean {
+  if (isTooDeep(line)) return false
   try {
     const value: unknown = JSON.parse(line)
     return typeof value === 'object' && value !== null && !Array.isArray(value)

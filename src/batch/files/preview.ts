@@ -204,7 +204,12 @@ class Rows {
   #event(text: string): PreviewedRow {
     const { lines: line } = this
     const event = readLine(text, { check: this.#check, mask: undefined })
-    if ('fault' in event) return { line, event: event.fault === 'not JSON' ? undefined : text, problem: event.detail }
+    if ('fault' in event)
+      return {
+        line,
+        event: event.fault === 'not JSON' || event.fault === 'too deep' ? undefined : text,
+        problem: event.detail,
+      }
     const address = parseAddress(event.ip)
     if (address !== undefined) return { line, event: text, problem: undefined, address, eventId: event.event_id }
     const problem = `ip ${JSON.stringify(shownText(event.ip))} is no address: the row is counted, and not stored`

@@ -197,3 +197,16 @@ test('reasons of rejected lines quote none of them, and are bounded', () => {
   assert.ok(many.every(({ reason }) => reason.length <= 200))
   assert.deepEqual(many.at(-1), { reason: '', count: 9_900, lines: [101, 102, 103, 104, 105] })
 })
+
+test('a line that is nested too deep is rejected before it is built', () => {
+  const nested = (levels: number) => `{"ip":"192.0.2.1","x":${'['.repeat(levels)}${']'.repeat(levels)}}`
+  const lines = [nested(127), nested(128), nested(400_000), `{"ip":"192.0.2.1","x":${'['.repeat(400_000)}`]
+  const { counts } = readWhole({ firstLine: 1, gaps: [], bytes: Buffer.from(lines.join('\n')) }, context)
+  const detail = 'is nested more than 128 levels deep'
+  assert.equal(counts.fed, 1)
+  assert.deepEqual(counts.reasons, [{ reason: detail, count: 3, lines: [2, 3, 4] }])
+  assert.deepEqual(
+    counts.errors,
+    [2, 3, 4].map((line) => ({ line, detail })),
+  )
+})

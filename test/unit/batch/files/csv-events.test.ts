@@ -175,12 +175,6 @@ test('valid JSON goes into an event as it is, and text that is none as text', as
       rows.map(([, value]) => `{"ip":"192.0.2.1","${name}":${value}}`),
     )
   }
-  const deep = `${'['.repeat(400_000)}${']'.repeat(400_000)}`
-  assert.deepEqual(await eventsOf(`ip,properties\n192.0.2.1,${deep}\n`), [
-    '',
-    `{"ip":"192.0.2.1","properties":${deep}}`,
-    '',
-  ])
   assert.equal((await eventsOf('ip,session_id\n192.0.2.1,-007\n'))[1], '{"ip":"192.0.2.1","session_id":-7}')
 })
 
@@ -206,4 +200,31 @@ test('a column may have any name, those of objects too', async () => {
     ['ip', ''],
   ])
   assert.equal((await eventsOf(file, map))[1], '{"ip":"a","constructor":"b","toString":"c"}')
+})
+
+test('JSON of a file that is nested too deep is never built', async () => {
+  const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+  const csv = `ip,properties\n192.0.2.1,${nested(127)}\n192.0.2.2,${nested(128)}\n192.0.2.3,[[\n`
+  assert.deepEqual(await eventsOf(csv), [
+    '',
+    `{"ip":"192.0.2.1","properties":${nested(127)}}`,
+    'is nested more than 128 levels deep',
+    '{"ip":"192.0.2.3","properties":"[["}',
+    '',
+  ])
+  // The API is to name it.
+  const line = `{"address":"192.0.2.1","x":${nested(400_000)}}`
+  const map = new Map([['address', 'ip']])
+  assert.deepEqual(await eventsOf(`${line}\n{"address":"192.0.2.1"}\n`, map, 'ndjson'), [
+    line,
+    '{"ip":"192.0.2.1"}',
+    '',
+  ])
+  const { rows } = await previewOf(`{"ip":"192.0.2.1"}\n{"ip":"192.0.2.1","x":${nested(100_000)}}\n`, {
+    format: 'ndjson',
+  })
+  assert.deepEqual(
+    rows.map(({ problem }) => problem),
+    [undefined, 'is nested more than 128 levels deep'],
+  )
 })

@@ -10,8 +10,18 @@ test('what is not JSON is 400 and says where; hostile JSON is only data', () => 
   assert.throws(() => parseJson(''), refused(400, /empty/))
   assert.throws(() => parseJson(' \n\t '), refused(400, /empty/))
   assert.throws(() => parseJson('{"a":}'), refused(400, /position 5/))
-  assert.throws(() => parseJson('['.repeat(200_000)), refused(400, /ends too early/))
-  parseJson(`${'['.repeat(200_000)}${']'.repeat(200_000)}`)
   parseJson('{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}')
   assert.equal(({} as { polluted?: boolean }).polluted, undefined)
+})
+
+test('JSON that is nested too deep is refused before it is built', () => {
+  const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
+  const tooDeep = refused(422, /^the body is nested more than 128 levels deep$/)
+  parseJson(nested(128))
+  // Brackets in strings are no levels.
+  parseJson(`["${'[\\"{'.repeat(1_000)}"]`)
+  parseJson(`[${'[],'.repeat(1_000)}{}]`)
+  for (const text of [nested(129), nested(400_000), `${'{"a":'.repeat(129)}1`, '['.repeat(1_000_000)]) {
+    assert.throws(() => parseJson(text), tooDeep)
+  }
 })
