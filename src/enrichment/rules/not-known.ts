@@ -3,17 +3,30 @@
  * company. A text counts only as a whole: "Unknown Worlds", "Nonesuch" and "NA Corp" are names.
  */
 
-/** In any field. Case, space around it, brackets, quotes and full stops make no difference. */
+/** In any field. Case, characters around it that are no letters, and hyphens for spaces make no difference. */
 const TEXTS: ReadonlySet<string> = new Set([
   ...['unknown', 'not known', 'n/a', 'n.a', 'null', '\\n', 'nil', 'none', 'nan', 'undefined', 'tbd'],
   ...['not available', 'not applicable', 'not specified', 'unspecified', 'not set', 'not found', 'asn not found'],
-  ...['no data', 'no name', 'no info', 'no information', 'empty', 'missing'],
+  ...['data not available', 'no data', 'no name', 'no info', 'no information', 'empty', 'missing'],
   ...['not routed', 'not announced', 'unassigned', 'unallocated'],
 ])
 
 /** In names of organisations, networks and autonomous systems. Elsewhere NA is Namibia, North America or Naples. */
 const NAMES: ReadonlySet<string> = new Set([
-  ...['na', '0', 'as0', 'as 0', 'noname', 'unnamed', 'unknown as', 'unknown asn', 'unknown isp', 'unknown org'],
+  ...[
+    'na',
+    '0',
+    '00',
+    'as0',
+    'as 0',
+    'reserved as',
+    'noname',
+    'unnamed',
+    'unknown as',
+    'unknown asn',
+    'unknown isp',
+    'unknown org',
+  ],
   ...['unknown organization', 'unknown organisation', 'unknown company', 'unknown network', 'unknown owner'],
 ])
 
@@ -40,9 +53,16 @@ export function knownCountryCode(letters: string): string | undefined {
 const LENGTH_MAX = 40
 
 function plain(text: string): string {
-  return text
-    .toLowerCase()
-    .replace(/^[\s"'()[\]<>{}.]+/, '')
-    .replace(/[\s"'()[\]<>{}.]+$/, '')
-    .replace(/[\s_]+/g, ' ')
+  return (
+    text
+      .normalize('NFKC')
+      .toLowerCase()
+      // Marks that nobody sees.
+      .replace(/\p{Cf}+/gu, '')
+      // The backslash is a part of the null of databases.
+      .replace(/^[^\p{L}\p{N}\\]+/u, '')
+      .replace(/[^\p{L}\p{N}]+$/u, '')
+      .replace(/[\s_-]+/g, ' ')
+      .replace(/ ?\/ ?/g, '/')
+  )
 }

@@ -21,6 +21,8 @@ const MARKERS = [
   'NA',
   'AS0',
   'Not routed',
+  ...['#N/A', '#NULL!', 'N / A', 'none;', 'unknown\u200b', '\uff55nknown', 'Not-Available', 'data not available'],
+  ...['-Reserved AS-', 'UNKNOWN-AS', 'AS-0', 'NO-NAME', '00'],
 ]
 const COMPANIES = [
   'Unknown Worlds',
@@ -31,6 +33,7 @@ const COMPANIES = [
   'Nil Tech',
   '\u5927\u5b66',
   '3M',
+  ...['N26', 'Null-Modem GmbH', 'Reserved AS Ltd', 'AS-Interactive', 'O2'],
 ]
 
 async function factsOf(record: object) {
