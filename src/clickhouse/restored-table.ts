@@ -55,7 +55,7 @@ function demandPlain(tokens: readonly string[]): void {
   let engines = 0
   for (const [at, token] of tokens.entries()) {
     if (token === '(') {
-      demandCall(tokens, at)
+      demandCall(tokens, at, depth)
       depth++
     }
     if (token === ')' && --depth < 0) throw new Error('its statement has a bracket too many')
@@ -76,13 +76,18 @@ function demandPlain(tokens: readonly string[]): void {
   if (depth !== 0 || engines !== 1) throw new Error('its statement is not whole')
 }
 
-/** What stands before a bracket is called: a function, a type, an engine. */
-function demandCall(tokens: readonly string[], at: number): void {
+/**
+ * What stands before a bracket is called: a function, a type, an engine. Words that name other things are words of a clause only
+ * where that clause may be: a column may be called ENGINE or INDEX.
+ * @param depth of open brackets
+ */
+function demandCall(tokens: readonly string[], at: number, depth: number): void {
   const before = tokens[at - 1] ?? ''
   // A literal or an operator calls nothing.
   if (!/^[A-Za-z_`"]/.test(before) || BEFORE_BRACKET.test(before)) return
-  if (/^(?:PROJECTION|INDEX|CONSTRAINT)$/i.test(tokens[at - 2] ?? '')) return
-  if (tokens[at - 2] === '=' && /^ENGINE$/i.test(tokens[at - 3] ?? '')) return
+  const isListed = depth === 1 && /^[,(]$/.test(tokens[at - 3] ?? '')
+  if (isListed && /^(?:PROJECTION|INDEX|CONSTRAINT)$/i.test(tokens[at - 2] ?? '')) return
+  if (depth === 0 && tokens[at - 2] === '=' && /^ENGINE$/i.test(tokens[at - 3] ?? '')) return
   if (!SHAPES.test(before) && !FUNCTIONS.test(before)) throw new Error(`${before}( in its statement`)
 }
 
