@@ -45,7 +45,8 @@ export function printTable(
   rows: readonly (readonly Cell[])[],
 ): void {
   const texts = [headings.map(visible), ...rows.map((row) => row.map(cellText))]
-  const widths = headings.map((_, i) => Math.max(...texts.map((row) => widthOf(row[i] ?? ''))))
+  // Not Math.max of all: a call takes some 100,000 arguments, and a list has no limit.
+  const widths = headings.map((_, i) => texts.reduce((most, row) => Math.max(most, widthOf(row[i] ?? '')), 0))
   const right = headings.map((_, i) => rows.length > 0 && rows.every((row) => typeof row[i] === 'number'))
   for (const row of texts) {
     const cells = row.map((text, i) => {

@@ -55,3 +55,13 @@ test('no command writes by itself: all that is printed passes one file', () => {
   })
   assert.deepEqual(writes, ['print.ts'])
 })
+
+test('a table has any number of rows', () => {
+  const { out, text } = sink()
+  printTable(
+    out,
+    ['ID'],
+    Array.from({ length: 200_000 }, (_, i) => [`${i}`]),
+  )
+  assert.equal(text().split('\n').length, 200_002)
+})
