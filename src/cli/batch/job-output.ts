@@ -1,4 +1,5 @@
 import type { BatchAccepted, BatchJob, BatchJobList, RejectedReason } from '../../../schemas/api/batch.ts'
+import { numbered } from '../../core/run/counted.ts'
 import { printLine, printPairs, printTable } from '../print.ts'
 import type { BadRows } from './bad-rows.ts'
 
@@ -84,6 +85,6 @@ function printReasons(
   }
   for (const { reason, count, lines } of reasons.filter((group) => !isKnown(group))) {
     const first = lines.length === 0 ? '' : `, first ${lines.join(', ')}`
-    printLine(out, `${count} lines${first}: ${reason}`)
+    printLine(out, `${numbered(count, 'line')}${first}: ${reason}`)
   }
 }

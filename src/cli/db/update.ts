@@ -20,7 +20,7 @@ export async function updateFolder(request: UpdateRequest, { stdout, env }: CliC
   const reports: UpdateReport[] = []
   for await (const report of updateSources({ dir, sources, env, nowMs: Date.now(), dueOnly: due })) {
     reports.push(report)
-    if (!json) printLine(stdout, `${lineOf(report)}`)
+    if (!json) printLine(stdout, lineOf(report))
   }
   if (json) printJson(stdout, reports.map(reportJson))
   return reports.some(({ status }) => status === 'failed') ? 1 : 0

@@ -51,6 +51,25 @@ test('a job is shown with its rejected lines by reason, and no error is printed 
   )
 })
 
+test('a bad line shows no controls to the terminal, and one event that died is one line', () => {
+  const died = { reason: 'could not be processed: see the dead letters', count: 1, lines: [] }
+  const evil: BatchJob = {
+    ...job,
+    rejected_reasons: [{ reason: 'is not JSON', count: 1, lines: [8] }, died],
+    result_summary: {
+      ...job.result_summary!,
+      errors: [{ line: 8, detail: 'is not JSON: \u001b]0;owned\u0007\r\u202e' }],
+    },
+  }
+  const lines = printed((out) => printJob(out, evil))
+    .trimEnd()
+    .split('\n')
+  assert.deepEqual(lines.slice(-2), [
+    'line 8: is not JSON: \\u001b]0;owned\\u0007\\r\\u202e',
+    '1 line: could not be processed: see the dead letters',
+  ])
+})
+
 test('the list of jobs counts rejected lines, and says why a job that is completed is a problem', () => {
   const listed = { ...job, received_at: '2026-11-22T02:29:13.790Z' }
   const [heading, row, fine] = printed((out) => {
