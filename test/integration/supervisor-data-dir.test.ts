@@ -134,7 +134,7 @@ test('a DATA_DIR that another user can write to is refused at each start, and by
 test('a DATA_DIR of another user in a place of all users is refused', { skip: process.getuid?.() !== 0 }, (t) => {
   const base = folder(t)
   const path = join(base, 'data')
-  const { run } = makeDataDir(path)
+  const { run, redis, clickhouse } = makeDataDir(path)
   const refused = (of: string) => ({ name: 'StartupError', message: new RegExp(`${of} is not a folder of this user`) })
   chmodSync(base, 0o1777)
   chownSync(path, 12_345, 12_345)
@@ -143,6 +143,10 @@ test('a DATA_DIR of another user in a place of all users is refused', { skip: pr
   chmodSync(base, 0o755)
   assert.equal(trustedDataDir(path).path, makeDataDir(path).path)
   chownSync(path, 0, 0)
-  chownSync(run, 12_345, 12_345)
+  // A volume that root has mounted, for a service that runs as another user.
+  const user = t.mock.method(process as { getuid(): number }, 'getuid', () => 12_345)
+  for (const made of [run, redis, clickhouse]) chownSync(made, 12_345, 12_345)
+  assert.equal(trustedDataDir(path).path, makeDataDir(path).path)
+  user.mock.restore()
   for (const use of [makeDataDir, trustedDataDir]) assert.throws(() => use(path), refused('run'))
 })

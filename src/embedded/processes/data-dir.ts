@@ -78,7 +78,9 @@ export function trustedDataDir(dir: string): DataDir {
 function demandPrivate(path: string): number | undefined {
   const found = statOf(path)
   if (found === undefined || userId() === undefined) return undefined
-  if (!isOf(found, userId()) && (userId() !== 0 || isForAll(dirname(path)))) throw foreign(path)
+  // Root owns the mount of a volume that the group of this user may write to, as Kubernetes makes it.
+  const isTrusted = isOf(found, userId()) || isOf(found, ROOT) || (userId() === ROOT && !isForAll(dirname(path)))
+  if (!isTrusted) throw foreign(path)
   if (isForAll(path))
     throw new StartupError(`every user can write to ${path}: chmod 700 it, or choose another DATA_DIR`)
   return found.uid
@@ -104,6 +106,9 @@ function isOf(stats: Stats, user: number | undefined): boolean {
 function foreign(folder: string): StartupError {
   return new StartupError(`${folder} is not a folder of this user: remove it, or choose another DATA_DIR`)
 }
+
+/** It can change every folder anyway. */
+const ROOT = 0
 
 /** Undefined on Windows. */
 function userId(): number | undefined {

@@ -42,6 +42,8 @@ test('rows are read alike, whether they are plain or for the CSV parser', async 
     if (odd.endsWith('lines')) await assert.rejects(namesIn(plain + odd), /line 5: /)
     else assert.deepEqual(await namesIn(plain + odd + last), [...expected.slice(0, 2), ...own, expected[2]])
   }
+  const spaced = '192.0.2.6, 192.0.2.7, 0, Not routed\n192.0.2.8, 192.0.2.9, 3, C\n'
+  assert.deepEqual(await namesIn(plain + spaced), [...expected.slice(0, 2), '3 C'])
   assert.deepEqual(await namesIn('192.0.2.0\t192.0.2.1\t1\tUS\tA "quoted", name\n'), ['1 A "quoted", name'])
   for (const [row, reason] of [
     ['192.0.2.1,192.0.2.0,1,A', /line 4: .*ends before it starts/],

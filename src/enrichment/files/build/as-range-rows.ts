@@ -85,14 +85,15 @@ function visitRange(
   line: number,
   first: string,
   last: string,
-  number: string,
+  numberCell: string,
   name: string,
   visit: AsRangeVisitor,
 ): void {
+  const number = numberCell.trim()
   if (number === NOT_ROUTED) return
   const range = rangeOf(first, last) ?? networkOf(line, first.trim(), last.trim())
   const asn = Number(number)
-  if (!(/^\d{1,10}$/.test(number.trim()) && asn >= 1 && asn <= ASN_MAX)) {
+  if (!(/^\d{1,10}$/.test(number) && asn >= 1 && asn <= ASN_MAX)) {
     throw lineError(line, `"${clip(number)}" is not an AS number`)
   }
   visit(range, asn, name)
