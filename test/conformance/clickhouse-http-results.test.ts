@@ -326,6 +326,8 @@ test('client_protocol_version with FORMAT Native is honoured', async () => {
     revision(54_405),
   )
   assert.match(zoned.toString('latin1'), /DateTime\('Asia\/Tokyo'\)/)
+  const quoted = await bytesOf("SELECT ' FORMAT Native SETTINGS ' AS s FORMAT Native", revision(54_405))
+  assert.match(quoted.toString('latin1'), / FORMAT Native SETTINGS $/)
 })
 
 test('client_protocol_version finds its way through columns of every type', async () => {

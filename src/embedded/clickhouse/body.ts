@@ -5,6 +5,7 @@ import { decodedBody } from './compression/encodings.ts'
 import { decodeFrames } from './compression/frames.ts'
 import { Code, Exception, tooLarge } from './exception.ts'
 import { type Form, readForm } from './form.ts'
+import { gathered } from './gathered.ts'
 import { MemoryBudget } from './memory-budget.ts'
 
 /** A request's body, decoded: in memory, or in a file when it is large and may be in one. */
@@ -90,8 +91,8 @@ export class BodyReader {
   }
 
   #decoded(request: IncomingMessage, { isFramed, isVerified }: BodyForm): AsyncIterable<Buffer> {
-    const chunks = decodedBody(request, request.headers, this.#memory.open())
-    return isFramed ? decodeFrames(chunks, this.#memory.open(), isVerified) : chunks
+    const chunks = gathered(decodedBody(request, request.headers, this.#memory.open()))
+    return isFramed ? gathered(decodeFrames(chunks, this.#memory.open(), isVerified)) : chunks
   }
 }
 

@@ -45,13 +45,23 @@ export function headOf({ query, body }: EngineStatement): string {
 const STATEMENT_BYTES_MAX = 8_388_608
 
 /**
+ * To be called before anything goes through the query: a form may have one of any length.
+ * @throws Exception when it is too large
+ */
+export function assertQuerySize({ query }: Pick<EngineStatement, 'query'>): void {
+  if (query.length > STATEMENT_BYTES_MAX) throw tooLong()
+}
+
+/**
  * All of it but data in a file.
  * @throws Exception when it is too large
  */
 export function textOf({ query, body }: EngineStatement): string {
-  if (query.length + body.bytes.length > STATEMENT_BYTES_MAX) {
-    const message = `The statement is larger than ${STATEMENT_BYTES_MAX} bytes: put long lists into a table. (QUERY_IS_TOO_LARGE)`
-    throw new Exception(Code.QueryIsTooLarge, message)
-  }
+  if (query.length + body.bytes.length > STATEMENT_BYTES_MAX) throw tooLong()
   return body.bytes.length === 0 ? query : `${query}\n${body.bytes.toString('utf8')}`
+}
+
+function tooLong(): Exception {
+  const message = `The statement is larger than ${STATEMENT_BYTES_MAX} bytes: put long lists into a table, and data of an INSERT into the body. (QUERY_IS_TOO_LARGE)`
+  return new Exception(Code.QueryIsTooLarge, message)
 }

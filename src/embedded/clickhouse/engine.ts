@@ -7,7 +7,7 @@ import { ID_SETTING, type RunningStatement, RunningStatements, withClientIds } f
 import { Connections } from './connections.ts'
 import { type EffectiveSettings, effectiveSettings } from './effective-settings.ts'
 import type { EngineOptions } from './engine-options.ts'
-import { defaultsOf, type EngineStatement, headOf, textOf } from './engine-statement.ts'
+import { assertQuerySize, defaultsOf, type EngineStatement, headOf, textOf } from './engine-statement.ts'
 import { Code, Exception, exceptionOf } from './exception.ts'
 import { type TableStatements, tableStatements, withTables } from './external-tables.ts'
 import { forRevision } from './native-answer.ts'
@@ -112,6 +112,7 @@ export class Engine {
     signal: AbortSignal,
     consume: (answer: Answer) => Promise<void>,
   ): Promise<void> {
+    assertQuerySize(statement)
     const running = this.#statements.begin(statement.queryId)
     const progress = this.#progress.of(statement.queryId, statement.onProgress)
     const over = await this.#writes.begin()

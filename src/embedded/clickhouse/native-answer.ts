@@ -5,7 +5,7 @@ import { checkRevision, withRevision } from './native-revision.ts'
 import { nativeType } from './native-types.ts'
 import type { Canonical } from './reach.ts'
 import type { Consume } from './reading.ts'
-import type { StatementShape } from './statement.ts'
+import { type StatementShape, shapeOf } from './statement.ts'
 
 export interface NativeStatement {
   readonly sql: string
@@ -48,7 +48,7 @@ function isNative(format: string): boolean {
 
 /** Types of the columns of a canonical SELECT. */
 async function typesOf(canonical: string, ask: Ask): Promise<string[]> {
-  const select = canonical.replace(/ FORMAT Native(?: SETTINGS .*)?$/i, '')
+  const select = canonical.slice(0, shapeOf(canonical).formatAt)
   const sql = `DESCRIBE TABLE (${select}) SETTINGS output_format_json_array_of_rows = 0 FORMAT JSONCompactEachRow`
   const lines = (await ask(sql)).split('\n').filter((line) => line !== '')
   return lines.map((line) => (JSON.parse(line) as [string, string])[1])

@@ -10,6 +10,7 @@ import {
   constants as zlib,
 } from 'node:zlib'
 import { Code, Exception } from '../exception.ts'
+import { gathered } from '../gathered.ts'
 import type { MemoryShare } from '../memory-budget.ts'
 import { decodeLz4 } from './lz4.ts'
 import { hasZstd, zstdDecoder, zstdEncoder } from './zstd.ts'
@@ -56,7 +57,7 @@ export function encoderOf(encoding: Encoding): Transform {
 export function decodedBody(body: Readable, headers: IncomingHttpHeaders, memory: MemoryShare): AsyncIterable<Buffer> {
   const encoding = (headers['content-encoding'] ?? '').trim().toLowerCase()
   if (encoding === 'identity' || encoding === '') return body
-  if (encoding === 'lz4') return decodeLz4(body, memory)
+  if (encoding === 'lz4') return decodeLz4(gathered(body), memory)
   const decoder = decoderOf(encoding)
   // Errors arrive where the decoder is read.
   pipeline(body, decoder, () => {})
