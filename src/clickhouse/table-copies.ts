@@ -226,7 +226,7 @@ function createOf(shape: TableShape): string {
     return createRestored(shape)
   } catch (error) {
     throw refused(
-      `${(error as Error).message} is not taken over from a backup; make the table yourself, empty, and restore again`,
+      `${(error as Error).message}: a restore does not run that; make the table yourself, empty, and restore again`,
     )
   }
 }
