@@ -44,7 +44,7 @@ export async function dryRun(
       ...Object.entries(trial.newly_filtered).map(([rule, n]) => [`  would be filtered: ${rule}`, n] as const),
       ['events filtered', trial.filtered],
       ...Object.entries(trial.newly_kept).map(([rule, n]) => [`  would be kept: ${rule}`, n] as const),
-      ['  nobody can tell: their addresses are not stored', trial.unknown],
+      ['  cannot be tried: their addresses are not stored', trial.unknown],
       ...(trial.without_address > 0 ? [['stored without an address', trial.without_address] as const] : []),
       ['dry run', 'nothing was changed'],
     ])

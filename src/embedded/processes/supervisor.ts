@@ -165,7 +165,10 @@ export class Supervisor {
         const port = this.#url === undefined ? undefined : Number(new URL(this.#url).port)
         const config = { ...configFor(port), place: `${this.#id}/${name}` }
         const launch = { ...roleScript, roles, config, stores: this.#stores, signal }
-        const waiting = setInterval(() => log.warn({ process: name }, `process ${name} still starts`), SLOW_START_MS)
+        const waiting = setInterval(
+          () => log.warn({ process: name }, `process ${name} is still starting`),
+          SLOW_START_MS,
+        )
         const process = await launchRole(launch).finally(() => clearInterval(waiting))
         if (roles === this.#options.ingressRoles) this.#url ??= process.url
         log.info({ process: name, child_pid: process.pid, url: process.url }, 'process is ready')

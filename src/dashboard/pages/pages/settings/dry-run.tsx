@@ -60,7 +60,7 @@ function Outcome({ trial, body }: { readonly trial: RulesTrialAnswer; readonly b
         )}
         {unknown > 0 && (
           <li class="soft">
-            Of {number(unknown)} filtered ones nobody can tell: their addresses and organisations are not stored.
+            {number(unknown)} filtered events cannot be tried: their addresses and organisations are not stored.
           </li>
         )}
         {without_address > 0 && (
