@@ -245,6 +245,87 @@ test('no parameter and no expression in a setting or a structure reaches a file'
   assert.equal(await answered('SELECT {c:Identifier} FROM {t:Identifier}', { param_c: 'a', param_t: 'kept' }), 'x\n')
 })
 
+/** Table functions that reach nothing but the engine's own tables, or nothing at all. */
+const HARMLESS_SOURCES = new Set([
+  ...[
+    'SQLStandardValues',
+    'dictionary',
+    'format',
+    'fuzzJSON',
+    'fuzzQuery',
+    'generateRandom',
+    'generateSeries',
+    'generate_series',
+  ],
+  ...['input', 'loop', 'merge', 'mergeTreeAnalyzeIndexes', 'mergeTreeAnalyzeIndexesUUID', 'mergeTreeIndex'],
+  ...['mergeTreeProjection', 'mergeTreeTextIndex', 'null', 'numbers', 'numbers_mt', 'primes', 'prometheusQuery'],
+  ...['prometheusQueryRange', 'timeSeriesData', 'timeSeriesMetrics', 'timeSeriesSamples', 'timeSeriesSelector'],
+  ...['timeSeriesTags', 'values', 'view', 'viewExplain', 'viewIfPermitted', 'zeros', 'zeros_mt'],
+])
+
+test('every table function that is not harmless is refused by its name', async () => {
+  const names = (await answered('SELECT name FROM system.table_functions')).trim().split('\n')
+  for (const name of names.filter((name) => !HARMLESS_SOURCES.has(name))) {
+    const { text } = await post(`SELECT * FROM ${name}/**/(1)`)
+    assert.match(text, /reaches no files, programs and other servers/, name)
+  }
+})
+
+test('no mutation and no view reaches outside, though mutations run without a user and its rights', async () => {
+  calls = 0
+  const settings = { validate_mutation_query: '0', allow_nondeterministic_mutations: '1', mutations_sync: '1' }
+  const web = `url('${away}', LineAsString, 'a String')`
+  const csv = join(folder, 'secret.csv')
+  const attempts: (readonly [sql: string, params: Record<string, string>])[] = [
+    ["ALTER TABLE kept UPDATE file = 'z' WHERE 0", settings],
+    [`ALTER TABLE kept UPDATE file = (SELECT a FROM ${web} LIMIT 1) WHERE 1`, {}],
+    [`ALTER TABLE kept UPDATE file = (SELECT content FROM filesystem(${S}) LIMIT 1) WHERE 1`, {}],
+    [`CREATE VIEW leak (a String) AS SELECT a FROM ${web}`, {}],
+    [`CREATE VIEW leak (c1 String) AS SELECT c1 FROM default.\`${csv}\``, {}],
+    [`CREATE FUNCTION leak AS x -> (SELECT any(c1) FROM default."${csv}")`, {}],
+    [`ALTER TABLE kept DELETE WHERE a IN (SELECT c1 FROM default.\`${csv}\`)`, {}],
+    [`DELETE FROM kept WHERE a IN (SELECT c1 FROM default.\`${csv}\`)`, {}],
+    ['DELETE FROM kept WHERE a IN (SELECT c1 FROM default.{t:Identifier})', { param_t: csv }],
+    ['DROP TABLE IF EXISTS no PARALLEL WITH CREATE VIEW leak AS SELECT arrayMap({f:Identifier}, [1])', {}],
+    [`DROP TABLE IF EXISTS no PARALLEL WITH DELETE FROM kept WHERE a IN (SELECT c1 FROM default.\`${csv}\`)`, {}],
+  ]
+  for (const [sql, params] of attempts) {
+    const { status, text } = await post(sql, params)
+    assert.equal(status === 200, false, `${sql}: ${text}`)
+  }
+  assert.equal(calls, 0)
+  assert.equal(await answered("SELECT a, k.file FROM kept AS k WHERE a = 'x'"), 'x\ty\n')
+  await answered('CREATE VIEW paths AS SELECT a AS `/pricing` FROM kept')
+  await answered("ALTER TABLE kept DELETE WHERE a IN (SELECT 'nothing')", { mutations_sync: '1' })
+  assert.equal(await answered('SELECT * FROM paths'), 'x\n')
+  await answered('DROP VIEW paths')
+})
+
+test('no text that something else makes is run as code', async () => {
+  const structure = `a String DEFAULT file(${S})`
+  const hex = `unhex('${Buffer.from(structure).toString('hex')}')`
+  const data = `'(file(\\'${secret}\\'))'`
+  const attempts: (readonly [sql: string, params: Record<string, string>])[] = [
+    ["SELECT * FROM format(JSONEachRow, {s:String}, '{}')", { param_s: structure }],
+    [`SELECT * FROM format(JSONEachRow, ${hex}, '{}')`, {}],
+    [`SELECT * FROM format(JSONEachRow, (SELECT ${hex}), '{}')`, {}],
+    [`WITH ${hex} AS s SELECT * FROM format(JSONEachRow, s, '{}')`, {}],
+    [`CREATE VIEW leak AS SELECT * FROM format(JSONEachRow, {s:String}, '{}')`, {}],
+    [`CREATE FUNCTION leak AS x -> (SELECT any(a) FROM format(JSONEachRow, x, '{}'))`, {}],
+    [`CREATE FUNCTION leak AS x -> (SELECT any(a) FROM format(x, 'a String', ${data}))`, {}],
+    [`WITH 'Values' AS v SELECT * FROM format(v, 'a String', ${data})`, {}],
+    [`WITH 'Values' AS JSON SELECT * FROM format(JSON, 'a String', ${data})`, {}],
+    [`INSERT INTO FUNCTION null(${hex}) SELECT 1`, {}],
+  ]
+  for (const [sql, params] of attempts) {
+    const { status, text } = await post(sql, params)
+    assert.equal(status, 403, `${sql}: ${text}`)
+    assert.ok(!text.includes(SECRET), sql)
+  }
+  assert.equal(await answered("SELECT format('{}-{}', a, k.file) FROM kept AS k WHERE a = 'x'"), 'x-y\n')
+  assert.equal(await answered("SELECT * FROM format(JSONEachRow, 'a String DEFAULT 1', concat('{', '}'))"), '1\n')
+})
+
 test('the process has no secrets in its environment, and stands behind the wall where the kernel has one', async () => {
   const environment = readFileSync(`/proc/${pid}/environ`, 'utf8')
   assert.match(environment, /^LANG=C\.UTF-8\0/)

@@ -35,6 +35,8 @@ const FIXED_SETTINGS = [
   ...['remote_filesystem_read_method', 'http_response_headers', 'distributed_plan_force_exchange_kind', 'workload'],
   ...['send_logs_source_regexp', 'output_format_avro_confluent_subject', 'allow_python_table_function'],
   ...['allow_experimental_ai_functions', 'default_normal_view_sql_security', 'default_materialized_view_sql_security'],
+  // What a mutation reads is looked at when it is given; later it runs without a user's rights.
+  'validate_mutation_query',
 ]
 
 /**

@@ -1,3 +1,4 @@
+import { type Argument, callsOf } from './calls.ts'
 import { Code, Exception } from './exception.ts'
 import { Scanner } from './scanner.ts'
 import { takesDataOnly, valuesOf } from './statement.ts'
@@ -38,8 +39,64 @@ function isReachingName(value: string): boolean {
 
 const NAME_CHARACTERS_MAX = 200
 
-/** A parameter that becomes a name where it is used: in a definition that would be later, with a value that nobody judges. */
-const NAMED_LATER = /^(?:CREATE|ALTER|ATTACH) .*:Identifier\}/
+/** What goes on after the statement: a definition, or a mutation, which the engine runs later and without a user's rights. */
+const LASTING = /(?:^|\bPARALLEL WITH )\(*(?:CREATE|REPLACE|ALTER|ATTACH|DELETE|UPDATE)\b/
+/** What has to be looked at, whatever comes after this word. */
+const FIRST_WORDS = new Set(['SYSTEM', 'CREATE', 'REPLACE', 'ALTER', 'ATTACH', 'DELETE', 'UPDATE'])
+const PARALLEL = /\bparallel\b\s*(?:with|\/|-|#)/i
+
+/**
+ * Table functions that read or write a file, run a program or ask another server. For most of them the engine asks for a right,
+ * but not in a mutation.
+ */
+const SOURCES = [
+  ...[
+    'arrowstream',
+    'azureBlobStorage',
+    'azureBlobStorageCluster',
+    'cluster',
+    'clusterAllReplicas',
+    'cosn',
+    'deltaLake',
+  ],
+  ...[
+    'deltaLakeAzure',
+    'deltaLakeAzureCluster',
+    'deltaLakeCluster',
+    'deltaLakeLocal',
+    'deltaLakeS3',
+    'deltaLakeS3Cluster',
+  ],
+  ...['fileCluster', 'filesystem', 'gcs', 'hdfs', 'hdfsCluster', 'hudi', 'hudiCluster', 'iceberg', 'icebergAzure'],
+  ...[
+    'icebergAzureCluster',
+    'icebergCluster',
+    'icebergHDFS',
+    'icebergHDFSCluster',
+    'icebergLocal',
+    'icebergLocalCluster',
+  ],
+  ...['icebergS3', 'icebergS3Cluster', 'jdbc', 'mongodb', 'mysql', 'odbc', 'oss', 'paimon', 'paimonAzure'],
+  ...['paimonAzureCluster', 'paimonCluster', 'paimonHDFS', 'paimonHDFSCluster', 'paimonLocal', 'paimonS3'],
+  ...[
+    'paimonS3Cluster',
+    'postgresql',
+    'redis',
+    'remote',
+    'remoteSecure',
+    's3',
+    's3Cluster',
+    'url',
+    'urlCluster',
+    'ytsaurus',
+  ],
+].join('|')
+const SOURCE = new RegExp(`(?<![.\\w])(?:${SOURCES})\\(`, 'i')
+const CALLED = new RegExp(`\\b(?:${SOURCES}|input|null|generateRandom)\\b["\`]?\\s*[(/#-]`, 'i')
+
+/** The database `default` takes such a name of a table for a file or an address. */
+const PATH = /^.\/|\.\.|:\/\//
+
 const SETS_PARAMETER = /\bparam_\w+ = '?(?:file|executable|eval|sqlite|disk|catboostEvaluate|ai[A-Z]\w*)'?(?:,|$)/im
 
 const TO_FILE = /\bINTO OUTFILE\b/i
@@ -51,16 +108,15 @@ const REFUSED: readonly RegExp[] = [
   // Higher-order functions and APPLY take it by its name alone.
   /(?<![.\w]|\bAS )file\b/i,
   /(?<![.\w])(?:executable|eval|sqlite|disk|catboostEvaluate|ai[A-Z]\w*) *\(/i,
+  SOURCE,
+  // Without a table, the engine answers as if it had been done; it skips the tables of which it may not.
+  /(?:^|\bPARALLEL WITH )\(*SYSTEM (?!FLUSH LOGS\b)/i,
   /\b(?:BACKUP|RESTORE) (?:TABLE|DATABASE|VIEW|DICTIONARY|TEMPORARY|ALL)\b/i,
 ]
 
 const ENGINE = /\bENGINE = (?!')(\w*)/g
 const OWN_ENGINE =
   /^(?:\w*MergeTree|Memory|Log|TinyLog|StripeLog|Null|Set|Join|Buffer|Merge|View|MaterializedView|GenerateRandom|Alias|Atomic|Ordinary)$/i
-
-/** The data of `format(Values, …)` are expressions. */
-const FORMAT_CALL = /(?<![.\w])format *\(/gi
-const PLAIN_FORMAT = /^\s*(?:'(?!values')[^'\\]*'|(?!values\b)\w+)\s*[,)]/i
 
 /** A suspicious text is looked at as far as this; what must be behind it is data. */
 const TEXT_CHARACTERS_MAX = 1_048_576
@@ -82,9 +138,19 @@ export async function refuseReach({ query, body, settings = [] }: StatementText,
 }
 
 function isSuspicious(text: string): boolean {
-  if (SUSPICIOUS.test(text)) return true
+  if (SUSPICIOUS.test(text) || PARALLEL.test(text) || CALLED.test(text) || hasFirstWord(text)) return true
   const format = text.search(/format/i)
   return format >= 0 && text.lastIndexOf('(') > format
+}
+
+/** Where the first word of a statement is looked for. */
+const HEAD_CHARACTERS_MAX = 65_536
+
+function hasFirstWord(text: string): boolean {
+  const scanner = new Scanner(text.slice(0, HEAD_CHARACTERS_MAX))
+  while (scanner.next() && scanner.is('('));
+  if (scanner.kind === 'end') return text.length > HEAD_CHARACTERS_MAX
+  return FIRST_WORDS.has(scanner.token.toUpperCase())
 }
 
 /** @throws Exception when the statement writes its result into a file, which the engine takes for reading */
@@ -104,8 +170,13 @@ async function refuseInValues(text: string, canonical: Canonical): Promise<void>
 function refuseForms(canonical: string): void {
   const bare = emptied(canonical)
   if (SETS_PARAMETER.test(canonical)) throw refusal('such a value of a parameter')
-  if (NAMED_LATER.test(bare)) throw refusal('a definition with a parameter of type Identifier')
-  refuseDefaults(canonical)
+  const lastingAt = bare.search(LASTING)
+  // Each becomes a name where it is used, which is later, with a value that nobody judges.
+  if (lastingAt >= 0 && bare.indexOf(':Identifier}', lastingAt) >= 0) {
+    throw refusal('a definition or a mutation with a parameter of type Identifier')
+  }
+  if (lastingAt >= 0) refusePaths(canonical)
+  refuseTextAsCode(canonical)
   const attach = bare.search(/\bATTACH\b/i)
   if (attach >= 0 && bare.indexOf(" FROM '", attach) >= 0) throw refusal('ATTACH … FROM')
   for (const form of REFUSED) {
@@ -115,25 +186,58 @@ function refuseForms(canonical: string): void {
   for (const [found, name] of bare.matchAll(ENGINE)) {
     if (!OWN_ENGINE.test(name!)) throw refusal(found)
   }
-  for (const { index, 0: call } of bare.matchAll(FORMAT_CALL)) {
-    if (!PLAIN_FORMAT.test(canonical.slice(index + call.length))) throw refusal('format(Values')
-  }
 }
 
-/** The structure of a table function is text, and may have expressions as defaults: one that is put together cannot be read. */
-function refuseDefaults(canonical: string): void {
-  for (const scanner = new Scanner(canonical); scanner.next(); ) {
-    if (!STRUCTURED.has(scanner.token.toLowerCase()) || !scanner.next() || !scanner.is('(')) continue
-    for (let depth = 1; depth > 0 && scanner.next(); ) {
-      if (scanner.is('(')) depth++
-      else if (scanner.is(')')) depth--
-      else if (scanner.is('||') || scanner.is('CONCAT')) throw refusal('a structure that is put together')
-      else if (scanner.kind === 'string' && hasExpression(scanner.token)) throw refusal('a structure with DEFAULT')
+/** Names of columns may look like one, as in AS `/pricing`. */
+function refusePaths(canonical: string): void {
+  let before = ''
+  for (const scanner = new Scanner(canonical); scanner.next(); before = scanner.token) {
+    if (scanner.kind === 'name' && before !== 'AS' && PATH.test(scanner.token)) {
+      throw refusal('a definition or a mutation with a file as a table')
     }
   }
 }
 
-const STRUCTURED = new Set(['format', 'values', 'input', 'generaterandom', 'null'])
+/** Table functions whose first argument is a structure. */
+const STRUCTURED = new Set(['values', 'input', 'generaterandom', 'null'])
+
+/**
+ * The data of `format(Values, …)` are expressions, and a structure of columns may have some as defaults. Both are judged where
+ * they are strings in the statement; what a function, a parameter or an alias makes of them cannot be.
+ */
+function refuseTextAsCode(canonical: string): void {
+  const formats = new Set<string>()
+  for (const { name, args } of callsOf(canonical)) {
+    if (STRUCTURED.has(name)) refuseStructure(name, args[0]!)
+    if (name !== 'format') continue
+    const [format, structure] = args as [Argument, Argument?]
+    if (format.kind === 'word' && format.tokens === 1) formats.add(format.token.toLowerCase())
+    else if (format.kind !== 'string' || format.tokens !== 1) throw refusal('format with a name that is put together')
+    if (/^'?values'?$/i.test(format.token)) throw refusal('format(Values')
+    // With other characters it is the function for strings.
+    if (args.length > 2 && /^'?\w+'?$/.test(format.token)) refuseStructure(name, structure!)
+  }
+  if (formats.size > 0) refuseAliases(canonical, formats)
+}
+
+function refuseStructure(name: string, { kind, tokens, token }: Argument): void {
+  if (kind === 'string' && hasExpression(token)) throw refusal('a structure with DEFAULT')
+  const isGiven = tokens === 0 || (tokens === 1 && (kind === 'string' || kind === 'number'))
+  // The engine takes VALUES for data unless a structure is a string.
+  if (name !== 'values' && !isGiven) throw refusal('a structure that is put together')
+}
+
+/** The name of a format may be another name for a string, or an argument of a function that is defined. */
+function refuseAliases(canonical: string, formats: ReadonlySet<string>): void {
+  let [beforeLast, last] = ['', '']
+  for (const scanner = new Scanner(canonical); scanner.next(); ) {
+    const word = scanner.token.toLowerCase()
+    const isFormat = last === 'format' || (last === '(' && beforeLast === 'format')
+    if (formats.has(word) && scanner.kind === 'word' && !isFormat) throw refusal(`${scanner.token} beside format(`)
+    beforeLast = last
+    last = word
+  }
+}
 
 /** Whether a structure gives a column an expression that calls something. */
 function hasExpression(structure: string): boolean {

@@ -138,6 +138,8 @@ function launch({
     execPath: 'nice',
     execArgv: ['-n', String(NICE), ...(options.external ? [] : walledCommand(options.path)), process.execPath],
     env: environmentFrom(env),
+    // The engine takes an unknown table of `default` for a file in this folder.
+    cwd: options.path,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     // Ctrl-C in a terminal is for the parent, which still needs it while it stops.
     detached: true,

@@ -1,0 +1,58 @@
+import { Scanner, type TokenKind } from './scanner.ts'
+
+/** What stands between two commas of a call. */
+export interface Argument {
+  /** Of how many tokens it consists. */
+  tokens: number
+  /** The first of them. */
+  kind: TokenKind
+  token: string
+}
+
+export interface Call {
+  /** In lower case. */
+  readonly name: string
+  readonly args: readonly Argument[]
+}
+
+interface Frame {
+  readonly name: string
+  readonly args: Argument[]
+}
+
+/**
+ * All calls in a statement, inner ones first. A list in parentheses is a call by the word right before it, or by no name. Time and
+ * memory grow with the length of the text.
+ * @param canonical in canonical form
+ */
+export function* callsOf(canonical: string): Generator<Call> {
+  const open: Frame[] = []
+  let [before, end] = ['', 0]
+  for (const scanner = new Scanner(canonical); scanner.next(); ) {
+    const { kind, token } = scanner
+    const frame = open.at(-1)
+    if (kind === 'symbol' && CLOSING.has(token)) {
+      const closed = open.pop()
+      if (closed !== undefined && token === ')') yield closed
+    } else if (kind === 'symbol' && token === ',' && frame !== undefined) frame.args.push(nothing())
+    else {
+      if (frame !== undefined) add(frame.args.at(-1)!, kind, token)
+      if (kind === 'symbol' && OPENING.has(token))
+        open.push({ name: token === '(' && scanner.from === end ? before : '', args: [nothing()] })
+    }
+    before = kind === 'word' || kind === 'name' ? token.replaceAll('`', '').toLowerCase() : ''
+    end = scanner.to
+  }
+}
+
+const OPENING = new Set(['(', '[', '{'])
+const CLOSING = new Set([')', ']', '}'])
+
+function nothing(): Argument {
+  return { tokens: 0, kind: 'end', token: '' }
+}
+
+function add(argument: Argument, kind: TokenKind, token: string): void {
+  if (argument.tokens === 0) Object.assign(argument, { kind, token })
+  argument.tokens++
+}
