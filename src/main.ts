@@ -14,7 +14,6 @@ export async function main(args: readonly string[]): Promise<void> {
     stopSignals,
     roleModule: () => import('./app.ts'),
   })
-  await Promise.all([process.stdout, process.stderr].map(written))
   process.exit(code)
 }
 
@@ -46,17 +45,6 @@ function stopWithParent(stop: AbortController): void {
   setInterval(() => {
     if (process.ppid !== parent) stop.abort()
   }, PARENT_CHECK_MS).unref()
-}
-
-/**
- * Resolves when a reader took all of a stream, or went away. A pipe that is full is written to in the background, and
- * `process.exit` drops the rest.
- */
-function written(stream: NodeJS.WriteStream): Promise<void> {
-  if (stream.writableLength === 0) return Promise.resolve()
-  return new Promise((resolve) => {
-    stream.write('', () => resolve())
-  })
 }
 
 function ignoreBrokenPipe(error: NodeJS.ErrnoException): void {

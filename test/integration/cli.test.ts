@@ -59,13 +59,6 @@ describe('without an instance', () => {
     assert.equal(code, 0, stderr)
   })
 
-  test('all that is printed arrives, however much a pipe holds', async (t) => {
-    // Each character is printed as six.
-    const { ended, stderr } = new TestSite(t).spawn(`--${'\u0001'.repeat(100_000)}`)
-    assert.equal((await ended).code, 2)
-    assert.equal(stderr(), `ipid: unknown option '--${'\\u0001'.repeat(100_000)}' (see --help)\n`)
-  })
-
   test('--version and --help', async (t) => {
     const site = new TestSite(t)
     const version = site.spawn('--version')

@@ -7,7 +7,6 @@ import { compileValidator } from '../../src/core/event/validator.ts'
 import { InputError, UnavailableError } from '../../src/core/run/errors.ts'
 import { RedisTenantRemoval } from '../../src/redis/erasure/tenant-removal.ts'
 import { keys } from '../../src/redis/keys.ts'
-import { TenantCopies } from '../../src/redis/tenants/tenant-copies.ts'
 import { hashKey } from '../../src/tenants/key.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { handClock, startTenants } from '../support/tenants.ts'
@@ -230,39 +229,6 @@ test('what Redis holds of tenants and keys has the shapes of the schemas, before
   assert.deepEqual([tenants.length, apiKeys.length], [4, 2])
   for (const record of tenants) assertShape(TenantRecord, record)
   for (const record of apiKeys) assertShape(ApiKeyRecord, record)
-})
-
-test('a tenant is copied with any number of keys, some of them at a time', async (t) => {
-  const [from, to] = await Promise.all([startTestRedis(t), startTestRedis(t)])
-  const clock = handClock()
-  const source = await startTenants(t, from.url, { clock })
-  const target = await startTenants(t, to.url, { clock })
-  await source.admin.createTenant('acme')
-  const prefixes = (await Promise.all(Array.from({ length: 1_203 }, () => source.admin.createKey('acme')))).map(
-    ({ prefix }) => prefix,
-  )
-  const hashes = await source.client.hkeys(keys.apiKeys())
-  await source.store.recordUses(new Map(hashes.map((hash, i) => [hash, 1_000 + i])))
-  // A call takes some 100,000 arguments, and a script that takes long holds up all of Redis.
-  let argumentsMost = 0
-  for (const client of [source.client, target.client]) {
-    for (const name of ['hmget', 'callBuffer'] as const) {
-      const call = (client[name] as (...args: unknown[]) => unknown).bind(client)
-      Object.assign(client, {
-        [name]: (...args: unknown[]) => {
-          argumentsMost = Math.max(argumentsMost, args.length)
-          return call(...args)
-        },
-      })
-    }
-  }
-  const copies = new TenantCopies(target.client, clock)
-  for await (const tenant of new TenantCopies(source.client, clock).all()) await copies.add(tenant)
-  assert.ok(argumentsMost <= 1_010, `${argumentsMost} arguments`)
-  const copied = await target.admin.listKeys('acme')
-  assert.deepEqual(copied, await source.admin.listKeys('acme'))
-  assert.deepEqual(copied.map(({ prefix }) => prefix).sort(), prefixes.sort())
-  assert.ok(copied.every(({ lastUsed }) => lastUsed !== undefined))
 })
 
 function assertShape(schema: typeof TenantRecord | typeof ApiKeyRecord, record: object): void {

@@ -11,10 +11,6 @@ const createTenantScript = loadScript('createTenant-1')
 const createKeyScript = loadScript('createKey-4')
 const recordUsesScript = loadScript('recordUses-2')
 
-/** Keys that are read, and times of use that are written, at once: a tenant may have any number of keys. */
-const KEYS_PER_CALL = 1_000
-const USES_PER_CALL = 500
-
 /** Tenants as they are, to be written elsewhere as they were: their records with all fields, and keys by their hashes. */
 export class TenantCopies {
   readonly #client: RedisClient
@@ -46,29 +42,22 @@ export class TenantCopies {
       // A key that was revoked comes as one: at no moment it opens anything.
       await createKeyScript.run(this.#client, names, [id, sha256, key.prefix, JSON.stringify(key), channel])
     }
-    const uses = copied.filter(({ used_ms }) => used_ms !== null)
-    for (let at = 0; at < uses.length; at += USES_PER_CALL) {
-      const some = uses.slice(at, at + USES_PER_CALL).flatMap(({ sha256, used_ms }) => [sha256, used_ms!])
-      await recordUsesScript.run(this.#client, [keys.apiKeyUses(), keys.apiKeys()], some)
-    }
+    const uses = copied.flatMap(({ sha256, used_ms }) => (used_ms === null ? [] : [sha256, used_ms]))
+    if (uses.length > 0) await recordUsesScript.run(this.#client, [keys.apiKeyUses(), keys.apiKeys()], uses)
     if (lookups.used > 0) await this.#quota.set(id, lookups)
   }
 
   async #keysOf(tenantId: string): Promise<TenantCopy['keys']> {
-    const copied: TenantCopy['keys'] = []
-    for (let start = 0; ; start += KEYS_PER_CALL) {
-      const hashes = await this.#client.lrange(keys.apiKeysOf(tenantId), start, start + KEYS_PER_CALL - 1)
-      if (hashes.length === 0) return copied
-      const [records, uses] = await Promise.all([
-        this.#client.hmget(keys.apiKeys(), ...hashes),
-        this.#client.hmget(keys.apiKeyUses(), ...hashes),
-      ])
-      for (const [i, sha256] of hashes.entries()) {
-        const json = records[i]
-        if (json == null) continue
-        const used_ms = uses[i] == null ? null : Number(uses[i])
-        copied.push({ sha256, record: JSON.parse(json) as ApiKeyRecord, used_ms })
-      }
-    }
+    const hashes = await this.#client.lrange(keys.apiKeysOf(tenantId), 0, -1)
+    if (hashes.length === 0) return []
+    const [records, uses] = await Promise.all([
+      this.#client.hmget(keys.apiKeys(), ...hashes),
+      this.#client.hmget(keys.apiKeyUses(), ...hashes),
+    ])
+    return hashes.flatMap((sha256, i) => {
+      const json = records[i]
+      if (json == null) return []
+      return [{ sha256, record: JSON.parse(json) as ApiKeyRecord, used_ms: uses[i] == null ? null : Number(uses[i]) }]
+    })
   }
 }

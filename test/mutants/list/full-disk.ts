@@ -33,8 +33,8 @@ export const FULL_DISK_WRITES: readonly Mutant[] = [
     name: 'failed-write-not-answered',
     promise: 'an insert is not answered when a write of it failed',
     file: 'src/embedded/clickhouse/engine.ts',
-    from: 'await this.#writes.look()\n    await consume(',
-    to: 'await consume(',
+    from: 'await this.#writes.look()\n    return () => consume(',
+    to: 'return () => consume(',
     noticedBy: [[FULL_DISK, 'a disk that is full costs no row']],
   },
   {

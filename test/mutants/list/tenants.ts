@@ -302,8 +302,8 @@ export const TENANTS: readonly Mutant[] = [
     name: 'use-of-the-deleted',
     promise: 'no use is noted of a key that is gone',
     file: 'src/redis/scripts/recordUses-2.lua',
-    from: "if is_due and redis.call('HEXISTS', KEYS[2], ARGV[i]) == 1 then",
-    to: 'if is_due then',
+    from: "if is_later and redis.call('HEXISTS', KEYS[2], ARGV[i]) == 1 then",
+    to: 'if is_later then',
     noticedBy: [['test/integration/tenant-removal.test.ts']],
   },
   {

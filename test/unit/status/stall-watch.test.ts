@@ -49,7 +49,7 @@ test('lines of which none is fed are an alarm; a long queue that moves is none',
   }
   state.nowMs += 60_001
   await stall.look()
-  assert.equal(stall.reason, 'none of 591000 lines of batch jobs was fed for 1 min')
+  assert.equal(stall.reason, 'none of 591,000 lines of batch jobs was fed for 1 min')
   state.lines = 0
   await stall.look()
   assert.equal(stall.reason, undefined)
