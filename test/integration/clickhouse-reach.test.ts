@@ -6,6 +6,9 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { encodeFrame } from '../../src/embedded/clickhouse/compression/frames.ts'
+import { readEngineSettings } from '../../src/embedded/clickhouse/engine-settings.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { sendRaw } from '../support/raw-request.ts'
 
@@ -168,39 +171,96 @@ for (const [how, through] of [
   })
 }
 
-/** Settings of free text that clients send, and that neither name anything nor hold SQL. */
-const HARMLESS_TEXTS = new Set([
-  ...['bool_false_representation', 'bool_true_representation', 'chdb_client_name', 'column_names_for_schema_inference'],
-  ...[
-    'compatibility',
-    'count_distinct_implementation',
-    'errors_output_format',
-    'exclude_materialize_skip_indexes_on_insert',
-  ],
-  ...['force_data_skipping_indices', 'force_optimize_projection_name', 'format_csv_null_representation'],
-  ...['format_custom_field_delimiter', 'format_custom_result_after_delimiter', 'format_custom_result_before_delimiter'],
-  ...['format_custom_row_after_delimiter', 'format_custom_row_before_delimiter', 'format_custom_row_between_delimiter'],
-  ...['format_json_object_each_row_column_for_object_name', 'format_regexp', 'format_schema_message_name'],
-  ...['format_template_resultset_format', 'format_template_row_format', 'format_template_rows_between_delimiter'],
-  ...['format_tsv_null_representation', 'function_implementation', 'iceberg_metadata_compression_method'],
-  ...['ignore_data_skipping_indices', 'input_format_mysql_dump_table_name', 'input_format_orc_reader_time_zone_name'],
-  ...['insert_deduplication_token', 'log_comment', 'network_compression_method', 'output_format_avro_codec'],
-  ...[
-    'output_format_avro_string_column_pattern',
-    'output_format_image_terminal_mode',
-    'output_format_orc_writer_time_zone_name',
-  ],
-  ...['output_format_pretty_grid_charset', 'output_format_sql_insert_table_name', 'preferred_optimize_projection_name'],
-  ...['query_cache_tag', 'temporary_files_codec', 'trace_profile_events_list'],
-])
-
-test('of the settings of free text only the harmless ones may be set', async () => {
-  const sql = "SELECT name FROM system.settings WHERE type IN ('String', 'Map', 'URI') AND NOT readonly"
-  const free = (await answered(sql)).trim().split('\n')
+test('every setting of the engine is on the list: what is not allowed cannot be set', async () => {
+  const rows = async (sql: string) => (await answered(`${sql} FORMAT TSV`)).trim().split('\n')
+  const sql = 'SELECT name FROM system.settings WHERE readonly = '
+  const tables = "SELECT concat('merge_tree_', name) FROM system.merge_tree_settings"
+  const { allowed, refused } = readEngineSettings()
+  const ofTables = new Set(await rows(tables))
+  const ofStatements = (names: readonly string[]) => names.filter((name) => !ofTables.has(name)).toSorted()
+  assert.deepEqual((await rows(`${sql} 0`)).toSorted(), ofStatements(allowed))
+  assert.deepEqual((await rows(`${sql} 1`)).toSorted(), ofStatements(refused))
+  // The engine itself fixes some more in a table that is there.
+  const fixed = new Set(await rows(`${tables} WHERE readonly`))
   assert.deepEqual(
-    free.filter((name) => !HARMLESS_TEXTS.has(name)),
+    refused.filter((name) => ofTables.has(name) && !fixed.has(name)),
     [],
   )
+  const listed = [...allowed, ...refused]
+  assert.deepEqual(
+    [...ofTables].filter((name) => !listed.includes(name)),
+    [],
+  )
+  // Change these only after a look at each setting that is new.
+  assert.deepEqual([allowed.length, refused.length], [1224, 851])
+})
+
+/** What hostile requests have in them, and each way by which it can come. */
+const HOSTILE_CALL = `SELECT file(${S})`
+const framed = async (text: string) => [...(await encodeFrame(Buffer.from(text)))]
+const WAYS: Record<string, (sql: string, params?: Record<string, string>) => Promise<Response>> = {
+  URL: (query, params = {}) => ask({ query, ...params }),
+  'body and URL': (sql, params = {}) => ask(params, sql),
+  form: (query, params = {}) => ask({}, formOf({ query, ...params })),
+  'body in gzip': (sql, params = {}) => ask(params, gzipSync(sql), { 'content-encoding': 'gzip' }),
+  'body in frames': async (sql, params = {}) => ask({ decompress: '1', ...params }, Uint8Array.from(await framed(sql))),
+  session: async (sql, params = {}) => {
+    const names = Object.entries(params).map(([name, value]) => `${name} = '${value}'`)
+    const set = names.length === 0 ? 'SELECT 1' : `SET ${names.join(', ')}`
+    const answer = await ask({ session_id: 'ways' }, set)
+    return answer.ok ? await ask({ session_id: 'ways' }, sql) : answer
+  },
+  'external table': (query, params = {}) => {
+    const form = formOf({ query, ...params, t_structure: 'a String' })
+    form.set('t', new Blob(['x']), 't')
+    return ask({}, form)
+  },
+  header: (sql, params = {}) =>
+    ask(params, sql, { 'x-clickhouse-database': 'ipid', 'x-clickhouse-format': 'JSONEachRow' }),
+}
+
+function ask(
+  params: Record<string, string>,
+  body: string | FormData | Uint8Array<ArrayBuffer> = '',
+  headers: Record<string, string> = {},
+) {
+  return fetch(`${url}/?${new URLSearchParams({ database: 'ipid', ...params })}`, { method: 'POST', body, headers })
+}
+
+function formOf(fields: Record<string, string>): FormData {
+  const form = new FormData()
+  for (const [name, value] of Object.entries(fields)) form.set(name, value)
+  return form
+}
+
+for (const [way, through] of Object.entries(WAYS)) {
+  test(`the same judgement meets what comes by ${way}`, async () => {
+    const call = await through(HOSTILE_CALL)
+    assert.match(await call.text(), /Code: 497\. .*ACCESS_DENIED/, way)
+    const setting = await through('SELECT 1', { s3_max_redirects: '3' })
+    assert.match(await setting.text(), /Code: 452\. .*s3_max_redirects should not be changed/, way)
+    const parameter = await through(`SELECT arrayMap({f:Identifier}, [${S}])`, { param_f: 'file' })
+    assert.match(await parameter.text(), /Code: 497\. .*ACCESS_DENIED/, way)
+  })
+}
+
+test('a table is made, and a clause is taken, with allowed settings only', async () => {
+  const settings = 'SETTINGS index_granularity = 1024'
+  await answered(`CREATE TABLE grained (a String) ENGINE = MergeTree ORDER BY a ${settings}`)
+  for (const sql of [
+    "CREATE TABLE leak (a String) ENGINE = MergeTree ORDER BY a SETTINGS storage_policy = 'x'",
+    'ALTER TABLE grained MODIFY SETTING max_suspicious_broken_parts = 1000000',
+    'SELECT 1 SETTINGS s3_max_redirects = 3',
+    'SELECT * FROM (SELECT 1 SETTINGS s3_max_redirects = 3)',
+    'SELECT * FROM (SELECT 1 AS a SETTINGS max_threads = 1, `s3_max_redirects` = 3), (SELECT 2)',
+    'SELECT (SELECT 1 SETTINGS fsync_metadata = 0, distributed_directory_monitor_batch_inserts = 1)',
+    'CREATE VIEW leak AS SELECT 1 SETTINGS s3_max_redirects = 3',
+    'INSERT INTO kept (a) VALUES ((SELECT 1 SETTINGS s3_max_redirects = 3))',
+    `SELECT * FROM (SELECT a FROM kept SETTINGS additional_result_filter = 'file(\\'${secret}\\') = a')`,
+  ]) {
+    assert.match((await post(sql)).text, /Code: 452\. .*should not be changed/, sql)
+  }
+  await answered('SELECT * FROM (SELECT 1 AS workload SETTINGS max_threads = 1) AS a, (SELECT 2 = 2 AS dialect) AS b')
 })
 
 test('no parameter and no expression in a setting or a structure reaches a file', async () => {

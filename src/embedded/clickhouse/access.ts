@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { readEngineSettings } from './engine-settings.ts'
 import { keptFreeBytes } from './write-watch.ts'
 
 export interface EngineAccess {
@@ -20,23 +21,6 @@ const PRIVILEGES = [
   ...['CREATE DATABASE', 'CREATE TABLE', 'CREATE VIEW', 'CREATE TEMPORARY TABLE', 'CREATE FUNCTION'],
   ...['DROP DATABASE', 'DROP TABLE', 'DROP VIEW', 'DROP FUNCTION', 'UNDROP TABLE', 'dictGet', 'KILL QUERY'],
   ...['SYSTEM FLUSH LOGS'],
-]
-
-/** Settings that name a file or a server, hold a piece of SQL, or have another grammar than the one that is looked at. */
-const FIXED_SETTINGS = [
-  ...['format_schema', 'format_schema_source', 'format_template_row', 'format_template_resultset', 'dialect'],
-  ...['output_format_schema', 'input_format_record_errors_file_path', 'format_avro_schema_registry_url', 'url_base'],
-  ...['additional_table_filters', 'additional_result_filter', 'allow_experimental_eval_table_function'],
-  ...['parallel_replicas_custom_key', 'cluster_for_parallel_replicas', 'implicit_table_at_top_level'],
-  ...['polyglot_dialect', 'promql_database', 'promql_table', 'schema_inference_hints', 'rename_files_after_processing'],
-  ...['s3queue_default_zookeeper_path', 'stream_like_engine_insert_queue', 'filesystem_cache_name'],
-  ...['distributed_cache_file_cache_name', 'ai_function_text_default_credentials', 'default_view_definer'],
-  ...['ai_function_embedding_default_credentials', 'metrics_perf_events_list', 'local_filesystem_read_method'],
-  ...['remote_filesystem_read_method', 'http_response_headers', 'distributed_plan_force_exchange_kind', 'workload'],
-  ...['send_logs_source_regexp', 'output_format_avro_confluent_subject', 'allow_python_table_function'],
-  ...['allow_experimental_ai_functions', 'default_normal_view_sql_security', 'default_materialized_view_sql_security'],
-  // What a mutation reads is looked at when it is given; later it runs without a user's rights.
-  'validate_mutation_query',
 ]
 
 /**
@@ -101,7 +85,8 @@ function profileOf({ memoryBytesMax, readSecondsMax }: EngineLimits): Record<str
 
 function usersXml({ external, ...limits }: EngineAccess & EngineLimits): string {
   const profile = Object.entries(profileOf(limits)).map(([name, value]) => `<${name}>${value}</${name}>`)
-  const constraints = external ? '' : FIXED_SETTINGS.map((name) => `<${name}><const/></${name}>`).join('')
+  const refused = external ? [] : readEngineSettings().refused
+  const constraints = refused.map((name) => `<${name}><const/></${name}>`).join('')
   const grants = external ? '' : `<grants><query>GRANT ${PRIVILEGES.join(', ')} ON *.*</query></grants>`
   return `<clickhouse>
 <profiles><default>${profile.join('')}<constraints>${constraints}</constraints></default></profiles>

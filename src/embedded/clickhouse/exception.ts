@@ -35,6 +35,7 @@ export const Code = {
   SessionNotFound: 372,
   SessionIsLocked: 373,
   InvalidSessionTimeout: 374,
+  SettingConstraintViolation: 452,
   AccessDenied: 497,
   AuthenticationFailed: 516,
   UserSessionLimitExceeded: 700,

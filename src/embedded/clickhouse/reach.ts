@@ -1,6 +1,7 @@
 import { type Argument, callsOf } from './calls.ts'
 import { Code, Exception } from './exception.ts'
 import { Scanner } from './scanner.ts'
+import { refuseClauses } from './settings-clauses.ts'
 import { takesDataOnly, valuesOf } from './statement.ts'
 
 /**
@@ -27,8 +28,8 @@ export interface StatementText {
 
 /** No statement without one of these words reaches anything; a name can be written otherwise only with a backslash. */
 const SUSPICIOUS =
-  /identifier|param_|file|engine|executable|eval|sqlite|disk|backup|restore|attach|\bai[a-z]|catboost|\\/i
-const NAMES_IN_DATA = /file|executable|eval|\bai[a-z]|catboost|\\/i
+  /identifier|param_|file|engine|executable|eval|sqlite|disk|backup|restore|attach|\bai[a-z]|catboost|(?<!\.)settings|\\/i
+const NAMES_IN_DATA = /file|executable|eval|settings|\bai[a-z]|catboost|\\/i
 
 /** Of a parameter: those that a function can be named by. */
 const REACHING_NAME = /^[\s\\]*(?:file|executable|eval|sqlite|disk|catboostEvaluate|ai[A-Z]\w*)\s*$/i
@@ -169,6 +170,7 @@ async function refuseInValues(text: string, canonical: Canonical): Promise<void>
 
 function refuseForms(canonical: string): void {
   const bare = emptied(canonical)
+  refuseClauses(canonical)
   if (SETS_PARAMETER.test(canonical)) throw refusal('such a value of a parameter')
   const lastingAt = bare.search(LASTING)
   // Each becomes a name where it is used, which is later, with a value that nobody judges.
