@@ -132,7 +132,11 @@ function launch({
     ...(bodyBytesMax === undefined ? {} : { bodyBytesMax }),
     ...(sendMsMax === undefined ? {} : { sendMsMax }),
   }
-  mkdirSync(options.path, { recursive: true, mode: 0o700 })
+  try {
+    mkdirSync(options.path, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    throw new StartupError(`the embedded ClickHouse has no folder: ${(error as Error).message}`)
+  }
   // All replace themselves by the next: threads inherit how nice they are, and the wall, before any line of the process runs.
   const child = fork(fileURLToPath(new URL('process.mjs', import.meta.url)), [JSON.stringify(options)], {
     execPath: 'nice',
