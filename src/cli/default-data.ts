@@ -1,13 +1,20 @@
-import { type Config, defaultDataDirOf } from '../config/config.ts'
+import { type Config, defaultDataDirOf, fetchedDirOf } from '../config/config.ts'
 import { makeDefaults } from '../enrichment/files/defaults/make.ts'
+import type { DataPlaces } from '../enrichment/todays-data.ts'
 import type { CliContext } from './context.ts'
 import { printLine } from './print.ts'
 
 /** The folder of the default data sets, which are made first where they are missing, so that a command judges as the service does. */
-export async function madeDefaults(config: Config): Promise<string | undefined> {
+async function madeDefaults(config: Config): Promise<string | undefined> {
   const dir = defaultDataDirOf(config)
   if (dir !== undefined) await makeDefaults(dir)
   return dir
+}
+
+/** The folders of the data that the service has. Default sets that are missing are made first. */
+export async function madeData(config: Config): Promise<DataPlaces> {
+  const defaultsDir = await madeDefaults(config)
+  return { dir: config.enrichDir, defaultsDir, fetchedDir: fetchedDirOf(config) }
 }
 
 /** As `madeDefaults`. Where they cannot be made, says why on standard error; what is in the folder serves. */

@@ -29,6 +29,16 @@ export function enrichCacheOf({ dataDir }: Pick<Config, 'dataDir'>): string {
   return join(dataDir, 'enrich-cache')
 }
 
+/** The folder of `ipid db add` and `ipid db update`: ENRICH_DIR, or one under DATA_DIR. */
+export function sourcesDirOf({ dataDir, enrichDir }: Pick<Config, 'dataDir' | 'enrichDir'>): string {
+  return enrichDir ?? join(dataDir, 'enrich')
+}
+
+/** Where data are that were fetched beside the starter data; undefined when ENRICH_DIR takes the place of both. */
+export function fetchedDirOf(config: Pick<Config, 'dataDir' | 'enrichDir'>): string | undefined {
+  return config.enrichDir === undefined ? sourcesDirOf(config) : undefined
+}
+
 /** Where the default data sets are; undefined when they are off. */
 export function defaultDataDirOf({ dataDir, enrichDir, defaultData }: DataSettings): string | undefined {
   const isOn = defaultData === 'auto' ? enrichDir === undefined : defaultData === 'on'

@@ -99,7 +99,7 @@ export const SETTINGS = {
     'whole days that events are kept, by their receipt, unless their tenant says otherwise; unset: for ever',
     integer(1, RETENTION_DAYS_MAX),
   ),
-  enrichDir: optional('ENRICH_DIR', 'dir', 'folder of enrichment data; unset: the starter data', folder()),
+  enrichDir: optional('ENRICH_DIR', 'dir', 'folder of data; unset: starter data and those of "db add"', folder()),
   defaultData: setting(
     'DEFAULT_DATA',
     'mode',

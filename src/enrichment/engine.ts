@@ -14,7 +14,8 @@ import type { LookupChoice } from './answers/choice.ts'
 import { lookupReserved, lookupUnknown } from './answers/lookup.ts'
 import { Snapshot } from './answers/snapshot.ts'
 import type { Facts } from './facts.ts'
-import { type DataFile, DataFolder, providersOf, STARTER_DIR } from './files/folder.ts'
+import { type DataFile, DataFolder, STARTER_DIR } from './files/folder.ts'
+import { filesOf, providersOf } from './files/folders.ts'
 import { type ProviderReport, reportOf } from './files/report.ts'
 import { DEFAULT_ENRICHMENT_LIMITS, type EnrichmentLimits } from './limits.ts'
 import { type EnrichmentMetrics, enrichmentMetrics } from './metrics.ts'
@@ -23,8 +24,10 @@ import { loadRules } from './rules/load.ts'
 
 /** How the engine is set up. */
 export interface EnrichmentOptions {
-  /** Folder of data files; undefined for the starter data that comes with the product. */
+  /** Folder of data files; undefined for the starter data that come with the product. */
   readonly dir: string | undefined
+  /** Folder of data that were fetched beside the starter data; need not exist; undefined: there is none. */
+  readonly fetchedDir?: string | undefined
   /** Where big tables are that another process compiles; undefined: they are read here, which holds up requests. */
   readonly compiledDir?: string | undefined
   /** Where the default data sets are, or will be; undefined: there are none. */
@@ -71,8 +74,12 @@ export class EnrichmentEngine implements Enricher, Service {
     this.#hostnames = options.hostnames
     this.#metrics = enrichmentMetrics(options.metrics, () => this.#snapshot.cachedAnswers)
     const { loaded } = this.#metrics
-    const { compiledDir, defaultsDir, log } = options
+    const { compiledDir, defaultsDir, fetchedDir, log } = options
     this.#folders = [new DataFolder(this.#dir, this.#limits, log, loaded, { compiledDir })]
+    if (fetchedDir !== undefined) {
+      const fetched = { compiledDir, isOptional: true }
+      this.#folders.unshift(new DataFolder(fetchedDir, this.#limits, log, loaded, fetched))
+    }
     if (defaultsDir !== undefined) {
       this.#folders.push(new DataFolder(defaultsDir, this.#limits, log, loaded, { isDefault: true }))
     }
@@ -154,7 +161,8 @@ export class EnrichmentEngine implements Enricher, Service {
 
   /** The files of the folder, in the order of their names, and what became of each. */
   providers(): readonly ProviderReport[] {
-    return this.#files.map(reportOf)
+    const sources = new Set(this.#folders.flatMap(({ sourceNames }) => [...sourceNames]))
+    return this.#files.map((file) => reportOf(file, sources))
   }
 
   /** Names of the data sets that serve, in order of trust. */
@@ -163,7 +171,7 @@ export class EnrichmentEngine implements Enricher, Service {
   }
 
   get #files(): readonly DataFile[] {
-    return this.#folders.flatMap((folder) => folder.files)
+    return filesOf(this.#folders)
   }
 
   #snapshotNow(): Snapshot {
@@ -175,7 +183,8 @@ export class EnrichmentEngine implements Enricher, Service {
 
   #takeOver(): void {
     this.#snapshot = this.#snapshotNow()
-    this.#metrics.fileStates(this.#files)
+    const reports = this.providers()
+    this.#metrics.fileStates(this.#files, new Set(reports.flatMap(({ name, hasSource }) => (hasSource ? [name] : []))))
   }
 
   async #look(signal: AbortSignal): Promise<void> {

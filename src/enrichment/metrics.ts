@@ -6,8 +6,8 @@ const FILES_MAX = 200
 
 /** What the engine counts. */
 export interface EnrichmentMetrics {
-  /** 1 for the state that each file is in. */
-  fileStates(files: readonly DataFile[]): void
+  /** 1 for the state that each file is in. @param renewed names of those that a source keeps up to date */
+  fileStates(files: readonly DataFile[], renewed: ReadonlySet<string>): void
   /** A file was taken, or refused, after so many seconds. */
   loaded(result: 'ok' | 'refused', seconds: number): void
   /** A record could not be read in an answer that was given without it. */
@@ -42,6 +42,13 @@ export function enrichmentMetrics(registry: Registry, cachedAnswers: () => numbe
     aggregator: 'min',
     registers,
   })
+  const sourced = new Gauge({
+    name: 'ipid_enrichment_has_source',
+    help: '1 for each enrichment file of which sources.json brings newer data, else 0',
+    labelNames: ['provider'],
+    aggregator: 'max',
+    registers,
+  })
   const failures = new Counter({
     name: 'ipid_enrichment_record_errors_total',
     help: 'Records that could not be read; their lookups were answered without them',
@@ -57,11 +64,11 @@ export function enrichmentMetrics(registry: Registry, cachedAnswers: () => numbe
     },
   })
   return {
-    fileStates(files) {
-      state.reset()
-      built.reset()
+    fileStates(files, renewed) {
+      for (const gauge of [state, built, sourced]) gauge.reset()
       for (const { name, state: its, provider } of files.slice(0, FILES_MAX)) {
         state.set({ provider: name, state: its }, 1)
+        sourced.set({ provider: name }, renewed.has(name) ? 1 : 0)
         if (provider?.builtAt !== undefined) built.set({ provider: name }, provider.builtAt.getTime() / 1_000)
       }
     },

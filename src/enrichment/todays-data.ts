@@ -3,9 +3,12 @@ import { Registry } from 'prom-client'
 import type { Address } from '../core/event/address.ts'
 import type { Enrichment } from '../core/event/enrichment.ts'
 import { StartupError } from '../core/run/errors.ts'
-import { EnrichmentEngine } from './engine.ts'
+import { EnrichmentEngine, type EnrichmentOptions } from './engine.ts'
 import { type Facts, makeFacts } from './facts.ts'
 import { leftOut } from './files/report.ts'
+
+/** The folders of the data, as the engine takes them. */
+export type DataPlaces = Pick<EnrichmentOptions, 'dir' | 'defaultsDir' | 'fetchedDir'>
 
 /**
  * The data files of a folder as they were at one moment: what changes in it later is not seen. For those who judge again
@@ -17,7 +20,7 @@ export class TodaysData {
   /** What the engine complained of last. */
   #problem: string | undefined
 
-  private constructor(dir: string | undefined, defaultsDir: string | undefined) {
+  private constructor({ dir, defaultsDir, fetchedDir }: DataPlaces) {
     const log = pino(
       { level: 'error' },
       {
@@ -28,16 +31,19 @@ export class TodaysData {
       },
     )
     const known = () => ({ facts: this.#hostname, expiresAtMs: Number.POSITIVE_INFINITY })
-    this.#engine = new EnrichmentEngine({ dir, defaultsDir, log, metrics: new Registry(), hostnames: { known } })
+    this.#engine = new EnrichmentEngine({
+      dir,
+      defaultsDir,
+      fetchedDir,
+      log,
+      metrics: new Registry(),
+      hostnames: { known },
+    })
   }
 
-  /**
-   * @param dir undefined: the starter data
-   * @param defaultsDir of the default data sets; undefined: without them
-   * @throws StartupError when a file cannot be read, or there is none
-   */
-  static async open(dir: string | undefined, defaultsDir?: string): Promise<TodaysData> {
-    const data = new TodaysData(dir, defaultsDir)
+  /** @throws StartupError when a file cannot be read, or there is none */
+  static async open(places: DataPlaces): Promise<TodaysData> {
+    const data = new TodaysData(places)
     await data.#engine.start()
     // It answers on, and looks at the folder no more.
     await data.#engine.stop()

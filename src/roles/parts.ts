@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { archivePlaceOf, type Config, defaultDataDirOf, enrichCacheOf } from '../config/config.ts'
+import { archivePlaceOf, type Config, defaultDataDirOf, enrichCacheOf, fetchedDirOf } from '../config/config.ts'
 import type { Hostnames } from '../core/event/hostnames.ts'
 import type { ArchivePlace } from '../core/pipeline/destination.ts'
 import type { Pipeline, PipelineLimits } from '../core/pipeline/pipeline.ts'
@@ -167,8 +167,8 @@ export class Parts {
     const reverseDns = new ReverseDns({ servers: rdnsServers, clock, metrics, log, limits })
     const hostnames = rdns === 'on' ? reverseDns : undefined
     const compiledDir = enrichCacheOf(this.config)
-    const defaultsDir = defaultDataDirOf(this.config)
-    const engine = new EnrichmentEngine({ dir: enrichDir, compiledDir, defaultsDir, hostnames, log, metrics })
+    const data = { dir: enrichDir, defaultsDir: defaultDataDirOf(this.config), fetchedDir: fetchedDirOf(this.config) }
+    const engine = new EnrichmentEngine({ ...data, compiledDir, hostnames, log, metrics })
     this.services.push(new ServiceGroup('enrichment', [reverseDns, engine]))
     const lookups = new DataLookups({ engine, reverseDns, asksAlways: rdns === 'on' })
     return { engine, lookups, reverseDns, hostnames }

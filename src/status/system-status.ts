@@ -198,8 +198,10 @@ export interface DataSetStatus {
   readonly built_at: string | null
   /** Whole days since then. */
   readonly age_days: number | null
-  /** It is time for newer ones. */
+  /** Older than 90 days, though a source is configured that brings newer ones. */
   readonly too_old: boolean
+  /** Older than 90 days: name of the known source that has newer ones, and is not configured. */
+  readonly newer?: string | null
 }
 
 /** A process that told of itself lately. */

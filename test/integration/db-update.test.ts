@@ -7,7 +7,7 @@ import { pack } from 'tar-stream'
 import { parseSources } from '../../src/enrichment/files/update/sources.ts'
 import type { UpdateReport } from '../../src/enrichment/files/update/update.ts'
 import { runCommand } from '../support/command.ts'
-import { address, startEngine, temporaryFolder } from '../support/enrichment-data.ts'
+import { address, asnMmdb, startEngine, temporaryFolder } from '../support/enrichment-data.ts'
 import { until } from '../support/until.ts'
 import { ASN, setUp } from '../support/updates.ts'
 
@@ -218,7 +218,11 @@ test('sources.json is checked before anything is fetched', () => {
 
 test('db update needs a folder and a sources.json', async (t) => {
   const dir = await temporaryFolder(t)
-  assert.match((await runCommand(['db', 'update'])).stderr, /^ipid: which folder\? /)
+  const fresh = { env: { DATA_DIR: await temporaryFolder(t) } }
+  assert.match(
+    (await runCommand(['db', 'update'], fresh)).stderr,
+    /^ipid: there is no .*"\.\/ipid db add iptoasn" makes one/,
+  )
   const { code, stderr } = await runCommand(['db', 'update', '--enrich-dir', dir])
   assert.equal(code, 2)
   assert.match(stderr, /^ipid: there is no .*sources\.json: .*\n$/)
@@ -271,4 +275,29 @@ test('db add knows good sources by name, keeps what is in sources.json, and says
   await writeFile(join(dir, 'sources.json'), '[{"url"')
   assert.match((await run('iptoasn')).stderr, /sources\.json: not JSON/)
   assert.equal(await readFile(join(dir, 'sources.json'), 'utf8'), '[{"url"', 'what is there is not overwritten')
+})
+
+test('on a fresh install db add and db update keep their folder under DATA_DIR, and the starter data serve on', async (t) => {
+  const { server } = await setUp(t)
+  const base = await temporaryFolder(t)
+  const dataDir = join(base, 'data')
+  const env = { DATA_DIR: dataDir, DEFAULT_DATA: 'off' }
+  const added = await runCommand(['db', 'add', 'iptoasn'], { env })
+  assert.equal(added.code, 0, added.stderr)
+  const file = join(dataDir, 'enrich', 'sources.json')
+  server.serve('/iptoasn.mmdb', asnMmdb({ '17.0.0.0/8': [714, 'APPLE-ENGINEERING'] }))
+  const sources = JSON.parse(await readFile(file, 'utf8')) as { url: string; file: string }[]
+  assert.deepEqual(
+    sources.map((source) => source.file),
+    ['iptoasn.mmdb'],
+  )
+  await writeFile(file, JSON.stringify(sources.map((source) => ({ ...source, url: `${server.url}/iptoasn.mmdb` }))))
+  const updated = await runCommand(['db', 'update'], { env })
+  assert.deepEqual([updated.code, updated.stderr], [0, ''])
+  assert.match(updated.stdout, /^iptoasn\.mmdb: added: /)
+
+  const { stdout } = await runCommand(['enrich', '17.253.144.10', '--json'], { env })
+  const apple = JSON.parse(stdout) as { account_id: string; quality: number; data: { as_name?: string } }
+  assert.deepEqual([apple.account_id, apple.quality, apple.data.as_name], ['apple.com', 90, 'APPLE-ENGINEERING'])
+  assert.match((await runCommand(['db', 'list'], { env })).stdout, /^organisations .*\niptoasn /m)
 })

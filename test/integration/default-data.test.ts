@@ -7,6 +7,7 @@ import { pino } from 'pino'
 import { EnrichmentKeeper } from '../../src/cli/start/enrichment-keeper.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { defaultsWait, makeDefaults } from '../../src/enrichment/files/defaults/make.ts'
+import { dataSetsOf } from '../../src/enrichment/files/report.ts'
 import { runCommand } from '../support/command.ts'
 import { address, asnMmdb, mmdb, startEngine, temporaryFolder } from '../support/enrichment-data.ts'
 import { until } from '../support/until.ts'
@@ -67,7 +68,7 @@ test('the default data are made once, serve behind all others, and say what they
   }[]
   const asn = listed.find(({ name }) => name === 'ip-location-db-asn')
   assert.equal(asn?.built_at, '2026-06-17T19:00:00.000Z')
-  assert.equal(asn.too_old, asn.age_days > 90)
+  assert.equal(asn.too_old, false, 'no source is configured')
   const auto = await runCommand(['db', 'list'], { env: { ...env, DEFAULT_DATA: 'auto' } })
   assert.doesNotMatch(auto.stdout, /ip-location-db/, 'with ENRICH_DIR they are only there when they are wanted')
   const explained = await runCommand(['enrich', '81.2.69.1'], { env })
@@ -143,9 +144,51 @@ test('ready means that the default data are in use, and "ipid enrich" makes them
   assert.match(stdout, /"asn":15169/)
 })
 
-test('data that are too old say so', async (t) => {
+test('data count as too old when a source is configured that renews them', async (t) => {
   const dir = await temporaryFolder(t)
   writeFileSync(join(dir, 'asn.mmdb'), asnMmdb({ '81.2.69.0/24': [64500, 'Example AS'] }))
-  const { stdout } = await runCommand(['db', 'list'], { env: { ENRICH_DIR: dir } })
-  assert.match(stdout, /data are old: asn \(\d+ days\); newer ones: from where/)
+  const list = async () => (await runCommand(['db', 'list'], { env: { ENRICH_DIR: dir } })).stdout
+  assert.doesNotMatch(await list(), /data are old/)
+  writeFileSync(join(dir, 'sources.json'), '[{"url": "http://127.0.0.1:1/asn.mmdb"}]')
+  assert.match(await list(), /data are old: asn \(\d+ days\), and their sources bring nothing newer/)
+})
+
+test('newer data of the same kind take the place of a default set, and of no other', async (t) => {
+  const base = await temporaryFolder(t)
+  const [defaultsDir, fetchedDir] = [join(base, 'defaults'), join(base, 'fetched')]
+  await makeDefaults(defaultsDir, packages(join(base, 'packages')))
+  const engine = await startEngine(t, undefined, { defaultsDir, fetchedDir })
+  const before = ['organisations', 'ip-location-db-asn', 'ip-location-db-country']
+  assert.deepEqual(engine.providerNames(), before, 'the folder need not exist')
+  const sure = { account: 'apple.com', quality: 90 }
+  const apple = () => {
+    const { companyId, quality } = engine.enrich(address('17.253.144.10'))
+    return { account: companyId, quality }
+  }
+  assert.deepEqual(apple(), sure)
+
+  mkdirSync(fetchedDir)
+  const epoch = Date.UTC(2026, 10, 1) / 1_000
+  const system = (asn: number, name: string) => ({
+    autonomous_system_number: asn,
+    autonomous_system_organization: name,
+  })
+  const networks = { '17.0.0.0/8': system(714, 'Apple'), '81.2.69.0/24': system(64_500, 'Renamed') }
+  writeFileSync(join(fetchedDir, 'iptoasn.mmdb'), mmdb('GeoLite2-ASN', networks, { buildEpoch: epoch }))
+  await until(() => engine.providerNames().includes('iptoasn'))
+  assert.deepEqual(engine.providerNames(), ['organisations', 'iptoasn', 'ip-location-db-country'])
+  assert.deepEqual(apple(), sure)
+  const { data } = engine.enrich(address('81.2.69.1'))
+  assert.deepEqual([data.as_name, data.country_code], ['Renamed', 'GB'])
+  const replaced = engine.providers().find(({ name }) => name === 'ip-location-db-asn')
+  assert.deepEqual([replaced?.state, replaced?.reason], ['ignored', 'iptoasn is newer and takes its place'])
+  assert.deepEqual(
+    dataSetsOf(engine.providers(), Date.UTC(2026, 10, 26)).map(({ name, too_old, newer }) => [name, too_old, newer]),
+    [
+      ['iptoasn', false, null],
+      ['organisations', false, null],
+      ['ip-location-db-asn', false, null],
+      ['ip-location-db-country', false, 'dbip-lite-country'],
+    ],
+  )
 })

@@ -54,7 +54,7 @@ export function usageCommand(context: CliContext): Command {
         ['tenant', found.tenant_id],
         ['plan', found.plan],
         ['month', found.month],
-        ['tracked accounts', found.tracked_accounts],
+        ['tracked accounts', `${found.tracked_accounts} (companies with an event received in the month, UTC)`],
         ['limit', found.limit],
         ['passed at', found.passed_at],
         ...(told === undefined ? [] : ([['warning', told.warning]] as const)),

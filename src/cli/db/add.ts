@@ -1,4 +1,4 @@
-import { InputError } from '../../core/run/errors.ts'
+import { mkdir } from 'node:fs/promises'
 import { KNOWN_SOURCES, type KnownSource, knownSource } from '../../enrichment/files/update/known-sources.ts'
 import { addSource, SOURCES_FILE } from '../../enrichment/files/update/sources.ts'
 import type { CliContext } from '../context.ts'
@@ -8,7 +8,7 @@ import { printJson, printLine, printTable } from '../print.ts'
 export interface AddRequest {
   /** Of known sources; none: they are listed. */
   readonly names: readonly string[]
-  readonly dir: string | undefined
+  readonly dir: string
   readonly json: boolean
 }
 
@@ -18,7 +18,7 @@ export async function addSources({ names, dir, json }: AddRequest, { stdout, env
     listSources(json, stdout)
     return
   }
-  if (dir === undefined) throw new InputError('which folder? Set ENRICH_DIR or --enrich-dir')
+  await mkdir(dir, { recursive: true, mode: 0o700 })
   const added = []
   for (const source of names.map(knownSource)) {
     const { file, schedule, keyEnv, account } = source
@@ -45,7 +45,7 @@ export async function addSources({ names, dir, json }: AddRequest, { stdout, env
       )
     }
   }
-  printLine(stdout, 'The service fetches what is due by itself; ipid db update does it now.')
+  printLine(stdout, `The service fetches what is due by itself; ./ipid db update does it now. The folder is ${dir}.`)
 }
 
 function listSources(json: boolean, stdout: NodeJS.WritableStream): void {

@@ -11,7 +11,7 @@ import { day, readFolder } from './folder.ts'
  */
 export async function checkFolder(dir: string | undefined, json: boolean, { stdout }: CliContext): Promise<number> {
   const folder = await readFolder(dir)
-  const reports = folder.files.map(reportOf)
+  const reports = folder.files.map((file) => reportOf(file))
   const isBroken = reports.some((report) => stateOf(report) === 'broken')
   if (json) {
     printJson(stdout, { ok: !isBroken, files: reports.map(fileJson) })

@@ -1,9 +1,12 @@
 import { mkdir } from 'node:fs/promises'
 import { Command } from 'commander'
-import { type Config, readConfig, type Flags as SettingFlags } from '../../config/config.ts'
+import { type Config, readConfig, type Flags as SettingFlags, sourcesDirOf } from '../../config/config.ts'
 import type { SettingName } from '../../config/settings.ts'
 import type { CliContext } from '../context.ts'
 import { addSettings } from '../settings-options.ts'
+
+/** Without ENRICH_DIR the folder is under DATA_DIR. */
+const SOURCES_SETTINGS: readonly SettingName[] = ['enrichDir', 'dataDir']
 
 /** What these commands are about: that others of the environment go together is not asked of them. */
 const DATA_SETTINGS: readonly SettingName[] = ['enrichDir', 'dataDir', 'defaultData']
@@ -29,7 +32,7 @@ interface BuildFlags extends Flags {
   readonly asn?: string
 }
 
-interface UpdateFlags extends Flags {
+interface UpdateFlags extends DataFlags {
   readonly due?: boolean
 }
 
@@ -37,6 +40,8 @@ interface UpdateFlags extends Flags {
 export function dbCommand(context: CliContext, setExitCode: (code: number) => void): Command {
   const command = new Command('db').description('list, check, build and update enrichment data').helpCommand(false)
   const dirOf = async ({ enrichDir }: Flags) => (await followed(configOfData(context, { enrichDir }))).enrichDir
+  const sourcesOf = async ({ enrichDir, dataDir }: DataFlags) =>
+    sourcesDirOf(await followed(configOfData(context, { enrichDir, dataDir })))
   const add = (child: Command) => command.addCommand(child.option('--json', 'print JSON'))
 
   add(
@@ -79,11 +84,11 @@ export function dbCommand(context: CliContext, setExitCode: (code: number) => vo
       new Command('update')
         .description('fetch what sources.json in the folder names; exit code 1 when a source failed')
         .option('--due', 'fetch only what its schedule says is due'),
-      ['enrichDir'],
+      SOURCES_SETTINGS,
     ).action(async (flags: UpdateFlags) => {
       const { updateFolder } = await import('./update.ts')
       endWithParent()
-      const dir = await dirOf(flags)
+      const dir = await sourcesOf(flags)
       setExitCode(await updateFolder({ dir, due: flags.due === true, json: flags.json === true }, context))
     }),
   )
@@ -94,11 +99,11 @@ export function dbCommand(context: CliContext, setExitCode: (code: number) => vo
           'let sources.json in the folder name free sources of data; without names, list those that are known',
         )
         .argument('[name...]', 'such as iptoasn, ipinfo-lite, dbip-lite, geolite2'),
-      ['enrichDir'],
-    ).action(async (names: string[], flags: Flags) => {
+      SOURCES_SETTINGS,
+    ).action(async (names: string[], flags: DataFlags) => {
       const { addSources } = await import('./add.ts')
       if (names.length > 0 && flags.enrichDir !== undefined) await mkdir(flags.enrichDir, { recursive: true })
-      await addSources({ names, dir: await dirOf(flags), json: flags.json === true }, context)
+      await addSources({ names, dir: await sourcesOf(flags), json: flags.json === true }, context)
     }),
   )
   command.addCommand(addSettings(compileCommand(context), ['enrichDir', 'dataDir', 'defaultData']), { hidden: true })

@@ -1,5 +1,5 @@
 import { setPriority } from 'node:os'
-import { type Config, defaultDataDirOf, enrichCacheOf } from '../../config/config.ts'
+import { type Config, defaultDataDirOf, enrichCacheOf, sourcesDirOf } from '../../config/config.ts'
 import { lowerSession } from '../../embedded/processes/session-priority.ts'
 import { compileFolder } from '../../enrichment/files/compiled/compile.ts'
 import { makeDefaults } from '../../enrichment/files/defaults/make.ts'
@@ -27,9 +27,8 @@ export async function compileData(
   { stdout }: CliContext,
 ): Promise<void> {
   if (!isUrgent) stepBack()
-  const { enrichDir } = config
-  if (enrichDir !== undefined && !defaults) {
-    for await (const { path, about } of compileFolder(enrichDir, enrichCacheOf(config), table)) {
+  if (!defaults) {
+    for await (const { path, about } of compileFolder(sourcesDirOf(config), enrichCacheOf(config), table)) {
       printJson(stdout, { path, ...about })
     }
   }

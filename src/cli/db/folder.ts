@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { pino } from 'pino'
 import { InputError } from '../../core/run/errors.ts'
-import { DataFolder, STARTER_DIR } from '../../enrichment/files/folder.ts'
+import { DataFolder, type FolderOptions, STARTER_DIR } from '../../enrichment/files/folder.ts'
 import { DEFAULT_ENRICHMENT_LIMITS } from '../../enrichment/limits.ts'
 
 /**
@@ -19,12 +19,10 @@ export async function readFolder(dir: string | undefined): Promise<DataFolder> {
   return folder
 }
 
-/** Reads the default data sets; those that are not there yet are left out. @param dir undefined: they are off */
-export async function readDefaults(dir: string | undefined): Promise<DataFolder[]> {
+/** Reads a folder that need not exist. @param dir undefined: there is none */
+export async function readOptional(dir: string | undefined, options: FolderOptions): Promise<DataFolder[]> {
   if (dir === undefined) return []
-  const folder = new DataFolder(dir, DEFAULT_ENRICHMENT_LIMITS, pino({ level: 'silent' }), () => {}, {
-    isDefault: true,
-  })
+  const folder = new DataFolder(dir, DEFAULT_ENRICHMENT_LIMITS, pino({ level: 'silent' }), () => {}, options)
   await folder.look(true)
   return [folder]
 }

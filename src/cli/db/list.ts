@@ -1,12 +1,13 @@
-import { type Config, defaultDataDirOf } from '../../config/config.ts'
+import { type Config, defaultDataDirOf, fetchedDirOf, sourcesDirOf } from '../../config/config.ts'
 import { ageOf, isTooOld } from '../../enrichment/files/age.ts'
 import { attributionOf } from '../../enrichment/files/attribution.ts'
-import { providersOf } from '../../enrichment/files/folder.ts'
+import { providersOf } from '../../enrichment/files/folders.ts'
 import { oldDataIn } from '../../enrichment/files/old-data.ts'
+import { hasSource } from '../../enrichment/files/renewal.ts'
 import { RDNS_PROVIDER } from '../../enrichment/providers/rdns/provider.ts'
 import type { CliContext } from '../context.ts'
 import { printJson, printLine, printTable } from '../print.ts'
-import { day, readDefaults, readFolder } from './folder.ts'
+import { day, readFolder, readOptional } from './folder.ts'
 
 /** What `ipid db list` was asked. */
 export interface ListRequest {
@@ -20,7 +21,13 @@ export interface ListRequest {
  * DNS.
  */
 export async function listProviders({ config, json, nowMs }: ListRequest, { stdout }: CliContext): Promise<void> {
-  const folders = [await readFolder(config.enrichDir), ...(await readDefaults(defaultDataDirOf(config)))]
+  const fetchedDir = fetchedDirOf(config)
+  const folders = [
+    ...(await readOptional(fetchedDir, { isOptional: true })),
+    await readFolder(config.enrichDir),
+    ...(await readOptional(defaultDataDirOf(config), { isDefault: true })),
+  ]
+  const sources = new Set(folders.flatMap(({ sourceNames }) => [...sourceNames]))
   const providers = [...providersOf(folders), RDNS_PROVIDER]
   if (json) {
     const list = providers.map((provider) => ({
@@ -29,7 +36,7 @@ export async function listProviders({ config, json, nowMs }: ListRequest, { stdo
       recognised_as: provider.recognisedAs,
       built_at: provider.builtAt?.toISOString() ?? null,
       age_days: ageOf(provider, nowMs) ?? null,
-      too_old: isTooOld(provider, nowMs),
+      too_old: isTooOld(provider, nowMs) && hasSource(provider.name, sources),
       records: provider.name === RDNS_PROVIDER.name ? null : provider.records,
       attribution: attributionOf(provider.name) ?? null,
     }))
@@ -51,9 +58,11 @@ export async function listProviders({ config, json, nowMs }: ListRequest, { stdo
       printLine(stdout, `${provider.name}: ${attribution}`)
     }
   }
-  const old = await oldDataIn({ enrichDir: config.enrichDir, defaultsDir: defaultDataDirOf(config) }, nowMs)
-  if (old !== undefined) {
+  const places = { sourcesDir: sourcesDirOf(config), defaultsDir: defaultDataDirOf(config) }
+  const { warning, advice } = await oldDataIn(places, nowMs)
+  for (const text of [warning, advice]) {
+    if (text === undefined) continue
     printLine(stdout, '')
-    printLine(stdout, old)
+    printLine(stdout, text)
   }
 }

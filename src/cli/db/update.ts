@@ -1,4 +1,3 @@
-import { InputError } from '../../core/run/errors.ts'
 import { readSources } from '../../enrichment/files/update/sources.ts'
 import { type FileSummary, type UpdateReport, updateSources } from '../../enrichment/files/update/update.ts'
 import type { CliContext } from '../context.ts'
@@ -7,7 +6,7 @@ import { day } from './folder.ts'
 
 /** What `ipid db update` was asked. */
 export interface UpdateRequest {
-  readonly dir: string | undefined
+  readonly dir: string
   readonly due: boolean
   readonly json: boolean
 }
@@ -15,7 +14,6 @@ export interface UpdateRequest {
 /** Fetches the sources of the folder and tells what became of each. @returns the exit code: 1 when one failed */
 export async function updateFolder(request: UpdateRequest, { stdout, env }: CliContext): Promise<number> {
   const { dir, due, json } = request
-  if (dir === undefined) throw new InputError('which folder? Set ENRICH_DIR or --enrich-dir')
   const sources = await readSources(dir)
   const reports: UpdateReport[] = []
   for await (const report of updateSources({ dir, sources, env, nowMs: Date.now(), dueOnly: due })) {

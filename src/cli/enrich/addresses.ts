@@ -24,6 +24,8 @@ export interface EnrichRequest {
   readonly enrichDir: string | undefined
   /** Of the default data sets; undefined: without them. */
   readonly defaultsDir?: string | undefined
+  /** Of data that were fetched; undefined: there are none. */
+  readonly fetchedDir?: string | undefined
   /** Whose rules judge; undefined: nobody's. */
   readonly tenant?: TenantRules | undefined
   readonly rdns?: boolean
@@ -40,7 +42,8 @@ export async function enrichAddresses(request: EnrichRequest, context: CliContex
   const servers = request.rdnsServers === undefined ? undefined : readNameServers(request.rdnsServers)
   const metrics = new Registry()
   const log = pino({ level: 'silent' })
-  const engine = new EnrichmentEngine({ dir: request.enrichDir, defaultsDir: request.defaultsDir, log, metrics })
+  const { enrichDir: dir, defaultsDir, fetchedDir } = request
+  const engine = new EnrichmentEngine({ dir, defaultsDir, fetchedDir, log, metrics })
   const reverseDns = request.rdns === true ? new ReverseDns({ servers, clock: systemClock, metrics, log }) : undefined
   await engine.start()
   for (const { path, reason } of leftOut(engine.providers())) {

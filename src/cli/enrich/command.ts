@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander'
+import { fetchedDirOf } from '../../config/config.ts'
 import type { CliContext } from '../context.ts'
 import { asInstance } from '../instance.ts'
 import { addSettings, configOf } from '../settings-options.ts'
@@ -31,7 +32,9 @@ export function enrichCommand(context: CliContext): Command {
     // With the data of the instance that runs here, if one does; it is not asked.
     const config = await asInstance(configOf(context, command))
     const tenant = name === undefined ? undefined : await tenantOf(config, name)
-    const data = { enrichDir: config.enrichDir, defaultsDir: await madeDefaultsOrNone(config, context) }
+    const { enrichDir } = config
+    const defaultsDir = await madeDefaultsOrNone(config, context)
+    const data = { enrichDir, defaultsDir, fetchedDir: fetchedDirOf(config) }
     await enrichAddresses({ ...flags, ...data, ips, tenant }, context)
   })
 }

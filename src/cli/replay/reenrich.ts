@@ -7,7 +7,7 @@ import { TodaysData } from '../../enrichment/todays-data.ts'
 import type { TodaysData as Judge } from '../../reenrich/ports.ts'
 import { finishReenrich, previewReenrich, reenrich } from '../../reenrich/reenrich.ts'
 import type { ReenrichReport } from '../../reenrich/report.ts'
-import { madeDefaults } from '../default-data.ts'
+import { madeData } from '../default-data.ts'
 
 /** What `ipid replay --reenrich` was asked. */
 export interface ReenrichRequest {
@@ -53,7 +53,7 @@ export async function runReenrich(
   { events, assertHeld, say }: ReenrichTools,
 ): Promise<ReenrichResult> {
   const { config, tenantId, rules, from, to, job, dryRun } = request
-  const todays = await TodaysData.open(config.enrichDir, await madeDefaults(config))
+  const todays = await TodaysData.open(await madeData(config))
   const data = judgedBy(todays, rules)
   const receivedUntilMs = Date.now()
   const selection = { tenantId, from, to, job, receivedUntilMs }

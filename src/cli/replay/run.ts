@@ -24,7 +24,7 @@ import { retentionFloor } from '../../retention/policy.ts'
 import { addressMaskOf, type Tenant } from '../../tenants/tenancy.ts'
 import { progressBar } from '../batch/progress-bar.ts'
 import type { CliContext } from '../context.ts'
-import { madeDefaults } from '../default-data.ts'
+import { madeData } from '../default-data.ts'
 import { clickhouseUrlOf, redisUrlOf } from '../instance.ts'
 import { printJson, printLine, printPairs } from '../print.ts'
 import { whileNobodyRewrites } from '../rewrite-lease.ts'
@@ -135,14 +135,14 @@ async function withEnricher<T>(
   { stderr }: CliContext,
   use: (enrichment: { readonly enricher: EnrichmentEngine; readonly hostnames: ReverseDns | undefined }) => Promise<T>,
 ): Promise<T> {
-  const { enrichDir, rdns, rdnsServers, rdnsDeadlineMs, rdnsConcurrency } = config
-  const defaultsDir = await madeDefaults(config)
+  const { rdns, rdnsServers, rdnsDeadlineMs, rdnsConcurrency } = config
+  const data = await madeData(config)
   const metrics = new Registry()
   const log = pino({ level: 'silent' })
   const limits = { deadlineMs: rdnsDeadlineMs, concurrencyMax: rdnsConcurrency }
   const hostnames =
     rdns === 'on' ? new ReverseDns({ servers: rdnsServers, clock: systemClock, metrics, log, limits }) : undefined
-  const engine = new EnrichmentEngine({ dir: enrichDir, defaultsDir, hostnames, log, metrics })
+  const engine = new EnrichmentEngine({ ...data, hostnames, log, metrics })
   await hostnames?.start()
   await engine.start()
   for (const { path, reason } of leftOut(engine.providers())) printLine(stderr, `ipid: ${path} is left out: ${reason}`)

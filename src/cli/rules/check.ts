@@ -3,7 +3,7 @@ import type { Config } from '../../config/config.ts'
 import type { Address } from '../../core/event/address.ts'
 import { tenantEnricher } from '../../enrichment/tenant-rules/judge.ts'
 import { TodaysData } from '../../enrichment/todays-data.ts'
-import { madeDefaults } from '../default-data.ts'
+import { madeData } from '../default-data.ts'
 
 /** What becomes of an event of an address, as `/v1/ingest` answers it. */
 export interface Checked {
@@ -20,7 +20,7 @@ export async function checkAddresses(
   tenant: TenantRules,
   addresses: readonly Address[],
 ): Promise<Checked[]> {
-  const data = await TodaysData.open(config.enrichDir, await madeDefaults(config))
+  const data = await TodaysData.open(await madeData(config))
   const enricher = tenantEnricher({ enrich: (address) => data.enrich(address, '') }, tenant)
   return addresses.map((address) => {
     const { noise, classification = null, rule = null } = enricher.enrich(address)

@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import type { Logger } from 'pino'
-import { type Config, defaultDataDirOf, type Environment, enrichCacheOf } from '../../config/config.ts'
+import { type Config, defaultDataDirOf, type Environment, enrichCacheOf, sourcesDirOf } from '../../config/config.ts'
 import { exitReason } from '../../embedded/processes/running-process.ts'
 import { type BigTable, uncompiledTables } from '../../enrichment/files/compiled/compile.ts'
 import { defaultsWait } from '../../enrichment/files/defaults/make.ts'
@@ -110,8 +110,8 @@ export class EnrichmentKeeper {
     if (this.#hasSaidWhatIsOld) return
     this.#hasSaidWhatIsOld = true
     const { config, log } = this.#options
-    const old = await oldDataIn({ enrichDir: config.enrichDir, defaultsDir }, Date.now())
-    if (old !== undefined) log.warn(old)
+    const { warning } = await oldDataIn({ sourcesDir: sourcesDirOf(config), defaultsDir }, Date.now())
+    if (warning !== undefined) log.warn(warning)
   }
 
   /** Each table in a process of its own: one that is too much for it is in the way of nothing else. */
@@ -132,14 +132,14 @@ export class EnrichmentKeeper {
 
   /** A source that failed is tried again within the hour, one that is new at once. */
   async #isDue(): Promise<boolean> {
-    const { enrichDir } = this.#options.config
-    const changedAtMs = enrichDir === undefined ? undefined : await sourcesChangedAt(enrichDir)
-    if (enrichDir === undefined || changedAtMs === undefined) return false
+    const dir = sourcesDirOf(this.#options.config)
+    const changedAtMs = await sourcesChangedAt(dir)
+    if (changedAtMs === undefined) return false
     const isNew = changedAtMs !== this.#sourcesChangedAtMs
     if (!isNew && performance.now() - this.#triedAtMs < UPDATE_EVERY_MS) return false
     this.#sourcesChangedAtMs = changedAtMs
     this.#triedAtMs = performance.now()
-    return await anyDue(enrichDir, await readSources(enrichDir), Date.now())
+    return await anyDue(dir, await readSources(dir), Date.now())
   }
 
   async #update(signal: AbortSignal): Promise<void> {
@@ -152,7 +152,7 @@ export class EnrichmentKeeper {
 
   async #uncompiled(): Promise<readonly BigTable[]> {
     const { config } = this.#options
-    return config.enrichDir === undefined ? [] : await uncompiledTables(config.enrichDir, enrichCacheOf(config))
+    return await uncompiledTables(sourcesDirOf(config), enrichCacheOf(config))
   }
 
   /** `ipid db COMMAND` in a process of its own, which ends with this one. */

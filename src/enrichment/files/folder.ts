@@ -1,5 +1,4 @@
-import type { BigIntStats } from 'node:fs'
-import { readdir, stat } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
@@ -10,7 +9,9 @@ import { byTrust, type Provider } from '../providers/provider.ts'
 import { RDNS } from '../providers/rdns/provider.ts'
 import { loadCompiled, NotCompiledError } from './compiled/load.ts'
 import { isBigTable } from './compiled/place.ts'
-import { loadDataFile, mappingPathOf, NotDataError, providerNameOf } from './data-file.ts'
+import { loadDataFile, NotDataError, providerNameOf } from './data-file.ts'
+import { type Version, versionOf } from './file-version.ts'
+import { readSources, sourcesChangedAt } from './update/sources.ts'
 
 /** The data that comes with the product. */
 export const STARTER_DIR = fileURLToPath(new URL('./starter/', import.meta.url))
@@ -18,7 +19,7 @@ export const STARTER_DIR = fileURLToPath(new URL('./starter/', import.meta.url))
 /**
  * `ok`: the file serves. `waiting`: it was not read yet, or is being compiled, and there is nothing to serve. `stale`: it was
  * refused, and what it held before serves on. `failed`: it was refused, and there is nothing to serve. `ignored`: it does
- * not look like data.
+ * not look like data, or newer data take its place.
  */
 export type FileState = 'ok' | 'waiting' | 'stale' | 'failed' | 'ignored'
 
@@ -45,11 +46,6 @@ interface Watched {
   missed: number
 }
 
-interface Version {
-  readonly signature: string
-  readonly sizeBytes: number
-}
-
 interface FoundFile extends Version {
   readonly file: string
   /** The provider's. */
@@ -66,8 +62,10 @@ export type LoadListener = (result: 'ok' | 'refused', seconds: number) => void
 export interface FolderOptions {
   /** Where big tables are that were compiled; undefined: they are read here. */
   readonly compiledDir?: string | undefined
-  /** It holds the sets that come by themselves, and need not be there. */
+  /** It holds the sets that come by themselves, and need not exist. */
   readonly isDefault?: boolean
+  /** It need not exist: without it there are no files. */
+  readonly isOptional?: boolean
 }
 
 /** Looks without the file after which it counts as removed: one may fall between the steps of a replacement. */
@@ -84,12 +82,15 @@ export class DataFolder {
   readonly #onLoad: LoadListener
   readonly #compiledDir: string | undefined
   readonly #isDefault: boolean
+  readonly #isOptional: boolean
+  #sources: { readonly names: ReadonlySet<string>; readonly changedAtMs: number | undefined } | undefined
   readonly #watched = new Map<string, Watched>()
 
   constructor(dir: string, limits: EnrichmentLimits, log: Logger, onLoad: LoadListener, options: FolderOptions = {}) {
     this.#dir = dir
     this.#compiledDir = options.compiledDir
     this.#isDefault = options.isDefault === true
+    this.#isOptional = this.#isDefault || options.isOptional === true
     this.#limits = limits
     this.#log = log
     this.#onLoad = onLoad
@@ -100,6 +101,11 @@ export class DataFolder {
     return [...this.#watched.values()].every(
       ({ missed, seen, taken }) => missed === 0 && (seen === undefined || seen === taken),
     )
+  }
+
+  /** Providers that `sources.json` in the folder keeps up to date, as of the last look. */
+  get sourceNames(): ReadonlySet<string> {
+    return this.#sources?.names ?? new Set()
   }
 
   /** In the order of their file names. */
@@ -120,7 +126,7 @@ export class DataFolder {
    */
   async look(settled = false, signal?: AbortSignal): Promise<boolean> {
     const found = await this.#list()
-    let changed = false
+    let changed = await this.#readSources()
     for (const entry of found.values()) {
       if (signal?.aborted) return changed
       changed = (await this.#lookAt(entry, this.#ownerOf(entry, found), settled)) || changed
@@ -134,6 +140,16 @@ export class DataFolder {
       changed = true
     }
     return changed
+  }
+
+  /** @returns whether there are other sources. A file with a mistake in it counts as none: `ipid db update` reports it. */
+  async #readSources(): Promise<boolean> {
+    const changedAtMs = await sourcesChangedAt(this.#dir)
+    if (this.#sources !== undefined && this.#sources.changedAtMs === changedAtMs) return false
+    const wasRead = this.#sources !== undefined
+    const sources = changedAtMs === undefined ? [] : await readSources(this.#dir).catch(() => [])
+    this.#sources = { names: new Set(sources.map(({ name }) => name)), changedAtMs }
+    return wasRead
   }
 
   /** The data files that are there, by file name, in the order of these. */
@@ -155,7 +171,7 @@ export class DataFolder {
     try {
       return await readdir(this.#dir)
     } catch (error) {
-      if (this.#isDefault && (error as NodeJS.ErrnoException).code === 'ENOENT') return []
+      if (this.#isOptional && (error as NodeJS.ErrnoException).code === 'ENOENT') return []
       throw error
     }
   }
@@ -256,34 +272,4 @@ export class DataFolder {
 /** What it held before serves on meanwhile. */
 function beingCompiled(file: DataFile): DataFile {
   return file.provider === undefined ? { ...file, state: 'waiting', reason: 'it is being compiled' } : file
-}
-
-/** In order of trust. Of two with one name, the one of the earlier folder counts. */
-export function providersOf(folders: readonly DataFolder[]): readonly Provider[] {
-  const byName = new Map<string, Provider>()
-  for (const provider of folders.flatMap((folder) => folder.providers)) {
-    if (!byName.has(provider.name)) byName.set(provider.name, provider)
-  }
-  return [...byName.values()].sort(byTrust)
-}
-
-/** Stands for the content of a file and of the mapping beside it. Undefined when the file is gone, or is none. */
-async function versionOf(path: string): Promise<Version | undefined> {
-  const mappingPath = mappingPathOf(path)
-  const [stats, mapping] = await Promise.all([
-    statFile(path),
-    mappingPath === undefined ? undefined : statFile(mappingPath),
-  ])
-  if (stats === undefined) return undefined
-  const signature = mapping === undefined ? signatureOf(stats) : `${signatureOf(stats)} ${signatureOf(mapping)}`
-  return { signature, sizeBytes: Number(stats.size) }
-}
-
-async function statFile(path: string): Promise<BigIntStats | undefined> {
-  const stats = await stat(path, { bigint: true }).catch(() => undefined)
-  return stats?.isFile() === true ? stats : undefined
-}
-
-function signatureOf(stats: BigIntStats): string {
-  return `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`
 }

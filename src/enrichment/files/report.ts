@@ -1,6 +1,7 @@
 import type { ProviderKind } from '../providers/provider.ts'
 import { ageOf, isTooOld } from './age.ts'
 import type { DataFile, FileState } from './folder.ts'
+import { hasSource, newerSourceOf } from './renewal.ts'
 
 /** What `ipid db list` and `ipid db check` say of a file. */
 export interface ProviderReport {
@@ -20,13 +21,16 @@ export interface ProviderReport {
   readonly records: number
   /** Size on disk. */
   readonly sizeBytes: number
+  /** Whether a source in `sources.json` brings newer data. */
+  readonly hasSource: boolean
   /** Things in it that were passed over, in words. */
   readonly warnings: readonly string[]
   /** For an MMDB that nobody knows: its type, and the members of its records that a mapping can name. */
   readonly unrecognised: { readonly databaseType: string; readonly keys: readonly string[] } | undefined
 }
 
-export function reportOf(file: DataFile): ProviderReport {
+/** @param sources providers that `sources.json` keeps up to date */
+export function reportOf(file: DataFile, sources: ReadonlySet<string> = new Set()): ProviderReport {
   const { provider } = file
   return {
     name: file.name,
@@ -38,6 +42,7 @@ export function reportOf(file: DataFile): ProviderReport {
     builtAt: provider?.builtAt,
     records: provider?.records ?? 0,
     sizeBytes: file.sizeBytes,
+    hasSource: hasSource(file.name, sources),
     warnings: provider?.warnings ?? [],
     unrecognised: file.unrecognised,
   }
@@ -58,11 +63,13 @@ export interface DataSet {
   readonly built_at: string | null
   readonly age_days: number | null
   readonly too_old: boolean
+  readonly newer: string | null
 }
 
 export function dataSetsOf(reports: readonly ProviderReport[], nowMs: number): DataSet[] {
   return reports.map((report) => {
     const { name, state, reason, recognisedAs, records, builtAt } = report
+    const isOld = isTooOld(report, nowMs)
     return {
       ...{
         name,
@@ -73,7 +80,8 @@ export function dataSetsOf(reports: readonly ProviderReport[], nowMs: number): D
         built_at: builtAt?.toISOString() ?? null,
       },
       age_days: ageOf(report, nowMs) ?? null,
-      too_old: isTooOld(report, nowMs),
+      too_old: isOld && report.hasSource,
+      newer: isOld && !report.hasSource ? (newerSourceOf(name) ?? null) : null,
     }
   })
 }

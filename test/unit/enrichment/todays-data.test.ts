@@ -15,15 +15,15 @@ async function folder(t: TestContext): Promise<string> {
 
 test('the data stay those of the moment at which they were opened', async (t) => {
   const dir = await folder(t)
-  const data = await TodaysData.open(dir)
+  const data = await TodaysData.open({ dir })
   assert.deepEqual(data.names, ['table', 'asn'])
   await writeFile(join(dir, 'table.csv'), 'network,business_name,domain\n17.0.0.0/8,Other,other.example\n')
   assert.equal(data.enrich(address('17.0.0.1'), '').companyId, 'fruit.example')
-  assert.equal((await TodaysData.open(dir)).enrich(address('17.0.0.1'), '').companyId, 'other.example')
+  assert.equal((await TodaysData.open({ dir })).enrich(address('17.0.0.1'), '').companyId, 'other.example')
 })
 
 test('a host name that was stored counts for its address alone', async (t) => {
-  const data = await TodaysData.open(await folder(t))
+  const data = await TodaysData.open({ dir: await folder(t) })
   const plain = data.enrich(address('18.0.0.1'), '')
   const named = data.enrich(address('18.0.0.1'), 'dsl-18-0-0-1.pool.example.net')
   assert.deepEqual([plain.noise, named.noise, named.data.hostname], [false, true, 'dsl-18-0-0-1.pool.example.net'])
@@ -32,9 +32,9 @@ test('a host name that was stored counts for its address alone', async (t) => {
 
 test('a file that cannot be read, a folder without data, and an answer that fails are no knowledge', async (t) => {
   const dir = await folder(t)
-  const data = await TodaysData.open(dir)
+  const data = await TodaysData.open({ dir })
   assert.throws(() => data.enrich({ text: 'nonsense', v4: -1, v6: null as never }, ''), /nonsense cannot be judged/)
   await writeFile(join(dir, 'broken.mmdb'), 'nonsense')
-  await assert.rejects(TodaysData.open(dir), StartupError)
-  await assert.rejects(TodaysData.open(await temporaryFolder(t)), StartupError)
+  await assert.rejects(TodaysData.open({ dir }), StartupError)
+  await assert.rejects(TodaysData.open({ dir: await temporaryFolder(t) }), StartupError)
 })

@@ -126,7 +126,7 @@ function Figures({
         <Figure title="Filtered" value={percent(sum(filtered) / received)} />
       </div>
       <section class="card">
-        <h2>Events by status</h2>
+        <h2>Events by status, by day of receipt (UTC)</h2>
         <Chart
           label="Events by status and day of receipt"
           days={all}
@@ -139,8 +139,8 @@ function Figures({
         />
       </section>
       <section class="card">
-        <h2>Companies by day</h2>
-        <Chart label="Companies seen and new by day" days={all} series={companyLines} kind="lines" />
+        <h2>Companies, by day of their events (UTC)</h2>
+        <Chart label="Companies seen and new by day of their events" days={all} series={companyLines} kind="lines" />
       </section>
       <div class="cards wide">
         <section class="card">

@@ -60,7 +60,7 @@ export async function* compileFolder(enrichDir: string, dir: string, only?: stri
 
 async function bigTables(enrichDir: string, dir: string): Promise<BigTable[]> {
   const found = []
-  for (const file of (await readdir(enrichDir)).sort()) {
+  for (const file of (await namesIn(enrichDir)).sort()) {
     if (providerNameOf(file) === undefined) continue
     const path = join(enrichDir, file)
     const stats = await stat(path).catch(() => undefined)
@@ -169,5 +169,15 @@ async function write(path: string, content: Uint8Array | string): Promise<void> 
     await file.sync()
   } finally {
     await file.close()
+  }
+}
+
+/** The folder of what is fetched is made with the first source. */
+async function namesIn(dir: string): Promise<string[]> {
+  try {
+    return await readdir(dir)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
   }
 }

@@ -9,7 +9,8 @@ export interface DefaultSet {
   readonly licence: string
   /** What the licence wants to be said wherever results are shown. */
   readonly attribution: string
-  /** Name of a known source that has newer data. */
+  readonly kind: 'asn' | 'location'
+  /** Name of a known source that has newer data and needs no key. */
   readonly newer: string
 }
 
@@ -20,6 +21,7 @@ export const DEFAULT_SETS: readonly DefaultSet[] = [
     files: ['asn-ipv4.csv', 'asn-ipv6.csv'],
     licence: 'CC BY 4.0',
     attribution: 'data of RouteViews (routeviews.org), NRO (nro.net), IP Geolocation by DB-IP (https://db-ip.com)',
+    kind: 'asn',
     newer: 'iptoasn',
   },
   {
@@ -28,6 +30,7 @@ export const DEFAULT_SETS: readonly DefaultSet[] = [
     files: ['geo-whois-asn-country.mmdb'],
     licence: 'CC0 1.0, with data of the NRO under CC BY 4.0',
     attribution: 'data of the NRO (nro.net)',
-    newer: 'dbip-lite-city',
+    kind: 'location',
+    newer: 'dbip-lite-country',
   },
 ]

@@ -5,6 +5,8 @@ export interface KnownSource {
   readonly name: string
   /** In words, what it holds. */
   readonly holds: string
+  /** What it is trusted for first: sets of one kind take each other's place. */
+  readonly kind: 'asn' | 'location'
   /** `{key}` stands for the key, `{month}` for the month. */
   readonly url: string
   /** Name of the file in the folder. */
@@ -46,6 +48,7 @@ export const KNOWN_SOURCES: readonly KnownSource[] = [
   {
     name: 'iptoasn',
     holds: 'AS numbers and names',
+    kind: 'asn',
     url: 'https://iptoasn.com/data/ip2asn-combined.tsv.gz',
     file: 'iptoasn.mmdb',
     schedule: 'weekly',
@@ -57,6 +60,7 @@ export const KNOWN_SOURCES: readonly KnownSource[] = [
   {
     name: 'ipinfo-lite',
     holds: 'AS numbers, names and domains, countries',
+    kind: 'asn',
     url: 'https://ipinfo.io/data/ipinfo_lite.mmdb?token={key}',
     file: 'ipinfo-lite.mmdb',
     schedule: 'weekly',
@@ -68,13 +72,23 @@ export const KNOWN_SOURCES: readonly KnownSource[] = [
   {
     name: 'dbip-lite',
     holds: 'AS numbers and names',
+    kind: 'asn',
     url: 'https://download.db-ip.com/free/dbip-asn-lite-{month}.mmdb.gz',
     file: 'dbip-asn-lite.mmdb',
     ...DB_IP,
   },
   {
+    name: 'dbip-lite-country',
+    holds: 'countries',
+    kind: 'location',
+    url: 'https://download.db-ip.com/free/dbip-country-lite-{month}.mmdb.gz',
+    file: 'dbip-country-lite.mmdb',
+    ...DB_IP,
+  },
+  {
     name: 'dbip-lite-city',
     holds: 'countries, regions, cities',
+    kind: 'location',
     url: 'https://download.db-ip.com/free/dbip-city-lite-{month}.mmdb.gz',
     file: 'dbip-city-lite.mmdb',
     ...DB_IP,
@@ -82,6 +96,7 @@ export const KNOWN_SOURCES: readonly KnownSource[] = [
   {
     name: 'geolite2',
     holds: 'AS numbers and names',
+    kind: 'asn',
     url: 'https://download.maxmind.com/app/geoip_download?edition_id=GeoLite2-ASN&license_key={key}&suffix=tar.gz',
     account: maxmindAccount('GeoLite2-ASN'),
     file: 'geolite2-asn.mmdb',
@@ -91,6 +106,7 @@ export const KNOWN_SOURCES: readonly KnownSource[] = [
   {
     name: 'geolite2-city',
     holds: 'countries, regions, cities, postal codes',
+    kind: 'location',
     url: 'https://download.maxmind.com/app/geoip_download?edition_id=GeoLite2-City&license_key={key}&suffix=tar.gz',
     account: maxmindAccount('GeoLite2-City'),
     file: 'geolite2-city.mmdb',

@@ -48,7 +48,9 @@ export async function readSources(dir: string): Promise<Source[]> {
     text = await readFile(path, 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    throw new InputError(`there is no ${path}: it names what is to be fetched, [{"url": "…", "file": "…"}]`)
+    throw new InputError(
+      `there is no ${path}: "./ipid db add iptoasn" makes one; it names what is to be fetched, [{"url": "…", "file": "…"}]`,
+    )
   }
   try {
     return parseSources(text)

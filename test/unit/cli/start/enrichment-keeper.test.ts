@@ -21,7 +21,8 @@ test('a table that kills who compiles it holds up neither the start, nor other t
   const enrichDir = join(base, 'enrich')
   mkdirSync(enrichDir)
   for (const file of ['deadly.csv', 'well.csv']) writeFileSync(join(enrichDir, file), Buffer.alloc(4 * 1024 * 1024, 10))
-  writeFileSync(join(enrichDir, 'sources.json'), '[{"url": "http://127.0.0.1:1/a.csv", "schedule": "daily"}]')
+  const sources = ['a.csv', 'iptoasn.mmdb'].map((file) => ({ url: `http://127.0.0.1:1/${file}`, schedule: 'daily' }))
+  writeFileSync(join(enrichDir, 'sources.json'), JSON.stringify(sources))
   const script = join(base, 'command.mjs')
   writeFileSync(script, COMMAND)
   const notesPath = join(base, 'notes')
@@ -35,33 +36,48 @@ test('a table that kills who compiles it holds up neither the start, nor other t
   const notes = () => (existsSync(notesPath) ? readFileSync(notesPath, 'utf8') : '')
   await until(() => notes().includes('db update --due'))
   assert.match(notes(), /^db compile --urgent --table .*deadly\.csv\ndb compile --urgent --table .*well\.csv\n/)
-  const old = /^data are old: iptoasn \(\d+ days\); newer ones: \.\/ipid db add iptoasn --enrich-dir \S+enrich$/
+  const old = /^data are old: iptoasn \(\d+ days\), and their sources bring nothing newer: see "\.\/ipid db update"$/
   await until(() => said.some((line) => old.test(line)))
   assert.equal(notes().split('deadly').length, 2, 'it is not tried again at once')
 })
 
-test('what is too old is said in one sentence with the command that mends it', async (t) => {
+test('data count as old when a source is configured for them, and else there is advice for who asks', async (t) => {
   const base = await temporaryFolder(t)
-  const [enrichDir, defaultsDir] = [join(base, 'enrich'), join(base, 'defaults')]
-  for (const dir of [enrichDir, defaultsDir]) mkdirSync(dir)
+  const [sourcesDir, defaultsDir] = [join(base, 'enrich'), join(base, 'defaults')]
   const at = (buildEpoch: number) => mmdb('GeoLite2-ASN', { '81.2.69.0/24': { asn: 1 } }, { buildEpoch })
   const day = 86_400
   const nowMs = 2_000 * day * 1_000
+  const found = () => oldDataIn({ sourcesDir, defaultsDir }, nowMs)
+  mkdirSync(defaultsDir)
   for (const name of ['asn', 'country'])
     writeFileSync(join(defaultsDir, `ip-location-db-${name}.mmdb`), at((2_000 - 157) * day))
-  assert.equal(
-    await oldDataIn({ enrichDir: undefined, defaultsDir }, nowMs),
-    'data are old: ip-location-db-asn (157 days), ip-location-db-country (157 days); newer ones: ' +
-      './ipid db add iptoasn dbip-lite-city --enrich-dir ./enrich, then start with ENRICH_DIR=./enrich',
-  )
-  writeFileSync(join(enrichDir, 'new.mmdb'), at(1_999 * day))
-  writeFileSync(join(enrichDir, 'undated.mmdb'), at(0))
-  writeFileSync(join(enrichDir, 'cut.mmdb'), at(1).subarray(0, 60))
-  writeFileSync(join(enrichDir, 'empty.mmdb'), '')
-  assert.equal(await oldDataIn({ enrichDir, defaultsDir: undefined }, nowMs), undefined)
-  writeFileSync(join(enrichDir, 'own.mmdb'), at(1_900 * day))
-  assert.match(
-    (await oldDataIn({ enrichDir, defaultsDir: undefined }, nowMs)) ?? '',
-    /own \(100 days\); newer ones: from/,
-  )
+  assert.deepEqual(await found(), {
+    warning: undefined,
+    advice:
+      'newer data than ip-location-db-asn (157 days), ip-location-db-country (157 days): ' +
+      './ipid db add iptoasn dbip-lite-country && ./ipid db update',
+  })
+
+  mkdirSync(sourcesDir)
+  for (const [name, bytes] of [
+    ['new', at(1_999 * day)],
+    ['undated', at(0)],
+    ['cut', at(1).subarray(0, 60)],
+    ['empty', Buffer.alloc(0)],
+    ['own', at(1_900 * day)],
+  ] as const) {
+    writeFileSync(join(sourcesDir, `${name}.mmdb`), bytes)
+  }
+  assert.equal((await found()).warning, undefined, 'nothing is configured to renew what the user brought')
+
+  const sources = ['own.mmdb', 'iptoasn.mmdb'].map((file) => ({ url: `http://127.0.0.1:1/${file}` }))
+  writeFileSync(join(sourcesDir, 'sources.json'), JSON.stringify(sources))
+  assert.deepEqual(await found(), {
+    warning:
+      'data are old: own (100 days), ip-location-db-asn (157 days), and their sources bring nothing newer: ' +
+      'see "./ipid db update"',
+    advice: 'newer data than ip-location-db-country (157 days): ./ipid db add dbip-lite-country && ./ipid db update',
+  })
+  writeFileSync(join(sourcesDir, 'iptoasn.mmdb'), at(1_999 * day))
+  assert.match((await found()).warning ?? '', /^data are old: own \(100 days\), and/, 'the new one took its place')
 })
