@@ -405,6 +405,35 @@ test('data of a statement cannot begin a second one', async () => {
   assert.equal(await answered(`SELECT count() FROM data WHERE a = '${SECRET}'`), '0\n')
 })
 
+test('an expression in large data is refused, and so is a format whose name is cut where judging ends', async () => {
+  await answered('CREATE TABLE large (a String) ENGINE = Memory')
+  const values = "('some text'),".repeat(100_000)
+  const name = (length: number) => {
+    const head = 'INSERT INTO large /* */ FORMAT Val'
+    return `INSERT INTO large /*${' '.repeat(length - head.length)} */ FORMAT Values (file(${S}))${' '.repeat(1_100_000)}`
+  }
+  for (const [query, body] of [
+    ['', `INSERT INTO large VALUES ${values}(file(${S}))`],
+    ['INSERT INTO large VALUES', `${values}(file(${S}))`],
+    ['INSERT INTO large FORMAT Values', `${values}(file(${S}))`],
+    ['', name(65_535)],
+    ['', name(1_048_575)],
+    ['', name(1_048_576)],
+  ] as const) {
+    const { status, text } = await post(body, { query, max_query_size: '10000000' })
+    // 400: what is left of a text that is cut is no statement.
+    assert.ok(status === 403 || status === 400, `${status} ${query || body.slice(0, 40)}: ${text.slice(0, 200)}`)
+  }
+  await post(`ues (file(${S}))`, { query: 'INSERT INTO large FORMAT Val' })
+  assert.equal(await answered('SELECT count() FROM large'), '0\n')
+  const data = `file(${S})\n`.repeat(30_000)
+  await answered(`INSERT INTO large FORMAT LineAsString\n${data}`)
+  await answered(data, { query: 'INSERT INTO large FORMAT LineAsString' })
+  await answered(`INSERT INTO large VALUES ${values.slice(0, -1)}`)
+  assert.equal(await answered('SELECT count() FROM large'), '160000\n')
+  await answered('DROP TABLE large')
+})
+
 test('no setting reaches a file or another server', async () => {
   await answered('CREATE TABLE lines (a String) ENGINE = MergeTree ORDER BY a')
   const registered = '\0\0\0\0\x01\x04ab'

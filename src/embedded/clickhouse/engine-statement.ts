@@ -3,7 +3,7 @@ import type { Surroundings } from './connections.ts'
 import { Code, Exception } from './exception.ts'
 import type { ExternalTable } from './external-tables.ts'
 import type { Progress } from './progress-watch.ts'
-import { shapeOf } from './statement.ts'
+import { STATEMENT_BYTES_MAX, shapeOf } from './statement.ts'
 
 export interface EngineStatement extends Omit<Surroundings, 'defaults'> {
   readonly queryId: string
@@ -40,9 +40,6 @@ const HEAD_BYTES = 65_536
 export function headOf({ query, body }: EngineStatement): string {
   return query === '' ? body.bytes.toString('utf8', 0, HEAD_BYTES) : query
 }
-
-/** A statement is gone through several times, a tenth of a second each at this size. Data of an INSERT do not count. */
-const STATEMENT_BYTES_MAX = 8_388_608
 
 /**
  * To be called before anything goes through the query: a form may have one of any length.

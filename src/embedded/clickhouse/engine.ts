@@ -115,8 +115,9 @@ export class Engine {
     assertQuerySize(statement)
     const running = this.#statements.begin(statement.queryId)
     const progress = this.#progress.of(statement.queryId, statement.onProgress)
-    const over = await this.#writes.begin()
+    let over = () => {}
     try {
+      over = await this.#writes.begin()
       // A statement may wait for its turn longer than its client waits for a sign of life.
       progress.start(new Map(statement.settings))
       const slots = this.#slotsFor(statement)

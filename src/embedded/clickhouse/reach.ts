@@ -1,8 +1,11 @@
+import { setImmediate } from 'node:timers/promises'
 import { type Argument, callsOf } from './calls.ts'
 import { Code, Exception } from './exception.ts'
+import { piecesToJudge } from './judged-text.ts'
 import { Scanner } from './scanner.ts'
 import { refuseClauses } from './settings-clauses.ts'
-import { takesDataOnly, valuesOf } from './statement.ts'
+import { STATEMENT_BYTES_MAX, valuesOf } from './statement.ts'
+import { hasFirstWord, SOURCES, SuspicionSearch } from './suspicion.ts'
 
 /**
  * What a statement would reach outside the engine's own tables, where the engine asks for no right: it takes itself for
@@ -26,9 +29,6 @@ export interface StatementText {
   readonly settings?: readonly (readonly [name: string, value: string])[]
 }
 
-/** No statement without one of these words reaches anything; a name can be written otherwise only with a backslash. */
-const SUSPICIOUS =
-  /identifier|param_|file|engine|executable|eval|sqlite|disk|backup|restore|attach|\bai[a-z]|catboost|(?<!\.)settings|\\/i
 const NAMES_IN_DATA = /file|executable|eval|settings|\bai[a-z]|catboost|\\/i
 
 /** Of a parameter: those that a function can be named by. */
@@ -42,58 +42,8 @@ const NAME_CHARACTERS_MAX = 200
 
 /** What goes on after the statement: a definition, or a mutation, which the engine runs later and without a user's rights. */
 const LASTING = /(?:^|\bPARALLEL WITH )\(*(?:CREATE|REPLACE|ALTER|ATTACH|DELETE|UPDATE)\b/
-/** What has to be looked at, whatever comes after this word. */
-const FIRST_WORDS = new Set(['SYSTEM', 'CREATE', 'REPLACE', 'ALTER', 'ATTACH', 'DELETE', 'UPDATE'])
-const PARALLEL = /\bparallel\b\s*(?:with|\/|-|#)/i
 
-/**
- * Table functions that read or write a file, run a program or ask another server. For most of them the engine asks for a right,
- * but not in a mutation.
- */
-const SOURCES = [
-  ...[
-    'arrowstream',
-    'azureBlobStorage',
-    'azureBlobStorageCluster',
-    'cluster',
-    'clusterAllReplicas',
-    'cosn',
-    'deltaLake',
-  ],
-  ...[
-    'deltaLakeAzure',
-    'deltaLakeAzureCluster',
-    'deltaLakeCluster',
-    'deltaLakeLocal',
-    'deltaLakeS3',
-    'deltaLakeS3Cluster',
-  ],
-  ...['fileCluster', 'filesystem', 'gcs', 'hdfs', 'hdfsCluster', 'hudi', 'hudiCluster', 'iceberg', 'icebergAzure'],
-  ...[
-    'icebergAzureCluster',
-    'icebergCluster',
-    'icebergHDFS',
-    'icebergHDFSCluster',
-    'icebergLocal',
-    'icebergLocalCluster',
-  ],
-  ...['icebergS3', 'icebergS3Cluster', 'jdbc', 'mongodb', 'mysql', 'odbc', 'oss', 'paimon', 'paimonAzure'],
-  ...['paimonAzureCluster', 'paimonCluster', 'paimonHDFS', 'paimonHDFSCluster', 'paimonLocal', 'paimonS3'],
-  ...[
-    'paimonS3Cluster',
-    'postgresql',
-    'redis',
-    'remote',
-    'remoteSecure',
-    's3',
-    's3Cluster',
-    'url',
-    'urlCluster',
-    'ytsaurus',
-  ],
-].join('|')
 const SOURCE = new RegExp(`(?<![.\\w])(?:${SOURCES})\\(`, 'i')
-const CALLED = new RegExp(`\\b(?:${SOURCES}|input|null|generateRandom)\\b["\`]?\\s*[(/#-]`, 'i')
 
 /** The database `default` takes such a name of a table for a file or an address. */
 const PATH = /^.\/|\.\.|:\/\//
@@ -119,7 +69,7 @@ const ENGINE = /\bENGINE = (?!')(\w*)/g
 const OWN_ENGINE =
   /^(?:\w*MergeTree|Memory|Log|TinyLog|StripeLog|Null|Set|Join|Buffer|Merge|View|MaterializedView|GenerateRandom|Alias|Atomic|Ordinary)$/i
 
-/** A suspicious text is looked at as far as this; what must be behind it is data. */
+/** A suspicious text is judged as far as this; only data may follow. */
 const TEXT_CHARACTERS_MAX = 1_048_576
 const DATA_FOLLOW = /^INSERT INTO (?!.*\bSELECT\b).* FORMAT (?!Values$)\w+$/
 
@@ -130,33 +80,38 @@ export async function refuseReach({ query, body, settings = [] }: StatementText,
   // The engine takes the value of `{name:Identifier}` for a name that stands in the statement.
   for (const [name, value] of settings)
     if (name.startsWith('param_') && isReachingName(value)) throw refusal(`${name}=${value}`)
-  const text = takesDataOnly(query) ? query : textOf(query, body)
-  if (!isSuspicious(text)) return
-  const form = await canonical(text.slice(0, TEXT_CHARACTERS_MAX))
+  const { isSuspicious, beginning } = await searched(query, body)
+  if (!isSuspicious) return
+  const isWhole = beginning.length <= TEXT_CHARACTERS_MAX
+  const form = await canonical(isWhole ? beginning : cutBetweenWords(beginning))
   refuseForms(form)
-  if (text.length > TEXT_CHARACTERS_MAX && !DATA_FOLLOW.test(emptied(form))) throw refusal('a text of that size')
-  if (/^INSERT\b.* FORMAT Values$/.test(form)) await refuseInValues(text, canonical)
+  if (!isWhole && !DATA_FOLLOW.test(emptied(form))) throw refusal('a text of that size')
+  if (/^INSERT\b.* FORMAT Values$/.test(form)) await refuseInValues(beginning, canonical)
 }
 
-function isSuspicious(text: string): boolean {
-  if (SUSPICIOUS.test(text) || PARALLEL.test(text) || CALLED.test(text) || hasFirstWord(text)) return true
-  const format = text.search(/format/i)
-  return format >= 0 && text.lastIndexOf('(') > format
+/** Goes through all that has to be judged. `beginning` is whole, or longer than TEXT_CHARACTERS_MAX. */
+async function searched(query: string, body: Uint8Array): Promise<{ isSuspicious: boolean; beginning: string }> {
+  const search = new SuspicionSearch()
+  let [isSuspicious, beginning, count] = [false, '', 0]
+  for (const piece of piecesToJudge(query, body)) {
+    if (count++ > 0) await setImmediate()
+    if (beginning.length <= TEXT_CHARACTERS_MAX) beginning += piece
+    isSuspicious ||= search.finds(piece)
+    if (isSuspicious && beginning.length > TEXT_CHARACTERS_MAX) break
+  }
+  return { isSuspicious: isSuspicious || hasFirstWord(beginning), beginning }
 }
 
-/** Where the first word of a statement is looked for. */
-const HEAD_CHARACTERS_MAX = 65_536
-
-function hasFirstWord(text: string): boolean {
-  const scanner = new Scanner(text.slice(0, HEAD_CHARACTERS_MAX))
-  while (scanner.next() && scanner.is('('));
-  if (scanner.kind === 'end') return text.length > HEAD_CHARACTERS_MAX
-  return FIRST_WORDS.has(scanner.token.toUpperCase())
+/** The engine must not take half of a format's name for another format. No name of a format is as long as what is looked at here. */
+function cutBetweenWords(text: string): string {
+  let end = TEXT_CHARACTERS_MAX
+  while (end > TEXT_CHARACTERS_MAX - NAME_CHARACTERS_MAX && /\w/.test(text[end - 1]!)) end--
+  return text.slice(0, end)
 }
 
 /** @throws Exception when the statement writes its result into a file, which the engine takes for reading */
 export async function refuseOutfile({ query, body }: StatementText, canonical: Canonical): Promise<void> {
-  const text = textOf(query, body)
+  const text = textOf(query, body.subarray(0, STATEMENT_BYTES_MAX))
   if (/outfile/i.test(text) && TO_FILE.test(emptied(await canonical(text)))) throw refusal('INTO OUTFILE')
 }
 

@@ -1,5 +1,8 @@
 import { Scanner } from './scanner.ts'
 
+/** A statement is gone through several times, a tenth of a second each at this size. Data of an INSERT do not count. */
+export const STATEMENT_BYTES_MAX = 8_388_608
+
 /** What has to be known about a statement's text before it runs; the engine alone parses it. */
 export interface StatementShape {
   readonly isInsert: boolean
@@ -249,6 +252,12 @@ function isName({ kind, token }: Scanner): boolean {
 export function takesDataOnly(query: string): boolean {
   const insert = plainInsertOf(query)
   return insert?.isWhole === true && insert.format !== 'VALUES'
+}
+
+/** Where the name of the format ends in an INSERT of the plain form: data follow. Undefined for VALUES, which are expressions. */
+export function plainDataStart(text: string): number | undefined {
+  const insert = plainInsertOf(text)
+  return insert === undefined || insert.format === 'VALUES' ? undefined : insert.end
 }
 
 /** What follows VALUES in a plain INSERT; undefined when the text has another form. */
