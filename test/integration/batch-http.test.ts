@@ -151,8 +151,8 @@ describe('batch uploads over HTTP', () => {
     assert.equal((await cancel(short.job_id)).status, 409)
     assert.equal((await cancel('nothing')).status, 404)
     const table = (await ipid('batch', 'list')).stdout.split('\n')
-    assert.match(table[0]!, /^JOB +RECEIVED +STATUS +FINISHED +OF +WHY$/)
-    assert.match(table[2]!, new RegExp(`^${job_id} .* failed +\\d+ +200000 +cancelled$`))
+    assert.match(table[0]!, /^JOB +RECEIVED +STATUS +FINISHED +OF +REJECTED +WHY$/)
+    assert.match(table[2]!, new RegExp(`^${job_id} .* failed +\\d+ +200000 +\\d+ +cancelled$`))
     for (const query of ['limit=0', 'limit=x', 'limit=101', 'limit=1&limit=2', 'before=x', 'before=']) {
       const refused = await fetch(`${instance.ready.url}/v1/ingest/batch?${query}`, {
         headers: { 'x-api-key': instance.apiKey },

@@ -34,9 +34,12 @@ test('rows arrive as they were written, in both lanes, and accounts add up', asy
   const [early] = await clickhouse.rows<Record<string, unknown>>("SELECT * FROM events WHERE event_id = 'early'")
   assert.equal(early!.timestamp, '1901-02-03 04:05:06.789')
   const accounts = await clickhouse.rows(
-    "SELECT account_id, events, visits, unique_ips FROM accounts WHERE tenant_id = 'acme'",
+    "SELECT account_id, events, visits, unique_ips FROM accounts WHERE tenant_id = 'acme' ORDER BY account_id",
   )
-  assert.deepEqual(accounts, [{ account_id: 'example.com', events: 3, visits: 2, unique_ips: 2 }])
+  assert.deepEqual(accounts, [
+    { account_id: 'example.com', events: 3, visits: 2, unique_ips: 2 },
+    { account_id: 'mine', events: 1, visits: 1, unique_ips: 1 },
+  ])
 })
 
 test('a row that ClickHouse refuses goes to the dead letters with its reason, and the others are stored', async (t) => {
