@@ -31,6 +31,7 @@ export async function startOwnRedis(releases: Releases): Promise<OwnRedis> {
     socket,
     fsync: 'everysec',
     maxMemoryBytes: MEMORY_BYTES,
+    env: process.env,
     log,
     signal: starting.signal,
   })

@@ -30,6 +30,7 @@ function privateRedis(t: TestContext, under = tmpdir()) {
       const redis = await startEmbeddedRedis({
         ...options,
         maxMemoryBytes: 64 * 2 ** 20,
+        env: process.env,
         signal: new AbortController().signal,
       })
       const client = new Redis({ path: options.socket })

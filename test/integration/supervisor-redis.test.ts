@@ -27,13 +27,14 @@ function folder(t: TestContext): string {
   return path
 }
 
-async function start(t: TestContext, dir: DataDir): Promise<RunningProcess> {
+async function start(t: TestContext, dir: DataDir, binary = 'redis-server'): Promise<RunningProcess> {
   const redis = await startEmbeddedRedis({
-    binary: 'redis-server',
+    binary,
     dir: dir.redis,
     socket: dir.redisSocket,
     fsync: 'always',
     maxMemoryBytes: 64 * 2 ** 20,
+    env: { ...process.env, REDIS_SECRET: 'secret' },
     log,
     signal: new AbortController().signal,
   })
@@ -80,6 +81,21 @@ test('the private server is bounded, listens on no port, and has clients wait fo
     'appendonly.aof.1.incr.aof',
     'appendonly.aof.manifest',
   ])
+})
+
+test('the private server has no secrets of ours in its environment', async (t) => {
+  const path = folder(t)
+  const [binary, variables] = [join(path, 'server'), join(path, 'variables')]
+  // The server overwrites what /proc has of its environment.
+  writeFileSync(binary, `#!/bin/sh\nenv > '${variables}'\nexec redis-server "$@"\n`, { mode: 0o700 })
+  await start(t, makeDataDir(join(path, 'data')), binary)
+  const names = Array.from(readFileSync(variables, 'utf8').matchAll(/^(\w+)=/gm), (found) => found[1]!)
+  const ofShell = ['PWD', 'OLDPWD', 'SHLVL', '_']
+  assert.ok(names.includes('PATH'))
+  assert.deepEqual(
+    names.filter((name) => !['PATH', 'LANG', 'LC_ALL', 'TZ', ...ofShell].includes(name)),
+    [],
+  )
 })
 
 test('a write that was answered is there after kill -9 of the server', async (t) => {

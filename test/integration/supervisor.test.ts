@@ -39,6 +39,7 @@ function setUp(t: TestContext, changes: Partial<SupervisorOptions> = {}) {
           socket: dir.redisSocket,
           fsync: 'always',
           maxMemoryBytes: 64 * 2 ** 20,
+          env: process.env,
           log,
           signal,
         })

@@ -36,6 +36,7 @@ export function privateRedis(t: TestContext, root = mkdtempSync(join(tmpdir(), '
         socket: dir.redisSocket,
         fsync: 'always',
         maxMemoryBytes: 256 * 2 ** 20,
+        env: process.env,
         log: silent,
         signal: new AbortController().signal,
         ...options,

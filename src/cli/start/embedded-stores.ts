@@ -32,6 +32,7 @@ export function embeddedRedis({ config, dir, log }: StoreSurroundings, env: Envi
         socket: dir.redisSocket,
         fsync: config.redisFsync,
         maxMemoryBytes: config.redisMaxMemoryBytes,
+        env,
         log,
         signal,
       })

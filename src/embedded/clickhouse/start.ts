@@ -5,13 +5,12 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { StartupError } from '../../core/run/errors.ts'
+import { minimalEnvironment, type Variables } from '../processes/minimal-environment.ts'
 import { exitReason, type RunningProcess } from '../processes/running-process.ts'
 import { lowerSession } from '../processes/session-priority.ts'
 import type { EngineLimits } from './access.ts'
 import type { FromClickHouse, ProcessOptions, Ready, ToClickHouse } from './messages.ts'
 import { walledCommand } from './wall.ts'
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 export interface EmbeddedClickHouseOptions {
   /** Folder of the data; made when it is not there. */
@@ -20,7 +19,7 @@ export interface EmbeddedClickHouseOptions {
   readonly port: number
   readonly log: Logger
   /** The process gets the few variables of it that are harmless; none when not given. */
-  readonly env?: Environment
+  readonly env?: Variables
   /** Statements of ipid's sink and migrations carry it, and have slots of their own; when not given, none are. */
   readonly ownSecret?: string
   /** Whether statements may reach files, programs and other servers; false when not given. */
@@ -65,8 +64,8 @@ const NICE = 5
 
 const KILL_AFTER_MS = 8_000
 
-/** What the process needs of our environment. Others may be secrets, and a statement may find a way to read them. */
-const KEPT_VARIABLES = ['PATH', 'LANG', 'LC_ALL', 'TZ', 'NO_COLOR', 'FORCE_COLOR']
+/** It says whether its log lines have colours. */
+const COLOUR_VARIABLES = ['NO_COLOR', 'FORCE_COLOR']
 
 /**
  * Starts the embedded ClickHouse as a process of its own, which ends with this one.
@@ -154,9 +153,8 @@ function launch({
 }
 
 /** libuv reads the size of its pool before any line of the process. */
-function environmentFrom(env: Environment): Environment {
-  const kept = KEPT_VARIABLES.filter((name) => env[name] !== undefined).map((name) => [name, env[name]])
-  return { ...Object.fromEntries(kept), UV_THREADPOOL_SIZE: String(POOL_THREADS) }
+function environmentFrom(env: Variables): Variables {
+  return { ...minimalEnvironment(env, COLOUR_VARIABLES), UV_THREADPOOL_SIZE: String(POOL_THREADS) }
 }
 
 async function readiness(child: ChildProcess, exited: Promise<string>): Promise<Ready> {

@@ -6,6 +6,7 @@ import { appendOnlyLink } from '../../core/run/append-only-link.ts'
 import { StartupError } from '../../core/run/errors.ts'
 import { Loop, poll } from '../../runner/loop.ts'
 import { holdLeash } from '../processes/leash.mjs'
+import { minimalEnvironment, type Variables } from '../processes/minimal-environment.ts'
 import { exitReason, type RunningProcess } from '../processes/running-process.ts'
 import { removeHoles } from './file-holes.ts'
 import { probeRedis, shutDownRedis } from './probe.ts'
@@ -24,6 +25,8 @@ export interface EmbeddedRedisOptions {
    */
   readonly fsync: 'always' | 'everysec' | 'no'
   readonly maxMemoryBytes: number
+  /** Ours: the server gets a few variables of it. */
+  readonly env: Variables
   readonly log: Logger
   readonly signal: AbortSignal
 }
@@ -73,6 +76,7 @@ async function startServer(options: EmbeddedRedisOptions): Promise<RunningProces
   linkFile(options)
   const child = spawn(options.binary, serverArguments(options, logFile), {
     cwd: options.dir,
+    env: minimalEnvironment(options.env),
     // A session of its own: Ctrl-C is for this process, which stops the server last.
     detached: true,
     stdio: 'ignore',
