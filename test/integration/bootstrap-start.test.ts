@@ -136,7 +136,8 @@ test('children that are killed come back, and are counted and reported', async (
   const crash = status.errors.find(({ message }) => message.startsWith('process ingress ended'))
   assert.deepEqual([crash?.process, crash?.level], ['supervisor', 'error'])
   assert.match(crash!.message, /^process ingress ended \(.*SIGKILL.*\); it is started again$/)
-  assert.deepEqual(status.processes.length, 3)
+  // Those that were killed are listed for a while, the supervisor never.
+  assert.ok(status.processes.length >= 3 && status.processes.every(({ pid }) => pid !== ready.pid))
   started.child.kill('SIGTERM')
   assert.equal((await started.ended).code, 0)
   assert.deepEqual(site.processes(), [])

@@ -36,7 +36,6 @@ export async function* csvRows(text: Buffer, sameColumns: boolean): AsyncGenerat
 }
 
 const LINES_AT_A_TIME = 200
-const CELL = /[ \t]*(?:"([^"]*(?:""[^"]*)*)"|([^",]*))[ \t]*(,|$)/y
 
 /** Lines that end alike; undefined where one ends otherwise. */
 function* plainLines(text: Buffer): Generator<{ readonly line: number; readonly text: string | undefined }> {
@@ -58,12 +57,31 @@ export function plainCells(line: string): string[] | undefined {
   if (/^\s*(?:#|$)/.test(line)) return undefined
   if (!line.includes('"')) return line.split(',').map((cell) => cell.trim())
   const cells: string[] = []
-  for (CELL.lastIndex = 0; ; ) {
-    const cell = CELL.exec(line)
-    if (cell === null) return undefined
-    cells.push(cell[1] === undefined ? cell[2]!.trim() : cell[1].replaceAll('""', '"'))
-    if (cell[3] === '') return cells
+  for (let at = 0; ; at++) {
+    const start = afterBlanks(line, at)
+    const isQuoted = line[start] === '"'
+    const close = isQuoted ? closingQuote(line, start) : start
+    const comma = line.indexOf(',', close)
+    const end = comma < 0 ? line.length : comma
+    if (close < 0 || (isQuoted ? afterBlanks(line, close + 1) !== end : line.slice(start, end).includes('"')))
+      return undefined
+    cells.push(isQuoted ? line.slice(start + 1, close).replaceAll('""', '"') : line.slice(start, end).trim())
+    if (comma < 0) return cells
+    at = comma
   }
+}
+
+/** Index of the first character from `at` on that is no blank or tab; the length of the line when there is none. */
+function afterBlanks(line: string, at: number): number {
+  while (line[at] === ' ' || line[at] === '\t') at++
+  return Math.min(at, line.length)
+}
+
+/** Index of the quote that closes the one at `open`, where two quotes in a row stand for one; -1 when there is none. */
+function closingQuote(line: string, open: number): number {
+  let at = line.indexOf('"', open + 1)
+  while (at >= 0 && line[at + 1] === '"') at = line.indexOf('"', at + 2)
+  return at
 }
 
 async function* parsedRows(text: Buffer, sameColumns: boolean): AsyncGenerator<CsvRow> {
