@@ -28,7 +28,7 @@ test('db list names the providers in their order of trust, reverse DNS last', as
       recognised_as: 'MaxMind ASN',
       built_at: '2025-10-09T08:53:20.000Z',
       age_days: listed[1]?.age_days,
-      too_old: true,
+      too_old: false,
       records: 1,
       attribution:
         'This product includes GeoLite Data created by MaxMind, available from https://www.maxmind.com; ' +
