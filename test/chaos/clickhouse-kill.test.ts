@@ -65,7 +65,6 @@ function roundRows(round: number): EventRow[] {
 }
 
 function count(truth: Map<string, Account>, row: EventRow): void {
-  if (row.company_id === '') return
   const key = `${row.tenant_id} ${row.account_id}`
   const ms = Number(row.timestamp)
   const account = truth.get(key) ?? {
