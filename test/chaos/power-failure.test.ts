@@ -80,7 +80,7 @@ async function underLoad(t: TestContext, disk: CuttableDisk, fsync: 'always' | '
   await sent
   const next = privateRedis(t, join(rest.path, 'data'))
   await next.start({ fsync })
-  const kept = await identitiesIn(await next.connect())
+  const kept = await identitiesIn(await next.connect({ timeoutMs: 60_000 }))
   const there = new Set(kept)
   assert.equal(there.size, kept.length, 'none twice')
   return { answered: before.length, missing: before.filter((identity) => !there.has(identity)).length }

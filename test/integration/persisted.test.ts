@@ -168,7 +168,7 @@ test('what was answered is there once after kill -9 of the server, however many 
     await sent
   }
   await redis.start()
-  const kept = await identitiesIn(await redis.connect())
+  const kept = await identitiesIn(await redis.connect({ timeoutMs: 60_000 }))
   const there = new Set(kept)
   assert.equal(there.size, kept.length, 'none twice')
   assert.equal(answered.filter((identity) => !there.has(identity)).length, 0, 'none lost')

@@ -48,10 +48,9 @@ export function privateRedis(t: TestContext, root = mkdtempSync(join(tmpdir(), '
       atEnd(t, kill)
       return { pid: redis.pid, kill }
     },
-    async connect(): Promise<RedisClient> {
-      const client = quiet(
-        connectRedis(`unix://${dir.redisSocket}`, { name: 'test', kind: 'request', timeoutMs: 2_000 }),
-      )
+    /** @param timeoutMs of a command; a read of everything takes longer on a busy machine */
+    async connect({ timeoutMs = 2_000 } = {}): Promise<RedisClient> {
+      const client = quiet(connectRedis(`unix://${dir.redisSocket}`, { name: 'test', kind: 'request', timeoutMs }))
       atEnd(t, () => client.disconnect())
       await until(() => client.status === 'ready')
       return client
