@@ -19,8 +19,8 @@ async function load() {
   try {
     return await (isOurs ? importSource : importUncompiled)('main.ts')
   } catch (error) {
-    // Only a failure pays for the look at all packages.
-    if (error.code !== 'ERR_MODULE_NOT_FOUND' || isInstalled(ROOT, false)) throw error
+    // Only a failure pays for the look at all packages: one that is missing fails the import, or the compilation.
+    if (isInstalled(ROOT, false)) throw error
     return failWithoutPackages()
   }
 }

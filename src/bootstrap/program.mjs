@@ -10,7 +10,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const ENTRIES = ['main.ts', 'embedded/clickhouse/process.ts']
 
 /** Native, or loaded by few, or looking for files beside themselves. */
-const PACKAGES_APART = ['uWebSockets.js', 'chdb', '@aws-sdk/*', 'esbuild', 'tsx', 'pino', 'pino-pretty', 'typescript']
+const PACKAGES_APART = ['uWebSockets.js', 'chdb', 'lz4-napi', '@aws-sdk/*', 'esbuild', 'tsx', 'pino', 'pino-pretty', 'typescript']
 
 /**
  * Imports a module of src, compiled: 450 modules and their packages through the hook for TypeScript are a second of CPU at
@@ -33,12 +33,14 @@ export async function importUncompiled(entry) {
 
 /**
  * Compiles the program unless that was done for the sources as they are.
- * @returns its folder; undefined when it cannot be compiled here
+ * @returns its folder; undefined when the folder for it cannot be written to
+ * @throws what esbuild says of sources or packages that it cannot compile: without this, every start would be four times slower unnoticed
  */
 export async function compiledProgram({ root = ROOT, entries = ENTRIES } = {}) {
   try {
     return await compiled({ root, name: 'program', options: { ...OPTIONS, entryPoints: entries.map(inSrc) } })
-  } catch {
+  } catch (error) {
+    if (error.errors !== undefined) throw error
     return undefined
   }
 }

@@ -75,7 +75,19 @@ test('it is compiled once, and again when any module changed', async (t) => {
     [],
   )
   rmSync(join(root, 'src/word.ts'))
-  assert.equal(await compile(), undefined)
+  await assert.rejects(compile(), /Could not resolve "\.\/word\.ts"/)
+})
+
+test('the program and its packages compile, and a package that esbuild cannot compile is an error', async (t) => {
+  const { compiledProgram: compileOurs } = (await import(String(PROGRAM))) as {
+    compiledProgram: () => Promise<string | undefined>
+  }
+  const dir = await compileOurs()
+  assert.ok(readdirSync(dir!).includes('main.mjs'))
+  const { root, write, compile } = project(t)
+  write('src/word.ts', "import native from './native.node'\nexport const word = () => String(native)\n")
+  writeFileSync(join(root, 'src/native.node'), '')
+  await assert.rejects(compile(), /No loader is configured for "\.node" files/)
 })
 
 test('a copy of the folder that keeps whole seconds of times is as compiled', async (t) => {
