@@ -10,7 +10,17 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const ENTRIES = ['main.ts', 'embedded/clickhouse/process.ts']
 
 /** Native, or loaded by few, or looking for files beside themselves. */
-const PACKAGES_APART = ['uWebSockets.js', 'chdb', 'lz4-napi', '@aws-sdk/*', 'esbuild', 'tsx', 'pino', 'pino-pretty', 'typescript']
+const PACKAGES_APART = [
+  'uWebSockets.js',
+  'chdb',
+  'lz4-napi',
+  '@aws-sdk/*',
+  'esbuild',
+  'tsx',
+  'pino',
+  'pino-pretty',
+  'typescript',
+]
 
 /**
  * Imports a module of src, compiled: 450 modules and their packages through the hook for TypeScript are a second of CPU at

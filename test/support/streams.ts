@@ -17,7 +17,7 @@ export async function startStreams(t: TestContext) {
   t.after(() => client.disconnect())
   await agreeOnPartitions(client, 1)
   await createGroups(client, ingest, 1)
-  const { intake, stop } = startIntake(redis.url, 1)
+  const { intake, stop } = startIntake(redis.url, 1, 30_000)
   t.after(stop)
   return { client, intake, stream: keys.stream(0, 'intake', 'live') }
 }
