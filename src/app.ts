@@ -51,8 +51,9 @@ export async function createRoles(
   const listeners = [...(ingress?.services ?? []), ...(dashboard?.services ?? [])]
   const others = new ServiceGroup('others', [...parts.services, ...work, ...listeners])
   const services = new ServiceGroup('services', [sinks, others], { atOnce: true })
+  const waits: Service = { name: 'waits', start: async () => telemetry.problems?.ready(), stop: async () => {} }
   // What a process tells of itself is true from the first time on.
-  const group = new ServiceGroup('roles', [topology(parts), services, reporter(parts, roles)])
+  const group = new ServiceGroup('roles', [topology(parts), services, waits, reporter(parts, roles)])
   return {
     async start() {
       await group.start()

@@ -7,6 +7,7 @@ import { type OriginCounts, originWarning } from '../core/event/origins.ts'
 import type { AddressMask } from '../core/event/pseudonym.ts'
 import type { BatchSource, ChunkCounts, ChunkReading, EventCheck, LineChunk } from '../core/pipeline/source.ts'
 import type { Clock } from '../core/run/clock.ts'
+import { PASSING } from '../core/run/passing.ts'
 import type { Service } from '../core/run/service.ts'
 import { Loop, pause } from '../runner/loop.ts'
 import { ChunksInHand, type ReadChunk } from './chunks-in-hand.ts'
@@ -87,7 +88,7 @@ export class Feeder implements Service {
         await store.release()
       },
       failed: (err, delayMs) =>
-        log.warn({ err, delay_ms: Math.round(delayMs) }, 'feeder waits; its jobs stay as they are'),
+        log.warn({ err, delay_ms: Math.round(delayMs), ...PASSING }, 'feeder waits; its jobs stay as they are'),
       delay: RETRY_DELAY,
     })
   }

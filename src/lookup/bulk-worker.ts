@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { PASSING } from '../core/run/passing.ts'
 import type { Service } from '../core/run/service.ts'
 import { type DelayBounds, Loop, retry } from '../runner/loop.ts'
 import type { BulkDelivery, BulkQueue } from './bulk.ts'
@@ -36,7 +37,10 @@ export class BulkWorker implements Service {
     name: this.name,
     round: (signal) => this.#round(signal),
     failed: (error, delayMs) =>
-      this.#options.log.warn({ err: error, delay_ms: Math.round(delayMs) }, 'bulk worker waits; its jobs stay queued'),
+      this.#options.log.warn(
+        { err: error, delay_ms: Math.round(delayMs), ...PASSING },
+        'bulk worker waits; its jobs stay queued',
+      ),
     delay: RETRY_DELAY,
   })
   readonly #jobs = new Set<Promise<void>>()

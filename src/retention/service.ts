@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Clock } from '../core/run/clock.ts'
+import { PASSING } from '../core/run/passing.ts'
 import type { Service } from '../core/run/service.ts'
 import { type DelayBounds, Loop } from '../runner/loop.ts'
 import { removesAnything } from './policy.ts'
@@ -35,7 +36,10 @@ export class Retention implements Service {
         return Math.min(ASK_EVERY_MS, this.#everyMs)
       },
       failed: (err, delayMs) =>
-        options.log.warn({ err, delay_ms: Math.round(delayMs), store: options.store.name }, 'retention waits'),
+        options.log.warn(
+          { err, delay_ms: Math.round(delayMs), store: options.store.name, ...PASSING },
+          'retention waits',
+        ),
       delay: RETRY_DELAY,
     })
   }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import { type Inserter, UnclearRefusalError } from '../core/pipeline/destination.ts'
 import { LeaseLostError, StartupError } from '../core/run/errors.ts'
+import { PASSING } from '../core/run/passing.ts'
 import type { Service } from '../core/run/service.ts'
 import { Doubt } from './doubt.ts'
 import { insertAbsent, insertBisecting, repeatInsert } from './insert.ts'
@@ -80,7 +81,7 @@ export class SinkWorker implements Service {
         const taken = err instanceof LeaseLostError
         const { log, group } = options
         log.warn(
-          { err, group, delay_ms: Math.round(delayMs) },
+          { err, group, delay_ms: Math.round(delayMs), ...PASSING },
           taken ? 'another sink took over' : 'sink waits; its rows stay in Redis',
         )
       },

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { SettledElsewhereError } from '../core/pipeline/seen.ts'
 import type { Stage, StageTools } from '../core/pipeline/stage.ts'
 import { UnavailableError } from '../core/run/errors.ts'
+import { PASSING } from '../core/run/passing.ts'
 import type { Service } from '../core/run/service.ts'
 import { Loop } from './loop.ts'
 import type { Entry, GroupReader, Settlement, StageCount } from './ports.ts'
@@ -70,7 +71,7 @@ export class StepWorker implements Service {
       failed: (err, delayMs) => {
         reader.recover()
         log.warn(
-          { err, group, partition: reader.partition, delay_ms: Math.round(delayMs) },
+          { err, group, partition: reader.partition, delay_ms: Math.round(delayMs), ...PASSING },
           'step waits; its entries stay pending',
         )
       },

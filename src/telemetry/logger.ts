@@ -1,4 +1,5 @@
 import { type DestinationStream, type LogFn, type Logger, pino } from 'pino'
+import { isPassing } from '../core/run/passing.ts'
 import { visible, visibleLines } from '../core/run/visible-text.ts'
 import type { RecentProblems } from './problems.ts'
 
@@ -51,7 +52,7 @@ export function withoutControls(line: string): string {
 function noting(problems: RecentProblems) {
   return function (this: Logger, args: Parameters<LogFn>, method: LogFn, level: number): void {
     const found = PROBLEM_LEVELS[level]
-    if (found !== undefined) problems.note(found, messageOf(args), Date.now())
+    if (found !== undefined) problems.note(found, messageOf(args), Date.now(), isPassing(args[0]))
     method.apply(this, args)
   }
 }

@@ -128,6 +128,7 @@ class Run {
     const judges = (this.#options.roles ?? ROLES).some((role) => role !== 'sink' && role !== 'archive')
     void sayWhatIsAwaited(awaitedStores(config), this.#surroundings.log, started.signal)
     const addresses = await supervisor.start(judges ? data : undefined).finally(() => started.abort())
+    this.#problems.ready()
     await this.#tellProblems(addresses.redisUrl)
     const ready = await this.#ready(addresses, metrics.url ?? '')
     writeInstance(this.#surroundings.dir, ready.instance, config)

@@ -3,6 +3,7 @@ import { connectClickHouse } from '../../clickhouse/client.ts'
 import type { Config } from '../../config/config.ts'
 import { shown } from '../../config/values.ts'
 import { causeText } from '../../core/run/cause-text.ts'
+import { PASSING } from '../../core/run/passing.ts'
 import { pause } from '../../runner/loop.ts'
 import { withRedis } from '../stores.ts'
 
@@ -61,7 +62,8 @@ async function watch({ name, setting, url, probe }: AwaitedStore, log: Logger, s
       return
     }
     if (performance.now() >= sayAtMs) {
-      log.warn({ waited_s: Math.round((performance.now() - startedMs) / 1_000) }, `waiting for ${where}: ${cause}`)
+      const waitedSeconds = Math.round((performance.now() - startedMs) / 1_000)
+      log.warn({ waited_s: waitedSeconds, ...PASSING }, `waiting for ${where}: ${cause}`)
       hasWarned = true
       sayAtMs = performance.now() + SAY_EVERY_MS
     }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { PASSING } from '../../core/run/passing.ts'
 import type { MetricSet } from '../../telemetry/metrics-server.ts'
 import { KeptProcess } from './kept-process.ts'
 import { launchRole, type RoleProcess } from './role-process.ts'
@@ -166,7 +167,7 @@ export class Supervisor {
         const config = { ...configFor(port), place: `${this.#id}/${name}` }
         const launch = { ...roleScript, roles, config, stores: this.#stores, signal }
         const waiting = setInterval(
-          () => log.warn({ process: name }, `process ${name} is still starting`),
+          () => log.warn({ process: name, ...PASSING }, `process ${name} is still starting`),
           SLOW_START_MS,
         )
         const process = await launchRole(launch).finally(() => clearInterval(waiting))

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { LANES } from '../../core/pipeline/lane.ts'
 import { groupsOf, type Pipeline, readersOf, streamsOf } from '../../core/pipeline/pipeline.ts'
+import { PASSING } from '../../core/run/passing.ts'
 import type { Service } from '../../core/run/service.ts'
 import { type DelayBounds, Loop } from '../../runner/loop.ts'
 import type { RedisClient } from '../connect.ts'
@@ -37,7 +38,8 @@ export class Janitor implements Service {
   readonly #loop = new Loop({
     name: this.name,
     round: () => this.#round(),
-    failed: (error, delayMs) => this.#options.log.warn({ err: error, delay_ms: Math.round(delayMs) }, 'trimming waits'),
+    failed: (error, delayMs) =>
+      this.#options.log.warn({ err: error, delay_ms: Math.round(delayMs), ...PASSING }, 'trimming waits'),
     delay: RETRY_DELAY,
   })
   #seldomAtMs = Number.NEGATIVE_INFINITY

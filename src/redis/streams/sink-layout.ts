@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { PASSING } from '../../core/run/passing.ts'
 import type { RedisClient } from '../connect.ts'
 import { keys } from '../keys.ts'
 import { loadScript } from '../scripts.ts'
@@ -55,7 +56,7 @@ export class SinkLayout {
     else if (result !== WORKED_BY) await finishOf(before, sharesOf(before)[result - 1])
     else if (this.#told !== before) {
       this.#told = before
-      log.warn(told, 'sinks with another SINK_SHARES work; this one waits until they have ended')
+      log.warn({ ...told, ...PASSING }, 'sinks with another SINK_SHARES work; this one waits until they have ended')
     }
   }
 }

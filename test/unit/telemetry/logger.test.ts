@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { PASSING } from '../../../src/core/run/passing.ts'
 import { createLogger, withoutControls } from '../../../src/telemetry/logger.ts'
 import { RecentProblems } from '../../../src/telemetry/problems.ts'
 
@@ -34,6 +35,35 @@ test('warnings and errors that are written are remembered, with what they are ab
   log.info('nothing')
   const [found] = problems.list(Date.now())
   assert.deepEqual([found!.level, found!.message, found!.times], ['warn', 'sink waits: away', 1])
+})
+
+test('what a process waited for before it was ready is no problem of it, and every wait says that it is one', async () => {
+  const problems = new RecentProblems()
+  const log = await createLogger({ level: 'warn', name: 'test', pretty: false, problems })
+  const write = () => {
+    log.warn({ err: new Error('connect ECONNREFUSED'), delay_ms: 250, ...PASSING }, 'sink waits')
+    log.warn('a file is broken')
+  }
+  const messages = () => problems.list(Date.now()).map(({ message, times }) => `${message} (${times})`)
+  write()
+  assert.deepEqual(messages(), ['a file is broken (1)'])
+  problems.ready()
+  assert.deepEqual(messages(), ['a file is broken (1)'])
+  write()
+  assert.deepEqual(messages(), ['a file is broken (2)', 'sink waits: connect ECONNREFUSED (1)'])
+
+  const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
+  const waits = files.flatMap((name) =>
+    [...readFileSync(new URL(name, SRC), 'utf8').matchAll(/log\.warn\(\s*\{[^}]*delay_ms[^}]*\}/g)].map(([call]) => ({
+      name,
+      call,
+    })),
+  )
+  assert.ok(waits.length >= 6)
+  assert.deepEqual(
+    waits.filter(({ call }) => !call.includes('...PASSING')).map(({ name }) => name),
+    [],
+  )
 })
 
 test('a log line for people has no characters that a terminal obeys, and is one line but for a stack', () => {
