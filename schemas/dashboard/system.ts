@@ -15,6 +15,29 @@ const Jobs = Type.Object({
 })
 export type SystemJobs = Static<typeof Jobs>
 
+/** Newer enrichment data: what would come, and how the last update that somebody asked for ended. */
+export const DataUpdate = Type.Object({
+  /** `idle`: nobody asked in the last 24 hours. `failed`: at least one source could not be fetched. */
+  state: Type.Enum(['idle', 'fetching', 'done', 'failed']),
+  /** When somebody asked last; null: never. */
+  asked_at: nullable(S),
+  /** Since when it is fetching, or when it ended; null while idle. */
+  at: nullable(S),
+  /** Free sources of newer data, which an update adds to `sources.json`. */
+  adds: Type.Array(Type.Object({ name: S, holds: S, licence: S })),
+  /** Sources of newer data that want a key of the operator's: an update does not add them. */
+  keyed: Type.Array(Type.Object({ name: S, holds: S, key_env: S })),
+  /** Files that are new, or have other content. */
+  changed: Type.Array(S),
+  failures: Type.Array(Type.Object({ file: S, reason: S })),
+  /** Why the dashboard cannot do it; null: it can. */
+  blocked: nullable(S),
+  /** What does the same in a terminal. */
+  command: S,
+})
+/** `POST /api/system/data-update` asks for an update, unless one is under way, and answers with this; 409: it cannot. */
+export type DataUpdate = Static<typeof DataUpdate>
+
 /**
  * `GET /api/system/live` sends it every 2 s as the event `status`: what a page shows of `ipid status --json`, in the same
  * words; ages are milliseconds.
@@ -53,10 +76,14 @@ export const SystemAnswer = Type.Object({
         age_days: nullable(N),
       },
       too_old: Type.Boolean(),
+      /** Older than 90 days: name of a source that has newer ones and is not configured. */
+      newer: nullable(S),
       /** What its licence wants to be said wherever results are shown, and the licence. */
       attribution: nullable(S),
     }),
   ),
+  /** Null: no source is configured, and nothing is old. */
+  data_update: Type.Union([DataUpdate, Type.Null()]),
   processes: Type.Array(Type.Object({ roles: Type.Array(S), host: S, pid: N, version: S, started_at: S })),
   errors: Type.Array(Type.Object({ at: S, level: S, process: S, message: S, times: N })),
 })

@@ -18,7 +18,7 @@ export function enrichmentMetrics(registry: Registry, cachedAnswers: () => numbe
   const registers = [registry]
   const state = new Gauge({
     name: 'ipid_enrichment_file_state',
-    help: '1 for the state of each enrichment file: ok, stale (a newer version was refused), failed or ignored',
+    help: '1 for the state of each enrichment file: ok, waiting, stale (a newer version was refused), failed, ignored (no data) or replaced (by newer data)',
     labelNames: ['provider', 'state'],
     registers,
   })

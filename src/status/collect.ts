@@ -139,7 +139,7 @@ function insertsOf(reports: readonly ProcessReport[]): InsertStatus[] {
   return [...found.values()].sort((a, b) => compare(a.group, b.group))
 }
 
-const BY_STATE: readonly DataSetStatus['state'][] = ['ok', 'waiting', 'ignored', 'stale', 'failed']
+const BY_STATE: readonly DataSetStatus['state'][] = ['ok', 'replaced', 'waiting', 'ignored', 'stale', 'failed']
 
 /** Of a file that processes see in different states, the worst counts. */
 function dataOf(reports: readonly ProcessReport[]): DataSetStatus[] {

@@ -71,6 +71,6 @@ export class Reporter implements Service {
 }
 
 function worstFirst(data: readonly DataSetStatus[]): DataSetStatus[] {
-  const isFine = ({ state, too_old: tooOld }: DataSetStatus) => state === 'ok' && !tooOld
+  const isFine = ({ state, too_old: tooOld }: DataSetStatus) => (state === 'ok' || state === 'replaced') && !tooOld
   return [...data.filter((set) => !isFine(set)), ...data.filter(isFine)]
 }

@@ -186,10 +186,10 @@ export interface QuotaUse {
 export interface DataSetStatus {
   readonly name: string
   /**
-   * `waiting`: it is read or compiled soon; `stale`: a newer version was refused; `failed`: it cannot be read; `ignored`: it
-   * is none.
+   * `replaced`: newer data of its kind serve in its place; `waiting`: it is read or compiled soon; `stale`: a newer version
+   * was refused; `failed`: it cannot be read; `ignored`: it is no data.
    */
-  readonly state: 'ok' | 'waiting' | 'stale' | 'failed' | 'ignored'
+  readonly state: 'ok' | 'replaced' | 'waiting' | 'stale' | 'failed' | 'ignored'
   readonly reason: string | null
   /** In words; null: as nothing. A process of an earlier version does not say. */
   readonly recognised_as?: string | null

@@ -1,10 +1,22 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { dirname, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
 import type { SessionAnswer } from '../../schemas/dashboard/session.ts'
+import type { DataUpdate } from '../../schemas/dashboard/system.ts'
+import { systemClock } from '../../src/core/run/clock.ts'
 import { UnavailableError } from '../../src/core/run/errors.ts'
+import { EventStreams } from '../../src/dashboard/server/event-streams.ts'
 import { isOurHost } from '../../src/dashboard/server/hosts.ts'
+import { systemRoutes } from '../../src/dashboard/server/routes/system.ts'
+import { SharedFeed } from '../../src/dashboard/server/shared-feed.ts'
+import type { ProviderReport } from '../../src/enrichment/files/report.ts'
+import { endAskedUpdate, readAskedUpdate } from '../../src/enrichment/files/update/asked-update.ts'
+import { FolderUpdates } from '../../src/roles/dashboard/data-updates.ts'
 import { DashboardClient, startDashboard } from '../support/dashboard.ts'
 import { member, ROUTES, redis } from '../support/dashboard-access.ts'
+import { temporaryFolder } from '../support/enrichment-data.ts'
 import { sendRaw } from '../support/raw-request.ts'
 
 test('a member sees one tenant, and learns of no other', async (t) => {
@@ -48,6 +60,77 @@ test('a change that may not be on disk is not told as done', async (t) => {
   const client = await (await startDashboard(t, redis, ROUTES, { persisted })).signIn()
   assert.equal((await client.post('/api/tenants/acme/change', { name: 'a' })).status, 500)
   assert.equal((await client.get('/api/session')).status, 200, 'nothing changes')
+})
+
+/** The calls of the system page, on a folder of sources of its own, beside a default set that is 157 days old. */
+async function systemCalls(t: TestContext, hosts: string[] = [hostname()]) {
+  const dir = join(await temporaryFolder(t), 'made', 'enrich')
+  const old = { name: 'ip-location-db-asn', builtAt: new Date(Date.now() - 157 * 86_400_000), hasSource: false }
+  const engine = { providers: () => [old as unknown as ProviderReport] }
+  const updates = new FolderUpdates({ dir, engine, hosts: async () => hosts, clock: systemClock })
+  const routes = systemRoutes({
+    streams: new EventStreams({}, async () => true),
+    system: new SharedFeed(() => () => {}),
+    updates,
+  })
+  const dashboard = await startDashboard(t, redis, [...ROUTES, ...routes])
+  const sources = async () =>
+    JSON.parse(await readFile(join(dir, 'sources.json'), 'utf8').catch(() => '[]')) as object[]
+  return { dir, updates, dashboard, sources, path: '/api/system/data-update' }
+}
+
+test('an operator lets newer data come: each source is added once, however often it is asked for', async (t) => {
+  const { dir, updates, dashboard, sources, path } = await systemCalls(t)
+  const operator = await dashboard.signIn()
+  const asMember = await dashboard.signIn(member)
+  assert.equal((await asMember.post(path)).status, 403)
+  assert.equal((await operator.post(path, {}, { 'x-csrf-token': '' })).status, 403)
+  assert.equal((await operator.post(path, {}, { origin: 'http://evil.example' })).status, 403)
+  assert.equal((await fetch(dashboard.url + path, { method: 'POST' })).status, 401)
+  assert.deepEqual([await sources(), (await updates.read([]))?.state], [[], 'idle'])
+
+  const ask = async () => {
+    const response = await operator.post(path)
+    assert.equal(response.status, 200)
+    return (await response.json()) as DataUpdate
+  }
+  const [first, second] = await Promise.all([ask(), ask()])
+  const iptoasn = { file: 'iptoasn.mmdb', url: 'https://iptoasn.com/data/ip2asn-combined.tsv.gz', schedule: 'weekly' }
+  assert.deepEqual(await sources(), [iptoasn])
+  assert.deepEqual([first.state, first.adds, first.command], ['fetching', [], './ipid db update'])
+  assert.deepEqual(second, first, 'one is under way')
+
+  const end = { endedAt: new Date().toISOString(), changed: [] }
+  const failures = [{ file: 'iptoasn.mmdb', reason: 'the server answered 503' }]
+  await endAskedUpdate(dir, (await readAskedUpdate(dir))!, { ...end, failures })
+  const failed = (await updates.read([]))!
+  assert.deepEqual([failed.state, failed.failures], ['failed', failures])
+  assert.equal((await ask()).state, 'fetching')
+  assert.deepEqual(await sources(), [iptoasn])
+})
+
+test('data of which some are elsewhere, or that cannot be written, are not fetched from here, and the reason is said', async (t) => {
+  const away = await systemCalls(t, [hostname(), 'other-machine'])
+  const operator = await away.dashboard.signIn()
+  const refusal = async () => {
+    const response = await operator.post(away.path)
+    return [response.status, ((await response.json()) as { detail: string }).detail]
+  }
+  const [status, reason] = await refusal()
+  assert.equal(status, 409)
+  assert.match(String(reason), /^processes run on other machines too \(other-machine\), .*: run this on each machine$/)
+  const seen = await away.updates.read([hostname(), 'other-machine'])
+  assert.deepEqual([seen?.blocked, seen?.command], [reason, './ipid db add iptoasn && ./ipid db update'])
+  assert.deepEqual(await away.sources(), [])
+
+  const full = await systemCalls(t)
+  await writeFile(dirname(full.dir), 'a file where the folder belongs')
+  await assert.rejects(full.updates.ask(), { message: /^nothing can be written into / })
+  const damaged = await systemCalls(t)
+  await mkdir(damaged.dir, { recursive: true })
+  await writeFile(join(damaged.dir, 'sources.json'), '[{"url"')
+  await assert.rejects(damaged.updates.ask(), { message: /sources\.json: not JSON/ })
+  assert.equal(await readFile(join(damaged.dir, 'sources.json'), 'utf8'), '[{"url"')
 })
 
 test('what is sent is held to its schema', async (t) => {

@@ -1,18 +1,25 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { pack } from 'tar-stream'
+import { EnrichmentKeeper } from '../../src/cli/start/enrichment-keeper.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { askForUpdate, readAskedUpdate } from '../../src/enrichment/files/update/asked-update.ts'
 import { parseSources } from '../../src/enrichment/files/update/sources.ts'
 import type { UpdateReport } from '../../src/enrichment/files/update/update.ts'
 import { runCommand } from '../support/command.ts'
-import { address, asnMmdb, startEngine, temporaryFolder } from '../support/enrichment-data.ts'
+import { address, asnMmdb, silent, startEngine, temporaryFolder } from '../support/enrichment-data.ts'
 import { until } from '../support/until.ts'
 import { ASN, setUp } from '../support/updates.ts'
 
 const TABLE = 'network,business_name\n81.2.69.0/24,Example\n'
 const HOUR_MS = 3_600_000
+const IPID = fileURLToPath(new URL('../../src/ipid.mjs', import.meta.url))
 
 test('db update fetches what sources.json names, and tells what changed', async (t) => {
   const { dir, server } = await setUp(t)
@@ -275,6 +282,64 @@ test('db add knows good sources by name, keeps what is in sources.json, and says
   await writeFile(join(dir, 'sources.json'), '[{"url"')
   assert.match((await run('iptoasn')).stderr, /sources\.json: not JSON/)
   assert.equal(await readFile(join(dir, 'sources.json'), 'utf8'), '[{"url"', 'what is there is not overwritten')
+})
+
+test('an update that was asked for fetches every source, and its end says which failed and why', async (t) => {
+  const { dir, server } = await setUp(t)
+  server.serve('/asn.mmdb', ASN)
+  server.handle('/busy.csv', (_request, response) => response.writeHead(503).end())
+  const config = readConfig({ ENRICH_DIR: dir, DATA_DIR: await temporaryFolder(t) })
+  const env = { PATH: process.env.PATH, NODE_OPTIONS: process.env.NODE_OPTIONS }
+  const keeper = new EnrichmentKeeper({ config, script: IPID, env, log: silent })
+  t.after(() => keeper.stop())
+  await keeper.start()
+  const outcome = async () => (await readAskedUpdate(dir))?.outcome
+  const sources = ['asn.mmdb', 'busy.csv'].map((file) => ({ file, url: `${server.url}/${file}` }))
+  const ask = (at: string) => askForUpdate(dir, sources, at)
+  await ask('2026-11-26T10:00:00.000Z')
+  await until(async () => (await outcome()) !== undefined)
+  const failures = [{ file: 'busy.csv', reason: 'the server answered 503 Service Unavailable' }]
+  const { changed, failures: first } = (await outcome())!
+  assert.deepEqual(first, failures)
+  // What is due is fetched when sources.json changes, which may come before.
+  assert.ok(changed.length === 0 || changed.join() === 'asn.mmdb')
+  assert.deepEqual(await readFile(join(dir, 'asn.mmdb')), ASN)
+
+  server.serve('/busy.csv', TABLE)
+  await ask('2026-11-26T11:00:00.000Z')
+  await until(async () => (await outcome())?.failures.length === 0)
+  assert.deepEqual((await outcome())!.changed, ['busy.csv'])
+  const listed = parseSources(await readFile(join(dir, 'sources.json'), 'utf8')).map(({ file }) => file)
+  assert.deepEqual(listed, ['asn.mmdb', 'busy.csv'])
+})
+
+test('sources.json is whole and names each source once, whenever those who add to it are killed', async (t) => {
+  const dir = await temporaryFolder(t)
+  const asked = new URL('../../src/enrichment/files/update/asked-update.ts', import.meta.url).href
+  const script = `
+    import { askForUpdate } from '${asked}'
+    const source = (i) => ({ file: 's' + i + '.csv', url: 'http://127.0.0.1:1/' + i })
+    console.log('ready')
+    for (let i = 0; i < 10_000; i++) await askForUpdate(process.argv[1], [source(i % 2), source(i)], new Date().toISOString())
+  `
+  let names: string[] = []
+  for (let kill = 0; kill < 2; kill++) {
+    const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script, dir])
+    t.after(() => child.kill('SIGKILL'))
+    await once(child.stdout, 'data')
+    const before = names.length
+    const read = async () => {
+      const text = await readFile(join(dir, 'sources.json'), 'utf8').catch(() => '[]')
+      names = parseSources(text).map(({ name }) => name)
+      return names.length > before + 5
+    }
+    await until(read)
+    child.kill('SIGKILL')
+    await once(child, 'close')
+    await read()
+    assert.equal(new Set(names).size, names.length)
+  }
+  assert.ok(await readAskedUpdate(dir))
 })
 
 test('on a fresh install db add and db update keep their folder under DATA_DIR, and the starter data serve on', async (t) => {

@@ -181,7 +181,7 @@ test('newer data of the same kind take the place of a default set, and of no oth
   const { data } = engine.enrich(address('81.2.69.1'))
   assert.deepEqual([data.as_name, data.country_code], ['Renamed', 'GB'])
   const replaced = engine.providers().find(({ name }) => name === 'ip-location-db-asn')
-  assert.deepEqual([replaced?.state, replaced?.reason], ['ignored', 'iptoasn is newer and takes its place'])
+  assert.deepEqual([replaced?.state, replaced?.reason], ['replaced', 'iptoasn is newer and takes its place'])
   assert.deepEqual(
     dataSetsOf(engine.providers(), Date.UTC(2026, 10, 26)).map(({ name, too_old, newer }) => [name, too_old, newer]),
     [

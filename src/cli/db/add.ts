@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises'
-import { KNOWN_SOURCES, type KnownSource, knownSource } from '../../enrichment/files/update/known-sources.ts'
+import { entryOf, KNOWN_SOURCES, type KnownSource, knownSource } from '../../enrichment/files/update/known-sources.ts'
 import { addSource, SOURCES_FILE } from '../../enrichment/files/update/sources.ts'
 import type { CliContext } from '../context.ts'
 import { printJson, printLine, printTable } from '../print.ts'
@@ -21,11 +21,8 @@ export async function addSources({ names, dir, json }: AddRequest, { stdout, env
   await mkdir(dir, { recursive: true, mode: 0o700 })
   const added = []
   for (const source of names.map(knownSource)) {
-    const { file, schedule, keyEnv, account } = source
-    const key = keyEnv === undefined ? {} : { key_env: keyEnv }
-    const user = account === undefined ? undefined : env[account.env]
-    const from = account === undefined || !user ? { url: source.url } : { url: account.url, key_user: user }
-    added.push({ source, isNew: await addSource(dir, { file, ...from, ...key, schedule }) })
+    const entry = entryOf(source, source.account && env[source.account.env])
+    added.push({ source, isNew: await addSource(dir, entry) })
   }
   if (json)
     return printJson(

@@ -5,7 +5,13 @@ import { exitReason } from '../../embedded/processes/running-process.ts'
 import { type BigTable, uncompiledTables } from '../../enrichment/files/compiled/compile.ts'
 import { defaultsWait } from '../../enrichment/files/defaults/make.ts'
 import { oldDataIn } from '../../enrichment/files/old-data.ts'
-import { readSources, sourcesChangedAt } from '../../enrichment/files/update/sources.ts'
+import {
+  endAskedUpdate,
+  readAskedUpdate,
+  type SourceFailure,
+  type UpdateOutcome,
+} from '../../enrichment/files/update/asked-update.ts'
+import { readSources, SOURCES_FILE, sourcesChangedAt } from '../../enrichment/files/update/sources.ts'
 import { anyDue } from '../../enrichment/files/update/update.ts'
 import { Loop } from '../../runner/loop.ts'
 
@@ -28,6 +34,8 @@ const COMPILE_AGAIN_MAX_MS = 600_000
 /** A table of two million rows takes half a minute of a core that nobody else wants. */
 const CHILD_MAX_MS = 1_800_000
 const STDERR = 2
+/** Of what a child prints. Sources are listed in it, some 300 bytes each. */
+const OUTPUT_MAX_CHARACTERS = 4 * 1_048_576
 
 /** A version of a table that could not be compiled. */
 interface Failure {
@@ -36,9 +44,16 @@ interface Failure {
   readonly againAtMs: number
 }
 
+/** How a child ended. */
+interface ChildEnd {
+  /** Why it failed; undefined: it did not. */
+  readonly failure: string | undefined
+  readonly stdout: string
+}
+
 /**
  * Has done in a child process what would hold up those that serve: big tables and the default data sets are compiled
- * there, and what is due of `sources.json` is fetched. One runs on a machine, beside its processes.
+ * there, and what is due of `sources.json`, or was asked for in the dashboard, is fetched. One runs on a machine, beside its processes.
  */
 export class EnrichmentKeeper {
   readonly #options: EnrichmentKeeperOptions
@@ -93,7 +108,8 @@ export class EnrichmentKeeper {
     for (const table of waiting) if (this.#waiting.has(table.folder)) await this.#compile(table, signal)
     this.#waiting = new Set(waiting.map(({ folder }) => folder))
     for (const folder of this.#failed.keys()) if (!this.#waiting.has(folder)) this.#failed.delete(folder)
-    if (await this.#isDue()) await this.#update(signal)
+    await this.#updateAsAsked(signal)
+    if (await this.#isDue()) await this.#update(['--due'], signal)
     const defaultsDir = defaultDataDirOf(this.#options.config)
     if (defaultsDir !== undefined) await this.#makeDefaults(defaultsDir, signal)
     await this.#sayWhatIsOld(defaultsDir)
@@ -142,12 +158,40 @@ export class EnrichmentKeeper {
     return await anyDue(dir, await readSources(dir), Date.now())
   }
 
-  async #update(signal: AbortSignal): Promise<void> {
-    try {
-      await this.#run(['update', '--due'], signal)
-    } catch (error) {
-      this.#options.log.warn({ err: error }, 'a source of enrichment data cannot be had; what is there serves on')
+  /** Its end is noted after all of it: an update that a crash cuts off is done again. */
+  async #updateAsAsked(signal: AbortSignal): Promise<void> {
+    const dir = sourcesDirOf(this.#options.config)
+    const asked = await readAskedUpdate(dir)
+    if (asked === undefined || asked.outcome !== undefined) return
+    // What failed now is tried again when it is due.
+    this.#sourcesChangedAtMs = await sourcesChangedAt(dir)
+    this.#triedAtMs = performance.now()
+    const outcome = await this.#update([], signal)
+    if (!signal.aborted) await endAskedUpdate(dir, asked, outcome)
+  }
+
+  /** Fetches sources, and says which failed and why. */
+  async #update(how: readonly string[], signal: AbortSignal): Promise<UpdateOutcome> {
+    const { failure, stdout } = await this.#child(['update', ...how, '--json'], signal)
+    const reports = reportsIn(stdout)
+    const failures: SourceFailure[] = reports.flatMap(({ file, reason }) => (reason === null ? [] : [{ file, reason }]))
+    if (failure !== undefined && failures.length === 0) {
+      failures.push({ file: SOURCES_FILE, reason: await this.#sourcesProblem(failure) })
     }
+    for (const { file, reason } of signal.aborted ? [] : failures) {
+      const text = `${file} cannot be renewed: ${reason}; the data that are in use stay`
+      this.#options.log.warn({ file }, text)
+    }
+    const changed = reports.filter(({ status }) => status === 'added' || status === 'updated').map(({ file }) => file)
+    return { endedAt: new Date().toISOString(), changed, failures }
+  }
+
+  /** What is wrong with the list of sources, or else the failure as it is. */
+  async #sourcesProblem(failure: string): Promise<string> {
+    return await readSources(sourcesDirOf(this.#options.config)).then(
+      () => failure,
+      (error: Error) => error.message,
+    )
   }
 
   async #uncompiled(): Promise<readonly BigTable[]> {
@@ -155,9 +199,15 @@ export class EnrichmentKeeper {
     return await uncompiledTables(sourcesDirOf(config), enrichCacheOf(config))
   }
 
-  /** `ipid db COMMAND` in a process of its own, which ends with this one. */
   async #run(command: readonly string[], signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return
+    const { failure } = await this.#child(command, signal)
+    if (failure !== undefined) throw new Error(failure)
+  }
+
+  /** Runs `ipid db COMMAND` in a process of its own, which ends with this one. An abort is no failure. */
+  async #child(command: readonly string[], signal: AbortSignal): Promise<ChildEnd> {
+    let stdout = ''
+    if (signal.aborted) return { failure: undefined, stdout }
     const { config, script, env, log } = this.#options
     const { enrichDir, dataDir } = config
     const startedMs = performance.now()
@@ -169,22 +219,42 @@ export class EnrichmentKeeper {
         DEFAULT_DATA: config.defaultData,
         ...(enrichDir === undefined ? {} : { ENRICH_DIR: enrichDir }),
       },
-      stdio: ['ignore', 'ignore', STDERR, 'ipc'],
+      stdio: ['ignore', 'pipe', STDERR, 'ipc'],
+    })
+    child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+      if (stdout.length < OUTPUT_MAX_CHARACTERS) stdout += text
     })
     const kill = () => void child.kill('SIGKILL')
     signal.addEventListener('abort', kill, { once: true })
     const limit = setTimeout(kill, CHILD_MAX_MS)
     const reason = await new Promise<string | undefined>((resolve) => {
       child.once('error', (error) => resolve(error.message))
-      child.once('exit', (code, by) => resolve(code === 0 ? undefined : exitReason(code, by)))
+      // With `close` it has printed everything.
+      child.once('close', (code, by) => resolve(code === 0 ? undefined : exitReason(code, by)))
     })
     clearTimeout(limit)
     signal.removeEventListener('abort', kill)
-    if (signal.aborted) return
-    if (reason !== undefined) throw new Error(`ipid db ${command.join(' ')}: ${reason}`)
+    if (signal.aborted) return { failure: undefined, stdout }
+    if (reason !== undefined) return { failure: `ipid db ${command.join(' ')}: ${reason}`, stdout }
     log.info(
       { command: command.join(' '), seconds: Math.round(performance.now() - startedMs) / 1_000 },
       'enrichment data were worked on',
     )
+    return { failure: undefined, stdout }
+  }
+}
+
+interface PrintedReport {
+  readonly file: string
+  readonly status: string
+  readonly reason: string | null
+}
+
+/** What `ipid db update --json` prints; nothing when it ended before that. */
+function reportsIn(stdout: string): readonly PrintedReport[] {
+  try {
+    return JSON.parse(stdout) as readonly PrintedReport[]
+  } catch {
+    return []
   }
 }

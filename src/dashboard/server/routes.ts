@@ -5,7 +5,7 @@ import { type LiveParts, liveRoute } from './routes/live.ts'
 import { type OverviewParts, overviewRoute } from './routes/overview.ts'
 import { type SessionParts, sessionRoute } from './routes/session.ts'
 import { type SettingsParts, settingsRoutes } from './routes/settings.ts'
-import { type SystemParts, systemRoute } from './routes/system.ts'
+import { type SystemParts, systemRoutes } from './routes/system.ts'
 import { type UploadParts, uploadRoutes } from './routes/uploads.ts'
 
 /** What the calls are made of. */
@@ -29,7 +29,7 @@ export function dashboardRoutes(parts: DashboardParts): DashboardRoute[] {
     liveRoute(parts),
     ...uploadRoutes(parts.uploads),
     ...settingsRoutes(parts.settings),
-    systemRoute(parts),
+    ...systemRoutes(parts),
     ...deadLetterRoutes(parts),
   ]
 }

@@ -1,4 +1,4 @@
-import type { SystemAnswer } from '../../../schemas/dashboard/system.ts'
+import type { DataUpdate, SystemAnswer } from '../../../schemas/dashboard/system.ts'
 import { Loop } from '../../runner/loop.ts'
 import type { SystemStatus } from '../../status/system-status.ts'
 import { eventText } from './event-streams.ts'
@@ -9,6 +9,8 @@ export interface SystemSource {
   read(): Promise<SystemStatus>
   /** What the licence of a data set wants to be said; undefined: nothing is known of it. */
   attributionOf(dataSet: string): string | undefined
+  /** How an update of the data stands. @param hosts of all processes */
+  dataUpdate(hosts: readonly string[]): Promise<DataUpdate | null>
 }
 
 const EVERY_MS = 2_000
@@ -20,7 +22,7 @@ export function systemFeed(source: SystemSource): SharedFeed {
     const loop = new Loop({
       name: 'system status',
       round: async () => {
-        send(eventText('status', answerOf(await source.read(), source)))
+        send(eventText('status', await answerOf(await source.read(), source)))
         return EVERY_MS
       },
       // The page says how old what it shows is.
@@ -33,7 +35,7 @@ export function systemFeed(source: SystemSource): SharedFeed {
   }, true)
 }
 
-function answerOf(status: SystemStatus, { attributionOf }: SystemSource): SystemAnswer {
+async function answerOf(status: SystemStatus, { attributionOf, dataUpdate }: SystemSource): Promise<SystemAnswer> {
   const { at, verdict, waiting, oldest, dead_letters, batch_jobs, bulk_jobs, last_minute, inserts } = status
   const { redis, dedup, quotas, clickhouse, data, processes, errors } = status
   return {
@@ -44,8 +46,10 @@ function answerOf(status: SystemStatus, { attributionOf }: SystemSource): System
     data: data.map((set) => ({
       ...set,
       recognised_as: set.recognised_as ?? null,
+      newer: set.newer ?? null,
       attribution: attributionOf(set.name) ?? null,
     })),
+    data_update: await dataUpdate(processes.map(({ host }) => host)),
     processes: processes.map((process) => ({ ...process, roles: [...process.roles] })),
     errors: [...errors],
   }

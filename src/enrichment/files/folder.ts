@@ -19,16 +19,16 @@ export const STARTER_DIR = fileURLToPath(new URL('./starter/', import.meta.url))
 /**
  * `ok`: the file serves. `waiting`: it was not read yet, or is being compiled, and there is nothing to serve. `stale`: it was
  * refused, and what it held before serves on. `failed`: it was refused, and there is nothing to serve. `ignored`: it does
- * not look like data, or newer data take its place.
+ * not look like data. `replaced`: it is fine, and newer data of its kind serve in its place.
  */
-export type FileState = 'ok' | 'waiting' | 'stale' | 'failed' | 'ignored'
+export type FileState = 'ok' | 'replaced' | 'waiting' | 'stale' | 'failed' | 'ignored'
 
 /** A file of the folder as it stands. */
 export interface DataFile {
   readonly name: string
   readonly path: string
   readonly state: FileState
-  /** Why it was refused or ignored, or what it waits for. */
+  /** Why it was refused, ignored or replaced, or what it waits for. */
   readonly reason: string | undefined
   readonly sizeBytes: number
   /** Of an MMDB that nobody knows. */

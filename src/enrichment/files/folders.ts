@@ -12,7 +12,7 @@ export function providersOf(folders: readonly DataFolder[]): readonly Provider[]
   return all.filter((provider) => replacementOf(provider, all) === undefined)
 }
 
-/** The files of the folders as they serve: a default set that newer data replace is ignored, and says so. */
+/** The files of the folders as they serve: a default set that newer data replace does not serve, and says so. */
 export function filesOf(folders: readonly DataFolder[]): readonly DataFile[] {
   const all = namedProviders(folders)
   return folders
@@ -20,7 +20,7 @@ export function filesOf(folders: readonly DataFolder[]): readonly DataFile[] {
     .map((file) => {
       const newer = file.provider === undefined ? undefined : replacementOf(file.provider, all)
       if (newer === undefined) return file
-      return { ...file, state: 'ignored', reason: `${newer.name} is newer and takes its place`, provider: undefined }
+      return { ...file, state: 'replaced', reason: `${newer.name} is newer and takes its place`, provider: undefined }
     })
 }
 

@@ -9,7 +9,7 @@ export interface ProviderReport {
   readonly name: string
   readonly path: string
   readonly state: FileState
-  /** Why it was refused or ignored, or what it waits for. */
+  /** Why it was refused, ignored or replaced, or what it waits for. */
   readonly reason: string | undefined
   /** Of the data that serves; undefined when none does. */
   readonly kind: ProviderKind | undefined

@@ -1,3 +1,4 @@
+import { sourcesDirOf } from '../../config/config.ts'
 import type { EventStreams } from '../../dashboard/server/event-streams.ts'
 import { LiveHub } from '../../dashboard/server/live-hub.ts'
 import type { DeadLetterParts } from '../../dashboard/server/routes/dead-letters.ts'
@@ -11,6 +12,7 @@ import { DeadLetters } from '../../redis/streams/dead-letters.ts'
 import { collectStatus } from '../../status/collect.ts'
 import type { Parts } from '../parts.ts'
 import { stallLimits, statusSources } from '../status.ts'
+import { FolderUpdates } from './data-updates.ts'
 
 /** What goes on: events as they arrive, the system as an operator sees it, dead letters. */
 export function liveParts(parts: Parts, streams: EventStreams): LiveParts & SystemParts & DeadLetterParts {
@@ -25,7 +27,17 @@ export function liveParts(parts: Parts, streams: EventStreams): LiveParts & Syst
     clock,
   })
   const limits = stallLimits(config, pipeline)
-  const system = systemFeed({ read: () => collectStatus(sources, limits, clock.now()), attributionOf })
+  const updates = new FolderUpdates({
+    dir: sourcesDirOf(config),
+    engine: parts.enrichment.engine,
+    hosts: async () => (await sources.reports()).map(({ process }) => process.host),
+    clock,
+  })
+  const system = systemFeed({
+    read: () => collectStatus(sources, limits, clock.now()),
+    attributionOf,
+    dataUpdate: (hosts) => updates.read(hosts),
+  })
   const letters = redisLetterDesk(new DeadLetters(shared, pipeline, config.partitions))
-  return { streams, live: new LiveHub(source), system, letters }
+  return { streams, live: new LiveHub(source), system, updates, letters }
 }

@@ -100,6 +100,7 @@ test('the system is looked at once for all who look, and not at all when nobody 
       return collectStatus(sources, { stallMs: 1_000, slackMs: {} })
     },
     attributionOf: () => undefined,
+    dataUpdate: async () => null,
   })
   const texts: string[][] = [[], []]
   const leave = texts.map((list) => feed.join({ send: (text) => list.push(text) }))

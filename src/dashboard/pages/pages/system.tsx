@@ -49,7 +49,7 @@ function Picture({ status, isFresh }: { readonly status: SystemAnswer; readonly 
       <Jobs batch={status.batch_jobs} bulk={status.bulk_jobs} />
       {status.quotas !== null && <Quotas quotas={status.quotas} />}
       <Inserts inserts={status.inserts} />
-      <DataSets sets={status.data} />
+      <DataSets sets={status.data} update={status.data_update} />
       <Problems errors={status.errors} />
       <Processes processes={status.processes} />
       <p class="soft">

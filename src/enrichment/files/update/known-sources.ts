@@ -1,4 +1,5 @@
 import { InputError } from '../../../core/run/errors.ts'
+import type { SourceEntry } from './sources.ts'
 
 /** A source of data that is known by name. */
 export interface KnownSource {
@@ -114,6 +115,16 @@ export const KNOWN_SOURCES: readonly KnownSource[] = [
     ...MAXMIND,
   },
 ]
+
+/**
+ * The entry of `sources.json` for a known source.
+ * @param accountNumber of the vendor's account, which leads to the newer of two addresses
+ */
+export function entryOf({ url, file, schedule, keyEnv, account }: KnownSource, accountNumber?: string): SourceEntry {
+  const key = keyEnv === undefined ? {} : { key_env: keyEnv }
+  const from = account === undefined || !accountNumber ? { url } : { url: account.url, key_user: accountNumber }
+  return { file, ...from, ...key, schedule }
+}
 
 /** @throws InputError that names those that are known */
 export function knownSource(name: string): KnownSource {

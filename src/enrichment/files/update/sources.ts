@@ -25,6 +25,8 @@ export const SOURCES_FILE = 'sources.json'
 
 const MEMBERS = ['url', 'file', 'key_env', 'key_user', 'schedule'] as const
 type Entry = Partial<Record<(typeof MEMBERS)[number], string>>
+/** An entry of `sources.json` as it is written. */
+export type SourceEntry = Entry & { readonly file: string }
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -65,7 +67,7 @@ export async function readSources(dir: string): Promise<Source[]> {
  * @returns false when the file of that name comes from somewhere already
  * @throws InputError with what is wrong in the file that is there
  */
-export async function addSource(dir: string, entry: Entry & { readonly file: string }): Promise<boolean> {
+export async function addSource(dir: string, entry: SourceEntry): Promise<boolean> {
   const path = join(dir, SOURCES_FILE)
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '[]'

@@ -6,6 +6,7 @@ import { pino } from 'pino'
 import { EnrichmentKeeper } from '../../../../src/cli/start/enrichment-keeper.ts'
 import { readConfig } from '../../../../src/config/config.ts'
 import { oldDataIn } from '../../../../src/enrichment/files/old-data.ts'
+import { askForUpdate, readAskedUpdate } from '../../../../src/enrichment/files/update/asked-update.ts'
 import { asnMmdb, mmdb, temporaryFolder } from '../../../support/enrichment-data.ts'
 import { until } from '../../../support/until.ts'
 
@@ -14,6 +15,7 @@ const COMMAND = `
 import { appendFileSync } from 'node:fs'
 appendFileSync(process.env.NOTES, process.argv.slice(2).join(' ') + '\\n')
 if (process.argv.at(-1).endsWith('deadly.csv')) process.kill(process.pid, 'SIGKILL')
+if (process.argv[3] === 'update' && process.env.UPDATE === 'dies') process.kill(process.pid, 'SIGKILL')
 `
 
 test('a table that kills who compiles it holds up neither the start, nor other tables, nor what is fetched', async (t) => {
@@ -39,6 +41,31 @@ test('a table that kills who compiles it holds up neither the start, nor other t
   const old = /^data are old: iptoasn \(\d+ days\), and their sources bring nothing newer: see "\.\/ipid db update"$/
   await until(() => said.some((line) => old.test(line)))
   assert.equal(notes().split('deadly').length, 2, 'it is not tried again at once')
+})
+
+test('an update that was asked for ends with its reason when its process is killed, or the list of sources is damaged', async (t) => {
+  const base = await temporaryFolder(t)
+  const enrichDir = join(base, 'enrich')
+  mkdirSync(enrichDir)
+  const script = join(base, 'command.mjs')
+  writeFileSync(script, COMMAND)
+  const config = readConfig({ ENRICH_DIR: enrichDir, DATA_DIR: join(base, 'data') })
+  const said: string[] = []
+  const log = pino({ level: 'warn' }, { write: (line) => void said.push(JSON.parse(line).msg) })
+  const env = { NOTES: join(base, 'notes'), UPDATE: 'dies' }
+  // Asked for before the keeper runs: another process may have ended in between.
+  await askForUpdate(enrichDir, [{ file: 'own.csv', url: 'http://127.0.0.1:1/own.csv' }], '2026-11-26T10:00:00.000Z')
+  const keeper = new EnrichmentKeeper({ config, script, env, log })
+  t.after(() => keeper.stop())
+  await keeper.start()
+  const failures = async () => (await readAskedUpdate(enrichDir))?.outcome?.failures
+  await until(async () => (await failures()) !== undefined)
+  assert.deepEqual(await failures(), [{ file: 'sources.json', reason: 'ipid db update --json: signal SIGKILL' }])
+  assert.ok(said.some((line) => line.startsWith('sources.json cannot be renewed: ipid db update --json: ')))
+
+  writeFileSync(join(enrichDir, 'sources.json'), '[{"url"')
+  writeFileSync(join(enrichDir, '.asked-update.json'), JSON.stringify({ askedAt: '2026-11-26T11:00:00.000Z' }))
+  await until(async () => (await failures())?.[0]?.reason.includes('sources.json: not JSON') === true)
 })
 
 test('data count as old when a source is configured for them, and else there is advice for who asks', async (t) => {

@@ -1,12 +1,18 @@
 import type { SystemAnswer } from '../../../../../schemas/dashboard/system.ts'
-import { CodeLine } from '../../components/code-line.tsx'
 import { number, utc } from '../../lib/format.ts'
+import { DataUpdates } from './data-update.tsx'
 import { TableSection } from './section.tsx'
 
 type DataSet = SystemAnswer['data'][number]
 
 /** What is known of addresses, and from whom. */
-export function DataSets({ sets }: { readonly sets: readonly DataSet[] }) {
+export function DataSets({
+  sets,
+  update,
+}: {
+  readonly sets: readonly DataSet[]
+  readonly update: SystemAnswer['data_update']
+}) {
   return (
     <>
       <TableSection
@@ -20,27 +26,51 @@ export function DataSets({ sets }: { readonly sets: readonly DataSet[] }) {
             <td class={set.state === 'ok' ? undefined : 'wrapping'}>
               <State set={set} />
             </td>
-            <td class="wrapping">{set.recognised_as ?? <span class="soft">nothing</span>}</td>
-            <td class="number">{number(set.records)}</td>
-            <td class="number" title={set.built_at === null ? undefined : utc(set.built_at)}>
-              {set.age_days === null ? 'unknown' : `${number(set.age_days)} d`}
-            </td>
+            <Contents set={set} />
             <td class="wrapping">{set.attribution ?? <span class="soft">the file says nothing of it</span>}</td>
           </tr>
         ))}
       </TableSection>
-      {sets.some(({ too_old: isOld, state }) => isOld || (state !== 'ok' && state !== 'waiting')) && (
-        <CodeLine text="./ipid db update" label="Command that fetches newer data" />
-      )}
+      {update !== null && <DataUpdates update={update} />}
     </>
   )
 }
 
-function State({ set: { state, reason, too_old: isOld } }: { readonly set: DataSet }) {
-  if (state === 'ok') return <span class={isOld ? 'tag warn' : 'tag good'}>{isOld ? 'old' : 'ok'}</span>
+/** Of a set that newer data replaced nothing is in use. */
+function Contents({ set }: { readonly set: DataSet }) {
+  if (set.state === 'replaced') {
+    return (
+      <td class="soft" colSpan={3}>
+        not in use
+      </td>
+    )
+  }
   return (
     <>
-      <span class={state === 'waiting' ? 'tag' : 'tag bad'}>{state}</span> {reason}
+      <td class="wrapping">{set.recognised_as ?? <span class="soft">nothing</span>}</td>
+      <td class="number">{number(set.records)}</td>
+      <td class="number" title={set.built_at === null ? undefined : utc(set.built_at)}>
+        {set.age_days === null ? 'unknown' : `${number(set.age_days)} d`}
+      </td>
+    </>
+  )
+}
+
+/** Only these are problems: of the others all that can serve does. */
+const TAGS: Readonly<Record<string, string>> = { failed: 'tag bad', stale: 'tag bad', ignored: 'tag warn' }
+
+function State({ set: { state, reason, too_old: isOld, newer } }: { readonly set: DataSet }) {
+  if (state === 'ok') {
+    return (
+      <>
+        <span class={isOld ? 'tag warn' : 'tag good'}>{isOld ? 'old' : 'ok'}</span>
+        {newer !== null && <span class="soft"> {newer} is newer</span>}
+      </>
+    )
+  }
+  return (
+    <>
+      <span class={TAGS[state] ?? 'tag'}>{state}</span> {reason}
     </>
   )
 }

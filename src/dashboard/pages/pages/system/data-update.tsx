@@ -1,0 +1,103 @@
+import { useState } from 'preact/hooks'
+import type { DataUpdate } from '../../../../../schemas/dashboard/system.ts'
+import { CodeLine } from '../../components/code-line.tsx'
+import { FieldError } from '../../components/field-error.tsx'
+import { sentence } from '../../components/notes.tsx'
+import { Time } from '../../components/time.tsx'
+import { post } from '../../lib/api.ts'
+import { useAction } from '../../lib/use-action.ts'
+
+/** Lets newer data come, and says how the last update went. */
+export function DataUpdates({ update: told }: { readonly update: DataUpdate }) {
+  const { isBusy, error, run } = useAction()
+  const [answered, setAnswered] = useState<DataUpdate>()
+  // The stream may still tell what was before the button was pressed.
+  const update = (answered?.asked_at ?? '') > (told.asked_at ?? '') ? answered! : told
+  const isFetching = isBusy || update.state === 'fetching'
+  const fetchNow = () => run(async () => setAnswered(await post<DataUpdate>('/api/system/data-update')))
+  return (
+    <div class="note data-update">
+      <Offer update={update} />
+      {update.blocked === null ? (
+        <div class="data-update-actions">
+          <button
+            type="button"
+            class={update.adds.length > 0 ? 'primary' : undefined}
+            disabled={isFetching}
+            onClick={fetchNow}
+          >
+            {isFetching ? 'Fetching…' : update.state === 'failed' ? 'Try again' : 'Fetch newer data'}
+          </button>
+          <span class="soft" role="status">
+            <Outcome update={update} />
+          </span>
+        </div>
+      ) : (
+        <>
+          <p>{sentence(update.blocked)}</p>
+          <CodeLine text={update.command} label="Command that fetches newer data" />
+        </>
+      )}
+      {update.state === 'failed' && !isBusy && <Failures update={update} />}
+      <FieldError id="data-update-error" error={error === undefined ? undefined : sentence(error)} />
+    </div>
+  )
+}
+
+function Offer({ update: { adds, keyed } }: { readonly update: DataUpdate }) {
+  return (
+    <>
+      {adds.length === 0 ? (
+        <p>ipid fetches its sources by itself when they are due.</p>
+      ) : (
+        <p>
+          Newer data are available free of charge:{' '}
+          {adds.map(({ name, holds, licence }, i) => (
+            <span key={name}>
+              {i === 0 ? '' : '; '}
+              <strong>{name}</strong> ({holds}, {licence})
+            </span>
+          ))}
+          . From then on ipid renews them by itself.
+        </p>
+      )}
+      {keyed.map(({ name, holds, key_env: keyEnv }) => (
+        <p key={name}>
+          <strong>{name}</strong> ({holds}) has newer data, and wants a key in <code>{keyEnv}</code>:{' '}
+          <code>./ipid db add {name}</code> says where to get one.
+        </p>
+      ))}
+    </>
+  )
+}
+
+function Outcome({ update: { state, at, changed, failures } }: { readonly update: DataUpdate }) {
+  if (at === null) return null
+  if (state === 'fetching') {
+    return (
+      <>
+        Began <Time at={at} isAgo />. This takes a minute or two.
+      </>
+    )
+  }
+  const what =
+    changed.length === 0 ? 'nothing is newer' : `${changed.join(', ')} ${changed.length === 1 ? 'is' : 'are'} new`
+  return (
+    <>
+      {failures.length === 0 ? 'Fetched' : 'Tried'} <Time at={at} isAgo />
+      {failures.length === 0 || changed.length > 0 ? `: ${what}.` : '.'}
+    </>
+  )
+}
+
+function Failures({ update: { failures } }: { readonly update: DataUpdate }) {
+  return (
+    <ul class="data-update-failures" role="alert">
+      {failures.map(({ file, reason }) => (
+        <li key={file}>
+          <strong>{file}</strong>: {reason}
+        </li>
+      ))}
+    </ul>
+  )
+}
