@@ -119,6 +119,46 @@ test('the detail says where: position in JSON, path in the schema', async (t) =>
   ])
 })
 
+test('a body of another shape is told what to make of it, with the status of the specification', async (t) => {
+  const intake = new MemoryIntake()
+  const { url } = await startHttp(t, { intake })
+  const one = JSON.stringify(event)
+  const bodies: readonly (readonly [body: string, status: number, detail: RegExp, path?: string])[] = [
+    [
+      `[${one}]`,
+      422,
+      /^the body is a JSON array: it must be \{"events": \[…\]\}, as jq '\{events: \.\}' makes it; /,
+      '',
+    ],
+    ['[]', 422, /^the body is a JSON array: /, ''],
+    [`[${one},${one}]`, 422, /\/v1\/ingest\/batch takes one event per line, as jq -c '\.\[\]' prints them$/, ''],
+    [one, 422, /^the body is one event: it must be \{"events": \[event\]\}, as jq /, 'events'],
+    [`{"batch":[${one}]}`, 422, /^events is required: the body has its array under "batch"$/, 'events'],
+    ['{}', 422, /^events is required$/, 'events'],
+    ['{"x":["y"]}', 422, /^events is required$/, 'events'],
+    [JSON.stringify(`{"events":[${one}]}`), 422, /^the body is a JSON string: .* encoded twice$/, ''],
+    ['null', 422, /^the body is null: it must be /, ''],
+    ['5', 422, /^the body is a JSON number: it must be /, ''],
+    [`{"events":${one}}`, 422, /^events must be an array$/, 'events'],
+    [
+      `${one}\n${one}\n`,
+      400,
+      /^the body is not JSON, but several JSON values, from position \d+: .* jq -s '\{events: \.\}'/,
+    ],
+    [`${one}\n{"ip":`, 400, /several JSON values/],
+    [`${one},`, 400, /^the body is not JSON: unexpected "," at position/],
+    ['{"events":[]}', 400, /^events is empty$/],
+  ]
+  for (const [body, status, detail, path] of bodies) {
+    const response = await post(url, body)
+    assert.equal(response.status, status, body)
+    const answer = await refusal(response)
+    assert.match(answer.detail, detail)
+    assert.equal(answer.errors?.[0]?.path, path, body)
+  }
+  assert.equal(intake.envelopes.length, 0)
+})
+
 test('hostile JSON leaves the process as it was', async (t) => {
   const { url } = await startHttp(t)
   const deep = (open: string, close: string, times: number) => open.repeat(times) + close.repeat(times)

@@ -3,13 +3,16 @@ import { HttpError } from '../engine/http-error.ts'
 import { describeJsonError } from './json-error.ts'
 import { schemaError } from './schema.ts'
 
-/** @throws HttpError 400 that says where the text is not JSON, 422 when it is nested too deep */
-export function parseJson(text: string): unknown {
+/**
+ * @param explain says more of a text that is not JSON; undefined: nothing
+ * @throws HttpError 400 that says where the text is not JSON, 422 when it is nested too deep
+ */
+export function parseJson(text: string, explain?: (text: string) => string | undefined): unknown {
   if (isTooDeep(text)) throw schemaError([{ path: '', message: TOO_DEEP }])
   try {
     return JSON.parse(text)
   } catch {
     if (text.trim() === '') throw new HttpError(400, 'the body is empty')
-    throw new HttpError(400, describeJsonError(text))
+    throw new HttpError(400, explain?.(text) ?? describeJsonError(text))
   }
 }

@@ -8,6 +8,7 @@ import type { Caller } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'
 import { HttpError } from '../../engine/http-error.ts'
 import { type HttpResponse, NDJSON_TYPE } from '../../engine/response.ts'
+import { demandObject } from '../body-shape.ts'
 import { demandProviders, mergeRequest } from '../lookup-request.ts'
 import type { Operation } from '../operation.ts'
 import { parseQuery, type Query } from '../query.ts'
@@ -32,6 +33,7 @@ export function bulkRoute(parts: BulkParts): Route {
     async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
       const query = parseQuery(exchange.request.query)
       const request = mergeRequest(await exchange.text(), query)
+      demandObject(request, '{"ips": ["203.0.113.7"]}', { array: `, as jq '{ips: .}' makes it` })
       demandCount(request)
       demandSchema(validate, request)
       const mode = readMode(query)

@@ -15,6 +15,7 @@ import { addressMaskOf, type Caller, type TenantEnricher, tenantKey } from '../.
 import type { Exchange } from '../../engine/exchange.ts'
 import { HttpError } from '../../engine/http-error.ts'
 import type { HttpResponse } from '../../engine/response.ts'
+import { demandIngestShape, severalValues } from '../body-shape.ts'
 import type { Operation } from '../operation.ts'
 import { parseJson } from '../parse-json.ts'
 import type { Route } from '../route.ts'
@@ -38,8 +39,9 @@ export interface IngestParts {
 export function ingestRoute({ accept, intake, enricher, tenantEnricher, hostnames, clock, tail }: IngestParts): Route {
   const validate = compileValidator(IngestRequest)
   const readEvents = (text: string) => {
-    const body = parseJson(text)
+    const body = parseJson(text, severalValues)
     demandCount(body)
+    demandIngestShape(body)
     demandSchema(validate, body)
     return sliceEvents(text, body.events)
   }

@@ -9,6 +9,7 @@ import type { DailyQuota, QuotaDecision } from '../../../tenants/quota.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'
 import type { HttpResponse } from '../../engine/response.ts'
+import { demandObject } from '../body-shape.ts'
 import { demandProviders, mergeRequest, plainRequest } from '../lookup-request.ts'
 import type { Operation, Parameter } from '../operation.ts'
 import { parseQuery } from '../query.ts'
@@ -26,6 +27,7 @@ export function lookupRoute({ lookups, quota }: LookupParts): Route {
   const validate = compileValidator(LookupRequest)
   const fullRequest = (text: string, query: string): LookupRequest => {
     const request = mergeRequest(text, parseQuery(query))
+    demandObject(request, '{"ip": "203.0.113.7"}', { array: '; /v1/bulk takes several addresses', string: '' })
     demandSchema(validate, request)
     return request
   }
