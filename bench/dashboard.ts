@@ -81,7 +81,7 @@ async function main(url: string): Promise<void> {
     'the company with the most events': () => companies.company('acme', 'company-0.example', 90),
     'choices of filters': () => companies.choices('acme'),
     'is there anything new': () => companies.version('acme'),
-    'companies by day, 30 days': () => overview.companies('acme', { from: day(29), to: day(0) }),
+    'companies and events by day, 30 days': () => overview.eventDays('acme', { from: day(29), to: day(0) }),
     'sorted by visits': () => companies.page('acme', { sort: 'visits' }),
     'export of all': async () => {
       for await (const rows of companies.rows('acme', {}, new AbortController().signal)) void rows

@@ -18,9 +18,19 @@ export const OutcomeCount = Type.Object({
 })
 export type OutcomeCount = Static<typeof OutcomeCount>
 
-/** Companies with events of a UTC day, and those that were never seen before it. */
-export const CompaniesOfDay = Type.Object({ day: Type.String(), seen: Type.Integer(), new: Type.Integer() })
-export type CompaniesOfDay = Static<typeof CompaniesOfDay>
+/** Kept events of a UTC day of their timestamps, whenever they were received. */
+export const EventDay = Type.Object({
+  day: Type.String(),
+  /** Different companies. */
+  companies: Type.Integer(),
+  /** Companies whose first event is of this day. */
+  new_companies: Type.Integer(),
+  /** Events of a known company. */
+  known: Type.Integer(),
+  /** Events of which no company is known. */
+  unknown: Type.Integer(),
+})
+export type EventDay = Static<typeof EventDay>
 
 const Used = { used: Type.Integer(), limit: Type.Integer() }
 
@@ -40,9 +50,11 @@ export const OverviewAnswer = Type.Object({
   /** First and last UTC day. */
   from: Type.String(),
   to: Type.String(),
+  /** By the day of receipt: the only clock that events have which are not kept. */
   outcomes: Type.Array(OutcomeCount),
-  companies: Type.Array(CompaniesOfDay),
-  /** Of the days that are shown. */
+  /** By the day of the event; days without anything are left out. */
+  event_days: Type.Array(EventDay),
+  /** Of the days that are shown, by the day of the event. */
   companies_seen: Type.Integer(),
   companies_new: Type.Integer(),
   top: Type.Array(CompanyRow),

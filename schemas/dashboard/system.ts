@@ -86,5 +86,7 @@ export const SystemAnswer = Type.Object({
   data_update: Type.Union([DataUpdate, Type.Null()]),
   processes: Type.Array(Type.Object({ roles: Type.Array(S), host: S, pid: N, version: S, started_at: S })),
   errors: Type.Array(Type.Object({ at: S, level: S, process: S, message: S, times: N })),
+  /** What could not be read, as `part: why`: lists of that part are empty for this reason alone. */
+  unknown: Type.Array(S),
 })
 export type SystemAnswer = Static<typeof SystemAnswer>

@@ -22,8 +22,9 @@ export interface MigrateOptions {
 }
 
 /**
- * Brings the schema up to date: applies in order what was not applied yet. Every statement can be run again, and so two
- * processes may do it at once, and one that was killed half-way is made good by the next.
+ * Brings the schema up to date: applies in order what was not applied yet, and makes applied tables and views again that are
+ * missing. Every statement can be run again, and so two processes may do it at once, and one that was killed half-way is made
+ * good by the next.
  * @param url as `connectClickHouse` takes it
  * @throws StartupError when there are tables of the other form, or ClickHouse knows no such cluster
  */
@@ -33,7 +34,14 @@ export async function migrate(url: string, log: Logger, { only, cluster }: Migra
   try {
     if (cluster === undefined) await client.command({ query: MIGRATIONS_TABLE })
     const applied = await appliedMigrations(client, cluster)
-    for (const migration of await readMigrations()) {
+    const migrations = await readMigrations()
+    await makeAgain(
+      client,
+      migrations.filter(({ name }) => applied.has(name)),
+      log,
+      cluster,
+    )
+    for (const migration of migrations) {
       if (applied.has(migration.name) || only?.includes(migration.name) === false) continue
       for (const statement of migration.statements) await apply(client, statement, cluster)
       await client.command({
@@ -55,6 +63,44 @@ const ALL_HOSTS = { distributed_ddl_task_timeout: '120' } as const
 const IN_BACKGROUND = { alter_sync: '0', mutations_sync: '0' } as const
 /** A replica takes no change before it has taken the last one. */
 const IN_ORDER = { alter_sync: '2', mutations_sync: '0', ...ALL_HOSTS } as const
+
+/** Without them every insert, and every page, would fail until somebody knew the statements. */
+async function makeAgain(
+  client: ClickHouseClient,
+  applied: readonly Migration[],
+  log: Logger,
+  cluster: string | undefined,
+): Promise<void> {
+  const missing = await missingObjects(client, applied)
+  if (missing.length === 0) return
+  for (const statement of applied.flatMap(({ statements }) => statements)) {
+    if (missing.includes(subjectOf(statement) ?? '')) await apply(client, statement, cluster)
+  }
+  const message = `ClickHouse lacked ${missing.join(', ')}: made again; what was in a table is gone until it is replayed or restored`
+  log.error({ missing }, message)
+}
+
+/**
+ * Tables and views of migrations that are not there.
+ * @param client of any database
+ */
+export async function missingObjects(client: ClickHouseClient, migrations: readonly Migration[]): Promise<string[]> {
+  const result = await client.query({
+    query: `SELECT name FROM system.tables WHERE database = '${DATABASE}'`,
+    format: 'JSONCompactEachRow',
+    clickhouse_settings: { log_queries: 0 },
+  })
+  const there = new Set((await result.json<[string]>()).map(([name]) => name))
+  const made = migrations.flatMap(({ statements }) => statements.flatMap((text) => subjectOf(text) ?? []))
+  return [...new Set(made)].filter((name) => name !== MIGRATIONS && !there.has(name))
+}
+
+const SUBJECT = /^(?:CREATE TABLE IF NOT EXISTS|CREATE OR REPLACE VIEW|CREATE VIEW IF NOT EXISTS|ALTER TABLE) (\w+)/
+
+/** The table or view that a statement makes or changes. */
+function subjectOf(statement: string): string | undefined {
+  return SUBJECT.exec(statement.replace(/^\s*--.*\n/gm, '').trim())?.[1]
+}
 
 /** The table that notes them. */
 export const MIGRATIONS = 'migrations'

@@ -1,8 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { ClickHouseError } from '@clickhouse/client'
 import { RECEIPTS_MAX, type Receipt } from '../../schemas/api/receipt.ts'
-import { UnavailableError } from '../core/run/errors.ts'
 import type { EventKey, StoredEvents } from '../receipts/ports.ts'
+import { unavailable } from './failures.ts'
 
 const QUERY_SECONDS_MAX = 5
 /** Of one query: what others read and write goes on beside it. */
@@ -14,9 +13,6 @@ const QUERY = `
   WHERE tenant_id = {tenant:String} AND event_id = {event:String}
   ORDER BY received_at DESC
   LIMIT {limit:UInt32}`
-
-/** UNKNOWN_TABLE, UNKNOWN_DATABASE: no sink has ever run, and nothing is stored. */
-export const NO_TABLE_CODES: ReadonlySet<string> = new Set(['60', '81'])
 
 interface StoredRow {
   readonly received_ms: number
@@ -48,8 +44,7 @@ export class ClickHouseStoredEvents implements StoredEvents {
       })
       return (await result.json<StoredRow>()).map(receiptOf)
     } catch (error) {
-      if (error instanceof ClickHouseError && NO_TABLE_CODES.has(error.code)) return []
-      throw new UnavailableError('the tables did not answer', { cause: error })
+      throw unavailable(error)
     }
   }
 }

@@ -11,7 +11,7 @@ import { SinkWorker } from '../runner/sink-worker.ts'
 import { createClickHouseMetrics, createShareMetrics } from '../status/metrics.ts'
 import type { Parts } from './parts.ts'
 import { quotaWatch } from './quotas.ts'
-import { clickhouseMemory, damageWatch } from './status.ts'
+import { clickhouseStatus, damageWatch } from './status.ts'
 
 /** Of a sink, all its shares together, read ahead of an insert; 100,000 rows have 30 MB and more. */
 const AHEAD_BYTES_MAX = 16 * 2 ** 20
@@ -26,7 +26,7 @@ type Reading = Pick<SinkStreamsOptions, 'readEntriesMax' | 'clusterPollMs' | 'sh
 /** Moves what the steps kept to the destinations. Ready when the one is that completes jobs: analysts can ask at once. */
 export function sinkRole(parts: Parts): Service[] {
   const { sinkLingerMs, clickhouseUrl, clickhouseCluster: cluster } = parts.config
-  createClickHouseMetrics(parts.telemetry.metrics, () => clickhouseMemory(clickhouseUrl))
+  createClickHouseMetrics(parts.telemetry.metrics, () => clickhouseStatus(clickhouseUrl))
   const shared = new Map<string, SinkShares>()
   const gathering = gatheringOf(parts.config)
   const workers = parts.pipeline.sinks

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connectClickHouse } from '../clickhouse/client.ts'
 import { ClickHouseDamage } from '../clickhouse/detached-parts.ts'
 import { readMemory } from '../clickhouse/memory.ts'
+import { type Migration, missingObjects, readMigrations } from '../clickhouse/migrate.ts'
 import type { Config } from '../config/config.ts'
 import { version } from '../config/version.ts'
 import type { Pipeline } from '../core/pipeline/pipeline.ts'
@@ -22,7 +23,7 @@ import { createBuildMetrics, type StoreReads } from '../status/metrics.ts'
 import { Quotas } from '../status/quotas.ts'
 import { Reporter } from '../status/reporter.ts'
 import type { StallLimits } from '../status/stall.ts'
-import type { QuotaStatus } from '../status/system-status.ts'
+import type { ClickHouseStatus, QuotaStatus } from '../status/system-status.ts'
 import type { RecentProblems } from '../telemetry/problems.ts'
 import type { Plans } from '../tenants/plans.ts'
 import type { Parts } from './parts.ts'
@@ -62,7 +63,7 @@ export function statusSources({
     reports: () => new RedisReports(redis, clock).read(),
     retention: () => readRetention(redis),
     damage: () => readDamage(redis),
-    ...(clickhouseUrl && { clickhouse: () => clickhouseMemory(clickhouseUrl) }),
+    ...(clickhouseUrl && { clickhouse: () => clickhouseStatus(clickhouseUrl) }),
     ...(clickhouseUrl && plans && { quotas: recentQuotas({ redis, clickhouseUrl, plans, clock }) }),
   }
 }
@@ -102,10 +103,16 @@ export function storeReads({ shared, pipeline, telemetry }: Parts): StoreReads {
   }
 }
 
-export async function clickhouseMemory(url: string) {
+/** Files of the program, which do not change while it runs. */
+let migrations: Promise<readonly Migration[]> | undefined
+
+/** The server and its memory, and which of our tables and views it lacks. */
+export async function clickhouseStatus(url: string): Promise<ClickHouseStatus> {
   const client = connectClickHouse(url, { application: 'status', requestTimeoutMs: CLICKHOUSE_MS })
   try {
-    return await readMemory(client)
+    migrations ??= readMigrations()
+    const [memory, missing] = await Promise.all([readMemory(client), missingObjects(client, await migrations)])
+    return { ...memory, missing_tables: missing }
   } finally {
     await client.close()
   }

@@ -140,6 +140,8 @@ export interface ClickHouseStatus {
   readonly memory_bytes: number
   /** 0: without a limit. */
   readonly memory_max_bytes: number
+  /** Tables and views of the schema that are not there. */
+  readonly missing_tables: readonly string[]
 }
 
 /** Parts of tables whose rows are missing, until somebody drops them. */

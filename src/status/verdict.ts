@@ -27,6 +27,11 @@ function warningsOf(status: Omit<SystemStatus, 'verdict'>, nowMs: number): strin
     found.push(`Redis uses ${bytesText(redis.used_bytes)} of ${bytesText(redis.max_bytes)}, and intake is closed`)
   }
   found.push(...redisWarnings(redis))
+  const absent = status.clickhouse?.missing_tables ?? []
+  if (absent.length > 0) {
+    const remedy = 'restart ipid, which makes it again; ./ipid replay puts back the rows that the archive has'
+    found.push(`ClickHouse lacks ${absent.join(', ')}: ${remedy}`)
+  }
   for (const text of damageTexts(status.damage.parts)) found.push(text)
   const roles = new Set(processes.flatMap((process) => process.roles))
   const missing = processes.length === 0 ? [] : ['process', 'sink'].filter((role) => !roles.has(role))

@@ -57,8 +57,43 @@ export async function checkCompaniesPages(watched: WatchedPage, site: CompaniesS
   await page.locator('.chart .u-over').first().waitFor()
   await page.getByText('Lookups today').waitFor()
   await assertAccessible()
+  await checkClocks(page, at('overview'))
+  await checkMissingTable(page, site)
   await checkWays(page, site)
   await checkNarrow(page, ['overview', 'companies', `companies/of?id=apple.com`].map(at))
+}
+
+/** The choice is in the URL. */
+async function checkClocks(page: Page, overview: string): Promise<void> {
+  const choice = page.getByLabel('Count events by')
+  assert.equal(await choice.inputValue(), 'received')
+  await page.getByRole('heading', { name: 'Events by status, by day received (UTC)' }).waitFor()
+  await choice.selectOption('Day of the event')
+  await page.waitForURL(/[?&]by=event/)
+  for (const again of [false, true]) {
+    if (again) await page.reload()
+    await page.getByRole('heading', { name: 'Events kept, by day of the event (UTC)' }).waitFor()
+    await page.getByText('company not known', { exact: true }).first().waitFor({ state: 'attached' })
+  }
+  await page.goto(`${overview}?by=nonsense`)
+  await page.getByRole('heading', { name: 'Events by status, by day received (UTC)' }).waitFor()
+}
+
+/** A query that fails is an error on the page, never "no event yet". */
+async function checkMissingTable(page: Page, { origin, tenant, clickhouseUrl }: CompaniesSite): Promise<void> {
+  const run = async (body: string) => {
+    const response = await fetch(`${clickhouseUrl}/?database=ipid`, { method: 'POST', body })
+    assert.equal(response.status, 200, await response.text())
+  }
+  await run('RENAME TABLE events TO events_elsewhere')
+  for (const path of ['overview', 'companies', 'companies/of?id=apple.com']) {
+    await page.goto(`${origin}/t/${tenant}/${path}`)
+    await page.getByText(/ClickHouse lacks a table of ipid/).waitFor()
+    assert.equal(await page.getByText(/No event|No company/).count(), 0, path)
+  }
+  await page.goto(`${origin}/system`)
+  await page.getByText(/ClickHouse lacks events: restart ipid/).waitFor()
+  await run('RENAME TABLE events_elsewhere TO events')
 }
 
 async function sendEvent({ apiUrl, apiKey }: CompaniesSite): Promise<void> {

@@ -114,10 +114,10 @@ test('events are seen as they arrive, the system as it works, dead letters are d
   await page.goto(`${origin}/system`)
   const figure = (title: string) =>
     page.locator('.card', { has: page.getByRole('heading', { name: title }) }).locator('.figure')
-  const stored = Number(await figure('Stored, last minute').textContent())
+  const stored = Number(await figure('Events stored, last minute').textContent())
   await until(async () => {
     await send(ready.api_key!, 'more', '81.2.0.7', '81.2.0.8')
-    return Number(await figure('Stored, last minute').textContent()) > stored
+    return Number(await figure('Events stored, last minute').textContent()) > stored
   })
   for (const words of ['What waits where', 'Data sets', 'Processes'])
     await page.getByRole('heading', { name: words }).waitFor()

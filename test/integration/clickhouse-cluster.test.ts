@@ -175,7 +175,7 @@ test('the tables of a cluster', async (t) => {
     await companies.choices('acme')
     for await (const rows of companies.rows('acme', view, new AbortController().signal)) assert.equal(rows.length, 1)
     const overview = new ClickHouseOverview(reader)
-    assert.equal((await overview.companies('acme', days)).seen, 1)
+    assert.equal((await overview.eventDays('acme', days)).companies, 1)
     const received = await overview.outcomes('acme', days)
     assert.deepEqual(received.map(({ status, events }) => `${status} ${events}`).sort(), ['filtered 6', 'stored 2'])
     assert.equal((await overview.tracked('acme', '2025-11', 5)).tracked_accounts, 1)

@@ -47,14 +47,33 @@ test('what was left half-way is finished, and what is applied is left alone', as
     await migrate(clickhouse.url, log)
     assert.deepEqual(await clickhouse.rows(TABLES), EXPECTED)
   }
-  await clickhouse.client.command({ query: 'DROP VIEW ipid.daily_visits' })
-  await migrate(clickhouse.url, log)
   const applied = await clickhouse.rows('SELECT name FROM ipid.migrations ORDER BY name')
   assert.deepEqual(
     applied,
     migrations.map(({ name }) => ({ name })),
   )
-  assert.equal((await clickhouse.rows(TABLES)).length, EXPECTED.length - 1)
+})
+
+test('a table or view that was dropped is made again as it was, with an error, and the others keep their rows', async (t) => {
+  const clickhouse = await startTestClickHouse(t)
+  const shape = 'SELECT name, create_table_query FROM system.tables WHERE database = currentDatabase() ORDER BY name'
+  // Each copy has UUIDs of its own.
+  const shapes = async () => JSON.stringify(await clickhouse.rows(shape)).replaceAll(/UUID '[^']*'/g, '')
+  const expected = await shapes()
+  await clickhouse.client.command({ query: "INSERT INTO outcomes (source, tenant_id, events) VALUES ('s', 't', 7)" })
+  for (const [dropped, statement] of [
+    ['events', 'DROP TABLE events SYNC'],
+    ['accounts, daily_visits', 'DROP VIEW accounts; DROP VIEW daily_visits'],
+  ]) {
+    for (const query of statement!.split('; ')) await clickhouse.client.command({ query })
+    const lines: string[] = []
+    await migrate(clickhouse.url, pino({ level: 'error' }, { write: (line: string) => lines.push(line) }))
+    assert.equal(await shapes(), expected)
+    assert.equal(lines.length, 1)
+    assert.ok(lines[0]!.includes(`ClickHouse lacked ${dropped}: made again`), lines[0])
+    await migrate(clickhouse.url, pino({ level: 'error' }, { write: (line: string) => assert.fail(line) }))
+  }
+  assert.deepEqual(await clickhouse.rows('SELECT sum(events) AS n FROM outcomes'), [{ n: 7 }])
 })
 
 /** The schema as versions before 0003 left it, and a row as they stored it. */

@@ -63,7 +63,7 @@ test('sums come from the projections, of lists, details, searches and days', asy
   await store.details('acme', { companies: ['anvil.example'], ...days })
   await store.choices('acme')
   await store.version('acme')
-  await sums.companies('acme', days)
+  await sums.eventDays('acme', days)
   await sums.outcomes('acme', days)
   const read = new Set<string>()
   for (const given of asked) {

@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import type { OverviewAnswer } from '../../schemas/dashboard/overview.ts'
 import { keys } from '../../src/redis/keys.ts'
 import { RedisOriginCounts } from '../../src/redis/tenants/origin-counts.ts'
-import { clock, ODD, startCompanies, TODAY } from '../support/companies.ts'
+import { clock, DAY_MS, event, NOON_MS, ODD, startCompanies, TODAY } from '../support/companies.ts'
 
-const { clickhouse, redis, operator } = await startCompanies()
+const { clickhouse, redis, insert, operator, member } = await startCompanies()
 
 test('the overview counts by day what became of events, and what is used of the plan', async () => {
   const rows = [
@@ -26,10 +26,10 @@ test('the overview counts by day what became of events, and what is used of the 
   const sum = (status: string) =>
     found.outcomes.filter((row) => row.status === status).reduce((n, { events }) => n + events, 0)
   assert.deepEqual(['stored', 'filtered', 'duplicates', 'invalid_ip'].map(sum), [6, 7, 2, 0])
-  assert.deepEqual(found.companies, [
-    { day: '2026-03-13', seen: 1, new: 1 },
-    { day: '2026-03-14', seen: 1, new: 0 },
-    { day: TODAY, seen: 2, new: 1 },
+  assert.deepEqual(found.event_days, [
+    { day: '2026-03-13', companies: 1, new_companies: 1, known: 1, unknown: 0 },
+    { day: '2026-03-14', companies: 1, new_companies: 0, known: 1, unknown: 0 },
+    { day: TODAY, companies: 2, new_companies: 1, known: 3, unknown: 1 },
   ])
   assert.deepEqual([found.companies_seen, found.companies_new], [3, 2])
   assert.deepEqual(
@@ -47,4 +47,31 @@ test('the overview counts by day what became of events, and what is used of the 
   assert.deepEqual(used.rate, { per_second: 5, burst: 20, left: 20 })
   const other = await operator.read<OverviewAnswer>('/api/tenants/quiet/overview')
   assert.deepEqual([other.warning, other.usage.lookups.used], [null, 0])
+})
+
+test('the overview has kept events by the day received and by the day of the event, each exact', async () => {
+  // A file of this morning with events of the past, one of tomorrow, and some of last month that happened in these days.
+  const received =
+    (atMs: number) =>
+    (days: number, company = '') =>
+      event(company, { tenant_id: 'quiet', received_at: atMs, timestamp: NOON_MS + days * DAY_MS, classification: '' })
+  const [today, lastMonth] = [received(NOON_MS), received(NOON_MS - 31 * DAY_MS)]
+  await insert([today(-400, 'old.example'), today(-20), today(-3, 'a.example'), today(-3), today(-3, 'a.example')])
+  await insert([today(1, 'a.example'), today(0), lastMonth(-1, 'b.example'), lastMonth(-6), lastMonth(-7)])
+  const found = await operator.read<OverviewAnswer>('/api/tenants/quiet/overview?days=7')
+  assert.deepEqual(found.outcomes, [{ day: TODAY, status: 'stored', reason: '', classification: '', events: 7 }])
+  // One that was ahead of its receipt by more than a day says nothing of when its company was first seen.
+  assert.deepEqual(found.event_days, [
+    { day: '2026-03-09', companies: 0, new_companies: 0, known: 0, unknown: 1 },
+    { day: '2026-03-12', companies: 1, new_companies: 1, known: 2, unknown: 1 },
+    { day: '2026-03-14', companies: 1, new_companies: 0, known: 1, unknown: 0 },
+    { day: TODAY, companies: 0, new_companies: 0, known: 0, unknown: 1 },
+  ])
+  assert.deepEqual([found.companies_seen, found.companies_new], [2, 1])
+  assert.equal((await member.get('/api/tenants/quiet/overview')).status, 404)
+  const other = await member.read<OverviewAnswer>('/api/tenants/acme/overview?days=7')
+  assert.equal(
+    other.event_days.find(({ day }) => day === '2026-03-12'),
+    undefined,
+  )
 })

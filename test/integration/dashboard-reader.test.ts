@@ -35,16 +35,33 @@ test('what nobody waits for any more ends in ClickHouse, too', async () => {
   await until(underWay, (count) => count === 0, 20_000)
 })
 
-test('without tables there is nothing, and without ClickHouse an error that says so', async () => {
+test('a missing table or ClickHouse is an error that says so, in every call, and no empty answer', async () => {
+  const days = { from: TODAY, to: TODAY }
+  const calls = (from: DashboardReader): Record<string, () => Promise<unknown>> => {
+    const [store, sums] = [new ClickHouseCompanies(from, clock), new ClickHouseOverview(from)]
+    return {
+      page: () => store.page('acme', {}),
+      details: () => store.details('acme', { companies: ['a'] }),
+      export: () => store.rows('acme', {}, new AbortController().signal)[Symbol.asyncIterator]().next(),
+      version: () => store.version('acme'),
+      choices: () => store.choices('acme'),
+      company: () => store.company('acme', 'a', 1),
+      outcomes: () => sums.outcomes('acme', days),
+      eventDays: () => sums.eventDays('acme', days),
+      tracked: () => sums.tracked('acme', '2026-03', 1),
+    }
+  }
+  const lacks = (error: unknown) =>
+    error instanceof UnavailableError && /lacks a table of ipid, .* restart ipid/.test(error.message)
+  for (const call of Object.values(calls(reader))) await call()
+  await clickhouse.client.command({ query: 'RENAME TABLE events TO events_elsewhere' })
+  for (const [name, call] of Object.entries(calls(reader))) await assert.rejects(call(), lacks, name)
+  await clickhouse.client.command({ query: 'RENAME TABLE events_elsewhere TO events' })
+  await clickhouse.client.command({ query: 'RENAME TABLE outcomes TO outcomes_elsewhere' })
+  await assert.rejects(calls(reader).outcomes!(), lacks)
+  await clickhouse.client.command({ query: 'RENAME TABLE outcomes_elsewhere TO outcomes' })
   const bare = connectReading(clickhouse.url, 'nowhere')
-  const nothing = new DashboardReader(bare)
-  const store = new ClickHouseCompanies(nothing, clock)
-  const sums = new ClickHouseOverview(nothing)
-  assert.deepEqual(await store.page('acme', {}), { rows: [], total: 0 })
-  assert.equal(await store.company('acme', 'a', 1), undefined)
-  assert.equal(await store.version('acme'), '0')
-  assert.deepEqual(await sums.companies('acme', { from: TODAY, to: TODAY }), { days: [], seen: 0, new: 0 })
-  assert.deepEqual((await sums.tracked('acme', '2026-03', 1)).tracked_accounts, 0)
+  for (const [name, call] of Object.entries(calls(new DashboardReader(bare)))) await assert.rejects(call(), lacks, name)
   await bare.close()
   await assert.rejects(
     new ClickHouseCompanies(new DashboardReader(undefined), clock).page('acme', {}),

@@ -121,6 +121,6 @@ function redisText({ redis }: SystemStatus): Cell {
 
 function clickhouseText({ clickhouse }: SystemStatus): Cell {
   if (clickhouse === null) return null
-  const { version, memory_bytes: bytes, memory_max_bytes: max } = clickhouse
-  return `${version}, ${bytesText(bytes)}${max > 0 ? ` of ${bytesText(max)}` : ''} of memory`
+  const { version, memory_bytes: bytes, memory_max_bytes: max, missing_tables: missing } = clickhouse
+  return `${version}, ${bytesText(bytes)}${max > 0 ? ` of ${bytesText(max)}` : ''} of memory${missing.length > 0 ? `; lacks ${missing.join(', ')}` : ''}`
 }

@@ -1,6 +1,6 @@
-import type { CompaniesOfDay, OutcomeCount } from '../../../schemas/dashboard/overview.ts'
+import type { EventDay, OutcomeCount } from '../../../schemas/dashboard/overview.ts'
 import { utcDay } from '../../core/event/outcomes.ts'
-import type { CompaniesSeen, Days, OverviewStore, TrackedAccounts } from '../../dashboard/server/overview-store.ts'
+import type { Days, EventDays, OverviewStore, TrackedAccounts } from '../../dashboard/server/overview-store.ts'
 import { STATEMENT_LIMITS } from '../../dashboard/server/read-limits.ts'
 import { givenUp } from '../client.ts'
 import { readUsage } from '../usage.ts'
@@ -16,18 +16,29 @@ const OUTCOMES = `
 /** As many as a page may ask for. */
 const DAYS_MAX = 366
 
+/** An aggregate for each day, from the first on. */
+const perDay = (aggregate: string) => `${aggregate}Resample(0, ${DAYS_MAX}, 1)`
+
 /**
- * In one pass: different companies, and how many there are of each day from the first on. Pairs of company and day may be many, so
- * they are 12 bytes each, and what is counted behind them grows with the companies only.
+ * Reads the projection `account_days` once: different companies, and for each day the companies and the events. Pairs of company
+ * and day may be many, so each takes 21 bytes.
  */
 const SEEN = `
-  SELECT uniqExact(company) AS seen, countResample(0, ${DAYS_MAX}, 1)(toInt32(seen_on) - toInt32({from:Date32})) AS by_day
+  SELECT
+    uniqExactIf(company, is_known) AS seen,
+    ${perDay('countIf')}(is_known, day_index) AS companies_by_day,
+    ${perDay('sumIf')}(n, is_known, day_index) AS known_by_day,
+    ${perDay('sumIf')}(n, NOT is_known, day_index) AS unknown_by_day
   FROM
   (
-    SELECT sipHash64(company_id) AS company, toDate32(timestamp) AS seen_on
+    SELECT
+      company_id > '' AS is_known,
+      sipHash64(company_id) AS company,
+      toInt32(toDate32(timestamp)) - toInt32({from:Date32}) AS day_index,
+      count() AS n
     FROM events
-    WHERE tenant_id = {tenant:String} AND company_id > '' AND toDate32(timestamp) >= {from:Date32} AND toDate32(timestamp) <= {to:Date32}
-    GROUP BY company, seen_on
+    WHERE tenant_id = {tenant:String} AND toDate32(timestamp) >= {from:Date32} AND toDate32(timestamp) <= {to:Date32}
+    GROUP BY is_known, company, day_index
   )`
 
 const NEW = `
@@ -40,7 +51,9 @@ const DAY_MS = 86_400_000
 
 interface Seen {
   readonly seen: number
-  readonly by_day: readonly number[]
+  readonly companies_by_day: readonly number[]
+  readonly known_by_day: readonly number[]
+  readonly unknown_by_day: readonly number[]
 }
 
 interface Counted {
@@ -60,25 +73,30 @@ export class ClickHouseOverview implements OverviewStore {
     return this.#reader.rows<OutcomeCount>(OUTCOMES, { tenant: tenantId, from, to })
   }
 
-  async companies(tenantId: string, { from, to }: Days): Promise<CompaniesSeen> {
+  async eventDays(tenantId: string, { from, to }: Days): Promise<EventDays> {
     const of = { tenant: tenantId, from, to }
     const [[counted], firsts] = await Promise.all([
       this.#reader.rows<Seen>(SEEN, of),
       this.#reader.rows<Counted>(NEW, of),
     ])
-    const { seen, by_day } = counted ?? { seen: 0, by_day: [] }
     const newOf = new Map(firsts.map(({ day, companies }) => [day, companies]))
-    const days: CompaniesOfDay[] = []
+    const days: EventDay[] = []
     for (let day = from, i = 0; day <= to; day = utcDay(Date.parse(from) + ++i * DAY_MS)) {
-      const ofDay = { day, seen: by_day[i] ?? 0, new: newOf.get(day) ?? 0 }
-      if (ofDay.seen > 0 || ofDay.new > 0) days.push(ofDay)
+      const ofDay = {
+        day,
+        companies: counted?.companies_by_day[i] ?? 0,
+        new_companies: newOf.get(day) ?? 0,
+        known: counted?.known_by_day[i] ?? 0,
+        unknown: counted?.unknown_by_day[i] ?? 0,
+      }
+      if (ofDay.known + ofDay.unknown + ofDay.new_companies > 0) days.push(ofDay)
     }
-    return { days, seen, new: firsts.reduce((sum, { companies }) => sum + companies, 0) }
+    const newCompanies = firsts.reduce((sum, { companies }) => sum + companies, 0)
+    return { days, companies: counted?.seen ?? 0, newCompanies }
   }
 
   tracked(tenantId: string, month: string, limit: number): Promise<TrackedAccounts> {
-    const nothing = { tracked_accounts: 0, passed_at: null }
     const ask = () => readUsage(this.#reader.client, tenantId, month, limit, givenUp(STATEMENT_LIMITS.seconds))
-    return this.#reader.ask(tenantId, JSON.stringify(['tracked', tenantId, month, limit]), nothing, ask)
+    return this.#reader.ask(tenantId, JSON.stringify(['tracked', tenantId, month, limit]), ask)
   }
 }

@@ -3,7 +3,7 @@ import { UnavailableError } from '../../core/run/errors.ts'
 import { TenantSlots } from '../../core/run/tenant-slots.ts'
 import { CONNECTIONS_MAX, QUESTIONS, STATEMENT_LIMITS } from '../../dashboard/server/read-limits.ts'
 import { connectClickHouse, DATABASE, givenUp } from '../client.ts'
-import { NO_TABLE_CODES } from '../stored-events.ts'
+import { unavailable } from '../failures.ts'
 import { Questions } from './questions.ts'
 
 /** Values of a query, by name. */
@@ -60,9 +60,9 @@ export class DashboardReader {
     return this.#client
   }
 
-  /** Rejects with `UnavailableError`, or `BackpressureError`; where no sink has ever run there are no rows. */
+  /** Rejects with `UnavailableError`, also when a table is missing, or with `BackpressureError`. */
   async find<T>(query: string, parameters: OfTenant): Promise<Found<T>> {
-    return await this.ask(parameters.tenant, JSON.stringify([query, parameters]), { rows: [], total: 0 }, async () => {
+    return await this.ask(parameters.tenant, JSON.stringify([query, parameters]), async () => {
       const { seconds, rows } = STATEMENT_LIMITS
       const result = await this.client.query({
         query,
@@ -84,15 +84,13 @@ export class DashboardReader {
   /**
    * Asks in a slot of the tenant, and fails as `find` does.
    * @param question all that is asked, as a text
-   * @param nothing the answer where no sink has ever run
    */
-  ask<T>(tenantId: string, question: string, nothing: T, ask: () => Promise<T>): Promise<T> {
+  ask<T>(tenantId: string, question: string, ask: () => Promise<T>): Promise<T> {
     return this.#questions.ask(tenantId, question, async () => {
       try {
         return await ask()
       } catch (error) {
-        if (isNoTable(error)) return nothing
-        throw unavailable(error)
+        throw failureOf(error)
       }
     })
   }
@@ -116,8 +114,7 @@ export class DashboardReader {
       left.addEventListener('abort', () => result.close())
       for await (const rows of result.stream<T>()) yield rows.map((row) => row.json<T>())
     } catch (error) {
-      if (isNoTable(error)) return
-      throw unavailable(error)
+      throw failureOf(error)
     }
   }
 }
@@ -128,18 +125,13 @@ export function encodedChars(text: string): number {
   return encodeURIComponent(Buffer.from(text.replace(/[\\'\n\t]/g, '\\\\$&')).toString()).length + 12
 }
 
-function isNoTable(error: unknown): boolean {
-  return error instanceof ClickHouseError && NO_TABLE_CODES.has(error.code)
-}
-
 const TOO_MUCH: ReadonlySet<string | undefined> = new Set(['TIMEOUT_EXCEEDED', 'MEMORY_LIMIT_EXCEEDED'])
 
-function unavailable(error: unknown): UnavailableError {
-  if (error instanceof UnavailableError) return error
+function failureOf(error: unknown): UnavailableError {
   if (error instanceof ClickHouseError && TOO_MUCH.has(error.type)) {
     const message =
       'there is too much to count for a page: choose fewer days, or another order than visits and unique IPs'
     return new UnavailableError(message, { cause: error, retryAfterSeconds: STATEMENT_LIMITS.seconds })
   }
-  return new UnavailableError('ClickHouse does not answer: try again in a moment', { cause: error })
+  return unavailable(error)
 }

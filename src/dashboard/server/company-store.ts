@@ -18,7 +18,7 @@ export interface StoredCompany
 
 /**
  * The companies of a tenant, as they are stored. Views and days have been checked: dates exist, and lie between 1900 and 2299.
- * A store in which nothing was ever written has no companies. Every call rejects with `UnavailableError` when the tables do not
+ * Every call rejects with `UnavailableError` when a table is missing, or does not
  * answer in time, all but `rows` with `BackpressureError` when too much is being asked, and none sees rows of another tenant.
  */
 export interface CompanyStore {

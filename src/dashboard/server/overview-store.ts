@@ -1,4 +1,4 @@
-import type { CompaniesOfDay, OutcomeCount } from '../../../schemas/dashboard/overview.ts'
+import type { EventDay, OutcomeCount } from '../../../schemas/dashboard/overview.ts'
 import type { OriginWarning } from '../../core/event/origins.ts'
 import type { Plan } from '../../tenants/plans.ts'
 
@@ -8,13 +8,14 @@ export interface Days {
   readonly to: string
 }
 
-/** Companies of some days. */
-export interface CompaniesSeen {
-  /** In the order of the days; those without companies are left out. */
-  readonly days: readonly CompaniesOfDay[]
-  /** Different ones. */
-  readonly seen: number
-  readonly new: number
+/** Kept events and their companies, by the UTC day of the event's timestamp. */
+export interface EventDays {
+  /** In the order of the days; those without anything are left out. */
+  readonly days: readonly EventDay[]
+  /** Different companies with an event on one of the days. */
+  readonly companies: number
+  /** Those whose first event is on one of the days. */
+  readonly newCompanies: number
 }
 
 /** Companies that a tenant tracked in a month. */
@@ -25,13 +26,13 @@ export interface TrackedAccounts {
 
 /**
  * Sums of a tenant, as they are stored. Every call rejects with `UnavailableError`, or with `BackpressureError` when too much is
- * being asked; without tables there is nothing.
+ * being asked.
  */
 export interface OverviewStore {
   /** By UTC day of receipt and what became of the events; in no order. */
   outcomes(tenantId: string, days: Days): Promise<readonly OutcomeCount[]>
   /** Of 366 days at most. */
-  companies(tenantId: string, days: Days): Promise<CompaniesSeen>
+  eventDays(tenantId: string, days: Days): Promise<EventDays>
   /** @param month UTC, `YYYY-MM` */
   tracked(tenantId: string, month: string, limit: number): Promise<TrackedAccounts>
 }

@@ -37,7 +37,7 @@ export function systemFeed(source: SystemSource): SharedFeed {
 
 async function answerOf(status: SystemStatus, { attributionOf, dataUpdate }: SystemSource): Promise<SystemAnswer> {
   const { at, verdict, waiting, oldest, dead_letters, batch_jobs, bulk_jobs, last_minute, inserts } = status
-  const { redis, dedup, quotas, clickhouse, data, processes, errors } = status
+  const { redis, dedup, quotas, clickhouse, data, processes, errors, unknown } = status
   return {
     ...{ at, verdict, waiting: [...waiting], oldest, dead_letters, last_minute, inserts: [...inserts] },
     batch_jobs: { ...batch_jobs, oldest_jobs: [...batch_jobs.oldest_jobs] },
@@ -52,5 +52,6 @@ async function answerOf(status: SystemStatus, { attributionOf, dataUpdate }: Sys
     data_update: await dataUpdate(processes.map(({ host }) => host)),
     processes: processes.map((process) => ({ ...process, roles: [...process.roles] })),
     errors: [...errors],
+    unknown: [...unknown],
   }
 }

@@ -1,10 +1,10 @@
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
 import type { RulesTrialAnswer } from '../../../schemas/dashboard/rules.ts'
 import type { TenantRules } from '../../../schemas/tenant-rules.ts'
+import { unavailable } from '../../clickhouse/failures.ts'
 import { filteredSums, storedGroups } from '../../clickhouse/rule-trial.ts'
 import { utcDay } from '../../core/event/outcomes.ts'
 import type { Clock } from '../../core/run/clock.ts'
-import { UnavailableError } from '../../core/run/errors.ts'
 import { TenantSlots } from '../../core/run/tenant-slots.ts'
 import { TRIALS } from '../../dashboard/server/read-limits.ts'
 import type { RuleTrials } from '../../dashboard/server/routes/rules.ts'
@@ -38,8 +38,7 @@ export class ClickHouseRuleTrials implements RuleTrials {
       try {
         return await this.#try(tenant, then)
       } catch (error) {
-        if (error instanceof UnavailableError) throw error
-        if (!isTimeout(error)) throw new UnavailableError('ClickHouse does not answer', { cause: error })
+        if (!isTimeout(error)) throw unavailable(error)
         const command = `./ipid rules add ${tenant.id} KIND SUBJECT --dry-run`
         throw new HttpError(503, `there are too many events for a page: "${command}" takes its time`)
       }

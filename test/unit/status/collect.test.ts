@@ -125,6 +125,11 @@ test('a verdict for each thing that somebody should see to', async () => {
     (await verdict({ redis: async () => full })).text,
     /^warning: Redis uses 90 B of 100 B, and intake is closed; Redis has no append-only file: .*; Redis evicts keys /,
   )
+  const clickhouse = async () => ({ version: '26', memory_bytes: 1, memory_max_bytes: 2, missing_tables: ['events'] })
+  assert.deepEqual(await verdict({ clickhouse }), {
+    level: 'warning',
+    text: 'warning: ClickHouse lacks events: restart ipid, which makes it again; ./ipid replay puts back the rows that the archive has',
+  })
   const { process } = report()
   const lone = async () => [report({ process: { ...process, roles: ['ingress', 'sink'] } })]
   assert.equal((await verdict({ reports: lone })).text, 'warning: no process has the role process')

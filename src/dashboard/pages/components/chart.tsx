@@ -2,6 +2,7 @@ import 'uplot/dist/uPlot.min.css'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type uPlot from 'uplot'
 import { day as dayText, number, shortNumber } from '../lib/format.ts'
+import { type DayClock, dayTitle } from './clock-choice.tsx'
 import { Scroll } from './scroll.tsx'
 
 /** Values of each day under a name. */
@@ -15,6 +16,8 @@ export interface ChartSeries {
 interface ChartProps {
   /** What is shown, for those who do not see it. */
   readonly label: string
+  /** What a day means. */
+  readonly clock: DayClock
   /** UTC, `YYYY-MM-DD`, in their order. */
   readonly days: readonly string[]
   readonly series: readonly ChartSeries[]
@@ -26,14 +29,14 @@ const HEIGHT = 220
 
 /** A chart by day, with the numbers of the day that is pointed at, and all of them as a table. */
 export function Chart(props: ChartProps) {
-  const { label, days, series } = props
+  const { label, clock, days, series } = props
   const [pointed, setPointed] = useState<number>()
   const pointedDay = pointed === undefined ? undefined : days[pointed]
   return (
     <figure class="chart" aria-label={label}>
       <Canvas {...props} onPoint={setPointed} />
       <ul class="legend" aria-hidden="true">
-        <li class="day">{pointedDay === undefined ? 'By UTC day' : dayText(pointedDay)}</li>
+        <li class="day">{pointedDay === undefined ? dayTitle(clock) : dayText(pointedDay)}</li>
         {series.map(({ name, colour, values }) => (
           <li key={name} class={`series-${colour}`}>
             {name}{' '}
@@ -49,7 +52,7 @@ export function Chart(props: ChartProps) {
           <table>
             <thead>
               <tr>
-                <th scope="col">Day (UTC)</th>
+                <th scope="col">{dayTitle(clock)}</th>
                 {series.map(({ name }) => (
                   <th key={name} scope="col" class="number">
                     {name}
@@ -129,7 +132,7 @@ function valuesOf(series: readonly ChartSeries[], kind: ChartProps['kind']): num
 function optionsOf(
   Plot: typeof uPlot,
   element: HTMLElement,
-  { series, kind, onPoint }: Omit<CanvasProps, 'label' | 'days'>,
+  { series, kind, onPoint }: Omit<CanvasProps, 'label' | 'days' | 'clock'>,
 ): uPlot.Options {
   const styles = getComputedStyle(document.documentElement)
   const colour = (name: string) => styles.getPropertyValue(name).trim()

@@ -17,8 +17,8 @@ export function Problem({ error, onRetry }: { readonly error: ApiError | Error; 
       <p>{sentence(error.message)}</p>
       {'status' in error && error.status >= 500 && (
         <p>
-          Events that were accepted are safe. On the machine where ipid runs, <code>./ipid status</code> says what is
-          wrong.
+          Accepted events that are not stored yet wait, and are stored later. On the machine where ipid runs,{' '}
+          <code>./ipid status</code> says what is wrong.
         </p>
       )}
       {onRetry && (

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import type {
   CompaniesPage,
   CompaniesVersion,
@@ -8,8 +8,9 @@ import type {
   CompanyRow,
   CompanyView,
 } from '../../../../schemas/dashboard/companies.ts'
-import { post } from './api.ts'
+import { ApiError, post } from './api.ts'
 import { PAGE_ROWS } from './company-view.ts'
+import { retryMs } from './retry.ts'
 import { type Data, useData } from './use-data.ts'
 
 const VERSION_MS = 2_000
@@ -52,37 +53,46 @@ function useFollowing<T>(data: Data<T>, query: string, now: string | undefined, 
   }, [version])
 }
 
-/** A page of companies that follows what comes in, while it is seen. */
+/** A page of companies that follows what comes in, while it is seen. Its error is also one of asking whether there are others. */
 export function useCompanies(tenant: string, view: CompanyView, page: number): Data<CompaniesPage> {
   const path = `/api/tenants/${tenant}/companies`
   const query = { ...view, limit: PAGE_ROWS, offset: (page - 1) * PAGE_ROWS }
   const list = useData<CompaniesPage>(path, query)
-  const { value: now } = useData<CompaniesVersion>(`${path}/version`, {}, VERSION_MS)
+  const { value: now, error } = useData<CompaniesVersion>(`${path}/version`, {}, VERSION_MS)
   useFollowing(list, JSON.stringify([tenant, query]), now?.version, { minMs: 2_000, factor: 4 })
-  return list
+  return { ...list, error: list.error ?? error }
 }
 
 /** What filters can be set to. @param version another one: there may be others; undefined: not known now */
-export function useChoices(tenant: string, version: string | undefined): CompanyChoices | undefined {
+export function useChoices(tenant: string, version: string | undefined): Data<CompanyChoices> {
   const choices = useData<CompanyChoices>(`/api/tenants/${tenant}/companies/choices`)
   useFollowing(choices, tenant, version, { minMs: 2_000, factor: 20 })
-  return choices.value
+  return choices
 }
 
-/** Visits and addresses of rows, asked for when a row is new or has other events than before. */
-export function useDetails(
-  tenant: string,
-  rows: readonly CompanyRow[],
-  { from, to }: CompanyView,
-): (row: CompanyRow) => CompanyDetails | undefined {
+/** Visits and addresses of rows. */
+interface Details {
+  of(row: CompanyRow): CompanyDetails | undefined
+  /** Why some are missing; undefined when none failed. */
+  readonly error: ApiError | undefined
+  /** Asks again for those that are missing. */
+  reload(): void
+}
+
+/** Asks for visits and addresses of rows when a row is new or has other events than before. */
+export function useDetails(tenant: string, rows: readonly CompanyRow[], { from, to }: CompanyView): Details {
   const known = useRef(new Map<string, { events: number; details: CompanyDetails }>())
-  const [, setTurn] = useState(0)
+  const [turn, setTurn] = useState(0)
+  const [error, setError] = useState<ApiError>()
+  const again = useCallback(() => setTurn((n) => n + 1), [])
   const key = (id: string) => JSON.stringify([tenant, id, from, to])
   const wanted = rows.filter(({ company_id, events }) => known.current.get(key(company_id))?.events !== events)
   const asking = wanted.map(({ company_id, events }) => `${company_id} ${events}`).join('\n')
   useEffect(() => {
     if (wanted.length === 0) return
     let isGone = false
+    let timer: number | undefined
+    const askedMs = performance.now()
     const ask = async () => {
       const body = { companies: wanted.map(({ company_id }) => company_id), from, to }
       const answer = await post<CompanyDetailsAnswer>(`/api/tenants/${tenant}/companies/details`, body)
@@ -91,13 +101,28 @@ export function useDetails(
       for (const details of answer.companies) {
         known.current.set(key(details.company_id), { events: events.get(details.company_id)!, details })
       }
-      if (!isGone) setTurn((turn) => turn + 1)
     }
-    // What fails is asked for again with the next list.
-    ask().catch(() => {})
+    const failed = (failure: unknown) => {
+      if (isGone) return
+      const known = failure instanceof ApiError ? failure : new ApiError(0, String(failure))
+      setError(known)
+      const waitMs = retryMs(known.status, performance.now() - askedMs)
+      if (waitMs !== undefined) timer = window.setTimeout(again, waitMs)
+    }
+    const found = () => {
+      if (isGone) return
+      setError(undefined)
+      again()
+    }
+    ask().then(found, failed)
     return () => {
       isGone = true
+      clearTimeout(timer)
     }
-  }, [asking, from, to])
-  return ({ company_id }) => known.current.get(key(company_id))?.details
+  }, [asking, from, to, turn])
+  return {
+    of: ({ company_id }) => known.current.get(key(company_id))?.details,
+    error: wanted.length > 0 ? error : undefined,
+    reload: again,
+  }
 }

@@ -28,13 +28,20 @@ export function Companies({ parameters }: PageProps) {
   )
   const choices = useChoices(tenant, isFiltered || list.value === undefined ? undefined : String(list.value.total))
   const rows = list.value?.rows ?? NO_ROWS
-  const detailsOf = useDetails(tenant, rows, view)
+  const details = useDetails(tenant, rows, view)
   const total = list.value?.total ?? 0
+  const error = list.error ?? details.error ?? choices.error
+  const reload = () => {
+    list.reload()
+    details.reload()
+    choices.reload()
+  }
   const hidden = new Set((state.get('hide') ?? '').split(',').filter((name) => name !== ''))
   return (
     <>
       <h1>Companies</h1>
-      <Filters state={state} choices={choices} set={set} />
+      <p class="soft">An event counts on its own day (UTC), whenever it was received. Times are of your time zone.</p>
+      <Filters state={state} choices={choices.value} set={set} />
       <div class="row between">
         <p class="total" role="status">
           {list.value === undefined ? ' ' : counted(total, 'company', 'companies')}
@@ -56,7 +63,7 @@ export function Companies({ parameters }: PageProps) {
           </a>
         </div>
       </div>
-      {list.error !== undefined && <Problem error={list.error} onRetry={list.reload} />}
+      {error !== undefined && <Problem error={error} onRetry={reload} />}
       {list.value === undefined && list.error === undefined && <Loading />}
       {list.value !== undefined && total === 0 && <Nothing tenant={tenant} isFiltered={isFiltered} />}
       {rows.length > 0 && (
@@ -67,7 +74,7 @@ export function Companies({ parameters }: PageProps) {
           sort={view.sort ?? 'last_seen'}
           direction={view.direction ?? 'desc'}
           onSort={(sort, dir) => set({ sort, dir, page: '' })}
-          detailsOf={detailsOf}
+          detailsOf={details.of}
           newSince={openedAt.current}
         />
       )}

@@ -71,12 +71,12 @@ export function Company({ parameters }: PageProps) {
       <Facts {...value} />
       <div class="row between">
         <p class="soft">
-          {day(value.from)} to {day(value.to)}: {counted(value.all_events, 'event')}
+          {day(value.from)} to {day(value.to)}: {counted(value.all_events, 'event')}, by day of the event (UTC)
         </p>
         <SpanChoice spans={SPANS} days={days} onChange={(next) => set({ days: next })} />
       </div>
       <section class="card">
-        <h2>Visits and events by day</h2>
+        <h2>Visits and events, by day of the event (UTC)</h2>
         <DaysChart {...value} />
       </section>
       <Sources {...value} />
@@ -137,7 +137,7 @@ function DaysChart({ from, to, days }: CompanyAnswer) {
     { name: 'Events', colour: 2, values: all.map((text) => byDay.get(text)?.events ?? 0) },
     { name: 'Visits', colour: 1, values: all.map((text) => byDay.get(text)?.visits ?? 0) },
   ]
-  return <Chart label="Visits and events by day" days={all} series={series} kind="lines" />
+  return <Chart label="Visits and events by day of the event" clock="event" days={all} series={series} kind="lines" />
 }
 
 function Sources(answer: CompanyAnswer) {

@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
-import type { OutcomeCount, OverviewAnswer, PlanUsage } from '../../../../schemas/dashboard/overview.ts'
+import type { EventDay, OutcomeCount, OverviewAnswer, PlanUsage } from '../../../../schemas/dashboard/overview.ts'
 import { Chart } from '../components/chart.tsx'
+import { ClockChoice, type DayClock } from '../components/clock-choice.tsx'
 import { companyPath } from '../components/company-table.tsx'
 import { FirstEvent } from '../components/first-event.tsx'
 import { Loading, Problem } from '../components/notes.tsx'
@@ -23,6 +24,7 @@ export function Overview({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   const [state, set] = useUrlState()
   const days = SPANS.find((span) => span === state.get('days')) ?? '30'
+  const clock = state.get('by') === 'event' ? 'event' : 'received'
   const [everyMs, setEveryMs] = useState(REFRESH_MS)
   const { value, error, reload } = useData<OverviewAnswer>(`/api/tenants/${tenant}/overview`, { days }, everyMs)
   useEffect(() => setEveryMs(value?.outcomes.length === 0 ? REFRESH_EMPTY_MS : REFRESH_MS), [value])
@@ -30,17 +32,29 @@ export function Overview({ parameters }: PageProps) {
     <>
       <div class="row between">
         <h1>Overview</h1>
-        <SpanChoice spans={SPANS} days={days} onChange={(next) => set({ days: next })} />
+        <div class="row">
+          <ClockChoice clock={clock} onChange={(next) => set({ by: next === 'event' ? next : '' })} />
+          <SpanChoice spans={SPANS} days={days} onChange={(next) => set({ days: next })} />
+        </div>
       </div>
       {error !== undefined && <Problem error={error} onRetry={reload} />}
-      {value === undefined ? error === undefined && <Loading /> : <Whole tenant={tenant} answer={value} />}
+      {value === undefined ? (
+        error === undefined && <Loading />
+      ) : (
+        <Whole tenant={tenant} answer={value} clock={clock} />
+      )}
     </>
   )
 }
 
-function Whole({ tenant, answer }: { readonly tenant: string; readonly answer: OverviewAnswer }) {
-  const { outcomes, warning, usage } = answer
-  const received = sum(outcomes)
+interface WholeProps {
+  readonly tenant: string
+  readonly answer: OverviewAnswer
+  readonly clock: DayClock
+}
+
+function Whole({ tenant, answer, clock }: WholeProps) {
+  const { outcomes, event_days: eventDays, warning, usage } = answer
   return (
     <>
       {warning !== null && (
@@ -48,10 +62,10 @@ function Whole({ tenant, answer }: { readonly tenant: string; readonly answer: O
           <p>{warning.text}</p>
         </div>
       )}
-      {received === 0 ? (
+      {outcomes.length + eventDays.length === 0 ? (
         <FirstEvent tenant={tenant} title="No event came in these days" />
       ) : (
-        <Figures tenant={tenant} answer={answer} received={received} />
+        <Figures tenant={tenant} answer={answer} clock={clock} />
       )}
       <Usage usage={usage} />
     </>
@@ -86,7 +100,7 @@ function kindsOf(outcomes: readonly OutcomeCount[]): Kind[] {
     },
   ]
   return [
-    { name: 'ok', colour: 1, of: ({ status }) => status === 'stored' },
+    { name: 'kept', colour: 1, of: ({ status }) => status === 'stored' },
     { name: 'repeats', colour: 3, of: ({ status }) => status === 'duplicates' },
     { name: 'invalid', colour: 10, of: ({ status }) => status === 'invalid_ip' || status === 'rejected' },
     ...others.filter(({ of }) => outcomes.some(of)),
@@ -95,58 +109,77 @@ function kindsOf(outcomes: readonly OutcomeCount[]): Kind[] {
 
 const KNOWN = new Set(['stored', 'duplicates', 'invalid_ip', 'rejected', 'filtered'])
 
-function Figures({
-  tenant,
-  answer,
-  received,
-}: {
-  readonly tenant: string
-  readonly answer: OverviewAnswer
-  readonly received: number
-}) {
-  const { outcomes, companies, from, to, top } = answer
+function Figures({ tenant, answer, clock }: WholeProps) {
+  const { outcomes, event_days: eventDays, from, to, top } = answer
   const all = daysBetween(from, to)
+  const received = sum(outcomes)
   const filtered = outcomes.filter(isFiltered)
+  const kept = sum(outcomes.filter(({ status }) => status === 'stored'))
+  const happened = eventDays.reduce((total, { known, unknown }) => total + known + unknown, 0)
   const perDay = (rows: readonly OutcomeCount[]) => {
     const sums = new Map<string, number>()
     for (const { day, events } of rows) sums.set(day, (sums.get(day) ?? 0) + events)
     return all.map((text) => sums.get(text) ?? 0)
   }
-  const byDay = new Map(companies.map((entry) => [entry.day, entry]))
-  const companyLines = [
-    { name: 'seen', colour: 1, values: all.map((text) => byDay.get(text)?.seen ?? 0) },
-    { name: 'new', colour: 2, values: all.map((text) => byDay.get(text)?.new ?? 0) },
-  ]
+  const byDay = new Map(eventDays.map((entry) => [entry.day, entry]))
+  const ofDays = (name: string, colour: number, key: Exclude<keyof EventDay, 'day'>) => {
+    return { name, colour, values: all.map((text) => byDay.get(text)?.[key] ?? 0) }
+  }
+  const events =
+    clock === 'event'
+      ? [ofDays('company known', 1, 'known'), ofDays('company not known', 4, 'unknown')]
+      : kindsOf(outcomes).map(({ name, colour, of }) => ({ name, colour, values: perDay(outcomes.filter(of)) }))
   return (
     <>
       <div class="cards figures">
-        <Figure title="Events received" value={number(received)} />
-        <Figure title="Companies seen" value={number(answer.companies_seen)} />
-        <Figure title="New companies" value={number(answer.companies_new)} />
-        <Figure title="Filtered" value={percent(sum(filtered) / received)} />
+        {clock === 'event' ? (
+          <Figure title="Events kept" value={number(happened)}>
+            that happened on these days
+          </Figure>
+        ) : (
+          <Figure title="Events received" value={number(received)}>
+            on these days; {number(kept)} kept
+          </Figure>
+        )}
+        <Figure title="Companies seen" value={number(answer.companies_seen)}>
+          with an event of these days
+        </Figure>
+        <Figure title="New companies" value={number(answer.companies_new)}>
+          whose first event is of these days
+        </Figure>
+        <Figure title="Filtered" value={received === 0 ? '–' : percent(sum(filtered) / received)}>
+          of the events received on these days
+        </Figure>
       </div>
       <section class="card">
-        <h2>Events by status, by day of receipt (UTC)</h2>
+        <h2>
+          {clock === 'event' ? 'Events kept, by day of the event (UTC)' : 'Events by status, by day received (UTC)'}
+        </h2>
+        {kept !== happened && <Difference kept={kept} happened={happened} />}
         <Chart
-          label="Events by status and day of receipt"
+          label={clock === 'event' ? 'Events kept by day of the event' : 'Events by status and day received'}
+          clock={clock}
           days={all}
-          series={kindsOf(outcomes).map(({ name, colour, of }) => ({
-            name,
-            colour,
-            values: perDay(outcomes.filter(of)),
-          }))}
+          series={events}
           kind="stack"
         />
+        {clock === 'event' && <p class="soft">Events that were not kept have only the day they were received.</p>}
       </section>
       <section class="card">
-        <h2>Companies, by day of their events (UTC)</h2>
-        <Chart label="Companies seen and new by day of their events" days={all} series={companyLines} kind="lines" />
+        <h2>Companies, by day of the event (UTC)</h2>
+        <Chart
+          label="Companies seen and new by day of the event"
+          clock="event"
+          days={all}
+          series={[ofDays('seen', 1, 'companies'), ofDays('new', 2, 'new_companies')]}
+          kind="lines"
+        />
       </section>
       <div class="cards wide">
         <section class="card">
-          <h2>Top companies</h2>
+          <h2>Top companies, by events of these days</h2>
           {top.length === 0 ? (
-            <p class="soft">No company was seen in these days.</p>
+            <p class="soft">No company has an event of these days.</p>
           ) : (
             <ol class="ranking">
               {top.map(({ company_id, name, events }) => (
@@ -160,7 +193,7 @@ function Figures({
           <Link href={`/t/${tenant}/companies`}>All companies</Link>
         </section>
         <section class="card">
-          <h2>What was not kept, and why</h2>
+          <h2>Received on these days and not kept</h2>
           <Reasons rows={outcomes.filter((row) => row.status !== 'stored')} received={received} />
         </section>
       </div>
@@ -168,12 +201,30 @@ function Figures({
   )
 }
 
-function Figure({ title, value }: { readonly title: string; readonly value: string }) {
+interface FigureProps {
+  readonly title: string
+  readonly value: string
+  /** What is counted, and by which clock. */
+  readonly children: preact.ComponentChildren
+}
+
+function Figure({ title, value, children }: FigureProps) {
   return (
     <section class="card">
       <h2>{title}</h2>
       <p class="figure">{value}</p>
+      <p class="soft">{children}</p>
     </section>
+  )
+}
+
+/** Why the two clocks give two numbers, where they do. */
+function Difference({ kept, happened }: { readonly kept: number; readonly happened: number }) {
+  return (
+    <p class="soft">
+      {counted(kept, 'kept event')} {kept === 1 ? 'was' : 'were'} received on these days, and {number(happened)}{' '}
+      happened on them: files and late events bring events of other days.
+    </p>
   )
 }
 
@@ -204,7 +255,7 @@ function Reasons({ rows, received }: { readonly rows: readonly OutcomeCount[]; r
       `Dropped: ${status}`
     sums.set(why, (sums.get(why) ?? 0) + events)
   }
-  if (sums.size === 0) return <p class="soft">Nothing: every event was kept.</p>
+  if (sums.size === 0) return <p class="soft">None: every event received was kept.</p>
   return (
     <ul class="ranking">
       {[...sums]
@@ -227,12 +278,13 @@ function Usage({ usage }: { readonly usage: PlanUsage }) {
     <section>
       <h2>Plan: {plan}</h2>
       <div class="cards">
-        <Meter title="Lookups today" used={lookups.used} limit={lookups.limit}>
+        <Meter title="Lookups today (UTC)" used={lookups.used} limit={lookups.limit}>
           More from <Time at={lookups.resets_at} />
         </Meter>
-        <Meter title="Accounts this month" used={accounts.used} limit={accounts.limit}>
+        <Meter title="Tracked accounts this month (UTC)" used={accounts.used} limit={accounts.limit}>
+          Companies with an event received this month.{' '}
           {accounts.passed_at === null ? (
-            'Nothing is refused when it is passed'
+            'Nothing is refused when the limit is passed'
           ) : (
             <>
               Passed <Time at={accounts.passed_at} />; nothing is refused

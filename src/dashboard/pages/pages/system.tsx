@@ -35,23 +35,33 @@ export function System() {
   )
 }
 
+/** Why a part of a status could not be read; undefined when it was. */
+function failureOf({ unknown }: SystemAnswer, part: string): string | undefined {
+  const start = `${part}: `
+  return unknown.find((text) => text.startsWith(start))?.slice(start.length)
+}
+
 function Picture({ status, isFresh }: { readonly status: SystemAnswer; readonly isFresh: boolean }) {
+  const of = (part: string) => failureOf(status, part)
+  const ofProcesses = of('processes')
   return (
     <>
       <p class={NOTES[status.verdict.level]}>{status.verdict.text}</p>
       <Figures status={status} />
-      <Waiting groups={status.waiting} />
+      <Waiting groups={status.waiting} failure={of('streams')} />
       {status.dedup !== null && (
         <p class="soft">
           Dedup remembers {counted(status.dedup.entries, 'event')}, in about {bytes(status.dedup.bytes)}.
         </p>
       )}
-      <Jobs batch={status.batch_jobs} bulk={status.bulk_jobs} />
-      {status.quotas !== null && <Quotas quotas={status.quotas} />}
-      <Inserts inserts={status.inserts} />
-      <DataSets sets={status.data} update={status.data_update} />
-      <Problems errors={status.errors} />
-      <Processes processes={status.processes} />
+      <Jobs batch={status.batch_jobs} bulk={status.bulk_jobs} failure={of('batch jobs') ?? of('bulk jobs')} />
+      {(status.quotas !== null || of('quotas') !== undefined) && (
+        <Quotas quotas={status.quotas ?? []} failure={of('quotas')} />
+      )}
+      <Inserts inserts={status.inserts} failure={ofProcesses} />
+      <DataSets sets={status.data} update={status.data_update} failure={ofProcesses} />
+      <Problems errors={status.errors} failure={ofProcesses} />
+      <Processes processes={status.processes} failure={ofProcesses} />
       <p class="soft">
         {isFresh ? 'As of ' : 'Not connected; as of '}
         <Time at={status.at} />, looked at every 2 seconds while this page is seen.
@@ -60,21 +70,33 @@ function Picture({ status, isFresh }: { readonly status: SystemAnswer; readonly 
   )
 }
 
+const UNKNOWN = 'unknown'
+const UNREAD = 'it cannot be read now'
+
 function Figures({ status }: { readonly status: SystemAnswer }) {
   const { last_minute: minute, oldest, redis, clickhouse, dead_letters: dead } = status
+  const hasMinute = failureOf(status, 'processes') === undefined
+  const hasStreams = failureOf(status, 'streams') === undefined
   return (
     <div class="cards system-cards">
-      <Figure title="Stored, last minute" value={number(minute.stored)}>
-        {counted(minute.live_events, 'live event')}, {counted(minute.batch_lines, 'line')} came
+      <Figure title="Events stored, last minute" value={hasMinute ? number(minute.stored) : UNKNOWN}>
+        {hasMinute
+          ? `${counted(minute.live_events, 'live event')}, ${counted(minute.batch_lines, 'line')} received`
+          : UNREAD}
       </Figure>
-      <Figure title="Requests, last minute" value={number(minute.requests)}>
-        {number(minute.refused)} refused with 429
+      <Figure title="Requests, last minute" value={hasMinute ? number(minute.requests) : UNKNOWN}>
+        {hasMinute ? `${number(minute.refused)} refused with 429` : UNREAD}
       </Figure>
-      <Figure title="Oldest unfinished" value={oldest === null ? 'none' : duration(oldest.age_ms)}>
-        {oldest === null ? 'nothing waits' : oldest.where}
+      <Figure
+        title="Oldest unfinished"
+        value={oldest !== null ? duration(oldest.age_ms) : hasStreams ? 'none' : UNKNOWN}
+      >
+        {oldest !== null ? oldest.where : hasStreams ? 'nothing waits' : UNREAD}
       </Figure>
-      <Figure title="Dead letters" value={number(dead)}>
-        <Link href="/system/dead-letters">{dead === 0 ? 'nothing to decide' : 'show, retry or discard'}</Link>
+      <Figure title="Dead letters" value={hasStreams ? number(dead) : UNKNOWN}>
+        <Link href="/system/dead-letters">
+          {hasStreams && dead === 0 ? 'nothing to decide' : 'show, retry or discard'}
+        </Link>
       </Figure>
       <Memory title="Redis memory" used={redis?.used_bytes} max={redis?.max_bytes} share={redis?.used_share} />
       <Memory title="ClickHouse memory" used={clickhouse?.memory_bytes} max={clickhouse?.memory_max_bytes} />
@@ -95,8 +117,8 @@ function Figure({ title, value, children }: { title: string; value: string; chil
 function Memory({ title, used, max, share }: { title: string; used?: number; max?: number; share?: number }) {
   if (used === undefined) {
     return (
-      <Figure title={title} value="unknown">
-        it does not answer
+      <Figure title={title} value={UNKNOWN}>
+        {UNREAD}
       </Figure>
     )
   }

@@ -212,8 +212,8 @@ function PlanTable({ plans }: { readonly plans: Plans }) {
               <th>Plan</th>
               <th class="number">Requests a second</th>
               <th class="number">At once</th>
-              <th class="number">Lookups a day</th>
-              <th class="number">Accounts a month</th>
+              <th class="number">Lookups a day (UTC)</th>
+              <th class="number">Tracked accounts a month (UTC)</th>
             </tr>
           </thead>
           <tbody>

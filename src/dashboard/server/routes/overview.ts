@@ -29,9 +29,9 @@ export function overviewRoute(parts: OverviewParts): DashboardRoute {
       const { overview, companies, usage, clock } = parts
       const nowMs = clock.now()
       const days: Days = { from: utcDay(nowMs - ((query.days ?? DAYS) - 1) * DAY_MS), to: utcDay(nowMs) }
-      const [outcomes, seen, top, warning, used] = await Promise.all([
+      const [outcomes, byEvent, top, warning, used] = await Promise.all([
         overview.outcomes(tenant.id, days),
-        overview.companies(tenant.id, days),
+        overview.eventDays(tenant.id, days),
         companies.page(tenant.id, { ...days, sort: 'events', direction: 'desc', limit: TOP }),
         usage.warning(tenant.id),
         planUsage(parts, tenant),
@@ -39,9 +39,9 @@ export function overviewRoute(parts: OverviewParts): DashboardRoute {
       const answer: OverviewAnswer = {
         ...days,
         outcomes: [...outcomes],
-        companies: [...seen.days],
-        companies_seen: seen.seen,
-        companies_new: seen.new,
+        event_days: [...byEvent.days],
+        companies_seen: byEvent.companies,
+        companies_new: byEvent.newCompanies,
         top: top.rows,
         warning: warning === undefined ? null : { text: warning.text, network: warning.origin, share: warning.share },
         usage: used,

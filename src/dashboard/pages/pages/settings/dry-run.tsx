@@ -40,8 +40,8 @@ function Outcome({ trial, body }: { readonly trial: RulesTrialAnswer; readonly b
   return (
     <>
       <p>
-        Of the events since {day(since)} (UTC), {number(stored)} are stored and {number(filtered)} were filtered.
-        Nothing is changed yet.
+        Of the events received since {day(since)} (UTC), {number(stored)} are stored and {number(filtered)} were
+        filtered. Nothing is changed yet.
       </p>
       <ul>
         {left.map(([rule, events]) => (

@@ -27,7 +27,7 @@ export function Plan({ tenant }: { readonly tenant: string }) {
         <Figure label="Requests a second" value={limits && number(limits.rate)}>
           {limits && `and ${number(limits.burst)} at once`}
         </Figure>
-        <Figure label="Lookups today" value={plan.value && number(plan.value.lookups_today)}>
+        <Figure label="Lookups today (UTC)" value={plan.value && number(plan.value.lookups_today)}>
           {limits && (
             <>
               of {number(limits.daily_lookups)}; the next day begins <Time at={plan.value!.resets_at} />
@@ -35,13 +35,13 @@ export function Plan({ tenant }: { readonly tenant: string }) {
           )}
         </Figure>
         <Figure
-          label="Accounts this month"
+          label="Tracked accounts this month (UTC)"
           value={accounts.error ? '–' : accounts.value && number(accounts.value.tracked_accounts)}
         >
           {accounts.error?.message ??
             (limits && accounts.value && (
               <>
-                of {number(limits.monthly_accounts)}
+                of {number(limits.monthly_accounts)}: companies with an event received this month
                 {accounts.value.passed_at !== null && (
                   <>
                     , passed <Time at={accounts.value.passed_at} />; nothing is cut off

@@ -1,7 +1,7 @@
 import type { SystemAnswer } from '../../../../../schemas/dashboard/system.ts'
 import { number, utc } from '../../lib/format.ts'
 import { DataUpdates } from './data-update.tsx'
-import { TableSection } from './section.tsx'
+import { type MayFail, TableSection } from './section.tsx'
 
 type DataSet = SystemAnswer['data'][number]
 
@@ -9,16 +9,18 @@ type DataSet = SystemAnswer['data'][number]
 export function DataSets({
   sets,
   update,
+  failure,
 }: {
   readonly sets: readonly DataSet[]
   readonly update: SystemAnswer['data_update']
-}) {
+} & MayFail) {
   return (
     <>
       <TableSection
         title="Data sets"
         columns={['Name', 'State', 'Recognised as', 'Records#', 'Age#', 'Attribution and licence']}
         none="No process has enrichment data: addresses are told apart by reserved networks only."
+        failure={failure}
       >
         {sets.map((set) => (
           <tr key={set.name}>

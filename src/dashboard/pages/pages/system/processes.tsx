@@ -1,15 +1,16 @@
 import type { SystemAnswer } from '../../../../../schemas/dashboard/system.ts'
 import { Time } from '../../components/time.tsx'
 import { number } from '../../lib/format.ts'
-import { TableSection } from './section.tsx'
+import { type MayFail, TableSection } from './section.tsx'
 
 /** Warnings and errors of the logs, the newest first. */
-export function Problems({ errors }: { readonly errors: SystemAnswer['errors'] }) {
+export function Problems({ errors, failure }: { readonly errors: SystemAnswer['errors'] } & MayFail) {
   return (
     <TableSection
       title="Last warnings and errors"
       columns={['When', 'Level', 'Process', 'What', 'Times#']}
       none="No process has complained lately."
+      failure={failure}
     >
       {errors.map(({ at, level, process, message, times }) => (
         <tr key={`${at} ${process} ${message}`}>
@@ -29,12 +30,13 @@ export function Problems({ errors }: { readonly errors: SystemAnswer['errors'] }
 }
 
 /** Who told of itself in the last seconds. */
-export function Processes({ processes }: { readonly processes: SystemAnswer['processes'] }) {
+export function Processes({ processes, failure }: { readonly processes: SystemAnswer['processes'] } & MayFail) {
   return (
     <TableSection
       title="Processes"
       columns={['Roles', 'Machine', 'Process id#', 'Version', 'Runs since']}
       none="No process has told of itself in the last 20 seconds."
+      failure={failure}
     >
       {processes.map(({ roles, host, pid, version, started_at: startedAt }) => (
         <tr key={`${host} ${pid}`}>

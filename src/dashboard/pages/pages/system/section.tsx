@@ -1,13 +1,19 @@
 import type { ComponentChildren } from 'preact'
 import { Scroll } from '../../components/scroll.tsx'
 
-/** A table under its heading; `none` instead of it when there are no rows. */
+/** Why what a section shows could not be read; undefined when it was. */
+export interface MayFail {
+  readonly failure?: string | undefined
+}
+
+/** A table under its heading; `failure` or `none` instead of it when there are no rows. */
 export function TableSection({
   title,
   columns,
   none,
+  failure,
   children,
-}: {
+}: MayFail & {
   readonly title: string
   /** A name that ends with `#` heads numbers. */
   readonly columns: readonly string[]
@@ -17,7 +23,9 @@ export function TableSection({
   return (
     <section class="system-section">
       <h2>{title}</h2>
-      {children.length === 0 ? (
+      {failure !== undefined ? (
+        <p class="note problem">Cannot be read: {failure}</p>
+      ) : children.length === 0 ? (
         <p class="note soft">{none}</p>
       ) : (
         <Scroll label={title}>

@@ -2,15 +2,16 @@ import type { SystemAnswer, SystemJobs } from '../../../../../schemas/dashboard/
 import { Time } from '../../components/time.tsx'
 import { duration } from '../../lib/durations.ts'
 import { number, percent } from '../../lib/format.ts'
-import { TableSection } from './section.tsx'
+import { type MayFail, TableSection } from './section.tsx'
 
 /** What waits for whom, in which lane. */
-export function Waiting({ groups }: { readonly groups: SystemAnswer['waiting'] }) {
+export function Waiting({ groups, failure }: { readonly groups: SystemAnswer['waiting'] } & MayFail) {
   return (
     <TableSection
       title="What waits where"
       columns={['For', 'Stream', 'Lane', 'Not delivered#', 'Pending#', 'Events#', 'Oldest#']}
       none="No process has made the streams yet."
+      failure={failure}
     >
       {groups.map(
         ({ stream, group, lane, lag_entries: lag, pending_entries: pending, events, oldest_ms: oldestMs }) => (
@@ -30,7 +31,7 @@ export function Waiting({ groups }: { readonly groups: SystemAnswer['waiting'] }
 }
 
 /** Jobs that are open: what is queued, and the oldest of them. */
-export function Jobs({ batch, bulk }: { readonly batch: SystemJobs; readonly bulk: SystemJobs }) {
+export function Jobs({ batch, bulk, failure }: { readonly batch: SystemJobs; readonly bulk: SystemJobs } & MayFail) {
   const kinds = [
     ['Uploads', batch],
     ['Bulk lookups', bulk],
@@ -42,6 +43,7 @@ export function Jobs({ batch, bulk }: { readonly batch: SystemJobs; readonly bul
         title="Jobs"
         columns={['Kind', 'Arriving#', 'Queued#', 'Running#', 'Lines#', 'Not yet taken#', 'Oldest#']}
         none=""
+        failure={failure}
       >
         {kinds.map(([kind, jobs]) => (
           <tr key={kind}>
@@ -81,12 +83,13 @@ export function Jobs({ batch, bulk }: { readonly batch: SystemJobs; readonly bul
 }
 
 /** Inserts of the last minute. */
-export function Inserts({ inserts }: { readonly inserts: SystemAnswer['inserts'] }) {
+export function Inserts({ inserts, failure }: { readonly inserts: SystemAnswer['inserts'] } & MayFail) {
   return (
     <TableSection
       title="Inserts of the last minute"
       columns={['By', 'Inserts#', 'Rows#', 'Rows an insert#', 'Average#', 'Longest#', 'Failed#']}
       none="Nothing was inserted since the processes started."
+      failure={failure}
     >
       {inserts.map(({ group, inserts: count, rows, avg_ms: avgMs, max_ms: maxMs, failures }) => (
         <tr key={group}>
@@ -104,17 +107,18 @@ export function Inserts({ inserts }: { readonly inserts: SystemAnswer['inserts']
 }
 
 const QUOTAS: Readonly<Record<string, string>> = {
-  daily_lookups: 'lookups today',
-  monthly_accounts: 'accounts this month',
+  daily_lookups: 'lookups today (UTC)',
+  monthly_accounts: 'tracked accounts this month (UTC)',
 }
 
 /** Who is nearest to a quota, or beyond it. */
-export function Quotas({ quotas }: { readonly quotas: NonNullable<SystemAnswer['quotas']> }) {
+export function Quotas({ quotas, failure }: { readonly quotas: NonNullable<SystemAnswer['quotas']> } & MayFail) {
   return (
     <TableSection
       title="Nearest to their quotas"
       columns={['Tenant', 'Quota', 'Used#', 'Limit#', 'Share#', 'Passed']}
       none="No tenant has used anything of a quota."
+      failure={failure}
     >
       {quotas.map(({ tenant_id: tenant, quota, used, limit, passed_at: passedAt }) => (
         <tr key={`${tenant} ${quota}`}>
