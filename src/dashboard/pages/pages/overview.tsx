@@ -1,18 +1,18 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
-import type { EventDay, OutcomeCount, OverviewAnswer, PlanUsage } from '../../../../schemas/dashboard/overview.ts'
+import type { EventDay, OutcomeCount, OverviewAnswer } from '../../../../schemas/dashboard/overview.ts'
 import { Chart } from '../components/chart.tsx'
 import { ClockChoice, type DayClock } from '../components/clock-choice.tsx'
 import { companyPath } from '../components/company-table.tsx'
 import { FirstEvent } from '../components/first-event.tsx'
 import { Loading, Problem } from '../components/notes.tsx'
 import { SpanChoice } from '../components/span-choice.tsx'
-import { Time } from '../components/time.tsx'
 import { daysBetween } from '../lib/days.ts'
 import { counted, number, percent } from '../lib/format.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useUrlState } from '../lib/url-state.ts'
 import { useData } from '../lib/use-data.ts'
+import { Usage } from './overview/usage.tsx'
 
 const SPANS = ['7', '30', '90']
 const REFRESH_MS = 30_000
@@ -269,57 +269,6 @@ function Reasons({ rows, received }: { readonly rows: readonly OutcomeCount[]; r
           </li>
         ))}
     </ul>
-  )
-}
-
-function Usage({ usage }: { readonly usage: PlanUsage }) {
-  const { plan, lookups, accounts, rate } = usage
-  return (
-    <section>
-      <h2>Plan: {plan}</h2>
-      <div class="cards">
-        <Meter title="Lookups today (UTC)" used={lookups.used} limit={lookups.limit}>
-          More from <Time at={lookups.resets_at} />
-        </Meter>
-        <Meter title="Tracked accounts this month (UTC)" used={accounts.used} limit={accounts.limit}>
-          Companies with an event received this month.{' '}
-          {accounts.passed_at === null ? (
-            'Nothing is refused when the limit is passed'
-          ) : (
-            <>
-              Passed <Time at={accounts.passed_at} />; nothing is refused
-            </>
-          )}
-        </Meter>
-        <section class="card">
-          <h3>Requests</h3>
-          <p class="figure">{number(rate.per_second)} a second</p>
-          <p class="soft">
-            {number(rate.left)} of {number(rate.burst)} at once are free now
-          </p>
-        </section>
-      </div>
-    </section>
-  )
-}
-
-interface MeterProps {
-  readonly title: string
-  readonly used: number
-  readonly limit: number
-  readonly children: preact.ComponentChildren
-}
-
-function Meter({ title, used, limit, children }: MeterProps) {
-  return (
-    <section class="card">
-      <h3>{title}</h3>
-      <p class="figure">
-        {number(used)} <span class="soft">of {number(limit)}</span>
-      </p>
-      <progress max={Math.max(1, limit)} value={Math.min(used, limit)} aria-label={`${title}, of the plan`} />
-      <p class="soft">{children}</p>
-    </section>
   )
 }
 
