@@ -30,6 +30,13 @@ const NAMES: ReadonlySet<string> = new Set([
   ...['unknown organization', 'unknown organisation', 'unknown company', 'unknown network', 'unknown owner'],
 ])
 
+/** Cities and regions that are called like a marker, and the countries where they are: a code, or the name in lower case. */
+const PLACES: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['nan', new Set(['TH', 'thailand'])],
+  ['none', new Set(['IT', 'italy'])],
+  ['no name', new Set(['US', 'united states'])],
+])
+
 /** Among codes of countries. ISO 3166 leaves them to users, who take them for this; XK is Kosovo. */
 const COUNTRY_CODES: ReadonlySet<string> = new Set(['AA', 'QQ', 'XX', 'ZZ'])
 
@@ -41,6 +48,18 @@ export function isNotKnown(text: string): boolean {
 /** Whether the name of an organisation, a network or an autonomous system says that nothing is known. */
 export function isNotKnownName(name: string): boolean {
   return isNotKnown(name) || (name.length <= LENGTH_MAX && NAMES.has(plain(name)))
+}
+
+/**
+ * Whether the name of a city or region says that nothing is known. Some real places are called like a marker: in their
+ * country, and with a capital first letter, they are places. `NaN` is never one.
+ * @param country code or name of the country that the place is in; undefined when it is unknown
+ */
+export function isNotKnownPlace(name: string, country: string | undefined): boolean {
+  if (!isNotKnown(name)) return false
+  const countries = PLACES.get(plain(name))
+  const isPlace = countries?.has(country ?? '') || countries?.has((country ?? '').toLowerCase())
+  return !isPlace || !/^\p{Lu}/u.test(name) || name === 'NaN'
 }
 
 /** Two letters as a code of a country, in upper case; undefined when they say that nothing is known. */

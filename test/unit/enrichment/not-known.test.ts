@@ -50,6 +50,8 @@ const SEEN = {
   asn: 7,
   country_code: 'DE',
   country_name: 'Germany',
+  city: 'Berlin',
+  region: 'Berlin',
 }
 
 test('markers for "not known" are no names, and names that contain one are', () => {
@@ -78,6 +80,34 @@ test('a country code in lower case is one', async () => {
   const bytes = mmdb('Example', { '81.2.69.0/24': { country: 'us' } })
   const provider = await loadMmdb({ name: 'a', bytes, mapping: undefined, recordsMax: 10 })
   assert.deepEqual(provider.find(address('81.2.69.1'))?.data, { country_code: 'US' })
+})
+
+test('a place that is called like a marker is one in its country, and elsewhere a marker', async () => {
+  const places = [
+    ['Nan', 'Nan', 'TH', true],
+    ['NAN', 'NAN', 'th', true],
+    ['None', 'None', 'IT', true],
+    ['No Name', 'Colorado', 'US', true],
+    ['nan', 'NaN', 'TH', false],
+    ['Nan', 'nan', 'DE', false],
+    ['None', 'none', 'TH', false],
+    ['none', 'Missing', 'IT', false],
+    ['Nan', 'None', '', false],
+  ] as const
+  for (const [city, region, country, isKnown] of places) {
+    const facts = await factsOf({ city, region, country_code: country, country_name: '-', as_name: 'A' })
+    const { place } = (await readGeofeed(Buffer.from(`81.2.69.0/24,${country},${region},${city},1`), 'isp', 'f', 9))
+      .entries[0]!
+    for (const data of [facts!.data, place!]) {
+      assert.deepEqual(
+        [data.city, data.region],
+        isKnown ? [city, region] : [undefined, undefined],
+        `${city}, ${country}`,
+      )
+    }
+  }
+  const named = await factsOf({ city: 'None', country_name: 'Italy', as_name: 'A' })
+  assert.equal(named?.data.city, 'None')
 })
 
 test('a row of a table leaves markers out, and Namibia stays', () => {

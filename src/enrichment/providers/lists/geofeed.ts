@@ -2,7 +2,7 @@ import type { NoiseClass } from '../../../../schemas/classification.ts'
 import type { EnrichmentData } from '../../../core/event/enrichment.ts'
 import { InputError } from '../../../core/run/errors.ts'
 import { clip, parseCidr } from '../../addresses/network.ts'
-import { isNotKnown, knownCountryCode } from '../../rules/not-known.ts'
+import { isNotKnown, isNotKnownPlace, knownCountryCode } from '../../rules/not-known.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import { plainCells } from '../text/csv-rows.ts'
 import { firstContentLine, lineError, linesOf } from '../text/text-file.ts'
@@ -82,15 +82,16 @@ function withoutComment(line: string): string {
 
 /** The place in the cells after a network, without what is not known. Returns what is wrong with it in words. */
 export function placeOf(cells: readonly string[]): EnrichmentData | string {
-  const [country = '', region = '', city = '', postalCode = ''] = cells.map((cell) => (isNotKnown(cell) ? '' : cell))
+  const [country = '', region = '', city = '', postalCode = ''] = cells
   const place: EnrichmentData = {}
-  if (country !== '') {
+  if (!isNotKnown(country)) {
     if (!/^[a-z]{2}$/i.test(country)) return `"${clip(country)}" is not a country code of two letters`
     const code = knownCountryCode(country)
     if (code !== undefined) place.country_code = code
   }
-  if (region !== '') place.region = region
-  if (city !== '') place.city = city
-  if (postalCode !== '') place.postal_code = postalCode
+  const code = country.toUpperCase()
+  if (!isNotKnownPlace(region, code)) place.region = region
+  if (!isNotKnownPlace(city, code)) place.city = city
+  if (!isNotKnown(postalCode)) place.postal_code = postalCode
   return place
 }

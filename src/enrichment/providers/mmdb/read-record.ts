@@ -6,7 +6,7 @@ import { domainIn } from '../../rules/domain.ts'
 import type { Evidence, Organisation } from '../../rules/evidence.ts'
 import type { Field, FieldPaths } from './fields.ts'
 import type { Shape } from './recognise.ts'
-import { asAsn, asCode, asContinent, asFlag, asName, asNamed, asNumber, asText, valueAt } from './values.ts'
+import { asAsn, asCode, asContinent, asFlag, asName, asNamed, asNumber, asPlaceIn, asText, valueAt } from './values.ts'
 
 /** Reads the records of one file. */
 export type RecordReader = (record: unknown) => Facts | undefined
@@ -54,12 +54,15 @@ export function recordReader(shape: Shape): RecordReader {
 
 function places(read: FieldReader): EnrichmentData {
   const data: EnrichmentData = {}
+  const country = read.one('country', asName)
+  const countryCode = read.one('countryCode', asCode)
+  const asPlace = asPlaceIn(countryCode ?? country)
   assign(data, {
     continent: read.one('continent', asContinent),
-    country: read.one('country', asName),
-    country_code: read.one('countryCode', asCode),
-    region: read.one('region', asText),
-    city: read.one('city', asText),
+    country,
+    country_code: countryCode,
+    region: read.one('region', asPlace),
+    city: read.one('city', asPlace),
     postal_code: read.one('postalCode', asText),
     latitude: read.one('latitude', asNumber),
     longitude: read.one('longitude', asNumber),

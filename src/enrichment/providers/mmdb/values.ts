@@ -1,5 +1,5 @@
 import { ASN_MAX } from '../../addresses/network.ts'
-import { isNotKnown, isNotKnownName, knownCountryCode } from '../../rules/not-known.ts'
+import { isNotKnown, isNotKnownName, isNotKnownPlace, knownCountryCode } from '../../rules/not-known.ts'
 
 /** A way into a record: `traits.user_type`, `subdivisions.0.names.en`. */
 export type Path = readonly string[]
@@ -20,10 +20,19 @@ export function valueAt(record: unknown, path: Path): unknown {
 
 /** Text that says something. */
 export function asText(value: unknown): string | undefined {
+  return asTextUnless(isNotKnown, value)
+}
+
+/** Takes the names of cities and regions. @param country code or name; undefined when it is unknown */
+export function asPlaceIn(country: string | undefined): (value: unknown) => string | undefined {
+  return (value) => asTextUnless((text) => isNotKnownPlace(text, country), value)
+}
+
+function asTextUnless(isNothing: (text: string) => boolean, value: unknown): string | undefined {
   if (typeof value === 'number') return String(value)
   if (typeof value !== 'string') return undefined
   const text = value.trim()
-  return text === '' || isNotKnown(text) ? undefined : text
+  return text === '' || isNothing(text) ? undefined : text
 }
 
 /** The name of an organisation, a network or an autonomous system. */
