@@ -50,7 +50,12 @@ export class FailedSignIns {
 export function clientOf(peer: string, forwardedFor: string): string {
   const direct = networkOf(peer) ?? peer
   if (!/^127\.|^::1\/64$/.test(direct)) return direct
-  return networkOf(forwardedFor.slice(forwardedFor.lastIndexOf(',') + 1).trim()) ?? direct
+  return networkOf(withoutPort(forwardedFor.slice(forwardedFor.lastIndexOf(',') + 1).trim())) ?? direct
+}
+
+/** Some proxies add the port of the client: `192.0.2.1:5678`, `[2001:db8::1]:443`. */
+function withoutPort(entry: string): string {
+  return /^(?:\[([^\]]+)\]|([\d.]+))(?::\d{1,5})?$/.exec(entry)?.slice(1).find(Boolean) ?? entry
 }
 
 function networkOf(text: string): string | undefined {

@@ -26,6 +26,25 @@ test('a client is an address, or a /64; behind a proxy of this machine the one t
   assert.equal(clientOf('127.0.0.1', '198.51.100.9, 203.0.113.7'), '203.0.113.7')
   assert.equal(clientOf('0000:0000:0000:0000:0000:ffff:7f00:0001', '203.0.113.7'), '203.0.113.7')
   assert.equal(clientOf('::1', '203.0.113.7'), '203.0.113.7')
+  for (const entry of [
+    '203.0.113.7:5678',
+    '198.51.100.9, 203.0.113.7:1',
+    '::ffff:203.0.113.7',
+    '[::ffff:203.0.113.7]:80',
+  ]) {
+    assert.equal(clientOf('127.0.0.1', entry), '203.0.113.7', entry)
+  }
+  for (const entry of ['[2001:db8:1:2::1]:443', '[2001:db8:1:2::1]', '2001:db8:1:2::1']) {
+    assert.equal(
+      clientOf('127.0.0.1', entry),
+      '2001:db8:1:2'
+        .split(':')
+        .map((g) => Number.parseInt(g, 16))
+        .join(':'),
+      entry,
+    )
+  }
+  assert.equal(clientOf('127.0.0.1', '203.0.113.7:http'), '127.0.0.1')
   assert.equal(clientOf('127.0.0.1', ''), '127.0.0.1')
   assert.equal(clientOf('127.0.0.1', 'unknown'), '127.0.0.1')
   assert.equal(clientOf('2001:db8:1:2::3', ''), clientOf('2001:0db8:0001:0002:ffff::1', ''))
