@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip, createGzip } from 'node:zlib'
 import { BACKUP_LINE_BYTES_MAX, type BackupFile } from '../../schemas/backup.ts'
+import { isTooDeep, TOO_DEEP } from '../core/event/json-depth.ts'
+import { InputError } from '../core/run/errors.ts'
 import { BackupRefusedError } from './ports.ts'
 
 const LINE_FEED = 10
@@ -135,6 +137,7 @@ export async function* readRecords<T>(folder: string, file: BackupFile, read: Re
     yield texts.map((text) => {
       line++
       try {
+        if (isTooDeep(text)) throw new InputError(TOO_DEEP)
         return read(JSON.parse(text))
       } catch (error) {
         throw new BackupRefusedError(`the backup is refused: ${file.name}, line ${line}: ${(error as Error).message}`)

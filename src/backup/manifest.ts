@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { open, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BACKUP_FORMAT, type BackupFile, BackupManifest } from '../../schemas/backup.ts'
+import { isTooDeep, TOO_DEEP } from '../core/event/json-depth.ts'
 import { compileValidator } from '../core/event/validator.ts'
 import { BackupRefusedError } from './ports.ts'
 
@@ -60,6 +61,7 @@ async function readJson(folder: string): Promise<object> {
     if (code !== 'ENOENT' && code !== 'ENOTDIR') throw new BackupRefusedError(`cannot read the backup: ${message}`)
     throw new BackupRefusedError(`${folder} is no backup, or one that was not finished: it has no ${NAME}`)
   }
+  if (isTooDeep(text)) throw new BackupRefusedError(`the backup is damaged: ${NAME} ${TOO_DEEP}`)
   try {
     return Object(JSON.parse(text)) as object
   } catch {

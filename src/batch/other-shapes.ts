@@ -1,4 +1,4 @@
-import { isTooDeep } from '../ingest/json-depth.ts'
+import { isTooDeep } from '../core/event/json-depth.ts'
 
 /** Characters in which the shape of a text shows. */
 const START_CHARS = 1_024

@@ -21,7 +21,7 @@ import {
   TAB,
   UPPER_E,
   ZERO,
-} from './json-codes.ts'
+} from '../core/event/json-codes.ts'
 
 /*
  * Goes over JSON text once, and tells valid values from all else as JSON.parse does (RFC 8259), without building them. What

@@ -11,7 +11,7 @@ import {
   RETURN,
   SPACE,
   TAB,
-} from './json-codes.ts'
+} from '../core/event/json-codes.ts'
 
 /**
  * Finds values in JSON text without building them, so that what a caller sent can be kept to the letter: numbers beyond

@@ -1,7 +1,7 @@
 import { EVENT_LIMITS } from '../../schemas/api/event.ts'
+import { CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../core/event/json-codes.ts'
 import type { ReadEvent } from '../core/event/read-event.ts'
 import { parseTimestamp } from '../core/event/timestamp.ts'
-import { CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './json-codes.ts'
 import {
   behindInteger,
   behindPlainString,

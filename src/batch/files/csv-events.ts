@@ -1,7 +1,7 @@
 import { BATCH_LIMITS } from '../../../schemas/api/batch.ts'
 import { JSON_DEPTH_MAX } from '../../../schemas/api/event.ts'
+import { isTooDeep, TOO_DEEP } from '../../core/event/json-depth.ts'
 import { InputError } from '../../core/run/errors.ts'
-import { isTooDeep, TOO_DEEP } from '../../ingest/json-depth.ts'
 import { type BadRow, badTime, type Emit, type LineConverter, type ReadOptions, tooLongRow } from './conversion.ts'
 import { headerOf } from './csv-header.ts'
 import { type CsvDialect, namedDelimiter, RecordReader } from './csv-record.ts'

@@ -1,6 +1,6 @@
 import { BATCH_LIMITS } from '../../../schemas/api/batch.ts'
+import { isTooDeep } from '../../core/event/json-depth.ts'
 import { InputError } from '../../core/run/errors.ts'
-import { isTooDeep } from '../../ingest/json-depth.ts'
 import { eachMember } from '../../ingest/json-slices.ts'
 import {
   type BadRow,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { appendFileSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -115,6 +115,19 @@ test('a manifest names each file and each table once, and no file outside of its
   const dir = await write(t, {})
   truncateSync(join(dir, 'manifest.json'), 70_000_000)
   await assert.rejects(openBackup(dir, progress), /manifest\.json is larger than 67108864 bytes/)
+})
+
+test('a manifest or a line that is nested too deep is refused, and says so', async (t) => {
+  const dir = await write(t, {})
+  const path = join(dir, 'manifest.json')
+  const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
+  writeFileSync(path, readFileSync(path, 'utf8').replace('{', `{"x":${deep},`))
+  await assert.rejects(openBackup(dir, progress), (error: Error) => {
+    assert.ok(error instanceof BackupRefusedError)
+    return /manifest\.json is nested more than \d+ levels deep/.test(error.message)
+  })
+  const lines = await write(t, { tenants: [JSON.stringify(TENANT).replace('{', `{"x":${deep},`)] })
+  await assert.rejects(openBackup(lines, progress), /tenants\.ndjson\.gz, line 1: is nested more than \d+ levels deep/)
 })
 
 test('a file has the lines that its manifest says, and none that fills the memory', async (t) => {

@@ -1,4 +1,4 @@
-import { JSON_DEPTH_MAX } from '../../schemas/api/event.ts'
+import { JSON_DEPTH_MAX } from '../../../schemas/api/event.ts'
 import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './json-codes.ts'
 
 /** Says of a text, or of a line, what is wrong with it. */
