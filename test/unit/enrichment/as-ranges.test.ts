@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseAddress } from '../../../src/core/event/address.ts'
+import { formatWordRange } from '../../../src/enrichment/addresses/word-range.ts'
 import { eachAsRange } from '../../../src/enrichment/files/build/as-range-rows.ts'
 import { compileAsRanges } from '../../../src/enrichment/files/build/as-ranges.ts'
 import { loadMmdb } from '../../../src/enrichment/providers/mmdb/provider.ts'
@@ -53,4 +54,91 @@ test('rows are read alike, whether they are plain or for the CSV parser', async 
   ] as const) {
     await assert.rejects(namesIn(`${plain}${row}\n`), reason)
   }
+})
+
+/** The rows of a text, or why it is refused. */
+async function readingOf(text: string): Promise<readonly string[]> {
+  const rows: string[] = []
+  try {
+    await eachAsRange(Buffer.from(text), (range, asn, name) => rows.push(`${formatWordRange(range)} ${asn} ${name}`))
+  } catch (error) {
+    rows.push((error as Error).message.replace(/^line \d+/, 'line'))
+  }
+  return rows
+}
+
+/** As the parser of CSV reads it, which takes over at the first line that is not in its usual form. */
+const parsedReadingOf = (text: string) => readingOf(`# a comment\n${text}`)
+
+const FORMS = [
+  '1.0.0.0,1.0.0.255,13335,Example',
+  '0.0.0.0,255.255.255.255,4294967295,"Example, Inc."',
+  '1.0.0.0,1.0.0.255,1,"say ""yes"""',
+  '1.0.0.0,1.0.0.255,1,""',
+  '1.0.0.0,1.0.0.255,1,',
+  '1.0.0.0,1.0.0.255,1',
+  '1.0.0.0,1.0.0.255,1,  Universität\u00a0 ',
+  '1.0.0.0,1.0.0.255,1,a,b',
+  '1.0.0.0,1.0.0.255,1,half "quoted"',
+  '1.0.0.0,1.0.0.255,1,"a"b',
+  '1.0.0.0, 1.0.0.255 ,1,A',
+  '"1.0.0.0","1.0.0.255","1","A"',
+  '1.0.0.0,1.0.0.255,0,A',
+  '1.0.0.0,1.0.0.255,007,A',
+  ...['01.0.0.0', '1.0.0', '1.0.0.0.0', '1..0.0', '256.0.0.0', '.1.0.0.0', '1.0.0.', '', 'x'].map(
+    (ip) => `${ip},1.0.0.9,1,A`,
+  ),
+  ...['4294967296', '99999999999', '-1', 'AS1', '', '1.5'].map((asn) => `1.0.0.0,1.0.0.9,${asn},A`),
+  '1.0.0.9,1.0.0.0,1,A',
+  '1.0.0.9,2001:db8::,1,A',
+  '2001:db8::,2001:db8::ffff,1,A',
+  '2001:0DB8:0:0:0:0:0:1,2001:db8:ffff:ffff:ffff:ffff:ffff:ffff,1,A',
+  '2001:db8::1:0,2001:db9::,1,A',
+  '1::,1::8,1,A',
+  '1:2:3:4:5:6:7::,1:2:3:4:5:6:8::,1,A',
+  '1::2:3:4:5:6:7,1::3:3:4:5:6:7,1,A',
+  '::,::1,1,A',
+  '::ffff:1.0.0.0,::ffff:1.0.0.9,1,A',
+  '64:ff9b::1.0.0.0,64:ff9b::1.0.0.9,1,A',
+  ...['2001', ':1:2:3:4:5:6:7', '2001:', '1:::2', '1::2::3', '1:2:3:4:5:6:7', '1:2:3:4:5:6:7:8:9', ':::', ':'].map(
+    (ip) => `${ip},ffff::,1,A`,
+  ),
+  ...['1:2:3:4::5:6:7:8', '12345::', '1:g::', '1::%1', '1::/64'].map((ip) => `${ip},ffff::,1,A`),
+]
+
+test('every form of row is read on bytes as the parser reads it', async () => {
+  for (const row of FORMS) {
+    for (const ending of ['', '\n', '\r\n', '\n9.0.0.0,9.0.0.9,7,Next\n']) {
+      assert.deepEqual(await readingOf(row + ending), await parsedReadingOf(row + ending), JSON.stringify(row + ending))
+    }
+  }
+  const characters = '0129af.:,"# \u00e4'
+  let state = 7
+  const below = (limit: number) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((state / 2 ** 32) * limit)
+  }
+  for (let i = 0; i < 1_000; i++) {
+    const row = FORMS[below(FORMS.length)]!
+    const at = below(row.length + 1)
+    const odd = row.slice(0, at) + characters[below(characters.length)] + row.slice(at + below(2))
+    assert.deepEqual(await readingOf(odd), await parsedReadingOf(odd), JSON.stringify(odd))
+  }
+})
+
+test('names are told apart, however many there are', async () => {
+  const rows = Array.from({ length: 70_000 }, (_, i) => `${(i >>> 8) >>> 8}.${(i >>> 8) & 255}.${i & 255}.0`)
+  const text = rows.map((ip, i) => `${ip},${ip},${i % 9 === 0 ? 1 : i},Name ${i % 40_000}\n`).join('')
+  const names: string[] = []
+  await eachAsRange(Buffer.from(text), (_range, _asn, name) => names.push(name))
+  assert.ok(names.every((name, i) => name === `Name ${i % 40_000}`))
+  assert.equal(names.length, rows.length)
+})
+
+test('tabs are read alike where a country or anything else is missing', async () => {
+  const row = '1.0.0.0\t1.0.0.255\t13335\tUS\tCLOUD "x", Inc'
+  assert.deepEqual(
+    await readingOf(`${row}\n2.0.0.0\t2.0.0.9\t0\tNone\tNot routed\n3.0.0.0\t3.0.0.9\t5\tA\n3.0.1.0\t3.0.1.9\t6`),
+    ['1.0.0.0/24 13335 CLOUD "x", Inc', '3.0.0.0-3.0.0.9 5 A', '3.0.1.0-3.0.1.9 6 '],
+  )
 })

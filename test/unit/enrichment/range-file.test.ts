@@ -91,9 +91,22 @@ test('a range file that is cut off or damaged anywhere is refused', async () => 
   }
 })
 
-test('ranges out of order are refused, and what holds more than texts, numbers and flags', async () => {
-  const texts = [Buffer.from('192.0.2.0,192.0.2.9,1,A\n192.0.1.0,192.0.3.0,2,B\n')]
-  await assert.rejects(asRangeFile(texts, 0, 'test'), /192\.0\.1\.0-192\.0\.3\.0 starts before/)
+test('ranges out of order are refused, and both are named', async () => {
+  for (const [rows, reason] of [
+    [['192.0.2.0,192.0.2.9', '192.0.1.0,192.0.3.0'], '192.0.1.0-192.0.3.0 comes after 192.0.2.0-192.0.2.9'],
+    [['9.0.0.0,9.9.0.0', '9.1.0.0,9.1.0.0', '9.0.9.0,9.0.9.1'], '9.0.9.0/31 comes after 9.1.0.0/32'],
+    [
+      ['2001:db8::,2001:db8::f', '1.0.0.0,1.0.0.0', '2001:db7::,2001:db7::'],
+      '2001:db7::/128 comes after 2001:db8::/124',
+    ],
+  ] as const) {
+    const text = Buffer.from(rows.map((row) => `${row},1,A\n`).join(''))
+    const why = `line ${rows.length}: ${reason}, and starts before it: sort the ranges by their first addresses`
+    await assert.rejects(asRangeFile([text], 0, 'test'), { name: 'InputError', message: why })
+  }
+})
+
+test('records with more than texts, numbers and flags are refused', async () => {
   const nested = mmdb('nested', { '81.2.69.0/24': { country: { iso_code: 'GB' } } })
   await assert.rejects(mmdbRangeFile(nested, 'test'), /^InputError: a record is not flat/)
 })

@@ -1,19 +1,18 @@
 import { InputError } from '../../../core/run/errors.ts'
-import type { AddressRange } from '../../addresses/network.ts'
+import { addressRange, type WordRange } from '../../addresses/word-range.ts'
 import { AS_RANGES_TYPE, sizeMembers } from '../../providers/mmdb/as-sizes.ts'
 import { MmdbWriter } from '../../providers/mmdb/writer.ts'
+import type { RangeValue } from '../../providers/ranges/range-file.ts'
+import { lineError } from '../../providers/text/text-file.ts'
 import { eachAsRange } from './as-range-rows.ts'
+import { AsRecords } from './as-records.ts'
 import { RangeFileWriter } from './range-file-writer.ts'
 
-/** What is said of an AS. */
-type AsRecord = Readonly<Record<string, string | number | boolean | undefined>>
+/** Takes ranges. @throws InputError when it takes no such range */
+type TakeRange = (range: WordRange, record: number) => void
 
-/** What takes ranges and their records. @typeParam Stored a record that it stored */
-interface Target<Stored> {
-  /** @param record is asked for when all ranges are known */
-  store(record: () => AsRecord): Stored
-  insert(range: AddressRange, record: Stored): void
-}
+/** Members of a record. */
+type AsRecord = Readonly<Record<string, Exclude<RangeValue, null> | undefined>>
 
 /**
  * Compiles ranges of autonomous systems into an MMDB with the members of GeoLite2-ASN, and the size of each system, so
@@ -27,9 +26,11 @@ export async function compileAsRanges(texts: readonly Buffer[], builtAtMs: numbe
     description: { en: `Autonomous systems by network, of ${source}` },
     buildEpoch: Math.floor(builtAtMs / 1_000),
   })
-  await writeRanges(texts, {
-    store: (record) => writer.storeLater(record),
-    insert: (range, record) => writer.insertStored(range, record),
+  const records = new AsRecords()
+  const stored: ReturnType<MmdbWriter['storeLater']>[] = []
+  await readRanges(texts, records, (range, record) => {
+    if (record === stored.length) stored.push(writer.storeLater(() => membersOf(records, record)))
+    writer.insertStored(addressRange(range), stored[record]!)
   })
   return writer.toBuffer()
 }
@@ -37,47 +38,36 @@ export async function compileAsRanges(texts: readonly Buffer[], builtAtMs: numbe
 /** As `compileAsRanges`, into a range file with the same records, in a tenth of the time. */
 export async function asRangeFile(texts: readonly Buffer[], builtAtMs: number, source: string): Promise<Buffer> {
   const writer = new RangeFileWriter()
-  await writeRanges(texts, writer)
-  return writer.toBuffer({ source, databaseType: AS_RANGES_TYPE, builtAtMs })
+  const records = new AsRecords()
+  await readRanges(texts, records, (range, record) => writer.insert(range, record))
+  const members = Object.keys(membersOf(records, 0))
+  return writer.toBuffer({ source, databaseType: AS_RANGES_TYPE, builtAtMs, members }, allOf(records))
 }
 
-async function writeRanges<Stored>(texts: readonly Buffer[], target: Target<Stored>): Promise<void> {
-  const systems = new Map<number, System<Stored>>()
+async function readRanges(texts: readonly Buffer[], records: AsRecords, take: TakeRange): Promise<void> {
   for (const text of texts) {
-    await eachAsRange(text, (range, asn, name) => {
-      const system = systems.get(asn) ?? addSystem(asn, systems)
-      if (range.version === 4) system.addresses += range.last - range.first + 1
-      else system.hasV6 = true
-      if (system.last?.name !== name)
-        system.last = { name, record: system.records.get(name) ?? addRecord(asn, name, system, target) }
-      target.insert(range, system.last.record)
+    await eachAsRange(text, (range, asn, name, line) => {
+      const addresses = range.first.length === 1 ? range.last[0]! - range.first[0]! + 1 : undefined
+      const record = records.add(asn, name, addresses)
+      try {
+        take(range, record)
+      } catch (error) {
+        throw error instanceof InputError ? lineError(line, error.message) : error
+      }
     })
   }
-  if (systems.size === 0) throw new InputError('it holds no ranges')
+  if (records.count === 0) throw new InputError('it holds no ranges')
 }
 
-/** An autonomous system while its ranges are read. */
-interface System<Stored> {
-  addresses: number
-  hasV6: boolean
-  /** By the names that the ranges give it; most have one. */
-  readonly records: Map<string, Stored>
-  /** Comparing names is faster than looking them up. */
-  last: { readonly name: string; readonly record: Stored } | undefined
+function* allOf(records: AsRecords): Generator<AsRecord> {
+  for (let record = 0; record < records.count; record++) yield membersOf(records, record)
 }
 
-function addSystem<Stored>(asn: number, systems: Map<number, System<Stored>>): System<Stored> {
-  const system: System<Stored> = { addresses: 0, hasV6: false, records: new Map(), last: undefined }
-  systems.set(asn, system)
-  return system
-}
-
-function addRecord<Stored>(asn: number, name: string, system: System<Stored>, target: Target<Stored>): Stored {
-  const record = target.store(() => ({
-    autonomous_system_number: asn,
+function membersOf(records: AsRecords, record: number): AsRecord {
+  const name = records.name(record)
+  return {
+    autonomous_system_number: records.asn(record),
     autonomous_system_organization: name === '' ? undefined : name,
-    ...sizeMembers(system),
-  }))
-  system.records.set(name, record)
-  return record
+    ...sizeMembers(records.size(record)),
+  }
 }

@@ -1,8 +1,7 @@
 import { InputError } from '../../../core/run/errors.ts'
-import type { AddressRange } from '../../addresses/network.ts'
 import { openMmdb } from '../../providers/mmdb/open.ts'
 import type { RangeValue } from '../../providers/ranges/range-file.ts'
-import { RangeFileWriter, type StoredRecord } from './range-file-writer.ts'
+import { RangeFileWriter } from './range-file-writer.ts'
 
 type FlatRecord = Readonly<Record<string, RangeValue>>
 
@@ -13,31 +12,23 @@ type FlatRecord = Readonly<Record<string, RangeValue>>
 export async function mmdbRangeFile(bytes: Buffer, source: string): Promise<Buffer> {
   const { tree, decode, databaseType, builtAt } = await openMmdb(bytes)
   const writer = new RangeFileWriter()
-  const stored = new Map<number, StoredRecord>()
+  const records: FlatRecord[] = []
+  const numbers = new Map<number, number>()
   const store = (pointer: number) => {
-    const record = flat(decode(pointer))
-    const number = writer.store(() => record)
-    stored.set(pointer, number)
+    const number = records.push(flat(decode(pointer))) - 1
+    numbers.set(pointer, number)
     return number
   }
-  // The networks come in order, and many are halves of what has one record.
-  let range: AddressRange | undefined
   let last = -1
-  tree.eachNetwork((network, pointer) => {
-    if (pointer === last && range !== undefined && isNext(range, network)) {
-      range = { ...range, last: network.last } as AddressRange
-      return
-    }
-    if (range !== undefined) writer.insert(range, stored.get(last) ?? store(last))
-    range = network
+  let record = -1
+  tree.eachNetworkInWords((network, pointer) => {
+    // Many neighbours are halves of what has one record.
+    if (pointer !== last) record = numbers.get(pointer) ?? store(pointer)
     last = pointer
+    writer.insert(network, record)
   })
-  if (range !== undefined) writer.insert(range, stored.get(last) ?? store(last))
-  return writer.toBuffer({ source, databaseType, builtAtMs: builtAt?.getTime() ?? 0 })
-}
-
-function isNext(range: AddressRange, next: AddressRange): boolean {
-  return range.version === 4 ? next.first === range.last + 1 : next.first === range.last + 1n
+  const members = [...new Set(records.flatMap((record) => Object.keys(record)))]
+  return writer.toBuffer({ source, databaseType, builtAtMs: builtAt?.getTime() ?? 0, members }, records)
 }
 
 function flat(record: unknown): FlatRecord {

@@ -1,105 +1,68 @@
-import { disjointNow, type Span } from '../../addresses/range-index.ts'
+import { compareWords, type WordRange } from '../../addresses/word-range.ts'
+
+/** Pieces at first; room doubles when it is full. */
+const PIECES_AT_FIRST = 16_384
 
 /**
- * Cuts ranges of one family that come in the order of their first addresses into pieces: where each starts, and the record
- * that it has; -1 for none. Neighbours with one record are one piece. It holds ranges only while they overlap.
+ * Turns ranges of one family into pieces: where each starts, and its record; -1 for none. Neighbours with one record are one
+ * piece. The ranges come in ascending order and do not overlap.
  */
-export class PieceList<Bound extends number | bigint> {
+export class PieceList {
   /** Pieces with a record. */
   ranges = 0
-  readonly #starts = new NumberList()
-  readonly #records = new NumberList()
-  readonly #family: Family<Bound>
-  /** Ranges that overlap, or the last one. */
-  #open: Span<Bound>[] = []
-  /** Of the open ranges. */
-  #openLast: Bound | undefined
-  /** The address after the last piece, and its record. */
-  #end: Bound | undefined
-  #record = -1
+  readonly #words: number
+  #starts: Uint32Array
+  #records = new Int32Array(PIECES_AT_FIRST)
+  #length = 0
+  /** The address after the last range. */
+  readonly #end: Uint32Array
+  /** Whether `#end` is an address: there is none before the first range, nor after the last address of the family. */
+  #hasEnd = false
 
-  constructor(family: Family<Bound>) {
-    this.#family = family
+  constructor(version: 4 | 6) {
+    this.#words = version === 4 ? 1 : 4
+    this.#end = new Uint32Array(this.#words)
+    this.#starts = new Uint32Array(this.#words * PIECES_AT_FIRST)
   }
 
-  /** @returns false when the range starts before the one before it */
-  add(first: Bound, last: Bound, record: number): boolean {
-    if (this.#openLast === undefined || first > this.#openLast) {
-      this.#close()
-      this.#openLast = last
-    } else {
-      if (first < this.#open.at(-1)!.first) return false
-      if (last > this.#openLast) this.#openLast = last
+  /** @param range starts after the end of the one before it */
+  add({ first, last }: WordRange, record: number): void {
+    const isNext = this.#hasEnd && compareWords(first, this.#end) === 0
+    if (this.#hasEnd && !isNext) this.#push(this.#end, -1)
+    if (!isNext || this.#records[this.#length - 1] !== record) {
+      this.#push(first, record)
+      this.ranges++
     }
-    this.#open.push({ first, last, owner: record })
-    return true
+    this.#endAfter(last)
   }
 
   /** Nothing is added after it. */
   finish(): { readonly starts: Uint32Array; readonly records: Int32Array } {
-    this.#close()
-    if (this.#end !== undefined && this.#end !== this.#family.all) this.#push(this.#end, -1)
-    return { starts: this.#starts.finish(), records: Int32Array.from(this.#records.finish()) }
+    if (this.#hasEnd) this.#push(this.#end, -1)
+    return { starts: this.#starts.slice(0, this.#words * this.#length), records: this.#records.slice(0, this.#length) }
   }
 
-  #close(): void {
-    const open = this.#open
-    const { all, next } = this.#family
-    if (open.length === 1) {
-      const { first, last, owner } = open.pop()!
-      this.#append(first, next(last), owner)
-    } else if (open.length > 1) {
-      // Of two of one size the higher number counts.
-      const numbered = open.map((span, owner) => ({ ...span, owner }))
-      const { starts, owners } = disjointNow(numbered, next, all)
-      for (const [i, owner] of owners.entries()) {
-        if (owner >= 0) this.#append(starts[i]!, starts[i + 1] ?? all, open[owner]!.owner)
-      }
-      this.#open = []
+  #endAfter(last: Uint32Array): void {
+    this.#hasEnd = false
+    for (let i = this.#words - 1; i >= 0; i--) {
+      const carries = !this.#hasEnd
+      this.#end[i] = last[i]! + (carries ? 1 : 0)
+      if (carries) this.#hasEnd = this.#end[i] !== 0
     }
   }
 
-  #append(first: Bound, end: Bound, record: number): void {
-    const isNext = this.#end === first
-    if (!isNext && this.#end !== undefined) this.#push(this.#end, -1)
-    this.#end = end
-    if (isNext && this.#record === record) return
-    this.#push(first, record)
-    this.ranges++
+  #push(start: Uint32Array, record: number): void {
+    if (this.#length === this.#records.length) this.#grow()
+    for (let i = 0; i < this.#words; i++) this.#starts[this.#words * this.#length + i] = start[i]!
+    this.#records[this.#length++] = record
   }
 
-  #push(start: Bound, record: number): void {
-    this.#family.write(start, this.#starts)
-    this.#records.push(record)
-    this.#record = record
-  }
-}
-
-/** What sets IPv4 and IPv6 apart. */
-export interface Family<Bound> {
-  /** The number of its addresses. */
-  readonly all: Bound
-  /** The address after another. */
-  next(bound: Bound): Bound
-  /** Writes an address as words of 32 bits. */
-  write(bound: Bound, to: NumberList): void
-}
-
-/** 32-bit numbers, any number of them. */
-export class NumberList {
-  #numbers = new Uint32Array(65_536)
-  #length = 0
-
-  push(number: number): void {
-    if (this.#length === this.#numbers.length) {
-      const grown = new Uint32Array(2 * this.#length)
-      grown.set(this.#numbers)
-      this.#numbers = grown
-    }
-    this.#numbers[this.#length++] = number
-  }
-
-  finish(): Uint32Array {
-    return this.#numbers.slice(0, this.#length)
+  #grow(): void {
+    const starts = new Uint32Array(2 * this.#starts.length)
+    starts.set(this.#starts)
+    this.#starts = starts
+    const records = new Int32Array(2 * this.#records.length)
+    records.set(this.#records)
+    this.#records = records
   }
 }

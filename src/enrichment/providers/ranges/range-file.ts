@@ -39,10 +39,14 @@ export interface RangeFileHead {
 /** A value of a record; null: the record does not have the member. */
 export type RangeValue = string | number | boolean | null
 
+/** What is stored of a range; members that are undefined are left out. */
+export type RangeRecord = Readonly<Record<string, RangeValue | undefined>>
+
 export interface RangeFileContent {
   readonly head: RangeFileHead
   readonly index: RangeIndex
-  readonly records: readonly (readonly RangeValue[])[]
+  /** In the order of their numbers. */
+  readonly records: Iterable<RangeRecord>
 }
 
 interface StoredHead extends RangeFileHead {
@@ -53,18 +57,10 @@ interface StoredHead extends RangeFileHead {
 
 export function encodeRangeFile({ head, index, records }: RangeFileContent): Buffer {
   const { v4Starts, v4Owners, v6Starts, v6Owners } = index.columns
-  const ends = new Uint32Array(records.length)
-  const texts: Buffer[] = []
-  let recordBytes = 0
-  for (const [i, record] of records.entries()) {
-    const text = Buffer.from(JSON.stringify(record))
-    texts.push(text)
-    recordBytes += text.length
-    ends[i] = recordBytes
-  }
+  const { ends, texts } = encodeRecords(records, head.members)
   const stored: StoredHead = {
     ...head,
-    sizes: [v4Owners.length, v6Owners.length, records.length, recordBytes],
+    sizes: [v4Owners.length, v6Owners.length, ends.length, texts.length],
     byteOrder: endianness(),
   }
   const json = Buffer.from(JSON.stringify(stored))
@@ -73,10 +69,28 @@ export function encodeRangeFile({ head, index, records }: RangeFileContent): Buf
   const length = Buffer.alloc(4)
   length.writeUInt32LE(padded.length)
   const columns = [v4Starts, v4Owners, v6Starts, v6Owners, ends].map(bytesOf)
-  const content = [length, padded, ...columns, ...texts]
+  const content = [length, padded, ...columns, texts]
   const digest = createHash('sha256')
   for (const part of content) digest.update(part)
   return Buffer.concat([MAGIC, digest.digest(), ...content])
+}
+
+/** Bytes that a character of UTF-16 takes at most. */
+const UTF8_BYTES_MAX = 3
+
+/** The records one after the other, and where each ends. In one buffer: there are a hundred thousand. */
+function encodeRecords(records: Iterable<RangeRecord>, members: readonly string[]) {
+  const ends: number[] = []
+  let texts = Buffer.allocUnsafe(65_536)
+  let at = 0
+  for (const record of records) {
+    const text = JSON.stringify(members.map((member) => record[member] ?? null))
+    const needed = at + UTF8_BYTES_MAX * text.length
+    if (needed > texts.length) texts = Buffer.concat([texts], Math.max(needed, 2 * texts.length))
+    at += texts.write(text, at)
+    ends.push(at)
+  }
+  return { ends: Uint32Array.from(ends), texts: texts.subarray(0, at) }
 }
 
 /** A range file in memory. */

@@ -1,0 +1,186 @@
+import { ASN_MAX } from '../../addresses/network.ts'
+import { compareWords, emptyRange, type WordRange } from '../../addresses/word-range.ts'
+import { NameTable } from './name-table.ts'
+
+const DOT = 46
+const COLON = 58
+const ZERO = 48
+const LETTER_A = 97
+const V4_CHARACTERS_MAX = 15
+const V6_CHARACTERS_MAX = 39
+const ASN_DIGITS_MAX = 10
+
+/** What sets the forms of rows apart. */
+export interface RowForm {
+  /** Code of the character between cells. */
+  readonly separator: number
+  /** Whether a row has more cells between number and name. */
+  readonly hasMore: boolean
+  /** The name in the last cell of a row; undefined when the cell is not in its usual form. */
+  nameOf(cell: string): string | undefined
+}
+
+/**
+ * Reads rows that begin with first address, last address and number, and end with a name, on the bytes of a text: in a
+ * quarter of the time that strings take. It reads rows in their usual form only. Others are for a reader of strings: an
+ * address with blanks, IPv6 that carries IPv4, AS 0.
+ */
+export class AsRowBytes {
+  /** Of the row that was read; good until the next one is. */
+  range: WordRange = emptyRange(4)
+  asn = 0
+  name = ''
+  readonly #text: Buffer
+  readonly #separator: number
+  readonly #hasMore: boolean
+  readonly #names: NameTable
+  readonly #v4 = emptyRange(4)
+  readonly #v6 = emptyRange(6)
+  readonly #groups = new Uint16Array(8)
+  /** Index in the text of what is read next. */
+  #at = 0
+
+  constructor(text: Buffer, { separator, hasMore, nameOf }: RowForm) {
+    this.#text = text
+    this.#separator = separator
+    this.#hasMore = hasMore
+    this.#names = new NameTable(text, nameOf)
+  }
+
+  /**
+   * Reads the row of a line.
+   * @param end of the line, without its line ending
+   * @returns false when the row is not in its usual form; nothing was read then
+   */
+  read(start: number, end: number): boolean {
+    this.#at = start
+    const range = this.#readRange(end)
+    if (range === undefined || compareWords(range.first, range.last) > 0) return false
+    const asn = this.#readNumber(end)
+    if (asn < 1 || asn > ASN_MAX) return false
+    const nameStart = this.#hasMore ? this.#text.lastIndexOf(this.#separator, end - 1) + 1 : this.#at
+    const name = this.#names.at(nameStart, end)
+    if (name === undefined) return false
+    this.range = range
+    this.asn = asn
+    this.name = name
+    return true
+  }
+
+  #readRange(end: number): WordRange | undefined {
+    const start = this.#at
+    if (this.#readV4(this.#v4.first, end) && this.#readV4(this.#v4.last, end)) return this.#v4
+    this.#at = start
+    return this.#readV6(this.#v6.first, end) && this.#readV6(this.#v6.last, end) ? this.#v6 : undefined
+  }
+
+  /** Reads an IPv4 address and the separator after it. */
+  #readV4(words: Uint32Array, end: number): boolean {
+    const limit = Math.min(end, this.#at + V4_CHARACTERS_MAX + 1)
+    let value = 0
+    let octet = 0
+    let digits = 0
+    let dots = 0
+    for (let i = this.#at; i < limit; i++) {
+      const code = this.#text[i]!
+      if (code === DOT || code === this.#separator) {
+        if (digits === 0) return false
+        value = value * 256 + octet
+        if (code === this.#separator) {
+          words[0] = value
+          this.#at = i + 1
+          return dots === 3
+        }
+        if (++dots > 3) return false
+        octet = 0
+        digits = 0
+        continue
+      }
+      const digit = code - ZERO
+      if (digit < 0 || digit > 9 || (digits > 0 && octet === 0)) return false
+      octet = octet * 10 + digit
+      digits++
+      if (octet > 255) return false
+    }
+    return false
+  }
+
+  /** Reads an IPv6 address that carries no IPv4, and the separator after it. */
+  #readV6(words: Uint32Array, end: number): boolean {
+    const text = this.#text
+    const groups = this.#groups
+    const limit = Math.min(end, this.#at + V6_CHARACTERS_MAX + 1)
+    let count = 0
+    /** Groups before `::`; -1 while there is none. */
+    let gap = -1
+    let value = 0
+    let digits = 0
+    for (let i = this.#at; i < limit; i++) {
+      const code = text[i]!
+      if (code === COLON || code === this.#separator) {
+        if (digits > 0) {
+          if (count === 8) return false
+          groups[count++] = value
+          value = 0
+          digits = 0
+        } else if (code === COLON ? i !== this.#at || text[i + 1] !== COLON : gap !== count) {
+          // Only `::` may begin an address, or end one.
+          return false
+        }
+        if (code === this.#separator) {
+          this.#at = i + 1
+          return this.#setWords(words, count, gap)
+        }
+        if (text[i + 1] === COLON) {
+          if (gap >= 0) return false
+          gap = count
+          i++
+        }
+        continue
+      }
+      const digit = hexDigit(code)
+      if (digit < 0 || digits === 4) return false
+      value = value * 16 + digit
+      digits++
+    }
+    return false
+  }
+
+  /** IPv4-mapped addresses start with 0. */
+  #setWords(words: Uint32Array, count: number, gap: number): boolean {
+    const groups = this.#groups
+    if (gap < 0 ? count !== 8 : count === 8) return false
+    if (gap >= 0) {
+      groups.copyWithin(8 - (count - gap), gap, count)
+      groups.fill(0, gap, 8 - (count - gap))
+    }
+    for (let i = 0; i < 4; i++) words[i] = groups[2 * i]! * 65_536 + groups[2 * i + 1]!
+    return groups[0] !== 0
+  }
+
+  /** Reads digits and the separator after them; -1 for anything else. */
+  #readNumber(end: number): number {
+    const limit = Math.min(end, this.#at + ASN_DIGITS_MAX + 1)
+    let value = 0
+    for (let i = this.#at; i < limit; i++) {
+      const code = this.#text[i]!
+      if (code === this.#separator) {
+        const isEmpty = i === this.#at
+        this.#at = i + 1
+        return isEmpty ? -1 : value
+      }
+      const digit = code - ZERO
+      if (digit < 0 || digit > 9) return -1
+      value = value * 10 + digit
+    }
+    return -1
+  }
+}
+
+function hexDigit(code: number): number {
+  const digit = code - ZERO
+  if (digit >= 0 && digit <= 9) return digit
+  // Lower and upper case differ in one bit.
+  const letter = (code | 32) - LETTER_A
+  return letter >= 0 && letter <= 5 ? letter + 10 : -1
+}
