@@ -7,7 +7,7 @@ const NO_TABLE: ReadonlySet<string> = new Set(['UNKNOWN_TABLE', 'UNKNOWN_DATABAS
 export const NO_TABLE_TEXT =
   'ClickHouse lacks a table of ipid, so nothing can be read: restart ipid, which makes missing tables again. ' +
   'Rows of a dropped table are gone: ./ipid replay puts back those that the archive has, and ./ipid restore fills an ' +
-  'empty instance from a backup. ./ipid status names the table'
+  'empty instance from a backup'
 
 /** Says in one sentence why a query failed, and what to do. */
 export function unavailable(error: unknown): UnavailableError {

@@ -29,8 +29,9 @@ function warningsOf(status: Omit<SystemStatus, 'verdict'>, nowMs: number): strin
   found.push(...redisWarnings(redis))
   const absent = status.clickhouse?.missing_tables ?? []
   if (absent.length > 0) {
-    const remedy = 'restart ipid, which makes it again; ./ipid replay puts back the rows that the archive has'
-    found.push(`ClickHouse lacks ${absent.join(', ')}: ${remedy}`)
+    const remedy =
+      'restart ipid, which makes what is missing again; ./ipid replay puts back the rows that the archive has'
+    found.push(`ClickHouse lacks ${nounFor(absent.length, 'the table', 'the tables')} ${absent.join(', ')}: ${remedy}`)
   }
   for (const text of damageTexts(status.damage.parts)) found.push(text)
   const roles = new Set(processes.flatMap((process) => process.roles))

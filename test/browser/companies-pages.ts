@@ -92,7 +92,7 @@ async function checkMissingTable(page: Page, { origin, tenant, clickhouseUrl }: 
     assert.equal(await page.getByText(/No event|No company/).count(), 0, path)
   }
   await page.goto(`${origin}/system`)
-  await page.getByText(/ClickHouse lacks events: restart ipid/).waitFor()
+  await page.getByText(/ClickHouse lacks the table events: restart ipid/).waitFor()
   await run('RENAME TABLE events_elsewhere TO events')
 }
 

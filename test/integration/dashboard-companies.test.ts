@@ -173,6 +173,15 @@ test('a tenant sees nothing of another one, in no call', async () => {
   assert.deepEqual(await page('', 'quiet'), { rows: [], total: 0 })
 })
 
+test('an export without its table is an error, and no file', async () => {
+  await clickhouse.client.command({ query: 'RENAME TABLE events TO events_elsewhere' })
+  const response = await operator.get('/api/tenants/acme/companies/export')
+  const answer = { status: response.status, text: await response.text() }
+  await clickhouse.client.command({ query: 'RENAME TABLE events_elsewhere TO events' })
+  assert.equal(answer.status, 500, answer.text)
+  assert.match(answer.text, /ClickHouse lacks a table of ipid/)
+})
+
 test('an export is the view as CSV, and no cell of it is a formula', async () => {
   const formula = '=HYPERLINK("http://evil.example","a, b")'
   await insert([event('formula.example', { tenant_id: 'quiet', business_name: formula, industry: '+1', domain: '@x' })])

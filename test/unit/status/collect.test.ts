@@ -128,7 +128,7 @@ test('a verdict for each thing that somebody should see to', async () => {
   const clickhouse = async () => ({ version: '26', memory_bytes: 1, memory_max_bytes: 2, missing_tables: ['events'] })
   assert.deepEqual(await verdict({ clickhouse }), {
     level: 'warning',
-    text: 'warning: ClickHouse lacks events: restart ipid, which makes it again; ./ipid replay puts back the rows that the archive has',
+    text: 'warning: ClickHouse lacks the table events: restart ipid, which makes what is missing again; ./ipid replay puts back the rows that the archive has',
   })
   const { process } = report()
   const lone = async () => [report({ process: { ...process, roles: ['ingress', 'sink'] } })]
