@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
+import { encodeFrame } from '../../src/embedded/clickhouse/compression/frames.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { clickHouseHttp, refused } from '../support/clickhouse-http.ts'
 
@@ -85,6 +86,49 @@ test('an insert too large for memory arrives as it is, in any format, and leaves
   const bad = await call({ database: 'ipid', query: 'INSERT INTO large FORMAT TSV' }, { body: `${rows}x\ty\n` })
   await refused(bad, 400, 27, /at row 40001/)
   assert.deepEqual(await readdir(join(path.trim(), 'bodies')), [])
+})
+
+test('an INSERT in one body with its data inserts the same, however large it is', async () => {
+  const [rowsSmall, rowsLarge] = [3, 6_000]
+  const rowsOf = (count: number) =>
+    `SELECT number::UInt32 AS a, concat(repeat(' ', 32), char(10, number % 256), '-- x /* \\'" $a$; FORMAT CSV') AS s FROM numbers(${count})`
+  const sums = 'count(), sum(cityHash64(a, s))'
+  await table('bodies')
+  const inserted = async (count: number, before: string, format: string, after: string, send = call) => {
+    const made = await call({ query: `${rowsOf(count)} FORMAT ${format}` })
+    const data = Buffer.from(await made.arrayBuffer())
+    const body = Buffer.concat([Buffer.from(`${before} FORMAT ${format}${after}`), data])
+    const response = await send({ database: 'ipid' }, { body })
+    assert.equal(response.status, 200, `${before} FORMAT ${format}: ${await response.text()}`)
+    const found = await text({ database: 'ipid' }, `SELECT ${sums} FROM bodies`)
+    assert.equal(found, await text({}, `SELECT ${sums} FROM (${rowsOf(count)})`), `${before} ${format} ${count}`)
+    await text({ database: 'ipid' }, 'TRUNCATE TABLE bodies')
+  }
+  const zipped: typeof call = (params, init) =>
+    call(params, { body: gzipSync(init!.body as Buffer), headers: { 'Content-Encoding': 'gzip' } })
+  const framed: typeof call = async (params, init) =>
+    call({ ...params, decompress: '1' }, { body: await encodeFrame(init!.body as Buffer) })
+  for (const count of [rowsSmall, rowsLarge]) {
+    for (const format of ['CSV', 'TSV', 'JSONEachRow', 'Native', 'RowBinary', 'Values', 'Parquet']) {
+      await inserted(count, 'INSERT INTO bodies', format, '\n')
+    }
+    await inserted(count, 'INSERT INTO bodies', 'RowBinary', ' \t\f\r\n')
+    await inserted(count, '/* FORMAT x */ INSERT INTO -- y\nbodies # z\n', 'TSV', '\n')
+    await inserted(count, "insert into table ipid.`bodies` (a, s) SETTINGS log_comment = 'FORMAT x'", 'CSV', ' ')
+    await inserted(
+      count,
+      'INSERT INTO bodies SETTINGS async_insert = 1, wait_for_async_insert = 1',
+      'JSONEachRow',
+      '\n',
+    )
+    await inserted(count, 'INSERT INTO bodies', 'CSV', '\n', zipped)
+    await inserted(count, 'INSERT INTO bodies', 'RowBinary', '\n', framed)
+  }
+  await inserted(rowsSmall, 'INSERT INTO bodies SETTINGS log_comment = $x$FORMAT y$x$', 'CSV', '\n')
+  const bad = Buffer.from(`INSERT INTO bodies FORMAT TSV\n${'1\ta\n'.repeat(100_000)}x\ty\n`)
+  await refused(await call({ database: 'ipid' }, { body: bad }), 400, 27, /at row 100001/)
+  const semicolon = Buffer.from(`INSERT INTO bodies FORMAT TSV;\n${'1\ta\n'.repeat(100_000)}`)
+  await refused(await call({ database: 'ipid' }, { body: semicolon }), 400, 62, /;/)
 })
 
 test('an insert without rows inserts none', async () => {

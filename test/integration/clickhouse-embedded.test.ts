@@ -8,9 +8,11 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
+import { migrate } from '../../src/clickhouse/migrate.ts'
 import { type EmbeddedClickHouseOptions, startEmbeddedClickHouse } from '../../src/embedded/clickhouse/start.ts'
 import { atEnd } from '../support/at-end.ts'
 import { processesNaming } from '../support/processes.ts'
+import { copySchema } from '../support/schema-copy.ts'
 import { until } from '../support/until.ts'
 
 const log = pino({ level: 'silent' })
@@ -193,4 +195,49 @@ test('more statements than may run at a time wait for their turn', async (t) => 
     answers,
     Array.from({ length: 100 }, (_, i) => `${i}\t0\n`),
   )
+})
+
+test('definitions that would be refused today are named at the start, with the statement that drops each', async (t) => {
+  const path = await folder(t)
+  const isReady = await copySchema(path)
+  const open = await start(t, path, { external: true })
+  if (!isReady) await migrate(open.url, log)
+  for (const statement of [
+    'CREATE DATABASE `odd ``name`',
+    "CREATE FUNCTION leak AS x -> file('/etc/hostname')",
+    'CREATE FUNCTION harmless AS x -> x + 1',
+    'CREATE TABLE t (a String) ENGINE = MergeTree ORDER BY a',
+    "CREATE VIEW `odd ``name`.v AS SELECT * FROM file('/etc/hostname', 'LineAsString')",
+    'CREATE VIEW harmless_view AS SELECT a FROM t',
+    "CREATE MATERIALIZED VIEW m TO t AS SELECT file('/etc/hostname') AS a FROM t",
+    "CREATE TABLE f (a String) ENGINE = File(TSV, '/etc/hostname')",
+    "CREATE DICTIONARY d (a String) PRIMARY KEY a SOURCE(FILE(PATH '/etc/hostname' FORMAT TSV)) LAYOUT(COMPLEX_KEY_DIRECT())",
+  ]) {
+    await sql(open.url, statement)
+  }
+  await open.stop()
+
+  const said: { msg: string; drop: string }[] = []
+  const noting = pino({ level: 'warn' }, { write: (line) => void said.push(JSON.parse(line)) })
+  const closed = await start(t, path, { log: noting })
+  const drops = [
+    ...['DROP DICTIONARY `default`.`d`', 'DROP TABLE `default`.`f`', 'DROP VIEW `default`.`m`'],
+    ...['DROP VIEW `odd \\`name`.`v`', 'DROP FUNCTION `leak`'],
+  ]
+  await until(() => said.length >= drops.length)
+  for (const drop of drops) await sql(closed.url, drop)
+  await closed.stop()
+  assert.deepEqual(
+    said.map(({ drop }) => drop),
+    drops,
+  )
+  for (const { msg, drop } of said) {
+    assert.match(msg, /^the \S+ `.* (?:the kernel keeps it from them|it works until it is dropped): DROP /)
+    assert.ok(msg.endsWith(drop))
+  }
+  said.length = 0
+  const last = await start(t, path, { log: noting })
+  // It ends when the judgement has.
+  await last.stop()
+  assert.deepEqual(said, [])
 })

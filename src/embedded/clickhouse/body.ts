@@ -7,13 +7,20 @@ import { Code, Exception, tooLarge } from './exception.ts'
 import { type Form, readForm } from './form.ts'
 import { gathered } from './gathered.ts'
 import { MemoryBudget } from './memory-budget.ts'
+import { splitInsert, takesDataOnly } from './plain-insert.ts'
 
 /** A request's body, decoded: in memory, or in a file when it is large and may be in one. */
 export interface Body {
   readonly bytes: Buffer
   readonly file: string | undefined
-  /** Gives back what it takes. */
+  /** Removes the file and frees the memory. */
   release(): Promise<void>
+}
+
+/** A body, and the part of the statement that comes before it. */
+export interface StatementBody extends Body {
+  /** As it was given; of an INSERT whose large data came behind its text, that text too. */
+  readonly query: string
 }
 
 export interface BodyLimits {
@@ -50,11 +57,12 @@ export class BodyReader {
   }
 
   /**
-   * @param mayBeFile whether the statement can take its data from a file
+   * Large data of an INSERT go to a file, whether its text is in the query or at the beginning of the body.
+   * @param query comes before the body
    * @throws Exception when it is too large, or in a form that is not understood
    */
-  async read(request: IncomingMessage, form: BodyForm, mayBeFile: boolean): Promise<Body> {
-    const draft = new Draft(mayBeFile ? join(this.#folder, `${this.#files++}.body`) : undefined)
+  async read(request: IncomingMessage, form: BodyForm, query: string): Promise<StatementBody> {
+    const draft = new Draft(query, join(this.#folder, `${this.#files++}.body`))
     const share = this.#memory.open()
     const release = async () => {
       await draft.remove()
@@ -65,7 +73,7 @@ export class BodyReader {
         if (draft.bytes + chunk.length > this.#bytesMax) throw tooLarge(this.#bytesMax)
         share.set(draft.memoryBytes + chunk.length)
         draft.add(chunk)
-        await draft.flush(FILE_BYTES_MIN, WRITE_BYTES)
+        await draft.flush()
         share.set(draft.memoryBytes)
       }
       return { ...(await draft.finish()), release }
@@ -104,13 +112,17 @@ function readError(error: unknown): Exception {
 
 /** A body that is still coming in. */
 class Draft {
-  readonly #path: string | undefined
+  readonly #path: string
+  #query: string
   #file: FileHandle | undefined
+  /** Whether the statement takes no data from a file. */
+  #staysInMemory = false
   #chunks: Buffer[] = []
   bytes = 0
   memoryBytes = 0
 
-  constructor(path: string | undefined) {
+  constructor(query: string, path: string) {
+    this.#query = query
     this.#path = path
   }
 
@@ -120,31 +132,52 @@ class Draft {
     this.memoryBytes += chunk.length
   }
 
-  /** Moves what is in memory to the file, once it is `openMin` bytes, and after that whenever it is `writeMin` bytes. */
-  async flush(openMin: number, writeMin: number): Promise<void> {
-    if (this.#path === undefined || this.memoryBytes < (this.#file === undefined ? openMin : writeMin)) return
-    this.#file ??= await open(this.#path, 'wx', 0o600)
-    const chunks = this.#chunks
-    this.#chunks = []
-    await writeAll(this.#file, Buffer.concat(chunks, this.memoryBytes))
-    this.memoryBytes = 0
+  /** Moves the bytes in memory to the file, once there are enough of them and the statement can take them from there. */
+  async flush(): Promise<void> {
+    const isLarge = this.memoryBytes >= (this.#file === undefined ? FILE_BYTES_MIN : WRITE_BYTES)
+    if (!isLarge || this.#staysInMemory) return
+    if (this.#file === undefined && !this.#becomesData()) this.#staysInMemory = true
+    else await this.#write()
   }
 
-  async finish(): Promise<Pick<Body, 'bytes' | 'file'>> {
-    if (this.#file === undefined) {
-      const bytes = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks, this.memoryBytes)
-      return { bytes, file: undefined }
-    }
-    await this.flush(0, 0)
+  async finish(): Promise<Pick<StatementBody, 'query' | 'bytes' | 'file'>> {
+    const query = this.#query
+    if (this.#file === undefined) return { query, bytes: this.#taken(), file: undefined }
+    await this.#write()
     await this.#file.close()
-    return { bytes: Buffer.alloc(0), file: this.#path }
+    return { query, bytes: Buffer.alloc(0), file: this.#path }
   }
 
   async remove(): Promise<void> {
     this.memoryBytes = 0
-    if (this.#file === undefined || this.#path === undefined) return
+    if (this.#file === undefined) return
     await this.#file.close().catch(() => {})
     await rm(this.#path, { force: true })
+  }
+
+  /** Moves the text at the beginning of the body, if any, to the query. @returns whether what is left is data only */
+  #becomesData(): boolean {
+    if (takesDataOnly(this.#query)) return true
+    const body = this.#taken()
+    const split = splitInsert(this.#query, body)
+    if (split !== undefined) this.#query = split.query
+    const data = split === undefined ? body : body.subarray(split.dataAt)
+    this.#chunks = [data]
+    this.memoryBytes = data.length
+    return split !== undefined
+  }
+
+  async #write(): Promise<void> {
+    this.#file ??= await open(this.#path, 'wx', 0o600)
+    const bytes = this.#taken()
+    await writeAll(this.#file, bytes)
+    this.memoryBytes = 0
+  }
+
+  #taken(): Buffer {
+    const chunks = this.#chunks
+    this.#chunks = []
+    return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
   }
 }
 

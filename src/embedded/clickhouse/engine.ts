@@ -10,14 +10,17 @@ import type { EngineOptions } from './engine-options.ts'
 import { assertQuerySize, defaultsOf, type EngineStatement, headOf, textOf } from './engine-statement.ts'
 import { Code, Exception, exceptionOf } from './exception.ts'
 import { type TableStatements, tableStatements, withTables } from './external-tables.ts'
+import { insertRows } from './inserting.ts'
 import { forRevision } from './native-answer.ts'
+import { insertFromFile, takesDataOnly } from './plain-insert.ts'
 import { type ProgressReports, ProgressWatch } from './progress-watch.ts'
 import { refuseOutfile, refuseReach } from './reach.ts'
 import { ReadCounter } from './read-counts.ts'
-import { type Answer, type Consume, NOTHING_DONE, Reading, type Rest, type Summary } from './reading.ts'
+import { type Answer, type Consume, NOTHING_DONE, Reading, type Rest } from './reading.ts'
 import { ResultPipes } from './result-pipes.ts'
 import { Slots } from './slots.ts'
-import { insertFromFile, quote, shapeOf, takesDataOnly } from './statement.ts'
+import { quote, shapeOf } from './statement.ts'
+import { type RefusedDefinition, refusedDefinitions } from './stored-definitions.ts'
 import { demandRoom, isNearlyFull, WriteWatch } from './write-watch.ts'
 
 /** What others know of a running statement. */
@@ -122,10 +125,7 @@ export class Engine {
       progress.start(new Map(statement.settings))
       const slots = this.#slotsFor(statement)
       const giveBack = await slots.take(signal)
-      const run = this.#run(statement, { running, progress }, signal, consume).finally(giveBack)
-      const tracked = run.catch(() => {})
-      this.#running.add(tracked)
-      await run.finally(() => this.#running.delete(tracked))
+      await this.#tracked(this.#run(statement, { running, progress }, signal, consume).finally(giveBack))
     } finally {
       over()
       progress.stop()
@@ -137,6 +137,20 @@ export class Engine {
   #slotsFor({ isOwn, query }: EngineStatement): Slots {
     if (isOwn) return this.#ownSlots
     return takesDataOnly(query) ? this.#insertSlots : this.#slots
+  }
+
+  /** What the data folder has and would be refused if it were created now; nothing when statements may reach everything. */
+  async refusedDefinitions(): Promise<RefusedDefinition[]> {
+    if (this.#external || this.#root === undefined) return []
+    const found = refusedDefinitions(asking(this.#addon, this.#root), (sql) => this.#canonical(sql))
+    return await this.#tracked(found)
+  }
+
+  /** The engine is not closed before this work has ended. */
+  async #tracked<T>(work: Promise<T>): Promise<T> {
+    const ended = work.catch(() => {})
+    this.#running.add(ended)
+    return await work.finally(() => this.#running.delete(ended))
   }
 
   /** Resolves when no statement runs. */
@@ -269,24 +283,9 @@ export class Engine {
     const fromFile = body.file === undefined ? undefined : insertFromFile(query, body.file)
     const lacksData = fromFile === undefined && shapeOf(headOf(statement)).lacksData
     const isNothing = lacksData && (query === '' || body.bytes.length === 0)
-    const summary = isNothing ? NOTHING_DONE : await this.#insertRows(connection, fromFile ?? query, body.bytes)
+    const summary = isNothing ? NOTHING_DONE : await insertRows(this.#addon, connection, fromFile ?? query, body.bytes)
     await this.#writes.look()
     return () => consume({ format: defaultFormat, chunks: nothing(), summary })
-  }
-
-  async #insertRows(connection: Connection, query: string, bytes: Buffer): Promise<Summary> {
-    const [prefix, data] = query !== '' && bytes.length === 0 ? ['', Buffer.from(query)] : [query, bytes]
-    const result = await this.#addon.InsertRawAsyncConnection(connection, prefix, data, false)
-    const [rows, rowBytes] = [result.rowsWritten, result.bytesWritten]
-    return {
-      ...NOTHING_DONE,
-      read: { rows, bytes: rowBytes },
-      writtenRows: rows,
-      writtenBytes: rowBytes,
-      resultRows: rows,
-      resultBytes: rowBytes,
-      elapsedNs: Math.round(result.elapsed * 1e9),
-    }
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ChdbAddon, Connection } from './addon.ts'
+import { endOfQuoted } from './canonical-text.ts'
 import { Code, Exception, exceptionOf } from './exception.ts'
 import type { FormFile } from './form.ts'
 import type { Canonical } from './reach.ts'
@@ -164,13 +165,6 @@ function splitAt(text: string, isEnd: (depth: number, character: string) => bool
   }
   if (from < text.length) pieces.push(text.slice(from))
   return pieces
-}
-
-/** Where a quoted piece of a canonical text ends: both kinds have backslashes. */
-function endOfQuoted(text: string, start: number): number {
-  let at = start + 1
-  while (at < text.length && text[at] !== text[start]) at += text[at] === '\\' ? 2 : 1
-  return at
 }
 
 function notColumns({ name, isTypesOnly }: ExternalTable): Exception {

@@ -1,5 +1,5 @@
 import { StringDecoder } from 'node:string_decoder'
-import { plainDataStart } from './statement.ts'
+import { plainDataStart } from './plain-insert.ts'
 
 /**
  * The text of a request that has to be judged. The data of an INSERT are left out where they cannot hold an expression, so that

@@ -1,4 +1,5 @@
 import type { EngineLimits } from './access.ts'
+import type { RefusedDefinition } from './stored-definitions.ts'
 
 /** The one argument of the process, as JSON. */
 export interface ProcessOptions {
@@ -28,7 +29,13 @@ export interface Ready {
   readonly walled: boolean
 }
 
-export type FromClickHouse = Ready | { type: 'failed'; message: string }
+/** Definitions in the data folder that would be refused today, for the log of the parent, which operators see. */
+export interface Refused {
+  readonly type: 'refused'
+  readonly definitions: readonly RefusedDefinition[]
+}
+
+export type FromClickHouse = Ready | Refused | { type: 'failed'; message: string }
 
 /** The secret comes first, and never in an argument or a variable, which others can read. */
 export type ToClickHouse = { type: 'secret'; secret: string } | { type: 'stop' }

@@ -73,11 +73,22 @@ async function serve(): Promise<void> {
   const walled = isWalled()
   log.info({ url, path, walled }, 'serving')
   await send({ type: 'ready', url, walled })
+  void reportRefused(engine)
   const reason = await stopped
   log.info({ reason }, 'stopping')
   server.close()
   server.closeIdleConnections()
   await finish(engine, server)
+}
+
+/** Failing to find out is no reason to stop serving. */
+async function reportRefused(engine: Engine): Promise<void> {
+  try {
+    const definitions = await engine.refusedDefinitions()
+    if (definitions.length > 0) await send({ type: 'refused', definitions })
+  } catch (error) {
+    log.warn({ err: error }, 'the definitions in the data folder could not be judged')
+  }
 }
 
 async function finish(engine: Engine, server: Server): Promise<void> {

@@ -1,10 +1,12 @@
 import { setImmediate } from 'node:timers/promises'
 import { type Argument, callsOf } from './calls.ts'
+import { emptied } from './canonical-text.ts'
 import { Code, Exception } from './exception.ts'
 import { piecesToJudge } from './judged-text.ts'
+import { valuesOf } from './plain-insert.ts'
 import { Scanner } from './scanner.ts'
 import { refuseClauses } from './settings-clauses.ts'
-import { STATEMENT_BYTES_MAX, valuesOf } from './statement.ts'
+import { STATEMENT_BYTES_MAX } from './statement.ts'
 import { hasFirstWord, SOURCES, SuspicionSearch } from './suspicion.ts'
 
 /**
@@ -200,12 +202,6 @@ function refuseAliases(canonical: string, formats: ReadonlySet<string>): void {
 function hasExpression(structure: string): boolean {
   const at = structure.search(/\b(?:DEFAULT|MATERIALIZED|ALIAS|EPHEMERAL)\b/i)
   return at >= 0 && structure.indexOf('(', at) >= 0
-}
-
-/** Of the same length, so that places in one are places in the other. */
-function emptied(canonical: string): string {
-  const quoted = /'(?:[^'\\]|\\[\s\S])*'|`(?:[^`\\]|\\[\s\S])*`/g
-  return canonical.replace(quoted, (piece) => `${piece[0]}${'_'.repeat(piece.length - 2)}${piece[0]}`)
 }
 
 function textOf(query: string, body: Uint8Array): string {

@@ -12,7 +12,7 @@ import { quote } from './statement.ts'
 
 /** A statement as it comes over ClickHouse's HTTP interface, its body apart. */
 export interface StatementRequest {
-  /** Of the URL; the body follows it. */
+  /** Of the URL, and of a large body's beginning; the body follows it. */
   readonly query: string
   readonly queryId: string
   readonly database: string | undefined

@@ -23,7 +23,6 @@ import {
   type StatementRequest,
   withFields,
 } from './request.ts'
-import { insertFromFile } from './statement.ts'
 
 /** Longer than clients keep an idle connection, so that it is they who close it. */
 const KEEP_ALIVE_MS = 30_000
@@ -100,7 +99,8 @@ async function readRequest(
   if (!isForm(headers)) {
     const request = parseRequest(method, params, headers, own)
     res.setHeader('X-ClickHouse-Query-Id', headerValue('query_id', request.queryId))
-    return { request, body: await bodies.read(req, bodyForm, insertFromFile(request.query, '') !== undefined) }
+    const { query, ...body } = await bodies.read(req, bodyForm, request.query)
+    return { request: { ...request, query }, body }
   }
   if (method !== 'POST') throw new Exception(Code.BadArguments, 'multipart/form-data needs POST. (BAD_ARGUMENTS)')
   const { release, ...form } = await bodies.readForm(req, bodyForm)

@@ -5,11 +5,13 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { StartupError } from '../../core/run/errors.ts'
+import { visible } from '../../core/run/visible-text.ts'
 import { minimalEnvironment, type Variables } from '../processes/minimal-environment.ts'
 import { exitReason, type RunningProcess } from '../processes/running-process.ts'
 import { lowerSession } from '../processes/session-priority.ts'
 import type { EngineLimits } from './access.ts'
 import type { FromClickHouse, ProcessOptions, Ready, ToClickHouse } from './messages.ts'
+import type { RefusedDefinition } from './stored-definitions.ts'
 import { walledCommand } from './wall.ts'
 
 export interface EmbeddedClickHouseOptions {
@@ -91,6 +93,9 @@ export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions
   } finally {
     options.signal?.removeEventListener('abort', kill)
   }
+  child.on('message', (message: FromClickHouse) => {
+    if (message.type === 'refused') reportRefused(message.definitions, ready.walled, options.log)
+  })
   let stopping = false
   void exited.then((reason) => {
     if (!stopping) options.onExit?.(reason)
@@ -163,7 +168,21 @@ async function readiness(child: ChildProcess, exited: Promise<string>): Promise<
   const first = await Promise.race([message, exited])
   if (typeof first === 'string') throw new StartupError(`the embedded ClickHouse ended while it started: ${first}`)
   if (first.type === 'failed') throw new StartupError(first.message)
+  if (first.type !== 'ready') throw new StartupError(`the embedded ClickHouse said ${first.type} before it was ready`)
   return first
+}
+
+/** Lines of one log entry: a folder may have thousands, and the log is what operators see. */
+const REPORTED_MAX = 20
+
+function reportRefused(definitions: readonly RefusedDefinition[], walled: boolean, log: Logger): void {
+  const effect = walled ? 'the kernel keeps it from them' : 'it works until it is dropped'
+  for (const { name, reason, drop } of definitions.slice(0, REPORTED_MAX)) {
+    log.warn({ reason, drop }, visible(`the ${name} would be refused if it were created now; ${effect}: ${drop}`))
+  }
+  const more = definitions.length - REPORTED_MAX
+  if (more > 0)
+    log.warn({ more }, `${more} more definitions would be refused if they were created now: drop those named first`)
 }
 
 async function end(child: ChildProcess, exited: Promise<string>, kill: () => void): Promise<void> {

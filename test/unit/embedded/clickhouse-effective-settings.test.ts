@@ -11,6 +11,8 @@ test('the settings of a statement are those of its own clause', () => {
     ["SELECT 1 AS SETTINGS, a = 'x'", {}],
     ["SELECT 'SETTINGS a = 1', `SETTINGS b = 1`", {}],
     ["INSERT INTO t SETTINGS a = 1 SELECT b = 'x'", { a: '1' }],
+    ["SELECT 1 SETTINGS a = 1.5, a = -1e-3, b = '', c = 1 SETTINGS c = 2", { a: '-1e-3', b: '', c: '2' }],
+    ['SELECT 1 AS "SETTINGS b = 2", 3 SETTINGS a = 1', { a: '1' }],
     ["SELECT 1 SETTINGS m = {'k':'v'}, a = 1", { a: '1' }],
   ] as const) {
     assert.deepEqual(Object.fromEntries(clauseSettings(canonical)), settings, canonical)

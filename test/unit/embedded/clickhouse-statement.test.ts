@@ -2,16 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withClientIds } from '../../../src/embedded/clickhouse/cancelling.ts'
 import { exceptionOf, statusOf } from '../../../src/embedded/clickhouse/exception.ts'
+import { insertFromFile, takesDataOnly, valuesOf } from '../../../src/embedded/clickhouse/plain-insert.ts'
 import { Scanner } from '../../../src/embedded/clickhouse/scanner.ts'
 import { Slots } from '../../../src/embedded/clickhouse/slots.ts'
-import {
-  insertFromFile,
-  isPlain,
-  selectIntoFile,
-  shapeOf,
-  takesDataOnly,
-  valuesOf,
-} from '../../../src/embedded/clickhouse/statement.ts'
+import { isPlain, selectIntoFile, shapeOf } from '../../../src/embedded/clickhouse/statement.ts'
 
 test('quoted text and comments do not count', () => {
   assert.equal(shapeOf("SELECT '; SELECT 2', `a;b`, \"c;d\", 'it''s \\'; x' -- ; y\n/* ; z */;").isMultiple, false)
