@@ -147,6 +147,14 @@ test('a DATA_DIR of another user in a place of all users is refused', { skip: pr
   const user = t.mock.method(process as { getuid(): number }, 'getuid', () => 12_345)
   for (const made of [run, redis, clickhouse]) chownSync(made, 12_345, 12_345)
   assert.equal(trustedDataDir(path).path, makeDataDir(path).path)
+  // Docker makes some volumes so; this user can change nothing about it.
+  chmodSync(path, 0o777)
+  const command = `chown 12345:\\d+ ${path} && chmod 700 ${path}`
+  const message = new RegExp(
+    `^every user can write to ${path}, which root owns: as root, run "${command}" \\(for a Docker volume: docker run .* -v VOLUME:${path} IMAGE -c '${command}'\\), or choose`,
+  )
+  for (const use of [makeDataDir, trustedDataDir]) assert.throws(() => use(path), { name: 'StartupError', message })
+  chmodSync(path, 0o755)
   user.mock.restore()
   for (const use of [makeDataDir, trustedDataDir]) assert.throws(() => use(path), refused('run'))
 })

@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process'
 import type { Logger } from 'pino'
 import { type Config, defaultDataDirOf, type Environment, enrichCacheOf, sourcesDirOf } from '../../config/config.ts'
+import { minimalEnvironment } from '../../embedded/processes/minimal-environment.ts'
 import { exitReason } from '../../embedded/processes/running-process.ts'
 import { type BigTable, uncompiledTables } from '../../enrichment/files/compiled/compile.ts'
 import { defaultsWait } from '../../enrichment/files/defaults/make.ts'
@@ -36,6 +37,14 @@ const CHILD_MAX_MS = 1_800_000
 const STDERR = 2
 /** Of what a child prints. Sources are listed in it, some 300 bytes each. */
 const OUTPUT_MAX_CHARACTERS = 4 * 1_048_576
+
+/** Where temporary files and the sockets of a long DATA_DIR are, and how Node.js runs. */
+const CHILD_VARIABLES = ['TMPDIR', 'NODE_OPTIONS']
+/** How downloads reach their servers. */
+const DOWNLOAD_VARIABLES = [
+  ...['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'NODE_USE_ENV_PROXY'],
+  ...['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy'],
+]
 
 /** A version of a table that could not be compiled. */
 interface Failure {
@@ -172,7 +181,8 @@ export class EnrichmentKeeper {
 
   /** Fetches sources, and says which failed and why. */
   async #update(how: readonly string[], signal: AbortSignal): Promise<UpdateOutcome> {
-    const { failure, stdout } = await this.#child(['update', ...how, '--json'], signal)
+    const variables = [...DOWNLOAD_VARIABLES, ...(await this.#keyVariables())]
+    const { failure, stdout } = await this.#child(['update', ...how, '--json'], signal, variables)
     const reports = reportsIn(stdout)
     const failures: SourceFailure[] = reports.flatMap(({ file, reason }) => (reason === null ? [] : [{ file, reason }]))
     if (failure !== undefined && failures.length === 0) {
@@ -184,6 +194,12 @@ export class EnrichmentKeeper {
     }
     const changed = reports.filter(({ status }) => status === 'added' || status === 'updated').map(({ file }) => file)
     return { endedAt: new Date().toISOString(), changed, failures }
+  }
+
+  /** Names of the variables with keys for the sources. None when the list cannot be read: the child says why. */
+  async #keyVariables(): Promise<string[]> {
+    const sources = await readSources(sourcesDirOf(this.#options.config)).catch(() => [])
+    return sources.flatMap(({ keyEnv }) => keyEnv ?? [])
   }
 
   /** What is wrong with the list of sources, or else the failure as it is. */
@@ -204,8 +220,11 @@ export class EnrichmentKeeper {
     if (failure !== undefined) throw new Error(failure)
   }
 
-  /** Runs `ipid db COMMAND` in a process of its own, which ends with this one. An abort is no failure. */
-  async #child(command: readonly string[], signal: AbortSignal): Promise<ChildEnd> {
+  /**
+   * Runs `ipid db COMMAND` in a process of its own, which ends with this one. An abort is no failure.
+   * @param variables that it needs besides the usual ones: it reads files of others, so it gets no other secrets
+   */
+  async #child(command: readonly string[], signal: AbortSignal, variables: readonly string[] = []): Promise<ChildEnd> {
     let stdout = ''
     if (signal.aborted) return { failure: undefined, stdout }
     const { config, script, env, log } = this.#options
@@ -214,7 +233,7 @@ export class EnrichmentKeeper {
     const child = fork(script, ['db', ...command], {
       detached: true,
       env: {
-        ...env,
+        ...minimalEnvironment(env, [...CHILD_VARIABLES, ...variables]),
         DATA_DIR: dataDir,
         DEFAULT_DATA: config.defaultData,
         ...(enrichDir === undefined ? {} : { ENRICH_DIR: enrichDir }),

@@ -81,8 +81,7 @@ function demandPrivate(path: string): number | undefined {
   // Root owns the mount of a volume that the group of this user may write to, as Kubernetes makes it.
   const isTrusted = isOf(found, userId()) || isOf(found, ROOT) || (userId() === ROOT && !isForAll(dirname(path)))
   if (!isTrusted) throw foreign(path)
-  if (isForAll(path))
-    throw new StartupError(`every user can write to ${path}: chmod 700 it, or choose another DATA_DIR`)
+  if (isForAll(path)) throw openForAll(path, found)
   return found.uid
 }
 
@@ -105,6 +104,18 @@ function isOf(stats: Stats, user: number | undefined): boolean {
 
 function foreign(folder: string): StartupError {
   return new StartupError(`${folder} is not a folder of this user: remove it, or choose another DATA_DIR`)
+}
+
+function openForAll(path: string, found: Stats): StartupError {
+  if (isOf(found, userId())) {
+    return new StartupError(`every user can write to ${path}: chmod 700 it, or choose another DATA_DIR`)
+  }
+  // This user may not change it: a volume of Docker, or a mount.
+  const command = `chown ${userId()}:${process.getgid?.()} ${path} && chmod 700 ${path}`
+  const inDocker = `docker run --rm -u 0 --entrypoint sh -v VOLUME:${path} IMAGE -c '${command}'`
+  return new StartupError(
+    `every user can write to ${path}, which root owns: as root, run "${command}" (for a Docker volume: ${inDocker}), or choose another DATA_DIR`,
+  )
 }
 
 /** It can change every folder anyway. */

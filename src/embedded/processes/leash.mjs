@@ -19,14 +19,16 @@ const AGAIN_MS = 200
  * SIGKILL if it is still there after the grace. The watcher has a session of its own, so signals of the terminal pass it by.
  * @param {number} pid
  * @param {number} graceSeconds 0: SIGKILL at once
+ * @param {Record<string, string>} env of the watcher, which wants PATH at most; none when not given
  */
-export function holdLeash(pid, graceSeconds = 5) {
+export function holdLeash(pid, graceSeconds = 5, env = {}) {
   let watcher
   let released = false
   const hold = () => {
     if (released) return
     watcher = spawn('/bin/sh', ['-c', SCRIPT, 'ipid-leash', String(pid), String(10 * graceSeconds)], {
       detached: true,
+      env,
       stdio: ['pipe', 'ignore', 'ignore'],
     })
     watcher.unref()

@@ -31,6 +31,8 @@ export interface EmbeddedRedisOptions {
   readonly signal: AbortSignal
 }
 
+/** How long the server may take to end by itself when this process is gone. */
+const LEASH_SECONDS = 5
 const PROBE_EVERY_MS = 20
 const LOADING_REPORT_MS = 10_000
 const LEFTOVER_END_MS = 15_000
@@ -74,16 +76,17 @@ async function startServer(options: EmbeddedRedisOptions): Promise<RunningProces
   const logFile = join(options.dir, 'redis.log')
   rotate(logFile)
   linkFile(options)
+  const env = minimalEnvironment(options.env)
   const child = spawn(options.binary, serverArguments(options, logFile), {
     cwd: options.dir,
-    env: minimalEnvironment(options.env),
+    env,
     // A session of its own: Ctrl-C is for this process, which stops the server last.
     detached: true,
     stdio: 'ignore',
   })
   const exited = exitOf(child)
   if (child.pid === undefined) throw new StartupError(`cannot run ${options.binary}: ${await exited}`)
-  const leash = holdLeash(child.pid)
+  const leash = holdLeash(child.pid, LEASH_SECONDS, env)
   const rotation = rotateAgain(logFile, options.log)
   void rotation.start()
   exited.then(() => {

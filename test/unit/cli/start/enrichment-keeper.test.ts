@@ -11,33 +11,40 @@ import { asnMmdb, mmdb, temporaryFolder } from '../../../support/enrichment-data
 import { until } from '../../../support/until.ts'
 
 /** Stands for the command line: notes what it was asked, and dies of one table as the kernel would kill it. */
-const COMMAND = `
+const commandThatNotes = (notesPath: string) => `
 import { appendFileSync } from 'node:fs'
-appendFileSync(process.env.NOTES, process.argv.slice(2).join(' ') + '\\n')
+const { KEY, OTHER, REDIS_URL, HTTPS_PROXY } = process.env
+const variables = JSON.stringify({ KEY, OTHER, REDIS_URL, HTTPS_PROXY })
+appendFileSync(${JSON.stringify(notesPath)}, process.argv.slice(2).join(' ') + ' ' + variables + '\\n')
 if (process.argv.at(-1).endsWith('deadly.csv')) process.kill(process.pid, 'SIGKILL')
-if (process.argv[3] === 'update' && process.env.UPDATE === 'dies') process.kill(process.pid, 'SIGKILL')
 `
+const DIES = "process.kill(process.pid, 'SIGKILL')"
 
 test('a table that kills who compiles it holds up neither the start, nor other tables, nor what is fetched', async (t) => {
   const base = await temporaryFolder(t)
   const enrichDir = join(base, 'enrich')
   mkdirSync(enrichDir)
   for (const file of ['deadly.csv', 'well.csv']) writeFileSync(join(enrichDir, file), Buffer.alloc(4 * 1024 * 1024, 10))
-  const sources = ['a.csv', 'iptoasn.mmdb'].map((file) => ({ url: `http://127.0.0.1:1/${file}`, schedule: 'daily' }))
+  const source = { schedule: 'daily', key_env: 'KEY' }
+  const sources = ['a.csv', 'iptoasn.mmdb'].map((file) => ({ ...source, url: `http://127.0.0.1:1/${file}` }))
   writeFileSync(join(enrichDir, 'sources.json'), JSON.stringify(sources))
-  const script = join(base, 'command.mjs')
-  writeFileSync(script, COMMAND)
-  const notesPath = join(base, 'notes')
+  const [script, notesPath] = [join(base, 'command.mjs'), join(base, 'notes')]
+  writeFileSync(script, commandThatNotes(notesPath))
   writeFileSync(join(enrichDir, 'iptoasn.mmdb'), asnMmdb({ '81.2.69.0/24': [64500, 'Example AS'] }))
   const config = readConfig({ ENRICH_DIR: enrichDir, DATA_DIR: join(base, 'data') })
   const said: string[] = []
   const log = pino({ level: 'warn' }, { write: (line) => void said.push(JSON.parse(line).msg) })
-  const keeper = new EnrichmentKeeper({ config, script, env: { NOTES: notesPath }, log })
+  const env = { KEY: 'k', OTHER: 'secret', REDIS_URL: 'redis://:secret@x', HTTPS_PROXY: 'http://p' }
+  const keeper = new EnrichmentKeeper({ config, script, env, log })
   t.after(() => keeper.stop())
   await keeper.start()
   const notes = () => (existsSync(notesPath) ? readFileSync(notesPath, 'utf8') : '')
   await until(() => notes().includes('db update --due'))
-  assert.match(notes(), /^db compile --urgent --table .*deadly\.csv\ndb compile --urgent --table .*well\.csv\n/)
+  assert.match(
+    notes(),
+    /^db compile --urgent --table .*deadly\.csv \{\}\ndb compile --urgent --table .*well\.csv \{\}\n/,
+  )
+  assert.match(notes(), /^db update --due --json \{"KEY":"k","HTTPS_PROXY":"http:\/\/p"\}$/m)
   const old = /^data are old: iptoasn \(\d+ days\), and their sources bring nothing newer: see "\.\/ipid db update"$/
   await until(() => said.some((line) => old.test(line)))
   assert.equal(notes().split('deadly').length, 2, 'it is not tried again at once')
@@ -48,14 +55,13 @@ test('an update that was asked for ends with its reason when its process is kill
   const enrichDir = join(base, 'enrich')
   mkdirSync(enrichDir)
   const script = join(base, 'command.mjs')
-  writeFileSync(script, COMMAND)
+  writeFileSync(script, DIES)
   const config = readConfig({ ENRICH_DIR: enrichDir, DATA_DIR: join(base, 'data') })
   const said: string[] = []
   const log = pino({ level: 'warn' }, { write: (line) => void said.push(JSON.parse(line).msg) })
-  const env = { NOTES: join(base, 'notes'), UPDATE: 'dies' }
   // Asked for before the keeper runs: another process may have ended in between.
   await askForUpdate(enrichDir, [{ file: 'own.csv', url: 'http://127.0.0.1:1/own.csv' }], '2026-11-26T10:00:00.000Z')
-  const keeper = new EnrichmentKeeper({ config, script, env, log })
+  const keeper = new EnrichmentKeeper({ config, script, env: {}, log })
   t.after(() => keeper.stop())
   await keeper.start()
   const failures = async () => (await readAskedUpdate(enrichDir))?.outcome?.failures
