@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { gzipSync } from 'node:zlib'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import { ingest } from '../../pipelines/ingest.ts'
 import type { BatchJob } from '../../schemas/api/batch.ts'
 import type { DeletionReceipt } from '../../schemas/erasure.ts'
@@ -11,8 +12,13 @@ import { readStatus } from '../../src/redis/streams/status.ts'
 import { readArchive } from '../support/archive.ts'
 import { runCommand } from '../support/command.ts'
 import { ErasableInstance } from '../support/erasable.ts'
+import { type PagedS3, type Paging, startPagedS3 } from '../support/paged-s3.ts'
+import { receivedDays } from '../support/received-days.ts'
+import { S3_ENVIRONMENT } from '../support/s3.ts'
 import { stepsOf } from '../support/steps.ts'
 import { until } from '../support/until.ts'
+
+Object.assign(process.env, S3_ENVIRONMENT)
 
 const ERASED = '17.123.45.67'
 /** Stands in an event of that address, where no codec but LZ4 works, which keeps what it sees for the first time. */
@@ -230,6 +236,48 @@ test('erased events are in no file and no object, and all others are as they wer
     }
     const { code, stderr } = await run.site.ipid('tenant', 'set', 'demo', '--retention-days', '0')
     assert.deepEqual([code, /--retention-days "0": .*, none or default/.test(stderr)], [2, true], stderr)
+  })
+
+  await step('the list of a bucket is followed to its end, or nothing is said to be done', async () => {
+    for (const id of ['s1', 's2', 's3']) {
+      await run.send(demo, { ip: ERASED, event_id: id })
+      // Each in a part of its own.
+      await until(async () =>
+        (await readArchive(run.store)).some(({ events }) => events.some(({ eventId }) => eventId === id)),
+      )
+    }
+    await run.untilIdle()
+    const bucketOf = async (paging: Paging) => {
+      const s3 = await startPagedS3(t, paging)
+      for await (const { key } of run.store.list('')) s3.objects.set(key, await buffer((await run.store.get(key))!))
+      return { s3, flags: ['--archive-url', `s3://events?endpoint=${s3.endpoint}`] }
+    }
+    const [whole, stuck] = [await bucketOf('markers'), await bucketOf('repeats')]
+    const held = (s3: PagedS3) => [...s3.objects.values()].filter((bytes) => gunzipSync(bytes).includes(ERASED)).length
+    assert.deepEqual([held(whole.s3), held(stuck.s3)], [3, 3])
+
+    const replay = (flags: readonly string[]) =>
+      run.site.ipid('replay', '--tenant', 'demo', ...receivedDays(), '--dry-run', ...flags)
+    const followed = await replay([...whole.flags, '--json'])
+    assert.equal(followed.code, 0, followed.stderr)
+    const parts = (await readArchive(run.store)).filter(({ place }) => place.tenantId === 'demo').length
+    assert.deepEqual([JSON.parse(followed.stdout).parts, parts > 3], [parts, true])
+    for (const command of [
+      () => replay(stuck.flags),
+      () => run.site.ipid('erase', 'demo', '--ip', ERASED, ...stuck.flags),
+    ]) {
+      const before = stuck.s3.lists
+      const { code, stdout, stderr } = await command()
+      assert.deepEqual([code, stdout], [1, ''], stderr)
+      assert.match(
+        stderr,
+        /^ipid: s3:\/\/events\/ at \S+ (?:its list repeats a continuation token|it lists \S+ after \S+)$/m,
+      )
+      assert.ok(stuck.s3.lists - before < 10)
+    }
+    assert.equal(held(stuck.s3), 3)
+    const { archive } = await run.erase('demo', '--ip', ERASED, ...whole.flags)
+    assert.deepEqual([archive.lines, held(whole.s3)], [3, 0])
   })
 
   await step('a wrong call is told what is wrong, and what was asked for is not repeated', async () => {
