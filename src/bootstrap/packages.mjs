@@ -15,15 +15,17 @@ export const TREE_FILE = join('node_modules', '.package-lock.json')
 /**
  * Installs the packages that package-lock.json names, unless they are there already. Safe when several processes do it
  * at once, and after one of them was killed in the middle.
- * @param {{ withDev: boolean, root?: string }} options `withDev`: what only tests need, too
+ * @param {{ withDev: boolean, root?: string, sayEveryMs?: number }} options `withDev`: what only tests need, too;
+ * `sayEveryMs`: how often the progress of an installation is printed
  */
-export async function ensurePackages({ withDev, root = ROOT }) {
+export async function ensurePackages({ withDev, root = ROOT, sayEveryMs = SAY_EVERY_MS }) {
   if (isInstalled(root, withDev)) return
   const lock = await takeInstallLock(root)
   try {
     // Another process may have installed them while this one waited.
     if (isInstalled(root, withDev)) return
-    await install(root, withDev)
+    const progress = setInterval(sayProgress, sayEveryMs, root, withDev, Date.now())
+    await install(root, withDev).finally(() => clearInterval(progress))
   } finally {
     await lock.release()
   }
@@ -38,10 +40,9 @@ export function isInstalled(root, withDev) {
   const found = readPackages(join(root, TREE_FILE))
   if (found === undefined) return false
   if (wanted === undefined) return true
-  return Object.entries(wanted).every(([path, entry]) => {
-    if (path === '' || entry.optional || entry.devOptional || (entry.dev && !withDev)) return true
-    return found[path]?.version === entry.version && existsSync(join(root, path, 'package.json'))
-  })
+  return wantedPaths(wanted, withDev).every(
+    (path) => found[path]?.version === wanted[path].version && existsSync(join(root, path, 'package.json')),
+  )
 }
 
 function readPackages(path) {
@@ -80,6 +81,23 @@ function installLock(root) {
   }
   chmodSync(dir, 0o700)
   return join(dir, `${hash}.sock`)
+}
+
+/** On a slow network npm is silent for minutes. */
+const SAY_EVERY_MS = 10_000
+
+function sayProgress(root, withDev, startedMs) {
+  const paths = wantedPaths(readPackages(join(root, 'package-lock.json')) ?? {}, withDev)
+  const there = paths.filter((path) => existsSync(join(root, path, 'package.json'))).length
+  const seconds = Math.round((Date.now() - startedMs) / 1_000)
+  say(`still installing packages after ${seconds} s: ${there} of ${paths.length} are there`)
+}
+
+/** Where the packages of a lock file belong, but optional ones. */
+function wantedPaths(wanted, withDev) {
+  return Object.entries(wanted)
+    .filter(([path, entry]) => path !== '' && !entry.optional && !entry.devOptional && (withDev || !entry.dev))
+    .map(([path]) => path)
 }
 
 /** Lines of npm's words that are shown when it failed. */

@@ -76,6 +76,24 @@ test('of several processes at once one installs, and all go on when it is done',
   assert.ok(existsSync(join(root, 'node_modules/part/package.json')))
 })
 
+test('an installation that takes long says how far it is', async (t) => {
+  const root = await makeRoot(t)
+  const go = join(root, 'go')
+  const npm = `while [ ! -e ${go} ]; do sleep 0.05; done; PATH="$OWN_PATH" exec npm "$@"`
+  const script = SCRIPT.replace('withDev: false', 'withDev: false, sayEveryMs: 100')
+  const env = { PATH: fakeNpm(root, npm), OWN_PATH: process.env.PATH, HOME: root }
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script, root], { env })
+  let said = ''
+  child.stderr.on('data', (text) => {
+    said += text
+  })
+  const ended = once(child, 'close')
+  await until(() => [...said.matchAll(/still installing packages after \d+ s: 0 of 1 are there/g)].length >= 2)
+  writeFileSync(go, '')
+  assert.deepEqual((await ended)[0], 0, said)
+  assert.ok(existsSync(join(root, 'node_modules/part/package.json')))
+})
+
 test('another user of the machine cannot hold the lock of an installation', async (t) => {
   const root = await makeRoot(t)
   const tmp = join(root, 'tmp')
