@@ -1,5 +1,6 @@
-import type { ClickHouseClient } from '@clickhouse/client'
+import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
 import { InputError } from '../core/run/errors.ts'
+import { missingTable } from './failures.ts'
 
 /** Tracked accounts of a tenant in a month, against its plan. */
 export interface Usage {
@@ -42,10 +43,9 @@ export const EVERYBODY = `
  * @param month `YYYY-MM`
  */
 export async function readTrackedAccounts(client: ClickHouseClient, month: string): Promise<Map<string, number>> {
-  const result = await client.query({
+  const result = await ask(client, {
     query: EVERYBODY,
     query_params: { month: Number(month.replace('-', '')) },
-    format: 'JSONCompactEachRow',
     // Nobody waits for it.
     clickhouse_settings: { output_format_json_quote_64bit_integers: 0, max_threads: 1, max_execution_time: 60 },
   })
@@ -67,10 +67,9 @@ export async function readUsage(
   signal?: AbortSignal,
 ): Promise<Usage> {
   if (!/^\d{4}-(?:0[1-9]|1[0-2])$/.test(month)) throw new InputError(`month: wants YYYY-MM, got ${month}`)
-  const result = await client.query({
+  const result = await ask(client, {
     query: QUERY,
     query_params: { tenant: tenantId, month: Number(month.replace('-', '')), limit: monthlyAccountsLimit },
-    format: 'JSONCompactEachRow',
     ...(signal && { abort_signal: signal }),
     clickhouse_settings: { output_format_json_quote_64bit_integers: 0 },
   })
@@ -79,5 +78,20 @@ export async function readUsage(
   return {
     tracked_accounts: trackedAccounts,
     passed_at: passedAtMs === null ? null : new Date(passedAtMs).toISOString(),
+  }
+}
+
+interface Question {
+  readonly query: string
+  readonly query_params: Readonly<Record<string, string | number>>
+  readonly abort_signal?: AbortSignal
+  readonly clickhouse_settings: ClickHouseSettings
+}
+
+async function ask(client: ClickHouseClient, question: Question) {
+  try {
+    return await client.query({ ...question, format: 'JSONCompactEachRow' })
+  } catch (error) {
+    throw missingTable(error) ?? error
   }
 }

@@ -3,6 +3,7 @@ import { after, test } from 'node:test'
 import { ClickHouseCompanies } from '../../src/clickhouse/dashboard/companies.ts'
 import { ClickHouseOverview } from '../../src/clickhouse/dashboard/overview.ts'
 import { connectReading, DashboardReader } from '../../src/clickhouse/dashboard/reader.ts'
+import { readTrackedAccounts, readUsage } from '../../src/clickhouse/usage.ts'
 import { UnavailableError } from '../../src/core/run/errors.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { clock, TODAY } from '../support/companies.ts'
@@ -62,6 +63,8 @@ test('a missing table or ClickHouse is an error that says so, in every call, and
   await clickhouse.client.command({ query: 'RENAME TABLE outcomes_elsewhere TO outcomes' })
   const bare = connectReading(clickhouse.url, 'nowhere')
   for (const [name, call] of Object.entries(calls(new DashboardReader(bare)))) await assert.rejects(call(), lacks, name)
+  await assert.rejects(readUsage(bare, 'acme', '2026-03', 1), lacks)
+  await assert.rejects(readTrackedAccounts(bare, '2026-03'), lacks)
   await bare.close()
   await assert.rejects(
     new ClickHouseCompanies(new DashboardReader(undefined), clock).page('acme', {}),
