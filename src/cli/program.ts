@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { version } from '../config/version.ts'
 import { InputError } from '../core/run/errors.ts'
+import { joinedLines } from '../core/run/visible-text.ts'
 import { deadLetterCommand } from './admin/dead-letter.ts'
 import { eventCommand } from './admin/event.ts'
 import { keyCommand } from './admin/key.ts'
@@ -93,13 +94,13 @@ function explain(error: unknown, { stderr }: CliContext): number {
     return EXIT_USAGE
   }
   const { message } = error as Error
-  printLine(stderr, `ipid: ${message.trim().replace(/\s*\n\s*/g, ' ')}`)
+  printLine(stderr, `ipid: ${joinedLines(message)}`)
   return error instanceof InputError ? EXIT_USAGE : EXIT_FAILED
 }
 
 /** Commander's message on one line: `error: unknown option '--prot' (Did you mean --port?)`. */
 function usageProblem(error: CommanderError): string {
   if (error.code === 'commander.help') return 'which command? See ipid --help'
-  const problem = error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
+  const problem = joinedLines(error.message.replace(/^error: /, ''))
   return problem.includes('Did you mean') ? problem : `${problem} (see --help)`
 }

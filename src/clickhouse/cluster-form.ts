@@ -49,7 +49,7 @@ export function createDatabaseOn(cluster: string): string {
  * @throws Error when it is of a form that has none there
  */
 export function clusterStatements(statement: string, cluster: string): string[] {
-  const text = statement.replace(/^\s*--.*\n/gm, '').trim()
+  const text = statement.replace(/^[ \t]*--.*\n/gm, '').trim()
   const [, table] = /^CREATE TABLE IF NOT EXISTS (\w+)\s*\(/.exec(text) ?? []
   if (table !== undefined)
     return OF_ROWS.has(table) ? createTables(text, table, cluster) : [createAlike(text, table, cluster)]

@@ -99,7 +99,7 @@ const SUBJECT = /^(?:CREATE TABLE IF NOT EXISTS|CREATE OR REPLACE VIEW|CREATE VI
 
 /** The table or view that a statement makes or changes. */
 function subjectOf(statement: string): string | undefined {
-  return SUBJECT.exec(statement.replace(/^\s*--.*\n/gm, '').trim())?.[1]
+  return SUBJECT.exec(statement.replace(/^[ \t]*--.*\n/gm, '').trim())?.[1]
 }
 
 /** The table that notes them. */

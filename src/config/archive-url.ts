@@ -21,7 +21,7 @@ export function readArchiveUrl(text: string): ArchivePlace {
   }
   const stranger = [...url.searchParams.keys()].find((name) => !PARAMETERS.includes(name))
   if (stranger !== undefined) throw new InputError(`knows no ${JSON.stringify(stranger)}: ${WANTED}`)
-  const prefix = url.pathname.replace(/^\/+|\/+$/g, '')
+  const prefix = url.pathname.replace(/^\/+|(?<!\/)\/+$/g, '')
   if (!BUCKET.test(url.host)) throw new InputError(`"${url.host}" is no name of a bucket: ${WANTED}`)
   if (prefix !== '' && !PREFIX.test(prefix)) throw new InputError(`"${prefix}" is no prefix: ${WANTED}`)
   const region = url.searchParams.get('region') ?? undefined

@@ -67,7 +67,7 @@ export function matchLine({ kind, value }: Selector, line: ArchivedLine): 'yes' 
 }
 
 const V4_LIKE = /(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?!\.?\d)/g
-const V6_LIKE = /[0-9a-f]*:[0-9a-f:]*(?:\.\d{1,3}|[0-9a-f])*/gi
+const V6_LIKE = /(?:(?<![0-9a-f])[0-9a-f]+)?:[0-9a-f:]*(?:\.\d{1,3}|[0-9a-f])*/gi
 
 /**
  * Whether a text has an address in it, in any of its spellings: what is no address by itself may hold one, with a port or a

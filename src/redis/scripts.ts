@@ -142,7 +142,7 @@ function bytesOf(additions: readonly Addition[]): number {
 
 /** Why Redis discarded a transaction: it says so of one of the commands, or, behind its own words, of all. */
 function refusal(error: Error & { previousErrors?: Error[] }): never {
-  const reason = /^EXECABORT .* because of: -?(.*)$/.exec(error.message)?.[1]
+  const reason = /^EXECABORT .* because of: -?(.*)$/s.exec(error.message)?.[1]
   throw error.previousErrors?.[0] ?? (reason === undefined ? error : new ReplyError(reason))
 }
 

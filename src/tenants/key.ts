@@ -35,6 +35,6 @@ export function displayPrefix(bare: string): string {
 
 /** Reads a prefix with or without bullets. Undefined when it is none. */
 export function parsePrefix(text: string): string | undefined {
-  const bare = text.trim().replace(/•+$/, '')
+  const bare = text.trim().replace(/(?<!•)•+$/, '')
   return BARE_PREFIX.test(bare) ? bare : undefined
 }

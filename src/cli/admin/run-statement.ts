@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { shown } from '../../config/values.ts'
 import { causeText } from '../../core/run/cause-text.ts'
 import { InputError, StartupError } from '../../core/run/errors.ts'
+import { joinedLines } from '../../core/run/visible-text.ts'
 import { passOn, printJson, printMore } from '../print.ts'
 import { printResult, TABLE_FORMAT } from './result-table.ts'
 
@@ -76,8 +77,7 @@ function credentials(user: string, password: string): Record<string, string> {
 
 /** `Code: 60. DB::Exception: Unknown table … (UNKNOWN_TABLE)`, without the version behind it. */
 function firstLine(text: string): string {
-  return text
-    .trim()
-    .replace(/\s*\(version [^)]*(\([^)]*\))?\)\s*$/, '')
-    .replace(/\s*\n\s*/g, ' ')
+  const trimmed = text.trim()
+  const versionAt = trimmed.endsWith(')') ? trimmed.lastIndexOf('(version ') : -1
+  return joinedLines(versionAt < 0 ? trimmed : trimmed.slice(0, versionAt))
 }

@@ -19,6 +19,12 @@ export function visibleLines(text: string): string {
   )
 }
 
+/** A text of several lines as one: lines without blanks around them, with a space between, and without empty ones. */
+export function joinedLines(text: string): string {
+  const lines = text.split('\n').map((line) => line.trim())
+  return lines.filter((line) => line !== '').join(' ')
+}
+
 /** Columns that a text takes on a terminal. */
 export function widthOf(text: string): number {
   if (ASCII.test(text)) return text.length

@@ -24,7 +24,7 @@ export function slug(name: string): string {
     .replace(/\p{M}+/gu, '')
     .replace(/['’]/g, '')
     .replace(/[^\p{L}\p{N}]+/gu, '-')
-    .replace(/^-+|-+$/g, '')
+    .replace(/^-+|(?<!-)-+$/g, '')
     .slice(0, SLUG_MAX)
     .normalize('NFC')
 }

@@ -80,7 +80,7 @@ function plain(text: string): string {
       .replace(/\p{Cf}+/gu, '')
       // The backslash is a part of the null of databases.
       .replace(/^[^\p{L}\p{N}\\]+/u, '')
-      .replace(/[^\p{L}\p{N}]+$/u, '')
+      .replace(/(?<![^\p{L}\p{N}])[^\p{L}\p{N}]+$/u, '')
       .replace(/[\s_-]+/g, ' ')
       .replace(/ ?\/ ?/g, '/')
   )

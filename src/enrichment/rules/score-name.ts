@@ -38,7 +38,7 @@ const HANDLE_MIN_WEIGHT = 3
 const PRECEDENCE: readonly Classification[] = ['education', 'government', 'business', ...[...NOISE_CLASSES].reverse()]
 
 /** `Ivo Kibo trading as Kibo Networks`: the law knows the one, customers the other. */
-const TRADE_NAME = /(?<![\p{L}\p{N}])(?:trading as|doing business as|t\/a|d\/b\/a|dba)(?![\p{L}\p{N}])(.+)$/iu
+const TRADE_NAME = /(?<![\p{L}\p{N}])(?:trading as|doing business as|t\/a|d\/b\/a|dba)(?![\p{L}\p{N}])(.+)$/isu
 
 /**
  * Reads a name by the known names first, then by the weight of its words; the name that someone trades as before the

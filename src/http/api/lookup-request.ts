@@ -10,7 +10,7 @@ const TEXTS = ['ip'] as const
 const NUMBERS = ['deadline_ms', 'quality_min'] as const
 const LISTS = ['ips', 'fields', 'redact', 'providers.allow', 'providers.deny'] as const
 
-const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
+const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i
 
 /** What most lookups are: an address and nothing else, written as most languages write it. */
 const PLAIN = /^\{"ip": ?"([\da-fA-F.:]+)"\}$/

@@ -1,4 +1,4 @@
-const TOKENS = /"(?:[^"\\]+|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/g
+const TOKENS = /"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/g
 
 /** JSON over several lines, each value as it was sent: `JSON.parse` would round long numbers. Other text stays as it is. */
 export function indentedJson(text: string): string {

@@ -73,7 +73,7 @@ export function addressesIn(text: string): { readonly addresses: Address[]; read
   const skipped: string[] = []
   for (const word of text.split(BETWEEN)) {
     // Punctuation of sentences; two colons may end an address. What is longer than any address is looked at no further.
-    const bare = word.length > SHOWN_CHARS ? word : word.replace(/\.+$|(?<!:):$/, '')
+    const bare = word.length > SHOWN_CHARS ? word : word.replace(/(?<!\.)\.+$|(?<!:):$/, '')
     if (bare === '') continue
     const address = bare.length > SHOWN_CHARS ? undefined : parseAddress(WITH_PORT.exec(bare)?.[1] ?? bare)
     if (address === undefined) skipped.push(bare.slice(0, SHOWN_CHARS))

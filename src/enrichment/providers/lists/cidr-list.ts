@@ -17,7 +17,7 @@ export async function readCidrList(
   recognisedAs: string,
   rowsMax: number,
 ): Promise<NoiseList> {
-  const networkIn = (content: string) => content.replace(/#.*$/, '').trim() || undefined
+  const networkIn = (content: string) => content.split('#', 1)[0]!.trim() || undefined
   const entries = await readNetworks(text, noiseClass, rowsMax, networkIn)
   if (entries.length === 0) throw new InputError('the list holds no networks')
   return { recognisedAs, entries }

@@ -74,7 +74,7 @@ function commentsAtTheHead(text: Buffer): string {
 }
 
 function startsWithNetwork(text: Buffer): boolean {
-  const line = firstContentLine(text)?.replace(/#.*$/, '').trim()
+  const line = firstContentLine(text)?.split('#', 1)[0]?.trim()
   return line !== undefined && typeof parseCidr(line) !== 'string'
 }
 

@@ -40,7 +40,7 @@ export async function readRouteObjects(
 ): Promise<NoiseList> {
   const networkIn = (content: string, line: number) => {
     if (COMMENT.test(content)) return undefined
-    const network = ROUTE.exec(content)?.[1]?.replace(/#.*$/, '').trim()
+    const network = ROUTE.exec(content)?.[1]?.split('#', 1)[0]?.trim()
     if (network === undefined && !OTHER.test(content)) {
       throw lineError(line, `"${clip(content)}" is no attribute of a route object`)
     }

@@ -97,7 +97,7 @@ function kindOf(
   keys: ReadonlySet<string>,
 ): ProviderKind | undefined {
   const has = (...fields: readonly Field[]) => fields.some((field) => paths[field] !== undefined)
-  const compatible = /\(compat=([^)]+)\)/.exec(databaseType)?.[1] ?? databaseType
+  const compatible = /\(compat=([^()]+)\)/.exec(databaseType)?.[1] ?? databaseType
   if (databaseType.startsWith('ipid')) return Object.keys(paths).length > 0 ? 'table' : undefined
   if (subject === 'company') return 'company'
   if (subject === 'hosting') return 'anonymity'

@@ -24,7 +24,7 @@ export interface KeyListProps {
 /** Keys in force, the newest first; revoked ones apart. A key of another page is found by its whole prefix. */
 export function KeyList({ tenant, keys, total, onRevoke }: KeyListProps) {
   const [text, setText] = useState('')
-  const wanted = text.trim().replace(/•+$/, '')
+  const wanted = text.trim().replace(/(?<!•)•+$/, '')
   const here = keys.filter(({ prefix }) => prefix.includes(wanted))
   const isElsewhere = here.length === 0 && keys.length < total && wanted.length === PREFIX_CHARS
   const path = `/api/tenants/${tenant}/keys/${encodeURIComponent(wanted)}`
