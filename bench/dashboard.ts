@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
-import { connectClickHouse, DATABASE } from '../src/clickhouse/client.ts'
-import { ClickHouseCompanies } from '../src/clickhouse/dashboard/companies.ts'
-import { ClickHouseOverview } from '../src/clickhouse/dashboard/overview.ts'
-import { connectReading, DashboardReader } from '../src/clickhouse/dashboard/reader.ts'
-import { migrate } from '../src/clickhouse/migrate.ts'
+import { ClickHouseCompanies } from '../src/dashboard/queries/companies.ts'
+import { ClickHouseOverview } from '../src/dashboard/queries/overview.ts'
+import { connectReading, DashboardReader } from '../src/dashboard/queries/reader.ts'
 import { startEmbeddedClickHouse } from '../src/embedded/clickhouse/start.ts'
+import { connectClickHouse, DATABASE } from '../src/stores/clickhouse/client.ts'
+import { migrate } from '../src/stores/clickhouse/migrate.ts'
 
 /**
  * What the dashboard asks about companies: `EVENTS` (10,000,000) of `COMPANIES` (100,000) in 90 days, while `LIVE` (2,000) events a

@@ -12,13 +12,13 @@ import { join } from 'node:path'
 import { open, type Response } from 'maxmind'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import { formatV4, parseAddress } from '../src/core/event/address.ts'
-import { systemClock } from '../src/core/run/clock.ts'
 import { EnrichmentEngine } from '../src/enrichment/engine.ts'
 import { DataLookups } from '../src/enrichment/lookup-service.ts'
 import { MmdbWriter } from '../src/enrichment/providers/mmdb/writer.ts'
 import { ReverseDns } from '../src/enrichment/providers/rdns/reverse-dns.ts'
 import type { LookupOptions } from '../src/lookup/lookup.ts'
+import { formatV4, parseAddress } from '../src/pipeline/event/address.ts'
+import { systemClock } from '../src/run/clock.ts'
 
 const ROUNDS = 9
 const WARM_PASSES = 10

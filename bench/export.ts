@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { pino } from 'pino'
-import { DATABASE } from '../src/clickhouse/client.ts'
-import { migrate } from '../src/clickhouse/migrate.ts'
 import { type EmbeddedClickHouse, startEmbeddedClickHouse } from '../src/embedded/clickhouse/start.ts'
+import { DATABASE } from '../src/stores/clickhouse/client.ts'
+import { migrate } from '../src/stores/clickhouse/migrate.ts'
 import { residentMb } from './support/processes.ts'
 
 /**

@@ -10,9 +10,9 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import { type Address, parseAddress } from '../src/core/event/address.ts'
 import { EnrichmentEngine } from '../src/enrichment/engine.ts'
 import { makeDefaults } from '../src/enrichment/files/defaults/make.ts'
+import { type Address, parseAddress } from '../src/pipeline/event/address.ts'
 
 async function main(): Promise<void> {
   const [file, dataDir = 'data'] = process.argv.slice(2)

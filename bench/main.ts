@@ -1,7 +1,7 @@
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { printJson } from '../src/cli/print.ts'
+import { printJson } from '../src/terminal/print.ts'
 import { defaultLoader } from './loader/loader.ts'
 import { checkOut } from './run/checkout.ts'
 import { atLeastOne, type Options } from './run/options.ts'

@@ -1,11 +1,11 @@
-import { archive } from '../src/archive/destination.ts'
-import { readChunk } from '../src/batch/read-chunk.ts'
-import { clickhouse, clickhouseOutcomes } from '../src/clickhouse/destination.ts'
-import type { Pipeline } from '../src/core/pipeline/pipeline.ts'
-import { acceptEvents } from '../src/ingest/accept.ts'
-import { dedup } from '../src/stages/dedup.ts'
-import { enrich } from '../src/stages/enrich.ts'
-import { filterNoise } from '../src/stages/filter-noise.ts'
+import type { Pipeline } from '../src/pipeline/declaration/pipeline.ts'
+import { archive } from '../src/pipeline/sinks/archive/destination.ts'
+import { clickhouse, clickhouseOutcomes } from '../src/pipeline/sinks/clickhouse/destination.ts'
+import { readChunk } from '../src/pipeline/sources/batch/read-chunk.ts'
+import { acceptEvents } from '../src/pipeline/sources/live/accept.ts'
+import { dedup } from '../src/pipeline/stages/dedup.ts'
+import { enrich } from '../src/pipeline/stages/enrich.ts'
+import { filterNoise } from '../src/pipeline/stages/filter-noise.ts'
 
 const DAY_MS = 86_400_000
 

@@ -38,14 +38,14 @@ if (isOld) {
     } else if (command === 'chaos' || command === 'mutants') {
       const { register } = await import('tsx/esm/api')
       register()
-      const { pathWithRedis } = await import('./bootstrap/tests.mjs')
+      const { pathWithRedis } = await import('../test/support/run-tests.mjs')
       process.env.PATH = await pathWithRedis()
       const { main } = await import(command === 'chaos' ? '../test/chaos/run/main.ts' : '../test/mutants/main.ts')
       await main(args)
     } else {
       const { register } = await import('tsx/esm/api')
       register()
-      const { runTests } = await import('./bootstrap/tests.mjs')
+      const { runTests } = await import('../test/support/run-tests.mjs')
       process.exitCode = await runTests(args)
     }
   } catch (error) {

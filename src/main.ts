@@ -1,5 +1,5 @@
-import type { StopSignals } from './cli/context.ts'
 import { runCli } from './cli/program.ts'
+import type { StopSignals } from './terminal/context.ts'
 
 /** Runs one command of the command line in this process, and exits with its code. */
 export async function main(args: readonly string[]): Promise<void> {

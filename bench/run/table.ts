@@ -1,4 +1,4 @@
-import { printTable } from '../../src/cli/print.ts'
+import { printTable } from '../../src/terminal/print.ts'
 import type { ScenarioResult, Spread } from './results.ts'
 
 /** Prints what a scenario measured, for people. */

@@ -1,4 +1,4 @@
-import { poll } from '../../src/runner/loop.ts'
+import { poll } from '../../src/run/loop.ts'
 import type { LoadSpec } from '../loader/loader.ts'
 import { cpuFigures, peakFigures } from '../run/product.ts'
 import type { Figures, Stage } from '../run/scenario.ts'

@@ -4,8 +4,8 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, rmSync } fro
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { holdLeash } from '../embedded/processes/leash.mjs'
-import { takeLock, untilReleased } from '../embedded/processes/socket-lock.mjs'
+import { holdLeash } from './leash.mjs'
+import { takeLock, untilReleased } from './socket-lock.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 

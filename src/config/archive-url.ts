@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
-import type { ArchivePlace } from '../core/pipeline/destination.ts'
-import { InputError } from '../core/run/errors.ts'
+import type { ArchivePlace } from '../pipeline/declaration/destination.ts'
+import { InputError } from '../run/errors.ts'
 
 const WANTED = 'wants s3://bucket/prefix?endpoint=http://host:port&region=name, or file:///folder'
 /** Names that every S3-compatible store takes. */

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { InputError } from '../core/run/errors.ts'
+import { InputError } from '../run/errors.ts'
 
 const PORT_MAX = 65_535
 

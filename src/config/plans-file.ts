@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { InputError } from '../core/run/errors.ts'
-import { DEFAULT_PLANS, type Plan, type Plans } from '../tenants/plans.ts'
+import { DEFAULT_PLANS, type Plan, type Plans } from '../../schemas/plans.ts'
+import { InputError } from '../run/errors.ts'
 
 const FIELDS = ['rate', 'burst', 'daily_lookups', 'monthly_accounts'] as const
 const NAME = /^[a-z0-9-]{1,64}$/

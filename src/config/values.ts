@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { InputError } from '../core/run/errors.ts'
+import { InputError } from '../run/errors.ts'
 
 /** Readers of setting values. Each throws `InputError` with what is wanted, as `wants …`. */
 

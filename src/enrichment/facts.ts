@@ -1,4 +1,4 @@
-import type { EnrichmentData } from '../core/event/enrichment.ts'
+import type { EnrichmentData } from '../pipeline/event/enrichment.ts'
 import type { Evidence, Organisation } from './rules/evidence.ts'
 
 /** What one record of one provider states. Shared between all networks with the same record, and never changed. */

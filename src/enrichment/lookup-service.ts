@@ -1,5 +1,5 @@
-import type { Address } from '../core/event/address.ts'
 import type { Lookup, LookupOptions, LookupService } from '../lookup/lookup.ts'
+import type { Address } from '../pipeline/event/address.ts'
 import { isChosen } from './answers/choice.ts'
 import { lookupOf } from './answers/lookup.ts'
 import type { EnrichmentEngine } from './engine.ts'

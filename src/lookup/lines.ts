@@ -1,4 +1,4 @@
-import { parseAddress } from '../core/event/address.ts'
+import { parseAddress } from '../pipeline/event/address.ts'
 import type { Lookup, LookupService } from './lookup.ts'
 import { invalidAddressJson, type ResultForm, resultJson } from './result.ts'
 

@@ -1,7 +1,7 @@
 import type { Attribute } from '../../schemas/attributes.ts'
 import type { Classification } from '../../schemas/classification.ts'
-import type { Address } from '../core/event/address.ts'
-import type { EnrichmentData } from '../core/event/enrichment.ts'
+import type { Address } from '../pipeline/event/address.ts'
+import type { EnrichmentData } from '../pipeline/event/enrichment.ts'
 
 /** Which providers a lookup may ask, by name, whether it is worth a slow one, and how long it may take. */
 export interface LookupOptions {

@@ -1,6 +1,6 @@
 import { type DestinationStream, type LogFn, type Logger, pino } from 'pino'
-import { isPassing } from '../core/run/passing.ts'
-import { visible, visibleLines } from '../core/run/visible-text.ts'
+import { isPassing } from '../run/passing.ts'
+import { visible, visibleLines } from '../run/visible-text.ts'
 import type { RecentProblems } from './problems.ts'
 
 export interface LoggerOptions {

@@ -2,11 +2,11 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue } from 'prom-client'
-import { InputError } from '../core/run/errors.ts'
-import { hostProblem, portRefusal } from '../core/run/host-problem.ts'
-import { Lifecycle } from '../core/run/lifecycle.ts'
-import { isLoopbackHost } from '../core/run/loopback.ts'
-import type { Service } from '../core/run/service.ts'
+import { InputError } from '../run/errors.ts'
+import { hostProblem, portRefusal } from '../run/host-problem.ts'
+import { Lifecycle } from '../run/lifecycle.ts'
+import { isLoopbackHost } from '../run/loopback.ts'
+import type { Service } from '../run/service.ts'
 
 /** What a registry's `getMetricsAsJSON` gives. */
 export type MetricSet = MetricObjectWithValues<MetricValue<string>>[]

@@ -1,9 +1,9 @@
+import type { Plans } from '../../schemas/plans.ts'
 import type { TenantChange } from '../../schemas/tenant.ts'
 import { RULES_MAX } from '../../schemas/tenant-rules.ts'
-import type { Clock } from '../core/run/clock.ts'
-import { InputError, UnavailableError } from '../core/run/errors.ts'
+import type { Clock } from '../run/clock.ts'
+import { InputError, UnavailableError } from '../run/errors.ts'
 import { barePrefix, displayPrefix, generateRawKey, hashKey, parsePrefix } from './key.ts'
-import type { Plans } from './plans.ts'
 import type { KeyPage, StoredKey, TenantStore } from './stores.ts'
 import type { ApiKey, Tenant } from './tenancy.ts'
 

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import type { Service } from '../core/run/service.ts'
-import { Loop } from '../runner/loop.ts'
+import { Loop } from '../run/loop.ts'
+import type { Service } from '../run/service.ts'
 import type { CallerStore } from './stores.ts'
 
 export interface KeyUsesOptions {

@@ -1,9 +1,15 @@
 import type { Logger } from 'pino'
 import { Gauge, type Registry } from 'prom-client'
-import type { Enricher } from '../core/event/enrichment.ts'
-import { type OriginCounts, OriginTally, type OriginWarning, originOf, originWarning } from '../core/event/origins.ts'
-import type { Service } from '../core/run/service.ts'
-import { Loop } from '../runner/loop.ts'
+import type { Enricher } from '../pipeline/event/enrichment.ts'
+import {
+  type OriginCounts,
+  OriginTally,
+  type OriginWarning,
+  originOf,
+  originWarning,
+} from '../pipeline/event/origins.ts'
+import { Loop } from '../run/loop.ts'
+import type { Service } from '../run/service.ts'
 
 /** What was counted of a tenant's events lately, by network. */
 export interface OriginStore {

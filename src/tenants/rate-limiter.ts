@@ -1,8 +1,8 @@
-import { Gathering } from '../core/run/gathering.ts'
-import { Lifecycle } from '../core/run/lifecycle.ts'
-import type { Service } from '../core/run/service.ts'
+import type { Plan } from '../../schemas/plans.ts'
+import { Gathering } from '../run/gathering.ts'
+import { Lifecycle } from '../run/lifecycle.ts'
+import type { Service } from '../run/service.ts'
 import { Lot, type LotDemand, LotKeeper, retryForOthers } from './lots.ts'
-import type { Plan } from './plans.ts'
 import type { BucketDemand, BucketGrant, TokenBuckets } from './stores.ts'
 import type { Caller, RateDecision, RateLimiter } from './tenancy.ts'
 

@@ -1,9 +1,9 @@
 import type { KeyObject } from 'node:crypto'
+import type { Plan } from '../../schemas/plans.ts'
 import type { Addresses } from '../../schemas/tenant.ts'
 import type { TenantRules } from '../../schemas/tenant-rules.ts'
-import type { Enricher } from '../core/event/enrichment.ts'
-import type { AddressMask } from '../core/event/pseudonym.ts'
-import type { Plan } from './plans.ts'
+import type { Enricher } from '../pipeline/event/enrichment.ts'
+import type { AddressMask } from '../pipeline/event/pseudonym.ts'
 
 /** A customer. Everything is scoped to one: keys, limits, quotas, dedup, accounts. */
 export interface Tenant extends TenantRules {

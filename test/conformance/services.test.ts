@@ -4,7 +4,7 @@ import fs from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import type { Service } from '../../src/core/run/service.ts'
+import type { Service } from '../../src/run/service.ts'
 import { Calls, dataDir, SERVICES, type ServiceCase } from '../support/services.ts'
 import { until } from '../support/until.ts'
 

@@ -1,9 +1,9 @@
 import { ingest } from '../../pipelines/ingest.ts'
 import { createRoles as create, type RoleModule } from '../../src/app.ts'
-import type { Pipeline } from '../../src/core/pipeline/pipeline.ts'
-import { dedup } from '../../src/stages/dedup.ts'
-import { enrich } from '../../src/stages/enrich.ts'
-import { filterNoise } from '../../src/stages/filter-noise.ts'
+import type { Pipeline } from '../../src/pipeline/declaration/pipeline.ts'
+import { dedup } from '../../src/pipeline/stages/dedup.ts'
+import { enrich } from '../../src/pipeline/stages/enrich.ts'
+import { filterNoise } from '../../src/pipeline/stages/filter-noise.ts'
 import { filterBots } from './filter-bots.ts'
 
 /** `pipelines/ingest.ts` with its one line about the step changed. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { packBlock } from '../../src/core/event/block.ts'
-import { tsv } from '../../src/core/event/row.ts'
-import type { StageTools } from '../../src/core/pipeline/stage.ts'
+import type { StageTools } from '../../src/pipeline/declaration/stage.ts'
+import { packBlock } from '../../src/pipeline/event/block.ts'
+import { tsv } from '../../src/pipeline/event/row.ts'
 import { envelope } from '../support/pipeline.ts'
 import { filterBots } from './filter-bots.ts'
 

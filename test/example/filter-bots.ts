@@ -1,6 +1,6 @@
-import { columnOf } from '../../src/core/event/row.ts'
-import type { Outcome } from '../../src/core/pipeline/outcome.ts'
-import type { Stage } from '../../src/core/pipeline/stage.ts'
+import type { Outcome } from '../../src/pipeline/declaration/outcome.ts'
+import type { Stage } from '../../src/pipeline/declaration/stage.ts'
+import { columnOf } from '../../src/pipeline/event/row.ts'
 
 const BOT = /bot|crawl|spider|slurp/i
 const DROPPED: Outcome = { kind: 'drop', reason: 'bots' }

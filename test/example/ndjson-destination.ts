@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs'
 import { mkdir, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ROW_COLUMNS } from '../../schemas/row.ts'
-import { fromTsv } from '../../src/core/event/row.ts'
-import type { Destination } from '../../src/core/pipeline/destination.ts'
-import { UnavailableError } from '../../src/core/run/errors.ts'
+import type { Destination } from '../../src/pipeline/declaration/destination.ts'
+import { fromTsv } from '../../src/pipeline/event/row.ts'
+import { UnavailableError } from '../../src/run/errors.ts'
 
 /**
  * A folder of NDJSON files, one an insert, named after its token: a repeat overwrites itself, so a token says for certain

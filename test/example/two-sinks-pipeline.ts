@@ -1,6 +1,6 @@
 import { ingest } from '../../pipelines/ingest.ts'
 import { createRoles as create, type RoleModule } from '../../src/app.ts'
-import type { Pipeline } from '../../src/core/pipeline/pipeline.ts'
+import type { Pipeline } from '../../src/pipeline/declaration/pipeline.ts'
 import { ndjsonFolder } from './ndjson-destination.ts'
 
 /** `pipelines/ingest.ts` with one line more: a copy of what ClickHouse gets, as NDJSON in the folder `EXAMPLE_DIR`. */

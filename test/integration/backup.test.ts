@@ -3,7 +3,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } 
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { ingest } from '../../pipelines/ingest.ts'
-import { readStatus } from '../../src/redis/streams/status.ts'
+import { readStatus } from '../../src/pipeline/streams/status.ts'
 import { BATCH_LINES, batchLines, IP, makeFolder, ODD_EVENTS, Running, sendOn } from '../support/backup.ts'
 import { envelope } from '../support/pipeline.ts'
 import { bury } from '../support/running.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
-import type { SystemStatus } from '../../src/status/system-status.ts'
+import type { SystemStatus } from '../../src/operations/status/system-status.ts'
 import { TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
 

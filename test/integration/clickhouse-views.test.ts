@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { OUTCOME_COLUMNS } from '../../schemas/outcome.ts'
-import { TableInserter } from '../../src/clickhouse/inserter.ts'
-import { OUTCOMES } from '../../src/clickhouse/tables.ts'
-import { EVERYBODY, readTrackedAccounts, readUsage } from '../../src/clickhouse/usage.ts'
+import { TableInserter } from '../../src/pipeline/sinks/clickhouse/inserter.ts'
+import { OUTCOMES } from '../../src/stores/clickhouse/tables.ts'
+import { EVERYBODY, readTrackedAccounts, readUsage } from '../../src/tenants/usage.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { type EventRow, eventInserter } from '../support/event-rows.ts'
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CompaniesPage, CompanyChoices, CompanyDetailsAnswer } from '../../schemas/dashboard/companies.ts'
-import { ClickHouseCompanies } from '../../src/clickhouse/dashboard/companies.ts'
-import { ClickHouseOverview } from '../../src/clickhouse/dashboard/overview.ts'
-import { DashboardReader } from '../../src/clickhouse/dashboard/reader.ts'
+import { ClickHouseCompanies } from '../../src/dashboard/queries/companies.ts'
+import { ClickHouseOverview } from '../../src/dashboard/queries/overview.ts'
+import { DashboardReader } from '../../src/dashboard/queries/reader.ts'
 import { clock, event, ODD, startCompanies, TODAY } from '../support/companies.ts'
 
 const { clickhouse, client, insert, member, operator } = await startCompanies()

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OverviewAnswer } from '../../schemas/dashboard/overview.ts'
-import { keys } from '../../src/redis/keys.ts'
-import { RedisOriginCounts } from '../../src/redis/tenants/origin-counts.ts'
+import { keys } from '../../src/stores/redis/keys.ts'
+import { RedisOriginCounts } from '../../src/tenants/redis/origin-counts.ts'
 import { clock, DAY_MS, event, NOON_MS, ODD, startCompanies, TODAY } from '../support/companies.ts'
 
 const { clickhouse, redis, insert, operator, member } = await startCompanies()

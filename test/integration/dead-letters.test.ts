@@ -3,15 +3,15 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { ingest } from '../../pipelines/ingest.ts'
-import { decodeBlock, encodeBlock, packBlock } from '../../src/core/event/block.ts'
-import { identityOf } from '../../src/core/event/envelope.ts'
-import { columnOf } from '../../src/core/event/row.ts'
-import type { Pipeline } from '../../src/core/pipeline/pipeline.ts'
-import type { RedisClient } from '../../src/redis/connect.ts'
-import { counterFields, keys } from '../../src/redis/keys.ts'
-import { brokenEntryFields, deadLetterFields } from '../../src/redis/streams/dead-letter.ts'
-import { ownerOf } from '../../src/redis/streams/owner.ts'
-import { readStatus, waitingEvents } from '../../src/redis/streams/status.ts'
+import type { Pipeline } from '../../src/pipeline/declaration/pipeline.ts'
+import { decodeBlock, encodeBlock, packBlock } from '../../src/pipeline/event/block.ts'
+import { identityOf } from '../../src/pipeline/event/envelope.ts'
+import { columnOf } from '../../src/pipeline/event/row.ts'
+import { brokenEntryFields, deadLetterFields } from '../../src/pipeline/streams/dead-letter.ts'
+import { ownerOf } from '../../src/pipeline/streams/owner.ts'
+import { readStatus, waitingEvents } from '../../src/pipeline/streams/status.ts'
+import type { RedisClient } from '../../src/stores/redis/connect.ts'
+import { counterFields, keys } from '../../src/stores/redis/keys.ts'
 import { runCommand } from '../support/command.ts'
 import {
   counter,
@@ -81,7 +81,7 @@ test('what was claimed before it died is kept at its retry, and its twin is a du
 
 /** Claims an event for an owner, as the step does. */
 async function claim(client: RedisClient, eventId: string, owner: Buffer): Promise<void> {
-  const { claimOf } = await import('../../src/redis/streams/seen-store.ts')
+  const { claimOf } = await import('../../src/pipeline/streams/seen-store.ts')
   const place = claimOf(identityOf('t', eventId), { partition: 0, owner }, ingest.limits.dedupWindowMs)
   await client.call('HSET', place.key, place.identity, owner)
   await client.call('SET', `${place.key.replace(/\d+$/, '')}m`, '')

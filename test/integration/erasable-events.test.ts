@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ClickHouseErasableEvents } from '../../src/clickhouse/erasable-events.ts'
+import { ClickHouseErasableEvents } from '../../src/operations/erasure/erasable-events.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 
 const AT = Date.parse('2026-11-22T00:00:00Z')

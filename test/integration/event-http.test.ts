@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ErrorBody } from '../../schemas/api/error.ts'
-import { BackpressureError, UnavailableError } from '../../src/core/run/errors.ts'
-import type { EventReceipts, ReceiptQuery } from '../../src/receipts/receipts.ts'
+import type { EventReceipts, ReceiptQuery } from '../../src/operations/receipts/receipts.ts'
+import { BackpressureError, UnavailableError } from '../../src/run/errors.ts'
 import { API_KEY, startHttp } from '../support/http.ts'
 
 function asking(answer: () => ReturnType<EventReceipts['find']> = async () => ({ incomplete: [] })) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { BackpressureError } from '../../src/core/run/errors.ts'
+import { BackpressureError } from '../../src/run/errors.ts'
 import { API_KEY, startHttp } from '../support/http.ts'
 import { freeQuota } from '../support/lookups.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'

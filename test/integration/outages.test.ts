@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import type { SystemStatus } from '../../src/status/system-status.ts'
+import type { SystemStatus } from '../../src/operations/status/system-status.ts'
 import { runCommand } from '../support/command.ts'
 import { startInstance } from '../support/instance.ts'
 import { isAlive } from '../support/processes.ts'

@@ -4,13 +4,13 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { Redis } from 'ioredis'
-import { connectRedis } from '../../src/redis/connect.ts'
-import { loadScript, type Write } from '../../src/redis/scripts.ts'
+import { connectRedis } from '../../src/stores/redis/connect.ts'
+import { loadScript, type Write } from '../../src/stores/redis/scripts.ts'
 import { startTestRedis } from '../support/redis.ts'
 
 /* Writes and the script behind them, as one. */
 
-const script = loadScript('spoolChunk-3')
+const script = loadScript(import.meta.url, '../../src/pipeline/sources/batch/redis/spoolChunk-3.lua')
 const NAMES = ['{j}:upload', '{j}:chunks', '{j}:lines']
 const ARGS = [60_000, 1, '1']
 

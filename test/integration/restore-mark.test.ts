@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { StartupError } from '../../src/core/run/errors.ts'
-import { demandWhole, removeMark, writeMark } from '../../src/redis/backup/restore-mark.ts'
-import { connectRedis } from '../../src/redis/connect.ts'
+import { StartupError } from '../../src/run/errors.ts'
+import { connectRedis } from '../../src/stores/redis/connect.ts'
+import { demandWhole, removeMark, writeMark } from '../../src/stores/redis/restore-mark.ts'
 import { quiet } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
 

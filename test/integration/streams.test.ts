@@ -2,19 +2,19 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Redis } from 'ioredis'
 import { ingest } from '../../pipelines/ingest.ts'
-import { encodeBlock, packBlock } from '../../src/core/event/block.ts'
-import type { Lane } from '../../src/core/pipeline/lane.ts'
-import { BackpressureError } from '../../src/core/run/errors.ts'
-import type { RedisClient } from '../../src/redis/connect.ts'
-import { counterFields, keys } from '../../src/redis/keys.ts'
-import { LARGE_BYTES, loadScript } from '../../src/redis/scripts.ts'
-import { appendBlocks, blockAppend } from '../../src/redis/streams/append.ts'
-import { untilPassed } from '../../src/redis/streams/barrier.ts'
-import { BLOCK_MS_MAX, readBlocking } from '../../src/redis/streams/blocking-read.ts'
-import { StreamGroupReader } from '../../src/redis/streams/group-reader.ts'
-import { Janitor } from '../../src/redis/streams/janitor.ts'
-import { readStatus } from '../../src/redis/streams/status.ts'
-import { isolate, partsOf } from '../../src/runner/run-stages.ts'
+import type { Lane } from '../../src/pipeline/declaration/lane.ts'
+import { encodeBlock, packBlock } from '../../src/pipeline/event/block.ts'
+import { isolate, partsOf } from '../../src/pipeline/runner/run-stages.ts'
+import { appendBlocks, blockAppend } from '../../src/pipeline/streams/append.ts'
+import { untilPassed } from '../../src/pipeline/streams/barrier.ts'
+import { BLOCK_MS_MAX, readBlocking } from '../../src/pipeline/streams/blocking-read.ts'
+import { StreamGroupReader } from '../../src/pipeline/streams/group-reader.ts'
+import { Janitor } from '../../src/pipeline/streams/janitor.ts'
+import { readStatus } from '../../src/pipeline/streams/status.ts'
+import { BackpressureError } from '../../src/run/errors.ts'
+import type { RedisClient } from '../../src/stores/redis/connect.ts'
+import { counterFields, keys } from '../../src/stores/redis/keys.ts'
+import { LARGE_BYTES, loadScript } from '../../src/stores/redis/scripts.ts'
 import { envelope, quiet, silent } from '../support/pipeline.ts'
 import { startSource, startStreams } from '../support/streams.ts'
 import { until } from '../support/until.ts'
@@ -224,7 +224,7 @@ test('consumers that are long gone are forgotten, but those with something pendi
   await intake.append([envelope('t', 'a')])
   await client.call('XREADGROUP', 'GROUP', 'process', 'owes', 'STREAMS', stream, '>')
   await client.xgroup('CREATECONSUMER', stream, 'process', 'idle')
-  const forget = loadScript('deleteIdleConsumers-1')
+  const forget = loadScript(import.meta.url, '../../src/stores/redis/deleteIdleConsumers-1.lua')
   assert.equal(await forget.run(client, [stream], ['process', 60_000]), 0, 'not long gone')
   const forgotten = await until(
     () => forget.run(client, [stream], ['process', 0]),

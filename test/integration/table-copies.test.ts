@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BackupRefusedError, type TableShape } from '../../src/backup/ports.ts'
-import { connectClickHouse, DATABASE } from '../../src/clickhouse/client.ts'
-import { migrate, readMigrations } from '../../src/clickhouse/migrate.ts'
-import { ClickHouseTables } from '../../src/clickhouse/table-copies.ts'
+import { BackupRefusedError, type TableShape } from '../../src/operations/backup/ports.ts'
+import { ClickHouseTables } from '../../src/operations/backup/table-copies.ts'
+import { connectClickHouse, DATABASE } from '../../src/stores/clickhouse/client.ts'
+import { migrate, readMigrations } from '../../src/stores/clickhouse/migrate.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { silent } from '../support/pipeline.ts'
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { OriginTally } from '../../src/core/event/origins.ts'
-import { RedisTenantRemoval } from '../../src/redis/erasure/tenant-removal.ts'
-import { RedisOriginCounts } from '../../src/redis/tenants/origin-counts.ts'
+import { RedisTenantRemoval } from '../../src/operations/erasure/redis/tenant-removal.ts'
+import { OriginTally } from '../../src/pipeline/event/origins.ts'
 import { hashKey } from '../../src/tenants/key.ts'
+import { RedisOriginCounts } from '../../src/tenants/redis/origin-counts.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { handClock, startTenants } from '../support/tenants.ts'
 

@@ -1,8 +1,8 @@
 import { buffer } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
-import { indexKey, type PartPlace, partKey, placeOf } from '../../src/archive/layout.ts'
-import type { ObjectStore } from '../../src/archive/object-store.ts'
-import type { PartIndex } from '../../src/archive/part.ts'
+import { indexKey, type PartPlace, partKey, placeOf } from '../../src/pipeline/sinks/archive/layout.ts'
+import type { PartIndex } from '../../src/pipeline/sinks/archive/part.ts'
+import type { ObjectStore } from '../../src/stores/objects/object-store.ts'
 
 /** A line of the archive: what was sent, and what we say of it. */
 export interface ArchivedEvent {

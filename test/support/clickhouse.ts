@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { after } from 'node:test'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { pino } from 'pino'
-import { connectClickHouse, DATABASE } from '../../src/clickhouse/client.ts'
-import { migrate } from '../../src/clickhouse/migrate.ts'
 import {
   type EmbeddedClickHouse,
   type EmbeddedClickHouseOptions,
   startEmbeddedClickHouse,
 } from '../../src/embedded/clickhouse/start.ts'
+import { connectClickHouse, DATABASE } from '../../src/stores/clickhouse/client.ts'
+import { migrate } from '../../src/stores/clickhouse/migrate.ts'
 import { takePort } from './ports.ts'
 import { copySchema } from './schema-copy.ts'
 

@@ -1,6 +1,6 @@
 import { PassThrough, Readable } from 'node:stream'
-import type { CliContext } from '../../src/cli/context.ts'
 import { runCli } from '../../src/cli/program.ts'
+import type { CliContext } from '../../src/terminal/context.ts'
 
 /** How a command is run. */
 export interface CommandOptions {

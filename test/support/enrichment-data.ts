@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import { type Address, parseAddress } from '../../src/core/event/address.ts'
 import { type AddressRange, parseCidr } from '../../src/enrichment/addresses/network.ts'
 import { EnrichmentEngine, type EnrichmentOptions } from '../../src/enrichment/engine.ts'
 import type { MmdbValue } from '../../src/enrichment/providers/mmdb/encode.ts'
 import { MmdbWriter, type MmdbWriterOptions } from '../../src/enrichment/providers/mmdb/writer.ts'
+import { type Address, parseAddress } from '../../src/pipeline/event/address.ts'
 
 export const silent = pino({ level: 'silent' })
 

@@ -1,7 +1,7 @@
 import { ROW_COLUMNS } from '../../schemas/row.ts'
-import { TableInserter } from '../../src/clickhouse/inserter.ts'
-import { EVENTS } from '../../src/clickhouse/tables.ts'
-import { tsv, tsvTime } from '../../src/core/event/row.ts'
+import { tsv, tsvTime } from '../../src/pipeline/event/row.ts'
+import { TableInserter } from '../../src/pipeline/sinks/clickhouse/inserter.ts'
+import { EVENTS } from '../../src/stores/clickhouse/tables.ts'
 import type { TestClickHouse } from './clickhouse.ts'
 
 export type EventRow = Partial<Record<(typeof ROW_COLUMNS)[number], string | number>>

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Counter } from 'prom-client'
 import type { RoleModule } from '../../src/app.ts'
-import { StartupError } from '../../src/core/run/errors.ts'
+import { StartupError } from '../../src/run/errors.ts'
 
 /**
  * Roles that do nothing but show what a role process was given. Ingress answers every request with it; `PUT /slow` is

@@ -1,7 +1,7 @@
-import type { Address } from '../../src/core/event/address.ts'
-import type { EnrichmentData } from '../../src/core/event/enrichment.ts'
 import type { BulkJobs } from '../../src/lookup/bulk.ts'
 import type { Lookup, LookupOptions, LookupService } from '../../src/lookup/lookup.ts'
+import type { Address } from '../../src/pipeline/event/address.ts'
+import type { EnrichmentData } from '../../src/pipeline/event/enrichment.ts'
 import type { DailyQuota } from '../../src/tenants/quota.ts'
 
 /** A lookup with everything that an answer shows. */

@@ -1,4 +1,4 @@
-import { utcDay } from '../../src/core/event/outcomes.ts'
+import { utcDay } from '../../src/pipeline/event/outcomes.ts'
 
 /** Flags of `ipid replay` for what is received while a test runs, which may be at midnight. */
 export function receivedDays(): string[] {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import { Redis } from 'ioredis'
-import { removeHoles } from '../../src/embedded/redis/file-holes.ts'
+import { removeHoles } from '../../src/stores/redis/durability/file-holes.ts'
 
 /** A private redis-server with an append-only file, on a unix socket in a folder of its own. */
 export interface TestRedis {

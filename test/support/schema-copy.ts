@@ -3,8 +3,8 @@ import { cp, mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { digest, keptFolder } from '../../src/bootstrap/compile.mjs'
-import { migrate } from '../../src/clickhouse/migrate.ts'
 import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse/start.ts'
+import { migrate } from '../../src/stores/clickhouse/migrate.ts'
 import { silent } from './pipeline.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))

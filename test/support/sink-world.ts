@@ -1,8 +1,8 @@
-import { packBlock, rowAt, rowEnds } from '../../src/core/event/block.ts'
-import { EnvelopeState, identityOf } from '../../src/core/event/envelope.ts'
-import { type Inserter, RefusedRowsError } from '../../src/core/pipeline/destination.ts'
-import type { SinkEntry, SinkIntent, SinkRun, SinkSource } from '../../src/runner/sink-ports.ts'
-import { SinkWorker } from '../../src/runner/sink-worker.ts'
+import { type Inserter, RefusedRowsError } from '../../src/pipeline/declaration/destination.ts'
+import { packBlock, rowAt, rowEnds } from '../../src/pipeline/event/block.ts'
+import { EnvelopeState, identityOf } from '../../src/pipeline/event/envelope.ts'
+import type { SinkEntry, SinkIntent, SinkRun, SinkSource } from '../../src/pipeline/runner/sink-ports.ts'
+import { SinkWorker } from '../../src/pipeline/runner/sink-worker.ts'
 import { silent } from './pipeline.ts'
 import { until } from './until.ts'
 

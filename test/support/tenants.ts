@@ -1,13 +1,13 @@
 import { once } from 'node:events'
 import type { TestContext } from 'node:test'
-import { type Clock, systemClock } from '../../src/core/run/clock.ts'
-import { connectRedis, type RedisClient } from '../../src/redis/connect.ts'
-import { RedisTokenBuckets } from '../../src/redis/tenants/rate-bucket.ts'
-import { RedisTenantChanges, RedisTenantStore } from '../../src/redis/tenants/tenant-store.ts'
+import { DEFAULT_PLANS, type Plan } from '../../schemas/plans.ts'
+import { type Clock, systemClock } from '../../src/run/clock.ts'
+import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts'
 import { TenantAdmin } from '../../src/tenants/admin.ts'
 import { CachedAuthenticator } from '../../src/tenants/authenticator.ts'
-import { DEFAULT_PLANS, type Plan } from '../../src/tenants/plans.ts'
 import { SharedRateLimiter } from '../../src/tenants/rate-limiter.ts'
+import { RedisTokenBuckets } from '../../src/tenants/redis/rate-bucket.ts'
+import { RedisTenantChanges, RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
 import { quiet, silent } from './pipeline.ts'
 
 /** What one process holds of tenants, keys and limits, on connections of its own. */

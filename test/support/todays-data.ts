@@ -1,7 +1,7 @@
 import type { Classification } from '../../schemas/classification.ts'
-import type { Enrichment, EnrichmentData } from '../../src/core/event/enrichment.ts'
-import { enrichmentColumns } from '../../src/core/event/row.ts'
-import type { TodaysData } from '../../src/reenrich/ports.ts'
+import type { TodaysData } from '../../src/operations/reenrich/ports.ts'
+import type { Enrichment, EnrichmentData } from '../../src/pipeline/event/enrichment.ts'
+import { enrichmentColumns } from '../../src/pipeline/event/row.ts'
 
 /** What data say of an address. */
 export interface Known extends EnrichmentData {

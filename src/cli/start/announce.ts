@@ -1,6 +1,6 @@
 import { shown } from '../../config/values.ts'
-import type { Instance } from '../instance.ts'
-import { printLine } from '../print.ts'
+import type { Instance } from '../../terminal/instance.ts'
+import { printLine } from '../../terminal/print.ts'
 import type { DemoKey } from './demo-tenant.ts'
 
 /** What there is to say when everything runs. */

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { type Config, InputProblems, ROLES, readRoles } from '../../config/config.ts'
-import type { CliContext } from '../context.ts'
-import { ALL_SETTINGS, addSettings, configOf } from '../settings-options.ts'
+import type { CliContext } from '../../terminal/context.ts'
+import { ALL_SETTINGS, addSettings, configOf } from '../../terminal/settings-options.ts'
 
 interface StartFlags {
   readonly roles?: string

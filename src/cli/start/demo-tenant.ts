@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts'
-import { tenantAdmin, withRedis } from '../stores.ts'
+import { tenantAdmin, withRedis } from '../../terminal/stores.ts'
 
 const DEMO = 'demo'
 

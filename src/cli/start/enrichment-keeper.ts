@@ -14,7 +14,7 @@ import {
 } from '../../enrichment/files/update/asked-update.ts'
 import { readSources, SOURCES_FILE, sourcesChangedAt } from '../../enrichment/files/update/sources.ts'
 import { anyDue } from '../../enrichment/files/update/update.ts'
-import { Loop } from '../../runner/loop.ts'
+import { Loop } from '../../run/loop.ts'
 
 export interface EnrichmentKeeperOptions {
   readonly config: Config

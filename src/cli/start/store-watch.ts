@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
-import { connectClickHouse } from '../../clickhouse/client.ts'
 import type { Config } from '../../config/config.ts'
 import { shown } from '../../config/values.ts'
-import { causeText } from '../../core/run/cause-text.ts'
-import { PASSING } from '../../core/run/passing.ts'
-import { pause } from '../../runner/loop.ts'
-import { withRedis } from '../stores.ts'
+import { causeText } from '../../run/cause-text.ts'
+import { pause } from '../../run/loop.ts'
+import { PASSING } from '../../run/passing.ts'
+import { connectClickHouse } from '../../stores/clickhouse/client.ts'
+import { withRedis } from '../../terminal/stores.ts'
 
 /** A store of the user's own, which may not answer. */
 export interface AwaitedStore {

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { parseAddress } from '../../core/event/address.ts'
-import type { Clock } from '../../core/run/clock.ts'
+import { parseAddress } from '../../pipeline/event/address.ts'
+import type { Clock } from '../../run/clock.ts'
 
 const WINDOW_MS = 60_000
 const FAILURES_MAX = 20

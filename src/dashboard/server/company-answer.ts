@@ -1,8 +1,8 @@
 import { COMPANY_LIMITS } from '../../../schemas/dashboard/companies.ts'
 import type { CompanyAnswer, CompanyReason, CompanySource } from '../../../schemas/dashboard/company.ts'
-import { parseAddress } from '../../core/event/address.ts'
 import { explain } from '../../lookup/explain.ts'
 import type { Lookup, LookupService } from '../../lookup/lookup.ts'
+import { parseAddress } from '../../pipeline/event/address.ts'
 import type { StoredCompany } from './company-store.ts'
 
 /** A page waits for no name server. */

@@ -1,6 +1,6 @@
 import { HttpError, tooMany } from '../../http/engine/http-error.ts'
 import type { HttpResponse } from '../../http/engine/response.ts'
-import { Loop } from '../../runner/loop.ts'
+import { Loop } from '../../run/loop.ts'
 import { type Tenant, tenantKey } from '../../tenants/tenancy.ts'
 import type { Session } from './sessions.ts'
 

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { isLoopbackHost } from '../../core/run/loopback.ts'
+import { isLoopbackHost } from '../../run/loopback.ts'
 
 /**
  * Whether a `Host` header names this server: a name that another site made lead here (DNS rebinding) does not. Addresses

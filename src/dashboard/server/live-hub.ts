@@ -1,5 +1,5 @@
 import type { LiveReport } from '../../../schemas/live-event.ts'
-import { LiveSample } from '../../core/event/live-sample.ts'
+import { LiveSample } from '../../pipeline/event/live-sample.ts'
 import { type Tenant, tenantKey } from '../../tenants/tenancy.ts'
 import { type BeginSending, eventText } from './event-streams.ts'
 import { SharedFeed } from './shared-feed.ts'

@@ -1,6 +1,6 @@
 import type { EventDay, OutcomeCount } from '../../../schemas/dashboard/overview.ts'
-import type { OriginWarning } from '../../core/event/origins.ts'
-import type { Plan } from '../../tenants/plans.ts'
+import type { Plan } from '../../../schemas/plans.ts'
+import type { OriginWarning } from '../../pipeline/event/origins.ts'
 
 /** First and last UTC day, `YYYY-MM-DD`. */
 export interface Days {

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { Logger } from 'pino'
 import { type Compilation, compiled, compiledFiles } from '../../bootstrap/compile.mjs'
-import { StartupError } from '../../core/run/errors.ts'
+import { StartupError } from '../../run/errors.ts'
 
 const PAGES = join('src', 'dashboard', 'pages')
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))

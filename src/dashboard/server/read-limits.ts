@@ -1,4 +1,4 @@
-import type { SlotLimits } from '../../core/run/tenant-slots.ts'
+import type { SlotLimits } from '../../run/tenant-slots.ts'
 
 const TOO_MANY = 'too much is being asked for this tenant, or for all: try again in a few seconds'
 

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { DashboardRole } from '../../../schemas/dashboard/session.ts'
-import type { Clock } from '../../core/run/clock.ts'
+import type { Clock } from '../../run/clock.ts'
 
 /** What a sign-in link gives, and a session has. */
 export interface Grant {

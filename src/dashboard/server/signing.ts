@@ -1,7 +1,7 @@
-import type { Clock } from '../../core/run/clock.ts'
 import type { Exchange } from '../../http/engine/exchange.ts'
 import { HttpError } from '../../http/engine/http-error.ts'
 import type { HttpResponse } from '../../http/engine/response.ts'
+import type { Clock } from '../../run/clock.ts'
 import type { Access } from './access.ts'
 import { clientOf, FailedSignIns } from './attempts.ts'
 import type { SessionCookie } from './cookie.ts'

@@ -1,6 +1,6 @@
 import type { DataUpdate, SystemAnswer } from '../../../schemas/dashboard/system.ts'
-import { Loop } from '../../runner/loop.ts'
-import type { SystemStatus } from '../../status/system-status.ts'
+import type { SystemStatus } from '../../operations/status/system-status.ts'
+import { Loop } from '../../run/loop.ts'
 import { eventText } from './event-streams.ts'
 import { SharedFeed } from './shared-feed.ts'
 

@@ -1,12 +1,12 @@
 import { BATCH_LIMITS } from '../../../schemas/api/batch.ts'
 import { UploadChoice } from '../../../schemas/dashboard/uploads.ts'
-import type { Advice } from '../../batch/files/conversion.ts'
-import { isEncoding } from '../../batch/files/encoding.ts'
-import type { FileChoice } from '../../batch/files/event-file.ts'
-import { compileValidator } from '../../core/event/validator.ts'
 import { parseJson } from '../../http/api/parse-json.ts'
 import { demandSchema, schemaError } from '../../http/api/schema.ts'
 import { HttpError } from '../../http/engine/http-error.ts'
+import { compileValidator } from '../../pipeline/event/validator.ts'
+import type { Advice } from '../../pipeline/sources/batch/files/conversion.ts'
+import { isEncoding } from '../../pipeline/sources/batch/files/encoding.ts'
+import type { FileChoice } from '../../pipeline/sources/batch/files/event-file.ts'
 
 /** Of the first line of an upload. A header has less room than the names of many columns take. */
 export const CHOICE_MAX_BYTES = 262_144

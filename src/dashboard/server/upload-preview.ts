@@ -1,9 +1,9 @@
 import type { PreviewRow, UploadPreview } from '../../../schemas/dashboard/uploads.ts'
-import { EVENT_KEYS } from '../../batch/files/conversion.ts'
-import type { FilePreview } from '../../batch/files/preview.ts'
-import type { Address } from '../../core/event/address.ts'
-import type { Enrichment } from '../../core/event/enrichment.ts'
-import { judgementOf } from '../../core/event/judgement.ts'
+import type { Address } from '../../pipeline/event/address.ts'
+import type { Enrichment } from '../../pipeline/event/enrichment.ts'
+import { judgementOf } from '../../pipeline/event/judgement.ts'
+import { EVENT_KEYS } from '../../pipeline/sources/batch/files/conversion.ts'
+import type { FilePreview } from '../../pipeline/sources/batch/files/preview.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { CompanyView } from '../../../schemas/dashboard/companies.ts'
-import { InputError } from '../../core/run/errors.ts'
+import { InputError } from '../../run/errors.ts'
 
 const FIRST_DAY = '1900-01-01'
 const LAST_DAY = '2299-12-31'

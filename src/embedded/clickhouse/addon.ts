@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { StartupError } from '../../core/run/errors.ts'
+import { StartupError } from '../../run/errors.ts'
 
 /** A native connection: settings, database and parameters of its own over the one engine of the process. */
 export type Connection = object

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { isLoopbackHost } from '../../core/run/loopback.ts'
+import { isLoopbackHost } from '../../run/loopback.ts'
 import { Code, Exception } from './exception.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { growingDelay, pause } from '../../runner/loop.ts'
+import { growingDelay, pause } from '../../run/loop.ts'
 import { Code, Exception } from './exception.ts'
 import { Scanner } from './scanner.ts'
 import { quote } from './statement.ts'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { StartupError } from '../../core/run/errors.ts'
+import { StartupError } from '../../run/errors.ts'
 import { writeEngineConfig } from './access.ts'
 import { asking, type ChdbAddon, type Connection, loadAddon } from './addon.ts'
 import { AnswerHead } from './answer-head.ts'

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { closeSync, constants, mkdirSync, openSync, rmSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { join } from 'node:path'
-import { StartupError } from '../../core/run/errors.ts'
+import { StartupError } from '../../run/errors.ts'
 import type { Departures } from './write-watch.ts'
 
 /** How often somebody is let in who waits at a pipe that was left. */

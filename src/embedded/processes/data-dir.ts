@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { chmodSync, lstatSync, mkdirSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { StartupError } from '../../core/run/errors.ts'
+import { StartupError } from '../../run/errors.ts'
 
 /** Where an instance keeps what it needs while it runs, and what others use to find it. */
 export interface DataDir {

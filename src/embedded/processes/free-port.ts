@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer } from 'node:net'
-import { InputError } from '../../core/run/errors.ts'
-import { hostProblem, type ListenPlace, portRefusal } from '../../core/run/host-problem.ts'
-import { poll } from '../../runner/loop.ts'
+import { InputError } from '../../run/errors.ts'
+import { hostProblem, type ListenPlace, portRefusal } from '../../run/host-problem.ts'
+import { poll } from '../../run/loop.ts'
 
 const RETRY_EVERY_MS = 100
 

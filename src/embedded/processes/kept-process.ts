@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { type DelayBounds, growingDelay, pause } from '../../runner/loop.ts'
+import { type DelayBounds, growingDelay, pause } from '../../run/loop.ts'
 import type { RunningProcess } from './running-process.ts'
 
 export interface KeptProcessOptions<P extends RunningProcess> {

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import type { Logger } from 'pino'
-import { StartupError } from '../../core/run/errors.ts'
-import { poll } from '../../runner/loop.ts'
+import { StartupError } from '../../run/errors.ts'
+import { poll } from '../../run/loop.ts'
 
 const GONE_EVERY_MS = 20
 const END_MS = 15_000

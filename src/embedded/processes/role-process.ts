@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { StartupError } from '../../core/run/errors.ts'
+import { StartupError } from '../../run/errors.ts'
 import type { MetricSet } from '../../telemetry/metrics-server.ts'
 import type { FromRole, StoreUrls, ToRole } from './role-protocol.ts'
 import { exitReason, type RunningProcess } from './running-process.ts'

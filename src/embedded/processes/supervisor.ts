@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { PASSING } from '../../core/run/passing.ts'
+import { PASSING } from '../../run/passing.ts'
 import type { MetricSet } from '../../telemetry/metrics-server.ts'
 import { KeptProcess } from './kept-process.ts'
 import { launchRole, type RoleProcess } from './role-process.ts'

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { basename, delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Logger } from 'pino'
-import { StartupError } from '../../core/run/errors.ts'
+import { StartupError } from '../../run/errors.ts'
 import { installRedis } from './install.ts'
 
 const run = promisify(execFile)

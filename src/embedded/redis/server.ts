@@ -2,15 +2,15 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Logger } from 'pino'
-import { appendOnlyLink } from '../../core/run/append-only-link.ts'
-import { StartupError } from '../../core/run/errors.ts'
-import { Loop, poll } from '../../runner/loop.ts'
-import { holdLeash } from '../processes/leash.mjs'
+import { holdLeash } from '../../bootstrap/leash.mjs'
+import { StartupError } from '../../run/errors.ts'
+import { Loop, poll } from '../../run/loop.ts'
+import { appendOnlyLink } from '../../stores/redis/durability/append-only-link.ts'
+import { removeHoles } from '../../stores/redis/durability/file-holes.ts'
+import { lowerRewrites } from '../../stores/redis/durability/rewrite-priority.ts'
 import { minimalEnvironment, type Variables } from '../processes/minimal-environment.ts'
 import { exitReason, type RunningProcess } from '../processes/running-process.ts'
-import { removeHoles } from './file-holes.ts'
 import { probeRedis, shutDownRedis } from './probe.ts'
-import { lowerRewrites } from './rewrite-priority.ts'
 
 export interface EmbeddedRedisOptions {
   /** The server's binary. */
@@ -21,7 +21,7 @@ export interface EmbeddedRedisOptions {
   readonly socket: string
   /**
    * `everysec` and `no`: `appendfsync`. `always`: Redis writes what it answers, and does not wait for the disk, so that it can
-   * do other things meanwhile; its clients do, before they tell anybody (`redis/persisted.ts`).
+   * do other things meanwhile; its clients do, before they tell anybody (`stores/redis/durability/persisted.ts`).
    */
   readonly fsync: 'always' | 'everysec' | 'no'
   readonly maxMemoryBytes: number

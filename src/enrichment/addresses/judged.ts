@@ -1,4 +1,4 @@
-import { type Address, formatV4 } from '../../core/event/address.ts'
+import { type Address, formatV4 } from '../../pipeline/event/address.ts'
 
 /**
  * The address by which another one is judged: of an IPv6 address that only carries an IPv4 address, the carried one,

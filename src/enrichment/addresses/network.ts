@@ -1,4 +1,4 @@
-import { type Address, formatV4, formatV6, parseAddress } from '../../core/event/address.ts'
+import { type Address, formatV4, formatV6, parseAddress } from '../../pipeline/event/address.ts'
 
 /** Addresses of one family from `first` to `last`, both included: 32-bit numbers, or 128-bit integers. */
 export type AddressRange =

@@ -1,4 +1,4 @@
-import type { Address } from '../../core/event/address.ts'
+import type { Address } from '../../pipeline/event/address.ts'
 import { wordsOf } from './cidrs.ts'
 import { v6Number } from './network.ts'
 

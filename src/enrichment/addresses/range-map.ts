@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Address } from '../../core/event/address.ts'
+import type { Address } from '../../pipeline/event/address.ts'
 import type { AddressRange } from './network.ts'
 import { RangeIndex, type Span } from './range-index.ts'
 

@@ -1,4 +1,4 @@
-import type { Address } from '../../core/event/address.ts'
+import type { Address } from '../../pipeline/event/address.ts'
 import { ALLOCATED_V6 } from './allocated.ts'
 import { v6Cidrs } from './cidrs.ts'
 import { judgedAddress } from './judged.ts'

@@ -1,5 +1,5 @@
 import { type Attribute, LOCATION_ATTRIBUTES } from '../../../schemas/attributes.ts'
-import type { EnrichmentData } from '../../core/event/enrichment.ts'
+import type { EnrichmentData } from '../../pipeline/event/enrichment.ts'
 import type { Facts, Scope } from '../facts.ts'
 
 type Known = { readonly facts: Pick<Facts, 'data'>; readonly scope: Scope }

@@ -1,7 +1,7 @@
 import { ATTRIBUTES, type Attribute } from '../../../schemas/attributes.ts'
-import type { Address } from '../../core/event/address.ts'
-import type { EnrichmentData } from '../../core/event/enrichment.ts'
 import type { Lookup, Provenance } from '../../lookup/lookup.ts'
+import type { Address } from '../../pipeline/event/address.ts'
+import type { EnrichmentData } from '../../pipeline/event/enrichment.ts'
 import { RESERVED } from './answer.ts'
 import { type Finding, type Merged, merge, RULES } from './merge.ts'
 

@@ -1,6 +1,6 @@
 import { ATTRIBUTES, type Attribute } from '../../../schemas/attributes.ts'
 import { type Classification, NOISE } from '../../../schemas/classification.ts'
-import type { EnrichmentData } from '../../core/event/enrichment.ts'
+import type { EnrichmentData } from '../../pipeline/event/enrichment.ts'
 import { type Facts, makeFacts, type Scope } from '../facts.ts'
 import type { Provider } from '../providers/provider.ts'
 import { classify, type Decision, isVote } from '../rules/classify.ts'

@@ -1,5 +1,5 @@
 import type { Classification } from '../../../schemas/classification.ts'
-import type { EnrichmentData } from '../../core/event/enrichment.ts'
+import type { EnrichmentData } from '../../pipeline/event/enrichment.ts'
 
 /**
  * The parts of the quality score. An answer gets the points of every part that is known; all of them make 100.

@@ -1,6 +1,6 @@
-import { type Address, ownText } from '../../core/event/address.ts'
-import type { Enrichment } from '../../core/event/enrichment.ts'
 import type { Lookup } from '../../lookup/lookup.ts'
+import { type Address, ownText } from '../../pipeline/event/address.ts'
+import type { Enrichment } from '../../pipeline/event/enrichment.ts'
 import { judgedAddress } from '../addresses/judged.ts'
 import { BoundedCache } from '../bounded-cache.ts'
 import type { Facts } from '../facts.ts'

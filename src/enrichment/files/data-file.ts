@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { InputError } from '../../core/run/errors.ts'
+import { InputError } from '../../run/errors.ts'
 import type { EnrichmentLimits } from '../limits.ts'
 import { isGeofeed } from '../providers/lists/geofeed.ts'
 import { noiseListProvider } from '../providers/lists/provider.ts'

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { numbered } from '../../core/run/counted.ts'
+import { numbered } from '../../run/counted.ts'
 import { buildDateOf } from '../providers/mmdb/build-date.ts'
 import { ageOf, isTooOld } from './age.ts'
 import { providerNameOf } from './data-file.ts'

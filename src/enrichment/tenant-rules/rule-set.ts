@@ -1,6 +1,6 @@
 import type { FilterReason, RuleKind, TenantRules, Unclassified } from '../../../schemas/tenant-rules.ts'
-import type { Address } from '../../core/event/address.ts'
-import type { Enrichment } from '../../core/event/enrichment.ts'
+import type { Address } from '../../pipeline/event/address.ts'
+import type { Enrichment } from '../../pipeline/event/enrichment.ts'
 import { judgedAddress } from '../addresses/judged.ts'
 import { type AddressRange, v6Number } from '../addresses/network.ts'
 import { companyIdOf, slug } from '../rules/company-id.ts'

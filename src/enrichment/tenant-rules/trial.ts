@@ -1,6 +1,6 @@
 import { type Classification, NOISE } from '../../../schemas/classification.ts'
-import { parseAddress } from '../../core/event/address.ts'
-import type { EnrichmentData } from '../../core/event/enrichment.ts'
+import { parseAddress } from '../../pipeline/event/address.ts'
+import type { EnrichmentData } from '../../pipeline/event/enrichment.ts'
 import { BoundedCache } from '../bounded-cache.ts'
 import { FILTERS, type Judged, type RuleSet, type Verdict } from './rule-set.ts'
 

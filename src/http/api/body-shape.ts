@@ -1,4 +1,4 @@
-import type { FieldError } from '../../core/event/validator.ts'
+import type { FieldError } from '../../pipeline/event/validator.ts'
 import { HttpError } from '../engine/http-error.ts'
 import { findJsonError } from './json-error.ts'
 

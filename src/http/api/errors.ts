@@ -1,5 +1,5 @@
 import type { ErrorBody } from '../../../schemas/api/error.ts'
-import { BackpressureError, InputError, UnavailableError } from '../../core/run/errors.ts'
+import { BackpressureError, InputError, UnavailableError } from '../../run/errors.ts'
 import { tooLittle } from '../engine/body-pace.ts'
 import { type ErrorStatus, HttpError, retryAfter, tooMany } from '../engine/http-error.ts'
 import { DEFAULT_HTTP_LIMITS } from '../engine/limits.ts'

@@ -1,6 +1,6 @@
 import type { LookupChoices, LookupRequest } from '../../../schemas/api/lookup.ts'
-import type { FieldError } from '../../core/event/validator.ts'
 import type { LookupService } from '../../lookup/lookup.ts'
+import type { FieldError } from '../../pipeline/event/validator.ts'
 import { parseJson } from './parse-json.ts'
 import type { Query } from './query.ts'
 import { schemaError } from './schema.ts'

@@ -1,6 +1,6 @@
 import { BATCH_LIMITS } from '../../../schemas/api/batch.ts'
-import { LINE_FEED } from '../../batch/line-chunker.ts'
-import { otherShapeOf } from '../../batch/other-shapes.ts'
+import { LINE_FEED } from '../../pipeline/sources/batch/line-chunker.ts'
+import { otherShapeOf } from '../../pipeline/sources/batch/other-shapes.ts'
 import { HttpError } from '../engine/http-error.ts'
 
 /** Bytes in which the shape of nearly every body shows. */

@@ -1,4 +1,4 @@
-import { isTooDeep, TOO_DEEP } from '../../core/event/json-depth.ts'
+import { isTooDeep, TOO_DEEP } from '../../pipeline/event/json-depth.ts'
 import { HttpError } from '../engine/http-error.ts'
 import { describeJsonError } from './json-error.ts'
 import { schemaError } from './schema.ts'

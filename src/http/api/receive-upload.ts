@@ -1,4 +1,9 @@
-import { type BatchJobs, EmptyUploadError, type FileFacts, UploadTooLargeError } from '../../batch/jobs.ts'
+import {
+  type BatchJobs,
+  EmptyUploadError,
+  type FileFacts,
+  UploadTooLargeError,
+} from '../../pipeline/sources/batch/jobs.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
 import { HttpError } from '../engine/http-error.ts'
 

@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox'
-import { ERRORS_MAX, type FieldError, type Validator } from '../../core/event/validator.ts'
+import { ERRORS_MAX, type FieldError, type Validator } from '../../pipeline/event/validator.ts'
 import { HttpError } from '../engine/http-error.ts'
 
 /** Holds a value to a schema. @throws HttpError 422 that lists what is wrong */

@@ -1,4 +1,4 @@
-import { goOn } from '../../core/run/go-on.ts'
+import { goOn } from '../../run/go-on.ts'
 import type { Authenticator, Caller, RateDecision, RateLimiter } from '../../tenants/tenancy.ts'
 import type { Exchange } from '../engine/exchange.ts'
 import { HttpError, tooMany } from '../engine/http-error.ts'

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { StartupError } from '../../core/run/errors.ts'
+import { StartupError } from '../../run/errors.ts'
 import type { CreateEngine } from './engine.ts'
 
 /** What may be asked for: an engine by the name of its package or module, or `auto`, the fastest that runs here. */

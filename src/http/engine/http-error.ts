@@ -1,4 +1,4 @@
-import type { FieldError } from '../../core/event/validator.ts'
+import type { FieldError } from '../../pipeline/event/validator.ts'
 
 /** Which limit a 429 names, for metrics. */
 export const LIMITS = ['rate', 'quota', 'intake', 'jobs', 'questions', 'requests', 'bytes'] as const

@@ -1,5 +1,5 @@
-import { StartupError } from '../../core/run/errors.ts'
-import { hostProblem } from '../../core/run/host-problem.ts'
+import { StartupError } from '../../run/errors.ts'
+import { hostProblem } from '../../run/host-problem.ts'
 import type { ListenPlace } from './engine.ts'
 
 /**

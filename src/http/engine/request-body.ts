@@ -1,4 +1,4 @@
-import { goOn } from '../../core/run/go-on.ts'
+import { goOn } from '../../run/go-on.ts'
 import { BodyBuffer } from './body-buffer.ts'
 import { BodyStream, type Flow } from './body-stream.ts'
 import { decodeText, demandEncoding, tooLarge } from './decode.ts'

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import type { Service } from '../../core/run/service.ts'
+import type { Service } from '../../run/service.ts'
 import { type ChosenEngine, chooseEngine, type EngineChoice } from './choose.ts'
 import type { Engine, EngineRoute } from './engine.ts'
 import { type Endpoint, Exchange } from './exchange.ts'

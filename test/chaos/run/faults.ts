@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import { ingest } from '../../../pipelines/ingest.ts'
-import { keys } from '../../../src/redis/keys.ts'
+import { keys } from '../../../src/stores/redis/keys.ts'
 import { type TestInstance, VICTIMS } from '../../support/instance.ts'
 import type { CuttingProxy } from './proxy.ts'
 import type { Random } from './random.ts'

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { Command, InvalidArgumentError } from 'commander'
 import { type Releases, withReleases } from '../../../bench/run/releases.ts'
-import { printJson, printTable } from '../../../src/cli/print.ts'
+import { printJson, printTable } from '../../../src/terminal/print.ts'
 import { type InflictedFault, PHASES, type PhaseName, type PhaseReport, runPhase } from './phase.ts'
 import { Random } from './random.ts'
 

@@ -8,7 +8,7 @@ export const ARCHIVE: readonly Mutant[] = [
   {
     name: 'part-of-a-tenant',
     promise: 'a part holds events of one tenant',
-    file: 'src/archive/part.ts',
+    file: 'src/pipeline/sinks/archive/part.ts',
     from: "const key = `${tenantId}\\t${hour}\\t${job ?? ''}`",
     to: "const key = `${hour}\\t${job ?? ''}`",
     noticedBy: [[PART, 'events are parted by tenant, day, source and run']],
@@ -16,7 +16,7 @@ export const ARCHIVE: readonly Mutant[] = [
   {
     name: 'part-name',
     promise: 'the name of a part follows from the first entry in it, so that a repeat takes its place',
-    file: 'src/archive/part.ts',
+    file: 'src/pipeline/sinks/archive/part.ts',
     from: 'if (isBefore(entry, draft.first)) draft.first = entry',
     to: 'draft.first = entry',
     noticedBy: [[PART, 'events are parted by tenant, day, source and run']],
@@ -24,7 +24,7 @@ export const ARCHIVE: readonly Mutant[] = [
   {
     name: 'part-index-first',
     promise: 'the index is there before its part',
-    file: 'src/archive/destination.ts',
+    file: 'src/pipeline/sinks/archive/destination.ts',
     from: 'await this.#store.put(indexKey(place), await compress(JSON.stringify(index), options))\n    await this.#store.put(partKey(place), await compress(Buffer.concat(lines), options))',
     to: 'await this.#store.put(partKey(place), await compress(Buffer.concat(lines), options))\n    await this.#store.put(indexKey(place), await compress(JSON.stringify(index), options))',
     noticedBy: [[PART, 'the index of a part is written before its events']],
@@ -32,7 +32,7 @@ export const ARCHIVE: readonly Mutant[] = [
   {
     name: 'part-counts-entries',
     promise: 'the index says which lines are of which entry',
-    file: 'src/archive/part.ts',
+    file: 'src/pipeline/sinks/archive/part.ts',
     from: 'last[3]++\n',
     to: '\n',
     noticedBy: [[PART, 'events are parted by tenant, day, source and run']],
@@ -40,7 +40,7 @@ export const ARCHIVE: readonly Mutant[] = [
   {
     name: 'archived-as-it-came',
     promise: 'an event is archived to the letter, with what was answered for it',
-    file: 'src/ingest/accept.ts',
+    file: 'src/pipeline/sources/live/accept.ts',
     from: "enrichment.noise ? 'filtered' : 'ok'\n",
     to: "'ok'\n",
     noticedBy: [['test/unit/archive/payload.test.ts']],
@@ -48,7 +48,7 @@ export const ARCHIVE: readonly Mutant[] = [
   {
     name: 'part-changed',
     promise: 'a part whose lines are not those of its index is not replayed',
-    file: 'src/archive/reader.ts',
+    file: 'src/operations/replay/archive-reader.ts',
     from: 'if (entries !== lines.length) {',
     to: 'if (entries < 0) {',
     noticedBy: [['test/unit/archive/reader.test.ts', 'a part that is not what its index says']],
@@ -56,7 +56,7 @@ export const ARCHIVE: readonly Mutant[] = [
   {
     name: 'erased-half',
     promise: 'a part of which lines are being erased is not replayed',
-    file: 'src/archive/remove-lines.ts',
+    file: 'src/operations/erasure/remove-lines.ts',
     from: 'return erasing !== undefined',
     to: 'return false',
     noticedBy: [['test/unit/archive/reader.test.ts', 'a part that is not what its index says']],
@@ -64,7 +64,7 @@ export const ARCHIVE: readonly Mutant[] = [
   {
     name: 'erased-index-first',
     promise: 'an index notes which lines go before the part changes',
-    file: 'src/archive/remove-lines.ts',
+    file: 'src/operations/erasure/remove-lines.ts',
     from: 'await putIndex(store, place, { ...current, erasing:',
     to: 'void ({ ...current, erasing:',
     noticedBy: [['test/unit/archive/remove-lines.test.ts', 'killed between any two changes']],
@@ -72,7 +72,7 @@ export const ARCHIVE: readonly Mutant[] = [
   {
     name: 'erased-address-spellings',
     promise: 'an address is erased in every spelling',
-    file: 'src/erasure/selector.ts',
+    file: 'src/operations/erasure/selector.ts',
     from: 'return candidates.some(',
     to: 'return candidates.slice(0, 0).some(',
     noticedBy: [['test/unit/erasure/selector.test.ts', 'an address is found in every spelling']],
@@ -80,7 +80,7 @@ export const ARCHIVE: readonly Mutant[] = [
   {
     name: 'erased-order',
     promise: 'rows go last in an erasure, since they tell what else has to go',
-    file: 'src/erasure/erase.ts',
+    file: 'src/operations/erasure/erase.ts',
     from: "onStep('dedup window')\n    const forgotten = await forget(scope, options)\n    onStep('rows')\n    const { rows, detachedParts } = await tables.remove(deadline())",
     to: 'const { rows, detachedParts } = await tables.remove(deadline())\n    const forgotten = await forget(scope, options)',
     noticedBy: [['test/unit/erasure/order.test.ts', 'rows go last']],
@@ -88,7 +88,7 @@ export const ARCHIVE: readonly Mutant[] = [
   {
     name: 'replay-nothing-twice',
     promise: 'what is stored is not put back',
-    file: 'src/replay/plan.ts',
+    file: 'src/operations/replay/plan.ts',
     from: "if (event.status === 'ok' && takeRow(event, unit, facts, taken)) counts.stored++",
     to: "if (event.status === 'never' && takeRow(event, unit, facts, taken)) counts.stored++",
     noticedBy: [[PLAN, 'what is stored or counted is left alone']],
@@ -96,7 +96,7 @@ export const ARCHIVE: readonly Mutant[] = [
   {
     name: 'replay-letters',
     promise: 'dead letters stay what they are',
-    file: 'src/replay/plan.ts',
+    file: 'src/operations/replay/plan.ts',
     from: 'else if (facts.letters.has(eventKey(event.eventId, event.receivedAtMs))) letters++',
     to: '',
     noticedBy: [[PLAN, 'dead letters stay what they are']],
@@ -104,7 +104,7 @@ export const ARCHIVE: readonly Mutant[] = [
   {
     name: 'replay-taken-back',
     promise: 'what is counted of lost events is taken back',
-    file: 'src/replay/plan.ts',
+    file: 'src/operations/replay/plan.ts',
     from: 'if (counted >= absent.length) {',
     to: 'if (counted > 0) {',
     noticedBy: [[PLAN, 'counts that stand for some of the absent events']],
@@ -112,7 +112,7 @@ export const ARCHIVE: readonly Mutant[] = [
   {
     name: 'replay-own-window',
     promise: 'a row stands for an event of its time, not for one behind the window',
-    file: 'src/replay/put-back.ts',
+    file: 'src/operations/replay/put-back.ts',
     from: 'first.event.receivedAtMs < windowMs',
     to: 'first.event.receivedAtMs < Number.POSITIVE_INFINITY',
     noticedBy: [['test/unit/replay/put-back.test.ts']],
@@ -120,7 +120,7 @@ export const ARCHIVE: readonly Mutant[] = [
   {
     name: 'replay-masks',
     promise: 'addresses that are not kept any more do not come back from the archive',
-    file: 'src/replay/put-back.ts',
+    file: 'src/operations/replay/put-back.ts',
     from: 'const receipt = { tenantId, receivedAtMs: lost.receivedAtMs, mask }',
     to: 'const receipt = { tenantId, receivedAtMs: lost.receivedAtMs, mask: mask && undefined }',
     noticedBy: [['test/unit/replay/replay.test.ts', 'addresses that are not kept any more']],
@@ -128,7 +128,7 @@ export const ARCHIVE: readonly Mutant[] = [
   {
     name: 'replay-partitions',
     promise: 'events of a partition that is not there are refused',
-    file: 'src/replay/replay.ts',
+    file: 'src/operations/replay/replay.ts',
     from: 'if (partition < partitions) return',
     to: 'if (partition >= 0) return',
     noticedBy: [['test/unit/replay/replay.test.ts', 'events of a partition that is not there']],
@@ -136,7 +136,7 @@ export const ARCHIVE: readonly Mutant[] = [
   {
     name: 'replay-round-bound',
     promise: 'a round of a replay is bounded',
-    file: 'src/replay/replay.ts',
+    file: 'src/operations/replay/replay.ts',
     from: 'if (events >= ROUND_EVENTS && ',
     to: 'if (events < 0 && ',
     noticedBy: [['test/unit/replay/replay.test.ts', 'a round is bounded by the size of its events']],
@@ -144,7 +144,7 @@ export const ARCHIVE: readonly Mutant[] = [
   {
     name: 'replay-copies',
     promise: 'an entry that lies in two parts of one run is replayed once',
-    file: 'src/replay/units-in-order.ts',
+    file: 'src/operations/replay/units-in-order.ts',
     from: 'if ((partByRun.get(run) ?? part) !== part) continue',
     to: '',
     noticedBy: [['test/unit/replay/replay.test.ts', 'an entry that lies in two parts of one run']],
@@ -152,7 +152,7 @@ export const ARCHIVE: readonly Mutant[] = [
   {
     name: 'retention-somebody-keeps',
     promise: 'a month is dropped only when nobody keeps a day of it',
-    file: 'src/retention/policy.ts',
+    file: 'src/operations/retention/policy.ts',
     from: 'if (floors.includes(undefined)) return undefined',
     to: '',
     noticedBy: [['test/unit/retention/policy.test.ts', 'a month may go when nobody keeps a day of it']],
@@ -160,7 +160,7 @@ export const ARCHIVE: readonly Mutant[] = [
   {
     name: 'retention-for-ever',
     promise: 'a retention of 0 days keeps events for ever',
-    file: 'src/retention/policy.ts',
+    file: 'src/operations/retention/policy.ts',
     from: 'days === undefined || days === 0 ?',
     to: 'days === undefined ?',
     noticedBy: [['test/unit/retention/policy.test.ts']],
@@ -168,7 +168,7 @@ export const ARCHIVE: readonly Mutant[] = [
   {
     name: 'reenrich-removes-first',
     promise: 'old rows are removed before new ones are inserted',
-    file: 'src/reenrich/reenrich.ts',
+    file: 'src/operations/reenrich/reenrich.ts',
     from: 'await replacement.remove(slice)\n      assertHeld()\n      await replacement.insert(slice)',
     to: 'await replacement.insert(slice)\n      assertHeld()\n      await replacement.remove(slice)',
     noticedBy: [['test/unit/reenrich/reenrich.test.ts', 'old events are removed before new ones']],
@@ -176,7 +176,7 @@ export const ARCHIVE: readonly Mutant[] = [
   {
     name: 'reenrich-same-count',
     promise: 'a copy that has other events than were judged is built again',
-    file: 'src/reenrich/reenrich.ts',
+    file: 'src/operations/reenrich/reenrich.ts',
     from: 'if ((await replacement.stagedSoFar()) === changed) {',
     to: 'if ((await replacement.stagedSoFar()) >= 0) {',
     noticedBy: [['test/unit/reenrich/reenrich.test.ts', 'a copy that has other events than were judged']],
@@ -184,7 +184,7 @@ export const ARCHIVE: readonly Mutant[] = [
   {
     name: 'receipts-all-sources',
     promise: 'a claim without its event is on its way',
-    file: 'src/receipts/receipts.ts',
+    file: 'src/operations/receipts/receipts.ts',
     from: 'claimedAtMs !== undefined && kept.length === 0 && !waiting.complete',
     to: 'claimedAtMs === null',
     noticedBy: [['test/unit/receipts/receipts.test.ts', 'a claim without its event']],
@@ -192,7 +192,7 @@ export const ARCHIVE: readonly Mutant[] = [
   {
     name: 'receipts-bound',
     promise: 'few ask for events at once',
-    file: 'src/receipts/receipts.ts',
+    file: 'src/operations/receipts/receipts.ts',
     from: 'if (this.#open >= QUESTIONS_MAX) throw',
     to: 'if (this.#open < 0) throw',
     noticedBy: [['test/unit/receipts/receipts.test.ts', 'few ask at once']],
@@ -200,7 +200,7 @@ export const ARCHIVE: readonly Mutant[] = [
   {
     name: 'backup-letters-again',
     promise: 'letters that were given up while the tables are read are in the backup',
-    file: 'src/backup/backup.ts',
+    file: 'src/operations/backup/backup.ts',
     from: 'await work()\n  yield* jsonLines(records.letters())',
     to: 'await work()',
     noticedBy: [['test/unit/backup/order.test.ts']],
@@ -208,7 +208,7 @@ export const ARCHIVE: readonly Mutant[] = [
   {
     name: 'backup-waits',
     promise: 'what was answered before the call is in the backup',
-    file: 'src/backup/backup.ts',
+    file: 'src/operations/backup/backup.ts',
     from: 'await records.untilStored(options.waitMs)',
     to: '',
     noticedBy: [['test/unit/backup/order.test.ts']],
@@ -216,7 +216,7 @@ export const ARCHIVE: readonly Mutant[] = [
   {
     name: 'restore-begins',
     promise: 'a restore marks that it has begun before it writes anything',
-    file: 'src/backup/restore.ts',
+    file: 'src/operations/backup/restore.ts',
     from: 'await tables.demandKnown(manifest.migrations)\n',
     to: 'await tables.demandKnown(manifest.migrations)\n  await tables.migrate(manifest.migrations)\n',
     noticedBy: [['test/unit/backup/order.test.ts']],
@@ -224,7 +224,7 @@ export const ARCHIVE: readonly Mutant[] = [
   {
     name: 'retention-one-turn',
     promise: 'of all processes that could remove what is old one has the turn',
-    file: 'src/redis/retention/records.ts',
+    file: 'src/operations/retention/redis/records.ts',
     from: "'PX', everyMs, 'NX')",
     to: "'PX', everyMs)",
     noticedBy: [['test/integration/retention.test.ts']],

@@ -10,7 +10,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'feed-then-advance',
     promise: 'a chunk is fed, then the job moves on',
-    file: 'src/batch/chunks-in-hand.ts',
+    file: 'src/pipeline/sources/batch/chunks-in-hand.ts',
     from: 'Promise.all([this.#fed, this.#advanced])',
     to: 'Promise.all([this.#advanced])',
     noticedBy: [['test/unit/batch/feeder-again.test.ts', 'a chunk is fed, then the job moves on']],
@@ -18,7 +18,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'chunk-number',
     promise: 'a chunk that is fed again adds nothing',
-    file: 'src/redis/batch/feeder-store.ts',
+    file: 'src/pipeline/sources/batch/redis/feeder-store.ts',
     from: 'sequence: job.next,',
     to: 'sequence: Date.now(),',
     noticedBy: [[FEEDER, 'a chunk that was fed in part, and again when rules had changed']],
@@ -26,7 +26,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'advance-once',
     promise: 'a job moves on once for a chunk',
-    file: 'src/redis/scripts/advanceJob-4.lua',
+    file: 'src/pipeline/sources/batch/redis/advanceJob-4.lua',
     from: "if redis.call('HGET', KEYS[1], 'next') ~= ARGV[1] then\n  return 0",
     to: 'if false then\n  return 0',
     noticedBy: [[JOBS, 'a job moves on once for a chunk']],
@@ -34,7 +34,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'cancelled-job',
     promise: 'a job that was cancelled moves on no more',
-    file: 'src/redis/scripts/advanceJob-4.lua',
+    file: 'src/pipeline/sources/batch/redis/advanceJob-4.lua',
     from: "if status ~= 'queued' and status ~= 'running' then",
     to: 'if not status then',
     noticedBy: [[JOBS, 'a cancel and an end by itself: the first one counts']],
@@ -42,7 +42,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'job-ends-once',
     promise: 'of the end of a job and a cancel the first counts',
-    file: 'src/redis/scripts/endJob-1.lua',
+    file: 'src/pipeline/sources/batch/redis/endJob-1.lua',
     from: "if status ~= 'queued' and status ~= 'running' then",
     to: 'if not status then',
     noticedBy: [[JOBS, 'a cancel and an end by itself: the first one counts']],
@@ -50,7 +50,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'cancel-own-job',
     promise: 'a tenant cancels its own jobs only',
-    file: 'src/redis/scripts/cancelJob-1.lua',
+    file: 'src/pipeline/sources/batch/redis/cancelJob-1.lua',
     from: 'if job[1] ~= ARGV[1] then',
     to: 'if not job[1] then',
     noticedBy: [[JOBS, 'a tenant sees its own jobs']],
@@ -58,7 +58,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'find-own-job',
     promise: 'a tenant finds its own batch jobs only',
-    file: 'src/redis/batch/jobs.ts',
+    file: 'src/pipeline/sources/batch/redis/jobs.ts',
     from: 'if (record.tenant_id !== tenantId) return undefined',
     to: 'if (record.tenant_id === undefined) return undefined',
     noticedBy: [[JOBS, 'a tenant sees its own jobs']],
@@ -66,7 +66,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'job-waits-for-its-events',
     promise: 'a job is completed when as many events are finished as were fed',
-    file: 'src/redis/batch/feeder-store.ts',
+    file: 'src/pipeline/sources/batch/redis/feeder-store.ts',
     from: 'if (finished < fed) return undefined',
     to: '',
     noticedBy: [[FEEDER, 'a job counts every line']],
@@ -74,7 +74,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'tenants-in-turn',
     promise: 'many jobs of one tenant do not starve another',
-    file: 'src/batch/feeder.ts',
+    file: 'src/pipeline/sources/batch/feeder.ts',
     from: 'tenants.find((tenant) => tenant > this.#lastTenant) ?? tenants[0]!',
     to: 'tenants[0]!',
     noticedBy: [[FEEDER, 'many jobs of one tenant do not starve another']],
@@ -82,7 +82,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'feeder-told',
     promise: 'a feeder at rest begins a job when it is opened',
-    file: 'src/batch/feeder.ts',
+    file: 'src/pipeline/sources/batch/feeder.ts',
     from: '.watch(() => this.#loop.wake())',
     to: '.watch(() => {})',
     noticedBy: [['test/unit/batch/feeder.test.ts', 'a job that is opened while there is none']],
@@ -90,7 +90,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'job-announced',
     promise: 'feeders hear of each job that is opened',
-    file: 'src/redis/scripts/reserveJob-3.lua',
+    file: 'src/pipeline/sources/batch/redis/reserveJob-3.lua',
     from: "redis.call('PUBLISH', ARGV[5], '')",
     to: '',
     noticedBy: [[JOBS, 'each that is opened is announced']],
@@ -98,7 +98,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'lane-bound',
     promise: 'the feeder is no faster than the batch lane drains',
-    file: 'src/batch/lane-room.ts',
+    file: 'src/pipeline/sources/batch/lane-room.ts',
     from: 'const free = max - waiting',
     to: 'const free = max',
     noticedBy: [[FEEDER, 'the feeder is no faster than the batch lane drains']],
@@ -106,7 +106,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'archive-bound',
     promise: 'a job waits while too much of it waits for the archive',
-    file: 'src/batch/lane-room.ts',
+    file: 'src/pipeline/sources/batch/lane-room.ts',
     from: 'this.#inLane.payloads.room(payloads, waitingPayloadsMax, parts.payloads)',
     to: 'waitingPayloadsMax',
     noticedBy: [['test/integration/archive-feeder.test.ts', 'a job waits while too much of it waits for the archive']],
@@ -114,7 +114,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'lane-part-of-tenants',
     promise: 'a tenant gets no more of the lane because its feeder has few',
-    file: 'src/batch/lane-room.ts',
+    file: 'src/pipeline/sources/batch/lane-room.ts',
     from: 'Math.min(part * free, part * max - own)',
     to: 'part * free',
     noticedBy: [[ROOM, 'one tenant alone gets no more of a full lane']],
@@ -122,7 +122,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'lane-room-once',
     promise: 'feeders that look at the lane at once do not take the same room twice',
-    file: 'src/batch/lane-room.ts',
+    file: 'src/pipeline/sources/batch/lane-room.ts',
     from: 'Math.min(part * free, part * max - own)',
     to: 'Math.min(free, part * max - own)',
     noticedBy: [[ROOM, 'feeders that look at once']],
@@ -130,7 +130,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'jobs-of-own-shares',
     promise: 'a job is fed and ended by the feeder of its tenant alone',
-    file: 'src/batch/feeder.ts',
+    file: 'src/pipeline/sources/batch/feeder.ts',
     from: "job.isOurs ? await this.#endIfDone(job) : job.state !== 'queued' && job.state !== 'running'",
     to: 'await this.#endIfDone(job)',
     noticedBy: [['test/unit/batch/feeder.test.ts', 'jobs of tenants that another one feeds are left to it']],
@@ -138,7 +138,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'give-back-behind-feeds',
     promise: 'a share is given to another feeder when nothing of it is in hand',
-    file: 'src/batch/feeder.ts',
+    file: 'src/pipeline/sources/batch/feeder.ts',
     from: 'await this.#inHand.advanced\n    await this.#settle()\n    await this.#options',
     to: 'await this.#options',
     noticedBy: [['test/unit/batch/feeder.test.ts', 'what another one is to feed is given to it']],
@@ -146,7 +146,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'share-of-one',
     promise: 'a share is one member’s at a time',
-    file: 'src/redis/scripts/holdShares-3.lua',
+    file: 'src/stores/redis/holdShares-3.lua',
     from: 'table.insert(member and held[member] or free, share)',
     to: 'table.insert(member == me and held[me] or free, share)',
     noticedBy: [[SHARES, 'shares are divided among those who are there']],
@@ -154,7 +154,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'other-number-of-shares',
     promise: 'nobody works while others share in another number',
-    file: 'src/redis/scripts/holdShares-3.lua',
+    file: 'src/stores/redis/holdShares-3.lua',
     from: "(string.sub(owner, 1, 7) ~= 'shares:' or call('ZCARD', KEYS[2]) > 0)",
     to: "string.sub(owner, 1, 7) ~= 'shares:'",
     noticedBy: [[SHARES, 'nobody works while others share in another number']],
@@ -162,7 +162,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'shares-run-out',
     promise: 'a member that was held up knows by its own clock that its shares ran out',
-    file: 'src/redis/shares.ts',
+    file: 'src/stores/redis/shares.ts',
     from: 'if (performance.now() >= this.#untilMs) throw',
     to: 'if (performance.now() < 0) throw',
     noticedBy: [[SHARES, 'with one share, or fewer']],
@@ -170,7 +170,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'made-id-of-line',
     promise: 'an id that we make depends on job and line only, so that a line that is fed again is the same event',
-    file: 'src/batch/read-chunk.ts',
+    file: 'src/pipeline/sources/batch/read-chunk.ts',
     from: "hash('sha256', `${jobId}:${line}`, 'hex')",
     to: "hash('sha256', `${jobId}:${line}:${Math.random()}`, 'hex')",
     noticedBy: [['test/unit/batch/read-chunk.test.ts', 'an id that is made depends on job and line only']],
@@ -178,7 +178,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'bad-line',
     promise: 'a bad line stops nothing: it is counted and named',
-    file: 'src/batch/read-chunk.ts',
+    file: 'src/pipeline/sources/batch/read-chunk.ts',
     from: 'this.#rejected++\n',
     to: '\n',
     noticedBy: [[FEEDER, 'a job counts every line']],
@@ -186,7 +186,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'aborted-upload',
     promise: 'an upload that is aborted leaves nothing behind',
-    file: 'src/redis/batch/upload-spool.ts',
+    file: 'src/pipeline/sources/batch/redis/upload-spool.ts',
     from: 'await client.unlink(keys.upload(jobId), ...chunkKeys(jobId, this.#chunks))',
     to: '',
     noticedBy: [[JOBS, 'an upload that is aborted, blank, or died leaves nothing behind']],
@@ -194,7 +194,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'late-chunk',
     promise: 'a chunk that comes late does not give the lines of a job an end',
-    file: 'src/redis/scripts/spoolChunk-3.lua',
+    file: 'src/pipeline/sources/batch/redis/spoolChunk-3.lua',
     from: 'if not last then\n  return 0\nend\n',
     to: "if not last then\n  redis.call('PEXPIRE', KEYS[3], ARGV[1])\n  return 0\nend\n",
     noticedBy: [[JOBS, 'a chunk that comes once more changes nothing']],
@@ -202,7 +202,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'late-lines',
     promise: 'lines that come late do not give those of a job an end',
-    file: 'src/redis/batch/upload-spool.ts',
+    file: 'src/pipeline/sources/batch/redis/upload-spool.ts',
     from: "'PX', UPLOAD_TTL_MS, 'NX']",
     to: "'PX', UPLOAD_TTL_MS]",
     noticedBy: [[JOBS, 'a chunk that comes once more changes nothing']],
@@ -210,7 +210,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'lost-lines',
     promise: 'an upload whose lines Redis has lost becomes no job',
-    file: 'src/redis/scripts/completeUpload-3.lua',
+    file: 'src/pipeline/sources/batch/redis/completeUpload-3.lua',
     from: "if redis.call('EXISTS', ARGV[2] .. number) == 0 then",
     to: 'if false then',
     noticedBy: [[JOBS, 'an upload of which Redis has lost lines is refused']],
@@ -218,7 +218,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'lost-places',
     promise: 'an upload of which Redis has lost where lines stand becomes no job',
-    file: 'src/redis/scripts/completeUpload-3.lua',
+    file: 'src/pipeline/sources/batch/redis/completeUpload-3.lua',
     from: "if redis.call('XLEN', KEYS[2]) ~= tonumber(ARGV[1]) then",
     to: 'if false then',
     noticedBy: [[JOBS, 'an upload of which Redis has lost lines is refused']],
@@ -226,7 +226,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'lines-without-record',
     promise: 'lines do not stay when there is no record of their job',
-    file: 'src/redis/scripts/freeChunks-2.lua',
+    file: 'src/pipeline/sources/batch/redis/freeChunks-2.lua',
     from: "if redis.call('EXISTS', KEYS[2]) == 1 then",
     to: 'if false then',
     noticedBy: [[JOBS, 'lines go with their job, whatever is left of it']],
@@ -234,7 +234,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'open-jobs',
     promise: 'a tenant has only so many open jobs',
-    file: 'src/redis/scripts/reserveJob-3.lua',
+    file: 'src/pipeline/sources/batch/redis/reserveJob-3.lua',
     from: "if redis.call('SCARD', KEYS[2]) >= tonumber(ARGV[3]) then",
     to: 'if false then',
     noticedBy: [[JOBS, 'a tenant has only so many open jobs']],
@@ -242,7 +242,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'upload-lines',
     promise: 'an upload of more than a million lines is refused',
-    file: 'src/batch/line-chunker.ts',
+    file: 'src/pipeline/sources/batch/line-chunker.ts',
     from: 'if (this.#received > BATCH_LIMITS.linesMax) {',
     to: 'if (this.#received > 1e9) {',
     noticedBy: [['test/unit/batch/line-chunker.test.ts', 'more lines or bytes than the limits are refused']],
@@ -250,7 +250,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'upload-bytes',
     promise: 'an upload of more than 100 MiB is refused',
-    file: 'src/batch/line-chunker.ts',
+    file: 'src/pipeline/sources/batch/line-chunker.ts',
     from: 'if (this.#bytes > this.#bytesMax) {',
     to: 'if (this.#bytes > 1e12) {',
     noticedBy: [['test/unit/batch/line-chunker.test.ts', 'more lines or bytes than the limits are refused']],
@@ -258,7 +258,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'line-length',
     promise: 'a line that is too long is not held in memory',
-    file: 'src/batch/line-chunker.ts',
+    file: 'src/pipeline/sources/batch/line-chunker.ts',
     from: 'if (this.#partialSize > BATCH_LIMITS.lineMaxBytes + 1) {',
     to: 'if (this.#partialSize < 0) {',
     noticedBy: [['test/unit/batch/line-chunker.test.ts', 'a line that is too long']],
@@ -266,7 +266,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'bulk-own-job',
     promise: 'a tenant finds its own bulk jobs only',
-    file: 'src/redis/bulk/jobs.ts',
+    file: 'src/lookup/bulk/jobs.ts',
     from: 'if (tenant?.toString() !== tenantId) return undefined',
     to: 'if (tenant === null) return undefined',
     noticedBy: [['test/integration/bulk-jobs.test.ts', 'a job is queued, done and kept']],
@@ -274,7 +274,7 @@ export const BATCH: readonly Mutant[] = [
   {
     name: 'bulk-open-jobs',
     promise: 'a tenant has only so many bulk jobs',
-    file: 'src/redis/scripts/reserveBulkJob-1.lua',
+    file: 'src/lookup/bulk/reserveBulkJob-1.lua',
     from: "if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then",
     to: 'if false then',
     noticedBy: [['test/integration/bulk-jobs.test.ts', 'a tenant has so many open jobs and no more']],

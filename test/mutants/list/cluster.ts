@@ -9,7 +9,7 @@ export const ON_CLUSTER: readonly Mutant[] = [
   {
     name: 'cluster-one-shard',
     promise: 'an insert, its parts and its repeats go to the shard that their token names',
-    file: 'src/clickhouse/inserter.ts',
+    file: 'src/pipeline/sinks/clickhouse/inserter.ts',
     from: 'insert_shard_id: String(shard),',
     to: 'insert_shard_id: String(Math.min(shard, 1)),',
     noticedBy: [[INSERTER, 'goes whole to the shard that its token names']],
@@ -17,7 +17,7 @@ export const ON_CLUSTER: readonly Mutant[] = [
   {
     name: 'cluster-own-token',
     promise: 'the token of an insert is that of its destination',
-    file: 'src/runner/sink-worker.ts',
+    file: 'src/pipeline/runner/sink-worker.ts',
     from: 'this.#options.inserter.newToken?.() ?? randomUUID()',
     to: 'randomUUID()',
     noticedBy: [['test/unit/runner/sink-worker.test.ts', 'a destination that has tokens of its own']],
@@ -25,7 +25,7 @@ export const ON_CLUSTER: readonly Mutant[] = [
   {
     name: 'cluster-foreground',
     promise: 'an insert is acknowledged when its shard has it',
-    file: 'src/clickhouse/inserter.ts',
+    file: 'src/pipeline/sinks/clickhouse/inserter.ts',
     from: 'distributed_foreground_insert: 1,',
     to: 'distributed_foreground_insert: 0,',
     noticedBy: [[INSERTER, 'goes whole to the shard that its token names']],
@@ -33,7 +33,7 @@ export const ON_CLUSTER: readonly Mutant[] = [
   {
     name: 'cluster-quorum',
     promise: 'an insert is acknowledged when a majority of replicas has it',
-    file: 'src/clickhouse/inserter.ts',
+    file: 'src/pipeline/sinks/clickhouse/inserter.ts',
     from: '...(this.#shards.get(shard) === 1 ? {} : BY_MAJORITY),',
     to: '...(this.#shards.size > 0 ? {} : BY_MAJORITY),',
     noticedBy: [[INSERTER, 'an insert is answered when a majority of the replicas has it']],
@@ -41,7 +41,7 @@ export const ON_CLUSTER: readonly Mutant[] = [
   {
     name: 'cluster-tokens-kept',
     promise: 'tokens are not forgotten by their age',
-    file: 'src/clickhouse/cluster-form.ts',
+    file: 'src/stores/clickhouse/cluster-form.ts',
     from: 'replicated_deduplication_window_seconds = 315360000',
     to: 'replicated_deduplication_window_seconds = 604800',
     noticedBy: [[FORM, 'keeps its tokens by number alone']],
@@ -49,7 +49,7 @@ export const ON_CLUSTER: readonly Mutant[] = [
   {
     name: 'cluster-rows-local',
     promise: 'an ALTER of rows goes to the table that has them',
-    file: 'src/clickhouse/cluster-form.ts',
+    file: 'src/stores/clickhouse/cluster-form.ts',
     from: '/^(?:(?:ADD|MODIFY|DROP|RENAME|COMMENT) COLUMN|MODIFY COMMENT)\\b/',
     to: '/^(?:ADD|MODIFY|DROP|RENAME|COMMENT)\\b/',
     noticedBy: [[FORM, 'an ALTER goes to the table that has the rows']],
@@ -57,7 +57,7 @@ export const ON_CLUSTER: readonly Mutant[] = [
   {
     name: 'cluster-formless',
     promise: 'a statement that has no form on a cluster is not sent there',
-    file: 'src/clickhouse/cluster-form.ts',
+    file: 'src/stores/clickhouse/cluster-form.ts',
     from: '  throw formless(text)\n}\n\nfunction formless',
     to: '  return [text]\n}\n\nfunction formless',
     noticedBy: [[FORM, 'a statement that has no form on a cluster']],
@@ -65,7 +65,7 @@ export const ON_CLUSTER: readonly Mutant[] = [
   {
     name: 'cluster-majority-has-it',
     promise: 'rows behind a repeat count as stored when a majority of replicas has them',
-    file: 'src/clickhouse/absent-rows.ts',
+    file: 'src/pipeline/sinks/clickhouse/absent-rows.ts',
     from: 'Math.floor(of / 2) + 1',
     to: 'Math.min(of, 1)',
     noticedBy: [[CLUSTER, 'the tables of a cluster']],
@@ -73,7 +73,7 @@ export const ON_CLUSTER: readonly Mutant[] = [
   {
     name: 'cluster-all-answer',
     promise: 'rows count as absent only when all replicas answer',
-    file: 'src/clickhouse/absent-rows.ts',
+    file: 'src/pipeline/sinks/clickhouse/absent-rows.ts',
     from: '    ALL_HAVE_TO_ANSWER,\n  )',
     to: '    SOME_MAY_BE_AWAY,\n  )',
     noticedBy: [[CLUSTER, 'the tables of a cluster']],
@@ -81,7 +81,7 @@ export const ON_CLUSTER: readonly Mutant[] = [
   {
     name: 'cluster-form-of-tables',
     promise: 'tables of the other form are not touched',
-    file: 'src/clickhouse/migrate.ts',
+    file: 'src/stores/clickhouse/migrate.ts',
     from: '    await demandForm(client, cluster)\n',
     to: '',
     noticedBy: [[CLUSTER, 'the tables of a cluster']],
@@ -89,7 +89,7 @@ export const ON_CLUSTER: readonly Mutant[] = [
   {
     name: 'cluster-no-erasure',
     promise: 'an erasure refuses the tables of a cluster before it removes anything',
-    file: 'src/cli/erase/erasable.ts',
+    file: 'src/operations/erasure/commands/erasable.ts',
     from: "  await demandOneServer('an erasure', clickhouseUrl, config.clickhouseCluster)\n",
     to: '',
     noticedBy: [['test/unit/cli/one-server.test.ts']],
@@ -97,7 +97,7 @@ export const ON_CLUSTER: readonly Mutant[] = [
   {
     name: 'cluster-no-replay',
     promise: 'a replay refuses the tables of a cluster before it asks which rows they lack',
-    file: 'src/cli/replay/run.ts',
+    file: 'src/operations/replay/commands/run.ts',
     from: "  await demandOneServer('a replay', await clickhouseUrlOf(config), config.clickhouseCluster)\n",
     to: '',
     noticedBy: [['test/unit/cli/one-server.test.ts']],
@@ -105,7 +105,7 @@ export const ON_CLUSTER: readonly Mutant[] = [
   {
     name: 'cluster-shard-gone',
     promise: 'rows are not given up for a shard that is not there any more',
-    file: 'src/clickhouse/refusals.ts',
+    file: 'src/pipeline/sinks/clickhouse/refusals.ts',
     from: ' INVALID_SHARD_ID\n',
     to: '\n',
     noticedBy: [['test/unit/clickhouse/refusals.test.ts']],

@@ -7,7 +7,7 @@ export const DEDUP: readonly Mutant[] = [
   {
     name: 'claim-finds-itself',
     promise: 'a block that is delivered again finds its claims to be its own',
-    file: 'src/redis/scripts/claimSeen-3.lua',
+    file: 'src/pipeline/streams/claimSeen-3.lua',
     from: 'if other ~= owner and counts(other, earliest)',
     to: 'if counts(other, earliest)',
     noticedBy: [[STORE, 'the first block owns an identity']],
@@ -15,7 +15,7 @@ export const DEDUP: readonly Mutant[] = [
   {
     name: 'claim-of-the-first',
     promise: 'the first block keeps an identity, and a later one does not take it',
-    file: 'src/redis/scripts/claimSeen-3.lua',
+    file: 'src/pipeline/streams/claimSeen-3.lua',
     from: "if call('HSETNX', key, field, owner) == 1 then",
     to: "if call('HSET', key, field, owner) >= 0 then",
     noticedBy: [[STORE, 'the first block owns an identity']],
@@ -23,7 +23,7 @@ export const DEDUP: readonly Mutant[] = [
   {
     name: 'claim-bucket',
     promise: 'whoever claims finds the bucket that all others find',
-    file: 'src/redis/scripts/claimSeen-3.lua',
+    file: 'src/pipeline/streams/claimSeen-3.lua',
     from: 'byte(buckets, from) == 48',
     to: 'byte(buckets, from) == 0',
     noticedBy: [[STORE, 'a claim is in the bucket of its number']],
@@ -31,7 +31,7 @@ export const DEDUP: readonly Mutant[] = [
   {
     name: 'claim-window',
     promise: 'the window is exact, wherever generations end',
-    file: 'src/redis/scripts/claimSeen-3.lua',
+    file: 'src/pipeline/streams/claimSeen-3.lua',
     from: 'return ms >= earliest',
     to: 'return true',
     noticedBy: [[STORE, 'the window is seven days from the first sight']],
@@ -39,7 +39,7 @@ export const DEDUP: readonly Mutant[] = [
   {
     name: 'claim-generations',
     promise: 'a repeat is known across the end of a generation',
-    file: 'src/redis/scripts/claimSeen-3.lua',
+    file: 'src/pipeline/streams/claimSeen-3.lua',
     from: 'if #others > 0 and ownedElsewhere',
     to: 'if #others < 0 and ownedElsewhere',
     noticedBy: [[STORE, 'across the end of a generation, finds it']],
@@ -47,7 +47,7 @@ export const DEDUP: readonly Mutant[] = [
   {
     name: 'claim-pending',
     promise: 'a consumer whose entry another one settled claims nothing',
-    file: 'src/redis/scripts/claimSeen-3.lua',
+    file: 'src/pipeline/streams/claimSeen-3.lua',
     from: 'if isPending(ARGV[at]) then',
     to: 'if true then',
     noticedBy: [[STORE, 'a consumer that was held up until another one settled its entry']],
@@ -55,7 +55,7 @@ export const DEDUP: readonly Mutant[] = [
   {
     name: 'window-ends',
     promise: 'what is out of the window is removed',
-    file: 'src/redis/scripts/sweepSeen-1.lua',
+    file: 'src/pipeline/streams/sweepSeen-1.lua',
     from: "redis.call('UNLINK', unpack(names))",
     to: '',
     noticedBy: [[STORE, 'every key is gone after the window']],
@@ -63,7 +63,7 @@ export const DEDUP: readonly Mutant[] = [
   {
     name: 'owner-of-the-entry',
     promise: 'the owner is the same at every delivery of an entry',
-    file: 'src/redis/streams/entries.ts',
+    file: 'src/pipeline/streams/entries.ts',
     from: 'carried ?? ownerOf(id, LANES.indexOf(lane))',
     to: 'carried ?? ownerOf(`${id.split("-")[0]}-${Math.floor(Math.random() * 1000)}`, LANES.indexOf(lane))',
     noticedBy: [['test/integration/claims.test.ts', 'a worker dies behind its claim']],
@@ -71,7 +71,7 @@ export const DEDUP: readonly Mutant[] = [
   {
     name: 'twins-in-a-block',
     promise: 'of two events of one id in a block one is kept',
-    file: 'src/stages/dedup.ts',
+    file: 'src/pipeline/stages/dedup.ts',
     from: 'if (places[place] === 0) {',
     to: 'if (places[place] === 0 || count > 0) {',
     noticedBy: [
@@ -81,7 +81,7 @@ export const DEDUP: readonly Mutant[] = [
   {
     name: 'made-ids-have-no-repeats',
     promise: 'events whose id we made and told nobody are no repeats of each other',
-    file: 'src/stages/dedup.ts',
+    file: 'src/pipeline/stages/dedup.ts',
     from: ') continue\n',
     to: ') {}\n',
     noticedBy: [['test/unit/runner/run-stages.test.ts', 'events whose id we made and told nobody are no repeats']],
@@ -89,7 +89,7 @@ export const DEDUP: readonly Mutant[] = [
   {
     name: 'no-drop-behind-a-claim',
     promise: 'a pipeline that drops behind a claim is refused',
-    file: 'src/core/pipeline/validate-pipeline.ts',
+    file: 'src/pipeline/declaration/validate-pipeline.ts',
     from: 'else if (drops.length > 0 && (behind.has(from) || behind.has(to))) {',
     to: 'else if (drops.length < 0) {',
     noticedBy: [['test/unit/core/validate-pipeline.test.ts', 'nothing is dropped behind a claim']],
@@ -97,7 +97,7 @@ export const DEDUP: readonly Mutant[] = [
   {
     name: 'one-claiming-stage',
     promise: 'a pipeline with two claiming stages is refused',
-    file: 'src/core/pipeline/validate-pipeline.ts',
+    file: 'src/pipeline/declaration/validate-pipeline.ts',
     from: 'if (claims && claiming !== undefined) problems.push',
     to: 'if (claims && claiming === null) problems.push',
     noticedBy: [['test/unit/core/validate-pipeline.test.ts', 'one of all stages claims']],
@@ -105,7 +105,7 @@ export const DEDUP: readonly Mutant[] = [
   {
     name: 'forget-only-older',
     promise: 'an erasure does not give up the claim of an event that came later',
-    file: 'src/redis/scripts/forgetSeen-1.lua',
+    file: 'src/pipeline/streams/forgetSeen-1.lua',
     from: 'if owner and msOf(owner) < before then',
     to: 'if owner then',
     noticedBy: [['test/integration/erasure-redis.test.ts']],
@@ -113,7 +113,7 @@ export const DEDUP: readonly Mutant[] = [
   {
     name: 'seed-keeps-claims',
     promise: 'a claim that is there stays when claims are entered',
-    file: 'src/redis/scripts/seedSeen-1.lua',
+    file: 'src/pipeline/streams/seedSeen-1.lua',
     from: "if call('HSETNX', key,",
     to: "if call('HSET', key,",
     noticedBy: [[STORE, 'claims that are entered are repeats']],

@@ -72,7 +72,7 @@ export const FULL_DISK_WRITES: readonly Mutant[] = [
   {
     name: 'holes-alone',
     promise: 'nothing is taken out of a file of Redis that cannot be read for another reason',
-    file: 'src/embedded/redis/file-holes.ts',
+    file: 'src/stores/redis/durability/file-holes.ts',
     from: '    } else {\n      return []\n    }',
     to: '    } else {\n      return holes\n    }',
     noticedBy: [[HOLES, 'a file that cannot be read for another reason']],

@@ -5,7 +5,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'settle-acknowledged',
     promise: 'what somebody else acknowledged meanwhile is not settled once more',
-    file: 'src/redis/scripts/settle-N.lua',
+    file: 'src/pipeline/streams/settle-N.lua',
     from: 'unpack(ARGV, 3, 2 + ids)) == 0',
     to: 'unpack(ARGV, 3, 2 + ids)) == -1',
     noticedBy: [['test/integration/sink-streams.test.ts', 'what two acknowledge counts once']],
@@ -13,7 +13,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'settle-not-pending',
     promise: 'a step adds nothing for an entry that is not pending any more',
-    file: 'src/redis/scripts/settle-N.lua',
+    file: 'src/pipeline/streams/settle-N.lua',
     from: 'if #pending == 0 and ids == 1 then\n      return 0',
     to: 'if #pending == 0 and ids == 1 then\n      return 1',
     noticedBy: [['test/integration/claims.test.ts', 'entries that are settled together become one']],
@@ -21,7 +21,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'settle-all-pending',
     promise: 'several entries are settled as one only when all of them are pending',
-    file: 'src/redis/scripts/settle-N.lua',
+    file: 'src/pipeline/streams/settle-N.lua',
     from: 'if #pending ~= ids then\n      return -1',
     to: 'if #pending ~= ids then\n      return 1',
     noticedBy: [['test/integration/claims.test.ts', 'entries that are settled together become one']],
@@ -29,7 +29,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'settle-taken-back',
     promise: 'a large settlement that is not written leaves nothing',
-    file: 'src/redis/scripts/settle-N.lua',
+    file: 'src/pipeline/streams/settle-N.lua',
     from: 'if result then\n  takeAllBack()',
     to: 'if result then',
     noticedBy: [['test/integration/large-entries.test.ts', 'a large settlement is written once']],
@@ -37,7 +37,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'settle-failed',
     promise: 'a large settlement that fails leaves nothing',
-    file: 'src/redis/scripts/added-before.lua',
+    file: 'src/stores/redis/added-before.lua',
     from: '  takeAllBack()\n  return',
     to: '  return',
     noticedBy: [['test/integration/large-entries.test.ts', 'a large settlement that fails leaves nothing']],
@@ -45,7 +45,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'settle-first-alone',
     promise: 'a first delivery is contested when its entry was delivered again meanwhile',
-    file: 'src/redis/scripts/settle-N.lua',
+    file: 'src/pipeline/streams/settle-N.lua',
     from: "(delivery == 'first' and pending[i][4] > 1)",
     to: '(false)',
     noticedBy: [['test/integration/claims.test.ts', 'a first delivery that is held up does not overlook']],
@@ -53,7 +53,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'settle-claimed',
     promise: 'a settlement that drops what another delivery claimed is contested',
-    file: 'src/redis/scripts/settle-N.lua',
+    file: 'src/pipeline/streams/settle-N.lua',
     from: 'ARGV[at + 1]) == ARGV[at + 2] then',
     to: "ARGV[at + 1]) == '' then",
     noticedBy: [
@@ -63,7 +63,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'contested-again',
     promise: 'a contested entry is run once more',
-    file: 'src/runner/step-worker.ts',
+    file: 'src/pipeline/runner/step-worker.ts',
     from: "result === 'contested'",
     to: "`${result}` === 'never'",
     noticedBy: [['test/unit/runner/step-worker.test.ts', 'a contested settlement is made anew']],
@@ -71,7 +71,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'claimed-is-kept',
     promise: 'what an earlier delivery claimed is kept, whatever the stages say of it now',
-    file: 'src/runner/run-stages.ts',
+    file: 'src/pipeline/runner/run-stages.ts',
     from: "(outcome.kind === 'drop' && isPromised)",
     to: 'false',
     noticedBy: [['test/unit/runner/run-stages.test.ts', 'what an earlier delivery claimed is kept']],
@@ -79,7 +79,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'asks-for-its-claims',
     promise: 'a delivery that is not the first asks which events its owner holds',
-    file: 'src/redis/scripts/heldSeen-1.lua',
+    file: 'src/pipeline/streams/heldSeen-1.lua',
     from: '== ARGV[1] then',
     to: "== '' then",
     noticedBy: [['test/integration/seen-store.test.ts', 'the first block owns an identity']],
@@ -87,7 +87,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'undeclared-drop',
     promise: 'a drop for a reason that its stage does not declare goes to the dead letters',
-    file: 'src/runner/run-stages.ts',
+    file: 'src/pipeline/runner/run-stages.ts',
     from: 'stage.drops?.includes(outcome.reason)',
     to: 'outcome.reason',
     noticedBy: [['test/unit/runner/run-stages.test.ts', 'a stage that drops for a reason that it does not declare']],
@@ -95,7 +95,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'letter-owner',
     promise: 'of dead letters of one identity at most one keeps the owner, and none when an event of it is kept',
-    file: 'src/runner/run-stages.ts',
+    file: 'src/pipeline/runner/run-stages.ts',
     from: 'const keepsOwner = !owned.has(identity)',
     to: 'const keepsOwner = true',
     noticedBy: [['test/unit/runner/run-stages.test.ts', 'of dead letters of one identity one keeps the owner']],
@@ -103,7 +103,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'one-bad-event',
     promise: 'an event that a stage cannot process does not stop the others of its block',
-    file: 'src/runner/run-stages.ts',
+    file: 'src/pipeline/runner/run-stages.ts',
     from: 'if (!isAboutEvents(error) || stage.claims) throw error',
     to: 'throw error',
     noticedBy: [['test/unit/runner/run-stages.test.ts', 'one event that a stage cannot process becomes a dead letter']],
@@ -111,7 +111,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'may-pass',
     promise: 'what fails for a reason that may pass is no dead letter',
-    file: 'src/runner/run-stages.ts',
+    file: 'src/pipeline/runner/run-stages.ts',
     from: 'return !(error instanceof UnavailableError || ',
     to: 'return !(',
     noticedBy: [['test/unit/runner/run-stages.test.ts', 'what may pass is not a dead letter']],
@@ -119,7 +119,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'isolated',
     promise: 'a block that came back too often without an end is taken apart',
-    file: 'src/runner/step-worker.ts',
+    file: 'src/pipeline/runner/step-worker.ts',
     from: 'if (parts.length > 1) return isolate(parts)',
     to: '',
     noticedBy: [['test/unit/runner/step-worker.test.ts', 'an entry that ended processes before is taken apart']],
@@ -127,7 +127,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'hand-settled-first',
     promise: 'behind a failure nothing is read before all that was in hand has come to an end',
-    file: 'src/runner/step-worker.ts',
+    file: 'src/pipeline/runner/step-worker.ts',
     from: 'enter: () => this.#settled(reader),',
     to: 'enter: async () => void this.#finishing.delete(reader),',
     noticedBy: [['test/unit/runner/step-worker.test.ts', 'behind a failure nothing is read']],
@@ -135,7 +135,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'live-before-next-read',
     promise: 'live entries are finished before the next read',
-    file: 'src/runner/step-worker.ts',
+    file: 'src/pipeline/runner/step-worker.ts',
     from: "entries.every(({ lane }) => lane === 'batch')",
     to: 'entries.every(({ lane }) => lane !== undefined)',
     noticedBy: [['test/unit/runner/step-worker.test.ts', 'batch entries are finished while the next are read']],
@@ -143,7 +143,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'backlog-looks-at-others',
     promise: 'what a lost worker left is taken over while batch entries wait, too',
-    file: 'src/runner/step-worker.ts',
+    file: 'src/pipeline/runner/step-worker.ts',
     from: 'isBatch && reads < AHEAD_MAX',
     to: 'isBatch',
     noticedBy: [['test/unit/runner/step-worker.test.ts', 'however many batch entries wait, what others left']],
@@ -151,7 +151,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'look-does-not-wait',
     promise: 'what is in hand is not held up by a read that waits',
-    file: 'src/redis/streams/group-reader.ts',
+    file: 'src/pipeline/streams/group-reader.ts',
     from: 'return batch.length > 0 || !waits ? batch',
     to: 'return batch.length > 0 ? batch',
     noticedBy: [['test/unit/redis/group-reader.test.ts', 'a reader that only looks does not wait']],
@@ -159,7 +159,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'isolated-twins',
     promise: 'events of one identity stay together when their block is taken apart',
-    file: 'src/runner/run-stages.ts',
+    file: 'src/pipeline/runner/run-stages.ts',
     from: 'if (known !== undefined) {\n      known.push(i)',
     to: 'if (known === null) {\n      known.push(i)',
     noticedBy: [['test/unit/runner/run-stages.test.ts', 'a block that does not end is taken apart']],
@@ -167,7 +167,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'isolated-owner',
     promise: 'an entry that is put back in parts carries its owner along',
-    file: 'src/redis/streams/settlements.ts',
+    file: 'src/pipeline/streams/settlements.ts',
     from: '[OWNER_FIELD, entry.owner, GROUP_FIELD, group]',
     to: '[GROUP_FIELD, group]',
     noticedBy: [['test/integration/streams.test.ts', 'what is put back in parts is for its group alone']],
@@ -175,7 +175,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'isolated-for-its-group',
     promise: 'what is put back in parts is for its group alone',
-    file: 'src/redis/streams/settlements.ts',
+    file: 'src/pipeline/streams/settlements.ts',
     from: '[OWNER_FIELD, entry.owner, GROUP_FIELD, group]',
     to: '[OWNER_FIELD, entry.owner]',
     noticedBy: [['test/integration/streams.test.ts', 'what is put back in parts is for its group alone']],
@@ -183,7 +183,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'away-is-not-bad',
     promise: 'a store that is away costs no event, however often the entry comes back',
-    file: 'src/runner/step-worker.ts',
+    file: 'src/pipeline/runner/step-worker.ts',
     from: 'if (waited || deliveries <= deliveriesMax)',
     to: 'if (deliveries <= deliveriesMax)',
     noticedBy: [['test/unit/runner/step-worker.test.ts', 'a store that is away for long costs no event']],
@@ -191,7 +191,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'dead-consumer',
     promise: 'what a dead consumer left pending is taken over',
-    file: 'src/redis/streams/group-reader.ts',
+    file: 'src/pipeline/streams/group-reader.ts',
     from: 'if (this.#untilClaimMs() <= 0) {',
     to: 'if (Date.now() < 0) {',
     noticedBy: [['test/integration/streams.test.ts', 'an entry that was deleted while it was pending']],
@@ -199,7 +199,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'deleted-while-pending',
     promise: 'an entry that was deleted while it was pending becomes a dead letter',
-    file: 'src/redis/streams/group-reader.ts',
+    file: 'src/pipeline/streams/group-reader.ts',
     from: "entry.isGone ? 'gone' : ''",
     to: "''",
     noticedBy: [['test/integration/streams.test.ts', 'an entry that was deleted while it was pending']],
@@ -207,7 +207,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'progress-by-reason',
     promise: 'what leaves the steps is finished for its job, under its reason',
-    file: 'src/redis/streams/settlements.ts',
+    file: 'src/pipeline/streams/settlements.ts',
     from: 'writer.progress(key, reason, events)',
     to: 'void reason',
     noticedBy: [['test/integration/streams.test.ts', 'what a step drops is finished for its job']],
@@ -215,7 +215,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'job-counts-once',
     promise: 'a retried event moves its batch job no more, which counted it as rejected',
-    file: 'src/core/event/block.ts',
+    file: 'src/pipeline/event/block.ts',
     from: 'return jobCounted ? undefined : job',
     to: 'return job',
     noticedBy: [['test/integration/dead-letters.test.ts', 'a retried event moves its batch job no more']],
@@ -223,7 +223,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'settled-outcomes',
     promise: 'what leaves with a settlement is counted in the same script',
-    file: 'src/redis/streams/settlements.ts',
+    file: 'src/pipeline/streams/settlements.ts',
     from: 'outcomesTo !== undefined && left.length > 0',
     to: 'left.length < 0',
     noticedBy: [['test/integration/dead-letters.test.ts']],
@@ -231,7 +231,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'letter-once',
     promise: 'a letter that several retry at once is put back once',
-    file: 'src/redis/scripts/retryLetter-N.lua',
+    file: 'src/operations/dead-letters/retryLetter-N.lua',
     from: 'if not letter then\n  return 0\nend',
     to: 'if not letter then\n  return 1\nend',
     noticedBy: [['test/integration/dead-letters.test.ts', 'what is retried goes the normal way and counts once']],
@@ -239,7 +239,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'letter-leaves',
     promise: 'a letter that is put back is no letter any more',
-    file: 'src/redis/scripts/retryLetter-N.lua',
+    file: 'src/operations/dead-letters/retryLetter-N.lua',
     from: "redis.call('XDEL', KEYS[1], ARGV[1])",
     to: '',
     noticedBy: [['test/integration/dead-letters.test.ts', 'what is retried goes the normal way and counts once']],
@@ -247,7 +247,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'letter-for-its-group',
     promise: 'a letter is put back for its group alone',
-    file: 'src/redis/scripts/retryLetter-N.lua',
+    file: 'src/operations/dead-letters/retryLetter-N.lua',
     from: "local fields = { 'g', ARGV[2], 'd', '1' }",
     to: "local fields = { 'd', '1' }",
     noticedBy: [['test/integration/dead-letters.test.ts', 'a letter of one sink is put back for that sink alone']],
@@ -255,7 +255,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'letter-lost-owner',
     promise: 'a letter carries its owner only while that has the claim',
-    file: 'src/redis/scripts/retryLetter-N.lua',
+    file: 'src/operations/dead-letters/retryLetter-N.lua',
     from: "redis.call('HGET', KEYS[5], ARGV[5]) ~= value",
     to: 'false',
     noticedBy: [['test/integration/dead-letters.test.ts', 'what was sent again meanwhile is a duplicate at its retry']],
@@ -263,7 +263,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'discard-releases',
     promise: 'an event that was discarded is new when it comes again',
-    file: 'src/redis/scripts/discardLetter-N.lua',
+    file: 'src/operations/dead-letters/discardLetter-N.lua',
     from: "redis.call('HDEL', KEYS[i], ARGV[4])",
     to: '',
     noticedBy: [['test/integration/dead-letters.test.ts', 'an event that was discarded is new when it comes again']],
@@ -279,7 +279,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'judged-once',
     promise: 'what was answered is what is stored: the step does not judge a live event again',
-    file: 'src/stages/enrich.ts',
+    file: 'src/pipeline/stages/enrich.ts',
     from: 'if (states[position] === EnvelopeState.Raw) {',
     to: 'if (true) {',
     noticedBy: [['test/unit/runner/run-stages.test.ts', 'what was enriched for an answer is not judged again']],
@@ -287,7 +287,7 @@ export const HOP: readonly Mutant[] = [
   {
     name: 'live-first-in-steps',
     promise: 'a worker reads a batch entry only when no live one waits',
-    file: 'src/redis/streams/group-reader.ts',
+    file: 'src/pipeline/streams/group-reader.ts',
     from: 'const live = await this.#read(client, [this.#streams.live],',
     to: 'const live = await this.#read(client, [this.#streams.batch, this.#streams.live],',
     noticedBy: [['test/integration/streams.test.ts', 'live goes first']],

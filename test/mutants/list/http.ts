@@ -97,7 +97,7 @@ export const HTTP: readonly Mutant[] = [
   {
     name: 'stored-event-of-the-tenant',
     promise: 'the tables are asked for an event of one tenant',
-    file: 'src/clickhouse/stored-events.ts',
+    file: 'src/operations/reenrich/stored-events.ts',
     from: 'WHERE tenant_id = {tenant:String} AND event_id',
     to: "WHERE tenant_id != '' AND {tenant:String} != '' AND event_id",
     noticedBy: [['test/integration/stored-events.test.ts']],

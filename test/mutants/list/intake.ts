@@ -5,7 +5,7 @@ export const INTAKE: readonly Mutant[] = [
   {
     name: 'append-sequence',
     promise: 'a commit that is sent again, because its reply was lost, adds nothing',
-    file: 'src/redis/scripts/append-N.lua',
+    file: 'src/pipeline/streams/append-N.lua',
     from: 'isNew[producer] = not last or tonumber(last) < seq',
     to: 'isNew[producer] = true',
     noticedBy: [['test/integration/streams.test.ts', 'a commit that is sent again, or comes late, adds nothing']],
@@ -13,7 +13,7 @@ export const INTAKE: readonly Mutant[] = [
   {
     name: 'append-shared-fate',
     promise: 'blocks of one producer in one call are all there or all not',
-    file: 'src/redis/scripts/append-N.lua',
+    file: 'src/pipeline/streams/append-N.lua',
     from: '  if isNew[producer] then',
     to: '  if isNew[producer] and producer ~= KEYS[k - 2] then',
     noticedBy: [['test/integration/streams.test.ts', 'a commit that is sent again, or comes late, adds nothing']],
@@ -21,7 +21,7 @@ export const INTAKE: readonly Mutant[] = [
   {
     name: 'append-taken-back',
     promise: 'a large commit that is sent again adds nothing',
-    file: 'src/redis/scripts/append-N.lua',
+    file: 'src/pipeline/streams/append-N.lua',
     from: 'elseif size == 0 then',
     to: 'elseif false then',
     noticedBy: [['test/integration/streams.test.ts', 'a large commit that is sent again, or comes late']],
@@ -29,7 +29,7 @@ export const INTAKE: readonly Mutant[] = [
   {
     name: 'commit-number',
     promise: 'each commit of a process has a number of its own, so that none is taken for a repeat',
-    file: 'src/redis/streams/commit-writer.ts',
+    file: 'src/pipeline/streams/commit-writer.ts',
     from: 'this.#sequence = sequence\n',
     to: '\n',
     noticedBy: [['test/integration/streams.test.ts', 'a block is closed when it is full']],
@@ -37,7 +37,7 @@ export const INTAKE: readonly Mutant[] = [
   {
     name: 'early-commit',
     promise: 'an append ends when Redis has its events, and not before',
-    file: 'src/redis/streams/group-commit.ts',
+    file: 'src/pipeline/streams/group-commit.ts',
     from: 'this.#running ??= this.#run()\n    return written.promise',
     to: 'this.#running ??= this.#run()\n    void written.promise.catch(() => {})\n    return Promise.resolve()',
     noticedBy: [['test/integration/pipeline.test.ts', 'Redis away: an append is refused within its deadline']],
@@ -53,7 +53,7 @@ export const INTAKE: readonly Mutant[] = [
   {
     name: 'refused-commit',
     promise: 'a commit that Redis did not take refuses its requests',
-    file: 'src/redis/streams/group-commit.ts',
+    file: 'src/pipeline/streams/group-commit.ts',
     from: 'settle(-1, failure)',
     to: 'settle(-1, undefined)',
     noticedBy: [['test/integration/pipeline.test.ts', 'Redis away: an append is refused within its deadline']],
@@ -61,7 +61,7 @@ export const INTAKE: readonly Mutant[] = [
   {
     name: 'cluster-made-ids-last',
     promise: 'on a cluster events whose id we made are written when all others are there',
-    file: 'src/redis/streams/group-commit.ts',
+    file: 'src/pipeline/streams/group-commit.ts',
     from: 'const isLast = cluster && envelope.idMade === true',
     to: 'const isLast = false',
     noticedBy: [
@@ -71,7 +71,7 @@ export const INTAKE: readonly Mutant[] = [
   {
     name: 'waiting-limit',
     promise: 'only so many events wait for Redis in an ingress; more are refused',
-    file: 'src/redis/streams/group-commit.ts',
+    file: 'src/pipeline/streams/group-commit.ts',
     from: 'this.#waiting + count > waitingMax',
     to: 'this.#waiting < 0',
     noticedBy: [['test/integration/streams.test.ts', 'only so many events wait for Redis']],
@@ -79,7 +79,7 @@ export const INTAKE: readonly Mutant[] = [
   {
     name: 'lone-request-held-back',
     promise: 'behind a commit of few requests nobody waits for others',
-    file: 'src/redis/streams/group-commit.ts',
+    file: 'src/pipeline/streams/group-commit.ts',
     from: 'requests >= TOGETHER_MIN && ',
     to: '',
     noticedBy: [['test/unit/redis/group-commit.test.ts', 'behind a commit of few requests, or of many events']],
@@ -87,7 +87,7 @@ export const INTAKE: readonly Mutant[] = [
   {
     name: 'full-block-held-back',
     promise: 'a block that is full goes out at once',
-    file: 'src/redis/streams/group-commit.ts',
+    file: 'src/pipeline/streams/group-commit.ts',
     from: 'this.#awaited?.end()\n    this.#closed.push',
     to: 'this.#closed.push',
     noticedBy: [['test/unit/redis/group-commit.test.ts', 'a block that is full is not held back']],
@@ -95,7 +95,7 @@ export const INTAKE: readonly Mutant[] = [
   {
     name: 'gate-high-water',
     promise: 'intake is closed while more events wait than high water',
-    file: 'src/redis/streams/intake-gate.ts',
+    file: 'src/pipeline/streams/intake-gate.ts',
     from: 'waiting > waitingEventsMax ?',
     to: 'waiting < 0 ?',
     noticedBy: [['test/integration/archive-gate.test.ts']],
@@ -103,7 +103,7 @@ export const INTAKE: readonly Mutant[] = [
   {
     name: 'gate-woken',
     promise: 'whoever sends events to an intake at rest has its bounds looked at once',
-    file: 'src/redis/streams/intake-gate.ts',
+    file: 'src/pipeline/streams/intake-gate.ts',
     from: 'if (this.#isAtRest) this.#goOn()',
     to: '',
     noticedBy: [['test/unit/redis/intake-gate.test.ts', 'a gate rests while nobody asks']],
@@ -111,7 +111,7 @@ export const INTAKE: readonly Mutant[] = [
   {
     name: 'gate-memory',
     promise: 'intake is closed when Redis is nearly full',
-    file: 'src/redis/streams/intake-gate.ts',
+    file: 'src/pipeline/streams/intake-gate.ts',
     from: 'share > INTAKE_MEMORY_SHARE_MAX ? text : undefined',
     to: 'share > 2 ? text : undefined',
     noticedBy: [['test/integration/archive-gate.test.ts']],
@@ -119,7 +119,7 @@ export const INTAKE: readonly Mutant[] = [
   {
     name: 'gate-archive-alone',
     promise: 'a backlog of the archive closes intake for tenants with an archive only',
-    file: 'src/redis/streams/intake-gate.ts',
+    file: 'src/pipeline/streams/intake-gate.ts',
     from: '(archived ? forArchived : undefined)',
     to: 'forArchived',
     noticedBy: [['test/integration/archive-gate.test.ts']],
@@ -127,7 +127,7 @@ export const INTAKE: readonly Mutant[] = [
   {
     name: 'partitions-agreed',
     promise: 'a process with another number of partitions does not start',
-    file: 'src/redis/scripts/agreeOnPartitions-1.lua',
+    file: 'src/pipeline/streams/agreeOnPartitions-1.lua',
     from: 'return tonumber(stored)',
     to: 'return tonumber(ARGV[1])',
     noticedBy: [['test/integration/pipeline.test.ts', 'another number of partitions is refused']],
@@ -135,7 +135,7 @@ export const INTAKE: readonly Mutant[] = [
   {
     name: 'identity-of-tenant',
     promise: 'equal event ids of two tenants are two events',
-    file: 'src/core/event/envelope.ts',
+    file: 'src/pipeline/event/envelope.ts',
     from: "hash('sha256', `${tenantId}\\0${eventId}`",
     to: "hash('sha256', `${tenantId && ''}${eventId}`",
     noticedBy: [
@@ -145,7 +145,7 @@ export const INTAKE: readonly Mutant[] = [
   {
     name: 'answered-is-stored',
     promise: 'what is not stored of a live request is counted',
-    file: 'src/ingest/accept.ts',
+    file: 'src/pipeline/sources/live/accept.ts',
     from: 'if (noise.size === 0 && invalid === 0) return NO_OUTCOMES',
     to: 'return NO_OUTCOMES',
     noticedBy: [['test/unit/ingest/accept.test.ts', 'what is not stored is counted by what became of it']],
@@ -153,7 +153,7 @@ export const INTAKE: readonly Mutant[] = [
   {
     name: 'block-closed',
     promise: 'a block is closed when it is full',
-    file: 'src/redis/streams/group-commit.ts',
+    file: 'src/pipeline/streams/group-commit.ts',
     from: 'if (this.#isFull(this.#current)) this.#close()',
     to: '',
     noticedBy: [['test/integration/streams.test.ts', 'a block is closed when it is full']],
@@ -161,7 +161,7 @@ export const INTAKE: readonly Mutant[] = [
   {
     name: 'partition-of-identity',
     promise: 'repeats of an event meet in one partition',
-    file: 'src/core/event/envelope.ts',
+    file: 'src/pipeline/event/envelope.ts',
     from: '((identity.charCodeAt(0) << 8) | identity.charCodeAt(1)) % partitions',
     to: 'Math.floor(Math.random() * partitions)',
     noticedBy: [['test/integration/pipeline.test.ts', 'every event comes out once, whatever is repeated']],
@@ -169,7 +169,7 @@ export const INTAKE: readonly Mutant[] = [
   {
     name: 'payload-commit',
     promise: 'payloads name the commit of their events',
-    file: 'src/redis/streams/commit-writer.ts',
+    file: 'src/pipeline/streams/commit-writer.ts',
     from: 'payloads.pack(undefined, commit)',
     to: 'payloads.pack()',
     noticedBy: [['test/integration/archive-feeder.test.ts', 'payloads name the commit of their events']],
@@ -177,7 +177,7 @@ export const INTAKE: readonly Mutant[] = [
   {
     name: 'scan-event-id',
     promise: 'what the fast pass takes fits the schema',
-    file: 'src/ingest/scan-events.ts',
+    file: 'src/pipeline/sources/live/scan-events.ts',
     from: "if (value === '' || value.length > eventIdMaxChars) return undefined",
     to: '',
     noticedBy: [['test/unit/ingest/scan-events.test.ts', 'what is wrong, or means something else than it seems']],
@@ -185,7 +185,7 @@ export const INTAKE: readonly Mutant[] = [
   {
     name: 'scan-end',
     promise: 'a text that is scanned ends where it ends, whatever was scanned before it',
-    file: 'src/ingest/json-scan.ts',
+    file: 'src/pipeline/sources/live/json-scan.ts',
     from: '  units[length] = 0\n',
     to: '',
     noticedBy: [['test/unit/ingest/scan-events.test.ts', 'a text is not continued by the one before it']],
@@ -193,7 +193,7 @@ export const INTAKE: readonly Mutant[] = [
   {
     name: 'scan-key',
     promise: 'a key is known by all of its letters',
-    file: 'src/ingest/scan-events.ts',
+    file: 'src/pipeline/sources/live/scan-events.ts',
     from: 'key !== OTHER && startsWith(codes, at, QUOTED[key]!)',
     to: 'key !== OTHER',
     noticedBy: [['test/unit/ingest/scan-events.test.ts', 'keys that begin like others are keys of their own']],
@@ -201,7 +201,7 @@ export const INTAKE: readonly Mutant[] = [
   {
     name: 'restore-mark',
     promise: 'no role starts on a restore that was not finished',
-    file: 'src/redis/backup/restore-mark.ts',
+    file: 'src/stores/redis/restore-mark.ts',
     from: 'if ((await readMark(client)) === undefined) return',
     to: 'if ((await readMark(client)) !== null) return',
     noticedBy: [['test/integration/restore-mark.test.ts']],

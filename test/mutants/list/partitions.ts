@@ -11,7 +11,7 @@ export const MORE_PARTITIONS: readonly Mutant[] = [
   {
     name: 'raise-claim-entered-first',
     promise: 'a claim that moves is in one partition before it leaves the other',
-    file: 'src/redis/partitions/move-claims.ts',
+    file: 'src/operations/partitions/redis/move-claims.ts',
     from: 'await enter(client, claims, partitions, place)\n        await takeAway(client, claims, prefix)',
     to: 'await takeAway(client, claims, prefix)\n        await enter(client, claims, partitions, place)',
     noticedBy: [[FAULTS, KILLED]],
@@ -19,7 +19,7 @@ export const MORE_PARTITIONS: readonly Mutant[] = [
   {
     name: 'raise-claim-taken-away',
     promise: 'a claim that moved is in one partition',
-    file: 'src/redis/partitions/move-claims.ts',
+    file: 'src/operations/partitions/redis/move-claims.ts',
     from: '        await takeAway(client, claims, prefix)\n',
     to: '',
     noticedBy: [[FAULTS, KILLED]],
@@ -27,7 +27,7 @@ export const MORE_PARTITIONS: readonly Mutant[] = [
   {
     name: 'raise-claim-generation',
     promise: 'a claim that moves stays in its generation',
-    file: 'src/redis/partitions/move-claims.ts',
+    file: 'src/operations/partitions/redis/move-claims.ts',
     from: '[keys.seen(partition, generation)]',
     to: '[keys.seen(partition, generation + 1)]',
     noticedBy: [[FAULTS, KILLED]],
@@ -35,7 +35,7 @@ export const MORE_PARTITIONS: readonly Mutant[] = [
   {
     name: 'raise-restored-claims',
     promise: 'claims that a restore entered move, too',
-    file: 'src/redis/partitions/move-claims.ts',
+    file: 'src/operations/partitions/redis/move-claims.ts',
     from: 'marked[i] === 1',
     to: 'marked[i] === 2',
     noticedBy: [[FAULTS, KILLED]],
@@ -43,7 +43,7 @@ export const MORE_PARTITIONS: readonly Mutant[] = [
   {
     name: 'raise-letter-home',
     promise: 'a dead letter is in the partition of its event',
-    file: 'src/redis/partitions/move-letters.ts',
+    file: 'src/operations/partitions/redis/move-letters.ts',
     from: 'carriesEvents(pipeline, stream) ? partitionOf(identity, partitions) : partition',
     to: 'partition',
     noticedBy: [[PARTITIONS, RAISED]],
@@ -51,7 +51,7 @@ export const MORE_PARTITIONS: readonly Mutant[] = [
   {
     name: 'raise-letter-once',
     promise: 'a dead letter that was put into a copy is not put there again',
-    file: 'src/redis/scripts/copyLetter-1.lua',
+    file: 'src/operations/partitions/redis/copyLetter-1.lua',
     from: 'if last and not isAfter(ARGV[1], last[1]) then',
     to: 'if false then',
     noticedBy: [[FAULTS, KILLED]],
@@ -59,7 +59,7 @@ export const MORE_PARTITIONS: readonly Mutant[] = [
   {
     name: 'raise-letter-number',
     promise: 'dead letters of one moment in two partitions are both kept in one',
-    file: 'src/redis/partitions/move-letters.ts',
+    file: 'src/operations/partitions/redis/move-letters.ts',
     from: 'numberOf(read) * BigInt(partitions) + BigInt(read.partition)',
     to: 'numberOf(read)',
     noticedBy: [[FAULTS, KILLED]],
@@ -67,7 +67,7 @@ export const MORE_PARTITIONS: readonly Mutant[] = [
   {
     name: 'raise-letter-counted-where-it-was',
     promise: 'the retry of a dead letter takes its count back where it was made',
-    file: 'src/redis/streams/dead-letters.ts',
+    file: 'src/operations/dead-letters/dead-letters.ts',
     from: '/retry:${firstId}`',
     to: '/retry:${firstId && "7:1-1"}`',
     noticedBy: [[PARTITIONS, RAISED]],
@@ -75,7 +75,7 @@ export const MORE_PARTITIONS: readonly Mutant[] = [
   {
     name: 'raise-mark-seen',
     promise: 'nothing starts while the number of partitions is being changed',
-    file: 'src/roles/topology.ts',
+    file: 'src/process/topology.ts',
     from: 'await demandInPlace(shared)',
     to: '',
     noticedBy: [[FAULTS, KILLED]],
@@ -83,7 +83,7 @@ export const MORE_PARTITIONS: readonly Mutant[] = [
   {
     name: 'raise-other-number',
     promise: 'a change that was not finished is finished, and no other one begun',
-    file: 'src/redis/partitions/raise.ts',
+    file: 'src/operations/partitions/redis/raise.ts',
     from: 'if (before.to !== to) {',
     to: 'if (before.to < 0) {',
     noticedBy: [[FAULTS, KILLED]],
@@ -91,7 +91,7 @@ export const MORE_PARTITIONS: readonly Mutant[] = [
   {
     name: 'raise-refused-leaves-no-mark',
     promise: 'a change that is refused keeps nobody from starting',
-    file: 'src/redis/partitions/raise.ts',
+    file: 'src/operations/partitions/redis/raise.ts',
     from: 'await removeChange(client)\n    throw error',
     to: 'throw error',
     noticedBy: [[PARTITIONS, REFUSED]],
@@ -99,7 +99,7 @@ export const MORE_PARTITIONS: readonly Mutant[] = [
   {
     name: 'raise-nobody-connected',
     promise: 'partitions are not changed under a process that runs',
-    file: 'src/redis/other-processes.ts',
+    file: 'src/stores/redis/other-processes.ts',
     from: 'if (id !== own && name !== harmless) return name',
     to: 'if (id !== own && name === harmless) return name',
     noticedBy: [[PARTITIONS, REFUSED]],
@@ -107,7 +107,7 @@ export const MORE_PARTITIONS: readonly Mutant[] = [
   {
     name: 'raise-drained',
     promise: 'partitions are not changed while an entry is pending',
-    file: 'src/redis/partitions/drained.ts',
+    file: 'src/operations/partitions/redis/drained.ts',
     from: "pending > 0 || oldestNew !== ''",
     to: "oldestNew !== ''",
     noticedBy: [[PARTITIONS, REFUSED]],
@@ -115,15 +115,15 @@ export const MORE_PARTITIONS: readonly Mutant[] = [
   {
     name: 'raise-full-redis',
     promise: 'a Redis that is full takes the change',
-    file: 'src/redis/partitions/move-claims.ts',
-    from: "loadScript('seedSeen-1', { aboveMaxmemory: true })",
-    to: "loadScript('seedSeen-1')",
+    file: 'src/operations/partitions/redis/move-claims.ts',
+    from: "loadScript(import.meta.url, '../../../pipeline/streams/seedSeen-1.lua', { aboveMaxmemory: true })",
+    to: "loadScript(import.meta.url, '../../../pipeline/streams/seedSeen-1.lua')",
     noticedBy: [[FAULTS, 'a Redis that has no room takes the change']],
   },
   {
     name: 'raise-replay-waits',
     promise: 'a replay puts nothing back whose repeats meet in another partition',
-    file: 'src/replay/put-back.ts',
+    file: 'src/operations/replay/put-back.ts',
     from: 'receivedAtMs <= recentMs || receivedAtMs >= partitionsSinceMs',
     to: 'receivedAtMs > 0',
     noticedBy: [['test/unit/replay/put-back.test.ts', 'is not put back while it may be sent again']],
@@ -131,7 +131,7 @@ export const MORE_PARTITIONS: readonly Mutant[] = [
   {
     name: 'raise-replay-twins',
     promise: 'of repeats with a raise between them a replay stores one',
-    file: 'src/replay/put-back.ts',
+    file: 'src/operations/replay/put-back.ts',
     from: 'claimed.push({ partition: other, identity })',
     to: '',
     noticedBy: [['test/unit/replay/put-back.test.ts', 'of repeats with a raise of the partitions between them']],
@@ -139,7 +139,7 @@ export const MORE_PARTITIONS: readonly Mutant[] = [
   {
     name: 'raise-while-cut-off',
     promise: 'a process that was cut off while partitions were raised ends when it comes back',
-    file: 'src/roles/topology.ts',
+    file: 'src/process/topology.ts',
     from: "shared.on('ready', lookAgain)",
     to: '',
     noticedBy: [[FAULTS, 'a process that was cut off']],
@@ -147,7 +147,7 @@ export const MORE_PARTITIONS: readonly Mutant[] = [
   {
     name: 'raise-intent-of-a-share',
     promise: 'partitions are not raised while a share of a sink has not finished an insert',
-    file: 'src/redis/keys.ts',
+    file: 'src/stores/redis/keys.ts',
     from: "'{lease:*}*:intent'",
     to: "'{lease:*}:intent'",
     noticedBy: [[PARTITIONS, 'it is refused']],

@@ -9,7 +9,7 @@ export const ROWS: readonly Mutant[] = [
   {
     name: 'escaped-tab',
     promise: 'a tab stays inside its column',
-    file: 'src/core/event/row.ts',
+    file: 'src/pipeline/event/row.ts',
     from: "  '\\t': '\\\\t',\n",
     to: "  '\\t': '\\t',\n",
     noticedBy: [[ACCEPT, 'line feeds and tabs stay inside their column']],
@@ -17,7 +17,7 @@ export const ROWS: readonly Mutant[] = [
   {
     name: 'escaped-line-feed',
     promise: 'a line feed stays inside its row',
-    file: 'src/core/event/row.ts',
+    file: 'src/pipeline/event/row.ts',
     from: "  '\\n': '\\\\n',\n",
     to: "  '\\n': '\\n',\n",
     noticedBy: [[ACCEPT, 'line feeds and tabs stay inside their column']],
@@ -25,7 +25,7 @@ export const ROWS: readonly Mutant[] = [
   {
     name: 'escaped-backslash',
     promise: 'a backslash arrives as one',
-    file: 'src/core/event/row.ts',
+    file: 'src/pipeline/event/row.ts',
     from: "text.replaceAll('\\\\', '\\\\\\\\')",
     to: 'text',
     noticedBy: [
@@ -36,7 +36,7 @@ export const ROWS: readonly Mutant[] = [
   {
     name: 'escaped-controls',
     promise: 'every control character arrives as it was sent',
-    file: 'src/core/event/row.ts',
+    file: 'src/pipeline/event/row.ts',
     from: "  '\\0': '\\\\0',\n",
     to: "  '\\0': '\\\\1',\n",
     noticedBy: [['test/integration/clickhouse-tables.test.ts', 'everything comes back as it was sent']],
@@ -44,7 +44,7 @@ export const ROWS: readonly Mutant[] = [
   {
     name: 'escaped-plain',
     promise: 'only a text that needs no escapes is written as it is',
-    file: 'src/ingest/raw-row.ts',
+    file: 'src/pipeline/sources/live/raw-row.ts',
     from: 'const plain = isPlain ? same : tsv',
     to: 'const plain = isPlain === null ? tsv : same',
     noticedBy: [[ACCEPT, 'line feeds and tabs stay inside their column']],
@@ -52,7 +52,7 @@ export const ROWS: readonly Mutant[] = [
   {
     name: 'escaped-json',
     promise: 'only JSON that needs no escapes is written as it is',
-    file: 'src/ingest/raw-row.ts',
+    file: 'src/pipeline/sources/live/raw-row.ts',
     from: 'const json = isPlainJson ? same : tsv',
     to: 'const json = isPlainJson === null ? tsv : same',
     noticedBy: [[ACCEPT, 'properties and unknown keys are kept to the letter', 'line feeds and tabs stay inside']],
@@ -60,7 +60,7 @@ export const ROWS: readonly Mutant[] = [
   {
     name: 'times-of-all-years',
     promise: 'times before 1973 and behind 2286 are written as text',
-    file: 'src/core/event/row.ts',
+    file: 'src/pipeline/event/row.ts',
     from: 'if (ms < 1e11 || ms >= 1e13)',
     to: 'if (ms < 0)',
     noticedBy: [['test/integration/clickhouse-tables.test.ts', 'times from 1900 to 2299 are stored']],
@@ -68,7 +68,7 @@ export const ROWS: readonly Mutant[] = [
   {
     name: 'no-account-no-visitor',
     promise: 'without an account the organisation is the account',
-    file: 'src/core/event/row.ts',
+    file: 'src/pipeline/event/row.ts',
     from: '[tsv(enrichment.companyId), ...values]',
     to: "['', ...values]",
     noticedBy: [[ACCEPT, 'without an account the organisation is the account']],
@@ -76,7 +76,7 @@ export const ROWS: readonly Mutant[] = [
   {
     name: 'masked-address',
     promise: 'an address that is not kept is not in the row',
-    file: 'src/ingest/raw-row.ts',
+    file: 'src/pipeline/sources/live/raw-row.ts',
     from: 'mask === undefined ? address.text :',
     to: 'mask !== null ? address.text :',
     noticedBy: [[ADDRESSES, 'a live event has a pseudonym of its day']],
@@ -84,7 +84,7 @@ export const ROWS: readonly Mutant[] = [
   {
     name: 'masked-host-name',
     promise: 'a host name that may spell out an address is not stored',
-    file: 'src/ingest/raw-row.ts',
+    file: 'src/pipeline/sources/live/raw-row.ts',
     from: 'if (mask === undefined) return raw',
     to: 'if (mask !== null) return raw',
     noticedBy: [[ADDRESSES, 'a live event has a pseudonym of its day']],
@@ -92,7 +92,7 @@ export const ROWS: readonly Mutant[] = [
   {
     name: 'masked-quotation',
     promise: 'what is wrong with a line is told without a quotation of it',
-    file: 'src/batch/read-chunk.ts',
+    file: 'src/pipeline/sources/batch/read-chunk.ts',
     from: "mask === undefined ? message : message.replace(QUOTE, '')",
     to: 'mask !== null ? message : message',
     noticedBy: [[ADDRESSES, 'what is wrong with a line is told without a quotation']],
@@ -100,7 +100,7 @@ export const ROWS: readonly Mutant[] = [
   {
     name: 'masked-lines',
     promise: 'lines of a job whose addresses are not kept are complete before the stream',
-    file: 'src/batch/read-chunk.ts',
+    file: 'src/pipeline/sources/batch/read-chunk.ts',
     from: 'this.#isRaw = context.mask === undefined && !context.isJudged',
     to: 'this.#isRaw = !context.isJudged',
     noticedBy: [[ADDRESSES, 'lines of a job are complete before the stream']],
@@ -108,7 +108,7 @@ export const ROWS: readonly Mutant[] = [
   {
     name: 'pseudonym-of-the-day',
     promise: 'a pseudonym is another one on another day',
-    file: 'src/core/event/pseudonym.ts',
+    file: 'src/pipeline/event/pseudonym.ts',
     from: '.update(`${day} ${address.text}`)',
     to: '.update(`${day && 1} ${address.text}`)',
     noticedBy: [[PSEUDONYM, 'another address, another day and another tenant']],
@@ -116,7 +116,7 @@ export const ROWS: readonly Mutant[] = [
   {
     name: 'network-kept',
     promise: 'of a truncated address no more than the network is kept',
-    file: 'src/core/event/pseudonym.ts',
+    file: 'src/pipeline/event/pseudonym.ts',
     from: 'const V4_BITS_KEPT = 24',
     to: 'const V4_BITS_KEPT = 28',
     noticedBy: [[PSEUDONYM, 'of a truncated address the network is kept']],
@@ -124,7 +124,7 @@ export const ROWS: readonly Mutant[] = [
   {
     name: 'rows-of-a-selection',
     promise: 'rows, states and identities stay together',
-    file: 'src/core/event/block.ts',
+    file: 'src/pipeline/event/block.ts',
     from: 'states[to] = change?.state ?? block.states[from]!',
     to: 'states[to] = change?.state ?? block.states[to]!',
     noticedBy: [['test/unit/core/block.test.ts', 'a selection keeps rows, states and identities together']],
@@ -132,7 +132,7 @@ export const ROWS: readonly Mutant[] = [
   {
     name: 'commit-of-an-event',
     promise: 'an entry of several commits tells which events each brought',
-    file: 'src/core/event/block.ts',
+    file: 'src/pipeline/event/block.ts',
     from: 'behind += run.count',
     to: 'behind += 1',
     noticedBy: [['test/unit/core/block.test.ts', 'a block that was joined of several is what they were']],
@@ -140,7 +140,7 @@ export const ROWS: readonly Mutant[] = [
   {
     name: 'whose-account',
     promise: "a raw row gets the organisation as its account only where it has none of the caller's",
-    file: 'src/stages/enrich.ts',
+    file: 'src/pipeline/stages/enrich.ts',
     from: 'text.charCodeAt(end - 1) !== TAB',
     to: 'text.charCodeAt(end) !== TAB',
     noticedBy: [['test/unit/stages/enrich.test.ts', 'raw rows are completed as each would be alone']],
@@ -148,7 +148,7 @@ export const ROWS: readonly Mutant[] = [
   {
     name: 'day-of-timestamp',
     promise: 'a timestamp is of its own day, whatever was read before',
-    file: 'src/core/event/timestamp.ts',
+    file: 'src/pipeline/event/timestamp.ts',
     from: '(year * 100 + month) * 100 + day',
     to: 'month * 100 + day',
     noticedBy: [['test/unit/core/timestamp.test.ts', 'each moment is read as itself']],

@@ -8,7 +8,7 @@ export const SINK_SHARES: readonly Mutant[] = [
   {
     name: 'lease-of-one',
     promise: 'a lease is one owner’s at a time',
-    file: 'src/redis/scripts/takeLease-2.lua',
+    file: 'src/stores/redis/takeLease-2.lua',
     from: 'if owner == ARGV[1] then',
     to: 'if owner then',
     noticedBy: [['test/integration/lease.test.ts', 'a lease is one owner’s at a time']],
@@ -16,7 +16,7 @@ export const SINK_SHARES: readonly Mutant[] = [
   {
     name: 'lease-fences-writes',
     promise: 'who lost the lease writes no intent',
-    file: 'src/redis/scripts/writeAsOwner-2.lua',
+    file: 'src/stores/redis/writeAsOwner-2.lua',
     from: "if redis.call('GET', KEYS[1]) ~= ARGV[1] then",
     to: 'if false then',
     noticedBy: [['test/integration/lease.test.ts', 'an owner that was held up is fenced off']],
@@ -24,7 +24,7 @@ export const SINK_SHARES: readonly Mutant[] = [
   {
     name: 'lease-runs-out',
     promise: 'an owner that was held up knows by its own clock that the lease ran out',
-    file: 'src/redis/lease.ts',
+    file: 'src/stores/redis/lease.ts',
     from: 'if (this.leftMs() <= 0) throw',
     to: 'if (performance.now() < 0) throw',
     noticedBy: [['test/integration/lease.test.ts', 'an owner that was held up is fenced off']],
@@ -32,7 +32,7 @@ export const SINK_SHARES: readonly Mutant[] = [
   {
     name: 'lease-taken-anew',
     promise: 'a lease that was another’s in between is not gone on with',
-    file: 'src/redis/lease.ts',
+    file: 'src/stores/redis/lease.ts',
     from: 'const isOurs = token !== 0 && (held === undefined || token === held)',
     to: 'const isOurs = token !== 0',
     noticedBy: [['test/integration/lease.test.ts', 'an owner that was held up is fenced off']],
@@ -40,7 +40,7 @@ export const SINK_SHARES: readonly Mutant[] = [
   {
     name: 'share-partitions',
     promise: 'a share of a sink reads its own partitions only',
-    file: 'src/redis/streams/sink-streams.ts',
+    file: 'src/pipeline/streams/sink-streams.ts',
     from: '({ partition: first + i * step, lane })',
     to: '({ partition: i, lane })',
     noticedBy: [[SHARES, 'a share reads its own partitions']],
@@ -48,7 +48,7 @@ export const SINK_SHARES: readonly Mutant[] = [
   {
     name: 'share-fair-part',
     promise: 'no process takes more than its fair part of a sink',
-    file: 'src/redis/scripts/shareOut-N.lua',
+    file: 'src/pipeline/streams/shareOut-N.lua',
     from: 'for i = 1, math.min(#free, part - (has[me] or 0)) do',
     to: 'for i = 1, #free do',
     noticedBy: [[SHARES, 'nobody takes more than its fair part']],
@@ -56,7 +56,7 @@ export const SINK_SHARES: readonly Mutant[] = [
   {
     name: 'share-given-back',
     promise: 'a process that has more than its fair part of a sink gives one back',
-    file: 'src/redis/streams/sink-shares.ts',
+    file: 'src/pipeline/streams/sink-shares.ts',
     from: 'holding.isGoing = true\n    return true',
     to: 'return false',
     noticedBy: [[SHARES, 'nobody takes more than its fair part']],
@@ -64,7 +64,7 @@ export const SINK_SHARES: readonly Mutant[] = [
   {
     name: 'share-given-back-once',
     promise: 'a process gives back no more than it has too many',
-    file: 'src/redis/streams/sink-shares.ts',
+    file: 'src/pipeline/streams/sink-shares.ts',
     from: 'untilMs > 0 && !isGoing).length',
     to: 'untilMs > 0).length',
     noticedBy: [[SHARES, 'nobody takes more than its fair part']],
@@ -72,7 +72,7 @@ export const SINK_SHARES: readonly Mutant[] = [
   {
     name: 'share-given-back-idle',
     promise: 'a sink gives a share back, and does not go on with it',
-    file: 'src/runner/sink-worker.ts',
+    file: 'src/pipeline/runner/sink-worker.ts',
     from: 'return await this.#enter(this.#loop.signal)',
     to: '',
     noticedBy: [[WORKER, 'what another sink is to have is given back']],
@@ -80,7 +80,7 @@ export const SINK_SHARES: readonly Mutant[] = [
   {
     name: 'share-given-back-away',
     promise: 'a process that cannot reach the destination gives its shares back',
-    file: 'src/runner/sink-worker.ts',
+    file: 'src/pipeline/runner/sink-worker.ts',
     from: 'if (source.isShared) await source.release()',
     to: '',
     noticedBy: [[WORKER, 'a share whose destination is away from here']],
@@ -88,7 +88,7 @@ export const SINK_SHARES: readonly Mutant[] = [
   {
     name: 'share-not-taken-anew',
     promise: 'a share that was lost is not taken again while its worker may still write',
-    file: 'src/redis/scripts/shareOut-N.lua',
+    file: 'src/pipeline/streams/shareOut-N.lua',
     from: "elseif use == 'waits' and",
     to: "elseif use ~= 'none' and",
     noticedBy: [[SHARES, 'who lost a share writes nothing more']],
@@ -96,7 +96,7 @@ export const SINK_SHARES: readonly Mutant[] = [
   {
     name: 'share-runs-out',
     promise: 'an owner of a share that was held up knows by its own clock that the lease ran out',
-    file: 'src/redis/streams/sink-shares.ts',
+    file: 'src/pipeline/streams/sink-shares.ts',
     from: 'if (leftMs() <= 0) throw',
     to: 'if (holding.untilMs === 0) throw',
     noticedBy: [[SHARES, 'who lost a share writes nothing more']],
@@ -104,7 +104,7 @@ export const SINK_SHARES: readonly Mutant[] = [
   {
     name: 'shares-in-force',
     promise: 'sinks with different numbers of shares never work at the same time',
-    file: 'src/redis/scripts/shareOut-N.lua',
+    file: 'src/pipeline/streams/shareOut-N.lua',
     from: "if redis.call('GET', KEYS[1]) ~= ARGV[1] then",
     to: 'if false then',
     noticedBy: [[SHARES, 'another number of shares is in force when']],
@@ -112,7 +112,7 @@ export const SINK_SHARES: readonly Mutant[] = [
   {
     name: 'shares-change-idle',
     promise: 'another number of shares waits until nobody works by the one before',
-    file: 'src/redis/scripts/adoptLayout-N.lua',
+    file: 'src/pipeline/streams/adoptLayout-N.lua',
     from: "if ARGV[1] ~= '' and redis.call('EXISTS', KEYS[3 + 3 * share]) == 1 then",
     to: 'if false then',
     noticedBy: [[SHARES, 'another number of shares is in force when']],
@@ -120,7 +120,7 @@ export const SINK_SHARES: readonly Mutant[] = [
   {
     name: 'shares-change-of-one',
     promise: 'shares wait until the one sink of before has ended',
-    file: 'src/redis/scripts/adoptLayout-N.lua',
+    file: 'src/pipeline/streams/adoptLayout-N.lua',
     from: "if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then",
     to: 'if false then',
     noticedBy: [[SHARES, 'another number of shares is in force when']],
@@ -128,7 +128,7 @@ export const SINK_SHARES: readonly Mutant[] = [
   {
     name: 'shares-change-intent',
     promise: 'what a sink was about to insert is finished before there is another number of shares',
-    file: 'src/redis/scripts/adoptLayout-N.lua',
+    file: 'src/pipeline/streams/adoptLayout-N.lua',
     from: "if redis.call('EXISTS', KEYS[4 + 3 * share]) == 1 then",
     to: 'if false then',
     noticedBy: [[SHARES, 'another number of shares is in force when']],
@@ -136,7 +136,7 @@ export const SINK_SHARES: readonly Mutant[] = [
   {
     name: 'shares-change-lives',
     promise: 'what a sink knows of servers that lost their memory outlives a change of the number of shares',
-    file: 'src/redis/scripts/adoptLayout-N.lua',
+    file: 'src/pipeline/streams/adoptLayout-N.lua',
     from: "redis.call('SET', KEYS[i], note)",
     to: '',
     noticedBy: [[SHARES, 'another number of shares is in force when']],
@@ -144,7 +144,7 @@ export const SINK_SHARES: readonly Mutant[] = [
   {
     name: 'wait-within-lease',
     promise: 'what comes while an owner stands still is not given to it behind its lease',
-    file: 'src/redis/streams/sink-streams.ts',
+    file: 'src/pipeline/streams/sink-streams.ts',
     from: 'this.#lease.leftMs() - BEFORE_LEASE_ENDS_MS',
     to: 'this.#lease.leftMs()',
     noticedBy: [['test/integration/sink-streams.test.ts', 'a sink that stands still is given nothing']],
@@ -152,7 +152,7 @@ export const SINK_SHARES: readonly Mutant[] = [
   {
     name: 'lives-asked-anew',
     promise: 'who takes a lease again asks anew what the store forgot meanwhile',
-    file: 'src/redis/streams/sink-streams.ts',
+    file: 'src/pipeline/streams/sink-streams.ts',
     from: 'this.#lostMemory.forget()',
     to: '',
     noticedBy: [['test/integration/sink-streams.test.ts', 'who takes a lease again asks anew']],

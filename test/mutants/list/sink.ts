@@ -9,7 +9,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'intent-first',
     promise: 'a sink writes down what it is about to insert',
-    file: 'src/runner/sink-worker.ts',
+    file: 'src/pipeline/runner/sink-worker.ts',
     from: 'await this.#source.writeIntent(intent)\n',
     to: '\n',
     noticedBy: [[WORKER, 'a sink writes its intent, inserts, acknowledges']],
@@ -17,7 +17,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'acknowledged-last',
     promise: 'a sink acknowledges behind its insert',
-    file: 'src/runner/sink-worker.ts',
+    file: 'src/pipeline/runner/sink-worker.ts',
     from: 'const entries = runs.flatMap((run) => run.entries)\n',
     to: 'const entries = runs.flatMap((run) => run.entries)\n    await this.#acknowledge(runs, [])\n',
     noticedBy: [[WORKER, 'a sink writes its intent, inserts, acknowledges']],
@@ -25,7 +25,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'intent-cleared',
     promise: 'a sink clears its intent behind the acknowledgement',
-    file: 'src/runner/sink-worker.ts',
+    file: 'src/pipeline/runner/sink-worker.ts',
     from: 'await source.clearIntent()\n',
     to: '\n',
     noticedBy: [[WORKER, 'a sink writes its intent, inserts, acknowledges']],
@@ -33,7 +33,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'intent-token',
     promise: 'an insert that was cut off is repeated under the same token',
-    file: 'src/runner/sink-worker.ts',
+    file: 'src/pipeline/runner/sink-worker.ts',
     from: 'await this.#insert(runs, intent, repeatInsert)',
     to: 'await this.#insert(runs, { ...intent, token: randomUUID() }, repeatInsert)',
     noticedBy: [[WORKER, 'an insert that was cut off is repeated under the same token']],
@@ -41,7 +41,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'intent-refused',
     promise: 'rows that were refused before a crash are dead letters once',
-    file: 'src/runner/sink-worker.ts',
+    file: 'src/pipeline/runner/sink-worker.ts',
     from: 'await this.#acknowledge(runs, refusedOf(intent, runs))',
     to: 'await this.#acknowledge(runs, [])',
     noticedBy: [[WORKER, 'every action in turn: stored once, dead once']],
@@ -49,7 +49,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'absent-looked-for',
     promise: 'behind a repeat the destination is asked which rows are absent',
-    file: 'src/runner/sink-worker.ts',
+    file: 'src/pipeline/runner/sink-worker.ts',
     from: 'await this.#insert(runs, intent, repeatInsert)',
     to: 'await this.#insert(runs, intent)',
     noticedBy: [[WORKER, 'rows that were lost although their token is known']],
@@ -57,7 +57,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'absent-own-token',
     promise: 'absent rows are inserted under a token of their own',
-    file: 'src/runner/insert.ts',
+    file: 'src/pipeline/runner/insert.ts',
     from: '`${token}${ABSENT}${round}`',
     to: 'token',
     noticedBy: [[WORKER, 'rows that are absent behind a repeat']],
@@ -65,7 +65,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'absent-rows',
     promise: 'rows that a table lacks are found',
-    file: 'src/clickhouse/absent-rows.ts',
+    file: 'src/pipeline/sinks/clickhouse/absent-rows.ts',
     from: 'WHERE (${columns}) NOT IN',
     to: 'WHERE 0 AND (${columns}) NOT IN',
     noticedBy: [['test/integration/absent-rows.test.ts']],
@@ -73,7 +73,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'insert-token',
     promise: 'ClickHouse stores an insert once, however often it is sent',
-    file: 'src/clickhouse/inserter.ts',
+    file: 'src/pipeline/sinks/clickhouse/inserter.ts',
     from: 'insert_deduplication_token: token,',
     to: 'insert_deduplication_token: `${token}${Math.random()}`,',
     noticedBy: [[EXACTLY_ONCE, 'the next sink repeats exactly what the one before it was about to insert']],
@@ -81,7 +81,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'intent-ranges',
     promise: 'what was acknowledged before a crash is not inserted again',
-    file: 'src/redis/streams/sink-streams.ts',
+    file: 'src/pipeline/streams/sink-streams.ts',
     from: 'if (pending.size < expected) inserted = true',
     to: '',
     noticedBy: [['test/integration/sink-streams.test.ts', 'an intent is gone on with where it was cut off']],
@@ -89,7 +89,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'bisected',
     promise: 'rows that are refused are found, and the others are stored',
-    file: 'src/runner/insert.ts',
+    file: 'src/pipeline/runner/insert.ts',
     from: 'return await bisect(inserter, rowsOf(), token, doubt, absent)',
     to: "throw new Error('refused')",
     noticedBy: [[WORKER, 'a sink writes its intent, inserts, acknowledges']],
@@ -97,7 +97,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'refused-is-data',
     promise: 'only what ClickHouse says of the data refuses rows; whatever else failed is tried again',
-    file: 'src/clickhouse/refusals.ts',
+    file: 'src/pipeline/sinks/clickhouse/refusals.ts',
     from: 'if (name === undefined || UNAVAILABLE_ERRORS.has(name)) return error',
     to: 'if (name === undefined) return error',
     noticedBy: [['test/unit/clickhouse/refusals.test.ts']],
@@ -105,7 +105,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'refused-counted',
     promise: 'rows that a sink refuses are counted as dead',
-    file: 'src/redis/streams/sink-settlement.ts',
+    file: 'src/pipeline/streams/sink-settlement.ts',
     from: 'if (outcomesTo === undefined || refused.length === 0) return keyOf',
     to: 'return keyOf',
     noticedBy: [['test/integration/sink.test.ts', 'a row that ClickHouse refuses goes to the dead letters']],
@@ -113,7 +113,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'live-first-in-sinks',
     promise: 'a sink fills with live rows first',
-    file: 'src/redis/streams/sink-streams.ts',
+    file: 'src/pipeline/streams/sink-streams.ts',
     from: "const live = await this.#read(this.#streams('live'),",
     to: 'const live = await this.#read(this.#streams(),',
     noticedBy: [['test/integration/streams.test.ts', 'live goes first']],
@@ -121,7 +121,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'insert-bytes',
     promise: 'an insert is closed when it has enough bytes',
-    file: 'src/runner/sink-gathering.ts',
+    file: 'src/pipeline/runner/sink-gathering.ts',
     from: 'bytes >= bytesMax ? 0 : Math.min',
     to: 'bytes < 0 ? 0 : Math.max',
     noticedBy: [['test/unit/runner/sink-gather.test.ts', 'an insert is closed when it has enough bytes']],
@@ -129,7 +129,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'insert-bytes-read',
     promise: 'a read of a sink is for no more large rows than there is room for',
-    file: 'src/runner/sink-gathering.ts',
+    file: 'src/pipeline/runner/sink-gathering.ts',
     from: 'Math.min(rowsMax - rows, Math.ceil((bytesMax - bytes) / this.#rowBytes))',
     to: 'rowsMax - rows',
     noticedBy: [['test/unit/runner/sink-gather.test.ts', 'a read is for no more rows than there are bytes for']],
@@ -137,7 +137,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'backlog-first-read',
     promise: 'a sink reads little of a backlog before it knows how large its entries are',
-    file: 'src/redis/streams/sink-streams.ts',
+    file: 'src/pipeline/streams/sink-streams.ts',
     from: '#eventsPerEntry = 1_000',
     to: '#eventsPerEntry = 1',
     noticedBy: [['test/integration/sink-streams.test.ts', 'a sink reads little of a backlog']],
@@ -145,7 +145,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'ahead-dropped',
     promise: 'what a sink read ahead is forgotten when it begins anew: it comes again with all that is pending',
-    file: 'src/runner/sink-worker.ts',
+    file: 'src/pipeline/runner/sink-worker.ts',
     from: 'await this.#gathering.drop()\n    const isFinal',
     to: 'const isFinal',
     noticedBy: [[WORKER, 'killed at any action, or refused for a while, with rows in hand']],
@@ -153,7 +153,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'ahead-empty-handed',
     promise: 'what may be asked with nothing in hand is asked then only',
-    file: 'src/runner/sink-worker.ts',
+    file: 'src/pipeline/runner/sink-worker.ts',
     from: 'if (!this.#gathering.isAhead) {',
     to: 'if (this.#inserts >= 0) {',
     noticedBy: [[WORKER, 'however many rows wait, nothing is in hand now and then']],
@@ -161,7 +161,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'ahead-bytes',
     promise: 'rows that are read ahead take no more memory than they may',
-    file: 'src/runner/sink-gathering.ts',
+    file: 'src/pipeline/runner/sink-gathering.ts',
     from: '(aheadBytesMax * there.rows) / there.bytes',
     to: 'rows',
     noticedBy: [['test/unit/runner/sink-gather.test.ts', 'rows that are read ahead are no more']],
@@ -169,7 +169,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'few-rows-linger',
     promise: 'a few rows wait for company, however quiet it is',
-    file: 'src/runner/sink-gathering.ts',
+    file: 'src/pipeline/runner/sink-gathering.ts',
     from: 'countRows(runs) >= QUIET_SHARE * rowsMax',
     to: 'countRows(runs) >= 0 * rowsMax',
     noticedBy: [['test/unit/runner/sink-gather.test.ts', 'a tenth of an insert does not wait']],
@@ -177,7 +177,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'stored-progress',
     promise: 'what a sink stores is finished for its job',
-    file: 'src/redis/streams/sink-settlement.ts',
+    file: 'src/pipeline/streams/sink-settlement.ts',
     from: 'progress(block, progressFields.stored, block.count)',
     to: 'void block',
     noticedBy: [['test/integration/sink-streams.test.ts', 'what two acknowledge counts once']],
@@ -185,7 +185,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'intent-pending',
     promise: 'of an intent that was cut off only what is pending is acknowledged once more',
-    file: 'src/redis/streams/sink-streams.ts',
+    file: 'src/pipeline/streams/sink-streams.ts',
     from: "raw.filter(([id]) => pending.has(id.toString('latin1')))",
     to: 'raw',
     noticedBy: [['test/integration/sink-streams.test.ts', 'an intent is gone on with where it was cut off']],
@@ -193,7 +193,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'divided-absent',
     promise: 'what was stored as a whole, without an answer, is not stored again in parts',
-    file: 'src/runner/insert.ts',
+    file: 'src/pipeline/runner/insert.ts',
     from: 'if (!doubt.mayBeStored) return new Set(rows)',
     to: 'if (rows.length > 0) return new Set(rows)',
     noticedBy: [[REFUSALS, 'what was stored as a whole, without an answer']],
@@ -201,7 +201,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'divided-noted',
     promise: 'that rows of a divided intent may be stored is durable before a part of it is sent',
-    file: 'src/runner/doubt.ts',
+    file: 'src/pipeline/runner/doubt.ts',
     from: '...(this.#inserter.receivedAt !== undefined && { mayBeStored: true })',
     to: '',
     noticedBy: [[REFUSALS, 'that rows may be stored is written down']],
@@ -209,7 +209,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'given-up-twice',
     promise: 'a row is given up only when it was refused alone twice',
-    file: 'src/runner/doubt.ts',
+    file: 'src/pipeline/runner/doubt.ts',
     from: 'if (first !== known || performance.now() - first.atMs < this.#confirmAfterMs) this.#unconfirmed = refusal',
     to: '',
     noticedBy: [[REFUSALS, 'a row that is refused once, behind a division']],
@@ -217,7 +217,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'given-up-same-kind',
     promise: 'a row is given up only when it was refused twice for the same reason',
-    file: 'src/runner/doubt.ts',
+    file: 'src/pipeline/runner/doubt.ts',
     from: 'known?.kind === refusal.kind ? known',
     to: 'known !== undefined ? known',
     noticedBy: [[REFUSALS, 'a row that is refused for another reason each time']],
@@ -225,7 +225,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'divided-is-noted',
     promise: 'what was refused as a whole is not sent as a whole again',
-    file: 'src/runner/insert.ts',
+    file: 'src/pipeline/runner/insert.ts',
     from: 'else if (error instanceof RefusedRowsError) await doubt.noteDivided(token)',
     to: 'else if (error instanceof RefusedRowsError) void token',
     noticedBy: [[REFUSALS, 'what was refused as a whole is not sent as a whole again']],
@@ -233,7 +233,7 @@ export const SINK: readonly Mutant[] = [
   {
     name: 'lost-deliveries-are-looked-for',
     promise: 'deliveries that a store lost do not make an insert look done',
-    file: 'src/runner/sink-worker.ts',
+    file: 'src/pipeline/runner/sink-worker.ts',
     from: 'if (inserter.receivedAt === undefined || runs.length === 0) await',
     to: 'if (runs.length >= 0) await',
     noticedBy: [[WORKER, 'deliveries that a store lost']],

@@ -9,7 +9,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
   {
     name: 'trim-pending',
     promise: 'what is delivered and not acknowledged is not trimmed',
-    file: 'src/redis/scripts/trim-N.lua',
+    file: 'src/pipeline/streams/trim-N.lua',
     from: "if group['pending'] > 0 then",
     to: "if group['pending'] < 0 then",
     noticedBy: [[STREAMS, 'the janitor removes only what every group has acknowledged']],
@@ -17,7 +17,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
   {
     name: 'wait-ended',
     promise: 'a stop ends a wait for entries, and takes none of them along',
-    file: 'src/redis/streams/blocking-read.ts',
+    file: 'src/pipeline/streams/blocking-read.ts',
     from: "await client.call('CLIENT', 'UNBLOCK', await id)",
     to: 'await id',
     noticedBy: [[STREAMS, 'a wait for entries ends with its signal']],
@@ -25,7 +25,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
   {
     name: 'janitor-told',
     promise: 'what is finished behind a rest is removed soon',
-    file: 'src/redis/streams/janitor.ts',
+    file: 'src/pipeline/streams/janitor.ts',
     from: 'if (this.#isAtRest) this.#loop.wake()',
     to: '',
     noticedBy: [['test/unit/redis/janitor.test.ts', 'a janitor that finds nothing']],
@@ -33,7 +33,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
   {
     name: 'trim-undelivered',
     promise: 'what was not delivered yet is not trimmed',
-    file: 'src/redis/scripts/trim-N.lua',
+    file: 'src/pipeline/streams/trim-N.lua',
     from: "string.format('%.0f-%.0f', ms, seq + 1)",
     to: "string.format('%.0f-%.0f', ms + 1000000, seq + 1)",
     noticedBy: [[STREAMS, 'the janitor removes only what every group has acknowledged']],
@@ -41,7 +41,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
   {
     name: 'trim-slowest',
     promise: 'an entry stays until the slowest of its groups has finished it',
-    file: 'src/redis/scripts/trim-N.lua',
+    file: 'src/pipeline/streams/trim-N.lua',
     from: 'if not oldest or before(keep, oldest) then',
     to: 'if not oldest or before(oldest, keep) then',
     noticedBy: [[FORMS, 'an event that several groups need waits once']],
@@ -49,7 +49,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
   {
     name: 'trim-missing-group',
     promise: 'nothing is trimmed while a declared group does not exist',
-    file: 'src/redis/scripts/trim-N.lua',
+    file: 'src/pipeline/streams/trim-N.lua',
     from: 'return missing == 0 and oldest or nil',
     to: 'return oldest',
     noticedBy: [[STREAMS, 'the janitor removes only what every group has acknowledged']],
@@ -57,7 +57,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
   {
     name: 'new-group-past',
     promise: 'a group that is added starts with what its stream still holds',
-    file: 'src/redis/scripts/createGroup-2.lua',
+    file: 'src/pipeline/streams/createGroup-2.lua',
     from: "ARGV[1], start, 'MKSTREAM'",
     to: "ARGV[1], '$', 'MKSTREAM'",
     noticedBy: [[FORMS, 'a group that is added to a stream with a past']],
@@ -65,7 +65,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
   {
     name: 'new-group-counts',
     promise: 'what waits for an added group is counted exactly',
-    file: 'src/redis/scripts/createGroup-2.lua',
+    file: 'src/pipeline/streams/createGroup-2.lua',
     from: "baseline('events', events)",
     to: '',
     noticedBy: [[FORMS, 'a group that is added to a stream with a past']],
@@ -73,7 +73,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
   {
     name: 'old-group-work',
     promise: 'a group that is declared no more is refused while it has work',
-    file: 'src/redis/scripts/createGroup-2.lua',
+    file: 'src/pipeline/streams/createGroup-2.lua',
     from: "return group['name']",
     to: '',
     noticedBy: [[FORMS, 'a group that is declared no more is refused while it has work']],
@@ -81,7 +81,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
   {
     name: 'old-stream-work',
     promise: 'a stream that is declared no more is refused while a group has work in it',
-    file: 'src/redis/scripts/dropStream-1.lua',
+    file: 'src/pipeline/streams/dropStream-1.lua',
     from: "return group['name']",
     to: '',
     noticedBy: [[FORMS, 'a stream that is declared no more is refused']],
@@ -89,7 +89,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
   {
     name: 'idle-consumers',
     promise: 'a consumer that has something pending is not forgotten',
-    file: 'src/redis/scripts/deleteIdleConsumers-1.lua',
+    file: 'src/stores/redis/deleteIdleConsumers-1.lua',
     from: "consumer['pending'] == 0 and",
     to: '',
     noticedBy: [[STREAMS, 'consumers that are long gone are forgotten']],
@@ -97,7 +97,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
   {
     name: 'waits-once',
     promise: 'an event that several groups need waits once',
-    file: 'src/redis/streams/status.ts',
+    file: 'src/pipeline/streams/status.ts',
     from: 'Math.max(0, ...groups.map(',
     to: '((...all: number[]) => all.reduce((a, b) => a + b))(0, ...groups.map(',
     noticedBy: [[FORMS, 'an event that several groups need waits once']],
@@ -105,7 +105,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
   {
     name: 'barrier-waits',
     promise: 'a barrier waits for what was in the pipeline',
-    file: 'src/redis/streams/barrier.ts',
+    file: 'src/pipeline/streams/barrier.ts',
     from: '(count === 0 || compareIds(first!, last) > 0)',
     to: 'count >= 0',
     noticedBy: [[STREAMS, 'a barrier waits for what was there']],
@@ -113,7 +113,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
   {
     name: 'drains-when-full',
     promise: 'what drains runs when Redis is full',
-    file: 'src/redis/scripts/takeLease-2.lua',
+    file: 'src/stores/redis/takeLease-2.lua',
     from: '#!lua flags=allow-oom\n',
     to: '',
     noticedBy: [['test/integration/sink-streams.test.ts', 'what drains runs when Redis is full']],
@@ -121,7 +121,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
   {
     name: 'barrier-taken-apart',
     promise: 'a barrier waits for what was taken apart meanwhile, and came back behind its marks',
-    file: 'src/redis/streams/barrier.ts',
+    file: 'src/pipeline/streams/barrier.ts',
     from: 'while ((await isolatedEvents(client, pipeline, partitions)) !== isolated)',
     to: 'while (isolated < 0)',
     noticedBy: [[STREAMS, 'a barrier waits for what was there']],
@@ -137,7 +137,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
   {
     name: 'on-disk-before-answered',
     promise: 'what is answered is on disk before',
-    file: 'src/redis/streams/commit-writer.ts',
+    file: 'src/pipeline/streams/commit-writer.ts',
     from: 'await persisted(this.#options.client, true)',
     to: 'void persisted(this.#options.client, true).catch(() => {})',
     noticedBy: [[PERSISTED, 'nothing leaves for the outside']],
@@ -145,7 +145,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
   {
     name: 'on-disk-before-inserted',
     promise: 'what is inserted is on disk before',
-    file: 'src/redis/streams/sink-streams.ts',
+    file: 'src/pipeline/streams/sink-streams.ts',
     from: 'for new ones.\n    await persisted(this.#options.client)',
     to: 'for new ones.\n    void persisted(this.#options.client).catch(() => {})',
     noticedBy: [[PERSISTED, 'nothing leaves for the outside']],
@@ -153,7 +153,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
   {
     name: 'written-or-refused',
     promise: 'what Redis could not write to its file is not answered as if it were there',
-    file: 'src/redis/persisted.ts',
+    file: 'src/stores/redis/durability/persisted.ts',
     from: 'client.ping()\n',
     to: 'Promise.resolve()\n',
     noticedBy: [[PERSISTED, 'events that Redis could not write']],
@@ -161,7 +161,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
   {
     name: 'disk-of-the-next-redis',
     promise: 'who asked without a connection waits for the disk of the Redis that comes',
-    file: 'src/redis/persisted.ts',
+    file: 'src/stores/redis/durability/persisted.ts',
     from: "if (file === null && client.status !== 'ready') return null",
     to: '',
     noticedBy: [[PERSISTED, 'who asked while no Redis was there']],
@@ -169,7 +169,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
   {
     name: 'freed-at-once',
     promise: 'a large file that a rewrite removes is freed in pieces',
-    file: 'src/redis/append-only-file.ts',
+    file: 'src/stores/redis/durability/append-only-file.ts',
     from: 'void closeInPieces(file)',
     to: 'close(file, () => {})',
     noticedBy: [['test/unit/redis/append-only-file.test.ts', 'what a rewrite removes']],
@@ -177,7 +177,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
   {
     name: 'freed-with-a-name',
     promise: 'a file that still has a name is not cut',
-    file: 'src/redis/free-file.ts',
+    file: 'src/stores/redis/durability/free-file.ts',
     from: 'unref: true })) ?? false',
     to: 'unref: true })) ?? true',
     noticedBy: [['test/unit/redis/free-file.test.ts', 'one that keeps a name']],
@@ -185,7 +185,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
   {
     name: 'rewrite-priority',
     promise: 'what writes the append-only file anew gives way to Redis',
-    file: 'src/embedded/redis/rewrite-priority.ts',
+    file: 'src/stores/redis/durability/rewrite-priority.ts',
     from: 'setPriority(child, REWRITE_NICE)',
     to: 'setPriority(child, 0)',
     noticedBy: [['test/integration/supervisor-redis.test.ts', 'what writes the append-only file anew']],
@@ -193,7 +193,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
   {
     name: 'broken-disk-trusted',
     promise: 'a disk that failed once is not believed the next time',
-    file: 'src/redis/append-only-file.ts',
+    file: 'src/stores/redis/durability/append-only-file.ts',
     from: 'this.#broken.add(name)',
     to: '',
     noticedBy: [['test/unit/redis/append-only-file.test.ts', 'a disk that failed once is not trusted']],
@@ -201,7 +201,7 @@ export const STREAM_KEEPING: readonly Mutant[] = [
   {
     name: 'sync-begun-before',
     promise: 'a sync that had begun before does not count',
-    file: 'src/redis/append-only-file.ts',
+    file: 'src/stores/redis/durability/append-only-file.ts',
     from: 'this.#next = this.#running.then(begin, begin)\n    return this.#next',
     to: 'void begin\n    return this.#running',
     noticedBy: [['test/unit/redis/append-only-file.test.ts', 'what comes while the disk is busy']],

@@ -10,7 +10,7 @@ export const TENANTS: readonly Mutant[] = [
   {
     name: 'waits-for-a-restart',
     promise: 'who asks while Redis starts again is kept waiting',
-    file: 'src/redis/reconnection.ts',
+    file: 'src/stores/redis/reconnection.ts',
     from: 'this.#waiting ??= this.#untilReady()',
     to: 'this.#waiting ??= Promise.resolve()',
     noticedBy: [['test/integration/redis-reconnection.test.ts', 'who asks while Redis starts again']],
@@ -74,7 +74,7 @@ export const TENANTS: readonly Mutant[] = [
   {
     name: 'revoked-key',
     promise: 'a revoked key opens nothing',
-    file: 'src/redis/scripts/findTenant-2.lua',
+    file: 'src/tenants/redis/findTenant-2.lua',
     from: 'if key.revoked_at or ',
     to: 'if ',
     noticedBy: [[ADMIN, 'neither a revoked key is found']],
@@ -82,7 +82,7 @@ export const TENANTS: readonly Mutant[] = [
   {
     name: 'deleted-tenant',
     promise: 'the keys of a tenant that is being deleted open nothing',
-    file: 'src/redis/scripts/findTenant-2.lua',
+    file: 'src/tenants/redis/findTenant-2.lua',
     from: ' or cjson.decode(tenant).deleting then',
     to: ' then',
     noticedBy: [[ADMIN, 'neither a revoked key is found']],
@@ -90,7 +90,7 @@ export const TENANTS: readonly Mutant[] = [
   {
     name: 'revoke-own-key',
     promise: 'a member revokes keys of the own tenant only',
-    file: 'src/redis/scripts/revokeKey-3.lua',
+    file: 'src/tenants/redis/revokeKey-3.lua',
     from: "ARGV[4] ~= '' and key.tenant_id ~= ARGV[4]",
     to: 'false',
     noticedBy: [['test/integration/dashboard-settings.test.ts', 'a member manages the keys of one tenant']],
@@ -98,7 +98,7 @@ export const TENANTS: readonly Mutant[] = [
   {
     name: 'prefix-of-one-key',
     promise: 'a prefix stands for one key for ever',
-    file: 'src/redis/scripts/createKey-4.lua',
+    file: 'src/tenants/redis/createKey-4.lua',
     from: "if redis.call('HSETNX', KEYS[3], ARGV[3], ARGV[2]) == 0 then",
     to: "if redis.call('HSET', KEYS[3], ARGV[3], ARGV[2]) < 0 then",
     noticedBy: [[ADMIN, 'a prefix stands for one key for ever']],
@@ -106,7 +106,7 @@ export const TENANTS: readonly Mutant[] = [
   {
     name: 'tenant-once',
     promise: 'a tenant is created once, and another one of its name takes nothing from it',
-    file: 'src/redis/scripts/createTenant-1.lua',
+    file: 'src/tenants/redis/createTenant-1.lua',
     from: "if redis.call('HSETNX', KEYS[1], ARGV[1], ARGV[2]) == 0 then",
     to: "if redis.call('HSET', KEYS[1], ARGV[1], ARGV[2]) < 0 then",
     noticedBy: [[ADMIN, 'tenants are created once']],
@@ -114,7 +114,7 @@ export const TENANTS: readonly Mutant[] = [
   {
     name: 'no-archive-of-masked',
     promise: 'a tenant whose addresses are not kept has no archive',
-    file: 'src/redis/scripts/changeTenant-1.lua',
+    file: 'src/tenants/redis/changeTenant-1.lua',
     from: 'if tenant.archive then',
     to: 'if false then',
     noticedBy: [[ADMIN, 'addresses are kept or not, with one key for ever']],
@@ -122,7 +122,7 @@ export const TENANTS: readonly Mutant[] = [
   {
     name: 'address-key-for-ever',
     promise: 'the key of pseudonyms is one for ever',
-    file: 'src/redis/scripts/changeTenant-1.lua',
+    file: 'src/tenants/redis/changeTenant-1.lua',
     from: 'tenant.address_key = tenant.address_key or ARGV[4]',
     to: 'tenant.address_key = ARGV[4]',
     noticedBy: [[ADMIN, 'addresses are kept or not, with one key for ever']],
@@ -130,7 +130,7 @@ export const TENANTS: readonly Mutant[] = [
   {
     name: 'tokens-are-taken',
     promise: 'a request takes a token of its bucket',
-    file: 'src/redis/scripts/takeTokens-N.lua',
+    file: 'src/tenants/redis/takeTokens-N.lua',
     from: 'tokens = tokens - granted * 1000000',
     to: '',
     noticedBy: [[RATE, 'a burst is as large as the plan says']],
@@ -138,7 +138,7 @@ export const TENANTS: readonly Mutant[] = [
   {
     name: 'tokens-flow-in',
     promise: 'tokens flow in at the rate of the plan',
-    file: 'src/redis/scripts/takeTokens-N.lua',
+    file: 'src/tenants/redis/takeTokens-N.lua',
     from: 'fill(tonumber(held), till - since, rate,',
     to: 'fill(tonumber(held), till - since, rate * 3,',
     noticedBy: [[RATE, 'tokens flow in at the rate of the plan']],
@@ -146,7 +146,7 @@ export const TENANTS: readonly Mutant[] = [
   {
     name: 'tokens-up-to-the-burst',
     promise: 'a bucket holds no more than the burst',
-    file: 'src/redis/scripts/takeTokens-N.lua',
+    file: 'src/tenants/redis/takeTokens-N.lua',
     from: 'math.max(0, math.min(room, ',
     to: 'math.max(0, math.min(room * 100, ',
     noticedBy: [[RATE, 'tokens flow in at the rate of the plan']],
@@ -154,7 +154,7 @@ export const TENANTS: readonly Mutant[] = [
   {
     name: 'bucket-of-the-tenant',
     promise: 'the rate limit of a tenant is its own',
-    file: 'src/redis/tenants/rate-bucket.ts',
+    file: 'src/tenants/redis/rate-bucket.ts',
     from: 'keys.rateBucket(tenantId)',
     to: "keys.rateBucket(tenantId && 'all')",
     noticedBy: [['test/integration/http-tenants.test.ts', 'the rate limit of a tenant holds over its keys']],
@@ -162,7 +162,7 @@ export const TENANTS: readonly Mutant[] = [
   {
     name: 'quota-counted',
     promise: 'the quota is counted exactly, over all processes',
-    file: 'src/redis/scripts/takeQuota-N.lua',
+    file: 'src/tenants/redis/takeQuota-N.lua',
     from: 'counted * wanted',
     to: 'counted',
     noticedBy: [[QUOTA, 'the quota is counted exactly by several processes']],
@@ -170,7 +170,7 @@ export const TENANTS: readonly Mutant[] = [
   {
     name: 'quota-whole',
     promise: 'a request that would pass the quota is refused whole',
-    file: 'src/redis/scripts/takeQuota-N.lua',
+    file: 'src/tenants/redis/takeQuota-N.lua',
     from: 'math.floor((allowed - used) / wanted)',
     to: 'math.ceil((allowed - used) / wanted)',
     noticedBy: [[QUOTA, 'the quota is counted exactly by several processes']],
@@ -178,7 +178,7 @@ export const TENANTS: readonly Mutant[] = [
   {
     name: 'quota-day',
     promise: 'the quota begins again with the UTC day',
-    file: 'src/redis/tenants/daily-quota.ts',
+    file: 'src/tenants/redis/daily-quota.ts',
     from: 'if (ms < this.#day.startMs || ms >= this.#day.endMs)',
     to: 'if (this.#day.startMs === 0)',
     noticedBy: [[QUOTA, 'begins again with the UTC day']],
@@ -186,7 +186,7 @@ export const TENANTS: readonly Mutant[] = [
   {
     name: 'quota-of-the-tenant',
     promise: 'the quota of a tenant is its own',
-    file: 'src/redis/tenants/daily-quota.ts',
+    file: 'src/tenants/redis/daily-quota.ts',
     from: '      keys.lookups(tenantId, day),\n',
     to: "      keys.lookups('all', day),\n",
     noticedBy: [[QUOTA, 'requests that ask together are counted as if each had come alone']],
@@ -194,7 +194,7 @@ export const TENANTS: readonly Mutant[] = [
   {
     name: 'asks-in-order',
     promise: 'of requests that ask together the first are allowed',
-    file: 'src/redis/tenants/daily-quota.ts',
+    file: 'src/tenants/redis/daily-quota.ts',
     from: 'const allowed = position < counts[i]!',
     to: 'const allowed = waiters.length - position <= counts[i]!',
     noticedBy: [[QUOTA, 'requests that ask together are counted as if each had come alone']],
@@ -202,7 +202,7 @@ export const TENANTS: readonly Mutant[] = [
   {
     name: 'slow-call-passed',
     promise: 'a call to Redis that is slow holds up those behind it for a moment only',
-    file: 'src/core/run/gathering.ts',
+    file: 'src/run/gathering.ts',
     from: 'const patience = setTimeout(goOn, PATIENCE_MS)',
     to: 'const patience = setTimeout(() => {}, PATIENCE_MS)',
     noticedBy: [['test/unit/core/gathering.test.ts', 'a call that is not answered holds up the others']],
@@ -210,7 +210,7 @@ export const TENANTS: readonly Mutant[] = [
   {
     name: 'slots-in-turn',
     promise: 'a slot that comes free goes to who holds the fewest',
-    file: 'src/core/run/tenant-slots.ts',
+    file: 'src/run/tenant-slots.ts',
     from: 'line.held < next[1].held',
     to: 'line.held > next[1].held',
     noticedBy: [['test/unit/core/tenant-slots.test.ts', 'slots go to tenants in turn']],
@@ -218,7 +218,7 @@ export const TENANTS: readonly Mutant[] = [
   {
     name: 'slots-of-a-tenant',
     promise: 'a tenant takes no more than its slots',
-    file: 'src/core/run/tenant-slots.ts',
+    file: 'src/run/tenant-slots.ts',
     from: 'this.#held < all && line.held < ofTenant',
     to: 'this.#held < all',
     noticedBy: [['test/unit/core/tenant-slots.test.ts', 'a tenant takes no more than its slots']],
@@ -226,7 +226,7 @@ export const TENANTS: readonly Mutant[] = [
   {
     name: 'tail-of-the-tenant',
     promise: 'who looks on sees no events of another tenant',
-    file: 'src/ingest/tail.ts',
+    file: 'src/pipeline/sources/live/tail.ts',
     from: 'const wanted = this.#wanted.get(tenant)',
     to: 'const wanted = [...this.#wanted.values()][0]',
     noticedBy: [['test/unit/ingest/tail.test.ts', 'nothing of another tenant']],
@@ -234,7 +234,7 @@ export const TENANTS: readonly Mutant[] = [
   {
     name: 'tail-masks',
     promise: 'who looks on sees no address that is not kept',
-    file: 'src/ingest/tail.ts',
+    file: 'src/pipeline/sources/live/tail.ts',
     from: 'ip: mask === undefined ?',
     to: 'ip: mask !== null ?',
     noticedBy: [['test/unit/ingest/tail.test.ts', 'addresses that a tenant does not keep are not shown']],
@@ -285,7 +285,7 @@ export const TENANTS: readonly Mutant[] = [
   {
     name: 'tally-bound',
     promise: 'a tally of networks is bounded',
-    file: 'src/core/event/origins.ts',
+    file: 'src/pipeline/event/origins.ts',
     from: 'this.byOrigin.size < ORIGINS_MAX',
     to: 'this.byOrigin.size >= 0',
     noticedBy: [['test/unit/tenants/origins.test.ts', 'a tally is bounded']],
@@ -293,7 +293,7 @@ export const TENANTS: readonly Mutant[] = [
   {
     name: 'origins-of-the-deleted',
     promise: 'nothing is counted of a tenant that is being deleted',
-    file: 'src/redis/tenants/origin-counts.ts',
+    file: 'src/tenants/redis/origin-counts.ts',
     from: 'return tenant !== undefined && !tenant.deleting',
     to: 'return tenant !== undefined',
     noticedBy: [['test/integration/tenant-removal.test.ts']],
@@ -301,7 +301,7 @@ export const TENANTS: readonly Mutant[] = [
   {
     name: 'use-of-the-deleted',
     promise: 'no use is noted of a key that is gone',
-    file: 'src/redis/scripts/recordUses-2.lua',
+    file: 'src/tenants/redis/recordUses-2.lua',
     from: "if is_later and redis.call('HEXISTS', KEYS[2], ARGV[i]) == 1 then",
     to: 'if is_later then',
     noticedBy: [['test/integration/tenant-removal.test.ts']],

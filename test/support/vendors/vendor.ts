@@ -1,7 +1,7 @@
-import type { EnrichmentData } from '../../../src/core/event/enrichment.ts'
 import { type MmdbValue, typed } from '../../../src/enrichment/providers/mmdb/encode.ts'
 import type { ProviderKind } from '../../../src/enrichment/providers/provider.ts'
 import type { Evidence } from '../../../src/enrichment/rules/evidence.ts'
+import type { EnrichmentData } from '../../../src/pipeline/event/enrichment.ts'
 
 /** A record of a vendor's database, and what is to be read from it. */
 export interface Vendor {

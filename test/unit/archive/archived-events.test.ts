@@ -3,10 +3,10 @@ import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import type { Receipt } from '../../../schemas/api/receipt.ts'
-import { ArchiveEvents } from '../../../src/archive/archived-events.ts'
-import { indexKey, type PartPlace, partKey, partName } from '../../../src/archive/layout.ts'
-import type { ObjectStore } from '../../../src/archive/object-store.ts'
-import { UnavailableError } from '../../../src/core/run/errors.ts'
+import { ArchiveEvents } from '../../../src/operations/replay/archived-events.ts'
+import { indexKey, type PartPlace, partKey, partName } from '../../../src/pipeline/sinks/archive/layout.ts'
+import { UnavailableError } from '../../../src/run/errors.ts'
+import type { ObjectStore } from '../../../src/stores/objects/object-store.ts'
 
 const HOUR = Date.UTC(2026, 10, 22, 8)
 const MINUTE_MS = 60_000

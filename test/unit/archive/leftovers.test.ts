@@ -3,9 +3,9 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { StoreErasableArchive } from '../../../src/archive/erasable-archive.ts'
-import { FolderStore } from '../../../src/archive/folder-store.ts'
-import { selectorOf } from '../../../src/erasure/selector.ts'
+import { StoreErasableArchive } from '../../../src/operations/erasure/erasable-archive.ts'
+import { selectorOf } from '../../../src/operations/erasure/selector.ts'
+import { FolderStore } from '../../../src/stores/objects/folder-store.ts'
 
 test('an erasure removes what an archiver left that was killed behind its begin', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'ipid-leftovers-'))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { LineFinder } from '../../../src/archive/line-finder.ts'
+import { LineFinder } from '../../../src/pipeline/sinks/archive/line-finder.ts'
 
 const line = (id: string, status = 'ok', rest = '"ip":"8.8.8.8"') =>
   `{"_received_at":"2026-11-22T01:02:03.004Z","_event_id":${JSON.stringify(id)},"_status":"${status}",${rest}}\n`

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ArchiveInserter } from '../../../src/archive/destination.ts'
-import { indexKey, partKey, placeOf } from '../../../src/archive/layout.ts'
-import { demandKey, type ObjectStore } from '../../../src/archive/object-store.ts'
-import { partsOf } from '../../../src/archive/part.ts'
-import { packBlock } from '../../../src/core/event/block.ts'
-import { EnvelopeState, NO_IDENTITY } from '../../../src/core/event/envelope.ts'
-import { payloadRow, rejectedRow } from '../../../src/core/event/payload.ts'
-import type { EntryOfRows } from '../../../src/core/pipeline/destination.ts'
+import type { EntryOfRows } from '../../../src/pipeline/declaration/destination.ts'
+import { packBlock } from '../../../src/pipeline/event/block.ts'
+import { EnvelopeState, NO_IDENTITY } from '../../../src/pipeline/event/envelope.ts'
+import { payloadRow, rejectedRow } from '../../../src/pipeline/event/payload.ts'
+import { ArchiveInserter } from '../../../src/pipeline/sinks/archive/destination.ts'
+import { indexKey, partKey, placeOf } from '../../../src/pipeline/sinks/archive/layout.ts'
+import { partsOf } from '../../../src/pipeline/sinks/archive/part.ts'
+import { demandKey, type ObjectStore } from '../../../src/stores/objects/object-store.ts'
 
 function entry(partition: number, id: string, rows: readonly string[], job?: string, commit = ''): EntryOfRows {
   const envelopes = rows.map((row) => ({ identity: NO_IDENTITY, state: EnvelopeState.Raw, row }))

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import type { ObjectStore } from '../../../src/archive/object-store.ts'
-import { PartReader } from '../../../src/archive/reader.ts'
+import { PartReader } from '../../../src/operations/replay/archive-reader.ts'
+import type { ObjectStore } from '../../../src/stores/objects/object-store.ts'
 
 test('parts of many days are not looked for day by day', async () => {
   const keys = ['2025-12-31', '2026-01-01', '2026-11-22', '2027-01-01'].map(

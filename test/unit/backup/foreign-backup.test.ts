@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { BACKUP_FORMAT, BACKUP_LINE_BYTES_MAX, type BackupManifest } from '../../../schemas/backup.ts'
-import { readPortions, writeLines } from '../../../src/backup/files.ts'
-import { writeManifest } from '../../../src/backup/manifest.ts'
-import { BackupRefusedError } from '../../../src/backup/ports.ts'
-import { Progress } from '../../../src/backup/progress.ts'
-import { openBackup } from '../../../src/backup/restore.ts'
+import { readPortions, writeLines } from '../../../src/operations/backup/files.ts'
+import { writeManifest } from '../../../src/operations/backup/manifest.ts'
+import { BackupRefusedError } from '../../../src/operations/backup/ports.ts'
+import { Progress } from '../../../src/operations/backup/progress.ts'
+import { openBackup } from '../../../src/operations/backup/restore.ts'
 
 /*
  * A backup that somebody else wrote, or changed: all its checksums are right.

@@ -3,10 +3,16 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { writeBackup } from '../../../src/backup/backup.ts'
-import type { ArchiveList, RecordSource, RecordTarget, TableSource, TableTarget } from '../../../src/backup/ports.ts'
-import { Progress } from '../../../src/backup/progress.ts'
-import { openBackup, restoreBackup } from '../../../src/backup/restore.ts'
+import { writeBackup } from '../../../src/operations/backup/backup.ts'
+import type {
+  ArchiveList,
+  RecordSource,
+  RecordTarget,
+  TableSource,
+  TableTarget,
+} from '../../../src/operations/backup/ports.ts'
+import { Progress } from '../../../src/operations/backup/progress.ts'
+import { openBackup, restoreBackup } from '../../../src/operations/backup/restore.ts'
 
 const TABLES = ['events', 'outcomes'].map((table) => ({ table, columns: ['a'], create: 'CREATE' }))
 const progress = new Progress(() => {})

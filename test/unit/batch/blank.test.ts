@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { LineChunker } from '../../../src/batch/line-chunker.ts'
+import { LineChunker } from '../../../src/pipeline/sources/batch/line-chunker.ts'
 
 /** Lines of a text that comes in pieces of a length. */
 function received(text: string, pieceBytes: number): number {

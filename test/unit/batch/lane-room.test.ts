@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { FeederStore, OpenJob } from '../../../src/batch/feeder-store.ts'
-import { LaneRoom, partsOf } from '../../../src/batch/lane-room.ts'
+import type { FeederStore, OpenJob } from '../../../src/pipeline/sources/batch/feeder-store.ts'
+import { LaneRoom, partsOf } from '../../../src/pipeline/sources/batch/lane-room.ts'
 
 const MAX = 15_000
 const CHUNK = 300

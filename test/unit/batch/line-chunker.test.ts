@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BATCH_LIMITS } from '../../../schemas/api/batch.ts'
-import { UploadTooLargeError } from '../../../src/batch/jobs.ts'
-import { CHUNK_BYTES, LineChunker, TOO_LONG } from '../../../src/batch/line-chunker.ts'
-import type { LineChunk } from '../../../src/core/pipeline/source.ts'
-import { formatLineNumbers, parseLineNumbers } from '../../../src/redis/batch/line-numbers.ts'
+import type { LineChunk } from '../../../src/pipeline/declaration/source.ts'
+import { UploadTooLargeError } from '../../../src/pipeline/sources/batch/jobs.ts'
+import { CHUNK_BYTES, LineChunker, TOO_LONG } from '../../../src/pipeline/sources/batch/line-chunker.ts'
+import { formatLineNumbers, parseLineNumbers } from '../../../src/pipeline/sources/batch/redis/line-numbers.ts'
 import { bufferBytes } from '../../support/memory.ts'
 
 /** The lines of a chunk with their positions in the upload. */

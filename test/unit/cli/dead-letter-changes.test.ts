@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { changeLetters } from '../../../src/cli/admin/dead-letter-output.ts'
-import type { DeadLetters } from '../../../src/redis/streams/dead-letters.ts'
+import { changeLetters } from '../../../src/operations/dead-letters/commands/dead-letter-output.ts'
+import type { DeadLetters } from '../../../src/operations/dead-letters/dead-letters.ts'
 
 test('a letter that cannot be changed while others are read is the failure of the command, and not of its process', async () => {
   const letters = {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ingest } from '../../../pipelines/ingest.ts'
-import { drawPipeline, waitingByGroup } from '../../../src/cli/admin/pipeline-diagram.ts'
-import type { Lane } from '../../../src/core/pipeline/lane.ts'
+import { drawPipeline, waitingByGroup } from '../../../src/pipeline/commands/pipeline-diagram.ts'
+import type { Lane } from '../../../src/pipeline/declaration/lane.ts'
 
 const status = (group: string, lane: Lane, waiting: number, oldest_ms: number) => {
   return {

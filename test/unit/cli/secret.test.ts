@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
-import { askSecret } from '../../../src/cli/secret.ts'
+import { askSecret } from '../../../src/terminal/secret.ts'
 
 /** A terminal that a test types into. */
 function terminal() {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { connectClickHouse } from '../../../src/clickhouse/client.ts'
+import { connectClickHouse } from '../../../src/stores/clickhouse/client.ts'
 
 test('every statement says that a result which reaches a limit is an error, and not a shorter result', async (t) => {
   const asked: URLSearchParams[] = []

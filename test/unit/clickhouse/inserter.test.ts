@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ClickHouseClient } from '@clickhouse/client'
-import { TableInserter } from '../../../src/clickhouse/inserter.ts'
-import { EVENTS } from '../../../src/clickhouse/tables.ts'
+import { TableInserter } from '../../../src/pipeline/sinks/clickhouse/inserter.ts'
+import { EVENTS } from '../../../src/stores/clickhouse/tables.ts'
 
 type Settings = Record<string, unknown>
 

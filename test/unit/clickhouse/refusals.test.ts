@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ClickHouseError } from '@clickhouse/client'
-import { refusalOf } from '../../../src/clickhouse/refusals.ts'
-import { RefusedRowsError, UnclearRefusalError } from '../../../src/core/pipeline/destination.ts'
+import { RefusedRowsError, UnclearRefusalError } from '../../../src/pipeline/declaration/destination.ts'
+import { refusalOf } from '../../../src/pipeline/sinks/clickhouse/refusals.ts'
 
 test('only what ClickHouse says of the data refuses rows at once; what says that it is at fault itself never does', () => {
   const error = (code: string, type: string) => new ClickHouseError({ message: 'no', code, type })

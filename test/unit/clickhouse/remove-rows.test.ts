@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ClickHouseClient } from '@clickhouse/client'
-import { removeRows } from '../../../src/clickhouse/remove-rows.ts'
+import { removeRows } from '../../../src/stores/clickhouse/remove-rows.ts'
 
 /** A server that removes a part in two looks. As ClickHouse does, it shows one under way only to those who name its state. */
 class Server {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createRestored } from '../../../src/clickhouse/restored-table.ts'
+import { createRestored } from '../../../src/operations/backup/restored-table.ts'
 
 const COLUMNS = '(`a` String)'
 const PLAIN = `CREATE TABLE ipid.t ${COLUMNS} ENGINE = MergeTree ORDER BY a`

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, test } from 'node:test'
+import { DEFAULT_PLANS } from '../../../schemas/plans.ts'
 import { type Flags, readConfig, readRoles } from '../../../src/config/config.ts'
 import { SETTINGS } from '../../../src/config/settings.ts'
-import { DEFAULT_PLANS } from '../../../src/tenants/plans.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'ipid-config-'))
 after(() => rmSync(dir, { recursive: true, force: true }))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { addressBytes, parseAddress } from '../../../src/core/event/address.ts'
+import { addressBytes, parseAddress } from '../../../src/pipeline/event/address.ts'
 
 const accepted: [input: string, canonical: string][] = [
   ['8.8.8.8', '8.8.8.8'],

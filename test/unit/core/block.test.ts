@@ -12,8 +12,8 @@ import {
   rowAt,
   rowEnds,
   selectEvents,
-} from '../../../src/core/event/block.ts'
-import { type Envelope, EnvelopeState, identityOf } from '../../../src/core/event/envelope.ts'
+} from '../../../src/pipeline/event/block.ts'
+import { type Envelope, EnvelopeState, identityOf } from '../../../src/pipeline/event/envelope.ts'
 
 const envelopes: Envelope[] = ['a', '', 'ünï', 'd'].map((row, i) => ({
   identity: identityOf('t', String(i)),

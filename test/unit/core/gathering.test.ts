@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Gathering } from '../../../src/core/run/gathering.ts'
+import { Gathering } from '../../../src/run/gathering.ts'
 
 /** Calls that are answered when a test says so. */
 function heldCalls() {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inOrder } from '../../../src/core/run/in-order.ts'
+import { inOrder } from '../../../src/run/in-order.ts'
 
 /** Gives values one by one, and notes which were asked for. */
 async function* valuesOf(values: readonly number[], asked: number[] = []): AsyncGenerator<number, void> {

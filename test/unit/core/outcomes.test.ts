@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { decodeBlock, encodeBlock, packBlock, selectEvents } from '../../../src/core/event/block.ts'
-import { type Envelope, EnvelopeState, NO_IDENTITY } from '../../../src/core/event/envelope.ts'
-import { BlockOutcomes, eventsByStatus, outcomeKey, packOutcomes, utcDay } from '../../../src/core/event/outcomes.ts'
+import { decodeBlock, encodeBlock, packBlock, selectEvents } from '../../../src/pipeline/event/block.ts'
+import { type Envelope, EnvelopeState, NO_IDENTITY } from '../../../src/pipeline/event/envelope.ts'
+import {
+  BlockOutcomes,
+  eventsByStatus,
+  outcomeKey,
+  packOutcomes,
+  utcDay,
+} from '../../../src/pipeline/event/outcomes.ts'
 import { envelope } from '../../support/pipeline.ts'
 
 const NOON = { received_at: '1763985600.000' }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { createHmac, createSecretKey } from 'node:crypto'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
-import { parseAddress } from '../../../src/core/event/address.ts'
-import { maskedAddress, networkOf, pseudonymOf } from '../../../src/core/event/pseudonym.ts'
+import { parseAddress } from '../../../src/pipeline/event/address.ts'
+import { maskedAddress, networkOf, pseudonymOf } from '../../../src/pipeline/event/pseudonym.ts'
 
 const bytes = Buffer.alloc(32, 7)
 const key = createSecretKey(bytes)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BackpressureError } from '../../../src/core/run/errors.ts'
-import { type SlotLimits, TenantSlots } from '../../../src/core/run/tenant-slots.ts'
+import { BackpressureError } from '../../../src/run/errors.ts'
+import { type SlotLimits, TenantSlots } from '../../../src/run/tenant-slots.ts'
 
 const LIMITS: SlotLimits = {
   ...{ ofTenant: 2, all: 3, waitingOfTenant: 3, waitMaxMs: 60_000 },

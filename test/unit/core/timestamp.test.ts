@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseTimestamp } from '../../../src/core/event/timestamp.ts'
+import { parseTimestamp } from '../../../src/pipeline/event/timestamp.ts'
 
 test('date-times of RFC 3339 become UTC milliseconds', () => {
   const cases: [string, string][] = [

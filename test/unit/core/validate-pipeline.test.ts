@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ingest } from '../../../pipelines/ingest.ts'
-import { type Pipeline, reasonsOfJobs, stepsOfJobs } from '../../../src/core/pipeline/pipeline.ts'
-import type { Stage } from '../../../src/core/pipeline/stage.ts'
-import { validatePipeline } from '../../../src/core/pipeline/validate-pipeline.ts'
+import { type Pipeline, reasonsOfJobs, stepsOfJobs } from '../../../src/pipeline/declaration/pipeline.ts'
+import type { Stage } from '../../../src/pipeline/declaration/stage.ts'
+import { validatePipeline } from '../../../src/pipeline/declaration/validate-pipeline.ts'
 
 const stage = (name: string, more: Partial<Stage> = {}): Stage => ({ name, decide: () => ({}), ...more })
 const [step] = ingest.steps as [Pipeline['steps'][number]]

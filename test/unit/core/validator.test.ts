@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { IngestRequest } from '../../../schemas/api/event.ts'
-import { compileValidator } from '../../../src/core/event/validator.ts'
+import { compileValidator } from '../../../src/pipeline/event/validator.ts'
 
 const errorsOf = compileValidator(IngestRequest)
 

@@ -4,7 +4,7 @@ import type { LiveEvent, LiveReport } from '../../../schemas/live-event.ts'
 import type { EventSender } from '../../../src/dashboard/server/event-streams.ts'
 import { LiveHub } from '../../../src/dashboard/server/live-hub.ts'
 import { systemFeed } from '../../../src/dashboard/server/system-feed.ts'
-import { collectStatus, NO_JOBS, type StatusSources } from '../../../src/status/collect.ts'
+import { collectStatus, NO_JOBS, type StatusSources } from '../../../src/operations/status/collect.ts'
 import { tenantKey } from '../../../src/tenants/tenancy.ts'
 import { until } from '../../support/until.ts'
 

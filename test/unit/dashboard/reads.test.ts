@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
-import { ClickHouseCompanies } from '../../../src/clickhouse/dashboard/companies.ts'
-import { ClickHouseOverview } from '../../../src/clickhouse/dashboard/overview.ts'
-import { DashboardReader } from '../../../src/clickhouse/dashboard/reader.ts'
-import { systemClock } from '../../../src/core/run/clock.ts'
-import { BackpressureError, UnavailableError } from '../../../src/core/run/errors.ts'
+import { ClickHouseCompanies } from '../../../src/dashboard/queries/companies.ts'
+import { ClickHouseOverview } from '../../../src/dashboard/queries/overview.ts'
+import { DashboardReader } from '../../../src/dashboard/queries/reader.ts'
 import { QUESTIONS } from '../../../src/dashboard/server/read-limits.ts'
 import { errorResponse } from '../../../src/http/api/errors.ts'
+import { systemClock } from '../../../src/run/clock.ts'
+import { BackpressureError, UnavailableError } from '../../../src/run/errors.ts'
 
 interface Held {
   readonly tenant: string

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseAddress } from '../../../src/core/event/address.ts'
 import { formatWordRange } from '../../../src/enrichment/addresses/word-range.ts'
 import { eachAsRange } from '../../../src/enrichment/files/build/as-range-rows.ts'
 import { compileAsRanges } from '../../../src/enrichment/files/build/as-ranges.ts'
 import { loadMmdb } from '../../../src/enrichment/providers/mmdb/provider.ts'
+import { parseAddress } from '../../../src/pipeline/event/address.ts'
 
 const RANGES = `192.0.2.0,192.0.2.127,64500,Example Net
 198.51.100.0,198.51.100.255,64500,Example Net

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { InputError } from '../../../src/core/run/errors.ts'
 import { loadDataFile, NotDataError, providerNameOf } from '../../../src/enrichment/files/data-file.ts'
 import { DEFAULT_ENRICHMENT_LIMITS } from '../../../src/enrichment/limits.ts'
+import { InputError } from '../../../src/run/errors.ts'
 import { address, temporaryFolder } from '../../support/enrichment-data.ts'
 
 interface Published {

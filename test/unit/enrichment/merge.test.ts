@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LOCATION_ATTRIBUTES } from '../../../schemas/attributes.ts'
-import type { EnrichmentData } from '../../../src/core/event/enrichment.ts'
 import { evidenceOf, type Finding, merge } from '../../../src/enrichment/answers/merge.ts'
 import { QUALITY_PARTS, qualityOf } from '../../../src/enrichment/answers/quality.ts'
 import { type Facts, makeFacts } from '../../../src/enrichment/facts.ts'
 import type { Provider, ProviderKind } from '../../../src/enrichment/providers/provider.ts'
 import { companyIdOf, slug } from '../../../src/enrichment/rules/company-id.ts'
 import type { Evidence, Organisation } from '../../../src/enrichment/rules/evidence.ts'
+import type { EnrichmentData } from '../../../src/pipeline/event/enrichment.ts'
 
 function finding(name: string, kind: ProviderKind, facts: Facts, scope: Finding['scope'] = 'address'): Finding {
   const provider: Provider = {

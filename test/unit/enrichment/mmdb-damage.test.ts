@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { InputError } from '../../../src/core/run/errors.ts'
 import { typed } from '../../../src/enrichment/providers/mmdb/encode.ts'
 import { openMmdb } from '../../../src/enrichment/providers/mmdb/open.ts'
 import { loadMmdb, UnknownMmdbError } from '../../../src/enrichment/providers/mmdb/provider.ts'
 import { MmdbWriter } from '../../../src/enrichment/providers/mmdb/writer.ts'
+import { InputError } from '../../../src/run/errors.ts'
 import { address, mmdb } from '../../support/enrichment-data.ts'
 
 const city = (name: string, latitude: number) => ({

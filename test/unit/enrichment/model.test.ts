@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { examplesOf, withoutDeciding } from '../../../src/enrichment/rules/model/examples.ts'
+import { examplesOf, withoutDeciding } from '../../../bench/model/examples.ts'
+import { train } from '../../../bench/model/train.ts'
 import { featuresOf } from '../../../src/enrichment/rules/model/features.ts'
-import { train } from '../../../src/enrichment/rules/model/train.ts'
 import { sharesOf } from '../../../src/enrichment/rules/model/vote.ts'
 import { formatWeights, parseWeights, readWeights } from '../../../src/enrichment/rules/model/weights.ts'
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatV4, formatV6 } from '../../../src/core/event/address.ts'
 import { v4Cidrs, v6Cidrs } from '../../../src/enrichment/addresses/cidrs.ts'
 import {
   type AddressRange,
@@ -10,6 +9,7 @@ import {
   prefixRange,
 } from '../../../src/enrichment/addresses/network.ts'
 import { RangeMap } from '../../../src/enrichment/addresses/range-map.ts'
+import { formatV4, formatV6 } from '../../../src/pipeline/event/address.ts'
 import { address, range } from '../../support/enrichment-data.ts'
 
 const text = (network: string) => {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatV4, formatV6 } from '../../../src/core/event/address.ts'
 import { asRangeFile, compileAsRanges } from '../../../src/enrichment/files/build/as-ranges.ts'
 import { mmdbRangeFile } from '../../../src/enrichment/files/build/mmdb-ranges.ts'
 import { loadMmdb } from '../../../src/enrichment/providers/mmdb/provider.ts'
 import type { Provider } from '../../../src/enrichment/providers/provider.ts'
 import { loadRangeFile } from '../../../src/enrichment/providers/ranges/provider.ts'
 import { headOfRangeFile, openRangeFile } from '../../../src/enrichment/providers/ranges/range-file.ts'
+import { formatV4, formatV6 } from '../../../src/pipeline/event/address.ts'
 import { address, mmdb } from '../../support/enrichment-data.ts'
 
 const mmdbOf = (bytes: Buffer) => loadMmdb({ name: 'a', bytes, mapping: undefined, recordsMax: 100 })

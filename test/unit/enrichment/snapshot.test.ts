@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { type Address, parseAddress } from '../../../src/core/event/address.ts'
 import { Snapshot } from '../../../src/enrichment/answers/snapshot.ts'
 import { makeFacts } from '../../../src/enrichment/facts.ts'
 import type { Provider } from '../../../src/enrichment/providers/provider.ts'
+import { type Address, parseAddress } from '../../../src/pipeline/event/address.ts'
 import { address } from '../../support/enrichment-data.ts'
 
 function provider(name: string, find: (address: Address) => ReturnType<Provider['find']>): Provider {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { InputError } from '../../../src/core/run/errors.ts'
 import { loadTable } from '../../../src/enrichment/providers/tables/provider.ts'
 import { decodeText } from '../../../src/enrichment/providers/text/text-file.ts'
+import { InputError } from '../../../src/run/errors.ts'
 import { address } from '../../support/enrichment-data.ts'
 
 const load = (text: string, format: 'csv' | 'ndjson' = 'csv', rowsMax = 100) =>

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { StartupError } from '../../../src/core/run/errors.ts'
 import { TodaysData } from '../../../src/enrichment/todays-data.ts'
+import { StartupError } from '../../../src/run/errors.ts'
 import { address, asnMmdb, temporaryFolder } from '../../support/enrichment-data.ts'
 
 async function folder(t: TestContext): Promise<string> {

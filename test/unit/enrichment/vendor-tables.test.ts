@@ -3,9 +3,9 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { InputError } from '../../../src/core/run/errors.ts'
 import { loadDataFile, providerNameOf } from '../../../src/enrichment/files/data-file.ts'
 import { DEFAULT_ENRICHMENT_LIMITS } from '../../../src/enrichment/limits.ts'
+import { InputError } from '../../../src/run/errors.ts'
 import { address, temporaryFolder } from '../../support/enrichment-data.ts'
 
 async function load(t: TestContext, file: string, text: string, limits = {}) {

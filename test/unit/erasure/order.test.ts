@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type ErasureOptions, eraseEvents } from '../../../src/erasure/erase.ts'
-import { selectorOf } from '../../../src/erasure/selector.ts'
+import { type ErasureOptions, eraseEvents } from '../../../src/operations/erasure/erase.ts'
+import { selectorOf } from '../../../src/operations/erasure/selector.ts'
 
 /** Stores that do nothing but tell what is asked of them. */
 function told(log: string[]): ErasureOptions {

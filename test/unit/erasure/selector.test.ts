@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { matchLine, namesAddress, selectorOf } from '../../../src/erasure/selector.ts'
+import { matchLine, namesAddress, selectorOf } from '../../../src/operations/erasure/selector.ts'
 
 const LINE = { _received_at: '2026-11-22T00:00:00.000Z', _event_id: 'a' }
 

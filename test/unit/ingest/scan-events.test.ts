@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { IngestRequest } from '../../../schemas/api/event.ts'
-import { compileValidator } from '../../../src/core/event/validator.ts'
-import { scanEventLine, scanEvents } from '../../../src/ingest/scan-events.ts'
-import { sliceEvents } from '../../../src/ingest/slice-event.ts'
+import { compileValidator } from '../../../src/pipeline/event/validator.ts'
+import { scanEventLine, scanEvents } from '../../../src/pipeline/sources/live/scan-events.ts'
+import { sliceEvents } from '../../../src/pipeline/sources/live/slice-event.ts'
 
 const validate = compileValidator(IngestRequest)
 

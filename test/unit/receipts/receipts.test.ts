@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Receipt } from '../../../schemas/api/receipt.ts'
-import { BackpressureError, UnavailableError } from '../../../src/core/run/errors.ts'
-import type { Found } from '../../../src/receipts/ports.ts'
-import { Receipts } from '../../../src/receipts/receipts.ts'
-import { whyUnknown } from '../../../src/receipts/unknown.ts'
+import type { Found } from '../../../src/operations/receipts/ports.ts'
+import { Receipts } from '../../../src/operations/receipts/receipts.ts'
+import { whyUnknown } from '../../../src/operations/receipts/unknown.ts'
+import { BackpressureError, UnavailableError } from '../../../src/run/errors.ts'
 
 const NOTHING: Found = { receipts: [], complete: true }
 const NOW = Date.UTC(2026, 10, 22, 8)

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { AppendOnlyFile } from '../../../src/redis/append-only-file.ts'
+import { AppendOnlyFile } from '../../../src/stores/redis/durability/append-only-file.ts'
 import { settled } from '../../support/mock-timeouts.ts'
 import { until } from '../../support/until.ts'
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
-import { connectRedis } from '../../../src/redis/connect.ts'
+import { connectRedis } from '../../../src/stores/redis/connect.ts'
 
 test('a process that speaks to Redis looks up methods of strings as fast as any other', () => {
   setFlagsFromString('--allow-natives-syntax')

@@ -3,7 +3,7 @@ import { closeSync, fstatSync, ftruncateSync, mkdtempSync, openSync, rmSync, sta
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { closeInPieces } from '../../../src/redis/free-file.ts'
+import { closeInPieces } from '../../../src/stores/redis/durability/free-file.ts'
 import { heldPauses, settled } from '../../support/mock-timeouts.ts'
 
 const MB = 2 ** 20

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { RedisClient } from '../../../src/redis/connect.ts'
-import { GroupCommit } from '../../../src/redis/streams/group-commit.ts'
+import { GroupCommit } from '../../../src/pipeline/streams/group-commit.ts'
+import type { RedisClient } from '../../../src/stores/redis/connect.ts'
 import { settled } from '../../support/mock-timeouts.ts'
 import { envelope, silent } from '../../support/pipeline.ts'
 

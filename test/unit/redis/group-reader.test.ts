@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { encodeBlock, packBlock } from '../../../src/core/event/block.ts'
-import { EnvelopeState, NO_IDENTITY } from '../../../src/core/event/envelope.ts'
-import type { RedisClient } from '../../../src/redis/connect.ts'
-import { type Caller, joinedCalls } from '../../../src/redis/joined-calls.ts'
-import { BLOCK_MS_MAX } from '../../../src/redis/streams/blocking-read.ts'
-import { StreamGroupReader } from '../../../src/redis/streams/group-reader.ts'
+import { encodeBlock, packBlock } from '../../../src/pipeline/event/block.ts'
+import { EnvelopeState, NO_IDENTITY } from '../../../src/pipeline/event/envelope.ts'
+import { BLOCK_MS_MAX } from '../../../src/pipeline/streams/blocking-read.ts'
+import { StreamGroupReader } from '../../../src/pipeline/streams/group-reader.ts'
+import type { RedisClient } from '../../../src/stores/redis/connect.ts'
+import { type Caller, joinedCalls } from '../../../src/stores/redis/joined-calls.ts'
 import { mockTimeouts, settled } from '../../support/mock-timeouts.ts'
 
 const BLOCK = packBlock([{ identity: NO_IDENTITY, state: EnvelopeState.Enriched, row: 'row' }])

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ingest } from '../../../pipelines/ingest.ts'
-import type { RedisClient } from '../../../src/redis/connect.ts'
-import { counterFields } from '../../../src/redis/keys.ts'
-import { IntakeGate } from '../../../src/redis/streams/intake-gate.ts'
+import { IntakeGate } from '../../../src/pipeline/streams/intake-gate.ts'
+import type { RedisClient } from '../../../src/stores/redis/connect.ts'
+import { counterFields } from '../../../src/stores/redis/keys.ts'
 import { mockTimeouts, settled } from '../../support/mock-timeouts.ts'
 import { silent } from '../../support/pipeline.ts'
 

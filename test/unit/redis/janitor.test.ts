@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ingest } from '../../../pipelines/ingest.ts'
-import type { RedisClient } from '../../../src/redis/connect.ts'
-import { Janitor } from '../../../src/redis/streams/janitor.ts'
+import { Janitor } from '../../../src/pipeline/streams/janitor.ts'
+import type { RedisClient } from '../../../src/stores/redis/connect.ts'
 import { mockTimeouts, settled } from '../../support/mock-timeouts.ts'
 import { silent } from '../../support/pipeline.ts'
 

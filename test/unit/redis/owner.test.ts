@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { OWNER_EPOCH_MS, ownerMs, ownerOf } from '../../../src/redis/streams/owner.ts'
+import { OWNER_EPOCH_MS, ownerMs, ownerOf } from '../../../src/pipeline/streams/owner.ts'
 
 test('an owner is 41 bits of milliseconds since 2024, 3 of the lane and 20 of the sequence', () => {
   const random = (below: number) => Math.floor(Math.random() * below)

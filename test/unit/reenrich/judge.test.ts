@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { judge } from '../../../src/reenrich/judge.ts'
+import { judge } from '../../../src/operations/reenrich/judge.ts'
 import { todaysData } from '../../support/todays-data.ts'
 
 const COMPANY = { companyId: 'a.example', business_name: "A\t\\ '", domain: 'a.example', asn: 64_500 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { LeaseLostError, UnavailableError } from '../../../src/core/run/errors.ts'
-import type { EventReplacement, StoredEvents } from '../../../src/reenrich/ports.ts'
-import { reenrich } from '../../../src/reenrich/reenrich.ts'
+import type { EventReplacement, StoredEvents } from '../../../src/operations/reenrich/ports.ts'
+import { reenrich } from '../../../src/operations/reenrich/reenrich.ts'
+import { LeaseLostError, UnavailableError } from '../../../src/run/errors.ts'
 import { todaysData } from '../../support/todays-data.ts'
 
 const SELECTION = { tenantId: 't', from: '2025-11-20', to: '2025-11-20', receivedUntilMs: 0 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ENRICHMENT_COLUMNS } from '../../../schemas/row.ts'
-import { ReportBuilder } from '../../../src/reenrich/report.ts'
+import { ReportBuilder } from '../../../src/operations/reenrich/report.ts'
 
 type Columns = Partial<Record<(typeof ENRICHMENT_COLUMNS)[number], string>>
 

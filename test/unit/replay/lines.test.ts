@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { payloadOf } from '../../../src/ingest/payload.ts'
-import { readLine, readUnit } from '../../../src/replay/lines.ts'
-import { meets, readCondition } from '../../../src/replay/where.ts'
+import { readLine, readUnit } from '../../../src/operations/replay/lines.ts'
+import { meets, readCondition } from '../../../src/operations/replay/where.ts'
+import { payloadOf } from '../../../src/pipeline/sources/live/payload.ts'
 
 const RECEIPT = { tenantId: 't', receivedAtMs: Date.parse('2026-11-22T01:02:03.004Z') }
 

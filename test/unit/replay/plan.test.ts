@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { outcomeKey } from '../../../src/core/event/outcomes.ts'
-import { type Facts, planReplay } from '../../../src/replay/plan.ts'
+import { type Facts, planReplay } from '../../../src/operations/replay/plan.ts'
 import {
   type ArchivedEvent,
   type ArchivedUnit,
   type CountedOutcome,
   eventKey,
   type StoredRow,
-} from '../../../src/replay/ports.ts'
+} from '../../../src/operations/replay/ports.ts'
+import { outcomeKey } from '../../../src/pipeline/event/outcomes.ts'
 
 const WINDOW_MS = 1_000
 const T = 1_000_000

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { identityOf, NO_IDENTITY, partitionOf } from '../../../src/core/event/envelope.ts'
-import type { LostEvent, LostUnit } from '../../../src/replay/plan.ts'
-import { assignIdentities, demandRepeatsMeet } from '../../../src/replay/put-back.ts'
+import type { LostEvent, LostUnit } from '../../../src/operations/replay/plan.ts'
+import { assignIdentities, demandRepeatsMeet } from '../../../src/operations/replay/put-back.ts'
+import { identityOf, NO_IDENTITY, partitionOf } from '../../../src/pipeline/event/envelope.ts'
 
 const WINDOW_MS = 1_000
 const NOW = 1_000_000

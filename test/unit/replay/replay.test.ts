@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { createSecretKey } from 'node:crypto'
 import { test } from 'node:test'
 import { ENRICHMENT_COLUMNS } from '../../../schemas/row.ts'
-import { UnavailableError } from '../../../src/core/run/errors.ts'
 import {
   type ArchivedLines,
   type ArchiveReader,
@@ -11,8 +10,9 @@ import {
   type ReplayLane,
   type StoredEvents,
   type StoredRow,
-} from '../../../src/replay/ports.ts'
-import { type ReplayOptions, replay } from '../../../src/replay/replay.ts'
+} from '../../../src/operations/replay/ports.ts'
+import { type ReplayOptions, replay } from '../../../src/operations/replay/replay.ts'
+import { UnavailableError } from '../../../src/run/errors.ts'
 
 const DAY = '2026-11-22'
 const RECEIVED = `${DAY}T01:00:00.000Z`

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { commonFloor, removesAnything, retentionFloor } from '../../../src/retention/policy.ts'
+import { commonFloor, removesAnything, retentionFloor } from '../../../src/operations/retention/policy.ts'
 
 const NOW = Date.parse('2026-11-22T23:59:59.999Z')
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { gatheringOf } from '../../../src/roles/sink.ts'
+import { gatheringOf } from '../../../src/pipeline/sinks/role.ts'
 
 test('an insert has a limit of bytes, and shares read no more ahead than one sink', () => {
   for (const sinkShares of [1, 2, 8]) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { growingDelay, pause, poll, retry, untilTick, untilTurn } from '../../../src/runner/loop.ts'
+import { growingDelay, pause, poll, retry, untilTick, untilTurn } from '../../../src/run/loop.ts'
 import { heldPauses, mockTime, settled } from '../../support/mock-timeouts.ts'
 
 const DELAY = { minMs: 100, maxMs: 1_000 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Loop, type LoopWork } from '../../../src/runner/loop.ts'
+import { Loop, type LoopWork } from '../../../src/run/loop.ts'
 import { heldPauses, mockTime, settled } from '../../support/mock-timeouts.ts'
 
 const DELAY = { minMs: 100, maxMs: 1_000 }

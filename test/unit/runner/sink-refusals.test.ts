@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { RefusedRowsError, UnclearRefusalError } from '../../../src/core/pipeline/destination.ts'
+import { RefusedRowsError, UnclearRefusalError } from '../../../src/pipeline/declaration/destination.ts'
 import { entryOf, runProcess, World } from '../../support/sink-world.ts'
 
 const unclear = (lines: readonly string[]) =>

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Inserter } from '../../../src/core/pipeline/destination.ts'
-import { Doubt } from '../../../src/runner/doubt.ts'
-import { repeatInsert } from '../../../src/runner/insert.ts'
+import type { Inserter } from '../../../src/pipeline/declaration/destination.ts'
+import { Doubt } from '../../../src/pipeline/runner/doubt.ts'
+import { repeatInsert } from '../../../src/pipeline/runner/insert.ts'
 import { entryOf, runProcess, World } from '../../support/sink-world.ts'
 
 test('a sink writes its intent, inserts, acknowledges, and clears the intent, in this order', async () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Block, identityAt } from '../../../src/core/event/block.ts'
-import { IDENTITY_BYTES, NO_IDENTITY } from '../../../src/core/event/envelope.ts'
-import type { StageTools } from '../../../src/core/pipeline/stage.ts'
-import { dedup } from '../../../src/stages/dedup.ts'
+import type { StageTools } from '../../../src/pipeline/declaration/stage.ts'
+import { type Block, identityAt } from '../../../src/pipeline/event/block.ts'
+import { IDENTITY_BYTES, NO_IDENTITY } from '../../../src/pipeline/event/envelope.ts'
+import { dedup } from '../../../src/pipeline/stages/dedup.ts'
 
 const DELIVERY = { partition: 0, lane: 'live', id: '1-0', owner: Buffer.alloc(8), repeated: false } as const
 

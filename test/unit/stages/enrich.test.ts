@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Address, parseAddress } from '../../../src/core/event/address.ts'
-import { type Block, identityAt, packBlock } from '../../../src/core/event/block.ts'
-import type { Enrichment } from '../../../src/core/event/enrichment.ts'
-import { EnvelopeState, IDENTITY_BYTES } from '../../../src/core/event/envelope.ts'
-import { enrichmentColumns, rowSuffix, rowTail } from '../../../src/core/event/row.ts'
-import { stateOf } from '../../../src/core/event/verdict.ts'
-import type { StageTools } from '../../../src/core/pipeline/stage.ts'
 import { NOTHING_KNOWN } from '../../../src/enrichment/answers/answer.ts'
-import { enrich } from '../../../src/stages/enrich.ts'
+import type { StageTools } from '../../../src/pipeline/declaration/stage.ts'
+import { type Address, parseAddress } from '../../../src/pipeline/event/address.ts'
+import { type Block, identityAt, packBlock } from '../../../src/pipeline/event/block.ts'
+import type { Enrichment } from '../../../src/pipeline/event/enrichment.ts'
+import { EnvelopeState, IDENTITY_BYTES } from '../../../src/pipeline/event/envelope.ts'
+import { enrichmentColumns, rowSuffix, rowTail } from '../../../src/pipeline/event/row.ts'
+import { stateOf } from '../../../src/pipeline/event/verdict.ts'
+import { enrich } from '../../../src/pipeline/stages/enrich.ts'
 
 function answer(companyId: string, noise: boolean): Enrichment {
   const facts = { ...NOTHING_KNOWN, companyId, noise, data: { org_name: `${companyId} Zürich 株式会社 😀` } }

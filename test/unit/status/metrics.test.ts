@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Registry } from 'prom-client'
 import { ingest } from '../../../pipelines/ingest.ts'
-import type { GroupStatus } from '../../../src/core/pipeline/status.ts'
-import { NO_JOBS } from '../../../src/status/collect.ts'
-import { createStoreMetrics } from '../../../src/status/metrics.ts'
+import { NO_JOBS } from '../../../src/operations/status/collect.ts'
+import { createStoreMetrics } from '../../../src/operations/status/metrics.ts'
+import type { GroupStatus } from '../../../src/pipeline/declaration/status.ts'
 import { createStageMetrics } from '../../../src/telemetry/stage-metrics.ts'
 
 const waiting = (partition: number, oldestMs: number): GroupStatus => ({

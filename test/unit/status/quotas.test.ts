@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Registry } from 'prom-client'
-import { QuotaWatch } from '../../../src/status/quotas.ts'
+import { QuotaWatch } from '../../../src/tenants/quota-report.ts'
 import { silent } from '../../support/pipeline.ts'
 
 test('quotas are shown of those who are nearest to them, with the time of passing, which is asked once', async () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { GroupStatus } from '../../../src/core/pipeline/status.ts'
-import { NO_JOBS } from '../../../src/status/collect.ts'
-import { StallWatch } from '../../../src/status/stall-watch.ts'
+import { NO_JOBS } from '../../../src/operations/status/collect.ts'
+import { StallWatch } from '../../../src/operations/status/stall-watch.ts'
+import type { GroupStatus } from '../../../src/pipeline/declaration/status.ts'
 
 function watch() {
   const state = { nowMs: 0, streams: [] as GroupStatus[], lines: 0 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { PASSING } from '../../../src/core/run/passing.ts'
+import { PASSING } from '../../../src/run/passing.ts'
 import { createLogger, withoutControls } from '../../../src/telemetry/logger.ts'
 import { RecentProblems } from '../../../src/telemetry/problems.ts'
 

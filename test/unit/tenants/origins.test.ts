@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import type { Classification } from '../../../schemas/classification.ts'
-import { parseAddress } from '../../../src/core/event/address.ts'
+import { enrichmentOf } from '../../../src/enrichment/answers/answer.ts'
+import { parseAddress } from '../../../src/pipeline/event/address.ts'
 import {
   countsOf,
   type OriginCounts,
@@ -11,9 +12,8 @@ import {
   originOf,
   originsOfCounts,
   originWarning,
-} from '../../../src/core/event/origins.ts'
-import { UnavailableError } from '../../../src/core/run/errors.ts'
-import { enrichmentOf } from '../../../src/enrichment/answers/answer.ts'
+} from '../../../src/pipeline/event/origins.ts'
+import { UnavailableError } from '../../../src/run/errors.ts'
 import { TenantOrigins } from '../../../src/tenants/origins.ts'
 import { until } from '../../support/until.ts'
 

@@ -5,9 +5,9 @@ import {
   CompanyDetailsBody,
 } from '../../../../schemas/dashboard/companies.ts'
 import { CompanyQuery } from '../../../../schemas/dashboard/company.ts'
-import { TenantSlots } from '../../../core/run/tenant-slots.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
 import type { LookupService } from '../../../lookup/lookup.ts'
+import { TenantSlots } from '../../../run/tenant-slots.ts'
 import { companiesCsv } from '../companies-csv.ts'
 import { companyAnswer } from '../company-answer.ts'
 import type { CompanyStore } from '../company-store.ts'

@@ -1,6 +1,6 @@
 import type { AccountsOfMonthAnswer, PlanAnswer } from '../../../../schemas/dashboard/plan.ts'
-import type { Clock } from '../../../core/run/clock.ts'
-import { type Plans, planOf } from '../../../tenants/plans.ts'
+import { type Plans, planOf } from '../../../../schemas/plans.ts'
+import type { Clock } from '../../../run/clock.ts'
 import type { OverviewStore } from '../overview-store.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 

@@ -5,7 +5,7 @@ import {
   type RulesTrialAnswer,
 } from '../../../../schemas/dashboard/rules.ts'
 import type { TenantRules } from '../../../../schemas/tenant-rules.ts'
-import { InputError } from '../../../core/run/errors.ts'
+import { InputError } from '../../../run/errors.ts'
 import type { TenantAdmin } from '../../../tenants/admin.ts'
 import type { Tenant } from '../../../tenants/tenancy.ts'
 import { type DashboardRoute, json, route } from '../route.ts'

@@ -7,9 +7,9 @@ import {
   type SignedOutAnswer,
   type TenantsAnswer,
 } from '../../../../schemas/dashboard/tenants.ts'
-import type { Clock } from '../../../core/run/clock.ts'
+import type { Plans } from '../../../../schemas/plans.ts'
+import type { Clock } from '../../../run/clock.ts'
 import type { TenantAdmin } from '../../../tenants/admin.ts'
-import type { Plans } from '../../../tenants/plans.ts'
 import type { Tenant } from '../../../tenants/tenancy.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 import type { Sessions } from '../sessions.ts'

@@ -1,4 +1,4 @@
-import { InputError } from '../../../core/run/errors.ts'
+import { InputError } from '../../../run/errors.ts'
 import { addressRange, type WordRange } from '../../addresses/word-range.ts'
 import { AS_RANGES_TYPE, sizeMembers } from '../../providers/mmdb/as-sizes.ts'
 import { MmdbWriter } from '../../providers/mmdb/writer.ts'

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { InputError } from '../../../core/run/errors.ts'
+import { InputError } from '../../../run/errors.ts'
 import { type AsNetwork, asNetworksIn } from '../../providers/mmdb/as-networks.ts'
 import { readMapping } from '../data-file.ts'
 

@@ -1,4 +1,4 @@
-import { InputError } from '../../../core/run/errors.ts'
+import { InputError } from '../../../run/errors.ts'
 import { DEFAULT_ENRICHMENT_LIMITS, type EnrichmentLimits } from '../../limits.ts'
 import { openMmdb } from '../../providers/mmdb/open.ts'
 import { type AsSource, findAsNetworks } from './as-source.ts'

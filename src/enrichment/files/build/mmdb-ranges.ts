@@ -1,4 +1,4 @@
-import { InputError } from '../../../core/run/errors.ts'
+import { InputError } from '../../../run/errors.ts'
 import { openMmdb } from '../../providers/mmdb/open.ts'
 import type { RangeValue } from '../../providers/ranges/range-file.ts'
 import { RangeFileWriter } from './range-file-writer.ts'

@@ -1,4 +1,4 @@
-import { InputError } from '../../../core/run/errors.ts'
+import { InputError } from '../../../run/errors.ts'
 import { RangeIndex } from '../../addresses/range-index.ts'
 import { formatWordRange, type WordRange } from '../../addresses/word-range.ts'
 import { encodeRangeFile, type RangeFileHead, type RangeRecord } from '../../providers/ranges/range-file.ts'

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { InputError } from '../../../core/run/errors.ts'
+import { InputError } from '../../../run/errors.ts'
 import type { EnrichmentLimits } from '../../limits.ts'
 import type { OrganisationRow } from '../../providers/tables/organisation-row.ts'
 import { tableRows } from '../../providers/tables/provider.ts'

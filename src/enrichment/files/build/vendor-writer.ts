@@ -1,4 +1,4 @@
-import { InputError } from '../../../core/run/errors.ts'
+import { InputError } from '../../../run/errors.ts'
 import { BoundedCache } from '../../bounded-cache.ts'
 import { recordReader } from '../../providers/mmdb/read-record.ts'
 import type { Shape } from '../../providers/mmdb/recognise.ts'

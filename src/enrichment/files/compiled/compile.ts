@@ -1,6 +1,6 @@
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { InputError } from '../../../core/run/errors.ts'
+import { InputError } from '../../../run/errors.ts'
 import { DEFAULT_ENRICHMENT_LIMITS, type EnrichmentLimits } from '../../limits.ts'
 import { isGeofeed } from '../../providers/lists/geofeed.ts'
 import { openMmdb } from '../../providers/mmdb/open.ts'

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { InputError } from '../../../core/run/errors.ts'
+import { InputError } from '../../../run/errors.ts'
 import type { Facts } from '../../facts.ts'
 import type { EnrichmentLimits } from '../../limits.ts'
 import { loadMmdb } from '../../providers/mmdb/provider.ts'

@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { InputError } from '../../../core/run/errors.ts'
+import { InputError } from '../../../run/errors.ts'
 import { openRangeFile } from '../../providers/ranges/range-file.ts'
 import { asRangeFile } from '../build/as-ranges.ts'
 import { mmdbRangeFile } from '../build/mmdb-ranges.ts'

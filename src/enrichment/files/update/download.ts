@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises'
-import { InputError } from '../../../core/run/errors.ts'
+import { InputError } from '../../../run/errors.ts'
 import type { UpdateLimits } from './limits.ts'
 import type { Source } from './sources.ts'
 

@@ -1,4 +1,4 @@
-import { InputError } from '../../../core/run/errors.ts'
+import { InputError } from '../../../run/errors.ts'
 import type { SourceEntry } from './sources.ts'
 
 /** A source of data that is known by name. */

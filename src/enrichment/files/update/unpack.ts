@@ -5,7 +5,7 @@ import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { extract } from 'tar-stream'
-import { InputError } from '../../../core/run/errors.ts'
+import { InputError } from '../../../run/errors.ts'
 import { isAsRanges } from '../build/as-range-rows.ts'
 import { compileAsRanges } from '../build/as-ranges.ts'
 

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { NoiseClass } from '../../../../schemas/classification.ts'
-import { InputError } from '../../../core/run/errors.ts'
+import { InputError } from '../../../run/errors.ts'
 import { parseCidr } from '../../addresses/network.ts'
 import { lineError, linesOf } from '../text/text-file.ts'
 import type { ListEntry, NoiseList } from './entry.ts'

@@ -1,5 +1,5 @@
 import type { NoiseClass } from '../../../../schemas/classification.ts'
-import type { EnrichmentData } from '../../../core/event/enrichment.ts'
+import type { EnrichmentData } from '../../../pipeline/event/enrichment.ts'
 import type { AddressRange } from '../../addresses/network.ts'
 
 /** A network of a list of noise. */

@@ -1,6 +1,6 @@
 import type { NoiseClass } from '../../../../schemas/classification.ts'
-import type { EnrichmentData } from '../../../core/event/enrichment.ts'
-import { InputError } from '../../../core/run/errors.ts'
+import type { EnrichmentData } from '../../../pipeline/event/enrichment.ts'
+import { InputError } from '../../../run/errors.ts'
 import { clip, parseCidr } from '../../addresses/network.ts'
 import { isNotKnown, isNotKnownPlace, knownCountryCode } from '../../rules/not-known.ts'
 import { TimeSlice } from '../../time-slice.ts'

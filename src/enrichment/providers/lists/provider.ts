@@ -1,4 +1,4 @@
-import type { Address } from '../../../core/event/address.ts'
+import type { Address } from '../../../pipeline/event/address.ts'
 import { formatRange } from '../../addresses/network.ts'
 import { type RangeEntry, RangeMap } from '../../addresses/range-map.ts'
 import { type Facts, makeFacts } from '../../facts.ts'

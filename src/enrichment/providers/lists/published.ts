@@ -1,6 +1,6 @@
 import type { NoiseClass } from '../../../../schemas/classification.ts'
-import type { EnrichmentData } from '../../../core/event/enrichment.ts'
-import { InputError } from '../../../core/run/errors.ts'
+import type { EnrichmentData } from '../../../pipeline/event/enrichment.ts'
+import { InputError } from '../../../run/errors.ts'
 import { parseCidr } from '../../addresses/network.ts'
 import type { ListEntry, NoiseList } from './entry.ts'
 import { placeOf } from './geofeed.ts'

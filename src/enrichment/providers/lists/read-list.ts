@@ -1,5 +1,5 @@
 import { NOISE_CLASSES, type NoiseClass } from '../../../../schemas/classification.ts'
-import { InputError } from '../../../core/run/errors.ts'
+import { InputError } from '../../../run/errors.ts'
 import { parseCidr } from '../../addresses/network.ts'
 import { firstContentLine, linesOf } from '../text/text-file.ts'
 import { readCidrList } from './cidr-list.ts'

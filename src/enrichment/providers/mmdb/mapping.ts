@@ -1,5 +1,5 @@
 import { ATTRIBUTES, type Attribute } from '../../../../schemas/attributes.ts'
-import { InputError } from '../../../core/run/errors.ts'
+import { InputError } from '../../../run/errors.ts'
 import type { ProviderKind } from '../provider.ts'
 import { FIELDS, type Field, type FieldPaths } from './fields.ts'
 import { FLAGS, type Shape } from './recognise.ts'

@@ -1,4 +1,4 @@
-import { InputError } from '../../../core/run/errors.ts'
+import { InputError } from '../../../run/errors.ts'
 import { eachV6Cidr, v4Cidrs } from '../../addresses/cidrs.ts'
 import type { AddressRange } from '../../addresses/network.ts'
 import type { NetworkBits } from './tree-builder.ts'

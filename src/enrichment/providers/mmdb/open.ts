@@ -1,5 +1,5 @@
 import { Reader, type Response } from 'maxmind'
-import { InputError } from '../../../core/run/errors.ts'
+import { InputError } from '../../../run/errors.ts'
 import { BoundedCache } from '../../bounded-cache.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import { SearchTree } from './tree.ts'

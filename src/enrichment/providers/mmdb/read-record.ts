@@ -1,5 +1,5 @@
 import { type Classification, STATED_CLASSIFICATIONS } from '../../../../schemas/classification.ts'
-import type { EnrichmentData } from '../../../core/event/enrichment.ts'
+import type { EnrichmentData } from '../../../pipeline/event/enrichment.ts'
 import { type Facts, makeFacts } from '../../facts.ts'
 import { allocationIn } from '../../rules/allocation.ts'
 import { domainIn } from '../../rules/domain.ts'

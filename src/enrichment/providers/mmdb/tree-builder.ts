@@ -1,4 +1,4 @@
-import { InputError } from '../../../core/run/errors.ts'
+import { InputError } from '../../../run/errors.ts'
 
 /** Room for nodes at first; it doubles when it is full. */
 const NODES_AT_FIRST = 1_024

@@ -1,5 +1,5 @@
-import type { Address } from '../../../core/event/address.ts'
-import { InputError } from '../../../core/run/errors.ts'
+import type { Address } from '../../../pipeline/event/address.ts'
+import { InputError } from '../../../run/errors.ts'
 import type { AddressRange } from '../../addresses/network.ts'
 import { addressRange, emptyRange, type WordRange } from '../../addresses/word-range.ts'
 

@@ -1,4 +1,4 @@
-import { InputError } from '../../../core/run/errors.ts'
+import { InputError } from '../../../run/errors.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import type { TreeLayout } from './tree.ts'
 import { demandTree, recordOf } from './tree-walk.ts'

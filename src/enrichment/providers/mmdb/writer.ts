@@ -1,4 +1,4 @@
-import { InputError } from '../../../core/run/errors.ts'
+import { InputError } from '../../../run/errors.ts'
 import type { AddressRange } from '../../addresses/network.ts'
 import { DataEncoder, encodeValue, type MmdbValue, typed } from './encode.ts'
 import { NetworkList } from './network-list.ts'

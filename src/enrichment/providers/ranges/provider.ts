@@ -1,5 +1,5 @@
-import type { Address } from '../../../core/event/address.ts'
-import { InputError } from '../../../core/run/errors.ts'
+import type { Address } from '../../../pipeline/event/address.ts'
+import { InputError } from '../../../run/errors.ts'
 import { formatPrefix } from '../../addresses/network.ts'
 import { BoundedCache } from '../../bounded-cache.ts'
 import type { Facts } from '../../facts.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { endianness } from 'node:os'
-import { InputError } from '../../../core/run/errors.ts'
+import { InputError } from '../../../run/errors.ts'
 import { type RangeColumns, RangeIndex } from '../../addresses/range-index.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { Resolver } from 'node:dns/promises'
-import { type Address, parseAddress } from '../../../core/event/address.ts'
+import { type Address, parseAddress } from '../../../pipeline/event/address.ts'
 import { hostnameIn } from '../../rules/domain.ts'
 
 /** What the name servers say of an address. */

@@ -1,4 +1,4 @@
-import { InputError } from '../../../core/run/errors.ts'
+import { InputError } from '../../../run/errors.ts'
 import type { Facts, Scope } from '../../facts.ts'
 import type { MmdbValue } from '../mmdb/encode.ts'
 import {

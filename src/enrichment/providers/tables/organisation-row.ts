@@ -1,5 +1,5 @@
 import { type Classification, STATED_CLASSIFICATIONS } from '../../../../schemas/classification.ts'
-import type { EnrichmentData } from '../../../core/event/enrichment.ts'
+import type { EnrichmentData } from '../../../pipeline/event/enrichment.ts'
 import { ASN_MAX, clip, type Network, parseNetwork } from '../../addresses/network.ts'
 import { type Facts, makeFacts, type Scope } from '../../facts.ts'
 import { domainIn, hostnameIn, registrableDomain } from '../../rules/domain.ts'

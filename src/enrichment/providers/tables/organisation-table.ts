@@ -1,4 +1,4 @@
-import type { Address } from '../../../core/event/address.ts'
+import type { Address } from '../../../pipeline/event/address.ts'
 import type { Facts } from '../../facts.ts'
 import type { Provider } from '../provider.ts'
 

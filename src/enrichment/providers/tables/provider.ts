@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { InputError } from '../../../core/run/errors.ts'
+import { InputError } from '../../../run/errors.ts'
 import { formatRange } from '../../addresses/network.ts'
 import { type RangeEntry, RangeMap } from '../../addresses/range-map.ts'
 import type { Facts } from '../../facts.ts'

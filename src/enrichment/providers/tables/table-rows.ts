@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { InputError } from '../../../core/run/errors.ts'
+import { InputError } from '../../../run/errors.ts'
 import { csvRows } from '../text/csv-rows.ts'
 import { lineError, linesOf } from '../text/text-file.ts'
 import { type RawRow, TABLE_COLUMNS, type TableColumn } from './organisation-row.ts'

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { CsvError, parse } from 'csv-parse'
-import { InputError } from '../../../core/run/errors.ts'
+import { InputError } from '../../../run/errors.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import { LINE_BYTES_MAX, lineError, partsOf } from './text-file.ts'
 

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { InputError } from '../../../core/run/errors.ts'
+import { InputError } from '../../../run/errors.ts'
 
 const unzip = promisify(gunzip)
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Address } from '../../../core/event/address.ts'
-import { InputError } from '../../../core/run/errors.ts'
+import type { Address } from '../../../pipeline/event/address.ts'
+import { InputError } from '../../../run/errors.ts'
 import { formatRange } from '../../addresses/network.ts'
 import { type RangeEntry, RangeMap } from '../../addresses/range-map.ts'
 import type { Facts } from '../../facts.ts'

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { formatV4 } from '../../../core/event/address.ts'
+import { formatV4 } from '../../../pipeline/event/address.ts'
 import { type AddressRange, clip, parseNetwork } from '../../addresses/network.ts'
 import { csvRows } from '../text/csv-rows.ts'
 import { firstContentLine, lineError, linesOf } from '../text/text-file.ts'

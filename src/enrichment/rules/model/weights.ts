@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
+import type { Weights } from '../../../../bench/model/train.ts'
 import { MODEL_CLASSES } from './classes.ts'
-import type { Weights } from './train.ts'
 
 /** What a feature adds for an access provider and for a hoster, against an organisation. */
 export interface Weight {

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { BATCH_LIST_LIMITS, BatchJob, BatchJobList } from '../../../../schemas/api/batch.ts'
-import type { BatchJobs } from '../../../batch/jobs.ts'
+import type { BatchJobs } from '../../../pipeline/sources/batch/jobs.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'
 import { HttpError } from '../../engine/http-error.ts'

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { BATCH_LIMITS, BatchAccepted, BatchJob } from '../../../../schemas/api/batch.ts'
 import { EventEnvelope } from '../../../../schemas/api/event.ts'
-import type { BatchJobs } from '../../../batch/jobs.ts'
+import type { BatchJobs } from '../../../pipeline/sources/batch/jobs.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'
 import type { HttpResponse } from '../../engine/response.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Advice } from '../../../../src/batch/files/conversion.ts'
-import { openEventFile } from '../../../../src/batch/files/event-file.ts'
-import { previewFile } from '../../../../src/batch/files/preview.ts'
+import type { Advice } from '../../../../src/pipeline/sources/batch/files/conversion.ts'
+import { openEventFile } from '../../../../src/pipeline/sources/batch/files/event-file.ts'
+import { previewFile } from '../../../../src/pipeline/sources/batch/files/preview.ts'
 
 const advice: Advice = { map: 'the mapping', address: String, dateOrder: '', encoding: '' }
 const choice = {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inSlices } from '../../../../src/batch/files/in-slices.ts'
+import { inSlices } from '../../../../src/pipeline/sources/batch/files/in-slices.ts'
 
 test('bytes that are there at once come in pieces, and others have their turn between them', async () => {
   async function* source() {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readTime } from '../../../../src/batch/files/timestamps.ts'
+import { readTime } from '../../../../src/pipeline/sources/batch/files/timestamps.ts'
 
 test('timestamps as programs write them become RFC 3339, and what is RFC 3339 stays as it is', () => {
   const EIGHT = '2026-11-22T08:00:00.000Z'

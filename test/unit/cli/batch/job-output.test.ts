@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import type { BatchJob } from '../../../../schemas/api/batch.ts'
-import { BadRows } from '../../../../src/cli/batch/bad-rows.ts'
-import { printJob, printJobs } from '../../../../src/cli/batch/job-output.ts'
+import { BadRows } from '../../../../src/pipeline/sources/batch/commands/bad-rows.ts'
+import { printJob, printJobs } from '../../../../src/pipeline/sources/batch/commands/job-output.ts'
 
 const PROBLEM = 'most of the 9 lines were not kept: 8 rejected (7 of them: session_id must be an integer)'
 const job: BatchJob = {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { progressLine } from '../../../../src/cli/batch/progress-bar.ts'
+import { progressLine } from '../../../../src/pipeline/sources/batch/commands/progress-bar.ts'
 
 const HALF = { what: 'uploading', unit: 'bytes', value: 5e6, total: 1e7, perSecond: 2e6, secondsLeft: 2.4 }
 

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { NoGoodRowsError } from '../../../../src/batch/files/event-file.ts'
-import { BadRows } from '../../../../src/cli/batch/bad-rows.ts'
-import { openSource, type SourceChoice } from '../../../../src/cli/batch/source-file.ts'
-import type { CliContext } from '../../../../src/cli/context.ts'
-import { InputError } from '../../../../src/core/run/errors.ts'
+import { BadRows } from '../../../../src/pipeline/sources/batch/commands/bad-rows.ts'
+import { openSource, type SourceChoice } from '../../../../src/pipeline/sources/batch/commands/source-file.ts'
+import { NoGoodRowsError } from '../../../../src/pipeline/sources/batch/files/event-file.ts'
+import { InputError } from '../../../../src/run/errors.ts'
+import type { CliContext } from '../../../../src/terminal/context.ts'
 
 /** What is sent of a file, line by line, and what is not. */
 async function read(content: string | Buffer, choice: Partial<SourceChoice> = {}, chunkBytes = 7) {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LookupRequest, LookupResult } from '../../../../schemas/api/lookup.ts'
-import { parseAddress } from '../../../../src/core/event/address.ts'
-import { compileValidator } from '../../../../src/core/event/validator.ts'
 import { mergeRequest, plainRequest } from '../../../../src/http/api/lookup-request.ts'
 import { parseQuery } from '../../../../src/http/api/query.ts'
 import { quotaJson, quotaObject } from '../../../../src/http/api/quota.ts'
 import { resultForm, resultJson } from '../../../../src/lookup/result.ts'
+import { parseAddress } from '../../../../src/pipeline/event/address.ts'
+import { compileValidator } from '../../../../src/pipeline/event/validator.ts'
 import { ACME, lookupOf } from '../../../support/lookups.ts'
 
 /** Random, and the same in every run. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HTTP_ENGINES } from '../../../../src/config/settings.ts'
-import { StartupError } from '../../../../src/core/run/errors.ts'
 import { chooseEngine, ENGINE_CHOICES } from '../../../../src/http/engine/choose.ts'
 import { canSharePorts } from '../../../../src/http/engine/node/engine.ts'
+import { StartupError } from '../../../../src/run/errors.ts'
 
 test('the setting takes what can be chosen', () => {
   assert.deepEqual([...HTTP_ENGINES], [...ENGINE_CHOICES])

@@ -1,0 +1,60 @@
+import { NOISE } from '../../schemas/classification.ts'
+import { classify, type Decision } from '../../src/enrichment/rules/classify.ts'
+import type { ModelClass } from '../../src/enrichment/rules/model/classes.ts'
+import { featuresOf, type Subject } from '../../src/enrichment/rules/model/features.ts'
+import { tokens } from '../../src/enrichment/rules/normalise.ts'
+import { knownNames, nameWords } from '../../src/enrichment/rules/score-name.ts'
+import { type CompiledWords, findSpans, type Hit } from '../../src/enrichment/rules/word-table.ts'
+import type { Example } from './train.ts'
+
+/** Rules that know; the model learns from nothing else. */
+const SURE = /^(?:as-number|known-name|name-word):/
+/** Least weight of a word that decides alone. */
+const NOISE_DECIDES = 2
+const ORGANISATION_DECIDES = 3
+/**
+ * Schools and authorities nearly always say what they are: of the names that the rules are silent about few are theirs,
+ * and the model is to know businesses.
+ */
+const SCHOOL_OR_AUTHORITY_WEIGHT = 0.3
+
+/**
+ * What the rules are sure of as examples for what they are silent about: without the words that they decided by, and
+ * each name once with the size of its AS and once without, so that the model needs neither. None when they are not sure.
+ */
+export function examplesOf(subject: Subject): Example[] {
+  const decision = classify({ asn: subject.asn, asName: subject.name })
+  const truth = SURE.test(decision.rule) ? modelClass(decision) : undefined
+  if (truth === undefined) return []
+  const words = withoutDeciding(tokens(subject.name))
+  const nameOnly: Subject = { ...subject, asAddresses: undefined, asHasV6: undefined }
+  const isWhole = truth !== 'organisation' || decision.classification === 'business'
+  const weight = isWhole ? 1 : SCHOOL_OR_AUTHORITY_WEIGHT
+  return [subject, nameOnly].map((given) => ({ features: featuresOf(given, words), truth, weight }))
+}
+
+function modelClass({ classification }: Decision): ModelClass | undefined {
+  if (classification === undefined) return undefined
+  if (!NOISE.has(classification)) return 'organisation'
+  return classification === 'isp' ? 'isp' : 'hosting'
+}
+
+/** The words of a name without those, and the parts of words, that decide. */
+export function withoutDeciding(words: readonly string[]): string[] {
+  return without(knownNames(), without(nameWords(), words))
+}
+
+function without(table: CompiledWords, words: readonly string[]): string[] {
+  const left: string[] = [...words]
+  for (const { hit, at, count } of findSpans(table, words)) {
+    if (!decides(hit)) continue
+    if (count > 1) left.fill('', at, at + count)
+    else left[at] = left[at]!.replace(hit.word, '')
+  }
+  return left.filter((word) => word.length > 1)
+}
+
+function decides({ classification, weight }: Hit): boolean {
+  if (classification === 'neutral') return false
+  return weight >= (NOISE.has(classification) ? NOISE_DECIDES : ORGANISATION_DECIDES)
+}

@@ -1,0 +1,83 @@
+import { Readable } from 'node:stream'
+import { shown } from '../config/values.ts'
+import { causeText } from '../run/cause-text.ts'
+import { InputError, StartupError } from '../run/errors.ts'
+import { joinedLines } from '../run/visible-text.ts'
+import { passOn, printJson, printMore } from '../terminal/print.ts'
+import { printResult, TABLE_FORMAT } from './result-table.ts'
+
+/** ClickHouse refused a statement. */
+export class StatementError extends Error {
+  override name = 'StatementError'
+}
+
+/** What a statement without a result prints as JSON. */
+const NO_RESULT = { meta: [], data: [], rows: 0 }
+
+/**
+ * Runs one statement over ClickHouse's HTTP interface and prints its result: a table for people, or one JSON value.
+ * @throws StatementError with ClickHouse's message in one line
+ * @throws StartupError when it cannot be reached
+ */
+export async function runStatement(
+  url: string,
+  statement: string,
+  json: boolean,
+  out: NodeJS.WritableStream,
+): Promise<void> {
+  const response = await post(url, statement, json ? 'JSON' : TABLE_FORMAT)
+  if (!response.ok) throw new StatementError(withoutTokenList(firstLine(await response.text())))
+  const format = response.headers.get('x-clickhouse-format')
+  if (json && format !== null && format !== 'JSON') {
+    await response.body?.cancel()
+    throw new InputError('--json wants a statement without a FORMAT of its own')
+  }
+  const body: AsyncIterable<Uint8Array> = response.body ?? Readable.from([])
+  // The statement may name this very format itself.
+  if (format === TABLE_FORMAT && !statement.includes(TABLE_FORMAT)) return await printResult(body, out)
+  const isTerminal = 'isTTY' in out && out.isTTY === true
+  const isForPeople = isTerminal || (format !== null && /^(?:Pretty|Vertical)/.test(format))
+  const decoder = new TextDecoder()
+  let bytes = 0
+  for await (const chunk of body) {
+    bytes += chunk.length
+    // Programs get a FORMAT of the statement's own as it is.
+    if (isForPeople) await printMore(out, decoder.decode(chunk, { stream: true }))
+    else await passOn(out, chunk)
+  }
+  if (isForPeople) await printMore(out, decoder.decode())
+  if (json && bytes === 0) printJson(out, NO_RESULT)
+}
+
+/** A syntax error lists every token that ClickHouse knows. */
+function withoutTokenList(message: string): string {
+  return message.replace(/\.? Expected one of: .*?(?=\(SYNTAX_ERROR\)|$)/s, '. ')
+}
+
+async function post(url: string, statement: string, format: string): Promise<Response> {
+  const target = new URL(url)
+  const { username, password } = target
+  target.username = ''
+  target.password = ''
+  target.searchParams.set('database', 'ipid')
+  target.searchParams.set('default_format', format)
+  // An error in the middle of a result comes as an error, not as a part of the result.
+  target.searchParams.set('wait_end_of_query', '1')
+  const headers: Record<string, string> = username === '' ? {} : credentials(username, password)
+  try {
+    return await fetch(target, { method: 'POST', body: statement, headers })
+  } catch (error) {
+    throw new StartupError(`cannot reach ClickHouse at ${shown(url)}: ${causeText(error)}`)
+  }
+}
+
+function credentials(user: string, password: string): Record<string, string> {
+  return { 'x-clickhouse-user': decodeURIComponent(user), 'x-clickhouse-key': decodeURIComponent(password) }
+}
+
+/** `Code: 60. DB::Exception: Unknown table … (UNKNOWN_TABLE)`, without the version behind it. */
+function firstLine(text: string): string {
+  const trimmed = text.trim()
+  const versionAt = trimmed.endsWith(')') ? trimmed.lastIndexOf('(version ') : -1
+  return joinedLines(versionAt < 0 ? trimmed : trimmed.slice(0, versionAt))
+}

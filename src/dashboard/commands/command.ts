@@ -1,0 +1,58 @@
+import { Command } from 'commander'
+import { numbered } from '../../run/counted.ts'
+import { InputError } from '../../run/errors.ts'
+import type { CliContext } from '../../terminal/context.ts'
+import { printJson, printLine } from '../../terminal/print.ts'
+import { addSettings, configOf, INSTANCE_SETTINGS } from '../../terminal/settings-options.ts'
+
+const DAYS_MAX = 90
+const DAY_MS = 86_400_000
+
+interface LinkFlags {
+  readonly days: string
+  readonly json?: boolean
+}
+
+/** `ipid dashboard`: links that sign in, and their end. */
+export function dashboardCommand(context: CliContext): Command {
+  const command = new Command('dashboard').description(
+    'print a link that signs an operator in, once, within 10 minutes',
+  )
+  const link = new Command('link')
+    .description('print a link that signs somebody in, once, who sees one tenant only')
+    .argument('<tenant>')
+    .option('--days <n>', `days until the link does not work any more, 1 to ${DAYS_MAX}`, '7')
+    .option('--json', 'print JSON')
+  addSettings(link, INSTANCE_SETTINGS).action(async (tenant: string) => {
+    const flags = link.optsWithGlobals<LinkFlags>()
+    const days = /^\d{1,3}$/.test(flags.days) ? Number(flags.days) : 0
+    if (days < 1 || days > DAYS_MAX) throw new InputError(`--days ${flags.days}: wants 1 to ${DAYS_MAX}`)
+    const { signInUrl } = await import('./sign-in.ts')
+    print(context, flags, await signInUrl(configOf(context, link), { tenant, validMs: days * DAY_MS }))
+  })
+  const out = new Command('sign-out')
+    .description('end the sessions and links of the members of a tenant, or of everybody, in all processes')
+    .argument('[tenant]', 'default: everybody, operators too')
+    .option('--json', 'print JSON')
+  addSettings(out, INSTANCE_SETTINGS).action(async (tenant: string | undefined) => {
+    const { json } = out.optsWithGlobals<{ json?: boolean }>()
+    const { signOut } = await import('./sign-out.ts')
+    const { sessions, links } = await signOut(configOf(context, out), tenant)
+    if (json) printJson(context.stdout, { sessions, links })
+    else
+      printLine(
+        context.stdout,
+        `ended: ${numbered(sessions, 'session')}, ${numbered(links, 'link')} that nobody had opened`,
+      )
+  })
+  command.option('--json', 'print JSON').addCommand(link).addCommand(out)
+  return addSettings(command, INSTANCE_SETTINGS).action(async (flags: { json?: boolean }) => {
+    const { signInUrl } = await import('./sign-in.ts')
+    print(context, flags, await signInUrl(configOf(context, command)))
+  })
+}
+
+function print({ stdout }: CliContext, { json }: { readonly json?: boolean }, url: string): void {
+  if (json) printJson(stdout, { dashboard_url: url })
+  else printLine(stdout, url)
+}

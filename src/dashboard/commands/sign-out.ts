@@ -1,0 +1,23 @@
+import type { Config } from '../../config/config.ts'
+import { systemClock } from '../../run/clock.ts'
+import { InputError } from '../../run/errors.ts'
+import { RedisTenantStore } from '../../tenants/redis/tenant-store.ts'
+import { redisUrlOf } from '../../terminal/instance.ts'
+import { withRedis } from '../../terminal/stores.ts'
+import { RedisSessionStore } from '../redis/sessions.ts'
+import { Sessions, type Withdrawn } from '../server/sessions.ts'
+
+/**
+ * Ends links and sessions of the running instance: of the members of a tenant, or all, operators' too.
+ * @throws InputError when there is no such tenant, and nothing that one of its name has left
+ */
+export async function signOut(config: Config, tenantId?: string): Promise<Withdrawn> {
+  return await withRedis(await redisUrlOf(config), async (client) => {
+    const withdrawn = await new Sessions(new RedisSessionStore(client), systemClock).withdraw(tenantId)
+    const isNothing = withdrawn.links + withdrawn.sessions === 0
+    if (tenantId !== undefined && isNothing && (await new RedisTenantStore(client).getTenant(tenantId)) === undefined) {
+      throw new InputError(`unknown tenant ${JSON.stringify(tenantId)}`)
+    }
+    return withdrawn
+  })
+}

@@ -1,0 +1,159 @@
+import {
+  COMPANY_LIMITS,
+  type CompaniesPage,
+  type CompaniesQuery,
+  type CompanyChoices,
+  type CompanyDetailsAnswer,
+  type CompanyDetailsBody,
+  type CompanyRow,
+  type CompanyView,
+  type CountedCompany,
+} from '../../../schemas/dashboard/companies.ts'
+import { utcDay } from '../../pipeline/event/outcomes.ts'
+import type { Clock } from '../../run/clock.ts'
+import type { CompanyStore, StoredCompany } from '../server/company-store.ts'
+import { findCompany } from './company.ts'
+import { COMPANIES, companyDays, countsSql, listSql, parametersOf } from './company-list.ts'
+import { type DashboardReader, encodedChars } from './reader.ts'
+
+const DAY_MS = 86_400_000
+/** Ids travel in the address of a request, of which servers take 16 KiB. */
+const IDS_MAX_CHARS = 6_000
+
+interface FoundSets {
+  readonly visits: number
+  readonly unique_ips: number
+}
+
+interface FoundDays {
+  readonly visits_of: readonly (readonly [day: string, visits: number])[]
+}
+
+const OF_PAGE = ' AND company_id IN {companies:Array(String)}'
+
+const setsSql = (view: Pick<CompanyView, 'from' | 'to'> | undefined) => `
+  SELECT company_id, visits, unique_ips
+  FROM (${countsSql(view, ['visits', 'unique_ips'], OF_PAGE)})`
+
+const SPARK_SQL = `
+  SELECT company_id, groupArray((toString(day), day_addresses)) AS visits_of
+  FROM (${companyDays(`${OF_PAGE} AND toDate32(timestamp) >= {spark_from:Date32} AND toDate32(timestamp) <= {spark_to:Date32}`)})
+  GROUP BY company_id`
+
+/** The companies of tenants, out of the projections of `events`. */
+export class ClickHouseCompanies implements CompanyStore {
+  readonly #reader: DashboardReader
+  readonly #clock: Clock
+
+  constructor(reader: DashboardReader, clock: Clock) {
+    this.#reader = reader
+    this.#clock = clock
+  }
+
+  async page(tenantId: string, query: CompaniesQuery): Promise<CompaniesPage> {
+    const { limit = COMPANY_LIMITS.pageRows, offset = 0, ...view } = query
+    const { query: list, parameters } = listSql(tenantId, view, 'LIMIT {limit:UInt32} OFFSET {offset:UInt32}')
+    const { rows, total } = await this.#reader.find<CompanyRow>(list, { ...parameters, limit, offset })
+    // Behind the last page the query has no rows, and so does not know.
+    if (rows.length === 0 && offset > 0)
+      return { rows: [], total: (await this.page(tenantId, { ...view, limit: 1 })).total }
+    return { rows: rows.map(rowOf), total }
+  }
+
+  async details(tenantId: string, { companies, from, to }: CompanyDetailsBody): Promise<CompanyDetailsAnswer> {
+    const spark = this.#sparkDays(to)
+    const span = { spark_from: spark[0]!, spark_to: spark.at(-1)!, ...parametersOf({ from, to }) }
+    const parts = inParts(companies)
+    const ask = async <T>(query: string) => {
+      const found = new Map<string, T>()
+      // One after the other: a call is not to fill the tenant's line by itself.
+      for (const part of parts) {
+        const of = { tenant: tenantId, ...span, companies: part }
+        for (const row of await this.#reader.rows<T & { company_id: string }>(query, of)) found.set(row.company_id, row)
+      }
+      return found
+    }
+    const view = from === undefined && to === undefined ? undefined : { from, to }
+    const [sets, days] = await Promise.all([ask<FoundSets>(setsSql(view)), ask<FoundDays>(SPARK_SQL)])
+    return {
+      companies: [...sets].map(([company_id, { visits, unique_ips }]) => {
+        const byDay = new Map(days.get(company_id)?.visits_of)
+        return { company_id, visits, unique_ips, daily_visits: spark.map((day) => byDay.get(day) ?? 0) }
+      }),
+      days: [span.spark_from, span.spark_to],
+    }
+  }
+
+  async *rows(tenantId: string, view: CompanyView, left: AbortSignal): AsyncGenerator<readonly CountedCompany[]> {
+    const { query, parameters } = listSql(tenantId, view, 'LIMIT {limit:UInt32}', ['visits', 'unique_ips'])
+    const limit = COMPANY_LIMITS.exportRows
+    yield* this.#reader.stream<CountedCompany>(query, { ...parameters, limit }, left)
+  }
+
+  /** The number of events, from the projection of days of receipt: a few rows of each part. */
+  async version(tenantId: string): Promise<string> {
+    const query = 'SELECT count() AS events FROM events WHERE tenant_id = {tenant:String}'
+    const [row] = await this.#reader.rows<{ events: number }>(query, { tenant: tenantId })
+    return String(row?.events ?? 0)
+  }
+
+  async choices(tenantId: string): Promise<CompanyChoices> {
+    const query = `
+      SELECT filter, value, count() AS companies
+      FROM (${COMPANIES})
+      ARRAY JOIN
+        ['industry', 'category', 'country', 'classification'] AS filter,
+        [industry, industry_category, country_code, classification] AS value
+      GROUP BY filter, value
+      ORDER BY companies DESC, value
+      LIMIT ${COMPANY_LIMITS.choices} BY filter`
+    const rows = await this.#reader.rows<{ filter: string; value: string; companies: number }>(query, {
+      tenant: tenantId,
+    })
+    const of = (name: string) =>
+      rows.filter(({ filter }) => filter === name).map(({ value, companies }) => ({ value, companies }))
+    return {
+      industry: of('industry'),
+      category: of('category'),
+      country: of('country'),
+      classification: of('classification'),
+    }
+  }
+
+  company(tenantId: string, companyId: string, days: number): Promise<StoredCompany | undefined> {
+    return findCompany(this.#reader, { tenantId, companyId, days, today: utcDay(this.#clock.now()) })
+  }
+
+  /** The last days up to a day, or to today. */
+  #sparkDays(to: string | undefined): string[] {
+    const today = utcDay(this.#clock.now())
+    const last = Date.parse(to === undefined || to > today ? today : to)
+    const { sparkDays } = COMPANY_LIMITS
+    return Array.from({ length: sparkDays }, (_, i) => utcDay(last - (sparkDays - 1 - i) * DAY_MS))
+  }
+}
+
+function inParts(ids: readonly string[]): string[][] {
+  const parts: string[][] = []
+  let chars = 0
+  for (const id of new Set(ids)) {
+    const size = encodedChars(id)
+    if (parts.length === 0 || chars + size > IDS_MAX_CHARS) {
+      parts.push([])
+      chars = 0
+    }
+    parts.at(-1)!.push(id)
+    chars += size
+  }
+  return parts
+}
+
+/** As the schema has it, whatever the query was asked for besides. */
+function rowOf(row: CompanyRow): CompanyRow {
+  const { company_id, name, domain, industry, industry_category, country_code, classification } = row
+  const { events, first_seen, last_seen, quality } = row
+  return {
+    ...{ company_id, name, domain, industry, industry_category, country_code, classification },
+    ...{ events, first_seen, last_seen, quality },
+  }
+}

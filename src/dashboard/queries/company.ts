@@ -1,0 +1,177 @@
+import { COMPANY_LIMITS, type CountedCompany } from '../../../schemas/dashboard/companies.ts'
+import type { CompanyDay, CompanyEvent, CompanySource } from '../../../schemas/dashboard/company.ts'
+import { utcDay } from '../../pipeline/event/outcomes.ts'
+import type { StoredCompany } from '../server/company-store.ts'
+import { COMPANIES } from './company-list.ts'
+import { type DashboardReader, encodedChars, type Parameters } from './reader.ts'
+
+export interface CompanyWanted {
+  readonly tenantId: string
+  readonly companyId: string
+  readonly days: number
+  /** UTC, `YYYY-MM-DD` */
+  readonly today: string
+}
+
+const DAY_MS = 86_400_000
+
+const OF_COMPANY = 'tenant_id = {tenant:String} AND company_id = {company:String}'
+const ACCOUNT_IDS = `SELECT account_id FROM events WHERE ${OF_COMPANY} GROUP BY account_id`
+/** Ids travel in the address of a request, of which servers take 16 KiB. */
+const ACCOUNTS_MAX_CHARS = 6_000
+
+const COMPANY = COMPANIES.replace("company_id > ''", 'company_id = {company:String}')
+
+const ACCOUNTS = `
+  SELECT account_id AS value, count() AS events
+  FROM events
+  WHERE ${OF_COMPANY}
+  GROUP BY account_id
+  ORDER BY events DESC, value
+  LIMIT ${COMPANY_LIMITS.accounts}`
+
+const setsOf = (rows: string) => `
+  SELECT uniqExact(sipHash64(ip, toDate32(timestamp))) AS visits, uniqExact(sipHash64(ip)) AS unique_ips
+  FROM events
+  WHERE ${rows}`
+
+/** Everything that events are counted by, in one pass over them. */
+const countsOf = (rows: string) => `
+  SELECT
+    kind,
+    value,
+    sum(n) AS events,
+    uniqExactIf(address, kind = 'days') AS visits
+  FROM
+  (
+    SELECT toDate32(timestamp) AS day, ip AS address, asn, as_name, event_type, platform, count() AS n
+    FROM events
+    WHERE ${rows}
+    GROUP BY day, address, asn, as_name, event_type, platform
+  )
+  ARRAY JOIN
+    ['days', 'addresses', 'as', 'event_types', 'platforms'] AS kind,
+    [toString(day), address, if(asn = 0, as_name, trimRight(concat('AS', toString(asn), ' ', as_name))), event_type, platform] AS value
+  GROUP BY kind, value
+  ORDER BY events DESC, max(day) DESC, value
+  LIMIT ${COMPANY_LIMITS.addresses} BY kind`
+
+const CUT = ['properties', 'user_properties', 'extra']
+  .map((name) => `substringUTF8(${name}, 1, ${COMPANY_LIMITS.propertiesMaxChars}) AS shown_${name}`)
+  .join()
+
+const eventsOf = (rows: string) => `
+  SELECT
+    event_id, timestamp, received_at, event_type, platform, account_id, ip, ${CUT},
+    greatest(lengthUTF8(properties), lengthUTF8(user_properties), lengthUTF8(extra)) > ${COMPANY_LIMITS.propertiesMaxChars} AS cut
+  FROM events
+  WHERE ${rows}
+  ORDER BY timestamp DESC, received_at DESC, event_id
+  LIMIT ${COMPANY_LIMITS.recentEvents}`
+
+type CompanyFound = Omit<CountedCompany, 'events' | 'visits' | 'unique_ips'> & { readonly stored: number }
+
+interface Count {
+  readonly kind: string
+  readonly value: string
+  readonly events: number
+  readonly visits: number
+}
+
+type EventRow = Omit<CompanyEvent, 'properties' | 'user_properties' | 'extra' | 'is_cut'> & {
+  readonly shown_properties: string
+  readonly shown_user_properties: string
+  readonly shown_extra: string
+  readonly cut: number
+}
+
+/** All that is stored of a company in the last days in which it was seen; undefined when it is not there. */
+export async function findCompany(reader: DashboardReader, wanted: CompanyWanted): Promise<StoredCompany | undefined> {
+  const { tenantId: tenant, companyId, days, today } = wanted
+  const of = { tenant, company: companyId }
+  const [[found], accounts] = await Promise.all([
+    reader.rows<CompanyFound>(COMPANY, of),
+    reader.rows<CompanySource>(ACCOUNTS, of),
+  ])
+  if (found === undefined) return undefined
+  const to = lastDayOf(found.last_seen, days, today)
+  const from = utcDay(Date.parse(to) - (days - 1) * DAY_MS)
+  const [rows, ids] = rowsOf(accounts.map(({ value }) => value))
+  const within = { ...of, ...ids, from, to }
+  const [[sets], counts] = await Promise.all([
+    reader.rows<Pick<CountedCompany, 'visits' | 'unique_ips'>>(setsOf(rows), { ...of, ...ids }),
+    reader.rows<Count>(countsOf(rows + WITHIN), within),
+  ])
+  const kind = (name: string) => counts.filter((count) => count.kind === name)
+  const sources = (name: string) =>
+    kind(name)
+      .slice(0, COMPANY_LIMITS.sources)
+      .map(({ value, events }) => ({ value, events }))
+  const perDay = kind('days').map(({ value, events, visits }) => ({ day: value, events, visits }))
+  perDay.sort((a, b) => (a.day < b.day ? -1 : 1))
+  const events = await reader.rows<EventRow>(eventsOf(rows + WITHIN), { ...within, from: recentFrom(perDay) ?? from })
+  return {
+    company: companyOf(found, sets!),
+    accounts: [...accounts],
+    from,
+    to,
+    days: perDay,
+    as: sources('as'),
+    event_types: sources('event_types'),
+    platforms: sources('platforms'),
+    all_events: perDay.reduce((sum, { events }) => sum + events, 0),
+    addresses: kind('addresses').map(({ value, events }) => ({ ip: value, events })),
+    events: events.map(eventOf),
+  }
+}
+
+const WITHIN = ' AND toDate32(timestamp) >= {from:Date32} AND toDate32(timestamp) <= {to:Date32}'
+
+/**
+ * The key of `events` leads by day to the account, so its accounts find the rows of a company. They are named, unless they are too
+ * many for it.
+ */
+function rowsOf(accounts: readonly string[]): readonly [condition: string, parameters: Parameters] {
+  const chars = accounts.reduce((sum, id) => sum + encodedChars(id), 0)
+  if (accounts.length >= COMPANY_LIMITS.accounts || chars > ACCOUNTS_MAX_CHARS) {
+    return [`${OF_COMPANY} AND account_id IN (${ACCOUNT_IDS})`, {}]
+  }
+  return [`${OF_COMPANY} AND account_id IN {accounts:Array(String)}`, { accounts }]
+}
+
+/** The day from which on there are as many events as are shown, so that no further ones are read. */
+function recentFrom(days: readonly CompanyDay[]): string | undefined {
+  let events = 0
+  return days.findLast((day) => {
+    events += day.events
+    return events >= COMPANY_LIMITS.recentEvents
+  })?.day
+}
+
+function companyOf(
+  { company_id, name, domain, industry, industry_category, country_code, classification, ...rest }: CompanyFound,
+  { visits, unique_ips }: Pick<CountedCompany, 'visits' | 'unique_ips'>,
+): CountedCompany {
+  const { stored: events, first_seen, last_seen, quality } = rest
+  return {
+    ...{ company_id, name, domain, industry, industry_category, country_code, classification },
+    ...{ events, first_seen, last_seen, quality, visits, unique_ips },
+  }
+}
+
+function eventOf({ shown_properties, shown_user_properties, shown_extra, cut, ...event }: EventRow): CompanyEvent {
+  return {
+    ...event,
+    properties: shown_properties,
+    user_properties: shown_user_properties,
+    extra: shown_extra,
+    is_cut: cut === 1,
+  }
+}
+
+/** Today, or for a company that has not been seen for so long, the last day on which it was; a clock ahead may be tomorrow's. */
+function lastDayOf(seen: string, days: number, today: string): string {
+  const lastSeen = seen.slice(0, 10)
+  if (lastSeen > today) return lastSeen
+  return Date.parse(today) - Date.parse(lastSeen) >= days * DAY_MS ? lastSeen : today
+}

@@ -1,0 +1,102 @@
+import type { EventDay, OutcomeCount } from '../../../schemas/dashboard/overview.ts'
+import { utcDay } from '../../pipeline/event/outcomes.ts'
+import { givenUp } from '../../stores/clickhouse/client.ts'
+import { readUsage } from '../../tenants/usage.ts'
+import type { Days, EventDays, OverviewStore, TrackedAccounts } from '../server/overview-store.ts'
+import { STATEMENT_LIMITS } from '../server/read-limits.ts'
+import { COMPANIES } from './company-list.ts'
+import type { DashboardReader } from './reader.ts'
+
+const OUTCOMES = `
+  SELECT toString(day) AS day, status, reason, classification, sum(daily_outcomes.events) AS events
+  FROM daily_outcomes
+  WHERE tenant_id = {tenant:String} AND daily_outcomes.day >= {from:Date32} AND daily_outcomes.day <= {to:Date32}
+  GROUP BY daily_outcomes.day, status, reason, classification`
+
+/** As many as a page may ask for. */
+const DAYS_MAX = 366
+
+/** An aggregate for each day, from the first on. */
+const perDay = (aggregate: string) => `${aggregate}Resample(0, ${DAYS_MAX}, 1)`
+
+/**
+ * Reads the projection `account_days` once: different companies, and for each day the companies and the events. Pairs of company
+ * and day may be many, so each takes 21 bytes.
+ */
+const SEEN = `
+  SELECT
+    uniqExactIf(company, is_known) AS seen,
+    ${perDay('countIf')}(is_known, day_index) AS companies_by_day,
+    ${perDay('sumIf')}(n, is_known, day_index) AS known_by_day,
+    ${perDay('sumIf')}(n, NOT is_known, day_index) AS unknown_by_day
+  FROM
+  (
+    SELECT
+      company_id > '' AS is_known,
+      sipHash64(company_id) AS company,
+      toInt32(toDate32(timestamp)) - toInt32({from:Date32}) AS day_index,
+      count() AS n
+    FROM events
+    WHERE tenant_id = {tenant:String} AND toDate32(timestamp) >= {from:Date32} AND toDate32(timestamp) <= {to:Date32}
+    GROUP BY is_known, company, day_index
+  )`
+
+const NEW = `
+  SELECT toString(toDate32(first_seen)) AS day, count() AS companies
+  FROM (${COMPANIES})
+  WHERE toDate32(first_seen) >= {from:Date32} AND toDate32(first_seen) <= {to:Date32}
+  GROUP BY toDate32(first_seen)`
+
+const DAY_MS = 86_400_000
+
+interface Seen {
+  readonly seen: number
+  readonly companies_by_day: readonly number[]
+  readonly known_by_day: readonly number[]
+  readonly unknown_by_day: readonly number[]
+}
+
+interface Counted {
+  readonly day: string
+  readonly companies: number
+}
+
+/** Sums of tenants, out of the views and the projections of `events`. */
+export class ClickHouseOverview implements OverviewStore {
+  readonly #reader: DashboardReader
+
+  constructor(reader: DashboardReader) {
+    this.#reader = reader
+  }
+
+  outcomes(tenantId: string, { from, to }: Days): Promise<readonly OutcomeCount[]> {
+    return this.#reader.rows<OutcomeCount>(OUTCOMES, { tenant: tenantId, from, to })
+  }
+
+  async eventDays(tenantId: string, { from, to }: Days): Promise<EventDays> {
+    const of = { tenant: tenantId, from, to }
+    const [[counted], firsts] = await Promise.all([
+      this.#reader.rows<Seen>(SEEN, of),
+      this.#reader.rows<Counted>(NEW, of),
+    ])
+    const newOf = new Map(firsts.map(({ day, companies }) => [day, companies]))
+    const days: EventDay[] = []
+    for (let day = from, i = 0; day <= to; day = utcDay(Date.parse(from) + ++i * DAY_MS)) {
+      const ofDay = {
+        day,
+        companies: counted?.companies_by_day[i] ?? 0,
+        new_companies: newOf.get(day) ?? 0,
+        known: counted?.known_by_day[i] ?? 0,
+        unknown: counted?.unknown_by_day[i] ?? 0,
+      }
+      if (ofDay.known + ofDay.unknown + ofDay.new_companies > 0) days.push(ofDay)
+    }
+    const newCompanies = firsts.reduce((sum, { companies }) => sum + companies, 0)
+    return { days, companies: counted?.seen ?? 0, newCompanies }
+  }
+
+  tracked(tenantId: string, month: string, limit: number): Promise<TrackedAccounts> {
+    const ask = () => readUsage(this.#reader.client, tenantId, month, limit, givenUp(STATEMENT_LIMITS.seconds))
+    return this.#reader.ask(tenantId, JSON.stringify(['tracked', tenantId, month, limit]), ask)
+  }
+}

@@ -1,0 +1,85 @@
+import { LiveReport } from '../../../schemas/live-event.ts'
+import { compileValidator } from '../../pipeline/event/validator.ts'
+import type { TailWire } from '../../pipeline/sources/live/tail.ts'
+import type { RedisClient } from '../../stores/redis/connect.ts'
+import { keys } from '../../stores/redis/keys.ts'
+import type { LiveSource } from '../server/live-hub.ts'
+
+/*
+ * Who looks at events as they arrive says so on one channel, and ingress processes tell of some on one of the tenant. Redis
+ * keeps nothing of it. Tenants are named by their `tenantKey`. Connections that subscribe are of kind `loop`: whenever they are
+ * there again, they subscribe.
+ */
+
+/** The side of an ingress process. Owns the connection that listens. */
+export class RedisTailWire implements TailWire {
+  readonly #listening: RedisClient
+  readonly #client: RedisClient
+
+  constructor(listening: RedisClient, client: RedisClient) {
+    this.#listening = listening
+    this.#client = client
+  }
+
+  watch(onWanted: (tenant: string) => void): void {
+    this.#listening.on('message', (_channel: string, tenant: string) => onWanted(tenant))
+    const subscribe = () => void this.#listening.subscribe(keys.liveWanted()).catch(() => {})
+    this.#listening.on('ready', subscribe)
+    subscribe()
+  }
+
+  tell(tenant: string, report: LiveReport): void {
+    this.#client.publish(keys.liveEvents(tenant), JSON.stringify(report)).catch(() => {})
+  }
+
+  close(): void {
+    this.#listening.disconnect()
+  }
+}
+
+const WANT_EVERY_MS = 2_000
+
+/** The side of who looks on. Owns the connection that listens. */
+export class RedisLiveSource implements LiveSource {
+  readonly #listening: RedisClient
+  readonly #client: RedisClient
+  readonly #heard = new Map<string, (report: LiveReport) => void>()
+
+  constructor(listening: RedisClient, client: RedisClient) {
+    this.#listening = listening
+    this.#client = client
+    listening.on('message', (channel: string, json: string) => {
+      const report = readReport(json)
+      if (report !== undefined) this.#heard.get(channel)?.(report)
+    })
+    listening.on('ready', () => {
+      if (this.#heard.size > 0) listening.subscribe(...this.#heard.keys()).catch(() => {})
+    })
+  }
+
+  watch(tenant: string, heard: (report: LiveReport) => void): () => void {
+    const channel = keys.liveEvents(tenant)
+    this.#heard.set(channel, heard)
+    this.#listening.subscribe(channel).catch(() => {})
+    const want = () => void this.#client.publish(keys.liveWanted(), tenant).catch(() => {})
+    want()
+    const timer = setInterval(want, WANT_EVERY_MS).unref()
+    return () => {
+      clearInterval(timer)
+      this.#heard.delete(channel)
+      this.#listening.unsubscribe(channel).catch(() => {})
+    }
+  }
+}
+
+const validate = compileValidator(LiveReport)
+
+/** Undefined: it is none of ours, or of another version. Nobody is there who could catch what is thrown. */
+function readReport(json: string): LiveReport | undefined {
+  try {
+    const value: unknown = JSON.parse(json)
+    return validate(value).length === 0 ? (value as LiveReport) : undefined
+  } catch {
+    return undefined
+  }
+}

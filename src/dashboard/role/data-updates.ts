@@ -1,0 +1,142 @@
+import { access, constants } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { dirname } from 'node:path'
+import type { DataUpdate } from '../../../schemas/dashboard/system.ts'
+import type { EnrichmentEngine } from '../../enrichment/engine.ts'
+import { providerNameOf } from '../../enrichment/files/data-file.ts'
+import { dataSetsOf } from '../../enrichment/files/report.ts'
+import { type AskedUpdate, askForUpdate, readAskedUpdate } from '../../enrichment/files/update/asked-update.ts'
+import { entryOf, type KnownSource, knownSource } from '../../enrichment/files/update/known-sources.ts'
+import { readSources, type Source, sourcesChangedAt } from '../../enrichment/files/update/sources.ts'
+import { HttpError } from '../../http/engine/http-error.ts'
+import type { Clock } from '../../run/clock.ts'
+import { InputError } from '../../run/errors.ts'
+import type { DataUpdates } from '../server/routes/system.ts'
+
+export interface DataUpdateParts {
+  /** The folder of `ipid db add` and `ipid db update`. */
+  readonly dir: string
+  readonly engine: Pick<EnrichmentEngine, 'providers'>
+  /** Machines on which processes run. */
+  readonly hosts: () => Promise<readonly string[]>
+  readonly clock: Clock
+}
+
+/** An outcome that is older than this is history. */
+const SHOWN_MS = 86_400_000
+const REASON_MAX = 300
+
+/**
+ * Does in the dashboard what `ipid db add` and `ipid db update` do: it writes into `sources.json` the free sources of newer data, and
+ * asks the process that keeps the data of this machine to fetch. Data are per machine, so it is refused when processes run
+ * on another one.
+ */
+export class FolderUpdates implements DataUpdates {
+  readonly #parts: DataUpdateParts
+  /** Two requests that come together would both write `sources.json`. */
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(parts: DataUpdateParts) {
+    this.#parts = parts
+  }
+
+  async read(hosts: readonly string[]): Promise<DataUpdate | null> {
+    const sources = await this.#sources()
+    const configured = sources instanceof InputError ? [] : sources
+    const missing = this.#newer().filter(({ file }) => !configured.some(({ name }) => name === providerNameOf(file)))
+    if (missing.length === 0 && configured.length === 0 && !(sources instanceof InputError)) return null
+    const adds = missing.filter(({ keyEnv }) => keyEnv === undefined)
+    return {
+      ...this.#stateOf(await readAskedUpdate(this.#parts.dir)),
+      adds: adds.map(({ name, holds, licence }) => ({ name, holds, licence })),
+      keyed: missing.flatMap(({ name, holds, keyEnv }) =>
+        keyEnv === undefined ? [] : [{ name, holds, key_env: keyEnv }],
+      ),
+      blocked: sources instanceof InputError ? sources.message : await this.#obstacle(hosts),
+      command: commandOf(adds),
+    }
+  }
+
+  ask(): Promise<DataUpdate> {
+    const asked = this.#last.then(() => this.#ask())
+    this.#last = asked.catch(() => {})
+    return asked
+  }
+
+  async #ask(): Promise<DataUpdate> {
+    const { dir, clock } = this.#parts
+    const hosts = await this.#parts.hosts()
+    const before = await this.read(hosts)
+    if (before === null) throw new HttpError(409, 'there is nothing to fetch: no source of data is configured')
+    if (before.blocked !== null) throw new HttpError(409, before.blocked)
+    const entries = before.adds.map(({ name }) => entryOf(knownSource(name)))
+    try {
+      await askForUpdate(dir, entries, new Date(clock.now()).toISOString())
+    } catch (error) {
+      if (error instanceof InputError) throw error
+      throw new HttpError(409, `nothing can be written into ${dir}: ${(error as Error).message}`)
+    }
+    return (await this.read(hosts))!
+  }
+
+  /** What `sources.json` names; what is wrong in it. */
+  async #sources(): Promise<readonly Source[] | InputError> {
+    const { dir } = this.#parts
+    if ((await sourcesChangedAt(dir)) === undefined) return []
+    return await readSources(dir).catch((error: unknown) => {
+      if (error instanceof InputError) return error
+      throw error
+    })
+  }
+
+  /** Sources of newer data than those that serve. */
+  #newer(): readonly KnownSource[] {
+    const sets = dataSetsOf(this.#parts.engine.providers(), this.#parts.clock.now())
+    return [...new Set(sets.flatMap(({ newer }) => newer ?? []))].map(knownSource)
+  }
+
+  async #obstacle(hosts: readonly string[]): Promise<string | null> {
+    const others = [...new Set(hosts)].filter((host) => host !== hostname()).sort()
+    if (others.length > 0) {
+      return `processes run on other machines too (${listOf(others)}), which have data of their own: run this on each machine`
+    }
+    const { dir } = this.#parts
+    return (await isWritable(dir)) ? null : `nothing can be written into ${dir}: make it writable, then run this`
+  }
+
+  #stateOf(asked: AskedUpdate | undefined): Pick<DataUpdate, 'state' | 'asked_at' | 'at' | 'changed' | 'failures'> {
+    const none = { changed: [], failures: [] }
+    if (asked === undefined) return { state: 'idle', asked_at: null, at: null, ...none }
+    const { askedAt: asked_at, outcome } = asked
+    if (outcome === undefined) return { state: 'fetching', asked_at, at: asked_at, ...none }
+    const { endedAt: at, changed, failures } = outcome
+    if (this.#parts.clock.now() - Date.parse(at) > SHOWN_MS) return { state: 'idle', asked_at, at: null, ...none }
+    return {
+      ...{ state: failures.length === 0 ? 'done' : 'failed', asked_at, at, changed: [...changed] },
+      failures: failures.map(({ file, reason }) => ({ file, reason: reason.slice(0, REASON_MAX) })),
+    }
+  }
+}
+
+const HOSTS_SHOWN_MAX = 5
+
+function listOf(hosts: readonly string[]): string {
+  const rest = hosts.length - HOSTS_SHOWN_MAX
+  return rest <= 0 ? hosts.join(', ') : `${hosts.slice(0, HOSTS_SHOWN_MAX).join(', ')} and ${rest} more`
+}
+
+function commandOf(adds: readonly KnownSource[]): string {
+  const add = adds.length === 0 ? '' : `./ipid db add ${adds.map(({ name }) => name).join(' ')} && `
+  return `${add}./ipid db update`
+}
+
+/** Whether a folder can be written, or made where it is missing. */
+async function isWritable(dir: string): Promise<boolean> {
+  try {
+    await access(dir, constants.W_OK)
+    return true
+  } catch (error) {
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    return isMissing && dirname(dir) !== dir && (await isWritable(dirname(dir)))
+  }
+}

@@ -1,0 +1,43 @@
+import { sourcesDirOf } from '../../config/config.ts'
+import { attributionOf } from '../../enrichment/files/attribution.ts'
+import { DeadLetters } from '../../operations/dead-letters/dead-letters.ts'
+import { collectStatus } from '../../operations/status/collect.ts'
+import { stallLimits, statusSources } from '../../operations/status/role.ts'
+import type { Parts } from '../../process/context.ts'
+import { redisLetterDesk } from '../redis/letter-desk.ts'
+import { RedisLiveSource } from '../redis/live.ts'
+import type { EventStreams } from '../server/event-streams.ts'
+import { LiveHub } from '../server/live-hub.ts'
+import type { DeadLetterParts } from '../server/routes/dead-letters.ts'
+import type { LiveParts } from '../server/routes/live.ts'
+import type { SystemParts } from '../server/routes/system.ts'
+import { systemFeed } from '../server/system-feed.ts'
+import { FolderUpdates } from './data-updates.ts'
+
+/** What goes on: events as they arrive, the system as an operator sees it, dead letters. */
+export function liveParts(parts: Parts, streams: EventStreams): LiveParts & SystemParts & DeadLetterParts {
+  const { config, pipeline, shared, telemetry } = parts
+  const source = new RedisLiveSource(parts.connect({ name: 'live', kind: 'loop' }), shared)
+  const { clock } = telemetry
+  const sources = statusSources({
+    redis: shared,
+    clickhouseUrl: config.clickhouseUrl,
+    pipeline,
+    plans: config.plans,
+    clock,
+  })
+  const limits = stallLimits(config, pipeline)
+  const updates = new FolderUpdates({
+    dir: sourcesDirOf(config),
+    engine: parts.enrichment.engine,
+    hosts: async () => (await sources.reports()).map(({ process }) => process.host),
+    clock,
+  })
+  const system = systemFeed({
+    read: () => collectStatus(sources, limits, clock.now()),
+    attributionOf,
+    dataUpdate: (hosts) => updates.read(hosts),
+  })
+  const letters = redisLetterDesk(new DeadLetters(shared, pipeline, config.partitions))
+  return { streams, live: new LiveHub(source), system, updates, letters }
+}

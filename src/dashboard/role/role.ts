@@ -1,0 +1,87 @@
+import type { Config } from '../../config/config.ts'
+import { version } from '../../config/version.ts'
+import type { HttpServer } from '../../http/engine/server.ts'
+import type { Parts } from '../../process/context.ts'
+import type { Service } from '../../run/service.ts'
+import { persisted } from '../../stores/redis/durability/persisted.ts'
+import { orUnavailable } from '../../stores/redis/or-unavailable.ts'
+import { RedisTenantStore } from '../../tenants/redis/tenant-store.ts'
+import { RedisSessionStore } from '../redis/sessions.ts'
+import { RedisUsage } from '../redis/usage.ts'
+import { Access } from '../server/access.ts'
+import { EventStreams } from '../server/event-streams.ts'
+import { dashboardRoutes } from '../server/routes.ts'
+import { createDashboard } from '../server/server.ts'
+import { Sessions } from '../server/sessions.ts'
+import { liveParts } from './live.ts'
+import { settingsOf } from './settings.ts'
+import { dashboardTables } from './tables.ts'
+import { uploadsOf } from './uploads.ts'
+
+/** The dashboard. Its listener is the last of the services. */
+export interface DashboardRole {
+  readonly services: readonly Service[]
+  /** Where it listens; undefined before it does. */
+  url(): string | undefined
+}
+
+export function dashboardRole(parts: Parts): DashboardRole {
+  const { config, telemetry } = parts
+  const { log, metrics, clock } = telemetry
+  const { dashboardHost: host, dashboardPort: port, dashboardUrl: publicUrl, httpEngine: engine } = config
+  const redis = parts.connect({ name: 'dashboard', kind: 'request', timeoutMs: config.redisRequestMs })
+  const tenants = new RedisTenantStore(redis)
+  const sessions = new Sessions(new RedisSessionStore(redis), clock)
+  const { services, uploads } = uploadsOf(parts)
+  const findTenant = (id: string) => tenants.getTenant(id)
+  const access = new Access(sessions, findTenant)
+  const streams = new EventStreams({}, (session, tenant) => access.goesOn(session, tenant))
+  const live = liveParts(parts, streams)
+  const tables = dashboardTables(parts)
+  const { companies, overview } = tables
+  const settings = settingsOf(parts, redis, sessions, tables)
+  const routes = dashboardRoutes({
+    ...{ tenants, version: version(), apiUrl: apiUrlOf(config), plans: config.plans, clock },
+    lookups: parts.enrichment.lookups,
+    companies,
+    overview,
+    usage: new RedisUsage(redis, clock),
+    settings,
+    uploads,
+    ...live,
+  })
+  let http: HttpServer | undefined
+  const listener: Service = {
+    name: 'dashboard',
+    async start() {
+      http ??= await createDashboard({
+        host,
+        port,
+        publicUrl,
+        engine,
+        sessions,
+        routes,
+        findTenant,
+        persisted: () => orUnavailable(persisted(redis), 'the change may not be on disk yet'),
+        onSignedOut: (session) => streams.endOf(session),
+        clock,
+        log,
+        metrics,
+      })
+      await http.start()
+    },
+    async stop() {
+      // They would be waited for.
+      streams.end()
+      await http?.stop()
+      await tables.close()
+    },
+  }
+  return { services: [...services, listener], url: () => http?.url }
+}
+
+/** As a person on this machine would write it. */
+function apiUrlOf({ host, port }: Config): string {
+  const isAny = host === '0.0.0.0' || host === '::'
+  return `http://${isAny ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host}:${port}`
+}

@@ -1,0 +1,40 @@
+import { attributionOf } from '../../enrichment/files/attribution.ts'
+import { judgedLookup, ruleSetOf } from '../../enrichment/tenant-rules/judge.ts'
+import { parseRule } from '../../enrichment/tenant-rules/rule.ts'
+import type { Parts } from '../../process/context.ts'
+import type { RedisClient } from '../../stores/redis/connect.ts'
+import { TenantAdmin } from '../../tenants/admin.ts'
+import { RedisDailyQuota } from '../../tenants/redis/daily-quota.ts'
+import { RedisTenantStore } from '../../tenants/redis/tenant-store.ts'
+import type { SettingsParts } from '../server/routes/settings.ts'
+import type { Sessions } from '../server/sessions.ts'
+import type { DashboardTables } from './tables.ts'
+
+/** What Settings, Tenants and Lookup are made of. */
+export function settingsOf(
+  parts: Parts,
+  redis: RedisClient,
+  sessions: Sessions,
+  { overview, trials }: Pick<DashboardTables, 'overview' | 'trials'>,
+): SettingsParts {
+  const { config, telemetry, enrichment } = parts
+  const { clock } = telemetry
+  const { plans, dashboardUrl: publicUrl } = config
+  const quota = new RedisDailyQuota(redis, clock)
+  return {
+    admin: new TenantAdmin({ store: new RedisTenantStore(redis), plans, clock }),
+    plans,
+    clock,
+    sessions,
+    publicUrl,
+    quota,
+    lookupCounts: quota,
+    overview,
+    readRule: parseRule,
+    trials,
+    lookups: enrichment.lookups,
+    asked: () => (config.rdns === 'on' ? enrichment.lookups : enrichment.engine).providerNames(),
+    judge: (lookup, address, tenant) => judgedLookup(lookup, address, ruleSetOf(tenant)),
+    attributionOf,
+  }
+}

@@ -1,0 +1,27 @@
+import type { Parts } from '../../process/context.ts'
+import { ClickHouseCompanies } from '../queries/companies.ts'
+import { ClickHouseOverview } from '../queries/overview.ts'
+import { connectReading, DashboardReader } from '../queries/reader.ts'
+import type { CompanyStore } from '../server/company-store.ts'
+import type { OverviewStore } from '../server/overview-store.ts'
+import type { RuleTrials } from '../server/routes/rules.ts'
+import { ClickHouseRuleTrials } from './rule-trials.ts'
+
+/** All that the dashboard reads from ClickHouse, with one client. */
+export interface DashboardTables {
+  readonly companies: CompanyStore
+  readonly overview: OverviewStore
+  readonly trials: RuleTrials
+  close(): Promise<void>
+}
+
+export function dashboardTables({ config: { clickhouseUrl }, telemetry: { clock } }: Parts): DashboardTables {
+  const client = clickhouseUrl === '' ? undefined : connectReading(clickhouseUrl)
+  const reader = new DashboardReader(client)
+  return {
+    companies: new ClickHouseCompanies(reader, clock),
+    overview: new ClickHouseOverview(reader),
+    trials: new ClickHouseRuleTrials(() => reader.client, clock),
+    close: async () => await client?.close(),
+  }
+}

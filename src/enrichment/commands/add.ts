@@ -1,0 +1,70 @@
+import { mkdir } from 'node:fs/promises'
+import type { CliContext } from '../../terminal/context.ts'
+import { printJson, printLine, printTable } from '../../terminal/print.ts'
+import { entryOf, KNOWN_SOURCES, type KnownSource, knownSource } from '../files/update/known-sources.ts'
+import { addSource, SOURCES_FILE } from '../files/update/sources.ts'
+
+/** What `ipid db add` was asked. */
+export interface AddRequest {
+  /** Of known sources; none: they are listed. */
+  readonly names: readonly string[]
+  readonly dir: string
+  readonly json: boolean
+}
+
+/** Adds known sources to `sources.json`, and says what their licences ask. */
+export async function addSources({ names, dir, json }: AddRequest, { stdout, env }: CliContext): Promise<void> {
+  if (names.length === 0) {
+    listSources(json, stdout)
+    return
+  }
+  await mkdir(dir, { recursive: true, mode: 0o700 })
+  const added = []
+  for (const source of names.map(knownSource)) {
+    const entry = entryOf(source, source.account && env[source.account.env])
+    added.push({ source, isNew: await addSource(dir, entry) })
+  }
+  if (json)
+    return printJson(
+      stdout,
+      added.map(({ source, isNew }) => ({ ...sourceJson(source), added: isNew })),
+    )
+  for (const { source, isNew } of added) {
+    printLine(stdout, `${source.file}: ${isNew ? `in ${SOURCES_FILE} now` : `was in ${SOURCES_FILE} before`}`)
+    const { keyEnv, keyFrom, attribution, account } = source
+    printLine(stdout, `  licence: ${source.licence}`)
+    if (attribution !== undefined) printLine(stdout, `  say where you show results: ${attribution}`)
+    if (keyEnv !== undefined && !env[keyEnv]) printLine(stdout, `  wants a key in ${keyEnv}, free from ${keyFrom}`)
+    if (account !== undefined && !env[account.env]) {
+      printLine(
+        stdout,
+        `  with the number of your account in ${account.env} it is added with the newer of its two addresses`,
+      )
+    }
+  }
+  printLine(stdout, `The service fetches what is due by itself; ./ipid db update does it now. The folder is ${dir}.`)
+}
+
+function listSources(json: boolean, stdout: NodeJS.WritableStream): void {
+  if (json) printJson(stdout, KNOWN_SOURCES.map(sourceJson))
+  else
+    printTable(
+      stdout,
+      ['NAME', 'HOLDS', 'KEY', 'LICENCE'],
+      KNOWN_SOURCES.map(({ name, holds, keyEnv, licence }) => [name, holds, keyEnv ?? '', licence]),
+    )
+}
+
+function sourceJson({ name, holds, url, file, schedule, keyEnv, keyFrom, licence, attribution }: KnownSource): object {
+  return {
+    name,
+    holds,
+    url,
+    file,
+    schedule,
+    key_env: keyEnv ?? null,
+    key_from: keyFrom ?? null,
+    licence,
+    attribution: attribution ?? null,
+  }
+}

@@ -1,0 +1,33 @@
+import { stat } from 'node:fs/promises'
+import { pino } from 'pino'
+import { InputError } from '../../run/errors.ts'
+import { DataFolder, type FolderOptions, STARTER_DIR } from '../files/folder.ts'
+import { DEFAULT_ENRICHMENT_LIMITS } from '../limits.ts'
+
+/**
+ * Reads all files of a folder, as the server does at its start.
+ * @param dir undefined for the starter data
+ * @throws InputError when it is no folder
+ */
+export async function readFolder(dir: string | undefined): Promise<DataFolder> {
+  const path = dir ?? STARTER_DIR
+  if ((await stat(path).catch(() => undefined))?.isDirectory() !== true) {
+    throw new InputError(`${path} is not a folder`)
+  }
+  const folder = new DataFolder(path, DEFAULT_ENRICHMENT_LIMITS, pino({ level: 'silent' }), () => {})
+  await folder.look(true)
+  return folder
+}
+
+/** Reads a folder that need not exist. @param dir undefined: there is none */
+export async function readOptional(dir: string | undefined, options: FolderOptions): Promise<DataFolder[]> {
+  if (dir === undefined) return []
+  const folder = new DataFolder(dir, DEFAULT_ENRICHMENT_LIMITS, pino({ level: 'silent' }), () => {}, options)
+  await folder.look(true)
+  return [folder]
+}
+
+/** A date as lists and JSON have it: `2026-06-19`. */
+export function day(date: Date | undefined): string | null {
+  return date?.toISOString().slice(0, 10) ?? null
+}

@@ -1,0 +1,172 @@
+import { RedisTailWire } from '../../dashboard/redis/live.ts'
+import { tenantEnricher } from '../../enrichment/tenant-rules/judge.ts'
+import { RedisBulkJobs } from '../../lookup/bulk/jobs.ts'
+import { receiptsOf } from '../../operations/receipts/role.ts'
+import { createIntakeMetrics } from '../../operations/status/metrics.ts'
+import { readBatchJobs } from '../../operations/status/redis/jobs.ts'
+import { stallLimits } from '../../operations/status/role.ts'
+import { StallWatch } from '../../operations/status/stall-watch.ts'
+import type { LiveSource } from '../../pipeline/declaration/source.ts'
+import { eventsByStatus, type OutcomeCounts } from '../../pipeline/event/outcomes.ts'
+import { EventTail } from '../../pipeline/sources/live/tail.ts'
+import { GroupCommit } from '../../pipeline/streams/group-commit.ts'
+import type { IntakeGate } from '../../pipeline/streams/intake-gate.ts'
+import { readStatus } from '../../pipeline/streams/status.ts'
+import { batchJobs, intakeGate, uploadConnection } from '../../process/batch-jobs.ts'
+import type { Parts } from '../../process/context.ts'
+import type { Service } from '../../run/service.ts'
+import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
+import { Reconnection } from '../../stores/redis/reconnection.ts'
+import { CachedAuthenticator } from '../../tenants/authenticator.ts'
+import { SharedRateLimiter } from '../../tenants/rate-limiter.ts'
+import { RedisDailyQuota } from '../../tenants/redis/daily-quota.ts'
+import { RedisTokenBuckets } from '../../tenants/redis/rate-bucket.ts'
+import { RedisTenantChanges, RedisTenantStore } from '../../tenants/redis/tenant-store.ts'
+import { createRoutes } from './routes.ts'
+import { createHttpServer, type HttpServer } from './server.ts'
+
+const NONE: ReadonlyMap<string, number> = new Map()
+
+/** The API. Its listener is the last of the services: it accepts requests when all else is ready. */
+export interface IngressRole {
+  readonly services: readonly Service[]
+  readonly http: HttpServer
+}
+
+export function ingressRole(parts: Parts): IngressRole {
+  const { config, telemetry, enrichment, origins } = parts
+  const { log, metrics, clock } = telemetry
+  const requests = parts.connect({ name: 'requests', kind: 'request', timeoutMs: config.redisRequestMs })
+  const changes = new RedisTenantChanges(parts.connect({ name: 'changes', kind: 'loop' }))
+  const reconnection = new Reconnection(requests, config.writeDeadlineMs)
+  const store = new RedisTenantStore(requests, reconnection)
+  const authenticator = new CachedAuthenticator({ store, changes, plans: config.plans, clock, log })
+  const gate = intakeGate(parts)
+  const closedBecause = (archived: boolean) => gate.closedBecause(archived)
+  const intake = groupCommit(parts, closedBecause)
+  const receipts = ingressReceipts(parts)
+  const stall = stallWatch(parts)
+  const wire = new RedisTailWire(parts.connect({ name: 'tail', kind: 'loop' }), parts.shared)
+  const tail = new EventTail({ wire, clock })
+  createIntakeMetrics(
+    metrics,
+    () => stall.reason !== undefined,
+    () => gate.closedBecause(false) !== undefined,
+  )
+  const quota = new RedisDailyQuota(requests, clock, reconnection)
+  const routes = createRoutes({
+    accept: acceptOf(parts),
+    intake,
+    enricher: enrichment.engine,
+    tenantEnricher: (enricher, tenant) => origins.counting(tenantEnricher(enricher, tenant), tenant.id),
+    hostnames: enrichment.hostnames,
+    readiness: { problems: async () => problemsOf(await requests.ping(), stall) },
+    clock,
+    jobs: batchJobs(parts, uploadConnection(parts), gate),
+    lookups: enrichment.lookups,
+    quota,
+    bulkJobs: new RedisBulkJobs({ client: requests, openMax: config.bulkQueueLimit }),
+    receipts: receipts.receipts,
+    tail,
+  })
+  const limiter = new SharedRateLimiter(new RedisTokenBuckets(requests, reconnection))
+  const { host, port, httpEngine: engine } = config
+  const onResponse = (status: number) => {
+    parts.recent.did('requests', 1)
+    if (status === 429) parts.recent.did('refused', 1)
+  }
+  const http = createHttpServer({ host, port, engine, routes, authenticator, limiter, log, metrics, onResponse })
+  return { services: [authenticator, limiter, quota, gate, stall, intake, receipts, tail, http], http }
+}
+
+function problemsOf(pong: string, { reason }: StallWatch): string[] {
+  return [...(pong === 'PONG' ? [] : ['Redis does not answer']), ...(reason === undefined ? [] : [reason])]
+}
+
+function stallWatch({ shared, pipeline, config, telemetry }: Parts): StallWatch {
+  return new StallWatch({
+    pipeline: () => readStatus(shared, pipeline, { onlyWaiting: true }),
+    batchJobs: () => readBatchJobs(shared),
+    limits: stallLimits(config, pipeline),
+    clock: telemetry.clock,
+    onChange: (reason) => {
+      if (reason === undefined) telemetry.log.warn('what was accepted gets on again')
+      else telemetry.log.error({ reason }, 'what was accepted does not get on; GET /readyz answers 503')
+    },
+  })
+}
+
+/** Counts the live events that are in Redis, those that are no envelopes included. */
+function counted({ recent, workMetrics }: Parts): (envelopes: number, counts: OutcomeCounts) => void {
+  const passed = workMetrics.stage('ingest', 'accept')
+  return (envelopes, counts) => {
+    const dropped = counts.size === 0 ? NONE : eventsByStatus(counts)
+    let events = envelopes
+    for (const sum of dropped.values()) events += sum
+    recent.did('live_events', events)
+    passed({ in: events, out: envelopes, dropped })
+  }
+}
+
+/** A commit to a Redis Cluster needs the events that a repeat would not find together. */
+function acceptOf({ config, pipeline, isCluster }: Parts): LiveSource['accept'] {
+  const { accept } = pipeline.sources.live
+  if (!isCluster) return accept
+  const gatherAmong = config.partitions
+  return (text, events, receipt, enricher) => accept(text, events, { ...receipt, gatherAmong }, enricher)
+}
+
+function groupCommit(parts: Parts, closedBecause: IntakeGate['closedBecause']): GroupCommit {
+  const { config, pipeline, telemetry } = parts
+  const { commitLingerMs: lingerMs, writeDeadlineMs: deadlineMs, partitions } = config
+  const { blockEventsMax, blockBytesMax, uncommittedEventsMax } = parts.limits
+  const { to, raw, lane } = pipeline.sources.live
+  return new GroupCommit({
+    client: parts.connect({ name: 'intake', kind: 'request', timeoutMs: deadlineMs }),
+    partitions,
+    stream: to,
+    outcomesTo: pipeline.outcomes,
+    rawTo: raw,
+    lane,
+    cluster: parts.isCluster,
+    lingerMs,
+    deadlineMs,
+    blockEventsMax,
+    blockBytesMax,
+    waitingMax: uncommittedEventsMax,
+    closedBecause,
+    log: telemetry.log,
+    onAppended: counted(parts),
+    onOutcomes: (counts) => parts.workMetrics.settled('ingest', eventsByStatus(counts)),
+  })
+}
+
+const RECEIPT_QUERY_MS = 8_000
+
+/**
+ * Whoever asks for an event holds up nobody who sends some: connections of its own. An ingress apart from its sink knows of no
+ * ClickHouse unless it is told of one.
+ */
+function ingressReceipts(parts: Parts): Service & ReturnType<typeof receiptsOf> {
+  const { config, pipeline, telemetry, archivePlace } = parts
+  const { clickhouseUrl } = config
+  const options = { application: 'receipts', database: DATABASE, requestTimeoutMs: RECEIPT_QUERY_MS }
+  const clickhouse = clickhouseUrl === '' ? undefined : connectClickHouse(clickhouseUrl, options)
+  const found = receiptsOf({
+    redis: parts.connect({ name: 'receipts', kind: 'request', timeoutMs: config.redisRequestMs }),
+    clickhouse,
+    archivePlace,
+    pipeline,
+    partitions: config.partitions,
+    clock: telemetry.clock,
+  })
+  return {
+    ...found,
+    name: 'receipts',
+    start: async () => {},
+    stop: async () => {
+      await found.close()
+      await clickhouse?.close()
+    },
+  }
+}

@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import type { BatchStatus } from '../../../schemas/api/batch.ts'
+import { BackpressureError } from '../../run/errors.ts'
+import type { RedisClient } from '../../stores/redis/connect.ts'
+import { persisted } from '../../stores/redis/durability/persisted.ts'
+import { keys } from '../../stores/redis/keys.ts'
+import { orUnavailable } from '../../stores/redis/or-unavailable.ts'
+import { loadScript } from '../../stores/redis/scripts.ts'
+import type { BulkJobState, BulkJobs, BulkPlace, BulkWork } from '../bulk.ts'
+
+export interface RedisBulkJobsOptions {
+  /** A connection of kind `request`. */
+  readonly client: RedisClient
+  /** Jobs that a tenant may have queued or running. */
+  readonly openMax: number
+}
+
+/** A place that is neither used nor given back is free again after this. */
+const RESERVATION_MS = 10_000
+const RETRY_AFTER_SECONDS = 5
+const JOB_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+const reserveBulkJobScript = loadScript(import.meta.url, './reserveBulkJob-1.lua')
+const queueBulkJobScript = loadScript(import.meta.url, './queueBulkJob-3.lua')
+const unzip = promisify(gunzip)
+
+/**
+ * Bulk lookup jobs in Redis, as callers see them. A job is a hash with `tenant`, `status`, `current`, `total`, and `work`
+ * (JSON) until it ends or `results` (gzip of the lines) behind that, and an entry in a stream until it ends.
+ */
+export class RedisBulkJobs implements BulkJobs {
+  readonly #options: RedisBulkJobsOptions
+
+  constructor(options: RedisBulkJobsOptions) {
+    this.#options = options
+  }
+
+  async reserve(tenantId: string): Promise<BulkPlace> {
+    const { client, openMax } = this.#options
+    const jobId = randomUUID()
+    const open = keys.openBulkJobsOf(tenantId)
+    const reserved = await answered(reserveBulkJobScript.run(client, [open], [jobId, openMax, RESERVATION_MS]))
+    if (reserved === 0) {
+      throw new BackpressureError(
+        `${openMax} bulk lookup jobs are queued or running already`,
+        RETRY_AFTER_SECONDS,
+        'jobs',
+      )
+    }
+    let mayBeQueued = false
+    return {
+      jobId,
+      queue: async (work) => {
+        mayBeQueued = true
+        await this.#queue(jobId, work)
+      },
+      release: async () => {
+        // What may be queued keeps its place: the worker that ends it gives it back.
+        if (!mayBeQueued) await answered(client.zrem(open, jobId))
+      },
+    }
+  }
+
+  async #queue(jobId: string, work: BulkWork): Promise<void> {
+    const { tenantId: tenant, ips, choices } = work
+    const record = { tenant, status: 'queued', current: 0, total: ips.length, work: JSON.stringify({ ips, choices }) }
+    const names = [keys.bulkJob(jobId), keys.bulkJobs(), keys.openBulkJobsOf(tenant)]
+    const { client } = this.#options
+    const queued = async () => {
+      await queueBulkJobScript.run(client, names, [jobId, tenant, ...Object.entries(record).flat()])
+      await persisted(client)
+    }
+    const run = () => answered(queued())
+    // Repeating it changes nothing, so a lost answer is asked for once more.
+    await run().catch(run)
+  }
+
+  async find(tenantId: string, jobId: string): Promise<BulkJobState | undefined> {
+    if (!JOB_ID.test(jobId)) return undefined
+    const { client } = this.#options
+    const fields = ['tenant', 'status', 'current', 'total', 'results']
+    const [tenant, status, current, total, results] = await answered(client.hmgetBuffer(keys.bulkJob(jobId), ...fields))
+    if (tenant?.toString() !== tenantId) return undefined
+    // Behind a power failure it does not go back.
+    await answered(persisted(client))
+    return {
+      status: String(status) as BatchStatus,
+      current: Number(current),
+      total: Number(total),
+      lines: results ? (await unzip(results)).toString() : undefined,
+    }
+  }
+}
+
+function answered<T>(reply: Promise<T>): Promise<T> {
+  return orUnavailable(reply, 'the job store did not answer')
+}

@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { BACKUP_FORMAT, type BackupManifest, type BackupTable } from '../../../schemas/backup.ts'
+import type { Clock } from '../../run/clock.ts'
+import { InputError } from '../../run/errors.ts'
+import { jsonLines, syncFolder, writeLines } from './files.ts'
+import { writeManifest } from './manifest.ts'
+import type { ArchiveList, RecordSource, TableShape, TableSource } from './ports.ts'
+import type { Progress } from './progress.ts'
+
+export interface BackupOptions {
+  readonly tables: TableSource
+  readonly records: RecordSource
+  readonly archive: ArchiveList
+  /** Of ipid. */
+  readonly version: string
+  readonly clock: Clock
+  readonly progress: Progress
+  /** How long what was answered before the call may take to be stored, milliseconds. */
+  readonly waitMs: number
+}
+
+/**
+ * Writes a backup while everything runs. Whatever was answered before the call is in it; of what comes meanwhile, a part.
+ *
+ * The order is what keeps the parts together. Dead letters come before the tables, because a retry moves an event from
+ * there to here, and again behind them, because of those that were given up meanwhile; a restore leaves out a letter whose
+ * event is stored. Tenants come last, so that no event is without its tenant.
+ * @param dir absolute; made by this call
+ * @throws InputError when there is something already
+ */
+export async function writeBackup(dir: string, options: BackupOptions): Promise<BackupManifest> {
+  await demandFree(dir)
+  const part = `${dir}.${process.pid}.part`
+  await rm(part, { recursive: true, force: true })
+  await mkdir(part, { mode: 0o700 })
+  try {
+    const manifest = await writeParts(part, options)
+    await writeManifest(part, manifest)
+    await syncFolder(part)
+    // An empty folder gives way.
+    await rename(part, dir)
+    await syncFolder(dirname(dir))
+    return manifest
+  } catch (error) {
+    await rm(part, { recursive: true, force: true })
+    throw error
+  }
+}
+
+async function demandFree(dir: string): Promise<void> {
+  const names = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw new InputError(`cannot write a backup to ${dir}: ${error.message}`)
+  })
+  if (names.length > 0) throw new InputError(`${dir} is not empty: a backup wants a folder of its own`)
+}
+
+async function writeParts(folder: string, options: BackupOptions): Promise<BackupManifest> {
+  const { tables, records, archive, clock, progress } = options
+  const receivedBefore = isoTime(clock.now())
+  const partitions = await records.partitions()
+  const sinceMs = await records.partitionsSinceMs()
+  progress.step('waiting until all that was received is stored')
+  await records.untilStored(options.waitMs)
+
+  let written: BackupTable[] = []
+  const migrations = await tables.migrations()
+  // The file of letters stays open while the tables are read.
+  const deadLetters = await writeLines(
+    folder,
+    'dead-letters.ndjson.gz',
+    lettersAround(records, async () => {
+      written = await writeTables(folder, await tables.tables(), options)
+    }),
+  )
+  progress.step('tenants')
+  const tenants = await writeLines(folder, 'tenants.ndjson.gz', jsonLines(records.tenants()))
+  progress.step('objects of the archive')
+  const objects = await writeLines(folder, 'archive.ndjson.gz', jsonLines(archive.list()))
+  return {
+    format: BACKUP_FORMAT,
+    id: randomUUID(),
+    ipid_version: options.version,
+    created_at: isoTime(clock.now()),
+    received_before: receivedBefore,
+    partitions,
+    ...(sinceMs > 0 && { partitions_since: sinceMs }),
+    migrations,
+    tables: written,
+    tenants,
+    dead_letters: deadLetters,
+    archive: { place: archive.place, file: objects },
+  }
+}
+
+/** The letters, then some work, then the letters that came meanwhile. */
+async function* lettersAround(records: RecordSource, work: () => Promise<void>): AsyncGenerator<Buffer> {
+  yield* jsonLines(records.letters())
+  await work()
+  yield* jsonLines(records.letters())
+}
+
+async function writeTables(
+  folder: string,
+  shapes: readonly TableShape[],
+  { tables, progress }: BackupOptions,
+): Promise<BackupTable[]> {
+  const written: BackupTable[] = []
+  for (const [index, shape] of shapes.entries()) {
+    const name = `${String(index + 1).padStart(2, '0')}-${fileNameOf(shape.table)}.tsv.gz`
+    const onLines = progress.rows(shape.table)
+    written.push({ ...shape, file: await writeLines(folder, name, tables.rows(shape), onLines) })
+  }
+  return written
+}
+
+/** Of what a table may be called, what a file may be. */
+function fileNameOf(table: string): string {
+  return table
+    .toLowerCase()
+    .replace(/[^a-z0-9_]/g, '-')
+    .slice(0, 60)
+}
+
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString()
+}

@@ -1,0 +1,100 @@
+import { resolve } from 'node:path'
+import { Command } from 'commander'
+import type { BackupManifest } from '../../../../schemas/backup.ts'
+import { version } from '../../../config/version.ts'
+import type { CliContext } from '../../../terminal/context.ts'
+import { printJson, printLine, printPairs } from '../../../terminal/print.ts'
+import { addSettings, configOf, INSTANCE_SETTINGS } from '../../../terminal/settings-options.ts'
+import { waitOption } from '../../../terminal/wait-option.ts'
+
+interface BackupFlags {
+  readonly wait: number
+  readonly json?: boolean
+}
+
+/** `ipid backup DIR`: tenants, keys and tables into a folder, while everything runs. */
+export function backupCommand(context: CliContext): Command {
+  const command = new Command('backup')
+    .description('write tenants, keys and all tables into a new folder, while everything runs')
+    .argument('<dir>', 'folder that is not there yet, or is empty')
+    .addOption(waitOption('how long to wait for what was received to be stored'))
+    .option('--json', 'print JSON')
+  return addSettings(command, [...INSTANCE_SETTINGS, 'archiveUrl']).action(
+    async (dir: string, { wait, json }: BackupFlags) => {
+      const config = configOf(context, command)
+      const [{ withRedis }, { asInstance, clickhouseUrlOf, redisUrlOf }, { RedisRecordSource }, { ClickHouseTables }] =
+        await Promise.all([
+          import('../../../terminal/stores.ts'),
+          import('../../../terminal/instance.ts'),
+          import('../redis/record-source.ts'),
+          import('../table-copies.ts'),
+        ])
+      const [{ writeBackup }, { ingest }, { systemClock }, { createLogger }, { Progress }] = await Promise.all([
+        import('../backup.ts'),
+        import('../../../../pipelines/ingest.ts'),
+        import('../../../run/clock.ts'),
+        import('../../../telemetry/logger.ts'),
+        import('../progress.ts'),
+      ])
+      const [{ openArchiveList }, { whileNobodyRewrites }, { demandOneServer }] = await Promise.all([
+        import('./archive-list.ts'),
+        import('../../../terminal/rewrite-lease.ts'),
+        import('../../../stores/clickhouse/cluster.ts'),
+      ])
+      const url = await clickhouseUrlOf(config)
+      await demandOneServer('a backup', url, config.clickhouseCluster)
+      const log = await createLogger({ level: 'warn', name: 'backup', pretty: context.stderr.isTTY === true })
+      const tables = new ClickHouseTables(url, log)
+      const archive = openArchiveList(await asInstance(config))
+      const path = resolve(dir)
+      try {
+        const manifest = await withRedis(await redisUrlOf(config), (client) =>
+          whileNobodyRewrites(client, 'a backup', () =>
+            writeBackup(path, {
+              tables,
+              records: new RedisRecordSource(client, ingest, systemClock),
+              archive,
+              version: version(),
+              clock: systemClock,
+              progress: new Progress((line) => printLine(context.stderr, line)),
+              waitMs: wait * 1_000,
+            }),
+          ),
+        )
+        print(context, path, manifest, json === true)
+      } finally {
+        await tables.close()
+        await archive.close()
+      }
+    },
+  )
+}
+
+function print({ stdout }: CliContext, path: string, manifest: BackupManifest, json: boolean): void {
+  const rows = Object.fromEntries(manifest.tables.map(({ table, file }) => [table, file.lines]))
+  const { archive } = manifest
+  const files = [...manifest.tables.map(({ file }) => file), manifest.tenants, manifest.dead_letters, archive.file]
+  const summary = {
+    path,
+    id: manifest.id,
+    received_before: manifest.received_before,
+    tenants: manifest.tenants.lines,
+    rows,
+    dead_letters: manifest.dead_letters.lines,
+    archive: { place: archive.place, objects: archive.file.lines },
+    bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+  }
+  if (json) {
+    printJson(stdout, summary)
+    return
+  }
+  printPairs(stdout, [
+    ['backup', path],
+    ['received before', summary.received_before],
+    ['tenants', summary.tenants],
+    ...Object.entries(rows).map(([table, count]) => [`rows of ${table}`, count] as const),
+    ['dead letters', summary.dead_letters],
+    ['objects of the archive', `${archive.file.lines} in ${archive.place}, not copied`],
+    ['bytes', summary.bytes],
+  ])
+}

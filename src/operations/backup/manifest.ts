@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto'
+import { open, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { BACKUP_FORMAT, type BackupFile, BackupManifest } from '../../../schemas/backup.ts'
+import { isTooDeep, TOO_DEEP } from '../../pipeline/event/json-depth.ts'
+import { compileValidator } from '../../pipeline/event/validator.ts'
+import { BackupRefusedError } from './ports.ts'
+
+const NAME = 'manifest.json'
+const BYTES_MAX = 67_108_864
+
+/** Writes the manifest: from now on the folder is a backup. */
+export async function writeManifest(folder: string, manifest: BackupManifest): Promise<void> {
+  const file = await open(join(folder, NAME), 'wx', 0o600)
+  try {
+    await file.writeFile(`${JSON.stringify({ ...manifest, checksum: checksumOf(manifest) }, null, 2)}\n`)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** @throws BackupRefusedError when the folder is no backup, or its manifest is damaged or of another form */
+export async function readManifest(folder: string): Promise<BackupManifest> {
+  const { checksum, ...manifest } = (await readJson(folder)) as BackupManifest & { checksum?: unknown }
+  if (manifest.format !== undefined && manifest.format !== BACKUP_FORMAT) {
+    throw new BackupRefusedError(`the backup is of form ${manifest.format}, and this ipid knows form ${BACKUP_FORMAT}`)
+  }
+  const [problem] = compileValidator(BackupManifest)(manifest)
+  if (problem !== undefined) {
+    throw new BackupRefusedError(`the backup is damaged: ${NAME}: ${problem.path}: ${problem.message}`)
+  }
+  if (checksum !== checksumOf(manifest)) {
+    throw new BackupRefusedError(`the backup is damaged: ${NAME} has other content than was written`)
+  }
+  demandDistinct(
+    'file',
+    filesOf(manifest).map(({ name }) => name),
+  )
+  demandDistinct(
+    'table',
+    manifest.tables.map(({ table }) => table),
+  )
+  return manifest
+}
+
+function demandDistinct(what: string, names: readonly string[]): void {
+  const twice = names.find((name, at) => names.indexOf(name) !== at)
+  if (twice === undefined) return
+  throw new BackupRefusedError(`the backup is damaged: ${NAME} names the ${what} ${JSON.stringify(twice)} twice`)
+}
+
+async function readJson(folder: string): Promise<object> {
+  let text: string
+  try {
+    const { size } = await stat(join(folder, NAME))
+    if (size > BYTES_MAX) throw new Error(`${NAME} is larger than ${BYTES_MAX} bytes`)
+    text = await readFile(join(folder, NAME), 'utf8')
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code !== 'ENOENT' && code !== 'ENOTDIR') throw new BackupRefusedError(`cannot read the backup: ${message}`)
+    throw new BackupRefusedError(`${folder} is no backup, or one that was not finished: it has no ${NAME}`)
+  }
+  if (isTooDeep(text)) throw new BackupRefusedError(`the backup is damaged: ${NAME} ${TOO_DEEP}`)
+  try {
+    return Object(JSON.parse(text)) as object
+  } catch {
+    throw new BackupRefusedError(`the backup is damaged: ${NAME} is not JSON`)
+  }
+}
+
+/** Every file that the manifest speaks of. */
+export function filesOf({ tables, tenants, dead_letters, archive }: BackupManifest): BackupFile[] {
+  return [...tables.map(({ file }) => file), tenants, dead_letters, archive.file]
+}
+
+function checksumOf(manifest: object): string {
+  return createHash('sha256').update(JSON.stringify(manifest)).digest('hex')
+}

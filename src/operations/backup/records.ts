@@ -1,0 +1,71 @@
+import { ArchivedObject, type BackupManifest, LetterCopy, TenantCopy } from '../../../schemas/backup.ts'
+import { compileValidator, type Validator } from '../../pipeline/event/validator.ts'
+import { readRecords } from './files.ts'
+
+/*
+ * The records of a backup. Somebody else may have written the folder: each line is held to its schema, and to what
+ * a backup of ours promises beyond it, before a store sees it.
+ */
+
+const validTenant = compileValidator(TenantCopy)
+const validLetter = compileValidator(LetterCopy)
+const validObject = compileValidator(ArchivedObject)
+
+/** @throws BackupRefusedError that names file and line */
+export function readTenants(dir: string, { tenants }: BackupManifest): AsyncGenerator<TenantCopy[]> {
+  const ids = new Set<string>()
+  const hashes = new Set<string>()
+  return readRecords(dir, tenants, (value) => {
+    demandValid(validTenant, value)
+    const tenant = value as TenantCopy
+    demandFirst(ids, tenant.id, 'the tenant')
+    for (const { sha256, record } of tenant.keys) {
+      if (record.tenant_id !== tenant.id) throw new Error(`the key ${record.prefix} is of tenant ${record.tenant_id}`)
+      demandFirst(hashes, sha256, 'the hash of a key')
+    }
+    return tenant
+  })
+}
+
+/** @throws BackupRefusedError that names file and line */
+export function readLetters(dir: string, { dead_letters: file, partitions }: BackupManifest) {
+  /** The last id by partition, as two numbers. */
+  const last = new Map<number, readonly [bigint, bigint]>()
+  return readRecords(dir, file, (value): LetterCopy => {
+    demandValid(validLetter, value)
+    const letter = value as LetterCopy
+    const { partition, fields } = letter
+    if (partition >= partitions) throw new Error(`there is no partition ${partition} of ${partitions}`)
+    const [ms, number] = letter.id.split('-').map(BigInt) as [bigint, bigint]
+    const [lastMs, lastNumber] = last.get(partition) ?? [0n, 0n]
+    if (ms < lastMs || (ms === lastMs && number <= lastNumber)) throw new Error('its id is not above the one before it')
+    last.set(partition, [ms, number])
+    if (fields.length % 2 !== 0) throw new Error('a field has no value')
+    if (!fields.every(isBase64)) throw new Error('a field is not base64')
+    return letter
+  })
+}
+
+/** @throws BackupRefusedError that names file and line */
+export function readObjects(dir: string, { archive }: BackupManifest): AsyncGenerator<ArchivedObject[]> {
+  return readRecords(dir, archive.file, (value) => {
+    demandValid(validObject, value)
+    return value as ArchivedObject
+  })
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: of any schema
+function demandValid(validator: Validator<any>, value: unknown): void {
+  const [problem] = validator(value)
+  if (problem === undefined) return
+  throw new Error(problem.path === '' ? `it ${problem.message}` : `${problem.path}: ${problem.message}`)
+}
+
+function demandFirst(seen: Set<string>, name: string, what: string): void {
+  if (seen.has(name)) throw new Error(`${what} ${name} is there twice`)
+  seen.add(name)
+}
+
+function isBase64(text: string): boolean {
+  return Buffer.from(text, 'base64').toString('base64') === text
+}

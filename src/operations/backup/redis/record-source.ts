@@ -1,0 +1,98 @@
+import type { LetterCopy, TenantCopy } from '../../../../schemas/backup.ts'
+import type { Pipeline } from '../../../pipeline/declaration/pipeline.ts'
+import { NO_IDENTITY } from '../../../pipeline/event/envelope.ts'
+import { RedisFeederStore } from '../../../pipeline/sources/batch/redis/feeder-store.ts'
+import { untilPassed } from '../../../pipeline/streams/barrier.ts'
+import type { RawEntry } from '../../../pipeline/streams/entries.ts'
+import { ownerMs } from '../../../pipeline/streams/owner.ts'
+import { findClaim } from '../../../pipeline/streams/seen-claims.ts'
+import type { Clock } from '../../../run/clock.ts'
+import { StartupError, UnavailableError } from '../../../run/errors.ts'
+import { poll } from '../../../run/loop.ts'
+import { partitionsOf, partitionsSince } from '../../../stores/redis/change-mark.ts'
+import type { RedisClient } from '../../../stores/redis/connect.ts'
+import { keys } from '../../../stores/redis/keys.ts'
+import { TenantCopies } from '../../../tenants/redis/tenant-copies.ts'
+import type { RecordSource } from '../ports.ts'
+import { carriesEvents, placeOfGroup, readLetter } from './letter.ts'
+
+const LOOK_EVERY_MS = 200
+const LETTERS_PER_CALL = 100
+
+/** What Redis holds, for a backup. */
+export class RedisRecordSource implements RecordSource {
+  readonly #client: RedisClient
+  readonly #pipeline: Pipeline
+  readonly #tenants: TenantCopies
+  /** The last letter that was given, by partition. */
+  readonly #given = new Map<number, string>()
+
+  constructor(client: RedisClient, pipeline: Pipeline, clock: Clock) {
+    this.#client = client
+    this.#pipeline = pipeline
+    this.#tenants = new TenantCopies(client, clock)
+  }
+
+  async partitions(): Promise<number> {
+    const partitions = await partitionsOf(this.#client)
+    if (partitions === 0) throw new StartupError('there is nothing to back up: no ipid has run on this Redis')
+    return partitions
+  }
+
+  partitionsSinceMs(): Promise<number> {
+    return partitionsSince(this.#client)
+  }
+
+  async untilStored(waitMs: number): Promise<void> {
+    const deadlineMs = performance.now() + waitMs
+    const partitions = await this.partitions()
+    await this.#untilFed(partitions, deadlineMs)
+    await untilPassed(this.#client, this.#pipeline, partitions, deadlineMs)
+  }
+
+  /** Uploads that were answered are in the pipeline. */
+  async #untilFed(partitions: number, deadlineMs: number): Promise<void> {
+    const store = new RedisFeederStore({ client: this.#client, pipeline: this.#pipeline, partitions })
+    const unfed = async () => {
+      const jobs = await store.openJobs()
+      return jobs.filter(({ state, next, chunks }) => (state === 'queued' || state === 'running') && next <= chunks)
+    }
+    const waiting = new Set((await unfed()).map(({ id }) => id))
+    const fed = async () => !(await unfed()).some(({ id }) => waiting.has(id)) || undefined
+    if (await poll(fed, { everyMs: LOOK_EVERY_MS, deadlineMs })) return
+    throw new UnavailableError('batch jobs were not fed in time into the pipeline: see ipid status')
+  }
+
+  tenants(): AsyncIterable<TenantCopy> {
+    return this.#tenants.all()
+  }
+
+  async *letters(): AsyncGenerator<LetterCopy> {
+    const partitions = await this.partitions()
+    for (let partition = 0; partition < partitions; partition++) {
+      for (;;) {
+        const from = this.#given.has(partition) ? `(${this.#given.get(partition)}` : '-'
+        const args = [keys.dead(partition), from, '+', 'COUNT', LETTERS_PER_CALL]
+        const page = (await this.#client.callBuffer('XRANGE', ...args)) as RawEntry[]
+        for (const [id, fields] of page) {
+          this.#given.set(partition, id.toString('latin1'))
+          const copy = { partition, id: id.toString('latin1'), fields: (fields ?? []).map((f) => f.toString('base64')) }
+          yield { ...copy, claim: await this.#claimOf(copy) }
+        }
+        if (page.length < LETTERS_PER_CALL) break
+      }
+    }
+  }
+
+  /** The claim that stands for the letter's event: its own, or, behind the step that claims, that of an earlier entry. */
+  async #claimOf(copy: Omit<LetterCopy, 'claim'>): Promise<string | null> {
+    const { group, stream, block, owner } = readLetter(copy)
+    const place = placeOfGroup(this.#pipeline, group)
+    if (block === undefined || owner === undefined || !carriesEvents(this.#pipeline, stream)) return null
+    if (place === 'before' || block.identities.toString('latin1') === NO_IDENTITY) return null
+    const at = { partition: copy.partition, identity: block.identities, ms: ownerMs(owner) }
+    const claim = await findClaim(this.#client, at, this.#pipeline.limits.dedupWindowMs)
+    const isOwn = claim !== undefined && (place === 'behind' || claim.equals(owner))
+    return isOwn ? claim.toString('base64') : null
+  }
+}

@@ -1,0 +1,143 @@
+import type { BackupManifest } from '../../../schemas/backup.ts'
+import type { Clock } from '../../run/clock.ts'
+import { numbered } from '../../run/counted.ts'
+import { countLines, readPortions, verifyFile } from './files.ts'
+import { filesOf, readManifest } from './manifest.ts'
+import type { ArchiveList, RecordTarget, TableTarget } from './ports.ts'
+import type { Progress } from './progress.ts'
+import { readLetters, readObjects, readTenants } from './records.ts'
+
+export interface RestoreOptions {
+  readonly tables: TableTarget
+  readonly records: RecordTarget
+  /** That of the instance that is filled. */
+  readonly archive: ArchiveList
+  readonly clock: Clock
+  readonly progress: Progress
+}
+
+/** What a restore brought back. */
+export interface Restored {
+  /** Dead letters that were left out, because their events are stored. */
+  readonly lettersStored: number
+  /** Events whose repeats are known. */
+  readonly remembered: number
+  /** Objects that the archive had when the backup was written, and now has not, or of another size. */
+  readonly objectsMissing: number
+}
+
+/** Text of one insert. */
+const INSERT_BYTES = 33_554_432
+
+/**
+ * Reads a backup and checks every file of it, before anything is written anywhere.
+ * @throws BackupRefusedError
+ */
+export async function openBackup(dir: string, progress: Progress): Promise<BackupManifest> {
+  const manifest = await readManifest(dir)
+  progress.step('checking the files')
+  for (const file of filesOf(manifest)) await verifyFile(dir, file)
+  for (const read of [readTenants, readLetters, readObjects]) await readToEnd(read(dir, manifest))
+  return manifest
+}
+
+/** Each record is checked as it is read. */
+async function readToEnd(records: AsyncIterator<unknown>): Promise<void> {
+  while (!(await records.next()).done);
+}
+
+/**
+ * Fills an empty instance with a backup that `openBackup` has checked. Killed at any moment, it can be done again with the
+ * same backup; until it has come to its end no role starts.
+ * @throws BackupRefusedError, StartupError
+ */
+export async function restoreBackup(dir: string, manifest: BackupManifest, options: RestoreOptions): Promise<Restored> {
+  try {
+    return await fill(dir, manifest, options)
+  } finally {
+    await options.records.close()
+  }
+}
+
+async function fill(dir: string, manifest: BackupManifest, options: RestoreOptions): Promise<Restored> {
+  const { tables, records, progress } = options
+  await tables.demandKnown(manifest.migrations)
+  await tables.demandTables(manifest.tables)
+  const isRepeated = await records.begin(manifest.id, await tables.filledTable())
+  if (isRepeated) progress.step('an earlier restore of this backup was not finished: begun again')
+  await records.fixPartitions(manifest.partitions, manifest.partitions_since ?? 0)
+  // The schema of then, so that the rows fit; what came later is done to them as to those of an instance that is upgraded.
+  await tables.migrate(manifest.migrations)
+  await fillTables(dir, manifest, options)
+  await tables.migrate()
+  progress.step('tenants')
+  for await (const some of readTenants(dir, manifest)) {
+    await records.addTenants(some)
+  }
+  const lettersStored = await addLetters(dir, manifest, options)
+  const remembered = await fillWindow(options)
+  const objectsMissing = await missingObjects(dir, manifest, options)
+  await records.end()
+  return { lettersStored, remembered, objectsMissing }
+}
+
+async function fillTables(dir: string, manifest: BackupManifest, { tables, progress }: RestoreOptions): Promise<void> {
+  for (const table of manifest.tables) {
+    const onLines = progress.rows(table.table)
+    await tables.clear(table)
+    for await (const lines of readPortions(dir, table.file, INSERT_BYTES)) {
+      await tables.insert(table, lines)
+      onLines(lines.reduce((sum, bytes) => sum + countLines(bytes), 0))
+    }
+    const found = (await tables.count(table)) ?? table.file.lines
+    if (found !== table.file.lines) {
+      throw new Error(`table ${table.table} has ${numbered(found, 'row')} after the restore, not ${table.file.lines}`)
+    }
+  }
+}
+
+/** Letters whose event is stored were put back while the backup was written. */
+async function addLetters(dir: string, manifest: BackupManifest, options: RestoreOptions): Promise<number> {
+  const { tables, records, progress } = options
+  progress.step('dead letters')
+  let left = 0
+  await records.clearLetters()
+  for await (const letters of readLetters(dir, manifest)) {
+    const asked = letters.flatMap((letter) => {
+      const event = records.eventOf(letter)
+      return event === undefined ? [] : [{ letter, event }]
+    })
+    const stored = await tables.storedAmong(asked.map(({ event }) => event))
+    const leftOut = new Set(asked.filter((_, i) => stored.has(i)).map(({ letter }) => letter))
+    left += leftOut.size
+    await records.addLetters(letters.filter((letter) => !leftOut.has(letter)))
+  }
+  return left
+}
+
+/** The archive is not in the backup: what it lacks has to be copied by whoever moved it. */
+async function missingObjects(dir: string, manifest: BackupManifest, options: RestoreOptions): Promise<number> {
+  options.progress.step('objects of the archive')
+  const there = options.archive.list()[Symbol.asyncIterator]()
+  let found = await there.next()
+  let missing = 0
+  for await (const objects of readObjects(dir, manifest)) {
+    for (const { key, bytes } of objects) {
+      while (!found.done && found.value.key < key) found = await there.next()
+      if (found.done || found.value.key !== key || found.value.bytes !== bytes) missing++
+    }
+  }
+  await there.return?.()
+  return missing
+}
+
+/** The window is made from what is stored: an event that came too late for the backup is no repeat when it is sent again. */
+async function fillWindow({ tables, records, clock, progress }: RestoreOptions): Promise<number> {
+  progress.step('dedup window')
+  let remembered = 0
+  for await (const events of tables.eventsSince(clock.now() - records.windowMs)) {
+    await records.remember(events)
+    remembered += events.length
+  }
+  return remembered
+}

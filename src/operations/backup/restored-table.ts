@@ -1,0 +1,132 @@
+import { quoteName } from '../../stores/clickhouse/quote.ts'
+import type { TableShape } from './ports.ts'
+
+/*
+ * A backup carries the statement of a table that somebody made beside ours. The folder may have been changed, so its text is
+ * never run: it is taken apart into tokens, each is held to what a table of plain rows needs, and a new statement is made of them.
+ * Nothing that reads a file, a server or another table passes. Rejected: a list of what is forbidden, which is never complete.
+ */
+
+/** Engines that keep rows in the folder of ClickHouse, and nowhere else. */
+const ENGINES =
+  /^(?:(?:Replacing|Summing|Aggregating|Collapsing|VersionedCollapsing)?MergeTree|Log|TinyLog|StripeLog|Memory)$/
+
+/** Types, codecs and indexes that take arguments. */
+const SHAPES =
+  /^(?:(?:Fixed)?String|Enum(?:8|16)?|Decimal(?:32|64|128|256)?|DateTime(?:32|64)?|Time64|Nullable|LowCardinality|Array|Map|Tuple|Nested|Variant|(?:Simple)?AggregateFunction|CODEC|ZSTD|LZ4HC|Delta|DoubleDelta|Gorilla|FPC|T64|GCD|set|bloom_filter|ngrambf_v1|tokenbf_v1)$/
+
+/** Functions of expressions: they make a value of values, and reach nothing. */
+const FUNCTIONS =
+  /^(?:to(?:YYYYMM|YYYYMMDD|YYYYMMDDhhmmss|Year|Month|DayOfWeek|DayOfMonth|Hour|Monday|StartOf[A-Z][A-Za-z]{2,12}|Interval[A-Z][a-z]{2,11}|Date|Date32|DateTime|DateTime64|UnixTimestamp|UnixTimestamp64Milli|U?Int\d{1,3}|Float\d\d|String|UUID|IPv[46]|TypeName)|now|now64|today|generateUUIDv[47]|cityHash64|sipHash64|sipHash128|xxHash(?:32|64)|farmHash64|murmurHash(?:2|3)_\d{2,3}|intHash(?:32|64)|MD5|SHA256|hex|unhex|tuple|tupleElement|array|map|mapKeys|mapValues|arrayElement|arrayJoin|if|multiIf|ifNull|nullIf|isNull|isNotNull|assumeNotNull|coalesce|lower|upper|lowerUTF8|upperUTF8|concat|length|empty|notEmpty|substring|trim|startsWith|endsWith|position|domain|CAST|and|or|not|in|equals|notEquals|less|greater|lessOrEquals|greaterOrEquals|plus|minus|multiply|divide|intDiv|modulo|negate|abs|round|floor|ceil|least|greatest|(?:count|sum|min|max|any|anyLast|avg|uniq|uniqExact|uniqCombined|argMin|argMax|groupArray|groupUniqArray|groupBitXor|quantile)(?:OrNull|OrDefault)?(?:If)?(?:State|Merge)?)$/
+
+/** Words that a bracket may follow without being called. */
+const BEFORE_BRACKET =
+  /^(?:BY|KEY|IN|AND|OR|NOT|DEFAULT|MATERIALIZED|ALIAS|EPHEMERAL|CHECK|ASSUME|TTL|SELECT|WHERE|SET)$/i
+
+/** Words that bring in other tables, other places, or another statement. */
+const REFUSED =
+  /^(?:FROM|JOIN|UNION|INTERSECT|EXCEPT|WITH|INTO|INFILE|OUTFILE|FORMAT|POPULATE|CLONE|EMPTY|APPLY|DISK|VOLUME|SQL|DEFINER|REFRESH)$/i
+
+/** Settings of a table; none of them names a place. */
+const SETTINGS =
+  /^(?:index_granularity|index_granularity_bytes|(?:non_replicated|replicated)_deduplication_window|lightweight_mutation_projection_mode|deduplicate_merge_projection_mode|allow_nullable_key|ttl_only_drop_parts|min_(?:bytes|rows)_for_wide_part|merge_with_ttl_timeout|enable_block_(?:number|offset)_column|remove_empty_parts|allow_part_offset_column_in_projections|add_minmax_index_for_numeric_columns)$/
+
+const TOKEN = /[A-Za-z_]\w*|\d[\w.]*|->|::|!=|<>|<=|>=|\|\||[(),=.+\-*/%<>![\]:?]/y
+
+/**
+ * The statement that makes a table of a backup in the database of the session.
+ * @throws Error with what is not taken over
+ */
+export function createRestored({ table, create }: Pick<TableShape, 'table' | 'create'>): string {
+  const tokens = tokensOf(create)
+  const name = tokens[2] !== undefined && tokens[3] === '.' ? 4 : 2
+  const isCreate = /^CREATE TABLE$/i.test(tokens.slice(0, 2).join(' '))
+  if (!isCreate || nameOf(tokens[name]) !== table || tokens[name + 1] !== '(') {
+    throw new Error('its statement is not CREATE TABLE with its name and columns')
+  }
+  const body = tokens.slice(name + 1)
+  demandPlain(body)
+  return `CREATE TABLE ${quoteName(table)} ${body.join(' ')}`
+}
+
+function demandPlain(tokens: readonly string[]): void {
+  let depth = 0
+  let clause: 'SETTINGS' | undefined
+  let engines = 0
+  for (const [at, token] of tokens.entries()) {
+    if (token === '(') {
+      demandCall(tokens, at, depth)
+      depth++
+    }
+    if (token === ')' && --depth < 0) throw new Error('its statement has a bracket too many')
+    const isSetting = depth === 0 && clause === 'SETTINGS' && tokens[at + 1] === '='
+    if (isSetting && !SETTINGS.test(token)) throw new Error(`the setting ${token} in its statement`)
+    if (!/^[A-Za-z_]/.test(token)) continue
+    if (REFUSED.test(token)) throw new Error(`${token} in its statement`)
+    if (/^SELECT$/i.test(token) && !isProjection(tokens, at)) throw new Error('SELECT in its statement')
+    if (depth > 0) continue
+    if (/^AS$/i.test(token)) throw new Error('AS in its statement')
+    if (/^ENGINE$/i.test(token) && tokens[at + 1] === '=') {
+      engines++
+      if (!ENGINES.test(tokens[at + 2] ?? '')) throw new Error(`the engine ${tokens[at + 2]} in its statement`)
+    }
+    // Nothing with = follows the settings but settings.
+    if (/^SETTINGS$/i.test(token)) clause = 'SETTINGS'
+  }
+  if (depth !== 0 || engines !== 1) throw new Error('its statement is not whole')
+}
+
+/**
+ * What stands before a bracket is called: a function, a type, an engine. Words that name other things are words of a clause only
+ * where that clause may be: a column may be called ENGINE or INDEX.
+ * @param depth of open brackets
+ */
+function demandCall(tokens: readonly string[], at: number, depth: number): void {
+  const before = tokens[at - 1] ?? ''
+  // A literal or an operator calls nothing.
+  if (!/^[A-Za-z_`"]/.test(before) || BEFORE_BRACKET.test(before)) return
+  const isListed = depth === 1 && /^[,(]$/.test(tokens[at - 3] ?? '')
+  if (isListed && /^(?:PROJECTION|INDEX|CONSTRAINT)$/i.test(tokens[at - 2] ?? '')) return
+  if (depth === 0 && tokens[at - 2] === '=' && /^ENGINE$/i.test(tokens[at - 3] ?? '')) return
+  if (!SHAPES.test(before) && !FUNCTIONS.test(before)) throw new Error(`${before}( in its statement`)
+}
+
+function isProjection(tokens: readonly string[], at: number): boolean {
+  return tokens[at - 1] === '(' && /^PROJECTION$/i.test(tokens[at - 3] ?? '')
+}
+
+/** @throws Error at a comment, a parameter, or anything else that is no token of a plain statement */
+function tokensOf(text: string): string[] {
+  const tokens: string[] = []
+  for (let at = 0; at < text.length; ) {
+    const character = text[at]!
+    if (/\s/.test(character)) {
+      at++
+      continue
+    }
+    const end = '\'`"'.includes(character) ? endOfQuoted(text, at) : endOfToken(text, at)
+    tokens.push(text.slice(at, end))
+    at = end
+  }
+  return tokens
+}
+
+function endOfToken(text: string, at: number): number {
+  TOKEN.lastIndex = at
+  const isComment = text.startsWith('--', at) || text.startsWith('/*', at)
+  if (isComment || !TOKEN.test(text)) throw new Error(`${JSON.stringify(text.slice(at, at + 20))} in its statement`)
+  return TOKEN.lastIndex
+}
+
+function endOfQuoted(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    if (text[at] === '\\') at++
+    else if (text[at] === text[start]) return at + 1
+  }
+  throw new Error('a quote without an end in its statement')
+}
+
+function nameOf(token: string | undefined): string | undefined {
+  if (token === undefined || !'`"'.includes(token[0]!)) return token
+  return token.slice(1, -1).replace(/\\(.)/g, '$1')
+}

@@ -1,0 +1,226 @@
+import { randomUUID } from 'node:crypto'
+import { Readable } from 'node:stream'
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { Logger } from 'pino'
+import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
+import { appliedMigrations, MIGRATIONS, migrate, readMigrations } from '../../stores/clickhouse/migrate.ts'
+import { quote, quoteName } from '../../stores/clickhouse/quote.ts'
+import { ERASING } from '../../stores/clickhouse/remove-rows.ts'
+import { OUTCOMES } from '../../stores/clickhouse/tables.ts'
+import { BackupRefusedError, type StoredEvent, type TableShape, type TableSource, type TableTarget } from './ports.ts'
+import { createRestored } from './restored-table.ts'
+
+/** The table whose rows are events; a row of another one may say that its event has gone there. */
+const EVENTS = 'events'
+
+/** Migrations make them, whatever a backup says of them. */
+const OURS: ReadonlySet<string> = new Set([EVENTS, OUTCOMES.name])
+
+/** One text for each value, whatever the server's settings and its time zone are. */
+const EXACT_TEXT = {
+  session_timezone: 'UTC',
+  date_time_output_format: 'simple',
+  format_tsv_null_representation: '\\N',
+  output_format_tsv_crlf_end_of_line: 0,
+  bool_true_representation: 'true',
+  bool_false_representation: 'false',
+} as const
+
+/** A backup is in no hurry, and takes one core of those that answer. */
+const ALL_ROWS = { ...EXACT_TEXT, max_threads: 1, max_result_bytes: '0', max_result_rows: '0' } as const
+
+/** Rows come as they were stored, and a portion may span any number of months. */
+const AS_STORED = {
+  ...EXACT_TEXT,
+  async_insert: 0,
+  max_partitions_per_insert_block: '0',
+  input_format_parallel_parsing: 0,
+} as const
+
+/** How long a server may say nothing: it may have to find room for a large insert, or merge. */
+const STATEMENT_MS = 600_000
+const PORTION_EVENTS = 20_000
+const QUERY_BYTES_MAX = 67_108_864
+
+/** The tables of the database `ipid` for backup and restore. Rows are TabSeparated, as the sink writes them. */
+export class ClickHouseTables implements TableSource, TableTarget {
+  readonly #client: ClickHouseClient
+  readonly #url: string
+  readonly #log: Logger
+
+  /** @param url as `connectClickHouse` takes it; the database need not exist yet */
+  constructor(url: string, log: Logger) {
+    this.#client = connectClickHouse(url, { application: 'backup', database: DATABASE, requestTimeoutMs: STATEMENT_MS })
+    this.#url = url
+    this.#log = log
+  }
+
+  close(): Promise<void> {
+    return this.#client.close()
+  }
+
+  async migrations(): Promise<string[]> {
+    return [...(await appliedMigrations(this.#client))].sort()
+  }
+
+  async tables(): Promise<TableShape[]> {
+    const found = await this.#rows<[string, string[], string]>(`
+      SELECT t.name, c.columns, t.create_table_query
+      FROM system.tables AS t
+      INNER JOIN
+      (
+        SELECT table, arrayMap(c -> c.2, arraySort(groupArray((position, name)))) AS columns
+        FROM system.columns
+        WHERE database = currentDatabase() AND default_kind IN ('', 'DEFAULT')
+        GROUP BY table
+      ) AS c ON c.table = t.name
+      WHERE t.database = currentDatabase() AND t.has_own_data AND NOT t.is_temporary AND t.name NOT IN ('${MIGRATIONS}', '${ERASING}')
+      ORDER BY t.name != '${EVENTS}', t.name`)
+    return found.map(([table, columns, create]) => ({ table, columns, create }))
+  }
+
+  async *rows({ table, columns }: TableShape): AsyncGenerator<Buffer> {
+    const query = `SELECT ${columns.map(quoteName).join()} FROM ${quoteName(table)} FORMAT TabSeparated`
+    const { stream } = await this.#client.exec({ query, clickhouse_settings: ALL_ROWS })
+    let tail = Buffer.alloc(0)
+    for await (const piece of stream as AsyncIterable<Buffer>) {
+      yield piece
+      tail = Buffer.concat([tail, piece.subarray(-2)]).subarray(-2)
+    }
+    // A server that fails on the way says so behind the rows, in a form that no row has: in one, a CR is written as \r.
+    const isWhole = tail.length === 0 || (tail.at(-1) === 10 && tail.at(0) !== 13)
+    if (!isWhole) throw new Error(`ClickHouse did not give all rows of table ${table}`)
+  }
+
+  async filledTable(): Promise<string | undefined> {
+    if (!(await this.#hasDatabase())) return undefined
+    for (const { table } of await this.tables()) {
+      if ((await this.#count(table)) > 0) return table
+    }
+    return undefined
+  }
+
+  async demandKnown(names: readonly string[]): Promise<void> {
+    const known = (await readMigrations()).map(({ name }) => name)
+    const unknown = names.find((name) => !known.includes(name))
+    if (unknown === undefined) return
+    throw new BackupRefusedError(
+      `the backup is of a newer ipid: it has the migration ${unknown}, which is not known here`,
+    )
+  }
+
+  migrate(only?: readonly string[]): Promise<void> {
+    return migrate(this.#url, this.#log, { only })
+  }
+
+  async demandTables(shapes: readonly TableShape[]): Promise<void> {
+    const there = (await this.#hasDatabase()) ? (await this.tables()).map(({ table }) => table) : []
+    for (const shape of shapes) {
+      if (!OURS.has(shape.table) && !there.includes(shape.table)) createOf(shape)
+    }
+  }
+
+  async clear(shape: TableShape): Promise<void> {
+    const { table } = shape
+    const there = (await this.tables()).some((found) => found.table === table)
+    if (!there) await this.#client.command({ query: createOf(shape) })
+    else await this.#client.command({ query: `TRUNCATE TABLE ${quoteName(table)} SETTINGS max_table_size_to_drop = 0` })
+  }
+
+  async insert({ table, columns }: TableShape, lines: readonly Buffer[]): Promise<void> {
+    await this.#client.insert({
+      table: quoteName(table),
+      columns: columns.map(quoteName) as [string, ...string[]],
+      values: Readable.from(lines, { objectMode: false }),
+      format: 'TabSeparated',
+      // Equal portions are no repeats; 26.7 takes them for such with `insert_deduplicate = 0` as well.
+      clickhouse_settings: { ...AS_STORED, insert_deduplication_token: randomUUID() },
+    })
+  }
+
+  async count({ table }: TableShape): Promise<number | undefined> {
+    const engine = `SELECT engine FROM system.tables WHERE database = currentDatabase() AND name = {table:String}`
+    const [found] = await this.#rows<[string]>(engine, { table })
+    return /^(?:Replicated)?MergeTree$/.test(found?.[0] ?? '') ? await this.#count(table) : undefined
+  }
+
+  async *eventsSince(ms: number): AsyncGenerator<StoredEvent[]> {
+    const result = await this.#client.query({
+      query: `
+        SELECT tenant_id, event_id, toUnixTimestamp64Milli(received_at) FROM ${EVENTS}
+        WHERE received_at >= fromUnixTimestamp64Milli({from:Int64})`,
+      query_params: { from: Math.floor(ms) },
+      format: 'JSONCompactEachRow',
+      clickhouse_settings: { ...ALL_ROWS, output_format_json_quote_64bit_integers: 0 },
+    })
+    let portion: StoredEvent[] = []
+    for await (const rows of result.stream<[string, string, number]>()) {
+      for (const row of rows) {
+        const [tenantId, eventId, receivedAtMs] = row.json<[string, string, number]>()
+        portion.push({ tenantId, eventId, receivedAtMs })
+        if (portion.length < PORTION_EVENTS) continue
+        yield portion
+        portion = []
+      }
+    }
+    if (portion.length > 0) yield portion
+  }
+
+  async storedAmong(events: readonly Pick<StoredEvent, 'tenantId' | 'eventId'>[]): Promise<ReadonlySet<number>> {
+    const stored = new Set<number>()
+    if (events.length === 0) return stored
+    const pairs = events.map(({ tenantId, eventId }) => `(${quote(tenantId)},${quote(eventId)})`).join()
+    const query = `SELECT DISTINCT tenant_id, event_id FROM ${EVENTS} WHERE (tenant_id, event_id) IN (${pairs})`
+    const found = await this.#rows<[string, string]>(query, {}, { max_query_size: String(QUERY_BYTES_MAX) })
+    const names = new Set(found.map((pair) => JSON.stringify(pair)))
+    for (const [at, { tenantId, eventId }] of events.entries()) {
+      if (names.has(JSON.stringify([tenantId, eventId]))) stored.add(at)
+    }
+    return stored
+  }
+
+  async #hasDatabase(): Promise<boolean> {
+    const client = connectClickHouse(this.#url, { application: 'backup', connectionsMax: 1 })
+    try {
+      const query = `SELECT count() FROM system.databases WHERE name = '${DATABASE}'`
+      const result = await client.query({ query, format: 'JSONCompactEachRow' })
+      return Number((await result.json<[string | number]>())[0]?.[0]) > 0
+    } finally {
+      await client.close()
+    }
+  }
+
+  async #count(table: string): Promise<number> {
+    const [row] = await this.#rows<[number]>(`SELECT count() FROM ${quoteName(table)}`)
+    return row?.[0] ?? 0
+  }
+
+  async #rows<T>(
+    query: string,
+    params: Record<string, unknown> = {},
+    settings: Record<string, string> = {},
+  ): Promise<T[]> {
+    const result = await this.#client.query({
+      query,
+      query_params: params,
+      format: 'JSONCompactEachRow',
+      clickhouse_settings: { output_format_json_quote_64bit_integers: 0, ...settings },
+    })
+    return await result.json<T>()
+  }
+}
+
+/** @throws BackupRefusedError when the table is one of ours, or of a form that is not taken over from a backup */
+function createOf(shape: TableShape): string {
+  const { table } = shape
+  const refused = (why: string) => new BackupRefusedError(`table ${table} of the backup cannot be made: ${why}`)
+  if (OURS.has(table)) throw refused('it is one of ipid, and the migrations of the backup do not make it')
+  if (table === MIGRATIONS || table === ERASING) throw refused('ipid keeps notes in a table of that name')
+  try {
+    return createRestored(shape)
+  } catch (error) {
+    throw refused(
+      `${(error as Error).message}: a restore does not run that; make the table yourself, empty, and restore again`,
+    )
+  }
+}

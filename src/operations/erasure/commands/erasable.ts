@@ -1,0 +1,66 @@
+import { ingest } from '../../../../pipelines/ingest.ts'
+import { archivePlaceOf, type Config } from '../../../config/config.ts'
+import { trustedDataDir } from '../../../embedded/processes/data-dir.ts'
+import { openObjectStore } from '../../../pipeline/sinks/archive/destination.ts'
+import { StartupError } from '../../../run/errors.ts'
+import { demandOneServer } from '../../../stores/clickhouse/cluster.ts'
+import { partitionsOf } from '../../../stores/redis/change-mark.ts'
+import { createLogger } from '../../../telemetry/logger.ts'
+import type { TenantAdmin } from '../../../tenants/admin.ts'
+import type { CliContext } from '../../../terminal/context.ts'
+import { asInstance, clickhouseUrlOf, redisUrlOf } from '../../../terminal/instance.ts'
+import { printLine } from '../../../terminal/print.ts'
+import { whileNobodyRewrites } from '../../../terminal/rewrite-lease.ts'
+import { tenantAdmin, withRedis } from '../../../terminal/stores.ts'
+import { endReenrichment } from '../../replay/commands/reenrich.ts'
+import { StoreErasableArchive } from '../erasable-archive.ts'
+import { ClickHouseErasableEvents } from '../erasable-events.ts'
+import type { ErasableArchive, ErasableRecords, ErasableTables, TenantRemoval } from '../ports.ts'
+import { RedisErasableRecords } from '../redis/erasable-records.ts'
+import { RedisTenantRemoval } from '../redis/tenant-removal.ts'
+
+/** The stores of the running instance, for an erasure. */
+export interface Erasable {
+  readonly admin: TenantAdmin
+  readonly tables: ErasableTables
+  readonly records: ErasableRecords
+  readonly archive: ErasableArchive
+  readonly tenants: TenantRemoval
+  /** Runs `use` while nobody else replaces, removes or copies stored events, and no copy of them is left. */
+  alone<T>(use: () => Promise<T>): Promise<T>
+}
+
+export async function withErasable<T>(
+  given: Config,
+  context: CliContext,
+  use: (erasable: Erasable) => Promise<T>,
+): Promise<T> {
+  const config = await asInstance(given)
+  const log = await createLogger({ level: 'warn', name: 'erase', pretty: context.stderr.isTTY === true })
+  const clickhouseUrl = await clickhouseUrlOf(config)
+  await demandOneServer('an erasure', clickhouseUrl, config.clickhouseCluster)
+  const store = openObjectStore(archivePlaceOf(config))
+  try {
+    const redisUrl = await redisUrlOf(config)
+    return await withRedis(redisUrl, async (client) => {
+      const partitions = await partitionsOf(client)
+      if (partitions === 0) throw new StartupError('there is nothing to erase: no ipid has run on this Redis')
+      const dir = trustedDataDir(config.dataDir)
+      const folder = redisUrl === `unix://${dir.redisSocket}` ? dir.redis : undefined
+      return await use({
+        admin: tenantAdmin(client, config),
+        tables: new ClickHouseErasableEvents(clickhouseUrl),
+        records: new RedisErasableRecords({ client, pipeline: ingest, partitions, folder, log }),
+        archive: new StoreErasableArchive(store),
+        tenants: new RedisTenantRemoval(client),
+        alone: (erase) =>
+          whileNobodyRewrites(client, 'an erasure', async (assertHeld) => {
+            await endReenrichment(clickhouseUrl, assertHeld, (line) => printLine(context.stderr, line))
+            return await erase()
+          }),
+      })
+    })
+  } finally {
+    await store.close()
+  }
+}

@@ -1,0 +1,66 @@
+import { Command } from 'commander'
+import type { ErasureReceipt } from '../../../../schemas/erasure.ts'
+import type { CliContext } from '../../../terminal/context.ts'
+import { printJson, printLine, printPairs } from '../../../terminal/print.ts'
+import { addSettings, configOf, INSTANCE_SETTINGS } from '../../../terminal/settings-options.ts'
+import { waitOption } from '../../../terminal/wait-option.ts'
+import { type SelectorFlags, selectorOf, withMasked } from '../selector.ts'
+import { filesText } from './files-text.ts'
+
+interface EraseFlags extends SelectorFlags {
+  readonly wait: number
+  readonly json?: boolean
+}
+
+/** `ipid erase TENANT --ip|--account|--event`: events leave all stores, while everything runs. */
+export function eraseCommand(context: CliContext): Command {
+  const command = new Command('erase')
+    .description("remove a tenant's events of an address, an account or an id from all stores; prints a receipt")
+    .argument('<tenant>', 'whose events')
+    .option('--ip <address>', 'events of this address, however it is spelled')
+    .option('--account <id>', 'events of this account')
+    .option('--event <id>', 'the event of this id')
+    .addOption(waitOption('how long each wait may take: for the pipeline, for merges, for Redis'))
+    .option('--json', 'print JSON')
+  return addSettings(command, [...INSTANCE_SETTINGS, 'archiveUrl']).action(
+    async (tenant: string, { wait, json, ...flags }: EraseFlags) => {
+      const selector = selectorOf(flags)
+      const config = configOf(context, command)
+      const [{ withErasable }, { eraseEvents }, { systemClock }] = await Promise.all([
+        import('./erasable.ts'),
+        import('../erase.ts'),
+        import('../../../run/clock.ts'),
+      ])
+      const receipt = await withErasable(config, context, async ({ admin, alone, ...stores }) => {
+        const { addressKey } = await admin.getTenant(tenant)
+        const onStep = (what: string) => printLine(context.stderr, what)
+        const parts = { ...stores, clock: systemClock, onStep, waitMs: wait * 1_000 }
+        return await alone(() => eraseEvents(tenant, withMasked(selector, addressKey), parts))
+      })
+      if (json === true) printJson(context.stdout, receipt)
+      else print(context, receipt)
+    },
+  )
+}
+
+function print({ stdout }: CliContext, receipt: ErasureReceipt): void {
+  const { clickhouse, archive, redis } = receipt
+  printPairs(stdout, [
+    ['receipt', receipt.receipt],
+    ['tenant', receipt.tenant_id],
+    ['events of', { ip: 'an address', account: 'an account', event: 'an id' }[receipt.selector]],
+    ['received before', receipt.received_before],
+    ['finished', receipt.finished_at],
+    ['rows of events', clickhouse.rows],
+    ...(clickhouse.detached_parts === 0
+      ? []
+      : ([['detached parts', `${clickhouse.detached_parts}, not looked into`]] as const)),
+    ['lines of the archive', archive.lines],
+    ['parts of the archive', `${archive.rewritten} rewritten, ${archive.deleted} deleted in ${archive.place}`],
+    ['dead letters', redis.dead_letters],
+    ['events in the dedup window', redis.dedup],
+    ['errors of batch jobs', redis.batch_jobs],
+    ['bulk lookup jobs', redis.bulk_jobs],
+    ["Redis' files", filesText(redis.files)],
+  ])
+}

@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto'
+import type { ClickHouseClient } from '@clickhouse/client'
+import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
+import { quote } from '../../stores/clickhouse/quote.ts'
+import { dropErasing, ERASING, removeRows } from '../../stores/clickhouse/remove-rows.ts'
+import type { ErasableTables, ErasureScope, RemovedRows } from './ports.ts'
+
+const COLUMNS = { ip: 'ip', account: 'account_id', event: 'event_id' } as const
+const PORTION_IDS = 10_000
+const QUERY_BYTES_MAX = 67_108_864
+const STATEMENT_MS = 600_000
+
+/**
+ * The tables, for an erasure. What is looked for is in a table in the server's memory, by which statements find it:
+ * so it is in no log of statements, and not in the file of the mutation, which ClickHouse keeps.
+ */
+export class ClickHouseErasableEvents implements ErasableTables {
+  readonly #client: ClickHouseClient
+  /** What an erasure that was killed has begun goes on by itself, and must not find what this one looks for. */
+  readonly #id = randomUUID()
+  #scope: ErasureScope | undefined
+
+  /** @param url as `connectClickHouse` takes it */
+  constructor(url: string) {
+    this.#client = connectClickHouse(url, { application: 'erase', database: DATABASE, requestTimeoutMs: STATEMENT_MS })
+  }
+
+  async begin(scope: ErasureScope): Promise<void> {
+    this.#scope = scope
+    const create = `CREATE TABLE IF NOT EXISTS ${ERASING} (erasure UUID, value String) ENGINE = Memory`
+    await this.#client.command({ query: create })
+    const masked = await this.#masked(scope)
+    const values = [scope.selector?.value ?? scope.tenantId, ...masked].map((value) => ({ erasure: this.#id, value }))
+    await this.#client.insert({ table: ERASING, values, format: 'JSONEachRow' })
+  }
+
+  /** What stands in place of the address, on all days of which there is something like that. */
+  async #masked({ tenantId, selector, beforeMs }: ErasureScope): Promise<string[]> {
+    const maskedOn = selector?.maskedOn
+    if (maskedOn === undefined) return []
+    const result = await this.#client.query({
+      query: `
+        SELECT DISTINCT toString(toDate32(timestamp)) FROM events
+        WHERE tenant_id = ${quote(tenantId)} AND received_at < ${time(beforeMs)} AND position(ip, '#') > 0`,
+      format: 'JSONCompactEachRow',
+    })
+    return (await result.json<[string]>()).flatMap(([day]) => maskedOn(day))
+  }
+
+  async *eventIds(sinceMs: number): AsyncGenerator<string[]> {
+    const result = await this.#client.query({
+      query: `SELECT event_id FROM events WHERE ${this.#condition()} AND received_at >= ${time(sinceMs)}`,
+      format: 'JSONCompactEachRow',
+      clickhouse_settings: { max_threads: 1, max_result_bytes: '0', max_result_rows: '0' },
+    })
+    let portion: string[] = []
+    for await (const rows of result.stream<[string]>()) {
+      for (const row of rows) portion.push(row.json<[string]>()[0])
+      if (portion.length < PORTION_IDS) continue
+      yield portion
+      portion = []
+    }
+    if (portion.length > 0) yield portion
+  }
+
+  async idsAmong(ids: readonly string[], fromMs: number, toMs: number): Promise<ReadonlySet<string>> {
+    const result = await this.#client.query({
+      query: `
+        SELECT DISTINCT event_id FROM events
+        WHERE ${this.#condition()} AND received_at >= ${time(fromMs)} AND received_at <= ${time(toMs)}
+          AND event_id IN (${ids.map(quote).join()})`,
+      format: 'JSONCompactEachRow',
+      clickhouse_settings: { max_query_size: String(QUERY_BYTES_MAX) },
+    })
+    return new Set((await result.json<[string]>()).map(([id]) => id))
+  }
+
+  async remove(deadlineMs: number): Promise<RemovedRows> {
+    const condition = this.#condition()
+    const { rows, detachedParts } = await removeRows(this.#client, 'events', condition, deadlineMs)
+    if (this.#scope!.selector !== undefined) return { rows, outcomes: 0, detachedParts }
+    const outcomes = await removeRows(this.#client, 'outcomes', condition, deadlineMs)
+    return { rows, outcomes: outcomes.rows, detachedParts: detachedParts + outcomes.detachedParts }
+  }
+
+  async end(): Promise<void> {
+    try {
+      if (this.#scope !== undefined) await dropErasing(this.#client)
+    } finally {
+      await this.#client.close()
+    }
+  }
+
+  #condition(): string {
+    const { tenantId, selector, beforeMs } = this.#scope!
+    const wanted = `(SELECT value FROM ${DATABASE}.${ERASING} WHERE erasure = '${this.#id}')`
+    if (selector === undefined) return `tenant_id IN ${wanted}`
+    const column = COLUMNS[selector.kind]
+    return `tenant_id = ${quote(tenantId)} AND received_at < ${time(beforeMs)} ` + `AND ${column} IN ${wanted}`
+  }
+}
+
+function time(ms: number): string {
+  return `fromUnixTimestamp64Milli(${Math.max(0, Math.floor(ms))}, 'UTC')`
+}

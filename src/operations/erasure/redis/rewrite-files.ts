@@ -1,0 +1,74 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Redis } from 'ioredis'
+import { UnavailableError } from '../../../run/errors.ts'
+import { poll } from '../../../run/loop.ts'
+import type { RedisClient } from '../../../stores/redis/connect.ts'
+import { mastersOf } from '../../../stores/redis/nodes.ts'
+import { replyCode } from '../../../stores/redis/reply-error.ts'
+import type { RewrittenFiles } from '../ports.ts'
+
+const LOOK_EVERY_MS = 50
+/** Where Redis keeps its append-only file, below its folder. */
+const AOF_FOLDER = 'appendonlydir'
+const AOF_MANIFEST = 'appendonly.aof.manifest'
+
+/**
+ * Has every server write its append-only file anew, from what it holds in memory: what was removed is in no file behind
+ * that. A server that is not ours may refuse it.
+ * @param folder of our own server: nothing else may be left in it
+ */
+export async function rewriteFiles(
+  client: RedisClient,
+  folder: string | undefined,
+  deadlineMs: number,
+): Promise<RewrittenFiles> {
+  const results: RewrittenFiles[] = []
+  for (const node of mastersOf(client)) results.push(await rewriteNode(node, deadlineMs))
+  if (folder !== undefined) await untilOldFilesGone(join(folder, AOF_FOLDER), deadlineMs)
+  return results.find((result) => result === 'refused') ?? results.find((result) => result === 'rewritten') ?? 'none'
+}
+
+async function rewriteNode(node: Redis, deadlineMs: number): Promise<RewrittenFiles> {
+  try {
+    const before = await persistence(node)
+    if (before.get('aof_enabled') !== '1') return 'none'
+    // One that is under way may have begun before the removal, and another kind of child holds up a new one.
+    await untilQuiet(node, deadlineMs)
+    await node.bgrewriteaof()
+    const after = await untilQuiet(node, deadlineMs)
+    if (after.get('aof_last_bgrewrite_status') === 'ok') return 'rewritten'
+  } catch (error) {
+    if (!['ERR', 'NOPERM', 'NOAUTH'].includes(replyCode(error) ?? '')) throw error
+    return 'refused'
+  }
+  throw new UnavailableError('Redis could not write its append-only file anew: see its log')
+}
+
+async function untilQuiet(node: Redis, deadlineMs: number): Promise<ReadonlyMap<string, string>> {
+  const isQuiet = async () => {
+    const info = await persistence(node)
+    const fields = ['aof_rewrite_in_progress', 'aof_rewrite_scheduled', 'rdb_bgsave_in_progress']
+    return fields.every((field) => info.get(field) !== '1') ? info : undefined
+  }
+  const info = await poll(isQuiet, { everyMs: LOOK_EVERY_MS, deadlineMs })
+  if (info === undefined) throw new UnavailableError('Redis did not write its append-only file anew in time')
+  return info
+}
+
+async function persistence(node: Redis): Promise<Map<string, string>> {
+  const text = await node.info('persistence')
+  return new Map(text.split('\r\n').map((line) => line.split(':', 2) as [string, string]))
+}
+
+/** Redis removes them in the background. */
+async function untilOldFilesGone(folder: string, deadlineMs: number): Promise<void> {
+  const areGone = async () => {
+    const manifest = await readFile(join(folder, AOF_MANIFEST), 'utf8').catch(() => '')
+    const named = manifest.split('\n').map((line) => line.split(' ')[1])
+    const left = (await readdir(folder)).filter((name) => name !== AOF_MANIFEST && !named.includes(name))
+    return left.length === 0 || undefined
+  }
+  if (await poll(areGone, { everyMs: LOOK_EVERY_MS, deadlineMs })) return
+  throw new UnavailableError(`files of an earlier append-only file are still in ${folder}`)
+}

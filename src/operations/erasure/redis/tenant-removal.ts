@@ -1,0 +1,37 @@
+import { RedisSessionStore } from '../../../dashboard/redis/sessions.ts'
+import { InputError } from '../../../run/errors.ts'
+import type { RedisClient } from '../../../stores/redis/connect.ts'
+import { keys } from '../../../stores/redis/keys.ts'
+import { keysLike } from '../../../stores/redis/nodes.ts'
+import { loadScript } from '../../../stores/redis/scripts.ts'
+import type { TenantRemoval } from '../ports.ts'
+
+const changeTenantScript = loadScript(import.meta.url, '../../../tenants/redis/changeTenant-1.lua')
+const removeKeysScript = loadScript(import.meta.url, './removeKeys-5.lua')
+
+/** What Redis holds of a tenant itself. Its record goes last: it says that the rest is to go. */
+export class RedisTenantRemoval implements TenantRemoval {
+  readonly #client: RedisClient
+
+  constructor(client: RedisClient) {
+    this.#client = client
+  }
+
+  async mark(tenantId: string): Promise<void> {
+    const args = [tenantId, JSON.stringify({ deleting: true }), keys.tenantChanges()]
+    const json = await changeTenantScript.run(this.#client, [keys.tenants()], args)
+    if (json === null) throw new InputError(`unknown tenant ${JSON.stringify(tenantId)}`)
+  }
+
+  async removeKeys(tenantId: string): Promise<number> {
+    const names = [keys.apiKeys(), keys.apiKeyPrefixes(), keys.apiKeyUses(), keys.apiKeysOf(tenantId), keys.tenants()]
+    const removed = await removeKeysScript.run(this.#client, names, [tenantId, keys.tenantChanges()])
+    for await (const key of keysLike(this.#client, keys.countsPattern(tenantId))) await this.#client.del(key)
+    await new RedisSessionStore(this.#client).removeAll(tenantId)
+    return Number(removed)
+  }
+
+  async removeRecord(tenantId: string): Promise<void> {
+    await this.#client.hdel(keys.tenants(), tenantId)
+  }
+}

@@ -1,0 +1,98 @@
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { GZIP_LEVEL } from '../../pipeline/sinks/archive/destination.ts'
+import { indexKey, type PartPlace, partKey } from '../../pipeline/sinks/archive/layout.ts'
+import type { PartIndex } from '../../pipeline/sinks/archive/part.ts'
+import { compressed, linesOf } from '../../pipeline/sinks/archive/part-lines.ts'
+import type { ObjectStore } from '../../stores/objects/object-store.ts'
+
+/** The index of a part that lines are being taken out of. */
+export interface IndexInChange extends PartIndex {
+  /** Positions of the lines that go, while it is not known whether the part still has them. */
+  readonly erasing?: readonly number[]
+}
+
+const zip = promisify(gzip)
+
+/** Whether a change of the part was begun, and not finished. */
+export function isHalfDone({ erasing }: IndexInChange): boolean {
+  return erasing !== undefined
+}
+
+/**
+ * Takes lines out of a part, and counts them out of its index; a part without a line is removed. In three steps, so that the
+ * two agree again when it is called once more behind a crash: the index notes which lines go, the part goes without them,
+ * the index is that of the part.
+ * @param found the lines that the part has, and those that are to go, ascending
+ * @returns how many lines went, those of a call that was killed behind the second step not counted
+ */
+export async function removeLines(
+  store: ObjectStore,
+  place: PartPlace,
+  index: IndexInChange,
+  found: { readonly lines: number; readonly going: readonly number[] },
+): Promise<number> {
+  const earlier = index.erasing ?? []
+  const { erasing: _, ...bare } = index
+  const isWithoutEarlier = earlier.length > 0 && found.lines === index.lines - earlier.length
+  let current: IndexInChange = bare
+  if (isWithoutEarlier) {
+    current = shrunk(bare, new Set(earlier), await bytesOf(store, place, new Set()))
+    await putIndex(store, place, current)
+  }
+  const going = new Set(isWithoutEarlier ? found.going : [...earlier, ...found.going])
+  if (going.size === 0) return 0
+  await putIndex(store, place, { ...current, erasing: [...going].sort((a, b) => a - b) })
+  // A part without a line may still tell how many lines of its job were no event.
+  if (going.size === found.lines && current.rejected === undefined) {
+    await store.delete(partKey(place))
+    await store.delete(indexKey(place))
+    return going.size
+  }
+  const bytes = await bytesOf(store, place, going)
+  await store.put(partKey(place), await compressed(linesWithout(store, place, going)))
+  await putIndex(store, place, shrunk(current, going, bytes))
+  return going.size
+}
+
+async function* linesWithout(store: ObjectStore, place: PartPlace, going: ReadonlySet<number>): AsyncGenerator<Buffer> {
+  let at = 0
+  for await (const line of (await linesOf(store, partKey(place))) ?? []) if (!going.has(at++)) yield line
+}
+
+async function bytesOf(store: ObjectStore, place: PartPlace, going: ReadonlySet<number>): Promise<number> {
+  let bytes = 0
+  for await (const line of linesWithout(store, place, going)) bytes += line.length
+  return bytes
+}
+
+function putIndex(store: ObjectStore, place: PartPlace, index: IndexInChange): Promise<void> {
+  return zip(JSON.stringify(index), { level: GZIP_LEVEL }).then((bytes) => store.put(indexKey(place), bytes))
+}
+
+function shrunk(index: IndexInChange, going: ReadonlySet<number>, bytes: number): IndexInChange {
+  const { entries, requests } = index
+  const entryLines = remaining(entries, ([, , , lines]) => lines, going)
+  const requestLines = requests && remaining(requests, ([, lines]) => lines, going)
+  return {
+    ...index,
+    lines: index.lines - going.size,
+    bytes,
+    entries: entryLines.map(([[partition, id, commit], lines]) => [partition, id, commit, lines] as const),
+    ...(requestLines === undefined ? {} : { requests: requestLines.map(([[id], lines]) => [id, lines] as const) }),
+  }
+}
+
+/** Runs of lines with what is left of each; those of which nothing is left are left out. */
+function remaining<Run>(
+  runs: readonly Run[],
+  linesOfRun: (run: Run) => number,
+  going: ReadonlySet<number>,
+): [run: Run, lines: number][] {
+  let at = 0
+  return runs.flatMap((run) => {
+    let left = 0
+    for (const end = at + linesOfRun(run); at < end; at++) if (!going.has(at)) left++
+    return left === 0 ? [] : [[run, left] as [Run, number]]
+  })
+}

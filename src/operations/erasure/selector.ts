@@ -1,0 +1,81 @@
+import type { KeyObject } from 'node:crypto'
+import { parseAddress } from '../../pipeline/event/address.ts'
+import { maskedAddress } from '../../pipeline/event/pseudonym.ts'
+import { InputError } from '../../run/errors.ts'
+
+/** Which events of a tenant are erased. */
+export interface Selector {
+  readonly kind: 'ip' | 'account' | 'event'
+  /** What is looked for; an address in its canonical text. */
+  readonly value: string
+  /**
+   * What may stand in place of the address in rows of events of a UTC day; undefined: the tenant's addresses have always been
+   * kept.
+   */
+  readonly maskedOn?: ((day: string) => readonly string[]) | undefined
+}
+
+/** Finds events whose addresses were not kept, too. @param key the tenant's, see `AddressMask` */
+export function withMasked(selector: Selector, key: KeyObject | undefined): Selector {
+  const address = selector.kind === 'ip' && key !== undefined ? parseAddress(selector.value) : undefined
+  if (address === undefined || key === undefined) return selector
+  const keeps = ['truncated', 'dropped'] as const
+  return { ...selector, maskedOn: (day) => keeps.map((keep) => maskedAddress({ keep, key }, address, day)) }
+}
+
+export interface SelectorFlags {
+  readonly ip?: string
+  readonly account?: string
+  readonly event?: string
+}
+
+/** @throws InputError unless exactly one is given, and an address is one */
+export function selectorOf({ ip, account, event }: SelectorFlags): Selector {
+  const given = [
+    { kind: 'ip', value: ip } as const,
+    { kind: 'account', value: account } as const,
+    { kind: 'event', value: event } as const,
+  ].filter((selector): selector is Selector => selector.value !== undefined)
+  const [only] = given
+  if (only === undefined || given.length > 1) throw new InputError('give one of --ip, --account and --event')
+  if (only.value === '') throw new InputError(`--${only.kind} is empty`)
+  if (only.kind !== 'ip') return only
+  const address = parseAddress(only.value)
+  if (address === undefined) throw new InputError('--ip is no IP address')
+  return { kind: 'ip', value: address.text }
+}
+
+/** What a line of the archive says of its event, as far as selectors ask. */
+export interface ArchivedLine {
+  readonly _received_at: string
+  readonly _event_id: string
+  readonly ip?: unknown
+  readonly account_id?: unknown
+}
+
+/** `unsaid`: the account of the event is not the sender's, and the line does not tell it. */
+export function matchLine({ kind, value }: Selector, line: ArchivedLine): 'yes' | 'no' | 'unsaid' {
+  switch (kind) {
+    case 'ip':
+      return typeof line.ip === 'string' && namesAddress(line.ip, value) ? 'yes' : 'no'
+    case 'event':
+      return line._event_id === value ? 'yes' : 'no'
+    case 'account':
+      if (typeof line.account_id !== 'string' || line.account_id === '') return 'unsaid'
+      return line.account_id === value ? 'yes' : 'no'
+  }
+}
+
+const V4_LIKE = /(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?!\.?\d)/g
+const V6_LIKE = /(?:(?<![0-9a-f])[0-9a-f]+)?:[0-9a-f:]*(?:\.\d{1,3}|[0-9a-f])*/gi
+
+/**
+ * Whether a text has an address in it, in any of its spellings: what is no address by itself may hold one, with a port or a
+ * space beside it.
+ * @param canonical text of an address
+ */
+export function namesAddress(text: string, canonical: string): boolean {
+  if (parseAddress(text)?.text === canonical) return true
+  const candidates = [...(text.match(V4_LIKE) ?? []), ...(text.match(V6_LIKE) ?? [])]
+  return candidates.some((candidate) => parseAddress(candidate)?.text === canonical)
+}

@@ -1,0 +1,53 @@
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { ArchivePlace } from '../../pipeline/declaration/destination.ts'
+import type { Pipeline } from '../../pipeline/declaration/pipeline.ts'
+import { openObjectStore } from '../../pipeline/sinks/archive/destination.ts'
+import type { Clock } from '../../run/clock.ts'
+import { UnavailableError } from '../../run/errors.ts'
+import type { ObjectStore } from '../../stores/objects/object-store.ts'
+import type { RedisClient } from '../../stores/redis/connect.ts'
+import { RedisMovingEvents } from '../dead-letters/moving-events.ts'
+import { ClickHouseStoredEvents } from '../reenrich/stored-events.ts'
+import { ArchiveEvents } from '../replay/archived-events.ts'
+import type { StoredEvents } from './ports.ts'
+import { Receipts } from './receipts.ts'
+
+/** The stores that know of events. */
+export interface ReceiptStores {
+  readonly redis: RedisClient
+  /** Of the database `ipid`; undefined: nobody has said where it is. */
+  readonly clickhouse: ClickHouseClient | undefined
+  readonly archivePlace: ArchivePlace
+  readonly pipeline: Pipeline
+  readonly partitions: number
+  readonly clock: Clock
+}
+
+const noTables: StoredEvents = {
+  find: async () => {
+    throw new UnavailableError('this process knows no ClickHouse: set CLICKHOUSE_URL')
+  },
+}
+
+/** @returns what says what became of events, and how to end it; the clients of Redis and ClickHouse stay open */
+export function receiptsOf(stores: ReceiptStores): { readonly receipts: Receipts; close(): Promise<void> } {
+  const { redis: client, clickhouse, archivePlace, pipeline, partitions, clock } = stores
+  let store: ObjectStore | undefined
+  const open = () => {
+    store ??= openObjectStore(archivePlace)
+    return store
+  }
+  const receipts = new Receipts({
+    moving: new RedisMovingEvents({ client, pipeline, partitions, clock }),
+    stored: clickhouse === undefined ? noTables : new ClickHouseStoredEvents(clickhouse),
+    archive: new ArchiveEvents(open),
+    clock,
+  })
+  return {
+    receipts,
+    async close() {
+      store?.abort()
+      await store?.close()
+    },
+  }
+}

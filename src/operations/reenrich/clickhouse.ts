@@ -1,0 +1,272 @@
+import { randomUUID } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ClickHouseClient } from '@clickhouse/client'
+import { OUTCOME_STATUS } from '../../../schemas/outcome.ts'
+import { ENRICHMENT_COLUMNS } from '../../../schemas/row.ts'
+import { tsv } from '../../pipeline/event/row.ts'
+import { UnavailableError } from '../../run/errors.ts'
+import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
+import { quote } from '../../stores/clickhouse/quote.ts'
+import type { Bucket, Change, EventReplacement, Group, Selection, Slice, Staged, StoredEvents } from './ports.ts'
+import {
+  BUILDING,
+  CHANGES,
+  CREATE_CHANGES,
+  countFilteredQuery,
+  createBuilding,
+  groupsQuery,
+  insertQuery,
+  isThereQuery,
+  NOISE,
+  REASON,
+  RUN,
+  removeQuery,
+  STAGED,
+  selected,
+  selectionParams,
+  stageQuery,
+} from './reenrich-sql.ts'
+
+/** How long a server may say nothing: one statement goes over all events of the days. */
+const STATEMENT_MS = 3_600_000
+const LOOK_EVERY_MS = 100
+const PORTION_GROUPS = 5_000
+const ASKED_ACCOUNTS = 10_000
+const QUERY_BYTES_MAX = 67_108_864
+
+/** Events of one removal: the keys of so many are in the memory of the server, 32 bytes each. */
+const SLICE_EVENTS = 4_000_000
+
+/** In no hurry, in one thread, and in blocks that fit into a small engine. */
+const GENTLE = {
+  max_threads: 1,
+  max_insert_threads: '1',
+  max_execution_time: 0,
+  max_block_size: '32768',
+  min_insert_block_size_rows: '131072',
+  min_insert_block_size_bytes: '67108864',
+  max_partitions_per_insert_block: '0',
+  max_bytes_before_external_group_by: '134217728',
+  max_result_rows: '0',
+  max_result_bytes: '0',
+  async_insert: 0,
+} as const
+
+/** Events as they are stored, judged again by way of a copy in the same database. */
+export class ClickHouseReenrichment implements StoredEvents, EventReplacement {
+  readonly #client: ClickHouseClient
+  readonly #sliceEvents: number
+  /** Columns of the copy that is being built. */
+  #copied: readonly string[] = []
+
+  /** @param url as `connectClickHouse` takes it */
+  constructor(url: string, sliceEvents = SLICE_EVENTS) {
+    this.#sliceEvents = sliceEvents
+    this.#client = connectClickHouse(url, {
+      application: 'reenrich',
+      database: DATABASE,
+      requestTimeoutMs: STATEMENT_MS,
+    })
+  }
+
+  close(): Promise<void> {
+    return this.#client.close()
+  }
+
+  async addresses(selection: Selection): Promise<number> {
+    const query = `SELECT uniq(ip) FROM events WHERE ${selected(selection)}`
+    return (await this.#rows<[number]>(query, selectionParams(selection)))[0]![0]
+  }
+
+  async *groups(selection: Selection, bucket: Bucket): AsyncGenerator<readonly Group[]> {
+    const result = await this.#client.query({
+      query: groupsQuery(selection, bucket),
+      query_params: selectionParams(selection),
+      format: 'JSONCompactEachRow',
+      clickhouse_settings: { ...GENTLE, output_format_json_quote_64bit_integers: 0 },
+    })
+    let portion: Group[] = []
+    for await (const rows of result.stream<(string | number)[]>()) {
+      for (const row of rows) {
+        portion.push(groupOf(row.json<(string | number)[]>()))
+        if (portion.length < PORTION_GROUPS) continue
+        yield portion
+        portion = []
+      }
+    }
+    if (portion.length > 0) yield portion
+  }
+
+  async accountsAmong(tenantId: string, accountIds: readonly string[]): Promise<ReadonlySet<string>> {
+    const found = new Set<string>()
+    for (let from = 0; from < accountIds.length; from += ASKED_ACCOUNTS) {
+      const ids = accountIds.slice(from, from + ASKED_ACCOUNTS).map(quote)
+      const query = `
+        SELECT DISTINCT account_id FROM events
+        WHERE tenant_id = {tenant:String} AND account_id IN (${ids.join()})`
+      for (const [id] of await this.#rows<[string]>(query, { tenant: tenantId })) found.add(id)
+    }
+    return found
+  }
+
+  async staged(): Promise<Staged | undefined> {
+    if ((await this.#columns(STAGED)).length === 0) return undefined
+    const [row] = await this.#rows<[string, number]>(`SELECT any(tenant_id), count() FROM ${STAGED}`)
+    return { tenantId: row![0], events: row![1] }
+  }
+
+  async begin(): Promise<void> {
+    await this.discard()
+    this.#copied = await this.#columns('events')
+    await this.#run(createBuilding(this.#copied))
+    await this.#run(CREATE_CHANGES)
+  }
+
+  async stage(selection: Selection, bucket: Bucket, run: string, changes: readonly Change[]): Promise<void> {
+    await this.#run(`TRUNCATE TABLE ${CHANGES} SETTINGS max_table_size_to_drop = 0`)
+    const lines = changes.map(({ ip, was, isNoise, filteredAs = '', values }) =>
+      [tsv(ip), was, isNoise, filteredAs, ...values.map(tsv)].join('\t'),
+    )
+    await this.#client.insert({
+      table: CHANGES,
+      columns: ['ip', 'was', NOISE, REASON, ...ENRICHMENT_COLUMNS],
+      values: Readable.from([Buffer.from(`${lines.join('\n')}\n`)], { objectMode: false }),
+      format: 'TabSeparated',
+    })
+
+    await this.#run(stageQuery(this.#copied, selection, bucket), { ...selectionParams(selection), run })
+  }
+
+  stagedSoFar(): Promise<number> {
+    return this.#count(BUILDING)
+  }
+
+  async complete(): Promise<void> {
+    await this.#run(`RENAME TABLE ${BUILDING} TO ${STAGED}`)
+    await this.discard()
+  }
+
+  async discard(): Promise<void> {
+    for (const table of [BUILDING, CHANGES]) await this.#drop(table)
+  }
+
+  async slices(): Promise<Slice[]> {
+    const minutes = await this.#rows<[string, number, number]>(`
+      SELECT any(tenant_id), toUnixTimestamp(toStartOfMinute(received_at)) * 1000 AS minute, count()
+      FROM ${STAGED} GROUP BY minute ORDER BY minute`)
+    const slices: (Slice & { events: number; toMs: number })[] = []
+    for (const [tenantId, fromMs, events] of minutes) {
+      const last = slices.at(-1)
+      const toMs = fromMs + 60_000
+      if (last === undefined || last.events + events > this.#sliceEvents)
+        slices.push({ tenantId, fromMs, toMs, events })
+      else Object.assign(last, { toMs, events: last.events + events })
+    }
+    return slices.map(({ tenantId, fromMs, toMs }) => ({ tenantId, fromMs, toMs }))
+  }
+
+  async remove(slice: Slice): Promise<void> {
+    await this.#untilQuiet()
+    await this.#run(removeQuery(slice), {}, { mutations_sync: '0' })
+    await this.#untilQuiet()
+  }
+
+  async insert(slice: Slice): Promise<void> {
+    const there = new Set(await this.#columns('events'))
+    const columns = (await this.#columns(STAGED)).filter((column) => there.has(column))
+    // Rows that an earlier attempt inserted are no repeats: they were removed.
+    await this.#run(insertQuery(columns, slice), {}, { insert_deduplication_token: randomUUID() })
+  }
+
+  async isThere(slice: Slice): Promise<boolean> {
+    return Boolean((await this.#rows<[number]>(isThereQuery(slice)))[0]![0])
+  }
+
+  async countFiltered(): Promise<void> {
+    await this.#untilQuiet()
+    const hasReason = await this.#rows<[number]>(
+      `SELECT count() FROM system.columns
+      WHERE database = currentDatabase() AND table = '${STAGED}' AND name = '${REASON}'`,
+    )
+    const query = countFilteredQuery(OUTCOME_STATUS.filtered, hasReason[0]![0] === 1)
+    await this.#run(query, {}, { insert_deduplication_token: randomUUID() })
+  }
+
+  drop(): Promise<void> {
+    return this.#drop(STAGED)
+  }
+
+  /** What an attempt that was cut off has told the server goes on: nothing may be written or removed behind our back. */
+  async #untilQuiet(): Promise<void> {
+    for (;;) {
+      const [found] = await this.#rows<[number, [id: string, failure: string][]]>(`
+        SELECT
+          (SELECT count() FROM system.processes WHERE query_kind = 'Insert' AND position(query, '${STAGED}') > 0),
+          groupArray((mutation_id, latest_fail_reason))
+        FROM system.mutations
+        WHERE database = currentDatabase() AND table = 'events' AND NOT is_done AND position(command, '${STAGED}') > 0`)
+      const [inserts, removals] = found!
+      const failed = removals.find(([, failure]) => failure !== '')
+      // One that fails is tried for ever, and holds up all that come behind it.
+      if (failed !== undefined) {
+        const which = `database = currentDatabase() AND table = 'events' AND mutation_id = ${quote(failed[0])}`
+        await this.#run(`KILL MUTATION WHERE ${which}`)
+        throw new UnavailableError(`ClickHouse cannot remove events: ${failed[1]}; run the command again to finish it`)
+      }
+      if (removals.length === 0 && inserts === 0) return
+      await sleep(LOOK_EVERY_MS)
+    }
+  }
+
+  /** Those that rows are inserted with, in their order; none when there is no such table. */
+  async #columns(table: string): Promise<string[]> {
+    const rows = await this.#rows<[string]>(
+      `SELECT name FROM system.columns
+      WHERE database = currentDatabase() AND table = {table:String} AND default_kind IN ('', 'DEFAULT')
+        AND name NOT IN ('${RUN}', '${NOISE}', '${REASON}')
+      ORDER BY position`,
+      { table },
+    )
+    return rows.map(([name]) => name)
+  }
+
+  async #count(table: string): Promise<number> {
+    return (await this.#rows<[number]>(`SELECT count() FROM ${table}`))[0]![0]
+  }
+
+  #drop(table: string): Promise<void> {
+    return this.#run(`DROP TABLE IF EXISTS ${table} SYNC SETTINGS max_table_size_to_drop = 0`)
+  }
+
+  async #run(
+    query: string,
+    params: Record<string, unknown> = {},
+    settings: Record<string, string> = {},
+  ): Promise<void> {
+    await this.#client.command({
+      query,
+      query_params: params,
+      clickhouse_settings: { ...GENTLE, ...settings },
+    })
+  }
+
+  async #rows<T>(query: string, params: Record<string, unknown> = {}): Promise<T[]> {
+    const result = await this.#client.query({
+      query,
+      query_params: params,
+      format: 'JSONCompactEachRow',
+      clickhouse_settings: {
+        ...GENTLE,
+        output_format_json_quote_64bit_integers: 0,
+        max_query_size: String(QUERY_BYTES_MAX),
+      },
+    })
+    return await result.json<T>()
+  }
+}
+
+function groupOf([ip, accountId, was, ...rest]: (string | number)[]): Group {
+  const events = Number(rest.pop())
+  return { ip: String(ip), accountId: String(accountId), was: String(was), values: rest.map(String), events }
+}

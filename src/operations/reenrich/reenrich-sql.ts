@@ -1,0 +1,131 @@
+import { ENRICHMENT_COLUMNS } from '../../../schemas/row.ts'
+import { quote } from '../../stores/clickhouse/quote.ts'
+import type { Bucket, Selection, Slice } from './ports.ts'
+
+/* Parts of statements that judge stored events again. Names of tables and columns are ours; values are parameters. */
+
+/** A copy that is being built. */
+export const BUILDING = 'reenrich_building'
+/** The copy that is complete and has to be taken over. Renamed from the other in one step. */
+export const STAGED = 'reenrich_staged'
+/** What changes, by address and old values; of one bucket at a time. */
+export const CHANGES = 'reenrich_changes'
+
+/** Columns that the copy has beside those of events. */
+export const RUN = 'reenrich_run'
+export const NOISE = 'reenrich_noise'
+export const REASON = 'reenrich_reason'
+
+const COLUMNS = ENRICHMENT_COLUMNS.join()
+
+/** Tells old values of an address apart. @param table with its dot */
+export const wasOf = (table = '') => `cityHash64(${ENRICHMENT_COLUMNS.map((column) => table + column).join()})`
+
+/** By this a row of one tenant and span of receipt is known: 16 bytes, however long its id is. */
+export const KEY = 'sipHash128(event_id, received_at)'
+
+/** What `outcomes.source` begins with for events that were filtered when they were judged again; behind a slash, their key. */
+export const REENRICHED = 'reenrich:'
+
+export function selected({ job }: Selection, bucket?: Bucket, table = ''): string {
+  return [
+    `${table}tenant_id = {tenant:String}`,
+    `${table}received_at >= toDateTime64({from:String}, 3, 'UTC')`,
+    `${table}received_at < toDateTime64({to:String}, 3, 'UTC') + INTERVAL 1 DAY`,
+    `${table}received_at <= fromUnixTimestamp64Milli({until:Int64}, 'UTC')`,
+    ...(job === undefined ? [] : [`${table}job_id = {job:String}`]),
+    ...(bucket === undefined || bucket.of === 1 ? [] : [`sipHash64(${table}ip) % ${bucket.of} = ${bucket.index}`]),
+  ].join(' AND ')
+}
+
+export function selectionParams({ tenantId, from, to, job, receivedUntilMs }: Selection): Record<string, unknown> {
+  return {
+    tenant: tenantId,
+    from: `${from} 00:00:00`,
+    to: `${to} 00:00:00`,
+    until: receivedUntilMs,
+    ...(job === undefined ? {} : { job }),
+  }
+}
+
+export function groupsQuery(selection: Selection, bucket: Bucket): string {
+  return `
+    SELECT ip, account_id, toString(${wasOf()}), ${ENRICHMENT_COLUMNS.map((column) => `toString(${column})`).join()}, count()
+    FROM events
+    WHERE ${selected(selection, bucket)}
+    GROUP BY ip, account_id, ${COLUMNS}`
+}
+
+/** @param columns of events */
+export function createBuilding(columns: readonly string[]): string {
+  return `
+    CREATE TABLE ${BUILDING} ENGINE = MergeTree ORDER BY received_at
+    AS SELECT ${columns.join()}, toLowCardinality('') AS ${RUN}, false AS ${NOISE}, toLowCardinality('') AS ${REASON}
+    FROM events LIMIT 0`
+}
+
+export const CREATE_CHANGES = `
+  CREATE TABLE ${CHANGES} ENGINE = MergeTree ORDER BY (ip, was)
+  AS SELECT ip, toUInt64(0) AS was, false AS ${NOISE}, toLowCardinality('') AS ${REASON}, ${COLUMNS} FROM events LIMIT 0`
+
+/**
+ * Only an account that was made of the company follows it; one of the sender's stays.
+ * @param columns of events
+ */
+export function stageQuery(columns: readonly string[], selection: Selection, bucket: Bucket): string {
+  const judged = new Set<string>(ENRICHMENT_COLUMNS)
+  const values = columns.map((column) => {
+    if (column === 'account_id') return 'if(e.account_id = e.company_id, c.company_id, e.account_id)'
+    return judged.has(column) ? `c.${column}` : `e.${column}`
+  })
+  return `
+    INSERT INTO ${BUILDING} (${[...columns, RUN, NOISE, REASON].join()})
+    SELECT ${values.join()}, {run:String}, c.${NOISE}, c.${REASON}
+    FROM events AS e
+    INNER JOIN ${CHANGES} AS c ON e.ip = c.ip AND ${wasOf('e.')} = c.was
+    WHERE ${selected(selection, bucket, 'e.')}`
+}
+
+/** A mutation keeps its text, so values stand in it. */
+export function removeQuery(slice: Slice): string {
+  return `ALTER TABLE events DELETE WHERE ${inSlice(slice)} AND ${KEY} IN (SELECT ${KEY} FROM ${STAGED} WHERE ${span(slice)})`
+}
+
+/** @param columns of the copy that events have, too */
+export function insertQuery(columns: readonly string[], slice: Slice): string {
+  const names = columns.join()
+  return `INSERT INTO events (${names}) SELECT ${names} FROM ${STAGED} WHERE NOT ${NOISE} AND ${span(slice)}`
+}
+
+/** Whether as many rows have a key of the slice as are to be there. */
+export function isThereQuery(slice: Slice): string {
+  return `
+    SELECT
+      (SELECT count() FROM events WHERE ${inSlice(slice)} AND ${KEY} IN (SELECT ${KEY} FROM ${STAGED} WHERE ${span(slice)}))
+      = (SELECT countIf(NOT ${NOISE}) FROM ${STAGED} WHERE ${span(slice)})`
+}
+
+/**
+ * A row an event, so that a replay knows which ones they are. Those of an attempt that was cut off are not written again.
+ * @param hasReason whether the copy has that column: one that an earlier version completed has not
+ */
+export function countFilteredQuery(status: string, hasReason: boolean): string {
+  return `
+    INSERT INTO outcomes (source, tenant_id, day, job_id, status, reason, classification, events)
+    SELECT concat('${REENRICHED}', ${RUN}, '/', hex(${KEY})) AS source, tenant_id, toDate32(received_at) AS day, job_id,
+      '${status}' AS status, ${hasReason ? REASON : "''"} AS reason, classification, count() AS events
+    FROM ${STAGED}
+    WHERE ${NOISE} AND source NOT IN
+      (SELECT source FROM outcomes WHERE startsWith(source, '${REENRICHED}')
+        AND substringIndex(source, '/', 1) IN (SELECT DISTINCT concat('${REENRICHED}', ${RUN}) FROM ${STAGED}))
+    GROUP BY source, tenant_id, day, job_id, reason, classification`
+}
+
+function inSlice(slice: Slice): string {
+  return `tenant_id = ${quote(slice.tenantId)} AND ${span(slice)}`
+}
+
+function span({ fromMs, toMs }: Slice): string {
+  const at = (ms: number) => `fromUnixTimestamp64Milli(toInt64(${ms}), 'UTC')`
+  return `received_at >= ${at(fromMs)} AND received_at < ${at(toMs)}`
+}

@@ -1,0 +1,61 @@
+import type { ClickHouseClient } from '@clickhouse/client'
+import { RECEIPTS_MAX, type Receipt } from '../../../schemas/api/receipt.ts'
+import { unavailable } from '../../stores/clickhouse/failures.ts'
+import type { EventKey, StoredEvents } from '../receipts/ports.ts'
+
+const QUERY_SECONDS_MAX = 5
+/** Of one query: what others read and write goes on beside it. */
+const THREADS_MAX = 2
+
+const QUERY = `
+  SELECT toUnixTimestamp64Milli(received_at) AS received_ms, job_id, request_id, classification
+  FROM events
+  WHERE tenant_id = {tenant:String} AND event_id = {event:String}
+  ORDER BY received_at DESC
+  LIMIT {limit:UInt32}`
+
+interface StoredRow {
+  readonly received_ms: number
+  readonly job_id: string
+  readonly request_id: string
+  readonly classification: string
+}
+
+/** Finds events in the table `events`. */
+export class ClickHouseStoredEvents implements StoredEvents {
+  readonly #client: ClickHouseClient
+
+  /** @param client of the database `ipid` */
+  constructor(client: ClickHouseClient) {
+    this.#client = client
+  }
+
+  async find({ tenantId, eventId }: EventKey): Promise<readonly Receipt[]> {
+    try {
+      const result = await this.#client.query({
+        query: QUERY,
+        query_params: { tenant: tenantId, event: eventId, limit: RECEIPTS_MAX },
+        format: 'JSONEachRow',
+        clickhouse_settings: {
+          max_execution_time: QUERY_SECONDS_MAX,
+          max_threads: THREADS_MAX,
+          output_format_json_quote_64bit_integers: 0,
+        },
+      })
+      return (await result.json<StoredRow>()).map(receiptOf)
+    } catch (error) {
+      throw unavailable(error)
+    }
+  }
+}
+
+function receiptOf({ received_ms, job_id, request_id, classification }: StoredRow): Receipt {
+  return {
+    status: 'stored',
+    received_at: new Date(received_ms).toISOString(),
+    lane: job_id === '' ? 'live' : 'batch',
+    ...(request_id !== '' && { request_id }),
+    ...(job_id !== '' && { job_id }),
+    ...(classification !== '' && { classification }),
+  }
+}

@@ -1,0 +1,126 @@
+import { buffer } from 'node:stream/consumers'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import {
+  indexKey,
+  type PartPlace,
+  partKey,
+  partStart,
+  placeOf,
+  tenantDay,
+  tenantDays,
+} from '../../pipeline/sinks/archive/layout.ts'
+import { numbered } from '../../run/counted.ts'
+import { InputError, UnavailableError } from '../../run/errors.ts'
+import type { ObjectStore } from '../../stores/objects/object-store.ts'
+import { type IndexInChange, isHalfDone } from '../erasure/remove-lines.ts'
+import type { ArchivedLine, ArchivedLines, ArchivedPart, ArchiveReader, Selection } from './ports.ts'
+
+const DAY_MS = 86_400_000
+/** More days are not asked for one by one: most of them have no part. */
+const DAYS_LISTED_MAX = 100
+
+const decompress = promisify(gunzip)
+
+interface PlacedPart extends ArchivedPart {
+  readonly place: PartPlace
+}
+
+/** The parts of object storage, for a replay. */
+export class PartReader implements ArchiveReader {
+  readonly #store: ObjectStore
+
+  constructor(store: ObjectStore) {
+    this.#store = store
+  }
+
+  async parts({ tenantId, from, to, source, run: only }: Selection): Promise<PlacedPart[]> {
+    const parts: PlacedPart[] = []
+    for (const prefix of prefixesOf(tenantId, from, to)) {
+      for await (const { key } of this.#store.list(prefix)) {
+        const place = placeOf(key)
+        if (place === undefined || (source !== undefined && place.source !== source)) continue
+        if (place.day < from || place.day > to || (only !== undefined && place.run !== only)) continue
+        const run = `${place.day} ${place.source} ${place.run}`
+        parts.push({ key, job: jobOf(place), run, firstMs: partStart(place.name), place })
+      }
+    }
+    return parts.sort((a, b) => a.firstMs - b.firstMs || (a.key < b.key ? -1 : 1))
+  }
+
+  async read(part: ArchivedPart): Promise<ArchivedLines[]> {
+    const { place } = part as PlacedPart
+    const index = JSON.parse((await this.#get(indexKey(place))).toString('utf8')) as IndexInChange
+    if (isHalfDone(index)) {
+      throw new InputError(
+        `lines of ${part.key} are being erased: run "ipid erase" again, as it was when it was cut off`,
+      )
+    }
+    const texts = (await this.#get(partKey(place))).toString('utf8').split('\n')
+    texts.pop()
+    const lines = withRequests(texts, index)
+    const entries = index.entries.reduce((sum, [, , , count]) => sum + count, 0)
+    if (entries !== lines.length) {
+      throw new InputError(
+        `${part.key} has ${numbered(lines.length, 'line')}, and its index ${entries}: one of them was changed`,
+      )
+    }
+    let at = 0
+    const units = index.entries.map(([partition, entry, commit, count]) => {
+      const from = at
+      at += count
+      return { ...unitOf(place, partition, entry, commit), lines: lines.slice(from, at), rejected: [] }
+    })
+    const rejected = (index.rejected ?? []).map(([partition, entry, commit, reason, count]) => {
+      return { ...unitOf(place, partition, entry, commit), lines: [], rejected: [{ reason, lines: count }] }
+    })
+    return [...units, ...rejected]
+  }
+
+  async #get(key: string): Promise<Buffer> {
+    const stream = await this.#store.get(key)
+    if (stream === undefined) throw new InputError(`${key} is gone from ${this.#store.place}`)
+    let packed: Buffer
+    try {
+      packed = await buffer(stream)
+    } catch (error) {
+      throw new UnavailableError(`${key} cannot be read from ${this.#store.place}: ${(error as Error).message}`, {
+        cause: error,
+      })
+    }
+    try {
+      return await decompress(packed)
+    } catch (error) {
+      throw new InputError(`${key} in ${this.#store.place} is damaged: ${(error as Error).message}`, { cause: error })
+    }
+  }
+}
+
+function unitOf(place: PartPlace, partition: number, entry: string, commit: string) {
+  const brought = commit === '' ? `archive:${partition}-${entry}` : commit
+  return { partition, entry, commit: brought, day: place.day, job: jobOf(place) }
+}
+
+function jobOf({ source, run }: PartPlace): string | undefined {
+  return source === 'batch' ? run : undefined
+}
+
+function withRequests(texts: readonly string[], { requests = [] }: IndexInChange): ArchivedLine[] {
+  const lines: ArchivedLine[] = []
+  for (const [requestId, count] of requests) {
+    for (const text of texts.slice(lines.length, lines.length + count)) lines.push({ text, requestId })
+  }
+  for (const text of texts.slice(lines.length)) lines.push({ text, requestId: '' })
+  return lines
+}
+
+/** Where parts of those UTC days are, and perhaps of others. The last day is included. */
+function prefixesOf(tenantId: string, from: string, to: string): string[] {
+  const [fromMs, toMs] = [Date.parse(from), Date.parse(to)]
+  if (toMs - fromMs >= DAYS_LISTED_MAX * DAY_MS) return [tenantDays(tenantId)]
+  const prefixes: string[] = []
+  for (let ms = fromMs; ms <= toMs; ms += DAY_MS) {
+    prefixes.push(tenantDay(tenantId, new Date(ms).toISOString().slice(0, 10)))
+  }
+  return prefixes
+}

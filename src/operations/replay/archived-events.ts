@@ -1,0 +1,153 @@
+import type { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { createGunzip } from 'node:zlib'
+import { RECEIPTS_MAX, type Receipt } from '../../../schemas/api/receipt.ts'
+import { indexKey, type PartPlace, partKey, placeOf } from '../../pipeline/sinks/archive/layout.ts'
+import { type FoundLine, LineFinder } from '../../pipeline/sinks/archive/line-finder.ts'
+import type { PartIndex } from '../../pipeline/sinks/archive/part.ts'
+import { UnavailableError } from '../../run/errors.ts'
+import type { ObjectStore } from '../../stores/objects/object-store.ts'
+import type { ArchivedEvents, EventKey, Found } from '../receipts/ports.ts'
+
+/** What one question reads at most. */
+const PARTS_MAX = 32
+const BYTES_MAX = 33_554_432
+const LISTED_MAX = 5_000
+const HOUR_MS = 3_600_000
+/** Between the receipt of an event and its entry, by which a part is named: what a commit waits, and clocks. */
+const COMMIT_SLACK_MS = 10_000
+
+interface Candidate {
+  readonly place: PartPlace
+  readonly bytes: number
+  /** How unlikely it is that it holds a receipt that is looked for. */
+  readonly distanceMs: number
+}
+
+/**
+ * Finds events in the parts of an archive. A part is found by its time alone, so those near to the times that are known are
+ * read, the nearest first, until the work of a question is done.
+ */
+export class ArchiveEvents implements ArchivedEvents {
+  readonly #store: () => ObjectStore
+
+  /** @param store asked for at the first question */
+  constructor(store: () => ObjectStore) {
+    this.#store = store
+  }
+
+  async find(key: EventKey, known: readonly Receipt[], aroundMs: readonly number[]): Promise<Found> {
+    const { candidates, complete } = await this.#candidates(key.tenantId, known, aroundMs)
+    const receipts: Receipt[] = []
+    let parts = 0
+    let bytes = 0
+    for (const { place, bytes: size } of candidates) {
+      if (parts >= PARTS_MAX || bytes >= BYTES_MAX || receipts.length >= RECEIPTS_MAX) {
+        return { receipts, complete: false }
+      }
+      parts++
+      bytes += size
+      receipts.push(...(await this.#readPart(place, key.eventId)))
+    }
+    return { receipts, complete }
+  }
+
+  /** Parts of the hours, and of the jobs, that are asked for. */
+  async #candidates(tenantId: string, known: readonly Receipt[], aroundMs: readonly number[]) {
+    const times = [...aroundMs]
+    const folders = new Set<string>()
+    for (const { received_at: text, job_id: job } of known) {
+      if (text === undefined) continue
+      if (job === undefined) times.push(Date.parse(text))
+      else folders.add(`tenant=${tenantId}/day=${text.slice(0, 10)}/source=batch/run=${job}/`)
+    }
+    for (const ms of times) {
+      // A part is of the hour of receipt; the time that is known may be that of an entry, a little later.
+      for (const at of [ms, ms - HOUR_MS, ms - COMMIT_SLACK_MS]) {
+        const hour = new Date(at).toISOString().slice(0, 13)
+        folders.add(`tenant=${tenantId}/day=${hour.slice(0, 10)}/source=ingest/run=${hour}/`)
+      }
+    }
+    const candidates: Candidate[] = []
+    let listed = 0
+    for (const folder of folders) {
+      for await (const { key, bytes } of this.#store().list(folder)) {
+        if (++listed > LISTED_MAX) return { candidates: byDistance(candidates), complete: false }
+        const place = placeOf(key)
+        if (place !== undefined) candidates.push({ place, bytes, distanceMs: distanceOf(place, times) })
+      }
+    }
+    return { candidates: byDistance(candidates), complete: true }
+  }
+
+  async #readPart(place: PartPlace, eventId: string): Promise<Receipt[]> {
+    const stream = await this.#store().get(partKey(place))
+    if (stream === undefined) return []
+    const finder = new LineFinder(eventId)
+    for await (const chunk of unzipped(stream)) finder.push(chunk)
+    if (finder.lines.length === 0) return []
+    const requests = place.source === 'ingest' ? await this.#requestsOf(place) : []
+    return finder.lines.map((line) => receiptOf(line, place, requests))
+  }
+
+  async #requestsOf(place: PartPlace): Promise<NonNullable<PartIndex['requests']>> {
+    const stream = await this.#store().get(indexKey(place))
+    if (stream === undefined) return []
+    const text = await buffer(unzipped(stream))
+    return (JSON.parse(text.toString('utf8')) as PartIndex).requests ?? []
+  }
+}
+
+function byDistance(candidates: Candidate[]): Candidate[] {
+  return candidates.sort((a, b) => a.distanceMs - b.distanceMs)
+}
+
+/** A part begins with its name's time: what was received before that is in another one, unless its job waited. */
+function distanceOf({ name, source }: PartPlace, times: readonly number[]): number {
+  if (source === 'batch') return 0
+  const beganMs = Number(name.split('-')[1])
+  return Math.min(
+    ...times.map((ms) => {
+      const behindMs = ms + COMMIT_SLACK_MS - beganMs
+      return behindMs >= 0 ? behindMs : HOUR_MS - behindMs
+    }),
+  )
+}
+
+async function* unzipped(stream: Readable): AsyncGenerator<Buffer> {
+  const gunzip = createGunzip()
+  stream.on('error', (error) => gunzip.destroy(error))
+  try {
+    for await (const chunk of stream.pipe(gunzip)) yield chunk as Buffer
+  } catch (error) {
+    throw new UnavailableError('the archive did not answer', { cause: error })
+  } finally {
+    stream.destroy()
+  }
+}
+
+function receiptOf(
+  { line, receivedAt, status }: FoundLine,
+  place: PartPlace,
+  requests: readonly (readonly [string, number])[],
+): Receipt {
+  const requestId = requestOf(requests, line)
+  return {
+    status: status === 'ok' ? 'accepted' : status,
+    received_at: receivedAt,
+    lane: place.source === 'ingest' ? 'live' : 'batch',
+    ...(requestId !== '' && { request_id: requestId }),
+    ...(place.source === 'batch' && { job_id: place.run }),
+    archived: partKey(place),
+  }
+}
+
+/** @param line from 0 */
+function requestOf(requests: readonly (readonly [string, number])[], line: number): string {
+  let end = 0
+  for (const [id, lines] of requests) {
+    end += lines
+    if (line < end) return id
+  }
+  return ''
+}

@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto'
+import type { TenantRules } from '../../../../schemas/tenant-rules.ts'
+import type { Config } from '../../../config/config.ts'
+import { madeData } from '../../../enrichment/commands/default-data.ts'
+import { judged, ruleSetOf } from '../../../enrichment/tenant-rules/judge.ts'
+import { TodaysData } from '../../../enrichment/todays-data.ts'
+import { ClickHouseReenrichment } from '../../reenrich/clickhouse.ts'
+import type { TodaysData as Judge } from '../../reenrich/ports.ts'
+import { finishReenrich, previewReenrich, reenrich } from '../../reenrich/reenrich.ts'
+import type { ReenrichReport } from '../../reenrich/report.ts'
+
+/** What `ipid replay --reenrich` was asked. */
+export interface ReenrichRequest {
+  readonly config: Config
+  readonly tenantId: string
+  /** By which the tenant's events are judged. */
+  readonly rules: TenantRules
+  /** UTC days of receipt, `YYYY-MM-DD`, both included. */
+  readonly from: string
+  readonly to: string
+  readonly dryRun: boolean
+  /** Only events of this batch job. */
+  readonly job?: string
+}
+
+/** Stored events, and the right to replace them. */
+export interface ReenrichTools {
+  readonly events: ClickHouseReenrichment
+  readonly assertHeld: () => void
+  readonly say: (line: string) => void
+}
+
+/** What came of it. */
+export interface ReenrichResult extends ReenrichReport {
+  readonly tenant_id: string
+  readonly from: string
+  readonly to: string
+  readonly dry_run: boolean
+  /** What was received later was left alone, ISO 8601 UTC. */
+  readonly received_until: string
+  /** The data sets that judged, in order of trust. */
+  readonly data: readonly string[]
+}
+
+/**
+ * Judges stored events by today's data, and unless it is a dry run replaces those that change. A run that was cut off is
+ * finished before.
+ * @param say gets lines for somebody who waits
+ * @param assertHeld throws when somebody else may replace stored events; not asked in a dry run
+ */
+export async function runReenrich(
+  request: ReenrichRequest,
+  { events, assertHeld, say }: ReenrichTools,
+): Promise<ReenrichResult> {
+  const { config, tenantId, rules, from, to, job, dryRun } = request
+  const todays = await TodaysData.open(await madeData(config))
+  const data = judgedBy(todays, rules)
+  const receivedUntilMs = Date.now()
+  const selection = { tenantId, from, to, job, receivedUntilMs }
+  const report = dryRun
+    ? await previewReenrich(selection, { events, data, say })
+    : await reenrich(selection, { events, replacement: events, assertHeld, data, say, run: randomUUID() })
+  return {
+    tenant_id: tenantId,
+    from,
+    to,
+    dry_run: dryRun,
+    received_until: new Date(receivedUntilMs).toISOString(),
+    data: todays.names,
+    ...report,
+  }
+}
+
+function judgedBy(data: TodaysData, tenant: TenantRules): Judge {
+  const rules = ruleSetOf(tenant)
+  if (rules === undefined) return data
+  return { enrich: (address, hostname) => judged(data.enrich(address, hostname), address, rules) }
+}
+
+/**
+ * Finishes a re-enrichment that was cut off, of whatever tenant, and removes the copy of events that one left half-built. To
+ * be called, inside of `whileNobodyRewrites`, before anything else replaces or removes stored events.
+ */
+export async function endReenrichment(
+  clickhouseUrl: string,
+  assertHeld: () => void,
+  say: (line: string) => void,
+): Promise<void> {
+  const events = new ClickHouseReenrichment(clickhouseUrl)
+  try {
+    await finishReenrich({ events, replacement: events, assertHeld, say })
+    await events.discard()
+  } finally {
+    await events.close()
+  }
+}

@@ -1,0 +1,215 @@
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { ingest } from '../../../../pipelines/ingest.ts'
+import type { TenantRules } from '../../../../schemas/tenant-rules.ts'
+import { archivePlaceOf, type Config } from '../../../config/config.ts'
+import { madeData } from '../../../enrichment/commands/default-data.ts'
+import { EnrichmentEngine } from '../../../enrichment/engine.ts'
+import { leftOut } from '../../../enrichment/files/report.ts'
+import { ReverseDns } from '../../../enrichment/providers/rdns/reverse-dns.ts'
+import { tenantEnricher } from '../../../enrichment/tenant-rules/judge.ts'
+import type { AddressMask } from '../../../pipeline/event/pseudonym.ts'
+import { openObjectStore } from '../../../pipeline/sinks/archive/destination.ts'
+import { progressBar } from '../../../pipeline/sources/batch/commands/progress-bar.ts'
+import { systemClock } from '../../../run/clock.ts'
+import { InputError } from '../../../run/errors.ts'
+import { demandOneServer } from '../../../stores/clickhouse/cluster.ts'
+import type { RedisClient } from '../../../stores/redis/connect.ts'
+import { addressMaskOf, type Tenant } from '../../../tenants/tenancy.ts'
+import type { CliContext } from '../../../terminal/context.ts'
+import { clickhouseUrlOf, redisUrlOf } from '../../../terminal/instance.ts'
+import { printJson, printLine, printPairs } from '../../../terminal/print.ts'
+import { whileNobodyRewrites } from '../../../terminal/rewrite-lease.ts'
+import { withRedis, withTenants } from '../../../terminal/stores.ts'
+import { ClickHouseReenrichment } from '../../reenrich/clickhouse.ts'
+import { demandWhole } from '../../reenrich/reenrich.ts'
+import { retentionFloor } from '../../retention/policy.ts'
+import { PartReader } from '../archive-reader.ts'
+import { RedisReplayLane } from '../redis/lane.ts'
+import { type ReplayReport, replay } from '../replay.ts'
+import { ReplayTables } from '../replay-tables.ts'
+import { type Condition, readCondition } from '../where.ts'
+import { endReenrichment, type ReenrichResult, runReenrich } from './reenrich.ts'
+import { printReenrich } from './reenrich-output.ts'
+
+export interface ReplayFlags {
+  readonly tenant: string
+  readonly from: string
+  readonly to: string
+  readonly source?: 'ingest' | 'batch'
+  readonly run?: string
+  readonly where?: readonly string[]
+  readonly reenrich?: boolean
+  readonly dryRun?: boolean
+  readonly json?: boolean
+}
+
+interface ReplayRequest extends Omit<ReplayFlags, 'where'> {
+  readonly where: readonly Condition[]
+  readonly mask: AddressMask | undefined
+  /** By which events are judged. */
+  readonly rules: TenantRules
+}
+
+/** How long the pipeline may take to store what it has. */
+const WAIT_MS = 600_000
+
+/** Returns the exit code: 1 when a part of the archive could not be read. */
+export async function runReplay(config: Config, flags: ReplayFlags, context: CliContext): Promise<number> {
+  const where = (flags.where ?? []).map(readCondition)
+  await demandOneServer('a replay', await clickhouseUrlOf(config), config.clickhouseCluster)
+  const tenant = await withTenants(config, (admin) => admin.getTenant(flags.tenant))
+  const from = firstKeptDay(config, tenant, flags)
+  if (from > flags.from) printLine(context.stderr, `events received before ${from} are not kept, and left out`)
+  const [report, rejudged] = await withRedis(await redisUrlOf(config), (client) => {
+    const run = (assertHeld: () => void) =>
+      runWith(
+        client,
+        assertHeld,
+        config,
+        { ...flags, from, where, mask: addressMaskOf(tenant), rules: tenant },
+        context,
+      )
+    if (flags.dryRun) return run(() => {})
+    return whileNobodyRewrites(client, flags.reenrich ? 're-enrichment' : 'a replay', run)
+  })
+  for (const problem of report.damaged) printLine(context.stderr, `ipid: left out: ${problem}`)
+  if (flags.json) printJson(context.stdout, jsonOf(report, rejudged, flags.dryRun === true))
+  else print(report, rejudged, flags.dryRun === true, context)
+  return report.damaged.length > 0 || report.unreadable > 0 ? 1 : 0
+}
+
+/** @throws InputError when no day of those that are asked for is kept */
+function firstKeptDay({ retentionDays }: Config, tenant: Tenant, { from, to }: ReplayFlags): string {
+  if (tenant.deleting) throw new InputError(`tenant "${tenant.id}" is being deleted`)
+  const ofTenants = new Map(tenant.retentionDays === undefined ? [] : [[tenant.id, tenant.retentionDays]])
+  const floor = retentionFloor({ defaultDays: retentionDays, ofTenants }, tenant.id, systemClock.now())
+  if (floor === undefined || floor <= from) return from
+  if (floor <= to) return floor
+  throw new InputError(`--to ${to}: events of tenant "${tenant.id}" are kept from ${floor} on`)
+}
+
+async function runWith(
+  client: RedisClient,
+  assertHeld: () => void,
+  config: Config,
+  flags: ReplayRequest,
+  context: CliContext,
+): Promise<readonly [ReplayReport, ReenrichResult | undefined]> {
+  const { tenant: tenantId, from, to, run: job, where, mask, rules, reenrich = false, dryRun = false } = flags
+  const { onStep: say, onProgress } = progressOf(context)
+  const url = await clickhouseUrlOf(config)
+  const events = new ClickHouseReenrichment(url)
+  const stored = new ReplayTables(url)
+  const objects = openObjectStore(archivePlaceOf(config))
+  try {
+    const held = { events, assertHeld, say }
+    if (dryRun) await demandWhole(events)
+    else await endReenrichment(url, assertHeld, say)
+    const rejudged = reenrich
+      ? await runReenrich({ config, tenantId, rules, from, to, dryRun, ...(job !== undefined && { job }) }, held)
+      : undefined
+    const lane = await RedisReplayLane.open(client, ingest, { waitMs: WAIT_MS, assertHeld })
+    const report = await withEnricher(config, context, ({ enricher, hostnames }) =>
+      replay({
+        ...{ selection: selectionOf(flags), where, mask, dryRun, reenrich, onStep: say, onProgress },
+        ...{ reader: new PartReader(objects), stored, lane, hostnames, enricher: tenantEnricher(enricher, rules) },
+        windowMs: ingest.limits.dedupWindowMs,
+      }),
+    )
+    return [report, rejudged]
+  } finally {
+    await events.close()
+    await stored.close()
+    await objects.close()
+  }
+}
+
+function selectionOf({ tenant, from, to, source, run }: Omit<ReplayFlags, 'where'>) {
+  return { tenantId: tenant, from, to, source, run }
+}
+
+/** Enriches as the roles do. */
+async function withEnricher<T>(
+  config: Config,
+  { stderr }: CliContext,
+  use: (enrichment: { readonly enricher: EnrichmentEngine; readonly hostnames: ReverseDns | undefined }) => Promise<T>,
+): Promise<T> {
+  const { rdns, rdnsServers, rdnsDeadlineMs, rdnsConcurrency } = config
+  const data = await madeData(config)
+  const metrics = new Registry()
+  const log = pino({ level: 'silent' })
+  const limits = { deadlineMs: rdnsDeadlineMs, concurrencyMax: rdnsConcurrency }
+  const hostnames =
+    rdns === 'on' ? new ReverseDns({ servers: rdnsServers, clock: systemClock, metrics, log, limits }) : undefined
+  const engine = new EnrichmentEngine({ ...data, hostnames, log, metrics })
+  await hostnames?.start()
+  await engine.start()
+  for (const { path, reason } of leftOut(engine.providers())) printLine(stderr, `ipid: ${path} is left out: ${reason}`)
+  try {
+    return await use({ enricher: engine, hostnames })
+  } finally {
+    await engine.stop()
+    await hostnames?.stop()
+  }
+}
+
+function progressOf(context: CliContext) {
+  const bar = progressBar(context, 'replay', 'parts')
+  let isShown = false
+  return {
+    onStep: (what: string) => {
+      if (isShown) bar.stop()
+      isShown = false
+      printLine(context.stderr, what)
+    },
+    onProgress: ({ parts, partsDone }: { readonly parts: number; readonly partsDone: number }) => {
+      if (!isShown) bar.start(parts, partsDone)
+      else bar.update(partsDone)
+      isShown = true
+    },
+  }
+}
+
+/** Judging again moves events from what is stored to what is counted, so a dry run could not tell these two apart. */
+function jsonOf(report: ReplayReport, rejudged: ReenrichResult | undefined, dryRun: boolean) {
+  const { parts, behind = null, counts, unreadable, damaged } = report
+  if (rejudged === undefined) {
+    const { found: _, ...numbers } = counts
+    return { dry_run: dryRun, parts, behind, ...numbers, unreadable, damaged }
+  }
+  const { stored, counted, ...numbers } = counts
+  return { ...rejudged, archive: { parts, behind, there: stored + counted, ...numbers, unreadable, damaged } }
+}
+
+function print(
+  report: ReplayReport,
+  rejudged: ReenrichResult | undefined,
+  dryRun: boolean,
+  { stdout, stderr }: CliContext,
+): void {
+  const { parts, behind, counts, unreadable } = report
+  if (behind !== undefined)
+    printLine(
+      stderr,
+      `went on behind ${behind}, where it was ended before: what is before that is looked at when it is run again`,
+    )
+  if (rejudged !== undefined) {
+    printReenrich(stdout, rejudged)
+    printLine(stdout, '')
+  }
+  const there = [
+    ['stored already', counts.stored],
+    ['counted already, not stored', counts.counted],
+  ] as const
+  printPairs(stdout, [
+    ['parts of the archive', parts],
+    ...(rejudged === undefined ? there : [['stored or counted already', counts.stored + counts.counted] as const]),
+    ['dead letters', counts.dead],
+    ['lost, and not asked for', counts.left],
+    ['lost, and put back', counts.replayed],
+    ...(rejudged === undefined ? [] : [['filtered before, and kept', counts.found] as const]),
+    ...(unreadable > 0 ? [['lines that are no event', unreadable] as const] : []),
+    ...(dryRun ? [['dry run', 'nothing was changed'] as const] : []),
+  ])
+}

@@ -1,0 +1,155 @@
+import type { EventEnvelope } from '../../../schemas/api/event.ts'
+import { OUTCOME_STATUS } from '../../../schemas/outcome.ts'
+import { type Address, parseAddress } from '../../pipeline/event/address.ts'
+import type { Enricher } from '../../pipeline/event/enrichment.ts'
+import { type Envelope, identityOf, NO_IDENTITY, partitionOf } from '../../pipeline/event/envelope.ts'
+import { countOutcome, outcomeKey } from '../../pipeline/event/outcomes.ts'
+import type { AddressMask } from '../../pipeline/event/pseudonym.ts'
+import { rowTail } from '../../pipeline/event/row.ts'
+import { stateOf } from '../../pipeline/event/verdict.ts'
+import { completeRow, rawRow } from '../../pipeline/sources/live/raw-row.ts'
+import { sliceEvent } from '../../pipeline/sources/live/slice-event.ts'
+import { StartupError } from '../../run/errors.ts'
+import type { LostEvent, LostUnit } from './plan.ts'
+import type { FedUnit, ReplayClaim, ReplayLane } from './ports.ts'
+
+/** Identities under which events of a round are told from each other, and what the dedup window has to know before. */
+export interface Identities {
+  readonly byEvent: ReadonlyMap<LostEvent, string>
+  /** Claims of these that are older than the replay stand for rows that are lost. */
+  readonly released: readonly ReplayClaim[]
+  /** Events of these are repeats of what is stored. */
+  readonly claimed: readonly ReplayClaim[]
+}
+
+/**
+ * An event goes back into the partition by which the tables know what was counted of it. While it may be sent again, its
+ * repeats meet in the one that it would have today, and that is another when the number of partitions was raised since.
+ * @throws StartupError when there is such an event
+ */
+export function demandRepeatsMeet(
+  units: readonly LostUnit[],
+  tenantId: string,
+  recentMs: number,
+  { partitions, partitionsSinceMs }: Pick<ReplayLane, 'partitions' | 'partitionsSinceMs'>,
+): void {
+  for (const { events, partition } of units) {
+    for (const { eventId, receivedAtMs, isRepeat } of events) {
+      if (isRepeat || receivedAtMs <= recentMs || receivedAtMs >= partitionsSinceMs) continue
+      if (partitionOf(identityOf(tenantId, eventId), partitions) === partition) continue
+      throw new StartupError(
+        'events that were received before PARTITIONS was raised can be put back when that, and with it the dedup window, is 7 days ago; until then replay other days with --from and --to',
+      )
+    }
+  }
+}
+
+/**
+ * The dedup window cannot judge what it has forgotten, nor what it remembers though it is lost. So an event that is
+ * a repeat of a stored one gets an identity that is claimed already. Others that were received within the window get their
+ * own, freed of old claims, so that one that comes again meanwhile counts once. Older ones would be new events if they came
+ * again, so they get none, or, where the round has several of one id, one that only these share.
+ */
+export function assignIdentities(
+  units: readonly LostUnit[],
+  { tenantId, nowMs, windowMs }: { readonly tenantId: string; readonly nowMs: number; readonly windowMs: number },
+): Identities {
+  const byEvent = new Map<LostEvent, string>()
+  const released: ReplayClaim[] = []
+  const claimed: ReplayClaim[] = []
+  const byId = new Map<string, { readonly event: LostEvent; readonly partition: number }[]>()
+  for (const { events, partition } of units) {
+    for (const event of events) {
+      if (event.isRepeat) {
+        const identity = identityOf(tenantId, `${event.eventId}\0replay`)
+        byEvent.set(event, identity)
+        claimed.push({ partition, identity })
+        continue
+      }
+      const same = byId.get(event.eventId)
+      if (same === undefined) byId.set(event.eventId, [{ event, partition }])
+      else same.push({ event, partition })
+    }
+  }
+  for (const [eventId, same] of byId) {
+    for (const all of withinWindow(same, windowMs)) {
+      const { event: first, partition } = all[0]!
+      // Between them the number of partitions was raised: claims do not tell that they are repeats.
+      for (const { event, partition: other } of all.filter((one) => one.partition !== partition)) {
+        const identity = identityOf(tenantId, `${eventId}\0replay`)
+        byEvent.set(event, identity)
+        claimed.push({ partition: other, identity })
+      }
+      const twins = all.filter((one) => one.partition === partition)
+      const isRecent = twins.some(({ event }) => event.receivedAtMs > nowMs - windowMs)
+      if (!isRecent && twins.length === 1) {
+        byEvent.set(first, NO_IDENTITY)
+        continue
+      }
+      const identity = identityOf(tenantId, isRecent ? eventId : `${eventId}\0replay:${first.receivedAtMs}`)
+      for (const { event } of twins) byEvent.set(event, identity)
+      released.push({ partition, identity })
+    }
+  }
+  return { byEvent, released, claimed }
+}
+
+/** Parts events of one id into those that are repeats of each other. */
+function withinWindow<T extends { readonly event: LostEvent }>(events: readonly T[], windowMs: number): T[][] {
+  const sorted = [...events].sort((a, b) => a.event.receivedAtMs - b.event.receivedAtMs)
+  const groups: T[][] = []
+  for (const one of sorted) {
+    const group = groups.at(-1)
+    const first = group?.[0]
+    if (first !== undefined && one.event.receivedAtMs - first.event.receivedAtMs < windowMs) group!.push(one)
+    else groups.push([one])
+  }
+  return groups
+}
+
+/** The addresses of events, for reverse DNS. */
+export function addressesOf(units: readonly LostUnit[]): Address[] {
+  const addresses = new Map<string, Address>()
+  for (const { events } of units) {
+    for (const { text } of events) {
+      const address = parseAddress((JSON.parse(text) as EventEnvelope).ip)
+      if (address !== undefined) addresses.set(address.text, address)
+    }
+  }
+  return [...addresses.values()]
+}
+
+/** Whose events they are, and how they are judged. */
+export interface RowMaking {
+  readonly tenantId: string
+  /** What stands in place of addresses, as for events that are received now. */
+  readonly mask: AddressMask | undefined
+  readonly enricher: Enricher
+}
+
+/** What goes back into the pipeline of a unit: rows as they were, judged by the data of today. */
+export function unitToFeed(
+  unit: LostUnit,
+  { tenantId, mask, enricher }: RowMaking,
+  identities: Identities['byEvent'],
+): FedUnit {
+  const { partition, commit, job, day, events } = unit
+  const envelopes: Envelope[] = []
+  const outcomes = new Map(unit.outcomes)
+  for (const lost of events) {
+    const event = JSON.parse(lost.text) as EventEnvelope
+    const address = parseAddress(event.ip)
+    if (address === undefined) {
+      countOutcome(outcomes, outcomeKey({ tenantId, day, job, status: OUTCOME_STATUS.invalidIp }))
+      continue
+    }
+    const enrichment = enricher.enrich(address)
+    const receipt = { tenantId, receivedAtMs: lost.receivedAtMs, mask }
+    const read = sliceEvent(lost.text, 0, event)
+    const raw = rawRow(read, lost.eventId, address, receipt)
+    const row = completeRow(raw, read, enrichment, receipt) + rowTail(job, lost.requestId)
+    envelopes.push({ identity: identities.get(lost)!, state: stateOf(enrichment), row })
+  }
+  for (const [key, count] of outcomes) if (count === 0) outcomes.delete(key)
+  return { partition, commit, job, envelopes, outcomes, kept: unit.kept, unfiltered: unit.unfiltered }
+}

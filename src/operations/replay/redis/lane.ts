@@ -1,0 +1,183 @@
+import { randomBytes } from 'node:crypto'
+import type { Pipeline } from '../../../pipeline/declaration/pipeline.ts'
+import { packBlock } from '../../../pipeline/event/block.ts'
+import { packOutcomes } from '../../../pipeline/event/outcomes.ts'
+import { appendBlocks, type BlockAppend, blockAppend } from '../../../pipeline/streams/append.ts'
+import { untilPassed } from '../../../pipeline/streams/barrier.ts'
+import { ownerOfNobody } from '../../../pipeline/streams/owner.ts'
+import { byPartition, forgetClaims, seedClaims } from '../../../pipeline/streams/seen-claims.ts'
+import { LeaseLostError, StartupError, UnavailableError } from '../../../run/errors.ts'
+import { partitionsOf, partitionsSince } from '../../../stores/redis/change-mark.ts'
+import type { RedisClient } from '../../../stores/redis/connect.ts'
+import { persisted } from '../../../stores/redis/durability/persisted.ts'
+import { keys } from '../../../stores/redis/keys.ts'
+import { DeadLetters, eventOf } from '../../dead-letters/dead-letters.ts'
+import {
+  eventKey,
+  type FedUnit,
+  KEPT,
+  type ReplayClaim,
+  type ReplayLane,
+  type ReplayPosition,
+  UNFILTERED,
+} from '../ports.ts'
+
+/** A replay that wrote nothing for this long writes nothing any more. */
+const PRODUCER_TTL_MS = 3_600_000
+/** A position is kept for so long behind the last round. */
+const POSITION_TTL_S = 86_400
+const CALLS_AT_ONCE = 200
+
+export interface ReplayLaneOptions {
+  /** How long the pipeline may take to store what it has. */
+  readonly waitMs: number
+  /** @throws LeaseLostError when another replay may have begun */
+  readonly assertHeld: () => void
+}
+
+/** The batch lane of a pipeline, as a replay feeds it. */
+export class RedisReplayLane implements ReplayLane {
+  readonly partitions: number
+  readonly partitionsSinceMs: number
+  readonly #client: RedisClient
+  readonly #pipeline: Pipeline
+  readonly #assertHeld: () => void
+  readonly #waitMs: number
+  readonly #producer = randomBytes(8).toString('hex')
+  #sequence = 0
+
+  private constructor(
+    client: RedisClient,
+    pipeline: Pipeline,
+    { partitions, sinceMs }: { readonly partitions: number; readonly sinceMs: number },
+    options: ReplayLaneOptions,
+  ) {
+    this.#client = client
+    this.#pipeline = pipeline
+    this.partitions = partitions
+    this.partitionsSinceMs = sinceMs
+    this.#waitMs = options.waitMs
+    this.#assertHeld = options.assertHeld
+  }
+
+  /** @throws StartupError when nothing has run here */
+  static async open(client: RedisClient, pipeline: Pipeline, options: ReplayLaneOptions): Promise<RedisReplayLane> {
+    const partitions = await partitionsOf(client)
+    if (partitions === 0) throw new StartupError('there is nothing to replay into: no ipid has run on this Redis')
+    const sinceMs = await partitionsSince(client)
+    return new RedisReplayLane(client, pipeline, { partitions, sinceMs }, options)
+  }
+
+  async untilStored(rowsOnly = false): Promise<void> {
+    // What waits for the archive is no concern of the tables.
+    const sinks = this.#pipeline.sinks.filter((sink) => sink.takes !== 'payloads' && (!rowsOnly || sink.completesJobs))
+    const pipeline = { ...this.#pipeline, sinks }
+    await away(() => untilPassed(this.#client, pipeline, this.partitions, performance.now() + this.#waitMs))
+  }
+
+  now(): Promise<number> {
+    return away(async () => {
+      const [seconds, micros] = (await this.#client.time()).map(Number)
+      return seconds! * 1_000 + Math.floor(micros! / 1_000)
+    })
+  }
+
+  letters(tenantId: string): Promise<ReadonlySet<string>> {
+    return away(async () => {
+      const found = new Set<string>()
+      const all = new DeadLetters(this.#client, this.#pipeline, this.partitions)
+      for await (const letter of all.letters({ tenantId }, 'oldest first')) {
+        const { event_id: eventId = '', received_at: receivedAt = '' } = eventOf(letter)
+        found.add(eventKey(eventId, Date.parse(receivedAt)))
+      }
+      return found
+    })
+  }
+
+  release(claims: readonly ReplayClaim[], beforeMs: number): Promise<void> {
+    const { dedupWindowMs } = this.#pipeline.limits
+    return this.#held(async () => {
+      for (const [partition, identities] of byPartition(claims)) {
+        await forgetClaims(this.#client, { partition, identities, beforeMs }, dedupWindowMs)
+      }
+    })
+  }
+
+  claim(claims: readonly ReplayClaim[]): Promise<void> {
+    return this.#held(async () => {
+      const owner = ownerOfNobody(await this.now())
+      const seeds = claims.map(({ partition, identity }) => ({
+        partition,
+        identity: Buffer.from(identity, 'latin1'),
+        owner,
+      }))
+      await seedClaims(this.#client, seeds, this.#pipeline.limits.dedupWindowMs)
+    })
+  }
+
+  /** Each unit is one call: its events, and what is taken back of them, are there or not as one. */
+  async feed(units: readonly FedUnit[]): Promise<void> {
+    for (let at = 0; at < units.length; at += CALLS_AT_ONCE) {
+      await this.#held(async () => {
+        const calls = units.slice(at, at + CALLS_AT_ONCE).map((unit) => this.#append(unit))
+        const failed = (await Promise.allSettled(calls)).find((result) => result.status === 'rejected')
+        if (failed !== undefined) throw failed.reason
+        // The position that covers them may be kept by another Redis.
+        await persisted(this.#client)
+      })
+    }
+  }
+
+  async position(tenantId: string): Promise<ReplayPosition | undefined> {
+    const text = await away(() => this.#client.get(keys.replay(tenantId)))
+    return text === null ? undefined : (JSON.parse(text) as ReplayPosition)
+  }
+
+  async keepPosition(tenantId: string, position: ReplayPosition | undefined): Promise<void> {
+    await this.#held(async () => {
+      if (position === undefined) await this.#client.del(keys.replay(tenantId))
+      else await this.#client.set(keys.replay(tenantId), JSON.stringify(position), 'EX', POSITION_TTL_S)
+    })
+  }
+
+  async #append({ partition, commit, job, envelopes, outcomes, kept, unfiltered }: FedUnit): Promise<void> {
+    const { sources, outcomes: outcomesTo } = this.#pipeline
+    const { to, lane } = sources.batch
+    const sequence = ++this.#sequence
+    const blocks: BlockAppend[] = []
+    if (envelopes.length > 0) {
+      const block = { ...packBlock(envelopes, job, commit), ...(job !== undefined && { jobCounted: true }) }
+      const producer = keys.producer(partition, this.#producer)
+      blocks.push(blockAppend({ partition, stream: to, lane, producer }, block))
+    }
+    if (outcomesTo !== undefined && outcomes.size + kept.size + unfiltered.size > 0) {
+      const source = (what: string) => `${commit}/${what}:${partition}:${lane}:${this.#producer}-${sequence}`
+      const counts = packOutcomes([
+        [source('replay'), outcomes],
+        [source(KEPT), kept],
+        [source(UNFILTERED), unfiltered],
+      ])
+      const producer = keys.producer(partition, this.#producer, outcomesTo)
+      blocks.push(blockAppend({ partition, stream: outcomesTo, lane, producer }, counts))
+    }
+    if (blocks.length === 0) return
+    const added = await appendBlocks(this.#client, blocks, { sequence, producerTtlMs: PRODUCER_TTL_MS })
+    // One that came behind a later one adds nothing: Redis was asked for a script that it did not know yet.
+    if (added !== blocks.length) throw new UnavailableError('Redis did not take the events in their order')
+  }
+
+  #held<T>(work: () => Promise<T>): Promise<T> {
+    this.#assertHeld()
+    return away(work)
+  }
+}
+
+/** Whatever Redis does not do may pass. */
+async function away<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof UnavailableError || error instanceof LeaseLostError) throw error
+    throw new UnavailableError(`Redis did not answer: ${(error as Error).message}`, { cause: error })
+  }
+}

@@ -1,0 +1,298 @@
+import type { EventEnvelope } from '../../../schemas/api/event.ts'
+import { parseAddress } from '../../pipeline/event/address.ts'
+import type { Enricher } from '../../pipeline/event/enrichment.ts'
+import type { Hostnames } from '../../pipeline/event/hostnames.ts'
+import type { AddressMask } from '../../pipeline/event/pseudonym.ts'
+import { InputError, StartupError, UnavailableError } from '../../run/errors.ts'
+import { retry } from '../../run/loop.ts'
+import { readUnit } from './lines.ts'
+import { noCounts, type Plan, planReplay, REPLAY_COUNTS, type ReplayCounts } from './plan.ts'
+import type {
+  ArchivedEvent,
+  ArchivedPart,
+  ArchivedUnit,
+  ArchiveReader,
+  ReplayLane,
+  Selection,
+  StoredEvents,
+} from './ports.ts'
+import { addressesOf, assignIdentities, demandRepeatsMeet, unitToFeed } from './put-back.ts'
+import { TakenRows } from './taken-rows.ts'
+import { isOfEntry, merged, type PlacedUnit, unitsInOrder } from './units-in-order.ts'
+import { type Condition, digestOf, meets } from './where.ts'
+
+export interface ReplayOptions {
+  readonly selection: Selection
+  /** All of them have to hold for an event to be put back. */
+  readonly where: readonly Condition[]
+  /** Only finds out what would be put back. */
+  readonly dryRun: boolean
+  /** Puts back what was filtered and is kept by the data of today. */
+  readonly reenrich: boolean
+  readonly reader: ArchiveReader
+  readonly stored: StoredEvents
+  readonly lane: ReplayLane
+  readonly enricher: Enricher
+  /** What stands in place of the tenant's addresses; undefined: they are stored. */
+  readonly mask: AddressMask | undefined
+  /** Undefined: events are enriched without reverse DNS. */
+  readonly hostnames: Hostnames | undefined
+  readonly windowMs: number
+  /** Called when it waits, with what for; and with each round. */
+  readonly onStep: (what: string) => void
+  readonly onProgress: (progress: ReplayProgress) => void
+}
+
+export interface ReplayProgress {
+  readonly parts: number
+  readonly partsDone: number
+  readonly counts: Readonly<ReplayCounts>
+}
+
+export interface ReplayReport {
+  /** Parts that were read. */
+  readonly parts: number
+  /** The part behind which it went on; undefined when it began at the first. */
+  readonly behind: string | undefined
+  readonly counts: Readonly<ReplayCounts>
+  /** Lines that are no archived event. */
+  readonly unreadable: number
+  /** What is wrong with parts that were left out. */
+  readonly damaged: readonly string[]
+}
+
+/** Events that are asked for, and put back, at once; then they have to be stored before the next. */
+const ROUND_EVENTS = 50_000
+/** Characters of their JSON: what is longer counts for more events, so that memory is bounded. */
+const EVENT_CHARS = 1_000
+const RETRY_DELAY = { minMs: 500, maxMs: 5_000 }
+/** How long stores may be away in the middle. */
+const PATIENCE_MS = 300_000
+
+/**
+ * Puts events of the archive that the tables lack back into the pipeline, with the time of their receipt, through the batch
+ * lane. What is stored, and what is counted, is found in the tables themselves, so it may be run any number of times, and
+ * killed at any moment. Works in rounds: the next one asks for what the one before stored.
+ * @throws UnavailableError when a store is away for long; run again, it goes on
+ */
+export async function replay(options: ReplayOptions): Promise<ReplayReport> {
+  const { selection, reader, lane } = options
+  const sinceMs = await lane.now()
+  const parts = await reader.parts(selection)
+  const resumed = options.dryRun ? undefined : await resumePoint(options, parts)
+  options.onStep('waiting until what was received is stored')
+  const lettersBefore = await lane.letters(selection.tenantId)
+  await lane.untilStored()
+  // One that is retried between two looks is on its way, and no more lost than one that has just become a letter.
+  const letters = new Set([...lettersBefore, ...(await lane.letters(selection.tenantId))])
+  const run = new Replay(options, parts.slice(resumed === undefined ? 0 : resumed + 1), { sinceMs, letters })
+  await run.run()
+  if (!options.dryRun) {
+    options.onStep('waiting until what was put back is stored')
+    await lane.untilStored()
+    await lane.keepPosition(selection.tenantId, undefined)
+  }
+  return { ...run.report(), behind: resumed === undefined ? undefined : parts[resumed]!.key }
+}
+
+/** Position of the last part that an earlier run of the same replay has finished. */
+async function resumePoint(options: ReplayOptions, parts: readonly ArchivedPart[]): Promise<number | undefined> {
+  const { lane, selection } = options
+  const kept = await lane.position(selection.tenantId)
+  if (kept?.selection !== digestOf(options)) return undefined
+  const at = parts.findIndex(({ key }) => key === kept.part)
+  return at < 0 ? undefined : at
+}
+
+interface Start {
+  readonly sinceMs: number
+  readonly letters: ReadonlySet<string>
+}
+
+class Replay {
+  readonly #options: ReplayOptions
+  readonly #parts: readonly ArchivedPart[]
+  readonly #start: Start
+  readonly #counts = noCounts()
+  readonly #damaged: string[] = []
+  #unreadable = 0
+  /** Units of each part that are not done. */
+  readonly #open: number[] = []
+  #done = -1
+  #kept = -1
+  readonly #taken = new TakenRows()
+
+  constructor(options: ReplayOptions, parts: readonly ArchivedPart[], start: Start) {
+    this.#options = options
+    this.#parts = parts
+    this.#start = start
+  }
+
+  report(): Omit<ReplayReport, 'behind'> {
+    return {
+      parts: this.#parts.length,
+      counts: this.#counts,
+      unreadable: this.#unreadable,
+      damaged: this.#damaged,
+    }
+  }
+
+  async run(): Promise<void> {
+    let round: PlacedUnit[] = []
+    let events = 0
+    for await (const placed of unitsInOrder(this.#parts, (part) => this.#read(part))) {
+      const { unit } = placed
+      if (events >= ROUND_EVENTS && !isOfEntry(unit, round.at(-1)?.unit)) {
+        await this.#finish(round)
+        round = []
+        events = 0
+      }
+      round.push(placed)
+      events += unit.rejected.length
+      for (const { text } of unit.events) events += Math.max(1, text.length / EVENT_CHARS)
+    }
+    await this.#finish(round)
+  }
+
+  async #read(part: ArchivedPart): Promise<ArchivedUnit[]> {
+    const { reader } = this.#options
+    try {
+      const lines = await patiently(() => reader.read(part))
+      for (const { partition } of lines) this.#demandPartition(partition, part)
+      const units = lines.map((unit) => readUnit(unit, () => this.#unreadable++))
+      this.#open.push(units.length)
+      return units
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error
+      this.#damaged.push(error.message)
+      this.#open.push(0)
+      return []
+    }
+  }
+
+  /** What went into a stream that nobody reads would never be stored. */
+  #demandPartition(partition: number, { key }: ArchivedPart): void {
+    const { partitions } = this.#options.lane
+    if (partition < partitions) return
+    throw new StartupError(
+      `${key} is of an ipid with more partitions than this one, which has ${partitions}: raise it to as many with "ipid partitions N" first`,
+    )
+  }
+
+  async #finish(round: readonly PlacedUnit[]): Promise<void> {
+    const { dryRun, onProgress } = this.#options
+    const units = merged(round, this.#parts)
+    if (units.length > 0) await this.#settle(units)
+    for (const { part } of round) this.#open[part]!--
+    while (this.#done + 1 < this.#open.length && this.#open[this.#done + 1] === 0) this.#done++
+    onProgress({ parts: this.#parts.length, partsDone: this.#done + 1, counts: this.#counts })
+    if (!dryRun) await this.#keepPosition()
+  }
+
+  async #settle(units: readonly ArchivedUnit[]): Promise<void> {
+    // What the first try put back is found stored by the next.
+    let counts: ReplayCounts | undefined
+    const plan = await patiently(async () => {
+      const found = planReplay(units, await this.#factsOf(units), (event) => this.#isWanted(event))
+      counts ??= found.counts
+      if (!this.#options.dryRun && found.lost.length > 0) await this.#putBack(found)
+      return found
+    })
+    this.#taken.add(plan.taken)
+    for (const name of REPLAY_COUNTS) this.#counts[name] += counts![name]
+  }
+
+  #isWanted({ text }: ArchivedEvent): boolean {
+    const { where } = this.#options
+    if (where.length === 0) return true
+    const event = JSON.parse(text) as EventEnvelope
+    return where.every((condition) => meets(event, condition))
+  }
+
+  async #putBack({ lost }: Plan): Promise<void> {
+    const { lane, selection, windowMs, enricher, mask, hostnames } = this.#options
+    const { tenantId } = selection
+    const nowMs = await lane.now()
+    demandRepeatsMeet(lost, tenantId, nowMs - windowMs, lane)
+    const { byEvent, claimed, released } = assignIdentities(lost, { tenantId, nowMs, windowMs })
+    await hostnames?.prefetch(addressesOf(lost))
+    await lane.release(released, this.#start.sinceMs)
+    await lane.claim(claimed)
+    try {
+      await lane.feed(lost.map((unit) => unitToFeed(unit, { tenantId, mask, enricher }, byEvent)))
+      await lane.untilStored(true)
+    } catch (error) {
+      if (!(error instanceof UnavailableError)) throw error
+      // What of it is in the stream has to be seen as stored by the next try.
+      await patiently(() => lane.untilStored())
+      throw error
+    }
+  }
+
+  async #factsOf(units: readonly ArchivedUnit[]) {
+    const { stored, selection, windowMs, where, reenrich } = this.#options
+    const { tenantId } = selection
+    const ids = new Set<string>()
+    let fromMs = Number.POSITIVE_INFINITY
+    let toMs = 0
+    for (const { events } of units) {
+      for (const { eventId, receivedAtMs } of events) {
+        ids.add(eventId)
+        fromMs = Math.min(fromMs, receivedAtMs)
+        toMs = Math.max(toMs, receivedAtMs)
+      }
+    }
+    const span = { fromMs: fromMs - windowMs, toMs: toMs + windowMs }
+    const rows = await stored.rowsOf(tenantId, [...ids], span)
+    const commits = [...new Set(units.map(({ commit }) => commit))]
+    const days = [...new Set(units.map(({ day }) => day))]
+    const outcomes = await stored.outcomesOf(tenantId, commits, days)
+    const refiltered = await stored.refilteredOf(
+      tenantId,
+      units.flatMap(({ events }) => events),
+      days,
+    )
+    const isKept = reenrich ? (event: ArchivedEvent) => this.#isKept(event) : undefined
+    return {
+      tenantId,
+      conditions: where.length,
+      rows,
+      outcomes,
+      refiltered,
+      letters: this.#start.letters,
+      taken: this.#taken,
+      windowMs,
+      isKept,
+    }
+  }
+
+  #isKept({ text }: ArchivedEvent): boolean {
+    const address = parseAddress((JSON.parse(text) as EventEnvelope).ip)
+    return address !== undefined && !this.#options.enricher.enrich(address).noise
+  }
+
+  /** Up to where no batch job has parts on both sides: which of its rows stand for which event is known by then. */
+  async #keepPosition(): Promise<void> {
+    const { lane, selection } = this.#options
+    const ahead = new Set(this.#parts.slice(this.#done + 1).map(({ job }) => job))
+    this.#taken.forget((job) => !ahead.has(job))
+    let safe = this.#done
+    for (let at = this.#done; at > this.#kept; at--) {
+      const { job } = this.#parts[at]!
+      if (job !== undefined && ahead.has(job)) safe = at - 1
+      ahead.add(job)
+    }
+    if (safe <= this.#kept) return
+    this.#kept = safe
+    const position = { selection: digestOf(this.#options), part: this.#parts[safe]!.key }
+    await patiently(() => lane.keepPosition(selection.tenantId, position))
+  }
+}
+
+function patiently<T>(work: () => Promise<T>): Promise<T> {
+  return retry(work, {
+    delay: RETRY_DELAY,
+    deadlineMs: performance.now() + PATIENCE_MS,
+    isFinal: (error) => !(error instanceof UnavailableError),
+  })
+}

@@ -1,0 +1,45 @@
+import { placeOf } from '../../pipeline/sinks/archive/layout.ts'
+import type { ObjectStore } from '../../stores/objects/object-store.ts'
+import { type RetentionPolicy, retentionFloor } from './policy.ts'
+import type { AgedStore } from './ports.ts'
+
+/** The archive, for retention. */
+export class AgedArchive implements AgedStore {
+  readonly name = 'archive'
+  readonly #store: ObjectStore
+  readonly #tenants: () => Promise<readonly string[]>
+
+  /** @param tenants whose events may be there */
+  constructor(store: ObjectStore, tenants: () => Promise<readonly string[]>) {
+    this.#store = store
+    this.#tenants = tenants
+  }
+
+  async removeAged(policy: RetentionPolicy, nowMs: number): Promise<number> {
+    let objects = 0
+    for (const tenant of await this.#tenants()) {
+      const floor = retentionFloor(policy, tenant, nowMs)
+      if (floor === undefined) continue
+      // The events go first: their index is seen as long as they are.
+      for (const prefix of ['', 'index/']) objects += await this.#removeBefore(`${prefix}tenant=${tenant}/`, floor)
+    }
+    return objects
+  }
+
+  close(): Promise<void> {
+    return this.#store.close()
+  }
+
+  /** Days come in their order, so that one page says that there is nothing to do. */
+  async #removeBefore(prefix: string, floor: string): Promise<number> {
+    let objects = 0
+    for await (const { key } of this.#store.list(prefix)) {
+      const place = placeOf(key)
+      if (place === undefined) continue
+      if (place.day >= floor) break
+      await this.#store.delete(key)
+      objects++
+    }
+    return objects
+  }
+}

@@ -1,0 +1,192 @@
+import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
+import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
+import { ALL_HAVE_TO_ANSWER } from '../../stores/clickhouse/cluster.ts'
+import { everyReplica, everyShard, localOf, onCluster } from '../../stores/clickhouse/cluster-form.ts'
+import { quote } from '../../stores/clickhouse/quote.ts'
+import { commonFloor, type RetentionPolicy, retentionFloor } from './policy.ts'
+import type { AgedStore } from './ports.ts'
+
+/** Tables whose rows have a day of receipt, and are in a partition by its month. */
+const TABLES = [
+  { name: 'events', day: 'toDate32(received_at)' },
+  { name: 'outcomes', day: 'day' },
+] as const
+
+type Table = (typeof TABLES)[number]
+
+const TENANTS_A_STATEMENT = 1_000
+const STATEMENT_MS = 600_000
+
+/**
+ * The tables, for retention. Whole months that nobody keeps are dropped; of others ClickHouse removes the rows in the
+ * background, and the sums of projections with them.
+ */
+export class ClickHouseAgedTables implements AgedStore {
+  readonly name = 'tables'
+  readonly #url: string
+  readonly #places: Places
+
+  /**
+   * @param url as `connectClickHouse` takes it
+   * @param cluster that the tables are spread over; undefined: they are those of one server
+   */
+  constructor(url: string, cluster: string | undefined) {
+    this.#url = url
+    this.#places = placesOf(cluster)
+  }
+
+  async removeAged(policy: RetentionPolicy, nowMs: number): Promise<number> {
+    const options = {
+      application: 'retention',
+      database: DATABASE,
+      requestTimeoutMs: STATEMENT_MS,
+      connectionsMax: 1,
+      settings: this.#places.settings,
+    }
+    const client = connectClickHouse(this.#url, options)
+    try {
+      let rows = 0
+      for (const table of TABLES) rows += await removeFrom(client, this.#places, table, policy, nowMs)
+      return rows
+    } finally {
+      await client.close()
+    }
+  }
+
+  async close(): Promise<void> {}
+}
+
+/** Where a table's rows, parts and mutations are. */
+interface Places {
+  /** What holds the rows of a table. */
+  holder(table: string): string
+  /** The table of an ALTER. */
+  altered(table: string): string
+  readonly parts: string
+  readonly mutations: string
+  /** Conditions that go into one statement. */
+  readonly conditionsMax: number
+  readonly settings: ClickHouseSettings
+}
+
+function placesOf(cluster: string | undefined): Places {
+  if (cluster === undefined) {
+    return {
+      holder: (table) => table,
+      altered: (table) => table,
+      parts: 'system.parts',
+      mutations: 'system.mutations',
+      conditionsMax: Number.POSITIVE_INFINITY,
+      settings: {},
+    }
+  }
+  return {
+    holder: localOf,
+    altered: (table) => `${DATABASE}.${localOf(table)} ${onCluster(cluster)}`,
+    parts: everyShard(cluster, 'system.parts'),
+    mutations: everyReplica(cluster, 'system.mutations'),
+    // A statement for all hosts goes through Keeper, which takes a megabyte at a time.
+    conditionsMax: 1,
+    settings: ALL_HAVE_TO_ANSWER,
+  }
+}
+
+async function removeFrom(
+  client: ClickHouseClient,
+  places: Places,
+  table: Table,
+  policy: RetentionPolicy,
+  nowMs: number,
+): Promise<number> {
+  // What was begun before is not begun again.
+  if ((await select(client, openMutations(places, table))).length > 0) return 0
+  const dueOf = async () => {
+    const oldest = await select<[string, string]>(
+      client,
+      `SELECT tenant_id, toString(min(${table.day})) FROM ${table.name} GROUP BY tenant_id`,
+    )
+    return oldest.filter(([tenant, day]) => day < (retentionFloor(policy, tenant, nowMs) ?? ''))
+  }
+  if ((await dueOf()).length === 0) return 0
+  const dropped = await dropMonths(client, places, table, commonFloor(policy, nowMs))
+  const tenants = (await dueOf()).map(([tenant]) => tenant)
+  return dropped + (await removeRows(client, places, table, byFloor(tenants, policy, nowMs)))
+}
+
+function openMutations({ mutations, holder }: Places, { name }: Table): string {
+  return `
+    SELECT mutation_id FROM ${mutations}
+    WHERE database = '${DATABASE}' AND table = '${holder(name)}' AND NOT is_done AND command LIKE '%DELETE WHERE%'`
+}
+
+/** Months of which nobody keeps a day, whoever has rows in them by then. */
+async function dropMonths(
+  client: ClickHouseClient,
+  { parts, holder, altered }: Places,
+  { name }: Table,
+  floor: string | undefined,
+): Promise<number> {
+  if (floor === undefined) return 0
+  const months = await select<[string, number]>(
+    client,
+    `SELECT partition_id, sum(rows) FROM ${parts}
+     WHERE database = '${DATABASE}' AND table = '${holder(name)}' AND active AND partition_id < '${monthOf(floor)}'
+     GROUP BY partition_id`,
+  )
+  let rows = 0
+  for (const [month, count] of months) {
+    const query = `ALTER TABLE ${altered(name)} DROP PARTITION ID '${month}' SETTINGS max_partition_size_to_drop = 0`
+    await client.command({ query })
+    rows += Number(count)
+  }
+  return rows
+}
+
+function monthOf(day: string): string {
+  return day.slice(0, 7).replace('-', '')
+}
+
+/** Tenants that have something to lose, by the first day that they keep. */
+function byFloor(tenants: readonly string[], policy: RetentionPolicy, nowMs: number): Map<string, string[]> {
+  const floors = new Map<string, string[]>()
+  for (const tenant of tenants) {
+    const floor = retentionFloor(policy, tenant, nowMs)!
+    floors.set(floor, [...(floors.get(floor) ?? []), tenant])
+  }
+  return floors
+}
+
+async function removeRows(
+  client: ClickHouseClient,
+  { altered, conditionsMax }: Places,
+  { name, day }: Table,
+  floors: ReadonlyMap<string, readonly string[]>,
+): Promise<number> {
+  let removed = 0
+  const conditions = [...floors].flatMap(([floor, tenants]) =>
+    portionsOf(tenants).map((some) => `(${day} < '${floor}' AND tenant_id IN (${some.map(quote).join()}))`),
+  )
+  for (let at = 0; at < conditions.length; at += conditionsMax) {
+    const condition = conditions.slice(at, at + conditionsMax).join(' OR ')
+    const [found] = await select<[number]>(client, `SELECT count() FROM ${name} WHERE ${condition}`)
+    removed += Number(found?.[0] ?? 0)
+    await client.command({
+      query: `ALTER TABLE ${altered(name)} DELETE WHERE ${condition}`,
+      clickhouse_settings: { mutations_sync: '0', max_query_size: '67108864' },
+    })
+  }
+  return removed
+}
+
+function portionsOf(tenants: readonly string[]): string[][] {
+  const portions: string[][] = []
+  for (let at = 0; at < tenants.length; at += TENANTS_A_STATEMENT)
+    portions.push(tenants.slice(at, at + TENANTS_A_STATEMENT))
+  return portions
+}
+
+async function select<T>(client: ClickHouseClient, query: string): Promise<T[]> {
+  const settings = { max_query_size: '67108864' }
+  const result = await client.query({ query, format: 'JSONCompactEachRow', clickhouse_settings: settings })
+  return await result.json<T>()
+}

@@ -1,0 +1,165 @@
+import type { GroupStatus, PipelineStatus } from '../../pipeline/declaration/status.ts'
+import type { ProcessReport } from './report.ts'
+import { oldestWork, type StallLimits } from './stall.ts'
+import type {
+  ClickHouseStatus,
+  DamageStatus,
+  DataSetStatus,
+  DedupStatus,
+  GroupWaiting,
+  InsertStatus,
+  JobsStatus,
+  LastMinute,
+  LoggedProblem,
+  QuotaStatus,
+  RedisStatus,
+  SystemStatus,
+} from './system-status.ts'
+import { verdictOf } from './verdict.ts'
+
+/** Where the parts of a status come from. Each call may reject: its part is unknown then. */
+export interface StatusSources {
+  pipeline(): Promise<PipelineStatus>
+  batchJobs(): Promise<JobsStatus>
+  bulkJobs(): Promise<JobsStatus>
+  redis(): Promise<RedisStatus>
+  dedup(): Promise<DedupStatus>
+  /** Undefined: nobody has said where it is. */
+  clickhouse?(): Promise<ClickHouseStatus>
+  /** Undefined: as above. */
+  quotas?(): Promise<QuotaStatus>
+  reports(): Promise<readonly ProcessReport[]>
+  retention(): Promise<SystemStatus['retention']>
+  damage(): Promise<DamageStatus>
+}
+
+const ERRORS_MAX = 20
+
+/** Reads everything at once, in a bounded number of small calls. Never rejects for a part that cannot be read. */
+export async function collectStatus(
+  sources: StatusSources,
+  limits: StallLimits,
+  nowMs = Date.now(),
+): Promise<SystemStatus> {
+  const unknown: string[] = []
+  const part = async <T>(name: string, read: (() => Promise<T>) | undefined, none: T): Promise<T> => {
+    try {
+      return read === undefined ? none : await read()
+    } catch (error) {
+      unknown.push(`${name}: ${(error as Error).message}`)
+      return none
+    }
+  }
+  const [pipeline, batchJobs, bulkJobs, redis, dedup, clickhouse, quotas, reports, retention, damage] =
+    await Promise.all([
+      part<PipelineStatus>('streams', () => sources.pipeline(), { streams: [], dead_letters: 0 }),
+      part('batch jobs', () => sources.batchJobs(), NO_JOBS),
+      part('bulk jobs', () => sources.bulkJobs(), NO_JOBS),
+      part<RedisStatus | null>('Redis', () => sources.redis(), null),
+      part<DedupStatus | null>('dedup window', () => sources.dedup(), null),
+      part<ClickHouseStatus | null>('ClickHouse', sources.clickhouse && (() => sources.clickhouse!()), null),
+      part<QuotaStatus | null>('quotas', sources.quotas && (() => sources.quotas!()), null),
+      part<readonly ProcessReport[]>('processes', () => sources.reports(), []),
+      part('retention', () => sources.retention(), []),
+      part<DamageStatus>('damage', () => sources.damage(), { parts: [], archived_tenants: [] }),
+    ])
+  const waiting = waitingOf(pipeline.streams)
+  const found = {
+    at: new Date(nowMs).toISOString(),
+    streams: pipeline.streams,
+    dead_letters: pipeline.dead_letters,
+    waiting,
+    oldest: oldestWork(waiting, batchJobs, bulkJobs),
+    batch_jobs: batchJobs,
+    bulk_jobs: bulkJobs,
+    last_minute: lastMinuteOf(reports),
+    inserts: insertsOf(reports),
+    redis,
+    dedup,
+    clickhouse,
+    quotas,
+    data: dataOf(reports),
+    processes: reports.flatMap(({ process }) => (process.roles.length > 0 ? [process] : [])).sort(byRoles),
+    errors: errorsOf(reports),
+    retention,
+    damage,
+    unknown,
+  }
+  return { ...found, verdict: verdictOf(found, limits, nowMs) }
+}
+
+export const NO_JOBS: JobsStatus = {
+  ...{ uploading: 0, queued: 0, running: 0, lines: 0, lines_waiting: 0, oldest_ms: 0 },
+  oldest_jobs: [],
+}
+
+/** Sums over the partitions, in the order of the first partition. */
+export function waitingOf(streams: readonly GroupStatus[]): GroupWaiting[] {
+  const found = new Map<string, GroupWaiting>()
+  for (const { stream, group, lane, ...values } of streams) {
+    const key = `${stream} ${group} ${lane}`
+    const before = found.get(key)
+    found.set(key, {
+      ...{ stream, group, lane },
+      lag_entries: values.lag_entries + (before?.lag_entries ?? 0),
+      pending_entries: values.pending_entries + (before?.pending_entries ?? 0),
+      events: values.waiting_events + (before?.events ?? 0),
+      oldest_ms: Math.max(values.oldest_ms, before?.oldest_ms ?? 0),
+    })
+  }
+  return [...found.values()]
+}
+
+function lastMinuteOf(reports: readonly ProcessReport[]): LastMinute {
+  const sum = (name: keyof LastMinute) => reports.reduce((total, report) => total + (report.last_minute[name] ?? 0), 0)
+  return {
+    ...{ live_events: sum('live_events'), batch_lines: sum('batch_lines'), processed: sum('processed') },
+    ...{ stored: sum('stored'), dead: sum('dead'), requests: sum('requests'), refused: sum('refused') },
+  }
+}
+
+function insertsOf(reports: readonly ProcessReport[]): InsertStatus[] {
+  const found = new Map<string, InsertStatus>()
+  for (const one of reports.flatMap(({ inserts }) => inserts)) {
+    const before = found.get(one.group)
+    if (before === undefined) {
+      found.set(one.group, one)
+      continue
+    }
+    const inserts = one.inserts + before.inserts
+    const totalMs = one.inserts * one.avg_ms + before.inserts * before.avg_ms
+    found.set(one.group, {
+      ...{ group: one.group, inserts, rows: one.rows + before.rows, failures: one.failures + before.failures },
+      avg_ms: inserts === 0 ? 0 : Math.round(totalMs / inserts),
+      max_ms: Math.max(one.max_ms, before.max_ms),
+      refused: (one.refused ?? 0) + (before.refused ?? 0),
+      refusal: one.refusal ?? before.refusal ?? null,
+    })
+  }
+  return [...found.values()].sort((a, b) => compare(a.group, b.group))
+}
+
+const BY_STATE: readonly DataSetStatus['state'][] = ['ok', 'replaced', 'waiting', 'ignored', 'stale', 'failed']
+
+/** Of a file that processes see in different states, the worst counts. */
+function dataOf(reports: readonly ProcessReport[]): DataSetStatus[] {
+  const found = new Map<string, DataSetStatus>()
+  for (const set of reports.flatMap(({ data = [] }) => data)) {
+    const before = found.get(set.name)
+    if (before === undefined || BY_STATE.indexOf(set.state) > BY_STATE.indexOf(before.state)) found.set(set.name, set)
+  }
+  return [...found.values()].sort((a, b) => compare(a.name, b.name))
+}
+
+function errorsOf(reports: readonly ProcessReport[]): LoggedProblem[] {
+  const all = reports.flatMap(({ errors }) => errors)
+  return all.sort((a, b) => compare(b.at, a.at)).slice(0, ERRORS_MAX)
+}
+
+function byRoles(a: { readonly roles: readonly string[] }, b: { readonly roles: readonly string[] }): number {
+  return compare(a.roles.join(), b.roles.join())
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

@@ -1,0 +1,126 @@
+import { countText, nounFor, numbered } from '../../../run/counted.ts'
+import { type Cell, printLine, printPairs, printTable } from '../../../terminal/print.ts'
+import type { DamagedPart, InsertStatus, JobsStatus, SystemStatus } from '../system-status.ts'
+import { ageText, bytesText, replayLine } from '../words.ts'
+
+const ERRORS_SHOWN = 5
+const TENANTS_SHOWN = 10
+
+/** Prints a status for people: the verdict, what waits, and what was done in the last minute. */
+export function printStatus(out: NodeJS.WritableStream, status: SystemStatus): void {
+  printLine(out, status.verdict.text)
+  printLine(out, '')
+  printTable(
+    out,
+    ['STREAM', 'LANE', 'GROUP', 'LAG', 'PENDING', 'EVENTS', 'OLDEST'],
+    status.waiting.map(({ stream, lane, group, lag_entries, pending_entries, events, oldest_ms }) => {
+      return [stream, lane, group, lag_entries, pending_entries, events, ageText(oldest_ms)]
+    }),
+  )
+  printLine(out, '')
+  printPairs(out, [
+    ['batch jobs', jobsText(status.batch_jobs, ['line', 'lines'])],
+    ['bulk jobs', jobsText(status.bulk_jobs, ['address', 'addresses'])],
+    ['oldest unfinished', status.oldest && `${ageText(status.oldest.age_ms)}, ${status.oldest.where}`],
+    ['last minute', minuteText(status)],
+    ...status.inserts.map((insert): [string, Cell] => [`inserts ${insert.group}`, insertText(insert)]),
+    ['Redis', redisText(status)],
+    ['ClickHouse', clickhouseText(status)],
+    ['quotas', quotasText(status)],
+    ['dead letters', countText(status.dead_letters)],
+  ])
+  printDetails(out, status)
+}
+
+function printDetails(out: NodeJS.WritableStream, status: SystemStatus): void {
+  const { processes, data, errors, retention } = status
+  printDamage(out, status)
+  if (processes.length > 0) printLine(out, '')
+  for (const { roles, host, pid, started_at: startedAt } of processes) {
+    printLine(out, `process ${pid} on ${host}: ${roles.join(', ')}, since ${startedAt}`)
+  }
+  if (data.length > 0) {
+    printLine(out, '')
+    printTable(
+      out,
+      ['DATA SET', 'STATE', 'RECORDS', 'AGE', 'RECOGNISED AS'],
+      data.map(({ name, state, records, age_days: days, recognised_as: as = null }) => {
+        return [name, state, records, days === null ? '' : `${days} d`, as]
+      }),
+    )
+    for (const { name, reason } of data) if (reason !== null) printLine(out, `  ${name}: ${reason}`)
+  }
+  if (errors.length > 0) printLine(out, '')
+  for (const { at, level, process, message, times } of errors.slice(0, ERRORS_SHOWN)) {
+    printLine(out, `${at} ${level} ${process}: ${message}${times > 1 ? ` (${numbered(times, 'time')})` : ''}`)
+  }
+  if (retention.length > 0) printLine(out, '')
+  for (const { store, at, removed } of retention) {
+    const [one, what] = store === 'archive' ? ['object of the archive', 'objects of the archive'] : ['row', 'rows']
+    printLine(out, `retention: ${countText(removed)} old ${nounFor(removed, one, what)} removed at ${at}`)
+  }
+}
+
+/** What is missing, and what can be done about it. */
+function printDamage(out: NodeJS.WritableStream, { damage: { parts, archived_tenants: tenants } }: SystemStatus): void {
+  if (parts.length === 0) return
+  printLine(out, '')
+  const days = parts.flatMap(({ from, to }) => (from === null || to === null ? [] : [from, to])).sort()
+  for (const { table, name, rows, from, to } of parts) {
+    const which = from === null ? '' : `, received ${from === to ? from : `${from} to ${to}`}`
+    printLine(out, `damaged part of ${table}: ${rows === null ? 'unknown' : numbered(rows, 'row')}${which}, in ${name}`)
+  }
+  if (days.length > 0) {
+    const span = { from: days[0]!, to: days.at(-1)! }
+    for (const tenant of tenants) printLine(out, `  to put back what the archive has: ${replayLine(tenant, span)}`)
+    if (tenants.length === 0) printLine(out, '  no tenant has an archive that could be replayed')
+  }
+  const [{ table, name }] = parts as [DamagedPart]
+  const drop = `ALTER TABLE ipid.${table} DROP DETACHED PART '${name}' SETTINGS allow_drop_detached = 1`
+  printLine(out, `  when that is done, or given up, for each part: ${drop}`)
+}
+
+function jobsText(
+  { uploading, queued, running, lines_waiting: waiting, oldest_ms: oldest }: JobsStatus,
+  what: [one: string, many: string],
+) {
+  const uploads = uploading > 0 ? [`${uploading} being uploaded`] : []
+  if (queued + running === 0) return uploads.join() || 'none'
+  const open = `${running} running and ${queued} queued, ${numbered(waiting, ...what)} to go`
+  return [open, ...uploads, `the oldest since ${ageText(oldest)}`].join(', ')
+}
+
+function minuteText({ last_minute: minute }: SystemStatus): string {
+  const { live_events: live, batch_lines: lines, processed, stored, dead, requests, refused } = minute
+  const events = `${numbered(live, 'live event')}, ${numbered(lines, 'line')}; ${countText(processed)} processed`
+  const stop = `${countText(stored)} stored, ${countText(dead)} dead`
+  return `${events}, ${stop}; ${numbered(requests, 'request')}, ${countText(refused)} of them 429`
+}
+
+function insertText({ inserts, rows, failures, refused = 0, avg_ms: avgMs, max_ms: maxMs }: InsertStatus): string {
+  const size = inserts === 0 ? 0 : Math.round(rows / inserts)
+  const times = `${ageText(avgMs)} each, ${ageText(maxMs)} at most`
+  return `${countText(inserts)} in the last minute, of ${numbered(size, 'row')}; ${times}; ${failures} failed${refused > 0 ? `; ${numbered(refused, 'row')} refused` : ''}`
+}
+
+function quotasText({ quotas }: SystemStatus): Cell {
+  if (quotas === null) return null
+  const { daily_lookups: lookups, monthly_accounts: accounts } = quotas.passed
+  if (lookups + accounts === 0) return 'no tenant passed one'
+  const who = quotas.highest.filter(({ used, limit }) => used >= limit).map(({ tenant_id: tenant }) => tenant)
+  const names = [...new Set(who)].slice(0, TENANTS_SHOWN).join(', ')
+  return `lookups of the day used up by ${lookups}, accounts of the month passed by ${numbered(accounts, 'tenant')}: ${names}`
+}
+
+function redisText({ redis }: SystemStatus): Cell {
+  if (redis === null) return null
+  const limit = redis.max_bytes === 0 ? 'no limit' : `${bytesText(redis.max_bytes)}`
+  const share = redis.max_bytes === 0 ? '' : ` (${Math.round(redis.used_share * 100)} %)`
+  return `${redis.version}, ${bytesText(redis.used_bytes)} of ${limit}${share}`
+}
+
+function clickhouseText({ clickhouse }: SystemStatus): Cell {
+  if (clickhouse === null) return null
+  const { version, memory_bytes: bytes, memory_max_bytes: max, missing_tables: missing } = clickhouse
+  return `${version}, ${bytesText(bytes)}${max > 0 ? ` of ${bytesText(max)}` : ''} of memory${missing.length > 0 ? `; lacks ${missing.join(', ')}` : ''}`
+}

@@ -1,0 +1,38 @@
+import { Command } from 'commander'
+import type { Config } from '../../../config/config.ts'
+import type { CliContext } from '../../../terminal/context.ts'
+import { printJson } from '../../../terminal/print.ts'
+import { addSettings, configOf, INSTANCE_SETTINGS } from '../../../terminal/settings-options.ts'
+import type { SystemStatus } from '../system-status.ts'
+
+/** `ipid status`: what an operator looks at, and what to make of it in one line. */
+export function statusCommand(context: CliContext): Command {
+  const command = new Command('status')
+    .description('show what waits where, what is done, the stores, and what to make of it in one line')
+    .option('--json', 'print JSON')
+  return addSettings(command, INSTANCE_SETTINGS).action(async (options: { json?: boolean }) => {
+    const status = await readSystem(configOf(context, command))
+    if (options.json) return printJson(context.stdout, status)
+    const { printStatus } = await import('./status-output.ts')
+    printStatus(context.stdout, status)
+  })
+}
+
+async function readSystem(given: Config): Promise<SystemStatus> {
+  const [{ withRedis }, { asInstance, clickhouseUrlOf, redisUrlOf }, { collectStatus }, roles, { ingest }] =
+    await Promise.all([
+      import('../../../terminal/stores.ts'),
+      import('../../../terminal/instance.ts'),
+      import('../collect.ts'),
+      import('../role.ts'),
+      import('../../../../pipelines/ingest.ts'),
+    ])
+  const config = await asInstance(given)
+  const redisUrl = await redisUrlOf(config)
+  // Whoever names a Redis of his own may have no ClickHouse to name.
+  const clickhouseUrl = await clickhouseUrlOf(config).catch(() => undefined)
+  const limits = roles.stallLimits(config, ingest)
+  return await withRedis(redisUrl, (redis) =>
+    collectStatus(roles.statusSources({ redis, clickhouseUrl, pipeline: ingest, plans: config.plans }), limits),
+  )
+}

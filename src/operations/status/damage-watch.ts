@@ -1,0 +1,106 @@
+import type { Logger } from 'pino'
+import { Gauge, type Registry } from 'prom-client'
+import type { Clock } from '../../run/clock.ts'
+import { Loop } from '../../run/loop.ts'
+import type { Service } from '../../run/service.ts'
+import type { DamagedPart } from './system-status.ts'
+import { replayLine } from './words.ts'
+
+/** A part of a table that the server could not read, and has set aside. */
+export interface DetachedPart extends Omit<DamagedPart, 'found_at' | 'missing'> {
+  /** Whether its rows are in other parts: those that it was made of were still there. Can be told for some minutes only. */
+  readonly isElsewhere: boolean
+}
+
+export interface DamageStore {
+  /** The parts that are set aside now. */
+  detached(): Promise<readonly DetachedPart[]>
+  close(): Promise<void>
+}
+
+/** What was found, for everybody who asks later. */
+export interface DamageRecords {
+  read(): Promise<readonly DamagedPart[]>
+  add(part: DamagedPart): Promise<void>
+  remove(part: DamagedPart): Promise<void>
+}
+
+export interface DamageWatchOptions {
+  readonly store: DamageStore
+  readonly records: DamageRecords
+  readonly clock: Clock
+  readonly metrics: Registry
+  readonly log: Logger
+}
+
+/** Where an event's rows come from is on disk for 8 minutes behind a merge: the first look is to come well before. */
+const LOOK_EVERY_MS = 120_000
+const RETRY_DELAY = { minMs: 1_000, maxMs: 30_000 }
+
+/**
+ * Looks whether the tables have lost parts. A server that starts sets aside what it cannot read, says nothing, and answers
+ * from then on as if the rows had never been there.
+ */
+export class DamageWatch implements Service {
+  readonly name = 'damage watch'
+  readonly #options: DamageWatchOptions
+  readonly #loop: Loop
+
+  constructor(options: DamageWatchOptions) {
+    this.#options = options
+    this.#loop = new Loop({
+      name: this.name,
+      round: async () => {
+        await this.look()
+        return LOOK_EVERY_MS
+      },
+      // A store that is away is told of elsewhere.
+      failed: () => {},
+      leave: () => options.store.close(),
+      delay: RETRY_DELAY,
+    })
+    new Gauge({
+      name: 'ipid_clickhouse_damaged_parts',
+      help: 'Parts of tables that ClickHouse could not read and has set aside, and whose rows are missing',
+      ...{ aggregator: 'max', registers: [options.metrics] },
+      async collect() {
+        const parts = await options.records.read().catch(() => undefined)
+        if (parts !== undefined) this.set(parts.filter(({ missing }) => missing).length)
+      },
+    })
+  }
+
+  start(): Promise<void> {
+    return this.#loop.start()
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+
+  /** Looks once. */
+  async look(): Promise<void> {
+    const { store, records } = this.#options
+    const detached = await store.detached()
+    const known = await records.read()
+    for (const part of known) if (!detached.some((found) => isSame(found, part))) await records.remove(part)
+    for (const found of detached) if (!known.some((part) => isSame(found, part))) await this.#note(found)
+  }
+
+  async #note({ isElsewhere, ...found }: DetachedPart): Promise<void> {
+    const { records, clock, log } = this.#options
+    const part = { ...found, found_at: new Date(clock.now()).toISOString(), missing: !isElsewhere }
+    await records.add(part)
+    const { table, name, rows, from, to } = part
+    const told = { table, part: name, rows, from, to }
+    if (isElsewhere) log.warn(told, 'ClickHouse set aside a damaged part; its rows are in those that it was made of')
+    else {
+      const repair = replayLine('TENANT', part)
+      log.error({ ...told, ...(repair && { repair }) }, 'ClickHouse set aside a damaged part: its rows are missing')
+    }
+  }
+}
+
+function isSame(a: Pick<DamagedPart, 'table' | 'name'>, b: Pick<DamagedPart, 'table' | 'name'>): boolean {
+  return a.table === b.table && a.name === b.name
+}

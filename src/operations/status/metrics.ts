@@ -1,0 +1,184 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Gauge, type Registry } from 'prom-client'
+import { LANES } from '../../pipeline/declaration/lane.ts'
+import { groupsOf, type Pipeline } from '../../pipeline/declaration/pipeline.ts'
+import type { PipelineStatus } from '../../pipeline/declaration/status.ts'
+import { waitingOf } from './collect.ts'
+import type { ClickHouseStatus, DedupStatus, GroupWaiting, JobsStatus, RedisStatus } from './system-status.ts'
+
+/** What is asked when somebody reads the metrics. Each call may reject: its metrics are left out then. */
+export interface StoreReads {
+  readonly pipeline: Pipeline
+  /** What waits; groups at rest may be left out. */
+  readonly waiting: () => Promise<PipelineStatus>
+  readonly batchJobs: () => Promise<JobsStatus>
+  readonly bulkJobs: () => Promise<JobsStatus>
+  readonly redis: () => Promise<RedisStatus>
+  readonly dedup: () => Promise<DedupStatus>
+}
+
+type Set = (labels: Readonly<Record<string, string>>, value: number) => void
+
+/** One answer serves all metrics of a scrape, and others that come soon. */
+const FRESH_MS = 1_000
+/** What changes slowly, and costs a statement, is not asked at every scrape. */
+const CLICKHOUSE_FRESH_MS = 14_000
+const DEDUP_FRESH_MS = 14_000
+/** Well below the time that a process has to tell its metrics. */
+const LATE_MS = 500
+
+/**
+ * What waits in Redis, and what it costs there. Every process that shows it shows the same, so the largest counts when
+ * processes are put together. Partitions are summed: what is shown does not grow with them.
+ */
+export function createStoreMetrics(registry: Registry, reads: StoreReads): void {
+  const gauge = gaugesOf(registry)
+  const pipeline = once(reads.waiting)
+  const everyGroup = (value: (group: GroupWaiting) => number) => async (set: Set) => {
+    const { streams } = await pipeline()
+    const waiting = waitingOf(streams)
+    for (const { group, from: stream } of groupsOf(reads.pipeline)) {
+      for (const lane of LANES) {
+        const found = waiting.find((one) => one.group === group && one.lane === lane)
+        set({ stream, lane, group }, found === undefined ? 0 : value(found))
+      }
+    }
+  }
+  const place = ['stream', 'lane', 'group']
+  gauge(
+    ...(['ipid_stream_lag_entries', 'Entries not yet delivered to the group', place] as const),
+    everyGroup(({ lag_entries: entries }) => entries),
+  )
+  gauge(
+    ...(['ipid_stream_pending_entries', 'Entries delivered and not yet acknowledged', place] as const),
+    everyGroup(({ pending_entries: entries }) => entries),
+  )
+  gauge(
+    ...(['ipid_stream_waiting_events', 'Events in entries that are not acknowledged yet', place] as const),
+    everyGroup(({ events }) => events),
+  )
+  gauge(
+    ...(['ipid_stream_oldest_seconds', 'Age of the oldest entry that waits', place] as const),
+    everyGroup(({ oldest_ms: ms }) => ms / 1_000),
+  )
+  gauge('ipid_dead_letters', 'Events that cannot be processed and wait for a decision', [], async (set) => {
+    set({}, (await pipeline()).dead_letters)
+  })
+  createJobMetrics(gauge, reads)
+  const redis = once(reads.redis)
+  gauge('ipid_redis_memory_bytes', 'Memory that Redis uses', [], async (set) => set({}, (await redis()).used_bytes))
+  gauge('ipid_redis_memory_max_bytes', 'Memory that Redis may use; 0: no limit', [], async (set) => {
+    set({}, (await redis()).max_bytes)
+  })
+  gauge('ipid_redis_memory_share', 'Share of its memory that the fullest Redis uses, 0 to 1', [], async (set) => {
+    set({}, (await redis()).used_share)
+  })
+  const dedup = once(reads.dedup, DEDUP_FRESH_MS)
+  gauge('ipid_dedup_entries', 'Identities that the dedup window remembers', [], async (set) => {
+    set({}, (await dedup()).entries)
+  })
+  gauge('ipid_dedup_bytes', 'Memory of the dedup window, estimated', [], async (set) => set({}, (await dedup()).bytes))
+}
+
+function createJobMetrics(gauge: ReturnType<typeof gaugesOf>, reads: StoreReads): void {
+  const kinds = [['batch', once(reads.batchJobs)] as const, ['bulk', once(reads.bulkJobs)] as const]
+  const both = (set: (kind: string, jobs: JobsStatus) => void) => async () => {
+    for (const [kind, read] of kinds) set(kind, await read())
+  }
+  gauge('ipid_jobs', 'Jobs that have not ended', ['kind', 'state'], (set) =>
+    both((kind, jobs) => {
+      for (const state of ['uploading', 'queued', 'running'] as const) set({ kind, state }, jobs[state])
+    })(),
+  )
+  gauge('ipid_jobs_waiting_lines', 'Lines or addresses of jobs that nobody has taken yet', ['kind'], (set) =>
+    both((kind, jobs) => set({ kind }, jobs.lines_waiting))(),
+  )
+  gauge('ipid_jobs_oldest_seconds', 'Time since the receipt of the oldest job that has not ended', ['kind'], (set) =>
+    both((kind, jobs) => set({ kind }, jobs.oldest_ms / 1_000))(),
+  )
+}
+
+/** Memory of ClickHouse, as it counts it. */
+export function createClickHouseMetrics(registry: Registry, read: () => Promise<ClickHouseStatus>): void {
+  const gauge = gaugesOf(registry)
+  const memory = once(read, CLICKHOUSE_FRESH_MS)
+  gauge('ipid_clickhouse_memory_bytes', 'Memory that ClickHouse uses', [], async (set) => {
+    set({}, (await memory()).memory_bytes)
+  })
+  gauge('ipid_clickhouse_memory_max_bytes', 'Memory that ClickHouse may use; 0: no limit', [], async (set) => {
+    set({}, (await memory()).memory_max_bytes)
+  })
+}
+
+/** How sinks are divided among processes. @param shared by group */
+export function createShareMetrics(registry: Registry, shared: ReadonlyMap<string, { readonly held: number }>): void {
+  gaugesOf(registry)('ipid_sink_shares', 'Shares of a sink that this process has', ['group'], async (set) => {
+    for (const [group, { held }] of shared) set({ group }, held)
+  })
+}
+
+/** Whether what was accepted gets on, and whether more is accepted. */
+export function createIntakeMetrics(registry: Registry, isStalled: () => boolean, isClosed: () => boolean): void {
+  const gauge = gaugesOf(registry)
+  gauge('ipid_stalled', '1 while what was accepted does not get on, and GET /readyz answers 503', [], async (set) => {
+    set({}, isStalled() ? 1 : 0)
+  })
+  gauge('ipid_intake_closed', '1 while too much waits, and intake answers 429', [], async (set) => {
+    set({}, isClosed() ? 1 : 0)
+  })
+}
+
+/** Which version runs. */
+export function createBuildMetrics(registry: Registry, version: string): void {
+  gaugesOf(registry)('ipid_build_info', '1; the labels say which version runs', ['version', 'node'], async (set) => {
+    set({ version, node: process.version }, 1)
+  })
+}
+
+function gaugesOf(registry: Registry) {
+  return (name: string, help: string, labelNames: readonly string[], fill: (set: Set) => Promise<void>) => {
+    new Gauge({
+      ...{ name, help, labelNames, aggregator: 'max', registers: [registry] },
+      async collect() {
+        this.reset()
+        // A store that is away shows nothing; that it is away shows elsewhere.
+        await fill((labels, value) => this.set(labels, value)).catch(() => {
+          this.reset()
+          if (labelNames.length === 0) this.remove()
+        })
+      },
+    })
+  }
+}
+
+/**
+ * Asks once for all who ask at about the same time. An answer that is late is that of the next scrape, and the last one is
+ * given: a store that is slow must not cost a scrape all other metrics.
+ */
+function once<T>(read: () => Promise<T>, freshMs = FRESH_MS): () => Promise<T> {
+  let last: Promise<T> | undefined
+  let asking: Promise<T> | undefined
+  let askedAtMs = Number.NEGATIVE_INFINITY
+  return () => {
+    if (asking === undefined && performance.now() - askedAtMs > freshMs) {
+      askedAtMs = performance.now()
+      const answer = read()
+      asking = answer
+      const done = () => {
+        last = answer
+        asking = undefined
+      }
+      answer.then(done, done)
+    }
+    return asking === undefined ? last! : inTime(asking, last)
+  }
+}
+
+async function inTime<T>(answer: Promise<T>, last: Promise<T> | undefined): Promise<T> {
+  const answered = new AbortController()
+  const late = sleep(LATE_MS, undefined, { signal: answered.signal }).then(
+    () => last ?? Promise.reject(new Error('no answer in time')),
+    () => answer,
+  )
+  return await Promise.race([answer, late]).finally(() => answered.abort())
+}

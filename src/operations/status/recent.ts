@@ -1,0 +1,67 @@
+import type { Clock } from '../../run/clock.ts'
+import { MinuteSums } from './minute.ts'
+import type { InsertStatus, LastMinute } from './system-status.ts'
+
+const MINUTE_MS = 60_000
+
+/** What this process did in the last minute. */
+export class RecentWork {
+  readonly #minute: MinuteSums
+  /** The groups that ever inserted, or tried to. */
+  readonly #groups = new Set<string>()
+  readonly #clock: Clock
+  /** By group. */
+  readonly #refusals = new Map<string, { readonly kind: string; readonly atMs: number }>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+    this.#minute = new MinuteSums(clock)
+  }
+
+  did(what: keyof LastMinute, amount: number): void {
+    if (amount > 0) this.#minute.add(what, amount)
+  }
+
+  inserted(group: string, rows: number, durationMs: number): void {
+    this.#groups.add(group)
+    this.#minute.add(`${group} inserts`, 1)
+    this.#minute.add(`${group} rows`, rows)
+    this.#minute.add(`${group} ms`, durationMs)
+    this.#minute.top(`${group} max`, durationMs)
+  }
+
+  insertFailed(group: string): void {
+    this.#groups.add(group)
+    this.#minute.add(`${group} failures`, 1)
+  }
+
+  /** @param rows that are given up; 0: they are tried again */
+  refused(group: string, rows: number, kind: string): void {
+    this.#groups.add(group)
+    this.#minute.add(`${group} refused`, rows)
+    this.#refusals.set(group, { kind, atMs: this.#clock.now() })
+  }
+
+  lastMinute(): Partial<LastMinute> {
+    const names = ['live_events', 'batch_lines', 'processed', 'stored', 'dead', 'requests', 'refused'] as const
+    return Object.fromEntries(names.map((name) => [name, this.#minute.sum(name)]))
+  }
+
+  inserts(): InsertStatus[] {
+    return [...this.#groups].map((group) => {
+      const inserts = this.#minute.sum(`${group} inserts`)
+      return {
+        ...{ group, inserts, rows: this.#minute.sum(`${group} rows`), failures: this.#minute.sum(`${group} failures`) },
+        avg_ms: inserts === 0 ? 0 : Math.round(this.#minute.sum(`${group} ms`) / inserts),
+        refused: this.#minute.sum(`${group} refused`),
+        refusal: this.#refusalOf(group),
+        max_ms: Math.round(this.#minute.max(`${group} max`)),
+      }
+    })
+  }
+
+  #refusalOf(group: string): string | null {
+    const last = this.#refusals.get(group)
+    return last !== undefined && this.#clock.now() - last.atMs < MINUTE_MS ? last.kind : null
+  }
+}

@@ -1,0 +1,34 @@
+import type { Pipeline } from '../../../pipeline/declaration/pipeline.ts'
+import { BUCKETS, CLAIM_GENERATIONS, generationOf } from '../../../pipeline/streams/seen-store.ts'
+import type { RedisClient } from '../../../stores/redis/connect.ts'
+import { keys } from '../../../stores/redis/keys.ts'
+import type { DedupStatus } from '../system-status.ts'
+
+/** Of a bucket with its key, and of each identity in it while it is compact; measured with MEMORY USAGE. */
+const BUCKET_BYTES = 104
+const IDENTITY_BYTES = 29
+/** As `hash-max-listpack-entries` has it; a bucket with more is a hash table. */
+const COMPACT_MAX = 128
+const LOOSE_IDENTITY_BYTES = 116
+
+/** How much the dedup window remembers, by counters, and what that takes, by how it is laid out. */
+export async function readDedup(client: RedisClient, pipeline: Pipeline, nowMs: number): Promise<DedupStatus> {
+  const partitions = Number((await client.get(keys.partitions())) ?? 0)
+  const newest = generationOf(nowMs, pipeline.limits.dedupWindowMs)
+  const names = Array.from({ length: partitions }, (_, partition) =>
+    Array.from({ length: CLAIM_GENERATIONS + 1 }, (_, back) => keys.seenCount(partition, newest - back)),
+  ).flat()
+  // One by one: on a cluster they are in many slots.
+  const counts = (await Promise.all(names.map((name) => client.get(name)))).map((count) => Math.max(0, Number(count)))
+  return {
+    entries: counts.reduce((sum, count) => sum + count, 0),
+    bytes: Math.round(counts.reduce((sum, count) => sum + bytesOf(count), 0)),
+  }
+}
+
+/** Identities are spread over the buckets at random. */
+function bytesOf(identities: number): number {
+  const used = BUCKETS * (1 - Math.exp(-identities / BUCKETS))
+  const each = identities / BUCKETS > COMPACT_MAX ? LOOSE_IDENTITY_BYTES : IDENTITY_BYTES
+  return used * BUCKET_BYTES + identities * each
+}

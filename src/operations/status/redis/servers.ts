@@ -1,0 +1,34 @@
+import { Cluster, type Redis } from 'ioredis'
+import type { RedisClient } from '../../../stores/redis/connect.ts'
+import type { RedisStatus } from '../system-status.ts'
+
+/** Memory and safety of Redis, by INFO, which every managed Redis answers; CONFIG is often forbidden. */
+export async function readServers(client: RedisClient): Promise<RedisStatus> {
+  const masters: Redis[] = client instanceof Cluster ? client.nodes('master') : [client]
+  const servers = await Promise.all(masters.map(readServer))
+  const sum = (value: (server: RedisStatus) => number) => servers.reduce((total, server) => total + value(server), 0)
+  return {
+    version: servers[0]?.version ?? '',
+    used_bytes: sum((server) => server.used_bytes),
+    max_bytes: sum((server) => server.max_bytes),
+    used_share: Math.max(0, ...servers.map((server) => server.used_share)),
+    evicts: servers.some(({ evicts }) => evicts),
+    append_only: servers.every((server) => server.append_only),
+  }
+}
+
+async function readServer(node: Redis): Promise<RedisStatus> {
+  // Redis 7.0 takes several sections at once; a proxy before it may not.
+  const info = (await Promise.all(['server', 'memory', 'persistence'].map((section) => node.info(section)))).join('\n')
+  const value = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
+  const [used, max] = [Number(value('used_memory')), Number(value('maxmemory'))]
+  const policy = value('maxmemory_policy')
+  return {
+    version: value('valkey_version') || value('redis_version'),
+    used_bytes: used,
+    max_bytes: max,
+    used_share: max > 0 ? used / max : 0,
+    evicts: policy !== '' && policy !== 'noeviction',
+    append_only: value('aof_enabled') === '1',
+  }
+}

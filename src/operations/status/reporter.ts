@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '../../run/clock.ts'
+import { Loop } from '../../run/loop.ts'
+import type { Service } from '../../run/service.ts'
+import type { RecentWork } from './recent.ts'
+import type { ProcessReport, ReportStore } from './report.ts'
+import type { DataSetStatus, LoggedProblem, ProcessStatus } from './system-status.ts'
+
+export interface ReporterOptions {
+  readonly store: ReportStore
+  readonly process: Omit<ProcessStatus, 'started_at' | 'told_at'>
+  /** Undefined: the process runs no role, and only its problems are shown. */
+  readonly recent: RecentWork | undefined
+  /** Undefined: the process holds no enrichment data. */
+  readonly data: (() => readonly DataSetStatus[]) | undefined
+  readonly problems: () => readonly Omit<LoggedProblem, 'process'>[]
+  readonly clock: Clock
+}
+
+const TELL_EVERY_MS = 5_000
+/** What is told every few seconds stays small. */
+const DATA_SETS_MAX = 50
+/** The name in the last errors of the process that starts all others. */
+const SUPERVISOR = 'supervisor'
+const RETRY_DELAY = { minMs: 1_000, maxMs: TELL_EVERY_MS }
+
+/** Tells every few seconds what this process does, so that one place shows all machines. */
+export class Reporter implements Service {
+  readonly name = 'reporter'
+  readonly #options: ReporterOptions
+  readonly #id = randomUUID()
+  readonly #startedAt: string
+  readonly #loop = new Loop({
+    name: this.name,
+    round: async () => {
+      await this.#options.store.tell(this.report())
+      return TELL_EVERY_MS
+    },
+    leave: () => this.#options.store.withdraw(this.#id),
+    // Redis that is away is told of elsewhere.
+    failed: () => {},
+    delay: RETRY_DELAY,
+  })
+
+  constructor(options: ReporterOptions) {
+    this.#options = options
+    this.#startedAt = new Date(options.clock.now()).toISOString()
+  }
+
+  start(): Promise<void> {
+    return this.#loop.start()
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+
+  /** As it is told next. */
+  report(): ProcessReport {
+    const { process, recent, data, problems, clock } = this.#options
+    const name = process.roles.join('+') || SUPERVISOR
+    return {
+      id: this.#id,
+      process: { ...process, started_at: this.#startedAt, told_at: new Date(clock.now()).toISOString() },
+      last_minute: recent?.lastMinute() ?? {},
+      inserts: recent?.inserts() ?? [],
+      ...(data && { data: worstFirst(data()).slice(0, DATA_SETS_MAX) }),
+      errors: problems().map((problem) => ({ ...problem, process: name })),
+    }
+  }
+}
+
+function worstFirst(data: readonly DataSetStatus[]): DataSetStatus[] {
+  const isFine = ({ state, too_old: tooOld }: DataSetStatus) => (state === 'ok' || state === 'replaced') && !tooOld
+  return [...data.filter((set) => !isFine(set)), ...data.filter(isFine)]
+}

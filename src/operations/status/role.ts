@@ -1,0 +1,159 @@
+import { hostname } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Plans } from '../../../schemas/plans.ts'
+import type { Config } from '../../config/config.ts'
+import { version } from '../../config/version.ts'
+import { dataSetsOf } from '../../enrichment/files/report.ts'
+import type { Pipeline } from '../../pipeline/declaration/pipeline.ts'
+import { readStatus } from '../../pipeline/streams/status.ts'
+import type { Parts } from '../../process/context.ts'
+import { type Clock, systemClock } from '../../run/clock.ts'
+import { connectClickHouse } from '../../stores/clickhouse/client.ts'
+import { type Migration, missingObjects, readMigrations } from '../../stores/clickhouse/migrate.ts'
+import type { RedisClient } from '../../stores/redis/connect.ts'
+import type { RecentProblems } from '../../telemetry/problems.ts'
+import { Quotas } from '../../tenants/quota-report.ts'
+import { type QuotaPlaces, quotasOf } from '../../tenants/role.ts'
+import { readRetention } from '../retention/redis/records.ts'
+import { readMemory } from './clickhouse-memory.ts'
+import type { StatusSources } from './collect.ts'
+import { DamageWatch } from './damage-watch.ts'
+import { ClickHouseDamage } from './detached-parts.ts'
+import { createBuildMetrics, type StoreReads } from './metrics.ts'
+import { RedisDamageRecords, readDamage } from './redis/damage.ts'
+import { readDedup } from './redis/dedup.ts'
+import { readBatchJobs, readBulkJobs } from './redis/jobs.ts'
+import { RedisReports } from './redis/reports.ts'
+import { readServers } from './redis/servers.ts'
+import { Reporter } from './reporter.ts'
+import type { StallLimits } from './stall.ts'
+import type { ClickHouseStatus, QuotaStatus } from './system-status.ts'
+
+const CLICKHOUSE_MS = 2_000
+
+export interface StatusStores {
+  readonly redis: RedisClient
+  /** Undefined or empty: nobody has said where it is. */
+  readonly clickhouseUrl: string | undefined
+  readonly pipeline: Pipeline
+  /** What tenants are held to; undefined: quotas are not looked at. */
+  readonly plans?: Plans
+  readonly clock?: Clock
+}
+
+/** Whoever asks again and again has quotas looked at no more often than that. */
+const QUOTAS_FRESH_MS = 60_000
+/** A status is not held up by a ClickHouse that hangs. */
+const QUOTAS_MS = 5_000
+
+/** What `collectStatus` asks. To be kept by whoever collects more than once. */
+export function statusSources({
+  redis,
+  clickhouseUrl,
+  pipeline,
+  plans,
+  clock = systemClock,
+}: StatusStores): StatusSources {
+  return {
+    pipeline: () => readStatus(redis, pipeline),
+    batchJobs: () => readBatchJobs(redis),
+    bulkJobs: () => readBulkJobs(redis),
+    redis: () => readServers(redis),
+    dedup: () => readDedup(redis, pipeline, clock.now()),
+    reports: () => new RedisReports(redis, clock).read(),
+    retention: () => readRetention(redis),
+    damage: () => readDamage(redis),
+    ...(clickhouseUrl && { clickhouse: () => clickhouseStatus(clickhouseUrl) }),
+    ...(clickhouseUrl && plans && { quotas: recentQuotas({ redis, clickhouseUrl, plans, clock }) }),
+  }
+}
+
+function recentQuotas(places: QuotaPlaces): () => Promise<QuotaStatus> {
+  const quotas = new Quotas(quotasOf(places))
+  let found: { readonly status: QuotaStatus; readonly atMs: number } | undefined
+  return async () => {
+    if (found !== undefined && performance.now() - found.atMs < QUOTAS_FRESH_MS) return found.status
+    const reading = quotas.read()
+    reading.catch(() => {})
+    const late = new AbortController()
+    const patience = sleep(QUOTAS_MS, undefined, { signal: late.signal }).catch(() => undefined)
+    const status = await Promise.race([reading, patience]).finally(() => late.abort())
+    if (status === undefined) throw new Error('no answer in time')
+    found = { status, atMs: performance.now() }
+    return status
+  }
+}
+
+/** Looks what ClickHouse has lost. */
+export function damageWatch({ shared, config, telemetry }: Parts): DamageWatch {
+  const { clock, metrics, log } = telemetry
+  const store = new ClickHouseDamage(config.clickhouseUrl)
+  return new DamageWatch({ store, records: new RedisDamageRecords(shared), clock, metrics, log })
+}
+
+/** What `createStoreMetrics` asks. */
+export function storeReads({ shared, pipeline, telemetry }: Parts): StoreReads {
+  return {
+    pipeline,
+    waiting: () => readStatus(shared, pipeline, { onlyWaiting: true }),
+    batchJobs: () => readBatchJobs(shared),
+    bulkJobs: () => readBulkJobs(shared),
+    redis: () => readServers(shared),
+    dedup: () => readDedup(shared, pipeline, telemetry.clock.now()),
+  }
+}
+
+/** Files of the program, which do not change while it runs. */
+let migrations: Promise<readonly Migration[]> | undefined
+
+/** The server and its memory, and which of our tables and views it lacks. */
+export async function clickhouseStatus(url: string): Promise<ClickHouseStatus> {
+  const client = connectClickHouse(url, { application: 'status', requestTimeoutMs: CLICKHOUSE_MS })
+  try {
+    migrations ??= readMigrations()
+    const [memory, missing] = await Promise.all([readMemory(client), missingObjects(client, await migrations)])
+    return { ...memory, missing_tables: missing }
+  } finally {
+    await client.close()
+  }
+}
+
+/** Parts of the archive are gathered before they are written: that is no stall. */
+export function stallLimits(config: Pick<Config, 'stallMs' | 'archivePartAgeMs'>, pipeline: Pipeline): StallLimits {
+  const gathering = pipeline.sinks.filter(({ takes }) => takes === 'payloads')
+  return {
+    stallMs: config.stallMs,
+    slackMs: Object.fromEntries(gathering.map(({ group }) => [group, config.archivePartAgeMs])),
+  }
+}
+
+/** Tells of this process. @param roles that it runs */
+export function reporter(parts: Parts, roles: readonly string[]): Reporter {
+  const { clock, problems, metrics } = parts.telemetry
+  createBuildMetrics(metrics, version())
+  return new Reporter({
+    store: new RedisReports(parts.shared, clock),
+    process: { roles, host: hostname(), pid: process.pid, version: version() },
+    recent: parts.recent,
+    data: parts.hasEnrichment ? () => dataSetsOf(parts.enrichment.engine.providers(), clock.now()) : undefined,
+    problems: () => (problems === undefined ? [] : loggedProblems(problems, clock)),
+    clock,
+  })
+}
+
+/** Tells what the process that starts all others has complained of. @param redis a connection of its own */
+export function supervisorReporter(redis: RedisClient, problems: RecentProblems, clock: Clock): Reporter {
+  return new Reporter({
+    store: new RedisReports(redis, clock),
+    process: { roles: [], host: hostname(), pid: process.pid, version: version() },
+    ...{ recent: undefined, data: undefined },
+    problems: () => loggedProblems(problems, clock),
+    clock,
+  })
+}
+
+function loggedProblems(problems: RecentProblems, clock: Clock) {
+  return problems.list(clock.now()).map(({ level, message, atMs, times }) => {
+    return { at: new Date(atMs).toISOString(), level, message, times }
+  })
+}

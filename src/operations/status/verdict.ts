@@ -1,0 +1,86 @@
+import { INTAKE_MEMORY_SHARE_MAX } from '../../pipeline/declaration/memory.ts'
+import { nounFor, numbered } from '../../run/counted.ts'
+import { type StallLimits, stalledAt } from './stall.ts'
+import type { DamagedPart, SystemStatus, Verdict } from './system-status.ts'
+import { ageText, bytesText } from './words.ts'
+
+/** An error that is older than this is history. */
+const FRESH_MS = 600_000
+
+/** The most important thing to say of a status, or of what is wrong all of it, in one line. */
+export function verdictOf(status: Omit<SystemStatus, 'verdict'>, limits: StallLimits, nowMs: number): Verdict {
+  const stalled = stalledAt(status.waiting, limits)
+  const warnings = warningsOf(status, nowMs)
+  if (stalled !== undefined) {
+    const text = `stalled: the oldest unfinished event waits for ${stalled.where} since ${ageText(stalled.age_ms)}`
+    return { level: 'stalled', text: [text, ...warnings].join('; ') }
+  }
+  if (warnings.length > 0) return { level: 'warning', text: `warning: ${warnings.join('; ')}` }
+  return { level: 'ok', text: `ok: ${summaryOf(status)}` }
+}
+
+function warningsOf(status: Omit<SystemStatus, 'verdict'>, nowMs: number): string[] {
+  const { redis, data, inserts, dead_letters: dead, unknown, processes } = status
+  const found: string[] = []
+  if (unknown.length > 0) found.push(`cannot be read: ${unknown.join(', ')}`)
+  if (redis !== null && redis.used_share > INTAKE_MEMORY_SHARE_MAX) {
+    found.push(`Redis uses ${bytesText(redis.used_bytes)} of ${bytesText(redis.max_bytes)}, and intake is closed`)
+  }
+  found.push(...redisWarnings(redis))
+  const absent = status.clickhouse?.missing_tables ?? []
+  if (absent.length > 0) {
+    const remedy =
+      'restart ipid, which makes what is missing again; ./ipid replay puts back the rows that the archive has'
+    found.push(`ClickHouse lacks ${nounFor(absent.length, 'the table', 'the tables')} ${absent.join(', ')}: ${remedy}`)
+  }
+  for (const text of damageTexts(status.damage.parts)) found.push(text)
+  const roles = new Set(processes.flatMap((process) => process.roles))
+  const missing = processes.length === 0 ? [] : ['process', 'sink'].filter((role) => !roles.has(role))
+  for (const role of missing) found.push(`no process has the role ${role}`)
+  for (const { group, failures, refused = 0, refusal } of inserts) {
+    if (failures > 0) found.push(`${numbered(failures, 'insert')} of ${group} failed`)
+    const fate = refused > 0 ? `, ${numbered(refused, 'row')} became dead letters` : '; it is tried again'
+    if (refusal) found.push(`${group} refuses rows: ${refusal}${fate}`)
+  }
+  if (dead > 0) found.push(`${numbered(dead, 'dead letter')} ${nounFor(dead, 'waits', 'wait')} for a decision`)
+  const bad = data.filter(({ state }) => state === 'failed' || state === 'stale')
+  for (const { name, state } of bad) found.push(`data set ${name} is ${state}`)
+  const old = data.filter(({ too_old: tooOld }) => tooOld).map(({ name }) => name)
+  if (old.length > 0) found.push(`${old.length === 1 ? 'a data set is' : 'data sets are'} old: ${old.join(', ')}`)
+  const fresh = status.errors.filter(({ at, level }) => level !== 'warn' && nowMs - Date.parse(at) < FRESH_MS)
+  if (fresh.length > 0) found.push(`last error: ${fresh[0]!.process}: ${fresh[0]!.message}`)
+  return found
+}
+
+/** One text a table. */
+function damageTexts(parts: readonly DamagedPart[]): string[] {
+  return [...new Set(parts.map(({ table }) => table))].map((table) => {
+    const lost = parts.filter((part) => part.table === table)
+    const rows = lost.reduce((sum, part) => sum + (part.rows ?? 0), 0)
+    const from = lost.map((part) => part.from ?? '').sort()[0]
+    const to = lost
+      .map((part) => part.to ?? '')
+      .sort()
+      .at(-1)
+    const which = from === '' ? '' : ` of ${from} to ${to}`
+    const count = lost.some((part) => part.rows === null) ? 'rows' : numbered(rows, 'row')
+    return `ClickHouse lost ${count}${which}: it set aside ${numbered(lost.length, 'damaged part')} of ${table}`
+  })
+}
+
+/** What of a Redis may cost events that were accepted. */
+export function redisWarnings(redis: SystemStatus['redis']): string[] {
+  if (redis === null) return []
+  const found: string[] = []
+  if (!redis.append_only) found.push('Redis has no append-only file: a restart of it loses accepted events')
+  if (redis.evicts) found.push('Redis evicts keys when it is full, and accepted events with them')
+  return found
+}
+
+function summaryOf({ last_minute: minute, oldest, batch_jobs: jobs }: Omit<SystemStatus, 'verdict'>): string {
+  const waits = oldest === null ? 'nothing waits' : `the oldest waits ${ageText(oldest.age_ms)} (${oldest.where})`
+  const open = jobs.queued + jobs.running
+  const lines =
+    open === 0 ? [] : [`${numbered(open, 'batch job')} with ${numbered(jobs.lines_waiting, 'line')} to feed`]
+  return [`${numbered(minute.stored, 'event')} stored in the last minute`, ...lines, waits].join('; ')
+}

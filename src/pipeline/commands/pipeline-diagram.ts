@@ -1,0 +1,82 @@
+import { type Group, type Pipeline, sourcesOf, streamsOf } from '../declaration/pipeline.ts'
+import type { GroupStatus } from '../declaration/status.ts'
+
+/** What waits for a group, over all partitions and lanes. */
+export interface Waiting {
+  readonly lag_entries: number
+  readonly pending_entries: number
+  readonly waiting_events: number
+  readonly oldest_ms: number
+}
+
+/** Sums what waits, by group. */
+export function waitingByGroup(streams: readonly GroupStatus[]): Map<string, Waiting> {
+  const sums = new Map<string, Waiting>()
+  for (const { group, lag_entries, pending_entries, waiting_events, oldest_ms } of streams) {
+    const sum = sums.get(group)
+    sums.set(group, {
+      lag_entries: (sum?.lag_entries ?? 0) + lag_entries,
+      pending_entries: (sum?.pending_entries ?? 0) + pending_entries,
+      waiting_events: (sum?.waiting_events ?? 0) + waiting_events,
+      oldest_ms: Math.max(sum?.oldest_ms ?? 0, oldest_ms),
+    })
+  }
+  return sums
+}
+
+/** The pipeline as JSON. `waiting` is null in a group when no instance was asked. */
+export function describePipeline(pipeline: Pipeline, waiting?: ReadonlyMap<string, Waiting>): object {
+  const of = (group: string) => waiting?.get(group) ?? null
+  return {
+    sources: sourcesOf(pipeline.sources).map(({ from, lane, to, raw = null }) => ({ from, lane, to, raw })),
+    steps: pipeline.steps.map(({ group, from, stages, to }) => {
+      return { group, from, stages: stages.map(({ name }) => name), to, waiting: of(group) }
+    }),
+    sinks: pipeline.sinks.map(({ group, from, into, takes = 'rows', completesJobs = false }) => {
+      return { group, from, into: into.name, takes, completes_jobs: completesJobs, waiting: of(group) }
+    }),
+    limits: Object.fromEntries(Object.entries(pipeline.limits).map(([name, limit]) => [snakeCase(name), limit])),
+  }
+}
+
+/** As keys are in all JSON of the product. */
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
+
+/**
+ * The pipeline as a tree: each stream with what writes it, and below it the groups that read it.
+ * @param waiting undefined: it is not known
+ */
+export function drawPipeline(pipeline: Pipeline, waiting?: ReadonlyMap<string, Waiting>): string {
+  const sources = sourcesOf(pipeline.sources)
+  const width = Math.max(...sources.map(({ from }) => from.length))
+  const lines = sources.map(({ from, lane, to, raw }) => {
+    return `${from.padEnd(width)}  ▶ ${to} (${lane})${raw === undefined ? '' : `, as it came ▶ ${raw}`}`
+  })
+  for (const stream of streamsOf(pipeline)) {
+    const groups: Group[] = [...pipeline.steps, ...pipeline.sinks].filter(({ from }) => from === stream)
+    lines.push('', stream)
+    groups.forEach((group, i) => {
+      const isLast = i === groups.length - 1
+      lines.push(`${isLast ? '└─' : '├─'} ${describe(group)}`)
+      if (waiting !== undefined) lines.push(`${isLast ? '  ' : '│ '}    ${waitingText(waiting.get(group.group))}`)
+    })
+  }
+  return `${lines.join('\n')}\n`
+}
+
+function describe(group: Group): string {
+  if ('stages' in group) {
+    return `${group.group}: ${group.stages.map(({ name }) => name).join(' ▶ ')}  ▶ ${group.to}`
+  }
+  const note = group.completesJobs ? ', completes batch jobs' : ''
+  return `${group.group}: sink into ${group.into.name}${note}`
+}
+
+function waitingText(waiting: Waiting | undefined): string {
+  if (waiting === undefined) return 'not started yet'
+  const { lag_entries, pending_entries, waiting_events, oldest_ms } = waiting
+  const age = waiting_events === 0 ? '' : `, oldest ${(oldest_ms / 1_000).toFixed(1)} s`
+  return `lag ${lag_entries}, pending ${pending_entries}, events ${waiting_events}${age}`
+}

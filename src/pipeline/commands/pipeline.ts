@@ -1,0 +1,42 @@
+import { Command } from 'commander'
+import { StartupError } from '../../run/errors.ts'
+import type { CliContext } from '../../terminal/context.ts'
+import { printJson, printLine, printLines } from '../../terminal/print.ts'
+import { addSettings, configOf, INSTANCE_SETTINGS } from '../../terminal/settings-options.ts'
+import type { Pipeline } from '../declaration/pipeline.ts'
+import type { GroupStatus } from '../declaration/status.ts'
+
+/** `ipid pipeline`: the pipeline as it is declared, with what waits for each group of the running instance. */
+export function pipelineCommand(context: CliContext): Command {
+  const command = new Command('pipeline')
+    .description('show the pipeline as it is declared, with what waits for each consumer group')
+    .option('--json', 'print JSON')
+  return addSettings(command, INSTANCE_SETTINGS).action(async (options: { json?: boolean }) => {
+    const config = configOf(context, command)
+    const [{ ingest }, { drawPipeline, waitingByGroup, describePipeline }] = await Promise.all([
+      import('../../../pipelines/ingest.ts'),
+      import('./pipeline-diagram.ts'),
+    ])
+    let streams: readonly GroupStatus[] | undefined
+    try {
+      streams = await readStreams(config, ingest)
+    } catch (error) {
+      // What is declared can be shown without an instance.
+      if (!(error instanceof StartupError)) throw error
+      printLine(context.stderr, `ipid: what waits is not shown: ${error.message}`)
+    }
+    const waiting = streams === undefined ? undefined : waitingByGroup(streams)
+    if (options.json) printJson(context.stdout, describePipeline(ingest, waiting))
+    else printLines(context.stdout, drawPipeline(ingest, waiting))
+  })
+}
+
+async function readStreams(config: ReturnType<typeof configOf>, pipeline: Pipeline): Promise<readonly GroupStatus[]> {
+  const [{ withRedis }, { redisUrlOf }, { readStatus }] = await Promise.all([
+    import('../../terminal/stores.ts'),
+    import('../../terminal/instance.ts'),
+    import('../streams/status.ts'),
+  ])
+  const { streams } = await withRedis(await redisUrlOf(config), (client) => readStatus(client, pipeline))
+  return streams
+}

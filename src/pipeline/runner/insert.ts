@@ -1,0 +1,170 @@
+import { type Inserter, RefusedRowsError, UnclearRefusalError } from '../declaration/destination.ts'
+import { rowAt, rowEnds } from '../event/block.ts'
+import { ABSENT, type Doubt } from './doubt.ts'
+import type { RefusedEvent, SinkEntry } from './sink-ports.ts'
+
+/** Inserts entries under a token, and returns the rows that are refused for good. */
+export type Insert = (
+  inserter: Inserter,
+  entries: readonly SinkEntry[],
+  token: string,
+  doubt: Doubt,
+) => Promise<RefusedEvent[]>
+
+/**
+ * Inserts entries whose insert may have been cut off before. A token alone need not say that its rows are stored. So they
+ * are looked for, and what is absent is inserted under a token of its own, until nothing is.
+ */
+export const repeatInsert: Insert = async (inserter, entries, token, doubt) => {
+  const refused = await insertBisecting(inserter, entries, token, doubt)
+  return await insertAbsent(inserter, entries, token, doubt, refused)
+}
+
+/**
+ * Inserts those rows of entries that are not stored: other tokens than this one may have brought them.
+ * @param refused rows that are left out; returned with those that are refused here
+ */
+export async function insertAbsent(
+  inserter: Inserter,
+  entries: readonly SinkEntry[],
+  token: string,
+  doubt: Doubt,
+  refused: readonly RefusedEvent[] = [],
+): Promise<RefusedEvent[]> {
+  const found = [...refused]
+  let rows = allRows(entries).filter(
+    ({ entry, index }) => !refused.some((event) => event.entry === entry && event.index === index),
+  )
+  for (let round = 1; ; round++) {
+    const lines = new Set((await inserter.absent(rows.map(({ line }) => line))).map(asKey))
+    if (lines.size === 0) return found
+    const absent = rows.filter(({ line }) => lines.has(asKey(line)))
+    const more = await insertRows(inserter, absent, `${token}${ABSENT}${round}`, doubt)
+    found.push(...more)
+    rows = rows.filter(({ entry, index }) => !more.some((event) => event.entry === entry && event.index === index))
+  }
+}
+
+/**
+ * Inserts entries under a token. When they are refused for their data, halves them, each half under a token of its
+ * own, down to the rows at fault, which are returned. The same entries are halved the same way at every repeat.
+ */
+export const insertBisecting: Insert = async (inserter, entries, token, doubt) => {
+  const send = () => {
+    const rows = entries.map((entry) => entry.block.rows)
+    return inserter.insert(rows, token, entries)
+  }
+  const refused = await insertPart(send, () => allRows(entries), inserter, token, doubt)
+  doubt.demandProof()
+  return refused
+}
+
+async function insertRows(inserter: Inserter, rows: readonly Row[], token: string, doubt: Doubt) {
+  const send = () => {
+    const lines = rows.map(({ line }) => line)
+    return inserter.insert(lines, token)
+  }
+  const refused = await insertPart(send, () => rows, inserter, token, doubt)
+  doubt.demandProof()
+  return refused
+}
+
+interface Row {
+  readonly entry: SinkEntry
+  readonly index: number
+  /** With its line feed. */
+  readonly line: Buffer
+}
+
+/** So many rows that were refused for no clear reason are sent one by one: each part that is halved is noted. */
+const ALONE_MAX = 64
+
+async function insertPart(
+  send: () => Promise<void>,
+  rowsOf: () => readonly Row[],
+  inserter: Inserter,
+  token: string,
+  doubt: Doubt,
+  absent?: ReadonlySet<Row>,
+): Promise<RefusedEvent[]> {
+  if (!doubt.isDivided(token)) {
+    try {
+      await send()
+      doubt.took()
+      return []
+    } catch (error) {
+      if (error instanceof UnclearRefusalError) await doubt.divide(token, error)
+      else if (error instanceof RefusedRowsError) await doubt.noteDivided(token)
+      else throw error
+    }
+  }
+  return await bisect(inserter, rowsOf(), token, doubt, absent)
+}
+
+/** @param absent those of the rows that were not stored when the first of them were taken apart */
+async function bisect(
+  inserter: Inserter,
+  rows: readonly Row[],
+  token: string,
+  doubt: Doubt,
+  absent?: ReadonlySet<Row>,
+): Promise<RefusedEvent[]> {
+  const lacking = absent ?? (await absentAmong(inserter, rows, doubt))
+  const refused: RefusedEvent[] = []
+  const isAlone = rows.length <= ALONE_MAX && doubt.isDivided(token)
+  const parts = isAlone ? rows.map((row) => [row]) : halvesOf(rows)
+  for (const [number, part] of parts.entries()) {
+    const count = part.filter((row) => lacking.has(row)).length
+    if (count === 0) continue
+    const partToken = isAlone ? `${token}.r${number}` : `${token}.${number}`
+    const send = () => {
+      const lines = part.map(({ line }) => line)
+      return inserter.insert(lines, partToken)
+    }
+    if (count < part.length) refused.push(...(await bisect(inserter, part, partToken, doubt, lacking)))
+    else if (part.length === 1) refused.push(...(await insertAlone(send, part[0]!, doubt)))
+    else refused.push(...(await insertPart(send, () => part, inserter, partToken, doubt, lacking)))
+  }
+  return refused
+}
+
+async function absentAmong(inserter: Inserter, rows: readonly Row[], doubt: Doubt): Promise<ReadonlySet<Row>> {
+  if (!doubt.mayBeStored) return new Set(rows)
+  const lines = new Set((await inserter.absent(rows.map(({ line }) => line))).map(asKey))
+  const absent = new Set(rows.filter(({ line }) => lines.has(asKey(line))))
+  if (absent.size < rows.length) doubt.took()
+  return absent
+}
+
+async function insertAlone(send: () => Promise<void>, row: Row, doubt: Doubt): Promise<RefusedEvent[]> {
+  const { entry, index } = row
+  try {
+    await send()
+    doubt.took()
+    return []
+  } catch (error) {
+    if (error instanceof UnclearRefusalError) {
+      await doubt.giveUp(`${entry.partition} ${entry.lane} ${entry.id} ${index}`, error)
+    } else if (!(error instanceof RefusedRowsError)) throw error
+    return [{ entry, index, reason: error.message, kind: error.kind }]
+  }
+}
+
+function halvesOf(rows: readonly Row[]): (readonly Row[])[] {
+  const middle = Math.ceil(rows.length / 2)
+  return [rows.slice(0, middle), rows.slice(middle)].filter((part) => part.length > 0)
+}
+
+function allRows(entries: readonly SinkEntry[]): Row[] {
+  return entries.flatMap((entry) => {
+    const ends = rowEnds(entry.block)
+    return Array.from({ length: entry.block.count }, (_, index) => {
+      const line = Buffer.concat([rowAt(entry.block, ends, index), Buffer.from('\n')])
+      return { entry, index, line }
+    })
+  })
+}
+
+function asKey(line: Buffer): string {
+  return line.toString('latin1')
+}

@@ -1,0 +1,257 @@
+import { randomUUID } from 'node:crypto'
+import type { Logger } from 'pino'
+import { LeaseLostError, StartupError } from '../../run/errors.ts'
+import { type DelayBounds, Loop, retry } from '../../run/loop.ts'
+import { PASSING } from '../../run/passing.ts'
+import type { Service } from '../../run/service.ts'
+import { type Inserter, UnclearRefusalError } from '../declaration/destination.ts'
+import { Doubt } from './doubt.ts'
+import { insertAbsent, insertBisecting, repeatInsert } from './insert.ts'
+import { countRows, Gathering, type GatheringOptions } from './sink-gathering.ts'
+import type { RefusedEvent, SinkIntent, SinkRun, SinkSource } from './sink-ports.ts'
+
+export interface SinkWorkerOptions extends GatheringOptions {
+  readonly group: string
+  readonly source: SinkSource
+  readonly inserter: Inserter
+  /** Whether a start waits until the destination is ready; others come when they come, and hold up nothing. */
+  readonly startsReady: boolean
+  /** How long a destination may be away before a shared source is given back, milliseconds. Default: 20 s. */
+  readonly prepareMs?: number
+  /** Between tries of what failed. Default: 100 ms to 5 s. */
+  readonly retryDelay?: DelayBounds
+  readonly log: Logger
+  readonly onInserted?: (rows: number, durationMs: number) => void
+  /** Called for each insert that failed, and is tried again. */
+  readonly onInsertFailed?: () => void
+  /** Called when rows are refused, for which reason in a few words; 0: they are tried again. */
+  readonly onRefused?: (rows: number, kind: string) => void
+}
+
+const STRAY_CHECK_MS = 5_000
+/** Behind so many inserts for which something was read ahead, nothing is: some is asked only with nothing in hand. */
+const AHEAD_MAX = 4
+/** A stop waits this long for an insert that is under way. */
+const ABORT_AFTER_MS = 3_000
+/** A destination that is being started is there in a moment, and the rows of a growing delay would wait for it as long again. */
+const PREPARE_DELAY: DelayBounds = { minMs: 50, maxMs: 300 }
+const PREPARE_MS = 20_000
+const RETRY_DELAY: DelayBounds = { minMs: 100, maxMs: 5_000 }
+
+/**
+ * Moves rows from streams to a destination, exactly once. States: waiting for the lease; recovering (repeat the intent of
+ * the owner before, then what it left pending); running (gather, write the intent, insert with its token, acknowledge,
+ * clear the intent). Any failure leads back to recovering, which repeats the very same rows under the very same token, so
+ * that the destination drops what it has already. While the destination takes a full insert, the next rows are read: they are
+ * in hand, and none of them is sent before the intent of that insert is cleared, and their own is written.
+ */
+export class SinkWorker implements Service {
+  readonly name: string
+  readonly #options: SinkWorkerOptions
+  readonly #loop: Loop
+  readonly #doubt: Doubt
+  readonly #gathering: Gathering
+  /** The source of the options, but while an intent of another is finished. */
+  #source: SinkSource
+  #closed: Promise<void> | undefined
+  #lastInsertAtMs = 0
+  #strayCheckAtMs = 0
+  /** Inserts since nothing was in hand. */
+  #inserts = 0
+  #markReady: () => void = () => {}
+  readonly #ready = new Promise<void>((resolve) => {
+    this.#markReady = resolve
+  })
+
+  constructor(options: SinkWorkerOptions) {
+    this.name = `sink ${options.group}`
+    this.#options = options
+    this.#source = options.source
+    const { maxMs } = options.retryDelay ?? RETRY_DELAY
+    this.#doubt = new Doubt(options.inserter, (intent) => this.#source.writeIntent(intent), maxMs)
+    this.#loop = new Loop({
+      name: this.name,
+      enter: (signal) => this.#enter(signal),
+      round: () => this.#round(),
+      leave: async () => {
+        await this.#gathering.drop()
+        await options.source.release()
+      },
+      failed: (err, delayMs) => {
+        const taken = err instanceof LeaseLostError
+        const { log, group } = options
+        log.warn(
+          { err, group, delay_ms: Math.round(delayMs), ...PASSING },
+          taken ? 'another sink took over' : 'sink waits; its rows stay in Redis',
+        )
+      },
+      delay: options.retryDelay ?? RETRY_DELAY,
+    })
+    this.#gathering = new Gathering(options.source, options, this.#loop.signal)
+  }
+
+  /** With `startsReady` it resolves when the destination is ready for the first time, or the sink is stopped. */
+  async start(): Promise<void> {
+    await this.#loop.start()
+    if (this.#options.startsReady) await this.#ready
+  }
+
+  async stop(): Promise<void> {
+    const late = setTimeout(() => this.#options.inserter.abort?.(), ABORT_AFTER_MS)
+    await this.#loop.stop()
+    clearTimeout(late)
+    this.#markReady()
+    this.#closed ??= this.#close()
+    await this.#closed
+  }
+
+  async #close(): Promise<void> {
+    const { source, inserter } = this.#options
+    await source.close()
+    await inserter.close()
+  }
+
+  async #enter(signal: AbortSignal): Promise<undefined> {
+    const { source, inserter } = this.#options
+    // It is pending, and comes again with all else that is.
+    await this.#gathering.drop()
+    const isFinal = (error: unknown) => error instanceof StartupError
+    const deadlineMs = performance.now() + (this.#options.prepareMs ?? PREPARE_MS)
+    try {
+      await retry(() => inserter.prepare(), { delay: PREPARE_DELAY, deadlineMs, signal, isFinal })
+    } catch (error) {
+      // It may be away from here alone.
+      if (source.isShared) await source.release()
+      throw error
+    }
+    this.#markReady()
+    if (await source.acquire(signal, (other) => this.#finishAt(other))) await this.#recover()
+  }
+
+  async #finishAt(source: SinkSource): Promise<void> {
+    this.#source = source
+    try {
+      await this.#finishIntent()
+    } finally {
+      this.#source = this.#options.source
+    }
+  }
+
+  async #finishIntent(): Promise<void> {
+    const intent = await this.#source.intent()
+    if (intent !== undefined) await this.#repeat(intent)
+  }
+
+  async #recover(): Promise<void> {
+    await this.#finishIntent()
+    for (;;) {
+      const runs = await this.#source.readPending(this.#gathering.room)
+      if (runs.length === 0) return
+      await this.#deliver(runs)
+    }
+  }
+
+  async #repeat(intent: SinkIntent): Promise<void> {
+    const { runs, inserted } = await this.#source.readRanges(intent)
+    const { log, inserter } = this.#options
+    log.warn({ token: intent.token, rows: countRows(runs), inserted }, 'finishing the insert of an earlier run')
+    if (intent.refused !== undefined) return await this.#acknowledge(runs, refusedOf(intent, runs))
+    if (!inserted) return await this.#insert(runs, intent, repeatInsert)
+    // Deliveries that a master of a Redis Cluster lost look as if they were acknowledged.
+    if (inserter.receivedAt === undefined || runs.length === 0) await this.#acknowledge(runs, [])
+    else await this.#insert(runs, { ...intent, mayBeStored: true }, repeatInsert)
+  }
+
+  async #round(): Promise<undefined> {
+    const { source } = this.#options
+    if (!this.#gathering.isAhead) {
+      this.#inserts = 0
+      if (source.givesBack()) {
+        await source.release()
+        return await this.#enter(this.#loop.signal)
+      }
+      if (performance.now() >= this.#strayCheckAtMs) {
+        this.#strayCheckAtMs = performance.now() + STRAY_CHECK_MS
+        if (await source.hasStrayPending()) await this.#recover()
+      }
+    }
+    const runs = await this.#gathering.next(this.#lastInsertAtMs)
+    if (runs.length > 0) await this.#deliver(runs, this.#inserts++ < AHEAD_MAX)
+  }
+
+  /** @param readsAhead whether what comes next may be read meanwhile */
+  async #deliver(runs: readonly SinkRun[], readsAhead = false): Promise<void> {
+    const mayBeStored = await this.#mayBeStored(runs)
+    const intent: SinkIntent = {
+      token: this.#options.inserter.newToken?.() ?? randomUUID(),
+      ranges: runs.map(({ partition, lane, entries }) => ({
+        partition,
+        lane,
+        first: entries[0]!.id,
+        last: entries[entries.length - 1]!.id,
+        entries: entries.length,
+      })),
+      ...(mayBeStored && { mayBeStored }),
+    }
+    await this.#source.writeIntent(intent)
+    if (readsAhead) this.#gathering.readAhead(runs)
+    await this.#insert(runs, intent)
+  }
+
+  /** The events of an entry came at about the same time, the first of them first. */
+  async #mayBeStored(runs: readonly SinkRun[]): Promise<boolean> {
+    const { source, inserter } = this.#options
+    if (inserter.receivedAt === undefined) return false
+    const forgotBeforeMs = await source.forgotBefore()
+    return runs.some(({ entries }) => entries.some(({ block }) => inserter.receivedAt!(block.rows) < forgotBeforeMs))
+  }
+
+  async #insert(runs: readonly SinkRun[], intent: SinkIntent, insert = insertBisecting): Promise<void> {
+    const { inserter, onInserted, onInsertFailed } = this.#options
+    const startedAtMs = performance.now()
+    this.#lastInsertAtMs = startedAtMs
+    const entries = runs.flatMap((run) => run.entries)
+    const doubt = this.#doubt
+    doubt.begin(intent)
+    const send = intent.mayBeStored && !doubt.isInParts ? insertAbsent : insert
+    const refused = await send(inserter, entries, intent.token, doubt).catch((error) => {
+      onInsertFailed?.()
+      doubt.failed(error)
+      if (error instanceof UnclearRefusalError) this.#options.onRefused?.(0, error.kind)
+      throw error
+    })
+    if (refused.length > 0) {
+      const { log, group, onRefused } = this.#options
+      const { kind, reason } = refused[0]!
+      log.error({ group, rows: refused.length, reason }, 'the destination refuses rows')
+      onRefused?.(refused.length, kind)
+      await this.#source.writeIntent({ ...doubt.intent, refused: positionsOf(refused, runs) })
+    }
+    await this.#acknowledge(runs, refused)
+    onInserted?.(countRows(runs) - refused.length, performance.now() - startedAtMs)
+  }
+
+  async #acknowledge(runs: readonly SinkRun[], refused: readonly RefusedEvent[]): Promise<void> {
+    const source = this.#source
+    for (const run of runs) {
+      const ofRun = refused.length === 0 ? [] : refused.filter((event) => run.entries.includes(event.entry))
+      await source.acknowledge(run, ofRun)
+    }
+    await source.clearIntent()
+  }
+}
+
+function positionsOf(refused: readonly RefusedEvent[], runs: readonly SinkRun[]): SinkIntent['refused'] {
+  return refused.map(({ entry, index, reason }) => {
+    const { partition, lane } = runs.find((run) => run.entries.includes(entry))!
+    return { partition, lane, id: entry.id, index, reason }
+  })
+}
+
+function refusedOf(intent: SinkIntent, runs: readonly SinkRun[]): RefusedEvent[] {
+  return (intent.refused ?? []).flatMap(({ partition, lane, id, index, reason }) => {
+    const run = runs.find((candidate) => candidate.partition === partition && candidate.lane === lane)
+    const entry = run?.entries.find((candidate) => candidate.id === id)
+    return entry === undefined ? [] : [{ entry, index, reason, kind: '' }]
+  })
+}

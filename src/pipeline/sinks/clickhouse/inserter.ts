@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto'
+import { Readable } from 'node:stream'
+import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
+import { type Shards, shardsOf } from '../../../stores/clickhouse/cluster.ts'
+import type { TargetTable } from '../../../stores/clickhouse/tables.ts'
+import type { Inserter } from '../../declaration/destination.ts'
+import { absentRows, firstTimeOf } from './absent-rows.ts'
+import { refusalOf } from './refusals.ts'
+
+/** One insert is one block: a repeat then has the same content under the same token, however it was read. */
+const ONE_BLOCK = {
+  max_insert_block_size: '10000000',
+  min_insert_block_size_rows: '10000000',
+  min_insert_block_size_bytes: '1073741824',
+  input_format_parallel_parsing: 0,
+  max_insert_threads: '1',
+} as const
+
+/** A majority of replicas has the rows before an insert is answered, below the time that a request may take. */
+const BY_MAJORITY = { insert_quorum: 'auto', insert_quorum_parallel: 1, insert_quorum_timeout: 40_000 } as const
+
+/** Behind the name that a token begins with. */
+const SHARD_OF_TOKEN = /^[0-9a-f-]{36}-s(\d+)(?=\.|$)/
+
+/**
+ * Inserts rows of a sink into a table. On a cluster all rows of an insert go to one shard, which their token names: so an insert
+ * is stored whole or not at all, as on one server, and a repeat goes where the first try went, however many shards there are
+ * by then.
+ */
+export class TableInserter implements Inserter {
+  readonly #table: TargetTable
+  readonly #client: ClickHouseClient
+  readonly #prepare: () => Promise<void>
+  readonly #cluster: string | undefined
+  #shards: Shards = new Map()
+
+  /**
+   * @param prepare brings the schema up to date
+   * @param cluster that the table is spread over; undefined: it is of one server
+   */
+  constructor(table: TargetTable, client: ClickHouseClient, prepare: () => Promise<void>, cluster?: string) {
+    this.#table = table
+    this.#client = client
+    this.#prepare = prepare
+    this.#cluster = cluster
+  }
+
+  async prepare(): Promise<void> {
+    await this.#prepare()
+    if (this.#cluster !== undefined) this.#shards = await shardsOf(this.#client, this.#cluster)
+  }
+
+  newToken(): string {
+    if (this.#cluster === undefined) return randomUUID()
+    const shards = [...this.#shards.keys()]
+    return `${randomUUID()}-s${shards[Math.floor(Math.random() * shards.length)]}`
+  }
+
+  async insert(rows: readonly Buffer[], token: string): Promise<void> {
+    try {
+      await this.#insert(rows, token)
+    } catch (error) {
+      throw refusalOf(error)
+    }
+  }
+
+  /** It answers, and takes an insert of no rows into this very table: what it asks of rows it does not ask then. */
+  async demandOpen(): Promise<void> {
+    const { name, columns } = this.#table
+    const list = columns.join()
+    await this.#client.command({
+      query: `INSERT INTO ${name} (${list}) SELECT ${list} FROM ${name} WHERE 0`,
+      ...(this.#cluster !== undefined && { clickhouse_settings: this.#toShard(1) }),
+    })
+  }
+
+  /** @param shard that rows go to, over the network in any case, so that a repeat by way of another host does the same */
+  #toShard(shard: number): ClickHouseSettings {
+    return {
+      insert_shard_id: String(shard),
+      distributed_foreground_insert: 1,
+      prefer_localhost_replica: 0,
+      parallel_distributed_insert_select: '0',
+      // Where there is one replica, there is none to wait for.
+      ...(this.#shards.get(shard) === 1 ? {} : BY_MAJORITY),
+    }
+  }
+
+  async #insert(rows: readonly Buffer[], token: string): Promise<void> {
+    await this.#client.insert({
+      table: this.#table.name,
+      columns: [...this.#table.columns],
+      values: Readable.from(rows, { objectMode: false }),
+      format: 'TabSeparated',
+      clickhouse_settings: {
+        ...ONE_BLOCK,
+        // A row may end before the last column: it is empty then.
+        input_format_tsv_allow_variable_number_of_columns: 1,
+        // Columns that take no NULL are sent none: looking for one in each value is a tenth of an insert.
+        input_format_null_as_default: 0,
+        async_insert: 0,
+        insert_deduplicate: 1,
+        insert_deduplication_token: token,
+        deduplicate_blocks_in_dependent_materialized_views: 1,
+        ...(this.#cluster !== undefined && this.#toShard(shardOf(token))),
+      },
+    })
+  }
+
+  /**
+   * ClickHouse (26.7, not replicated) writes a token to its deduplication log right before it puts the part in place, so a
+   * crash between the two leaves a token that drops the rows without having them. On a cluster a repeat may take the end of a
+   * quorum that failed for one that was reached.
+   */
+  absent(rows: readonly Buffer[]): Promise<readonly Buffer[]> {
+    const replicas = Math.min(...this.#shards.values())
+    const cluster = this.#cluster === undefined ? undefined : { name: this.#cluster, of: replicas }
+    return absentRows(this.#client, rows, { table: this.#table, cluster })
+  }
+
+  receivedAt(rows: Buffer): number {
+    return firstTimeOf(rows, this.#table)
+  }
+
+  close(): Promise<void> {
+    return this.#client.close()
+  }
+}
+
+/** Tokens of an insert that was begun before there was a cluster name none. */
+function shardOf(token: string): number {
+  return Number(SHARD_OF_TOKEN.exec(token)?.[1] ?? 1)
+}

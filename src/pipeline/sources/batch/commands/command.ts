@@ -1,0 +1,115 @@
+import { Command } from 'commander'
+import { BATCH_LIST_LIMITS } from '../../../../../schemas/api/batch.ts'
+import { InputError } from '../../../../run/errors.ts'
+import type { CliContext } from '../../../../terminal/context.ts'
+import { printJson } from '../../../../terminal/print.ts'
+import { addSettings, configOf } from '../../../../terminal/settings-options.ts'
+
+interface AccessOptions {
+  readonly apiKey?: string
+  readonly url?: string
+  readonly json?: boolean
+}
+
+interface ListOptions extends AccessOptions {
+  readonly limit: string
+  readonly before?: string
+}
+
+interface UploadOptions extends AccessOptions {
+  readonly format?: string
+  readonly map?: string[]
+  readonly dateOrder?: string
+  readonly encoding?: string
+  readonly wait?: boolean
+}
+
+/** `ipid batch upload|list|show|cancel` */
+export function batchCommand(context: CliContext, setExitCode: (code: number) => void): Command {
+  const command = new Command('batch').description('upload events from files, and see how far they are')
+  command.addCommand(uploadCommand(context, setExitCode))
+  command.addCommand(listCommand(context))
+  command.addCommand(showCommand(context, setExitCode))
+  command.addCommand(cancelCommand(context))
+  return command
+}
+
+function withAccess(command: Command): Command {
+  command
+    .option(
+      '--api-key <key>',
+      'key of the tenant; better in IPID_API_KEY, since others see arguments (asked for when there is neither)',
+    )
+    .option('--url <url>', 'base URL of the API (that of the running instance)')
+    .option('--json', 'print JSON')
+  return addSettings(command, ['dataDir'])
+}
+
+function uploadCommand(context: CliContext, setExitCode: (code: number) => void): Command {
+  const command = new Command('upload')
+    .description('upload NDJSON or CSV (its header gives the keys), plain or gzip, by what is in the file')
+    .argument('<file>', '- reads standard input')
+    .option(
+      '--map <column=key>',
+      'the key of an event that a column or key stands for, as in visitor_ip=ip; repeatable',
+      all,
+    )
+    .option('--date-order <order>', 'dmy or mdy: how to read a date like 01/02/2026 (such rows are left out)')
+    .option('--encoding <name>', 'such as windows-1252 (UTF-8)')
+    .option('--format <format>', 'ndjson or csv (by what is in the file)')
+    .option('--wait', 'wait until the job has ended, and show its result')
+  return withAccess(command).action(async (file: string, options: UploadOptions) => {
+    const config = configOf(context, command)
+    const [{ uploadFile }, { apiAccess }] = await Promise.all([import('./upload.ts'), import('./api.ts')])
+    const api = await apiAccess(config, context, options)
+    setExitCode(await uploadFile(api, file, options, context))
+  })
+}
+
+function listCommand(context: CliContext): Command {
+  const command = new Command('list')
+    .description('list the jobs of the key, the newest first; they stay for 7 days after their end')
+    .option('--limit <n>', 'at most so many, up to 100', '20')
+    .option('--before <job>', 'go on behind this one')
+  return withAccess(command).action(async (options: ListOptions) => {
+    const config = configOf(context, command)
+    const limit = Number(options.limit)
+    if (!Number.isInteger(limit) || limit < 1 || limit > BATCH_LIST_LIMITS.jobsMax) {
+      throw new InputError(`--limit "${options.limit}": wants a whole number from 1 to ${BATCH_LIST_LIMITS.jobsMax}`)
+    }
+    const [{ printJobs }, { apiAccess }] = await Promise.all([import('./job-output.ts'), import('./api.ts')])
+    const page = await (await apiAccess(config, context, options)).list(limit, options.before)
+    if (options.json) printJson(context.stdout, page)
+    else printJobs(context.stdout, page)
+  })
+}
+
+function cancelCommand(context: CliContext): Command {
+  const command = new Command('cancel')
+    .description('end a job that has not ended: what is stored stays, and nothing more of it is fed')
+    .argument('<job>')
+  return withAccess(command).action(async (jobId: string, options: AccessOptions) => {
+    const config = configOf(context, command)
+    const [{ printJob }, { apiAccess }] = await Promise.all([import('./job-output.ts'), import('./api.ts')])
+    const job = await (await apiAccess(config, context, options)).cancel(jobId)
+    if (options.json) printJson(context.stdout, job)
+    else printJob(context.stdout, job)
+  })
+}
+
+function showCommand(context: CliContext, setExitCode: (code: number) => void): Command {
+  const command = new Command('show').description('show a job').argument('<job>')
+  return withAccess(command).action(async (jobId: string, options: AccessOptions) => {
+    const config = configOf(context, command)
+    const [output, { apiAccess }] = await Promise.all([import('./job-output.ts'), import('./api.ts')])
+    const job = await (await apiAccess(config, context, options)).job(jobId)
+    if (options.json) printJson(context.stdout, job)
+    else output.printJob(context.stdout, job)
+    setExitCode(output.exitCodeOf(job))
+  })
+}
+
+/** Collects a flag that may be repeated. */
+function all(value: string, before: string[] | undefined): string[] {
+  return [...(before ?? []), value]
+}

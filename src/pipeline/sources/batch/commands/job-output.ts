@@ -1,0 +1,90 @@
+import type { BatchAccepted, BatchJob, BatchJobList, RejectedReason } from '../../../../../schemas/api/batch.ts'
+import { numbered } from '../../../../run/counted.ts'
+import { printLine, printPairs, printTable } from '../../../../terminal/print.ts'
+import type { BadRows } from './bad-rows.ts'
+
+export const EXIT_FAILED = 1
+
+/** 1 when a job failed, or not one of its lines was an event with an address. */
+export function exitCodeOf({ status, result_summary: summary }: BatchJob): number {
+  if (status === 'failed') return EXIT_FAILED
+  const isUseless = summary !== null && summary.rejected + summary.invalid_ip === summary.processed
+  return isUseless ? EXIT_FAILED : 0
+}
+
+/** @param bad rows that were not sent */
+export function printAccepted(out: NodeJS.WritableStream, accepted: BatchAccepted, bad: BadRows): void {
+  printPairs(out, [
+    ['job', accepted.job_id],
+    ['status', accepted.status],
+    ['received', accepted.received],
+    ...(bad.count > 0 ? [['unreadable', bad.count] as const] : []),
+  ])
+  printReasons(out, bad.reasons, bad.errors)
+  printLine(out, '')
+  printLine(out, `see how far it is with: ./ipid batch show ${accepted.job_id}`)
+}
+
+/** @param bad rows that were not sent; undefined when that is not known */
+export function printJob(out: NodeJS.WritableStream, job: BatchJob, bad?: BadRows): void {
+  const { errors = [], rejected_reasons: _, ...counts } = job.result_summary ?? {}
+  const atRun = job.result_summary === null && job.rejected > 0 ? { rejected: job.rejected } : {}
+  printPairs(out, [
+    ['job', job.job_id],
+    ['status', job.status],
+    ['progress', job.progress_message],
+    ...(job.problem ? [['problem', job.problem] as const] : []),
+    ...Object.entries({ ...counts, ...atRun }).map(([name, count]) => [name, count as number] as const),
+    ...(bad !== undefined && bad.count > 0 ? [['unreadable', bad.count] as const] : []),
+  ])
+  printReasons(out, [...(job.rejected_reasons ?? []), ...(bad?.reasons ?? [])], [...errors, ...(bad?.errors ?? [])])
+}
+
+/** A page of jobs. */
+export function printJobs(out: NodeJS.WritableStream, { jobs, next }: BatchJobList): void {
+  if (jobs.length === 0) {
+    printLine(out, 'no batch jobs of the last 7 days: upload a file with "./ipid batch upload FILE"')
+    return
+  }
+  const rows = jobs.map((job) => [
+    job.job_id,
+    job.received_at,
+    job.status,
+    job.progress_current,
+    job.progress_total,
+    job.rejected,
+    job.status === 'failed' ? job.progress_message : job.problem,
+  ])
+  printTable(out, ['JOB', 'RECEIVED', 'STATUS', 'FINISHED', 'OF', 'REJECTED', 'WHY'], rows)
+  if (next !== null) {
+    printLine(out, '')
+    printLine(out, `more: --before ${next}`)
+  }
+}
+
+/** For a file of which nothing was sent. */
+export function printBadRows(out: NodeJS.WritableStream, bad: BadRows): void {
+  printPairs(out, [
+    ['status', 'nothing was sent: no row can be read'],
+    ['unreadable', bad.count],
+  ])
+  printReasons(out, bad.reasons, bad.errors)
+}
+
+/** A line for each bad line where all are known, else one for the reason: the same error is not printed a hundred times. */
+function printReasons(
+  out: NodeJS.WritableStream,
+  reasons: readonly RejectedReason[],
+  errors: readonly { line: number; detail: string }[],
+): void {
+  const details = new Map(errors.map(({ line, detail }) => [line, detail]))
+  const isKnown = ({ count, lines }: RejectedReason) => count <= lines.length
+  const known = reasons.filter(isKnown).flatMap(({ reason, lines }) => lines.map((line) => ({ line, reason })))
+  for (const { line, reason } of known.sort((a, b) => a.line - b.line)) {
+    printLine(out, `line ${line}: ${details.get(line) ?? reason}`)
+  }
+  for (const { reason, count, lines } of reasons.filter((group) => !isKnown(group))) {
+    const first = lines.length === 0 ? '' : `, first ${lines.join(', ')}`
+    printLine(out, `${numbered(count, 'line')}${first}: ${reason}`)
+  }
+}

@@ -1,0 +1,77 @@
+import { createReadStream, statSync } from 'node:fs'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
+import { InputError } from '../../../../run/errors.ts'
+import type { CliContext } from '../../../../terminal/context.ts'
+import type { Advice } from '../files/conversion.ts'
+import { type FileChoice, openEventFile } from '../files/event-file.ts'
+import type { BadRows } from './bad-rows.ts'
+
+export type SourceChoice = Omit<FileChoice, 'advice'>
+
+/** A file as it is uploaded. */
+export interface Source {
+  /** Bytes that will be read; undefined when that is not known. */
+  readonly bytes: number | undefined
+  /** Whether `body` is gzip: what came so goes so. */
+  readonly gzip: boolean
+  /** NDJSON. Fails with `InputError` when the file cannot be read to its end, or has no event. */
+  readonly body: Readable
+}
+
+const READ_BYTES = 262_144
+
+const FLAGS: Advice = {
+  map: '--map',
+  address: (column) => `as in --map '${column}=ip'`,
+  dateOrder: 'say which with --date-order dmy or mdy',
+  encoding: 'if the file has another encoding, name it with --encoding',
+}
+
+/**
+ * Opens a file of events: NDJSON or CSV, plain or gzip, by what is in it and not by its name.
+ * @param onRead called with the bytes read so far, as they are in the file
+ * @param bad gets the rows that are not sent
+ * @throws InputError when it cannot be read, is something else, or has no address
+ */
+export async function openSource(
+  file: string,
+  choice: SourceChoice,
+  context: CliContext,
+  onRead: (bytes: number) => void,
+  bad: BadRows,
+): Promise<Source> {
+  const bytes = file === '-' ? undefined : sizeOf(file)
+  const raw = file === '-' ? context.stdin : createReadStream(file, { highWaterMark: READ_BYTES })
+  const opened = await openEventFile(file, counted(raw, onRead), { ...choice, advice: FLAGS })
+  const withoutBad = opened.events(({ line, reason, detail }) => {
+    bad.add(line, reason, detail)
+    return ''
+  })
+  const events = Readable.from(withoutBad, { objectMode: false })
+  const { gzip } = opened
+  if (!gzip) return { bytes, gzip, body: events }
+  const body = createGzip({ level: 1 })
+  pipeline(events, body).catch((error: Error) => body.destroy(error))
+  return { bytes, gzip, body }
+}
+
+function sizeOf(file: string): number {
+  const stats = statSync(file, { throwIfNoEntry: false })
+  if (!stats?.isFile()) throw new InputError(`${file} is not a file that can be read`)
+  return stats.size
+}
+
+async function* counted(raw: AsyncIterable<Buffer>, onRead: (bytes: number) => void): AsyncGenerator<Buffer> {
+  let bytes = 0
+  try {
+    for await (const chunk of raw) {
+      bytes += chunk.length
+      onRead(bytes)
+      yield chunk
+    }
+  } catch (error) {
+    throw new InputError(`cannot read the file: ${(error as Error).message}`)
+  }
+}

@@ -1,0 +1,156 @@
+import type { SingleBar } from 'cli-progress'
+import type { BatchAccepted, BatchJob } from '../../../../../schemas/api/batch.ts'
+import { nounFor, numbered } from '../../../../run/counted.ts'
+import { InputError } from '../../../../run/errors.ts'
+import { poll } from '../../../../run/loop.ts'
+import type { CliContext } from '../../../../terminal/context.ts'
+import { printJson, printLine } from '../../../../terminal/print.ts'
+import type { KeyMap } from '../files/conversion.ts'
+import { isEncoding } from '../files/encoding.ts'
+import { FORMATS, type Format, NoGoodRowsError } from '../files/event-file.ts'
+import { DATE_ORDERS, type DateOrder } from '../files/timestamps.ts'
+import type { BatchApi } from './api.ts'
+import { BadRows } from './bad-rows.ts'
+import { EXIT_FAILED, exitCodeOf, printAccepted, printBadRows, printJob } from './job-output.ts'
+import { progressBar } from './progress-bar.ts'
+import { openSource, type Source, type SourceChoice } from './source-file.ts'
+
+const POLL_MS = 250
+/** What shells expect of a program that ends by Ctrl-C. */
+const EXIT_INTERRUPTED = 130
+
+export interface UploadChoice {
+  readonly format?: string
+  readonly map?: readonly string[]
+  readonly dateOrder?: string
+  readonly encoding?: string
+  readonly wait?: boolean
+  readonly json?: boolean
+}
+
+/**
+ * Uploads a file as a batch job.
+ * @returns the exit code: 1 when the job failed, or none of its rows could be used; 130 when Ctrl-C ended it
+ * @throws InputError when the file cannot be read, or has no address
+ */
+export async function uploadFile(
+  api: BatchApi,
+  file: string,
+  choice: UploadChoice,
+  context: CliContext,
+): Promise<number> {
+  const bad = new BadRows()
+  const bar = choice.json ? undefined : progressBar(context, 'uploading', 'bytes')
+  const source = await openSource(file, sourceChoice(choice), context, (bytes) => bar?.update(bytes), bad)
+  // From here on: until now there was nothing to leave tidy.
+  const { stop } = context.stopSignals()
+  const accepted = await send(api, source, bar, stop).catch((error: unknown) => {
+    if (error instanceof NoGoodRowsError) return error
+    throw error
+  })
+  if (accepted instanceof NoGoodRowsError) {
+    if (choice.json) printJson(context.stdout, { status: 'rejected', unreadable: bad })
+    else printBadRows(context.stdout, bad)
+    return EXIT_FAILED
+  }
+  if (accepted === undefined) {
+    printLine(context.stderr, `the upload was broken off: nothing of ${file} is kept`)
+    return EXIT_INTERRUPTED
+  }
+  if (!choice.wait) {
+    if (choice.json) printJson(context.stdout, { ...accepted, unreadable: bad })
+    else printAccepted(context.stdout, accepted, bad)
+    return 0
+  }
+  if (!choice.json) {
+    const events = `${numbered(accepted.received, 'event')} ${nounFor(accepted.received, 'is', 'are')} queued`
+    printLine(context.stderr, `job ${accepted.job_id}: ${events}; Ctrl-C leaves it to go on`)
+  }
+  const job = await waitForEnd(api, accepted, choice, context, stop)
+  if (job === undefined) {
+    if (choice.json) printJson(context.stdout, { ...accepted, unreadable: bad })
+    printLine(context.stderr, `the job goes on; see it again with: ./ipid batch show ${accepted.job_id}`)
+    return EXIT_INTERRUPTED
+  }
+  if (choice.json) printJson(context.stdout, { ...job, unreadable: bad })
+  else printJob(context.stdout, job, bad)
+  return exitCodeOf(job)
+}
+
+/** Undefined when `stop` ended it: nothing of the file is kept then. */
+async function send(
+  api: BatchApi,
+  { body, gzip, bytes }: Source,
+  bar: SingleBar | undefined,
+  stop: AbortSignal,
+): Promise<BatchAccepted | undefined> {
+  const brokenOff = new Promise<undefined>((resolve) => {
+    const breakOff = () => {
+      // A body that is whole gets its answer: there is a job then.
+      if (body.readableEnded) return
+      body.destroy()
+      resolve(undefined)
+    }
+    if (stop.aborted) breakOff()
+    else stop.addEventListener('abort', breakOff)
+  })
+  bar?.start(bytes ?? 0, 0)
+  try {
+    return await Promise.race([api.upload(body, gzip), brokenOff])
+  } finally {
+    bar?.stop()
+  }
+}
+
+/** Undefined when `stop` ended the wait. */
+async function waitForEnd(
+  api: BatchApi,
+  { job_id: jobId, received }: BatchAccepted,
+  { json }: UploadChoice,
+  context: CliContext,
+  stop: AbortSignal,
+): Promise<BatchJob | undefined> {
+  const bar: SingleBar | undefined = json ? undefined : progressBar(context, 'processing', 'events')
+  bar?.start(received, 0)
+  try {
+    const ended = async () => {
+      const job = await api.job(jobId)
+      bar?.update(job.progress_current)
+      return job.status === 'completed' || job.status === 'failed' ? job : undefined
+    }
+    return await poll(ended, { everyMs: POLL_MS, signal: stop })
+  } finally {
+    bar?.stop()
+  }
+}
+
+/** @throws InputError when an option is none */
+function sourceChoice({ format, map, dateOrder, encoding }: UploadChoice): SourceChoice {
+  if (encoding !== undefined && !isEncoding(encoding)) {
+    throw new InputError(`--encoding "${encoding}": wants a name such as windows-1252 or utf-16le`)
+  }
+  return {
+    format: oneOf<Format>('--format', FORMATS, format),
+    dateOrder: oneOf<DateOrder>('--date-order', DATE_ORDERS, dateOrder),
+    encoding,
+    map: keyMap(map ?? []),
+  }
+}
+
+function oneOf<T extends string>(flag: string, known: readonly T[], given: string | undefined): T | undefined {
+  const found = known.find((name) => name === given)
+  if (given !== undefined && found === undefined) {
+    throw new InputError(`${flag} "${given}": wants ${known.join(' or ')}`)
+  }
+  return found
+}
+
+function keyMap(pairs: readonly string[]): KeyMap {
+  return new Map(
+    pairs.map((pair): [string, string] => {
+      const at = pair.lastIndexOf('=')
+      if (at < 1 || at === pair.length - 1) throw new InputError(`--map "${pair}": wants COLUMN=KEY`)
+      return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()]
+    }),
+  )
+}

@@ -1,0 +1,186 @@
+import { BATCH_LIMITS } from '../../../../../schemas/api/batch.ts'
+import { JSON_DEPTH_MAX } from '../../../../../schemas/api/event.ts'
+import { InputError } from '../../../../run/errors.ts'
+import { isTooDeep, TOO_DEEP } from '../../../event/json-depth.ts'
+import { type BadRow, badTime, type Emit, type LineConverter, type ReadOptions, tooLongRow } from './conversion.ts'
+import { headerOf } from './csv-header.ts'
+import { type CsvDialect, namedDelimiter, RecordReader } from './csv-record.ts'
+import type { BadLine } from './lines.ts'
+import { readTime } from './timestamps.ts'
+
+/** Columns that are not text in an event. */
+const JSON_COLUMNS = new Set(['properties', 'user_properties'])
+/** Space around these means nothing. */
+const TRIMMED_COLUMNS = new Set(['ip', 'timestamp', 'session_id'])
+
+/** After this many lines, or characters, an open quote counts as one that is never closed. */
+const RECORD_LINES_MAX = 1_000
+const RECORD_CHARS_MAX = 1_048_576
+/**
+ * Characters that may be read again after a quote that is never closed: at once, and for each character of the file. A file
+ * with some of those quotes needs one; without a limit, one made for it would cost the square of its lines.
+ */
+const REREAD_CHARS_MAX = 1_048_576
+const REREADS_MAX = 4
+
+/** The event around a field is a level too. */
+const FIELD_LEVELS_MAX = JSON_DEPTH_MAX - 1
+
+const UNCLOSED = 'has a quote that is not closed'
+
+/**
+ * Turns the lines of a CSV file into NDJSON events: the header gives the keys, empty fields are left out, `session_id` is a
+ * number, `properties` and `user_properties` are JSON where they can be read as JSON and text where they cannot. A bad row
+ * costs no other one.
+ */
+export class CsvConverter implements LineConverter {
+  readonly #options: ReadOptions
+  readonly #records: RecordReader
+  readonly #delimiter: string
+  #header: Header | undefined
+  #line = 0
+  /** Lines of the record whose quote is open. */
+  #open: string[] = []
+  #openChars = 0
+  /** Lines to read, the next one last. */
+  readonly #todo: (string | BadLine)[] = []
+  #rereadCharsLeft = REREAD_CHARS_MAX
+
+  constructor(dialect: CsvDialect, options: ReadOptions) {
+    this.#records = new RecordReader(dialect)
+    this.#delimiter = dialect.delimiter
+    this.#options = options
+  }
+
+  push(line: string | BadLine, emit: Emit): void {
+    const chars = typeof line === 'string' ? line.length : 0
+    this.#rereadCharsLeft = Math.min(REREAD_CHARS_MAX, this.#rereadCharsLeft + chars * REREADS_MAX)
+    this.#todo.push(line)
+    this.#readAll(emit)
+  }
+
+  end(emit: Emit): void {
+    while (this.#open.length > 0) {
+      this.#giveUpOpen(emit)
+      this.#readAll(emit)
+    }
+  }
+
+  #readAll(emit: Emit): void {
+    for (;;) {
+      const line = this.#todo.pop()
+      if (line === undefined) return
+      if (typeof line === 'string') {
+        this.#read(line, emit)
+      } else if (this.#open.length > 0) {
+        this.#todo.push(line)
+        this.#giveUpOpen(emit)
+      } else {
+        this.#reject(line.problem, emit)
+      }
+    }
+  }
+
+  #read(line: string, emit: Emit): void {
+    this.#open.push(line)
+    this.#openChars += line.length
+    const fields = this.#records.push(line)
+    const isOpen = fields === 'open'
+    const count = isOpen ? this.#records.openFields + 1 : fields.length
+    const lines = this.#open.length
+    const hasTooMany = this.#header !== undefined && count > this.#header.length && (isOpen || lines > 1)
+    const isTooLong = lines > RECORD_LINES_MAX || this.#openChars > RECORD_CHARS_MAX
+    if (fields === 'broken' || hasTooMany || (isOpen && isTooLong)) this.#giveUpOpen(emit)
+    else if (!isOpen) this.#endRecord(fields, emit)
+  }
+
+  #endRecord(fields: readonly string[], emit: Emit): void {
+    emit(this.#event(fields, this.#line + 1))
+    for (let i = 1; i < this.#open.length; i++) emit('')
+    this.#line += this.#open.length
+    this.#open = []
+    this.#openChars = 0
+  }
+
+  /** The first of the open lines is bad. The other ones are read again, as long as that is allowed. */
+  #giveUpOpen(emit: Emit): void {
+    const [, ...rest] = this.#open
+    this.#rereadCharsLeft -= this.#openChars
+    this.#open = []
+    this.#openChars = 0
+    this.#records.reset()
+    this.#reject(UNCLOSED, emit)
+    if (this.#rereadCharsLeft >= 0) this.#todo.push(...rest.reverse())
+    else for (let i = 0; i < rest.length; i++) this.#reject(UNCLOSED, emit)
+  }
+
+  #reject(problem: string, emit: Emit): void {
+    this.#line++
+    if (this.#header === undefined) throw new InputError(`the CSV header, line ${this.#line}, ${problem}`)
+    emit({ line: this.#line, reason: problem, detail: problem })
+  }
+
+  /** `''` when there is none. */
+  #event(fields: readonly string[], line: number): string | BadRow {
+    if (fields.every((field) => field.trim() === '')) return ''
+    if (this.#header === undefined) {
+      // One-time lines that some programs put before the header.
+      if (line === 1 && namedDelimiter(fields.join(this.#delimiter)) !== undefined) return ''
+      this.#header = headerOf(fields, this.#options).map((name) => ({ name, key: `${JSON.stringify(name)}:` }))
+      return ''
+    }
+    return eventOf(this.#header, fields, line, this.#options)
+  }
+}
+
+/** The columns, with what their values follow in JSON. */
+type Header = readonly { readonly name: string; readonly key: string }[]
+
+/** The event as JSON, or what is wrong with the row. Put together from text: an object would lose digits, and some names. */
+function eventOf(
+  header: Header,
+  fields: readonly string[],
+  line: number,
+  { dateOrder, advice }: ReadOptions,
+): string | BadRow {
+  const extra = fields.slice(header.length).some((field) => field.trim() !== '')
+  if (extra) {
+    const reason = `has ${fields.length} fields, and the header ${header.length}`
+    return { line, reason, detail: reason }
+  }
+  const members: string[] = []
+  let chars = 0
+  // A header may have many more columns than a row has fields.
+  for (const [i, field] of fields.slice(0, header.length).entries()) {
+    const { name, key } = header[i]!
+    const text = TRIMMED_COLUMNS.has(name) ? field.trim() : field
+    if (text === '' || name === '') continue
+    let value: string | undefined
+    if (name === 'timestamp') {
+      const read = readTime(text, dateOrder)
+      if ('problem' in read) return badTime(line, text, read.problem, advice)
+      value = JSON.stringify(read.time)
+    } else if (name === 'session_id') {
+      value = /^-?\d{1,16}$/.test(text) ? String(BigInt(text)) : undefined
+    } else if (JSON_COLUMNS.has(name) && /^\s*[[{]/.test(text) && isTooDeep(text, FIELD_LEVELS_MAX)) {
+      return { line, reason: TOO_DEEP, detail: TOO_DEEP }
+    } else if (JSON_COLUMNS.has(name) && isJson(text)) {
+      // Between its tokens a line break is white space, and within them there is none.
+      value = text.trim().replace(/[\r\n]/g, ' ')
+    }
+    const member = key + (value ?? JSON.stringify(text))
+    chars += member.length + 1
+    if (chars > BATCH_LIMITS.lineMaxBytes) return tooLongRow(line)
+    members.push(member)
+  }
+  return `{${members.join()}}`
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}

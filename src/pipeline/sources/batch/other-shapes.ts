@@ -1,0 +1,34 @@
+import { isTooDeep } from '../../event/json-depth.ts'
+
+/** Characters in which the shape of a text shows. */
+const START_CHARS = 1_024
+const ARRAY = /^\s*\[\s*\{/
+const REQUEST = /^\s*\{\s*"events"\s*:\s*\[/
+
+/**
+ * What a text is that looks like JSON for another endpoint, and what to do; undefined for NDJSON, which may have bad lines.
+ * @param start of the text
+ * @param isEnough whether to decide by that; otherwise `undecided` may be returned until its first line is whole
+ */
+export function otherShapeOf(start: string, isEnough: boolean): string | 'undecided' | undefined {
+  const text = start.startsWith('\ufeff') ? start.slice(1) : start
+  const head = text.slice(0, START_CHARS)
+  if (!isEnough && text.length < START_CHARS) return 'undecided'
+  if (ARRAY.test(head)) return `one JSON array: it must have one event per line, as jq -c '.[]' prints them`
+  if (!REQUEST.test(head)) return undefined
+  // An event may have a key of this name, beside its address.
+  const first = text.trimStart()
+  const end = first.indexOf('\n')
+  if (end < 0 && !isEnough) return 'undecided'
+  if (hasAddress(end < 0 ? first : first.slice(0, end))) return undefined
+  return `a request for /v1/ingest: it must have one event per line, as jq -c '.events[]' prints them`
+}
+
+function hasAddress(line: string): boolean {
+  if (isTooDeep(line)) return false
+  try {
+    return Object.hasOwn(Object(JSON.parse(line)), 'ip')
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,296 @@
+import { isUtf8 } from 'node:buffer'
+import { hash } from 'node:crypto'
+import { BATCH_LIMITS } from '../../../../schemas/api/batch.ts'
+import type { EventEnvelope } from '../../../../schemas/api/event.ts'
+import { OUTCOME_STATUS } from '../../../../schemas/outcome.ts'
+import type { ChunkContext, ChunkCounts, ChunkReading, LineChunk, SlicedReading } from '../../declaration/source.ts'
+import { type Address, parseAddress } from '../../event/address.ts'
+import { type Block, BlockPacker } from '../../event/block.ts'
+import { EnvelopeState, identityOf, NO_IDENTITY, partitionOf } from '../../event/envelope.ts'
+import { isTooDeep, TOO_DEEP } from '../../event/json-depth.ts'
+import { countOutcome, type OutcomeCounts, outcomeKey, utcDay } from '../../event/outcomes.ts'
+import { type PayloadStatus, rejectedRow } from '../../event/payload.ts'
+import type { ReadEvent } from '../../event/read-event.ts'
+import { tsv } from '../../event/row.ts'
+import { stateOf } from '../../event/verdict.ts'
+import { type CodeUnits, codesOf } from '../live/json-scan.ts'
+import { payloadOf } from '../live/payload.ts'
+import { completeRow, rawRow } from '../live/raw-row.ts'
+import { scanEventLine } from '../live/scan-events.ts'
+import { sliceEvent } from '../live/slice-event.ts'
+import { LINE_FEED, TOO_LONG } from './line-chunker.ts'
+import { RejectedGroups } from './rejected-groups.ts'
+import { reasonOfRejected } from './rejected-line.ts'
+
+/** White space of JSON: there are blank lines in chunks of earlier versions. */
+const BLANK = /^[ \t\r]*$/
+const TOO_LONG_TEXT = TOO_LONG.toString('utf8').trimEnd()
+
+/** Bytes of a slice, up to the end of a line: half a millisecond of work, whose text and codes stay in the caches. */
+const SLICE_BYTES = 16_384
+
+/**
+ * Reads the lines of a chunk into raw envelopes. A bad line is counted and named; it stops nothing. Not with the `ndjson`
+ * package, though it is hardly slower (bench/ndjson.ts): it gives values without their text, and properties are kept to
+ * the letter.
+ */
+export function* readChunk(chunk: LineChunk, context: ChunkContext): SlicedReading {
+  const reader = new ChunkReader(chunk, context)
+  const { bytes } = chunk
+  for (let start = 0; start < bytes.length; ) {
+    const feed = bytes.indexOf(LINE_FEED, start + SLICE_BYTES)
+    const end = feed < 0 ? bytes.length : feed + 1
+    readSlice(bytes.subarray(start, bytes[end - 1] === LINE_FEED ? end - 1 : end), reader)
+    start = end
+    if (start < bytes.length) yield
+  }
+  return reader.reading()
+}
+
+/** @param bytes of lines, without the line feed behind the last one */
+function readSlice(bytes: Buffer, reader: ChunkReader): void {
+  if (!isUtf8(bytes)) {
+    for (const line of linesOf(bytes)) reader.add(line)
+    return
+  }
+  const text = bytes.toString('utf8')
+  const codes = codesOf(text)
+  for (let start = 0; start <= text.length; ) {
+    const feed = text.indexOf('\n', start)
+    const end = feed < 0 ? text.length : feed
+    reader.add(text, codes, start, end)
+    start = end + 1
+  }
+}
+
+/** Takes the lines of a chunk, in their order. */
+class ChunkReader {
+  readonly #chunk: LineChunk
+  readonly #context: ChunkContext
+  /** Rows are raw, so that the step enriches them. */
+  readonly #isRaw: boolean
+  readonly #events = new Map<number, BlockPacker>()
+  readonly #payloads = new Map<number, BlockPacker>()
+  readonly #errors: { line: number; detail: string }[] = []
+  readonly #faults = new Map<string, number>()
+  readonly #reasons = new RejectedGroups()
+  #fed = 0
+  #rejected = 0
+  #invalidIp = 0
+  /** Of the next line, in the upload. */
+  #line: number
+  #gapsPassed = 0
+  #linesUntilGap: number
+
+  constructor(chunk: LineChunk, context: ChunkContext) {
+    this.#chunk = chunk
+    this.#context = context
+    this.#isRaw = context.mask === undefined && !context.isJudged
+    this.#line = chunk.firstLine
+    this.#linesUntilGap = chunk.gaps[0]?.after ?? Number.POSITIVE_INFINITY
+  }
+
+  /**
+   * @param text in which the line stands from `start` to `end`; undefined: it is not UTF-8
+   * @param codes those of the text
+   */
+  add(text: string | undefined, codes?: CodeUnits, start = 0, end = text?.length): void {
+    const line = this.#nextLine()
+    const event = text === undefined ? undefined : scanEventLine(text, codes, start, end)
+    if (event === undefined) this.#readSlowly(line, text?.slice(start, end))
+    else this.#take(line, event, this.#context.archived === true ? bareLine(text!.slice(start, end), line) : '')
+  }
+
+  #nextLine(): number {
+    if (this.#linesUntilGap === 0) {
+      const { gaps } = this.#chunk
+      this.#line += gaps[this.#gapsPassed]!.blank
+      this.#linesUntilGap = gaps[++this.#gapsPassed]?.after ?? Number.POSITIVE_INFINITY
+    }
+    this.#linesUntilGap--
+    return this.#line++
+  }
+
+  #readSlowly(line: number, raw: string | undefined): void {
+    if (raw !== undefined && BLANK.test(raw)) return
+    const text = raw === undefined ? undefined : bareLine(raw, line)
+    const event = readEvent(text, this.#context)
+    if (!('fault' in event)) {
+      this.#take(line, event, text!)
+      return
+    }
+    this.#rejected++
+    countOutcome(this.#faults, event.fault)
+    // What follows in the detail quotes the line.
+    this.#reasons.add(event.fault === 'not JSON' ? NOT_JSON : event.detail, line)
+    if (this.#errors.length < BATCH_LIMITS.errorsMax) this.#errors.push({ line, detail: event.detail })
+  }
+
+  /** @param text of the line, for a tenant with an archive */
+  #take(line: number, event: ReadEvent, text: string): void {
+    const context = this.#context
+    const { tenantId, partitions } = context
+    const address = parseAddress(event.ip)
+    const eventId = event.eventId ?? generatedId(context.jobId, line)
+    const identity = event.eventId === undefined ? NO_IDENTITY : identityOf(tenantId, eventId)
+    const partition = identity === NO_IDENTITY ? line % partitions : partitionOf(identity, partitions)
+    if (context.archived) {
+      const received = { text, identity, eventId, status: statusOf(address, context), idMade: false }
+      packerOf(this.#payloads, partition).add(identity, EnvelopeState.Raw, payloadOf(received, context).row)
+    }
+    if (address === undefined) {
+      this.#invalidIp++
+      return
+    }
+    this.#fed++
+    const row = rawRow(event, eventId, address, context)
+    const events = packerOf(this.#events, partition)
+    if (this.#isRaw) events.add(identity, EnvelopeState.Raw, row)
+    else addComplete(events, identity, { row, event, address, context })
+  }
+
+  #counts(): ChunkCounts {
+    const { list: reasons } = this.#reasons
+    return { fed: this.#fed, rejected: this.#rejected, invalidIp: this.#invalidIp, errors: this.#errors, reasons }
+  }
+
+  reading(): ChunkReading {
+    const context = this.#context
+    if (context.archived) {
+      const partition = this.#chunk.firstLine % context.partitions
+      for (const row of rejectedRows(this.#faults, context)) {
+        packerOf(this.#payloads, partition).add(NO_IDENTITY, EnvelopeState.Raw, row)
+      }
+    }
+    return {
+      blocks: packBlocks(this.#events, context),
+      payloads: packBlocks(this.#payloads, context),
+      outcomes: outcomesOf(context, this.#faults, this.#invalidIp),
+      counts: this.#counts(),
+    }
+  }
+}
+
+interface RawEvent {
+  readonly row: string
+  readonly event: ReadEvent
+  readonly address: Address
+  readonly context: ChunkContext
+}
+
+/**
+ * A row without its address cannot be enriched any more, and the enrich stage knows no tenants' rules: those rows are completed
+ * here, noise too, which the stage for it drops and counts.
+ */
+function addComplete(events: BlockPacker, identity: string, { row, event, address, context }: RawEvent): void {
+  const enrichment = context.enricher.enrich(address)
+  const complete = `${completeRow(row, event, enrichment, context)}\t${tsv(context.jobId)}`
+  events.add(identity, stateOf(enrichment), complete)
+}
+
+function packerOf(byPartition: Map<number, BlockPacker>, partition: number): BlockPacker {
+  let packer = byPartition.get(partition)
+  if (packer === undefined) {
+    packer = new BlockPacker()
+    byPartition.set(partition, packer)
+  }
+  return packer
+}
+
+function packBlocks(byPartition: ReadonlyMap<number, BlockPacker>, { jobId }: ChunkContext) {
+  const blocks = new Map<number, Block>()
+  for (const [partition, packer] of byPartition) blocks.set(partition, packer.pack(jobId))
+  return blocks
+}
+
+function statusOf(address: Address | undefined, { enricher }: ChunkContext): PayloadStatus {
+  if (address === undefined) return 'invalid_ip'
+  return enricher.enrich(address).noise ? 'filtered' : 'ok'
+}
+
+function rejectedRows(faults: ReadonlyMap<string, number>, { tenantId, receivedAtMs }: ChunkContext): string[] {
+  const receivedAt = new Date(receivedAtMs).toISOString()
+  return [...faults].map(([reason, lines]) => rejectedRow(tenantId, receivedAt, reason, lines))
+}
+
+/** @param faults rejected lines by what is wrong with them */
+function outcomesOf(context: ChunkContext, faults: ReadonlyMap<string, number>, invalidIp: number): OutcomeCounts {
+  const { tenantId, receivedAtMs, jobId: job } = context
+  const of = { tenantId, day: utcDay(receivedAtMs), job }
+  const counts = new Map<string, number>()
+  for (const [reason, lines] of faults) {
+    countOutcome(counts, outcomeKey({ ...of, status: OUTCOME_STATUS.rejected, reason }), lines)
+  }
+  if (invalidIp > 0) countOutcome(counts, outcomeKey({ ...of, status: OUTCOME_STATUS.invalidIp }), invalidIp)
+  return counts
+}
+
+/** The lines as text, without line ends; undefined for one that is not UTF-8. */
+export function linesOf(bytes: Buffer): (string | undefined)[] {
+  if (isUtf8(bytes)) return bytes.toString('utf8').split('\n')
+  const lines: (string | undefined)[] = []
+  for (let at = 0; at <= bytes.length; ) {
+    const end = bytes.indexOf(LINE_FEED, at)
+    const line = bytes.subarray(at, end < 0 ? bytes.length : end)
+    lines.push(isUtf8(line) ? line.toString('utf8') : undefined)
+    if (end < 0) break
+    at = end + 1
+  }
+  return lines
+}
+
+/** Without the carriage return of other systems, and without the byte order mark that some put before the first line. */
+function bareLine(raw: string, line: number): string {
+  const text = raw.endsWith('\r') ? raw.slice(0, -1) : raw
+  return line === 1 && text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
+}
+
+/** Begins the detail of a line that is no JSON; what follows quotes the line. */
+export const NOT_JSON = 'is not JSON'
+
+/** What is wrong with a line: for the tables in a word or two, for people in a sentence. */
+export interface LineFault {
+  readonly fault: 'not UTF-8' | 'too long' | 'too deep' | 'unreadable' | 'not JSON' | 'schema'
+  readonly detail: string
+}
+
+/** @param text undefined: it is not UTF-8 */
+function readEvent(text: string | undefined, context: ChunkContext): ReadEvent | LineFault {
+  const event = readLine(text, context)
+  return 'fault' in event ? event : sliceEvent(text!, 0, event)
+}
+
+/** @param text undefined: it is not UTF-8 */
+export function readLine(
+  text: string | undefined,
+  { check, mask }: Pick<ChunkContext, 'check' | 'mask'>,
+): EventEnvelope | LineFault {
+  if (text === undefined) return { fault: 'not UTF-8', detail: 'is not UTF-8' }
+  if (text === TOO_LONG_TEXT) {
+    return { fault: 'too long', detail: `is longer than ${BATCH_LIMITS.lineMaxBytes} bytes` }
+  }
+  const reason = reasonOfRejected(text)
+  if (reason !== undefined) return { fault: 'unreadable', detail: reason }
+  if (isTooDeep(text)) return { fault: 'too deep', detail: TOO_DEEP }
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    const { message } = error as Error
+    // It may quote the line, and that an address that is not to be kept.
+    return { fault: 'not JSON', detail: `${NOT_JSON}: ${mask === undefined ? message : message.replace(QUOTE, '')}` }
+  }
+  const [error] = check(value)
+  if (error === undefined) return value as EventEnvelope
+  return { fault: 'schema', detail: error.path === '' ? error.message : `${error.path} ${error.message}` }
+}
+
+/** In a message of V8: `Unexpected token 'b', "broken" is not valid JSON`. */
+const QUOTE = /, (?:\.{3})?".*$/s
+
+/** A UUID (RFC 9562, version 8) that depends only on the job and the line. */
+function generatedId(jobId: string, line: number): string {
+  const hex = hash('sha256', `${jobId}:${line}`, 'hex')
+  const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}

@@ -1,0 +1,264 @@
+import type { Logger } from 'pino'
+import { BATCH_LIMITS, type BatchSummary } from '../../../../../schemas/api/batch.ts'
+import type { Addresses } from '../../../../../schemas/tenant.ts'
+import type { TenantRules } from '../../../../../schemas/tenant-rules.ts'
+import type { RedisClient } from '../../../../stores/redis/connect.ts'
+import type { Caller } from '../../../../stores/redis/joined-calls.ts'
+import { keys } from '../../../../stores/redis/keys.ts'
+import { loadScript } from '../../../../stores/redis/scripts.ts'
+import { Shares, shareOf } from '../../../../stores/redis/shares.ts'
+import { tenantOf } from '../../../../tenants/redis/tenant-store.ts'
+import { IDENTIFIED } from '../../../declaration/counts.ts'
+import { groupsOfJobs, type Pipeline, readersOf, reasonsOfJobs } from '../../../declaration/pipeline.ts'
+import type { ChunkCounts, ChunkReading, LineChunk } from '../../../declaration/source.ts'
+import type { Block } from '../../../event/block.ts'
+import { type OriginCounts, originsOfCounts } from '../../../event/origins.ts'
+import { packOutcomes } from '../../../event/outcomes.ts'
+import type { AddressMask } from '../../../event/pseudonym.ts'
+import { appendBlocks, type BlockAppend, blockAppend } from '../../../streams/append.ts'
+import type { RawEntry } from '../../../streams/entries.ts'
+import { levelOf } from '../../../streams/status.ts'
+import type { FeederStore, LaneLevel, OpenJob } from '../feeder-store.ts'
+import { freeJob, RECORD_TTL_MS, readProgress } from './job-record.ts'
+import { parseLineNumbers } from './line-numbers.ts'
+import { rejectedReasons } from './rejected-reasons.ts'
+
+export interface RedisFeederStoreOptions {
+  readonly client: RedisClient
+  /** Default: `client`. */
+  readonly leases?: Caller
+  readonly pipeline: Pipeline
+  readonly partitions: number
+  /** Shares of the tenants, each fed by one feeder at a time. Default 1. */
+  readonly shares?: number
+  /** See `Lease`. */
+  readonly place?: string | undefined
+  readonly log?: Logger
+}
+
+const OTHERS_EVERY_MS = 1_000
+
+/** What is fed leaves the spool, which may be what fills Redis. */
+const advanceJobScript = loadScript(import.meta.url, './advanceJob-4.lua')
+const endJobScript = loadScript(import.meta.url, './endJob-1.lua')
+
+/** Batch jobs as the feeder moves them on, in Redis. */
+export class RedisFeederStore implements FeederStore {
+  readonly #options: RedisFeederStoreOptions
+  readonly #shares: Shares
+  /** Jobs of other feeders, of which it matters only how many tenants have some: they are looked at now and then. */
+  readonly #others = new Map<string, OpenJob>()
+  #othersUntilMs = 0
+
+  constructor(options: RedisFeederStoreOptions) {
+    const { leases: client = options.client, place, shares: count = 1, log } = options
+    const onOthers = () =>
+      log?.warn(
+        { shares: count },
+        'feeder waits: another one works that has another FEEDER_SHARES, or an earlier version',
+      )
+    this.#options = options
+    this.#shares = new Shares({ client, name: 'feeder', count, place, onOthers })
+  }
+
+  acquire(signal: AbortSignal): Promise<boolean> {
+    return this.#shares.acquire(signal)
+  }
+
+  assertHeld(): void {
+    this.#shares.assertHeld()
+  }
+
+  hasSpare(): boolean {
+    return this.#shares.hasSpare
+  }
+
+  giveBack(): Promise<void> {
+    return this.#shares.giveBack()
+  }
+
+  release(): Promise<void> {
+    return this.#shares.release()
+  }
+
+  async openJobs(): Promise<OpenJob[]> {
+    const { client, shares = 1 } = this.#options
+    const open = await client.hgetall(keys.openJobs())
+    const nowMs = performance.now()
+    if (shares === 1 || nowMs >= this.#othersUntilMs) {
+      this.#others.clear()
+      this.#othersUntilMs = nowMs + OTHERS_EVERY_MS
+    }
+    const read = ([id, tenantId]: [string, string]) => {
+      // Asked first: who had it before has settled what its record tells.
+      const isOurs = this.#shares.has(shareOf(tenantId, shares))
+      return (!isOurs && this.#others.get(id)) || this.#openJob(id, tenantId, isOurs)
+    }
+    const jobs = await Promise.all(Object.entries(open).map(read))
+    // One that is being uploaded may have lines at any moment.
+    for (const job of jobs) if (!job.isOurs && job.state !== 'uploading') this.#others.set(job.id, job)
+    return jobs
+  }
+
+  async #openJob(id: string, tenantId: string, isOurs: boolean): Promise<OpenJob> {
+    const { client } = this.#options
+    // The upload's key goes when the record comes, in one step: asked in this order, one of them is seen.
+    const uploading = await client.exists(keys.upload(id))
+    const record = await client.hgetall(keys.job(id))
+    return {
+      id,
+      tenantId,
+      isOurs,
+      state: stateOf(record.status, uploading === 1),
+      receivedAtMs: Number(record.received_at ?? 0),
+      archived: record.archived === '1',
+      addresses: (record.addresses ?? 'full') as Addresses,
+      received: Number(record.received ?? 0),
+      chunks: Number(record.chunks ?? 0),
+      next: Number(record.next ?? 0),
+    }
+  }
+
+  eventsInLane(): Promise<LaneLevel> {
+    const { client, pipeline, partitions } = this.#options
+    const { lane, to } = pipeline.sources.batch
+    // A further sink that is behind holds up no job; what it leaves waiting is bounded by high water.
+    const scope = { lanes: [lane], groups: groupsOfJobs(pipeline), stream: to }
+    return levelOf(client, pipeline, partitions, scope)
+  }
+
+  async payloadsInLane(): Promise<LaneLevel> {
+    const { client, pipeline, partitions } = this.#options
+    const { lane, raw } = pipeline.sources.batch
+    if (raw === undefined) return { waiting: 0, added: 0 }
+    const scope = { lanes: [lane], groups: readersOf(pipeline, raw), stream: raw }
+    return levelOf(client, pipeline, partitions, scope)
+  }
+
+  async readChunk(job: OpenJob): Promise<LineChunk | undefined> {
+    const { client } = this.#options
+    const id = `${job.next}-0`
+    const [entries, lines] = await Promise.all([
+      client.callBuffer('XRANGE', keys.chunks(job.id), id, id) as Promise<RawEntry[]>,
+      client.getBuffer(keys.chunk(job.id, job.next)),
+    ])
+    const fields = entries[0]?.[1]
+    const bytes = lines ?? fields?.[3]
+    if (fields == null || bytes === undefined) return undefined
+    return { ...parseLineNumbers(fields[1]!.toString('latin1')), bytes }
+  }
+
+  async addressMask({ tenantId, addresses }: OpenJob): Promise<AddressMask | undefined> {
+    const json = await this.#options.client.hget(keys.tenants(), tenantId)
+    const { addressKey } = json === null ? {} : tenantOf(tenantId, json)
+    if (addresses === 'full' || addressKey === undefined) return undefined
+    return { keep: addresses, key: addressKey }
+  }
+
+  async tenantRules({ tenantId }: OpenJob): Promise<TenantRules> {
+    const json = await this.#options.client.hget(keys.tenants(), tenantId)
+    return json === null ? {} : tenantOf(tenantId, json)
+  }
+
+  async feed(job: OpenJob, { blocks, payloads, outcomes }: ChunkReading): Promise<void> {
+    const { client, pipeline, partitions } = this.#options
+    const { to, raw, lane } = pipeline.sources.batch
+    const commit = `${job.id}:${job.next}`
+    const counted =
+      pipeline.outcomes !== undefined && outcomes.size > 0 ? packOutcomes([[commit, outcomes]]) : undefined
+    const home = job.next % partitions
+    // The chunk's number is the sequence number of a producer of its own, so each stream takes it once.
+    const append = async (partition: number) => {
+      const appended: BlockAppend[] = []
+      const add = (stream: string | undefined, producer: string, block: Block | undefined) => {
+        if (stream !== undefined && block !== undefined)
+          appended.push(blockAppend({ partition, stream, lane, producer }, block))
+      }
+      const part = (block: Block | undefined) => block && { ...block, commit }
+      add(to, keys.producer(partition, job.id), part(blocks.get(partition)))
+      add(raw, keys.producer(partition, job.id, raw), part(payloads.get(partition)))
+      add(
+        pipeline.outcomes,
+        keys.producer(partition, job.id, pipeline.outcomes),
+        partition === home ? counted : undefined,
+      )
+      const options = { sequence: job.next, producerTtlMs: RECORD_TTL_MS, aboveMaxmemory: true }
+      await appendBlocks(client, appended, options)
+    }
+    const homes = counted === undefined ? [] : [home]
+    await Promise.all([...new Set([...blocks.keys(), ...payloads.keys(), ...homes])].map(append))
+  }
+
+  async advance(job: OpenJob, counts: ChunkCounts): Promise<boolean> {
+    const { fed, rejected, invalidIp, errors, reasons } = counts
+    const { errorsMax, reasonsMax, reasonLinesMax } = BATCH_LIMITS
+    const counters = Object.entries({ fed, rejected, invalid_ip: invalidIp })
+    const groups = reasons.map(({ reason, count, lines }) => [reason, count, lines.join()])
+    const result = await advanceJobScript.run(
+      this.#options.client,
+      [keys.job(job.id), keys.chunks(job.id), keys.jobErrors(job.id), keys.chunk(job.id, job.next)],
+      [
+        ...[job.next, errorsMax, reasonsMax, reasonLinesMax],
+        ...[counters.length, ...counters.flat()],
+        ...[groups.length, ...groups.flat()],
+        ...errors.map((error) => JSON.stringify(error)),
+      ],
+    )
+    return result !== -1
+  }
+
+  async summaryIfFinished(job: OpenJob): Promise<BatchSummary | undefined> {
+    const { client, pipeline, partitions } = this.#options
+    const record = await client.hgetall(keys.job(job.id))
+    const fed = Number(record.fed ?? 0)
+    const { finished, byReason, counts } = await readProgress(client, partitions, job.id)
+    if (finished < fed) return undefined
+    const errors = await client.lrange(keys.jobErrors(job.id), 0, -1)
+    const { dead = 0, stored: _, ...dropped } = Object.fromEntries(byReason)
+    const own = {
+      processed: job.received,
+      valid_ips: fed,
+      identified_ips: counts.get(IDENTIFIED) ?? 0,
+      rejected: Number(record.rejected ?? 0) + dead,
+      invalid_ip: Number(record.invalid_ip ?? 0),
+    }
+    const none = Object.fromEntries(reasonsOfJobs(pipeline).map((reason) => [reason, 0]))
+    // A reason that nobody declared takes the place of nothing.
+    const lists = { errors: errors.map((error) => JSON.parse(error)), rejected_reasons: rejectedReasons(record, dead) }
+    const summary = { ...own, ...none, ...dropped, ...own, ...lists }
+    return summary as unknown as BatchSummary
+  }
+
+  async origins(job: OpenJob): Promise<OriginCounts> {
+    const { client, partitions } = this.#options
+    const { finished, counts } = await readProgress(client, partitions, job.id)
+    return originsOfCounts(counts, finished)
+  }
+
+  complete(job: OpenJob, summary: BatchSummary): Promise<boolean> {
+    return this.#end(job, '', { status: 'completed', summary: JSON.stringify(summary) })
+  }
+
+  async fail(job: OpenJob, reason: string): Promise<boolean> {
+    const { client, partitions } = this.#options
+    const record = await client.hgetall(keys.job(job.id))
+    const { finished } = await readProgress(client, partitions, job.id)
+    const current = Number(record.rejected ?? 0) + Number(record.invalid_ip ?? 0) + finished
+    return this.#end(job, job.next, { status: 'failed', failure: reason, current: String(current) })
+  }
+
+  async #end(job: OpenJob, next: number | '', fields: Record<string, string>): Promise<boolean> {
+    const args = [RECORD_TTL_MS, next, ...Object.entries(fields).flat()]
+    return (await endJobScript.run(this.#options.client, [keys.job(job.id)], args)) === 1
+  }
+
+  cleanUp(job: OpenJob): Promise<void> {
+    const { client, partitions } = this.#options
+    return freeJob(client, partitions, job, job.state === 'gone' ? 'no job' : 'a job')
+  }
+}
+
+function stateOf(status: string | undefined, uploading: boolean): OpenJob['state'] {
+  if (status === undefined) return uploading ? 'uploading' : 'gone'
+  return status === 'queued' || status === 'running' ? status : 'ended'
+}

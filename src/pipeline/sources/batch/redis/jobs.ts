@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto'
+import type { BatchJob, BatchJobList, ListedBatchJob } from '../../../../../schemas/api/batch.ts'
+import type { Addresses } from '../../../../../schemas/tenant.ts'
+import type { Clock } from '../../../../run/clock.ts'
+import { BackpressureError, UnavailableError } from '../../../../run/errors.ts'
+import type { RedisClient } from '../../../../stores/redis/connect.ts'
+import { persisted } from '../../../../stores/redis/durability/persisted.ts'
+import { keys } from '../../../../stores/redis/keys.ts'
+import { loadScript } from '../../../../stores/redis/scripts.ts'
+import type { BatchJobs, FileFacts, JobFiles, JobPage, Upload } from '../jobs.ts'
+import { CANCELLED, describeJob, freeJob, RECORD_TTL_MS, readProgress, releaseJob } from './job-record.ts'
+import { UPLOAD_TTL_MS, UploadSpool } from './upload-spool.ts'
+
+export interface RedisBatchJobsOptions {
+  /** A connection of kind `request`, apart from that of live events: uploads are long. */
+  readonly client: RedisClient
+  readonly partitions: number
+  /** Jobs that a tenant may have queued or running. */
+  readonly openMax: number
+  readonly deadlineMs: number
+  readonly clock: Clock
+  /** Why intake is closed for a tenant, with an archive or without one; undefined while it is open. */
+  readonly closedBecause: (archived: boolean) => string | undefined
+}
+
+const RETRY_AFTER_SECONDS = 10
+const reserveJobScript = loadScript(import.meta.url, './reserveJob-3.lua')
+const cancelJobScript = loadScript(import.meta.url, './cancelJob-1.lua')
+
+/** Batch jobs in Redis: room for them, their uploads, and what their tenants may see of them. */
+export class RedisBatchJobs implements BatchJobs, JobFiles {
+  readonly #options: RedisBatchJobsOptions
+
+  constructor(options: RedisBatchJobsOptions) {
+    this.#options = options
+  }
+
+  async begin(
+    tenantId: string,
+    archived = false,
+    addresses: Addresses = 'full',
+    file: FileFacts = {},
+  ): Promise<Upload> {
+    const { client, openMax, deadlineMs, clock, closedBecause } = this.#options
+    const reason = closedBecause(archived)
+    if (reason !== undefined) throw new BackpressureError(reason)
+    const jobId = randomUUID()
+    const receivedAtMs = clock.now()
+    try {
+      // The key goes first: a feeder takes a place without an upload for that of a dead one.
+      await client.set(keys.upload(jobId), 0, 'PX', UPLOAD_TTL_MS)
+      const reserved = await reserveJobScript.run(
+        client,
+        [keys.openJobs(), keys.openJobsOf(tenantId), keys.batchesOf(tenantId)],
+        [jobId, tenantId, openMax, receivedAtMs, keys.jobsOpened()],
+      )
+      if (reserved === 0) await client.del(keys.upload(jobId))
+      if (reserved === 0) {
+        throw new BackpressureError(`${openMax} batch jobs are queued or running already`, RETRY_AFTER_SECONDS, 'jobs')
+      }
+    } catch (error) {
+      if (error instanceof BackpressureError) throw error
+      throw new UnavailableError('the event store did not answer', { cause: error })
+    }
+    const release = () => releaseJob(client, tenantId, jobId, 'no job')
+    const receipt = { tenantId, archived, receivedAtMs }
+    return new UploadSpool({ client, jobId, receipt, addresses, file, deadlineMs, release, closedBecause })
+  }
+
+  async find(tenantId: string, jobId: string): Promise<BatchJob | undefined> {
+    return answered(async () => {
+      const found = await this.#read(tenantId, jobId)
+      // Behind a power failure it does not go back.
+      if (found !== undefined) await persisted(this.#options.client)
+      return found?.job
+    })
+  }
+
+  async list(tenantId: string, { limit, before }: JobPage): Promise<BatchJobList | undefined> {
+    const { client } = this.#options
+    return answered(async () => {
+      const name = keys.batchesOf(tenantId)
+      const rank = before === undefined ? -1 : await client.zrevrank(name, before)
+      if (rank === null) return undefined
+      const jobs: ListedBatchJob[] = []
+      // An upload that is not whole yet has a place, and no record.
+      for (let at = rank + 1; jobs.length <= limit; at += limit) {
+        const ids = await client.zrevrange(name, at, at + limit - 1)
+        if (ids.length === 0) break
+        const found = await Promise.all(ids.map((id) => this.#read(tenantId, id)))
+        for (const entry of found) {
+          if (entry === undefined) continue
+          jobs.push({ ...entry.job, received_at: new Date(entry.receivedAtMs).toISOString() })
+        }
+      }
+      await persisted(client)
+      const isMore = jobs.length > limit
+      const page = jobs.slice(0, limit)
+      return { jobs: page, next: isMore ? page.at(-1)!.job_id : null }
+    })
+  }
+
+  async fileNames(tenantId: string, jobIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const { client } = this.#options
+    return answered(async () => {
+      const fields = await Promise.all(jobIds.map((id) => client.hmget(keys.job(id), 'tenant_id', 'file_name')))
+      return new Map(
+        fields.flatMap(([tenant, name], i) => (tenant === tenantId && name != null ? [[jobIds[i]!, name]] : [])),
+      )
+    })
+  }
+
+  async cancel(tenantId: string, jobId: string): Promise<BatchJob | 'ended' | undefined> {
+    const { client, partitions } = this.#options
+    return answered(async () => {
+      const args = [tenantId, RECORD_TTL_MS, CANCELLED]
+      const result = await cancelJobScript.run(client, [keys.job(jobId)], args)
+      if (result === -1) return undefined
+      if (result === 0) return 'ended'
+      // The feeder does the same when this process ends here.
+      await freeJob(client, partitions, { id: jobId, tenantId }, 'a job')
+      await persisted(client)
+      return (await this.#read(tenantId, jobId))?.job
+    })
+  }
+
+  async #read(tenantId: string, jobId: string): Promise<{ job: BatchJob; receivedAtMs: number } | undefined> {
+    const { client, partitions } = this.#options
+    // Progress first: it is deleted only after the record says `completed`, so what is shown never goes back.
+    const progress = await readProgress(client, partitions, jobId)
+    const record = await client.hgetall(keys.job(jobId))
+    if (record.tenant_id !== tenantId) return undefined
+    return { job: describeJob(jobId, record, progress), receivedAtMs: Number(record.received_at) }
+  }
+}
+
+async function answered<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    throw new UnavailableError('the event store did not answer', { cause: error })
+  }
+}

@@ -1,0 +1,26 @@
+import { BATCH_LIMITS } from '../../../../schemas/api/batch.ts'
+import type { RejectedGroup } from '../../declaration/source.ts'
+
+/** More than a job lists, so that only a chunk made for it has other reasons. */
+const REASONS_MAX = 5 * BATCH_LIMITS.reasonsMax
+
+/** Counts rejected lines by their reason. Bounded, whatever the reasons are. */
+export class RejectedGroups {
+  readonly #groups = new Map<string, { count: number; lines: number[] }>()
+
+  get list(): RejectedGroup[] {
+    return [...this.#groups].map(([reason, group]) => ({ reason, ...group }))
+  }
+
+  add(reason: string, line: number): void {
+    let key = reason.slice(0, BATCH_LIMITS.reasonMaxChars)
+    if (!this.#groups.has(key) && this.#groups.size >= REASONS_MAX) key = ''
+    const group = this.#groups.get(key)
+    if (group === undefined) {
+      this.#groups.set(key, { count: 1, lines: [line] })
+      return
+    }
+    group.count++
+    if (group.lines.length < BATCH_LIMITS.reasonLinesMax) group.lines.push(line)
+  }
+}

@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto'
+import { OUTCOME_STATUS } from '../../../../schemas/outcome.ts'
+import type { Accepted, Receipt } from '../../declaration/source.ts'
+import { parseAddress } from '../../event/address.ts'
+import type { Enricher, Enrichment } from '../../event/enrichment.ts'
+import { type Envelope, identityOf, NO_IDENTITY, partitionOf } from '../../event/envelope.ts'
+import { countOutcome, NO_OUTCOMES, type OutcomeCounts, outcomeKey, utcDay } from '../../event/outcomes.ts'
+import type { PayloadStatus } from '../../event/payload.ts'
+import type { ReadEvent } from '../../event/read-event.ts'
+import { rowTail } from '../../event/row.ts'
+import { stateOf } from '../../event/verdict.ts'
+import { payloadOf } from './payload.ts'
+import { completeRow, rawRow } from './raw-row.ts'
+
+/**
+ * Turns a validated request into envelopes and its response. The events are enriched here, once, because the response
+ * shows it: what was answered is what is stored. What is not stored, is counted.
+ * @param text the request's body, of which the events were read
+ */
+export function acceptEvents(
+  text: string,
+  events: readonly ReadEvent[],
+  receipt: Receipt,
+  enricher: Enricher,
+): Accepted {
+  const envelopes: Envelope[] = []
+  const payloads: Envelope[] = []
+  const uniqueIps = new Set<string>()
+  const noise = new Map<Enrichment, number>()
+  let results = ''
+  let filtered = 0
+  let invalid = 0
+  let gatheredIn: number | undefined
+  const tail = rowTail(undefined, receipt.requestId)
+  for (let i = 0; i < events.length; i++) {
+    const event = events[i]!
+    const idMade = event.eventId === undefined
+    const eventId = event.eventId ?? makeId(receipt, gatheredIn)
+    const address = parseAddress(event.ip)
+    const enrichment = address && enricher.enrich(address)
+    const status = enrichment === undefined ? 'invalid_ip' : enrichment.noise ? 'filtered' : 'ok'
+    results += resultOf(event, eventId, status, enrichment?.answerJson ?? NOTHING_KNOWN, i === 0)
+    // Nobody asks for the identity of what goes nowhere.
+    const identity = status === 'ok' || receipt.archived ? identityOf(receipt.tenantId, eventId) : NO_IDENTITY
+    if (idMade && receipt.gatherAmong !== undefined && identity !== NO_IDENTITY) {
+      gatheredIn = partitionOf(identity, receipt.gatherAmong)
+    }
+    if (receipt.archived) {
+      const object = text.slice(event.start, event.end)
+      payloads.push(payloadOf({ text: object, identity, eventId, status, idMade }, receipt))
+    }
+    if (address === undefined || enrichment === undefined) {
+      invalid++
+      continue
+    }
+    uniqueIps.add(address.text)
+    if (enrichment.noise) {
+      filtered++
+      noise.set(enrichment, (noise.get(enrichment) ?? 0) + 1)
+      continue
+    }
+    const raw = rawRow(event, eventId, address, receipt)
+    const row = completeRow(raw, event, enrichment, receipt) + tail
+    envelopes.push({ identity, state: stateOf(enrichment), row, idMade })
+  }
+  const rejected = filtered + invalid
+  const response =
+    `{"stats":{"received":${events.length},"accepted":${events.length - rejected},"rejected":${rejected},` +
+    `"filtered":${filtered},"invalid_ip":${invalid},"unique_ips":${uniqueIps.size}},"results":[${results}${results === '' ? '' : '}'}]}`
+  return { envelopes, payloads, outcomes: outcomesOf(receipt, noise, invalid), response }
+}
+
+const NOTHING_KNOWN = '"enrichment":{},"quality":0'
+const [FIRST, NEXT] = ['{"event_id":"', '},{"event_id":"']
+const STATUS: Readonly<Record<PayloadStatus, string>> = {
+  ok: '","status":"ok",',
+  filtered: '","status":"filtered",',
+  invalid_ip: '","status":"invalid_ip",',
+}
+
+/**
+ * The result of an event, behind the one before it, without its last brace. Of as few pieces as can be, like rows (`raw-row.ts`).
+ */
+function resultOf(event: ReadEvent, eventId: string, status: PayloadStatus, answerJson: string, isFirst: boolean) {
+  const [id, ip] = event.isPlain ? [eventId, event.ip] : [inQuotes(eventId), inQuotes(event.ip)]
+  return `${isFirst ? FIRST : NEXT}${id}","ip":"${ip}${STATUS[status]}${answerJson}`
+}
+
+/** A string as it stands between the quotes of JSON. */
+function inQuotes(text: string): string {
+  return JSON.stringify(text).slice(1, -1)
+}
+
+/** @param noise events by what is known of their addresses */
+function outcomesOf(
+  { tenantId, receivedAtMs }: Receipt,
+  noise: ReadonlyMap<Enrichment, number>,
+  invalid: number,
+): OutcomeCounts {
+  if (noise.size === 0 && invalid === 0) return NO_OUTCOMES
+  const of = { tenantId, day: utcDay(receivedAtMs) }
+  const counts = new Map<string, number>()
+  for (const [{ classification = '', filteredAs: reason = '' }, events] of noise) {
+    countOutcome(counts, outcomeKey({ ...of, status: OUTCOME_STATUS.filtered, reason, classification }), events)
+  }
+  if (invalid > 0) countOutcome(counts, outcomeKey({ ...of, status: OUTCOME_STATUS.invalidIp }), invalid)
+  return counts
+}
+
+/** @param partition where the event has to be; undefined: anywhere */
+function makeId({ tenantId, gatherAmong = 1 }: Receipt, partition: number | undefined): string {
+  for (;;) {
+    const eventId = randomUUID()
+    if (partition === undefined || partitionOf(identityOf(tenantId, eventId), gatherAmong) === partition) return eventId
+  }
+}

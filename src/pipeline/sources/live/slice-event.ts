@@ -1,0 +1,59 @@
+import type { EventEnvelope } from '../../../../schemas/api/event.ts'
+import type { ReadEvent } from '../../event/read-event.ts'
+import { parseTimestamp } from '../../event/timestamp.ts'
+import { eachElement, eachMember } from './json-slices.ts'
+
+const QUERIED_KEYS = new Set(['ip', 'event_id', 'timestamp', 'event_type', 'account_id', 'session_id', 'platform'])
+
+/**
+ * Reads the event object that starts at `start`.
+ * @param event what `JSON.parse` made of it, held to the schema
+ */
+export function sliceEvent(text: string, start: number, event: EventEnvelope): ReadEvent {
+  let properties = ''
+  let userProperties = ''
+  let extra = ''
+  const end = eachMember(text, start, (key, keyStart, valueStart, valueEnd) => {
+    if (QUERIED_KEYS.has(key)) return
+    if (key === 'properties') properties = text.slice(valueStart, valueEnd)
+    else if (key === 'user_properties') userProperties = text.slice(valueStart, valueEnd)
+    else extra += `${extra === '' ? '{' : ','}${text.slice(keyStart, valueEnd)}`
+  })
+  return {
+    ip: event.ip,
+    eventId: event.event_id,
+    timestampMs: event.timestamp === undefined ? undefined : parseTimestamp(event.timestamp),
+    eventType: event.event_type ?? '',
+    accountId: event.account_id ?? '',
+    platform: event.platform ?? '',
+    sessionId: event.session_id === undefined ? '' : String(event.session_id),
+    properties,
+    userProperties,
+    extra: extra === '' ? '' : `${extra}}`,
+    isPlain: false,
+    isPlainJson: false,
+    start,
+    end,
+  }
+}
+
+/**
+ * Reads the events of a request's body.
+ * @param events what `JSON.parse` made of them, held to the schema
+ */
+export function sliceEvents(text: string, events: readonly EventEnvelope[]): ReadEvent[] {
+  let at = -1
+  eachMember(text, 0, (key, _start, valueStart) => {
+    // Of repeated keys the last one counts, as for JSON.parse; only that one was held to the schema.
+    if (key === 'events') at = valueStart
+  })
+  const read: ReadEvent[] = []
+  eachElement(text, at, (start) => {
+    const event = events[read.length]
+    if (event === undefined) throw new Error(`there are more than ${events.length} events`)
+    read.push(sliceEvent(text, start, event))
+    return read.at(-1)!.end
+  })
+  if (read.length !== events.length) throw new Error(`sliced ${read.length} events of ${events.length}`)
+  return read
+}

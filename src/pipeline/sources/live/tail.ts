@@ -1,0 +1,128 @@
+import type { LiveEvent, LiveReport } from '../../../../schemas/live-event.ts'
+import type { Clock } from '../../../run/clock.ts'
+import { Lifecycle } from '../../../run/lifecycle.ts'
+import type { Service } from '../../../run/service.ts'
+import type { Receipt } from '../../declaration/source.ts'
+import { type Address, parseAddress } from '../../event/address.ts'
+import type { Enricher, Enrichment } from '../../event/enrichment.ts'
+import { judgementOf, shortText, statusOf } from '../../event/judgement.ts'
+import { LiveSample } from '../../event/live-sample.ts'
+import type { ReadEvent } from '../../event/read-event.ts'
+
+/** By which ingress processes and those who look on find each other, by `tenantKey`. Nothing of it is kept anywhere. */
+export interface TailWire {
+  /** Calls `onWanted` whenever somebody says that he looks at a tenant's events. */
+  watch(onWanted: (tenant: string) => void): void
+  /** For whoever looks; lost when nobody does. Never rejects. */
+  tell(tenant: string, report: LiveReport): void
+  close(): void
+}
+
+export interface EventTailOptions {
+  readonly wire: TailWire
+  readonly clock: Clock
+}
+
+/** How long somebody looks who said so. Who goes on looking says so every 2 s. */
+const WANTED_MS = 6_000
+const TELL_EVERY_MS = 500
+/** Of each status, each time: 10 a second. */
+const EACH_MAX = 5
+const TENANTS_MAX = 200
+
+/** What of a request is told to who looks on. */
+export interface Looking {
+  /** Remembers what it answers, so that it is asked once. */
+  readonly enricher: Enricher
+  /** To be called when the events are accepted. */
+  accepted(events: readonly ReadEvent[], receipt: Receipt): void
+}
+
+/** Tells whoever looks of events as they arrive. While nobody does, it does nothing and keeps nothing. */
+export class EventTail implements Service {
+  readonly name = 'tail'
+  readonly #wire: TailWire
+  readonly #clock: Clock
+  readonly #wanted = new Map<string, { untilMs: number; readonly sample: LiveSample }>()
+  #timer: NodeJS.Timeout | undefined
+  readonly #life = new Lifecycle()
+
+  constructor({ wire, clock }: EventTailOptions) {
+    this.#wire = wire
+    this.#clock = clock
+  }
+
+  start(): Promise<void> {
+    return this.#life.start(async () => this.#wire.watch((tenant) => this.#want(tenant)))
+  }
+
+  stop(): Promise<void> {
+    return this.#life.stop(async () => {
+      clearInterval(this.#timer)
+      this.#wanted.clear()
+      this.#wire.close()
+    })
+  }
+
+  /** Undefined: nobody looks at this tenant's events. @param tenant its `tenantKey` */
+  of(tenant: string, enricher: Enricher): Looking | undefined {
+    const wanted = this.#wanted.get(tenant)
+    if (wanted === undefined) return undefined
+    const known = new Map<string, Enrichment>()
+    return {
+      enricher: {
+        enrich(address) {
+          const enrichment = enricher.enrich(address)
+          known.set(address.text, enrichment)
+          return enrichment
+        },
+      },
+      accepted(events, receipt) {
+        for (const event of events) note(wanted.sample, event, known, receipt)
+      },
+    }
+  }
+
+  #want(tenant: string): void {
+    if (this.#life.isStopped) return
+    const untilMs = this.#clock.now() + WANTED_MS
+    const known = this.#wanted.get(tenant)
+    if (known !== undefined) known.untilMs = untilMs
+    else if (this.#wanted.size < TENANTS_MAX) {
+      this.#wanted.set(tenant, { untilMs, sample: new LiveSample(EACH_MAX) })
+      this.#timer ??= setInterval(() => this.#tell(), TELL_EVERY_MS).unref()
+    }
+  }
+
+  #tell(): void {
+    for (const [tenant, { untilMs, sample }] of this.#wanted) {
+      const report = sample.take()
+      if (report !== undefined) this.#wire.tell(tenant, report)
+      if (untilMs < this.#clock.now()) this.#wanted.delete(tenant)
+    }
+    if (this.#wanted.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+}
+
+function note(sample: LiveSample, event: ReadEvent, known: ReadonlyMap<string, Enrichment>, receipt: Receipt) {
+  const address = parseAddress(event.ip)
+  const enrichment = address && known.get(address.text)
+  sample.add(statusOf(enrichment), () => liveEvent(event, address, enrichment, receipt))
+}
+
+function liveEvent(
+  event: ReadEvent,
+  address: Address | undefined,
+  enrichment: Enrichment | undefined,
+  { receivedAtMs, mask }: Receipt,
+): LiveEvent {
+  return {
+    ...judgementOf(enrichment),
+    received_at: new Date(receivedAtMs).toISOString(),
+    event_type: shortText(event.eventType),
+    // What is no address may be anything, but not what a tenant does not want to be seen.
+    ip: mask === undefined ? shortText(address?.text ?? event.ip) : null,
+  }
+}

@@ -1,0 +1,121 @@
+import { IDENTIFIED } from '../declaration/counts.ts'
+import type { Stage } from '../declaration/stage.ts'
+import { type Address, parseAddress } from '../event/address.ts'
+import type { Block } from '../event/block.ts'
+import type { Enrichment } from '../event/enrichment.ts'
+import { EnvelopeState } from '../event/envelope.ts'
+import { countsOf, OriginTally, originOf, originText } from '../event/origins.ts'
+import { columnOf, rowSuffix, rowTail } from '../event/row.ts'
+import { stateOf } from '../event/verdict.ts'
+
+/**
+ * Completes the rows that their source did not: those of the batch lane. What a source has enriched, because it was
+ * answered, or because the row has no address any more, is not judged again.
+ */
+export const enrich: Stage<void> = {
+  name: 'enrich',
+  async gather(block, _delivery, { hostnames }) {
+    if (hostnames === undefined || !block.states.includes(EnvelopeState.Raw)) return
+    const addresses = new Map<string, Address>()
+    for (const { address } of rawEvents(block, block.rows.toString('latin1'))) addresses.set(address.text, address)
+    if (addresses.size > 0) await hostnames.prefetch([...addresses.values()])
+  },
+  decide(block, _facts, { enricher }) {
+    const isRaw = block.states.includes(EnvelopeState.Raw)
+    // Live events come complete, and belong to no job that would count them.
+    if (block.job === undefined && !isRaw) return {}
+    const origins = new OriginTally()
+    let identified = block.job === undefined ? 0 : countAtSource(block, origins)
+    const judge = (address: Address) => {
+      const enrichment = enricher.enrich(address)
+      if (!enrichment.noise && enrichment.companyId !== '') identified++
+      origins.add(originOf(enrichment))
+      return enrichment
+    }
+    const changed = isRaw ? completed(block, judge) : block
+    const seen = block.job === undefined ? [] : countsOf(origins)
+    return { changed, counts: { [IDENTIFIED]: identified, ...Object.fromEntries(seen) } }
+  },
+}
+
+/** The block with complete rows, those of noise too: an event that an earlier delivery promised to keep is kept all the same. */
+function completed(block: Block, judge: (address: Address) => Enrichment): Block {
+  // Bytes as the characters of one text, of which the rows are put together: a buffer for each piece costs several times as much.
+  const text = block.rows.toString('latin1')
+  const tail = asCharacters(`${rowTail(block.job)}\n`)
+  const states = Uint8Array.from(block.states)
+  let rows = ''
+  let copied = 0
+  for (const { position, address, end } of rawEvents(block, text)) {
+    const enrichment = judge(address)
+    const hasAccount = text.charCodeAt(end - 1) !== TAB
+    states[position] = stateOf(enrichment)
+    rows += text.slice(copied, end) + suffixOf(enrichment, hasAccount) + tail
+    copied = end + 1
+  }
+  return { ...block, states, rows: Buffer.from(rows + text.slice(copied), 'latin1') }
+}
+
+/**
+ * Counts events of a batch job that their source enriched: of tenants with rules, or whose addresses are not kept.
+ * @returns those of which an organisation is known
+ */
+function countAtSource(block: Block, origins: OriginTally): number {
+  if (block.states.every((state) => state === EnvelopeState.Raw)) return 0
+  const companies = columnOf(block, 'company_id')
+  const classes = columnOf(block, 'classification')
+  const numbers = columnOf(block, 'asn')
+  const names = columnOf(block, 'as_name')
+  const owners = columnOf(block, 'org_name')
+  let identified = 0
+  for (const [i, state] of block.states.entries()) {
+    if (state === EnvelopeState.Raw) continue
+    if (state === EnvelopeState.Enriched && companies[i] !== '') identified++
+    const name = names[i] || owners[i]!
+    origins.add(state === EnvelopeState.Noise ? originText(classes[i]!, Number(numbers[i]), name) : '')
+  }
+  return identified
+}
+
+const TAB = 9
+
+interface RawEvent {
+  readonly position: number
+  readonly address: Address
+  /** Where its row ends in the text: before its line feed. */
+  readonly end: number
+}
+
+/** @param text of the rows, a character for a byte */
+function* rawEvents({ count, states }: Block, text: string): Generator<RawEvent, void, void> {
+  let start = 0
+  for (let position = 0; position < count; position++) {
+    const end = text.indexOf('\n', start)
+    if (end < 0) throw new Error(`block of ${count} events has only ${position} rows`)
+    if (states[position] === EnvelopeState.Raw) {
+      // The first column never needs escapes, and the account comes last.
+      const address = parseAddress(text.slice(start, text.indexOf('\t', start)))
+      if (address === undefined) throw new Error('a row without an address')
+      yield { position, address, end }
+    }
+    start = end + 1
+  }
+}
+
+/** Equal enrichments are one object as long as they are cached, so most suffixes are encoded only once. */
+const suffixes = [new WeakMap<Enrichment, string>(), new WeakMap<Enrichment, string>()] as const
+
+function suffixOf(enrichment: Enrichment, hasAccount: boolean): string {
+  const known = suffixes[hasAccount ? 1 : 0]
+  let suffix = known.get(enrichment)
+  if (suffix === undefined) {
+    suffix = asCharacters(rowSuffix(enrichment, hasAccount))
+    known.set(enrichment, suffix)
+  }
+  return suffix
+}
+
+/** The bytes of a text, each as a character. */
+function asCharacters(text: string): string {
+  return Buffer.from(text, 'utf8').toString('latin1')
+}

@@ -1,0 +1,30 @@
+import type { Outcome } from '../declaration/outcome.ts'
+import type { Stage } from '../declaration/stage.ts'
+import { EnvelopeState } from '../event/envelope.ts'
+import { FILTERED_STATES } from '../event/verdict.ts'
+
+const REASON = 'filtered'
+const OUTCOMES: ReadonlyMap<EnvelopeState, Outcome> = new Map(
+  [...FILTERED_STATES].map(([state, detail]) => [state, { kind: 'drop', reason: REASON, detail }]),
+)
+
+/**
+ * Drops events from infrastructure (schemas/README.md, Status of an event): cloud, CDN, hosting, access, reserved; and what
+ * the tenant's rules make noise of.
+ */
+export const filterNoise: Stage = {
+  name: 'filter-noise',
+  drops: [REASON],
+  decide(block) {
+    let outcomes: Map<number, Outcome> | undefined
+    for (let i = 0; i < block.count; i++) {
+      const state = block.states[i] as EnvelopeState
+      if (state === EnvelopeState.Enriched) continue
+      const outcome = OUTCOMES.get(state)
+      if (outcome === undefined) continue
+      outcomes ??= new Map()
+      outcomes.set(i, outcome)
+    }
+    return outcomes === undefined ? {} : { outcomes }
+  },
+}

@@ -1,0 +1,37 @@
+import type { Lane } from '../declaration/lane.ts'
+import { type EntryFields, encodeBlock, OWNER_FIELD } from '../event/block.ts'
+import type { DeadLetter } from '../runner/ports.ts'
+import type { RawEntry } from './entries.ts'
+
+/** Where an event was when it could not be processed: a retry puts it back there. */
+export interface DeadLetterOrigin {
+  readonly group: string
+  readonly stream: string
+  readonly lane: Lane
+  /** Of the entry, so that a retry finds its own claim in the dedup store; see `DeadLetter`. */
+  readonly owner: Buffer | undefined
+}
+
+/** Field of a dead letter: the key under which it is counted as dead. */
+export const OUTCOME_FIELD = 'outcome'
+
+/** Field of a dead letter that was moved to another partition: the id under which it was given up. */
+export const FIRST_ID_FIELD = 'first'
+
+/** Fields of an entry of the dead-letter stream: where it was, why, how it is counted, and the event as a block. */
+export function deadLetterFields(origin: DeadLetterOrigin, letter: Omit<DeadLetter, 'keepsOwner'>): EntryFields {
+  const { group, stream, lane, owner } = origin
+  const place: EntryFields = ['group', group, 'stream', stream, 'lane', lane, 'reason', letter.reason]
+  if (letter.outcome !== undefined) place.push(OUTCOME_FIELD, letter.outcome)
+  return [...place, ...encodeBlock(letter.block), ...(owner === undefined ? [] : [OWNER_FIELD, owner])]
+}
+
+/** Fields for an entry that is no block: its own fields follow, as far as they are still there. */
+export function brokenEntryFields(
+  origin: Omit<DeadLetterOrigin, 'owner'>,
+  reason: string,
+  raw: RawEntry | undefined,
+): EntryFields {
+  const { group, stream, lane } = origin
+  return ['group', group, 'stream', stream, 'lane', lane, 'reason', reason, ...(raw?.[1] ?? [])]
+}

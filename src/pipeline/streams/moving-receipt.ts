@@ -1,0 +1,59 @@
+import type { Receipt } from '../../../schemas/api/receipt.ts'
+import { ROW_COLUMNS, type RowColumn } from '../../../schemas/row.ts'
+import type { Lane } from '../declaration/lane.ts'
+import { type PayloadStatus, payloadLineStart, payloadOrigin } from '../event/payload.ts'
+import { fromTsv, fromTsvTime } from '../event/row.ts'
+
+/** An event as a stream holds it. */
+export interface HeldEvent {
+  readonly partition: number
+  readonly lane: Lane
+  /** Id of its entry. */
+  readonly entry: string
+  readonly row: Buffer
+  /** `''` for live events. */
+  readonly job: string
+  /** Of a dead letter. */
+  readonly reason: string
+}
+
+/** What the row of an event says of its receipt, that is not stored yet. */
+export function rowReceipt({ row, lane, job }: HeldEvent): Receipt {
+  const values = row.toString('utf8').split('\t')
+  const value = (column: RowColumn) => fromTsv(values[ROW_COLUMNS.indexOf(column)] ?? '')
+  const receivedAt = value('received_at')
+  const requestId = value('request_id')
+  const classification = value('classification')
+  return {
+    status: 'in_progress',
+    ...(receivedAt !== '' && { received_at: fromTsvTime(receivedAt) }),
+    lane,
+    ...(requestId !== '' && { request_id: requestId }),
+    ...(job !== '' && { job_id: job }),
+    ...(classification !== '' && { classification }),
+  }
+}
+
+/** Of a dead letter; its lane follows from its job. */
+export function deadReceipt(event: HeldEvent): Receipt {
+  const { partition, entry, job, reason } = event
+  const receipt = rowReceipt({ ...event, lane: job === '' ? 'live' : 'batch' })
+  return { ...receipt, status: 'dead', reason, dead_letter: `${partition}:${entry}` }
+}
+
+/** Of an event as it came, whose part of the archive is not written yet. */
+export function payloadReceipt({ row, lane, job }: HeldEvent): Receipt {
+  const lineStart = payloadLineStart(row, 0)
+  const { requestId } = payloadOrigin(row.subarray(0, lineStart))
+  const { _received_at, _status } = JSON.parse(row.toString('utf8', lineStart)) as {
+    _received_at: string
+    _status: PayloadStatus
+  }
+  return {
+    status: _status === 'ok' ? 'accepted' : _status,
+    received_at: _received_at,
+    lane,
+    ...(requestId !== '' && { request_id: requestId }),
+    ...(job !== '' && { job_id: job }),
+  }
+}

@@ -1,0 +1,299 @@
+import type { Logger } from 'pino'
+import { pause, untilTick } from '../../run/loop.ts'
+import type { RedisClient } from '../../stores/redis/connect.ts'
+import { persisted } from '../../stores/redis/durability/persisted.ts'
+import { type Caller, joinedCalls } from '../../stores/redis/joined-calls.ts'
+import { keys } from '../../stores/redis/keys.ts'
+import { LEASE_MS, Lease } from '../../stores/redis/lease.ts'
+import { replyCode } from '../../stores/redis/reply-error.ts'
+import { LANES, type Lane } from '../declaration/lane.ts'
+import type {
+  IntentRest,
+  RefusedEvent,
+  SinkEntry,
+  SinkIntent,
+  SinkRun,
+  SinkSource,
+  SinkStream,
+} from '../runner/sink-ports.ts'
+import { readBlocking } from './blocking-read.ts'
+import { brokenEntryFields } from './dead-letter.ts'
+import { type RawEntry, type RawStreams, readEntry } from './entries.ts'
+import { LostMemory } from './lost-memory.ts'
+import { bury, passOver } from './settlement-writer.ts'
+import { SinkLayout } from './sink-layout.ts'
+import { settleRun } from './sink-settlement.ts'
+import { type SinkLease, type SinkShare, SinkShares } from './sink-shares.ts'
+
+export interface SinkStreamsOptions {
+  /** For blocking reads only; not shared. */
+  readonly blocking: RedisClient
+  readonly client: RedisClient
+  /** For the lease. Default: `client`. */
+  readonly leases?: Caller
+  readonly cluster: boolean
+  readonly partitions: number
+  /** Which of them it reads; undefined: all. */
+  readonly share?: SinkShare | undefined
+  readonly group: string
+  readonly from: string
+  readonly log: Logger
+  /** Whether an event that is stored here is finished for its batch job. */
+  readonly completesJobs: boolean
+  /** The stream that takes the outcomes of refused events; undefined: nothing does. */
+  readonly outcomesTo: string | undefined
+  readonly ensureGroups: () => Promise<void>
+  /** See `Lease`. */
+  readonly place?: string | undefined
+  /** New entries of one read over all streams; default: as many as about hold the events that are asked for. */
+  readonly readEntriesMax?: number
+  /** How often a Redis Cluster is asked for new entries, milliseconds. Default: 25. */
+  readonly clusterPollMs?: number
+}
+
+/** All sinks of a group read under one name: whoever holds the lease goes on where the one before it stopped, however they share. */
+const CONSUMER = 'sink'
+const POLL_MS = 25
+/** So often Redis looks whose wait is over when nothing else wakes it (`hz` 4). Shorter waits are ours; others may end so much late. */
+const BLOCK_MS_MIN = 250
+/** Redis goes on waiting for a process that stands still, and would give it what comes: that ends so long before its lease does. */
+const BEFORE_LEASE_ENDS_MS = 2 * BLOCK_MS_MIN
+/** Others may wait for a share. */
+const SHARED_BLOCK_MS_MAX = 500
+const READ_ENTRIES_MIN = 8
+const READ_ENTRIES_MAX = 1_000
+
+/** Nobody has the lease any more, but another one that finishes the intent as well may come first. */
+const FINISH_WAIT_MS = 1_000
+
+/**
+ * The sink's side of Redis Streams: a consumer group that one owner at a time reads, over all partitions, or those of a share.
+ * The lease has the name of the group.
+ */
+export class SinkStreams implements SinkSource {
+  readonly #options: SinkStreamsOptions
+  readonly #lease: SinkLease
+  readonly #layout: SinkLayout
+  readonly #intentKey: string
+  readonly #lostMemory: LostMemory
+  /** The last wait for new entries was in vain: the next read waits at once, and looks at all streams in one call. */
+  #isAtRest = false
+  /** Running mean, to ask for what there is room for. It begins high: a backlog may be of large entries, and is held as it is read. */
+  #eventsPerEntry = 1_000
+
+  constructor(options: SinkStreamsOptions) {
+    const { client, leases = client, group, share, place, log } = options
+    this.#options = options
+    this.#layout = share?.layout ?? new SinkLayout({ client, group, shares: 1, log })
+    this.#lease = share ?? new Lease(leases, group, place)
+    this.#intentKey = keys.sinkIntent(group, share?.number)
+    this.#lostMemory = new LostMemory(client, this.#lease, keys.sinkLives(group, share?.number))
+  }
+
+  acquire(signal: AbortSignal, finish: (source: SinkSource) => Promise<void>): Promise<boolean> {
+    this.#lostMemory.forget()
+    const adopt = () => this.#layout.adopt((shares, number) => this.#finish(shares, number, finish))
+    return this.#lease.acquire(signal, adopt)
+  }
+
+  /** Has the open intent of a share of another layout finished, as an owner of that layout. */
+  async #finish(shares: number, number: number | undefined, finish: (source: SinkSource) => Promise<void>) {
+    const { client, group, place, log } = this.#options
+    const share = number === undefined ? undefined : new SinkShares({ client, group, shares, place, log }).share(number)
+    const source = new SinkStreams({ ...this.#options, share })
+    try {
+      // Whoever has it finishes it.
+      if (await source.#lease.acquire(AbortSignal.timeout(FINISH_WAIT_MS), async () => {})) await finish(source)
+    } finally {
+      await source.release()
+    }
+  }
+
+  get isShared(): boolean {
+    return this.#options.share !== undefined
+  }
+
+  givesBack(): boolean {
+    return this.#options.share?.givesBack() ?? false
+  }
+
+  release(): Promise<void> {
+    return this.#lease.release()
+  }
+
+  async intent(): Promise<SinkIntent | undefined> {
+    const text = await this.#options.client.get(this.#intentKey)
+    // Whoever wrote it may have ended before the disk had it.
+    if (text !== null) await persisted(this.#options.client)
+    return text === null ? undefined : (JSON.parse(text) as SinkIntent)
+  }
+
+  async writeIntent(intent: SinkIntent): Promise<void> {
+    await this.#lease.write(this.#intentKey, JSON.stringify(intent))
+    // A Redis that forgot rows which are stored would take them for new ones.
+    await persisted(this.#options.client)
+    this.#lease.assertHeld()
+  }
+
+  clearIntent(): Promise<void> {
+    return this.#lease.write(this.#intentKey, '')
+  }
+
+  async readRanges(intent: SinkIntent): Promise<IntentRest> {
+    const runs: SinkRun[] = []
+    let inserted = false
+    for (const { partition, lane, first, last, entries: expected } of intent.ranges) {
+      const pending = await this.#pendingIds({ partition, lane }, first, last, expected)
+      if (pending.size < expected) inserted = true
+      const raw = (await this.#call('XRANGE', this.#key({ partition, lane }), first, last)) as RawEntry[]
+      const open = raw.filter(([id]) => pending.has(id.toString('latin1')))
+      const entries = await this.#entries(open, { partition, lane })
+      if (entries.length > 0) runs.push({ partition, lane, entries })
+    }
+    return { runs, inserted }
+  }
+
+  async #pendingIds(stream: SinkStream, first: string, last: string, count: number): Promise<Set<string>> {
+    const pending = await this.#call('XPENDING', this.#key(stream), this.#options.group, first, last, count)
+    return new Set((pending as Buffer[][]).map((entry) => entry[0]!.toString('latin1')))
+  }
+
+  async readPending(eventsMax: number): Promise<SinkRun[]> {
+    this.#lease.assertHeld()
+    return this.#read(this.#streams(), '0', eventsMax)
+  }
+
+  async readNew(eventsMax: number, waitMs: number, signal?: AbortSignal): Promise<SinkRun[]> {
+    this.#lease.assertHeld()
+    if (this.#isAtRest && waitMs >= BLOCK_MS_MIN) return this.#waitForNew(waitMs, signal)
+    const live = await this.#read(this.#streams('live'), '>', eventsMax)
+    const room = eventsMax - live.reduce((sum, run) => sum + countEvents(run), 0)
+    const batch = room > 0 ? await this.#read(this.#streams('batch'), '>', room) : []
+    const runs = [...live, ...batch]
+    if (runs.length > 0 || waitMs < 1) return runs
+    return this.#waitForNew(waitMs, signal)
+  }
+
+  async #waitForNew(waitMs: number, signal: AbortSignal | undefined): Promise<SinkRun[]> {
+    const { blocking, client, cluster, clusterPollMs = POLL_MS, group, share } = this.#options
+    // Or else the wait would end with the lease as it is a moment before its renewal. One that fails is seen by the lease running out.
+    if (this.#isAtRest && waitMs > LEASE_MS / 2) await this.#lease.renew?.().catch(() => {})
+    const shareMs = share === undefined ? waitMs : SHARED_BLOCK_MS_MAX
+    const mostMs = Math.min(waitMs, shareMs, this.#lease.leftMs() - BEFORE_LEASE_ENDS_MS)
+    if (cluster || mostMs < BLOCK_MS_MIN) {
+      const pollMs = cluster ? clusterPollMs : Math.max(POLL_MS, Math.min(waitMs, BLOCK_MS_MIN) / 4)
+      await pause(Math.min(waitMs, pollMs), signal)
+      return []
+    }
+    const streams = this.#streams()
+    const reply = await readBlocking({
+      ...{ blocking, client, group, consumer: CONSUMER, count: 1, signal },
+      streams: streams.map((stream) => this.#key(stream)),
+      blockMs: untilTick(mostMs, Date.now()),
+    })
+    this.#isAtRest = reply.length === 0
+    return this.#runs(streams, reply)
+  }
+
+  async #read(streams: readonly SinkStream[], from: '0' | '>', eventsMax: number): Promise<SinkRun[]> {
+    const { group, readEntriesMax } = this.#options
+    const wanted = Math.ceil(eventsMax / streams.length / this.#eventsPerEntry)
+    const count =
+      from === '>' && readEntriesMax !== undefined
+        ? Math.max(1, Math.floor(readEntriesMax / streams.length))
+        : Math.min(READ_ENTRIES_MAX, Math.max(READ_ENTRIES_MIN, wanted))
+    // The streams of a Redis Cluster are on several servers.
+    const calls = this.#options.cluster ? streams.map((stream) => [stream]) : [streams]
+    const replies = await Promise.all(
+      calls.map((some) => {
+        const names = some.map((stream) => this.#key(stream))
+        const ids = some.map(() => from)
+        return this.#call('XREADGROUP', 'GROUP', group, CONSUMER, 'COUNT', count, 'STREAMS', ...names, ...ids)
+      }),
+    )
+    const raws = replies.flatMap((reply) => (reply as RawStreams) ?? [])
+    const runs = await this.#runs(streams, raws)
+    // There may be more behind entries that were put aside.
+    const isMore = from === '0' && runs.length === 0 && raws.some(([, raw]) => raw.length > 0)
+    return isMore ? this.#read(streams, from, eventsMax) : runs
+  }
+
+  async #runs(streams: readonly SinkStream[], raws: NonNullable<RawStreams>): Promise<SinkRun[]> {
+    const byName = new Map(raws.map(([key, raw]) => [key.toString('latin1'), raw]))
+    const runs: SinkRun[] = []
+    for (const stream of streams) {
+      const entries = await this.#entries(byName.get(this.#key(stream)) ?? [], stream)
+      if (entries.length === 0) continue
+      const run = { ...stream, entries }
+      this.#eventsPerEntry = (this.#eventsPerEntry + countEvents(run) / entries.length) / 2
+      runs.push(run)
+    }
+    return runs
+  }
+
+  acknowledge(run: SinkRun, refused: readonly RefusedEvent[]): Promise<void> {
+    return settleRun(this.#options, run, refused)
+  }
+
+  forgotBefore(): Promise<number> {
+    return this.#lostMemory.before()
+  }
+
+  async hasStrayPending(): Promise<boolean> {
+    const { group, client } = this.#options
+    const joined = joinedCalls(client)
+    const summaries = await Promise.all(
+      this.#streams().map((stream) => this.#callOn(joined, 'XPENDING', this.#key(stream), group)),
+    )
+    return summaries.some((summary) => Number((summary as [number])[0]) > 0)
+  }
+
+  async close(): Promise<void> {
+    this.#options.blocking.disconnect()
+  }
+
+  #key({ partition, lane }: SinkStream): string {
+    return keys.stream(partition, this.#options.from, lane)
+  }
+
+  #streams(only?: Lane): SinkStream[] {
+    const { partitions, share } = this.#options
+    const lanes = only === undefined ? LANES : [only]
+    const [first, step] = share === undefined ? [0, 1] : [share.number, share.of]
+    const length = Math.ceil((partitions - first) / step)
+    return lanes.flatMap((lane) => Array.from({ length }, (_, i) => ({ partition: first + i * step, lane })))
+  }
+
+  /** The blocks among entries; what is none goes to the dead letters at once, so that it holds up nothing. */
+  async #entries(raw: readonly RawEntry[], stream: SinkStream): Promise<SinkEntry[]> {
+    const { client, group, from } = this.#options
+    const entries: SinkEntry[] = []
+    for (const entry of await passOver(client, group, from, stream, raw)) {
+      const read = readEntry(entry, stream.lane, stream.partition, 1)
+      if ('block' in read) {
+        entries.push({ ...stream, id: read.id, block: read.block, owner: read.owner })
+      } else {
+        const fields = brokenEntryFields({ group, stream: from, lane: stream.lane }, read.reason, entry)
+        await bury(client, group, from, stream, read.id, fields)
+      }
+    }
+    return entries
+  }
+
+  #call(command: string, ...args: (string | number)[]): Promise<unknown> {
+    return this.#callOn(this.#options.client, command, ...args)
+  }
+
+  async #callOn(client: Caller, command: string, ...args: (string | number)[]): Promise<unknown> {
+    try {
+      return await client.callBuffer(command, ...args)
+    } catch (error) {
+      if (replyCode(error) === 'NOGROUP') await this.#options.ensureGroups()
+      throw error
+    }
+  }
+}
+
+function countEvents(run: SinkRun): number {
+  return run.entries.reduce((sum, entry) => sum + entry.block.count, 0)
+}

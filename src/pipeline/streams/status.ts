@@ -1,0 +1,167 @@
+import type { RedisClient } from '../../stores/redis/connect.ts'
+import { counterFields, keys } from '../../stores/redis/keys.ts'
+import { loadScript } from '../../stores/redis/scripts.ts'
+import { LANES, type Lane } from '../declaration/lane.ts'
+import { groupsOf, type Pipeline, readersOf, streamsOf } from '../declaration/pipeline.ts'
+import type { GroupStatus, PipelineStatus } from '../declaration/status.ts'
+
+const streamGroupsScript = loadScript(import.meta.url, './streamGroups-1.lua')
+
+export interface StatusScope {
+  /** Only what waits, which costs nothing but the counters while nothing does. Default false: groups at rest too. */
+  readonly onlyWaiting?: boolean
+}
+
+/** Lag and pending of every group, from counters of our own: Redis' own lag is wrong after a trim. */
+export async function readStatus(
+  client: RedisClient,
+  pipeline: Pipeline,
+  scope: StatusScope = {},
+): Promise<PipelineStatus> {
+  const partitions = Number((await client.get(keys.partitions())) ?? 0)
+  const found = await Promise.all(
+    Array.from({ length: partitions }, async (_, partition) => {
+      const [counters, dead] = await Promise.all([
+        client.hgetall(keys.counters(partition)),
+        client.xlen(keys.dead(partition)),
+      ])
+      return { streams: await readPartition(client, pipeline, partition, counters, scope), dead }
+    }),
+  )
+  return {
+    streams: found.flatMap(({ streams }) => streams),
+    dead_letters: found.reduce((sum, { dead }) => sum + dead, 0),
+  }
+}
+
+type Counters = Readonly<Record<string, string>>
+
+async function readPartition(
+  client: RedisClient,
+  pipeline: Pipeline,
+  partition: number,
+  counters: Counters,
+  { onlyWaiting = false }: StatusScope,
+): Promise<GroupStatus[]> {
+  const places = streamsOf(pipeline).flatMap((stream) => LANES.map((lane) => ({ stream, lane })))
+  const read = places.map(async ({ stream, lane }) => {
+    const readers = readersOf(pipeline, stream)
+    const waits = (group: string) => waitingOf(counters, group, stream, lane, 'entries') > 0
+    if (onlyWaiting && !readers.some(waits)) return []
+    const groups = await readGroups(client, keys.stream(partition, stream, lane))
+    return readers.flatMap((group) => {
+      const state = groups.get(group)
+      // One that is declared, and not made yet.
+      if (state === undefined) return []
+      return [{ stream, lane, partition, group, ...statusOf(state, { counters, group, stream, lane }) }]
+    })
+  })
+  const found = (await Promise.all(read)).flat()
+  const order = groupsOf(pipeline).map(({ group }) => group)
+  return found.sort((a, b) => order.indexOf(a.group) - order.indexOf(b.group))
+}
+
+/** The oldest ids, '' when there is none. */
+interface GroupState {
+  readonly pending: number
+  readonly oldestPending: string
+  readonly oldestNew: string
+}
+
+/** How far the groups of a stream are, by their names. */
+export async function readGroups(client: RedisClient, stream: string): Promise<Map<string, GroupState>> {
+  const reply = ((await streamGroupsScript.run(client, [stream], [])) as (Buffer | number)[]).map(String)
+  const groups = new Map<string, GroupState>()
+  for (let i = 0; i < reply.length; i += 4) {
+    groups.set(reply[i]!, { pending: Number(reply[i + 1]), oldestPending: reply[i + 2]!, oldestNew: reply[i + 3]! })
+  }
+  return groups
+}
+
+interface GroupPlace {
+  readonly counters: Counters
+  readonly group: string
+  readonly stream: string
+  readonly lane: Lane
+}
+
+function statusOf(
+  { pending, oldestPending, oldestNew }: GroupState,
+  { counters, group, stream, lane }: GroupPlace,
+): Pick<GroupStatus, 'lag_entries' | 'pending_entries' | 'waiting_events' | 'oldest_ms'> {
+  const entries = waitingOf(counters, group, stream, lane, 'entries')
+  const oldest = oldestPending || (entries > 0 ? oldestNew : '')
+  return {
+    lag_entries: Math.max(0, entries - pending),
+    pending_entries: pending,
+    waiting_events: Math.max(0, waitingOf(counters, group, stream, lane, 'events')),
+    oldest_ms: oldest === '' ? 0 : Math.max(0, Date.now() - Number(oldest.split('-')[0])),
+  }
+}
+
+function waitingOf(
+  counters: Readonly<Record<string, string>>,
+  group: string,
+  stream: string,
+  lane: Lane,
+  unit: 'entries' | 'events',
+): number {
+  const added = Number(counters[counterFields.added(stream, lane, unit)] ?? 0)
+  return added - Number(counters[counterFields.done(group, stream, lane, unit)] ?? 0)
+}
+
+export interface WaitingScope {
+  readonly lanes?: readonly Lane[]
+  /** Only what these groups have to do counts. */
+  readonly groups?: readonly string[]
+}
+
+/**
+ * Events that wait anywhere in the pipeline. An event that several groups of a stream have still to do waits once: the
+ * stream holds it once.
+ */
+export async function waitingEvents(
+  client: RedisClient,
+  pipeline: Pipeline,
+  partitions: number,
+  scope: WaitingScope = {},
+): Promise<number> {
+  const counters = await readCounters(client, partitions)
+  return waitingIn(counters, pipeline, scope)
+}
+
+/** What waits, as `waitingEvents` has it, and what was ever added to a stream in these lanes; of one moment. */
+export async function levelOf(
+  client: RedisClient,
+  pipeline: Pipeline,
+  partitions: number,
+  { stream, ...scope }: WaitingScope & { readonly stream: string },
+): Promise<{ readonly waiting: number; readonly added: number }> {
+  const counters = await readCounters(client, partitions)
+  let added = 0
+  for (const hash of counters) {
+    for (const lane of scope.lanes ?? LANES) added += Number(hash[counterFields.added(stream, lane, 'events')] ?? 0)
+  }
+  return { waiting: waitingIn(counters, pipeline, scope), added }
+}
+
+function readCounters(client: RedisClient, partitions: number): Promise<Counters[]> {
+  return Promise.all(Array.from({ length: partitions }, (_, partition) => client.hgetall(keys.counters(partition))))
+}
+
+function waitingIn(
+  counters: readonly Counters[],
+  pipeline: Pipeline,
+  { lanes = LANES, groups: only }: WaitingScope,
+): number {
+  let waiting = 0
+  for (const hash of counters) {
+    for (const stream of streamsOf(pipeline)) {
+      const groups = readersOf(pipeline, stream).filter((group) => only?.includes(group) ?? true)
+      for (const lane of lanes) {
+        waiting += Math.max(0, ...groups.map((group) => waitingOf(hash, group, stream, lane, 'events')))
+      }
+    }
+  }
+  return waiting
+}

@@ -1,0 +1,81 @@
+import { StartupError } from '../../run/errors.ts'
+import type { RedisClient } from '../../stores/redis/connect.ts'
+import { counterFields, keys } from '../../stores/redis/keys.ts'
+import { loadScript } from '../../stores/redis/scripts.ts'
+import { LANES, type Lane } from '../declaration/lane.ts'
+import { groupsOf, type Pipeline, readersOf, streamsOf } from '../declaration/pipeline.ts'
+
+const agreeOnPartitionsScript = loadScript(import.meta.url, './agreeOnPartitions-1.lua')
+const addStreamsScript = loadScript(import.meta.url, './addStreams-1.lua')
+const createGroupScript = loadScript(import.meta.url, './createGroup-2.lua')
+const dropStreamScript = loadScript(import.meta.url, './dropStream-1.lua')
+
+/**
+ * Writes the number of partitions at the first start and holds later starts to it: an event's partition depends on it.
+ * @throws StartupError when another number is stored
+ */
+export async function agreeOnPartitions(client: RedisClient, partitions: number): Promise<void> {
+  const stored = Number(await agreeOnPartitionsScript.run(client, [keys.partitions()], [partitions]))
+  if (stored !== partitions) {
+    const raise = stored < partitions ? `, or raise them with "ipid partitions ${partitions}" while nothing runs` : ''
+    throw new StartupError(
+      `PARTITIONS is ${partitions}, but this Redis holds ${stored} partitions: start with PARTITIONS=${stored}${raise}`,
+    )
+  }
+}
+
+/**
+ * Makes the consumer groups that the pipeline declares, in all partitions, and removes groups and streams of another form
+ * that have nothing left to do.
+ * @throws StartupError when groups of another form still have entries to do: nobody would do them any more
+ */
+export async function createGroups(client: RedisClient, pipeline: Pipeline, partitions: number): Promise<void> {
+  await dropStreams(client, pipeline, partitions)
+  const calls: Promise<void>[] = []
+  for (let partition = 0; partition < partitions; partition++) {
+    for (const { group, from } of groupsOf(pipeline)) {
+      const declared = readersOf(pipeline, from)
+      for (const lane of LANES) calls.push(createGroup(client, { partition, from, lane, group }, declared))
+    }
+  }
+  await Promise.all(calls)
+}
+
+/** Streams that an earlier form of the pipeline had and this one has not. */
+async function dropStreams(client: RedisClient, pipeline: Pipeline, partitions: number): Promise<void> {
+  const declared = streamsOf(pipeline)
+  const known = (await addStreamsScript.run(client, [keys.streams()], declared)) as Buffer[]
+  for (const name of known.map(String)) {
+    if (declared.includes(name)) continue
+    for (let partition = 0; partition < partitions; partition++) {
+      for (const lane of LANES) {
+        const stream = keys.stream(partition, name, lane)
+        const result = await dropStreamScript.run(client, [stream], [])
+        if (result !== 1) throw unfinished(stream, String(result))
+      }
+    }
+    await client.srem(keys.streams(), name)
+  }
+}
+
+function unfinished(stream: string, group: string): StartupError {
+  return new StartupError(
+    `${stream} has entries that group ${group} of another form of the pipeline has not finished: start with that form until they are done`,
+  )
+}
+
+interface GroupPlace {
+  readonly partition: number
+  readonly from: string
+  readonly lane: Lane
+  readonly group: string
+}
+
+async function createGroup(client: RedisClient, place: GroupPlace, declared: readonly string[]): Promise<void> {
+  const { partition, from, lane, group } = place
+  const stream = keys.stream(partition, from, lane)
+  const prefixes = [counterFields.addedPrefix(from, lane), counterFields.donePrefix(group, from, lane)]
+  const names = [stream, keys.counters(partition)]
+  const result = await createGroupScript.run(client, names, [group, ...prefixes, ...declared])
+  if (result !== 1) throw unfinished(stream, String(result))
+}

@@ -1,0 +1,27 @@
+import { RedisBatchJobs } from '../pipeline/sources/batch/redis/jobs.ts'
+import { IntakeGate } from '../pipeline/streams/intake-gate.ts'
+import type { RedisClient } from '../stores/redis/connect.ts'
+import type { Parts } from './context.ts'
+
+/** Closes intake when the pipeline is full; a service. */
+export function intakeGate({ config, limits, pipeline, shared, telemetry }: Parts): IntakeGate {
+  const { waitingEventsMax } = limits
+  return new IntakeGate({
+    client: shared,
+    pipeline,
+    partitions: config.partitions,
+    waitingEventsMax,
+    log: telemetry.log,
+  })
+}
+
+/** Uploads are long, so they have a connection apart from that of live events. */
+export function uploadConnection(parts: Parts): RedisClient {
+  return parts.connect({ name: 'uploads', kind: 'request', timeoutMs: parts.config.redisLoopMs })
+}
+
+export function batchJobs(parts: Parts, client: RedisClient, gate: IntakeGate): RedisBatchJobs {
+  const { partitions, batchQueueLimit: openMax, writeDeadlineMs: deadlineMs } = parts.config
+  const closedBecause = (archived: boolean) => gate.closedBecause(archived)
+  return new RedisBatchJobs({ client, partitions, openMax, deadlineMs, clock: parts.telemetry.clock, closedBecause })
+}

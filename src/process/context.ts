@@ -1,0 +1,176 @@
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import { archivePlaceOf, type Config, defaultDataDirOf, enrichCacheOf, fetchedDirOf } from '../config/config.ts'
+import { EnrichmentEngine } from '../enrichment/engine.ts'
+import { DataLookups } from '../enrichment/lookup-service.ts'
+import { ReverseDns } from '../enrichment/providers/rdns/reverse-dns.ts'
+import type { LookupService } from '../lookup/lookup.ts'
+import { RedisRetentionRecords } from '../operations/retention/redis/records.ts'
+import { RecentWork } from '../operations/status/recent.ts'
+import type { ArchivePlace } from '../pipeline/declaration/destination.ts'
+import type { Pipeline, PipelineLimits } from '../pipeline/declaration/pipeline.ts'
+import type { Hostnames } from '../pipeline/event/hostnames.ts'
+import { BLOCK_MS_MAX } from '../pipeline/streams/blocking-read.ts'
+import { createGroups } from '../pipeline/streams/topology.ts'
+import type { Clock } from '../run/clock.ts'
+import { type Service, ServiceGroup } from '../run/service.ts'
+import { type ConnectionUse, connectRedis, type RedisClient } from '../stores/redis/connect.ts'
+import { type Caller, joinedCalls } from '../stores/redis/joined-calls.ts'
+import { createWorkMetrics, type WorkMetrics } from '../telemetry/pipeline-metrics.ts'
+import type { RecentProblems } from '../telemetry/problems.ts'
+import { TenantOrigins } from '../tenants/origins.ts'
+import { RedisOriginCounts } from '../tenants/redis/origin-counts.ts'
+
+/** The settings of a process, and where its stores are. */
+export interface AppConfig extends Config {
+  readonly redisUrl: string
+  readonly clickhouseUrl: string
+  /** The same for a process and for the one that it was started again for, which has ended; undefined: unknown. */
+  readonly place?: string
+}
+
+/** What every part is given to tell of itself. */
+export interface Telemetry {
+  readonly log: Logger
+  readonly metrics: Registry
+  readonly clock: Clock
+  /** What `log` complained of lately; undefined: nobody keeps it. */
+  readonly problems?: RecentProblems
+}
+
+/** What is known of addresses, in this process. */
+export interface EnrichmentParts {
+  readonly engine: EnrichmentEngine
+  readonly lookups: LookupService
+  readonly reverseDns: ReverseDns
+  /** Undefined: events are enriched without reverse DNS. */
+  readonly hostnames: Hostnames | undefined
+}
+
+/**
+ * What the roles of one process share. Each part is made when the first role asks for it, so that a process holds only
+ * what its roles need; `services` are those that live as long as the roles.
+ */
+export class Parts {
+  readonly config: AppConfig
+  readonly telemetry: Telemetry
+  readonly pipeline: Pipeline
+  readonly services: Service[] = []
+  /** What this process did in the last minute. */
+  readonly recent: RecentWork
+  readonly #clients: RedisClient[] = []
+  #shared: RedisClient | undefined
+  #leases: Caller | undefined
+  #enrichment: EnrichmentParts | undefined
+  #workMetrics: WorkMetrics | undefined
+  #origins: TenantOrigins | undefined
+
+  constructor(config: AppConfig, telemetry: Telemetry, pipeline: Pipeline) {
+    this.config = config
+    this.telemetry = telemetry
+    this.pipeline = pipeline
+    this.recent = new RecentWork(telemetry.clock)
+  }
+
+  /** The limits that the pipeline declares, or the settings say. */
+  get limits(): PipelineLimits {
+    const { limits } = this.pipeline
+    const { intakeHighWaterEvents: waitingEventsMax, deliveriesMax } = this.config
+    return {
+      ...limits,
+      waitingEventsMax: waitingEventsMax ?? limits.waitingEventsMax,
+      deliveriesMax: deliveriesMax ?? limits.deliveriesMax,
+    }
+  }
+
+  /** Whether one call of Redis must stay within one hash slot. */
+  get isCluster(): boolean {
+    return this.config.redisUrl.startsWith('redis-cluster://')
+  }
+
+  get archivePlace(): ArchivePlace {
+    return archivePlaceOf(this.config)
+  }
+
+  /** The connection of all background loops, for commands that do not block. */
+  get shared(): RedisClient {
+    this.#shared ??= this.connectLoop('worker')
+    return this.#shared
+  }
+
+  /** For leases: those that are renewed in one moment go out in one write. */
+  get leases(): Caller {
+    this.#leases ??= joinedCalls(this.connectLoop('leases'))
+    return this.#leases
+  }
+
+  get enrichment(): EnrichmentParts {
+    this.#enrichment ??= this.#createEnrichment()
+    return this.#enrichment
+  }
+
+  /** Whether a role has asked for enrichment data. */
+  get hasEnrichment(): boolean {
+    return this.#enrichment !== undefined
+  }
+
+  get workMetrics(): WorkMetrics {
+    this.#workMetrics ??= createWorkMetrics(this.telemetry.metrics, this.recent)
+    return this.#workMetrics
+  }
+
+  /** Where events come from, counted for each tenant. */
+  get origins(): TenantOrigins {
+    if (this.#origins === undefined) {
+      const { log, metrics, clock } = this.telemetry
+      this.#origins = new TenantOrigins({ store: new RedisOriginCounts(this.shared, clock), log, metrics })
+      this.services.push(this.#origins)
+    }
+    return this.#origins
+  }
+
+  get retentionRecords(): RedisRetentionRecords {
+    return new RedisRetentionRecords(this.shared, this.config.retentionDays)
+  }
+
+  /** A connection of its own for a background loop. */
+  connectLoop(name: string): RedisClient {
+    return this.connect({ name, kind: 'loop', timeoutMs: this.config.redisLoopMs })
+  }
+
+  /** A connection of its own for the blocking reads of a background loop. */
+  connectBlocking(name: string): RedisClient {
+    const timeoutMs = Math.max(this.config.redisLoopMs, 2 * BLOCK_MS_MAX)
+    return this.connect({ name: `${name}-blocking`, kind: 'loop', timeoutMs })
+  }
+
+  connect(use: ConnectionUse): RedisClient {
+    const client = connectRedis(this.config.redisUrl, use)
+    client.on('error', (error) => this.telemetry.log.debug({ err: error, connection: use.name }, 'Redis connection'))
+    this.#clients.push(client)
+    return client
+  }
+
+  createGroups(): Promise<void> {
+    return createGroups(this.shared, this.pipeline, this.config.partitions)
+  }
+
+  /** Closes every connection; called when nothing uses them any more. */
+  disconnect(): void {
+    for (const client of this.#clients) client.disconnect()
+  }
+
+  #createEnrichment(): EnrichmentParts {
+    const { enrichDir, rdns, rdnsServers, rdnsDeadlineMs, rdnsConcurrency } = this.config
+    const { log, metrics, clock } = this.telemetry
+    const limits = { deadlineMs: rdnsDeadlineMs, concurrencyMax: rdnsConcurrency }
+    const reverseDns = new ReverseDns({ servers: rdnsServers, clock, metrics, log, limits })
+    const hostnames = rdns === 'on' ? reverseDns : undefined
+    const compiledDir = enrichCacheOf(this.config)
+    const data = { dir: enrichDir, defaultsDir: defaultDataDirOf(this.config), fetchedDir: fetchedDirOf(this.config) }
+    const engine = new EnrichmentEngine({ ...data, compiledDir, hostnames, log, metrics })
+    this.services.push(new ServiceGroup('enrichment', [reverseDns, engine]))
+    const lookups = new DataLookups({ engine, reverseDns, asksAlways: rdns === 'on' })
+    return { engine, lookups, reverseDns, hostnames }
+  }
+}

@@ -1,0 +1,77 @@
+import { shown } from '../config/values.ts'
+import { agreeOnPartitions } from '../pipeline/streams/topology.ts'
+import { causeText } from '../run/cause-text.ts'
+import { StartupError } from '../run/errors.ts'
+import { Lifecycle } from '../run/lifecycle.ts'
+import { retry } from '../run/loop.ts'
+import type { Service } from '../run/service.ts'
+import { demandInPlace } from '../stores/redis/change-mark.ts'
+import { demandWhole } from '../stores/redis/restore-mark.ts'
+import type { Parts } from './context.ts'
+
+const PING_DELAY = { minMs: 100, maxMs: 500 }
+
+/**
+ * The stores hold no half of a backup or of a change of partitions, and partitions and consumer groups are there, before anything
+ * reads or writes. Looked at again behind each loss of the connection: meanwhile partitions may have been raised by somebody who
+ * saw nothing of this process.
+ * @param end ends a process that has no right to go on
+ */
+export function topology(parts: Parts, end: (reason: Error) => void = throwLater): Service {
+  const life = new Lifecycle()
+  const stopping = new AbortController()
+  const { shared, config } = parts
+  const demandPlace = async () => {
+    await demandWhole(shared)
+    await demandInPlace(shared)
+    await agreeOnPartitions(shared, config.partitions)
+  }
+  const lookAgain = () => {
+    demandPlace().catch((error) => {
+      if (error instanceof StartupError) end(error)
+    })
+  }
+  return {
+    name: 'topology',
+    start: () =>
+      life.start(async () => {
+        await untilRedisAnswers(parts, stopping.signal)
+        await demandPlace()
+        await parts.createGroups()
+        shared.on('ready', lookAgain)
+      }),
+    stop: () =>
+      life.stop(async () => {
+        shared.off('ready', lookAgain)
+        stopping.abort()
+      }),
+  }
+}
+
+/** As an error that nobody caught: it is logged, and the process ends. */
+function throwLater(reason: Error): void {
+  setImmediate(() => {
+    throw reason
+  })
+}
+
+/** A Redis of somebody else's may still be starting, as everything may after a power cut. */
+async function untilRedisAnswers({ shared, config }: Parts, signal: AbortSignal): Promise<void> {
+  const { redisUrl, redisStartMs } = config
+  const deadlineMs = performance.now() + redisStartMs
+  // A command says only that there is no connection.
+  let cause: Error | undefined
+  const note = (error: Error) => {
+    cause = error
+  }
+  shared.on('error', note)
+  try {
+    await retry(() => shared.ping(), { delay: PING_DELAY, deadlineMs, signal })
+  } catch (error) {
+    const where = redisUrl === undefined ? 'Redis' : `Redis at ${JSON.parse(shown(redisUrl))}`
+    const limit = `within ${redisStartMs / 1_000} s (REDIS_URL, REDIS_START_MS)`
+    throw new StartupError(`${where} does not answer ${limit}: ${causeText(cause ?? error)}`)
+  } finally {
+    shared.off('error', note)
+  }
+}

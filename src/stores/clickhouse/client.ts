@@ -1,0 +1,70 @@
+import { type ClickHouseClient, ClickHouseLogLevel, type ClickHouseSettings, createClient } from '@clickhouse/client'
+import { InputError } from '../../run/errors.ts'
+
+/** Where all tables are. */
+export const DATABASE = 'ipid'
+
+export interface ClickHouseClientOptions {
+  /** Shown in ClickHouse's own logs. */
+  readonly application: string
+  /** `undefined`: the user's default. */
+  readonly database?: string | undefined
+  readonly requestTimeoutMs?: number
+  readonly connectionsMax?: number
+  /** Of every statement that says nothing else. */
+  readonly settings?: ClickHouseSettings
+}
+
+const REQUEST_TIMEOUT_MS = 60_000
+
+/** A result that reaches a limit of the user's profile is an error: with `break` a part of it would pass for the whole. */
+const WHOLE_RESULTS = {
+  result_overflow_mode: 'throw',
+  read_overflow_mode: 'throw',
+  timeout_overflow_mode: 'throw',
+} as const
+
+/** Below the shortest keep-alive of a server in its default configuration, 3 s, so that it is the client who closes. */
+const IDLE_SOCKET_TTL_MS = 2_000
+
+/**
+ * A client as all parts use it: inserts are answered when they are stored, errors come as they are (the caller logs
+ * them), and nothing is compressed on the way within one machine.
+ * @param url `http://` or `https://`, with `user:password@` in it or without
+ * @throws InputError when it is neither
+ */
+export function connectClickHouse(url: string, options: ClickHouseClientOptions): ClickHouseClient {
+  const { protocol, hostname, username, password, origin, pathname } = parse(url)
+  if (protocol !== 'http:' && protocol !== 'https:') {
+    throw new InputError('CLICKHOUSE_URL: wants http:// or https://, optionally with user:password@')
+  }
+  const compress = !/^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
+  return createClient({
+    url: `${origin}${pathname}`,
+    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+    ...(options.database === undefined ? {} : { database: options.database }),
+    application: `ipid-${options.application}`,
+    request_timeout: options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
+    max_open_connections: options.connectionsMax ?? 10,
+    keep_alive: { enabled: true, idle_socket_ttl: IDLE_SOCKET_TTL_MS },
+    compression: { request: false, response: compress },
+    clickhouse_settings: { async_insert: 0, ...WHOLE_RESULTS, ...options.settings },
+    log: { level: ClickHouseLogLevel.OFF },
+  })
+}
+
+const GRACE_SECONDS = 3
+
+/** Ends a question a little later than ClickHouse should have: one that says nothing any more holds its connection no longer. */
+export function givenUp(secondsMax: number): AbortSignal {
+  return AbortSignal.timeout((secondsMax + GRACE_SECONDS) * 1_000)
+}
+
+function parse(url: string): URL {
+  try {
+    return new URL(url)
+  } catch (error) {
+    throw new InputError('CLICKHOUSE_URL: not a URL', { cause: error })
+  }
+}

@@ -1,0 +1,89 @@
+import type { ClickHouseClient } from '@clickhouse/client'
+import { StartupError } from '../../run/errors.ts'
+import { connectClickHouse, DATABASE } from './client.ts'
+import { quote } from './quote.ts'
+import { EVENTS } from './tables.ts'
+
+/** Of a question to all replicas: those that do not answer are left out, or it fails. */
+export const SOME_MAY_BE_AWAY = { skip_unavailable_shards: 1 } as const
+export const ALL_HAVE_TO_ANSWER = { skip_unavailable_shards: 0 } as const
+
+/** How many replicas each shard of a cluster has, by its number, from 1. */
+export type Shards = ReadonlyMap<number, number>
+
+/**
+ * The shards of a cluster as the host that answers knows them.
+ * @throws StartupError when it knows no such cluster
+ */
+export async function shardsOf(client: ClickHouseClient, cluster: string): Promise<Shards> {
+  const rows = await read<[string, number, number]>(
+    client,
+    'SELECT cluster, shard_num, count() FROM system.clusters GROUP BY cluster, shard_num ORDER BY cluster, shard_num',
+  )
+  const shards = new Map(rows.filter(([name]) => name === cluster).map(([, shard, replicas]) => [shard, replicas]))
+  if (shards.size > 0) return shards
+  const known = [...new Set(rows.map(([name]) => name))].join(', ') || 'none'
+  throw new StartupError(`CLICKHOUSE_CLUSTER "${cluster}": ClickHouse knows no such cluster; it knows ${known}`)
+}
+
+/**
+ * @param cluster undefined: one server
+ * @throws StartupError when the tables that are there are of the other form, or of another cluster
+ */
+export async function demandForm(client: ClickHouseClient, cluster: string | undefined): Promise<void> {
+  const there = await formOfTables(client)
+  if (there === undefined || there.cluster === cluster) return
+  const found = there.cluster === undefined ? 'tables of one server' : `tables of cluster "${there.cluster}"`
+  const set = cluster === undefined ? 'CLICKHOUSE_CLUSTER is not set' : `CLICKHOUSE_CLUSTER is "${cluster}"`
+  throw new StartupError(
+    `${set}, and the database ${DATABASE} has ${found}: nothing is changed; README.md, A ClickHouse cluster, says how to move`,
+  )
+}
+
+/** What works with the tables of one server only. */
+export type OneServerWork = 'a backup' | 'a restore' | 'a replay' | 'an erasure'
+
+/**
+ * To be asked before anything is changed.
+ * @param url as `connectClickHouse` takes it; undefined: not known yet
+ * @param cluster as the settings say
+ * @throws StartupError when the tables are, or are to be, those of a cluster, whatever the settings say
+ */
+export async function demandOneServer(
+  what: OneServerWork,
+  url: string | undefined,
+  cluster: string | undefined,
+): Promise<void> {
+  const found = cluster ?? (url === undefined ? undefined : await clusterAt(url))
+  if (found === undefined) return
+  throw new StartupError(
+    `${what} does not work with the tables of a ClickHouse cluster ("${found}"): nothing was done; README.md, A ClickHouse cluster, says what does`,
+  )
+}
+
+async function clusterAt(url: string): Promise<string | undefined> {
+  const client = connectClickHouse(url, { application: 'form', connectionsMax: 1 })
+  try {
+    return (await formOfTables(client))?.cluster
+  } finally {
+    await client.close()
+  }
+}
+
+/** Undefined: there are none. What the engine is called elsewhere, such as in a managed service, does not matter. */
+async function formOfTables(client: ClickHouseClient): Promise<{ readonly cluster: string | undefined } | undefined> {
+  const [row] = await read<[string, string]>(
+    client,
+    `SELECT engine, engine_full FROM system.tables WHERE database = ${quote(DATABASE)} AND name = ${quote(EVENTS.name)}`,
+  )
+  if (row === undefined) return undefined
+  const [engine, definition] = row
+  return { cluster: engine === 'Distributed' ? (/^Distributed\('([^']*)'/.exec(definition)?.[1] ?? '') : undefined }
+}
+
+/** Rows of a question, 64-bit numbers as numbers. */
+export async function read<T>(client: ClickHouseClient, query: string): Promise<T[]> {
+  const settings = { output_format_json_quote_64bit_integers: 0 } as const
+  const result = await client.query({ query, format: 'JSONCompactEachRow', clickhouse_settings: settings })
+  return await result.json<T>()
+}

@@ -1,0 +1,177 @@
+import { readdir, readFile } from 'node:fs/promises'
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { Logger } from 'pino'
+import { connectClickHouse, DATABASE } from './client.ts'
+import { demandForm, read, SOME_MAY_BE_AWAY, shardsOf } from './cluster.ts'
+import { clusterStatements, createDatabaseOn, everyReplica } from './cluster-form.ts'
+
+/** A file of schemas/clickhouse: `NNNN_what.sql`. */
+export interface Migration {
+  readonly name: string
+  readonly statements: readonly string[]
+}
+
+const FOLDER = new URL('../../../schemas/clickhouse/', import.meta.url)
+
+/** Which migrations are applied, and in which form. */
+export interface MigrateOptions {
+  /** None but these; undefined: all. */
+  readonly only?: readonly string[] | undefined
+  /** Tables are replicated on its hosts, and spread over its shards; undefined: they are those of one server. */
+  readonly cluster?: string | undefined
+}
+
+/**
+ * Brings the schema up to date: applies in order what was not applied yet, and makes applied tables and views again that are
+ * missing. Every statement can be run again, and so two processes may do it at once, and one that was killed half-way is made
+ * good by the next.
+ * @param url as `connectClickHouse` takes it
+ * @throws StartupError when there are tables of the other form, or ClickHouse knows no such cluster
+ */
+export async function migrate(url: string, log: Logger, { only, cluster }: MigrateOptions = {}): Promise<void> {
+  await createDatabase(url, cluster)
+  const client = connect(url, cluster, DATABASE)
+  try {
+    if (cluster === undefined) await client.command({ query: MIGRATIONS_TABLE })
+    const applied = await appliedMigrations(client, cluster)
+    const migrations = await readMigrations()
+    await makeAgain(
+      client,
+      migrations.filter(({ name }) => applied.has(name)),
+      log,
+      cluster,
+    )
+    for (const migration of migrations) {
+      if (applied.has(migration.name) || only?.includes(migration.name) === false) continue
+      for (const statement of migration.statements) await apply(client, statement, cluster)
+      await client.command({
+        query: 'INSERT INTO migrations (name) SELECT {name:String}',
+        query_params: { name: migration.name },
+      })
+      log.info({ migration: migration.name }, 'applied a migration')
+    }
+  } finally {
+    await client.close()
+  }
+}
+
+/** Hosts of a cluster have two minutes to do a statement. */
+const ALL_HOSTS_MS = 150_000
+const ALL_HOSTS = { distributed_ddl_task_timeout: '120' } as const
+
+/** What has to go over rows that are there, ClickHouse does in the background: a start does not wait for it. */
+const IN_BACKGROUND = { alter_sync: '0', mutations_sync: '0' } as const
+/** A replica takes no change before it has taken the last one. */
+const IN_ORDER = { alter_sync: '2', mutations_sync: '0', ...ALL_HOSTS } as const
+
+/** Without them every insert, and every page, would fail until somebody knew the statements. */
+async function makeAgain(
+  client: ClickHouseClient,
+  applied: readonly Migration[],
+  log: Logger,
+  cluster: string | undefined,
+): Promise<void> {
+  const missing = await missingObjects(client, applied)
+  if (missing.length === 0) return
+  for (const statement of applied.flatMap(({ statements }) => statements)) {
+    if (missing.includes(subjectOf(statement) ?? '')) await apply(client, statement, cluster)
+  }
+  const message = `ClickHouse lacked ${missing.join(', ')}: made again; what was in a table is gone until it is replayed or restored`
+  log.error({ missing }, message)
+}
+
+/**
+ * Tables and views of migrations that are not there.
+ * @param client of any database
+ */
+export async function missingObjects(client: ClickHouseClient, migrations: readonly Migration[]): Promise<string[]> {
+  const result = await client.query({
+    query: `SELECT name FROM system.tables WHERE database = '${DATABASE}'`,
+    format: 'JSONCompactEachRow',
+    clickhouse_settings: { log_queries: 0 },
+  })
+  const there = new Set((await result.json<[string]>()).map(([name]) => name))
+  const made = migrations.flatMap(({ statements }) => statements.flatMap((text) => subjectOf(text) ?? []))
+  return [...new Set(made)].filter((name) => name !== MIGRATIONS && !there.has(name))
+}
+
+const SUBJECT = /^(?:CREATE TABLE IF NOT EXISTS|CREATE OR REPLACE VIEW|CREATE VIEW IF NOT EXISTS|ALTER TABLE) (\w+)/
+
+/** The table or view that a statement makes or changes. */
+function subjectOf(statement: string): string | undefined {
+  return SUBJECT.exec(statement.replace(/^[ \t]*--.*\n/gm, '').trim())?.[1]
+}
+
+/** The table that notes them. */
+export const MIGRATIONS = 'migrations'
+
+const MIGRATIONS_TABLE = `
+  CREATE TABLE IF NOT EXISTS migrations (name String, applied_at DateTime64(3, 'UTC') DEFAULT now64(3))
+  ENGINE = MergeTree ORDER BY name`
+
+function connect(url: string, cluster: string | undefined, database?: string): ClickHouseClient {
+  const waits = cluster === undefined ? {} : { requestTimeoutMs: ALL_HOSTS_MS }
+  return connectClickHouse(url, { application: 'migrate', database, connectionsMax: 1, ...waits })
+}
+
+async function createDatabase(url: string, cluster: string | undefined): Promise<void> {
+  const client = connect(url, cluster)
+  try {
+    await demandForm(client, cluster)
+    if (cluster === undefined) await client.command({ query: `CREATE DATABASE IF NOT EXISTS ${DATABASE}` })
+    else await createOnCluster(client, cluster)
+  } finally {
+    await client.close()
+  }
+}
+
+/** With the table of migrations. What is done on all hosts waits for all of them: a start while one is away need not. */
+async function createOnCluster(client: ClickHouseClient, cluster: string): Promise<void> {
+  await shardsOf(client, cluster)
+  const noted = `SELECT name FROM system.tables WHERE database = '${DATABASE}' AND name = '${MIGRATIONS}'`
+  if ((await read(client, noted)).length > 0) return
+  const queries = [createDatabaseOn(cluster), ...clusterStatements(MIGRATIONS_TABLE, cluster)]
+  for (const query of queries) await client.command({ query, clickhouse_settings: ALL_HOSTS })
+}
+
+async function apply(client: ClickHouseClient, statement: string, cluster: string | undefined): Promise<void> {
+  if (cluster === undefined) await client.command({ query: statement, clickhouse_settings: IN_BACKGROUND })
+  else {
+    const queries = clusterStatements(statement, cluster)
+    for (const query of queries) await client.command({ query, clickhouse_settings: IN_ORDER })
+  }
+}
+
+/**
+ * @param client of the database `ipid`
+ * @param cluster what any of its replicas has noted; undefined: the one server
+ */
+export async function appliedMigrations(client: ClickHouseClient, cluster?: string): Promise<Set<string>> {
+  const table = cluster === undefined ? MIGRATIONS : everyReplica(cluster, `${DATABASE}.${MIGRATIONS}`)
+  const settings = cluster === undefined ? {} : SOME_MAY_BE_AWAY
+  const result = await client.query({
+    query: `SELECT DISTINCT name FROM ${table}`,
+    format: 'JSONCompactEachRow',
+    clickhouse_settings: settings,
+  })
+  return new Set((await result.json<[string]>()).map(([name]) => name))
+}
+
+/** In the order in which they are applied. */
+export async function readMigrations(folder: URL = FOLDER): Promise<Migration[]> {
+  const names = (await readdir(folder)).filter((name) => /^\d{4}_\w+\.sql$/.test(name)).sort()
+  return Promise.all(
+    names.map(async (name) => ({
+      name: name.replace(/\.sql$/, ''),
+      statements: splitStatements(await readFile(new URL(name, folder), 'utf8')),
+    })),
+  )
+}
+
+/** Statements end with a semicolon at the end of a line. */
+export function splitStatements(sql: string): string[] {
+  return sql
+    .split(/;[ \t]*(?:\r?\n|$)/)
+    .map((statement) => statement.trim())
+    .filter((statement) => statement.replace(/^--.*$/gm, '').trim() !== '')
+}

@@ -1,0 +1,110 @@
+import type { ClickHouseClient } from '@clickhouse/client'
+import { UnavailableError } from '../../run/errors.ts'
+import { poll } from '../../run/loop.ts'
+
+/** What is looked for while rows are removed, in the server's memory. */
+export const ERASING = 'erasing'
+
+/** Forgets what was looked for, unless ClickHouse is still at it: it would fail for ever without the table. */
+export async function dropErasing(client: ClickHouseClient): Promise<void> {
+  const query = `
+    SELECT mutation_id FROM system.mutations
+    WHERE database = currentDatabase() AND NOT is_done AND command LIKE '%${ERASING}%'`
+  if ((await texts(client, query)).length > 0) return
+  await client.command({ query: `DROP TABLE IF EXISTS ${ERASING} SYNC` })
+}
+
+/** Rows that went, and parts that the server has set aside. */
+export interface Removal {
+  readonly rows: number
+  readonly detachedParts: number
+}
+
+const LOOK_EVERY_MS = 200
+
+/**
+ * ClickHouse keeps the parts that others took the place of for 8 minutes, because it does not wait for the disk. While rows
+ * are removed it waits for the disk, and keeps them for a second.
+ */
+const REMOVING = { old_parts_lifetime: 1, min_rows_to_fsync_after_merge: 1, fsync_part_directory: 1 } as const
+
+/**
+ * Stays set. ClickHouse would remove a part that lost all its rows, and with it forget the tokens under which they were
+ * inserted: a sink that was held up in the middle of an insert could bring them back.
+ */
+const KEEPING_TOKENS = { remove_empty_parts: 0 } as const
+
+/** A partition that no table has: to drop it makes ClickHouse look at once for parts that are to be removed. */
+const NO_PARTITION = '190001'
+
+/**
+ * Removes rows of a table, and resolves when no file holds them. Parts that have none of them are not written anew.
+ * @param client of the database `ipid`
+ * @param condition may read `ERASING`
+ * @throws UnavailableError when it takes longer; called again, it goes on
+ */
+export async function removeRows(
+  client: ClickHouseClient,
+  table: string,
+  condition: string,
+  deadlineMs: number,
+): Promise<Removal> {
+  const settings = Object.entries({ ...REMOVING, ...KEEPING_TOKENS }).map(([name, value]) => `${name} = ${value}`)
+  await client.command({ query: `ALTER TABLE ${table} MODIFY SETTING ${settings.join(', ')}` })
+  try {
+    // What an earlier call began would be repeated otherwise.
+    await untilMutated(client, table, deadlineMs)
+    const rows = await count(client, `SELECT count() FROM ${table} WHERE ${condition}`)
+    if (rows > 0) {
+      const query = `ALTER TABLE ${table} DELETE WHERE ${condition}`
+      await client.command({ query, clickhouse_settings: { mutations_sync: '0' } })
+      await untilMutated(client, table, deadlineMs)
+    }
+    await untilOldPartsGone(client, table, deadlineMs)
+    const detached = `SELECT count() FROM system.detached_parts WHERE database = currentDatabase() AND table = '${table}'`
+    return { rows, detachedParts: await count(client, detached) }
+  } finally {
+    await client.command({ query: `ALTER TABLE ${table} RESET SETTING ${Object.keys(REMOVING).join(', ')}` })
+  }
+}
+
+async function untilMutated(client: ClickHouseClient, table: string, deadlineMs: number): Promise<void> {
+  const query = `
+    SELECT latest_fail_reason FROM system.mutations
+    WHERE database = currentDatabase() AND table = '${table}' AND NOT is_done AND command LIKE '%DELETE WHERE%'`
+  let reason = ''
+  const isDone = async () => {
+    const open = await texts(client, query)
+    reason = open[0] ?? ''
+    return open.length === 0 || undefined
+  }
+  if (await poll(isDone, { everyMs: LOOK_EVERY_MS, deadlineMs })) return
+  throw new UnavailableError(`ClickHouse has not removed the rows in time${reason === '' ? '' : `: ${reason}`}`)
+}
+
+/**
+ * The parts that others have taken the place of by now. One whose files are being removed is in the list only for those who
+ * name its state.
+ */
+async function untilOldPartsGone(client: ClickHouseClient, table: string, deadlineMs: number): Promise<void> {
+  const there = `SELECT name FROM system.parts WHERE database = currentDatabase() AND table = '${table}'`
+  const theirOld = `${there} AND _state IN ('Outdated', 'Deleting', 'DeleteOnDestroy')`
+  let old = await texts(client, theirOld)
+  const areGone = async () => {
+    await client.command({ query: `ALTER TABLE ${table} DROP PARTITION ID '${NO_PARTITION}'` })
+    const left = new Set(await texts(client, theirOld))
+    old = old.filter((name) => left.has(name))
+    return old.length === 0 || undefined
+  }
+  if (await poll(areGone, { everyMs: LOOK_EVERY_MS, deadlineMs })) return
+  throw new UnavailableError(`ClickHouse still has ${old.length} old parts of ${table}: somebody may be reading them`)
+}
+
+async function texts(client: ClickHouseClient, query: string): Promise<string[]> {
+  const result = await client.query({ query, format: 'JSONCompactEachRow' })
+  return (await result.json<[string]>()).map(([text]) => text)
+}
+
+async function count(client: ClickHouseClient, query: string): Promise<number> {
+  return Number((await texts(client, query))[0] ?? 0)
+}

@@ -1,0 +1,42 @@
+import { OUTCOME_COLUMNS } from '../../../schemas/outcome.ts'
+import { ROW_COLUMNS, type ROW_IDENTITY } from '../../../schemas/row.ts'
+
+/** A table that a sink inserts into. */
+export interface TargetTable {
+  readonly name: string
+  /** In the order of its rows. */
+  readonly columns: readonly [string, ...string[]]
+  /** By these a row is told from all others: their types by name. They stand side by side in a row. */
+  readonly identity: Readonly<Record<string, string>>
+  /** The column of the identity that finds a row in few others. */
+  readonly finder: string
+  /** The column of the identity that a partition follows. */
+  readonly time: string
+}
+
+export const EVENTS: TargetTable = {
+  name: 'events',
+  columns: [...ROW_COLUMNS],
+  identity: { tenant_id: 'String', event_id: 'String', received_at: "DateTime64(3, 'UTC')" } satisfies Record<
+    (typeof ROW_IDENTITY)[number],
+    string
+  >,
+  finder: 'event_id',
+  time: 'received_at',
+}
+
+export const OUTCOMES: TargetTable = {
+  name: 'outcomes',
+  columns: [...OUTCOME_COLUMNS],
+  identity: {
+    source: 'String',
+    tenant_id: 'String',
+    day: 'Date32',
+    job_id: 'String',
+    status: 'String',
+    reason: 'String',
+    classification: 'String',
+  } satisfies Record<Exclude<(typeof OUTCOME_COLUMNS)[number], 'events'>, string>,
+  finder: 'source',
+  time: 'day',
+}

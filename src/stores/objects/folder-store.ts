@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { UnavailableError } from '../../run/errors.ts'
+import { demandKey, type ObjectEntry, type ObjectStore } from './object-store.ts'
+
+/** Objects on their way; a folder that no key can name. */
+const PARTIAL = '.partial'
+/** What lies there for longer was left by a process that was killed. */
+const PARTIAL_AGE_MS = 3_600_000
+
+/** Objects as files of a folder: written under another name, synced, then renamed, then the folder is synced. */
+export class FolderStore implements ObjectStore {
+  readonly place: string
+  readonly #folder: string
+
+  constructor(folder: string) {
+    this.#folder = folder
+    this.place = folder
+  }
+
+  prepare(): Promise<void> {
+    return this.removeLeftovers(Date.now() - PARTIAL_AGE_MS)
+  }
+
+  removeLeftovers(beforeMs: number): Promise<void> {
+    return done(async () => {
+      const partial = join(this.#folder, PARTIAL)
+      for (const name of await filesOf(partial)) {
+        const found = await stat(join(partial, name)).catch(absent)
+        if (found !== undefined && found.mtimeMs < beforeMs) await rm(join(partial, name), { force: true })
+      }
+    })
+  }
+
+  put(key: string, bytes: Buffer): Promise<void> {
+    const path = this.#path(key)
+    return done(async () => {
+      const partial = join(this.#folder, PARTIAL, randomUUID())
+      await makeFolder(dirname(partial))
+      await makeFolder(dirname(path))
+      try {
+        await writeSynced(partial, bytes)
+        await rename(partial, path)
+      } catch (error) {
+        await rm(partial, { force: true })
+        throw error
+      }
+      await syncFolder(dirname(path))
+    })
+  }
+
+  get(key: string): Promise<Readable | undefined> {
+    const path = this.#path(key)
+    return done(async () => {
+      const file = await open(path).catch(absent)
+      return file && createReadStream('', { fd: file })
+    })
+  }
+
+  head(key: string): Promise<number | undefined> {
+    const path = this.#path(key)
+    return done(async () => (await stat(path).catch(absent))?.size)
+  }
+
+  list(prefix: string): AsyncIterable<ObjectEntry> {
+    return this.#walk('', prefix)
+  }
+
+  delete(key: string): Promise<void> {
+    const path = this.#path(key)
+    return done(async () => {
+      await rm(path, { force: true })
+      const folder = dirname(path)
+      await syncFolder(folder).catch(absent)
+    })
+  }
+
+  abort(): void {}
+
+  async close(): Promise<void> {}
+
+  #path(key: string): string {
+    demandKey(key)
+    return join(this.#folder, key)
+  }
+
+  /** @param folder key of the folder with a slash behind it; `''`: the store's own */
+  async *#walk(folder: string, prefix: string): AsyncGenerator<ObjectEntry> {
+    const entries = await done(() =>
+      readdir(join(this.#folder, folder), { withFileTypes: true }).catch((error) => absent(error) ?? []),
+    )
+    const named = entries.map((entry) => ({ entry, key: folder + entry.name + (entry.isDirectory() ? '/' : '') }))
+    for (const { entry, key } of named.sort((a, b) => (a.key < b.key ? -1 : 1))) {
+      if (entry.name === PARTIAL || !(key.startsWith(prefix) || (entry.isDirectory() && prefix.startsWith(key))))
+        continue
+      if (entry.isDirectory()) yield* this.#walk(key, prefix)
+      else {
+        const bytes = await this.head(key)
+        if (bytes !== undefined) yield { key, bytes }
+      }
+    }
+  }
+}
+
+/** Whatever a file system refuses may pass: room, rights, a folder that is not mounted. */
+async function done<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw new UnavailableError(`the archive's folder: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+function absent(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error
+}
+
+async function filesOf(folder: string): Promise<string[]> {
+  return (await readdir(folder).catch(absent)) ?? []
+}
+
+async function writeSynced(path: string, bytes: Buffer): Promise<void> {
+  const file = await open(path, 'wx', 0o600)
+  try {
+    await file.writeFile(bytes)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** Makes a folder and those above it, readable for this user only, so that they are there after a power failure. */
+async function makeFolder(folder: string): Promise<void> {
+  const first = await mkdir(folder, { recursive: true, mode: 0o700 })
+  if (first === undefined) return
+  for (let made = folder; made.length >= first.length; made = dirname(made)) await syncFolder(dirname(made))
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder)
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}

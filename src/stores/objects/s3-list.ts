@@ -1,0 +1,60 @@
+import { UnavailableError } from '../../run/errors.ts'
+
+/** What a page of a list says, in the words of the SDK. */
+export interface ListPage {
+  readonly Contents?: readonly { readonly Key?: string | undefined; readonly Size?: number | undefined }[] | undefined
+  readonly IsTruncated?: boolean | undefined
+  readonly NextContinuationToken?: string | undefined
+}
+
+/** Where a page begins: at the start, at a token, or after a key. A key is how version 1 of the protocol goes on. */
+export interface ListStart {
+  readonly ContinuationToken?: string
+  readonly Marker?: string
+}
+
+/** Amazon sends pages without a key where many objects were deleted a short time ago. */
+const EMPTY_PAGES_MAX = 100
+
+/**
+ * Every object of a bucket under a prefix, in the order of the keys (by UTF-8). Follows the pages to their end.
+ * @param place for errors
+ * @param prefix of full names
+ * @param ask reads one page
+ * @throws UnavailableError when the pages do not lead to an end: a short list must not pass for a whole one
+ */
+export async function* listAll(
+  place: string,
+  prefix: string,
+  ask: (start: ListStart) => Promise<ListPage>,
+): AsyncGenerator<{ readonly name: string; readonly bytes: number }> {
+  const broken = (what: string) => new UnavailableError(`${place}: ${what}`)
+  let last: string | undefined
+  let start: ListStart = {}
+  for (let emptyPages = 0; ; emptyPages++) {
+    const page = await ask(start)
+    const contents = page.Contents ?? []
+    if (contents.length > 0) emptyPages = -1
+    for (const { Key: name = '', Size: bytes = 0 } of contents) {
+      if (!name.startsWith(prefix)) throw broken(`it lists ${name}, which is not under ${prefix}`)
+      // Keys ascend, so no page can come again, and a list ends.
+      if (last !== undefined && !isBefore(last, name)) throw broken(`it lists ${name} after ${last}`)
+      last = name
+      yield { name, bytes }
+    }
+    const token = page.NextContinuationToken || undefined
+    if (token === undefined && page.IsTruncated !== true) return
+    if (emptyPages >= EMPTY_PAGES_MAX) throw broken(`it lists ${EMPTY_PAGES_MAX} pages without an object`)
+    if (token !== undefined && token === start.ContinuationToken) {
+      throw broken('its list repeats a continuation token')
+    }
+    if (token !== undefined) start = { ContinuationToken: token }
+    else if (contents.length > 0) start = { Marker: last! }
+    else throw broken('its list is cut off: it has more, and no way to go on')
+  }
+}
+
+/** S3 compares bytes of UTF-8, strings here compare UTF-16. */
+function isBefore(a: string, b: string): boolean {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0
+}

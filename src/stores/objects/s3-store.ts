@@ -1,0 +1,170 @@
+import { createHash } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import type { S3Client } from '@aws-sdk/client-s3'
+import { UnavailableError } from '../../run/errors.ts'
+import { demandKey, type ObjectEntry, type ObjectStore } from './object-store.ts'
+import { listAll } from './s3-list.ts'
+
+type Sdk = typeof import('@aws-sdk/client-s3')
+
+export interface S3StoreOptions {
+  readonly bucket: string
+  /** Of all names, without slashes at its ends; `''`: none. */
+  readonly prefix: string
+  /** `http(s)://host:port`; undefined: Amazon's. */
+  readonly endpoint: string | undefined
+  /** Undefined: as the environment says. */
+  readonly region: string | undefined
+  /** Time for one object, tries included, milliseconds. */
+  readonly deadlineMs?: number
+  /** Time in which a connection must stand, and without a byte on it, milliseconds. */
+  readonly idleMs?: number
+}
+
+const DEADLINE_MS = 60_000
+const IDLE_MS = 15_000
+const CONNECT_MS = 5_000
+/** The SDK tries again behind what may pass, with a growing delay; whoever archives tries again behind that. */
+const TRIES_MAX = 3
+/** Stores of one's own often have no regions, but a signature needs one. */
+const OWN_REGION = 'us-east-1'
+
+/**
+ * Objects of a bucket of Amazon S3, or of what speaks as it does. A put carries the length and the MD5 of its object, which
+ * every S3-compatible store checks, so that one that was cut off is none. Credentials are those that the environment, a
+ * profile or the machine gives, in the SDK's own order.
+ */
+export class S3Store implements ObjectStore {
+  readonly place: string
+  readonly #options: S3StoreOptions
+  readonly #closing = new AbortController()
+  #loaded: Promise<{ readonly sdk: Sdk; readonly client: S3Client }> | undefined
+
+  constructor(options: S3StoreOptions) {
+    this.#options = options
+    const { bucket, prefix, endpoint } = options
+    this.place = `s3://${bucket}/${prefix}${endpoint === undefined ? '' : ` at ${endpoint}`}`
+  }
+
+  /** Asks nothing of the store: whether it is there matters when there is something to write. */
+  async prepare(): Promise<void> {
+    await this.#load()
+  }
+
+  /** An object is sent as one request: what was cut off is nothing. */
+  async removeLeftovers(): Promise<void> {}
+
+  async put(key: string, bytes: Buffer): Promise<void> {
+    const name = this.#name(key)
+    const ContentMD5 = createHash('md5').update(bytes).digest('base64')
+    await this.#ask(({ sdk, client }, Bucket, abortSignal) => {
+      const object = { Bucket, Key: name, Body: bytes, ContentLength: bytes.length, ContentMD5 }
+      return client.send(new sdk.PutObjectCommand({ ...object, ContentType: 'application/gzip' }), { abortSignal })
+    })
+  }
+
+  async get(key: string): Promise<Readable | undefined> {
+    const Key = this.#name(key)
+    const found = await this.#find(({ sdk, client }, Bucket) => client.send(new sdk.GetObjectCommand({ Bucket, Key })))
+    return found?.Body as Readable | undefined
+  }
+
+  async head(key: string): Promise<number | undefined> {
+    const Key = this.#name(key)
+    const found = await this.#find(({ sdk, client }, Bucket, abortSignal) =>
+      client.send(new sdk.HeadObjectCommand({ Bucket, Key }), { abortSignal }),
+    )
+    return found?.ContentLength
+  }
+
+  async *list(prefix: string): AsyncGenerator<ObjectEntry> {
+    const start = this.#start()
+    const Prefix = start + prefix
+    const pages = listAll(this.place, Prefix, ({ ContinuationToken, Marker }) =>
+      this.#ask(({ sdk, client }, Bucket, abortSignal) =>
+        Marker === undefined
+          ? client.send(new sdk.ListObjectsV2Command({ Bucket, Prefix, ContinuationToken }), { abortSignal })
+          : client.send(new sdk.ListObjectsCommand({ Bucket, Prefix, Marker }), { abortSignal }),
+      ),
+    )
+    for await (const { name, bytes } of pages) yield { key: name.slice(start.length), bytes }
+  }
+
+  async delete(key: string): Promise<void> {
+    const Key = this.#name(key)
+    await this.#ask(({ sdk, client }, Bucket, abortSignal) =>
+      client.send(new sdk.DeleteObjectCommand({ Bucket, Key }), { abortSignal }),
+    )
+  }
+
+  abort(): void {
+    this.#closing.abort()
+  }
+
+  async close(): Promise<void> {
+    this.abort()
+    const loaded = await this.#loaded?.catch(() => undefined)
+    loaded?.client.destroy()
+  }
+
+  #start(): string {
+    const { prefix } = this.#options
+    return prefix === '' ? '' : `${prefix}/`
+  }
+
+  #name(key: string): string {
+    demandKey(key)
+    return this.#start() + key
+  }
+
+  async #find<T>(work: Work<T>): Promise<T | undefined> {
+    try {
+      return await this.#ask(work)
+    } catch (error) {
+      const cause = (error as Error).cause as { name?: string } | undefined
+      if (cause?.name === 'NoSuchKey' || cause?.name === 'NotFound') return undefined
+      throw error
+    }
+  }
+
+  async #ask<T>(work: Work<T>): Promise<T> {
+    const { bucket, deadlineMs = DEADLINE_MS } = this.#options
+    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(deadlineMs)])
+    try {
+      return await work(await this.#load(), bucket, signal)
+    } catch (error) {
+      const { name, message } = error as Error
+      throw new UnavailableError(`${this.place}: ${[name, message].filter(Boolean).join(': ')}`, { cause: error })
+    }
+  }
+
+  #load() {
+    this.#loaded ??= this.#connect().catch((error) => {
+      this.#loaded = undefined
+      throw error
+    })
+    return this.#loaded
+  }
+
+  /** Only who archives into a bucket pays for the SDK: half a second, and 23 MB. */
+  async #connect() {
+    const sdk = await import('@aws-sdk/client-s3')
+    const { endpoint, region = endpoint === undefined ? undefined : OWN_REGION, idleMs = IDLE_MS } = this.#options
+    const client = new sdk.S3Client({
+      ...(region === undefined ? {} : { region }),
+      ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
+      maxAttempts: TRIES_MAX,
+      // Others than Amazon's do not know its newer checksums.
+      requestChecksumCalculation: 'WHEN_REQUIRED',
+      responseChecksumValidation: 'WHEN_REQUIRED',
+      requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: idleMs },
+    })
+    return { sdk, client }
+  }
+}
+
+type Work<T> = (
+  loaded: { readonly sdk: Sdk; readonly client: S3Client },
+  bucket: string,
+  signal: AbortSignal,
+) => Promise<T>

@@ -1,0 +1,165 @@
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { APPEND_ONLY_MANIFEST, appendedFiles } from './append-only-link.ts'
+
+/** Bytes of a file, from `from` to before `to`. */
+interface Span {
+  readonly from: number
+  readonly to: number
+}
+
+const WINDOW_BYTES = 1_048_576
+const [HASH, DOLLAR, STAR, LINE_FEED] = [0x23, 0x24, 0x2a, 0x0a]
+/** Of a number of arguments or bytes. */
+const LINE_MAX_BYTES = 32
+
+/**
+ * Takes holes out of the files that Redis appends to, and returns their bytes. Redis 7 cuts off what it wrote in part when the disk
+ * was full, but stays where it was in a file that a rewrite began, since that is not opened for appending: zeros stand between two
+ * commands then, and Redis refuses to load all that follows. Nothing that was written is taken out, and a file that cannot
+ * be read otherwise stays as it is, as each does when there is no room for a copy. To be called while no server runs. Blocks, for
+ * about a second per GB.
+ * @param dir folder of the append-only file; there may be none
+ * @throws what the file system throws
+ */
+export function removeHoles(dir: string): number {
+  const manifest = join(dir, APPEND_ONLY_MANIFEST)
+  if (!existsSync(manifest)) return 0
+  let bytes = 0
+  for (const name of appendedFiles(readFileSync(manifest, 'utf8'))) {
+    bytes += removeHolesOf(join(dir, name), dir)
+  }
+  return bytes
+}
+
+function removeHolesOf(path: string, dir: string): number {
+  const file = openSync(path, 'r')
+  try {
+    const { size } = statSync(path)
+    const holes = findHoles(file, size)
+    if (holes.length === 0) return 0
+    const mended = `${path}.mended`
+    try {
+      copyBetween(file, size, holes, mended)
+      renameSync(mended, path)
+    } catch (error) {
+      rmSync(mended, { force: true })
+      throw error
+    }
+    sync(dir)
+    return holes.reduce((sum, { from, to }) => sum + to - from, 0)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** None when there is something between commands that is neither a command nor zeros. */
+function findHoles(file: number, size: number): Span[] {
+  const bytes = new FileBytes(file)
+  const holes: Span[] = []
+  let at = 0
+  /** Reads `*3` or `$17`, and goes behind it; -1: it is none, or cut off. */
+  const count = (kind: number): number => {
+    if (bytes.at(at) !== kind) return -1
+    let value = 0
+    for (let i = at + 1; i < at + LINE_MAX_BYTES; i++) {
+      const byte = bytes.at(i)
+      if (byte === LINE_FEED) {
+        at = i + 1
+        return value
+      }
+      if (byte >= 0x30 && byte <= 0x39) value = value * 10 + byte - 0x30
+    }
+    return -1
+  }
+  while (at < size) {
+    const from = at
+    const first = bytes.at(at)
+    if (first === 0) {
+      while (at < size && bytes.at(at) === 0) at++
+      holes.push({ from, to: at })
+    } else if (first === HASH) {
+      while (at < size && bytes.at(at) !== LINE_FEED) at++
+      at++
+    } else if (first === STAR) {
+      let left = count(STAR)
+      for (; left > 0; left--) {
+        const length = count(DOLLAR)
+        if (length < 0) left = -1
+        else at += length + 2
+      }
+      // The last command may be cut off: Redis takes that out itself.
+      if (left < 0) return isCutOff(bytes, at, size) ? holes : []
+    } else {
+      return []
+    }
+  }
+  return holes
+}
+
+function isCutOff(bytes: FileBytes, at: number, size: number): boolean {
+  if (at >= size) return true
+  for (let i = at; i < size; i++) if (bytes.at(i) === LINE_FEED || i - at > LINE_MAX_BYTES) return false
+  return true
+}
+
+/** A file, of which a window is in memory. */
+class FileBytes {
+  readonly #file: number
+  readonly #window = Buffer.allocUnsafe(WINDOW_BYTES)
+  #from = 0
+  #bytes = 0
+
+  constructor(file: number) {
+    this.#file = file
+  }
+
+  /** -1 behind its end. */
+  at(position: number): number {
+    if (position < this.#from || position >= this.#from + this.#bytes) {
+      this.#from = position
+      this.#bytes = readSync(this.#file, this.#window, 0, WINDOW_BYTES, position)
+      if (this.#bytes === 0) return -1
+    }
+    return this.#window[position - this.#from]!
+  }
+}
+
+function copyBetween(file: number, size: number, holes: readonly Span[], path: string): void {
+  const copy = openSync(path, 'w', 0o600)
+  try {
+    const buffer = Buffer.allocUnsafe(WINDOW_BYTES)
+    let at = 0
+    for (const { from, to } of [...holes, { from: size, to: size }]) {
+      while (at < from) {
+        const read = readSync(file, buffer, 0, Math.min(WINDOW_BYTES, from - at), at)
+        for (let written = 0; written < read; ) written += writeSync(copy, buffer, written, read - written)
+        at += read
+      }
+      at = to
+    }
+    fsyncSync(copy)
+  } finally {
+    closeSync(copy)
+  }
+}
+
+function sync(dir: string): void {
+  const folder = openSync(dir, 'r')
+  try {
+    fsyncSync(folder)
+  } finally {
+    closeSync(folder)
+  }
+}

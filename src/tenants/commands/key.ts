@@ -1,0 +1,71 @@
+import { Command } from 'commander'
+import type { CliContext } from '../../terminal/context.ts'
+import { printJson, printPairs, printTable } from '../../terminal/print.ts'
+import { addSettings, configOf, INSTANCE_SETTINGS } from '../../terminal/settings-options.ts'
+import type { TenantAdmin } from '../admin.ts'
+import type { ApiKey } from '../tenancy.ts'
+
+interface KeyOptions {
+  readonly json?: boolean
+}
+
+/** `ipid key create|list|revoke` */
+export function keyCommand(context: CliContext): Command {
+  const key = new Command('key').description('manage API keys')
+
+  subcommand('create <tenant>', 'create a key; it is shown this once').action(
+    async (tenant: string, options: KeyOptions, command: Command) => {
+      const created = await manage(command, (admin) => admin.createKey(tenant))
+      if (options.json) return printJson(context.stdout, created)
+      printPairs(context.stdout, [
+        ['key', created.key],
+        ['prefix', created.prefix],
+        ['tenant', created.tenant_id],
+        ['created', created.created_at],
+      ])
+    },
+  )
+
+  subcommand('list <tenant>', 'list the keys of a tenant, revoked ones too').action(
+    async (tenant: string, options: KeyOptions, command: Command) => {
+      const found = await manage(command, (admin) => admin.listKeys(tenant))
+      if (options.json) return printJson(context.stdout, found.map(keyJson))
+      const rows = found.map(({ prefix, createdAt, lastUsed, revokedAt }) => [prefix, createdAt, lastUsed, revokedAt])
+      printTable(context.stdout, ['PREFIX', 'CREATED', 'LAST USED', 'REVOKED'], rows)
+    },
+  )
+
+  subcommand('revoke <prefix>', 'revoke a key for ever, by its prefix').action(
+    async (prefix: string, options: KeyOptions, command: Command) => {
+      const revoked = await manage(command, (admin) => admin.revokeKey(prefix))
+      if (options.json) return printJson(context.stdout, keyJson(revoked))
+      printPairs(context.stdout, [
+        ['prefix', revoked.prefix],
+        ['tenant', revoked.tenantId],
+        ['revoked', revoked.revokedAt],
+      ])
+    },
+  )
+
+  function subcommand(usage: string, about: string): Command {
+    return addSettings(key.command(usage).description(about).option('--json', 'print JSON'), INSTANCE_SETTINGS)
+  }
+
+  async function manage<T>(command: Command, use: (admin: TenantAdmin) => Promise<T>): Promise<T> {
+    const config = configOf(context, command)
+    const { withTenants } = await import('../../terminal/stores.ts')
+    return await withTenants(config, use)
+  }
+
+  return key
+}
+
+function keyJson({ prefix, tenantId, createdAt, lastUsed, revokedAt }: ApiKey): object {
+  return {
+    prefix,
+    tenant_id: tenantId,
+    created_at: createdAt,
+    last_used: lastUsed ?? null,
+    revoked_at: revokedAt ?? null,
+  }
+}

@@ -1,0 +1,155 @@
+import { Command, Option } from 'commander'
+import { type Addresses, RETENTION_DAYS_MAX, type TenantChange } from '../../../schemas/tenant.ts'
+import { UNCLASSIFIED, type Unclassified } from '../../../schemas/tenant-rules.ts'
+import { integer } from '../../config/values.ts'
+import { deleteTenantCommand } from '../../operations/erasure/commands/delete-tenant.ts'
+import { numbered } from '../../run/counted.ts'
+import { InputError } from '../../run/errors.ts'
+import type { CliContext } from '../../terminal/context.ts'
+import { printJson, printPairs, printTable } from '../../terminal/print.ts'
+import { addSettings, configOf, INSTANCE_SETTINGS } from '../../terminal/settings-options.ts'
+import type { TenantAdmin } from '../admin.ts'
+import type { Tenant } from '../tenancy.ts'
+
+interface TenantOptions {
+  readonly plan?: string
+  readonly archive?: 'on' | 'off'
+  readonly retentionDays?: number | null
+  readonly addresses?: Addresses
+  readonly unclassified?: Unclassified
+  readonly json?: boolean
+}
+
+/** `ipid tenant create|list|show|set|delete` */
+export function tenantCommand(context: CliContext): Command {
+  const tenant = new Command('tenant').description('manage tenants')
+
+  subcommand('create <name>', 'create a tenant; its name is a slug of a-z, 0-9 and -')
+    .addOption(planOption())
+    .addOption(archiveOption())
+    .addOption(retentionOption())
+    .addOption(addressesOption())
+    .addOption(unclassifiedOption())
+    .action(async (name: string, options: TenantOptions, command: Command) => {
+      printTenant(options, await manage(command, (admin) => admin.createTenant(name, changeOf(options))))
+    })
+
+  subcommand('list', 'list all tenants').action(async (options: TenantOptions, command: Command) => {
+    const tenants = await manage(command, (admin) => admin.listTenants())
+    if (options.json) return printJson(context.stdout, tenants.map(tenantJson))
+    const rows = tenants.map(({ id, plan, archive, addresses, createdAt }) => [id, plan, archive, addresses, createdAt])
+    printTable(context.stdout, ['TENANT', 'PLAN', 'ARCHIVE', 'ADDRESSES', 'CREATED'], rows)
+  })
+
+  subcommand('show <name>', 'show a tenant').action(async (name: string, options: TenantOptions, command: Command) => {
+    printTenant(options, await manage(command, (admin) => admin.getTenant(name)))
+  })
+
+  subcommand('set <name>', 'change a tenant; in force at once')
+    .addOption(planOption())
+    .addOption(archiveOption())
+    .addOption(retentionOption())
+    .addOption(addressesOption())
+    .addOption(unclassifiedOption())
+    .action(async (name: string, options: TenantOptions, command: Command) => {
+      const change = changeOf(options)
+      if (Object.keys(change).length === 0)
+        command.error('nothing to set: give --plan, --archive, --retention-days, --addresses or --unclassified')
+      printTenant(options, await manage(command, (admin) => admin.setTenant(name, change)))
+    })
+
+  tenant.addCommand(deleteTenantCommand(context))
+
+  function subcommand(usage: string, about: string): Command {
+    return addSettings(tenant.command(usage).description(about).option('--json', 'print JSON'), INSTANCE_SETTINGS)
+  }
+
+  async function manage<T>(command: Command, use: (admin: TenantAdmin) => Promise<T>): Promise<T> {
+    const config = configOf(context, command)
+    const { withTenants } = await import('../../terminal/stores.ts')
+    return await withTenants(config, use)
+  }
+
+  function printTenant(options: TenantOptions, found: Tenant): void {
+    if (options.json) {
+      printJson(context.stdout, tenantJson(found))
+      return
+    }
+    printPairs(context.stdout, [
+      ['tenant', found.id],
+      ['plan', found.plan],
+      ['archive', found.archive],
+      ['retention', retentionText(found)],
+      ['addresses', found.addresses],
+      ['unclassified', found.unclassified ?? 'account'],
+      ...(found.rules === undefined ? [] : ([['rules', found.rules.length]] as const)),
+      ['created', found.createdAt],
+      ...(found.deleting ? ([['state', 'being deleted']] as const) : []),
+    ])
+  }
+
+  return tenant
+}
+
+function planOption(): Option {
+  return new Option('--plan <plan>', 'starter, growth, professional, custom, or one of PLANS_FILE')
+}
+
+function archiveOption(): Option {
+  return new Option('--archive <on|off>', 'keep raw payloads').choices(['on', 'off'])
+}
+
+function retentionOption(): Option {
+  const about = 'days that events are kept; none: for ever; default: as RETENTION_DAYS says'
+  return new Option('--retention-days <n|none|default>', about).argParser((value) => {
+    if (value === 'none') return 0
+    if (value === 'default') return null
+    try {
+      return integer(1, RETENTION_DAYS_MAX)(value)
+    } catch (error) {
+      throw new InputError(`--retention-days ${JSON.stringify(value)}: ${(error as Error).message}, none or default`)
+    }
+  })
+}
+
+function retentionText({ retentionDays }: Tenant): string {
+  if (retentionDays === undefined) return 'as RETENTION_DAYS says'
+  return retentionDays === 0 ? 'for ever' : numbered(retentionDays, 'day')
+}
+
+function addressesOption(): Option {
+  const about =
+    'what is stored of the addresses of events: all of them, their networks, or only what tells visits apart'
+  return new Option('--addresses <full|truncated|dropped>', about).choices(['full', 'truncated', 'dropped'])
+}
+
+function unclassifiedOption(): Option {
+  const about = 'organisations whose class nothing speaks for: accounts, events without an account, or filtered'
+  return new Option('--unclassified <account|event|filtered>', about).choices(UNCLASSIFIED)
+}
+
+function changeOf(options: TenantOptions): TenantChange {
+  return {
+    ...(options.plan === undefined ? {} : { plan: options.plan }),
+    ...(options.archive === undefined ? {} : { archive: options.archive === 'on' }),
+    ...(options.retentionDays === undefined ? {} : { retention_days: options.retentionDays }),
+    ...(options.addresses === undefined ? {} : { addresses: options.addresses }),
+    ...(options.unclassified === undefined ? {} : { unclassified: options.unclassified }),
+  }
+}
+
+function tenantJson({ id, plan, archive, addresses, createdAt, retentionDays, deleting, ...judging }: Tenant): object {
+  const { rules, unclassified = 'account' } = judging
+  const retention = { retention_days: retentionDays ?? null }
+  return {
+    tenant_id: id,
+    plan,
+    archive,
+    addresses,
+    ...retention,
+    created_at: createdAt,
+    unclassified,
+    ...(rules && { rules }),
+    ...(deleting ? { deleting } : {}),
+  }
+}

@@ -1,0 +1,66 @@
+import { Command } from 'commander'
+import { originWarning } from '../../pipeline/event/origins.ts'
+import { systemClock } from '../../run/clock.ts'
+import type { CliContext } from '../../terminal/context.ts'
+import { printJson, printPairs } from '../../terminal/print.ts'
+import { addSettings, configOf, INSTANCE_SETTINGS } from '../../terminal/settings-options.ts'
+
+interface UsageOptions {
+  readonly month?: string
+  readonly json?: boolean
+}
+
+/** `ipid usage TENANT`: accounts tracked in a month, against the plan. */
+export function usageCommand(context: CliContext): Command {
+  const command = new Command('usage')
+    .description('show the accounts that a tenant tracked in a month, and its limit')
+    .argument('<tenant>')
+    .option('--month <YYYY-MM>', 'a UTC month (this one)')
+    .option('--json', 'print JSON')
+  return addSettings(command, INSTANCE_SETTINGS).action(async (name: string, options: UsageOptions) => {
+    const given = configOf(context, command)
+    const month = options.month ?? new Date().toISOString().slice(0, 7)
+    const [
+      { tenantAdmin, withRedis },
+      { asInstance, clickhouseUrlOf, redisUrlOf },
+      { connectClickHouse, DATABASE },
+      { readUsage },
+      { RedisOriginCounts },
+    ] = await Promise.all([
+      import('../../terminal/stores.ts'),
+      import('../../terminal/instance.ts'),
+      import('../../stores/clickhouse/client.ts'),
+      import('../usage.ts'),
+      import('../redis/origin-counts.ts'),
+    ])
+    const config = await asInstance(given)
+    const [tenant, warning] = await withRedis(await redisUrlOf(config), async (redis) => [
+      await tenantAdmin(redis, config).getTenant(name),
+      originWarning(await new RedisOriginCounts(redis, systemClock).read(name)),
+    ])
+    // A tenant whose plan is no longer there is held to the smallest one, as requests are.
+    const plan = config.plans.get(tenant.plan) ?? config.plans.get('starter')!
+    const url = await clickhouseUrlOf(config)
+    const client = connectClickHouse(url, { application: 'cli', database: DATABASE, requestTimeoutMs: 30_000 })
+    try {
+      const usage = await readUsage(client, tenant.id, month, plan.monthly_accounts)
+      const found = { tenant_id: tenant.id, plan: tenant.plan, month, limit: plan.monthly_accounts, ...usage }
+      const told = warning && { warning: warning.text, share: Math.round(warning.share * 1_000) / 1_000 }
+      if (options.json) {
+        printJson(context.stdout, { ...found, ...told })
+        return
+      }
+      printPairs(context.stdout, [
+        ['tenant', found.tenant_id],
+        ['plan', found.plan],
+        ['month', found.month],
+        ['tracked accounts', `${found.tracked_accounts} (companies with an event received in the month, UTC)`],
+        ['limit', found.limit],
+        ['passed at', found.passed_at],
+        ...(told === undefined ? [] : ([['warning', told.warning]] as const)),
+      ])
+    } finally {
+      await client.close()
+    }
+  })
+}

@@ -1,0 +1,168 @@
+import type { Logger } from 'pino'
+import { Gauge, type Registry } from 'prom-client'
+import type { QuotaStatus, QuotaUse } from '../operations/status/system-status.ts'
+import type { Clock } from '../run/clock.ts'
+import { Loop } from '../run/loop.ts'
+import type { Service } from '../run/service.ts'
+
+/** Who has used how much. */
+export interface QuotaStore {
+  /** The tenants, at most some thousands. */
+  tenants(): Promise<readonly { readonly id: string; readonly plan: string }[]>
+  /** Addresses that each of them looked up today, in their order. */
+  lookups(tenantIds: readonly string[]): Promise<readonly number[]>
+  /** Companies that tenants tracked in a UTC month, by tenant, those with the most. @param month `YYYY-MM` */
+  accounts(month: string): Promise<ReadonlyMap<string, number>>
+  /** When a tenant passed that limit, ISO 8601; null when it did not. */
+  passedAt(tenantId: string, month: string, limit: number): Promise<string | null>
+}
+
+export interface QuotasOptions {
+  readonly store: QuotaStore
+  /** The limits of a plan, or of the smallest one when it is not there any more. */
+  readonly limitsOf: (plan: string) => { readonly daily_lookups: number; readonly monthly_accounts: number }
+  readonly clock: Clock
+}
+
+export interface QuotaWatchOptions extends QuotasOptions {
+  readonly metrics: Registry
+  readonly log: Logger
+}
+
+const LOOK_EVERY_MS = 60_000
+/** What a look costs bounds how often it is taken. */
+const COST_SHARE = 1 / 200
+const RETRY_DELAY = { minMs: 5_000, maxMs: LOOK_EVERY_MS }
+/** As many of a quota have metrics of their own: the ones nearest to their limit, or most beyond it. */
+const SHOWN_MAX = 20
+const PASSED_MAX = 1_000
+
+/** Looks every minute who is near his quotas, and when whom passed his. Refuses nobody. */
+export class QuotaWatch implements Service {
+  readonly name = 'quota watch'
+  readonly #quotas: Quotas
+  readonly #loop: Loop
+  #status: QuotaStatus | undefined
+
+  constructor(options: QuotaWatchOptions) {
+    this.#quotas = new Quotas(options)
+    this.#loop = new Loop({
+      name: this.name,
+      round: async () => {
+        const startedAtMs = performance.now()
+        await this.look()
+        return Math.max(LOOK_EVERY_MS, (performance.now() - startedAtMs) / COST_SHARE)
+      },
+      failed: (err) => options.log.debug({ err }, 'quotas are looked at later'),
+      delay: RETRY_DELAY,
+    })
+    createQuotaMetrics(options.metrics, () => this.#status)
+  }
+
+  /** Undefined before the first look. */
+  get status(): QuotaStatus | undefined {
+    return this.#status
+  }
+
+  start(): Promise<void> {
+    return this.#loop.start()
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop()
+  }
+
+  /** Looks once. */
+  async look(): Promise<void> {
+    this.#status = await this.#quotas.read()
+  }
+}
+
+/** Reads who is near his quotas. */
+export class Quotas {
+  readonly #options: QuotasOptions
+  /** When a quota was passed does not change: it is asked once, by tenant, month and limit. */
+  readonly #passed = new Map<string, string>()
+
+  constructor(options: QuotasOptions) {
+    this.#options = options
+  }
+
+  async read(): Promise<QuotaStatus> {
+    const { store, limitsOf, clock } = this.#options
+    const month = new Date(clock.now()).toISOString().slice(0, 7)
+    const tenants = await store.tenants()
+    const [lookups, accounts] = await Promise.all([store.lookups(tenants.map(({ id }) => id)), store.accounts(month)])
+    const uses = tenants.flatMap(({ id, plan }, i): QuotaUse[] => {
+      const limits = limitsOf(plan)
+      const use = { tenant_id: id, passed_at: null }
+      return [
+        { ...use, quota: 'daily_lookups', used: lookups[i] ?? 0, limit: limits.daily_lookups },
+        { ...use, quota: 'monthly_accounts', used: accounts.get(id) ?? 0, limit: limits.monthly_accounts },
+      ]
+    })
+    const passed = uses.filter(isPassed)
+    const ofQuota = (quota: QuotaUse['quota']) => nearest(uses.filter((use) => use.quota === quota && use.used > 0))
+    const shown = [...ofQuota('daily_lookups'), ...ofQuota('monthly_accounts')]
+    const highest: QuotaUse[] = []
+    for (const use of shown) highest.push({ ...use, passed_at: await this.#passedAt(use, month) })
+    return {
+      passed: {
+        daily_lookups: passed.filter(({ quota }) => quota === 'daily_lookups').length,
+        monthly_accounts: passed.filter(({ quota }) => quota === 'monthly_accounts').length,
+      },
+      highest,
+    }
+  }
+
+  async #passedAt(use: QuotaUse, month: string): Promise<string | null> {
+    if (use.quota !== 'monthly_accounts' || !isPassed(use)) return null
+    const key = `${use.tenant_id} ${month} ${use.limit}`
+    const known = this.#passed.get(key)
+    if (known !== undefined) return known
+    const at = await this.#options.store.passedAt(use.tenant_id, month, use.limit)
+    if (this.#passed.size >= PASSED_MAX) this.#passed.clear()
+    if (at !== null) this.#passed.set(key, at)
+    return at
+  }
+}
+
+/** Lookups end at their limit; accounts go beyond it. */
+function isPassed({ quota, used, limit }: QuotaUse): boolean {
+  return quota === 'daily_lookups' ? used >= limit : used > limit
+}
+
+function nearest(uses: QuotaUse[]): QuotaUse[] {
+  return uses.sort((a, b) => b.used / b.limit - a.used / a.limit).slice(0, SHOWN_MAX)
+}
+
+function createQuotaMetrics(registry: Registry, read: () => QuotaStatus | undefined): void {
+  const gauge = (name: string, help: string, value: (use: QuotaUse) => number | undefined) =>
+    new Gauge({
+      ...{ name, help, labelNames: ['tenant', 'quota'], aggregator: 'max', registers: [registry] },
+      collect() {
+        this.reset()
+        for (const use of read()?.highest ?? []) {
+          const found = value(use)
+          if (found !== undefined) this.set({ tenant: use.tenant_id, quota: use.quota }, found)
+        }
+      },
+    })
+  const which = `of the ${SHOWN_MAX} tenants nearest to their limit`
+  gauge('ipid_tenant_quota_used', `What is used of a quota, ${which}`, ({ used }) => used)
+  gauge('ipid_tenant_quota_limit', `The quota, ${which}`, ({ limit }) => limit)
+  gauge('ipid_tenant_quota_passed_timestamp_seconds', `When the quota was passed, ${which}`, ({ passed_at: at }) =>
+    at === null ? undefined : Date.parse(at) / 1_000,
+  )
+  new Gauge({
+    name: 'ipid_tenants_over_quota',
+    help: 'Tenants that have used up a quota, or passed it',
+    labelNames: ['quota'],
+    aggregator: 'max',
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [quota, tenants] of Object.entries(read()?.passed ?? {})) this.set({ quota }, tenants)
+    },
+  })
+}

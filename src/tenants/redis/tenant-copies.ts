@@ -1,0 +1,63 @@
+import type { ApiKeyRecord } from '../../../schemas/api-key.ts'
+import type { TenantCopy } from '../../../schemas/backup.ts'
+import type { TenantRecord } from '../../../schemas/tenant.ts'
+import type { Clock } from '../../run/clock.ts'
+import type { RedisClient } from '../../stores/redis/connect.ts'
+import { keys } from '../../stores/redis/keys.ts'
+import { loadScript } from '../../stores/redis/scripts.ts'
+import { RedisDailyQuota } from './daily-quota.ts'
+
+const createTenantScript = loadScript(import.meta.url, './createTenant-1.lua')
+const createKeyScript = loadScript(import.meta.url, './createKey-4.lua')
+const recordUsesScript = loadScript(import.meta.url, './recordUses-2.lua')
+
+/** Tenants as they are, to be written elsewhere as they were: their records with all fields, and keys by their hashes. */
+export class TenantCopies {
+  readonly #client: RedisClient
+  readonly #quota: RedisDailyQuota
+
+  constructor(client: RedisClient, clock: Clock) {
+    this.#client = client
+    this.#quota = new RedisDailyQuota(client, clock)
+  }
+
+  /** In the order of their names. */
+  async *all(): AsyncGenerator<TenantCopy> {
+    const ids = await this.#client.hkeys(keys.tenants())
+    for (const id of ids.sort()) {
+      const json = await this.#client.hget(keys.tenants(), id)
+      // It may have been removed meanwhile.
+      if (json === null) continue
+      const copied = await this.#keysOf(id)
+      yield { id, record: JSON.parse(json) as TenantRecord, keys: copied, lookups: await this.#quota.today(id) }
+    }
+  }
+
+  /** Writes a copy. What is there already stays, so it may be done again. */
+  async add({ id, record, keys: copied, lookups }: TenantCopy): Promise<void> {
+    const channel = keys.tenantChanges()
+    await createTenantScript.run(this.#client, [keys.tenants()], [id, JSON.stringify(record), channel])
+    const names = [keys.tenants(), keys.apiKeys(), keys.apiKeyPrefixes(), keys.apiKeysOf(id)]
+    for (const { sha256, record: key } of copied) {
+      // A key that was revoked comes as one: at no moment it opens anything.
+      await createKeyScript.run(this.#client, names, [id, sha256, key.prefix, JSON.stringify(key), channel])
+    }
+    const uses = copied.flatMap(({ sha256, used_ms }) => (used_ms === null ? [] : [sha256, used_ms]))
+    if (uses.length > 0) await recordUsesScript.run(this.#client, [keys.apiKeyUses(), keys.apiKeys()], uses)
+    if (lookups.used > 0) await this.#quota.set(id, lookups)
+  }
+
+  async #keysOf(tenantId: string): Promise<TenantCopy['keys']> {
+    const hashes = await this.#client.lrange(keys.apiKeysOf(tenantId), 0, -1)
+    if (hashes.length === 0) return []
+    const [records, uses] = await Promise.all([
+      this.#client.hmget(keys.apiKeys(), ...hashes),
+      this.#client.hmget(keys.apiKeyUses(), ...hashes),
+    ])
+    return hashes.flatMap((sha256, i) => {
+      const json = records[i]
+      if (json == null) return []
+      return [{ sha256, record: JSON.parse(json) as ApiKeyRecord, used_ms: uses[i] == null ? null : Number(uses[i]) }]
+    })
+  }
+}

@@ -1,0 +1,204 @@
+import { createSecretKey, randomBytes } from 'node:crypto'
+import type { ApiKeyRecord } from '../../../schemas/api-key.ts'
+import type { TenantChange, TenantRecord } from '../../../schemas/tenant.ts'
+import { RULES_MAX } from '../../../schemas/tenant-rules.ts'
+import { Announcements } from '../../stores/redis/announcements.ts'
+import type { RedisClient } from '../../stores/redis/connect.ts'
+import { keys } from '../../stores/redis/keys.ts'
+import { orUnavailable } from '../../stores/redis/or-unavailable.ts'
+import type { Reconnection } from '../../stores/redis/reconnection.ts'
+import { loadScript, type Script, type ScriptArgument } from '../../stores/redis/scripts.ts'
+import type { CallerStore, KeyPage, StoredKey, TenantChanges, TenantStore } from '../stores.ts'
+import type { Tenant } from '../tenancy.ts'
+
+const findTenantScript = loadScript(import.meta.url, './findTenant-2.lua')
+const createTenantScript = loadScript(import.meta.url, './createTenant-1.lua')
+const changeTenantScript = loadScript(import.meta.url, './changeTenant-1.lua')
+const changeRulesScript = loadScript(import.meta.url, './changeRules-1.lua')
+const createKeyScript = loadScript(import.meta.url, './createKey-4.lua')
+const revokeKeyScript = loadScript(import.meta.url, './revokeKey-3.lua')
+const recordUsesScript = loadScript(import.meta.url, './recordUses-2.lua')
+
+/** Times of use written by one script, so that it stays short. */
+const USES_PER_CALL = 500
+/** Keys that are read at once. */
+const KEYS_PER_CALL = 1_000
+
+/** Tenants and keys in Redis: every change is one script, which announces it too. */
+export class RedisTenantStore implements TenantStore, CallerStore {
+  readonly #client: RedisClient
+  readonly #reconnection: Reconnection | undefined
+
+  /** @param reconnection waits for `client` when the tenant of a key is asked for; undefined: nobody waits */
+  constructor(client: RedisClient, reconnection?: Reconnection) {
+    this.#client = client
+    this.#reconnection = reconnection
+  }
+
+  async findTenant(keyHash: string): Promise<Tenant | undefined> {
+    await this.#reconnection?.wait()
+    const [id, json] = (await this.#run(findTenantScript, [keys.apiKeys(), keys.tenants()], [keyHash])) as Buffer[]
+    return id && json && tenantOf(id.toString(), json.toString())
+  }
+
+  async recordUses(uses: ReadonlyMap<string, number>): Promise<void> {
+    const all = [...uses]
+    for (let at = 0; at < all.length; at += USES_PER_CALL) {
+      const some = all.slice(at, at + USES_PER_CALL).flat()
+      await this.#run(recordUsesScript, [keys.apiKeyUses(), keys.apiKeys()], some)
+    }
+  }
+
+  async createTenant(tenant: Tenant): Promise<boolean> {
+    const { plan, archive, addresses, createdAt, retentionDays, unclassified } = tenant
+    const judging = unclassified === undefined ? {} : { unclassified }
+    const retention = retentionDays === undefined ? {} : { retention_days: retentionDays }
+    const kept = addresses === 'full' ? {} : { addresses, address_key: newAddressKey() }
+    const record: TenantRecord = { plan, archive, created_at: createdAt, ...retention, ...kept, ...judging }
+    const args = [tenant.id, JSON.stringify(record), keys.tenantChanges()]
+    return (await this.#run(createTenantScript, [keys.tenants()], args)) === 1
+  }
+
+  async getTenant(id: string): Promise<Tenant | undefined> {
+    const json = await answered(this.#client.hget(keys.tenants(), id))
+    return json === null ? undefined : tenantOf(id, json)
+  }
+
+  async listTenants(): Promise<Tenant[]> {
+    const records = await answered(this.#client.hgetall(keys.tenants()))
+    const tenants = Object.entries(records).map(([id, json]) => tenantOf(id, json))
+    return tenants.sort((a, b) => compare(a.createdAt, b.createdAt) || compare(a.id, b.id))
+  }
+
+  async changeTenant(id: string, change: TenantChange): Promise<Tenant | 'conflict' | undefined> {
+    const args = [id, JSON.stringify(change), keys.tenantChanges(), newAddressKey()]
+    const reply = (await this.#run(changeTenantScript, [keys.tenants()], args)) as Buffer | 0 | null
+    if (reply === 0) return 'conflict'
+    return reply === null ? undefined : tenantOf(id, reply.toString())
+  }
+
+  async changeRules(
+    id: string,
+    add: readonly string[],
+    remove: readonly string[],
+  ): Promise<Tenant | 'too many' | undefined> {
+    const args = [id, keys.tenantChanges(), RULES_MAX, add.length, ...add, ...remove]
+    const reply = (await this.#run(changeRulesScript, [keys.tenants()], args)) as Buffer | 0 | null
+    if (reply === 0) return 'too many'
+    return reply === null ? undefined : tenantOf(id, reply.toString())
+  }
+
+  async createKey(keyHash: string, key: StoredKey): Promise<'created' | 'no tenant' | 'prefix taken'> {
+    const record: ApiKeyRecord = { prefix: key.prefix, tenant_id: key.tenantId, created_at: key.createdAt }
+    const result = await this.#run(
+      createKeyScript,
+      [keys.tenants(), keys.apiKeys(), keys.apiKeyPrefixes(), keys.apiKeysOf(key.tenantId)],
+      [key.tenantId, keyHash, key.prefix, JSON.stringify(record), keys.tenantChanges()],
+    )
+    if (result === 1) return 'created'
+    return result === 0 ? 'no tenant' : 'prefix taken'
+  }
+
+  async listKeys(tenantId: string): Promise<StoredKey[]> {
+    const found: StoredKey[] = []
+    for (;;) {
+      const some = await this.#keysBetween(tenantId, found.length, found.length + KEYS_PER_CALL)
+      found.push(...some)
+      if (some.length < KEYS_PER_CALL) return found
+    }
+  }
+
+  async pageKeys(tenantId: string, before: number | undefined, limit: number): Promise<KeyPage<StoredKey>> {
+    const total = await answered(this.#client.llen(keys.apiKeysOf(tenantId)))
+    const end = Math.min(before ?? total, total)
+    const start = Math.max(0, end - limit)
+    const page = end === 0 ? [] : await this.#keysBetween(tenantId, start, end)
+    return { keys: page.reverse(), total, next: start > 0 ? start : undefined }
+  }
+
+  /** @param end not included */
+  async #keysBetween(tenantId: string, start: number, end: number): Promise<StoredKey[]> {
+    const hashes = await answered(this.#client.lrange(keys.apiKeysOf(tenantId), start, end - 1))
+    if (hashes.length === 0) return []
+    const [records, uses] = await Promise.all([
+      answered(this.#client.hmget(keys.apiKeys(), ...hashes)),
+      answered(this.#client.hmget(keys.apiKeyUses(), ...hashes)),
+    ])
+    return hashes.map((_, i) => keyOf(records[i]!, uses[i] ?? ''))
+  }
+
+  async getKey(prefix: string): Promise<StoredKey | undefined> {
+    const hash = await answered(this.#client.hget(keys.apiKeyPrefixes(), prefix))
+    if (hash === null) return undefined
+    const [json, use] = await Promise.all([
+      answered(this.#client.hget(keys.apiKeys(), hash)),
+      answered(this.#client.hget(keys.apiKeyUses(), hash)),
+    ])
+    return json === null ? undefined : keyOf(json, use ?? '')
+  }
+
+  async revokeKey(prefix: string, revokedAt: string, ofTenant = ''): Promise<StoredKey | undefined> {
+    const [json, use] = (await this.#run(
+      revokeKeyScript,
+      [keys.apiKeys(), keys.apiKeyPrefixes(), keys.apiKeyUses()],
+      [prefix, revokedAt, keys.tenantChanges(), ofTenant],
+    )) as Buffer[]
+    return json && keyOf(json.toString(), use?.toString() ?? '')
+  }
+
+  #run(script: Script, scriptKeys: readonly string[], args: readonly ScriptArgument[]): Promise<unknown> {
+    return answered(script.run(this.#client, scriptKeys, args))
+  }
+}
+
+/** Hears of changes of tenants and keys. */
+export class RedisTenantChanges extends Announcements implements TenantChanges {
+  constructor(client: RedisClient) {
+    super(client, keys.tenantChanges())
+  }
+}
+
+function answered<T>(reply: Promise<T>): Promise<T> {
+  return orUnavailable(reply, 'the store of tenants and keys does not answer')
+}
+
+/** @param json as it is stored, see `TenantRecord` */
+export function tenantOf(id: string, json: string): Tenant {
+  const record = JSON.parse(json) as TenantRecord
+  const { plan, archive, created_at: createdAt, addresses = 'full', address_key: key } = record
+  const { retention_days: days, deleting = false, rules, unclassified } = record
+  const judging = { ...(rules && { rules }), ...(unclassified && { unclassified }) }
+  const addressKey = key === undefined ? {} : { addressKey: createSecretKey(key, 'hex') }
+  const retention = typeof days === 'number' ? { retentionDays: days } : {}
+  return {
+    id,
+    plan,
+    archive,
+    addresses,
+    createdAt,
+    ...addressKey,
+    ...retention,
+    ...judging,
+    ...(deleting && { deleting }),
+  }
+}
+
+function newAddressKey(): string {
+  return randomBytes(32).toString('hex')
+}
+
+/** @param use milliseconds of the last use, `''` when there was none */
+function keyOf(json: string, use: string): StoredKey {
+  const record = JSON.parse(json) as ApiKeyRecord
+  return {
+    prefix: record.prefix,
+    tenantId: record.tenant_id,
+    createdAt: record.created_at,
+    revokedAt: record.revoked_at,
+    lastUsed: use === '' ? undefined : new Date(Number(use)).toISOString(),
+  }
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

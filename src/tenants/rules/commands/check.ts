@@ -1,0 +1,29 @@
+import type { TenantRules } from '../../../../schemas/tenant-rules.ts'
+import type { Config } from '../../../config/config.ts'
+import { madeData } from '../../../enrichment/commands/default-data.ts'
+import { tenantEnricher } from '../../../enrichment/tenant-rules/judge.ts'
+import { TodaysData } from '../../../enrichment/todays-data.ts'
+import type { Address } from '../../../pipeline/event/address.ts'
+
+/** What becomes of an event of an address, as `/v1/ingest` answers it. */
+export interface Checked {
+  readonly ip: string
+  readonly status: 'ok' | 'filtered'
+  readonly classification: string | null
+  /** The rule that decides; null: none does. */
+  readonly rule: string | null
+}
+
+/** Judges addresses by the data files of `config`, without reverse DNS, and by the rules of a tenant. */
+export async function checkAddresses(
+  config: Config,
+  tenant: TenantRules,
+  addresses: readonly Address[],
+): Promise<Checked[]> {
+  const data = await TodaysData.open(await madeData(config))
+  const enricher = tenantEnricher({ enrich: (address) => data.enrich(address, '') }, tenant)
+  return addresses.map((address) => {
+    const { noise, classification = null, rule = null } = enricher.enrich(address)
+    return { ip: address.text, status: noise ? 'filtered' : 'ok', classification, rule }
+  })
+}

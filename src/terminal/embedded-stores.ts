@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import type { Config, Environment } from '../config/config.ts'
+import { OWN_USER } from '../embedded/clickhouse/own-clients.ts'
+import type { EmbeddedClickHouseOptions } from '../embedded/clickhouse/start.ts'
+import type { DataDir } from '../embedded/processes/data-dir.ts'
+import { demandFreePort } from '../embedded/processes/free-port.ts'
+import { endLeftover, noteProcess } from '../embedded/processes/leftover.ts'
+import type { Store } from '../embedded/processes/supervisor.ts'
+import { findRedisServer, type RedisBinary } from '../embedded/redis/binary.ts'
+import { startEmbeddedRedis } from '../embedded/redis/server.ts'
+import { type DelayBounds, retry } from '../run/loop.ts'
+
+export interface StoreSurroundings {
+  readonly config: Config
+  readonly dir: DataDir
+  readonly log: Logger
+  /** Time in which an instance that was killed gives back what it holds; 0 when none was. */
+  readonly patienceMs: number
+}
+
+/** A private Redis under DATA_DIR; its binary is found, or installed, at the first start. */
+export function embeddedRedis({ config, dir, log }: StoreSurroundings, env: Environment): Store {
+  let binary: RedisBinary | undefined
+  return {
+    launch: async (signal) => {
+      binary ??= await findRedisServer({ path: env.PATH ?? '', linkDir: join(dir.run, 'bin'), log, signal })
+      const redis = await startEmbeddedRedis({
+        binary: binary.path,
+        dir: dir.redis,
+        socket: dir.redisSocket,
+        fsync: config.redisFsync,
+        maxMemoryBytes: config.redisMaxMemoryBytes,
+        env,
+        log,
+        signal,
+      })
+      log.info({ process: 'redis', child_pid: redis.pid, version: binary.version, url: redis.url }, 'process is ready')
+      return redis
+    },
+  }
+}
+
+const RETRY_DELAY: DelayBounds = { minMs: 250, maxMs: 500 }
+
+/** The embedded ClickHouse under DATA_DIR; started again, it has the port that it had. */
+export function embeddedClickHouse({ config, dir, log, patienceMs }: StoreSurroundings, env: Environment): Store {
+  const { clickhousePort } = config
+  const ownSecret = randomBytes(24).toString('hex')
+  return {
+    ...(clickhousePort !== 0 && { address: `http://127.0.0.1:${clickhousePort}` }),
+    ownUrl: (url) => url.replace('http://', `http://${OWN_USER}:${ownSecret}@`),
+    launch: async (signal, previous) => {
+      const port = previous?.url === undefined ? config.clickhousePort : Number(new URL(previous.url).port)
+      const file = dir.clickhousePidFile
+      // The process is told its folder in JSON.
+      const commandPart = JSON.stringify(dir.clickhouse)
+      await endLeftover({ file, commandPart, name: 'embedded ClickHouse', log, signal })
+      const onLaunch = (pid: number) => noteProcess(file, pid)
+      const external = config.clickhouseExternal === 'on'
+      const { clickhouseMaxMemoryBytes: memoryBytesMax, clickhouseReadSeconds: readSecondsMax } = config
+      const limits = { memoryBytesMax, readSecondsMax }
+      const options = { path: dir.clickhouse, port, external, limits, log, env, ownSecret, signal, onLaunch }
+      if (previous === undefined && port !== 0) {
+        await demandFreePort({ host: '127.0.0.1', portSetting: 'CLICKHOUSE_PORT', port }, patienceMs)
+      }
+      const clickhouse = await startPatiently(options, previous === undefined ? patienceMs : 0)
+      log.info({ process: 'clickhouse', child_pid: clickhouse.pid, url: clickhouse.url }, 'process is ready')
+      return clickhouse
+    },
+  }
+}
+
+/** The engine of an instance that was killed may still finish its statements on the same folder. */
+async function startPatiently(options: EmbeddedClickHouseOptions, patienceMs: number) {
+  const { startEmbeddedClickHouse } = await import('../embedded/clickhouse/start.ts')
+  const deadlineMs = performance.now() + patienceMs
+  return retry(() => startEmbeddedClickHouse(options), { delay: RETRY_DELAY, deadlineMs, signal: options.signal })
+}

@@ -1,0 +1,112 @@
+import { readFileSync, rmSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Plan } from '../../schemas/plans.ts'
+import { isHeld } from '../bootstrap/socket-lock.mjs'
+import type { Config } from '../config/config.ts'
+import type { SettingName } from '../config/settings.ts'
+import { type DataDir, trustedDataDir } from '../embedded/processes/data-dir.ts'
+import { StartupError } from '../run/errors.ts'
+import { writePrivateFile } from './atomic-file.ts'
+
+/** How a running instance is reached; DATA_DIR/run/instance.json. */
+export interface Instance {
+  /** The API; absent when the instance has no ingress. */
+  readonly url?: string
+  readonly clickhouse_url: string
+  readonly redis_url: string
+  readonly pid: number
+  /** Where people reach the dashboard; absent when the instance has none. */
+  readonly dashboard?: string
+}
+
+/** The settings by which a command has to do as the instance does. */
+const FOLLOWED = [
+  ...(['enrichDir', 'defaultData', 'rdns', 'rdnsServers', 'archiveUrl', 'archivePartAgeMs'] as const),
+  ...(['retentionDays', 'stallMs', 'partitions'] as const),
+]
+
+type Followed = Pick<Config, (typeof FOLLOWED)[number]>
+
+/** What the file holds besides. */
+interface InstanceFile extends Instance {
+  /** As they are read. */
+  readonly settings?: Partial<Followed>
+  readonly plans?: Readonly<Record<string, Plan>>
+}
+
+export function writeInstance(dir: DataDir, instance: Instance, config: Config): void {
+  const settings = Object.fromEntries(FOLLOWED.map((name) => [name, config[name]])) as Partial<Followed>
+  const { enrichDir } = config
+  const file: InstanceFile = {
+    ...instance,
+    settings: { ...settings, ...(enrichDir !== undefined && { enrichDir: resolve(enrichDir) }) },
+    plans: Object.fromEntries(config.plans),
+  }
+  writePrivateFile(dir.instanceFile, `${JSON.stringify(file)}\n`)
+}
+
+/** With the plans and settings of the running instance, where the command was given none of its own. */
+export async function asInstance(config: Config): Promise<Config> {
+  const dir = trustedDataDir(config.dataDir)
+  const file = (await isHeld(dir.lock)) ? readInstance(dir) : undefined
+  if (file === undefined || (config.redisUrl ?? file.redis_url) !== file.redis_url) return config
+  const { settings = {}, plans = {} } = file
+  const isGiven = (name: SettingName) => config.given.includes(name)
+  const followed = Object.entries(settings).filter(([name]) => !isGiven(name as SettingName))
+  return {
+    ...config,
+    ...(Object.fromEntries(followed) as Partial<Followed>),
+    plans: isGiven('plansFile') ? config.plans : new Map([...config.plans, ...Object.entries(plans)]),
+  }
+}
+
+/** What the file says, whether or not that instance runs. Undefined when there is none. */
+export function readInstance(dir: DataDir): InstanceFile | undefined {
+  try {
+    return JSON.parse(readFileSync(dir.instanceFile, 'utf8')) as InstanceFile
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof SyntaxError) return undefined
+    throw new StartupError(`cannot read ${dir.instanceFile}: ${(error as Error).message}`)
+  }
+}
+
+export function removeInstance(dir: DataDir): void {
+  rmSync(dir.instanceFile, { force: true })
+}
+
+/** Redis of the running instance, or of REDIS_URL. @throws StartupError when there is none */
+export async function redisUrlOf(config: Config): Promise<string> {
+  return config.redisUrl ?? (await runningInstance(config)).redis_url
+}
+
+/** ClickHouse of the running instance, or of CLICKHOUSE_URL. @throws StartupError when there is none */
+export async function clickhouseUrlOf(config: Config): Promise<string> {
+  if (config.clickhouseUrl !== undefined) return config.clickhouseUrl
+  const { clickhouse_url: url } = await runningInstance(config)
+  if (url === '') throw new StartupError('the running instance has no ClickHouse: set CLICKHOUSE_URL')
+  return url
+}
+
+/** The API of the running instance. @throws StartupError when there is none */
+export async function apiUrlOf(config: Config): Promise<string> {
+  const { url } = await runningInstance(config)
+  if (url === undefined) throw new StartupError('the running instance has no ingress: name one with --url')
+  return url
+}
+
+/** Where people reach the dashboard of the running instance, or DASHBOARD_URL. @throws StartupError when there is none */
+export async function dashboardUrlOf(config: Config): Promise<string> {
+  if (config.dashboardUrl !== undefined) return config.dashboardUrl
+  const { dashboard } = await runningInstance(config)
+  if (dashboard === undefined) throw new StartupError('the running instance has no dashboard: set DASHBOARD_URL')
+  return dashboard
+}
+
+async function runningInstance(config: Config): Promise<Instance> {
+  const dir = trustedDataDir(config.dataDir)
+  const instance = (await isHeld(dir.lock)) ? readInstance(dir) : undefined
+  if (instance !== undefined) return instance
+  throw new StartupError(
+    `no ipid is running on ${dir.path}: start one with "npm start", or set DATA_DIR, or REDIS_URL and CLICKHOUSE_URL`,
+  )
+}
