@@ -32,7 +32,7 @@ export interface SupervisorOptions {
   /** Roles of the processes that accept requests; empty: there are none. All of them listen on one port. */
   readonly ingressRoles: readonly string[]
   readonly ingressProcesses: number
-  /** Roles of a process with a listener of its own, which nobody else waits for; empty: there is none. */
+  /** Roles of a process with a listener of its own; empty: there is none. */
   readonly dashboardRoles: readonly string[]
   /** Roles of the one process that works behind them; empty: there is none. */
   readonly workerRoles: readonly string[]
@@ -61,7 +61,7 @@ const STOP_STORES_MS = 8_500
 
 /**
  * Runs stores and role processes as children of this process. Start: stores, while the roles load; then the roles, as soon as
- * they can; further ingress processes and the dashboard last. A child that ends by itself is started again. Stop: ingress,
+ * they can; further ingress processes last. A child that ends by itself is started again. Stop: ingress,
  * which ends intake, then workers, which drain, then stores.
  */
 export class Supervisor {
@@ -113,10 +113,10 @@ export class Supervisor {
       return { redisUrl, clickhouseUrl: own ?? clickhouseUrl }
     })
     const [first, ...others] = this.#ingress
-    const roles = [...this.#workers, ...(first ? [first] : [])].map((kept) => kept.start())
+    const roles = [...this.#workers, ...(first ? [first] : []), ...this.#dashboards].map((kept) => kept.start())
     const [{ redisUrl: redisAddress }, clickhouseAddress] = await Promise.all([this.#stores, clickhouseUrl, ...roles])
-    // Nobody waits for these: the processor is for the others until they work.
-    await Promise.all([...others, ...this.#dashboards].map((kept) => kept.start()))
+    // They take the port that the first one has.
+    await Promise.all(others.map((kept) => kept.start()))
     const stores = { redisUrl: redisAddress, clickhouseUrl: clickhouseAddress }
     return { ...stores, url: this.#url, dashboardUrl: this.#dashboards[0]?.current?.url }
   }
