@@ -5,12 +5,12 @@ import { fileURLToPath } from 'node:url'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const BIN = join(ROOT, 'node_modules', '.bin')
 
-/** Types, style, and the directions of imports, each as a command and its arguments. */
+/** Types, style, directions of imports and the list of mutants, each as a command and its arguments. */
 const CHECKS = [
   [join(BIN, 'tsc'), ['--noEmit']],
   [join(BIN, 'tsc'), ['--noEmit', '-p', 'src/dashboard/pages']],
   [join(BIN, 'biome'), ['check', '.']],
-  [process.execPath, ['--import', 'tsx', '--test', 'test/unit/imports.test.ts']],
+  [process.execPath, ['--import', 'tsx', '--test', 'test/unit/imports.test.ts', 'test/unit/mutants.test.ts']],
 ]
 
 /** Runs the checks, and returns the exit code of the first that fails, or 0. */

@@ -6,8 +6,8 @@ import { atLeastOne } from '../../bench/run/options.ts'
 import { type Releases, withReleases } from '../../bench/run/releases.ts'
 import { printJson, printTable } from '../../src/terminal/print.ts'
 import { copyOf } from './checkout.ts'
-import { MUTANTS } from './list/all.ts'
-import { broken, type Mutant } from './mutant.ts'
+import { MUTANTS, type NumberedMutant } from './list/all.ts'
+import { broken } from './mutant.ts'
 import { judge, type Result, runBaseline } from './run.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -15,7 +15,7 @@ const EXIT_SURVIVED = 1
 const EXIT_USAGE = 2
 
 interface Options {
-  readonly mutants: readonly Mutant[]
+  readonly mutants: readonly NumberedMutant[]
   readonly json: boolean
   readonly jobs: number
   readonly baseline: boolean
@@ -97,7 +97,7 @@ function readOptions(args: readonly string[]): Options {
     .description(
       'Breaks promises of the product one at a time, in a copy of this checkout, and sees whether tests notice.',
     )
-    .argument('[name...]', 'which; all when none is named', (name: string, named: Mutant[] = []) => {
+    .argument('[name...]', 'which; all when none is named', (name: string, named: NumberedMutant[] = []) => {
       return [...named, mutantNamed(name)]
     })
     .option('--json', 'print one JSON value', false)
@@ -106,15 +106,15 @@ function readOptions(args: readonly string[]): Options {
     .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : EXIT_USAGE))
     .addHelpText(
       'after',
-      `\nMutants:\n${MUTANTS.map(({ name, promise }) => `  ${name.padEnd(28)} ${promise}`).join('\n')}`,
+      `\nMutants, each after the number of its invariant in src/README.md:\n${MUTANTS.map(({ name, invariant, promise }) => `  ${invariant}  ${name.padEnd(28)} ${promise}`).join('\n')}`,
     )
     .parse(args, { from: 'user' })
-  const named: readonly Mutant[] = command.processedArgs[0] ?? []
+  const named: readonly NumberedMutant[] = command.processedArgs[0] ?? []
   const mutants = named.length > 0 ? named : MUTANTS
   return { ...command.opts<Omit<Options, 'mutants'>>(), mutants }
 }
 
-function mutantNamed(name: string): Mutant {
+function mutantNamed(name: string): NumberedMutant {
   const found = MUTANTS.find((mutant) => mutant.name === name)
   if (found === undefined) throw new InvalidArgumentError(`There is no mutant ${name}; --help names them.`)
   return found

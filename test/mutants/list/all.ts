@@ -1,21 +1,18 @@
 import type { Mutant } from '../mutant.ts'
-import { ARCHIVE } from './archive.ts'
-import { BATCH } from './batch.ts'
-import { ON_CLUSTER } from './cluster.ts'
-import { DEDUP } from './dedup.ts'
-import { FULL_DISK_WRITES } from './full-disk.ts'
-import { HOP } from './hop.ts'
-import { HTTP } from './http.ts'
-import { INTAKE } from './intake.ts'
-import { MORE_PARTITIONS } from './partitions.ts'
-import { ROWS } from './rows.ts'
-import { SINK } from './sink.ts'
-import { SINK_SHARES } from './sink-shares.ts'
-import { STREAM_KEEPING } from './streams.ts'
-import { TENANTS } from './tenants.ts'
+import { EXACTLY_ONCE } from './1-exactly-once.ts'
+import { TRIMMING } from './2-trimming.ts'
+import { BOUNDED_MEMORY } from './3-bounded-memory.ts'
+import { TENANTS_APART } from './4-tenants-apart.ts'
+import { BAD_EVENTS } from './5-bad-events.ts'
+import { BLOCKS } from './6-blocks.ts'
 
-/** What `npm run mutants` breaks: for each promise of src/README.md at least one. */
-export const MUTANTS: readonly Mutant[] = [
-  ...[...INTAKE, ...HOP, ...DEDUP, ...SINK, ...SINK_SHARES, ...FULL_DISK_WRITES, ...STREAM_KEEPING, ...BATCH],
-  ...[...TENANTS, ...HTTP, ...ROWS, ...ARCHIVE, ...MORE_PARTITIONS, ...ON_CLUSTER],
-]
+/** The mutants by invariant, in the order of the invariants in src/README.md. */
+const BY_INVARIANT = [EXACTLY_ONCE, TRIMMING, BOUNDED_MEMORY, TENANTS_APART, BAD_EVENTS, BLOCKS]
+
+/** A mutant with the number of the invariant that it breaks, from 1. */
+export type NumberedMutant = Mutant & { readonly invariant: number }
+
+/** What `npm run mutants` breaks. */
+export const MUTANTS: readonly NumberedMutant[] = BY_INVARIANT.flatMap((mutants, index) =>
+  mutants.map((mutant) => ({ ...mutant, invariant: index + 1 })),
+)

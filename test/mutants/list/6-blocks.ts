@@ -1,0 +1,29 @@
+import type { Mutant } from '../mutant.ts'
+
+/** Invariant 6: The hot path works per block. */
+export const BLOCKS: readonly Mutant[] = [
+  {
+    name: 'lone-request-held-back',
+    promise: 'after a commit of few requests, the next request does not wait for others',
+    file: 'src/pipeline/streams/group-commit.ts',
+    from: 'requests >= TOGETHER_MIN && ',
+    to: '',
+    noticedBy: [['test/unit/redis/group-commit.test.ts', 'behind a commit of few requests, or of many events']],
+  },
+  {
+    name: 'full-block-held-back',
+    promise: 'a block that is full goes out at once',
+    file: 'src/pipeline/streams/group-commit.ts',
+    from: 'this.#awaited?.end()\n    this.#closed.push',
+    to: 'this.#closed.push',
+    noticedBy: [['test/unit/redis/group-commit.test.ts', 'a block that is full is not held back']],
+  },
+  {
+    name: 'few-rows-linger',
+    promise: 'a few rows wait for company, however quiet it is',
+    file: 'src/pipeline/runner/sink-gathering.ts',
+    from: 'countRows(runs) >= QUIET_SHARE * rowsMax',
+    to: 'countRows(runs) >= 0 * rowsMax',
+    noticedBy: [['test/unit/runner/sink-gather.test.ts', 'a tenth of an insert does not wait']],
+  },
+]
