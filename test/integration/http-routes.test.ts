@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ERROR_MEANINGS } from '../../src/http/api/errors.ts'
 import { STATUS_LINES } from '../../src/http/engine/response.ts'
+import { ERROR_MEANINGS } from '../../src/http/route/errors.ts'
 import { API_KEY, RawConnection, startHttp } from '../support/http.ts'
 
 const REFUSED = { allowed: false, limit: 20, remaining: 0, resetSeconds: 1, retryAfterSeconds: 1 }

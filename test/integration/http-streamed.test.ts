@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Route } from '../../src/http/api/route.ts'
 import type { HttpLimits } from '../../src/http/engine/limits.ts'
+import type { Route } from '../../src/http/route/route.ts'
 import { testedEngine } from '../support/engines.ts'
 import { API_KEY, keyedHead, RawConnection, startHttp } from '../support/http.ts'
 import { bufferBytes } from '../support/memory.ts'

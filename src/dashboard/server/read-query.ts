@@ -1,5 +1,5 @@
 import type { TObject, TSchema } from 'typebox'
-import { parseQuery, single } from '../../http/api/query.ts'
+import { parseQuery, single } from '../../http/route/query.ts'
 
 /**
  * Reads a query as a schema has it: numbers and booleans from their text, lists from repeated names. What is no number stays

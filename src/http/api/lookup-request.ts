@@ -1,9 +1,9 @@
 import type { LookupChoices, LookupRequest } from '../../../schemas/api/lookup.ts'
 import type { LookupService } from '../../lookup/lookup.ts'
 import type { FieldError } from '../../pipeline/event/validator.ts'
-import { parseJson } from './parse-json.ts'
-import type { Query } from './query.ts'
-import { schemaError } from './schema.ts'
+import { parseJson } from '../route/parse-json.ts'
+import type { Query } from '../route/query.ts'
+import { schemaError } from '../route/schema.ts'
 
 /** Names of query parameters by the form of their value. */
 const TEXTS = ['ip'] as const

@@ -1,9 +1,9 @@
 import type { TSchema } from 'typebox'
 import { ErrorBody } from '../../../schemas/api/error.ts'
 import type { ErrorStatus } from '../engine/http-error.ts'
-import { ERROR_MEANINGS } from './errors.ts'
-import type { Content, Operation, OperationResponse } from './operation.ts'
-import type { Route } from './route.ts'
+import { ERROR_MEANINGS } from '../route/errors.ts'
+import type { Content, Operation, OperationResponse } from '../route/operation.ts'
+import type { Route } from '../route/route.ts'
 
 /** The OpenAPI 3.1 document of the routes, out of the very schemas that requests are held to. */
 export function buildOpenApi(routes: readonly Route[]): Record<string, unknown> {

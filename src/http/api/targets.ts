@@ -2,7 +2,7 @@ import type { Exchange } from '../engine/exchange.ts'
 import { HttpError } from '../engine/http-error.ts'
 import type { HttpResponse } from '../engine/response.ts'
 import type { Target } from '../engine/server.ts'
-import type { OpenRoute, Route } from './route.ts'
+import type { OpenRoute, Route } from '../route/route.ts'
 
 type Respond = (route: Route, exchange: Exchange) => HttpResponse | Promise<HttpResponse>
 

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Registry } from 'prom-client'
-import type { Route } from '../../../src/http/api/route.ts'
+import type { Route } from '../../../src/http/route/route.ts'
 import { heldIntake, ingestHead, RawConnection, startHttp } from '../../support/http.ts'
 import { until } from '../../support/until.ts'
 

@@ -37,7 +37,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
   {
     name: 'early-answer',
     promise: 'a live request is answered after its append',
-    file: 'src/http/api/routes/ingest.ts',
+    file: 'src/pipeline/sources/live/requests.ts',
     from: ', behind: told }',
     to: ' }',
     noticedBy: [['test/integration/http-ingest.test.ts', 'a store that is away is 500 with a time to wait']],
@@ -542,7 +542,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
   {
     name: 'broken-upload',
     promise: 'an upload that breaks off becomes no job',
-    file: 'src/http/api/receive-upload.ts',
+    file: 'src/pipeline/sources/batch/receive-upload.ts',
     from: 'await upload.abort().catch(() => {})',
     to: '',
     noticedBy: [['test/integration/http-stream.test.ts', 'an upload that was answered 500']],

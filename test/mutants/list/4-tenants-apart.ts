@@ -116,7 +116,7 @@ export const TENANTS_APART: readonly Mutant[] = [
   {
     name: 'events-of-the-caller',
     promise: 'events are stored for the tenant whose key sent them',
-    file: 'src/http/api/routes/ingest.ts',
+    file: 'src/pipeline/sources/live/requests.ts',
     from: 'const { id: tenantId, archive: archived } = tenant',
     to: "const { archive: archived } = tenant\n    const tenantId = 'other'",
     noticedBy: [['test/integration/http-tenants.test.ts', 'every route asks for what is the caller’s']],
@@ -124,7 +124,7 @@ export const TENANTS_APART: readonly Mutant[] = [
   {
     name: 'upload-of-the-caller',
     promise: 'an upload is the tenant’s whose key sent it',
-    file: 'src/http/api/receive-upload.ts',
+    file: 'src/pipeline/sources/batch/receive-upload.ts',
     from: 'await jobs.begin(id, archive,',
     to: 'await jobs.begin(`${id}-other`, archive,',
     noticedBy: [['test/integration/http-tenants.test.ts', 'every route asks for what is the caller’s']],
@@ -132,7 +132,7 @@ export const TENANTS_APART: readonly Mutant[] = [
   {
     name: 'job-of-the-caller',
     promise: 'the route of a batch job asks for the caller’s',
-    file: 'src/http/api/routes/ingest-batch.ts',
+    file: 'src/pipeline/sources/batch/uploads.ts',
     from: 'jobs.find(caller.tenant.id,',
     to: "jobs.find((caller.tenant.id, 'demo'),",
     noticedBy: [['test/integration/http-tenants.test.ts', 'every route asks for what is the caller’s']],

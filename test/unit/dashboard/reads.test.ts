@@ -5,7 +5,7 @@ import { ClickHouseCompanies } from '../../../src/dashboard/queries/companies.ts
 import { ClickHouseOverview } from '../../../src/dashboard/queries/overview.ts'
 import { DashboardReader } from '../../../src/dashboard/queries/reader.ts'
 import { QUESTIONS } from '../../../src/dashboard/server/read-limits.ts'
-import { errorResponse } from '../../../src/http/api/errors.ts'
+import { errorResponse } from '../../../src/http/route/errors.ts'
 import { systemClock } from '../../../src/run/clock.ts'
 import { BackpressureError, UnavailableError } from '../../../src/run/errors.ts'
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { ERROR_MEANINGS, errorResponse } from '../../../src/http/api/errors.ts'
 import { takeQuota } from '../../../src/http/api/quota.ts'
 import { tooSlow } from '../../../src/http/engine/body-pace.ts'
 import { HttpError, tooMany } from '../../../src/http/engine/http-error.ts'
 import { DEFAULT_HTTP_LIMITS } from '../../../src/http/engine/limits.ts'
+import { ERROR_MEANINGS, errorResponse } from '../../../src/http/route/errors.ts'
 import { BackpressureError, UnavailableError } from '../../../src/run/errors.ts'
 import { acme } from '../../support/http.ts'
 

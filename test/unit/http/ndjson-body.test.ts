@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ndjsonBody } from '../../../src/http/api/ndjson-body.ts'
+import { ndjsonBody } from '../../../src/pipeline/sources/batch/ndjson-body.ts'
 
 /** What is passed on of a body that comes in pieces. */
 async function passed(body: string, pieceBytes: number): Promise<string> {

@@ -4,10 +4,10 @@ import type { BulkJobState, BulkJobs } from '../../../lookup/bulk.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'
 import { type HttpResponse, NDJSON_TYPE } from '../../engine/response.ts'
-import { foundJob } from '../job.ts'
-import type { Operation } from '../operation.ts'
-import { pathParameter } from '../path-parameter.ts'
-import type { Route } from '../route.ts'
+import { foundJob } from '../../route/job.ts'
+import type { Operation } from '../../route/operation.ts'
+import { pathParameter } from '../../route/path-parameter.ts'
+import type { Route } from '../../route/route.ts'
 
 /** Characters that are given to the connection at once. */
 const PIECE_CHARS = 16_384

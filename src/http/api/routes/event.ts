@@ -8,11 +8,11 @@ import type { Caller } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'
 import { HttpError } from '../../engine/http-error.ts'
 import type { HttpResponse } from '../../engine/response.ts'
-import type { Operation } from '../operation.ts'
-import { pathParameter } from '../path-parameter.ts'
-import { parseQuery, single } from '../query.ts'
-import type { Route } from '../route.ts'
-import { demandSchema } from '../schema.ts'
+import type { Operation } from '../../route/operation.ts'
+import { pathParameter } from '../../route/path-parameter.ts'
+import { parseQuery, single } from '../../route/query.ts'
+import type { Route } from '../../route/route.ts'
+import { demandSchema } from '../../route/schema.ts'
 
 /** `GET /v1/events/{event_id}`: what became of an event. */
 export function eventRoute(receipts: EventReceipts): Route {

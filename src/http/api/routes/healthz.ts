@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { Route } from '../route.ts'
+import type { Route } from '../../route/route.ts'
 
 const Health = Type.Object({ status: Type.Literal('ok') })
 const BODY = JSON.stringify({ status: 'ok' })

@@ -9,13 +9,13 @@ import type { DailyQuota, QuotaDecision } from '../../../tenants/quota.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'
 import type { HttpResponse } from '../../engine/response.ts'
-import { demandObject } from '../body-shape.ts'
+import { demandObject } from '../../route/body-shape.ts'
+import type { Operation, Parameter } from '../../route/operation.ts'
+import { parseQuery } from '../../route/query.ts'
+import type { Route } from '../../route/route.ts'
+import { demandSchema, schemaError } from '../../route/schema.ts'
 import { demandProviders, mergeRequest, plainRequest } from '../lookup-request.ts'
-import type { Operation, Parameter } from '../operation.ts'
-import { parseQuery } from '../query.ts'
 import { demandAllowed, quotaJson } from '../quota.ts'
-import type { Route } from '../route.ts'
-import { demandSchema, schemaError } from '../schema.ts'
 
 export interface LookupParts {
   readonly lookups: LookupService

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { Route } from '../route.ts'
+import type { Route } from '../../route/route.ts'
 
 /** `GET /openapi.json`. @param build makes the document, once, at the first request */
 export function openapiRoute(build: () => unknown): Route {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Type } from 'typebox'
 import { HttpError } from '../../engine/http-error.ts'
-import type { Route } from '../route.ts'
+import type { Route } from '../../route/route.ts'
 
 /** Tells whether everything that requests need can serve. */
 export interface Readiness {

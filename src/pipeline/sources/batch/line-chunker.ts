@@ -1,7 +1,7 @@
 import { BATCH_LIMITS } from '../../../../schemas/api/batch.ts'
+import { UploadTooLargeError } from '../../declaration/batch-jobs.ts'
 import type { BlankGap, LineChunk } from '../../declaration/source.ts'
 import { BlankText, NOT_BLANK, nextBlank } from './blank.ts'
-import { UploadTooLargeError } from './jobs.ts'
 
 /**
  * Bytes at which a chunk is closed. Redis' allocator has a class of 256 KiB; a little less leaves room for the fields

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { describeJsonError, findJsonError } from '../../../../src/http/api/json-error.ts'
+import { describeJsonError, findJsonError } from '../../../../src/http/route/json-error.ts'
 
 const cases: readonly (readonly [text: string, position: number])[] = [
   ['{"a":x}', 5],

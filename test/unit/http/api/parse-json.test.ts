@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseJson } from '../../../../src/http/api/parse-json.ts'
 import { HttpError } from '../../../../src/http/engine/http-error.ts'
+import { parseJson } from '../../../../src/http/route/parse-json.ts'
 
 const refused = (status: number, detail: RegExp) => (error: unknown) =>
   error instanceof HttpError && error.status === status && detail.test(error.message)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { mergeRequest } from '../../../../src/http/api/lookup-request.ts'
-import { parseQuery } from '../../../../src/http/api/query.ts'
 import { HttpError } from '../../../../src/http/engine/http-error.ts'
+import { parseQuery } from '../../../../src/http/route/query.ts'
 
 test('a query is read as forms are encoded', () => {
   const values = (query: string) => Object.fromEntries(parseQuery(query))

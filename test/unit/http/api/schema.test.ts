@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Type } from 'typebox'
-import { demandSchema } from '../../../../src/http/api/schema.ts'
 import { HttpError } from '../../../../src/http/engine/http-error.ts'
+import { demandSchema } from '../../../../src/http/route/schema.ts'
 import { compileValidator } from '../../../../src/pipeline/event/validator.ts'
 
 const validate = compileValidator(Type.Object({ a: Type.String(), b: Type.Integer() }))

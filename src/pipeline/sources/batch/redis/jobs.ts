@@ -7,7 +7,7 @@ import type { RedisClient } from '../../../../stores/redis/connect.ts'
 import { persisted } from '../../../../stores/redis/durability/persisted.ts'
 import { keys } from '../../../../stores/redis/keys.ts'
 import { loadScript } from '../../../../stores/redis/scripts.ts'
-import type { BatchJobs, FileFacts, JobFiles, JobPage, Upload } from '../jobs.ts'
+import type { BatchJobs, FileFacts, JobFiles, JobPage, Upload } from '../../../declaration/batch-jobs.ts'
 import { CANCELLED, describeJob, freeJob, RECORD_TTL_MS, readProgress, releaseJob } from './job-record.ts'
 import { UPLOAD_TTL_MS, UploadSpool } from './upload-spool.ts'
 

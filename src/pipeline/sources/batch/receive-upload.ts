@@ -1,11 +1,6 @@
-import {
-  type BatchJobs,
-  EmptyUploadError,
-  type FileFacts,
-  UploadTooLargeError,
-} from '../../pipeline/sources/batch/jobs.ts'
-import type { Tenant } from '../../tenants/tenancy.ts'
-import { HttpError } from '../engine/http-error.ts'
+import { HttpError } from '../../../http/engine/http-error.ts'
+import type { Tenant } from '../../../tenants/tenancy.ts'
+import { type BatchJobs, EmptyUploadError, type FileFacts, UploadTooLargeError } from '../../declaration/batch-jobs.ts'
 
 export interface UploadSteps {
   /** Called when all lines are kept, before there is a job. None is made when it rejects. */

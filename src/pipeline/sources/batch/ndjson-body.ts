@@ -1,7 +1,7 @@
-import { BATCH_LIMITS } from '../../../schemas/api/batch.ts'
-import { LINE_FEED } from '../../pipeline/sources/batch/line-chunker.ts'
-import { otherShapeOf } from '../../pipeline/sources/batch/other-shapes.ts'
-import { HttpError } from '../engine/http-error.ts'
+import { BATCH_LIMITS } from '../../../../schemas/api/batch.ts'
+import { HttpError } from '../../../http/engine/http-error.ts'
+import { LINE_FEED } from './line-chunker.ts'
+import { otherShapeOf } from './other-shapes.ts'
 
 /** Bytes in which the shape of nearly every body shows. */
 const HEAD_BYTES = 4_096

@@ -1,5 +1,5 @@
-import type { BatchJob, BatchJobList } from '../../../../schemas/api/batch.ts'
-import type { Addresses } from '../../../../schemas/tenant.ts'
+import type { BatchJob, BatchJobList } from '../../../schemas/api/batch.ts'
+import type { Addresses } from '../../../schemas/tenant.ts'
 
 /** An upload on its way in. Nothing of it enters the pipeline before `complete`. */
 export interface Upload {
