@@ -29,7 +29,7 @@ export type ReceiptStatus = Static<typeof ReceiptStatus>
 export const RECEIPTS_MAX = 20
 
 /** One time that an event was received. What is left out is not known. */
-export const Receipt = Type.Object({
+export const EventReceipt = Type.Object({
   status: ReceiptStatus,
   received_at: Type.Optional(Type.String({ format: 'rfc3339' })),
   lane: Type.Optional(Type.Enum(['live', 'batch'])),
@@ -40,7 +40,7 @@ export const Receipt = Type.Object({
   dead_letter: Type.Optional(Type.String({ description: 'Id of the dead letter, as the operator knows it' })),
   archived: Type.Optional(Type.String({ description: 'The part of the archive that holds it' })),
 })
-export type Receipt = Static<typeof Receipt>
+export type EventReceipt = Static<typeof EventReceipt>
 
 /** What has not been searched to its end, because that would take too long. */
 export const EventSource = Type.Enum(['pipeline', 'dead_letters', 'archive'])
@@ -50,7 +50,7 @@ export type EventSource = Static<typeof EventSource>
 export const EventFate = Type.Object({
   event_id: Type.String(),
   status: ReceiptStatus,
-  receipts: Type.Array(Receipt, { maxItems: RECEIPTS_MAX, description: 'The newest first' }),
+  receipts: Type.Array(EventReceipt, { maxItems: RECEIPTS_MAX, description: 'The newest first' }),
   incomplete: Type.Optional(
     Type.Array(EventSource, { description: 'What was not searched to its end: there may be more receipts' }),
   ),

@@ -101,7 +101,7 @@ export class EnrichmentEngine implements Enricher, Service {
   start(): Promise<void> {
     return this.#life.start(async () => {
       loadRules()
-      await demandFolder(this.#dir)
+      await assertFolder(this.#dir)
       for (const folder of this.#folders) await folder.look(true, this.#watch.signal)
       if (this.#life.isStopped) return
       this.#takeOver()
@@ -196,7 +196,7 @@ export class EnrichmentEngine implements Enricher, Service {
   }
 }
 
-async function demandFolder(dir: string): Promise<void> {
+async function assertFolder(dir: string): Promise<void> {
   const stats = await stat(dir).catch(() => undefined)
   if (stats === undefined) throw new StartupError(`the enrichment folder ${dir} does not exist (ENRICH_DIR)`)
   if (!stats.isDirectory()) throw new StartupError(`${dir} is not a folder (ENRICH_DIR)`)

@@ -8,7 +8,7 @@ import { type Facts, makeFacts } from './facts.ts'
 import { leftOut } from './files/report.ts'
 
 /** The folders of the data, as the engine takes them. */
-export type DataPlaces = Pick<EnrichmentOptions, 'dir' | 'defaultsDir' | 'fetchedDir'>
+export type DataFolders = Pick<EnrichmentOptions, 'dir' | 'defaultsDir' | 'fetchedDir'>
 
 /**
  * The data files of a folder as they were at one moment: what changes in it later is not seen. For those who judge again
@@ -20,7 +20,7 @@ export class TodaysData {
   /** What the engine complained of last. */
   #problem: string | undefined
 
-  private constructor({ dir, defaultsDir, fetchedDir }: DataPlaces) {
+  private constructor({ dir, defaultsDir, fetchedDir }: DataFolders) {
     const log = pino(
       { level: 'error' },
       {
@@ -42,8 +42,8 @@ export class TodaysData {
   }
 
   /** @throws StartupError when a file cannot be read, or there is none */
-  static async open(places: DataPlaces): Promise<TodaysData> {
-    const data = new TodaysData(places)
+  static async open(folders: DataFolders): Promise<TodaysData> {
+    const data = new TodaysData(folders)
     await data.#engine.start()
     // It answers on, and looks at the folder no more.
     await data.#engine.stop()

@@ -9,7 +9,7 @@ export interface BulkWork {
 }
 
 /** A place for a job among those that its tenant may have open. */
-export interface BulkPlace {
+export interface BulkReservation {
   readonly jobId: string
   /** The job is queued, in Redis, and will be done. Rejects with `UnavailableError`; it may be queued even then. */
   queue(work: BulkWork): Promise<void>
@@ -30,7 +30,7 @@ export interface BulkJobState {
 /** Bulk lookup jobs as callers see them. */
 export interface BulkJobs {
   /** Rejects with `BackpressureError` when the tenant has as many open jobs as it may have, or `UnavailableError`. */
-  reserve(tenantId: string): Promise<BulkPlace>
+  reserve(tenantId: string): Promise<BulkReservation>
   /** Undefined when the tenant has no job of this id, or its results are not kept any more. */
   find(tenantId: string, jobId: string): Promise<BulkJobState | undefined>
 }

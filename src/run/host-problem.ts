@@ -12,14 +12,14 @@ export function hostProblem({ code = '' }: NodeJS.ErrnoException): string | unde
 }
 
 /** The address and port of a listener, and the setting of the port. */
-export interface ListenPlace {
+export interface ListenPort {
   readonly host: string
   readonly portSetting: string
   readonly port: number
 }
 
 /** The same sentence for every port: which one is not free, why, and what to do. */
-export function portRefusal({ host, portSetting, port }: ListenPlace, { code, message }: NodeJS.ErrnoException) {
+export function portRefusal({ host, portSetting, port }: ListenPort, { code, message }: NodeJS.ErrnoException) {
   const reason = code === 'EADDRINUSE' ? 'another program listens there' : (code ?? message)
   const address = `${host.includes(':') ? `[${host}]` : host}:${port}`
   return new StartupError(`${portSetting} ${port}: cannot listen on ${address} (${reason}); choose another port`)

@@ -1,5 +1,5 @@
 import type { Plan } from '../../schemas/plans.ts'
-import { Gathering } from '../run/gathering.ts'
+import { CallBatcher } from '../run/call-batcher.ts'
 import { Lifecycle } from '../run/lifecycle.ts'
 import type { Service } from '../run/service.ts'
 import { Lot, type LotDemand, LotKeeper, retryForOthers } from './lots.ts'
@@ -25,14 +25,14 @@ interface Bucket {
 }
 
 /**
- * One token bucket per tenant, shared by all processes. Requests ask together (see `Gathering`), or are given tokens of a lot
+ * One token bucket per tenant, shared by all processes. Requests ask together (see `CallBatcher`), or are given tokens of a lot
  * (see `Lot`).
  */
 export class SharedRateLimiter implements RateLimiter, Service {
   readonly name = 'rate limiter'
   readonly #store: TokenBuckets
   readonly #buckets = new Map<string, Bucket>()
-  readonly #asking = new Gathering<Waiter>((waiters) => this.#ask(waiters))
+  readonly #asking = new CallBatcher<Waiter>((waiters) => this.#ask(waiters))
   readonly #keeper = new LotKeeper<Bucket>({
     giveBack: (buckets) => this.#giveBack(buckets),
     forget: ({ tenantId }) => this.#buckets.delete(tenantId),

@@ -5,7 +5,7 @@ import type { Config, Environment } from '../config/config.ts'
 import { OWN_USER } from '../embedded/clickhouse/own-clients.ts'
 import type { EmbeddedClickHouseOptions } from '../embedded/clickhouse/start.ts'
 import type { DataDir } from '../embedded/processes/data-dir.ts'
-import { demandFreePort } from '../embedded/processes/free-port.ts'
+import { waitForFreePort } from '../embedded/processes/free-port.ts'
 import { endLeftover, noteProcess } from '../embedded/processes/leftover.ts'
 import type { Store } from '../embedded/processes/supervisor.ts'
 import { findRedisServer, type RedisBinary } from '../embedded/redis/binary.ts'
@@ -63,7 +63,7 @@ export function embeddedClickHouse({ config, dir, log, patienceMs }: StoreSurrou
       const limits = { memoryBytesMax, readSecondsMax }
       const options = { path: dir.clickhouse, port, external, limits, log, env, ownSecret, signal, onLaunch }
       if (previous === undefined && port !== 0) {
-        await demandFreePort({ host: '127.0.0.1', portSetting: 'CLICKHOUSE_PORT', port }, patienceMs)
+        await waitForFreePort({ host: '127.0.0.1', portSetting: 'CLICKHOUSE_PORT', port }, patienceMs)
       }
       const clickhouse = await startPatiently(options, previous === undefined ? patienceMs : 0)
       log.info({ process: 'clickhouse', child_pid: clickhouse.pid, url: clickhouse.url }, 'process is ready')

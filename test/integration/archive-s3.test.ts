@@ -78,7 +78,7 @@ test('wrong credentials and a bucket that is not there are told as the store tel
     bucket: 'nowhere',
     prefix: '',
     region: undefined,
-    endpoint: direct.place.split(' at ')[1],
+    endpoint: direct.location.split(' at ')[1],
   })
   t.after(() => elsewhere.close())
   await assert.rejects(elsewhere.put('a', PART), /NoSuchBucket/)

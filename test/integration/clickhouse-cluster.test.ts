@@ -11,7 +11,7 @@ import { clickhouse as clickhouseEvents, clickhouseOutcomes } from '../../src/pi
 import { TableInserter } from '../../src/pipeline/sinks/clickhouse/inserter.ts'
 import { UnavailableError } from '../../src/run/errors.ts'
 import { connectClickHouse, DATABASE } from '../../src/stores/clickhouse/client.ts'
-import { demandOneServer } from '../../src/stores/clickhouse/cluster.ts'
+import { assertOneServer } from '../../src/stores/clickhouse/cluster.ts'
 import { migrate, readMigrations } from '../../src/stores/clickhouse/migrate.ts'
 import { EVENTS, OUTCOMES } from '../../src/stores/clickhouse/tables.ts'
 import { filteredSums, storedGroups } from '../../src/tenants/rules/rule-trial.ts'
@@ -236,14 +236,14 @@ test('the tables of a cluster', async (t) => {
       migrate(url, log, { cluster: 'both' }),
       /is "both", and the database ipid has tables of cluster "one"/,
     )
-    await assert.rejects(demandOneServer('a backup', url, undefined), {
+    await assert.rejects(assertOneServer('a backup', url, undefined), {
       name: 'StartupError',
       message: /^a backup does not work with the tables of a ClickHouse cluster \("one"\): nothing was done/,
     })
     await clickhouse.client.command({ query: 'DROP DATABASE ipid SYNC' })
-    await demandOneServer('a backup', url, undefined)
+    await assertOneServer('a backup', url, undefined)
     await migrate(url, log, { only: ['0001_events'] })
-    await demandOneServer('a backup', url, undefined)
+    await assertOneServer('a backup', url, undefined)
     await assert.rejects(migrate(url, log, { cluster: 'one' }), /has tables of one server/)
   })
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Redis } from 'ioredis'
-import { EventFate, type Receipt } from '../../schemas/api/receipt.ts'
+import { EventFate, type EventReceipt } from '../../schemas/api/receipt.ts'
 import { packBlock } from '../../src/pipeline/event/block.ts'
 import { partitionOf } from '../../src/pipeline/event/envelope.ts'
 import { rowTail } from '../../src/pipeline/event/row.ts'
@@ -58,7 +58,7 @@ test('what became of an event', async (t) => {
     return json
   }
   /** The receipts, the newest first, when the event has come to this. */
-  const untilFate = async (key: string, eventId: string, ...statuses: Receipt['status'][]) =>
+  const untilFate = async (key: string, eventId: string, ...statuses: EventReceipt['status'][]) =>
     await until(async () => {
       const { receipts } = await fateOf(key, eventId)
       return receipts.map(({ status }) => status).join() === statuses.join() ? receipts : undefined
@@ -70,7 +70,7 @@ test('what became of an event', async (t) => {
     const [made] = await send(demo, 'request 1', event('a/é'), { ip: BUSINESS })
     const { receipts, ...rest } = await fateOf(demo, 'a/é')
     assert.deepEqual(rest, { event_id: 'a/é', status: 'in_progress' })
-    const [{ received_at, ...receipt }] = receipts as [Receipt]
+    const [{ received_at, ...receipt }] = receipts as [EventReceipt]
     assert.ok(Math.abs(Date.parse(received_at!) - Date.now()) < 60_000)
     const told = { lane: 'live', request_id: 'request 1', classification: 'business' }
     assert.deepEqual(receipt, { status: 'in_progress', ...told })
@@ -95,7 +95,7 @@ test('what became of an event', async (t) => {
     const { job_id } = (await upload.json()) as { job_id: string }
     const [{ received_at: _, ...receipt }] = await until(async () => {
       const { status, json } = await ask(demo, 'line')
-      return status === 200 && json.status === 'stored' ? (json.receipts as [Receipt]) : undefined
+      return status === 200 && json.status === 'stored' ? (json.receipts as [EventReceipt]) : undefined
     })
     assert.deepEqual(receipt, { status: 'stored', lane: 'batch', job_id, classification: 'business' })
     const [id] = await send(demo, 'r', { ip: BUSINESS })

@@ -79,17 +79,17 @@ test('tables come back value for value, one of somebody else too, however often 
     migrations,
     (await readMigrations()).map(({ name }) => name),
   )
-  await assert.rejects(tables.demandKnown([...migrations, '9999_later']), BackupRefusedError)
+  await assert.rejects(tables.assertKnown([...migrations, '9999_later']), BackupRefusedError)
 
-  const hostile = (table: string, create: string) => tables.demandTables([{ table, columns: ['a'], create }])
-  await tables.demandTables(shapes)
+  const hostile = (table: string, create: string) => tables.assertTables([{ table, columns: ['a'], create }])
+  await tables.assertTables(shapes)
   await assert.rejects(hostile('evil', "CREATE USER evil IDENTIFIED BY 'x'"), /table evil of the backup cannot be made/)
   const fromFile = "(a String) ENGINE = MergeTree ORDER BY a AS SELECT * FROM file('/etc/passwd', LineAsString)"
   await assert.rejects(hostile('evil', `CREATE TABLE ipid.evil ${fromFile}`), BackupRefusedError)
   await assert.rejects(hostile('migrations', 'CREATE TABLE ipid.migrations (a String) ENGINE = Log'), /keeps notes/)
 
   await client.command({ query: 'DROP DATABASE ipid SYNC' })
-  await tables.demandTables(shapes)
+  await tables.assertTables(shapes)
   const ours = { table: 'events', columns: ['a'], create: 'CREATE TABLE ipid.events (a String) ENGINE = Log' }
   await tables.migrate([])
   await assert.rejects(tables.clear(ours), /table events of the backup cannot be made: it is one of ipid/)

@@ -5,7 +5,7 @@ import { Registry } from 'prom-client'
 import { type Config, ROLES, type Role } from '../../config/config.ts'
 import { createSignInUrl } from '../../dashboard/commands/sign-in-url.ts'
 import { makeDataDir } from '../../embedded/processes/data-dir.ts'
-import { demandFreePort } from '../../embedded/processes/free-port.ts'
+import { waitForFreePort } from '../../embedded/processes/free-port.ts'
 import { type Addresses, type Store, Supervisor } from '../../embedded/processes/supervisor.ts'
 import { readServers } from '../../operations/status/redis/servers.ts'
 import { supervisorReporter } from '../../operations/status/role.ts'
@@ -230,20 +230,20 @@ class Run {
   /** The engine reuses a port, beside other processes or after a crash, only when it was told which. */
   async #ingressPort(): Promise<number> {
     const { host, port } = this.#options.config
-    const place = { hostSetting: 'HOST', host, portSetting: 'PORT', port }
-    return await demandFreePort(place, this.#surroundings.patienceMs)
+    const listen = { hostSetting: 'HOST', host, portSetting: 'PORT', port }
+    return await waitForFreePort(listen, this.#surroundings.patienceMs)
   }
 
   /** Nobody asked for the default, so that it is taken is no reason not to start. */
   async #dashboardPort(): Promise<number> {
     const { dashboardHost: host, dashboardPort: port } = this.#options.config
     const { patienceMs } = this.#surroundings
-    const place = { hostSetting: 'DASHBOARD_HOST', host, portSetting: 'DASHBOARD_PORT', port }
+    const listen = { hostSetting: 'DASHBOARD_HOST', host, portSetting: 'DASHBOARD_PORT', port }
     try {
-      return await demandFreePort(place, patienceMs)
+      return await waitForFreePort(listen, patienceMs)
     } catch (error) {
       if (port !== DEFAULT_DASHBOARD_PORT || this.#context.env.DASHBOARD_PORT !== undefined) throw error
-      const other = await demandFreePort({ ...place, port: 0 }, patienceMs)
+      const other = await waitForFreePort({ ...listen, port: 0 }, patienceMs)
       this.#surroundings.log.warn({ port }, 'the port of the dashboard is taken; it listens on another one')
       return other
     }

@@ -2,7 +2,7 @@ import { usePathname } from 'wouter-preact/use-browser-location'
 import type { SessionAnswer } from '../../../schemas/dashboard/session.ts'
 import { Loading, Problem } from './components/notes.tsx'
 import { Layout } from './layout.tsx'
-import { useToken } from './lib/api.ts'
+import { setCsrfToken } from './lib/api.ts'
 import { pageAt } from './lib/page-at.ts'
 import type { PageProps } from './lib/page-props.ts'
 import { SessionContext, useSession } from './lib/session.ts'
@@ -20,7 +20,7 @@ export function App() {
   if (session.value === undefined) {
     return session.error === undefined ? <Loading /> : <Problem error={session.error} onRetry={session.reload} />
   }
-  useToken(session.value.csrf_token)
+  setCsrfToken(session.value.csrf_token)
   return (
     <SessionContext.Provider value={{ ...session.value, reload: session.reload }}>
       <Layout>

@@ -1,5 +1,5 @@
 import type { ChangeLettersBody, LettersChanged } from '../../../schemas/dashboard/dead-letters.ts'
-import { type DeadLetters, eventOf, placeOf } from '../../operations/dead-letters/dead-letters.ts'
+import { type DeadLetters, eventOf, positionOf } from '../../operations/dead-letters/dead-letters.ts'
 import { letterPage, summaryOf } from '../../operations/dead-letters/letter-views.ts'
 import { orUnavailable } from '../../stores/redis/or-unavailable.ts'
 import type { LetterDesk, LetterVerb } from '../server/letter-desk.ts'
@@ -15,9 +15,9 @@ const LOOKS_MAX = 5_000
 export function redisLetterDesk(letters: DeadLetters, looksMax = LOOKS_MAX): LetterDesk {
   return {
     async list(after, reason) {
-      const place = after === undefined ? undefined : placeOf(after)
-      if (after !== undefined && place === undefined) return undefined
-      const page = await answered(letterPage(letters, { reason }, PAGE_LETTERS, place, looksMax))
+      const start = after === undefined ? undefined : positionOf(after)
+      if (after !== undefined && start === undefined) return undefined
+      const page = await answered(letterPage(letters, { reason }, PAGE_LETTERS, start, looksMax))
       return { letters: page.letters.map(summaryOf), next: page.next }
     },
     async find(id) {
@@ -47,7 +47,7 @@ async function changeMany(
   verb: LetterVerb,
   looksMax: number,
 ): Promise<LettersChanged | undefined> {
-  const [last, behind] = [placeOf(newest), after === undefined ? undefined : placeOf(after)]
+  const [last, behind] = [positionOf(newest), after === undefined ? undefined : positionOf(after)]
   if (last === undefined || (after !== undefined && behind === undefined)) return undefined
   const page = await letterPage(letters, { reason, toMs: last.atMs }, CHANGES_MAX, behind, looksMax)
   const possible = page.letters.filter((letter) => verb === 'discard' || letters.whyNot(letter) === undefined)

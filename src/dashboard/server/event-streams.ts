@@ -76,7 +76,7 @@ export class EventStreams {
 
   /** @throws HttpError 429 when there are too many, 503 when the server is stopping */
   respond(session: Session, begin: BeginSending, { heldMax = HELD_MAX, tenant }: OpenOptions = {}): HttpResponse {
-    this.#demandRoom(session)
+    this.#assertRoom(session)
     const reader = { session, tenant }
     const body: AsyncIterable<string> = {
       [Symbol.asyncIterator]: () => {
@@ -102,7 +102,7 @@ export class EventStreams {
     for (const stream of this.#open.keys()) stream.end()
   }
 
-  #demandRoom({ id }: Session): void {
+  #assertRoom({ id }: Session): void {
     if (this.#ended) throw new HttpError(503, 'the dashboard is stopping', { headers: { 'retry-after': '2' } })
     const { perSessionMax, totalMax } = this.#limits
     if ((this.#bySession.get(id)?.size ?? 0) >= perSessionMax) {
@@ -113,7 +113,7 @@ export class EventStreams {
 
   /** Asks for room once more: others may have been let through at the same moment. */
   #opened(stream: OpenStream, reader: Reader): void {
-    this.#demandRoom(reader.session)
+    this.#assertRoom(reader.session)
     const key = reader.session.id
     this.#open.set(stream, reader)
     this.#bySession.set(key, (this.#bySession.get(key) ?? new Set()).add(stream))

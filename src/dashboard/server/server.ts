@@ -7,7 +7,7 @@ import type { HttpResponse } from '../../http/engine/response.ts'
 import { createServer, type HttpServer, type Target } from '../../http/engine/server.ts'
 import { errorResponse } from '../../http/route/errors.ts'
 import { parseJson } from '../../http/route/parse-json.ts'
-import { demandSchema } from '../../http/route/schema.ts'
+import { assertSchema } from '../../http/route/schema.ts'
 import { compileValidator } from '../../pipeline/event/validator.ts'
 import type { Clock } from '../../run/clock.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
@@ -65,8 +65,8 @@ export async function createDashboard(options: DashboardOptions): Promise<HttpSe
     ...gate.signing(files),
     ...gate.pages(files),
   ]
-  const place = { host, port, hostSetting: 'DASHBOARD_HOST', portSetting: 'DASHBOARD_PORT' }
-  return createServer({ ...place, sharePort: true, engine, targets, explain: errorResponse, log, metrics })
+  const listen = { host, port, hostSetting: 'DASHBOARD_HOST', portSetting: 'DASHBOARD_PORT' }
+  return createServer({ ...listen, sharePort: true, engine, targets, explain: errorResponse, log, metrics })
 }
 
 /** Who is let through to what. */
@@ -96,11 +96,11 @@ class Gate {
       if (route.access === 'operator' && session.role !== 'operator') throw new HttpError(403, 'only for operators')
       const parameters = Object.fromEntries(names.map((name, i) => [name, decoded(exchange.request.parameters[i]!)]))
       const tenant = parameters.tenant === undefined ? undefined : await this.#tenant(session, parameters.tenant)
-      exchange.demandBody()
+      exchange.assertBody()
       const query = route.query === undefined ? {} : readQuery(exchange.request.query, route.query)
-      if (validQuery !== undefined) demandSchema(validQuery, query)
+      if (validQuery !== undefined) assertSchema(validQuery, query)
       const body = readBody === undefined ? undefined : parseJson(await exchange.text())
-      if (readBody !== undefined) demandSchema(readBody, body)
+      if (readBody !== undefined) assertSchema(readBody, body)
       const response = await route.handle({ exchange, session, parameters, tenant: tenant!, query, body })
       if (route.changes) await this.#options.persisted()
       return response

@@ -53,7 +53,7 @@ export class Signing {
   async confirm(exchange: Exchange): Promise<HttpResponse> {
     const { origin, cookie } = exchange.request.head
     if (origin === '') throw new HttpError(403, 'not from a page of ours')
-    exchange.demandBody()
+    exchange.assertBody()
     const client = clientOfRequest(exchange)
     const form = new URLSearchParams(await exchange.text())
     return await this.#enter(form.get('token') ?? '', cookie, form.get('replace') === 'yes', client)

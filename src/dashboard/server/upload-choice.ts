@@ -2,7 +2,7 @@ import { BATCH_LIMITS } from '../../../schemas/api/batch.ts'
 import { UploadChoice } from '../../../schemas/dashboard/uploads.ts'
 import { HttpError } from '../../http/engine/http-error.ts'
 import { parseJson } from '../../http/route/parse-json.ts'
-import { demandSchema, schemaError } from '../../http/route/schema.ts'
+import { assertSchema, schemaError } from '../../http/route/schema.ts'
 import { compileValidator } from '../../pipeline/event/validator.ts'
 import type { Advice } from '../../pipeline/sources/batch/files/conversion.ts'
 import { isEncoding } from '../../pipeline/sources/batch/files/encoding.ts'
@@ -45,7 +45,7 @@ export async function readChoice(
     }
     parts.push(next.value.subarray(0, end))
     const choice = parseJson(Buffer.concat(parts).toString('utf8'))
-    demandSchema(validate, choice)
+    assertSchema(validate, choice)
     return { choice, file: behind(next.value.subarray(end + 1), body) }
   }
 }

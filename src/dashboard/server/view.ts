@@ -5,7 +5,7 @@ const FIRST_DAY = '1900-01-01'
 const LAST_DAY = '2299-12-31'
 
 /** What no schema can say of a view. @throws InputError for a date that does not exist, or a span that ends before it begins */
-export function demandView({ from, to, new_since }: CompanyView): void {
+export function assertView({ from, to, new_since }: CompanyView): void {
   for (const [name, day] of Object.entries({ from, to, new_since })) {
     if (day !== undefined && !isMoment(day)) throw new InputError(`${name}: no such day between 1900 and 2299`)
   }

@@ -21,7 +21,7 @@ import { ResultPipes } from './result-pipes.ts'
 import { Slots } from './slots.ts'
 import { quote, shapeOf } from './statement.ts'
 import { type RefusedDefinition, refusedDefinitions } from './stored-definitions.ts'
-import { demandRoom, isNearlyFull, WriteWatch } from './write-watch.ts'
+import { assertFreeSpace, isNearlyFull, WriteWatch } from './write-watch.ts'
 
 /** What others know of a running statement. */
 interface Notes {
@@ -204,7 +204,7 @@ export class Engine {
     const tables = await this.#judgedTables(statement)
     const head = headOf(statement)
     const { isRead, isInsert } = shapeOf(head)
-    demandRoom(head, this.#path)
+    assertFreeSpace(head, this.#path)
     // It may remove the parts that a damaged one was made of.
     if (!isRead && !isInsert) await this.#writes.look()
     const defaults = [[ID_SETTING, statement.queryId] as const, ...defaultsOf(statement)]

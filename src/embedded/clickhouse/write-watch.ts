@@ -30,7 +30,7 @@ export function isNearlyFull(folder: string): boolean {
  * @param head the beginning of a statement that is about to run
  * @throws Exception when it defines something, and its disk is full
  */
-export function demandRoom(head: string, folder: string): void {
+export function assertFreeSpace(head: string, folder: string): void {
   if (!/^\s*(?:CREATE|ALTER|RENAME|EXCHANGE)\b/i.test(head) || /\b(?:DROP|DELETE)\b/i.test(head)) return
   const { bavail, bsize } = statfsSync(folder)
   if (bavail * bsize >= DEFINITION_BYTES) return

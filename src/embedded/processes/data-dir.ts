@@ -47,7 +47,7 @@ export function dataDirAt(dir: string): DataDir {
 export function makeDataDir(dir: string): DataDir {
   makeFolder(dir)
   const paths = dataDirAt(dir)
-  demandPrivate(paths.path)
+  assertPrivate(paths.path)
   const sockets = dirname(paths.lock)
   for (const folder of [paths.run, sockets, paths.redis, paths.clickhouse]) makeFolder(folder)
   for (const folder of [paths.run, sockets]) {
@@ -63,7 +63,7 @@ export function makeDataDir(dir: string): DataDir {
  */
 export function trustedDataDir(dir: string): DataDir {
   const paths = dataDirAt(dir)
-  const owner = demandPrivate(paths.path)
+  const owner = assertPrivate(paths.path)
   for (const folder of [paths.run, dirname(paths.lock)]) {
     const found = lstatSync(folder, { throwIfNoEntry: false })
     if (found !== undefined && !isOf(found, userId()) && !isOf(found, owner)) throw foreign(folder)
@@ -75,7 +75,7 @@ export function trustedDataDir(dir: string): DataDir {
  * @returns the id of the owner; undefined when there is no such folder
  * @throws StartupError when somebody else may have put the folder there, or may change it
  */
-function demandPrivate(path: string): number | undefined {
+function assertPrivate(path: string): number | undefined {
   const found = statOf(path)
   if (found === undefined || userId() === undefined) return undefined
   // Root owns the mount of a volume that the group of this user may write to, as Kubernetes makes it.

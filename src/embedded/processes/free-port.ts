@@ -1,12 +1,12 @@
 import { type AddressInfo, createServer } from 'node:net'
 import { InputError } from '../../run/errors.ts'
-import { hostProblem, type ListenPlace, portRefusal } from '../../run/host-problem.ts'
+import { hostProblem, type ListenPort, portRefusal } from '../../run/host-problem.ts'
 import { poll } from '../../run/loop.ts'
 
 const RETRY_EVERY_MS = 100
 
 /** An address and port, and the settings that say so. Port 0: any free one. */
-export interface Place extends ListenPlace {
+export interface ListenSettings extends ListenPort {
   /** Undefined: the host is fixed. */
   readonly hostSetting?: string
 }
@@ -17,17 +17,17 @@ export interface Place extends ListenPlace {
  * @returns the port, or a free one for 0
  * @throws InputError when the host is no address of this machine, StartupError when the port stays taken
  */
-export async function demandFreePort(place: Place, patienceMs: number): Promise<number> {
-  const { port, host } = place
+export async function waitForFreePort(settings: ListenSettings, patienceMs: number): Promise<number> {
+  const { port, host } = settings
   let refusal: Error | undefined
   const isFree = async () => {
     const found = await listenOnce(host, port)
     if (typeof found === 'number') return found
     const problem = hostProblem(found)
-    if (problem !== undefined && place.hostSetting !== undefined) {
-      throw new InputError(`${place.hostSetting} ${JSON.stringify(host)}: ${problem}`)
+    if (problem !== undefined && settings.hostSetting !== undefined) {
+      throw new InputError(`${settings.hostSetting} ${JSON.stringify(host)}: ${problem}`)
     }
-    refusal = portRefusal(place, found)
+    refusal = portRefusal(settings, found)
     if (found.code !== 'EADDRINUSE') throw refusal
     return undefined
   }

@@ -13,7 +13,7 @@ interface Group {
   detail(data: Readonly<EnrichmentData>): number
 }
 
-const PLACE: Group = {
+const LOCATION: Group = {
   attributes: LOCATION_ATTRIBUTES,
   subject: ({ country_code, country }) => text(country_code ?? country),
   detail: ({ city, region, country, country_code }) =>
@@ -28,7 +28,7 @@ const AS: Group = {
   detail: ({ as_name }) => Number(as_name !== undefined),
 }
 
-const GROUPS = [PLACE, AS]
+const GROUPS = [LOCATION, AS]
 const GROUP_OF = new Map(GROUPS.flatMap((group) => group.attributes.map((attribute) => [attribute, group] as const)))
 
 /**
@@ -39,9 +39,9 @@ const GROUP_OF = new Map(GROUPS.flatMap((group) => group.attributes.map((attribu
  */
 export function speakersOf<F extends Known>(findings: readonly F[]): (attribute: Attribute, finding: F) => boolean {
   const [ofAddress, ofAs] = [findings.filter(isOfAddress), findings.filter((finding) => !isOfAddress(finding))]
-  const places = ofAs.length === 0 ? findings : [...ofAddress, ...ofAs]
+  const byScope = ofAs.length === 0 ? findings : [...ofAddress, ...ofAs]
   const speakers = new Map([
-    [PLACE, speakerOf(PLACE, places)],
+    [LOCATION, speakerOf(LOCATION, byScope)],
     [AS, speakerOf(AS, findings)],
   ])
   return (attribute, finding) => {

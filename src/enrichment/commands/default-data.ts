@@ -2,7 +2,7 @@ import { type Config, defaultDataDirOf, fetchedDirOf } from '../../config/config
 import type { CliContext } from '../../terminal/context.ts'
 import { printLine } from '../../terminal/print.ts'
 import { makeDefaults } from '../files/defaults/make.ts'
-import type { DataPlaces } from '../todays-data.ts'
+import type { DataFolders } from '../todays-data.ts'
 
 /** The folder of the default data sets, which are made first where they are missing, so that a command judges as the service does. */
 async function madeDefaults(config: Config): Promise<string | undefined> {
@@ -12,7 +12,7 @@ async function madeDefaults(config: Config): Promise<string | undefined> {
 }
 
 /** The folders of the data that the service has. Default sets that are missing are made first. */
-export async function madeData(config: Config): Promise<DataPlaces> {
+export async function madeData(config: Config): Promise<DataFolders> {
   const defaultsDir = await madeDefaults(config)
   return { dir: config.enrichDir, defaultsDir, fetchedDir: fetchedDirOf(config) }
 }

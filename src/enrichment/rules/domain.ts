@@ -56,6 +56,6 @@ export function labelsOf(name: string): string[] {
 }
 
 /** A name and the names above it, the longest first: `a.b.c`, `b.c`, `c`. */
-export function partsOf(labels: readonly string[]): string[] {
+export function suffixesOf(labels: readonly string[]): string[] {
   return labels.map((_, i) => labels.slice(i).join('.'))
 }

@@ -1,4 +1,4 @@
-import { type DomainFinding, labelsOf, partsOf } from './domain.ts'
+import { type DomainFinding, labelsOf, suffixesOf } from './domain.ts'
 import { classesByEntry, once, readSections } from './sections.ts'
 
 export const providerDomains = once(() => classesByEntry(readSections('provider-domains.txt')))
@@ -6,7 +6,7 @@ export const providerDomains = once(() => classesByEntry(readSections('provider-
 /** Names under the domain of a known provider. */
 export function findProviderDomain(name: string): DomainFinding | undefined {
   const known = providerDomains()
-  for (const part of partsOf(labelsOf(name))) {
+  for (const part of suffixesOf(labelsOf(name))) {
     const classification = known.get(part)
     if (classification !== undefined) return { classification, part }
   }

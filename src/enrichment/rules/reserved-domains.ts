@@ -1,5 +1,5 @@
 import type { Classification } from '../../../schemas/classification.ts'
-import { type DomainFinding, labelsOf, partsOf } from './domain.ts'
+import { type DomainFinding, labelsOf, suffixesOf } from './domain.ts'
 import { classesByEntry, once, readSections } from './sections.ts'
 
 /** `data/reserved-domains.txt` by its headings. */
@@ -32,7 +32,7 @@ export const reservedDomains = once((): Reserved => {
 export function findReservedDomain(name: string): DomainFinding | undefined {
   const { names, open, goCountries } = reservedDomains()
   const labels = labelsOf(name)
-  for (const part of partsOf(labels)) {
+  for (const part of suffixesOf(labels)) {
     const classification = names.get(part)
     if (classification !== undefined) return { classification, part }
   }

@@ -83,7 +83,7 @@ function nest({ 'providers.allow': allow, 'providers.deny': deny, ...rest }: Fie
 }
 
 /** @throws HttpError 422 when a provider is named that there is not; it lists those that there are */
-export function demandProviders({ providers }: LookupChoices, service: LookupService): void {
+export function assertProviders({ providers }: LookupChoices, service: LookupService): void {
   if (providers === undefined) return
   const names = service.providerNames()
   const known = new Set(names)

@@ -9,12 +9,12 @@ import { HttpError } from '../engine/http-error.ts'
  */
 export async function takeQuota(quota: DailyQuota, caller: Caller, lookups: number): Promise<QuotaDecision> {
   const decision = await quota.take(caller, lookups)
-  demandAllowed(decision)
+  assertAllowed(decision)
   return decision
 }
 
 /** @throws HttpError 429 when the addresses would have passed the limit */
-export function demandAllowed(decision: QuotaDecision): void {
+export function assertAllowed(decision: QuotaDecision): void {
   if (decision.allowed) return
   const detail = `the daily quota allows ${decision.limit} lookups, and ${decision.used} are used`
   const headers = { 'retry-after': String(decision.resetSeconds), ...quotaHeaders(decision) }

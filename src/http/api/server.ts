@@ -35,7 +35,7 @@ export function createHttpServer({ routes, authenticator, limiter, ...options }:
 
 function respond(route: Route, exchange: Exchange, guards: Guards): HttpResponse | Promise<HttpResponse> {
   if (route.access === 'open') {
-    exchange.demandBody()
+    exchange.assertBody()
     return route.handle(exchange)
   }
   const found = guards.authenticator.authenticate(exchange.request.head.apiKey)
@@ -60,7 +60,7 @@ function handle(
 ): HttpResponse | Promise<HttpResponse> {
   addRate(exchange, rate)
   if (!rate.allowed) throw tooMany('rate limit exceeded', rate.retryAfterSeconds, 'rate')
-  exchange.demandBody()
+  exchange.assertBody()
   return route.handle(exchange, caller)
 }
 

@@ -15,7 +15,7 @@ export async function* limitBytes(source: AsyncIterable<Buffer>, maxBytes: numbe
 
 /**
  * Decodes a body as it arrives, no faster than it is taken.
- * @param encoding one that `demandEncoding` lets through
+ * @param encoding one that `assertEncoding` lets through
  * @param maxBytes limit of the decoded size
  * @throws HttpError 400 when the encoding is broken, 413 when the decoded body is too large; what `source` throws
  */

@@ -6,7 +6,7 @@ import { HttpError } from './http-error.ts'
 const ENCODINGS = new Set(['', 'identity', 'gzip', 'x-gzip'])
 
 /** @throws HttpError 415 when a body of this encoding cannot be read */
-export function demandEncoding(encoding: string): void {
+export function assertEncoding(encoding: string): void {
   if (ENCODINGS.has(encoding)) return
   throw new HttpError(415, 'content-encoding must be gzip, or left out', {
     headers: { 'accept-encoding': 'gzip, identity' },
@@ -15,7 +15,7 @@ export function demandEncoding(encoding: string): void {
 
 /**
  * The body as text. A byte order mark at its start is left out.
- * @param encoding one that `demandEncoding` lets through
+ * @param encoding one that `assertEncoding` lets through
  * @param maxBytes limit of the decoded size; decoding stops there
  * @throws HttpError 400 when it is broken, 413 when it is too large
  */

@@ -16,7 +16,7 @@ export interface Engine {
    * @param share other processes of this user may listen on the same port, and then share its connections
    * @throws StartupError that says why not
    */
-  listen(place: ListenPlace, share: boolean): Promise<number>
+  listen(address: ListenAddress, share: boolean): Promise<number>
   /** No connection is accepted any more; those that are open go on. */
   stopListening(): void
   /** Ends all connections at once, whatever they do. */
@@ -24,7 +24,7 @@ export interface Engine {
 }
 
 /** Where a server is to listen, and the settings that say so. */
-export interface ListenPlace {
+export interface ListenAddress {
   readonly host: string
   /** 0: any free one, which is never shared. */
   readonly port: number

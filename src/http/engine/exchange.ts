@@ -3,7 +3,7 @@ import { BodyPace, tooSlow } from './body-pace.ts'
 import { BodyStream, flowWhile } from './body-stream.ts'
 import type { ArrivedRequest, RequestReceiver, ResponseWriter } from './engine.ts'
 import { AbortedError, HttpError } from './http-error.ts'
-import { demandReadable, openBody, type RequestBody, readPieces, readText } from './request-body.ts'
+import { assertReadable, openBody, type RequestBody, readPieces, readText } from './request-body.ts'
 import { completeHeaders, type ExplainFailure, type HttpResponse, isWhole } from './response.ts'
 import { StreamedResponse } from './streamed-response.ts'
 import type { InFlight, Traffic } from './traffic.ts'
@@ -37,7 +37,7 @@ export class Exchange implements RequestReceiver, InFlight {
   readonly endpoint: Endpoint
   readonly startedMs: number
   heldBytes = 0
-  place = -1
+  position = -1
   #state: 'open' | 'responding' | 'done' = 'open'
   readonly #writer: ResponseWriter
   readonly #headOnly: boolean
@@ -114,9 +114,9 @@ export class Exchange implements RequestReceiver, InFlight {
   }
 
   /** @throws HttpError 413 when the announced size is over the endpoint's limit, 415 for an unknown content encoding */
-  demandBody(): void {
+  assertBody(): void {
     const { bodyMaxBytes } = this.endpoint
-    if (bodyMaxBytes !== undefined) demandReadable(this.request.head, bodyMaxBytes)
+    if (bodyMaxBytes !== undefined) assertReadable(this.request.head, bodyMaxBytes)
   }
 
   /**

@@ -1,6 +1,6 @@
 import { StartupError } from '../../run/errors.ts'
 import { hostProblem } from '../../run/host-problem.ts'
-import type { ListenPlace } from './engine.ts'
+import type { ListenAddress } from './engine.ts'
 
 /**
  * Says why a server cannot listen, and what to do.
@@ -8,18 +8,18 @@ import type { ListenPlace } from './engine.ts'
  * @param whyNotShared why other processes may not listen on the same port; undefined: they may, or nobody asked for it
  */
 export function listenError(
-  place: ListenPlace,
+  address: ListenAddress,
   error: NodeJS.ErrnoException | undefined,
   whyNotShared?: string,
 ): StartupError {
-  const reason = error === undefined ? TAKEN_BEFORE : explain(error, place)
+  const reason = error === undefined ? TAKEN_BEFORE : explain(error, address)
   const hint = error?.code === 'EADDRINUSE' && whyNotShared !== undefined ? ` (${whyNotShared})` : ''
-  return new StartupError(`cannot listen on ${place.host}:${place.port}: ${reason}${hint}`)
+  return new StartupError(`cannot listen on ${address.host}:${address.port}: ${reason}${hint}`)
 }
 
 const TAKEN_BEFORE = 'the port was taken a moment ago; try again'
 
-function explain(error: NodeJS.ErrnoException, { hostSetting, portSetting }: ListenPlace): string {
+function explain(error: NodeJS.ErrnoException, { hostSetting, portSetting }: ListenAddress): string {
   const problem = hostProblem(error)
   if (problem !== undefined) return `${problem}; correct ${hostSetting}`
   switch (error.code) {

@@ -1,7 +1,7 @@
 import { goOn } from '../../run/go-on.ts'
 import { BodyBuffer } from './body-buffer.ts'
 import { BodyStream, type Flow } from './body-stream.ts'
-import { decodeText, demandEncoding, tooLarge } from './decode.ts'
+import { assertEncoding, decodeText, tooLarge } from './decode.ts'
 import { decodeStream, limitBytes } from './decode-stream.ts'
 import type { RequestHead } from './head.ts'
 
@@ -23,9 +23,9 @@ export function openBody(
 }
 
 /** @throws HttpError 413 when the announced size is over the limit, 415 for an unknown content encoding */
-export function demandReadable({ contentLength, contentEncoding }: RequestHead, maxBytes: number): void {
+export function assertReadable({ contentLength, contentEncoding }: RequestHead, maxBytes: number): void {
   if ((contentLength ?? 0) > maxBytes) throw tooLarge(maxBytes)
-  demandEncoding(contentEncoding)
+  assertEncoding(contentEncoding)
 }
 
 /**

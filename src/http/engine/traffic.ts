@@ -19,7 +19,7 @@ export interface InFlight {
   /** Bytes of its body that count as held in memory. */
   readonly heldBytes: number
   /** Of `Traffic` alone: where it stands among those in flight; -1: it is none of them. */
-  place: number
+  position: number
   /** Begins the response unless it has begun: its turn is at its end. */
   begin(): void
   /** Ends what takes too long; called now and then. @param nowMs `performance.now()` */
@@ -101,7 +101,7 @@ export class Traffic {
    * @param mayBegin whether it is to begin at the end of this turn, if it has not done so before
    */
   entered(request: InFlight, mayBegin: boolean): HttpError | undefined {
-    request.place = this.#inFlight.push(request) - 1
+    request.position = this.#inFlight.push(request) - 1
     if (this.#sweeper === undefined && this.#isStarted) this.#sweepOn()
     if (this.#turnRequests++ === 0) setImmediate(() => this.#endTurn())
     if (mayBegin) this.#beginning.push(request)
@@ -129,14 +129,14 @@ export class Traffic {
 
   /** Forgets a request: its response is sent, or its connection is gone. */
   left(request: InFlight): void {
-    const { place } = request
-    if (place < 0) return
+    const { position } = request
+    if (position < 0) return
     const last = this.#inFlight.pop()!
     if (last !== request) {
-      this.#inFlight[place] = last
-      last.place = place
+      this.#inFlight[position] = last
+      last.position = position
     }
-    request.place = -1
+    request.position = -1
     this.#heldBytes -= request.heldBytes
     if (this.#inFlight.length === 0) this.#idle?.()
   }

@@ -13,7 +13,7 @@ const NO_EVENTS: readonly FieldError[] = [{ path: 'events', message: 'is require
  * @param hint how to make one of what came, by its type
  * @throws HttpError 422
  */
-export function demandObject(
+export function assertObject(
   body: unknown,
   wants: string,
   hint: Readonly<Record<string, string>> = {},
@@ -29,8 +29,8 @@ export function demandObject(
  * Refuses JSON that is no request of `/v1/ingest` as a whole; a single event may still be wrong.
  * @throws HttpError 422
  */
-export function demandIngestShape(body: unknown): void {
-  demandObject(body, '{"events": […]}', {
+export function assertIngestShape(body: unknown): void {
+  assertObject(body, '{"events": […]}', {
     array: `, as jq '{events: .}' makes it; /v1/ingest/batch takes one event per line, as jq -c '.[]' prints them`,
   })
   if (Object.hasOwn(body, 'events')) return

@@ -3,7 +3,7 @@ import { ERRORS_MAX, type FieldError, type Validator } from '../../pipeline/even
 import { HttpError } from '../engine/http-error.ts'
 
 /** Holds a value to a schema. @throws HttpError 422 that lists what is wrong */
-export function demandSchema<S extends TSchema>(validate: Validator<S>, value: unknown): asserts value is Static<S> {
+export function assertSchema<S extends TSchema>(validate: Validator<S>, value: unknown): asserts value is Static<S> {
   const errors = validate(value)
   if (errors.length > 0) throw schemaError(errors)
 }

@@ -8,7 +8,7 @@ import { persisted } from '../../stores/redis/durability/persisted.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import { orUnavailable } from '../../stores/redis/or-unavailable.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
-import type { BulkJobState, BulkJobs, BulkPlace, BulkWork } from '../bulk.ts'
+import type { BulkJobState, BulkJobs, BulkReservation, BulkWork } from '../bulk.ts'
 
 export interface RedisBulkJobsOptions {
   /** A connection of kind `request`. */
@@ -37,7 +37,7 @@ export class RedisBulkJobs implements BulkJobs {
     this.#options = options
   }
 
-  async reserve(tenantId: string): Promise<BulkPlace> {
+  async reserve(tenantId: string): Promise<BulkReservation> {
     const { client, openMax } = this.#options
     const jobId = randomUUID()
     const open = keys.openBulkJobsOf(tenantId)

@@ -31,7 +31,7 @@ export interface BackupOptions {
  * @throws InputError when there is something already
  */
 export async function writeBackup(dir: string, options: BackupOptions): Promise<BackupManifest> {
-  await demandFree(dir)
+  await assertFreeFolder(dir)
   const part = `${dir}.${process.pid}.part`
   await rm(part, { recursive: true, force: true })
   await mkdir(part, { mode: 0o700 })
@@ -49,7 +49,7 @@ export async function writeBackup(dir: string, options: BackupOptions): Promise<
   }
 }
 
-async function demandFree(dir: string): Promise<void> {
+async function assertFreeFolder(dir: string): Promise<void> {
   const names = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
     throw new InputError(`cannot write a backup to ${dir}: ${error.message}`)

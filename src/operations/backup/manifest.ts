@@ -33,18 +33,18 @@ export async function readManifest(folder: string): Promise<BackupManifest> {
   if (checksum !== checksumOf(manifest)) {
     throw new BackupRefusedError(`the backup is damaged: ${NAME} has other content than was written`)
   }
-  demandDistinct(
+  assertDistinct(
     'file',
     filesOf(manifest).map(({ name }) => name),
   )
-  demandDistinct(
+  assertDistinct(
     'table',
     manifest.tables.map(({ table }) => table),
   )
   return manifest
 }
 
-function demandDistinct(what: string, names: readonly string[]): void {
+function assertDistinct(what: string, names: readonly string[]): void {
   const twice = names.find((name, at) => names.indexOf(name) !== at)
   if (twice === undefined) return
   throw new BackupRefusedError(`the backup is damaged: ${NAME} names the ${what} ${JSON.stringify(twice)} twice`)

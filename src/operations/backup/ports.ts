@@ -25,12 +25,12 @@ export interface TableTarget {
   /** A table that has rows; undefined when none has. */
   filledTable(): Promise<string | undefined>
   /** @throws BackupRefusedError when there are some that this version does not know */
-  demandKnown(migrations: readonly string[]): Promise<void>
+  assertKnown(migrations: readonly string[]): Promise<void>
   /**
    * Each is there, or can be made. Nothing of a statement that a backup carries is run as it was found.
    * @throws BackupRefusedError when one cannot be made
    */
-  demandTables(tables: readonly TableShape[]): Promise<void>
+  assertTables(tables: readonly TableShape[]): Promise<void>
   /** @param only these; undefined: all of this version */
   migrate(only?: readonly string[]): Promise<void>
   /** The table is there, and empty. */

@@ -16,12 +16,12 @@ export function readTenants(dir: string, { tenants }: BackupManifest): AsyncGene
   const ids = new Set<string>()
   const hashes = new Set<string>()
   return readRecords(dir, tenants, (value) => {
-    demandValid(validTenant, value)
+    assertValid(validTenant, value)
     const tenant = value as TenantCopy
-    demandFirst(ids, tenant.id, 'the tenant')
+    assertFirst(ids, tenant.id, 'the tenant')
     for (const { sha256, record } of tenant.keys) {
       if (record.tenant_id !== tenant.id) throw new Error(`the key ${record.prefix} is of tenant ${record.tenant_id}`)
-      demandFirst(hashes, sha256, 'the hash of a key')
+      assertFirst(hashes, sha256, 'the hash of a key')
     }
     return tenant
   })
@@ -32,7 +32,7 @@ export function readLetters(dir: string, { dead_letters: file, partitions }: Bac
   /** The last id by partition, as two numbers. */
   const last = new Map<number, readonly [bigint, bigint]>()
   return readRecords(dir, file, (value): LetterCopy => {
-    demandValid(validLetter, value)
+    assertValid(validLetter, value)
     const letter = value as LetterCopy
     const { partition, fields } = letter
     if (partition >= partitions) throw new Error(`there is no partition ${partition} of ${partitions}`)
@@ -49,19 +49,19 @@ export function readLetters(dir: string, { dead_letters: file, partitions }: Bac
 /** @throws BackupRefusedError that names file and line */
 export function readObjects(dir: string, { archive }: BackupManifest): AsyncGenerator<ArchivedObject[]> {
   return readRecords(dir, archive.file, (value) => {
-    demandValid(validObject, value)
+    assertValid(validObject, value)
     return value as ArchivedObject
   })
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: of any schema
-function demandValid(validator: Validator<any>, value: unknown): void {
+function assertValid(validator: Validator<any>, value: unknown): void {
   const [problem] = validator(value)
   if (problem === undefined) return
   throw new Error(problem.path === '' ? `it ${problem.message}` : `${problem.path}: ${problem.message}`)
 }
 
-function demandFirst(seen: Set<string>, name: string, what: string): void {
+function assertFirst(seen: Set<string>, name: string, what: string): void {
   if (seen.has(name)) throw new Error(`${what} ${name} is there twice`)
   seen.add(name)
 }

@@ -61,8 +61,8 @@ export async function restoreBackup(dir: string, manifest: BackupManifest, optio
 
 async function fill(dir: string, manifest: BackupManifest, options: RestoreOptions): Promise<Restored> {
   const { tables, records, progress } = options
-  await tables.demandKnown(manifest.migrations)
-  await tables.demandTables(manifest.tables)
+  await tables.assertKnown(manifest.migrations)
+  await tables.assertTables(manifest.tables)
   const isRepeated = await records.begin(manifest.id, await tables.filledTable())
   if (isRepeated) progress.step('an earlier restore of this backup was not finished: begun again')
   await records.fixPartitions(manifest.partitions, manifest.partitions_since ?? 0)

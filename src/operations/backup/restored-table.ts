@@ -45,17 +45,17 @@ export function createRestored({ table, create }: Pick<TableShape, 'table' | 'cr
     throw new Error('its statement is not CREATE TABLE with its name and columns')
   }
   const body = tokens.slice(name + 1)
-  demandPlain(body)
+  assertPlain(body)
   return `CREATE TABLE ${quoteName(table)} ${body.join(' ')}`
 }
 
-function demandPlain(tokens: readonly string[]): void {
+function assertPlain(tokens: readonly string[]): void {
   let depth = 0
   let clause: 'SETTINGS' | undefined
   let engines = 0
   for (const [at, token] of tokens.entries()) {
     if (token === '(') {
-      demandCall(tokens, at, depth)
+      assertCall(tokens, at, depth)
       depth++
     }
     if (token === ')' && --depth < 0) throw new Error('its statement has a bracket too many')
@@ -81,7 +81,7 @@ function demandPlain(tokens: readonly string[]): void {
  * where that clause may be: a column may be called ENGINE or INDEX.
  * @param depth of open brackets
  */
-function demandCall(tokens: readonly string[], at: number, depth: number): void {
+function assertCall(tokens: readonly string[], at: number, depth: number): void {
   const before = tokens[at - 1] ?? ''
   // A literal or an operator calls nothing.
   if (!/^[A-Za-z_`"]/.test(before) || BEFORE_BRACKET.test(before)) return

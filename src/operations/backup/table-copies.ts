@@ -100,7 +100,7 @@ export class ClickHouseTables implements TableSource, TableTarget {
     return undefined
   }
 
-  async demandKnown(names: readonly string[]): Promise<void> {
+  async assertKnown(names: readonly string[]): Promise<void> {
     const known = (await readMigrations()).map(({ name }) => name)
     const unknown = names.find((name) => !known.includes(name))
     if (unknown === undefined) return
@@ -113,7 +113,7 @@ export class ClickHouseTables implements TableSource, TableTarget {
     return migrate(this.#url, this.#log, { only })
   }
 
-  async demandTables(shapes: readonly TableShape[]): Promise<void> {
+  async assertTables(shapes: readonly TableShape[]): Promise<void> {
     const there = (await this.#hasDatabase()) ? (await this.tables()).map(({ table }) => table) : []
     for (const shape of shapes) {
       if (!OURS.has(shape.table) && !there.includes(shape.table)) createOf(shape)

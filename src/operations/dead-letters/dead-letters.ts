@@ -21,7 +21,7 @@ import { counterFields, keys } from '../../stores/redis/keys.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
 
 /** Where a letter is among all of them. */
-export interface LetterPlace {
+export interface LetterPosition {
   readonly partition: number
   /** When it was given up. */
   readonly atMs: number
@@ -30,7 +30,7 @@ export interface LetterPlace {
 }
 
 /** A dead letter as it is kept. */
-export interface StoredLetter extends LetterPlace {
+export interface StoredLetter extends LetterPosition {
   /** `PARTITION:MILLISECONDS-NUMBER` */
   readonly id: string
   /** The id under which it was given up; it has another one when the number of partitions was raised since. */
@@ -80,7 +80,7 @@ export class DeadLetters {
 
   /** One letter; undefined when there is none of this id. */
   async find(id: string): Promise<StoredLetter | undefined> {
-    const place = placeOf(id)
+    const place = positionOf(id)
     if (place === undefined || place.partition >= this.#partitions) return undefined
     const entry = id.slice(id.indexOf(':') + 1)
     const [raw] = await this.#range(place.partition, entry, entry, 'oldest first')
@@ -91,7 +91,7 @@ export class DeadLetters {
    * The letters that are there when it is called, over all partitions by time. Holds a page of each.
    * @param after goes on behind this place, whether or not there is a letter
    */
-  async *letters(filter: LetterFilter, order: LetterOrder, after?: LetterPlace): AsyncGenerator<StoredLetter> {
+  async *letters(filter: LetterFilter, order: LetterOrder, after?: LetterPosition): AsyncGenerator<StoredLetter> {
     const sources = await Promise.all(
       Array.from({ length: this.#partitions }, async (_, partition) => {
         const [last] = await this.#range(partition, '-', '+', 'newest first', 1)
@@ -106,9 +106,9 @@ export class DeadLetters {
     filter: LetterFilter,
     order: LetterOrder,
     last: string,
-    after: LetterPlace | undefined,
+    after: LetterPosition | undefined,
   ): AsyncGenerator<StoredLetter, void> {
-    const { fromMs = 0, toMs } = after === undefined ? filter : behind(filter, order, after)
+    const { fromMs = 0, toMs } = after === undefined ? filter : fromPosition(filter, order, after)
     let low = String(fromMs)
     let high = toMs === undefined || toMs >= Number(last.split('-')[0]) ? last : String(toMs)
     for (;;) {
@@ -191,19 +191,19 @@ export class DeadLetters {
   }
 }
 
-function isBefore(a: LetterPlace, b: LetterPlace, order: LetterOrder): boolean {
+function isBefore(a: LetterPosition, b: LetterPosition, order: LetterOrder): boolean {
   const byTime = a.atMs - b.atMs || a.number - b.number || a.partition - b.partition
   return order === 'oldest first' ? byTime < 0 : byTime > 0
 }
 
 /** The place that an id names; undefined when it is none. */
-export function placeOf(id: string): LetterPlace | undefined {
+export function positionOf(id: string): LetterPosition | undefined {
   const [, partition, ms, number] = /^(\d{1,4}):(\d{1,15})-(\d{1,20})$/.exec(id) ?? []
   if (number === undefined) return undefined
   return { partition: Number(partition), atMs: Number(ms), number: Number(number) }
 }
 
-function behind(filter: LetterFilter, order: LetterOrder, { atMs }: LetterPlace): LetterFilter {
+function fromPosition(filter: LetterFilter, order: LetterOrder, { atMs }: LetterPosition): LetterFilter {
   if (order === 'oldest first') return { ...filter, fromMs: Math.max(filter.fromMs ?? 0, atMs) }
   return { ...filter, toMs: Math.min(filter.toMs ?? atMs, atMs) }
 }
@@ -218,7 +218,7 @@ export function readLetter([entry, raw]: RawEntry, partition: number): StoredLet
   const text = (name: string) => fieldOf(fields, name)?.toString('utf8') ?? ''
   const id = `${partition}:${entry.toString('latin1')}`
   return {
-    ...placeOf(id)!,
+    ...positionOf(id)!,
     id,
     firstId: fieldOf(fields, FIRST_ID_FIELD)?.toString('latin1') ?? id,
     group: text('group'),

@@ -1,5 +1,5 @@
 import type { DeadLetterSummary } from '../../../schemas/dashboard/dead-letters.ts'
-import { type DeadLetters, eventOf, type LetterFilter, type LetterPlace, type StoredLetter } from './dead-letters.ts'
+import { type DeadLetters, eventOf, type LetterFilter, type LetterPosition, type StoredLetter } from './dead-letters.ts'
 
 /** Letters in the order in which they were given up, the newest first. */
 export interface LetterPage {
@@ -16,7 +16,7 @@ export async function letterPage(
   letters: DeadLetters,
   filter: LetterFilter,
   limit: number,
-  after?: LetterPlace,
+  after?: LetterPosition,
   looksMax = Number.POSITIVE_INFINITY,
 ): Promise<LetterPage> {
   const { reason = '', ...rest } = filter

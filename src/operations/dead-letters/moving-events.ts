@@ -1,4 +1,4 @@
-import type { Receipt } from '../../../schemas/api/receipt.ts'
+import type { EventReceipt } from '../../../schemas/api/receipt.ts'
 import { LANES, type Lane } from '../../pipeline/declaration/lane.ts'
 import { type Pipeline, rawStreamsOf, readersOf, streamsOf } from '../../pipeline/declaration/pipeline.ts'
 import { identityOf, partitionOf } from '../../pipeline/event/envelope.ts'
@@ -75,12 +75,12 @@ export class RedisMovingEvents implements MovingEvents {
   async #searchStreams(
     { tenantId, eventId }: EventKey,
     streams: readonly string[],
-    receiptOf: (event: HeldEvent) => Receipt,
+    receiptOf: (event: HeldEvent) => EventReceipt,
   ): Promise<Found> {
     const { pipeline, partitions } = this.#options
     const identity = identityOf(tenantId, eventId)
     const partition = partitionOf(identity, partitions)
-    const receipts: Receipt[] = []
+    const receipts: EventReceipt[] = []
     let isComplete = true
     for (const stream of streams) {
       const readers = readersOf(pipeline, stream)

@@ -32,7 +32,7 @@ export class StoreErasableArchive implements ErasableArchive {
 
   constructor(store: ObjectStore) {
     this.#store = store
-    this.place = store.place
+    this.place = store.location
   }
 
   async remove(scope: ErasureScope, idsAmong: ErasableTables['idsAmong']): Promise<RemovedLines> {

@@ -1,12 +1,12 @@
-import { type EventFate, RECEIPTS_MAX, type Receipt, type ReceiptStatus } from '../../../schemas/api/receipt.ts'
+import { type EventFate, type EventReceipt, RECEIPTS_MAX, type ReceiptStatus } from '../../../schemas/api/receipt.ts'
 
 /** What the sources know. */
 export interface Findings {
-  readonly waiting: readonly Receipt[]
-  readonly stored: readonly Receipt[]
-  readonly dead: readonly Receipt[]
-  readonly unarchived: readonly Receipt[]
-  readonly archived: readonly Receipt[]
+  readonly waiting: readonly EventReceipt[]
+  readonly stored: readonly EventReceipt[]
+  readonly dead: readonly EventReceipt[]
+  readonly unarchived: readonly EventReceipt[]
+  readonly archived: readonly EventReceipt[]
 }
 
 /** What became of an event is the first of these that a receipt of it has. */
@@ -41,9 +41,9 @@ export function fateOf(eventId: string, findings: Findings): EventFate | undefin
 }
 
 /** Adds receipts that are not among those that are known; each of these stands for one. */
-function merged(known: readonly Receipt[], found: readonly Receipt[]): Receipt[] {
+function merged(known: readonly EventReceipt[], found: readonly EventReceipt[]): EventReceipt[] {
   const left = [...known]
-  const added: Receipt[] = []
+  const added: EventReceipt[] = []
   for (const receipt of found) {
     const index = left.findIndex((one) => isSame(one, receipt))
     if (index >= 0) left.splice(index, 1)
@@ -56,7 +56,7 @@ function merged(known: readonly Receipt[], found: readonly Receipt[]): Receipt[]
  * Two sources speak of one receipt: it is of the same millisecond and came in the same way. An event that one request holds
  * twice is two receipts of the archive, and one anywhere else.
  */
-function isSame(a: Receipt, b: Receipt): boolean {
+function isSame(a: EventReceipt, b: EventReceipt): boolean {
   if (a.received_at === undefined || a.received_at !== b.received_at) return false
   if (isAside(a.status) !== isAside(b.status)) return false
   return same(a.request_id, b.request_id) && same(a.job_id, b.job_id)
@@ -72,6 +72,6 @@ function same(a: string | undefined, b: string | undefined): boolean {
   return a === undefined || b === undefined || a === b
 }
 
-function timeOf({ received_at: text }: Receipt): number {
+function timeOf({ received_at: text }: EventReceipt): number {
   return text === undefined ? Number.MAX_SAFE_INTEGER : Date.parse(text)
 }

@@ -1,4 +1,4 @@
-import type { Receipt } from '../../../schemas/api/receipt.ts'
+import type { EventReceipt } from '../../../schemas/api/receipt.ts'
 
 /** Which event. */
 export interface EventKey {
@@ -8,7 +8,7 @@ export interface EventKey {
 
 /** What a source knows of an event. */
 export interface Found {
-  readonly receipts: readonly Receipt[]
+  readonly receipts: readonly EventReceipt[]
   /** All of the source was searched. */
   readonly complete: boolean
 }
@@ -16,7 +16,7 @@ export interface Found {
 /** The tables. Rejects with `UnavailableError`. */
 export interface StoredEvents {
   /** The newest first, at most `RECEIPTS_MAX`. */
-  find(key: EventKey): Promise<readonly Receipt[]>
+  find(key: EventKey): Promise<readonly EventReceipt[]>
 }
 
 /** What is on its way, or has left it. Work is bounded. Rejects with `UnavailableError`. */
@@ -41,5 +41,5 @@ export interface ArchivedEvents {
    * @param known receipts that the archive may hold
    * @param aroundMs when the event was received besides, Unix milliseconds
    */
-  find(key: EventKey, known: readonly Receipt[], aroundMs: readonly number[]): Promise<Found>
+  find(key: EventKey, known: readonly EventReceipt[], aroundMs: readonly number[]): Promise<Found>
 }

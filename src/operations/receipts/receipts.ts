@@ -1,4 +1,4 @@
-import type { EventFate, EventSource, Receipt } from '../../../schemas/api/receipt.ts'
+import type { EventFate, EventReceipt, EventSource } from '../../../schemas/api/receipt.ts'
 import type { Clock } from '../../run/clock.ts'
 import { BackpressureError } from '../../run/errors.ts'
 import { fateOf } from './fate.ts'
@@ -68,7 +68,7 @@ export class Receipts implements EventReceipts {
     if (!archived.complete || !unarchived.complete) incomplete.push('archive')
     // A claim promises that its event is kept: it is where was not searched.
     const isHidden = claimedAtMs !== undefined && kept.length === 0 && !waiting.complete
-    const hidden: Receipt[] = isHidden ? [{ status: 'in_progress' }] : []
+    const hidden: EventReceipt[] = isHidden ? [{ status: 'in_progress' }] : []
     const fate = fateOf(eventId, {
       waiting: [...waiting.receipts, ...hidden],
       stored,

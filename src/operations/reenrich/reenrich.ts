@@ -31,12 +31,12 @@ export interface ReplacementParts extends ReenrichParts {
  * @throws StartupError when a run was cut off: what is stored is a part
  */
 export async function previewReenrich(selection: Selection, parts: ReenrichParts): Promise<ReenrichReport> {
-  await demandWhole(parts.events)
+  await assertReadable(parts.events)
   return (await judgeAll(selection, parts, async () => {})).report
 }
 
 /** @throws StartupError when a run was cut off: what is stored is a part */
-export async function demandWhole(events: StoredEvents): Promise<void> {
+export async function assertReadable(events: StoredEvents): Promise<void> {
   if ((await events.staged()) === undefined) return
   throw new StartupError(
     'a re-enrichment is going on or was cut off, and what is stored is a part: run it without --dry-run to finish it',

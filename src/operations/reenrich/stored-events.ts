@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { RECEIPTS_MAX, type Receipt } from '../../../schemas/api/receipt.ts'
+import { type EventReceipt, RECEIPTS_MAX } from '../../../schemas/api/receipt.ts'
 import { unavailable } from '../../stores/clickhouse/failures.ts'
 import type { EventKey, StoredEvents } from '../receipts/ports.ts'
 
@@ -30,7 +30,7 @@ export class ClickHouseStoredEvents implements StoredEvents {
     this.#client = client
   }
 
-  async find({ tenantId, eventId }: EventKey): Promise<readonly Receipt[]> {
+  async find({ tenantId, eventId }: EventKey): Promise<readonly EventReceipt[]> {
     try {
       const result = await this.#client.query({
         query: QUERY,
@@ -49,7 +49,7 @@ export class ClickHouseStoredEvents implements StoredEvents {
   }
 }
 
-function receiptOf({ received_ms, job_id, request_id, classification }: StoredRow): Receipt {
+function receiptOf({ received_ms, job_id, request_id, classification }: StoredRow): EventReceipt {
   return {
     status: 'stored',
     received_at: new Date(received_ms).toISOString(),

@@ -79,19 +79,21 @@ export class PartReader implements ArchiveReader {
 
   async #get(key: string): Promise<Buffer> {
     const stream = await this.#store.get(key)
-    if (stream === undefined) throw new InputError(`${key} is gone from ${this.#store.place}`)
+    if (stream === undefined) throw new InputError(`${key} is gone from ${this.#store.location}`)
     let packed: Buffer
     try {
       packed = await buffer(stream)
     } catch (error) {
-      throw new UnavailableError(`${key} cannot be read from ${this.#store.place}: ${(error as Error).message}`, {
+      throw new UnavailableError(`${key} cannot be read from ${this.#store.location}: ${(error as Error).message}`, {
         cause: error,
       })
     }
     try {
       return await decompress(packed)
     } catch (error) {
-      throw new InputError(`${key} in ${this.#store.place} is damaged: ${(error as Error).message}`, { cause: error })
+      throw new InputError(`${key} in ${this.#store.location} is damaged: ${(error as Error).message}`, {
+        cause: error,
+      })
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { createGunzip } from 'node:zlib'
-import { RECEIPTS_MAX, type Receipt } from '../../../schemas/api/receipt.ts'
+import { type EventReceipt, RECEIPTS_MAX } from '../../../schemas/api/receipt.ts'
 import { indexKey, type PartPlace, partKey, placeOf } from '../../pipeline/sinks/archive/layout.ts'
 import { type FoundLine, LineFinder } from '../../pipeline/sinks/archive/line-finder.ts'
 import type { PartIndex } from '../../pipeline/sinks/archive/part.ts'
@@ -36,9 +36,9 @@ export class ArchiveEvents implements ArchivedEvents {
     this.#store = store
   }
 
-  async find(key: EventKey, known: readonly Receipt[], aroundMs: readonly number[]): Promise<Found> {
+  async find(key: EventKey, known: readonly EventReceipt[], aroundMs: readonly number[]): Promise<Found> {
     const { candidates, complete } = await this.#candidates(key.tenantId, known, aroundMs)
-    const receipts: Receipt[] = []
+    const receipts: EventReceipt[] = []
     let parts = 0
     let bytes = 0
     for (const { place, bytes: size } of candidates) {
@@ -53,7 +53,7 @@ export class ArchiveEvents implements ArchivedEvents {
   }
 
   /** Parts of the hours, and of the jobs, that are asked for. */
-  async #candidates(tenantId: string, known: readonly Receipt[], aroundMs: readonly number[]) {
+  async #candidates(tenantId: string, known: readonly EventReceipt[], aroundMs: readonly number[]) {
     const times = [...aroundMs]
     const folders = new Set<string>()
     for (const { received_at: text, job_id: job } of known) {
@@ -80,7 +80,7 @@ export class ArchiveEvents implements ArchivedEvents {
     return { candidates: byDistance(candidates), complete: true }
   }
 
-  async #readPart(place: PartPlace, eventId: string): Promise<Receipt[]> {
+  async #readPart(place: PartPlace, eventId: string): Promise<EventReceipt[]> {
     const stream = await this.#store().get(partKey(place))
     if (stream === undefined) return []
     const finder = new LineFinder(eventId)
@@ -130,7 +130,7 @@ function receiptOf(
   { line, receivedAt, status }: FoundLine,
   place: PartPlace,
   requests: readonly (readonly [string, number])[],
-): Receipt {
+): EventReceipt {
   const requestId = requestOf(requests, line)
   return {
     status: status === 'ok' ? 'accepted' : status,

@@ -27,7 +27,7 @@ export interface Identities {
  * repeats meet in the one that it would have today, and that is another when the number of partitions was raised since.
  * @throws StartupError when there is such an event
  */
-export function demandRepeatsMeet(
+export function assertRepeatsMeet(
   units: readonly LostUnit[],
   tenantId: string,
   recentMs: number,

@@ -16,7 +16,7 @@ import type {
   Selection,
   StoredEvents,
 } from './ports.ts'
-import { addressesOf, assignIdentities, demandRepeatsMeet, unitToFeed } from './put-back.ts'
+import { addressesOf, assertRepeatsMeet, assignIdentities, unitToFeed } from './put-back.ts'
 import { TakenRows } from './taken-rows.ts'
 import { isOfEntry, merged, type PlacedUnit, unitsInOrder } from './units-in-order.ts'
 import { type Condition, digestOf, meets } from './where.ts'
@@ -158,7 +158,7 @@ class Replay {
     const { reader } = this.#options
     try {
       const lines = await patiently(() => reader.read(part))
-      for (const { partition } of lines) this.#demandPartition(partition, part)
+      for (const { partition } of lines) this.#assertPartition(partition, part)
       const units = lines.map((unit) => readUnit(unit, () => this.#unreadable++))
       this.#open.push(units.length)
       return units
@@ -171,7 +171,7 @@ class Replay {
   }
 
   /** What went into a stream that nobody reads would never be stored. */
-  #demandPartition(partition: number, { key }: ArchivedPart): void {
+  #assertPartition(partition: number, { key }: ArchivedPart): void {
     const { partitions } = this.#options.lane
     if (partition < partitions) return
     throw new StartupError(
@@ -213,7 +213,7 @@ class Replay {
     const { lane, selection, windowMs, enricher, mask, hostnames } = this.#options
     const { tenantId } = selection
     const nowMs = await lane.now()
-    demandRepeatsMeet(lost, tenantId, nowMs - windowMs, lane)
+    assertRepeatsMeet(lost, tenantId, nowMs - windowMs, lane)
     const { byEvent, claimed, released } = assignIdentities(lost, { tenantId, nowMs, windowMs })
     await hostnames?.prefetch(addressesOf(lost))
     await lane.release(released, this.#start.sinceMs)

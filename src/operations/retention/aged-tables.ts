@@ -24,7 +24,7 @@ const STATEMENT_MS = 600_000
 export class ClickHouseAgedTables implements AgedStore {
   readonly name = 'tables'
   readonly #url: string
-  readonly #places: Places
+  readonly #places: TableNames
 
   /**
    * @param url as `connectClickHouse` takes it
@@ -32,7 +32,7 @@ export class ClickHouseAgedTables implements AgedStore {
    */
   constructor(url: string, cluster: string | undefined) {
     this.#url = url
-    this.#places = placesOf(cluster)
+    this.#places = tableNamesOf(cluster)
   }
 
   async removeAged(policy: RetentionPolicy, nowMs: number): Promise<number> {
@@ -57,7 +57,7 @@ export class ClickHouseAgedTables implements AgedStore {
 }
 
 /** Where a table's rows, parts and mutations are. */
-interface Places {
+interface TableNames {
   /** What holds the rows of a table. */
   holder(table: string): string
   /** The table of an ALTER. */
@@ -69,7 +69,7 @@ interface Places {
   readonly settings: ClickHouseSettings
 }
 
-function placesOf(cluster: string | undefined): Places {
+function tableNamesOf(cluster: string | undefined): TableNames {
   if (cluster === undefined) {
     return {
       holder: (table) => table,
@@ -93,7 +93,7 @@ function placesOf(cluster: string | undefined): Places {
 
 async function removeFrom(
   client: ClickHouseClient,
-  places: Places,
+  places: TableNames,
   table: Table,
   policy: RetentionPolicy,
   nowMs: number,
@@ -113,7 +113,7 @@ async function removeFrom(
   return dropped + (await removeRows(client, places, table, byFloor(tenants, policy, nowMs)))
 }
 
-function openMutations({ mutations, holder }: Places, { name }: Table): string {
+function openMutations({ mutations, holder }: TableNames, { name }: Table): string {
   return `
     SELECT mutation_id FROM ${mutations}
     WHERE database = '${DATABASE}' AND table = '${holder(name)}' AND NOT is_done AND command LIKE '%DELETE WHERE%'`
@@ -122,7 +122,7 @@ function openMutations({ mutations, holder }: Places, { name }: Table): string {
 /** Months of which nobody keeps a day, whoever has rows in them by then. */
 async function dropMonths(
   client: ClickHouseClient,
-  { parts, holder, altered }: Places,
+  { parts, holder, altered }: TableNames,
   { name }: Table,
   floor: string | undefined,
 ): Promise<number> {
@@ -158,7 +158,7 @@ function byFloor(tenants: readonly string[], policy: RetentionPolicy, nowMs: num
 
 async function removeRows(
   client: ClickHouseClient,
-  { altered, conditionsMax }: Places,
+  { altered, conditionsMax }: TableNames,
   { name, day }: Table,
   floors: ReadonlyMap<string, readonly string[]>,
 ): Promise<number> {

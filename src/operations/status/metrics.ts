@@ -44,21 +44,21 @@ export function createStoreMetrics(registry: Registry, reads: StoreReads): void 
       }
     }
   }
-  const place = ['stream', 'lane', 'group']
+  const labels = ['stream', 'lane', 'group']
   gauge(
-    ...(['ipid_stream_lag_entries', 'Entries not yet delivered to the group', place] as const),
+    ...(['ipid_stream_lag_entries', 'Entries not yet delivered to the group', labels] as const),
     everyGroup(({ lag_entries: entries }) => entries),
   )
   gauge(
-    ...(['ipid_stream_pending_entries', 'Entries delivered and not yet acknowledged', place] as const),
+    ...(['ipid_stream_pending_entries', 'Entries delivered and not yet acknowledged', labels] as const),
     everyGroup(({ pending_entries: entries }) => entries),
   )
   gauge(
-    ...(['ipid_stream_waiting_events', 'Events in entries that are not acknowledged yet', place] as const),
+    ...(['ipid_stream_waiting_events', 'Events in entries that are not acknowledged yet', labels] as const),
     everyGroup(({ events }) => events),
   )
   gauge(
-    ...(['ipid_stream_oldest_seconds', 'Age of the oldest entry that waits', place] as const),
+    ...(['ipid_stream_oldest_seconds', 'Age of the oldest entry that waits', labels] as const),
     everyGroup(({ oldest_ms: ms }) => ms / 1_000),
   )
   gauge('ipid_dead_letters', 'Events that cannot be processed and wait for a decision', [], async (set) => {

@@ -120,10 +120,10 @@ export async function clickhouseStatus(url: string): Promise<ClickHouseStatus> {
 
 /** Parts of the archive are gathered before they are written: that is no stall. */
 export function stallLimits(config: Pick<Config, 'stallMs' | 'archivePartAgeMs'>, pipeline: Pipeline): StallLimits {
-  const gathering = pipeline.sinks.filter(({ takes }) => takes === 'payloads')
+  const archiving = pipeline.sinks.filter(({ takes }) => takes === 'payloads')
   return {
     stallMs: config.stallMs,
-    slackMs: Object.fromEntries(gathering.map(({ group }) => [group, config.archivePartAgeMs])),
+    slackMs: Object.fromEntries(archiving.map(({ group }) => [group, config.archivePartAgeMs])),
   }
 }
 

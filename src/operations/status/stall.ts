@@ -14,7 +14,7 @@ export function oldestWork(
   batchJobs: JobsStatus,
   bulkJobs: JobsStatus,
 ): OldestWork | null {
-  const found: OldestWork[] = waiting.map((group) => ({ age_ms: group.oldest_ms, where: placeOf(group) }))
+  const found: OldestWork[] = waiting.map((group) => ({ age_ms: group.oldest_ms, where: groupAndLane(group) }))
   found.push({ age_ms: batchJobs.oldest_ms, where: 'batch job' }, { age_ms: bulkJobs.oldest_ms, where: 'bulk job' })
   const [oldest] = found.filter(({ age_ms: ageMs }) => ageMs > 0).sort((a, b) => b.age_ms - a.age_ms)
   return oldest ?? null
@@ -29,9 +29,9 @@ export function stalledAt(waiting: readonly GroupWaiting[], { stallMs, slackMs }
     .map((group) => ({ group, overMs: group.oldest_ms - stallMs - (slackMs[group.group] ?? 0) }))
     .filter(({ overMs }) => overMs > 0)
     .sort((a, b) => b.overMs - a.overMs)
-  return worst && { age_ms: worst.group.oldest_ms, where: placeOf(worst.group) }
+  return worst && { age_ms: worst.group.oldest_ms, where: groupAndLane(worst.group) }
 }
 
-function placeOf({ group, lane }: Pick<GroupWaiting, 'group' | 'lane'>): string {
+function groupAndLane({ group, lane }: Pick<GroupWaiting, 'group' | 'lane'>): string {
   return `${group}, ${lane} lane`
 }

@@ -1,4 +1,4 @@
-import type { Receipt } from '../../../schemas/api/receipt.ts'
+import type { EventReceipt } from '../../../schemas/api/receipt.ts'
 import { ROW_COLUMNS, type RowColumn } from '../../../schemas/row.ts'
 import type { Lane } from '../declaration/lane.ts'
 import { type PayloadStatus, payloadLineStart, payloadOrigin } from '../event/payload.ts'
@@ -18,7 +18,7 @@ export interface HeldEvent {
 }
 
 /** What the row of an event says of its receipt, that is not stored yet. */
-export function rowReceipt({ row, lane, job }: HeldEvent): Receipt {
+export function rowReceipt({ row, lane, job }: HeldEvent): EventReceipt {
   const values = row.toString('utf8').split('\t')
   const value = (column: RowColumn) => fromTsv(values[ROW_COLUMNS.indexOf(column)] ?? '')
   const receivedAt = value('received_at')
@@ -35,14 +35,14 @@ export function rowReceipt({ row, lane, job }: HeldEvent): Receipt {
 }
 
 /** Of a dead letter; its lane follows from its job. */
-export function deadReceipt(event: HeldEvent): Receipt {
+export function deadReceipt(event: HeldEvent): EventReceipt {
   const { partition, entry, job, reason } = event
   const receipt = rowReceipt({ ...event, lane: job === '' ? 'live' : 'batch' })
   return { ...receipt, status: 'dead', reason, dead_letter: `${partition}:${entry}` }
 }
 
 /** Of an event as it came, whose part of the archive is not written yet. */
-export function payloadReceipt({ row, lane, job }: HeldEvent): Receipt {
+export function payloadReceipt({ row, lane, job }: HeldEvent): EventReceipt {
   const lineStart = payloadLineStart(row, 0)
   const { requestId } = payloadOrigin(row.subarray(0, lineStart))
   const { _received_at, _status } = JSON.parse(row.toString('utf8', lineStart)) as {

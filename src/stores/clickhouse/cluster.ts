@@ -30,7 +30,7 @@ export async function shardsOf(client: ClickHouseClient, cluster: string): Promi
  * @param cluster undefined: one server
  * @throws StartupError when the tables that are there are of the other form, or of another cluster
  */
-export async function demandForm(client: ClickHouseClient, cluster: string | undefined): Promise<void> {
+export async function assertFormOfTables(client: ClickHouseClient, cluster: string | undefined): Promise<void> {
   const there = await formOfTables(client)
   if (there === undefined || there.cluster === cluster) return
   const found = there.cluster === undefined ? 'tables of one server' : `tables of cluster "${there.cluster}"`
@@ -49,7 +49,7 @@ export type OneServerWork = 'a backup' | 'a restore' | 'a replay' | 'an erasure'
  * @param cluster as the settings say
  * @throws StartupError when the tables are, or are to be, those of a cluster, whatever the settings say
  */
-export async function demandOneServer(
+export async function assertOneServer(
   what: OneServerWork,
   url: string | undefined,
   cluster: string | undefined,

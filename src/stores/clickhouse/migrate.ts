@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Logger } from 'pino'
 import { connectClickHouse, DATABASE } from './client.ts'
-import { demandForm, read, SOME_MAY_BE_AWAY, shardsOf } from './cluster.ts'
+import { assertFormOfTables, read, SOME_MAY_BE_AWAY, shardsOf } from './cluster.ts'
 import { clusterStatements, createDatabaseOn, everyReplica } from './cluster-form.ts'
 
 /** A file of schemas/clickhouse: `NNNN_what.sql`. */
@@ -117,7 +117,7 @@ function connect(url: string, cluster: string | undefined, database?: string): C
 async function createDatabase(url: string, cluster: string | undefined): Promise<void> {
   const client = connect(url, cluster)
   try {
-    await demandForm(client, cluster)
+    await assertFormOfTables(client, cluster)
     if (cluster === undefined) await client.command({ query: `CREATE DATABASE IF NOT EXISTS ${DATABASE}` })
     else await createOnCluster(client, cluster)
   } finally {

@@ -4,7 +4,7 @@ import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { UnavailableError } from '../../run/errors.ts'
-import { demandKey, type ObjectEntry, type ObjectStore } from './object-store.ts'
+import { assertKey, type ObjectEntry, type ObjectStore } from './object-store.ts'
 
 /** Objects on their way; a folder that no key can name. */
 const PARTIAL = '.partial'
@@ -13,12 +13,12 @@ const PARTIAL_AGE_MS = 3_600_000
 
 /** Objects as files of a folder: written under another name, synced, then renamed, then the folder is synced. */
 export class FolderStore implements ObjectStore {
-  readonly place: string
+  readonly location: string
   readonly #folder: string
 
   constructor(folder: string) {
     this.#folder = folder
-    this.place = folder
+    this.location = folder
   }
 
   prepare(): Promise<void> {
@@ -83,7 +83,7 @@ export class FolderStore implements ObjectStore {
   async close(): Promise<void> {}
 
   #path(key: string): string {
-    demandKey(key)
+    assertKey(key)
     return join(this.#folder, key)
   }
 

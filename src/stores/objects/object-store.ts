@@ -8,12 +8,12 @@ export interface ObjectEntry {
 }
 
 /**
- * Named objects that are written whole. Keys are paths without a leading slash, see `demandKey`. Every method rejects with
+ * Named objects that are written whole. Keys are paths without a leading slash, see `assertKey`. Every method rejects with
  * `UnavailableError` when the store did not do it, which may pass; doing it again does no harm.
  */
 export interface ObjectStore {
   /** Where it is, for people; without secrets. */
-  readonly place: string
+  readonly location: string
   /** Called before the first use, and again behind a failure. */
   prepare(): Promise<void>
   /** Removes what writers that were killed before that time have left. A write of then that is under way fails. */
@@ -37,7 +37,7 @@ export interface ObjectStore {
 const NAME_PART = /^[A-Za-z0-9_][A-Za-z0-9_=.-]{0,199}$/
 
 /** @throws when a key could lead out of its place, or mean another one elsewhere */
-export function demandKey(key: string): void {
+export function assertKey(key: string): void {
   const isSafe = key.length <= 900 && key.split('/').every((part) => NAME_PART.test(part) && !part.includes('..'))
   if (!isSafe) throw new Error(`${JSON.stringify(key)} is no key of an object`)
 }

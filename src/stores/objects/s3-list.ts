@@ -18,17 +18,17 @@ const EMPTY_PAGES_MAX = 100
 
 /**
  * Every object of a bucket under a prefix, in the order of the keys (by UTF-8). Follows the pages to their end.
- * @param place for errors
+ * @param location for errors
  * @param prefix of full names
  * @param ask reads one page
  * @throws UnavailableError when the pages do not lead to an end: a short list must not pass for a whole one
  */
 export async function* listAll(
-  place: string,
+  location: string,
   prefix: string,
   ask: (start: ListStart) => Promise<ListPage>,
 ): AsyncGenerator<{ readonly name: string; readonly bytes: number }> {
-  const broken = (what: string) => new UnavailableError(`${place}: ${what}`)
+  const broken = (what: string) => new UnavailableError(`${location}: ${what}`)
   let last: string | undefined
   let start: ListStart = {}
   for (let emptyPages = 0; ; emptyPages++) {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import type { S3Client } from '@aws-sdk/client-s3'
 import { UnavailableError } from '../../run/errors.ts'
-import { demandKey, type ObjectEntry, type ObjectStore } from './object-store.ts'
+import { assertKey, type ObjectEntry, type ObjectStore } from './object-store.ts'
 import { listAll } from './s3-list.ts'
 
 type Sdk = typeof import('@aws-sdk/client-s3')
@@ -35,7 +35,7 @@ const OWN_REGION = 'us-east-1'
  * profile or the machine gives, in the SDK's own order.
  */
 export class S3Store implements ObjectStore {
-  readonly place: string
+  readonly location: string
   readonly #options: S3StoreOptions
   readonly #closing = new AbortController()
   #loaded: Promise<{ readonly sdk: Sdk; readonly client: S3Client }> | undefined
@@ -43,7 +43,7 @@ export class S3Store implements ObjectStore {
   constructor(options: S3StoreOptions) {
     this.#options = options
     const { bucket, prefix, endpoint } = options
-    this.place = `s3://${bucket}/${prefix}${endpoint === undefined ? '' : ` at ${endpoint}`}`
+    this.location = `s3://${bucket}/${prefix}${endpoint === undefined ? '' : ` at ${endpoint}`}`
   }
 
   /** Asks nothing of the store: whether it is there matters when there is something to write. */
@@ -80,7 +80,7 @@ export class S3Store implements ObjectStore {
   async *list(prefix: string): AsyncGenerator<ObjectEntry> {
     const start = this.#start()
     const Prefix = start + prefix
-    const pages = listAll(this.place, Prefix, ({ ContinuationToken, Marker }) =>
+    const pages = listAll(this.location, Prefix, ({ ContinuationToken, Marker }) =>
       this.#ask(({ sdk, client }, Bucket, abortSignal) =>
         Marker === undefined
           ? client.send(new sdk.ListObjectsV2Command({ Bucket, Prefix, ContinuationToken }), { abortSignal })
@@ -113,7 +113,7 @@ export class S3Store implements ObjectStore {
   }
 
   #name(key: string): string {
-    demandKey(key)
+    assertKey(key)
     return this.#start() + key
   }
 
@@ -134,7 +134,7 @@ export class S3Store implements ObjectStore {
       return await work(await this.#load(), bucket, signal)
     } catch (error) {
       const { name, message } = error as Error
-      throw new UnavailableError(`${this.place}: ${[name, message].filter(Boolean).join(': ')}`, { cause: error })
+      throw new UnavailableError(`${this.location}: ${[name, message].filter(Boolean).join(': ')}`, { cause: error })
     }
   }
 

@@ -1,7 +1,7 @@
 import { Cluster } from 'ioredis'
 import { utcDay } from '../../pipeline/event/outcomes.ts'
+import { CallBatcher } from '../../run/call-batcher.ts'
 import type { Clock } from '../../run/clock.ts'
-import { Gathering } from '../../run/gathering.ts'
 import { Lifecycle } from '../../run/lifecycle.ts'
 import type { Service } from '../../run/service.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
@@ -57,7 +57,7 @@ export class RedisDailyQuota implements DailyQuota, Service {
   readonly #client: RedisClient
   readonly #clock: Clock
   readonly #reconnection: Reconnection | undefined
-  readonly #asking = new Gathering<Waiter>((waiters) => this.#ask(waiters))
+  readonly #asking = new CallBatcher<Waiter>((waiters) => this.#ask(waiters))
   readonly #held = new Map<string, Held>()
   readonly #keeper = new LotKeeper<Held>({
     giveBack: (held) => this.#giveBack(held),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import type { Receipt } from '../../../schemas/api/receipt.ts'
+import type { EventReceipt } from '../../../schemas/api/receipt.ts'
 import { ArchiveEvents } from '../../../src/operations/replay/archived-events.ts'
 import { indexKey, type PartPlace, partKey, partName } from '../../../src/pipeline/sinks/archive/layout.ts'
 import { UnavailableError } from '../../../src/run/errors.ts'
@@ -87,7 +87,12 @@ test('a line of a batch job is found in the parts of its job', async () => {
   const { archive, add } = setUp()
   add(HOUR, ['e'], 'job-2')
   const archived = add(HOUR + 1, ['e'], 'job-1')
-  const known: Receipt = { status: 'stored', received_at: new Date(HOUR).toISOString(), lane: 'batch', job_id: 'job-1' }
+  const known: EventReceipt = {
+    status: 'stored',
+    received_at: new Date(HOUR).toISOString(),
+    lane: 'batch',
+    job_id: 'job-1',
+  }
   const { receipts } = await archive.find(KEY, [known], [])
   assert.deepEqual(
     receipts.map((one) => [one.job_id, one.lane, one.archived]),

@@ -7,7 +7,7 @@ import { payloadRow, rejectedRow } from '../../../src/pipeline/event/payload.ts'
 import { ArchiveInserter } from '../../../src/pipeline/sinks/archive/destination.ts'
 import { indexKey, partKey, placeOf } from '../../../src/pipeline/sinks/archive/layout.ts'
 import { partsOf } from '../../../src/pipeline/sinks/archive/part.ts'
-import { demandKey, type ObjectStore } from '../../../src/stores/objects/object-store.ts'
+import { assertKey, type ObjectStore } from '../../../src/stores/objects/object-store.ts'
 
 function entry(partition: number, id: string, rows: readonly string[], job?: string, commit = ''): EntryOfRows {
   const envelopes = rows.map((row) => ({ identity: NO_IDENTITY, state: EnvelopeState.Raw, row }))
@@ -117,7 +117,7 @@ test('lines of a job that are no event are in the index only, also when there is
 test('a key tells its place, and can lead nowhere else', async () => {
   for (const { place } of await partsOf(ENTRIES)) {
     for (const key of [partKey(place), indexKey(place)]) {
-      demandKey(key)
+      assertKey(key)
       assert.deepEqual(placeOf(key), place)
     }
   }
@@ -135,7 +135,7 @@ test('a key tells its place, and can lead nowhere else', async () => {
     'ä',
     `${'a/'.repeat(500)}a`,
   ]) {
-    assert.throws(() => demandKey(key), /is no key/, key)
+    assert.throws(() => assertKey(key), /is no key/, key)
   }
 })
 

@@ -16,7 +16,7 @@ const SELECTORS = { a: selectorOf({ ip: '17.0.0.1' }), b: selectorOf({ ip: '17.0
 
 /** Objects in memory; it fails from a chosen change on, as if the process had ended there. */
 class FailingStore implements ObjectStore {
-  readonly place = 'memory'
+  readonly location = 'memory'
   readonly objects = new Map<string, Buffer>()
   changesLeft = Number.POSITIVE_INFINITY
 

@@ -54,8 +54,8 @@ test('a backup and a restore have an order in which every event is in one place'
   ])
 
   const tables = {
-    demandKnown: () => note('known'),
-    demandTables: () => note('tables can be made'),
+    assertKnown: () => note('known'),
+    assertTables: () => note('tables can be made'),
     filledTable: async () => undefined,
     migrate: (only) => note(only === undefined ? 'later migrations' : 'migrations of then'),
     clear: ({ table }) => note(`clear ${table}`),

@@ -96,9 +96,9 @@ test('a place that is called like a marker is one in its country, and elsewhere 
   ] as const
   for (const [city, region, country, isKnown] of places) {
     const facts = await factsOf({ city, region, country_code: country, country_name: '-', as_name: 'A' })
-    const { place } = (await readGeofeed(Buffer.from(`81.2.69.0/24,${country},${region},${city},1`), 'isp', 'f', 9))
+    const { location } = (await readGeofeed(Buffer.from(`81.2.69.0/24,${country},${region},${city},1`), 'isp', 'f', 9))
       .entries[0]!
-    for (const data of [facts!.data, place!]) {
+    for (const data of [facts!.data, location!]) {
       assert.deepEqual(
         [data.city, data.region],
         isKnown ? [city, region] : [undefined, undefined],
@@ -138,7 +138,7 @@ test('entries of a geofeed that are wrong are left out and reported; comments ar
   ]
   const { entries, warnings } = await readGeofeed(Buffer.from(rows.join('\r\n')), 'isp', 'feed', 10)
   assert.deepEqual(
-    entries.map(({ place }) => place),
+    entries.map(({ location }) => location),
     [{ country_code: 'GB', region: 'GB-ENG', city: 'London', postal_code: 'SW1' }, { city: 'Unit #1, Town' }],
   )
   assert.match(

@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Receipt } from '../../../schemas/api/receipt.ts'
+import type { EventReceipt } from '../../../schemas/api/receipt.ts'
 import { type Findings, fateOf } from '../../../src/operations/receipts/fate.ts'
 
 const AT = ['2026-11-22T08:00:00.000Z', '2026-11-22T08:00:01.000Z', '2026-11-22T08:00:02.000Z'] as const
-const live = (status: Receipt['status'], at: string, request: string, more: Partial<Receipt> = {}): Receipt => ({
+const live = (
+  status: EventReceipt['status'],
+  at: string,
+  request: string,
+  more: Partial<EventReceipt> = {},
+): EventReceipt => ({
   status,
   received_at: at,
   lane: 'live',

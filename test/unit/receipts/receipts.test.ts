@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Receipt } from '../../../schemas/api/receipt.ts'
+import type { EventReceipt } from '../../../schemas/api/receipt.ts'
 import type { Found } from '../../../src/operations/receipts/ports.ts'
 import { Receipts } from '../../../src/operations/receipts/receipts.ts'
 import { whyUnknown } from '../../../src/operations/receipts/unknown.ts'
@@ -8,15 +8,15 @@ import { BackpressureError, UnavailableError } from '../../../src/run/errors.ts'
 
 const NOTHING: Found = { receipts: [], complete: true }
 const NOW = Date.UTC(2026, 10, 22, 8)
-const RECEIPT: Receipt = { status: 'stored', received_at: '2026-11-22T07:00:00.000Z', lane: 'live' }
+const RECEIPT: EventReceipt = { status: 'stored', received_at: '2026-11-22T07:00:00.000Z', lane: 'live' }
 
 function setUp(
   found: Partial<Record<'waiting' | 'unarchived' | 'dead' | 'archived', Found>> & {
-    stored?: () => Promise<readonly Receipt[]>
+    stored?: () => Promise<readonly EventReceipt[]>
     claimedAtMs?: number
   } = {},
 ) {
-  const asked: { known: readonly Receipt[]; aroundMs: readonly number[] }[] = []
+  const asked: { known: readonly EventReceipt[]; aroundMs: readonly number[] }[] = []
   const order: string[] = []
   const say = <T>(name: string, answer: T) => {
     order.push(name)
@@ -70,7 +70,7 @@ test('a claim without its event is on its way only where was not searched', asyn
     claimedAtMs: 5,
     waiting: backlog,
     stored: async () => [RECEIPT],
-  }).find()) as Receipt
+  }).find()) as EventReceipt
   assert.equal(status, 'stored')
 })
 
@@ -87,8 +87,8 @@ test('what was not searched to its end is told', async () => {
 })
 
 test('few ask at once, and one that failed makes room', async () => {
-  let release = (_: readonly Receipt[]) => {}
-  const stored = new Promise<readonly Receipt[]>((resolve) => {
+  let release = (_: readonly EventReceipt[]) => {}
+  const stored = new Promise<readonly EventReceipt[]>((resolve) => {
     release = resolve
   })
   const { find } = setUp({ stored: () => stored })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { LostEvent, LostUnit } from '../../../src/operations/replay/plan.ts'
-import { assignIdentities, demandRepeatsMeet } from '../../../src/operations/replay/put-back.ts'
+import { assertRepeatsMeet, assignIdentities } from '../../../src/operations/replay/put-back.ts'
 import { identityOf, NO_IDENTITY, partitionOf } from '../../../src/pipeline/event/envelope.ts'
 
 const WINDOW_MS = 1_000
@@ -67,7 +67,7 @@ test('an event whose repeats meet in another partition by now is not put back wh
   const demand =
     (partition: number, event: LostEvent, partitionsSinceMs = NOW) =>
     () =>
-      demandRepeatsMeet([unitOf(partition, [event])], 't', NOW - WINDOW_MS, { partitions: 7, partitionsSinceMs })
+      assertRepeatsMeet([unitOf(partition, [event])], 't', NOW - WINDOW_MS, { partitions: 7, partitionsSinceMs })
   const elsewhere = (home + 1) % 7
   assert.throws(demand(elsewhere, lost('a', NOW - 1)), /before PARTITIONS was raised/)
   assert.doesNotThrow(demand(home, lost('a', NOW - 1)))

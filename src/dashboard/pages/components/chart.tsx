@@ -85,10 +85,10 @@ interface CanvasProps extends ChartProps {
 }
 
 function Canvas({ days, series, kind, onPoint }: CanvasProps) {
-  const place = useRef<HTMLDivElement>(null)
+  const canvas = useRef<HTMLDivElement>(null)
   const data = JSON.stringify([days, series])
   useEffect(() => {
-    const element = place.current!
+    const element = canvas.current!
     let chart: uPlot | undefined
     let isGone = false
     const dark = window.matchMedia('(prefers-color-scheme: dark)')
@@ -115,7 +115,7 @@ function Canvas({ days, series, kind, onPoint }: CanvasProps) {
       chart?.destroy()
     }
   }, [data, kind])
-  return <div class="canvas" ref={place} aria-hidden="true" />
+  return <div class="canvas" ref={canvas} aria-hidden="true" />
 }
 
 /** What lies on top of a stack is drawn first, as the sum of all below. */

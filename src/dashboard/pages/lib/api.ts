@@ -16,7 +16,7 @@ export type Query = Readonly<Record<string, string | number | boolean | readonly
 let csrfToken = ''
 
 /** Of the session: sent with every change. */
-export function useToken(token: string): void {
+export function setCsrfToken(token: string): void {
   csrfToken = token
 }
 

@@ -14,7 +14,7 @@ import type { CompanyStore } from '../company-store.ts'
 import { EXPORTS } from '../read-limits.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 import { untilLeft } from '../until-left.ts'
-import { demandView } from '../view.ts'
+import { assertView } from '../view.ts'
 
 export interface CompanyParts {
   readonly companies: CompanyStore
@@ -33,7 +33,7 @@ export function companyRoutes({ companies, lookups }: CompanyParts): DashboardRo
       path: PATH,
       query: CompaniesQuery,
       async handle({ tenant, query }) {
-        demandView(query)
+        assertView(query)
         return json(await companies.page(tenant.id, query))
       },
     }),
@@ -43,7 +43,7 @@ export function companyRoutes({ companies, lookups }: CompanyParts): DashboardRo
       changes: false,
       body: CompanyDetailsBody,
       async handle({ tenant, body }) {
-        demandView(body)
+        assertView(body)
         return json(await companies.details(tenant.id, body))
       },
     }),
@@ -65,7 +65,7 @@ export function companyRoutes({ companies, lookups }: CompanyParts): DashboardRo
       path: `${PATH}/export`,
       query: CompaniesExport,
       handle({ tenant, query: { hide, ...view } }) {
-        demandView(view)
+        assertView(view)
         return {
           status: 200,
           type: 'text/csv; charset=utf-8',

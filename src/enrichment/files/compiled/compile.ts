@@ -12,8 +12,8 @@ import { openTableFile } from '../build/table-file.ts'
 import { writeVendorTable } from '../build/vendor-writer.ts'
 import { providerNameOf } from '../data-file.ts'
 import { isPart, partName, removeLeftovers } from '../leftovers.ts'
+import { ABOUT_FILE, type About, compiledFolder, isBigTable, NETWORKS_FILE, SYSTEMS_FILE } from './layout.ts'
 import { readAbout } from './load.ts'
-import { ABOUT_FILE, type About, compiledFolder, isBigTable, NETWORKS_FILE, SYSTEMS_FILE } from './place.ts'
 
 /** What became of a big table. */
 export interface CompiledFile {

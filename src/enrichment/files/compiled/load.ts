@@ -10,7 +10,7 @@ import { readCompiled } from '../../providers/tables/compiled.ts'
 import { OrganisationTable } from '../../providers/tables/organisation-table.ts'
 import { linesOf } from '../../providers/text/text-file.ts'
 import { TimeSlice } from '../../time-slice.ts'
-import { ABOUT_FILE, type About, compiledFolder, NETWORKS_FILE, SYSTEMS_FILE } from './place.ts'
+import { ABOUT_FILE, type About, compiledFolder, NETWORKS_FILE, SYSTEMS_FILE } from './layout.ts'
 
 /** The table waits for who compiles. What it held before serves on. */
 export class NotCompiledError extends InputError {

@@ -7,7 +7,7 @@ export interface ListEntry {
   readonly range: AddressRange
   readonly noiseClass: NoiseClass
   /** Where the network is, for lists that say so. */
-  readonly place?: EnrichmentData
+  readonly location?: EnrichmentData
 }
 
 /** What a file was read as. */

@@ -66,8 +66,8 @@ function entryIn(row: string, noiseClass: NoiseClass): ListEntry | string {
   if (cells === undefined) return `"${clip(row)}" is not CSV`
   const range = parseCidr(cells[0] ?? '')
   if (typeof range === 'string') return range
-  const place = placeOf(cells.slice(1))
-  return typeof place === 'string' ? place : { range, noiseClass, place }
+  const location = locationOf(cells.slice(1))
+  return typeof location === 'string' ? location : { range, noiseClass, location }
 }
 
 /** A `#` in quotes starts no comment. */
@@ -80,18 +80,18 @@ function withoutComment(line: string): string {
   return line
 }
 
-/** The place in the cells after a network, without what is not known. Returns what is wrong with it in words. */
-export function placeOf(cells: readonly string[]): EnrichmentData | string {
+/** The location in the cells after a network, without what is not known. Returns what is wrong with it in words. */
+export function locationOf(cells: readonly string[]): EnrichmentData | string {
   const [country = '', region = '', city = '', postalCode = ''] = cells
-  const place: EnrichmentData = {}
+  const location: EnrichmentData = {}
   if (!isNotKnown(country)) {
     if (!/^[a-z]{2}$/i.test(country)) return `"${clip(country)}" is not a country code of two letters`
     const code = knownCountryCode(country)
-    if (code !== undefined) place.country_code = code
+    if (code !== undefined) location.country_code = code
   }
   const code = country.toUpperCase()
-  if (!isNotKnownPlace(region, code)) place.region = region
-  if (!isNotKnownPlace(city, code)) place.city = city
-  if (!isNotKnown(postalCode)) place.postal_code = postalCode
-  return place
+  if (!isNotKnownPlace(region, code)) location.region = region
+  if (!isNotKnownPlace(city, code)) location.city = city
+  if (!isNotKnown(postalCode)) location.postal_code = postalCode
+  return location
 }

@@ -54,11 +54,11 @@ class NoiseListProvider implements Provider {
 /** Entries that say the same share one `Facts`. */
 function sharedFacts(): (entry: ListEntry) => Facts {
   const known = new Map<string, Facts>()
-  return ({ noiseClass, place = {} }) => {
-    const content = JSON.stringify([noiseClass, place])
+  return ({ noiseClass, location = {} }) => {
+    const content = JSON.stringify([noiseClass, location])
     let facts = known.get(content)
     if (facts === undefined) {
-      facts = makeFacts(place, { explicit: noiseClass })
+      facts = makeFacts(location, { explicit: noiseClass })
       known.set(content, facts)
     }
     return facts

@@ -3,7 +3,7 @@ import type { EnrichmentData } from '../../../pipeline/event/enrichment.ts'
 import { InputError } from '../../../run/errors.ts'
 import { parseCidr } from '../../addresses/network.ts'
 import type { ListEntry, NoiseList } from './entry.ts'
-import { placeOf } from './geofeed.ts'
+import { locationOf } from './geofeed.ts'
 import { LeftOut } from './left-out.ts'
 
 /** One published network, before it is checked. */
@@ -11,7 +11,7 @@ interface Published {
   readonly network: unknown
   readonly noiseClass: NoiseClass
   /** Or what is wrong with it. */
-  readonly place?: EnrichmentData | string
+  readonly location?: EnrichmentData | string
 }
 
 type Json = Readonly<Record<string, unknown>>
@@ -78,8 +78,8 @@ const FORMATS: readonly Format[] = [
     matches: (json) => hasMember(json.subnets, 'ip_prefix'),
     networks: (json) =>
       list(json.subnets).map(({ ip_prefix: network, alpha2code, region, city, postal_code }) => {
-        const place = placeOf([alpha2code, region, city, postal_code].map((value) => String(value ?? '')))
-        return { network, noiseClass: 'hosting', place }
+        const location = locationOf([alpha2code, region, city, postal_code].map((value) => String(value ?? '')))
+        return { network, noiseClass: 'hosting', location }
       }),
     builtAt: (json) => json.updated,
   },
@@ -116,12 +116,12 @@ export function readPublished(text: Buffer, noiseClass: NoiseClass | undefined, 
 function checked(entry: Published, index: number, noiseClass: NoiseClass | undefined, leftOut: LeftOut): ListEntry[] {
   const range = typeof entry.network === 'string' ? parseCidr(entry.network) : 'not text'
   if (typeof range === 'string') throw new InputError(`network ${index + 1}: ${range}`)
-  const { place } = entry
-  if (typeof place === 'string') {
-    leftOut.add(`network ${index + 1}`, place)
+  const { location } = entry
+  if (typeof location === 'string') {
+    leftOut.add(`network ${index + 1}`, location)
     return []
   }
-  return [{ range, noiseClass: noiseClass ?? entry.noiseClass, ...(place !== undefined && { place }) }]
+  return [{ range, noiseClass: noiseClass ?? entry.noiseClass, ...(location !== undefined && { location }) }]
 }
 
 function awsClass(prefix: Json): NoiseClass {

@@ -24,7 +24,7 @@ export function recordOf(bytes: Buffer, recordSize: number, node: number, bit: n
  * none leads back to where it came from, and none is longer than an address.
  * @throws InputError with the reason
  */
-export async function demandTree(bytes: Buffer, { nodeCount, recordSize, ipVersion }: TreeLayout): Promise<void> {
+export async function assertTree(bytes: Buffer, { nodeCount, recordSize, ipVersion }: TreeLayout): Promise<void> {
   if (nodeCount === 0) return
   const bits = ipVersion === 4 ? 32 : 128
   const slice = new TimeSlice()

@@ -1,7 +1,7 @@
 import { InputError } from '../../../run/errors.ts'
 import { TimeSlice } from '../../time-slice.ts'
 import type { TreeLayout } from './tree.ts'
-import { demandTree, recordOf } from './tree-walk.ts'
+import { assertTree, recordOf } from './tree-walk.ts'
 
 /** What a whole pass over a file found. */
 export interface VerifiedFile {
@@ -38,7 +38,7 @@ export async function verifyMmdb(bytes: Buffer, layout: TreeLayout, dataEnd: num
   if (bytes.subarray(treeBytes, dataStart).some((byte) => byte !== 0)) {
     throw new InputError('the search tree does not end where the metadata says')
   }
-  await demandTree(bytes, layout)
+  await assertTree(bytes, layout)
   const data = new DataSection(bytes, dataStart, dataEnd)
   const slice = new TimeSlice()
   const samples = new Samples()

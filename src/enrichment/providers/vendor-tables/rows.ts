@@ -55,7 +55,7 @@ async function* vendorCsvRows(text: Buffer): AsyncGenerator<VendorRow> {
       ;[network, first, last] = [columns.indexOf('network'), columns.indexOf('start_ip'), columns.indexOf('end_ip')]
       continue
     }
-    const range = demandRange(line, network < 0 ? `${cells[first]}-${cells[last]}` : cells[network]!)
+    const range = parseRange(line, network < 0 ? `${cells[first]}-${cells[last]}` : cells[network]!)
     yield { line, range, record: recordOf(columns, cells) }
   }
 }
@@ -83,7 +83,7 @@ async function* iptoasnRows(text: Buffer): AsyncGenerator<VendorRow> {
     if (line % LINES_AT_A_TIME === 0) await setImmediate()
     if (content.trim() === '' || content.startsWith('#')) continue
     const [first = '', last = '', ...rest] = content.split('\t')
-    const range = demandRange(line, `${addressIn(first)}-${addressIn(last)}`)
+    const range = parseRange(line, `${addressIn(first)}-${addressIn(last)}`)
     const [asn = '', , name = ''] = rest
     if (rest.length === 1) {
       if (/^[A-Z]{2}$/.test(asn)) yield { line, range, record: { country_code: asn } }
@@ -101,7 +101,7 @@ function addressIn(text: string): string {
   return /^\d{1,10}$/.test(text) && Number(text) < 2 ** 32 ? formatV4(Number(text)) : text
 }
 
-function demandRange(line: number, text: string): AddressRange {
+function parseRange(line: number, text: string): AddressRange {
   const range = parseNetwork(text)
   if (typeof range === 'string') throw lineError(line, range)
   if (range.version === 'as') throw lineError(line, `"${clip(text)}" is not a network`)

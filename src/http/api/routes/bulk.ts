@@ -8,12 +8,12 @@ import type { Caller } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'
 import { HttpError } from '../../engine/http-error.ts'
 import { type HttpResponse, NDJSON_TYPE } from '../../engine/response.ts'
-import { demandObject } from '../../route/body-shape.ts'
+import { assertObject } from '../../route/body-shape.ts'
 import type { Operation } from '../../route/operation.ts'
 import { parseQuery, type Query } from '../../route/query.ts'
 import type { Route } from '../../route/route.ts'
-import { demandSchema, schemaError } from '../../route/schema.ts'
-import { demandProviders, mergeRequest } from '../lookup-request.ts'
+import { assertSchema, schemaError } from '../../route/schema.ts'
+import { assertProviders, mergeRequest } from '../lookup-request.ts'
 import { QUOTA_HEADERS, quotaHeaders, takeQuota } from '../quota.ts'
 import { type LookupParts, queryParameters } from './lookup.ts'
 
@@ -33,11 +33,11 @@ export function bulkRoute(parts: BulkParts): Route {
     async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
       const query = parseQuery(exchange.request.query)
       const request = mergeRequest(await exchange.text(), query)
-      demandObject(request, '{"ips": ["203.0.113.7"]}', { array: `, as jq '{ips: .}' makes it` })
-      demandCount(request)
-      demandSchema(validate, request)
+      assertObject(request, '{"ips": ["203.0.113.7"]}', { array: `, as jq '{ips: .}' makes it` })
+      assertCount(request)
+      assertSchema(validate, request)
       const mode = readMode(query)
-      demandProviders(request, parts.lookups)
+      assertProviders(request, parts.lookups)
       const { ips, fields, redact, providers, deadline_ms, quality_min } = request
       const choices = { fields, redact, providers, deadline_ms, quality_min }
       return mode === 'sync' ? respondNow(caller, ips, choices, parts) : queueJob(caller, ips, choices, parts)
@@ -68,20 +68,20 @@ async function queueJob(
   { quota, bulkJobs }: BulkParts,
 ): Promise<HttpResponse> {
   const tenantId = caller.tenant.id
-  const place = await bulkJobs.reserve(tenantId)
+  const reservation = await bulkJobs.reserve(tenantId)
   try {
     const decision = await takeQuota(quota, caller, countAddresses(ips))
-    await place.queue({ tenantId, ips, choices })
-    const body = JSON.stringify({ job_id: place.jobId, status: 'queued' })
+    await reservation.queue({ tenantId, ips, choices })
+    const body = JSON.stringify({ job_id: reservation.jobId, status: 'queued' })
     return { status: 202, headers: quotaHeaders(decision), body }
   } catch (error) {
-    await place.release().catch(() => {})
+    await reservation.release().catch(() => {})
     throw error
   }
 }
 
 /** The number of addresses comes before their schema. */
-function demandCount(request: unknown): void {
+function assertCount(request: unknown): void {
   const ips = typeof request === 'object' && request !== null && 'ips' in request ? request.ips : undefined
   if (!Array.isArray(ips)) return
   if (ips.length === 0) throw new HttpError(400, 'ips is empty')

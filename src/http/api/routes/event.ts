@@ -12,7 +12,7 @@ import type { Operation } from '../../route/operation.ts'
 import { pathParameter } from '../../route/path-parameter.ts'
 import { parseQuery, single } from '../../route/query.ts'
 import type { Route } from '../../route/route.ts'
-import { demandSchema } from '../../route/schema.ts'
+import { assertSchema } from '../../route/schema.ts'
 
 /** `GET /v1/events/{event_id}`: what became of an event. */
 export function eventRoute(receipts: EventReceipts): Route {
@@ -28,7 +28,7 @@ export function eventRoute(receipts: EventReceipts): Route {
         event_id: pathParameter(request, 'event_id'),
         ...(receivedAt !== undefined && { received_at: receivedAt }),
       }
-      demandSchema(validate, asked)
+      assertSchema(validate, asked)
       const found = await receipts.find({
         tenantId: tenant.id,
         eventId: asked.event_id!,

@@ -9,13 +9,13 @@ import type { DailyQuota, QuotaDecision } from '../../../tenants/quota.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'
 import type { HttpResponse } from '../../engine/response.ts'
-import { demandObject } from '../../route/body-shape.ts'
+import { assertObject } from '../../route/body-shape.ts'
 import type { Operation, Parameter } from '../../route/operation.ts'
 import { parseQuery } from '../../route/query.ts'
 import type { Route } from '../../route/route.ts'
-import { demandSchema, schemaError } from '../../route/schema.ts'
-import { demandProviders, mergeRequest, plainRequest } from '../lookup-request.ts'
-import { demandAllowed, quotaJson } from '../quota.ts'
+import { assertSchema, schemaError } from '../../route/schema.ts'
+import { assertProviders, mergeRequest, plainRequest } from '../lookup-request.ts'
+import { assertAllowed, quotaJson } from '../quota.ts'
 
 export interface LookupParts {
   readonly lookups: LookupService
@@ -27,8 +27,8 @@ export function lookupRoute({ lookups, quota }: LookupParts): Route {
   const validate = compileValidator(LookupRequest)
   const fullRequest = (text: string, query: string): LookupRequest => {
     const request = mergeRequest(text, parseQuery(query))
-    demandObject(request, '{"ip": "203.0.113.7"}', { array: '; /v1/bulk takes several addresses', string: '' })
-    demandSchema(validate, request)
+    assertObject(request, '{"ip": "203.0.113.7"}', { array: '; /v1/bulk takes several addresses', string: '' })
+    assertSchema(validate, request)
     return request
   }
   const answer = (text: string, exchange: Exchange, caller: Caller): HttpResponse | Promise<HttpResponse> => {
@@ -36,11 +36,11 @@ export function lookupRoute({ lookups, quota }: LookupParts): Route {
     const request = plainRequest(text, query) ?? fullRequest(text, query)
     const address = parseAddress(request.ip)
     if (address === undefined) throw schemaError([{ path: 'ip', message: 'must be an IPv4 or IPv6 address' }])
-    demandProviders(request, lookups)
+    assertProviders(request, lookups)
     return goOn(quota.take(caller, 1), (decision) => lookUp(request, address, caller, decision))
   }
   const lookUp = (request: LookupRequest, address: Address, { tenant }: Caller, decision: QuotaDecision) => {
-    demandAllowed(decision)
+    assertAllowed(decision)
     const form = resultForm(tenant.id, request)
     return goOn(lookups.lookup(address, form.options), (lookup): HttpResponse => {
       return { status: 200, body: resultJson(request.ip, lookup, form, `,"quota":${quotaJson(decision)}`) }

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, type ListenOptions, Server as NetServer, type Socket } from 'node:net'
-import type { CreateEngine, ListenPlace } from '../engine.ts'
+import type { CreateEngine, ListenAddress } from '../engine.ts'
 import { listenError } from '../listen-error.ts'
 import { Connection } from './connection.ts'
 import { refusalOfError, refusalOfRequest } from './refusal.ts'
@@ -52,7 +52,7 @@ export const createNodeEngine: CreateEngine = (routes) => {
     else connectionOf(socket).refuse(refusal)
   })
   return {
-    listen: (place, share) => listen(server, place, share),
+    listen: (address, share) => listen(server, address, share),
     // That of HTTP ends connections at once on which nothing is to be written, also those to which it is not written yet.
     stopListening: () => {
       NetServer.prototype.close.call(server)
@@ -71,14 +71,14 @@ export function canSharePorts(node = process.versions.node, platform: string = p
 }
 
 /** As `Engine.listen`. */
-function listen(server: Server, place: ListenPlace, share: boolean): Promise<number> {
-  const { host, port } = place
+function listen(server: Server, address: ListenAddress, share: boolean): Promise<number> {
+  const { host, port } = address
   const reusePort = share && port !== 0 && canSharePorts()
   const options: ListenOptions & { reusePort: boolean } = { host, port, exclusive: true, reusePort }
   return new Promise((resolve, reject) => {
     const failed = (error: NodeJS.ErrnoException) => {
       const hint = share && !canSharePorts() ? NOT_SHARED : undefined
-      reject(listenError(place, error, hint))
+      reject(listenError(address, error, hint))
     }
     server.once('error', failed)
     server.listen(options, () => {

@@ -21,8 +21,8 @@ export const createUwsEngine: CreateEngine = (routes) => {
   for (const route of routes) app[METHODS[route.method]](route.path, handlerOf(route, outgoing))
   let socket: us_listen_socket | undefined
   return {
-    async listen(place, share) {
-      socket = await listen(app, place, share)
+    async listen(address, share) {
+      socket = await listen(app, address, share)
       return uWS.us_socket_local_port(socket)
     },
     stopListening() {

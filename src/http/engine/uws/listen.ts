@@ -1,6 +1,6 @@
 import type { TemplatedApp, us_listen_socket } from 'uWebSockets.js'
 import { createServer } from 'node:net'
-import type { ListenPlace } from '../engine.ts'
+import type { ListenAddress } from '../engine.ts'
 import { listenError } from '../listen-error.ts'
 
 /** Options of `listen` in the native build. */
@@ -11,14 +11,14 @@ const EXCLUSIVE = 1
 type Listen = (host: string, port: number, options: number, done: (socket: us_listen_socket | false) => void) => void
 
 /** As `Engine.listen`. Ports are shared on Linux only. */
-export async function listen(app: TemplatedApp, place: ListenPlace, share: boolean): Promise<us_listen_socket> {
-  const { host, port } = place
+export async function listen(app: TemplatedApp, address: ListenAddress, share: boolean): Promise<us_listen_socket> {
+  const { host, port } = address
   let socket: us_listen_socket | false = false
   ;(app.listen as unknown as Listen).call(app, host, port, share ? SHARED : EXCLUSIVE, (result) => {
     socket = result
   })
   if (socket) return socket
-  throw listenError(place, await whyNot(host, port))
+  throw listenError(address, await whyNot(host, port))
 }
 
 /** uWebSockets.js does not say why it failed, so the same is tried with a server that does. Undefined: it can now. */

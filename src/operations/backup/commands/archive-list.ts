@@ -6,7 +6,7 @@ import type { ArchiveList } from '../ports.ts'
 export function openArchiveList(config: Config): ArchiveList & { close(): Promise<void> } {
   const store = openObjectStore(archivePlaceOf(config))
   return {
-    place: store.place,
+    place: store.location,
     list: () => store.list(''),
     close: () => store.close(),
   }

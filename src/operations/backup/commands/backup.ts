@@ -36,13 +36,13 @@ export function backupCommand(context: CliContext): Command {
         import('../../../telemetry/logger.ts'),
         import('../progress.ts'),
       ])
-      const [{ openArchiveList }, { whileNobodyRewrites }, { demandOneServer }] = await Promise.all([
+      const [{ openArchiveList }, { whileNobodyRewrites }, { assertOneServer }] = await Promise.all([
         import('./archive-list.ts'),
         import('../../../terminal/rewrite-lease.ts'),
         import('../../../stores/clickhouse/cluster.ts'),
       ])
       const url = await clickhouseUrlOf(config)
-      await demandOneServer('a backup', url, config.clickhouseCluster)
+      await assertOneServer('a backup', url, config.clickhouseCluster)
       const log = await createLogger({ level: 'warn', name: 'backup', pretty: context.stderr.isTTY === true })
       const tables = new ClickHouseTables(url, log)
       const archive = openArchiveList(await asInstance(config))

@@ -34,11 +34,11 @@ export function restoreCommand(context: CliContext): Command {
         import('../../../run/clock.ts'),
         import('../../../telemetry/logger.ts'),
       ])
-    const [{ openArchiveList }, { demandOneServer }] = await Promise.all([
+    const [{ openArchiveList }, { assertOneServer }] = await Promise.all([
       import('./archive-list.ts'),
       import('../../../stores/clickhouse/cluster.ts'),
     ])
-    await demandOneServer('a restore', config.clickhouseUrl, config.clickhouseCluster)
+    await assertOneServer('a restore', config.clickhouseUrl, config.clickhouseCluster)
     const log = await createLogger({ level: 'warn', name: 'restore', pretty: context.stderr.isTTY === true })
     const progress = new Progress((line) => printLine(context.stderr, line))
     const path = resolve(dir)

@@ -35,9 +35,9 @@ export function carriesEvents({ steps }: Pipeline, stream: string): boolean {
 }
 
 /** Where a group stands to the step that claims events for dedup. */
-export function placeOfGroup({ steps }: Pipeline, group: string): 'before' | 'claims' | 'behind' {
+export function positionOfGroup({ steps }: Pipeline, group: string): 'before' | 'claims' | 'after' {
   const claiming = steps.findIndex(({ stages }) => stages.some(({ claims }) => claims))
   const at = steps.findIndex((step) => step.group === group)
   if (claiming < 0 || (at >= 0 && at < claiming)) return 'before'
-  return at === claiming ? 'claims' : 'behind'
+  return at === claiming ? 'claims' : 'after'
 }

@@ -14,7 +14,7 @@ import type { RedisClient } from '../../../stores/redis/connect.ts'
 import { keys } from '../../../stores/redis/keys.ts'
 import { TenantCopies } from '../../../tenants/redis/tenant-copies.ts'
 import type { RecordSource } from '../ports.ts'
-import { carriesEvents, placeOfGroup, readLetter } from './letter.ts'
+import { carriesEvents, positionOfGroup, readLetter } from './letter.ts'
 
 const LOOK_EVERY_MS = 200
 const LETTERS_PER_CALL = 100
@@ -87,12 +87,12 @@ export class RedisRecordSource implements RecordSource {
   /** The claim that stands for the letter's event: its own, or, behind the step that claims, that of an earlier entry. */
   async #claimOf(copy: Omit<LetterCopy, 'claim'>): Promise<string | null> {
     const { group, stream, block, owner } = readLetter(copy)
-    const place = placeOfGroup(this.#pipeline, group)
+    const position = positionOfGroup(this.#pipeline, group)
     if (block === undefined || owner === undefined || !carriesEvents(this.#pipeline, stream)) return null
-    if (place === 'before' || block.identities.toString('latin1') === NO_IDENTITY) return null
+    if (position === 'before' || block.identities.toString('latin1') === NO_IDENTITY) return null
     const at = { partition: copy.partition, identity: block.identities, ms: ownerMs(owner) }
     const claim = await findClaim(this.#client, at, this.#pipeline.limits.dedupWindowMs)
-    const isOwn = claim !== undefined && (place === 'behind' || claim.equals(owner))
+    const isOwn = claim !== undefined && (position === 'after' || claim.equals(owner))
     return isOwn ? claim.toString('base64') : null
   }
 }

@@ -52,7 +52,7 @@ export class RedisRecordTarget implements RecordTarget {
         'a restore of another backup was not finished here: restore that one, or begin with empty stores',
       )
     }
-    await this.#demandNobody()
+    await this.#assertNotInUse()
     if (mark !== undefined) return true
     const found = (await this.#found()) ?? (filledTable === undefined ? undefined : `rows in table ${filledTable}`)
     if (found !== undefined)
@@ -62,7 +62,7 @@ export class RedisRecordTarget implements RecordTarget {
   }
 
   /** A role that runs would not see the mark. */
-  async #demandNobody(): Promise<void> {
+  async #assertNotInUse(): Promise<void> {
     const other = await connectedAs(this.#client, CLI_NAME)
     if (other === undefined) return
     throw new BackupRefusedError(`an ipid is connected to this Redis (as ${other}): stop it first`)

@@ -2,7 +2,7 @@ import { InputError } from '../../../run/errors.ts'
 import type { TenantAdmin } from '../../../tenants/admin.ts'
 import type { CliContext } from '../../../terminal/context.ts'
 import { printJson, printLine, printPairs, printTable } from '../../../terminal/print.ts'
-import { type DeadLetters, eventOf, type LetterFilter, placeOf, type StoredLetter } from '../dead-letters.ts'
+import { type DeadLetters, eventOf, type LetterFilter, positionOf, type StoredLetter } from '../dead-letters.ts'
 import { givenUpAt, letterPage, summaryOf } from '../letter-views.ts'
 
 const EXIT_FAILED = 1
@@ -13,7 +13,7 @@ const CHANGES_AT_ONCE = 32
 const SKIPPED_MAX = 20
 
 /** @throws InputError when there is neither a tenant of this name nor a letter that one left */
-export async function demandKnownTenant(
+export async function assertKnownTenant(
   letters: DeadLetters,
   tenantId: string | undefined,
   admin: TenantAdmin,
@@ -35,7 +35,7 @@ export async function printLetters(
   page: { readonly limit: number; readonly after?: string; readonly json?: boolean },
   { stdout }: CliContext,
 ): Promise<void> {
-  const after = page.after === undefined ? undefined : placeOf(page.after)
+  const after = page.after === undefined ? undefined : positionOf(page.after)
   if (page.after !== undefined && after === undefined) throw new InputError(`--after "${page.after}": wants an id`)
   const { letters: shown, next } = await letterPage(letters, filter, page.limit, after)
   if (page.json) {
@@ -65,7 +65,7 @@ export async function printLetter(
   json: boolean,
   { stdout }: CliContext,
 ): Promise<void> {
-  const letter = await demandLetter(letters, id)
+  const letter = await existingLetter(letters, id)
   if (json) {
     printJson(stdout, { ...summaryOf(letter), event: eventOf(letter) })
     return
@@ -151,14 +151,14 @@ async function* chosen(letters: DeadLetters, which: readonly string[] | LetterFi
     return
   }
   // All of them are looked for first: a mistyped one changes nothing.
-  yield* await Promise.all([...new Set(which)].map((id) => demandLetter(letters, id)))
+  yield* await Promise.all([...new Set(which)].map((id) => existingLetter(letters, id)))
 }
 
 function isIds(which: readonly string[] | LetterFilter): which is readonly string[] {
   return Array.isArray(which)
 }
 
-async function demandLetter(letters: DeadLetters, id: string): Promise<StoredLetter> {
+async function existingLetter(letters: DeadLetters, id: string): Promise<StoredLetter> {
   const letter = await letters.find(id)
   if (letter === undefined) throw new InputError(`there is no dead letter ${JSON.stringify(id)}`)
   return letter

@@ -76,7 +76,7 @@ export function deadLetterCommand(context: CliContext, setExitCode: (code: numbe
     use: (letters: DeadLetters) => Promise<T>,
   ): Promise<T> {
     const config = configOf(context, sub)
-    const [{ demandKnownTenant }, { tenantAdmin, withRedis }, { redisUrlOf }, { DeadLetters }, ...more] =
+    const [{ assertKnownTenant }, { tenantAdmin, withRedis }, { redisUrlOf }, { DeadLetters }, ...more] =
       await Promise.all([
         output(),
         import('../../../terminal/stores.ts'),
@@ -88,7 +88,7 @@ export function deadLetterCommand(context: CliContext, setExitCode: (code: numbe
     const [{ partitionsOf }, { ingest }] = more
     return withRedis(await redisUrlOf(config), async (client) => {
       const letters = new DeadLetters(client, ingest, await partitionsOf(client))
-      await demandKnownTenant(letters, filter.tenantId, tenantAdmin(client, config))
+      await assertKnownTenant(letters, filter.tenantId, tenantAdmin(client, config))
       return use(letters)
     })
   }

@@ -32,7 +32,7 @@ export function deleteTenantCommand(context: CliContext): Command {
       ])
       const receipt = await withErasable(config, context, async ({ admin, alone, ...stores }) => {
         await admin.getTenant(name)
-        if (yes !== true) await demandName(context, name)
+        if (yes !== true) await confirmName(context, name)
         const onStep = (what: string) => printLine(context.stderr, what)
         const parts = { ...stores, clock: systemClock, onStep, waitMs: wait * 1_000 }
         return await alone(() => deleteTenant(name, parts))
@@ -44,7 +44,7 @@ export function deleteTenantCommand(context: CliContext): Command {
 }
 
 /** @throws InputError unless the name is typed once more */
-async function demandName({ stdin, stderr }: CliContext, name: string): Promise<void> {
+async function confirmName({ stdin, stderr }: CliContext, name: string): Promise<void> {
   printPart(stderr, `This removes tenant ${name}, its keys, and all that is stored of it. Its name, to go on: `)
   const lines = createInterface({ input: stdin })
   try {

@@ -3,7 +3,7 @@ import { archivePlaceOf, type Config } from '../../../config/config.ts'
 import { trustedDataDir } from '../../../embedded/processes/data-dir.ts'
 import { openObjectStore } from '../../../pipeline/sinks/archive/destination.ts'
 import { StartupError } from '../../../run/errors.ts'
-import { demandOneServer } from '../../../stores/clickhouse/cluster.ts'
+import { assertOneServer } from '../../../stores/clickhouse/cluster.ts'
 import { partitionsOf } from '../../../stores/redis/change-mark.ts'
 import { createLogger } from '../../../telemetry/logger.ts'
 import type { TenantAdmin } from '../../../tenants/admin.ts'
@@ -38,7 +38,7 @@ export async function withErasable<T>(
   const config = await asInstance(given)
   const log = await createLogger({ level: 'warn', name: 'erase', pretty: context.stderr.isTTY === true })
   const clickhouseUrl = await clickhouseUrlOf(config)
-  await demandOneServer('an erasure', clickhouseUrl, config.clickhouseCluster)
+  await assertOneServer('an erasure', clickhouseUrl, config.clickhouseCluster)
   const store = openObjectStore(archivePlaceOf(config))
   try {
     const redisUrl = await redisUrlOf(config)

@@ -21,8 +21,8 @@ export function replayCommand(context: CliContext, setExitCode: (code: number) =
     .option('--json', 'print JSON')
   return addSettings(command, [...INSTANCE_SETTINGS, 'archiveUrl', 'enrichDir', 'rdns', 'rdnsServers']).action(
     async (flags: ReplayFlags) => {
-      demandDays(flags)
-      demandWhole(flags)
+      assertDays(flags)
+      assertFlags(flags)
       const config = configOf(context, command)
       const [{ runReplay }, { asInstance }] = await Promise.all([
         import('./run.ts'),
@@ -37,7 +37,7 @@ function collect(value: string, values: readonly string[] = []): string[] {
   return [...values, value]
 }
 
-function demandDays({ from, to }: ReplayFlags): void {
+function assertDays({ from, to }: ReplayFlags): void {
   for (const [flag, day] of [
     ['--from', from],
     ['--to', to],
@@ -49,7 +49,7 @@ function demandDays({ from, to }: ReplayFlags): void {
 }
 
 /** Stored events tell their batch job, and nothing else that a part of the archive has. */
-function demandWhole({ reenrich, source, run, where }: ReplayFlags): void {
+function assertFlags({ reenrich, source, run, where }: ReplayFlags): void {
   if (!reenrich) return
   if (where !== undefined) throw new InputError('--where: --reenrich judges all events of the days, or of a batch job')
   if (source !== undefined && run === undefined) throw new InputError('--source: --reenrich wants --run with it')

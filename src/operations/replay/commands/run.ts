@@ -13,7 +13,7 @@ import { openObjectStore } from '../../../pipeline/sinks/archive/destination.ts'
 import { progressBar } from '../../../pipeline/sources/batch/commands/progress-bar.ts'
 import { systemClock } from '../../../run/clock.ts'
 import { InputError } from '../../../run/errors.ts'
-import { demandOneServer } from '../../../stores/clickhouse/cluster.ts'
+import { assertOneServer } from '../../../stores/clickhouse/cluster.ts'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
 import { addressMaskOf, type Tenant } from '../../../tenants/tenancy.ts'
 import type { CliContext } from '../../../terminal/context.ts'
@@ -22,7 +22,7 @@ import { printJson, printLine, printPairs } from '../../../terminal/print.ts'
 import { whileNobodyRewrites } from '../../../terminal/rewrite-lease.ts'
 import { withRedis, withTenants } from '../../../terminal/stores.ts'
 import { ClickHouseReenrichment } from '../../reenrich/clickhouse.ts'
-import { demandWhole } from '../../reenrich/reenrich.ts'
+import { assertReadable } from '../../reenrich/reenrich.ts'
 import { retentionFloor } from '../../retention/policy.ts'
 import { PartReader } from '../archive-reader.ts'
 import { RedisReplayLane } from '../redis/lane.ts'
@@ -57,7 +57,7 @@ const WAIT_MS = 600_000
 /** Returns the exit code: 1 when a part of the archive could not be read. */
 export async function runReplay(config: Config, flags: ReplayFlags, context: CliContext): Promise<number> {
   const where = (flags.where ?? []).map(readCondition)
-  await demandOneServer('a replay', await clickhouseUrlOf(config), config.clickhouseCluster)
+  await assertOneServer('a replay', await clickhouseUrlOf(config), config.clickhouseCluster)
   const tenant = await withTenants(config, (admin) => admin.getTenant(flags.tenant))
   const from = firstKeptDay(config, tenant, flags)
   if (from > flags.from) printLine(context.stderr, `events received before ${from} are not kept, and left out`)
@@ -104,7 +104,7 @@ async function runWith(
   const objects = openObjectStore(archivePlaceOf(config))
   try {
     const held = { events, assertHeld, say }
-    if (dryRun) await demandWhole(events)
+    if (dryRun) await assertReadable(events)
     else await endReenrichment(url, assertHeld, say)
     const rejudged = reenrich
       ? await runReenrich({ config, tenantId, rules, from, to, dryRun, ...(job !== undefined && { job }) }, held)

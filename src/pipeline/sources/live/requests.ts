@@ -2,11 +2,11 @@ import { EVENT_LIMITS, IngestRequest, IngestResponse } from '../../../../schemas
 import type { Exchange } from '../../../http/engine/exchange.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
 import type { HttpResponse } from '../../../http/engine/response.ts'
-import { demandIngestShape, severalValues } from '../../../http/route/body-shape.ts'
+import { assertIngestShape, severalValues } from '../../../http/route/body-shape.ts'
 import type { Operation } from '../../../http/route/operation.ts'
 import { parseJson } from '../../../http/route/parse-json.ts'
 import type { Route } from '../../../http/route/route.ts'
-import { demandSchema } from '../../../http/route/schema.ts'
+import { assertSchema } from '../../../http/route/schema.ts'
 import type { Clock } from '../../../run/clock.ts'
 import { goOn } from '../../../run/go-on.ts'
 import { addressMaskOf, type Caller, type TenantEnricher, tenantKey } from '../../../tenants/tenancy.ts'
@@ -40,9 +40,9 @@ export function ingestRoute({ accept, intake, enricher, tenantEnricher, hostname
   const validate = compileValidator(IngestRequest)
   const readEvents = (text: string) => {
     const body = parseJson(text, severalValues)
-    demandCount(body)
-    demandIngestShape(body)
-    demandSchema(validate, body)
+    assertCount(body)
+    assertIngestShape(body)
+    assertSchema(validate, body)
     return sliceEvents(text, body.events)
   }
   const keep = (text: string, events: readonly ReadEvent[], { requestId }: Exchange, { tenant }: Caller) => {
@@ -90,7 +90,7 @@ function addressesOf(events: readonly ReadEvent[]): Address[] {
 }
 
 /** The number of events comes before their schema. */
-function demandCount(body: unknown): void {
+function assertCount(body: unknown): void {
   const events = typeof body === 'object' && body !== null && 'events' in body ? body.events : undefined
   if (!Array.isArray(events)) return
   if (events.length === 0) throw new HttpError(400, 'events is empty')

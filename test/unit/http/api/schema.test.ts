@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Type } from 'typebox'
 import { HttpError } from '../../../../src/http/engine/http-error.ts'
-import { demandSchema } from '../../../../src/http/route/schema.ts'
+import { assertSchema } from '../../../../src/http/route/schema.ts'
 import { compileValidator } from '../../../../src/pipeline/event/validator.ts'
 
 const validate = compileValidator(Type.Object({ a: Type.String(), b: Type.Integer() }))
 
 function refusalOf(value: unknown): HttpError | undefined {
   try {
-    demandSchema(validate, value)
+    assertSchema(validate, value)
     return undefined
   } catch (error) {
     assert.ok(error instanceof HttpError)

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Gathering } from '../../../src/run/gathering.ts'
+import { CallBatcher } from '../../../src/run/call-batcher.ts'
 
 /** Calls that are answered when a test says so. */
 function heldCalls() {
   const calls: { readonly demands: readonly number[]; resolve(): void; reject(error: Error): void }[] = []
-  const gathering = new Gathering<number>((demands) => {
+  const batcher = new CallBatcher<number>((demands) => {
     return new Promise<void>((resolve, reject) => calls.push({ demands, resolve, reject }))
   })
   const add = (...demands: number[]) => {
-    for (const demand of demands) gathering.add(demand)
+    for (const demand of demands) batcher.add(demand)
   }
   const sent = () => calls.map((call) => call.demands)
   return { calls, add, sent }

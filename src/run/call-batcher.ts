@@ -5,7 +5,7 @@ const PATIENCE_MS = 20
  * Makes few calls of many demands: those of a turn of the event loop go together, and so do all that come while a call is
  * on its way. One that is slow holds up those behind it for a moment only.
  */
-export class Gathering<Demand> {
+export class CallBatcher<Demand> {
   readonly #call: (demands: readonly Demand[]) => Promise<unknown>
   #waiting: Demand[] = []
   /** Whether a call will be made: at the end of this turn, or behind the one that is on its way. */
