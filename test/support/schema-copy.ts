@@ -12,7 +12,12 @@ const HOME = join(ROOT, 'node_modules', '.cache', 'ipid', 'test-schema')
 /** What is in the folder of ClickHouse beside these is a server's own. */
 const TABLES = ['data', 'metadata', 'store']
 /** What the tables are made by; also files. */
-const SOURCES = ['schemas/clickhouse', 'src/clickhouse', 'src/embedded/clickhouse', 'node_modules/chdb/package.json']
+const SOURCES = [
+  'schemas/clickhouse',
+  'src/stores/clickhouse',
+  'src/embedded/clickhouse',
+  'node_modules/chdb/package.json',
+]
 
 /**
  * Puts the tables of ipid, empty, into a folder that ClickHouse is to be started on: to make them takes a second of CPU, to copy
