@@ -2,10 +2,10 @@ import type { Parts } from '../../process/context.ts'
 import { ClickHouseCompanies } from '../queries/companies.ts'
 import { ClickHouseOverview } from '../queries/overview.ts'
 import { connectReading, DashboardReader } from '../queries/reader.ts'
+import { ClickHouseRuleTrials } from '../queries/rule-trials.ts'
 import type { CompanyStore } from '../server/company-store.ts'
 import type { OverviewStore } from '../server/overview-store.ts'
 import type { RuleTrials } from '../server/routes/rules.ts'
-import { ClickHouseRuleTrials } from './rule-trials.ts'
 
 /** All that the dashboard reads from ClickHouse, with one client. */
 export interface DashboardTables {
