@@ -56,7 +56,7 @@ export const BackupManifest = Type.Object({
     Type.Integer({
       minimum: 1,
       maximum: TIME_MS_MAX,
-      description: 'When their number was raised, milliseconds since 1970; absent: never',
+      description: 'When a restore changed their number last, milliseconds since 1970; absent: never',
     }),
   ),
   migrations: Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {

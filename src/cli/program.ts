@@ -7,7 +7,6 @@ import { backupCommand } from '../operations/backup/commands/backup.ts'
 import { restoreCommand } from '../operations/backup/commands/restore.ts'
 import { deadLetterCommand } from '../operations/dead-letters/commands/dead-letter.ts'
 import { eraseCommand } from '../operations/erasure/commands/erase.ts'
-import { partitionsCommand } from '../operations/partitions/commands/partitions.ts'
 import { eventCommand } from '../operations/receipts/commands/event.ts'
 import { replayCommand } from '../operations/replay/commands/command.ts'
 import { statusCommand } from '../operations/status/commands/status.ts'
@@ -44,7 +43,6 @@ const COMMANDS = [
   dbCommand,
   backupCommand,
   restoreCommand,
-  partitionsCommand,
   replayCommand,
   eraseCommand,
 ]

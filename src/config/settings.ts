@@ -176,7 +176,7 @@ export const SETTINGS = {
     'PARTITIONS',
     'n',
     '4',
-    'partitions of the streams; fixed at the first start on a Redis, and raised by ipid partitions',
+    'partitions of the streams; fixed at the first start on a Redis, changed by a backup and a restore',
     integer(1, 1_024),
   ),
   ingressProcesses: setting(

@@ -5,17 +5,15 @@ import { StartupError } from '../run/errors.ts'
 import { Lifecycle } from '../run/lifecycle.ts'
 import { retry } from '../run/loop.ts'
 import type { Service } from '../run/service.ts'
-import { demandInPlace } from '../stores/redis/change-mark.ts'
 import { demandWhole } from '../stores/redis/restore-mark.ts'
 import type { Parts } from './context.ts'
 
 const PING_DELAY = { minMs: 100, maxMs: 500 }
 
 /**
- * The stores hold no half of a backup or of a change of partitions, and partitions and consumer groups are there, before anything
- * reads or writes. Looked at again behind each loss of the connection: meanwhile partitions may have been raised by somebody who
- * saw nothing of this process.
- * @param end ends a process that has no right to go on
+ * Before anything reads or writes: refuses stores with a half-finished restore, fixes the number of partitions, and makes the
+ * consumer groups. Checks again after each loss of the connection, because a restore may have begun in the meantime.
+ * @param end ends the process when the stores no longer fit it
  */
 export function topology(parts: Parts, end: (reason: Error) => void = throwLater): Service {
   const life = new Lifecycle()
@@ -23,7 +21,6 @@ export function topology(parts: Parts, end: (reason: Error) => void = throwLater
   const { shared, config } = parts
   const demandPlace = async () => {
     await demandWhole(shared)
-    await demandInPlace(shared)
     await agreeOnPartitions(shared, config.partitions)
   }
   const lookAgain = () => {

@@ -6,6 +6,7 @@ import { ingest } from '../../pipelines/ingest.ts'
 import { readStatus } from '../../src/pipeline/streams/status.ts'
 import { BATCH_LINES, batchLines, IP, makeFolder, ODD_EVENTS, Running, sendOn } from '../support/backup.ts'
 import { envelope } from '../support/pipeline.ts'
+import { receivedDays } from '../support/received-days.ts'
 import { bury } from '../support/running.ts'
 import { TestSite } from '../support/site.ts'
 import { stepsOf } from '../support/steps.ts'
@@ -88,8 +89,9 @@ test('a backup that is written under load is restored on another folder', async 
     assert.equal(existsSync(sites.first.dir), false)
   })
 
-  await step('killed half-way it is no instance, and done again it is whole, also with more partitions', async () => {
+  await step('killed half-way it is no instance, and done again it is whole, with more partitions', async () => {
     const site = sites.first
+    site.env.PARTITIONS = '7'
     const child = site.spawn('restore', early)
     await until(() => child.stderr().includes('table events'))
     child.child.kill('SIGKILL')
@@ -105,10 +107,7 @@ test('a backup that is written under load is restored on another folder', async 
     assert.match(restored.stderr, /begun again/)
     assert.match(restored.stdout, /^objects of the archive {2,}[1-9]\d* in \/.*, all there$/m)
 
-    const raised = await site.ipid('partitions', '7', '--json')
-    assert.equal(raised.code, 0, raised.stderr)
-    assert.ok(JSON.parse(raised.stdout).identities_moved > 0)
-    site.env.PARTITIONS = '7'
+    assert.match(restored.stdout, /^partitions {2,}7$/m)
     const running = await Running.start(t, site)
     assert.equal(await running.query('SELECT count() = uniqExact(tenant_id, event_id) FROM events'), '1')
     const ids = (await running.query("SELECT event_id FROM events WHERE event_id LIKE 'during%'")).split('\n')
@@ -121,7 +120,9 @@ test('a backup that is written under load is restored on another folder', async 
       ids.filter((id) => !unknown.has(id)),
       [],
     )
-    // Whoever sends everything again has each event once: those of the backup are repeats, the others are not.
+    // The job was still going on when the backup began: all of its lines are there.
+    assert.equal(await running.query("SELECT count() FROM events WHERE job_id != ''"), String(BATCH_LINES))
+    // A sender that sends everything again has each event once: those of the backup are repeats, the others are not.
     for (let at = 0; at < sent.length; at += 100) {
       await running.send(
         apiKeys.demo,
@@ -131,11 +132,15 @@ test('a backup that is written under load is restored on another folder', async 
     await running.untilIdle()
     const counts = await running.query("SELECT count(), uniqExact(event_id) FROM events WHERE event_id LIKE 'during%'")
     assert.equal(counts, `${sent.length}\t${sent.length}`)
+    const again = await running.upload(apiKeys.acme, batchLines())
+    assert.equal(again.result_summary?.duplicates, (BATCH_LINES / 10) * 9, 'lines with an id of their own are repeats')
+    assert.equal(await replayed(site, 'acme'), 0)
     await running.stop()
   })
 
-  await step('it answers as the source did, to those who had a key', async () => {
+  await step('with fewer partitions it answers as the source did, to those who had a key', async () => {
     const site = sites.second
+    site.env.PARTITIONS = '2'
     const restored = await site.ipid('restore', late, '--json')
     assert.equal(restored.code, 0, restored.stderr)
     const summary = JSON.parse(restored.stdout) as {
@@ -173,6 +178,13 @@ test('a backup that is written under load is restored on another folder', async 
     const stored = Number(await running.query('SELECT count() FROM events'))
     assert.equal(stored, summary.rows.events + BATCH_LINES / 10, 'lines without an id are new')
     assert.equal((await readStatus(running.redis, ingest)).dead_letters, 1)
+    const retried = await site.ipid('dead-letter', 'retry', '--all')
+    assert.equal(retried.code, 0, retried.stderr)
+    await running.untilIdle()
+    assert.equal(await running.query('SELECT count() FROM events'), String(stored + 1), 'the letter is stored once')
+    // Parts of partitions 2 and 3, which are gone, are compared with the tables too.
+    cpSync(join(sites.source.dir, 'archive'), join(site.dir, 'archive'), { recursive: true })
+    assert.equal(await replayed(site, 'acme'), 0)
 
     assert.match((await site.ipid('restore', late)).stderr, /another ipid \(process \d+\) runs on/)
     await running.stop()
@@ -181,6 +193,15 @@ test('a backup that is written under load is restored on another folder', async 
     assert.match(full.stderr, /a backup is restored into an empty instance, and here there are 2 tenants/)
   })
 })
+
+/** What a replay of the tenant's archive puts back. */
+async function replayed(site: TestSite, tenant: string): Promise<number> {
+  const { code, stdout, stderr } = await site.ipid('replay', '--tenant', tenant, ...receivedDays(), '--json')
+  assert.equal(code, 0, stderr)
+  const { replayed, stored } = JSON.parse(stdout) as { replayed: number; stored: number }
+  assert.ok(stored > BATCH_LINES)
+  return replayed
+}
 
 async function quotaOf(lookup: Response): Promise<{ daily_used: number; reset_at: string }> {
   return ((await lookup.json()) as { quota: { daily_used: number; reset_at: string } }).quota

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { SystemStatus } from '../../src/operations/status/system-status.ts'
@@ -43,15 +43,6 @@ describe('without an instance', () => {
       assert.equal(stdout, '')
       assert.match(stderr, /^ipid: no ipid is running on .*"npm start".*\n$/)
     }
-  })
-
-  test('partitions are raised where a Redis has data: a folder that was mistyped is not made', async (t) => {
-    const site = new TestSite(t)
-    const dir = join(site.dir, 'mistyped')
-    const { code, stderr } = await site.ipid('partitions', '8', '--data-dir', dir)
-    assert.equal(code, 1)
-    assert.equal(stderr, `ipid: ${dir} has no data of a Redis: set DATA_DIR, or REDIS_URL\n`)
-    assert.equal(existsSync(dir), false)
   })
 
   test('data are listed whatever else the environment sets', async (t) => {

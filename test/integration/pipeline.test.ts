@@ -197,11 +197,14 @@ test('a request after a pause longer than the deadline has the whole deadline', 
   await stop()
 })
 
-test('another number of partitions is refused', async (t) => {
+test('another number of partitions is refused, and the error says how to change it', async (t) => {
   const redis = await startTestRedis(t)
   const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
   t.after(() => client.disconnect())
   await agreeOnPartitions(client, 4)
   await agreeOnPartitions(client, 4)
-  await assert.rejects(agreeOnPartitions(client, 8), /PARTITIONS=4/)
+  for (const other of [2, 8]) {
+    const how = `holds 4 .*PARTITIONS=4\\. .*"ipid backup DIR".*"ipid restore DIR".*new DATA_DIR.*PARTITIONS=${other}$`
+    await assert.rejects(agreeOnPartitions(client, other), new RegExp(how))
+  }
 })

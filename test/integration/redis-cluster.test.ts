@@ -7,8 +7,11 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type Cluster, Redis } from 'ioredis'
 import { ingest } from '../../pipelines/ingest.ts'
+import type { LetterCopy } from '../../schemas/backup.ts'
 import type { DeletionReceipt, ErasureReceipt } from '../../schemas/erasure.ts'
 import { NOTHING_KNOWN } from '../../src/enrichment/answers/answer.ts'
+import { RedisRecordSource } from '../../src/operations/backup/redis/record-source.ts'
+import { RedisRecordTarget } from '../../src/operations/backup/redis/record-target.ts'
 import type { SystemStatus } from '../../src/operations/status/system-status.ts'
 import { packBlock } from '../../src/pipeline/event/block.ts'
 import { partitionOf } from '../../src/pipeline/event/envelope.ts'
@@ -203,7 +206,7 @@ test('a request that a cluster without a part of its slots refused is whole afte
   assert.deepEqual(await askAll(), [...left, ...none].flat())
 })
 
-test('on a cluster partitions are raised, and dead letters of all of them listed, retried and discarded', async (t) => {
+test('on a cluster a restore moves dead letters to other partitions, where they are listed, retried, discarded', async (t) => {
   const url = await startCluster(t)
   const client = quiet(connectRedis(url, { name: 'test', kind: 'loop', timeoutMs: 5_000 }))
   t.after(() => client.disconnect())
@@ -211,13 +214,13 @@ test('on a cluster partitions are raised, and dead letters of all of them listed
   await createGroups(client, ingest, PARTITIONS)
   const claims: { identity: Buffer; owner: Buffer }[] = []
   for (let i = 0; i < 20; i++) {
-    const partition = i % PARTITIONS
     const owner = ownerOf(`${Date.now()}-${i}`, 0)
     const origin = { group: 'process', stream: 'intake', lane: 'live' as const, owner }
     const event = envelope(i < 8 ? 'acme' : 'other', `e${i}`)
+    const partition = partitionOf(event.identity, PARTITIONS)
     const block = packBlock([event])
     const identity = block.identities
-    await seedClaims(client, [{ partition: partitionOf(event.identity, PARTITIONS), identity, owner }], WINDOW_MS)
+    await seedClaims(client, [{ partition, identity, owner }], WINDOW_MS)
     claims.push({ identity, owner })
     const letter = { reason: 'test', block, outcome: undefined }
     await client.call('XADD', keys.dead(partition), '*', ...deadLetterFields(origin, letter))
@@ -228,7 +231,18 @@ test('on a cluster partitions are raised, and dead letters of all of them listed
     return JSON.parse(stdout)
   }
   for (const node of (client as Cluster).nodes('master')) await node.client('SETNAME', 'none')
-  assert.deepEqual((await run('partitions', '6')).partitions, 6)
+  const copies: LetterCopy[] = []
+  for await (const copy of new RedisRecordSource(client, ingest, systemClock).letters()) copies.push(copy)
+  for (const node of (client as Cluster).nodes('master')) await node.flushall()
+  const target = new RedisRecordTarget(client, ingest, systemClock)
+  await target.begin('backup', undefined)
+  await target.fixPartitions(6, { partitions: PARTITIONS, sinceMs: 0 })
+  await target.clearLetters()
+  await target.addLetters(copies)
+  await target.placeLetters()
+  await target.end()
+  await target.close()
+  await createGroups(client, ingest, 6)
   for (const { identity, owner } of claims) {
     const place = { partition: partitionOf(identity.toString('latin1'), 6), identity, ms: Date.now() }
     assert.deepEqual(await findClaim(client, place, WINDOW_MS), owner)

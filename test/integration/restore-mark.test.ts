@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Parts } from '../../src/process/context.ts'
+import { topology } from '../../src/process/topology.ts'
 import { StartupError } from '../../src/run/errors.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { demandWhole, removeMark, writeMark } from '../../src/stores/redis/restore-mark.ts'
 import { quiet } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 test('behind the mark of a restore nothing starts until it has come to its end', async (t) => {
   const redis = await startTestRedis(t)
@@ -15,4 +18,20 @@ test('behind the mark of a restore nothing starts until it has come to its end',
   await assert.rejects(demandWhole(client), StartupError)
   await removeMark(client)
   await demandWhole(client)
+})
+
+test('a process that was cut off while a restore began ends when it comes back', async (t) => {
+  const redis = await startTestRedis(t)
+  const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
+  t.after(() => client.disconnect())
+  const config = { redisStartMs: 1_000, partitions: 2 }
+  const parts = { shared: client, config, createGroups: async () => {} } as unknown as Parts
+  const reasons: string[] = []
+  const service = topology(parts, ({ message }) => reasons.push(message))
+  await service.start()
+  await writeMark(client, { backup_id: 'b' })
+  client.disconnect(true)
+  await until(() => reasons.length > 0)
+  assert.match(reasons[0]!, /a restore of a backup was not finished/)
+  await service.stop()
 })

@@ -61,7 +61,6 @@ const ROOMS = [
   'src/operations/erasure',
   'src/operations/replay',
   'src/operations/backup',
-  'src/operations/partitions',
   'src/process',
   'src/*/role',
   'src/app.ts',

@@ -49,7 +49,7 @@ export interface TableTarget {
 export interface RecordSource {
   /** How many partitions there are. Rejects when the service has never run. */
   partitions(): Promise<number>
-  /** When their number was raised, milliseconds since 1970; 0: never. */
+  /** When a restore changed their number last, milliseconds since 1970; 0: never. */
   partitionsSinceMs(): Promise<number>
   /**
    * Resolves when every group has finished what was answered before the call, uploads included.
@@ -70,15 +70,18 @@ export interface RecordTarget {
    */
   begin(backupId: string, filledTable: string | undefined): Promise<boolean>
   /**
-   * @param sinceMs when the number was raised, see `RecordSource`
-   * @throws StartupError when another number is fixed
+   * Fixes the number of partitions; everything that is added later goes to the partition that this number gives it.
+   * @param backup the number in the backup, and when it was changed last (see `RecordSource`)
+   * @throws StartupError when another number is fixed already
    */
-  fixPartitions(partitions: number, sinceMs: number): Promise<void>
+  fixPartitions(partitions: number, backup: { readonly partitions: number; readonly sinceMs: number }): Promise<void>
   addTenants(tenants: readonly TenantCopy[]): Promise<void>
   /** Removes those of an earlier attempt. */
   clearLetters(): Promise<void>
-  /** In the order in which they were given up. */
+  /** In the order of the backup: within one of its partitions, the oldest first. */
   addLetters(letters: readonly LetterCopy[]): Promise<void>
+  /** Call after the last letter: moves each to the partition of its event, when the number of partitions changes. */
+  placeLetters(): Promise<void>
   /** The event that a letter stands for; undefined when it stands for none. */
   eventOf(letter: LetterCopy): Pick<StoredEvent, 'tenantId' | 'eventId'> | undefined
   /** How far back the dedup window reaches, milliseconds. */

@@ -12,12 +12,15 @@ export interface RestoreOptions {
   readonly records: RecordTarget
   /** That of the instance that is filled. */
   readonly archive: ArchiveList
+  /** The number of partitions to be; undefined: that of the backup. */
+  readonly partitions: number | undefined
   readonly clock: Clock
   readonly progress: Progress
 }
 
 /** What a restore brought back. */
 export interface Restored {
+  readonly partitions: number
   /** Dead letters that were left out, because their events are stored. */
   readonly lettersStored: number
   /** Events whose repeats are known. */
@@ -65,7 +68,11 @@ async function fill(dir: string, manifest: BackupManifest, options: RestoreOptio
   await tables.assertTables(manifest.tables)
   const isRepeated = await records.begin(manifest.id, await tables.filledTable())
   if (isRepeated) progress.step('an earlier restore of this backup was not finished: begun again')
-  await records.fixPartitions(manifest.partitions, manifest.partitions_since ?? 0)
+  const partitions = options.partitions ?? manifest.partitions
+  await records.fixPartitions(partitions, {
+    partitions: manifest.partitions,
+    sinceMs: manifest.partitions_since ?? 0,
+  })
   // The schema of then, so that the rows fit; what came later is done to them as to those of an instance that is upgraded.
   await tables.migrate(manifest.migrations)
   await fillTables(dir, manifest, options)
@@ -78,7 +85,7 @@ async function fill(dir: string, manifest: BackupManifest, options: RestoreOptio
   const remembered = await fillWindow(options)
   const objectsMissing = await missingObjects(dir, manifest, options)
   await records.end()
-  return { lettersStored, remembered, objectsMissing }
+  return { partitions, lettersStored, remembered, objectsMissing }
 }
 
 async function fillTables(dir: string, manifest: BackupManifest, { tables, progress }: RestoreOptions): Promise<void> {
@@ -112,6 +119,7 @@ async function addLetters(dir: string, manifest: BackupManifest, options: Restor
     left += leftOut.size
     await records.addLetters(letters.filter((letter) => !leftOut.has(letter)))
   }
+  await records.placeLetters()
   return left
 }
 

@@ -33,7 +33,7 @@ export interface LetterPosition {
 export interface StoredLetter extends LetterPosition {
   /** `PARTITION:MILLISECONDS-NUMBER` */
   readonly id: string
-  /** The id under which it was given up; it has another one when the number of partitions was raised since. */
+  /** The id under which it was given up. Another one when a restore changed the number of partitions since. */
   readonly firstId: string
   readonly group: string
   readonly stream: string

@@ -24,7 +24,7 @@ export function outcomesOf(unit: ArchivedUnit, outcomes: readonly CountedOutcome
   return { asTheyCame, later, keptBack }
 }
 
-/** @param leftWith `group:partition:…` */
+/** @param leftWith `group:partition:…`, or `of:partition:/group:…` of an event that another partition carried */
 function partitionOf(leftWith: string): number {
   return Number(leftWith.split(':')[1])
 }

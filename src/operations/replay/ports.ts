@@ -157,7 +157,7 @@ export interface ReplayPosition {
  */
 export interface ReplayLane {
   readonly partitions: number
-  /** When that number was changed last; 0: never. */
+  /** When a restore changed that number last, milliseconds since 1970; 0: never. */
   readonly partitionsSinceMs: number
   /** Resolves when everything that is in the pipeline is stored, and counted unless `rowsOnly`. */
   untilStored(rowsOnly?: boolean): Promise<void>

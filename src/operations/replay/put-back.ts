@@ -23,8 +23,8 @@ export interface Identities {
 }
 
 /**
- * An event goes back into the partition by which the tables know what was counted of it. While it may be sent again, its
- * repeats meet in the one that it would have today, and that is another when the number of partitions was raised since.
+ * An event goes back into the partition by which the tables know what was counted of it. An event that may still be sent
+ * again has to meet its repeats, in the partition of today: another one, when a restore changed the number since.
  * @throws StartupError when there is such an event
  */
 export function assertRepeatsMeet(
@@ -38,7 +38,7 @@ export function assertRepeatsMeet(
       if (isRepeat || receivedAtMs <= recentMs || receivedAtMs >= partitionsSinceMs) continue
       if (partitionOf(identityOf(tenantId, eventId), partitions) === partition) continue
       throw new StartupError(
-        'events that were received before PARTITIONS was raised can be put back when that, and with it the dedup window, is 7 days ago; until then replay other days with --from and --to',
+        'events that were received before a restore with another PARTITIONS can be put back 7 days after it, when the dedup window has passed; until then replay other days with --from and --to',
       )
     }
   }
@@ -74,7 +74,7 @@ export function assignIdentities(
   for (const [eventId, same] of byId) {
     for (const all of withinWindow(same, windowMs)) {
       const { event: first, partition } = all[0]!
-      // Between them the number of partitions was raised: claims do not tell that they are repeats.
+      // The number of partitions changed between them: claims do not show that they are repeats.
       for (const { event, partition: other } of all.filter((one) => one.partition !== partition)) {
         const identity = identityOf(tenantId, `${eventId}\0replay`)
         byEvent.set(event, identity)

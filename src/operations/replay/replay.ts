@@ -3,7 +3,7 @@ import { parseAddress } from '../../pipeline/event/address.ts'
 import type { Enricher } from '../../pipeline/event/enrichment.ts'
 import type { Hostnames } from '../../pipeline/event/hostnames.ts'
 import type { AddressMask } from '../../pipeline/event/pseudonym.ts'
-import { InputError, StartupError, UnavailableError } from '../../run/errors.ts'
+import { InputError, UnavailableError } from '../../run/errors.ts'
 import { retry } from '../../run/loop.ts'
 import { readUnit } from './lines.ts'
 import { noCounts, type Plan, planReplay, REPLAY_COUNTS, type ReplayCounts } from './plan.ts'
@@ -158,7 +158,6 @@ class Replay {
     const { reader } = this.#options
     try {
       const lines = await patiently(() => reader.read(part))
-      for (const { partition } of lines) this.#assertPartition(partition, part)
       const units = lines.map((unit) => readUnit(unit, () => this.#unreadable++))
       this.#open.push(units.length)
       return units
@@ -168,15 +167,6 @@ class Replay {
       this.#open.push(0)
       return []
     }
-  }
-
-  /** What went into a stream that nobody reads would never be stored. */
-  #assertPartition(partition: number, { key }: ArchivedPart): void {
-    const { partitions } = this.#options.lane
-    if (partition < partitions) return
-    throw new StartupError(
-      `${key} is of an ipid with more partitions than this one, which has ${partitions}: raise it to as many with "ipid partitions N" first`,
-    )
   }
 
   async #finish(round: readonly PlacedUnit[]): Promise<void> {

@@ -15,7 +15,7 @@ export interface DeadLetterOrigin {
 /** Field of a dead letter: the key under which it is counted as dead. */
 export const OUTCOME_FIELD = 'outcome'
 
-/** Field of a dead letter that was moved to another partition: the id under which it was given up. */
+/** Field of a dead letter that a restore moved to another partition: the id under which it was given up. */
 export const FIRST_ID_FIELD = 'first'
 
 /** Fields of an entry of the dead-letter stream: where it was, why, how it is counted, and the event as a block. */

@@ -11,17 +11,27 @@ const createGroupScript = loadScript(import.meta.url, './createGroup-2.lua')
 const dropStreamScript = loadScript(import.meta.url, './dropStream-1.lua')
 
 /**
- * Writes the number of partitions at the first start and holds later starts to it: an event's partition depends on it.
+ * Writes the number of partitions at the first start and holds later starts to it, because the partition of an event
+ * follows from it.
  * @throws StartupError when another number is stored
  */
 export async function agreeOnPartitions(client: RedisClient, partitions: number): Promise<void> {
   const stored = Number(await agreeOnPartitionsScript.run(client, [keys.partitions()], [partitions]))
   if (stored !== partitions) {
-    const raise = stored < partitions ? `, or raise them with "ipid partitions ${partitions}" while nothing runs` : ''
     throw new StartupError(
-      `PARTITIONS is ${partitions}, but this Redis holds ${stored} partitions: start with PARTITIONS=${stored}${raise}`,
+      `PARTITIONS is ${partitions}, but this Redis holds ${stored} partitions: start with PARTITIONS=${stored}. To change the number, run "ipid backup DIR", and "ipid restore DIR" with a new DATA_DIR (or empty stores) and PARTITIONS=${partitions}`,
     )
   }
+}
+
+/** The number of partitions that this Redis holds; 0 when no ipid has run on it. */
+export async function partitionsOf(client: RedisClient): Promise<number> {
+  return Number((await client.get(keys.partitions())) ?? 0)
+}
+
+/** When a restore changed the number of partitions last, milliseconds since 1970; 0: never. */
+export async function partitionsSince(client: RedisClient): Promise<number> {
+  return Number((await client.get(keys.partitionsSince())) ?? 0)
 }
 
 /**

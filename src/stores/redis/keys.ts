@@ -12,9 +12,7 @@ const leased = (name: string, share?: number) => (share === undefined ? `{lease:
 export const keys = {
   /** String: the number of partitions, written at the first start. */
   partitions: () => 'ipid:partitions',
-  /** String: JSON of a change of that number that was begun; while it is there, no role starts. */
-  partitionsChange: () => 'ipid:partitions:change',
-  /** String: milliseconds at which that number was changed last. */
+  /** String: when a restore changed that number last, milliseconds since 1970. */
   partitionsSince: () => 'ipid:partitions:since',
 
   /** String: JSON of a restore that was begun; while it is there, no role starts. */
@@ -106,8 +104,6 @@ export const keys = {
 
   /** String: the ranges that a sink is about to insert, as JSON. */
   sinkIntent: (name: string, share?: number) => `${leased(name, share)}:intent`,
-  /** Matches the intents of all sinks, and of their shares. */
-  sinkIntentPattern: () => '{lease:*}*:intent',
 
   /** Hash: damaged parts of tables, `table/part` → JSON. */
   damagedParts: () => 'ipid:damaged-parts',

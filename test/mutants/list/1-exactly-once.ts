@@ -621,4 +621,20 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     to: 'Math.min(of, 1)',
     noticedBy: [['test/integration/clickhouse-cluster.test.ts', 'the tables of a cluster']],
   },
+  {
+    name: 'restore-letter-home',
+    promise: 'a restore with another number of partitions puts a dead letter into the partition of its event',
+    file: 'src/operations/backup/redis/record-target.ts',
+    from: 'return partitionOf(identity, this.#partitions)\n    return partition % this.#partitions',
+    to: 'return partition % this.#partitions\n    return partition % this.#partitions',
+    noticedBy: [['test/integration/restore-partitions.test.ts', 'a restore moves dead letters and their claims']],
+  },
+  {
+    name: 'replay-of-a-removed-partition',
+    promise: 'a replay finds what it counted of a partition that a restore removed',
+    file: 'src/operations/replay/redis/lane.ts',
+    from: 'const brought = carrier === partition ?',
+    to: 'const brought = carrier >= 0 ?',
+    noticedBy: [['test/integration/restore-partitions.test.ts', 'a replay counts events of a partition that is gone']],
+  },
 ]

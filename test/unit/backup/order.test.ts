@@ -66,34 +66,51 @@ test('a backup and a restore have an order in which every event is in one place'
   } satisfies TableTarget
   const records = {
     begin: () => note('begin', false),
-    fixPartitions: (count, sinceMs) => note(`${count} partitions since ${sinceMs}`),
+    fixPartitions: (count, { partitions, sinceMs }) => note(`${count} partitions, not ${partitions} since ${sinceMs}`),
     addTenants: () => note('add tenants'),
     clearLetters: () => note('clear letters'),
     addLetters: () => note('add letters'),
+    placeLetters: () => note('place letters'),
     eventOf: () => undefined,
     windowMs: 1,
     remember: () => note('remember'),
     end: () => note('end'),
     close: () => note('close'),
   } satisfies RecordTarget
-  await restoreBackup(dir, await openBackup(dir, progress), { tables, records, archive, clock, progress })
+  await restoreBackup(dir, await openBackup(dir, progress), {
+    tables,
+    records,
+    archive,
+    partitions: 3,
+    clock,
+    progress,
+  })
   assert.deepEqual(log.splice(0), [
     ...[
       'known',
       'tables can be made',
       'begin',
-      '1 partitions since 7',
+      '3 partitions, not 1 since 7',
       'migrations of then',
       'clear events',
       'insert events',
       'clear outcomes',
     ],
-    ...['insert outcomes', 'later migrations', 'clear letters', 'events for the window', 'objects', 'end', 'close'],
+    ...[
+      'insert outcomes',
+      'later migrations',
+      'clear letters',
+      'place letters',
+      'events for the window',
+      'objects',
+      'end',
+      'close',
+    ],
   ])
 
   // Killed on the way, it has not come to its end: no role starts.
   const killed = { ...records, clearLetters: () => Promise.reject(new Error('killed')) }
-  const again = restoreBackup(dir, written, { tables, records: killed, archive, clock, progress })
+  const again = restoreBackup(dir, written, { tables, records: killed, archive, partitions: 3, clock, progress })
   await assert.rejects(again, /killed/)
   assert.deepEqual(
     log.filter((what) => what === 'end' || what === 'close'),

@@ -53,7 +53,7 @@ test('a repeat of a stored event meets a claim', () => {
   assert.deepEqual(released, [])
 })
 
-test('of repeats with a raise of the partitions between them the later meets a claim', () => {
+test('of repeats with another number of partitions between them the later meets a claim', () => {
   const [first, second] = [lost('a', 10), lost('a', 20)]
   const units = [unitOf(3, [first]), unitOf(5, [second])]
   const { byEvent, claimed, released } = assignIdentities(units, { tenantId: 't', nowMs: NOW, windowMs: WINDOW_MS })
@@ -69,9 +69,9 @@ test('an event whose repeats meet in another partition by now is not put back wh
     () =>
       assertRepeatsMeet([unitOf(partition, [event])], 't', NOW - WINDOW_MS, { partitions: 7, partitionsSinceMs })
   const elsewhere = (home + 1) % 7
-  assert.throws(demand(elsewhere, lost('a', NOW - 1)), /before PARTITIONS was raised/)
+  assert.throws(demand(elsewhere, lost('a', NOW - 1)), /before a restore with another PARTITIONS/)
   assert.doesNotThrow(demand(home, lost('a', NOW - 1)))
   assert.doesNotThrow(demand(elsewhere, lost('a', NOW - 1, true)), 'it meets a claim')
   assert.doesNotThrow(demand(elsewhere, lost('a', NOW - WINDOW_MS)), 'sent again it is a new event')
-  assert.doesNotThrow(demand(elsewhere, lost('a', NOW - 1), NOW - 1), 'it came behind the raise')
+  assert.doesNotThrow(demand(elsewhere, lost('a', NOW - 1), NOW - 1), 'it came after the restore')
 })

@@ -9,7 +9,7 @@ import type { Restored } from '../restore.ts'
 
 const RESTORE_SETTINGS: readonly SettingName[] = [
   ...(['dataDir', 'redisUrl', 'clickhouseUrl', 'clickhouseExternal', 'archiveUrl'] as const),
-  ...(['redisFsync', 'redisMaxMemoryBytes'] as const),
+  ...(['redisFsync', 'redisMaxMemoryBytes', 'partitions'] as const),
 ]
 
 /** `ipid restore DIR`: a backup into empty stores, which it starts itself unless they are named. */
@@ -49,7 +49,8 @@ export function restoreCommand(context: CliContext): Command {
       try {
         return await withRedis(redisUrl, (client) => {
           const records = new RedisRecordTarget(client, ingest, systemClock)
-          return restoreBackup(path, manifest, { tables, records, archive, clock: systemClock, progress })
+          const partitions = config.given.includes('partitions') ? config.partitions : undefined
+          return restoreBackup(path, manifest, { tables, records, archive, partitions, clock: systemClock, progress })
         })
       } finally {
         await tables.close()
@@ -72,7 +73,7 @@ function print(
   const summary = {
     id: manifest.id,
     received_before: manifest.received_before,
-    partitions: manifest.partitions,
+    partitions: restored.partitions,
     tenants: manifest.tenants.lines,
     rows,
     dead_letters: manifest.dead_letters.lines - restored.lettersStored,

@@ -1,8 +1,10 @@
 import type { LetterCopy, TenantCopy } from '../../../../schemas/backup.ts'
 import { LANES } from '../../../pipeline/declaration/lane.ts'
 import { type Pipeline, streamsOf } from '../../../pipeline/declaration/pipeline.ts'
-import { identityOf, partitionOf } from '../../../pipeline/event/envelope.ts'
+import { identityOf, NO_IDENTITY, partitionOf } from '../../../pipeline/event/envelope.ts'
 import { columnOf } from '../../../pipeline/event/row.ts'
+import { FIRST_ID_FIELD } from '../../../pipeline/streams/dead-letter.ts'
+import type { RawEntry } from '../../../pipeline/streams/entries.ts'
 import { ownerOfNobody } from '../../../pipeline/streams/owner.ts'
 import { type SeenClaim, seedClaims } from '../../../pipeline/streams/seen-claims.ts'
 import { agreeOnPartitions } from '../../../pipeline/streams/topology.ts'
@@ -15,6 +17,7 @@ import { Lease } from '../../../stores/redis/lease.ts'
 import { connectedAs } from '../../../stores/redis/other-processes.ts'
 import { readMark, removeMark, writeMark } from '../../../stores/redis/restore-mark.ts'
 import { TenantCopies } from '../../../tenants/redis/tenant-copies.ts'
+import { DeadLetters, type StoredLetter } from '../../dead-letters/dead-letters.ts'
 import { BackupRefusedError, type RecordTarget, type StoredEvent } from '../ports.ts'
 import { carriesEvents, readLetter } from './letter.ts'
 
@@ -32,6 +35,8 @@ export class RedisRecordTarget implements RecordTarget {
   readonly #lease: Lease
   readonly #tenants: TenantCopies
   #partitions = 0
+  /** The number of partitions in the backup. */
+  #before = 0
 
   constructor(client: RedisClient, pipeline: Pipeline, clock: Clock) {
     this.#client = client
@@ -84,10 +89,15 @@ export class RedisRecordTarget implements RecordTarget {
     return undefined
   }
 
-  async fixPartitions(partitions: number, sinceMs: number): Promise<void> {
+  async fixPartitions(
+    partitions: number,
+    backup: { readonly partitions: number; readonly sinceMs: number },
+  ): Promise<void> {
     await agreeOnPartitions(this.#client, partitions)
+    const sinceMs = partitions === backup.partitions ? backup.sinceMs : this.#clock.now()
     if (sinceMs > 0) await this.#client.set(keys.partitionsSince(), sinceMs)
     this.#partitions = partitions
+    this.#before = backup.partitions
   }
 
   async addTenants(tenants: readonly TenantCopy[]): Promise<void> {
@@ -97,7 +107,9 @@ export class RedisRecordTarget implements RecordTarget {
 
   async clearLetters(): Promise<void> {
     this.#lease.assertHeld()
-    for (let partition = 0; partition < this.#partitions; partition++) await this.#client.del(keys.dead(partition))
+    for (let partition = 0; partition < Math.max(this.#before, this.#partitions); partition++) {
+      await this.#client.del(keys.dead(partition), keys.deadCopy(partition))
+    }
   }
 
   /** Letters keep their ids, and with them the time at which they were given up. Their events stay claimed. */
@@ -107,7 +119,46 @@ export class RedisRecordTarget implements RecordTarget {
       const bytes = fields.map((field) => Buffer.from(field, 'base64'))
       await this.#client.callBuffer('XADD', keys.dead(partition), id, ...bytes)
     }
-    await seedClaims(this.#client, letters.flatMap(claimOf), this.windowMs)
+    const claims = letters.flatMap((letter) => this.#claimOf(letter))
+    await seedClaims(this.#client, claims, this.windowMs)
+  }
+
+  /**
+   * A stream takes ids in ascending order only. So this merges the letters of all partitions, oldest first, into a copy per
+   * new partition, and then puts the copies in their place. Killed on the way, the restore adds all letters again.
+   */
+  async placeLetters(): Promise<void> {
+    if (this.#before === this.#partitions) return
+    const client = this.#client
+    for await (const letter of new DeadLetters(client, this.#pipeline, this.#before).letters({}, 'oldest first')) {
+      this.#lease.assertHeld()
+      const [source, entry] = [keys.dead(letter.partition), letter.id.slice(letter.id.indexOf(':') + 1)]
+      const [raw] = (await client.callBuffer('XRANGE', source, entry, entry)) as RawEntry[]
+      const fields = [...raw![1]!, ...(letter.firstId === letter.id ? [FIRST_ID_FIELD, letter.id] : [])]
+      await client.call('XADD', keys.deadCopy(this.#homeOf(letter)), `${letter.atMs}-*`, ...fields)
+      await client.xdel(source, entry)
+    }
+    for (let partition = 0; partition < Math.max(this.#before, this.#partitions); partition++) {
+      const copy = keys.deadCopy(partition)
+      if ((await client.exists(copy)) === 1) await client.rename(copy, keys.dead(partition))
+      else await client.del(keys.dead(partition))
+    }
+  }
+
+  /** Repeats of an event meet in its partition. A letter that is known by its place alone stays there, as far as it can. */
+  #homeOf({ block, stream, partition }: Pick<StoredLetter, 'block' | 'stream' | 'partition'>): number {
+    if (this.#before === this.#partitions) return partition
+    const identity = block?.identities.toString('latin1') ?? NO_IDENTITY
+    const isEvent = identity.length === NO_IDENTITY.length && identity !== NO_IDENTITY
+    if (isEvent && carriesEvents(this.#pipeline, stream)) return partitionOf(identity, this.#partitions)
+    return partition % this.#partitions
+  }
+
+  #claimOf(letter: LetterCopy): SeenClaim[] {
+    const { block, stream } = readLetter(letter)
+    if (letter.claim === null || block === undefined) return []
+    const partition = this.#homeOf({ block, stream, partition: letter.partition })
+    return [{ partition, identity: block.identities, owner: Buffer.from(letter.claim, 'base64') }]
   }
 
   eventOf(letter: LetterCopy): Pick<StoredEvent, 'tenantId' | 'eventId'> | undefined {
@@ -140,10 +191,4 @@ export class RedisRecordTarget implements RecordTarget {
   close(): Promise<void> {
     return this.#lease.release()
   }
-}
-
-function claimOf(letter: LetterCopy): SeenClaim[] {
-  const { block } = readLetter(letter)
-  if (letter.claim === null || block === undefined) return []
-  return [{ partition: letter.partition, identity: block.identities, owner: Buffer.from(letter.claim, 'base64') }]
 }

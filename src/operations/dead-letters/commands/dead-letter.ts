@@ -82,7 +82,7 @@ export function deadLetterCommand(context: CliContext, setExitCode: (code: numbe
         import('../../../terminal/stores.ts'),
         import('../../../terminal/instance.ts'),
         import('../dead-letters.ts'),
-        import('../../../stores/redis/change-mark.ts'),
+        import('../../../pipeline/streams/topology.ts'),
         import('../../../../pipelines/ingest.ts'),
       ])
     const [{ partitionsOf }, { ingest }] = more

@@ -43,7 +43,7 @@ export function eventCommand(context: CliContext): Command {
         import('../../../stores/clickhouse/client.ts'),
         import('../../../config/config.ts'),
         import('../role.ts'),
-        import('../../../stores/redis/change-mark.ts'),
+        import('../../../pipeline/streams/topology.ts'),
         import('../../../../pipelines/ingest.ts'),
         import('../../../run/clock.ts'),
       ])

@@ -6,8 +6,8 @@ import { appendBlocks, type BlockAppend, blockAppend } from '../../../pipeline/s
 import { untilPassed } from '../../../pipeline/streams/barrier.ts'
 import { ownerOfNobody } from '../../../pipeline/streams/owner.ts'
 import { byPartition, forgetClaims, seedClaims } from '../../../pipeline/streams/seen-claims.ts'
+import { partitionsOf, partitionsSince } from '../../../pipeline/streams/topology.ts'
 import { LeaseLostError, StartupError, UnavailableError } from '../../../run/errors.ts'
-import { partitionsOf, partitionsSince } from '../../../stores/redis/change-mark.ts'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
 import { persisted } from '../../../stores/redis/durability/persisted.ts'
 import { keys } from '../../../stores/redis/keys.ts'
@@ -97,7 +97,8 @@ export class RedisReplayLane implements ReplayLane {
   release(claims: readonly ReplayClaim[], beforeMs: number): Promise<void> {
     const { dedupWindowMs } = this.#pipeline.limits
     return this.#held(async () => {
-      for (const [partition, identities] of byPartition(claims)) {
+      const here = claims.map(({ partition, identity }) => ({ partition: this.#carrierOf(partition), identity }))
+      for (const [partition, identities] of byPartition(here)) {
         await forgetClaims(this.#client, { partition, identities, beforeMs }, dedupWindowMs)
       }
     })
@@ -107,7 +108,7 @@ export class RedisReplayLane implements ReplayLane {
     return this.#held(async () => {
       const owner = ownerOfNobody(await this.now())
       const seeds = claims.map(({ partition, identity }) => ({
-        partition,
+        partition: this.#carrierOf(partition),
         identity: Buffer.from(identity, 'latin1'),
         owner,
       }))
@@ -140,15 +141,23 @@ export class RedisReplayLane implements ReplayLane {
     })
   }
 
+  /** The partition that carries events of another one, which was there before a restore with fewer. */
+  #carrierOf(partition: number): number {
+    return partition % this.partitions
+  }
+
   async #append({ partition, commit, job, envelopes, outcomes, kept, unfiltered }: FedUnit): Promise<void> {
     const { sources, outcomes: outcomesTo } = this.#pipeline
     const { to, lane } = sources.batch
     const sequence = ++this.#sequence
+    const carrier = this.#carrierOf(partition)
     const blocks: BlockAppend[] = []
     if (envelopes.length > 0) {
-      const block = { ...packBlock(envelopes, job, commit), ...(job !== undefined && { jobCounted: true }) }
-      const producer = keys.producer(partition, this.#producer)
-      blocks.push(blockAppend({ partition, stream: to, lane, producer }, block))
+      // What the pipeline counts of these events names their own partition: it is compared with the archive by that.
+      const brought = carrier === partition ? commit : `${commit}/of:${partition}:`
+      const block = { ...packBlock(envelopes, job, brought), ...(job !== undefined && { jobCounted: true }) }
+      const producer = keys.producer(carrier, this.#producer)
+      blocks.push(blockAppend({ partition: carrier, stream: to, lane, producer }, block))
     }
     if (outcomesTo !== undefined && outcomes.size + kept.size + unfiltered.size > 0) {
       const source = (what: string) => `${commit}/${what}:${partition}:${lane}:${this.#producer}-${sequence}`
@@ -157,8 +166,8 @@ export class RedisReplayLane implements ReplayLane {
         [source(KEPT), kept],
         [source(UNFILTERED), unfiltered],
       ])
-      const producer = keys.producer(partition, this.#producer, outcomesTo)
-      blocks.push(blockAppend({ partition, stream: outcomesTo, lane, producer }, counts))
+      const producer = keys.producer(carrier, this.#producer, outcomesTo)
+      blocks.push(blockAppend({ partition: carrier, stream: outcomesTo, lane, producer }, counts))
     }
     if (blocks.length === 0) return
     const added = await appendBlocks(this.#client, blocks, { sequence, producerTtlMs: PRODUCER_TTL_MS })
