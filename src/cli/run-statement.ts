@@ -75,9 +75,13 @@ function credentials(user: string, password: string): Record<string, string> {
   return { 'x-clickhouse-user': decodeURIComponent(user), 'x-clickhouse-key': decodeURIComponent(password) }
 }
 
-/** `Code: 60. DB::Exception: Unknown table … (UNKNOWN_TABLE)`, without the version behind it. */
+const VERSION = /^\(version [^()]*(?:\([^()]*\))?\)$/
+
+/** `Code: 60. DB::Exception: Unknown table … (UNKNOWN_TABLE)`, without the version after it. */
 function firstLine(text: string): string {
   const trimmed = text.trim()
-  const versionAt = trimmed.endsWith(')') ? trimmed.lastIndexOf('(version ') : -1
-  return joinedLines(versionAt < 0 ? trimmed : trimmed.slice(0, versionAt))
+  const versionAt = trimmed.lastIndexOf('(version ')
+  // The text of the statement may have such words, too.
+  const isVersion = versionAt >= 0 && VERSION.test(trimmed.slice(versionAt))
+  return joinedLines(isVersion ? trimmed.slice(0, versionAt) : trimmed)
 }

@@ -64,6 +64,74 @@ test('an insert takes its data behind the statement, wherever that stands, as by
   )
 })
 
+test('data of an insert are never taken for a statement, and reach the table to their last byte', async () => {
+  await table('apart')
+  const rows = async () => {
+    const stored = await text({ database: 'ipid' }, 'SELECT a, s FROM apart ORDER BY a FORMAT CSV')
+    await text({ database: 'ipid' }, 'TRUNCATE TABLE apart')
+    return stored
+  }
+  const send = async (query: string, body: string | Buffer) => {
+    const response = await call({ database: 'ipid', query }, { body })
+    return [response.status, await response.text()] as const
+  }
+  const hidden = "INSERT INTO apart SELECT 99, 'hidden'\n"
+  // The engine's own reading of a text ends data at a blank line, and runs what follows.
+  for (const [query, body] of [
+    ['INSERT INTO apart FORMAT CSV', `1,"x"\n\n${hidden}`],
+    ['', `INSERT INTO apart FORMAT CSV\n1,"x"\n\n${hidden}`],
+    ['INSERT INTO apart FORMAT CSV 1,"x"\n', hidden],
+    ['INSERT INTO apart (a, `s`) SETTINGS log_comment = $$x$$ FORMAT CSV', `1,"x"\n\n${hidden}`],
+    ['INSERT INTO apart (* EXCEPT(a)) FORMAT CSV', `"x"\n\n${hidden}`],
+    ['INSERT INTO apart VALUES', `(1, 'x'); ${hidden}`],
+    ['', `INSERT INTO apart SETTINGS log_comment = $$x$$ VALUES (1, 'x'); ${hidden}`],
+    ['', `INSERT INTO apart SELECT 1, 'x'; ${hidden}`],
+    ['', `INSERT INTO apart SELECT 1, 'x' FORMAT CSV; ${hidden}`],
+    ['INSERT INTO apart FORMAT CSV ;', '1,"x"\n'],
+  ] as const) {
+    const [status, answer] = await send(query, body)
+    const stored = await rows()
+    if (status === 200) assert.match(stored, /,"INSERT INTO apart SELECT 99, 'hidden'"\n$/)
+    else assert.deepEqual([status, stored], [400, ''], `${query} ${body}: ${answer}`)
+    assert.doesNotMatch(answer, /formatQuery|\.data/)
+  }
+  const blank = Buffer.from([1, 0, 0, 0, 2, 10, 10, 2, 0, 0, 0, 1, 59])
+  assert.deepEqual(await send('INSERT INTO apart FORMAT RowBinary', blank), [200, ''])
+  assert.equal(await rows(), '1,"\n\n"\n2,";"\n')
+  assert.deepEqual(await send('', 'INSERT INTO apart FORMAT JSONEachRow {"a":1}\n\n{"a":2}\n\n'), [200, ''])
+  assert.equal(await rows(), '1,""\n2,""\n')
+  assert.deepEqual(await send("INSERT INTO `ap\\x61rt` SETTINGS log_comment = $$'$$ FORMAT TSV", '1\tx\n2\ty\n'), [
+    200,
+    '',
+  ])
+  assert.equal(await rows(), '1,"x"\n2,"y"\n')
+  assert.deepEqual(await send('', "INSERT INTO apart SETTINGS async_insert = 1 VALUES (1, ';'), (2, 'x') ; \n"), [
+    200,
+    '',
+  ])
+  assert.equal(await rows(), '1,";"\n2,"x"\n')
+})
+
+test('input() is refused by name, not run without its data', async () => {
+  await table('unread')
+  const select = "SELECT * FROM input('a UInt32, s String') FORMAT CSV"
+  for (const [query, body] of [
+    [`INSERT INTO unread ${select}`, '1,"x"\n'],
+    ['', `INSERT INTO unread ${select}\n1,"x"\n`],
+    ['', `INSERT INTO unread (${select.replace(' FORMAT', ') FORMAT')}\n1,"x"\n`],
+    ['', `WITH 1 AS one INSERT INTO unread ${select}\n1,"x"\n`],
+  ] as const) {
+    await refused(await call({ database: 'ipid', query }, { body }), 501, 48, /send the data as a file of a form/)
+  }
+  const form = new FormData()
+  form.set('query', 'INSERT INTO unread SELECT a + 1, s FROM data')
+  form.set('data_structure', 'a UInt32, s String')
+  form.set('data_format', 'CSV')
+  form.set('data', new Blob(['1,"x"\n2,"y"\n']), 'data.csv')
+  assert.equal((await call({ database: 'ipid' }, { body: form })).status, 200)
+  assert.equal(await text({ database: 'ipid' }, 'SELECT * FROM unread ORDER BY a FORMAT CSV'), '2,"x"\n3,"y"\n')
+})
+
 test('an insert too large for memory arrives as it is, in any format, and leaves no file', async () => {
   await table('large')
   const path = await text({}, "SELECT value FROM system.server_settings WHERE name = 'path' FORMAT TSVRaw")

@@ -159,7 +159,9 @@ class Draft {
   #becomesData(): boolean {
     if (takesDataOnly(this.#query)) return true
     const body = this.#taken()
-    const split = splitInsert(this.#query, body)
+    const found = splitInsert(this.#query, body)
+    // VALUES have to be judged, and what begins in the query is not data alone.
+    const split = found !== undefined && !found.hasValues && found.dataAt >= 0 ? found : undefined
     if (split !== undefined) this.#query = split.query
     const data = split === undefined ? body : body.subarray(split.dataAt)
     this.#chunks = [data]

@@ -5,14 +5,16 @@ import { asking, type ChdbAddon, type Connection, loadAddon } from './addon.ts'
 import { AnswerHead } from './answer-head.ts'
 import { ID_SETTING, type RunningStatement, RunningStatements, withClientIds } from './cancelling.ts'
 import { Connections } from './connections.ts'
+import { DataFiles } from './data-files.ts'
 import { type EffectiveSettings, effectiveSettings } from './effective-settings.ts'
 import type { EngineOptions } from './engine-options.ts'
 import { assertQuerySize, defaultsOf, type EngineStatement, headOf, textOf } from './engine-statement.ts'
 import { Code, Exception, exceptionOf } from './exception.ts'
 import { type TableStatements, tableStatements, withTables } from './external-tables.ts'
+import { type InsertParts, insertParts, refuseInput } from './insert-parts.ts'
 import { insertRows } from './inserting.ts'
 import { forRevision } from './native-answer.ts'
-import { insertFromFile, takesDataOnly } from './plain-insert.ts'
+import { takesDataOnly } from './plain-insert.ts'
 import { type ProgressReports, ProgressWatch } from './progress-watch.ts'
 import { refuseOutfile, refuseReach } from './reach.ts'
 import { ReadCounter } from './read-counts.ts'
@@ -44,6 +46,7 @@ export class Engine {
   readonly #connections: Connections
   readonly #statements: RunningStatements
   readonly #pipes: ResultPipes
+  readonly #dataFiles: DataFiles
   readonly #reading: Reading
   readonly #head: AnswerHead
   readonly #progress: ProgressWatch
@@ -69,6 +72,7 @@ export class Engine {
     const ask = asking(addon, root)
     this.#head = new AnswerHead(ask)
     this.#progress = new ProgressWatch(ask)
+    this.#dataFiles = new DataFiles(join(path, 'inserts'))
     const folder = join(path, 'results')
     this.#pipes = ResultPipes.make(folder, options.statements + options.ownStatements)
     this.#reading = new Reading({
@@ -194,16 +198,19 @@ export class Engine {
 
   /** Resolves when the statement has ended, and its session is free. */
   async #execute(
-    statement: EngineStatement,
+    given: EngineStatement,
     { running: { cancel }, progress }: Notes,
     signal: AbortSignal,
     consume: (answer: Answer) => Promise<void>,
   ): Promise<Rest> {
     if (this.#root === undefined) throw new Exception(Code.Aborted, 'The server is shutting down. (ABORTED)')
-    await this.#refuse(statement)
+    const { isRead, isInsert } = shapeOf(headOf(given))
+    const parts = isInsert ? await insertParts(given, (sql) => this.#canonical(sql)) : undefined
+    const statement = parts === undefined ? given : { ...given, query: parts.query, body: parts.data ?? NO_BODY }
+    // Data that hold no expression are not judged.
+    await this.#refuse(parts === undefined || parts.hasValues ? statement : { ...statement, body: NO_BODY })
     const tables = await this.#judgedTables(statement)
     const head = headOf(statement)
-    const { isRead, isInsert } = shapeOf(head)
     assertFreeSpace(head, this.#path)
     // It may remove the parts that a damaged one was made of.
     if (!isRead && !isInsert) await this.#writes.look()
@@ -217,8 +224,10 @@ export class Engine {
         const contentType = await this.#head.contentType(result.format, settings)
         await consume({ ...result, contentType, timezone: await this.#head.timezone(settings) })
       }
-      return await withTables(this.#addon, connection, tables, async () => {
-        if (isInsert) return await this.#insert(connection, statement, answer)
+      const insert = (query: string, bytes: Buffer) =>
+        insertRows(this.#addon, connection, { query, data: { bytes, file: undefined } }, this.#dataFiles)
+      return await withTables(this.#addon, connection, tables, insert, async () => {
+        if (parts !== undefined) return await this.#insert(connection, parts, statement.defaultFormat, answer)
         if (isRead) signal.addEventListener('abort', cancel, { once: true })
         if (isRead && signal.aborted) cancel()
         return await this.#read(connection, statement, settings, signal, cancel, answer)
@@ -250,8 +259,17 @@ export class Engine {
     return await this.#connections.fresh(async (connection) => {
       await this.#addon.QueryAsyncConnection(connection, `${SMALL_QUERIES}, max_query_size = 0`, 'Null')
       const text = `SELECT formatQuerySingleLine(${quote(sql)})`
-      const { bytes } = await this.#addon.QueryAsyncConnection(connection, text, 'RawBLOB')
-      return Buffer.from(bytes).toString('utf8')
+      try {
+        const { bytes } = await this.#addon.QueryAsyncConnection(connection, text, 'RawBLOB')
+        return Buffer.from(bytes).toString('utf8')
+      } catch (error) {
+        const { code, message } = exceptionOf(error)
+        // What comes after that is the text again.
+        const end = message.indexOf(': In scope SELECT formatQuerySingleLine')
+        throw end < 0
+          ? error
+          : new Exception(code, `${message.slice(0, end)} ${nameOf(message)}`.trim(), { cause: error })
+      }
     })
   }
 
@@ -270,6 +288,8 @@ export class Engine {
     if (shape.isMultiple) {
       throw new Exception(Code.SyntaxError, 'Syntax error (Multi-statements are not allowed). (SYNTAX_ERROR)')
     }
+    // WITH … INSERT.
+    if (!statement.isRead && !shape.isSelect && /\binput\b/i.test(given)) refuseInput(await this.#canonical(given))
     const sql = shape.isKill ? withClientIds(await this.#canonical(given)) : given
     const native = { sql, shape, defaultFormat, revision, settings }
     const tools = { ask: asking(this.#addon, connection), canonical: (text: string) => this.#canonical(text) }
@@ -278,15 +298,18 @@ export class Engine {
   }
 
   /** The data reach the engine as the bytes that came, whatever their format. */
-  async #insert(connection: Connection, statement: EngineStatement, consume: Consume): Promise<Rest> {
-    const { query, body, defaultFormat } = statement
-    const fromFile = body.file === undefined ? undefined : insertFromFile(query, body.file)
-    const lacksData = fromFile === undefined && shapeOf(headOf(statement)).lacksData
-    const isNothing = lacksData && (query === '' || body.bytes.length === 0)
-    const summary = isNothing ? NOTHING_DONE : await insertRows(this.#addon, connection, fromFile ?? query, body.bytes)
+  async #insert(connection: Connection, parts: InsertParts, format: string, consume: Consume): Promise<Rest> {
+    const isNothing = parts.data?.file === undefined && parts.data?.bytes.length === 0
+    const summary = isNothing ? NOTHING_DONE : await insertRows(this.#addon, connection, parts, this.#dataFiles)
     await this.#writes.look()
-    return () => consume({ format: defaultFormat, chunks: nothing(), summary })
+    return () => consume({ format, chunks: nothing(), summary })
   }
+}
+
+/** `(SYNTAX_ERROR)` */
+function nameOf(message: string): string {
+  const at = message.lastIndexOf('(')
+  return /^\([A-Z_]+\)\s*$/.test(message.slice(at)) ? message.slice(at).trim() : ''
 }
 
 type Judged = Pick<EngineStatement, 'query' | 'body' | 'isRead' | 'settings'>

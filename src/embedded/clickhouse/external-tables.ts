@@ -72,11 +72,13 @@ export async function tableStatements(table: ExternalTable, canonical: Canonical
 /**
  * Runs work on a connection that has the tables, and takes them away again.
  * @param tables judged already
+ * @param insert puts data into one of them
  */
 export async function withTables<T>(
   addon: ChdbAddon,
   connection: Connection,
   tables: readonly TableStatements[],
+  insert: (query: string, data: Buffer) => Promise<unknown>,
   work: () => Promise<T>,
 ): Promise<T> {
   const made: TableStatements[] = []
@@ -84,7 +86,7 @@ export async function withTables<T>(
     for (const table of tables) {
       await addon.QueryAsyncConnection(connection, table.create, 'Null')
       made.push(table)
-      if (table.data.length > 0) await addon.InsertRawAsyncConnection(connection, table.insert, table.data, false)
+      if (table.data.length > 0) await insert(table.insert, table.data)
     }
     return await work()
   } finally {

@@ -1,3 +1,4 @@
+import { Code, Exception } from './exception.ts'
 import { Scanner } from './scanner.ts'
 import { quote } from './statement.ts'
 
@@ -105,7 +106,7 @@ export function plainDataStart(text: string): number | undefined {
 /** What follows VALUES in a plain INSERT; undefined when the text has another form. */
 export function valuesOf(text: string): string | undefined {
   const insert = plainInsertOf(text)
-  if (insert === undefined || insert.format !== 'VALUES' || insert.settingsAt !== insert.formatAt) return undefined
+  if (insert === undefined || insert.format !== 'VALUES') return undefined
   return trimmed(text.slice(insert.end))
 }
 
@@ -116,14 +117,13 @@ function trimmed(text: string): string {
   return text.slice(0, end)
 }
 
-/** An INSERT of the plain form, its data taken from a file; undefined when it has another form. */
+/** An INSERT of the plain form, its data taken from a file; undefined when it has another form. @param path relative, without patterns */
 export function insertFromFile(query: string, path: string): string | undefined {
   const insert = plainInsertOf(query)
-  // The engine takes these for a pattern of several files.
-  if (!insert?.isWhole || insert.format === 'VALUES' || /[*?{}]/.test(path)) return undefined
-  const { intoEnd, settingsAt, formatAt, end } = insert
-  const [settings, format] = [query.slice(settingsAt, formatAt), query.slice(formatAt, end)]
-  return `${query.slice(0, intoEnd)} FROM INFILE ${quote(path)} ${settings} ${format}`
+  if (!insert?.isWhole) return undefined
+  const { intoEnd, settingsAt, formatAt, format, end } = insert
+  const settings = query.slice(settingsAt, formatAt)
+  return `${query.slice(0, intoEnd)} FROM INFILE ${quote(path)} ${settings} ${format === 'VALUES' ? 'FORMAT Values' : query.slice(formatAt, end)}`
 }
 
 /** Data begin after at most this many bytes of text; statements with more are not split. */
@@ -133,30 +133,42 @@ export const SPLIT_HEAD_BYTES = 65_536
 export interface SplitInsert {
   /** Of the plain form, and without comments. */
   readonly query: string
-  /** Bytes of `body` before the data. */
+  /** Bytes of `body` before the data; negative when they begin in the query. */
   readonly dataAt: number
+  /** Data are expressions, and have to be judged. */
+  readonly hasValues: boolean
 }
 
 /**
- * Splits an INSERT of the plain form whose data follow its text in the same body; undefined when it has another form.
+ * Splits an INSERT of the plain form whose data follow its text; undefined when it has another form.
  * Comments are left out of `query`, so what is judged and what runs does not depend on where the engine sees their end.
  * @param query comes before the body, on a line of its own; may be empty
  * @param body of which the beginning is enough, but at least SPLIT_HEAD_BYTES unless it is shorter
+ * @throws Exception for a semicolon in place of the data
  */
 export function splitInsert(query: string, body: Buffer): SplitInsert | undefined {
-  const bytes = body.subarray(0, SPLIT_HEAD_BYTES)
   const before = query === '' ? Buffer.alloc(0) : Buffer.from(`${query}\n`)
-  // One character per byte, so an index in the text is an index in the bytes. The symbols of SQL are ASCII.
-  const text = Buffer.concat([before, bytes]).toString('latin1')
+  const text = headText(query, body)
   const plain = withoutComments(text)
   const insert = plainInsertOf(plain)
-  if (insert === undefined || insert.format === 'VALUES' || insert.end <= before.length) return undefined
-  const dataAt = dataStart(text, insert.end)
-  // Where the head was cut, more blanks may follow.
-  if (dataAt === undefined || dataAt >= before.length + SPLIT_HEAD_BYTES) return undefined
+  if (insert === undefined) return undefined
+  const hasValues = insert.format === 'VALUES'
+  const dataAt = hasValues ? insert.end : dataStart(text, insert.end)
+  // Where the head was cut, more blanks may follow, or more of the name of the format.
+  if (dataAt >= before.length + SPLIT_HEAD_BYTES) return undefined
   const head = Buffer.from(plain.slice(0, insert.end), 'latin1')
   const statement = head.toString('utf8')
-  return Buffer.from(statement).equals(head) ? { query: statement, dataAt: dataAt - before.length } : undefined
+  if (!Buffer.from(statement).equals(head)) return undefined
+  return { query: statement, dataAt: dataAt - before.length, hasValues }
+}
+
+/**
+ * Where a statement begins, with one character per byte, so that an index in the text is an index in the bytes. The symbols of SQL
+ * are ASCII.
+ */
+export function headText(query: string, body: Buffer): string {
+  const before = query === '' ? '' : Buffer.from(`${query}\n`).toString('latin1')
+  return before + body.toString('latin1', 0, SPLIT_HEAD_BYTES)
 }
 
 /** With blanks in place of comments. All tokens keep their places. */
@@ -174,13 +186,16 @@ function withoutComments(text: string): string {
 }
 
 /**
- * As ClickHouse does: data begin after the line break that follows the format's name, or else after its blanks. Undefined for a
- * semicolon, which is an error there.
+ * As ClickHouse does: data begin after the line break that follows the format's name, or else after its blanks.
+ * @throws Exception for a semicolon, which would be data in some formats
  */
-function dataStart(text: string, formatEnd: number): number | undefined {
+export function dataStart(text: string, formatEnd: number): number {
   let at = formatEnd
-  if (text[at] === ';') return undefined
   while (text[at] === ' ' || text[at] === '\t' || text[at] === '\f') at++
+  if (text[at] === ';') {
+    const message = "You have excessive ';' symbol before data for INSERT. (SYNTAX_ERROR)"
+    throw new Exception(Code.SyntaxError, message)
+  }
   if (text[at] === '\r') at++
   if (text[at] === '\n') at++
   return at

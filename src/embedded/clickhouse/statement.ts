@@ -7,8 +7,6 @@ export const STATEMENT_BYTES_MAX = 8_388_608
 export interface StatementShape {
   readonly isInsert: boolean
   readonly isEmpty: boolean
-  /** An INSERT whose text ends where its data should begin. */
-  readonly lacksData: boolean
   /** A second statement follows a semicolon. */
   readonly isMultiple: boolean
   /** Of the FORMAT clause that ends it. */
@@ -63,7 +61,6 @@ export function shapeOf(text: string): StatementShape {
   return {
     isInsert,
     isEmpty: end === 0,
-    lacksData: isInsert && (before === 'VALUES' || format.isLast),
     isMultiple: !isInsert && isMultiple,
     format: isInsert ? undefined : clause?.name,
     formatAt: clause?.at,
@@ -111,11 +108,6 @@ class FormatClause {
     this.#at = undefined
     if (scanner.is('FORMAT')) this.#at = scanner.from
     if (this.#rest === 'nothing') this.#rest = scanner.is('SETTINGS') ? 'settings' : 'other'
-  }
-
-  /** Nothing comes after the name. */
-  get isLast(): boolean {
-    return this.#last !== undefined && this.#rest === 'nothing' && this.#at === undefined
   }
 
   get ending(): { readonly at: number; readonly name: string } | undefined {

@@ -85,7 +85,6 @@ test('other statements stay whole in memory', async () => {
   for (const text of [
     'INSERT INTO t VALUES ',
     'INSERT INTO t FORMAT Values ',
-    'INSERT INTO t FORMAT CSV;',
     'INSERT INTO t SELECT 1 FORMAT CSV\n',
     "INSERT INTO t SELECT * FROM input('a Int8') FORMAT CSV\n",
     'INSERT INTO FUNCTION null() FORMAT CSV\n',
