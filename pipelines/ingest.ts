@@ -9,7 +9,7 @@ import { filterNoise } from '../src/pipeline/stages/filter-noise.ts'
 
 const DAY_MS = 86_400_000
 
-/** The way of an event, from a request or an upload to the tables that analysts query. README.md says how to change it. */
+/** The way of an event, from a request or an upload to the tables that analysts query. pipelines/README.md says how to change it. */
 export const ingest: Pipeline = {
   sources: {
     // The response shows what is known of each address, so live events are enriched before the stream.

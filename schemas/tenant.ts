@@ -4,7 +4,7 @@ import { RULES_MAX, UNCLASSIFIED } from './tenant-rules.ts'
 /** A hundred years. */
 export const RETENTION_DAYS_MAX = 36_500
 
-/** What is stored of the addresses of a tenant's events, see README.md, Addresses. */
+/** What is stored of the addresses of a tenant's events (schemas/README.md, Addresses). */
 export const Addresses = Type.Union([Type.Literal('full'), Type.Literal('truncated'), Type.Literal('dropped')])
 export type Addresses = Static<typeof Addresses>
 

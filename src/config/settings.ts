@@ -12,7 +12,7 @@ const PORT_MAX = 65_535
 const DAY_MS = 86_400_000
 const CLICKHOUSE_MEMORY_BYTES_MIN = 512 * 2 ** 20
 
-/** Every setting there is. Flags, `--help`, the README's table and the type `Config` all come from here. */
+/** Every setting there is. Flags, `--help`, the table in README.md beside this file, and the type `Config` all come from here. */
 export const SETTINGS = {
   port: setting('PORT', 'n', '8080', 'port of the API; 0: any free one', integer(0, PORT_MAX)),
   host: setting('HOST', 'host', '127.0.0.1', 'address that the API listens on', text(/^[\w.:%-]+$/, 'an address')),

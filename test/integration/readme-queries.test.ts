@@ -3,15 +3,14 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 
-const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
-const [SECTION] = /## Tables for analysts\n[\s\S]*?(?=\n## )/.exec(README)!
-const QUERIES = [...SECTION.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, query]) => query!)
+const PAGE = readFileSync(new URL('../../schemas/clickhouse/README.md', import.meta.url), 'utf8')
+const QUERIES = [...PAGE.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, query]) => query!)
 
 /** Rows in `events`, over 30 days; 300,000 of them are of `demo`, 10,000 a day. */
 const ROWS = 1_000_000
 
 /**
- * Rows that the queries of README.md may read, in their order. Rows are read by the 8,192, and a range of them begins and
+ * Rows that the queries of the page may read, in their order. Rows are read by the 8,192, and a range of them begins and
  * ends within one.
  */
 const ROWS_READ_MAX = [
@@ -25,7 +24,7 @@ const ROWS_READ_MAX = [
   ['jobs', 20_000],
 ] as const
 
-test('the queries of README.md read what they ask for, and not all of a tenant', async () => {
+test('the queries of schemas/clickhouse/README.md read what they ask for, and not all of a tenant', async () => {
   const clickhouse = await startTestClickHouse()
   const command = (query: string) => clickhouse.client.command({ query })
   // 500 organisations of demo and 1,000 of others; a backfill of one in ten; days up to this moment.

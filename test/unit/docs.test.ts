@@ -1,16 +1,69 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { PAGES, readDocument as read } from '../support/documents.ts'
 
-/* Holds the pages for maintainers to what the repository holds. test/unit/config/readme.test.ts does it for settings. */
+/* Holds all pages to what the repository holds. test/unit/config/readme.test.ts does it for settings. */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const PAGES = ['README.md', 'src/README.md', 'pipelines/README.md', 'test/README.md', 'bench/README.md']
 
-const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+test('the first page and the page for maintainers stay under 200 lines', () => {
+  for (const page of ['README.md', 'src/README.md']) assert.ok(read(page).split('\n').length <= 200, page)
+})
+
+test('the first page says what surprises: the type of session_id, the size of a request, the limits', () => {
+  const page = read('README.md')
+  assert.match(page, /`session_id` is an \*\*integer\*\*/)
+  assert.match(page, /A request takes \*\*100 events\*\*/)
+  assert.match(page, /\(schemas\/README\.md#limits\)/)
+})
+
+/** The text of a page without its code blocks. */
+function proseOf(page: string): string {
+  return read(page).replaceAll(/^ *```.*?^ *```$/gms, '')
+}
+
+/** The anchors of a page's headings, as GitHub makes them. */
+function anchorsOf(page: string): Set<string> {
+  const headings = [...proseOf(page).matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading!)
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\w\s-]/g, '')
+        .replaceAll(' ', '-'),
+    ),
+  )
+}
+
+test('a link leads to a file, a folder or a heading of this repository', () => {
+  const links = PAGES.flatMap((page) =>
+    [...proseOf(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)].map(([, path, anchor]) => {
+      return { page, target: path === '' ? page : join(dirname(page), path!), anchor }
+    }),
+  )
+  assert.ok(links.length > 40, 'the pattern finds links')
+  const broken = links.filter(({ target, anchor }) => {
+    if (!existsSync(join(ROOT, target))) return true
+    return anchor !== undefined && !anchorsOf(target).has(anchor)
+  })
+  assert.deepEqual(broken, [])
+})
+
+test('every page is reached from the first one', () => {
+  const reached = new Set(['README.md'])
+  for (const page of reached) {
+    for (const [, path] of proseOf(page).matchAll(/\]\(([^):#]+\.md)(?:#[^)]+)?\)/g))
+      reached.add(join(dirname(page), path!))
+  }
+  assert.deepEqual(
+    PAGES.filter((page) => !reached.has(page)),
+    [],
+  )
+})
 
 /** A fence whose first line names a file, ` in part` when the block is a passage of it. */
 const QUOTE = /^```\w+ (\S+\.\w+)( in part)?\n(.*?)^```$/gms
@@ -73,8 +126,8 @@ test('no text asks a reader to fetch ipid from a registry', () => {
 const LOCAL_PATH =
   /(?<![\w/:.=~@-])(?:\.\/)?[\w-]+(?:\/[\w.-]+)+|(?<![\w/:.=@*-])[\w-]+\.(?:csv|ndjson|gz|mmdb|json)\b/g
 
-test('what the commands of README.md write into the checkout is ignored by git', () => {
-  const blocks = [...read('README.md').matchAll(/^```sh\n(.*?)^```$/gms)].map(([, text]) => text!)
+test('what the commands of the pages write into the checkout is ignored by git', () => {
+  const blocks = PAGES.flatMap((page) => [...read(page).matchAll(/^```sh\n(.*?)^```$/gms)].map(([, text]) => text!))
   const commands = blocks
     .flatMap((text) => text.split('\n'))
     .filter((line) => /^(?:\w+=\S+ )*(?:\.\/ipid|npm|cat)\b/.test(line))

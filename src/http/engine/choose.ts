@@ -26,7 +26,7 @@ export async function chooseEngine(choice: EngineChoice): Promise<ChosenEngine> 
   const native = await findNative()
   if (typeof native === 'function') return { name: 'uWebSockets.js', create: native }
   if (choice === 'uWebSockets.js') throw new StartupError(`HTTP_ENGINE=uWebSockets.js cannot run: ${native}`)
-  return { ...nodeHttp, note: `${native}; for the faster engine see "HTTP engines" in README.md` }
+  return { ...nodeHttp, note: `${native}; src/http/engine/README.md says how to get the faster engine` }
 }
 
 /** The engine of uWebSockets.js, or why it does not run here. */

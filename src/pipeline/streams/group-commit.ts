@@ -54,7 +54,7 @@ export class GroupCommit implements Intake, Service {
   readonly #options: GroupCommitOptions
   /** Those that have nothing on its way. */
   readonly #writers: CommitWriter[]
-  /** Few. A set that is added to and taken from without end may make V8 keep all that was in it: see the traps in README.md. */
+  /** Few. A set that is added to and taken from without end may make V8 keep all that was in it (src/http/engine/README.md, Traps). */
   readonly #onTheirWay: Promise<void>[] = []
   #waiting = 0
   #current: Pending

@@ -36,7 +36,7 @@ export async function assertFormOfTables(client: ClickHouseClient, cluster: stri
   const found = there.cluster === undefined ? 'tables of one server' : `tables of cluster "${there.cluster}"`
   const set = cluster === undefined ? 'CLICKHOUSE_CLUSTER is not set' : `CLICKHOUSE_CLUSTER is "${cluster}"`
   throw new StartupError(
-    `${set}, and the database ${DATABASE} has ${found}: nothing is changed; README.md, A ClickHouse cluster, says how to move`,
+    `${set}, and the database ${DATABASE} has ${found}: nothing is changed; src/stores/clickhouse/README.md says how to move`,
   )
 }
 
@@ -57,7 +57,7 @@ export async function assertOneServer(
   const found = cluster ?? (url === undefined ? undefined : await clusterAt(url))
   if (found === undefined) return
   throw new StartupError(
-    `${what} does not work with the tables of a ClickHouse cluster ("${found}"): nothing was done; README.md, A ClickHouse cluster, says what does`,
+    `${what} does not work with the tables of a ClickHouse cluster ("${found}"): nothing was done; src/stores/clickhouse/README.md says what does`,
   )
 }
 

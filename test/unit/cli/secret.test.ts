@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { askSecret } from '../../../src/terminal/secret.ts'
+import { PAGES, readDocument } from '../../support/documents.ts'
 
 /** A terminal that a test types into. */
 function terminal() {
@@ -41,8 +41,5 @@ test('Ctrl-C, Ctrl-D and a missing terminal give none', async () => {
 })
 
 test('no example gives a key to a command as an argument', () => {
-  for (const file of ['README.md', 'pipelines/README.md', 'src/README.md', 'schemas/README.md', 'test/README.md']) {
-    const text = readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8')
-    assert.doesNotMatch(text, /--api-key|\$KEY\b/, file)
-  }
+  for (const page of PAGES) assert.doesNotMatch(readDocument(page), /--api-key|\$KEY\b/, page)
 })

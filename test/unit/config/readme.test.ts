@@ -4,14 +4,14 @@ import { test } from 'node:test'
 import { ingest } from '../../../pipelines/ingest.ts'
 import { flagOf, SETTINGS } from '../../../src/config/settings.ts'
 
-const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
+const readme = readFileSync(new URL('../../../src/config/README.md', import.meta.url), 'utf8')
 
-/** Rows of the README's table: variable, flag, default, text. */
+/** Rows of the table of src/config/README.md: variable, flag, default, text. */
 function tableRows(): string[] {
   return readme.split('\n').filter((line) => /^\| `[A-Z_]+` \| `--/.test(line))
 }
 
-test('the README lists every setting as it is', () => {
+test('src/config/README.md lists every setting as it is', () => {
   const expected = Object.values(SETTINGS).map((setting) => {
     const fallback = setting.default === undefined ? '' : `\`${setting.default}\``
     return `| \`${setting.env}\` | \`${flagOf(setting)}\` | ${fallback} | ${setting.about.replaceAll('|', '\\|')} |`
