@@ -3,9 +3,10 @@ import type { Parts } from '../process/context.ts'
 import type { Clock } from '../run/clock.ts'
 import { connectClickHouse, DATABASE } from '../stores/clickhouse/client.ts'
 import type { RedisClient } from '../stores/redis/connect.ts'
+import { SharedDailyQuota } from './quota.ts'
 import { type QuotaStore, type QuotasOptions, QuotaWatch } from './quota-report.ts'
-import { RedisDailyQuota } from './redis/daily-quota.ts'
 import { RedisTenantStore } from './redis/tenant-store.ts'
+import { RedisTokenCounters } from './redis/token-counters.ts'
 import { readTrackedAccounts, readUsage } from './usage.ts'
 
 const TENANTS_MAX = 10_000
@@ -34,7 +35,7 @@ export function quotasOf(places: QuotaPlaces): QuotasOptions {
 
 function quotaStore({ redis, clickhouseUrl, clock }: QuotaPlaces): QuotaStore {
   const tenants = new RedisTenantStore(redis)
-  const quota = new RedisDailyQuota(redis, clock)
+  const quota = new SharedDailyQuota(new RedisTokenCounters(redis), clock)
   const asked = async <T>(ask: (client: ReturnType<typeof connectClickHouse>) => Promise<T>): Promise<T> => {
     const options = { application: 'quotas', database: DATABASE, requestTimeoutMs: QUERY_MS }
     const client = connectClickHouse(clickhouseUrl, options)

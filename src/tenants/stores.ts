@@ -1,6 +1,6 @@
 import type { TenantChange } from '../../schemas/tenant.ts'
-import type { LotDemand, LotGrant } from './lots.ts'
 import type { Tenant } from './tenancy.ts'
+import type { ReservationChange } from './token-reservation.ts'
 
 /** An API key as it is stored. */
 export interface StoredKey {
@@ -79,29 +79,46 @@ export interface TenantChanges {
   close(): void
 }
 
-/** A demand on one tenant's bucket. */
-export interface BucketDemand {
+/** A counter of tokens of one tenant. A bucket fills at a rate; a window counts tokens up to its size and never fills. */
+export interface TokenCounter {
   readonly tenantId: string
-  /** Tokens that flow in per second. */
+  /** Name of the window, such as its day; undefined: a bucket. */
+  readonly window?: string
+  /** Tokens. */
+  readonly size: number
+  /** Tokens that flow into a bucket per second; 0 for a window. */
   readonly rate: number
-  /** Size of the bucket, tokens. */
-  readonly burst: number
-  /** Tokens wanted; 0: what is left is asked for, or a lot given back. */
-  readonly wanted: number
-  /** Undefined: nothing is held of the bucket, nor wanted. A lot is given only when all tokens are that are wanted. */
-  readonly lot?: LotDemand
+  /** How long the store keeps a window after a change, milliseconds. */
+  readonly keptMs?: number
 }
 
-/** What a bucket gave. */
-export interface BucketGrant extends LotGrant {
-  /** Tokens taken: 0 to `wanted`. */
-  readonly granted: number
-  /** Tokens left outside of all lots, in thousandths. */
-  readonly leftMilli: number
+/** What one call asks of a counter. */
+export interface TokenDemand {
+  readonly counter: TokenCounter
+  /** Tokens that each request wants, in their order; none: only the reservation changes, or what is left is asked. */
+  readonly tokens: readonly number[]
+  /** The new reservation gets tokens only when all requests got theirs. */
+  readonly change: ReservationChange
 }
 
-/** Token buckets that all processes share. */
-export interface TokenBuckets {
+export interface TokenGrant {
+  /** Of each request: whether it got all of its tokens; if not, it got none. */
+  readonly allowed: readonly boolean[]
+  /** Tokens left outside of all reservations; of a window below zero when its size was lowered. */
+  readonly left: number
+  /** Tokens that the new reservation got beside those kept. */
+  readonly more: number
+  /** Fewer than were to be kept when the store did not know the reservation that ended. */
+  readonly kept: number
+  /** Tokens that other processes reserve: some may come back. */
+  readonly othersHold: number
+}
+
+/** Counters that all processes share. */
+export interface TokenCounters {
   /** One promise per demand, in their order; each rejects with `UnavailableError` on its own. */
-  take(demands: readonly BucketDemand[]): Promise<BucketGrant>[]
+  take(demands: readonly TokenDemand[]): Promise<TokenGrant>[]
+  /** Tokens that were taken of a window, reserved ones included. */
+  used(tenantId: string, window: string): Promise<number>
+  setUsed(tenantId: string, window: string, used: number, keptMs: number): Promise<void>
 }

@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { DEFAULT_PLANS } from '../../schemas/plans.ts'
 import { UnavailableError } from '../../src/run/errors.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
-import { RedisDailyQuota } from '../../src/tenants/redis/daily-quota.ts'
+import { SharedDailyQuota } from '../../src/tenants/quota.ts'
+import { RedisTokenCounters } from '../../src/tenants/redis/token-counters.ts'
 import { quiet } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { handClock } from '../support/tenants.ts'
@@ -17,7 +18,7 @@ test('the quota is counted exactly by several processes, refused whole, and begi
   const quotas = [1, 2].map(() => {
     const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
     t.after(() => client.disconnect())
-    return new RedisDailyQuota(client, clock)
+    return new SharedDailyQuota(new RedisTokenCounters(client), clock)
   })
   const first = await quotas[0]!.take(caller, 4)
   assert.deepEqual(first, {
@@ -58,7 +59,7 @@ test('requests that ask together are counted as if each had come alone, in a few
   const redis = await startTestRedis(t)
   const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
   t.after(() => client.disconnect())
-  const quota = new RedisDailyQuota(client, handClock())
+  const quota = new SharedDailyQuota(new RedisTokenCounters(client), handClock())
   let seed = 7
   const random = (below: number) => {
     seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31

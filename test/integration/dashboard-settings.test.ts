@@ -18,8 +18,9 @@ import { systemClock } from '../../src/run/clock.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { TenantAdmin } from '../../src/tenants/admin.ts'
 import { hashKey } from '../../src/tenants/key.ts'
-import { RedisDailyQuota } from '../../src/tenants/redis/daily-quota.ts'
+import { SharedDailyQuota } from '../../src/tenants/quota.ts'
 import { RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
+import { RedisTokenCounters } from '../../src/tenants/redis/token-counters.ts'
 import { type DashboardClient, followLink, startDashboard } from '../support/dashboard.ts'
 import { ACME, lookupOf, TestLookups } from '../support/lookups.ts'
 import { startTestRedis } from '../support/redis.ts'
@@ -29,7 +30,7 @@ const redis = connectRedis((await startTestRedis()).url, { name: 'test', kind: '
 const store = new RedisTenantStore(redis)
 const plans = new Map(Object.entries({ ...DEFAULT_PLANS, tiny: { ...DEFAULT_PLANS.starter!, daily_lookups: 3 } }))
 const admin = new TenantAdmin({ store, plans, clock: systemClock })
-const quota = new RedisDailyQuota(redis, systemClock)
+const quota = new SharedDailyQuota(new RedisTokenCounters(redis), systemClock)
 for (const id of ['acme', 'other']) await admin.createTenant(id)
 
 const ORGANISATION = { ...lookupOf('', ACME), companyId: 'acme', rule: 'words:inc', answered: ['companies'] }

@@ -26,9 +26,9 @@ import { UnavailableError } from '../../src/run/errors.ts'
 import { FolderStore } from '../../src/stores/objects/folder-store.ts'
 import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
+import { SharedDailyQuota } from '../../src/tenants/quota.ts'
 import { SharedRateLimiter } from '../../src/tenants/rate-limiter.ts'
-import { RedisDailyQuota } from '../../src/tenants/redis/daily-quota.ts'
-import { RedisTokenBuckets } from '../../src/tenants/redis/rate-bucket.ts'
+import { RedisTokenCounters } from '../../src/tenants/redis/token-counters.ts'
 import type { Caller } from '../../src/tenants/tenancy.ts'
 import { readArchive } from '../support/archive.ts'
 import { runCommand } from '../support/command.ts'
@@ -185,8 +185,8 @@ test('a request that a cluster without a part of its slots refused is whole afte
   // Tenants that ask for tokens and lookups in one turn are in several slots, and one that is lost fails alone.
   const limits = { rate: 0.001, burst: 3, daily_lookups: 3, monthly_accounts: 1 }
   const caller = (id: string): Caller => ({ tenant: { ...acme.tenant, id }, plan: limits })
-  const limiter = new SharedRateLimiter(new RedisTokenBuckets(client))
-  const quota = new RedisDailyQuota(client, systemClock)
+  const limiter = new SharedRateLimiter(new RedisTokenCounters(client))
+  const quota = new SharedDailyQuota(new RedisTokenCounters(client), systemClock)
   const askAll = async () => {
     const ids = Array.from({ length: 16 }, (_, i) => `t${i % 8}`)
     const asked = ids.flatMap((id) => [limiter.take(caller(id)), quota.take(caller(id), 2)])

@@ -3,10 +3,10 @@ import { type TestContext, test } from 'node:test'
 import { UnavailableError } from '../../src/run/errors.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { Reconnection } from '../../src/stores/redis/reconnection.ts'
+import { SharedDailyQuota } from '../../src/tenants/quota.ts'
 import { SharedRateLimiter } from '../../src/tenants/rate-limiter.ts'
-import { RedisDailyQuota } from '../../src/tenants/redis/daily-quota.ts'
-import { RedisTokenBuckets } from '../../src/tenants/redis/rate-bucket.ts'
 import { RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
+import { RedisTokenCounters } from '../../src/tenants/redis/token-counters.ts'
 import type { Caller } from '../../src/tenants/tenancy.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
@@ -24,8 +24,8 @@ async function withoutRedis(t: TestContext, waitMs: number) {
   t.after(() => client.disconnect())
   await until(() => client.status === 'ready')
   const reconnection = new Reconnection(client, waitMs)
-  const limiter = new SharedRateLimiter(new RedisTokenBuckets(client, reconnection))
-  const quota = new RedisDailyQuota(client, { now: Date.now }, reconnection)
+  const limiter = new SharedRateLimiter(new RedisTokenCounters(client, reconnection))
+  const quota = new SharedDailyQuota(new RedisTokenCounters(client, reconnection), { now: Date.now })
   const store = new RedisTenantStore(client, reconnection)
   await redis.kill()
   await until(() => client.status !== 'ready')

@@ -4,8 +4,9 @@ import type { Plan } from '../../schemas/plans.ts'
 import { UnavailableError } from '../../src/run/errors.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
 import { SharedRateLimiter } from '../../src/tenants/rate-limiter.ts'
-import type { BucketDemand } from '../../src/tenants/stores.ts'
+import type { TokenDemand } from '../../src/tenants/stores.ts'
 import type { Caller, RateDecision } from '../../src/tenants/tenancy.ts'
+import { NO_CHANGE } from '../../src/tenants/token-reservation.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { startTenants } from '../support/tenants.ts'
 
@@ -129,23 +130,25 @@ test('above maxmemory tokens are given all the same', async (t) => {
 })
 
 test('the share of each request in a common grant is its own', async () => {
-  const demands: BucketDemand[][] = []
+  const demands: TokenDemand[][] = []
   const limiter = new SharedRateLimiter({
     take(all) {
       demands.push([...all])
-      return all.map(async (demand) => ({
-        ...{ granted: Math.min(demand.wanted, 2), leftMilli: 500 },
+      return all.map(async ({ tokens }) => ({
+        ...{ allowed: tokens.map((_, i) => i < 2), left: 0.5 },
         ...{ more: 0, kept: 0, othersHold: 0 },
       }))
     },
+    used: async () => 0,
+    setUsed: async () => {},
   })
   const a = caller('a', plan(1, 10))
   const b = caller('b', plan(0.25, 10))
   const decisions = await Promise.all([limiter.take(a), limiter.take(b), limiter.take(a), limiter.take(a)])
   assert.deepEqual(demands, [
     [
-      { tenantId: 'a', rate: 1, burst: 10, wanted: 3 },
-      { tenantId: 'b', rate: 0.25, burst: 10, wanted: 1 },
+      { counter: { tenantId: 'a', rate: 1, size: 10 }, tokens: [1, 1, 1], change: NO_CHANGE },
+      { counter: { tenantId: 'b', rate: 0.25, size: 10 }, tokens: [1], change: NO_CHANGE },
     ],
   ])
   assert.deepEqual(decisions[0], { allowed: true, limit: 10, remaining: 1, resetSeconds: 9, retryAfterSeconds: 0 })

@@ -6,7 +6,8 @@ import { RedisBulkQueue } from '../../src/lookup/bulk/queue.ts'
 import { BulkWorker } from '../../src/lookup/bulk-worker.ts'
 import type { LookupService } from '../../src/lookup/lookup.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
-import { RedisDailyQuota } from '../../src/tenants/redis/daily-quota.ts'
+import { SharedDailyQuota } from '../../src/tenants/quota.ts'
+import { RedisTokenCounters } from '../../src/tenants/redis/token-counters.ts'
 import type { Authenticator } from '../../src/tenants/tenancy.ts'
 import { acme, startHttp } from './http.ts'
 import { ACME, lookupOf, TestLookups } from './lookups.ts'
@@ -34,7 +35,7 @@ export async function startIngress(
   t.after(() => client.disconnect())
   await once(client, 'ready')
   const clock = options.clock ?? handClock()
-  const quota = new RedisDailyQuota(client, clock)
+  const quota = new SharedDailyQuota(new RedisTokenCounters(client), clock)
   const bulkJobs = new RedisBulkJobs({ client, openMax: options.openMax ?? 10 })
   const { url } = await startHttp(t, { authenticator: named, quota, bulkJobs, lookups: new TestLookups() })
   const request = (path: string, init: RequestInit = {}, tenant = 'acme') =>

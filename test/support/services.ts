@@ -52,11 +52,11 @@ import { MetricsServer } from '../../src/telemetry/metrics-server.ts'
 import { CachedAuthenticator } from '../../src/tenants/authenticator.ts'
 import { KeyUses } from '../../src/tenants/key-uses.ts'
 import { type OriginStore, TenantOrigins } from '../../src/tenants/origins.ts'
+import { SharedDailyQuota } from '../../src/tenants/quota.ts'
 import { QuotaWatch } from '../../src/tenants/quota-report.ts'
 import { SharedRateLimiter } from '../../src/tenants/rate-limiter.ts'
-import { RedisDailyQuota } from '../../src/tenants/redis/daily-quota.ts'
-import { RedisTokenBuckets } from '../../src/tenants/redis/rate-bucket.ts'
 import { RedisTenantChanges, RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
+import { RedisTokenCounters } from '../../src/tenants/redis/token-counters.ts'
 import { startTestClickHouse } from './clickhouse.ts'
 import { noData, noLimit, oneKey } from './http.ts'
 import { TestLookups } from './lookups.ts'
@@ -298,9 +298,12 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
   },
   SharedRateLimiter: {
     idle: true,
-    make: onRedis((client) => new SharedRateLimiter(new RedisTokenBuckets(client))),
+    make: onRedis((client) => new SharedRateLimiter(new RedisTokenCounters(client))),
   },
-  RedisDailyQuota: { idle: true, make: onRedis((client) => new RedisDailyQuota(client, systemClock)) },
+  SharedDailyQuota: {
+    idle: true,
+    make: onRedis((client) => new SharedDailyQuota(new RedisTokenCounters(client), systemClock)),
+  },
   KeyUses: {
     make: (calls) => {
       const service = new KeyUses({ store: { recordUses: () => calls.hold() }, log: silent })

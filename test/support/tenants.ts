@@ -6,8 +6,8 @@ import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.t
 import { TenantAdmin } from '../../src/tenants/admin.ts'
 import { CachedAuthenticator } from '../../src/tenants/authenticator.ts'
 import { SharedRateLimiter } from '../../src/tenants/rate-limiter.ts'
-import { RedisTokenBuckets } from '../../src/tenants/redis/rate-bucket.ts'
 import { RedisTenantChanges, RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
+import { RedisTokenCounters } from '../../src/tenants/redis/token-counters.ts'
 import { quiet, silent } from './pipeline.ts'
 
 /** What one process holds of tenants, keys and limits, on connections of its own. */
@@ -48,7 +48,14 @@ export async function startTenants(
     client.disconnect()
   })
   const admin = new TenantAdmin({ store, plans, clock })
-  return { client, changes, store, admin, authenticator, limiter: new SharedRateLimiter(new RedisTokenBuckets(client)) }
+  return {
+    client,
+    changes,
+    store,
+    admin,
+    authenticator,
+    limiter: new SharedRateLimiter(new RedisTokenCounters(client)),
+  }
 }
 
 /** A clock that stands where it is put. */

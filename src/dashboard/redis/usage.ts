@@ -3,22 +3,21 @@ import { type OriginWarning, originWarning } from '../../pipeline/event/origins.
 import type { Clock } from '../../run/clock.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { orUnavailable } from '../../stores/redis/or-unavailable.ts'
-import { RedisDailyQuota } from '../../tenants/redis/daily-quota.ts'
+import { SharedDailyQuota } from '../../tenants/quota.ts'
 import { RedisOriginCounts } from '../../tenants/redis/origin-counts.ts'
-import { RedisTokenBuckets } from '../../tenants/redis/rate-bucket.ts'
+import { RedisTokenCounters } from '../../tenants/redis/token-counters.ts'
+import { NO_CHANGE } from '../../tenants/token-reservation.ts'
 import type { UsageStore } from '../server/overview-store.ts'
-
-const TOKEN_MILLI = 1_000
 
 /** What is counted of tenants in Redis, to be shown. */
 export class RedisUsage implements UsageStore {
-  readonly #quota: RedisDailyQuota
-  readonly #buckets: RedisTokenBuckets
+  readonly #quota: SharedDailyQuota
+  readonly #buckets: RedisTokenCounters
   readonly #origins: RedisOriginCounts
 
   constructor(client: RedisClient, clock: Clock) {
-    this.#quota = new RedisDailyQuota(client, clock)
-    this.#buckets = new RedisTokenBuckets(client)
+    this.#quota = new SharedDailyQuota(new RedisTokenCounters(client), clock)
+    this.#buckets = new RedisTokenCounters(client)
     this.#origins = new RedisOriginCounts(client, clock)
   }
 
@@ -26,10 +25,10 @@ export class RedisUsage implements UsageStore {
     return told(this.#quota.used(tenantId))
   }
 
-  /** A demand for none says what is left. */
   async requestsLeft(tenantId: string, { rate, burst }: Plan): Promise<number> {
-    const [grant] = this.#buckets.take([{ tenantId, rate, burst, wanted: 0 }])
-    return Math.floor((await grant!).leftMilli / TOKEN_MILLI)
+    const counter = { tenantId, size: burst, rate }
+    const [grant] = this.#buckets.take([{ counter, tokens: [], change: NO_CHANGE }])
+    return Math.floor((await grant!).left)
   }
 
   async warning(tenantId: string): Promise<OriginWarning | undefined> {

@@ -4,8 +4,9 @@ import { parseRule } from '../../enrichment/tenant-rules/rule.ts'
 import type { Parts } from '../../process/context.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { TenantAdmin } from '../../tenants/admin.ts'
-import { RedisDailyQuota } from '../../tenants/redis/daily-quota.ts'
+import { SharedDailyQuota } from '../../tenants/quota.ts'
 import { RedisTenantStore } from '../../tenants/redis/tenant-store.ts'
+import { RedisTokenCounters } from '../../tenants/redis/token-counters.ts'
 import type { SettingsParts } from '../server/routes/settings.ts'
 import type { Sessions } from '../server/sessions.ts'
 import type { DashboardTables } from './tables.ts'
@@ -20,7 +21,7 @@ export function settingsOf(
   const { config, telemetry, enrichment } = parts
   const { clock } = telemetry
   const { plans, dashboardUrl: publicUrl } = config
-  const quota = new RedisDailyQuota(redis, clock)
+  const quota = new SharedDailyQuota(new RedisTokenCounters(redis), clock)
   return {
     admin: new TenantAdmin({ store: new RedisTenantStore(redis), plans, clock }),
     plans,

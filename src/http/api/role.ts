@@ -18,10 +18,10 @@ import type { Service } from '../../run/service.ts'
 import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
 import { Reconnection } from '../../stores/redis/reconnection.ts'
 import { CachedAuthenticator } from '../../tenants/authenticator.ts'
+import { SharedDailyQuota } from '../../tenants/quota.ts'
 import { SharedRateLimiter } from '../../tenants/rate-limiter.ts'
-import { RedisDailyQuota } from '../../tenants/redis/daily-quota.ts'
-import { RedisTokenBuckets } from '../../tenants/redis/rate-bucket.ts'
 import { RedisTenantChanges, RedisTenantStore } from '../../tenants/redis/tenant-store.ts'
+import { RedisTokenCounters } from '../../tenants/redis/token-counters.ts'
 import { createRoutes } from './routes.ts'
 import { createHttpServer, type HttpServer } from './server.ts'
 
@@ -53,7 +53,7 @@ export function ingressRole(parts: Parts): IngressRole {
     () => stall.reason !== undefined,
     () => gate.closedBecause(false) !== undefined,
   )
-  const quota = new RedisDailyQuota(requests, clock, reconnection)
+  const quota = new SharedDailyQuota(new RedisTokenCounters(requests, reconnection), clock)
   const routes = createRoutes({
     accept: acceptOf(parts),
     intake,
@@ -69,7 +69,7 @@ export function ingressRole(parts: Parts): IngressRole {
     receipts: receipts.receipts,
     tail,
   })
-  const limiter = new SharedRateLimiter(new RedisTokenBuckets(requests, reconnection))
+  const limiter = new SharedRateLimiter(new RedisTokenCounters(requests, reconnection))
   const { host, port, httpEngine: engine } = config
   const onResponse = (status: number) => {
     parts.recent.did('requests', 1)

@@ -56,10 +56,8 @@ export const keys = {
   leaseShares: (name: string) => `${leased(name)}:shares`,
   /** Sorted set: the processes among which a sink's shares are divided, by the milliseconds until which they count. */
   sinkRoster: (name: string) => `${leased(name)}:roster`,
-  /** String: addresses that a tenant looked up on a UTC day, `YYYY-MM-DD`. */
+  /** String: addresses that a tenant looked up on a UTC day, `YYYY-MM-DD`, then reservations of that quota. */
   lookups: (tenantId: string, day: string) => `{tenant:${tenantId}}:lookups:${day}`,
-  /** String: what processes hold of that number and have not counted yet; expires. */
-  lookupLots: (tenantId: string, day: string) => `{tenant:${tenantId}}:lookups:${day}:lots`,
   /** Hash: a tenant's events of a UTC day, and how many came from each network that no visitor uses. */
   origins: (tenantId: string, day: string) => `{tenant:${tenantId}}:origins:${day}`,
   /** String: the batch job that has a file, by the SHA-256 of the file; expires. */
@@ -129,7 +127,7 @@ export const keys = {
   liveEvents: (tenant: string) => `ipid:live:events:${tenant}`,
   /** Matches what is counted of a tenant. */
   countsPattern: (tenantId: string) => `{tenant:${tenantId}}:*`,
-  /** String: what is in a tenant's token bucket, and in whose hands; expires when it is full. */
+  /** String: the tokens in a tenant's bucket, then reservations of it; expires when it is full. */
   rateBucket: (tenantId: string) => `{tenant:${tenantId}}:bucket`,
 
   /** String: JSON of what a sign-in link gives, by the SHA-256 of its secret; expires. */

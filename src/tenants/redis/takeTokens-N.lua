@@ -1,55 +1,110 @@
 #!lua flags=allow-oom
--- Takes tokens from buckets by Redis' clock: of each as many as are wanted and there, and lots of what is left.
--- Runs above maxmemory too: it takes a few bytes a tenant, and what needs more is refused by itself.
--- KEYS[i] bucket: "<millionths of tokens> <microseconds at which it held them>" and its lots; one that is not there is
---   full. The same bucket may be named more than once
--- ARGV for each bucket: tokens that flow in per second, size of the bucket, tokens wanted, name of the lot that is given
---   back, what of it returns, what of it is kept, name of a new lot, tokens wanted for that beside what is kept
--- Returns for each bucket the tokens taken, the tokens left in thousandths, what the new lot got, what was kept, and the
---   tokens in lots of others.
+-- Takes tokens from counters, request by request in their order: all tokens of a request, or none. Then reserves for the
+-- calling process some of what is left. Runs above maxmemory too: it takes a few bytes a tenant.
+-- A bucket fills at a rate, by Redis' clock. A window counts tokens up to its size and never fills.
+-- KEYS[i] counter. A bucket: "<millionths of tokens> <microseconds at which it held them>"; one that does not exist is full.
+--   A window: "<tokens taken>". After that, of both, the reservations: " <name> <tokens> <end>". A key may come more than once.
+-- ARGV for each counter: size in tokens; tokens per second, 0 for a window; milliseconds to keep a window; name of the
+--   reservation that ends, tokens that it returns, tokens that it keeps, name of the new one, tokens wanted for it beside
+--   those kept; number of runs; and for each run: requests, tokens that each of them wants
+-- Returns for each counter: what is left outside of reservations (of a bucket in thousandths), tokens that the new
+--   reservation got beside those kept, tokens kept, tokens that other processes reserve; and for each run the number of
+--   requests granted, which are its first.
+
+-- After this time a reservation counts as given out. No process spends its tokens later.
+local RESERVED_MICROS = 3000000
+-- A reservation gets at most this part of what is left.
+local SHARE = 16
+local MILLION = 1000000
+
 local time = redis.call('TIME')
-local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+local now = tonumber(time[1]) * MILLION + tonumber(time[2])
+
+local at = 0
+local function nextNumber()
+  at = at + 1
+  return tonumber(ARGV[at])
+end
+local function nextText()
+  at = at + 1
+  return ARGV[at]
+end
+
+-- Reads reservations, without those that are over, and ends the one that the process gives up.
+local function readReservations(text, ended, returned, keep)
+  local all = { texts = {}, others = 0, over = 0, overAt = 0, own = 0, returned = 0, kept = 0 }
+  for name, size, till in string.gmatch(text, '(%S+) (%d+) (%d+)') do
+    -- A clock that was set back lets no reservation last longer.
+    size, till = tonumber(size), math.min(tonumber(till), now + RESERVED_MICROS)
+    if till <= now then
+      all.over, all.overAt = all.over + size, math.max(all.overAt, till)
+    elseif name == ended then
+      all.own, all.returned = size, math.min(size, returned)
+      all.kept = math.min(size - all.returned, keep)
+    else
+      all.texts[#all.texts + 1] = string.format('%s %.0f %.0f', name, size, till)
+      all.others = all.others + size
+    end
+  end
+  return all
+end
 
 -- A clock that was set back gives nothing and takes nothing.
-local function fill(tokens, micros, rate, room)
-  return math.max(0, math.min(room, math.floor(tokens + math.max(0, micros) * rate)))
+local function fill(millionths, micros, rate, room)
+  return math.max(0, math.min(room, math.floor(millionths + math.max(0, micros) * rate)))
+end
+
+-- Bucket and reservations together never hold more than the size, so reserved tokens leave no room for new ones.
+local function fillBucket(held, since, size, rate, reserved)
+  local room = size - (reserved.others + reserved.own) * MILLION
+  local till = reserved.over > 0 and math.max(since, reserved.overAt) or now
+  held = fill(held, till - since, rate, room - reserved.over * MILLION)
+  held = fill(held, now - till, rate, room)
+  -- The plan may have become smaller.
+  return fill(held + reserved.returned * MILLION, 0, rate, size - (reserved.others + reserved.kept) * MILLION)
 end
 
 local reply = {}
-for i, key in ipairs(KEYS) do
-  local at = 8 * i - 7
-  local rate, burst, wanted = tonumber(ARGV[at]), tonumber(ARGV[at + 1]) * 1000000, tonumber(ARGV[at + 2])
-  local tokens, lots = burst, settleLots('', now, '', 0, 0)
+for _, key in ipairs(KEYS) do
+  local size, rate, keptMs = nextNumber(), nextNumber(), nextNumber()
+  local isBucket = rate > 0
   local state = redis.call('GET', key)
-  if state then
-    local held, since, rest = string.match(state, '^(%d+) (%d+)(.*)$')
-    since = tonumber(since)
-    lots = settleLots(rest, now, ARGV[at + 3], tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5]))
-    -- Bucket and lots together never hold more than the bucket's size, so what is in lots leaves no room.
-    local room = burst - (lots.held + lots.own) * 1000000
-    local till = lots.ended > 0 and math.max(since, lots.endedAt) or now
-    tokens = fill(tonumber(held), till - since, rate, room - lots.ended * 1000000)
-    tokens = fill(tokens, now - till, rate, room)
-    -- A smaller plan may have come meanwhile.
-    tokens = fill(tokens + lots.returned * 1000000, 0, rate, burst - (lots.held + lots.kept) * 1000000)
+  local first, second, rest = string.match(state or '', isBucket and '^(%d+) (%d+)(.*)$' or '^(%d+)()(.*)$')
+  local reserved = readReservations(rest or '', nextText(), nextNumber(), nextNumber())
+  -- In millionths for a bucket.
+  local unit, tokens = 1, size - (tonumber(first) or 0) + reserved.returned
+  if isBucket then
+    unit, tokens = MILLION, size * MILLION
+    if state then tokens = fillBucket(tonumber(first), tonumber(second), tokens, rate, reserved) end
   end
-  local granted = math.min(wanted, math.floor(tokens / 1000000))
-  tokens = tokens - granted * 1000000
-  local more = granted == wanted and tonumber(ARGV[at + 7]) or 0
-  more = addLot(lots, ARGV[at + 6], more, tokens / 1000000, now)
-  tokens = tokens - more * 1000000
-  local fullInMs = math.ceil((burst - tokens) / rate / 1000)
-  if #lots.texts > 0 then fullInMs = fullInMs + LOT_MICROS / 1000 end
-  if fullInMs > 0 then
-    local held = string.format('%.0f %.0f', tokens, now)
-    redis.call('SET', key, table.concat({ held, unpack(lots.texts) }, ' '), 'PX', fullInMs)
-  elseif state then
+  local name, wanted = nextText(), nextNumber()
+  local head = #reply
+  for run = 1, nextNumber() do
+    local requests, each = nextNumber(), nextNumber()
+    local room = each > 0 and math.floor(tokens / unit / each) or (tokens >= 0 and requests or 0)
+    local granted = math.max(0, math.min(requests, room))
+    tokens = tokens - granted * each * unit
+    if granted < requests then wanted = 0 end
+    reply[head + 4 + run] = granted
+  end
+  local more = math.max(0, math.min(wanted, math.floor(tokens / unit / SHARE)))
+  tokens = tokens - more * unit
+  if reserved.kept + more > 0 then
+    local till = now + RESERVED_MICROS
+    reserved.texts[#reserved.texts + 1] = string.format('%s %.0f %.0f', name, reserved.kept + more, till)
+  end
+  reply[head + 1] = isBucket and math.floor(tokens / 1000) or tokens
+  reply[head + 2], reply[head + 3], reply[head + 4] = more, reserved.kept, reserved.others
+
+  local used = size * unit - tokens
+  local ttlMs = used > 0 and keptMs or 0
+  if isBucket then ttlMs = math.ceil(used / rate / 1000) + (#reserved.texts > 0 and RESERVED_MICROS / 1000 or 0) end
+  local text = isBucket and string.format('%.0f %.0f', tokens, now) or string.format('%.0f', used)
+  text = table.concat({ text, unpack(reserved.texts) }, ' ')
+  if ttlMs > 0 and text ~= state then
+    redis.call('SET', key, text, 'PX', ttlMs)
+  elseif ttlMs <= 0 and state then
     redis.call('DEL', key)
   end
-  reply[5 * i - 4] = granted
-  reply[5 * i - 3] = math.floor(tokens / 1000)
-  reply[5 * i - 2] = more
-  reply[5 * i - 1] = lots.kept
-  reply[5 * i] = lots.held
 end
 return reply

@@ -5,7 +5,8 @@ import type { Clock } from '../../run/clock.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
-import { RedisDailyQuota } from './daily-quota.ts'
+import { SharedDailyQuota } from '../quota.ts'
+import { RedisTokenCounters } from './token-counters.ts'
 
 const createTenantScript = loadScript(import.meta.url, './createTenant-1.lua')
 const createKeyScript = loadScript(import.meta.url, './createKey-4.lua')
@@ -14,11 +15,11 @@ const recordUsesScript = loadScript(import.meta.url, './recordUses-2.lua')
 /** Tenants as they are, to be written elsewhere as they were: their records with all fields, and keys by their hashes. */
 export class TenantCopies {
   readonly #client: RedisClient
-  readonly #quota: RedisDailyQuota
+  readonly #quota: SharedDailyQuota
 
   constructor(client: RedisClient, clock: Clock) {
     this.#client = client
-    this.#quota = new RedisDailyQuota(client, clock)
+    this.#quota = new SharedDailyQuota(new RedisTokenCounters(client), clock)
   }
 
   /** In the order of their names. */

@@ -63,7 +63,7 @@ export const TENANTS_APART: readonly Mutant[] = [
   {
     name: 'bucket-of-the-tenant',
     promise: 'the rate limit of a tenant is its own',
-    file: 'src/tenants/redis/rate-bucket.ts',
+    file: 'src/tenants/redis/token-counters.ts',
     from: 'keys.rateBucket(tenantId)',
     to: "keys.rateBucket(tenantId && 'all')",
     noticedBy: [['test/integration/http-tenants.test.ts', 'the rate limit of a tenant holds over its keys']],
@@ -71,17 +71,17 @@ export const TENANTS_APART: readonly Mutant[] = [
   {
     name: 'quota-counted',
     promise: 'the quota is counted exactly, over all processes',
-    file: 'src/tenants/redis/takeQuota-N.lua',
-    from: 'counted * wanted',
-    to: 'counted',
+    file: 'src/tenants/redis/takeTokens-N.lua',
+    from: 'granted * each * unit',
+    to: 'granted * unit',
     noticedBy: [['test/integration/daily-quota.test.ts', 'the quota is counted exactly by several processes']],
   },
   {
     name: 'quota-of-the-tenant',
     promise: 'the quota of a tenant is its own',
-    file: 'src/tenants/redis/daily-quota.ts',
-    from: '      keys.lookups(tenantId, day),\n',
-    to: "      keys.lookups('all', day),\n",
+    file: 'src/tenants/redis/token-counters.ts',
+    from: ': keys.lookups(tenantId, window),',
+    to: ": keys.lookups('all', window),",
     noticedBy: [
       ['test/integration/daily-quota.test.ts', 'requests that ask together are counted as if each had come alone'],
     ],

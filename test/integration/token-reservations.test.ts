@@ -4,18 +4,18 @@ import type { Plan } from '../../schemas/plans.ts'
 import { systemClock } from '../../src/run/clock.ts'
 import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
-import { Lot } from '../../src/tenants/lots.ts'
+import { SharedDailyQuota } from '../../src/tenants/quota.ts'
 import { SharedRateLimiter } from '../../src/tenants/rate-limiter.ts'
-import { RedisDailyQuota } from '../../src/tenants/redis/daily-quota.ts'
-import { RedisTokenBuckets } from '../../src/tenants/redis/rate-bucket.ts'
+import { RedisTokenCounters } from '../../src/tenants/redis/token-counters.ts'
 import type { Caller } from '../../src/tenants/tenancy.ts'
+import { NO_CHANGE, TokenReservation } from '../../src/tenants/token-reservation.ts'
 import { quiet } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 
 /*
- * Processes hold lots of rate tokens and daily lookups. Whatever they do in whatever order: never more than the plan is given
- * out, all of it can be, and who asks one after the other sees the plan itself.
+ * Processes reserve rate tokens and daily lookups. In whatever order they work, they give out all of the plan and no more, and
+ * sequential requests see the exact count.
  */
 
 const redis = await startTestRedis()
@@ -46,7 +46,7 @@ interface Kind {
   make(client: RedisClient): Counter
   /** The first request after 51, when a plan of 100,000 becomes one of 20. */
   readonly afterShrinking: Omit<Decision, 'held'>
-  /** What is left in Redis, outside of all lots. */
+  /** What is left in Redis, outside of all reservations. */
   left(client: RedisClient, caller: Caller): Promise<number>
 }
 
@@ -59,28 +59,29 @@ const KINDS: Record<string, Kind> = {
   'rate tokens': {
     afterShrinking: { allowed: true, left: 19 },
     make(client) {
-      const limiter = new SharedRateLimiter(new RedisTokenBuckets(client))
+      const limiter = new SharedRateLimiter(new RedisTokenCounters(client))
       return {
         take: (who) => held(limiter.take(who), ({ allowed, remaining }) => ({ allowed, left: remaining })),
         stop: () => limiter.stop(),
       }
     },
     async left(client, { tenant, plan: { rate, burst } }) {
-      const [grant] = new RedisTokenBuckets(client).take([{ tenantId: tenant.id, rate, burst, wanted: 0 }])
-      return Math.floor((await grant!).leftMilli / 1_000)
+      const counter = { tenantId: tenant.id, rate, size: burst }
+      const [grant] = new RedisTokenCounters(client).take([{ counter, tokens: [], change: NO_CHANGE }])
+      return Math.floor((await grant!).left)
     },
   },
   'daily lookups': {
     afterShrinking: { allowed: false, left: -31 },
     make(client) {
-      const quota = new RedisDailyQuota(client, systemClock)
+      const quota = new SharedDailyQuota(new RedisTokenCounters(client), systemClock)
       return {
         take: (who) => held(quota.take(who, 1), ({ allowed, limit, used }) => ({ allowed, left: limit - used })),
         stop: () => quota.stop(),
       }
     },
     async left(client, { tenant, plan: { daily_lookups } }) {
-      return daily_lookups - (await new RedisDailyQuota(client, systemClock).used(tenant.id))
+      return daily_lookups - (await new SharedDailyQuota(new RedisTokenCounters(client), systemClock).used(tenant.id))
     },
   },
 }
@@ -103,9 +104,9 @@ let tenants = 0
 
 for (const [name, kind] of Object.entries(KINDS)) {
   const slug = name.replace(' ', '-')
-  test(`${name}: granted and left are the plan, whatever processes do, and nothing is refused before all is given`, async (t) => {
+  test(`${name}: granted and left are the plan, and nothing is refused before all is given`, async (t) => {
     const clients = [1, 2, 3].map(() => connect(t))
-    let fromLots = 0
+    let fromMemory = 0
     for (let round = 0; round < 12; round++) {
       const random = seeded(round + 1)
       const size = [10, 100, 1_000, 4_000][round % 4]!
@@ -135,13 +136,13 @@ for (const [name, kind] of Object.entries(KINDS)) {
         (left) => left === size - granted,
       )
       for (const counter of counters) await counter.stop()
-      assert.equal(await kind.left(clients[0]!, who), size - granted, `round ${round}: all lots came back`)
-      fromLots += decisions.filter((decision) => decision.held).length
+      assert.equal(await kind.left(clients[0]!, who), size - granted, `round ${round}: all reservations came back`)
+      fromMemory += decisions.filter((decision) => decision.held).length
     }
-    assert.ok(fromLots > 2_000, `${fromLots} were given of lots`)
+    assert.ok(fromMemory > 2_000, `${fromMemory} were given from memory`)
   })
 
-  test(`${name}: who asks one after the other sees the plan counted down, also by several processes`, async (t) => {
+  test(`${name}: sequential requests see the plan counted down, also by several processes`, async (t) => {
     const clients = [1, 2].map(() => connect(t))
     const counters = clients.map((client) => kind.make(client))
     const who = caller(`${slug}-${++tenants}`, plan(200))
@@ -154,11 +155,11 @@ for (const [name, kind] of Object.entries(KINDS)) {
     assert.deepEqual(await counters[0]!.take(who), { allowed: false, left: 0, held: false })
   })
 
-  test(`${name}: of a lot the count goes on by one, and at rest it comes back by itself`, async (t) => {
+  test(`${name}: a reservation counts down by one, and comes back by itself at rest`, async (t) => {
     const client = connect(t)
     const counter = kind.make(client)
     const who = caller(`${slug}-${++tenants}`, plan(100_000))
-    // On a busy machine the lot would be back before it is looked at.
+    // On a busy machine the reservation would be back before the test looks at it.
     const takenMs = performance.now()
     const now = t.mock.method(performance, 'now', () => takenMs).mock
     const together = await Promise.all(Array.from({ length: 50 }, () => counter.take(who)))
@@ -166,7 +167,7 @@ for (const [name, kind] of Object.entries(KINDS)) {
       together.map(({ left }) => left),
       Array.from({ length: 50 }, (_, i) => 99_999 - i),
     )
-    assert.ok((await kind.left(client, who)) < 99_950, 'some are in a lot')
+    assert.ok((await kind.left(client, who)) < 99_950, 'some are reserved')
     assert.deepEqual(await counter.take(who), { allowed: true, left: 99_949, held: true })
     now.restore()
     const other = kind.make(connect(t))
@@ -177,7 +178,7 @@ for (const [name, kind] of Object.entries(KINDS)) {
     assert.deepEqual(await other.take(who), { allowed: true, left: 99_948, held: false })
   })
 
-  test(`${name}: requests that still wait when their process stops are answered, and take no lot that stays out`, async (t) => {
+  test(`${name}: a stop answers the requests that still wait, and leaves no reservation`, async (t) => {
     const client = connect(t)
     const counter = kind.make(client)
     const who = caller(`${slug}-${++tenants}`, plan(100_000))
@@ -207,7 +208,7 @@ for (const [name, kind] of Object.entries(KINDS)) {
     assert.equal(grown.left, name === 'rate tokens' ? 18 : 148, 'what was used stays used')
   })
 
-  test(`${name}: a process that is killed loses its lot, and no more`, async (t) => {
+  test(`${name}: a process that is killed loses its reservation, and no more`, async (t) => {
     const [client, killed] = [connect(t), connect(t)]
     const who = caller(`${slug}-${++tenants}`, plan(2_000))
     await Promise.all(Array.from({ length: 50 }, () => kind.make(killed).take(who)))
@@ -224,49 +225,52 @@ for (const [name, kind] of Object.entries(KINDS)) {
 
 test('a bucket and what is held of it never are more than the plan, however fast tokens flow in', async (t) => {
   const client = connect(t)
-  const buckets = new RedisTokenBuckets(client)
-  const demand = { tenantId: 'acme', rate: 1_000_000, burst: 1_600, wanted: 0 }
-  const take = async (lot?: { back: string; returned: number; kept: number; name: string; wanted: number }) =>
-    (await buckets.take([{ ...demand, ...(lot && { lot }) }])[0])!
-  const first = await take({ back: '', returned: 0, kept: 0, name: 'a', wanted: 1_000 })
+  const buckets = new RedisTokenCounters(client)
+  const counter = { tenantId: 'acme', rate: 1_000_000, size: 1_600 }
+  const take = async (change = NO_CHANGE) => (await buckets.take([{ counter, tokens: [], change }])[0])!
+  const first = await take({ ended: '', returned: 0, kept: 0, name: 'a', wanted: 1_000 })
   assert.deepEqual([first.more, first.othersHold], [100, 0])
-  assert.deepEqual(await take(), { granted: 0, leftMilli: 1_500_000, more: 0, kept: 0, othersHold: 100 })
-  const second = await take({ back: '', returned: 0, kept: 0, name: 'b', wanted: 50 })
+  assert.deepEqual(await take(), { allowed: [], left: 1_500, more: 0, kept: 0, othersHold: 100 })
+  const second = await take({ ended: '', returned: 0, kept: 0, name: 'b', wanted: 50 })
   assert.deepEqual([second.more, second.othersHold], [50, 100])
   // What is renewed twice, for the answer was lost, counts once.
-  const renewal = { back: 'a', returned: 0, kept: 30, name: 'c', wanted: 10 }
+  const renewal = { ended: 'a', returned: 0, kept: 30, name: 'c', wanted: 10 }
   assert.deepEqual([(await take(renewal)).kept, (await take(renewal)).kept], [30, 0])
-  const back = { back: 'b', returned: 50, kept: 0, name: '', wanted: 0 }
+  const back = { ended: 'b', returned: 50, kept: 0, name: '', wanted: 0 }
   await take(back)
   await take(back)
-  const { leftMilli, othersHold } = await take()
-  assert.ok(leftMilli / 1_000 + othersHold <= 1_600, `${leftMilli} and ${othersHold}`)
-  // A lot that ran out counts as given out until then: it leaves room from then on.
-  const [tokens, at] = (await client.get(keys.rateBucket('acme')))!.split(' ').map(Number) as [number, number]
-  await client.set(keys.rateBucket('acme'), `${tokens} ${at - 90_000_000} gone 600 ${at - 1_000}`)
-  const slow = { ...demand, rate: 100, wanted: 1_600 }
-  const { granted } = (await buckets.take([slow])[0])!
-  assert.ok(granted >= 1_000 && granted < 1_600, `${granted}: 1,000 at the end of the lot, and what flowed in since`)
+  const { left, othersHold } = await take()
+  assert.ok(left + othersHold <= 1_600, `${left} and ${othersHold}`)
+  // A reservation that is over counts as given out until then: it leaves room from then on.
+  const [held, at] = (await client.get(keys.rateBucket('acme')))!.split(' ').map(Number) as [number, number]
+  await client.set(keys.rateBucket('acme'), `${held} ${at - 90_000_000} gone 600 ${at - 1_000}`)
+  const tokens = Array.from({ length: 1_600 }, () => 1)
+  const { allowed } = (await buckets.take([{ counter: { ...counter, rate: 100 }, tokens, change: NO_CHANGE }])[0])!
+  const granted = allowed.filter(Boolean).length
+  assert.ok(
+    granted >= 1_000 && granted < 1_600,
+    `${granted}: 1,000 at the end of the reservation, and what flowed in since`,
+  )
 })
 
-test('a lot of a process that is gone ends, though the clock of Redis was set back meanwhile', async (t) => {
+test('a reservation of a process that is gone ends, even when the clock of Redis is set back', async (t) => {
   const client = connect(t)
-  const buckets = new RedisTokenBuckets(client)
-  const who = { tenantId: 'set-back', rate: SLOW, burst: 1_600, wanted: 1 }
+  const buckets = new RedisTokenCounters(client)
+  const counter = { tenantId: 'set-back', rate: SLOW, size: 1_600 }
   const nowMicros = Date.now() * 1_000
-  await client.set(keys.rateBucket(who.tenantId), `1000000 ${nowMicros} gone 100 ${nowMicros + 3_600_000_000}`)
-  assert.equal((await buckets.take([who])[0])!.othersHold, 100)
-  const [, , , , end] = (await client.get(keys.rateBucket(who.tenantId)))!.split(' ')
+  await client.set(keys.rateBucket(counter.tenantId), `1000000 ${nowMicros} gone 100 ${nowMicros + 3_600_000_000}`)
+  assert.equal((await buckets.take([{ counter, tokens: [1], change: NO_CHANGE }])[0])!.othersHold, 100)
+  const [, , , , end] = (await client.get(keys.rateBucket(counter.tenantId)))!.split(' ')
   assert.ok(Number(end) <= (Date.now() + 4_000) * 1_000, end)
 })
 
-test('a lot that is spent is given back as well: nobody waits for what is held of it', () => {
-  const lot = new Lot()
-  const demand = lot.demand(50, 1_000)!
-  lot.granted(demand, { more: 8, kept: 0 }, 1_000)
-  assert.ok(lot.spend(8, 1_001))
-  assert.equal(lot.left, 0)
-  assert.ok(lot.isDue(1_100))
-  assert.equal(lot.demand(0, 1_100)!.back, demand.name)
-  assert.ok(!lot.isDue(1_200))
+test('a spent reservation is returned as well, so that no other process waits for it', () => {
+  const reservation = new TokenReservation()
+  const change = reservation.replacement(50, 1_000)
+  reservation.granted(change, { more: 8, kept: 0 }, 1_000)
+  assert.ok(reservation.spend(8, 1_001))
+  assert.equal(reservation.left, 0)
+  assert.ok(reservation.isDue(1_100))
+  assert.equal(reservation.replacement(0, 1_100).ended, change.name)
+  assert.ok(!reservation.isDue(1_200))
 })
