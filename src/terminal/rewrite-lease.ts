@@ -1,6 +1,6 @@
 import { StartupError } from '../run/errors.ts'
 import type { RedisClient } from '../stores/redis/connect.ts'
-import { Lease } from '../stores/redis/lease.ts'
+import { Membership } from '../stores/redis/membership.ts'
 
 const NAME = 'rewrite'
 /** A lease of somebody who was killed runs out within 3 s. */
@@ -16,7 +16,7 @@ export async function whileNobodyRewrites<T>(
   what: string,
   use: (assertHeld: () => void) => Promise<T>,
 ): Promise<T> {
-  const lease = new Lease(client, NAME)
+  const lease = new Membership({ client, name: NAME }).share(0)
   if (!(await lease.acquire(AbortSignal.timeout(WAIT_MS)))) {
     throw new StartupError(
       `${what} has to wait: stored events are being replaced or copied; try again when that has ended`,

@@ -8,7 +8,7 @@ import { Janitor } from '../../src/pipeline/streams/janitor.ts'
 import type { RedisClient } from '../../src/stores/redis/connect.ts'
 import type { Caller } from '../../src/stores/redis/joined-calls.ts'
 import { counterFields, keys } from '../../src/stores/redis/keys.ts'
-import { LEASE_MS } from '../../src/stores/redis/lease.ts'
+import { LEASE_MS } from '../../src/stores/redis/membership.ts'
 import { envelope, quiet, silent } from '../support/pipeline.ts'
 import { startSource, startStreams } from '../support/streams.ts'
 
@@ -50,7 +50,7 @@ test('who takes a lease again asks anew what the store forgot meanwhile', async 
   const source = await startSource(client)
   const before = await source.forgotBefore()
   await source.release()
-  const key = keys.sinkLives('clickhouse')
+  const key = keys.sinkRunIds('clickhouse')
   const note = JSON.parse((await client.get(key))!)
   await client.set(key, JSON.stringify({ ...note, sinceMs: note.sinceMs + 60_000 }))
   await source.acquire(AbortSignal.timeout(60_000), async () => {})

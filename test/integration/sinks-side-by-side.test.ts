@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import { SinkWorker } from '../../src/pipeline/runner/sink-worker.ts'
-import { SinkShares } from '../../src/pipeline/streams/sink-shares.ts'
-import { SinkStreams } from '../../src/pipeline/streams/sink-streams.ts'
+import { SinkStreams, sinkMembership } from '../../src/pipeline/streams/sink-streams.ts'
 import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
 import { quiet, silent } from '../support/pipeline.ts'
@@ -53,9 +52,9 @@ function startProcess(t: TestContext, redis: TestRedis, table: Table, shares: nu
     }
     table.store(rows, token)
   }
-  const ofProcess = shares === 1 ? undefined : new SinkShares({ client: connect(), group: GROUP, shares, log })
+  const membership = sinkMembership({ client: connect(), group: GROUP, shares, log })
   const workers = Array.from({ length: shares }, (_, number) => {
-    const place = { partitions: PARTITIONS, share: ofProcess?.share(number), group: GROUP, from: 'enriched' }
+    const place = { partitions: PARTITIONS, share: membership.share(number), group: GROUP, from: 'enriched' }
     const use = { cluster: false, completesJobs: true, outcomesTo: undefined, ensureGroups: async () => {}, log }
     return new SinkWorker({
       group: GROUP,
@@ -90,9 +89,9 @@ function startProcess(t: TestContext, redis: TestRedis, table: Table, shares: nu
   return process
 }
 
-const untilHoldings = (client: RedisClient, shares: number, ...wanted: number[]) =>
+const untilHoldings = (client: RedisClient, ...wanted: number[]) =>
   until(
-    () => holdings(client, shares),
+    () => holdings(client),
     (found) => String(found) === String(wanted),
   )
 
@@ -113,29 +112,26 @@ async function untilStored(client: RedisClient, table: Table, ids: readonly stri
   assert.deepEqual(table.ids, ids)
 }
 
-/** As when nobody has renewed anything for long; who works loses its lease, too. */
+/** As when no process has renewed its lease for long. */
 async function endLeases(client: RedisClient): Promise<void> {
-  const names = await client.keys('{lease:*')
-  const ending = names.filter((name) => /(\d:owner|roster)$/.test(name))
-  if (!(await client.get(keys.lease(GROUP)))?.startsWith('shares')) ending.push(keys.lease(GROUP))
-  if (ending.length > 0) await client.del(...ending)
+  await client.del(keys.leaseMembers(GROUP))
 }
 
 test('two processes insert side by side, and who comes gets its part; when one is killed the other takes over', async (t) => {
   const { redis, client, send } = await startSharedStreams(t)
   const table = new Table()
   const first = startProcess(t, redis, table, 4)
-  await untilHoldings(client, 4, 4)
+  await untilHoldings(client, 4)
   await untilStored(client, table, await send())
   const second = startProcess(t, redis, table, 4)
-  await untilHoldings(client, 4, 2, 2)
+  await untilHoldings(client, 2, 2)
   first.inserts = 0
   await untilStored(client, table, await send())
   assert.ok(first.inserts > 0 && second.inserts > 0, `${first.inserts} and ${second.inserts}`)
 
   for (const holds of ['behind', 'before'] as const) {
     const killed = startProcess(t, redis, table, 4)
-    await untilHoldings(client, 4, 2, 1, 1)
+    await untilHoldings(client, 2, 1, 1)
     killed.holds = holds
     const ids = await send()
     await until(
@@ -144,7 +140,7 @@ test('two processes insert side by side, and who comes gets its part; when one i
     )
     killed.drop()
     if (holds === 'before') await endLeases(client)
-    await untilHoldings(client, 4, 2, 2)
+    await untilHoldings(client, 2, 2)
     // As when it was only paused: what it was about to send comes now.
     killed.goOn()
     await untilStored(client, table, ids)
@@ -156,8 +152,7 @@ test('another number of shares waits for the sinks of before, finishes what they
   const table = new Table()
   let before = startProcess(t, redis, table, 1)
   await untilStored(client, table, await send())
-  const livesOf = async (share?: number) => JSON.parse((await client.get(keys.sinkLives(GROUP, share)))!)
-  const lives = await livesOf()
+  const runIds = await client.get(keys.sinkRunIds(GROUP))
   for (const [shares, holds] of [
     [4, 'before'],
     [2, 'behind'],
@@ -167,7 +162,7 @@ test('another number of shares waits for the sinks of before, finishes what they
     const log = pino({ level: 'info' }, { write: (line) => void told.push(JSON.parse(line).msg) })
     const next = startProcess(t, redis, table, shares, log)
     await until(
-      () => told.includes('sinks with another SINK_SHARES work; this one waits until they have ended'),
+      () => told.includes('waits for processes that work with another SINK_SHARES, or an earlier version'),
       (isTold) => isTold,
     )
     before.holds = holds
@@ -185,7 +180,7 @@ test('another number of shares waits for the sinks of before, finishes what they
       await endLeases(client)
     }
     await until(
-      () => told.includes('the sink has another number of shares'),
+      () => told.includes('another SINK_SHARES is in force'),
       (isTold) => isTold,
     )
     // What comes of it now is late.
@@ -193,10 +188,8 @@ test('another number of shares waits for the sinks of before, finishes what they
     await untilStored(client, table, ids)
     await untilStored(client, table, await send())
     assert.ok(next.inserts > 0)
-    assert.equal(told.filter((msg) => msg.includes('this one waits')).length, 1, String(told))
-    const left = (await client.keys('{lease:*lives')).length
-    assert.equal(left, shares)
-    assert.deepEqual(await livesOf(shares === 1 ? undefined : 0), lives)
+    assert.equal(told.filter((msg) => msg.startsWith('waits for')).length, 1, String(told))
+    assert.equal(await client.get(keys.sinkRunIds(GROUP)), runIds)
     before = next
   }
 })

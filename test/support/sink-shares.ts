@@ -32,9 +32,8 @@ export async function startSharedStreams(t: TestContext) {
 }
 
 /** How many shares each process has, the most first. */
-export async function holdings(client: RedisClient, shares: number): Promise<number[]> {
-  const owners = await client.mget(Array.from({ length: shares }, (_, share) => keys.lease(GROUP, share)))
+export async function holdings(client: RedisClient): Promise<number[]> {
   const counts = new Map<string, number>()
-  for (const owner of owners) if (owner !== null) counts.set(owner, (counts.get(owner) ?? 0) + 1)
+  for (const holder of await client.hvals(keys.leaseShares(GROUP))) counts.set(holder, (counts.get(holder) ?? 0) + 1)
   return [...counts.values()].sort((a, b) => b - a)
 }

@@ -6,12 +6,12 @@ import { createClickHouseMetrics, createShareMetrics } from '../../operations/st
 import { clickhouseStatus, damageWatch } from '../../operations/status/role.ts'
 import type { Parts } from '../../process/context.ts'
 import type { Service } from '../../run/service.ts'
+import type { Membership } from '../../stores/redis/membership.ts'
 import { quotaWatch } from '../../tenants/role.ts'
 import type { Sink } from '../declaration/pipeline.ts'
 import type { GatheringOptions } from '../runner/sink-gathering.ts'
 import { SinkWorker } from '../runner/sink-worker.ts'
-import { SinkShares } from '../streams/sink-shares.ts'
-import { SinkStreams, type SinkStreamsOptions } from '../streams/sink-streams.ts'
+import { SinkStreams, type SinkStreamsOptions, sinkMembership } from '../streams/sink-streams.ts'
 
 /** Of a sink, all its shares together, read ahead of an insert; 100,000 rows have 30 MB and more. */
 const AHEAD_BYTES_MAX = 16 * 2 ** 20
@@ -27,7 +27,7 @@ type Reading = Pick<SinkStreamsOptions, 'readEntriesMax' | 'clusterPollMs' | 'sh
 export function sinkRole(parts: Parts): Service[] {
   const { sinkLingerMs, clickhouseUrl, clickhouseCluster: cluster } = parts.config
   createClickHouseMetrics(parts.telemetry.metrics, () => clickhouseStatus(clickhouseUrl))
-  const shared = new Map<string, SinkShares>()
+  const shared = new Map<string, Membership>()
   const gathering = gatheringOf(parts.config)
   const workers = parts.pipeline.sinks
     .filter(({ takes = 'rows' }) => takes === 'rows')
@@ -54,20 +54,14 @@ export function retention(parts: Parts, store: AgedStore): Service {
 }
 
 /** A worker for each share of a sink, of which those insert whose shares this process holds. */
-function sharedSink(parts: Parts, sink: Sink, gathering: GatheringOptions, shared: Map<string, SinkShares>): Service {
+function sharedSink(parts: Parts, sink: Sink, gathering: GatheringOptions, shared: Map<string, Membership>): Service {
   const { sinkShares: shares, place } = parts.config
   if (shares === 1) return sinkWorker(parts, sink, gathering)
   const { group } = sink
-  const ofProcess = new SinkShares({
-    client: parts.connectLoop(`${group}-shares`),
-    group,
-    shares,
-    place,
-    log: parts.telemetry.log,
-  })
-  shared.set(group, ofProcess)
+  const membership = sinkMembership({ client: parts.leases, group, shares, place, log: parts.telemetry.log })
+  shared.set(group, membership)
   const workers = Array.from({ length: shares }, (_, number) =>
-    sinkWorker(parts, sink, gathering, { share: ofProcess.share(number) }),
+    sinkWorker(parts, sink, gathering, { share: membership.share(number) }),
   )
   return {
     name: `sink ${group}`,

@@ -4,7 +4,7 @@ import type { RedisClient } from '../../stores/redis/connect.ts'
 import { persisted } from '../../stores/redis/durability/persisted.ts'
 import { type Caller, joinedCalls } from '../../stores/redis/joined-calls.ts'
 import { keys } from '../../stores/redis/keys.ts'
-import { LEASE_MS, Lease } from '../../stores/redis/lease.ts'
+import { LEASE_MS, Membership, type MembershipOptions, type ShareLease } from '../../stores/redis/membership.ts'
 import { replyCode } from '../../stores/redis/reply-error.ts'
 import { LANES, type Lane } from '../declaration/lane.ts'
 import type {
@@ -19,11 +19,9 @@ import type {
 import { readBlocking } from './blocking-read.ts'
 import { brokenEntryFields } from './dead-letter.ts'
 import { type RawEntry, type RawStreams, readEntry } from './entries.ts'
-import { LostMemory } from './lost-memory.ts'
+import { RedisRunIds } from './redis-run-ids.ts'
 import { bury, passOver } from './settlement-writer.ts'
-import { SinkLayout } from './sink-layout.ts'
 import { settleRun } from './sink-settlement.ts'
-import { type SinkLease, type SinkShare, SinkShares } from './sink-shares.ts'
 
 export interface SinkStreamsOptions {
   /** For blocking reads only; not shared. */
@@ -33,8 +31,8 @@ export interface SinkStreamsOptions {
   readonly leases?: Caller
   readonly cluster: boolean
   readonly partitions: number
-  /** Which of them it reads; undefined: all. */
-  readonly share?: SinkShare | undefined
+  /** Which of them it reads: those whose number modulo `of` is that of the share. Default: all. */
+  readonly share?: ShareLease | undefined
   readonly group: string
   readonly from: string
   readonly log: Logger
@@ -43,7 +41,7 @@ export interface SinkStreamsOptions {
   /** The stream that takes the outcomes of refused events; undefined: nothing does. */
   readonly outcomesTo: string | undefined
   readonly ensureGroups: () => Promise<void>
-  /** See `Lease`. */
+  /** See `MembershipOptions`. */
   readonly place?: string | undefined
   /** New entries of one read over all streams; default: as many as about hold the events that are asked for. */
   readonly readEntriesMax?: number
@@ -63,19 +61,15 @@ const SHARED_BLOCK_MS_MAX = 500
 const READ_ENTRIES_MIN = 8
 const READ_ENTRIES_MAX = 1_000
 
-/** Nobody has the lease any more, but another one that finishes the intent as well may come first. */
-const FINISH_WAIT_MS = 1_000
-
 /**
  * The sink's side of Redis Streams: a consumer group that one owner at a time reads, over all partitions, or those of a share.
  * The lease has the name of the group.
  */
 export class SinkStreams implements SinkSource {
   readonly #options: SinkStreamsOptions
-  readonly #lease: SinkLease
-  readonly #layout: SinkLayout
+  readonly #lease: ShareLease
   readonly #intentKey: string
-  readonly #lostMemory: LostMemory
+  readonly #redisRunIds: RedisRunIds
   /** The last wait for new entries was in vain: the next read waits at once, and looks at all streams in one call. */
   #isAtRest = false
   /** Running mean, to ask for what there is room for. It begins high: a backlog may be of large entries, and is held as it is read. */
@@ -84,37 +78,22 @@ export class SinkStreams implements SinkSource {
   constructor(options: SinkStreamsOptions) {
     const { client, leases = client, group, share, place, log } = options
     this.#options = options
-    this.#layout = share?.layout ?? new SinkLayout({ client, group, shares: 1, log })
-    this.#lease = share ?? new Lease(leases, group, place)
-    this.#intentKey = keys.sinkIntent(group, share?.number)
-    this.#lostMemory = new LostMemory(client, this.#lease, keys.sinkLives(group, share?.number))
+    this.#lease = share ?? sinkMembership({ client: leases, group, place, log }).share(0)
+    this.#intentKey = intentKey(group, this.#lease.number, this.#lease.of)
+    this.#redisRunIds = new RedisRunIds(client, this.#lease, group)
   }
 
   acquire(signal: AbortSignal, finish: (source: SinkSource) => Promise<void>): Promise<boolean> {
-    this.#lostMemory.forget()
-    const adopt = () => this.#layout.adopt((shares, number) => this.#finish(shares, number, finish))
-    return this.#lease.acquire(signal, adopt)
-  }
-
-  /** Has the open intent of a share of another layout finished, as an owner of that layout. */
-  async #finish(shares: number, number: number | undefined, finish: (source: SinkSource) => Promise<void>) {
-    const { client, group, place, log } = this.#options
-    const share = number === undefined ? undefined : new SinkShares({ client, group, shares, place, log }).share(number)
-    const source = new SinkStreams({ ...this.#options, share })
-    try {
-      // Whoever has it finishes it.
-      if (await source.#lease.acquire(AbortSignal.timeout(FINISH_WAIT_MS), async () => {})) await finish(source)
-    } finally {
-      await source.release()
-    }
+    this.#redisRunIds.forget()
+    return this.#lease.acquire(signal, (share) => finish(new SinkStreams({ ...this.#options, share })))
   }
 
   get isShared(): boolean {
-    return this.#options.share !== undefined
+    return this.#lease.of > 1
   }
 
   givesBack(): boolean {
-    return this.#options.share?.givesBack() ?? false
+    return this.#lease.givesBack()
   }
 
   release(): Promise<void> {
@@ -175,10 +154,10 @@ export class SinkStreams implements SinkSource {
   }
 
   async #waitForNew(waitMs: number, signal: AbortSignal | undefined): Promise<SinkRun[]> {
-    const { blocking, client, cluster, clusterPollMs = POLL_MS, group, share } = this.#options
+    const { blocking, client, cluster, clusterPollMs = POLL_MS, group } = this.#options
     // Or else the wait would end with the lease as it is a moment before its renewal. One that fails is seen by the lease running out.
-    if (this.#isAtRest && waitMs > LEASE_MS / 2) await this.#lease.renew?.().catch(() => {})
-    const shareMs = share === undefined ? waitMs : SHARED_BLOCK_MS_MAX
+    if (this.#isAtRest && !this.isShared && waitMs > LEASE_MS / 2) await this.#lease.renew().catch(() => {})
+    const shareMs = this.isShared ? SHARED_BLOCK_MS_MAX : waitMs
     const mostMs = Math.min(waitMs, shareMs, this.#lease.leftMs() - BEFORE_LEASE_ENDS_MS)
     if (cluster || mostMs < BLOCK_MS_MIN) {
       const pollMs = cluster ? clusterPollMs : Math.max(POLL_MS, Math.min(waitMs, BLOCK_MS_MIN) / 4)
@@ -236,7 +215,7 @@ export class SinkStreams implements SinkSource {
   }
 
   forgotBefore(): Promise<number> {
-    return this.#lostMemory.before()
+    return this.#redisRunIds.forgotBefore()
   }
 
   async hasStrayPending(): Promise<boolean> {
@@ -257,9 +236,9 @@ export class SinkStreams implements SinkSource {
   }
 
   #streams(only?: Lane): SinkStream[] {
-    const { partitions, share } = this.#options
+    const { partitions } = this.#options
     const lanes = only === undefined ? LANES : [only]
-    const [first, step] = share === undefined ? [0, 1] : [share.number, share.of]
+    const { number: first, of: step } = this.#lease
     const length = Math.ceil((partitions - first) / step)
     return lanes.flatMap((lane) => Array.from({ length }, (_, i) => ({ partition: first + i * step, lane })))
   }
@@ -292,6 +271,19 @@ export class SinkStreams implements SinkSource {
       throw error
     }
   }
+}
+
+/** The processes that divide the shares of a sink. @param shares how many there are; default: one */
+export function sinkMembership(
+  options: Pick<MembershipOptions, 'client' | 'shares' | 'place' | 'log'> & { readonly group: string },
+): Membership {
+  const { group, ...rest } = options
+  const intentKeyOf = (number: number, of: number) => intentKey(group, number, of)
+  return new Membership({ ...rest, name: group, intentKey: intentKeyOf, setting: 'SINK_SHARES' })
+}
+
+function intentKey(group: string, number: number, of: number): string {
+  return of === 1 ? keys.sinkIntent(group) : keys.sinkIntent(group, number)
 }
 
 function countEvents(run: SinkRun): number {

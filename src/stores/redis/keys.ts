@@ -6,7 +6,7 @@ import type { Lane } from '../../pipeline/declaration/lane.ts'
  */
 
 const partition = (n: number) => `{p${n}}`
-/** All of a lease, and all of a sink's shares, is in one slot. */
+/** All keys of a lease and its shares are in one slot. */
 const leased = (name: string, share?: number) => (share === undefined ? `{lease:${name}}` : `{lease:${name}}:${share}`)
 
 export const keys = {
@@ -44,18 +44,13 @@ export const keys = {
   deadCopy: (n: number) => `${partition(n)}:dead:copy`,
 
   /**
-   * String: the owner of a lease, with its fencing token, or in how many shares it is held; expires. Of a sink's share it is named
-   * with the number of the share; the one without a number says then that there are shares, and how many, and does not expire.
+   * String: how many shares of a lease are in force, see `membership.ts`. With a share: its owner, as an earlier version wrote it.
    */
   lease: (name: string, share?: number) => `${leased(name, share)}:owner`,
-  /** String: counts the owners a lease ever had; its value at taking is the fencing token. */
-  leaseToken: (name: string, share?: number) => `${leased(name, share)}:token`,
-  /** Sorted set: who shares a lease, by the milliseconds until which its place is kept; expires. */
+  /** Sorted set: the members that divide the shares of a lease, by the milliseconds at which each one's lease ends. */
   leaseMembers: (name: string) => `${leased(name)}:members`,
-  /** Hash: share of a lease → who holds it; expires. */
+  /** Hash: share of a lease → the member that holds it. */
   leaseShares: (name: string) => `${leased(name)}:shares`,
-  /** Sorted set: the processes among which a sink's shares are divided, by the milliseconds until which they count. */
-  sinkRoster: (name: string) => `${leased(name)}:roster`,
   /** String: addresses that a tenant looked up on a UTC day, `YYYY-MM-DD`, then reservations of that quota. */
   lookups: (tenantId: string, day: string) => `{tenant:${tenantId}}:lookups:${day}`,
   /** Hash: a tenant's events of a UTC day, and how many came from each network that no visitor uses. */
@@ -100,14 +95,17 @@ export const keys = {
   /** Hash: the progress of a job in a partition, see `progressFields`. */
   jobProgress: (n: number, jobId: string) => `${partition(n)}:job:${jobId}`,
 
-  /** String: the ranges that a sink is about to insert, as JSON. */
+  /** String: the ranges that a sink is about to insert, as JSON. @param share undefined: the sink has one share */
   sinkIntent: (name: string, share?: number) => `${leased(name, share)}:intent`,
 
   /** Hash: damaged parts of tables, `table/part` → JSON. */
   damagedParts: () => 'ipid:damaged-parts',
 
-  /** String: the lives of the Redis servers that a sink has met, and since when, as JSON. */
-  sinkLives: (name: string, share?: number) => `${leased(name, share)}:lives`,
+  /**
+   * String: the run ids of the Redis servers that a sink has met, and since when, as JSON. With a share: as an earlier version
+   * wrote it.
+   */
+  sinkRunIds: (name: string, share?: number) => `${leased(name, share)}:lives`,
 
   /** Hash: tenant id → JSON of the tenant. All of tenants and keys shares one slot: it is small and seldom read. */
   tenants: () => '{tenants}:tenants',

@@ -13,7 +13,7 @@ import { numbered } from '../../../run/counted.ts'
 import { UnavailableError } from '../../../run/errors.ts'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
 import { counterFields, keys } from '../../../stores/redis/keys.ts'
-import { Lease } from '../../../stores/redis/lease.ts'
+import { Membership, type ShareLease } from '../../../stores/redis/membership.ts'
 import { connectedAs } from '../../../stores/redis/other-processes.ts'
 import { readMark, removeMark, writeMark } from '../../../stores/redis/restore-mark.ts'
 import { TenantCopies } from '../../../tenants/redis/tenant-copies.ts'
@@ -32,7 +32,7 @@ export class RedisRecordTarget implements RecordTarget {
   readonly #client: RedisClient
   readonly #pipeline: Pipeline
   readonly #clock: Clock
-  readonly #lease: Lease
+  readonly #lease: ShareLease
   readonly #tenants: TenantCopies
   #partitions = 0
   /** The number of partitions in the backup. */
@@ -43,7 +43,7 @@ export class RedisRecordTarget implements RecordTarget {
     this.#pipeline = pipeline
     this.#clock = clock
     this.windowMs = pipeline.limits.dedupWindowMs
-    this.#lease = new Lease(client, 'restore')
+    this.#lease = new Membership({ client, name: 'restore' }).share(0)
     this.#tenants = new TenantCopies(client, clock)
   }
 

@@ -9,7 +9,7 @@ import { UnavailableError } from '../../../run/errors.ts'
 import { poll } from '../../../run/loop.ts'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
 import { keys } from '../../../stores/redis/keys.ts'
-import { Lease } from '../../../stores/redis/lease.ts'
+import { Membership, type ShareLease } from '../../../stores/redis/membership.ts'
 import { DeadLetters, eventOf, type StoredLetter } from '../../dead-letters/dead-letters.ts'
 import type { ErasableRecords, ErasureScope, RewrittenFiles } from '../ports.ts'
 import { namesAddress, type Selector } from '../selector.ts'
@@ -35,11 +35,11 @@ const CLOCK_SLACK_MS = 60_000
 export class RedisErasableRecords implements ErasableRecords {
   readonly windowMs: number
   readonly #options: RedisErasableRecordsOptions
-  readonly #lease: Lease
+  readonly #lease: ShareLease
 
   constructor(options: RedisErasableRecordsOptions) {
     this.#options = options
-    this.#lease = new Lease(options.client, 'erasure')
+    this.#lease = new Membership({ client: options.client, name: 'erasure' }).share(0)
     // A row may have been received before its entry was written, which is when it was first seen.
     this.windowMs = options.pipeline.limits.dedupWindowMs + CLOCK_SLACK_MS
   }

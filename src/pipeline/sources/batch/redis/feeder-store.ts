@@ -5,8 +5,8 @@ import type { TenantRules } from '../../../../../schemas/tenant-rules.ts'
 import type { RedisClient } from '../../../../stores/redis/connect.ts'
 import type { Caller } from '../../../../stores/redis/joined-calls.ts'
 import { keys } from '../../../../stores/redis/keys.ts'
+import { Membership, shareOf } from '../../../../stores/redis/membership.ts'
 import { loadScript } from '../../../../stores/redis/scripts.ts'
-import { Shares, shareOf } from '../../../../stores/redis/shares.ts'
 import { tenantOf } from '../../../../tenants/redis/tenant-store.ts'
 import { IDENTIFIED } from '../../../declaration/counts.ts'
 import { groupsOfJobs, type Pipeline, readersOf, reasonsOfJobs } from '../../../declaration/pipeline.ts'
@@ -31,7 +31,7 @@ export interface RedisFeederStoreOptions {
   readonly partitions: number
   /** Shares of the tenants, each fed by one feeder at a time. Default 1. */
   readonly shares?: number
-  /** See `Lease`. */
+  /** See `MembershipOptions`. */
   readonly place?: string | undefined
   readonly log?: Logger
 }
@@ -45,40 +45,35 @@ const endJobScript = loadScript(import.meta.url, './endJob-1.lua')
 /** Batch jobs as the feeder moves them on, in Redis. */
 export class RedisFeederStore implements FeederStore {
   readonly #options: RedisFeederStoreOptions
-  readonly #shares: Shares
+  readonly #membership: Membership
   /** Jobs of other feeders, of which it matters only how many tenants have some: they are looked at now and then. */
   readonly #others = new Map<string, OpenJob>()
   #othersUntilMs = 0
 
   constructor(options: RedisFeederStoreOptions) {
-    const { leases: client = options.client, place, shares: count = 1, log } = options
-    const onOthers = () =>
-      log?.warn(
-        { shares: count },
-        'feeder waits: another one works that has another FEEDER_SHARES, or an earlier version',
-      )
+    const { leases: client = options.client, place, shares = 1, log } = options
     this.#options = options
-    this.#shares = new Shares({ client, name: 'feeder', count, place, onOthers })
+    this.#membership = new Membership({ client, name: 'feeder', shares, place, setting: 'FEEDER_SHARES', log })
   }
 
   acquire(signal: AbortSignal): Promise<boolean> {
-    return this.#shares.acquire(signal)
+    return this.#membership.acquireAny(signal)
   }
 
   assertHeld(): void {
-    this.#shares.assertHeld()
+    this.#membership.assertHeld()
   }
 
   hasSpare(): boolean {
-    return this.#shares.hasSpare
+    return this.#membership.hasSpare
   }
 
   giveBack(): Promise<void> {
-    return this.#shares.giveBack()
+    return this.#membership.giveBack()
   }
 
   release(): Promise<void> {
-    return this.#shares.release()
+    return this.#membership.release()
   }
 
   async openJobs(): Promise<OpenJob[]> {
@@ -91,7 +86,7 @@ export class RedisFeederStore implements FeederStore {
     }
     const read = ([id, tenantId]: [string, string]) => {
       // Asked first: who had it before has settled what its record tells.
-      const isOurs = this.#shares.has(shareOf(tenantId, shares))
+      const isOurs = this.#membership.has(shareOf(tenantId, shares))
       return (!isOurs && this.#others.get(id)) || this.#openJob(id, tenantId, isOurs)
     }
     const jobs = await Promise.all(Object.entries(open).map(read))

@@ -1,0 +1,94 @@
+import { Cluster, type Redis } from 'ioredis'
+import type { RedisClient } from '../../stores/redis/connect.ts'
+import { keys } from '../../stores/redis/keys.ts'
+import type { ShareLease } from '../../stores/redis/membership.ts'
+import { mastersOf } from '../../stores/redis/nodes.ts'
+
+/** The clocks of two machines differ by less. A unix socket has one clock, but `uptime_in_seconds` is in whole seconds. */
+const CLOCKS_MS = { ofMachines: 10_000, ofOne: 1_000 }
+
+/** The Redis servers that a sink has met. */
+interface RunIds {
+  /** `run_id` of each server, which is new at every start. */
+  readonly ids: string
+  /** When a sink first met these servers, milliseconds. */
+  readonly sinceMs: number
+}
+
+/**
+ * Notices that a Redis server restarted, or that its replica took over. Such a server may have lost the end of its append-only
+ * file, or what was not replicated yet. Entries are then delivered again as if for the first time, and steps write their output
+ * again under other ids, although the rows of these events may be stored already. All of them were received before the restart.
+ *
+ * The note is one for all shares of a sink: what was lost was received before any share met the new server.
+ */
+export class RedisRunIds {
+  readonly #client: RedisClient
+  readonly #lease: ShareLease
+  readonly #group: string
+  #met: RunIds | undefined
+
+  constructor(client: RedisClient, lease: ShareLease, group: string) {
+    this.#client = client
+    this.#lease = lease
+    this.#group = group
+  }
+
+  /** Call it when the lease is taken: other owners may have met other servers meanwhile. */
+  forget(): void {
+    this.#met = undefined
+  }
+
+  /**
+   * Events that were received before this moment, milliseconds, may be stored although Redis does not know it. Call it after a
+   * read: what was read came from these servers, or from earlier ones.
+   */
+  async forgotBefore(): Promise<number> {
+    const servers = await Promise.all(mastersOf(this.#client).map(serverOf))
+    const ids = servers
+      .map(({ id }) => id)
+      .sort()
+      .join()
+    if (this.#met?.ids !== ids) this.#met = await this.#meet(ids, servers)
+    return this.#met.sinceMs + (isLocal(this.#client) ? CLOCKS_MS.ofOne : CLOCKS_MS.ofMachines)
+  }
+
+  /**
+   * A note that was lost with the end of the file names servers that are gone. Without a note, nothing was read before; or a
+   * restart lost the note, but no replica has taken over yet.
+   */
+  async #meet(ids: string, servers: readonly Server[]): Promise<RunIds> {
+    const noted = await this.#noted()
+    if (noted.ids === ids && noted.sinceMs !== undefined) return { ids, sinceMs: noted.sinceMs }
+    const youngest = Math.max(...servers.map(({ startedMs }) => startedMs))
+    // When the clock was set back, the later time stays.
+    const sinceMs = noted.sinceMs === undefined ? youngest : Math.max(noted.sinceMs, Date.now())
+    const met = { ids, sinceMs }
+    await this.#lease.write(keys.sinkRunIds(this.#group), JSON.stringify(met))
+    return met
+  }
+
+  async #noted(): Promise<Partial<RunIds>> {
+    const [text, ofEarlierVersion] = await this.#client.mget(
+      keys.sinkRunIds(this.#group),
+      keys.sinkRunIds(this.#group, this.#lease.number),
+    )
+    return JSON.parse(text ?? ofEarlierVersion ?? '{}') as Partial<RunIds>
+  }
+}
+
+function isLocal(client: RedisClient): boolean {
+  return !(client instanceof Cluster) && client.options.path !== undefined
+}
+
+interface Server {
+  readonly id: string
+  /** By our clock, to the second. */
+  readonly startedMs: number
+}
+
+async function serverOf(node: Redis): Promise<Server> {
+  const info = await node.info('server')
+  const upSeconds = Number(/^uptime_in_seconds:(\d+)/m.exec(info)?.[1] ?? 0)
+  return { id: /^run_id:(\w+)/m.exec(info)?.[1] ?? '', startedMs: Date.now() - 1_000 * upSeconds }
+}

@@ -1,0 +1,27 @@
+-- Functions for the scripts that divide shares among members. A member's lease is its score, in milliseconds by Redis' clock.
+local function nowMs()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+local function startsWith(text, prefix)
+  return prefix ~= '' and string.sub(text, 1, #prefix) == prefix
+end
+
+-- Removes members whose lease has ended.
+local function removeEnded(members, now, ttl)
+  redis.call('ZREMRANGEBYSCORE', members, '-inf', now)
+  -- The clock may have been set back: no lease lasts longer than a renewal gives.
+  for _, member in ipairs(redis.call('ZRANGE', members, '(' .. now + ttl, '+inf', 'BYSCORE')) do
+    redis.call('ZADD', members, now + ttl, member)
+  end
+end
+
+-- Removes members of processes that were replaced by the one that asks.
+local function removeReplaced(members, place)
+  for _, member in ipairs(redis.call('ZRANGE', members, 0, -1)) do
+    if startsWith(member, place) then
+      redis.call('ZREM', members, member)
+    end
+  end
+end
