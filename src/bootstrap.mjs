@@ -1,7 +1,6 @@
 /*
- * `npm start`, `npm test`, `npm run check`, `bench`, `chaos` and `mutants` on a machine that has Node.js and nothing else: brings
- * the packages, then hands over to the command line, or to what the workshop has, in this very process. Plain JavaScript
- * without packages.
+ * `npm start`, `npm test`, `npm run check`, `bench`, `chaos` and `mutants` on a machine that has only Node.js: installs the packages,
+ * builds, then runs the program, or what developers need, in this process. Plain JavaScript without packages.
  */
 
 const NODE_MIN = [20, 12]
@@ -10,7 +9,7 @@ const [command, ...args] = process.argv.slice(2)
 const [major, minor] = process.versions.node.split('.').map(Number)
 const isOld = major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1])
 
-// Until the command line takes over there is nothing to finish: what runs here is ended by `onExit`.
+// Until the program takes over there is nothing to finish: `onExit` ends what runs here.
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(command === 'start' ? 0 : 130))
 
 if (isOld) {
@@ -21,36 +20,34 @@ if (isOld) {
   try {
     const { ensurePackages } = await import('./bootstrap/packages.mjs')
     await ensurePackages({ withDev: command !== 'start' })
-    const { bundlePackages } = await import('./bootstrap/bundle.mjs')
-    await bundlePackages()
+    const { built, importBuilt } = await import('./bootstrap/build.mjs')
     if (command === 'start') {
-      const { importSource } = await import('./bootstrap/program.mjs')
-      const { main } = await importSource('main.ts')
+      const { main } = await importBuilt('main.ts')
       await main(['start', ...args])
-    } else if (command === 'check') {
-      const { runChecks } = await import('./bootstrap/checks.mjs')
-      process.exitCode = await runChecks()
-    } else if (command === 'bench') {
-      const { register } = await import('tsx/esm/api')
-      register()
-      const { main } = await import('../bench/main.ts')
-      await main(args)
-    } else if (command === 'chaos' || command === 'mutants') {
-      const { register } = await import('tsx/esm/api')
-      register()
-      const { pathWithRedis } = await import('../test/support/run-tests.mjs')
-      process.env.PATH = await pathWithRedis()
-      const { main } = await import(command === 'chaos' ? '../test/chaos/run/main.ts' : '../test/mutants/main.ts')
-      await main(args)
     } else {
+      await built()
       const { register } = await import('tsx/esm/api')
       register()
-      const { runTests } = await import('../test/support/run-tests.mjs')
-      process.exitCode = await runTests(args)
+      await develop()
     }
   } catch (error) {
     fail(error.message)
   }
+}
+
+async function develop() {
+  if (command === 'test' || command === 'check') {
+    const { runTests, runChecks } = await import('../test/support/run-tests.mjs')
+    process.exitCode = command === 'test' ? await runTests(args) : await runChecks()
+    return
+  }
+  if (command === 'chaos' || command === 'mutants') {
+    const { pathWithRedis } = await import('../test/support/run-tests.mjs')
+    process.env.PATH = await pathWithRedis()
+  }
+  const modules = { bench: '../bench/main.ts', chaos: '../test/chaos/run/main.ts', mutants: '../test/mutants/main.ts' }
+  const { main } = await import(modules[command])
+  await main(args)
 }
 
 function fail(reason) {

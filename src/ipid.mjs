@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { importBuilt, importSource } from './bootstrap/build.mjs'
 import { isInstalled, TREE_FILE } from './bootstrap/packages.mjs'
-import { importSource, importUncompiled } from './bootstrap/program.mjs'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
@@ -17,7 +17,7 @@ await program?.main(args)
 async function load() {
   if (!existsSync(join(ROOT, TREE_FILE))) return failWithoutPackages()
   try {
-    return await (isOurs ? importSource : importUncompiled)('main.ts')
+    return await (isOurs ? importBuilt : importSource)('main.ts')
   } catch (error) {
     // Only a failure pays for the look at all packages: one that is missing fails the import, or the compilation.
     if (isInstalled(ROOT, false)) throw error

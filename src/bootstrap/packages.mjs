@@ -1,11 +1,9 @@
 import { spawn } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { basename, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { holdLeash } from './leash.mjs'
-import { takeLock, untilReleased } from './socket-lock.mjs'
+import { holdLeash } from '../run/leash.mjs'
+import { takeLock, untilReleased } from '../run/socket-lock.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -16,9 +14,9 @@ export const TREE_FILE = join('node_modules', '.package-lock.json')
  * Installs the packages that package-lock.json names, unless they are there already. Safe when several processes do it
  * at once, and after one of them was killed in the middle.
  * @param {{ withDev: boolean, root?: string, sayEveryMs?: number }} options `withDev`: what only tests need, too;
- * `sayEveryMs`: how often the progress of an installation is printed
+ * `sayEveryMs`: how often progress is printed, since npm is silent for minutes on a slow network
  */
-export async function ensurePackages({ withDev, root = ROOT, sayEveryMs = SAY_EVERY_MS }) {
+export async function ensurePackages({ withDev, root = ROOT, sayEveryMs = 10_000 }) {
   if (isInstalled(root, withDev)) return
   const lock = await takeInstallLock(root)
   try {
@@ -64,27 +62,11 @@ async function takeInstallLock(root) {
   }
 }
 
-/** A socket's path ends at 104 bytes, and a lock adds its process id for a moment. */
-const SOCKET_PATH_MAX_BYTES = 90
-
-/** In the installation, where no other user can write; of a long path, in a folder of this user's own. */
+/** A socket's path ends at 104 bytes; npm runs scripts in the root, from where the path is short. */
 function installLock(root) {
-  const own = join(root, '.ipid-install.sock')
-  if (Buffer.byteLength(own) <= SOCKET_PATH_MAX_BYTES) return own
-  const hash = createHash('sha256').update(root).digest('hex').slice(0, 16)
-  const user = process.getuid?.()
-  const dir = join(tmpdir(), `ipid-${user ?? 0}-install`)
-  mkdirSync(dir, { recursive: true, mode: 0o700 })
-  const found = lstatSync(dir)
-  if (!found.isDirectory() || (user !== undefined && found.uid !== user)) {
-    throw new Error(`${dir} is not a folder of this user: remove it, or set TMPDIR to a folder of your own`)
-  }
-  chmodSync(dir, 0o700)
-  return join(dir, `${hash}.sock`)
+  const path = join(root, '.ipid-install.sock')
+  return [path, relative('', path)].sort((a, b) => a.length - b.length)[0]
 }
-
-/** On a slow network npm is silent for minutes. */
-const SAY_EVERY_MS = 10_000
 
 function sayProgress(root, withDev, startedMs) {
   const paths = wantedPaths(readPackages(join(root, 'package-lock.json')) ?? {}, withDev)
@@ -99,9 +81,6 @@ function wantedPaths(wanted, withDev) {
     .filter(([path, entry]) => path !== '' && !entry.optional && !entry.devOptional && (withDev || !entry.dev))
     .map(([path]) => path)
 }
-
-/** Lines of npm's words that are shown when it failed. */
-const REPORT_LINES = 20
 
 async function install(root, withDev) {
   const options = ['--no-audit', '--no-fund', '--loglevel=error', ...(withDev ? ['--include=dev'] : [])]
@@ -122,7 +101,7 @@ async function install(root, withDev) {
 }
 
 function firstLines(text) {
-  return text.trim().split('\n').slice(0, REPORT_LINES).join('\n')
+  return text.trim().split('\n').slice(0, 20).join('\n')
 }
 
 /** Runs npm and keeps what it says. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
-import { type SocketLock, takeLock } from '../bootstrap/socket-lock.mjs'
 import type { DataDir } from '../embedded/processes/data-dir.ts'
 import { StartupError } from '../run/errors.ts'
+import { type SocketLock, takeLock } from '../run/socket-lock.mjs'
 import { readInstance } from './instance.ts'
 
 /** What an instance that was killed may still hold is given back within this time. */

@@ -1,11 +1,11 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Plan } from '../../schemas/plans.ts'
-import { isHeld } from '../bootstrap/socket-lock.mjs'
 import type { Config } from '../config/config.ts'
 import type { SettingName } from '../config/settings.ts'
 import { type DataDir, trustedDataDir } from '../embedded/processes/data-dir.ts'
 import { StartupError } from '../run/errors.ts'
+import { isHeld } from '../run/socket-lock.mjs'
 import { writePrivateFile } from './atomic-file.ts'
 
 /** How a running instance is reached; DATA_DIR/run/instance.json. */

@@ -15,8 +15,8 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { isHeld, takeLock, untilReleased } from '../../src/bootstrap/socket-lock.mjs'
 import { dataDirAt, makeDataDir, trustedDataDir } from '../../src/embedded/processes/data-dir.ts'
+import { isHeld, takeLock, untilReleased } from '../../src/run/socket-lock.mjs'
 import { until } from '../support/until.ts'
 
 function folder(t: TestContext): string {
@@ -26,7 +26,7 @@ function folder(t: TestContext): string {
 }
 
 const LOCKER = `
-const { takeLock } = await import(${JSON.stringify(new URL('../../src/bootstrap/socket-lock.mjs', import.meta.url).href)})
+const { takeLock } = await import(${JSON.stringify(new URL('../../src/run/socket-lock.mjs', import.meta.url).href)})
 process.on('message', async (path) => process.send((await takeLock(path)) === undefined ? 'held' : 'taken'))
 process.send('here')`
 

@@ -7,12 +7,12 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
-import { holdLeash } from '../../src/bootstrap/leash.mjs'
 import { type DataDir, makeDataDir } from '../../src/embedded/processes/data-dir.ts'
 import type { RunningProcess } from '../../src/embedded/processes/running-process.ts'
 import { findRedisServer } from '../../src/embedded/redis/binary.ts'
 import { probeRedis } from '../../src/embedded/redis/probe.ts'
 import { startEmbeddedRedis } from '../../src/embedded/redis/server.ts'
+import { holdLeash } from '../../src/run/leash.mjs'
 import { appendOnlyLink } from '../../src/stores/redis/durability/append-only-link.ts'
 import { atEnd } from '../support/at-end.ts'
 import { isAlive } from '../support/processes.ts'
@@ -148,7 +148,7 @@ test('a server that cannot start says why, and nothing stays', async (t) => {
 test('the leash ends a child whose parent was killed, and leaves it alone otherwise', async (t) => {
   const dir = folder(t)
   const script = `import { spawn } from 'node:child_process'
-    const { holdLeash } = await import(${JSON.stringify(new URL('../../src/bootstrap/leash.mjs', import.meta.url).href)})
+    const { holdLeash } = await import(${JSON.stringify(new URL('../../src/run/leash.mjs', import.meta.url).href)})
     const child = spawn('sleep', ['600'], { detached: true, stdio: 'ignore' })
     holdLeash(child.pid)
     process.stdout.write(child.pid + '\\n')

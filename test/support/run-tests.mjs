@@ -3,7 +3,6 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { availableParallelism, tmpdir } from 'node:os'
 import { delimiter, dirname, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { compiledProgram } from '../../src/bootstrap/program.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -30,13 +29,13 @@ export async function runTests(args) {
   const paths = args.filter((arg) => !arg.startsWith('-'))
   const asked = paths.length === 0 ? [join(ROOT, 'test')] : paths.map((path) => resolve(path))
   const files = [...new Set(testFiles(asked))]
-  // Many tests start the program at once, and each would compile it.
-  const [path] = await Promise.all([pathWithRedis(), compiledProgram()])
+  const path = await pathWithRedis()
   // Tests that wait for a store or for a process leave a core to others: with as many as there are cores a third of their time is idle.
   const concurrency = Math.max(2, Math.ceil(availableParallelism() * 1.5))
   const dir = mkdtempSync(join(tmpdir(), 'ipid-tests-'))
   try {
     return await run(
+      process.execPath,
       [
         '--import',
         'tsx',
@@ -49,7 +48,7 @@ export async function runTests(args) {
         ...options,
         ...together(files, dir),
       ],
-      { ...process.env, PATH: path },
+      path,
     )
   } finally {
     rmSync(dir, { recursive: true, force: true })
@@ -107,10 +106,29 @@ export async function pathWithRedis() {
   return path.split(delimiter).includes(dirname(redis.path)) ? path : `${dirname(redis.path)}${delimiter}${path}`
 }
 
-function run(args, env) {
+const BIN = join(ROOT, 'node_modules', '.bin')
+
+/** Types, style, directions of imports and the list of mutants, each as a command and its arguments. */
+const CHECKS = [
+  [join(BIN, 'tsc'), ['--noEmit']],
+  [join(BIN, 'tsc'), ['--noEmit', '-p', 'src/dashboard/pages']],
+  [join(BIN, 'biome'), ['check', '.']],
+  [process.execPath, ['--import', 'tsx', '--test', 'test/unit/imports.test.ts', 'test/unit/mutants.test.ts']],
+]
+
+/** Runs the checks, and returns the exit code of the first that fails, or 0. */
+export async function runChecks() {
+  for (const [command, args] of CHECKS) {
+    const code = await run(command, args)
+    if (code !== 0) return code
+  }
+  return 0
+}
+
+function run(command, args, path = process.env.PATH) {
   return new Promise((done, fail) => {
-    const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: 'inherit' })
-    // The runner ends its tests by itself; Ctrl-C reaches it as it reaches this process.
+    const child = spawn(command, args, { cwd: ROOT, env: { ...process.env, PATH: path }, stdio: 'inherit' })
+    // It ends its tests by itself; Ctrl-C reaches it as it reaches this process.
     for (const signal of ['SIGINT', 'SIGTERM']) {
       process.removeAllListeners(signal)
       process.on(signal, () => child.kill(signal))

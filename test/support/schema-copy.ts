@@ -1,8 +1,8 @@
+import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { cp, mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { digest, keptFolder } from '../../src/bootstrap/compile.mjs'
 import { startEmbeddedClickHouse } from '../../src/embedded/clickhouse/start.ts'
 import { migrate } from '../../src/stores/clickhouse/migrate.ts'
 import { silent } from './pipeline.ts'
@@ -44,15 +44,22 @@ async function madeTables(): Promise<string> {
   const version = await versionOf(SOURCES)
   const kept = join(HOME, version)
   if (existsSync(kept)) return kept
-  return await keptFolder(HOME, async (part) => {
-    const server = await startEmbeddedClickHouse({ path: part, port: 0, log: silent })
-    try {
-      await migrate(server.url, silent)
-    } finally {
-      await server.stop()
-    }
-    return version
-  })
+  await mkdir(HOME, { recursive: true })
+  const part = await mkdtemp(join(HOME, 'part-'))
+  const server = await startEmbeddedClickHouse({ path: part, port: 0, log: silent })
+  try {
+    await migrate(server.url, silent)
+  } finally {
+    await server.stop()
+  }
+  try {
+    await rename(part, kept)
+  } catch (error) {
+    // Another process was faster.
+    if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
+    await rm(part, { recursive: true, force: true })
+  }
+  return kept
 }
 
 async function versionOf(sources: readonly string[]): Promise<string> {
@@ -62,7 +69,7 @@ async function versionOf(sources: readonly string[]): Promise<string> {
     const files = source.endsWith('.json') ? [path] : (await filesIn(path)).map((name) => join(path, name))
     for (const file of files) texts.push(file.slice(ROOT.length), await readFile(file, 'utf8'))
   }
-  return digest(JSON.stringify(texts))
+  return createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16)
 }
 
 async function filesIn(folder: string): Promise<string[]> {

@@ -1,13 +1,10 @@
 import { Command } from 'commander'
 
-/** `ipid compile`: what the first start would compile, for an image whose files cannot be written to. Not for people. */
+/** `ipid compile`: builds what the first start would build, for an image whose files cannot be written. Not for people. */
 export function compileCommand(): Command {
   return new Command('compile').action(async () => {
-    const [{ compiledProgram }, { compilePages }] = await Promise.all([
-      import('../../bootstrap/program.mjs'),
-      import('../../dashboard/server/page-files.ts'),
-    ])
-    if ((await compiledProgram()) === undefined) throw new Error('the program cannot be compiled here')
-    await compilePages()
+    const { built } = await import('../../bootstrap/build.mjs')
+    const dir = await built()
+    if (!dir.includes('node_modules')) throw new Error('node_modules/.cache cannot be written, so nothing is kept')
   })
 }

@@ -59,7 +59,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 export async function createDashboard(options: DashboardOptions): Promise<HttpServer> {
   const { host, port, engine, log, metrics } = options
   const gate = new Gate(options)
-  const files = await loadPageFiles(log)
+  const files = await loadPageFiles()
   const targets = [
     ...options.routes.flatMap((route) => gate.target(route)),
     ...gate.signing(files),

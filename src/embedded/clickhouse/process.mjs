@@ -1,3 +1,3 @@
-import { importSource } from '../../bootstrap/program.mjs'
+import { importBuilt } from '../../bootstrap/build.mjs'
 
-await importSource('embedded/clickhouse/process.ts')
+await importBuilt('embedded/clickhouse/process.ts')

@@ -25,7 +25,7 @@ test('the launcher runs from any folder, and through a symbolic link', (t) => {
 test('the launcher of a clone without packages says to run npm start once', (t) => {
   const dir = temporaryDir(t)
   cpSync(join(ROOT, 'ipid'), join(dir, 'ipid'))
-  for (const part of ['ipid.mjs', 'bootstrap', 'embedded/processes']) {
+  for (const part of ['ipid.mjs', 'bootstrap', 'run']) {
     cpSync(join(ROOT, 'src', part), join(dir, 'src', part), { recursive: true })
   }
   const { status, stdout, stderr } = spawnSync(join(dir, 'ipid'), ['status'], { encoding: 'utf8' })
