@@ -1,8 +1,8 @@
 import type { Pipeline } from '../src/pipeline/declaration/pipeline.ts'
 import { archive } from '../src/pipeline/sinks/archive/destination.ts'
 import { clickhouse, clickhouseOutcomes } from '../src/pipeline/sinks/clickhouse/destination.ts'
-import { readChunk } from '../src/pipeline/sources/batch/read-chunk.ts'
-import { acceptEvents } from '../src/pipeline/sources/live/accept.ts'
+import { uploads } from '../src/pipeline/sources/batch/uploads.ts'
+import { requests } from '../src/pipeline/sources/live/requests.ts'
 import { dedup } from '../src/pipeline/stages/dedup.ts'
 import { enrich } from '../src/pipeline/stages/enrich.ts'
 import { filterNoise } from '../src/pipeline/stages/filter-noise.ts'
@@ -11,12 +11,12 @@ const DAY_MS = 86_400_000
 
 /** The way of an event, from a request or an upload to the tables that analysts query. pipelines/README.md says how to change it. */
 export const ingest: Pipeline = {
-  sources: {
+  sources: [
     // The response shows what is known of each address, so live events are enriched before the stream.
-    live: { from: 'POST /v1/ingest', accept: acceptEvents, lane: 'live', to: 'intake', raw: 'archive' },
+    { from: requests, to: 'intake', raw: 'archive' },
     // Lines stay raw: enriching them is for the step, which scales with its workers; a tenant has one feeder.
-    batch: { from: 'POST /v1/ingest/batch', read: readChunk, lane: 'batch', to: 'intake', raw: 'archive' },
-  },
+    { from: uploads, to: 'intake', raw: 'archive' },
+  ],
 
   // Every stream has a lane for live events, which go first, and one for batches. Dedup comes last: noise, often most of
   // the traffic, then costs no entry of the window, and what was filtered once is judged anew when it comes again.

@@ -21,7 +21,7 @@ import { rulesCommand } from '../tenants/rules/commands/command.ts'
 import type { CliContext } from '../terminal/context.ts'
 import { printLine, printLines } from '../terminal/print.ts'
 import { sqlCommand } from './sql.ts'
-import { startCommand } from './start/command.ts'
+import { loadPipelineSettings, startCommand } from './start/command.ts'
 import { compileCommand } from './start/compile-command.ts'
 import { roleCommand } from './start/role-command.ts'
 
@@ -68,6 +68,9 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
   for (const create of COMMANDS) program.addCommand(create(context, setExitCode))
   for (const create of HIDDEN_COMMANDS) program.addCommand(create(context, setExitCode), { hidden: true })
   settle(program, context)
+  program.hook('preSubcommand', async (_program, command) => {
+    if (command.name() === 'start') await loadPipelineSettings(command)
+  })
   try {
     await program.parseAsync([...args], { from: 'user' })
     return exitCode

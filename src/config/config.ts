@@ -17,6 +17,8 @@ export interface Config extends Settings {
   readonly plans: Plans
   /** The settings that a flag or a variable names; all others have their defaults. */
   readonly given: readonly SettingName[]
+  /** Values of the settings that the pipeline's sources and sinks declare, by environment variable: see `ownValues`. */
+  readonly own: Readonly<Record<string, unknown>>
 }
 
 /** Where the raw archive is. */
@@ -50,12 +52,19 @@ type DataSettings = Pick<Config, 'dataDir' | 'enrichDir' | 'defaultData'>
 /** Values from the command line, by setting; they go before the environment. */
 export type Flags = { readonly [Name in SettingName]?: string }
 
+/** Settings that the sources and sinks of a pipeline declare, and values from the command line by environment variable. */
+export interface PipelineSettings {
+  readonly settings: readonly Setting<unknown>[]
+  readonly flags?: Readonly<Record<string, string>>
+}
+
 /** The environment as a process has it. An empty variable counts as unset. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /**
  * Reads the settings. Pure, but for what PLANS_FILE and ENRICH_DIR name.
  * @param taken those that the command is about, all of them by default: it may not know what another one has to go with
+ * @param pipeline the settings of its sources and sinks; none by default: only who starts processes needs them
  * @throws InputError in one line that lists every wrong setting: the flag or variable, its value, and what is wanted; or
  *   what goes with what
  */
@@ -63,6 +72,7 @@ export function readConfig(
   env: Environment,
   flags: Flags = {},
   taken: readonly SettingName[] = Object.keys(SETTINGS) as SettingName[],
+  pipeline: PipelineSettings = { settings: [] },
 ): Config {
   const problems = new InputProblems()
   const values = Object.fromEntries(
@@ -82,6 +92,12 @@ export function readConfig(
         throw new InputError(`wants at most PARTITIONS, which is ${values.partitions}`)
     }),
   )
+  const own = Object.fromEntries(
+    pipeline.settings.map((setting) => [
+      setting.env,
+      problems.of(() => readOwnSetting(setting, env[setting.env], pipeline.flags?.[setting.env])),
+    ]),
+  )
   const plans = problems.of(() =>
     named(SETTINGS.plansFile, values.plansFile ?? '', flags.plansFile !== undefined, () => readPlans(values.plansFile)),
   ) as Plans
@@ -89,7 +105,7 @@ export function readConfig(
   const given = (Object.keys(SETTINGS) as SettingName[]).filter(
     (name) => (flags[name] ?? env[SETTINGS[name].env] ?? '') !== '',
   )
-  return Object.freeze({ ...values, plans, given })
+  return Object.freeze({ ...values, plans, given, own })
 }
 
 /** Collects what is wrong with several inputs, so that a user can correct all of it at once. */
@@ -111,6 +127,16 @@ export class InputProblems {
   throwIfAny(): void {
     if (this.#messages.length > 0) throw new InputError(this.#messages.join('; '))
   }
+}
+
+/** @throws InputError when the product has a setting of this name itself, too */
+function readOwnSetting(setting: Setting<unknown>, fromEnv: string | undefined, flag: string | undefined): unknown {
+  if (Object.values(SETTINGS).some(({ env }) => env === setting.env)) {
+    throw new InputError(
+      `the pipeline declares the setting ${setting.env}, which ipid has already: choose another name`,
+    )
+  }
+  return readSetting(setting, fromEnv, flag)
 }
 
 function readSetting(setting: Setting<unknown>, fromEnv: string | undefined, flag: string | undefined): unknown {

@@ -32,3 +32,28 @@ export function optional<T>(
 ): Setting<T> & { readonly default: undefined } {
   return { env, value, default: undefined, about, read }
 }
+
+/** What a setting's value is. */
+export type SettingValue<S> = S extends Setting<infer T> ? (S extends { default: string } ? T : T | undefined) : never
+
+/** Settings that a source or a sink declares for itself, by the names under which it finds their values. */
+export type OwnSettings = Readonly<Record<string, Setting<unknown>>>
+
+/** The values of `OwnSettings`, by the same names. */
+export type OwnValues<Own extends OwnSettings> = { readonly [Name in keyof Own]: SettingValue<Own[Name]> }
+
+/**
+ * The values of settings.
+ * @param byVariable every value that was read, by its environment variable
+ * @throws Error when one was not read: the configuration was made for another pipeline
+ */
+export function ownValues<Own extends OwnSettings>(
+  settings: Own | undefined,
+  byVariable: Readonly<Record<string, unknown>>,
+): OwnValues<Own> {
+  const values = Object.entries(settings ?? {}).map(([name, { env }]) => {
+    if (!Object.hasOwn(byVariable, env)) throw new Error(`the setting ${env} of the pipeline was not read`)
+    return [name, byVariable[env]]
+  })
+  return Object.fromEntries(values) as OwnValues<Own>
+}

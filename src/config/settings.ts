@@ -2,7 +2,7 @@ import { RETENTION_DAYS_MAX } from '../../schemas/tenant.ts'
 import { readArchiveUrl } from './archive-url.ts'
 import { availableMemory } from './memory.ts'
 import { readNameServers } from './name-servers.ts'
-import { optional, type Setting, setting } from './setting.ts'
+import { optional, type Setting, type SettingValue, setting } from './setting.ts'
 import { bytes, choice, folder, integer, path, redisUrl, text, url } from './values.ts'
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
@@ -12,7 +12,10 @@ const PORT_MAX = 65_535
 const DAY_MS = 86_400_000
 const CLICKHOUSE_MEMORY_BYTES_MIN = 512 * 2 ** 20
 
-/** Every setting there is. Flags, `--help`, the table in README.md beside this file, and the type `Config` all come from here. */
+/**
+ * Every setting but those that sources and sinks declare for themselves. Flags, `--help`, the table in README.md beside this file, and
+ * the type `Config` come from here.
+ */
 export const SETTINGS = {
   port: setting('PORT', 'n', '8080', 'port of the API; 0: any free one', integer(0, PORT_MAX)),
   host: setting('HOST', 'host', '127.0.0.1', 'address that the API listens on', text(/^[\w.:%-]+$/, 'an address')),
@@ -287,10 +290,8 @@ export const SETTINGS = {
 
 export type SettingName = keyof typeof SETTINGS
 
-type ValueOf<S> = S extends Setting<infer T> ? (S extends { default: string } ? T : T | undefined) : never
-
 /** The value of every setting, by name. */
-export type Settings = { readonly [Name in SettingName]: ValueOf<(typeof SETTINGS)[Name]> }
+export type Settings = { readonly [Name in SettingName]: SettingValue<(typeof SETTINGS)[Name]> }
 
 /** `DATA_DIR` → `--data-dir`. */
 export function flagOf(setting: Setting<unknown>): string {

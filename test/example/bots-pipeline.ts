@@ -7,7 +7,7 @@ import { filterNoise } from '../../src/pipeline/stages/filter-noise.ts'
 import { filterBots } from './filter-bots.ts'
 
 /** `pipelines/ingest.ts` with its one line about the step changed. */
-const pipeline: Pipeline = {
+export const pipeline: Pipeline = {
   ...ingest,
   steps: [{ group: 'process', from: 'intake', stages: [enrich, filterNoise, filterBots, dedup], to: 'enriched' }],
 }

@@ -2,34 +2,39 @@ import { existsSync } from 'node:fs'
 import { mkdir, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ROW_COLUMNS } from '../../schemas/row.ts'
+import { setting } from '../../src/config/setting.ts'
+import { path } from '../../src/config/values.ts'
 import type { Destination } from '../../src/pipeline/declaration/destination.ts'
 import { fromTsv } from '../../src/pipeline/event/row.ts'
 import { UnavailableError } from '../../src/run/errors.ts'
+
+const settings = {
+  folder: setting('COPY_DIR', 'dir', './copy', 'folder of the NDJSON copies of what ClickHouse gets', path()),
+}
 
 /**
  * A folder of NDJSON files, one an insert, named after its token: a repeat overwrites itself, so a token says for certain
  * that its rows are stored. Away while the folder holds a file `away`.
  */
-export function ndjsonFolder(folder: string): Destination {
-  return {
-    name: 'ndjson',
-    open: () => ({
-      async prepare() {
-        await mkdir(folder, { recursive: true })
-        if (existsSync(join(folder, 'away'))) throw new UnavailableError('the folder is away')
-      },
-      async insert(rows, token) {
-        const path = join(folder, `${token}.ndjson`)
-        const file = await open(`${path}.tmp`, 'w')
-        await file.writeFile(rows.map(toNdjson).join(''))
-        await file.sync()
-        await file.close()
-        await rename(`${path}.tmp`, path)
-      },
-      absent: async () => [],
-      close: async () => {},
-    }),
-  }
+export const ndjsonFolder: Destination<typeof settings> = {
+  name: 'ndjson',
+  settings,
+  open: ({ settings: { folder } }) => ({
+    async prepare() {
+      await mkdir(folder, { recursive: true })
+      if (existsSync(join(folder, 'away'))) throw new UnavailableError('the folder is away')
+    },
+    async insert(rows, token) {
+      const name = join(folder, `${token}.ndjson`)
+      const file = await open(`${name}.tmp`, 'w')
+      await file.writeFile(rows.map(toNdjson).join(''))
+      await file.sync()
+      await file.close()
+      await rename(`${name}.tmp`, name)
+    },
+    absent: async () => [],
+    close: async () => {},
+  }),
 }
 
 /** @param rows lines, each ended by a line feed */

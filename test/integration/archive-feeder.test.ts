@@ -8,6 +8,7 @@ import type { Address } from '../../src/pipeline/event/address.ts'
 import { compileValidator } from '../../src/pipeline/event/validator.ts'
 import { partsOf } from '../../src/pipeline/sinks/archive/part.ts'
 import { Feeder } from '../../src/pipeline/sources/batch/feeder.ts'
+import { readChunk } from '../../src/pipeline/sources/batch/read-chunk.ts'
 import { RedisFeederStore } from '../../src/pipeline/sources/batch/redis/feeder-store.ts'
 import { RedisBatchJobs } from '../../src/pipeline/sources/batch/redis/jobs.ts'
 import { acceptEvents } from '../../src/pipeline/sources/live/accept.ts'
@@ -135,7 +136,7 @@ test('a job waits while too much of it waits for the archive, and holds up no ot
   const names = new Names()
   const feeder = new Feeder({
     store,
-    source: ingest.sources.batch,
+    readerOf: () => readChunk,
     check,
     enricher: names.enricher,
     hostnames: names,

@@ -97,7 +97,7 @@ test('the tables of a cluster', async (t) => {
     for (const { q } of read) assert.match(q, /\bON CLUSTER one\b/)
   })
 
-  const tools = { clickhouseUrl: url, clickhouseCluster: 'one', archive: { folder: '' }, log }
+  const tools = { clickhouseUrl: url, clickhouseCluster: 'one', settings: {}, archive: { folder: '' }, log }
   const [sink, outcomes] = [clickhouseEvents, clickhouseOutcomes].map((destination) => destination.open(tools))
   t.after(() => Promise.all([sink!.close(), outcomes!.close()]))
   const rows = eventRows([{ event_id: 'a' }, { event_id: 'b', received_at: Date.UTC(2025, 8, 1), ip: '192.0.2.2' }])

@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test'
 import { ingest } from '../../pipelines/ingest.ts'
 import type { Addresses } from '../../schemas/tenant.ts'
 import { NOTHING_KNOWN } from '../../src/enrichment/answers/answer.ts'
-import type { BatchSource, ChunkReading } from '../../src/pipeline/declaration/source.ts'
+import type { ChunkReading, ReadLines } from '../../src/pipeline/declaration/source.ts'
 import { enrichmentColumns } from '../../src/pipeline/event/row.ts'
 import { Feeder, type FeederOptions } from '../../src/pipeline/sources/batch/feeder.ts'
 import { readChunk } from '../../src/pipeline/sources/batch/read-chunk.ts'
@@ -47,7 +47,7 @@ export function readWhole(...args: Parameters<typeof readChunk>): ChunkReading {
 }
 
 /** What reads any chunk so, and demands that others have their turn while it pauses. */
-export function readingOf(reading: ChunkReading): BatchSource['read'] {
+export function readingOf(reading: ChunkReading): ReadLines {
   return function* () {
     let hadTurn = false
     setImmediate(() => {
@@ -91,7 +91,7 @@ export async function startFeeder(
   const feeder = new Feeder({
     store,
     opened: new Announcements(listening, keys.jobsOpened()),
-    source: ingest.sources.batch,
+    readerOf: () => readChunk,
     check,
     enricher: { enrich: () => NOTHING_KNOWN },
     hostnames: undefined,

@@ -2,9 +2,7 @@ import { Registry } from 'prom-client'
 import { createRoutes } from '../../src/http/api/routes.ts'
 import { createHttpServer } from '../../src/http/api/server.ts'
 import type { EngineChoice } from '../../src/http/engine/choose.ts'
-import { acceptEvents } from '../../src/pipeline/sources/live/accept.ts'
-import { systemClock } from '../../src/run/clock.ts'
-import { MemoryIntake, noData, noJobs, noLimit, noReceipts, oneKey } from './http.ts'
+import { noLimit, noReceipts, oneKey, testSources } from './http.ts'
 import { freeQuota, noBulkJobs, TestLookups } from './lookups.ts'
 import { silent } from './pipeline.ts'
 
@@ -19,12 +17,8 @@ const server = createHttpServer({
   port: 0,
   engine: process.argv[2] as EngineChoice,
   routes: createRoutes({
-    accept: acceptEvents,
-    intake: new MemoryIntake(),
-    enricher: noData,
-    clock: systemClock,
+    sources: testSources(),
     readiness: { problems: async () => [] },
-    jobs: noJobs,
     lookups: new TestLookups(),
     quota: freeQuota(),
     bulkJobs: noBulkJobs,

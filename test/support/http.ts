@@ -3,19 +3,22 @@ import { connect, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import type { Logger } from 'pino'
 import { Registry } from 'prom-client'
+import { ingest } from '../../pipelines/ingest.ts'
 import { DEFAULT_PLANS } from '../../schemas/plans.ts'
 import { createRoutes, type RouteParts } from '../../src/http/api/routes.ts'
 import { createHttpServer, type HttpServer } from '../../src/http/api/server.ts'
+import { openSources } from '../../src/http/api/source-routes.ts'
 import type { EngineChoice } from '../../src/http/engine/choose.ts'
 import type { HttpLimits } from '../../src/http/engine/limits.ts'
 import type { Route } from '../../src/http/route/route.ts'
 import type { EventReceipts } from '../../src/operations/receipts/receipts.ts'
 import type { BatchJobs } from '../../src/pipeline/declaration/batch-jobs.ts'
 import type { Intake } from '../../src/pipeline/declaration/intake.ts'
+import type { SourceEntry } from '../../src/pipeline/declaration/source.ts'
 import type { Enricher, Enrichment } from '../../src/pipeline/event/enrichment.ts'
 import type { Envelope } from '../../src/pipeline/event/envelope.ts'
 import { enrichmentColumns } from '../../src/pipeline/event/row.ts'
-import { acceptEvents } from '../../src/pipeline/sources/live/accept.ts'
+import { type KeepParts, keepEvents } from '../../src/pipeline/sources/live/keep.ts'
 import { systemClock } from '../../src/run/clock.ts'
 import { BackpressureError } from '../../src/run/errors.ts'
 import type { Authenticator, Caller, RateLimiter } from '../../src/tenants/tenancy.ts'
@@ -82,7 +85,12 @@ export function heldIntake() {
   return { intake, release, appended: () => appended }
 }
 
-export interface TestHttpOptions extends Partial<RouteParts> {
+export interface TestHttpOptions extends Partial<RouteParts>, Partial<KeepParts> {
+  readonly jobs?: BatchJobs
+  /** Default: those of the product. */
+  readonly pipelineSources?: readonly SourceEntry[]
+  /** Of those. */
+  readonly settings?: Readonly<Record<string, unknown>>
   readonly authenticator?: Authenticator
   readonly limiter?: RateLimiter
   readonly limits?: Partial<HttpLimits>
@@ -95,15 +103,22 @@ export interface TestHttpOptions extends Partial<RouteParts> {
   readonly engine?: EngineChoice
 }
 
+/** Routes of sources whose events go into an intake of the test's. */
+export function testSources(options: TestHttpOptions = {}): readonly Route[] {
+  const { intake = new MemoryIntake(), enricher = noData, clock = systemClock, jobs = noJobs } = options
+  const keep = keepEvents({ ...options, intake, enricher, clock })
+  return openSources(options.pipelineSources ?? ingest.sources, () => ({
+    keep,
+    jobs,
+    settings: options.settings ?? {},
+  }))
+}
+
 /** A server on a port of its own, stopped after the test. */
 export async function startHttp(t: TestContext, options: TestHttpOptions = {}): Promise<HttpServer> {
   const parts: RouteParts = {
-    accept: options.accept ?? acceptEvents,
-    intake: options.intake ?? new MemoryIntake(),
-    enricher: options.enricher ?? noData,
-    clock: options.clock ?? systemClock,
+    sources: options.sources ?? testSources(options),
     readiness: options.readiness ?? { problems: async () => [] },
-    jobs: options.jobs ?? noJobs,
     lookups: options.lookups ?? new TestLookups(),
     quota: options.quota ?? freeQuota(),
     bulkJobs: options.bulkJobs ?? noBulkJobs,

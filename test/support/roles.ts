@@ -8,6 +8,7 @@ import type { BatchJob } from '../../schemas/api/batch.ts'
 import { createDemoTenant } from '../../src/cli/start/demo-tenant.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { Supervisor } from '../../src/embedded/processes/supervisor.ts'
+import { type Pipeline, settingsOf } from '../../src/pipeline/declaration/pipeline.ts'
 import { startTestClickHouse, type TestClickHouse } from './clickhouse.ts'
 import { silent } from './pipeline.ts'
 import { takePort } from './ports.ts'
@@ -25,7 +26,7 @@ const TABLE = `network,business_name,org_name,domain,classification
 /** All roles of a pipeline as processes, on stores of their own. */
 export interface TestRoles {
   readonly clickhouse: TestClickHouse
-  /** A folder that the processes know as `EXAMPLE_DIR`. */
+  /** A folder of the test's, which holds DATA_DIR. */
   readonly dir: string
   post(path: string, body: unknown): Promise<Response>
   /** Uploads lines; resolves with the id of the job. */
@@ -35,24 +36,36 @@ export interface TestRoles {
   counter(name: string, labels: Readonly<Record<string, string>>): Promise<number>
   /** `kill -9` of the process that runs everything but ingress; it is started again. */
   killWorker(): void
+  /** The same for the process that takes requests. */
+  killIngress(): void
 }
 
-/** @param moduleUrl of a `RoleModule` */
-export async function startRoles(t: TestContext, moduleUrl: string): Promise<TestRoles> {
+/**
+ * @param moduleUrl of a `RoleModule` that exports its pipeline
+ * @param settingsIn the settings of the pipeline's parts, by their variables
+ */
+export async function startRoles(
+  t: TestContext,
+  moduleUrl: string,
+  settingsIn: (dir: string) => Readonly<Record<string, string>> = () => ({}),
+): Promise<TestRoles> {
   const [redis, clickhouse] = await Promise.all([startTestRedis(t), startTestClickHouse(t)])
   const dir = await mkdtemp(join(tmpdir(), 'ipid-roles-'))
   t.after(() => rm(dir, { recursive: true, force: true }))
   writeFileSync(join(dir, 'organisations.csv'), TABLE)
+  // Handed down to the processes, so that they are found: see `processesNaming`.
+  process.env.TEST_ROLES_DIR = dir
   const unlimited = { rate: 1e6, burst: 1e6, daily_lookups: 1e6, monthly_accounts: 1e6 }
   writeFileSync(join(dir, 'plans.json'), JSON.stringify({ custom: unlimited }))
-  process.env.EXAMPLE_DIR = dir
   const settings = {
     PORT: String(takePort()),
     ENRICH_DIR: dir,
     PLANS_FILE: join(dir, 'plans.json'),
     LOG_LEVEL: 'silent',
   }
-  const config = readConfig({ ...settings, DATA_DIR: dir, CLAIM_IDLE_MS: '500' })
+  const { pipeline } = (await import(moduleUrl)) as { pipeline: Pipeline }
+  const env = { ...settings, DATA_DIR: dir, CLAIM_IDLE_MS: '500', ...settingsIn(dir) }
+  const config = readConfig(env, {}, undefined, { settings: settingsOf(pipeline) })
   const supervisor = new Supervisor({
     redis,
     clickhouse,
@@ -72,6 +85,11 @@ export async function startRoles(t: TestContext, moduleUrl: string): Promise<Tes
   const headers = { 'x-api-key': key }
   const post = (path: string, body: unknown) =>
     fetch(`${url}${path}`, { method: 'POST', headers, body: typeof body === 'string' ? body : JSON.stringify(body) })
+  const kill = (title: string) => {
+    const pid = processesNaming(dir).find((found) => readFileSync(`/proc/${found}/cmdline`, 'latin1').includes(title))
+    if (pid === undefined) throw new Error(`no ${title} runs`)
+    process.kill(pid, 'SIGKILL')
+  }
   return {
     clickhouse,
     dir,
@@ -91,12 +109,7 @@ export async function startRoles(t: TestContext, moduleUrl: string): Promise<Tes
       const found = values.filter((value) => wanted.every(([label, text]) => value.labels[label] === text))
       return found.reduce((sum, { value }) => sum + value, 0)
     },
-    killWorker() {
-      const pid = processesNaming(dir).find((found) =>
-        readFileSync(`/proc/${found}/cmdline`, 'latin1').includes('ipid process'),
-      )
-      if (pid === undefined) throw new Error('no worker runs')
-      process.kill(pid, 'SIGKILL')
-    },
+    killWorker: () => kill('ipid process'),
+    killIngress: () => kill('ipid ingress'),
   }
 }

@@ -33,6 +33,7 @@ import { SinkWorker } from '../../src/pipeline/runner/sink-worker.ts'
 import { StepWorker } from '../../src/pipeline/runner/step-worker.ts'
 import { TableInserter } from '../../src/pipeline/sinks/clickhouse/inserter.ts'
 import { Feeder } from '../../src/pipeline/sources/batch/feeder.ts'
+import { readChunk } from '../../src/pipeline/sources/batch/read-chunk.ts'
 import { RedisFeederStore } from '../../src/pipeline/sources/batch/redis/feeder-store.ts'
 import { EventTail } from '../../src/pipeline/sources/live/tail.ts'
 import { GroupCommit } from '../../src/pipeline/streams/group-commit.ts'
@@ -274,7 +275,7 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
     make: onRedis((client) => {
       const store = new RedisFeederStore({ client, pipeline: ingest, partitions: PARTITIONS })
       const limits = { partitions: PARTITIONS, waitingEventsMax: 10, waitingPayloadsMax: 10 }
-      const work = { source: ingest.sources.batch, check: () => [], enricher: noData, hostnames: undefined, ...limits }
+      const work = { readerOf: () => readChunk, check: () => [], enricher: noData, hostnames: undefined, ...limits }
       const clock = systemClock
       return new Feeder({ store, ...work, clock, log: silent })
     }),

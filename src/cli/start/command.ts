@@ -1,12 +1,21 @@
 import { Command } from 'commander'
 import { type Config, InputProblems, ROLES, readRoles } from '../../config/config.ts'
 import type { CliContext } from '../../terminal/context.ts'
-import { ALL_SETTINGS, addSettings, configOf } from '../../terminal/settings-options.ts'
+import { ALL_SETTINGS, addPipelineSettings, addSettings, configOf } from '../../terminal/settings-options.ts'
 
 interface StartFlags {
   readonly roles?: string
   readonly readyFile?: string
   readonly json?: boolean
+}
+
+/** Adds the settings that sources and sinks declare. Apart, since the pipeline takes time to load: only `ipid start` needs it. */
+export async function loadPipelineSettings(command: Command): Promise<void> {
+  const [{ ingest }, { settingsOf }] = await Promise.all([
+    import('../../../pipelines/ingest.ts'),
+    import('../../pipeline/declaration/pipeline.ts'),
+  ])
+  addPipelineSettings(command, settingsOf(ingest))
 }
 
 /** `ipid start`: runs everything, or some roles, until it is told to stop. */

@@ -74,7 +74,7 @@ function operationObject(route: Route, operation: Operation): Record<string, unk
     operationId: operation.id,
     summary: operation.summary,
     description: operation.description,
-    security: keyed ? [{ apiKey: [] }] : [],
+    security: keyed && route.keyOf === undefined ? [{ apiKey: [] }] : [],
     parameters: operation.parameters?.map((parameter) => ({ ...parameter, schema: publicSchema(parameter.schema) })),
     requestBody: operation.body && { required: !operation.body.optional, content: contentObject(operation.body) },
     responses: Object.fromEntries([...responses, ...errors]),

@@ -1,3 +1,4 @@
+import { ownValues } from '../../config/setting.ts'
 import { RedisTailWire } from '../../dashboard/redis/live.ts'
 import { tenantEnricher } from '../../enrichment/tenant-rules/judge.ts'
 import { RedisBulkJobs } from '../../lookup/bulk/jobs.ts'
@@ -6,8 +7,11 @@ import { createIntakeMetrics } from '../../operations/status/metrics.ts'
 import { readBatchJobs } from '../../operations/status/redis/jobs.ts'
 import { stallLimits } from '../../operations/status/role.ts'
 import { StallWatch } from '../../operations/status/stall-watch.ts'
-import type { LiveSource } from '../../pipeline/declaration/source.ts'
+import type { Lane } from '../../pipeline/declaration/lane.ts'
+import type { SourceEntry } from '../../pipeline/declaration/source.ts'
+import type { Enricher } from '../../pipeline/event/enrichment.ts'
 import { eventsByStatus, type OutcomeCounts } from '../../pipeline/event/outcomes.ts'
+import { keepEvents } from '../../pipeline/sources/live/keep.ts'
 import { EventTail } from '../../pipeline/sources/live/tail.ts'
 import { GroupCommit } from '../../pipeline/streams/group-commit.ts'
 import type { IntakeGate } from '../../pipeline/streams/intake-gate.ts'
@@ -22,8 +26,10 @@ import { SharedDailyQuota } from '../../tenants/quota.ts'
 import { SharedRateLimiter } from '../../tenants/rate-limiter.ts'
 import { RedisTenantChanges, RedisTenantStore } from '../../tenants/redis/tenant-store.ts'
 import { RedisTokenCounters } from '../../tenants/redis/token-counters.ts'
+import type { Tenant } from '../../tenants/tenancy.ts'
 import { createRoutes } from './routes.ts'
 import { createHttpServer, type HttpServer } from './server.ts'
+import { openSources } from './source-routes.ts'
 
 const NONE: ReadonlyMap<string, number> = new Map()
 
@@ -43,7 +49,7 @@ export function ingressRole(parts: Parts): IngressRole {
   const authenticator = new CachedAuthenticator({ store, changes, plans: config.plans, clock, log })
   const gate = intakeGate(parts)
   const closedBecause = (archived: boolean) => gate.closedBecause(archived)
-  const intake = groupCommit(parts, closedBecause)
+  const commits = new GroupCommits(parts, closedBecause)
   const receipts = ingressReceipts(parts)
   const stall = stallWatch(parts)
   const wire = new RedisTailWire(parts.connect({ name: 'tail', kind: 'loop' }), parts.shared)
@@ -54,20 +60,32 @@ export function ingressRole(parts: Parts): IngressRole {
     () => gate.closedBecause(false) !== undefined,
   )
   const quota = new SharedDailyQuota(new RedisTokenCounters(requests, reconnection), clock)
-  const routes = createRoutes({
-    accept: acceptOf(parts),
-    intake,
+  const keeping = {
     enricher: enrichment.engine,
-    tenantEnricher: (enricher, tenant) => origins.counting(tenantEnricher(enricher, tenant), tenant.id),
+    tenantEnricher: (enricher: Enricher, tenant: Tenant) =>
+      origins.counting(tenantEnricher(enricher, tenant), tenant.id),
     hostnames: enrichment.hostnames,
-    readiness: { problems: async () => problemsOf(await requests.ping(), stall) },
     clock,
-    jobs: batchJobs(parts, uploadConnection(parts), gate),
+    tail,
+    // A commit to a Redis Cluster needs the events that a repeat would not find together.
+    gatherAmong: parts.isCluster ? config.partitions : undefined,
+  }
+  const jobs = batchJobs(parts, uploadConnection(parts), gate)
+  const sources = openSources(parts.pipeline.sources, (source) => ({
+    // Asked for by the sources that keep events themselves: the others need no connection for it.
+    get keep() {
+      return keepEvents({ ...keeping, intake: commits.of(source) })
+    },
+    jobs,
+    settings: ownValues(source.from.settings, config.own),
+  }))
+  const routes = createRoutes({
+    sources,
+    readiness: { problems: async () => problemsOf(await requests.ping(), stall) },
     lookups: enrichment.lookups,
     quota,
     bulkJobs: new RedisBulkJobs({ client: requests, openMax: config.bulkQueueLimit }),
     receipts: receipts.receipts,
-    tail,
   })
   const limiter = new SharedRateLimiter(new RedisTokenCounters(requests, reconnection))
   const { host, port, httpEngine: engine } = config
@@ -76,7 +94,7 @@ export function ingressRole(parts: Parts): IngressRole {
     if (status === 429) parts.recent.did('refused', 1)
   }
   const http = createHttpServer({ host, port, engine, routes, authenticator, limiter, log, metrics, onResponse })
-  return { services: [authenticator, limiter, quota, gate, stall, intake, receipts, tail, http], http }
+  return { services: [authenticator, limiter, quota, gate, stall, ...commits.all, receipts, tail, http], http }
 }
 
 function problemsOf(pong: string, { reason }: StallWatch): string[] {
@@ -108,19 +126,46 @@ function counted({ recent, workMetrics }: Parts): (envelopes: number, counts: Ou
   }
 }
 
-/** A commit to a Redis Cluster needs the events that a repeat would not find together. */
-function acceptOf({ config, pipeline, isCluster }: Parts): LiveSource['accept'] {
-  const { accept } = pipeline.sources.live
-  if (!isCluster) return accept
-  const gatherAmong = config.partitions
-  return (text, events, receipt, enricher) => accept(text, events, { ...receipt, gatherAmong }, enricher)
+/** Sources that write to the same streams share a commit, however many they are. */
+class GroupCommits {
+  readonly #parts: Parts
+  readonly #closedBecause: IntakeGate['closedBecause']
+  readonly #byPlace = new Map<string, GroupCommit>()
+
+  constructor(parts: Parts, closedBecause: IntakeGate['closedBecause']) {
+    this.#parts = parts
+    this.#closedBecause = closedBecause
+  }
+
+  get all(): readonly GroupCommit[] {
+    return [...this.#byPlace.values()]
+  }
+
+  of({ from: { lane }, to, raw }: SourceEntry): GroupCommit {
+    const place = [lane, to, raw ?? ''].join(' ')
+    let commit = this.#byPlace.get(place)
+    if (commit === undefined) {
+      commit = groupCommit(this.#parts, { lane, to, raw }, this.#closedBecause)
+      this.#byPlace.set(place, commit)
+    }
+    return commit
+  }
 }
 
-function groupCommit(parts: Parts, closedBecause: IntakeGate['closedBecause']): GroupCommit {
+interface CommitPlace {
+  readonly lane: Lane
+  readonly to: string
+  readonly raw: string | undefined
+}
+
+function groupCommit(
+  parts: Parts,
+  { lane, to, raw }: CommitPlace,
+  closedBecause: IntakeGate['closedBecause'],
+): GroupCommit {
   const { config, pipeline, telemetry } = parts
   const { commitLingerMs: lingerMs, writeDeadlineMs: deadlineMs, partitions } = config
   const { blockEventsMax, blockBytesMax, uncommittedEventsMax } = parts.limits
-  const { to, raw, lane } = pipeline.sources.live
   return new GroupCommit({
     client: parts.connect({ name: 'intake', kind: 'request', timeoutMs: deadlineMs }),
     partitions,

@@ -38,7 +38,11 @@ function respond(route: Route, exchange: Exchange, guards: Guards): HttpResponse
     exchange.assertBody()
     return route.handle(exchange)
   }
-  const found = guards.authenticator.authenticate(exchange.request.head.apiKey)
+  const { authenticator } = guards
+  const found =
+    route.keyOf === undefined
+      ? authenticator.authenticate(exchange.request.head.apiKey)
+      : goOn(route.keyOf(exchange), (key) => authenticator.authenticate(key))
   return goOn(found, (caller) => admit(route, exchange, caller, guards))
 }
 
@@ -48,7 +52,12 @@ function admit(
   caller: Caller | undefined,
   { limiter }: Guards,
 ): HttpResponse | Promise<HttpResponse> {
-  if (!caller) throw new HttpError(401, whyNoCaller(exchange.request))
+  if (!caller) {
+    throw new HttpError(
+      401,
+      route.keyOf === undefined ? whyNoCaller(exchange.request) : 'the key is missing or not valid',
+    )
+  }
   return goOn(limiter.take(caller), (rate) => handle(route, exchange, caller, rate))
 }
 

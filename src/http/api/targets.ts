@@ -2,6 +2,7 @@ import type { Exchange } from '../engine/exchange.ts'
 import { HttpError } from '../engine/http-error.ts'
 import type { HttpResponse } from '../engine/response.ts'
 import type { Target } from '../engine/server.ts'
+import { explainAs } from '../route/errors.ts'
 import type { OpenRoute, Route } from '../route/route.ts'
 
 type Respond = (route: Route, exchange: Exchange) => HttpResponse | Promise<HttpResponse>
@@ -9,12 +10,13 @@ type Respond = (route: Route, exchange: Exchange) => HttpResponse | Promise<Http
 /** The routes, what answers their paths to other methods, and what answers all other paths. */
 export function targetsOf(routes: readonly Route[], respond: Respond): Target[] {
   const endpointOf = (route: Route) => {
-    const { path, bodyMaxBytes, streamsBody, beginsTogether } = route
+    const { path, bodyMaxBytes, streamsBody, beginsTogether, refuse } = route
     return {
       path,
       bodyMaxBytes,
       streamsBody,
       beginsTogether,
+      explain: refuse && explainAs(refuse),
       respond: (exchange: Exchange) => respond(route, exchange),
     }
   }
@@ -29,14 +31,13 @@ export function targetsOf(routes: readonly Route[], respond: Respond): Target[] 
     const allow = [...(get ? ['GET', 'HEAD'] : []), ...(post ? ['POST'] : []), 'OPTIONS'].join(', ')
     if (get) add(path, get, 'GET', 'HEAD')
     if (post) add(path, post, 'POST')
-    add(
-      path,
-      openRoute(path, () => ({ status: 204, body: '', headers: { allow } })),
-      'OPTIONS',
-    )
-    const wrongMethod = openRoute(path, () => {
+    const refuse = (post ?? get)?.refuse
+    const options = openRoute(path, () => ({ status: 204, body: '', headers: { allow } }))
+    add(path, { ...options, refuse }, 'OPTIONS')
+    const refuseMethod = openRoute(path, () => {
       throw new HttpError(405, `this path takes ${allow}`, { headers: { allow } })
     })
+    const wrongMethod = { ...refuseMethod, refuse }
     add(path, wrongMethod, ...(get ? [] : ['HEAD' as const]), 'any')
   }
   const notFound = openRoute('(none)', () => {

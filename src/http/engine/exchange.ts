@@ -19,6 +19,8 @@ export interface Endpoint {
   readonly streamsBody?: boolean
   /** Those with small bodies begin at the end of the turn, in a row: what runs for all is in the processor's caches then. */
   readonly beginsTogether?: boolean
+  /** What failures of its requests are answered with. Default: as the server's other endpoints. */
+  readonly explain?: ExplainFailure
   /** Makes the response. The body may still be arriving. May throw anything: see `ExplainFailure`. */
   respond(exchange: Exchange): HttpResponse | Promise<HttpResponse>
 }
@@ -165,9 +167,9 @@ export class Exchange implements RequestReceiver, InFlight {
   /** Answers a failure. Does nothing when there is a response already, or nobody to take one. */
   fail(error: unknown): void {
     if (this.#state !== 'open' || error instanceof AbortedError) return
-    const { response, unexpected, limit } = this.#explain(error)
+    const { response, unexpected, limit, status = response.status } = (this.endpoint.explain ?? this.#explain)(error)
     if (limit !== undefined) this.#traffic.refused(limit)
-    if (response.status === 500) this.#traffic.logFailure(this, error, unexpected)
+    if (status === 500) this.#traffic.logFailure(this, error, unexpected)
     this.#body?.fail(error)
     this.#source?.return?.().catch(() => {})
     this.#send(response)

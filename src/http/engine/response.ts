@@ -29,6 +29,8 @@ export type ExplainFailure = (error: unknown) => {
   readonly unexpected: boolean
   /** Of a 429: the limit that was reached. */
   readonly limit?: Limit | undefined
+  /** Of the failure, when the response has another one. */
+  readonly status?: number
 }
 
 /** Status lines by status. */

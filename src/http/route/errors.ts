@@ -3,7 +3,7 @@ import { BackpressureError, InputError, UnavailableError } from '../../run/error
 import { tooLittle } from '../engine/body-pace.ts'
 import { type ErrorStatus, HttpError, retryAfter, tooMany } from '../engine/http-error.ts'
 import { DEFAULT_HTTP_LIMITS } from '../engine/limits.ts'
-import type { ExplainFailure } from '../engine/response.ts'
+import type { ExplainFailure, HttpResponse } from '../engine/response.ts'
 
 /** What each error status means, for the OpenAPI document (schemas/README.md, Errors). */
 export const ERROR_MEANINGS: Readonly<Record<ErrorStatus, string>> = {
@@ -22,13 +22,25 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorStatus, string>> = {
   503: 'Not ready',
 }
 
-/** What any failure is answered with. */
-export const errorResponse: ExplainFailure = (error) => {
-  const expected = asHttpError(error)
-  const known = expected ?? new HttpError(500, 'unexpected failure', { headers: retryAfter(1) })
-  const body: ErrorBody = { detail: known.message, ...(known.errors && { errors: [...known.errors] }) }
-  const response = { status: known.status, body: JSON.stringify(body), headers: known.headers, close: known.close }
-  return { response, unexpected: expected === undefined, limit: known.limit }
+/** What any failure is answered with, unless a route has a form of its own. */
+export const errorResponse: ExplainFailure = explainAs(({ status, message: detail, errors }) => {
+  const body: ErrorBody = { detail, ...(errors && { errors: [...errors] }) }
+  return { status, body: JSON.stringify(body) }
+})
+
+/**
+ * Answers failures in a form of its own.
+ * @param form makes the response; headers of the failure, such as `retry-after`, are added to it
+ */
+export function explainAs(form: (error: HttpError) => HttpResponse): ExplainFailure {
+  return (error) => {
+    const expected = asHttpError(error)
+    const known = expected ?? new HttpError(500, 'unexpected failure', { headers: retryAfter(1) })
+    const response = form(known)
+    const { status, limit, close } = known
+    const headers = response.headers === undefined ? known.headers : { ...known.headers, ...response.headers }
+    return { response: { ...response, headers, close }, unexpected: expected === undefined, limit, status }
+  }
 }
 
 function asHttpError(error: unknown): HttpError | undefined {

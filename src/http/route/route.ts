@@ -1,5 +1,6 @@
 import type { Caller } from '../../tenants/tenancy.ts'
 import type { Endpoint, Exchange } from '../engine/exchange.ts'
+import type { HttpError } from '../engine/http-error.ts'
 import type { HttpResponse } from '../engine/response.ts'
 import type { Operation } from './operation.ts'
 
@@ -13,9 +14,14 @@ export interface OpenRoute extends RouteFacts {
   handle(exchange: Exchange): HttpResponse | Promise<HttpResponse>
 }
 
-/** Only with an API key, and within its tenant's rate limit. */
+/** Only with a key, and within its tenant's rate limit. */
 export interface KeyedRoute extends RouteFacts {
   readonly access: 'key'
+  /**
+   * Where a request has its key, when that is not the `x-api-key` header. Returns `''` when there is none. It may read the body for
+   * it, after `assertBody`, as the key does not come first then; the route keeps the text, since a body is read once.
+   */
+  keyOf?(exchange: Exchange): string | Promise<string>
   /**
    * Makes the response. Runs when key, rate limit and announced size are in order; the body may still be arriving. Throws
    * `HttpError`, `UnavailableError`, `BackpressureError` or `InputError`; anything else is answered 500 and logged.
@@ -23,10 +29,15 @@ export interface KeyedRoute extends RouteFacts {
   handle(exchange: Exchange, caller: Caller): HttpResponse | Promise<HttpResponse>
 }
 
-interface RouteFacts extends Omit<Endpoint, 'respond'> {
+export interface RouteFacts extends Omit<Endpoint, 'respond' | 'explain'> {
   readonly method: 'GET' | 'POST'
   /** Parameters are whole segments, like `/v1/bulk/:job_id`; they are `ArrivedRequest.parameters`. */
   readonly path: string
   /** What the OpenAPI document says of it. Undefined: nothing. */
   readonly operation?: Operation
+  /**
+   * Answers the failures of its requests in a form of its own, 401, 429 and 5xx too. Default: `{"detail"}`. The headers of the
+   * failure, such as `retry-after`, are added. Must not throw.
+   */
+  refuse?(error: HttpError): HttpResponse
 }

@@ -1,4 +1,4 @@
-import { type Group, type Pipeline, sourcesOf, streamsOf } from '../declaration/pipeline.ts'
+import { type Group, type Pipeline, streamsOf, titleOf } from '../declaration/pipeline.ts'
 import type { GroupStatus } from '../declaration/status.ts'
 
 /** What waits for a group, over all partitions and lanes. */
@@ -28,7 +28,10 @@ export function waitingByGroup(streams: readonly GroupStatus[]): Map<string, Wai
 export function describePipeline(pipeline: Pipeline, waiting?: ReadonlyMap<string, Waiting>): object {
   const of = (group: string) => waiting?.get(group) ?? null
   return {
-    sources: sourcesOf(pipeline.sources).map(({ from, lane, to, raw = null }) => ({ from, lane, to, raw })),
+    sources: pipeline.sources.map((source) => {
+      const { from, to, raw = null } = source
+      return { name: from.name, from: titleOf(source), lane: from.lane, to, raw }
+    }),
     steps: pipeline.steps.map(({ group, from, stages, to }) => {
       return { group, from, stages: stages.map(({ name }) => name), to, waiting: of(group) }
     }),
@@ -49,10 +52,11 @@ function snakeCase(name: string): string {
  * @param waiting undefined: it is not known
  */
 export function drawPipeline(pipeline: Pipeline, waiting?: ReadonlyMap<string, Waiting>): string {
-  const sources = sourcesOf(pipeline.sources)
-  const width = Math.max(...sources.map(({ from }) => from.length))
-  const lines = sources.map(({ from, lane, to, raw }) => {
-    return `${from.padEnd(width)}  ▶ ${to} (${lane})${raw === undefined ? '' : `, as it came ▶ ${raw}`}`
+  const { sources } = pipeline
+  const width = Math.max(...sources.map((source) => titleOf(source).length))
+  const lines = sources.map((source) => {
+    const { from, to, raw } = source
+    return `${titleOf(source).padEnd(width)}  ▶ ${to} (${from.lane})${raw === undefined ? '' : `, as it came ▶ ${raw}`}`
   })
   for (const stream of streamsOf(pipeline)) {
     const groups: Group[] = [...pipeline.steps, ...pipeline.sinks].filter(({ from }) => from === stream)

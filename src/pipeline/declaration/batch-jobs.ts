@@ -20,8 +20,10 @@ export interface Upload {
   abort(): Promise<void>
 }
 
-/** What is known of an upload that is a file of somebody. */
+/** What is known of an upload beside its lines. */
 export interface FileFacts {
+  /** The name of the source that reads its lines; undefined: the first one of the pipeline that makes jobs. */
+  readonly source?: string
   /** For people. */
   readonly name?: string
   /** What it may take as NDJSON. Default: what a body of the API may. */

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { OwnSettings, OwnValues } from '../../config/setting.ts'
 import type { Block } from '../event/block.ts'
 import type { Lane } from './lane.ts'
 
@@ -87,8 +88,9 @@ export type ArchivePlace =
       readonly region: string | undefined
     }
 
-/** What a destination is opened with. */
-export interface DestinationTools {
+/** What a destination is opened with: the places of the product's own stores, and the values of its settings. */
+export interface DestinationTools<Own extends OwnSettings = OwnSettings> {
+  readonly settings: OwnValues<Own>
   readonly clickhouseUrl: string
   /** Name of the cluster that ClickHouse's tables are spread over; undefined: they are those of one server. */
   readonly clickhouseCluster: string | undefined
@@ -97,8 +99,10 @@ export interface DestinationTools {
 }
 
 /** Where a sink puts rows. */
-export interface Destination {
+export interface Destination<Own extends OwnSettings = OwnSettings> {
   readonly name: string
+  /** Settings of its own. They are flags of `ipid start` and environment variables, as all others are. */
+  readonly settings?: Own
   /** Does no I/O: that is for `Inserter.prepare`. */
-  open(tools: DestinationTools): Inserter
+  open(tools: DestinationTools<Own>): Inserter
 }

@@ -1,11 +1,13 @@
+import type { Setting } from '../../config/setting.ts'
 import type { Destination } from './destination.ts'
 import type { Lane } from './lane.ts'
-import type { Source, Sources } from './source.ts'
+import type { ReadLines, SourceEntry } from './source.ts'
 import type { Stage } from './stage.ts'
 
 /** A pipeline as `pipelines/` declares it: from its sources, over steps that are joined by streams, to its sinks. */
 export interface Pipeline {
-  readonly sources: Sources
+  /** At least one makes batch jobs. */
+  readonly sources: readonly SourceEntry[]
   readonly steps: readonly Step[]
   readonly sinks: readonly Sink[]
   /**
@@ -88,18 +90,42 @@ export function readersOf(pipeline: Pipeline, stream: string): string[] {
 
 /** The streams of a pipeline, in the order in which an event passes them. */
 export function streamsOf({ sources, steps, outcomes }: Pipeline): string[] {
-  const first = sourcesOf(sources).map(({ to }) => to)
+  const first = sources.map(({ to }) => to)
   const aside = outcomes === undefined ? [] : [outcomes]
   return [...new Set([...first, ...steps.map(({ to }) => to), ...aside, ...rawStreamsOf(sources)])]
 }
 
 /** The streams that hold events as they came. */
-export function rawStreamsOf(sources: Sources): string[] {
-  return [...new Set(sourcesOf(sources).flatMap(({ raw }) => raw ?? []))]
+export function rawStreamsOf(sources: readonly SourceEntry[]): string[] {
+  return [...new Set(sources.flatMap(({ raw }) => raw ?? []))]
 }
 
-export function sourcesOf(sources: Sources): Source[] {
-  return Object.values(sources)
+/** How people know a source: its first operation, like `POST /v1/ingest`. */
+export function titleOf({ from: { name, routes } }: SourceEntry): string {
+  const [first] = routes
+  return first === undefined ? name : `${first.method} ${first.path}`
+}
+
+/** The settings that sources and sinks declare for themselves, each once. */
+export function settingsOf({ sources, sinks }: Pipeline): Setting<unknown>[] {
+  const parts = [...sources.map(({ from }) => from.settings), ...sinks.map(({ into }) => into.settings)]
+  return [...new Set(parts.flatMap((settings) => Object.values(settings ?? {})))]
+}
+
+/** Where the events of batch jobs go: the same for all sources that make jobs. */
+export function entryOfJobs({ sources }: Pipeline): SourceEntry {
+  const entry = sources.find(({ from }) => from.read !== undefined)
+  if (entry === undefined) throw new Error('no source of the pipeline makes batch jobs')
+  return entry
+}
+
+/**
+ * Reads the lines of a source's jobs; undefined when the pipeline has no such source.
+ * @param name as in the job's record; undefined: the first source that makes jobs
+ */
+export function readerOfJobs(pipeline: Pipeline, name: string | undefined): ReadLines | undefined {
+  if (name === undefined) return entryOfJobs(pipeline).from.read
+  return pipeline.sources.find(({ from }) => from.name === name)?.from.read
 }
 
 /** The steps between the sources and the sink that completes batch jobs: what leaves there is finished for its job. */

@@ -1,3 +1,4 @@
+import { LANES } from './lane.ts'
 import {
   type Group,
   groupsOf,
@@ -5,7 +6,7 @@ import {
   rawStreamsOf,
   readersOf,
   type Step,
-  sourcesOf,
+  settingsOf,
   stepsOfJobs,
   streamsOf,
 } from './pipeline.ts'
@@ -24,7 +25,54 @@ const TAKEN = [...OUTCOMES, ...SUMMARY]
 /** What is wrong with a declaration, in sentences; empty when nothing is. */
 export function validatePipeline(pipeline: Pipeline): string[] {
   const ofStreams = [...problemsOfStreams(pipeline), ...problemsOfPayloads(pipeline)]
-  return [...problemsOfGroups(pipeline), ...ofStreams, ...problemsOfJobs(pipeline)]
+  const ofSources = [...problemsOfSources(pipeline), ...problemsOfSettings(pipeline)]
+  return [...problemsOfGroups(pipeline), ...ofSources, ...ofStreams, ...problemsOfJobs(pipeline)]
+}
+
+/** What an environment variable can be called. */
+const VARIABLE = /^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/
+/** Segments of a path: words, or parameters like `:job_id`. */
+const PATH = /^(\/(:[a-z_]+|[\w.-]+))+\/?$/
+function problemsOfSources({ sources }: Pipeline): string[] {
+  const problems: string[] = []
+  const names = sources.map(({ from }) => from.name)
+  for (const name of repeated(names)) problems.push(`source ${name} is declared twice`)
+  const places: string[] = []
+  for (const { from } of sources) {
+    const { name, lane, routes } = from
+    if (!NAME.test(name)) problems.push(`"${name}" is no name for a source: wants a to z, 0 to 9 and -`)
+    if (!LANES.includes(lane)) problems.push(`source ${name} has the lane "${lane}": wants ${LANES.join(' or ')}`)
+    for (const { method, path } of routes) {
+      if (!PATH.test(path))
+        problems.push(`source ${name} has the path "${path}": wants segments like /v1/name or /:name`)
+      places.push(`${method} ${shapeOf(path)}`)
+    }
+  }
+  for (const place of repeated(places)) {
+    const users = sources.filter(({ from }) =>
+      from.routes.some((route) => `${route.method} ${shapeOf(route.path)}` === place),
+    )
+    const owners = users.map(({ from }) => from.name)
+    problems.push(
+      `${owners.join(' and ')} ${owners.length === 1 ? 'has' : 'both have'} the route ${place}${owners.length === 1 ? ' twice' : ''}`,
+    )
+  }
+  return problems
+}
+
+/** Parameters of two paths meet whatever they are called. */
+function shapeOf(path: string): string {
+  return path.replace(/:[a-z_]+/g, ':')
+}
+
+function problemsOfSettings(pipeline: Pipeline): string[] {
+  const variables = settingsOf(pipeline).map(({ env }) => env)
+  return [
+    ...variables
+      .filter((env) => !VARIABLE.test(env))
+      .map((env) => `"${env}" is no name for a setting: wants A to Z, 0 to 9 and _`),
+    ...repeated(variables).map((env) => `the setting ${env} is declared twice`),
+  ]
 }
 
 function problemsOfGroups(pipeline: Pipeline): string[] {
@@ -74,12 +122,12 @@ function problemsOfClaims(steps: readonly Step[]): string[] {
 /** Steps are declared in the order in which an event passes them, so that none can wait for itself. */
 function problemsOfStreams(pipeline: Pipeline): string[] {
   const problems: string[] = []
-  const written = new Set([...sourcesOf(pipeline.sources).map(({ to }) => to), ...rawStreamsOf(pipeline.sources)])
-  const demandWritten = ({ group, from }: Group) => {
+  const written = new Set([...pipeline.sources.map(({ to }) => to), ...rawStreamsOf(pipeline.sources)])
+  const assertWritten = ({ group, from }: Group) => {
     if (!written.has(from)) problems.push(`group ${group} reads ${from}, which nothing before it writes`)
   }
   for (const step of pipeline.steps) {
-    demandWritten(step)
+    assertWritten(step)
     if (written.has(step.to)) problems.push(`step ${step.group} writes ${step.to}, which is written already`)
     written.add(step.to)
   }
@@ -88,7 +136,7 @@ function problemsOfStreams(pipeline: Pipeline): string[] {
     if (written.has(outcomes)) problems.push(`outcomes are counted in ${outcomes}, which has events`)
     written.add(outcomes)
   }
-  for (const sink of pipeline.sinks) demandWritten(sink)
+  for (const sink of pipeline.sinks) assertWritten(sink)
   for (const stream of written) {
     if (readersOf(pipeline, stream).length === 0) problems.push(`nothing reads ${stream}`)
   }
@@ -99,7 +147,7 @@ function problemsOfStreams(pipeline: Pipeline): string[] {
 function problemsOfPayloads({ sources, steps, sinks }: Pipeline): string[] {
   const raw = rawStreamsOf(sources)
   const problems: string[] = []
-  for (const { to } of sourcesOf(sources)) {
+  for (const { to } of sources) {
     if (raw.includes(to)) problems.push(`${to} takes both events and payloads`)
   }
   for (const { group, from } of steps) {
@@ -118,8 +166,21 @@ function problemsOfJobs(pipeline: Pipeline): string[] {
   if (completing.length !== 1) return [`${completing.length} sinks complete batch jobs: wants one`]
   const [{ group, from }] = completing as [(typeof sinks)[number]]
   const start = stepsOfJobs(pipeline)[0]?.from ?? from
-  if (sources.batch.to === start) return []
-  return [`sink ${group} completes batch jobs, but no way leads to it from ${sources.batch.to}`]
+  const ofJobs = sources.filter((source) => source.from.read !== undefined)
+  if (ofJobs.length === 0) return ['no source makes batch jobs: wants one with read']
+  const problems: string[] = []
+  const astray = [...new Set(ofJobs.map(({ to }) => to))].filter((to) => to !== start)
+  for (const to of astray) problems.push(`sink ${group} completes batch jobs, but no way leads to it from ${to}`)
+  const raws = new Set(ofJobs.map(({ raw }) => raw))
+  if (raws.size > 1)
+    problems.push(
+      `${ofJobs.map(({ from }) => from.name).join(' and ')} make batch jobs, and name different raw streams`,
+    )
+  for (const { from: source, to, raw } of sources) {
+    if (raw === undefined || to === start || source.read !== undefined) continue
+    problems.push(`source ${source.name} has an archive, but writes ${to}: a replay would put its events into ${start}`)
+  }
+  return problems
 }
 
 function repeated(names: readonly string[]): string[] {

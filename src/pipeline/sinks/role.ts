@@ -1,4 +1,5 @@
 import type { Config } from '../../config/config.ts'
+import { ownValues } from '../../config/setting.ts'
 import { ClickHouseAgedTables } from '../../operations/retention/aged-tables.ts'
 import type { AgedStore } from '../../operations/retention/ports.ts'
 import { Retention } from '../../operations/retention/service.ts'
@@ -73,7 +74,8 @@ function sharedSink(parts: Parts, sink: Sink, gathering: GatheringOptions, share
 /** The worker of a sink, with connections of its own. */
 export function sinkWorker(parts: Parts, sink: Sink, gathering: GatheringOptions, reading: Reading = {}): SinkWorker {
   const { group, from, into, completesJobs = false } = sink
-  const { clickhouseUrl, clickhouseCluster, partitions } = parts.config
+  const { clickhouseUrl, clickhouseCluster, partitions, own } = parts.config
+  const settings = ownValues(into.settings, own)
   const { log } = parts.telemetry
   parts.workMetrics.sink(group)
   const source = new SinkStreams({
@@ -95,7 +97,7 @@ export function sinkWorker(parts: Parts, sink: Sink, gathering: GatheringOptions
   return new SinkWorker({
     group,
     source,
-    inserter: into.open({ clickhouseUrl, clickhouseCluster, archive: parts.archivePlace, log }),
+    inserter: into.open({ settings, clickhouseUrl, clickhouseCluster, archive: parts.archivePlace, log }),
     startsReady: completesJobs,
     ...gathering,
     log,

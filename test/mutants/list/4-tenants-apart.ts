@@ -116,7 +116,7 @@ export const TENANTS_APART: readonly Mutant[] = [
   {
     name: 'events-of-the-caller',
     promise: 'events are stored for the tenant whose key sent them',
-    file: 'src/pipeline/sources/live/requests.ts',
+    file: 'src/pipeline/sources/live/keep.ts',
     from: 'const { id: tenantId, archive: archived } = tenant',
     to: "const { archive: archived } = tenant\n    const tenantId = 'other'",
     noticedBy: [['test/integration/http-tenants.test.ts', 'every route asks for what is the caller’s']],
@@ -132,7 +132,7 @@ export const TENANTS_APART: readonly Mutant[] = [
   {
     name: 'job-of-the-caller',
     promise: 'the route of a batch job asks for the caller’s',
-    file: 'src/pipeline/sources/batch/uploads.ts',
+    file: 'src/pipeline/sources/batch/job-routes.ts',
     from: 'jobs.find(caller.tenant.id,',
     to: "jobs.find((caller.tenant.id, 'demo'),",
     noticedBy: [['test/integration/http-tenants.test.ts', 'every route asks for what is the caller’s']],

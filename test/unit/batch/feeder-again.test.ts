@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { NOTHING_KNOWN } from '../../../src/enrichment/answers/answer.ts'
-import type { BatchSource } from '../../../src/pipeline/declaration/source.ts'
 import { Feeder } from '../../../src/pipeline/sources/batch/feeder.ts'
 import type { FeederStore, OpenJob } from '../../../src/pipeline/sources/batch/feeder-store.ts'
 import { systemClock } from '../../../src/run/clock.ts'
@@ -51,7 +50,7 @@ test('a chunk is fed, then the job moves on; what is not known to have moved on 
   const reading = { blocks: new Map(), payloads: new Map(), outcomes: new Map(), counts }
   const feeder = new Feeder({
     store,
-    source: { read: readingOf(reading) } as unknown as BatchSource,
+    readerOf: () => readingOf(reading),
     check: () => [],
     enricher: { enrich: () => NOTHING_KNOWN },
     hostnames: undefined,

@@ -123,7 +123,7 @@ async function started(
   const feeder = new Feeder({
     store,
     ...(opened && { opened }),
-    source: { from: '', lane: 'batch', to: 'intake', read: readingOf(reading) },
+    readerOf: () => readingOf(reading),
     check: () => [],
     enricher: { enrich: () => NOTHING_KNOWN },
     hostnames: undefined,

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { ingest } from '../../../pipelines/ingest.ts'
 import { flagOf, SETTINGS } from '../../../src/config/settings.ts'
+import { settingsOf } from '../../../src/pipeline/declaration/pipeline.ts'
 
 const readme = readFileSync(new URL('../../../src/config/README.md', import.meta.url), 'utf8')
 
@@ -12,7 +13,7 @@ function tableRows(): string[] {
 }
 
 test('src/config/README.md lists every setting as it is', () => {
-  const expected = Object.values(SETTINGS).map((setting) => {
+  const expected = [...Object.values(SETTINGS), ...settingsOf(ingest)].map((setting) => {
     const fallback = setting.default === undefined ? '' : `\`${setting.default}\``
     return `| \`${setting.env}\` | \`${flagOf(setting)}\` | ${fallback} | ${setting.about.replaceAll('|', '\\|')} |`
   })

@@ -2,17 +2,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ingest } from '../../../pipelines/ingest.ts'
 import { type Pipeline, reasonsOfJobs, stepsOfJobs } from '../../../src/pipeline/declaration/pipeline.ts'
+import type { Source, SourceEntry } from '../../../src/pipeline/declaration/source.ts'
 import type { Stage } from '../../../src/pipeline/declaration/stage.ts'
 import { validatePipeline } from '../../../src/pipeline/declaration/validate-pipeline.ts'
 
 const stage = (name: string, more: Partial<Stage> = {}): Stage => ({ name, decide: () => ({}), ...more })
 const [step] = ingest.steps as [Pipeline['steps'][number]]
 const [sink, counting] = ingest.sinks as [Pipeline['sinks'][number], Pipeline['sinks'][number]]
-const { live, batch } = ingest.sources
+const [live, batch] = ingest.sources as [SourceEntry, SourceEntry]
 /** Without an archive. */
 const plain: Pipeline = {
   ...ingest,
-  sources: { live: { ...live, raw: undefined }, batch: { ...batch, raw: undefined } },
+  sources: [live, batch].map(({ from, to }) => ({ from, to })),
   sinks: [sink, counting],
 }
 const problems = (changes: Partial<Pipeline>) => validatePipeline({ ...plain, ...changes })
@@ -121,4 +122,72 @@ test('what takes payloads reads events as they came, and nothing else does', () 
     changed({ steps: [step, { ...step, group: 'side', stages: [stage('s')], from: 'archive', to: 'aside' }] }),
     ['nothing reads aside', 'step side reads archive, which holds payloads: that is for a sink'],
   )
+})
+
+const source = (name: string, path: string, more: Partial<Source> = {}): SourceEntry => ({
+  from: {
+    name,
+    lane: 'live',
+    routes: [{ method: 'POST', path, open: () => () => ({ status: 204, body: '' }) }],
+    ...more,
+  },
+  to: 'intake',
+})
+const withSources = (...more: SourceEntry[]) => problems({ sources: [...plain.sources, ...more] })
+
+test('sources have names and routes of their own', () => {
+  assert.deepEqual(withSources(source('visitors', '/v1/visitor')), [])
+  assert.deepEqual(withSources(source('uploads', '/v1/visitor')), ['source uploads is declared twice'])
+  assert.deepEqual(withSources(source('Visitors', '/v1/visitor')), [
+    '"Visitors" is no name for a source: wants a to z, 0 to 9 and -',
+  ])
+  assert.deepEqual(withSources(source('visitors', '/v1/ingest')), [
+    'requests and visitors both have the route POST /v1/ingest',
+  ])
+  assert.deepEqual(withSources(source('a', '/s/:key'), source('b', '/s/:token')), [
+    'a and b both have the route POST /s/:',
+  ])
+  assert.deepEqual(withSources(source('visitors', 'v1/visitor')), [
+    'source visitors has the path "v1/visitor": wants segments like /v1/name or /:name',
+  ])
+  assert.deepEqual(withSources(source('visitors', '/v1/visitor', { lane: 'fast' as 'live' })), [
+    'source visitors has the lane "fast": wants live or batch',
+  ])
+})
+
+test('batch jobs of all sources go one way, and what is archived can be replayed', () => {
+  assert.deepEqual(
+    problems({ sources: [live, source('visitors', '/v1/visitor')].map(({ from, to }) => ({ from, to })) }),
+    ['no source makes batch jobs: wants one with read'],
+  )
+  const { read } = batch.from
+  const logs = source('logs', '/v1/logs', { read: read! })
+  assert.deepEqual(withSources(logs), [])
+  const side = { group: 'side', from: 'aside', stages: [stage('s')], to: 'put-aside' }
+  const both = {
+    steps: [step, side],
+    sinks: [...ingest.sinks, { ...sink, group: 'copy', from: 'put-aside', completesJobs: false }],
+  }
+  assert.deepEqual(validatePipeline({ ...ingest, ...both, sources: [...ingest.sources, { ...logs, to: 'aside' }] }), [
+    'sink clickhouse completes batch jobs, but no way leads to it from aside',
+    'uploads and logs make batch jobs, and name different raw streams',
+  ])
+  const archived = { ...source('visitors', '/v1/visitor'), to: 'aside', raw: 'archive' }
+  assert.deepEqual(validatePipeline({ ...ingest, ...both, sources: [...ingest.sources, archived] }), [
+    'source visitors has an archive, but writes aside: a replay would put its events into intake',
+  ])
+})
+
+test('settings of sources and sinks have names of their own', () => {
+  const setting = { env: 'COPY_DIR', value: 'dir', default: './copy', about: 'folder', read: (text: string) => text }
+  const copy = (env: string) => ({ name: env, settings: { folder: { ...setting, env } }, open: sink.into.open })
+  const sinks = (...envs: string[]) => [
+    ...plain.sinks,
+    ...envs.map((env, i) => ({ group: `copy${i}`, from: 'enriched', into: copy(env) })),
+  ]
+  assert.deepEqual(problems({ sinks: sinks('COPY_DIR', 'OTHER_DIR') }), [])
+  assert.deepEqual(problems({ sinks: sinks('COPY_DIR', 'COPY_DIR') }), ['the setting COPY_DIR is declared twice'])
+  assert.deepEqual(problems({ sinks: sinks('copy-dir') }), [
+    '"copy-dir" is no name for a setting: wants A to Z, 0 to 9 and _',
+  ])
 })

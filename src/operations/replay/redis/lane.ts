@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Pipeline } from '../../../pipeline/declaration/pipeline.ts'
+import { entryOfJobs, type Pipeline } from '../../../pipeline/declaration/pipeline.ts'
 import { packBlock } from '../../../pipeline/event/block.ts'
 import { packOutcomes } from '../../../pipeline/event/outcomes.ts'
 import { appendBlocks, type BlockAppend, blockAppend } from '../../../pipeline/streams/append.ts'
@@ -27,6 +27,7 @@ const PRODUCER_TTL_MS = 3_600_000
 /** A position is kept for so long behind the last round. */
 const POSITION_TTL_S = 86_400
 const CALLS_AT_ONCE = 200
+const LANE = 'batch'
 
 export interface ReplayLaneOptions {
   /** How long the pipeline may take to store what it has. */
@@ -147,8 +148,8 @@ export class RedisReplayLane implements ReplayLane {
   }
 
   async #append({ partition, commit, job, envelopes, outcomes, kept, unfiltered }: FedUnit): Promise<void> {
-    const { sources, outcomes: outcomesTo } = this.#pipeline
-    const { to, lane } = sources.batch
+    const { outcomes: outcomesTo } = this.#pipeline
+    const { to } = entryOfJobs(this.#pipeline)
     const sequence = ++this.#sequence
     const carrier = this.#carrierOf(partition)
     const blocks: BlockAppend[] = []
@@ -157,17 +158,17 @@ export class RedisReplayLane implements ReplayLane {
       const brought = carrier === partition ? commit : `${commit}/of:${partition}:`
       const block = { ...packBlock(envelopes, job, brought), ...(job !== undefined && { jobCounted: true }) }
       const producer = keys.producer(carrier, this.#producer)
-      blocks.push(blockAppend({ partition: carrier, stream: to, lane, producer }, block))
+      blocks.push(blockAppend({ partition: carrier, stream: to, lane: LANE, producer }, block))
     }
     if (outcomesTo !== undefined && outcomes.size + kept.size + unfiltered.size > 0) {
-      const source = (what: string) => `${commit}/${what}:${partition}:${lane}:${this.#producer}-${sequence}`
+      const source = (what: string) => `${commit}/${what}:${partition}:${LANE}:${this.#producer}-${sequence}`
       const counts = packOutcomes([
         [source('replay'), outcomes],
         [source(KEPT), kept],
         [source(UNFILTERED), unfiltered],
       ])
       const producer = keys.producer(carrier, this.#producer, outcomesTo)
-      blocks.push(blockAppend({ partition: carrier, stream: outcomesTo, lane, producer }, counts))
+      blocks.push(blockAppend({ partition: carrier, stream: outcomesTo, lane: LANE, producer }, counts))
     }
     if (blocks.length === 0) return
     const added = await appendBlocks(this.#client, blocks, { sequence, producerTtlMs: PRODUCER_TTL_MS })

@@ -26,6 +26,8 @@ export interface OpenJob {
   readonly chunks: number
   /** The chunk to feed next; above `chunks` when all are fed. */
   readonly next: number
+  /** The name of its source; undefined: the first one of the pipeline that makes jobs. */
+  readonly source?: string | undefined
 }
 
 /** How full a lane is. */

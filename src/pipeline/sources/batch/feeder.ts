@@ -4,7 +4,7 @@ import type { Clock } from '../../../run/clock.ts'
 import { Loop, pause } from '../../../run/loop.ts'
 import { PASSING } from '../../../run/passing.ts'
 import type { Service } from '../../../run/service.ts'
-import type { BatchSource, ChunkCounts, ChunkReading, EventCheck, LineChunk } from '../../declaration/source.ts'
+import type { ChunkCounts, ChunkReading, EventCheck, LineChunk, ReadLines } from '../../declaration/source.ts'
 import type { Address } from '../../event/address.ts'
 import type { Enricher } from '../../event/enrichment.ts'
 import type { Hostnames } from '../../event/hostnames.ts'
@@ -19,7 +19,8 @@ export interface FeederOptions {
   readonly store: FeederStore
   /** Undefined: jobs are looked for more often while there are none. */
   readonly opened?: OpenedJobs
-  readonly source: BatchSource
+  /** Reads the lines of the jobs of a source, see `OpenJob.source`; undefined: the pipeline has none of this name. */
+  readonly readerOf: (source: string | undefined) => ReadLines | undefined
   readonly check: EventCheck
   /** These tell the status of lines that are archived, and complete rows that no stage could complete. */
   readonly enricher: Enricher
@@ -70,6 +71,8 @@ export class Feeder implements Service {
   readonly #inHand: ChunksInHand
   readonly #room: LaneRoom
   #isWatching = false
+  /** Names of sources that jobs wait for, as the log says: few. */
+  readonly #missing = new Set<string>()
 
   constructor(options: FeederOptions) {
     this.#options = options
@@ -130,7 +133,7 @@ export class Feeder implements Service {
     for (const job of jobs.sort((a, b) => a.receivedAtMs - b.receivedAtMs)) {
       if (job.isOurs ? await this.#endIfDone(job) : job.state !== 'queued' && job.state !== 'running') continue
       const next = this.#inHand.nextOf(job)
-      if (next > job.chunks) continue
+      if (next > job.chunks || !this.#hasReader(job)) continue
       const among = job.isOurs ? queues : others
       const queue = among.get(job.tenantId)
       if (queue === undefined) among.set(job.tenantId, [{ ...job, next }])
@@ -140,6 +143,17 @@ export class Feeder implements Service {
     if (queues.size === 0) return jobs.length === 0 ? this.#noJobsMs : IDLE_MS
     const parts = partsOf(firstOf(queues), firstOf(others))
     return (await this.#feedInTurn(queues, parts, signal)) ? undefined : IDLE_MS
+  }
+
+  /** A job whose source is not in the pipeline waits until it is there again: what was accepted is not given up. */
+  #hasReader({ id, tenantId, source }: OpenJob): boolean {
+    if (this.#options.readerOf(source) !== undefined) return true
+    if (!this.#missing.has(source!)) {
+      const facts = { job: id, tenant: tenantId, source }
+      this.#options.log.warn(facts, 'batch jobs wait: the pipeline has no source of this name that makes jobs')
+    }
+    this.#missing.add(source!)
+    return false
   }
 
   /** Another one feeds these tenants from now on: nothing of theirs is on its way, or listed as ours, when it begins. */
@@ -257,7 +271,8 @@ export class Feeder implements Service {
     mask: AddressMask | undefined,
     rules: TenantRules,
   ): Promise<ChunkReading> {
-    const { source, check, hostnames, partitions, tenantEnricher } = this.#options
+    const { readerOf, check, hostnames, partitions, tenantEnricher } = this.#options
+    const read = readerOf(job.source)!
     const enricher = tenantEnricher?.(this.#options.enricher, rules) ?? this.#options.enricher
     const isJudged = enricher !== this.#options.enricher
     const { tenantId, receivedAtMs, archived, id: jobId } = job
@@ -270,13 +285,13 @@ export class Feeder implements Service {
         asked.set(address.text, address)
         return enricher.enrich(address)
       }
-      await inSlices(source.read(chunk, { ...context, enricher: { enrich } }))
+      await inSlices(read(chunk, { ...context, enricher: { enrich } }))
       await hostnames.prefetch([...asked.values()])
       // Names may expire while the chunk is read.
       const answers = new Map([...asked].map(([text, address]) => [text, enricher.enrich(address)]))
       answering = { enrich: (address) => answers.get(address.text) ?? enricher.enrich(address) }
     }
-    return await inSlices(source.read(chunk, { ...context, enricher: answering }))
+    return await inSlices(read(chunk, { ...context, enricher: answering }))
   }
 }
 

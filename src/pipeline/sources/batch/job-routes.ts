@@ -1,46 +1,12 @@
 import { Type } from 'typebox'
 import { BATCH_LIST_LIMITS, BatchJob, BatchJobList } from '../../../../schemas/api/batch.ts'
-import type { Exchange } from '../../../http/engine/exchange.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
-import type { HttpResponse } from '../../../http/engine/response.ts'
 import { foundJob, foundPage } from '../../../http/route/job.ts'
 import type { Operation } from '../../../http/route/operation.ts'
 import { pathParameter } from '../../../http/route/path-parameter.ts'
 import { parseQuery, type Query, single } from '../../../http/route/query.ts'
-import type { Route } from '../../../http/route/route.ts'
 import { schemaError } from '../../../http/route/schema.ts'
-import type { Caller } from '../../../tenants/tenancy.ts'
-import type { BatchJobs } from '../../declaration/batch-jobs.ts'
-
-/** `GET /v1/ingest/batch` */
-export function batchJobsRoute(jobs: BatchJobs): Route {
-  return {
-    method: 'GET',
-    path: '/v1/ingest/batch',
-    access: 'key',
-    operation: listOperation,
-    async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
-      const query = parseQuery(exchange.request.query)
-      const page = { limit: limitOf(query), before: single(query, 'before') }
-      return { status: 200, body: JSON.stringify(foundPage(await jobs.list(caller.tenant.id, page))) }
-    },
-  }
-}
-
-/** `POST /v1/ingest/batch/{job_id}/cancel` */
-export function cancelBatchJobRoute(jobs: BatchJobs): Route {
-  return {
-    method: 'POST',
-    path: '/v1/ingest/batch/:job_id/cancel',
-    access: 'key',
-    operation: cancelOperation,
-    async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
-      const job = foundJob(await jobs.cancel(caller.tenant.id, pathParameter(exchange.request, 'job_id')))
-      if (job === 'ended') throw new HttpError(409, 'the job has ended already')
-      return { status: 200, body: JSON.stringify(job) }
-    },
-  }
-}
+import type { SourceRoute } from '../../declaration/source.ts'
 
 function limitOf(query: Query): number {
   const text = single(query, 'limit')
@@ -99,4 +65,73 @@ const cancelOperation: Operation = {
   ],
   responses: { 200: { description: 'The job', schema: BatchJob, example: CANCELLED } },
   errors: [404, 409],
+}
+
+const jobOperation: Operation = {
+  id: 'batchJob',
+  summary: 'How far a batch job is',
+  description: 'A record stays for 7 days after the end of its job.',
+  parameters: [
+    { name: 'job_id', in: 'path', required: true, description: 'As the upload was answered', schema: Type.String() },
+  ],
+  responses: {
+    200: {
+      description: 'The job; result_summary is null until it is completed',
+      schema: BatchJob,
+      example: {
+        job_id: JOB_ID,
+        status: 'running',
+        progress_pct: 40,
+        progress_current: 400,
+        progress_total: 1_000,
+        progress_message: '400 of 1000 events finished, 12 rejected (ip is required)',
+        rejected: 12,
+        rejected_reasons: [{ reason: 'ip is required', count: 12, lines: [3, 17, 40, 41, 60] }],
+        problem: null,
+        result_summary: null,
+      },
+    },
+  },
+  errors: [404],
+}
+
+/** `GET /v1/ingest/batch/{job_id}` */
+export const batchJobRoute: SourceRoute = {
+  method: 'GET',
+  path: '/v1/ingest/batch/:job_id',
+  operation: jobOperation,
+  open({ jobs }) {
+    return async (exchange, caller) => {
+      const job = foundJob(await jobs.find(caller.tenant.id, pathParameter(exchange.request, 'job_id')))
+      return { status: 200, body: JSON.stringify(job) }
+    }
+  },
+}
+
+/** `GET /v1/ingest/batch` */
+export const batchJobsRoute: SourceRoute = {
+  method: 'GET',
+  path: '/v1/ingest/batch',
+  operation: listOperation,
+  open({ jobs }) {
+    return async (exchange, caller) => {
+      const query = parseQuery(exchange.request.query)
+      const page = { limit: limitOf(query), before: single(query, 'before') }
+      return { status: 200, body: JSON.stringify(foundPage(await jobs.list(caller.tenant.id, page))) }
+    }
+  },
+}
+
+/** `POST /v1/ingest/batch/{job_id}/cancel` */
+export const cancelBatchJobRoute: SourceRoute = {
+  method: 'POST',
+  path: '/v1/ingest/batch/:job_id/cancel',
+  operation: cancelOperation,
+  open({ jobs }) {
+    return async (exchange, caller) => {
+      const job = foundJob(await jobs.cancel(caller.tenant.id, pathParameter(exchange.request, 'job_id')))
+      if (job === 'ended') throw new HttpError(409, 'the job has ended already')
+      return { status: 200, body: JSON.stringify(job) }
+    }
+  },
 }

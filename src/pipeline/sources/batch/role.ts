@@ -6,6 +6,7 @@ import type { Parts } from '../../../process/context.ts'
 import type { Service } from '../../../run/service.ts'
 import { Announcements } from '../../../stores/redis/announcements.ts'
 import { keys } from '../../../stores/redis/keys.ts'
+import { readerOfJobs } from '../../declaration/pipeline.ts'
 import { compileValidator } from '../../event/validator.ts'
 import { Feeder } from './feeder.ts'
 import { RedisFeederStore } from './redis/feeder-store.ts'
@@ -30,7 +31,7 @@ function feeder(parts: Parts): Feeder {
       log: telemetry.log,
     }),
     opened: new Announcements(parts.connect({ name: 'jobs', kind: 'loop' }), keys.jobsOpened()),
-    source: pipeline.sources.batch,
+    readerOf: (source) => readerOfJobs(pipeline, source),
     check: compileValidator(EventEnvelope),
     enricher: enrichment.engine,
     tenantEnricher,

@@ -1,49 +1,11 @@
-import { Type } from 'typebox'
-import { BATCH_LIMITS, BatchAccepted, BatchJob } from '../../../../schemas/api/batch.ts'
+import { BATCH_LIMITS, BatchAccepted } from '../../../../schemas/api/batch.ts'
 import { EventEnvelope } from '../../../../schemas/api/event.ts'
-import type { Exchange } from '../../../http/engine/exchange.ts'
-import type { HttpResponse } from '../../../http/engine/response.ts'
-import { foundJob } from '../../../http/route/job.ts'
 import type { Operation } from '../../../http/route/operation.ts'
-import { pathParameter } from '../../../http/route/path-parameter.ts'
-import type { Route } from '../../../http/route/route.ts'
-import type { Caller } from '../../../tenants/tenancy.ts'
-import type { BatchJobs } from '../../declaration/batch-jobs.ts'
+import type { Source, SourceRoute } from '../../declaration/source.ts'
+import { batchJobRoute, batchJobsRoute, cancelBatchJobRoute } from './job-routes.ts'
 import { ndjsonBody } from './ndjson-body.ts'
+import { readChunk } from './read-chunk.ts'
 import { receiveUpload } from './receive-upload.ts'
-
-/** `POST /v1/ingest/batch`: an upload is kept line by line while it arrives, and becomes a job when it is whole. */
-export function uploadRoute(jobs: BatchJobs): Route {
-  return {
-    method: 'POST',
-    path: '/v1/ingest/batch',
-    access: 'key',
-    bodyMaxBytes: BATCH_LIMITS.bodyMaxBytes,
-    streamsBody: true,
-    operation: uploadOperation,
-    async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
-      const commit = () => exchange.commit()
-      const { jobId, received } = await receiveUpload(jobs, caller.tenant, ndjsonBody(exchange.stream()), { commit })
-      return { status: 202, body: JSON.stringify({ job_id: jobId, status: 'queued', received }) }
-    },
-  }
-}
-
-/** `GET /v1/ingest/batch/{job_id}` */
-export function batchJobRoute(jobs: BatchJobs): Route {
-  return {
-    method: 'GET',
-    path: '/v1/ingest/batch/:job_id',
-    access: 'key',
-    operation: jobOperation,
-    async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
-      const job = foundJob(await jobs.find(caller.tenant.id, pathParameter(exchange.request, 'job_id')))
-      return { status: 200, body: JSON.stringify(job) }
-    },
-  }
-}
-
-const JOB_ID = '0d9f5a52-6e0b-4d07-9a3e-1b1f4f6f9c11'
 
 const uploadOperation: Operation = {
   id: 'uploadBatch',
@@ -59,36 +21,32 @@ const uploadOperation: Operation = {
     202: {
       description: 'The job is queued',
       schema: BatchAccepted,
-      example: { job_id: JOB_ID, status: 'queued', received: 1_000 },
+      example: { job_id: '0d9f5a52-6e0b-4d07-9a3e-1b1f4f6f9c11', status: 'queued', received: 1_000 },
     },
   },
   errors: [],
 }
 
-const jobOperation: Operation = {
-  id: 'batchJob',
-  summary: 'How far a batch job is',
-  description: 'A record stays for 7 days after the end of its job.',
-  parameters: [
-    { name: 'job_id', in: 'path', required: true, description: 'As the upload was answered', schema: Type.String() },
-  ],
-  responses: {
-    200: {
-      description: 'The job; result_summary is null until it is completed',
-      schema: BatchJob,
-      example: {
-        job_id: JOB_ID,
-        status: 'running',
-        progress_pct: 40,
-        progress_current: 400,
-        progress_total: 1_000,
-        progress_message: '400 of 1000 events finished, 12 rejected (ip is required)',
-        rejected: 12,
-        rejected_reasons: [{ reason: 'ip is required', count: 12, lines: [3, 17, 40, 41, 60] }],
-        problem: null,
-        result_summary: null,
-      },
-    },
+/** `POST /v1/ingest/batch`: an upload is kept line by line while it arrives, and becomes a job when it is whole. */
+const uploadRoute: SourceRoute = {
+  method: 'POST',
+  path: '/v1/ingest/batch',
+  bodyMaxBytes: BATCH_LIMITS.bodyMaxBytes,
+  streamsBody: true,
+  operation: uploadOperation,
+  open({ jobs }) {
+    return async (exchange, caller) => {
+      const commit = () => exchange.commit()
+      const { jobId, received } = await receiveUpload(jobs, caller.tenant, ndjsonBody(exchange.stream()), { commit })
+      return { status: 202, body: JSON.stringify({ job_id: jobId, status: 'queued', received }) }
+    }
   },
-  errors: [404],
+}
+
+/** Uploads of NDJSON, through the API and the dashboard, and the jobs that they become. */
+export const uploads: Source = {
+  name: 'uploads',
+  lane: 'batch',
+  routes: [uploadRoute, batchJobRoute, batchJobsRoute, cancelBatchJobRoute],
+  read: readChunk,
 }

@@ -67,7 +67,7 @@ export function acceptEvents(
   const response =
     `{"stats":{"received":${events.length},"accepted":${events.length - rejected},"rejected":${rejected},` +
     `"filtered":${filtered},"invalid_ip":${invalid},"unique_ips":${uniqueIps.size}},"results":[${results}${results === '' ? '' : '}'}]}`
-  return { envelopes, payloads, outcomes: outcomesOf(receipt, noise, invalid), response }
+  return { envelopes, payloads, outcomes: outcomesOf(receipt, noise, invalid), response, filtered, invalidIp: invalid }
 }
 
 const NOTHING_KNOWN = '"enrichment":{},"quality":0'

@@ -9,7 +9,8 @@ import { Membership, shareOf } from '../../../../stores/redis/membership.ts'
 import { loadScript } from '../../../../stores/redis/scripts.ts'
 import { tenantOf } from '../../../../tenants/redis/tenant-store.ts'
 import { IDENTIFIED } from '../../../declaration/counts.ts'
-import { groupsOfJobs, type Pipeline, readersOf, reasonsOfJobs } from '../../../declaration/pipeline.ts'
+import type { Lane } from '../../../declaration/lane.ts'
+import { entryOfJobs, groupsOfJobs, type Pipeline, readersOf, reasonsOfJobs } from '../../../declaration/pipeline.ts'
 import type { ChunkCounts, ChunkReading, LineChunk } from '../../../declaration/source.ts'
 import type { Block } from '../../../event/block.ts'
 import { type OriginCounts, originsOfCounts } from '../../../event/origins.ts'
@@ -37,6 +38,7 @@ export interface RedisFeederStoreOptions {
 }
 
 const OTHERS_EVERY_MS = 1_000
+const LANE: Lane = 'batch'
 
 /** What is fed leaves the spool, which may be what fills Redis. */
 const advanceJobScript = loadScript(import.meta.url, './advanceJob-4.lua')
@@ -111,22 +113,23 @@ export class RedisFeederStore implements FeederStore {
       received: Number(record.received ?? 0),
       chunks: Number(record.chunks ?? 0),
       next: Number(record.next ?? 0),
+      source: record.source,
     }
   }
 
   eventsInLane(): Promise<LaneLevel> {
     const { client, pipeline, partitions } = this.#options
-    const { lane, to } = pipeline.sources.batch
+    const { to } = entryOfJobs(pipeline)
     // A further sink that is behind holds up no job; what it leaves waiting is bounded by high water.
-    const scope = { lanes: [lane], groups: groupsOfJobs(pipeline), stream: to }
+    const scope = { lanes: [LANE], groups: groupsOfJobs(pipeline), stream: to }
     return levelOf(client, pipeline, partitions, scope)
   }
 
   async payloadsInLane(): Promise<LaneLevel> {
     const { client, pipeline, partitions } = this.#options
-    const { lane, raw } = pipeline.sources.batch
+    const { raw } = entryOfJobs(pipeline)
     if (raw === undefined) return { waiting: 0, added: 0 }
-    const scope = { lanes: [lane], groups: readersOf(pipeline, raw), stream: raw }
+    const scope = { lanes: [LANE], groups: readersOf(pipeline, raw), stream: raw }
     return levelOf(client, pipeline, partitions, scope)
   }
 
@@ -157,7 +160,7 @@ export class RedisFeederStore implements FeederStore {
 
   async feed(job: OpenJob, { blocks, payloads, outcomes }: ChunkReading): Promise<void> {
     const { client, pipeline, partitions } = this.#options
-    const { to, raw, lane } = pipeline.sources.batch
+    const { to, raw } = entryOfJobs(pipeline)
     const commit = `${job.id}:${job.next}`
     const counted =
       pipeline.outcomes !== undefined && outcomes.size > 0 ? packOutcomes([[commit, outcomes]]) : undefined
@@ -167,7 +170,7 @@ export class RedisFeederStore implements FeederStore {
       const appended: BlockAppend[] = []
       const add = (stream: string | undefined, producer: string, block: Block | undefined) => {
         if (stream !== undefined && block !== undefined)
-          appended.push(blockAppend({ partition, stream, lane, producer }, block))
+          appended.push(blockAppend({ partition, stream, lane: LANE, producer }, block))
       }
       const part = (block: Block | undefined) => block && { ...block, commit }
       add(to, keys.producer(partition, job.id), part(blocks.get(partition)))

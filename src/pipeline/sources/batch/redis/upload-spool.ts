@@ -115,7 +115,10 @@ export class UploadSpool implements Upload {
     const { tenantId, receivedAtMs, archived } = receipt
     const record = { tenant_id: tenantId, status: 'queued', received, received_at: receivedAtMs, chunks: this.#chunks }
     const choices = { ...(archived ? { archived: 1 } : {}), ...(addresses === 'full' ? {} : { addresses }) }
-    const named = file.name === undefined ? {} : { file_name: file.name }
+    const named = {
+      ...(file.name === undefined ? {} : { file_name: file.name }),
+      ...(file.source === undefined ? {} : { source: file.source }),
+    }
     const fields = Object.entries({ ...record, next: 1, ...choices, ...named }).flat()
     const names = [keys.upload(jobId), keys.chunks(jobId), keys.job(jobId)]
     // One more beat behind the script would let the chunks of the job expire.
