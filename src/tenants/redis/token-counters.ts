@@ -44,7 +44,7 @@ export class RedisTokenCounters implements TokenCounters {
     })
     await this.#reconnection?.wait()
     const reply = takeTokensScript.run(this.#client, names, args) as Promise<number[]>
-    const numbers = await orUnavailable(reply, 'the store of limits did not answer')
+    const numbers = await orUnavailable(reply, 'the store of limits does not answer')
     let at = 0
     return demands.map(({ counter }, i) => {
       const [left, more, kept, othersHold] = numbers.slice(at, at + 4) as [number, number, number, number]
