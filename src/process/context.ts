@@ -15,7 +15,7 @@ import { createGroups } from '../pipeline/streams/topology.ts'
 import type { Clock } from '../run/clock.ts'
 import { type Service, ServiceGroup } from '../run/service.ts'
 import { type ConnectionUse, connectRedis, type RedisClient } from '../stores/redis/connect.ts'
-import { type Caller, joinedCalls } from '../stores/redis/joined-calls.ts'
+import { type Caller, pipelinedCalls } from '../stores/redis/pipelined-calls.ts'
 import { createWorkMetrics, type WorkMetrics } from '../telemetry/pipeline-metrics.ts'
 import type { RecentProblems } from '../telemetry/problems.ts'
 import { TenantOrigins } from '../tenants/origins.ts'
@@ -100,7 +100,7 @@ export class Parts {
 
   /** For leases: those that are renewed in one moment go out in one write. */
   get leases(): Caller {
-    this.#leases ??= joinedCalls(this.connectLoop('leases'))
+    this.#leases ??= pipelinedCalls(this.connectLoop('leases'))
     return this.#leases
   }
 

@@ -4,9 +4,9 @@ import type { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { LeaseLostError } from '../../src/run/errors.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
-import { joinedCalls } from '../../src/stores/redis/joined-calls.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
 import { Membership, type MembershipOptions, type ShareLease, shareOf } from '../../src/stores/redis/membership.ts'
+import { pipelinedCalls } from '../../src/stores/redis/pipelined-calls.ts'
 import { quiet } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
@@ -394,7 +394,7 @@ test('what an earlier version left is in force as it is: its owners are waited f
 
 test('calls of one turn go out as one write, and each has its own answer', async (t) => {
   const { client } = await start(t)
-  const joined = joinedCalls(client)
+  const joined = pipelinedCalls(client)
   const made = t.mock.method(client as Redis, 'pipeline')
   const answers = await Promise.allSettled([
     joined.callBuffer('SET', 'key', 'value'),

@@ -1,14 +1,14 @@
 import { type Inserter, RefusedRowsError, UnclearRefusalError } from '../declaration/destination.ts'
 import { rowAt, rowEnds } from '../event/block.ts'
-import { ABSENT, type Doubt } from './doubt.ts'
 import type { RefusedEvent, SinkEntry } from './sink-ports.ts'
+import { ABSENT, type UnclearRefusals } from './unclear-refusals.ts'
 
 /** Inserts entries under a token, and returns the rows that are refused for good. */
 export type Insert = (
   inserter: Inserter,
   entries: readonly SinkEntry[],
   token: string,
-  doubt: Doubt,
+  doubt: UnclearRefusals,
 ) => Promise<RefusedEvent[]>
 
 /**
@@ -28,7 +28,7 @@ export async function insertAbsent(
   inserter: Inserter,
   entries: readonly SinkEntry[],
   token: string,
-  doubt: Doubt,
+  doubt: UnclearRefusals,
   refused: readonly RefusedEvent[] = [],
 ): Promise<RefusedEvent[]> {
   const found = [...refused]
@@ -59,7 +59,7 @@ export const insertBisecting: Insert = async (inserter, entries, token, doubt) =
   return refused
 }
 
-async function insertRows(inserter: Inserter, rows: readonly Row[], token: string, doubt: Doubt) {
+async function insertRows(inserter: Inserter, rows: readonly Row[], token: string, doubt: UnclearRefusals) {
   const send = () => {
     const lines = rows.map(({ line }) => line)
     return inserter.insert(lines, token)
@@ -84,7 +84,7 @@ async function insertPart(
   rowsOf: () => readonly Row[],
   inserter: Inserter,
   token: string,
-  doubt: Doubt,
+  doubt: UnclearRefusals,
   absent?: ReadonlySet<Row>,
 ): Promise<RefusedEvent[]> {
   if (!doubt.isDivided(token)) {
@@ -106,7 +106,7 @@ async function bisect(
   inserter: Inserter,
   rows: readonly Row[],
   token: string,
-  doubt: Doubt,
+  doubt: UnclearRefusals,
   absent?: ReadonlySet<Row>,
 ): Promise<RefusedEvent[]> {
   const lacking = absent ?? (await absentAmong(inserter, rows, doubt))
@@ -128,7 +128,11 @@ async function bisect(
   return refused
 }
 
-async function absentAmong(inserter: Inserter, rows: readonly Row[], doubt: Doubt): Promise<ReadonlySet<Row>> {
+async function absentAmong(
+  inserter: Inserter,
+  rows: readonly Row[],
+  doubt: UnclearRefusals,
+): Promise<ReadonlySet<Row>> {
   if (!doubt.mayBeStored) return new Set(rows)
   const lines = new Set((await inserter.absent(rows.map(({ line }) => line))).map(asKey))
   const absent = new Set(rows.filter(({ line }) => lines.has(asKey(line))))
@@ -136,7 +140,7 @@ async function absentAmong(inserter: Inserter, rows: readonly Row[], doubt: Doub
   return absent
 }
 
-async function insertAlone(send: () => Promise<void>, row: Row, doubt: Doubt): Promise<RefusedEvent[]> {
+async function insertAlone(send: () => Promise<void>, row: Row, doubt: UnclearRefusals): Promise<RefusedEvent[]> {
   const { entry, index } = row
   try {
     await send()

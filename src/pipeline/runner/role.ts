@@ -4,7 +4,7 @@ import { createStoreMetrics } from '../../operations/status/metrics.ts'
 import { storeReads } from '../../operations/status/role.ts'
 import type { Parts } from '../../process/context.ts'
 import type { Service } from '../../run/service.ts'
-import { joinedCalls } from '../../stores/redis/joined-calls.ts'
+import { pipelinedCalls } from '../../stores/redis/pipelined-calls.ts'
 import { type Step, stepsOfJobs } from '../declaration/pipeline.ts'
 import { StreamGroupReader } from '../streams/group-reader.ts'
 import { Janitor } from '../streams/janitor.ts'
@@ -24,7 +24,7 @@ function stepWorker(parts: Parts, { group, from, to, stages }: Step, janitor: Ja
   const { readEntriesMax, dedupWindowMs, deliveriesMax } = parts.limits
   const consumer = `${hostname()}-${randomUUID().slice(0, 8)}`
   const countsJobs = stepsOfJobs(pipeline).some((step) => step.group === group)
-  const claims = joinedCalls(shared)
+  const claims = pipelinedCalls(shared)
   const readers = Array.from({ length: config.partitions }, (_, partition) => {
     return new StreamGroupReader({
       blocking: parts.connectBlocking(`${group}-${partition}`),

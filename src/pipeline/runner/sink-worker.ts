@@ -5,12 +5,12 @@ import { type DelayBounds, Loop, retry } from '../../run/loop.ts'
 import { PASSING } from '../../run/passing.ts'
 import type { Service } from '../../run/service.ts'
 import { type Inserter, UnclearRefusalError } from '../declaration/destination.ts'
-import { Doubt } from './doubt.ts'
 import { insertAbsent, insertBisecting, repeatInsert } from './insert.ts'
-import { countRows, Gathering, type GatheringOptions } from './sink-gathering.ts'
+import { countRows, InsertBatcher, type InsertBatcherOptions } from './insert-batcher.ts'
 import type { RefusedEvent, SinkIntent, SinkRun, SinkSource } from './sink-ports.ts'
+import { UnclearRefusals } from './unclear-refusals.ts'
 
-export interface SinkWorkerOptions extends GatheringOptions {
+export interface SinkWorkerOptions extends InsertBatcherOptions {
   readonly group: string
   readonly source: SinkSource
   readonly inserter: Inserter
@@ -49,8 +49,8 @@ export class SinkWorker implements Service {
   readonly name: string
   readonly #options: SinkWorkerOptions
   readonly #loop: Loop
-  readonly #doubt: Doubt
-  readonly #gathering: Gathering
+  readonly #doubt: UnclearRefusals
+  readonly #gathering: InsertBatcher
   /** The source of the options, but while an intent of another is finished. */
   #source: SinkSource
   #closed: Promise<void> | undefined
@@ -68,7 +68,7 @@ export class SinkWorker implements Service {
     this.#options = options
     this.#source = options.source
     const { maxMs } = options.retryDelay ?? RETRY_DELAY
-    this.#doubt = new Doubt(options.inserter, (intent) => this.#source.writeIntent(intent), maxMs)
+    this.#doubt = new UnclearRefusals(options.inserter, (intent) => this.#source.writeIntent(intent), maxMs)
     this.#loop = new Loop({
       name: this.name,
       enter: (signal) => this.#enter(signal),
@@ -87,7 +87,7 @@ export class SinkWorker implements Service {
       },
       delay: options.retryDelay ?? RETRY_DELAY,
     })
-    this.#gathering = new Gathering(options.source, options, this.#loop.signal)
+    this.#gathering = new InsertBatcher(options.source, options, this.#loop.signal)
   }
 
   /** With `startsReady` it resolves when the destination is ready for the first time, or the sink is stopped. */

@@ -5,9 +5,8 @@ import { PASSING } from '../../run/passing.ts'
 import type { Service } from '../../run/service.ts'
 import { SettledElsewhereError } from '../declaration/seen.ts'
 import type { Stage, StageTools } from '../declaration/stage.ts'
-import type { Entry, GroupReader, Settlement, StageCount } from './ports.ts'
+import { type Entry, type GroupReader, outcomesOf, type Settlement, type StageCount } from './ports.ts'
 import { giveUp, isolate, partsOf, runStages } from './run-stages.ts'
-import { Settled } from './settled.ts'
 
 export interface StepWorkerOptions {
   readonly group: string
@@ -109,14 +108,14 @@ export class StepWorker implements Service {
   }
 
   async #finishAll(reader: GroupReader, entries: readonly Entry[]): Promise<void> {
-    const settled = new Settled()
+    const settled = new RoundSums()
     const results = await Promise.allSettled(entries.map((entry) => this.#finish(reader, entry, settled)))
     if (settled.outcomes.size > 0) this.#options.onSettled?.(settled.outcomes, settled.stages)
     const failed = results.find((result) => result.status === 'rejected')
     if (failed !== undefined) throw failed.reason
   }
 
-  async #finish(reader: GroupReader, entry: Entry, settled: Settled): Promise<void> {
+  async #finish(reader: GroupReader, entry: Entry, settled: RoundSums): Promise<void> {
     const name = `${entry.partition} ${entry.lane} ${entry.id}`
     let settlement: Settlement | undefined
     try {
@@ -155,4 +154,32 @@ export class StepWorker implements Service {
     if (deliveries <= 2 * deliveriesMax) return runStages(stages, block, entry, tools)
     return giveUp(block, deliveries)
   }
+}
+
+/** Sums of what became of the entries of a round, so that metrics cost once per round and not per entry. */
+class RoundSums {
+  readonly outcomes = new Map<string, number>()
+  readonly #stages = new Map<string, { stage: string; in: number; out: number; dropped: Map<string, number> }>()
+
+  get stages(): readonly StageCount[] {
+    return [...this.#stages.values()]
+  }
+
+  add(settlement: Settlement): void {
+    addAll(this.outcomes, outcomesOf(settlement))
+    for (const { stage, dropped, ...passed } of settlement.stages ?? []) {
+      let sum = this.#stages.get(stage)
+      if (sum === undefined) {
+        sum = { stage, in: 0, out: 0, dropped: new Map() }
+        this.#stages.set(stage, sum)
+      }
+      sum.in += passed.in
+      sum.out += passed.out
+      addAll(sum.dropped, dropped)
+    }
+  }
+}
+
+function addAll(sums: Map<string, number>, more: ReadonlyMap<string, number>): void {
+  for (const [name, events] of more) sums.set(name, (sums.get(name) ?? 0) + events)
 }

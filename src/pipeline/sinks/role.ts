@@ -10,7 +10,7 @@ import type { Service } from '../../run/service.ts'
 import type { Membership } from '../../stores/redis/membership.ts'
 import { quotaWatch } from '../../tenants/role.ts'
 import type { Sink } from '../declaration/pipeline.ts'
-import type { GatheringOptions } from '../runner/sink-gathering.ts'
+import type { InsertBatcherOptions } from '../runner/insert-batcher.ts'
 import { SinkWorker } from '../runner/sink-worker.ts'
 import { SinkStreams, type SinkStreamsOptions, sinkMembership } from '../streams/sink-streams.ts'
 
@@ -55,7 +55,12 @@ export function retention(parts: Parts, store: AgedStore): Service {
 }
 
 /** A worker for each share of a sink, of which those insert whose shares this process holds. */
-function sharedSink(parts: Parts, sink: Sink, gathering: GatheringOptions, shared: Map<string, Membership>): Service {
+function sharedSink(
+  parts: Parts,
+  sink: Sink,
+  gathering: InsertBatcherOptions,
+  shared: Map<string, Membership>,
+): Service {
   const { sinkShares: shares, place } = parts.config
   if (shares === 1) return sinkWorker(parts, sink, gathering)
   const { group } = sink
@@ -72,7 +77,12 @@ function sharedSink(parts: Parts, sink: Sink, gathering: GatheringOptions, share
 }
 
 /** The worker of a sink, with connections of its own. */
-export function sinkWorker(parts: Parts, sink: Sink, gathering: GatheringOptions, reading: Reading = {}): SinkWorker {
+export function sinkWorker(
+  parts: Parts,
+  sink: Sink,
+  gathering: InsertBatcherOptions,
+  reading: Reading = {},
+): SinkWorker {
   const { group, from, into, completesJobs = false } = sink
   const { clickhouseUrl, clickhouseCluster, partitions, own } = parts.config
   const settings = ownValues(into.settings, own)

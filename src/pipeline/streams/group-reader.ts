@@ -1,15 +1,14 @@
 import { pause, untilTick, untilTurn } from '../../run/loop.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
-import type { Caller } from '../../stores/redis/joined-calls.ts'
 import { keys } from '../../stores/redis/keys.ts'
+import type { Caller } from '../../stores/redis/pipelined-calls.ts'
 import { replyCode } from '../../stores/redis/reply-error.ts'
 import { LANES, type Lane } from '../declaration/lane.ts'
 import type { BrokenEntry, Delivered, Entry, GroupReader, Settlement, SettleResult } from '../runner/ports.ts'
 import { readBlocking } from './blocking-read.ts'
 import { brokenEntryFields } from './dead-letter.ts'
 import { type RawEntry, type RawStreams, readEntry } from './entries.ts'
-import { bury, passOver } from './settlement-writer.ts'
-import { Settlements, type SettlementsOptions } from './settlements.ts'
+import { bury, passOver, Settlements, type SettlementsOptions } from './settlement.ts'
 
 /** `client` is for all but blocking reads, and may be shared. */
 export interface GroupReaderOptions extends SettlementsOptions {

@@ -3,12 +3,11 @@ import { UnavailableError } from '../../run/errors.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import { loadScript, type ScriptArgument } from '../../stores/redis/scripts.ts'
-import { Together } from '../../stores/redis/together.ts'
+import { TurnBatcher } from '../../stores/redis/turn-batcher.ts'
 import type { Delivery } from '../declaration/delivery.ts'
 import { type SeenStore, SettledElsewhereError } from '../declaration/seen.ts'
 import { IDENTITY_BYTES } from '../event/envelope.ts'
 import { OWNER_EPOCH_MS, ownerMs } from './owner.ts'
-import type { Claim } from './settlement-writer.ts'
 
 const EXPIRY_SLACK_MS = 3_600_000
 /** A clock of ours may be this much behind or ahead of Redis'. */
@@ -28,6 +27,14 @@ const claimScript = loadScript(import.meta.url, './claimSeen-3.lua')
 const heldScript = loadScript(import.meta.url, './heldSeen-1.lua')
 const sweepScript = loadScript(import.meta.url, './sweepSeen-1.lua')
 
+/** An identity that an owner may have in the dedup store. */
+export interface Claim {
+  /** Of the hash that would hold it. */
+  readonly key: string
+  readonly identity: Buffer
+  readonly owner: Buffer
+}
+
 export interface RedisSeenStoreOptions {
   readonly client: RedisClient
   readonly clock: Clock
@@ -44,7 +51,7 @@ export interface RedisSeenStoreOptions {
  */
 export class RedisSeenStore implements SeenStore {
   readonly #options: RedisSeenStoreOptions
-  readonly #claims = new Together<ClaimCall, readonly number[]>((calls) => this.#claimAll(calls))
+  readonly #claims = new TurnBatcher<ClaimCall, readonly number[]>((calls) => this.#claimAll(calls))
 
   constructor(options: RedisSeenStoreOptions) {
     this.#options = options

@@ -2,9 +2,9 @@ import type { Logger } from 'pino'
 import { pause, untilTick } from '../../run/loop.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { persisted } from '../../stores/redis/durability/persisted.ts'
-import { type Caller, joinedCalls } from '../../stores/redis/joined-calls.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import { LEASE_MS, Membership, type MembershipOptions, type ShareLease } from '../../stores/redis/membership.ts'
+import { type Caller, pipelinedCalls } from '../../stores/redis/pipelined-calls.ts'
 import { replyCode } from '../../stores/redis/reply-error.ts'
 import { LANES, type Lane } from '../declaration/lane.ts'
 import type {
@@ -20,8 +20,7 @@ import { readBlocking } from './blocking-read.ts'
 import { brokenEntryFields } from './dead-letter.ts'
 import { type RawEntry, type RawStreams, readEntry } from './entries.ts'
 import { RedisRunIds } from './redis-run-ids.ts'
-import { bury, passOver } from './settlement-writer.ts'
-import { settleRun } from './sink-settlement.ts'
+import { bury, passOver, settleRun } from './settlement.ts'
 
 export interface SinkStreamsOptions {
   /** For blocking reads only; not shared. */
@@ -220,7 +219,7 @@ export class SinkStreams implements SinkSource {
 
   async hasStrayPending(): Promise<boolean> {
     const { group, client } = this.#options
-    const joined = joinedCalls(client)
+    const joined = pipelinedCalls(client)
     const summaries = await Promise.all(
       this.#streams().map((stream) => this.#callOn(joined, 'XPENDING', this.#key(stream), group)),
     )

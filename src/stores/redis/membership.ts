@@ -4,8 +4,8 @@ import type { Logger } from 'pino'
 import { LeaseLostError } from '../../run/errors.ts'
 import { type DelayBounds, Loop } from '../../run/loop.ts'
 import { PASSING } from '../../run/passing.ts'
-import type { Caller } from './joined-calls.ts'
 import { keys } from './keys.ts'
+import type { Caller } from './pipelined-calls.ts'
 import { loadScript } from './scripts.ts'
 
 /** How long a lease lasts after its renewal. A member that dies holds up its shares for no longer. */

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { type Cluster, Redis, ReplyError } from 'ioredis'
 import type { RedisClient } from './connect.ts'
-import type { Caller } from './joined-calls.ts'
+import type { Caller } from './pipelined-calls.ts'
 import { replyCode } from './reply-error.ts'
 import { VectoredCommand } from './vectored-command.ts'
 

@@ -175,7 +175,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
   {
     name: 'isolated-owner',
     promise: 'an entry that is put back in parts carries its owner along',
-    file: 'src/pipeline/streams/settlements.ts',
+    file: 'src/pipeline/streams/settlement.ts',
     from: '[OWNER_FIELD, entry.owner, GROUP_FIELD, group]',
     to: '[GROUP_FIELD, group]',
     noticedBy: [['test/integration/streams.test.ts', 'what is put back in parts is for its group alone']],
@@ -404,7 +404,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
   {
     name: 'divided-noted',
     promise: 'that rows of a divided intent may be stored is durable before a part of it is sent',
-    file: 'src/pipeline/runner/doubt.ts',
+    file: 'src/pipeline/runner/unclear-refusals.ts',
     from: '...(this.#inserter.receivedAt !== undefined && { mayBeStored: true })',
     to: '',
     noticedBy: [['test/unit/runner/sink-refusals.test.ts', 'that rows may be stored is written down']],

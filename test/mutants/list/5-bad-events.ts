@@ -69,7 +69,7 @@ export const BAD_EVENTS: readonly Mutant[] = [
   {
     name: 'given-up-twice',
     promise: 'a row is given up only when it was refused alone twice',
-    file: 'src/pipeline/runner/doubt.ts',
+    file: 'src/pipeline/runner/unclear-refusals.ts',
     from: 'if (first !== known || performance.now() - first.atMs < this.#confirmAfterMs) this.#unconfirmed = refusal',
     to: '',
     noticedBy: [['test/unit/runner/sink-refusals.test.ts', 'a row that is refused once, behind a division']],

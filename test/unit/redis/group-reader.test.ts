@@ -5,7 +5,7 @@ import { EnvelopeState, NO_IDENTITY } from '../../../src/pipeline/event/envelope
 import { BLOCK_MS_MAX } from '../../../src/pipeline/streams/blocking-read.ts'
 import { StreamGroupReader } from '../../../src/pipeline/streams/group-reader.ts'
 import type { RedisClient } from '../../../src/stores/redis/connect.ts'
-import { type Caller, joinedCalls } from '../../../src/stores/redis/joined-calls.ts'
+import { type Caller, pipelinedCalls } from '../../../src/stores/redis/pipelined-calls.ts'
 import { mockTimeouts, settled } from '../../support/mock-timeouts.ts'
 
 const BLOCK = packBlock([{ identity: NO_IDENTITY, state: EnvelopeState.Enriched, row: 'row' }])
@@ -202,7 +202,7 @@ test('partitions that look at once what others left ask for it in one write', as
       },
     }
   }
-  const claims = joinedCalls({ pipeline } as unknown as RedisClient)
+  const claims = pipelinedCalls({ pipeline } as unknown as RedisClient)
   const readers = [1, 2, 3].map(() => readerOf({ live: 1, batch: 0 }, [], 60_000, { claims }))
   await Promise.all(readers.map((reader) => reader.next()))
   assert.deepEqual(writes, [6])

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import type { Inserter } from '../../../src/pipeline/declaration/destination.ts'
 import { packBlock } from '../../../src/pipeline/event/block.ts'
 import { EnvelopeState, NO_IDENTITY } from '../../../src/pipeline/event/envelope.ts'
-import { countRows, Gathering } from '../../../src/pipeline/runner/sink-gathering.ts'
+import { countRows, InsertBatcher } from '../../../src/pipeline/runner/insert-batcher.ts'
 import type { SinkRun, SinkSource } from '../../../src/pipeline/runner/sink-ports.ts'
 import { SinkWorker, type SinkWorkerOptions } from '../../../src/pipeline/runner/sink-worker.ts'
 import { pause } from '../../../src/run/loop.ts'
@@ -158,7 +158,7 @@ test('what comes while a source gives up waiting is no end of a flow', async (t)
     return runs
   }
   const options = { rowsMax: 10, lingerMs: 1e6, gatherMs: 10, pollMs: 10, backlogRows: 1 }
-  const gathering = new Gathering(
+  const gathering = new InsertBatcher(
     { readNew } as Partial<SinkSource> as SinkSource,
     options,
     new AbortController().signal,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Inserter } from '../../../src/pipeline/declaration/destination.ts'
-import { Doubt } from '../../../src/pipeline/runner/doubt.ts'
 import { repeatInsert } from '../../../src/pipeline/runner/insert.ts'
+import { UnclearRefusals } from '../../../src/pipeline/runner/unclear-refusals.ts'
 import { entryOf, runProcess, World } from '../../support/sink-world.ts'
 
 test('a sink writes its intent, inserts, acknowledges, and clears the intent, in this order', async () => {
@@ -226,7 +226,7 @@ test('rows that are absent behind a repeat are inserted under a token that was n
     absent: async (rows) => (tokens.length < 4 ? rows.slice(1) : []),
     close: async () => {},
   }
-  const doubt = new Doubt(inserter, async () => {}, 0)
+  const doubt = new UnclearRefusals(inserter, async () => {}, 0)
   assert.deepEqual(await repeatInsert(inserter, [entryOf('1-0', 'a', 'b')], 'first', doubt), [])
   assert.equal(tokens[0], 'first')
   assert.equal(new Set(tokens).size, 4, String(tokens))

@@ -18,7 +18,7 @@ const ALONE_WITHOUT_PROOF_MAX = 50
  * be taken by then, since some of its rows may be stored. And a try of the whole may have stored it and lost its answer,
  * which tokens of parts do not tell: from the first division on, no part is sent whose rows are stored.
  */
-export class Doubt {
+export class UnclearRefusals {
   readonly #inserter: Inserter
   readonly #write: (intent: SinkIntent) => Promise<void>
   readonly #confirmAfterMs: number

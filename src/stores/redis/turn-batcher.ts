@@ -4,7 +4,7 @@ interface Waiting<Call, Result> {
 }
 
 /** Calls of one turn of the event loop, made together: what each costs of its own is paid once for all. */
-export class Together<Call, Result> {
+export class TurnBatcher<Call, Result> {
   readonly #make: (calls: readonly Call[]) => readonly Promise<Result>[]
   #waiting: Waiting<Call, Result>[] = []
 

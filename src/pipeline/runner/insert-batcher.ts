@@ -2,7 +2,7 @@ import { pause } from '../../run/loop.ts'
 import type { SinkRun, SinkSource } from './sink-ports.ts'
 
 /** How much a sink inserts at once, and how long it waits for it. */
-export interface GatheringOptions {
+export interface InsertBatcherOptions {
   /** Rows of one insert. */
   readonly rowsMax: number
   /** Bytes of rows of one insert, about: a read is for as many rows as there is room for, of the size of those before. Default: no limit. */
@@ -48,16 +48,16 @@ interface Size {
  * Reads what a sink inserts next. What was read ahead is in hand like all that was read, without an intent: `drop` forgets it, and
  * its entries are pending.
  */
-export class Gathering {
+export class InsertBatcher {
   readonly #source: SinkSource
-  readonly #options: GatheringOptions
+  readonly #options: InsertBatcherOptions
   readonly #signal: AbortSignal
   #ahead: Promise<SinkRun[]> | undefined
   /** Mean of what was gathered last. */
   #rowBytes = ROW_BYTES
 
   /** @param signal the sink is to end: what is there by then is enough */
-  constructor(source: SinkSource, options: GatheringOptions, signal: AbortSignal) {
+  constructor(source: SinkSource, options: InsertBatcherOptions, signal: AbortSignal) {
     this.#source = source
     this.#options = options
     this.#signal = signal
