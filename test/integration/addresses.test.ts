@@ -83,7 +83,7 @@ test('without addresses visits are counted as with them, and no address is store
   assert.deepEqual([full.valid_ips, full.identified_ips, full.filtered, full.duplicates], [15, 12, 3, 1])
   for (const { errors, ...summary } of masked) {
     assert.deepEqual({ ...summary, errors: full.errors }, full)
-    assert.deepEqual(errors, [{ line: 19, detail: "is not JSON: Unexpected token 'x'" }])
+    assert.deepEqual(errors, [{ line: 19, detail: 'is not JSON: unexpected "x" at position 0' }])
   }
 
   const rows = async (sql: string) => {

@@ -1,6 +1,6 @@
 import { isTooDeep, TOO_DEEP } from '../../pipeline/event/json-depth.ts'
+import { describeJsonError } from '../../run/json-error.ts'
 import { HttpError } from '../engine/http-error.ts'
-import { describeJsonError } from './json-error.ts'
 import { schemaError } from './schema.ts'
 
 /**
@@ -13,6 +13,6 @@ export function parseJson(text: string, explain?: (text: string) => string | und
     return JSON.parse(text)
   } catch {
     if (text.trim() === '') throw new HttpError(400, 'the body is empty')
-    throw new HttpError(400, explain?.(text) ?? describeJsonError(text))
+    throw new HttpError(400, explain?.(text) ?? `the body is ${describeJsonError(text)}`)
   }
 }

@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { InputError } from '../../../run/errors.ts'
+import { describeJsonError } from '../../../run/json-error.ts'
 import { providerNameOf } from '../data-file.ts'
 import { replaceFile } from '../replace-file.ts'
 
@@ -108,8 +109,8 @@ export function parseSources(text: string): Source[] {
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
-  } catch (error) {
-    throw new InputError(`not JSON: ${(error as Error).message}`)
+  } catch {
+    throw new InputError(describeJsonError(text))
   }
 }
 

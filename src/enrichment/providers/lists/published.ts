@@ -1,6 +1,7 @@
 import type { NoiseClass } from '../../../../schemas/classification.ts'
 import type { EnrichmentData } from '../../../pipeline/event/enrichment.ts'
 import { InputError } from '../../../run/errors.ts'
+import { describeJsonError } from '../../../run/json-error.ts'
 import { parseCidr } from '../../addresses/network.ts'
 import type { ListEntry, NoiseList } from './entry.ts'
 import { locationOf } from './geofeed.ts'
@@ -162,8 +163,8 @@ function parseJson(text: Buffer): Json {
   let json: unknown
   try {
     json = JSON.parse(text.toString('utf8'))
-  } catch (error) {
-    throw new InputError(`not JSON: ${(error as Error).message}`)
+  } catch {
+    throw new InputError(describeJsonError(text.toString('utf8')))
   }
   if (typeof json !== 'object' || json === null || Array.isArray(json)) throw new InputError('not a JSON object')
   return json as Json

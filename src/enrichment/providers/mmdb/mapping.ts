@@ -1,5 +1,6 @@
 import { ATTRIBUTES, type Attribute } from '../../../../schemas/attributes.ts'
 import { InputError } from '../../../run/errors.ts'
+import { describeJsonError } from '../../../run/json-error.ts'
 import type { ProviderKind } from '../provider.ts'
 import { FIELDS, type Field, type FieldPaths } from './fields.ts'
 import { FLAGS, type Shape } from './recognise.ts'
@@ -38,8 +39,8 @@ export function parseMapping(text: string): FieldPaths {
   let json: unknown
   try {
     json = JSON.parse(text)
-  } catch (error) {
-    throw new InputError(`the mapping is not JSON: ${(error as Error).message}`)
+  } catch {
+    throw new InputError(`the mapping is ${describeJsonError(text)}`)
   }
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
     throw new InputError('the mapping is not a JSON object')

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { InputError } from '../../../run/errors.ts'
+import { describeJsonError } from '../../../run/json-error.ts'
 import { csvRows } from '../text/csv-rows.ts'
 import { lineError, linesOf } from '../text/text-file.ts'
 import { type RawRow, TABLE_COLUMNS, type TableColumn } from './organisation-row.ts'
@@ -82,8 +83,8 @@ function parseObject(line: number, json: string): object {
   let value: unknown
   try {
     value = JSON.parse(json)
-  } catch (error) {
-    throw lineError(line, `not JSON: ${(error as Error).message}`)
+  } catch {
+    throw lineError(line, describeJsonError(json))
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw lineError(line, 'not a JSON object')
   return value

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import { BATCH_LIMITS } from '../../../../schemas/api/batch.ts'
 import type { EventEnvelope } from '../../../../schemas/api/event.ts'
 import { OUTCOME_STATUS } from '../../../../schemas/outcome.ts'
+import { describeJsonError } from '../../../run/json-error.ts'
 import type { ChunkContext, ChunkCounts, ChunkReading, LineChunk, SlicedReading } from '../../declaration/source.ts'
 import { type Address, parseAddress } from '../../event/address.ts'
 import { type Block, BlockPacker } from '../../event/block.ts'
@@ -245,7 +246,7 @@ function bareLine(raw: string, line: number): string {
   return line === 1 && text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
 }
 
-/** Begins the detail of a line that is no JSON; what follows quotes the line. */
+/** Begins the detail of a line that is no JSON; the place in the line follows. */
 export const NOT_JSON = 'is not JSON'
 
 /** What is wrong with a line: for the tables in a word or two, for people in a sentence. */
@@ -261,10 +262,7 @@ function readEvent(text: string | undefined, context: ChunkContext): ReadEvent |
 }
 
 /** @param text undefined: it is not UTF-8 */
-export function readLine(
-  text: string | undefined,
-  { check, mask }: Pick<ChunkContext, 'check' | 'mask'>,
-): EventEnvelope | LineFault {
+export function readLine(text: string | undefined, { check }: Pick<ChunkContext, 'check'>): EventEnvelope | LineFault {
   if (text === undefined) return { fault: 'not UTF-8', detail: 'is not UTF-8' }
   if (text === TOO_LONG_TEXT) {
     return { fault: 'too long', detail: `is longer than ${BATCH_LIMITS.lineMaxBytes} bytes` }
@@ -275,18 +273,14 @@ export function readLine(
   let value: unknown
   try {
     value = JSON.parse(text)
-  } catch (error) {
-    const { message } = error as Error
-    // It may quote the line, and that an address that is not to be kept.
-    return { fault: 'not JSON', detail: `${NOT_JSON}: ${mask === undefined ? message : message.replace(QUOTE, '')}` }
+  } catch {
+    // It quotes one character, and so no address that is not to be kept.
+    return { fault: 'not JSON', detail: `is ${describeJsonError(text)}` }
   }
   const [error] = check(value)
   if (error === undefined) return value as EventEnvelope
   return { fault: 'schema', detail: error.path === '' ? error.message : `${error.path} ${error.message}` }
 }
-
-/** In a message of V8: `Unexpected token 'b', "broken" is not valid JSON`. */
-const QUOTE = /, (?:\.{3})?".*$/s
 
 /** A UUID (RFC 9562, version 8) that depends only on the job and the line. */
 function generatedId(jobId: string, line: number): string {

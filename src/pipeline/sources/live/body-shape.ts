@@ -1,6 +1,6 @@
 import { HttpError } from '../../../http/engine/http-error.ts'
 import { assertObject, typeOf } from '../../../http/route/body-shape.ts'
-import { findJsonError } from '../../../http/route/json-error.ts'
+import { findJsonError } from '../../../run/json-error.ts'
 import type { FieldError } from '../../event/validator.ts'
 
 /** Characters of a caller's key that a detail repeats. */

@@ -203,7 +203,7 @@ class Rows {
 
   #event(text: string): PreviewedRow {
     const { lines: line } = this
-    const event = readLine(text, { check: this.#check, mask: undefined })
+    const event = readLine(text, { check: this.#check })
     if ('fault' in event)
       return {
         line,

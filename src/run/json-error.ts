@@ -6,15 +6,17 @@ const BACKSLASH = 92
 const ESCAPE = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y
 
 /**
- * Says where a text stops being JSON, for a text that `JSON.parse` refused. Keeps no recursion, so depth is no matter.
+ * `not JSON: unexpected "x" at position 7`, for a text that `JSON.parse` refused. It shows one character of the text and no more. Keeps
+ * no recursion, so depth is no matter.
  */
 export function describeJsonError(text: string): string {
   const at = findJsonError(text)
-  if (at >= text.length) return `the body is not JSON: it ends too early, at position ${text.length}`
+  if (at >= text.length) return `not JSON: it ends too early, at position ${text.length}`
   const line = text.slice(0, at).split('\n').length
   const column = at - text.lastIndexOf('\n', at - 1)
   const char = JSON.stringify(String.fromCodePoint(text.codePointAt(at)!))
-  return `the body is not JSON: unexpected ${char} at position ${at} (line ${line}, column ${column})`
+  const place = line === 1 ? '' : ` (line ${line}, column ${column})`
+  return `not JSON: unexpected ${char} at position ${at}${place}`
 }
 
 /** The position of the first character that JSON does not allow there, from 0; the length when the text ends too early. */

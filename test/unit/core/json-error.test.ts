@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { describeJsonError, findJsonError } from '../../../../src/http/route/json-error.ts'
+import { describeJsonError, findJsonError } from '../../../src/run/json-error.ts'
 
 const cases: readonly (readonly [text: string, position: number])[] = [
   ['{"a":x}', 5],
@@ -38,11 +38,8 @@ test('the position is that of the first character that JSON does not allow', () 
 })
 
 test('it is told with line and column, and nothing else of the body', () => {
-  assert.equal(
-    describeJsonError('{\n  "a": secret\n}'),
-    'the body is not JSON: unexpected "s" at position 9 (line 2, column 8)',
-  )
-  assert.equal(describeJsonError('[1'), 'the body is not JSON: it ends too early, at position 2')
+  assert.equal(describeJsonError('{\n  "a": secret\n}'), 'not JSON: unexpected "s" at position 9 (line 2, column 8)')
+  assert.equal(describeJsonError('[1'), 'not JSON: it ends too early, at position 2')
 })
 
 test('neither depth nor length is a matter', () => {
