@@ -25,7 +25,7 @@ import { loadPipelineSettings, startCommand } from './start/command.ts'
 import { compileCommand } from './start/compile-command.ts'
 import { roleCommand } from './start/role-command.ts'
 
-/** Each is one file; what a command needs to run is imported when it runs, so that `--help` stays fast. */
+/** One file each. A command imports what it needs only when it runs, so that `--help` stays fast. */
 const COMMANDS = [
   startCommand,
   tenantCommand,
@@ -53,8 +53,8 @@ const EXIT_USAGE = 2
 
 /**
  * Runs one command of the command line.
- * @param args without the names of node and of the script
- * @returns the exit code: 0, 1 when it failed, 2 when it was called wrongly; the error is one line on standard error
+ * @param args without `node` and the script
+ * @returns the exit code: 0, 1 when it failed, 2 on wrong usage; an error is one line on standard error
  */
 export async function runCli(args: readonly string[], context: CliContext): Promise<number> {
   let exitCode = 0
@@ -79,7 +79,7 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
   }
 }
 
-/** Commands print nothing about errors themselves and never end the process. */
+/** Commands do not print errors themselves and never end the process. */
 function settle(command: Command, context: CliContext): void {
   command.exitOverride().configureOutput({
     writeOut: (text) => printLines(context.stdout, text),

@@ -2,18 +2,18 @@ import { InputError } from '../run/errors.ts'
 import { visible, widthOf } from '../run/visible-text.ts'
 import { printMore } from '../terminal/print.ts'
 
-/** ClickHouse's JSON lines: names and types first, then a line per row, each value as text. */
+/** ClickHouse's JSON lines: names and types first, then one line per row with each value as text. */
 export const TABLE_FORMAT = 'JSONCompactStringsEachRowWithProgress'
 
-/** Rows that are aligned with one another. Further rows get a table of their own, so that memory is bounded. */
+/** Rows aligned with one another. Further rows start a new table, so that memory is bounded. */
 const ROWS_MAX = 1_000
-/** UTF-16 units of such rows. */
+/** Characters (UTF-16 units) of the rows of one table. */
 const TEXT_MAX = 4_194_304
-/** A line of JSON is a row; one is held at a time. */
+/** Longest line in characters. One line, which is one row, is held at a time. */
 const LINE_MAX = 67_108_864
-/** Longer values stick out. */
+/** Longer values exceed their column. */
 const PADDED_MAX = 250
-/** Rows of many columns are shown one column a line when they do not fit a screen and are few. */
+/** Shows rows with many columns one column a line, when they are few and do not fit the screen. */
 const VERTICAL = { rowsMax: 10, columnsMin: 5, widthMin: 250 }
 /** Headings are repeated below a long table. */
 const FOOTER_ROWS_MIN = 50
@@ -26,7 +26,7 @@ interface Column {
 }
 type Row = readonly string[]
 
-/** A line of `TABLE_FORMAT`: one of these members, or another one that is not shown. */
+/** A line of `TABLE_FORMAT` has one of these members. Lines with other members are not printed. */
 interface Line {
   readonly meta?: readonly { readonly name: string; readonly type: string }[]
   readonly row?: Row
@@ -36,7 +36,7 @@ interface Line {
 }
 
 /**
- * Prints a result in `TABLE_FORMAT` as tables. Values cannot steer the terminal, and each is on one line.
+ * Prints a result in `TABLE_FORMAT` as tables. Control characters in values are escaped, and each value is on one line.
  * @throws InputError when a row is too long
  */
 export async function printResult(body: AsyncIterable<Uint8Array>, out: NodeJS.WritableStream): Promise<void> {
@@ -124,7 +124,7 @@ function listOf(columns: readonly Column[], rows: readonly Row[], before: number
   })
 }
 
-/** Lines without their ends; one without an end is the last. */
+/** Lines without their line feeds. Text after the last line feed is a line too. */
 async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder()
   let pieces: string[] = []

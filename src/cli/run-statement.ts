@@ -11,7 +11,7 @@ export class StatementError extends Error {
   override name = 'StatementError'
 }
 
-/** What a statement without a result prints as JSON. */
+/** The JSON output of a statement without a result. */
 const NO_RESULT = { meta: [], data: [], rows: 0 }
 
 /**
@@ -30,10 +30,10 @@ export async function runStatement(
   const format = response.headers.get('x-clickhouse-format')
   if (json && format !== null && format !== 'JSON') {
     await response.body?.cancel()
-    throw new InputError('--json wants a statement without a FORMAT of its own')
+    throw new InputError('--json needs a statement without a FORMAT of its own')
   }
   const body: AsyncIterable<Uint8Array> = response.body ?? Readable.from([])
-  // The statement may name this very format itself.
+  // The statement may ask for this format itself.
   if (format === TABLE_FORMAT && !statement.includes(TABLE_FORMAT)) return await printResult(body, out)
   const isTerminal = 'isTTY' in out && out.isTTY === true
   const isForPeople = isTerminal || (format !== null && /^(?:Pretty|Vertical)/.test(format))
@@ -41,7 +41,7 @@ export async function runStatement(
   let bytes = 0
   for await (const chunk of body) {
     bytes += chunk.length
-    // Programs get a FORMAT of the statement's own as it is.
+    // A FORMAT in the statement passes through unchanged to programs.
     if (isForPeople) await printMore(out, decoder.decode(chunk, { stream: true }))
     else await passOn(out, chunk)
   }
@@ -49,7 +49,7 @@ export async function runStatement(
   if (json && bytes === 0) printJson(out, NO_RESULT)
 }
 
-/** A syntax error lists every token that ClickHouse knows. */
+/** A syntax error of ClickHouse ends with a list of all possible tokens: remove it. */
 function withoutTokenList(message: string): string {
   return message.replace(/\.? Expected one of: .*?(?=\(SYNTAX_ERROR\)|$)/s, '. ')
 }
@@ -61,7 +61,7 @@ async function post(url: string, statement: string, format: string): Promise<Res
   target.password = ''
   target.searchParams.set('database', 'ipid')
   target.searchParams.set('default_format', format)
-  // An error in the middle of a result comes as an error, not as a part of the result.
+  // Makes an error in the middle of a result an error response, not a part of the result.
   target.searchParams.set('wait_end_of_query', '1')
   const headers: Record<string, string> = username === '' ? {} : credentials(username, password)
   try {
@@ -77,7 +77,7 @@ function credentials(user: string, password: string): Record<string, string> {
 
 const VERSION = /^\(version [^()]*(?:\([^()]*\))?\)$/
 
-/** `Code: 60. DB::Exception: Unknown table … (UNKNOWN_TABLE)`, without the version after it. */
+/** `Code: 60. DB::Exception: Unknown table … (UNKNOWN_TABLE)`, without the version at its end. */
 function firstLine(text: string): string {
   const trimmed = text.trim()
   const versionAt = trimmed.lastIndexOf('(version ')

@@ -7,26 +7,26 @@ import type { Setting } from './setting.ts'
 import { flagOf, SETTINGS, type SettingName, type Settings } from './settings.ts'
 import { shown } from './values.ts'
 
-/** What a process can be told to do; `ipid start` without `--roles` does all of it. */
+/** The roles of a process. `ipid start` without `--roles` runs all of them. */
 export const ROLES = ['ingress', 'process', 'sink', 'batch', 'archive', 'dashboard'] as const
 export type Role = (typeof ROLES)[number]
 
-/** Everything that can be set, checked. Frozen; can be sent to another process as it is. */
+/** All settings, validated. Frozen, and can be sent to another process unchanged. */
 export interface Config extends Settings {
   /** The default plans and those of `PLANS_FILE`, by name. */
   readonly plans: Plans
-  /** The settings that a flag or a variable names; all others have their defaults. */
+  /** Settings that a flag or a variable gives; all others have their defaults. */
   readonly given: readonly SettingName[]
   /** Values of the settings that the pipeline's sources and sinks declare, by environment variable: see `ownValues`. */
   readonly own: Readonly<Record<string, unknown>>
 }
 
-/** Where the raw archive is. */
+/** The location of the raw archive. */
 export function archivePlaceOf({ archiveUrl, dataDir }: Config): ArchivePlace {
   return archiveUrl ?? { folder: join(dataDir, 'archive') }
 }
 
-/** Where enrichment data are that were compiled on this machine. */
+/** Folder of the enrichment data that this machine compiled. */
 export function enrichCacheOf({ dataDir }: Pick<Config, 'dataDir'>): string {
   return join(dataDir, 'enrich-cache')
 }
@@ -36,12 +36,12 @@ export function sourcesDirOf({ dataDir, enrichDir }: Pick<Config, 'dataDir' | 'e
   return enrichDir ?? join(dataDir, 'enrich')
 }
 
-/** Where data are that were fetched beside the starter data; undefined when ENRICH_DIR takes the place of both. */
+/** Folder of downloaded data beside the starter data; undefined when ENRICH_DIR replaces both. */
 export function fetchedDirOf(config: Pick<Config, 'dataDir' | 'enrichDir'>): string | undefined {
   return config.enrichDir === undefined ? sourcesDirOf(config) : undefined
 }
 
-/** Where the default data sets are; undefined when they are off. */
+/** Folder of the default data sets; undefined when they are off. */
 export function defaultDataDirOf({ dataDir, enrichDir, defaultData }: DataSettings): string | undefined {
   const isOn = defaultData === 'auto' ? enrichDir === undefined : defaultData === 'on'
   return isOn ? join(dataDir, 'enrich-default') : undefined
@@ -49,7 +49,7 @@ export function defaultDataDirOf({ dataDir, enrichDir, defaultData }: DataSettin
 
 type DataSettings = Pick<Config, 'dataDir' | 'enrichDir' | 'defaultData'>
 
-/** Values from the command line, by setting; they go before the environment. */
+/** Values from the command line, by setting. They take precedence over the environment. */
 export type Flags = { readonly [Name in SettingName]?: string }
 
 /** Settings that the sources and sinks of a pipeline declare, and values from the command line by environment variable. */
@@ -58,15 +58,15 @@ export interface PipelineSettings {
   readonly flags?: Readonly<Record<string, string>>
 }
 
-/** The environment as a process has it. An empty variable counts as unset. */
+/** The environment of a process. An empty variable counts as unset. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Reads the settings. Pure, but for what PLANS_FILE and ENRICH_DIR name.
- * @param taken those that the command is about, all of them by default: it may not know what another one has to go with
- * @param pipeline the settings of its sources and sinks; none by default: only who starts processes needs them
- * @throws InputError in one line that lists every wrong setting: the flag or variable, its value, and what is wanted; or
- *   what goes with what
+ * Reads the settings. Pure, except that it checks the files that PLANS_FILE and ENRICH_DIR name.
+ * @param taken the settings of this command, by default all: rules between settings apply only among these
+ * @param pipeline the settings of its sources and sinks; none by default: only `ipid start` needs them
+ * @throws InputError with one line that lists every wrong setting: the flag or variable, its value, and what it must be, or
+ *   which settings must go together
  */
 export function readConfig(
   env: Environment,
@@ -84,12 +84,12 @@ export function readConfig(
   const { clickhouseCluster, clickhouseUrl } = values
   problems.of(() => {
     if (taken.includes('clickhouseCluster') && clickhouseCluster !== undefined && clickhouseUrl === undefined)
-      throw new InputError('CLICKHOUSE_CLUSTER wants CLICKHOUSE_URL: the embedded engine is no cluster')
+      throw new InputError('CLICKHOUSE_CLUSTER needs CLICKHOUSE_URL: the embedded engine is not a cluster')
   })
   problems.of(() =>
     named(SETTINGS.sinkShares, String(values.sinkShares), flags.sinkShares !== undefined, () => {
       if (taken.includes('sinkShares') && values.sinkShares > values.partitions)
-        throw new InputError(`wants at most PARTITIONS, which is ${values.partitions}`)
+        throw new InputError(`must be at most PARTITIONS, which is ${values.partitions}`)
     }),
   )
   const own = Object.fromEntries(
@@ -108,7 +108,7 @@ export function readConfig(
   return Object.freeze({ ...values, plans, given, own })
 }
 
-/** Collects what is wrong with several inputs, so that a user can correct all of it at once. */
+/** Collects the errors of several inputs, so that a user can correct all of them at once. */
 export class InputProblems {
   readonly #messages: string[] = []
 
@@ -123,7 +123,7 @@ export class InputProblems {
     }
   }
 
-  /** @throws InputError in one line with everything that was kept */
+  /** @throws InputError in one line with every kept error */
   throwIfAny(): void {
     if (this.#messages.length > 0) throw new InputError(this.#messages.join('; '))
   }
@@ -162,7 +162,7 @@ export function readRoles(value: string): Role[] {
   const names = value.split(',').map((name) => name.trim())
   for (const name of names) {
     if (!ROLES.some((role) => role === name)) {
-      throw new InputError(`--roles ${JSON.stringify(value)}: wants one or more of ${ROLES.join(', ')}`)
+      throw new InputError(`--roles ${JSON.stringify(value)}: must be one or more of ${ROLES.join(', ')}`)
     }
   }
   return ROLES.filter((role) => names.includes(role))

@@ -5,13 +5,13 @@ const PORT_MAX = 65_535
 
 /**
  * Reads a list of name servers: addresses with an optional port, `192.0.2.53,192.0.2.54:5353,[2001:db8::53]:53`.
- * @throws InputError that says what is wanted
+ * @throws InputError that says what is accepted
  */
 export function readNameServers(text: string): string[] {
   const servers = text.split(',').map((server) => server.trim())
   for (const server of servers) {
     if (!isServer(server))
-      throw new InputError(`"${server}" is no name server: wants ADDRESS, ADDRESS:PORT or [IPV6]:PORT`)
+      throw new InputError(`"${server}" is not a name server: use ADDRESS, ADDRESS:PORT or [IPV6]:PORT`)
   }
   return servers
 }

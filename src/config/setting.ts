@@ -1,14 +1,14 @@
-/** How one setting is named, read, defaulted and explained. */
+/** The name, reader, default and explanation of one setting. */
 export interface Setting<T> {
-  /** The environment variable; the flag is the same in lower case with dashes. */
+  /** The environment variable. The flag is the same in lower case with dashes. */
   readonly env: string
-  /** What stands for the value in help texts. */
+  /** Placeholder for the value in help texts. */
   readonly value: string
-  /** The text that is read when neither flag nor variable is given; undefined: the setting stays undefined. */
+  /** The text that is read when neither flag nor variable is given; undefined: the setting is then undefined. */
   readonly default: string | undefined
-  /** One phrase for people, with the unit. */
+  /** One phrase for users, with the unit. */
   readonly about: string
-  /** Throws `InputError` that says what is wanted. */
+  /** Throws `InputError` that says what is accepted. */
   readonly read: (text: string) => T
 }
 

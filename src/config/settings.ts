@@ -6,14 +6,14 @@ import { optional, type Setting, type SettingValue, setting } from './setting.ts
 import { bytes, choice, folder, integer, path, redisUrl, text, url } from './values.ts'
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
-/** Held to what src/http/engine/choose.ts knows by the type of `Config`. */
+/** The type of `Config` keeps this list equal to that of src/http/engine/choose.ts. */
 export const HTTP_ENGINES = ['auto', 'uWebSockets.js', 'node:http'] as const
 const PORT_MAX = 65_535
 const DAY_MS = 86_400_000
 const CLICKHOUSE_MEMORY_BYTES_MIN = 512 * 2 ** 20
 
 /**
- * Every setting but those that sources and sinks declare for themselves. Flags, `--help`, the table in README.md beside this file, and
+ * Every setting, except those that sources and sinks declare. Flags, `--help`, the table in README.md beside this file, and
  * the type `Config` come from here.
  */
 export const SETTINGS = {
@@ -26,7 +26,7 @@ export const SETTINGS = {
     'auto, uWebSockets.js or node:http; auto: the fastest that runs here',
     choice(HTTP_ENGINES),
   ),
-  dataDir: setting('DATA_DIR', 'dir', './data', 'folder of everything that is kept on this machine', path()),
+  dataDir: setting('DATA_DIR', 'dir', './data', 'folder for everything that is kept on this machine', path()),
   redisUrl: optional(
     'REDIS_URL',
     'url',
@@ -73,7 +73,7 @@ export const SETTINGS = {
     'CLICKHOUSE_READ_SECONDS',
     's',
     '600',
-    'how long a statement that reads from the embedded ClickHouse may take unless it sets max_execution_time, seconds; 0: for ever',
+    'time limit of a statement that reads from the embedded ClickHouse, unless it sets max_execution_time, seconds; 0: none',
     integer(0, DAY_MS / 1_000),
   ),
   archiveUrl: optional(
@@ -86,28 +86,33 @@ export const SETTINGS = {
     'ARCHIVE_PART_BYTES',
     'size',
     '16mb',
-    'size at which parts of the archive are closed, before compression, of all tenants together',
+    'size of all open parts together at which they are closed, before compression',
     bytes(2 ** 16, 2 ** 30),
   ),
   archivePartAgeMs: setting(
     'ARCHIVE_PART_AGE_MS',
     'ms',
     '60000',
-    'time after which parts of the archive are closed, milliseconds',
+    'age at which parts of the archive are closed, milliseconds',
     integer(100, DAY_MS),
   ),
   retentionDays: optional(
     'RETENTION_DAYS',
     'n',
-    'whole days that events are kept, by their receipt, unless their tenant says otherwise; unset: for ever',
+    'days that events are kept after they were received, unless the tenant has a number of its own; unset: for ever',
     integer(1, RETENTION_DAYS_MAX),
   ),
-  enrichDir: optional('ENRICH_DIR', 'dir', 'folder of data; unset: starter data and those of "db add"', folder()),
+  enrichDir: optional(
+    'ENRICH_DIR',
+    'dir',
+    'folder of enrichment data; unset: the starter data and the data of "db add"',
+    folder(),
+  ),
   defaultData: setting(
     'DEFAULT_DATA',
     'mode',
     'auto',
-    'free AS and country data behind all others: on, off, auto (on unless ENRICH_DIR is set)',
+    'free AS and country data, used where no other data know the address: on, off, auto (on unless ENRICH_DIR is set)',
     choice(['auto', 'on', 'off'] as const),
   ),
   plansFile: optional('PLANS_FILE', 'file', 'JSON file that adds or overrides plans', path()),
@@ -117,7 +122,7 @@ export const SETTINGS = {
     'ADMIN_HOST',
     'host',
     '127.0.0.1',
-    'address that GET /metrics listens on; one that others reach asks for no key',
+    'address that GET /metrics listens on; it asks for no key, so others can read it if they reach this address',
     text(/^[\w.:%-]+$/, 'an address'),
   ),
   dashboardPort: setting('DASHBOARD_PORT', 'n', '8081', 'port of the dashboard; 0: any free one', integer(0, PORT_MAX)),
@@ -131,7 +136,7 @@ export const SETTINGS = {
   dashboardUrl: optional(
     'DASHBOARD_URL',
     'url',
-    'http(s)://host[:port] by which people reach the dashboard, through a proxy',
+    'http(s)://host[:port] of the dashboard for users, when it is reached through a proxy',
     url(['http:', 'https:']),
   ),
   rdns: setting(
@@ -151,16 +156,10 @@ export const SETTINGS = {
     'RDNS_DEADLINE_MS',
     'ms',
     '500',
-    'how long reverse DNS may hold up an answer that names no deadline, milliseconds',
+    'time limit of reverse DNS for an answer without a deadline of its own, milliseconds',
     integer(1, 10_000),
   ),
-  rdnsConcurrency: setting(
-    'RDNS_CONCURRENCY',
-    'n',
-    '64',
-    'addresses that reverse DNS asks for at once',
-    integer(1, 1_024),
-  ),
+  rdnsConcurrency: setting('RDNS_CONCURRENCY', 'n', '64', 'concurrent reverse DNS queries', integer(1, 1_024)),
   batchQueueLimit: setting(
     'BATCH_QUEUE_LIMIT',
     'n',
@@ -193,21 +192,21 @@ export const SETTINGS = {
     'FEEDER_SHARES',
     'n',
     '1',
-    'shares of the tenants with batch jobs, which the processes with the role batch divide among them; the same for all',
+    'shares of batch work that the processes with the role batch divide among them; must be the same for all processes',
     integer(1, 64),
   ),
   commitLingerMs: setting(
     'COMMIT_LINGER_MS',
     'ms',
     '1',
-    'how long the first event of a group commit waits for others, milliseconds; behind a commit of several small requests up to twice that, 20 at most, for those to come again',
+    'time that the first event of a group commit waits for others, milliseconds; after a commit of several small requests up to twice that, at most 20',
     integer(0, 1_000),
   ),
   writeDeadlineMs: setting(
     'WRITE_DEADLINE_MS',
     'ms',
     '1500',
-    'time that Redis has to take a request before it is answered with 500, milliseconds',
+    'time that Redis has to store a request before the answer is 500, milliseconds',
     integer(100, 60_000),
   ),
   intakeHighWaterEvents: optional(
@@ -233,7 +232,7 @@ export const SETTINGS = {
   deliveriesMax: optional(
     'DELIVERIES_MAX',
     'n',
-    'deliveries after which a block that fails is taken apart, and an event given up; unset: 5, as pipelines/ declares',
+    'deliveries after which a failing block is split, and a failing event becomes a dead letter; unset: 5, as pipelines/ declares',
     integer(1, 1_000),
   ),
   sinkRowsMax: setting('SINK_ROWS_MAX', 'n', '100000', 'rows of one ClickHouse insert', integer(1, 1_000_000)),
@@ -241,14 +240,14 @@ export const SETTINGS = {
     'SINK_LINGER_MS',
     'ms',
     '1000',
-    'time between two inserts unless SINK_ROWS_MAX rows wait, or a tenth of them and no more come, milliseconds',
+    'time between two inserts, milliseconds; shorter when SINK_ROWS_MAX rows wait, or a tenth of them and no more arrive',
     integer(0, 60_000),
   ),
   sinkShares: setting(
     'SINK_SHARES',
     'n',
     '1',
-    'sinks that insert side by side, each from its part of the partitions; up to PARTITIONS; the same for all',
+    'sinks that insert concurrently, each from its own partitions; at most PARTITIONS; must be the same for all processes',
     integer(1, 64),
   ),
   redisStartMs: setting(
@@ -269,14 +268,14 @@ export const SETTINGS = {
     'REDIS_LOOP_MS',
     'ms',
     '10000',
-    'time after which a command of a background loop counts as lost, milliseconds; of one that waits for entries at least 5000',
+    'time after which a command of a background loop counts as lost, milliseconds; at least 5000 for a command that waits for entries',
     integer(2_000, 600_000),
   ),
   redisFsync: setting(
     'REDIS_FSYNC',
     'when',
     'always',
-    'when what embedded Redis wrote goes to disk: always (before anybody is told), everysec (within a second or two) or no (when the system does)',
+    'when the embedded Redis writes to disk: always (before a request is answered), everysec (within one or two seconds) or no (when the system does)',
     choice(['always', 'everysec', 'no']),
   ),
   redisMaxMemoryBytes: setting(
@@ -290,7 +289,7 @@ export const SETTINGS = {
 
 export type SettingName = keyof typeof SETTINGS
 
-/** The value of every setting, by name. */
+/** The values of all settings, by name. */
 export type Settings = { readonly [Name in SettingName]: SettingValue<(typeof SETTINGS)[Name]> }
 
 /** `DATA_DIR` → `--data-dir`. */

@@ -2,13 +2,13 @@ import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { InputError } from '../run/errors.ts'
 
-/** Readers of setting values. Each throws `InputError` with what is wanted, as `wants …`. */
+/** Readers of setting values. Each throws `InputError` that says what the value must be. */
 
 /** A whole number from `min` to `max`, in decimal digits. */
 export function integer(min: number, max: number) {
   return (value: string): number => {
     const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN
-    if (!(number >= min && number <= max)) throw new InputError(`wants a whole number from ${min} to ${max}`)
+    if (!(number >= min && number <= max)) throw new InputError(`must be a whole number from ${min} to ${max}`)
     return number
   }
 }
@@ -17,7 +17,7 @@ export function integer(min: number, max: number) {
 export function choice<const T extends string>(values: readonly T[]) {
   return (value: string): T => {
     const known = values.find((candidate) => candidate === value)
-    if (known === undefined) throw new InputError(`wants one of ${values.join(', ')}`)
+    if (known === undefined) throw new InputError(`must be one of ${values.join(', ')}`)
     return known
   }
 }
@@ -25,15 +25,15 @@ export function choice<const T extends string>(values: readonly T[]) {
 /** Text of a form. */
 export function text(form: RegExp, wanted: string) {
   return (value: string): string => {
-    if (!form.test(value)) throw new InputError(`wants ${wanted}`)
+    if (!form.test(value)) throw new InputError(`must be ${wanted}`)
     return value
   }
 }
 
-/** A path, made absolute; nothing need be there. */
+/** A path, made absolute. It need not exist. */
 export function path() {
   return (value: string): string => {
-    if (value.includes('\0')) throw new InputError('wants a path')
+    if (value.includes('\0')) throw new InputError('must be a path')
     return resolve(value)
   }
 }
@@ -43,7 +43,7 @@ export function folder() {
   return (value: string): string => {
     const absolute = resolve(value)
     if (statSync(absolute, { throwIfNoEntry: false })?.isDirectory() !== true) {
-      throw new InputError('wants a folder that exists')
+      throw new InputError('must be a folder that exists')
     }
     return absolute
   }
@@ -51,7 +51,7 @@ export function folder() {
 
 /** A URL of one of the protocols, with a host. */
 export function url(protocols: readonly string[]) {
-  const wanted = `wants ${protocols.map((protocol) => `${protocol}//host:port`).join(' or ')}`
+  const wanted = `must be ${protocols.map((protocol) => `${protocol}//host:port`).join(' or ')}`
   return (value: string): string => {
     const parsed = URL.canParse(value) ? new URL(value) : undefined
     if (parsed === undefined || !protocols.includes(parsed.protocol) || parsed.hostname === '') {
@@ -71,7 +71,7 @@ export function redisUrl() {
     try {
       return server(value)
     } catch {
-      throw new InputError('wants redis://host:port, rediss://host:port, unix:///path or redis-cluster://h1:p1,h2:p2')
+      throw new InputError('must be redis://host:port, rediss://host:port, unix:///path or redis-cluster://h1:p1,h2:p2')
     }
   }
 }
@@ -85,13 +85,13 @@ export function bytes(min: number, max = Number.MAX_SAFE_INTEGER) {
     const size = match === null ? Number.NaN : Number(match[1]) * UNITS[match[2]!.toLowerCase().charAt(0)]!
     if (!(size >= min && size <= max)) {
       const most = max === Number.MAX_SAFE_INTEGER ? '' : ` and at most ${max}`
-      throw new InputError(`wants bytes, or a size like 512mb or 4gb, at least ${min}${most}`)
+      throw new InputError(`must be bytes, or a size like 512mb or 4gb, at least ${min}${most}`)
     }
     return size
   }
 }
 
-/** A value as it may be shown: the password of a URL is not. */
+/** The value without the password of a URL, so that it may be shown. */
 export function shown(value: string): string {
   return JSON.stringify(value.replace(/(:\/\/[^:/@\s]*:)[^/\s]*@/, '$1***@'))
 }

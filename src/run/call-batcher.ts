@@ -1,18 +1,18 @@
-/** A call that takes longer than this is not waited for any more before the next is sent, milliseconds. */
+/** Sends the next call after this time even when the last one has no answer yet, milliseconds. */
 const PATIENCE_MS = 20
 
 /**
- * Makes few calls of many demands: those of a turn of the event loop go together, and so do all that come while a call is
- * on its way. One that is slow holds up those behind it for a moment only.
+ * Merges many requests into few calls. Requests of one turn of the event loop share a call, as do those that arrive while a
+ * call is in flight. A slow call delays the next one by `PATIENCE_MS` only.
  */
 export class CallBatcher<Demand> {
   readonly #call: (demands: readonly Demand[]) => Promise<unknown>
   #waiting: Demand[] = []
-  /** Whether a call will be made: at the end of this turn, or behind the one that is on its way. */
+  /** Whether a call is scheduled: at the end of this turn, or after the one in flight. */
   #isBusy = false
   #calls = 0
 
-  /** @param call settles when the demands, one or more, are answered; in which way does not matter */
+  /** @param call settles when it has answered all requests it was given; whether it resolves or rejects does not matter */
   constructor(call: (demands: readonly Demand[]) => Promise<unknown>) {
     this.#call = call
   }
@@ -37,7 +37,7 @@ export class CallBatcher<Demand> {
   }
 
   #next(): void {
-    // Who heard of this call twice, by patience and by its answer, is not to send what the next gathers.
+    // Makes the second of patience and answer of this call do nothing.
     this.#calls++
     this.#isBusy = this.#waiting.length > 0
     if (this.#isBusy) setImmediate(() => this.#send())

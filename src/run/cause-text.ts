@@ -1,4 +1,7 @@
-/** An error as libraries wrap it: `cause` of fetch, `errors` of an attempt at several addresses, `lastNodeError` of a Redis Cluster. */
+/**
+ * The ways in which libraries wrap an error: `cause` of fetch, `errors` of an attempt at several addresses, `lastNodeError`
+ * of a Redis Cluster.
+ */
 interface Wrapping {
   readonly message: string
   readonly code?: unknown
@@ -7,7 +10,7 @@ interface Wrapping {
   readonly lastNodeError?: unknown
 }
 
-/** Says why something failed: the message of the innermost error, such as `connect ECONNREFUSED 127.0.0.1:6379`. */
+/** The message of the innermost error, for example `connect ECONNREFUSED 127.0.0.1:6379`. */
 export function causeText(error: unknown): string {
   const { message, code, cause, errors, lastNodeError } = error as Wrapping
   const inner = lastNodeError ?? cause ?? (Array.isArray(errors) ? errors[0] : undefined)

@@ -1,4 +1,4 @@
-/** The work may succeed unchanged when it is tried again: a store is away, busy, or its answer was lost. */
+/** The same work may succeed later: a store is down or busy, or its answer was lost. */
 export class UnavailableError extends Error {
   override name = 'UnavailableError'
   readonly retryAfterSeconds: number
@@ -9,7 +9,7 @@ export class UnavailableError extends Error {
   }
 }
 
-/** Intake is refused because a limit is reached; it opens again when the work behind it has drained. Answers 429. */
+/** Intake refuses work because a limit is reached, and accepts again when the queue has drained. Answered with 429. */
 export class BackpressureError extends Error {
   override name = 'BackpressureError'
   readonly retryAfterSeconds: number
@@ -22,17 +22,17 @@ export class BackpressureError extends Error {
   }
 }
 
-/** The user's input is wrong. The message is one line that says what is wrong and where. Exit code 2, or status 4xx. */
+/** The user's input is wrong. The message says in one line what is wrong and where. Exit code 2, or status 4xx. */
 export class InputError extends Error {
   override name = 'InputError'
 }
 
-/** The program cannot run here, for a reason that its message explains together with the remedy. Exit code 1. */
+/** The program cannot run here. The message gives the reason and the remedy. Exit code 1. */
 export class StartupError extends Error {
   override name = 'StartupError'
 }
 
-/** Another process does now what only one at a time may do. */
+/** Another process holds a right that only one process may hold. */
 export class LeaseLostError extends Error {
   override name = 'LeaseLostError'
 }

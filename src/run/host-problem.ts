@@ -2,11 +2,11 @@ import { StartupError } from './errors.ts'
 
 const PROBLEMS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'this host is not known',
-  EAI_AGAIN: 'no name server tells the address of this host',
+  EAI_AGAIN: 'no name server knows the address of this host',
   EADDRNOTAVAIL: 'this machine does not have this address',
 }
 
-/** What is wrong with the host that a server was to listen on; undefined: nothing, it failed for another reason. */
+/** Explains why a server cannot listen on its host; undefined when the host is not the reason. */
 export function hostProblem({ code = '' }: NodeJS.ErrnoException): string | undefined {
   return PROBLEMS[code]
 }
@@ -18,7 +18,7 @@ export interface ListenPort {
   readonly port: number
 }
 
-/** The same sentence for every port: which one is not free, why, and what to do. */
+/** One wording for every port: which port is not free, why, and what to do. */
 export function portRefusal({ host, portSetting, port }: ListenPort, { code, message }: NodeJS.ErrnoException) {
   const reason = code === 'EADDRINUSE' ? 'another program listens there' : (code ?? message)
   const address = `${host.includes(':') ? `[${host}]` : host}:${port}`

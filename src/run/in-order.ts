@@ -1,5 +1,5 @@
 /**
- * The values of several sources, of which each gives its own in that order, in one order. Holds one value of each.
+ * Merges sorted sources into one sorted sequence. Holds one value of each source.
  * @param isBefore whether a value comes before another
  */
 export async function* inOrder<T>(

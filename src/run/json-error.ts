@@ -19,7 +19,7 @@ export function describeJsonError(text: string): string {
   return `not JSON: unexpected ${char} at position ${at}${place}`
 }
 
-/** The position of the first character that JSON does not allow there, from 0; the length when the text ends too early. */
+/** The position of the first character that JSON does not allow, from 0; the length when the text ends too early. */
 export function findJsonError(text: string): number {
   const open: ('{' | '[')[] = []
   let expect: 'value' | 'first element' | 'first key' | 'key' | 'colon' | 'next' = 'value'
@@ -61,7 +61,9 @@ export function findJsonError(text: string): number {
   return text.length
 }
 
-/** Behind the scalar that starts at `at`; the complement (`~`) of the position where it goes wrong when it is none. */
+/**
+ * The position after the scalar that starts at `at`; when it is invalid, the complement (`~`) of the position of the error.
+ */
 function scalarEnd(text: string, at: number): number {
   if (text[at] === '"') return stringEnd(text, at)
   for (const literal of LITERALS) {
@@ -73,7 +75,7 @@ function scalarEnd(text: string, at: number): number {
   return end < 0 ? ~(text[at] === '-' ? at + 1 : at) : end
 }
 
-/** Like `scalarEnd`, for a string. A loop, for a pattern would need memory for every character. */
+/** Like `scalarEnd`, for a string. A loop, because a pattern would need memory for every character. */
 function stringEnd(text: string, start: number): number {
   let at = start + 1
   while (at < text.length) {

@@ -7,42 +7,42 @@ export interface DelayBounds {
   readonly maxMs: number
 }
 
-/** What a loop does. */
+/** The work of a loop. */
 export interface LoopWork {
   readonly name: string
   /**
-   * Does one round. Resolves with the milliseconds to pause before the next one; nothing: at once. A round that waits for
-   * something ends the wait when `signal` is given. Rejects when it could not do its work: it is tried again.
+   * Does one round. Resolves with the pause before the next round in milliseconds; undefined: no pause. A round that waits
+   * must end its wait when `signal` aborts. A rejection means that the round failed and is tried again.
    */
   round(signal: AbortSignal): Promise<number | undefined>
   /**
-   * Prepares the first round, and the first one after a failure: takes a lease, goes over what was left unfinished.
-   * Rejects as `round` does.
+   * Prepares the first round, and the first round after a failure: takes a lease, or resumes unfinished work. Rejects as
+   * `round` does.
    */
   enter?(signal: AbortSignal): Promise<void>
   /**
-   * Releases what `enter` acquired; called once, behind the last round, also when `enter` never succeeded. A failure is
-   * not told to anybody.
+   * Releases what `enter` acquired. Called once, after the last round, even when `enter` never succeeded. Failures are
+   * ignored.
    */
   leave?(): Promise<void>
   /** Called for each failure, with the delay until the next try. */
   failed(error: unknown, delayMs: number): void
   readonly delay: DelayBounds
-  /** Its pauses do not keep the process from ending. Default false. */
+  /** Lets the process exit during its pauses. Default false. */
   readonly unref?: boolean
 }
 
 /**
- * Does rounds until it is stopped. A failure is followed by a delay that grows from `minMs` to `maxMs` and starts anew
- * behind a round that succeeded. Started twice, it runs once. A stop lets the round in progress finish and ends every
- * pause; it may come before the start, and then there is none, and more than once.
+ * Runs rounds until it is stopped. After a failure it waits for a delay that grows from `minMs` to `maxMs`; a successful
+ * round resets the delay. Starting it twice runs it once. A stop ends every pause and lets the current round finish. It may
+ * come before the start, which then does nothing, and may be called more than once.
  */
 export class Loop implements Service {
   readonly name: string
   readonly #work: LoopWork
   readonly #stopping = new AbortController()
   #running: Promise<void> | undefined
-  /** Ends the pause between two rounds that is under way. */
+  /** Ends the current pause between two rounds. */
   #endPause: (() => void) | undefined
   #isWoken = false
 
@@ -51,7 +51,7 @@ export class Loop implements Service {
     this.#work = work
   }
 
-  /** Given when the loop is to end. */
+  /** Aborts when the loop is to end. */
   get signal(): AbortSignal {
     return this.#stopping.signal
   }
@@ -66,7 +66,7 @@ export class Loop implements Service {
     await this.#running
   }
 
-  /** There is something to do: a round begins now, or at once behind the one in progress. Ends no delay behind a failure. */
+  /** Reports new work: a round begins now, or right after the current one. Does not shorten the delay after a failure. */
   wake(): void {
     this.#isWoken = true
     this.#endPause?.()
@@ -114,9 +114,9 @@ const TICK_MS = 250
 const SECOND_MS = 1_000
 
 /**
- * A pause that ends with those of other loops, of other processes, too: what wakes up at the same time costs less than what wakes
- * up one behind the other. Those of a second and more end with a second, shorter ones with a quarter of one. It is never longer, and
- * one below a quarter stays as it is.
+ * Shortens a pause so that it ends together with pauses of other loops and processes, because waking up together costs less
+ * than one after the other. Pauses of a second or more end at a full second, shorter ones at a quarter of a second. Pauses
+ * below a quarter of a second are unchanged.
  */
 export function untilTick(pauseMs: number, nowMs: number): number {
   if (pauseMs < TICK_MS) return pauseMs
@@ -125,10 +125,10 @@ export function untilTick(pauseMs: number, nowMs: number): number {
 }
 
 /**
- * A pause of a loop that is one of several: it ends when it is the turn of that one, half a wait from now or up to one and a half, and
- * from then on each lasts as long as given. Those who got work at the same moment do it one behind the other, so that what they
- * share, such as Redis, is not held up by all of them at once.
- * @param turn where in a wait its turn is, from 0 to below 1
+ * Spreads the pauses of several loops evenly over time, so that loops that got work at the same moment do not all load
+ * Redis at once. The first pause lasts between half and one and a half `waitMs`, until the turn of this loop; later ones
+ * last `waitMs`.
+ * @param turn position of this loop within a wait, from 0 to below 1
  */
 export function untilTurn(waitMs: number, nowMs: number, turn = 0): number {
   const offsetMs = turn * waitMs
@@ -136,8 +136,8 @@ export function untilTurn(waitMs: number, nowMs: number, turn = 0): number {
 }
 
 /**
- * Waits; ends early, without an error, when `signal` is given.
- * @param ref whether it keeps the process from ending
+ * Waits; ends early, without an error, when `signal` aborts.
+ * @param ref whether the pause keeps the process running
  */
 export async function pause(ms: number, signal?: AbortSignal, ref = true): Promise<void> {
   await sleep(ms, undefined, { signal, ref }).catch(() => {})
@@ -145,17 +145,17 @@ export async function pause(ms: number, signal?: AbortSignal, ref = true): Promi
 
 export interface PollOptions {
   readonly everyMs: number
-  /** `performance.now()` from which on nobody looks again. */
+  /** `performance.now()` at which polling stops. */
   readonly deadlineMs?: number
-  /** Ends the wait. */
+  /** Ends the polling. */
   readonly signal?: AbortSignal
-  /** Its pauses do not keep the process from ending. Default false. */
+  /** Lets the process exit during its pauses. Default false. */
   readonly unref?: boolean
 }
 
 /**
- * Looks again and again until there is something to see. A look that rejects ends it.
- * @returns undefined when the deadline or the signal ended the wait
+ * Calls `look` until it returns a value. A rejection of `look` ends it.
+ * @returns undefined when the deadline or the signal ended it
  */
 export async function poll<T>(look: () => Promise<T | undefined>, options: PollOptions): Promise<T | undefined> {
   const { everyMs, deadlineMs = Number.POSITIVE_INFINITY, signal, unref = false } = options
@@ -168,8 +168,8 @@ export async function poll<T>(look: () => Promise<T | undefined>, options: PollO
 }
 
 /**
- * Delay before the next try: doubles with every failure up to the bound, and is cut by up to a half at random, so that
- * those that failed together do not come back together.
+ * Delay before the next try: doubles with every failure up to the bound. A random part of up to a half is taken off, so
+ * that processes that failed together do not return together.
  * @param failures before this one
  */
 export function growingDelay(failures: number, { minMs, maxMs }: DelayBounds): number {
@@ -178,20 +178,20 @@ export function growingDelay(failures: number, { minMs, maxMs }: DelayBounds): n
 
 export interface RetryOptions {
   readonly delay: DelayBounds
-  /** `performance.now()` from which on nothing is tried again. */
+  /** `performance.now()` after which there are no more tries. */
   readonly deadlineMs?: number
-  /** Tries, the first included. */
+  /** Number of tries, including the first. */
   readonly triesMax?: number
   /** Ends the tries. */
   readonly signal?: AbortSignal
-  /** Whether a failure is final. Default: none is. */
+  /** Whether not to try again after this failure. Default: always try again. */
   readonly isFinal?: (error: unknown) => boolean
 }
 
 /**
- * Does something that is safe to repeat until it succeeds, with a growing delay between the tries. It is tried once in any
- * case; a delay that would outlast the deadline is cut, so that the last try comes `minMs` before it.
- * @throws the last failure, when it is final or the tries, the time or the signal are at their end
+ * Repeats work that is safe to repeat until it succeeds, with a growing delay between the tries. Tries at least once. A
+ * delay that would outlast the deadline is shortened, so that the last try starts `minMs` before it.
+ * @throws the last failure, when it is final, or when the tries, the time or the signal ended
  */
 export async function retry<T>(work: () => Promise<T>, options: RetryOptions): Promise<T> {
   const { delay, deadlineMs = Number.POSITIVE_INFINITY, triesMax = Number.POSITIVE_INFINITY, signal } = options

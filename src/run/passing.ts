@@ -1,13 +1,13 @@
-/** The key of `PASSING`. Being a symbol, it is not part of the written line. */
+/** The key of `PASSING`. A symbol is not written to the log. */
 const passing = Symbol('passing')
 
 /**
- * Facts of a log line that complains of a wait, such as for a store that still starts. To be spread into them. Before the
- * process is ready such a wait is no problem.
+ * Marks a log line about a wait that may end by itself, for example for a store that still starts. Spread it into the
+ * fields of the line. Before the process is ready, such a wait is not counted as a problem.
  */
 export const PASSING: object = { [passing]: true }
 
-/** Whether the facts of a log line have `PASSING` among them. */
+/** Whether the fields of a log line contain `PASSING`. */
 export function isPassing(facts: unknown): boolean {
   return typeof facts === 'object' && facts !== null && passing in facts
 }

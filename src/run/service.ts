@@ -1,22 +1,21 @@
 import { Lifecycle } from './lifecycle.ts'
 
 /**
- * A part with a life of its own. `stop` ends intake first, then finishes what is in flight, then releases what `start`
- * and the constructor acquired.
+ * A component that is started and stopped. `stop` first ends intake, then finishes work in flight, then releases what
+ * `start` and the constructor acquired.
  *
- * Both may be called any number of times, and do their work once. `stop` may come before `start`, or in the middle of
- * it. A service that was stopped stays stopped: a `start` behind that resolves and does nothing, unless the service's own
- * contract says that it starts again.
+ * Both may be called any number of times and do their work once. `stop` may come before or during `start`. A stopped
+ * service stays stopped: a later `start` resolves and does nothing, unless the service documents that it can start again.
  */
 export interface Service {
   readonly name: string
-  /** Resolves when the service does its work; rejects when it cannot start, having released everything. */
+  /** Resolves when the service works. Rejects when it cannot start, after releasing everything. */
   start(): Promise<void>
-  /** Resolves when everything in flight is finished and released. */
+  /** Resolves when all work in flight is finished and everything is released. */
   stop(): Promise<void>
 }
 
-/** Services that live together: started in order, stopped in the opposite order. */
+/** Services that run together: started in order, stopped in reverse order. */
 export class ServiceGroup implements Service {
   readonly name: string
   readonly #services: readonly Service[]
@@ -25,7 +24,7 @@ export class ServiceGroup implements Service {
 
   readonly #atOnce: boolean
 
-  /** @param options `atOnce`: none waits for the start of another */
+  /** @param options `atOnce`: starts all without waiting for one another */
   constructor(name: string, services: readonly Service[], options: { readonly atOnce?: boolean } = {}) {
     this.name = name
     this.#services = services
@@ -37,7 +36,7 @@ export class ServiceGroup implements Service {
       if (this.#atOnce) return await this.#startAtOnce()
       for (const service of this.#services) {
         if (this.#life.isStopped) return
-        // Before it is up: a stop that comes meanwhile must reach it too.
+        // Registers the service before it is up, so that a stop during its start reaches it.
         this.#started.push(service)
         try {
           await service.start()
@@ -59,7 +58,7 @@ export class ServiceGroup implements Service {
     }
   }
 
-  /** Stops every service that was begun even when one fails; rejects with the first failure. */
+  /** Stops every service whose start began, even when one fails; rejects with the first failure. */
   stop(): Promise<void> {
     return this.#life.stop(async () => {
       const failures: unknown[] = []

@@ -1,14 +1,14 @@
 import { BackpressureError } from './errors.ts'
 
 export interface SlotLimits {
-  /** At a time. */
+  /** Slots that one tenant may hold at a time. */
   readonly ofTenant: number
-  /** At a time, of all tenants together. */
+  /** Slots of all tenants together. */
   readonly all: number
-  /** So many of a tenant wait in line, and no longer than `waitMaxMs`; 0: what finds no slot is refused. */
+  /** How many calls of one tenant may wait, each at most `waitMaxMs`; 0: refuse at once when no slot is free. */
   readonly waitingOfTenant: number
   readonly waitMaxMs: number
-  /** What is refused is told this, and to try again after so many seconds. */
+  /** The message of a refusal, and the seconds after which to try again. */
   readonly refusal: string
   readonly retrySeconds: number
 }
@@ -18,10 +18,13 @@ interface Line {
   readonly waiting: (() => void)[]
 }
 
-/** Slots for what tenants do on something they share. One that comes free goes to who holds the fewest, however long the lines are. */
+/**
+ * Limits concurrent work on a shared resource, fairly: a free slot goes to the waiting tenant that holds the fewest slots,
+ * however long its line is.
+ */
 export class TenantSlots {
   readonly #limits: SlotLimits
-  /** Of tenants that hold a slot or wait for one; who was given one last comes last. */
+  /** Tenants that hold a slot or wait for one. The tenant served last is moved to the end. */
   readonly #lines = new Map<string, Line>()
   #held = 0
 
@@ -29,7 +32,7 @@ export class TenantSlots {
     this.#limits = limits
   }
 
-  /** Does something in a slot. @throws BackpressureError when there is none in time, or too many wait */
+  /** Runs `work` in a slot. @throws BackpressureError when no slot is free in time, or too many calls wait */
   async run<T>(tenantId: string, work: () => Promise<T>): Promise<T> {
     await this.#take(tenantId)
     try {
@@ -39,7 +42,7 @@ export class TenantSlots {
     }
   }
 
-  /** Passes pieces on, in a slot from before the first of them to their end. Throws as `run` does. */
+  /** Yields pieces while holding a slot from before the first piece to the last. Throws as `run` does. */
   async *pass<T>(tenantId: string, pieces: AsyncIterable<T>): AsyncGenerator<T> {
     await this.#take(tenantId)
     try {
@@ -95,7 +98,7 @@ export class TenantSlots {
     line.waiting.shift()!()
   }
 
-  /** Of tenants with something in line, the one that holds the fewest slots; of those, the one that waits for its turn longest. */
+  /** The waiting tenant with the fewest slots; among equals, the one that was served longest ago. */
   #next(): readonly [tenantId: string, line: Line] | undefined {
     let next: readonly [string, Line] | undefined
     for (const [id, line] of this.#lines) {

@@ -1,21 +1,21 @@
 import type { RoleModule } from '../app.ts'
 import type { Environment } from '../config/config.ts'
 
-/** What a process is asked from outside. */
+/** Requests to end the process. */
 export interface StopSignals {
   /** SIGTERM or SIGINT: finish, then exit. */
   readonly stop: AbortSignal
-  /** The second one: exit. */
+  /** A second signal: exit at once. */
   readonly force: AbortSignal
 }
 
-/** What a command sees of its process. */
+/** The parts of its process that a command may use. */
 export interface CliContext {
   readonly env: Environment
   readonly stdin: NodeJS.ReadStream
   readonly stdout: NodeJS.WriteStream
   readonly stderr: NodeJS.WriteStream
-  /** Takes over SIGTERM and SIGINT. A command that does not call it ends by them at once. */
+  /** Takes over SIGTERM and SIGINT. Without this call a signal ends the process at once. */
   readonly stopSignals: () => StopSignals
   /** The roles that `ipid start` runs in processes of their own. */
   readonly roleModule: () => Promise<RoleModule>

@@ -4,19 +4,19 @@ import { StartupError } from '../run/errors.ts'
 import { type SocketLock, takeLock } from '../run/socket-lock.mjs'
 import { readInstance } from './instance.ts'
 
-/** What an instance that was killed may still hold is given back within this time. */
+/** A killed instance frees its port and files within this time. */
 const KILLED_INSTANCE_MS = 10_000
 
-/** A DATA_DIR that is ours. */
+/** A DATA_DIR whose lock this process holds. */
 export interface HeldDataDir {
   readonly lock: SocketLock
-  /** Time in which an instance that was killed gives back what it holds; 0 when none was. */
+  /** How long to wait for a killed instance to free its port and files; 0 when none was killed. */
   readonly patienceMs: number
 }
 
-/** @throws StartupError when another ipid has it */
+/** @throws StartupError when another ipid holds it */
 export async function holdDataDir(dir: DataDir): Promise<HeldDataDir> {
-  // An instance that stops in order takes its lock away.
+  // An instance that stops in order removes its lock file.
   const patienceMs = existsSync(dir.lock) ? KILLED_INSTANCE_MS : 0
   const lock = await takeLock(dir.lock)
   if (lock !== undefined) return { lock, patienceMs }

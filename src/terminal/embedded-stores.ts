@@ -16,11 +16,11 @@ export interface StoreSurroundings {
   readonly config: Config
   readonly dir: DataDir
   readonly log: Logger
-  /** Time in which an instance that was killed gives back what it holds; 0 when none was. */
+  /** How long to wait for a killed instance to free its port and files; 0 when none was killed. */
   readonly patienceMs: number
 }
 
-/** A private Redis under DATA_DIR; its binary is found, or installed, at the first start. */
+/** A private Redis under DATA_DIR. The first start finds or installs its binary. */
 export function embeddedRedis({ config, dir, log }: StoreSurroundings, env: Environment): Store {
   let binary: RedisBinary | undefined
   return {
@@ -44,7 +44,7 @@ export function embeddedRedis({ config, dir, log }: StoreSurroundings, env: Envi
 
 const RETRY_DELAY: DelayBounds = { minMs: 250, maxMs: 500 }
 
-/** The embedded ClickHouse under DATA_DIR; started again, it has the port that it had. */
+/** The embedded ClickHouse under DATA_DIR. A restart keeps its port. */
 export function embeddedClickHouse({ config, dir, log, patienceMs }: StoreSurroundings, env: Environment): Store {
   const { clickhousePort } = config
   const ownSecret = randomBytes(24).toString('hex')
@@ -54,7 +54,7 @@ export function embeddedClickHouse({ config, dir, log, patienceMs }: StoreSurrou
     launch: async (signal, previous) => {
       const port = previous?.url === undefined ? config.clickhousePort : Number(new URL(previous.url).port)
       const file = dir.clickhousePidFile
-      // The process is told its folder in JSON.
+      // The process gets its folder as JSON in its arguments.
       const commandPart = JSON.stringify(dir.clickhouse)
       await endLeftover({ file, commandPart, name: 'embedded ClickHouse', log, signal })
       const onLaunch = (pid: number) => noteProcess(file, pid)
@@ -72,7 +72,7 @@ export function embeddedClickHouse({ config, dir, log, patienceMs }: StoreSurrou
   }
 }
 
-/** The engine of an instance that was killed may still finish its statements on the same folder. */
+/** The engine of a killed instance may still finish statements on the same folder. */
 async function startPatiently(options: EmbeddedClickHouseOptions, patienceMs: number) {
   const { startEmbeddedClickHouse } = await import('../embedded/clickhouse/start.ts')
   const deadlineMs = performance.now() + patienceMs

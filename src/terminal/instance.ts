@@ -8,18 +8,18 @@ import { StartupError } from '../run/errors.ts'
 import { isHeld } from '../run/socket-lock.mjs'
 import { writePrivateFile } from './atomic-file.ts'
 
-/** How a running instance is reached; DATA_DIR/run/instance.json. */
+/** How to reach a running instance; stored in DATA_DIR/run/instance.json. */
 export interface Instance {
   /** The API; absent when the instance has no ingress. */
   readonly url?: string
   readonly clickhouse_url: string
   readonly redis_url: string
   readonly pid: number
-  /** Where people reach the dashboard; absent when the instance has none. */
+  /** The address of the dashboard for people; absent when the instance has none. */
   readonly dashboard?: string
 }
 
-/** The settings by which a command has to do as the instance does. */
+/** Settings that a command takes from the running instance. */
 const FOLLOWED = [
   ...(['enrichDir', 'defaultData', 'rdns', 'rdnsServers', 'archiveUrl', 'archivePartAgeMs'] as const),
   ...(['retentionDays', 'stallMs', 'partitions'] as const),
@@ -27,9 +27,9 @@ const FOLLOWED = [
 
 type Followed = Pick<Config, (typeof FOLLOWED)[number]>
 
-/** What the file holds besides. */
+/** Further contents of the file. */
 interface InstanceFile extends Instance {
-  /** As they are read. */
+  /** The settings as they are read. */
   readonly settings?: Partial<Followed>
   readonly plans?: Readonly<Record<string, Plan>>
 }
@@ -45,7 +45,7 @@ export function writeInstance(dir: DataDir, instance: Instance, config: Config):
   writePrivateFile(dir.instanceFile, `${JSON.stringify(file)}\n`)
 }
 
-/** With the plans and settings of the running instance, where the command was given none of its own. */
+/** The configuration with the plans and settings of the running instance, except those that the command was given. */
 export async function asInstance(config: Config): Promise<Config> {
   const dir = trustedDataDir(config.dataDir)
   const file = (await isHeld(dir.lock)) ? readInstance(dir) : undefined
@@ -60,7 +60,7 @@ export async function asInstance(config: Config): Promise<Config> {
   }
 }
 
-/** What the file says, whether or not that instance runs. Undefined when there is none. */
+/** The content of the file, whether or not that instance runs. Undefined when there is no file. */
 export function readInstance(dir: DataDir): InstanceFile | undefined {
   try {
     return JSON.parse(readFileSync(dir.instanceFile, 'utf8')) as InstanceFile
@@ -94,7 +94,7 @@ export async function apiUrlOf(config: Config): Promise<string> {
   return url
 }
 
-/** Where people reach the dashboard of the running instance, or DASHBOARD_URL. @throws StartupError when there is none */
+/** The address of the dashboard of the running instance, or DASHBOARD_URL. @throws StartupError when there is none */
 export async function dashboardUrlOf(config: Config): Promise<string> {
   if (config.dashboardUrl !== undefined) return config.dashboardUrl
   const { dashboard } = await runningInstance(config)

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { visible, visibleLines, widthOf } from '../run/visible-text.ts'
 
 /*
- * All that commands write goes through here, because much of it comes from outside: names of files, types of foreign
- * databases, ids of events, messages of servers. A test forbids commands to write by themselves.
+ * All output of commands goes through here, because much of it comes from outside: file names, types of other databases,
+ * event ids, messages of servers. A test forbids commands to write to streams directly.
  */
 
 /** Prints one line for people. */
@@ -16,17 +16,17 @@ export function printPart(out: NodeJS.WritableStream, text: string): void {
   out.write(visible(text))
 }
 
-/** Prints lines of ours, each ended by a line feed. Texts from outside are in it on one line each. */
+/** Prints our own lines, each ended by a line feed. Texts from outside in them must each be on one line. */
 export function printLines(out: NodeJS.WritableStream, text: string): void {
   out.write(visibleLines(text))
 }
 
-/** As `printLines`, when there is room: resolves when more may be printed. */
+/** As `printLines`, but resolves when the stream can take more. */
 export async function printMore(out: NodeJS.WritableStream, text: string): Promise<void> {
   if (!out.write(visibleLines(text))) await once(out, 'drain')
 }
 
-/** Passes bytes on to a program, which wants them as they are. Resolves when more may be passed on. */
+/** Passes bytes on unchanged, for programs. Resolves when the stream can take more. */
 export async function passOn(out: NodeJS.WritableStream, bytes: Uint8Array): Promise<void> {
   if (!out.write(bytes)) await once(out, 'drain')
 }
@@ -38,14 +38,14 @@ export function printJson(out: NodeJS.WritableStream, value: unknown): void {
 
 export type Cell = string | number | boolean | null | undefined
 
-/** Prints rows under headings, columns aligned: numbers to the right, `-` for what is not there. */
+/** Prints rows under headings with aligned columns: numbers to the right, `-` for missing values. */
 export function printTable(
   out: NodeJS.WritableStream,
   headings: readonly string[],
   rows: readonly (readonly Cell[])[],
 ): void {
   const texts = [headings.map(visible), ...rows.map((row) => row.map(cellText))]
-  // Not Math.max of all: a call takes some 100,000 arguments, and a list has no limit.
+  // Not Math.max(...all): a call takes some 100,000 arguments, and a list has no limit.
   const widths = headings.map((_, i) => texts.reduce((most, row) => Math.max(most, widthOf(row[i] ?? '')), 0))
   const right = headings.map((_, i) => rows.length > 0 && rows.every((row) => typeof row[i] === 'number'))
   for (const row of texts) {

@@ -3,13 +3,13 @@ import type { RedisClient } from '../stores/redis/connect.ts'
 import { Membership } from '../stores/redis/membership.ts'
 
 const NAME = 'rewrite'
-/** A lease of somebody who was killed runs out within 3 s. */
+/** The lease of a killed process expires within 3 s. */
 const WAIT_MS = 5_000
 
 /**
- * Runs `use` while nobody else replaces or removes stored events, or copies them. Inserts go on.
- * @param what of ours, for the message
- * @throws StartupError when somebody else does
+ * Runs `use` while no other process replaces, removes or copies stored events. Inserts continue.
+ * @param what the name of this work, for the message
+ * @throws StartupError when another process holds the lease
  */
 export async function whileNobodyRewrites<T>(
   client: RedisClient,

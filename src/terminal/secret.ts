@@ -6,7 +6,7 @@ import { printLine, printPart } from './print.ts'
 
 /**
  * Asks for a secret in the terminal, without showing what is typed.
- * @returns undefined when there is no terminal to ask in, or the question is left with Ctrl-C or Ctrl-D
+ * @returns undefined when there is no terminal to ask in, or the user leaves the question with Ctrl-C or Ctrl-D
  */
 export async function askSecret(
   question: string,

@@ -9,12 +9,12 @@ export const INSTANCE_SETTINGS: readonly SettingName[] = ['dataDir', 'redisUrl',
 
 export const ALL_SETTINGS = Object.keys(SETTINGS) as SettingName[]
 
-/** The settings that are flags of a command: it may have options of its own that are called like another one. */
+/** Which settings each command has as flags. A command may have an option of its own with the name of a setting. */
 const added = new WeakMap<Command, readonly SettingName[]>()
 /** The same of settings that the pipeline declares. */
 const addedOfPipeline = new WeakMap<Command, readonly Setting<unknown>[]>()
 
-/** Gives a command a flag for each of these settings, with its default and its variable. */
+/** Adds a flag for each of these settings, with its default and its variable. */
 export function addSettings(command: Command, names: readonly SettingName[]): Command {
   for (const name of names) command.addOption(optionOf(SETTINGS[name]))
   added.set(command, [...(added.get(command) ?? []), ...names])
@@ -34,7 +34,7 @@ function optionOf(setting: Setting<unknown>): Option {
 
 /** Reads the configuration from the environment and from flags that `addSettings` and `addPipelineSettings` added. */
 export function configOf(context: CliContext, command: Command): Config {
-  // A command that has commands takes the options that it shares with them, wherever they stand.
+  // A parent command parses the options that it shares with its subcommands, wherever they are written.
   const options = command.optsWithGlobals<Record<string, string>>()
   const flags: { [Name in SettingName]?: string } = {}
   const names = added.get(command) ?? []

@@ -14,8 +14,8 @@ import { asInstance, redisUrlOf } from './instance.ts'
 const CONNECT_MS = 5_000
 
 /**
- * Connects to Redis for the length of `use`. When it resolves, what was changed is on disk.
- * @param connectMs time to connect, and for each answer
+ * Connects to Redis while `use` runs. When it resolves, all changes are on disk.
+ * @param connectMs time limit for connecting, and for each answer
  * @throws StartupError when Redis cannot be reached in that time
  */
 export async function withRedis<T>(
@@ -35,7 +35,7 @@ export async function withRedis<T>(
     })
     const refused = await refusesWrites(client)
     const result = await use(client)
-    // What would have changed something was refused, and what is only read is as good as before.
+    // With writes refused, nothing was changed, and reads need no disk.
     if (!refused || !(await refusesWrites(client))) await persisted(client)
     return result
   } finally {
@@ -43,7 +43,7 @@ export async function withRedis<T>(
   }
 }
 
-/** A Redis that cannot write to its file, as on a full disk. */
+/** Whether Redis cannot write to its file, for example on a full disk. */
 async function refusesWrites(client: RedisClient): Promise<boolean> {
   const error = await client.ping().then(
     () => undefined,
@@ -52,7 +52,7 @@ async function refusesWrites(client: RedisClient): Promise<boolean> {
   return replyCode(error) === 'MISCONF'
 }
 
-/** Manages the tenants of the running instance for the length of `use`. */
+/** Runs `use` with the tenants of the running instance. */
 export async function withTenants<T>(config: Config, use: (admin: TenantAdmin) => Promise<T>): Promise<T> {
   const { plans } = await asInstance(config)
   return await withRedis(await redisUrlOf(config), (client) => use(tenantAdmin(client, { plans })))

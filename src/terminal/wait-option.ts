@@ -5,7 +5,7 @@ import { InputError } from '../run/errors.ts'
 const WAIT_SECONDS = 600
 const WAIT_SECONDS_MAX = 86_400
 
-/** `--wait SECONDS` of a command that waits for what runs. */
+/** `--wait SECONDS` for commands that wait for work in progress. */
 export function waitOption(about: string): Option {
   const read = integer(1, WAIT_SECONDS_MAX)
   return new Option('--wait <seconds>', about).default(WAIT_SECONDS).argParser((value) => {

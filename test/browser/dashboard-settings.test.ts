@@ -120,7 +120,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     await page.goto(`${origin}/t/acme/settings`)
     await page.getByRole('textbox', { name: 'Network' }).fill('no network')
     await page.getByRole('button', { name: 'Add rule' }).click()
-    await page.getByText('wants a network such as').waitFor()
+    await page.getByText('must be a network like').waitFor()
     await page.getByRole('textbox', { name: 'Network' }).fill('17.253.0.0/16')
     // The event is stored within a second or so; until then a dry run does not know it.
     await until(async () => {

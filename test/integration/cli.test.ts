@@ -9,8 +9,8 @@ import { until } from '../support/until.ts'
 describe('without an instance', () => {
   const USAGE: [args: string[], stderr: RegExp][] = [
     [['start', '--prot', '1'], /^ipid: unknown option '--prot' \(Did you mean --port\?\)\n$/],
-    [['start', '--port', 'x'], /^ipid: --port "x": wants a whole number from 0 to 65535\n$/],
-    [['start', '--roles', 'web'], /^ipid: --roles "web": wants one or more of ingress, .*\n$/],
+    [['start', '--port', 'x'], /^ipid: --port "x": must be a whole number from 0 to 65535\n$/],
+    [['start', '--roles', 'web'], /^ipid: --roles "web": must be one or more of ingress, .*\n$/],
     [['start', 'now'], /^ipid: too many arguments .*\n$/],
     [['tenant', 'creat', 'x'], /^ipid: unknown command 'creat' \(Did you mean create\?\)\n$/],
     [['tenant', 'create'], /^ipid: missing required argument 'name' .*\n$/],
@@ -18,7 +18,7 @@ describe('without an instance', () => {
       ['tenant', 'create', 'x', '--archive', 'maybe'],
       /^ipid: option '--archive <on\|off>' argument 'maybe' is invalid.*\n$/,
     ],
-    [['partitions', '0'], /^ipid: partitions "0": wants a whole number from 1 to 1024\n$/],
+    [['partitions', '0'], /^ipid: partitions "0": must be a whole number from 1 to 1024\n$/],
     [['frobnicate'], /^ipid: unknown command 'frobnicate'.*\n$/],
     [[], /^ipid: which command\? See ipid --help.*\n$/],
   ]
@@ -177,7 +177,7 @@ test('what a command is asked wrongly is exit code 2, what fails is 1, each in o
     [['dashboard', 'sign-out', '--data-dir', '/nowhere'], 1, /^ipid: no ipid is running on \/nowhere: .*\n$/],
     [['usage', 'demo', '--month', 'May'], 2, /^ipid: month: wants YYYY-MM.*\n$/],
     [['sql', 'SELECT * FROM nowhere'], 1, /^ipid: Code: 60\. DB::Exception: .*\n$/],
-    [['sql', 'SELECT 1 FORMAT CSV', '--json'], 2, /^ipid: --json wants a statement without a FORMAT.*\n$/],
+    [['sql', 'SELECT 1 FORMAT CSV', '--json'], 2, /^ipid: --json needs a statement without a FORMAT.*\n$/],
   ]
   for (const [args, code, stderr] of refused) {
     const result = await site.ipid(...args)

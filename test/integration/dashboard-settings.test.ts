@@ -222,8 +222,8 @@ test('rules are changed in the words of a person, tried before, and refused in w
   })
   await post(client, path, add('keep', 'ISP'))
   assert.deepEqual((await post<RulesAnswer>(client, path, { unclassified: 'event' })).unclassified, 'event')
-  assert.match(await refusal(client, path, add('own', 'AS64500')), /wants a network/)
-  assert.match(await refusal(client, path, add('keep', 'business')), /wants a class that is filtered/)
+  assert.match(await refusal(client, path, add('own', 'AS64500')), /must be a network/)
+  assert.match(await refusal(client, path, add('keep', 'business')), /must be a class that is filtered/)
   assert.match(await refusal(client, path, { remove: 'own 10.0.0.0/8' }), /has no rule "own 10.0.0.0\/8"/)
   for (const body of [{}, { add: { kind: 'no', subject: 'x' } }, { rules: [] }]) await refusal(client, path, body)
 

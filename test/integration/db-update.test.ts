@@ -217,7 +217,7 @@ test('sources.json is checked before anything is fetched', () => {
     ['[{"url":"http://host/a.mmdb","file":"sources.json"}]', /is not the name of a data file$/],
     ['[{"url":"http://host/download"}]', /^source 1: file "download" is not the name of a data file$/],
     ['[{"url":"http://host/a.mmdb","schedule":"sometimes"}]', /^source 1: schedule "sometimes" is none of hourly/],
-    ['[{"url":"http://host/{key}/a.mmdb"}]', /^source 1: \{key\} in url wants key_env$/],
+    ['[{"url":"http://host/{key}/a.mmdb"}]', /^source 1: \{key\} in url needs key_env$/],
     ['[{"url":"http://host/a.mmdb"},{"url":"http://host/a.csv"}]', /^a\.mmdb and a\.csv would be the same provider$/],
   ]
   for (const [json, message] of wrong) assert.throws(() => parseSources(json), { name: 'InputError', message }, json)
@@ -258,7 +258,7 @@ test('db add knows good sources by name, keeps what is in sources.json, and says
   await writeFile(join(dir, 'sources.json'), '{"own.csv": "http://127.0.0.1/own.csv"}')
   const added = await run('geolite2', 'dbip-lite')
   assert.equal(added.code, 0, added.stderr)
-  assert.match(added.stdout, /geolite2-asn\.mmdb: in sources\.json now[\s\S]*wants a key in MAXMIND_LICENSE_KEY/)
+  assert.match(added.stdout, /geolite2-asn\.mmdb: in sources\.json now[\s\S]*needs a key in MAXMIND_LICENSE_KEY/)
   assert.match(added.stdout, /DB-IP \(https:\/\/db-ip\.com\)/)
   const sources = parseSources(await readFile(join(dir, 'sources.json'), 'utf8'))
   assert.deepEqual(

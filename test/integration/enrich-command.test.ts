@@ -179,8 +179,8 @@ test('a wrong call is exit code 2 in one line', async (t) => {
   const wrong: [args: string[], stderr: RegExp][] = [
     [[], /^ipid: missing required argument 'ip'.*\n$/],
     [['--jsn', '81.2.69.1'], /^ipid: unknown option '--jsn'.*\n$/],
-    [['81.2.69.1', '--rdns-servers', 'dns.example.com'], /^ipid: "dns\.example\.com" is no name server: .*\n$/],
-    [['81.2.69.1', '--enrich-dir', '/nowhere/at/all'], /^ipid: --enrich-dir ".*": wants a folder that exists\n$/],
+    [['81.2.69.1', '--rdns-servers', 'dns.example.com'], /^ipid: "dns\.example\.com" is not a name server: .*\n$/],
+    [['81.2.69.1', '--enrich-dir', '/nowhere/at/all'], /^ipid: --enrich-dir ".*": must be a folder that exists\n$/],
   ]
   for (const [args, stderr] of wrong) {
     const result = await enrich(args)

@@ -284,7 +284,7 @@ test('stored events are judged again by today’s data', async (t) => {
     await refused(
       ['--tenant', 'acme', '--from', '2026-02-30', '--to', '2026-03-01'],
       2,
-      /--from "2026-02-30": wants a UTC day/,
+      /--from "2026-02-30": must be a UTC day/,
     )
     await refused(['--tenant', 'acme', '--from', '2026-01-02', '--to', '2026-01-01'], 2, /is before --from/)
     writeFileSync(join(running.enrichDir, 'broken.mmdb'), 'nonsense')

@@ -206,8 +206,8 @@ test('what is asked wrongly is refused, with the flag', async () => {
     assert.equal(code, 2)
     return stderr
   }
-  assert.match(await ask('--from', '2026-02-30', '--to', '2026-03-01'), /--from "2026-02-30": wants a UTC day/)
+  assert.match(await ask('--from', '2026-02-30', '--to', '2026-03-01'), /--from "2026-02-30": must be a UTC day/)
   assert.match(await ask('--from', '2026-02-03', '--to', '2026-02-01'), /--to 2026-02-01 is before --from 2026-02-03/)
-  assert.match(await ask(...receivedDays(), '--where', 'signup'), /--where "signup": wants NAME=VALUE/)
+  assert.match(await ask(...receivedDays(), '--where', 'signup'), /--where "signup": must be NAME=VALUE/)
   assert.match(await ask(...receivedDays(), '--source', 'live'), /ingest, batch/)
 })

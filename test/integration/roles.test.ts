@@ -57,7 +57,7 @@ test('a sink in shares tells how many a process has, and one that is not divided
 test('a role that is not built cannot be started, and neither can a pipeline that does not hold together', async (t) => {
   assert.throws(
     () => readRoles('sink,nothing'),
-    /wants one or more of ingress, process, sink, batch, archive, dashboard$/,
+    /must be one or more of ingress, process, sink, batch, archive, dashboard$/,
   )
   const dir = mkdtempSync(join(tmpdir(), 'ipid-roles-'))
   t.after(() => rmSync(dir, { recursive: true }))

@@ -3,20 +3,20 @@ import type { Instance } from '../../terminal/instance.ts'
 import { printLine } from '../../terminal/print.ts'
 import type { DemoKey } from './demo-tenant.ts'
 
-/** What there is to say when everything runs. */
+/** The facts to print when everything runs. */
 export interface Ready {
   readonly instance: Instance
-  /** Only at the start that made it. */
+  /** Set only at the start that created the key. */
   readonly created: DemoKey | undefined
   readonly metricsUrl: string
-  /** Signs an operator in, once. */
+  /** A link that signs an operator in once. */
   readonly signIn: string | undefined
 }
 
-/** An address of a company in the starter data. */
+/** An address of a company that the starter data know. */
 const EXAMPLE_IP = '17.253.144.10'
 
-/** Prints where the service is, the key, and lines to paste. */
+/** Prints the addresses, the key, and lines to paste into a terminal. */
 export function announce(out: NodeJS.WritableStream, { instance, created, metricsUrl, signIn }: Ready): void {
   const lines = ['', 'ipid is ready.', '']
   if (signIn !== undefined)

@@ -9,7 +9,7 @@ interface StartFlags {
   readonly json?: boolean
 }
 
-/** Adds the settings that sources and sinks declare. Apart, since the pipeline takes time to load: only `ipid start` needs it. */
+/** Adds the settings that sources and sinks declare. Only `ipid start` calls it, because the pipeline takes time to load. */
 export async function loadPipelineSettings(command: Command): Promise<void> {
   const [{ ingest }, { settingsOf }] = await Promise.all([
     import('../../../pipelines/ingest.ts'),
@@ -18,7 +18,7 @@ export async function loadPipelineSettings(command: Command): Promise<void> {
   addPipelineSettings(command, settingsOf(ingest))
 }
 
-/** `ipid start`: runs everything, or some roles, until it is told to stop. */
+/** `ipid start`: runs all roles, or some, until it is stopped. */
 export function startCommand(context: CliContext, setExitCode: (code: number) => void): Command {
   const command = new Command('start')
     .description('start the service; every flag is an environment variable too, named in parentheses with the default')

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 
-/** `ipid compile`: builds what the first start would build, for an image whose files cannot be written. Not for people. */
+/** `ipid compile`: builds what the first start would build, for an image with read-only files. Hidden from help. */
 export function compileCommand(): Command {
   return new Command('compile').action(async () => {
     const { built } = await import('../../bootstrap/build.mjs')

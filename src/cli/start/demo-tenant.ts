@@ -3,16 +3,16 @@ import { tenantAdmin, withRedis } from '../../terminal/stores.ts'
 
 const DEMO = 'demo'
 
-/** The key of the tenant `demo`, at the one start that makes it. */
+/** The key of the tenant `demo`, only at the start that created it. */
 export interface DemoKey {
   readonly tenant_id: string
   readonly api_key: string
 }
 
 /**
- * Makes sure that there is a tenant `demo` that has, or had, a key, unless it is being deleted. Killed in between, the next
- * start goes on.
- * @returns the key, when this call made it
+ * Creates the tenant `demo` with a key, unless it has or had a key, or is being deleted. After a crash, the next start
+ * continues.
+ * @returns the key if this call created it
  */
 export async function createDemoTenant(redisUrl: string, config: Pick<Config, 'plans'>): Promise<DemoKey | undefined> {
   return await withRedis(redisUrl, async (client) => {

@@ -18,29 +18,29 @@ import { Loop } from '../../run/loop.ts'
 
 export interface EnrichmentKeeperOptions {
   readonly config: Config
-  /** The command line. */
+  /** The script that child processes run. */
   readonly script: string
   readonly env: Environment
   readonly log: Logger
 }
 
 const LOOK_MS = 2_000
-/** Packages change with an installation. */
+/** An installation of packages changes the defaults. */
 const DEFAULTS_EVERY_MS = 60_000
 const UPDATE_EVERY_MS = 3_600_000
 const RETRY_DELAY = { minMs: 2_000, maxMs: 60_000 }
-/** Of a table that could not be compiled: it costs a core meanwhile. */
+/** The shortest time until a failed table is compiled again. Compiling keeps a core busy. */
 const COMPILE_AGAIN_MIN_MS = 10_000
 const COMPILE_AGAIN_MAX_MS = 600_000
-/** A table of two million rows takes half a minute of a core that nobody else wants. */
+/** Limit for one child. A table of two million rows takes half a minute when the core is free. */
 const CHILD_MAX_MS = 1_800_000
 const STDERR = 2
-/** Of what a child prints. Sources are listed in it, some 300 bytes each. */
+/** Limit for the output of a child. It lists sources, some 300 bytes each. */
 const OUTPUT_MAX_CHARACTERS = 4 * 1_048_576
 
-/** Where temporary files and the sockets of a long DATA_DIR are, and how Node.js runs. */
+/** Temporary files, sockets of a long DATA_DIR, and options of Node.js. */
 const CHILD_VARIABLES = ['TMPDIR', 'NODE_OPTIONS']
-/** How downloads reach their servers. */
+/** Variables that downloads need to reach their servers. */
 const DOWNLOAD_VARIABLES = [
   ...['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'NODE_USE_ENV_PROXY'],
   ...['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy'],
@@ -49,25 +49,26 @@ const DOWNLOAD_VARIABLES = [
 /** A version of a table that could not be compiled. */
 interface Failure {
   readonly times: number
-  /** When it is tried again, milliseconds of `performance.now`. */
+  /** When to try again, in milliseconds of `performance.now`. */
   readonly againAtMs: number
 }
 
 /** How a child ended. */
 interface ChildEnd {
-  /** Why it failed; undefined: it did not. */
+  /** Why it failed; undefined when it succeeded. */
   readonly failure: string | undefined
   readonly stdout: string
 }
 
 /**
- * Has done in a child process what would hold up those that serve: big tables and the default data sets are compiled
- * there, and what is due of `sources.json`, or was asked for in the dashboard, is fetched. One runs on a machine, beside its processes.
+ * Does slow work in child processes, so that serving processes are not held up: compiles big tables and the default data
+ * sets, and downloads sources that are due or that an operator requested in the dashboard. One instance of it runs per
+ * machine.
  */
 export class EnrichmentKeeper {
   readonly #options: EnrichmentKeeperOptions
   readonly #loop: Loop
-  /** Versions of tables that waited at the last look: one that is still being written is another at the next. */
+  /** Table versions seen at the last check. A table that is still being written has another version at the next check. */
   #waiting: ReadonlySet<string> = new Set()
   readonly #failed = new Map<string, Failure>()
   #sourcesChangedAtMs: number | undefined
@@ -83,27 +84,26 @@ export class EnrichmentKeeper {
         await this.#look(signal)
         return LOOK_MS
       },
-      failed: (error) => options.log.error({ err: error }, 'enrichment data cannot be brought up to date; tried again'),
+      failed: (error) => options.log.error({ err: error }, 'cannot update the enrichment data; trying again'),
       delay: RETRY_DELAY,
     })
   }
 
   /**
-   * Makes what is missing: the default data sets and the big tables that are there. Resolves when they are made, so that
-   * no event is judged without them; from then on it watches. What cannot be made is logged and tried again later, and the
-   * other data serve.
+   * Makes the default data sets and the big tables that are missing, so that no event is judged without them. Resolves when
+   * they are ready; then watches for changes. A failure is logged and tried again later, while the other data serve.
    */
   async start(): Promise<void> {
     const { signal } = this.#loop
     try {
       const defaultsDir = defaultDataDirOf(this.#options.config)
-      // What a crash or a full disk left is found here, before it serves.
+      // Clean up after a crash or a full disk before the data serve.
       if (defaultsDir !== undefined && (await defaultsWait(defaultsDir, 'whole'))) {
         await this.#run(['compile', '--urgent', '--defaults'], signal)
       }
       for (const table of await this.#uncompiled()) await this.#compile(table, signal, ['--urgent'])
     } catch (error) {
-      this.#options.log.error({ err: error }, 'enrichment data cannot be brought up to date; tried again')
+      this.#options.log.error({ err: error }, 'cannot update the enrichment data; trying again')
     }
     await this.#loop.start()
   }
@@ -130,7 +130,7 @@ export class EnrichmentKeeper {
     this.#defaultsAtMs = performance.now()
   }
 
-  /** Once: whoever wants newer data has been told. */
+  /** Logs it once: repeating it would not help. */
   async #sayWhatIsOld(defaultsDir: string | undefined): Promise<void> {
     if (this.#hasSaidWhatIsOld) return
     this.#hasSaidWhatIsOld = true
@@ -139,7 +139,7 @@ export class EnrichmentKeeper {
     if (warning !== undefined) log.warn(warning)
   }
 
-  /** Each table in a process of its own: one that is too much for it is in the way of nothing else. */
+  /** Compiles each table in a process of its own, so that one that needs too much memory stops no other. */
   async #compile({ path, folder }: BigTable, signal: AbortSignal, how: readonly string[] = []): Promise<void> {
     const failure = this.#failed.get(folder)
     if (failure !== undefined && performance.now() < failure.againAtMs) return
@@ -151,11 +151,11 @@ export class EnrichmentKeeper {
       const delayMs = Math.min(COMPILE_AGAIN_MIN_MS * 2 ** (times - 1), COMPILE_AGAIN_MAX_MS)
       this.#failed.set(folder, { times, againAtMs: performance.now() + delayMs })
       const { log } = this.#options
-      log.error({ err: error, path, again_in_ms: delayMs }, 'a table cannot be compiled; what it held before serves on')
+      log.error({ err: error, path, again_in_ms: delayMs }, 'cannot compile a table; its previous version stays in use')
     }
   }
 
-  /** A source that failed is tried again within the hour, one that is new at once. */
+  /** A failed source is due within the hour, a new one at once. */
   async #isDue(): Promise<boolean> {
     const dir = sourcesDirOf(this.#options.config)
     const changedAtMs = await sourcesChangedAt(dir)
@@ -167,19 +167,19 @@ export class EnrichmentKeeper {
     return await anyDue(dir, await readSources(dir), Date.now())
   }
 
-  /** Its end is noted after all of it: an update that a crash cuts off is done again. */
+  /** Notes the request as done after the update, so that an update cut off by a crash is repeated. */
   async #updateAsAsked(signal: AbortSignal): Promise<void> {
     const dir = sourcesDirOf(this.#options.config)
     const asked = await readAskedUpdate(dir)
     if (asked === undefined || asked.outcome !== undefined) return
-    // What failed now is tried again when it is due.
+    // A source that failed now is tried again when it is due.
     this.#sourcesChangedAtMs = await sourcesChangedAt(dir)
     this.#triedAtMs = performance.now()
     const outcome = await this.#update([], signal)
     if (!signal.aborted) await endAskedUpdate(dir, asked, outcome)
   }
 
-  /** Fetches sources, and says which failed and why. */
+  /** Downloads sources, and logs which failed and why. */
   async #update(how: readonly string[], signal: AbortSignal): Promise<UpdateOutcome> {
     const variables = [...DOWNLOAD_VARIABLES, ...(await this.#keyVariables())]
     const { failure, stdout } = await this.#child(['update', ...how, '--json'], signal, variables)
@@ -189,20 +189,20 @@ export class EnrichmentKeeper {
       failures.push({ file: SOURCES_FILE, reason: await this.#sourcesProblem(failure) })
     }
     for (const { file, reason } of signal.aborted ? [] : failures) {
-      const text = `${file} cannot be renewed: ${reason}; the data that are in use stay`
+      const text = `cannot update ${file}: ${reason}; the current data stay in use`
       this.#options.log.warn({ file }, text)
     }
     const changed = reports.filter(({ status }) => status === 'added' || status === 'updated').map(({ file }) => file)
     return { endedAt: new Date().toISOString(), changed, failures }
   }
 
-  /** Names of the variables with keys for the sources. None when the list cannot be read: the child says why. */
+  /** Names of the variables with the keys of the sources. Empty when the list cannot be read: the child reports why. */
   async #keyVariables(): Promise<string[]> {
     const sources = await readSources(sourcesDirOf(this.#options.config)).catch(() => [])
     return sources.flatMap(({ keyEnv }) => keyEnv ?? [])
   }
 
-  /** What is wrong with the list of sources, or else the failure as it is. */
+  /** The error in the list of sources, or else the failure unchanged. */
   async #sourcesProblem(failure: string): Promise<string> {
     return await readSources(sourcesDirOf(this.#options.config)).then(
       () => failure,
@@ -222,7 +222,8 @@ export class EnrichmentKeeper {
 
   /**
    * Runs `ipid db COMMAND` in a process of its own, which ends with this one. An abort is no failure.
-   * @param variables that it needs besides the usual ones: it reads files of others, so it gets no other secrets
+   * @param variables names of further variables to pass on. The child reads files of third parties, so it gets no other
+   * secrets.
    */
   async #child(command: readonly string[], signal: AbortSignal, variables: readonly string[] = []): Promise<ChildEnd> {
     let stdout = ''
@@ -248,7 +249,7 @@ export class EnrichmentKeeper {
     const limit = setTimeout(kill, CHILD_MAX_MS)
     const reason = await new Promise<string | undefined>((resolve) => {
       child.once('error', (error) => resolve(error.message))
-      // With `close` it has printed everything.
+      // At `close` all output has arrived.
       child.once('close', (code, by) => resolve(code === 0 ? undefined : exitReason(code, by)))
     })
     clearTimeout(limit)
@@ -257,7 +258,7 @@ export class EnrichmentKeeper {
     if (reason !== undefined) return { failure: `ipid db ${command.join(' ')}: ${reason}`, stdout }
     log.info(
       { command: command.join(' '), seconds: Math.round(performance.now() - startedMs) / 1_000 },
-      'enrichment data were worked on',
+      'a child process worked on enrichment data',
     )
     return { failure: undefined, stdout }
   }
@@ -269,7 +270,7 @@ interface PrintedReport {
   readonly reason: string | null
 }
 
-/** What `ipid db update --json` prints; nothing when it ended before that. */
+/** The reports in the output of `ipid db update --json`; empty when the child ended before it printed them. */
 function reportsIn(stdout: string): readonly PrintedReport[] {
   try {
     return JSON.parse(stdout) as readonly PrintedReport[]

@@ -11,12 +11,12 @@ import { collectNodeMetrics } from '../../telemetry/node-metrics.ts'
 import { RecentProblems } from '../../telemetry/problems.ts'
 
 /**
- * Runs roles as the parent says, until it says stop. Ends at once when the parent is gone.
+ * Runs the roles that the parent names, until the parent says stop. Ends at once when the parent is gone.
  * @returns the exit code
  */
 export async function runRole(load: () => Promise<RoleModule>): Promise<number> {
   if (process.send === undefined) throw new InputError('ipid role is started by ipid start')
-  // Whatever is in flight was not answered, or is in Redis.
+  // Nothing is lost: work in flight was not answered yet, or is in Redis.
   process.on('disconnect', () => process.exit(1))
   if (!process.connected) return 1
   const stopped = stopRequested()
@@ -46,7 +46,7 @@ export async function runRole(load: () => Promise<RoleModule>): Promise<number> 
     return 0
   } catch (error) {
     const known = error instanceof StartupError || error instanceof InputError
-    if (!known) log.fatal({ err: error }, 'roles cannot start or stop')
+    if (!known) log.fatal({ err: error }, 'cannot start or stop the roles')
     await tell({ type: 'failed', reason: (error as Error).message })
     return 1
   }
@@ -75,7 +75,7 @@ function answerMetrics(registry: Registry): void {
   })
 }
 
-/** An error that nobody caught leaves an unknown state: the supervisor starts a fresh process. */
+/** After an uncaught error the state is unknown, so the supervisor starts a fresh process. */
 function exitOnPanic(log: Logger): void {
   process.on('uncaughtException', (error) => {
     log.fatal({ err: error }, 'uncaught error')

@@ -31,7 +31,7 @@ import { awaitedStores, sayWhatIsAwaited } from './store-watch.ts'
 
 export interface StartOptions {
   readonly config: Config
-  /** Undefined: all, and a tenant `demo` on the first start. */
+  /** Undefined: all roles, and a tenant `demo` on the first start. */
   readonly roles: readonly Role[] | undefined
   readonly readyFile: string | undefined
   /** Print JSON instead of text. */
@@ -41,12 +41,12 @@ export interface StartOptions {
 const ROLE_SCRIPT = fileURLToPath(new URL('../../ipid.mjs', import.meta.url))
 
 const FORCED = 1
-/** A stop waits no longer for Redis to forget this process. */
+/** How long a stop waits for Redis to forget this process. */
 const TELL_MS = 1_000
 
 /**
- * Runs the service until it is told to stop.
- * @returns the exit code: 0 when it stopped in order, also when that was before it was ready
+ * Runs the service until it is stopped.
+ * @returns the exit code: 0 when it stopped in order, even before it was ready
  * @throws StartupError with the reason when it cannot start
  */
 export async function runStart(options: StartOptions, context: CliContext): Promise<number> {
@@ -65,14 +65,14 @@ export async function runStart(options: StartOptions, context: CliContext): Prom
   }
 }
 
-/** One life of the service, from the lock on its DATA_DIR on. */
+/** One run of the service, from the lock on its DATA_DIR to its end. */
 class Run {
   readonly #options: StartOptions
   readonly #surroundings: StoreSurroundings
   readonly #context: CliContext
   readonly #problems: RecentProblems
   readonly #registry = new Registry()
-  /** Stops what tells of this process. */
+  /** Stops reporting this process to Redis. */
   #stopTelling: () => Promise<void> = async () => {}
 
   constructor(options: StartOptions, surroundings: StoreSurroundings, context: CliContext, problems: RecentProblems) {
@@ -121,7 +121,7 @@ class Run {
   ): Promise<void> {
     await metrics.start()
     const data = keeper.start()
-    // A failure is the supervisor's, whose roles wait for it.
+    // The supervisor reports a failure, since its roles wait for the data.
     data.catch(() => {})
     const started = new AbortController()
     const { config } = this.#options
@@ -142,10 +142,10 @@ class Run {
     this.#surroundings.log.info({ metrics: metrics.url, seconds }, 'ready')
   }
 
-  /** What this process complains of, such as children that end, is shown with the errors of all others. */
+  /** Reports problems of this process, for example children that end, with the errors of all processes. */
   async #tellProblems(redisUrl: string): Promise<void> {
     const client = connectRedis(redisUrl, { name: 'supervisor', kind: 'request', timeoutMs: TELL_MS })
-    // The roles complain of a Redis that is down.
+    // The roles already log that Redis is down.
     client.on('error', () => {})
     const reporter = supervisorReporter(client, this.#problems, systemClock)
     this.#stopTelling = async () => {
@@ -155,14 +155,14 @@ class Run {
     await reporter.start()
   }
 
-  /** What the private Redis has as it must be, one of somebody else's may have otherwise. */
+  /** Warns about settings that an external Redis may lack. The private Redis always has them. */
   async #warnOfRedis(redisUrl: string): Promise<void> {
     if (this.#options.config.redisUrl === undefined) return
     const { log } = this.#surroundings
     try {
       for (const warning of redisWarnings(await withRedis(redisUrl, readServers))) log.warn(warning)
     } catch (error) {
-      log.debug({ err: error }, 'Redis does not say how safe it is')
+      log.debug({ err: error }, 'cannot read the durability settings of Redis')
     }
   }
 
@@ -181,12 +181,12 @@ class Run {
     return { instance, created, metricsUrl, signIn }
   }
 
-  /** A Redis that is full takes no link, and is to be drained all the same. */
+  /** A full Redis cannot store the link, but the service must start to drain it. */
   async #signInUrl(redisUrl: string, dashboard: string): Promise<string | undefined> {
     try {
       return await createSignInUrl(redisUrl, dashboard)
     } catch (error) {
-      this.#surroundings.log.warn({ err: error }, 'no sign-in link could be made; "ipid dashboard" tries it again')
+      this.#surroundings.log.warn({ err: error }, 'cannot create a sign-in link; run "ipid dashboard" to try again')
       return undefined
     }
   }
@@ -227,14 +227,14 @@ class Run {
     return roles.includes('sink') ? embeddedClickHouse(this.#surroundings, this.#context.env) : { url: '' }
   }
 
-  /** The engine reuses a port, beside other processes or after a crash, only when it was told which. */
+  /** Fixes the port here, because all ingress processes share it and a restarted process must get the same one. */
   async #ingressPort(): Promise<number> {
     const { host, port } = this.#options.config
     const listen = { hostSetting: 'HOST', host, portSetting: 'PORT', port }
     return await waitForFreePort(listen, this.#surroundings.patienceMs)
   }
 
-  /** Nobody asked for the default, so that it is taken is no reason not to start. */
+  /** The default port may be taken: the user did not ask for it, so the dashboard moves to another one. */
   async #dashboardPort(): Promise<number> {
     const { dashboardHost: host, dashboardPort: port } = this.#options.config
     const { patienceMs } = this.#surroundings
@@ -254,7 +254,7 @@ class Run {
     return new MetricsServer({
       host: config.adminHost,
       port: config.adminPort,
-      // Nobody asked for the default port, so that it is taken is no reason not to start.
+      // The default port may move: the user did not ask for it.
       mayMove: config.adminPort === DEFAULT_ADMIN_PORT && this.#context.env.ADMIN_PORT === undefined,
       gather: async () => [...(await supervisor.metrics()), await this.#registry.getMetricsAsJSON()],
       log: this.#surroundings.log,
@@ -270,11 +270,11 @@ function readyObject({ instance, created, signIn, metricsUrl }: Ready): object {
   return { ...addresses, metrics_url: metricsUrl, ...(signIn !== undefined && { dashboard_url: signIn }), ...created }
 }
 
-/** One that an earlier start left behind says nothing about this one. */
+/** Removes the file of an earlier start, which says nothing about this one. */
 function prepareReadyFile(path: string): string {
   const absolute = resolve(path)
   if (!existsSync(dirname(absolute))) {
-    throw new InputError(`--ready-file ${JSON.stringify(path)}: wants a path in a folder that exists`)
+    throw new InputError(`--ready-file ${JSON.stringify(path)}: the folder does not exist`)
   }
   rmSync(absolute, { force: true })
   return absolute

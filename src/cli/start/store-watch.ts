@@ -7,23 +7,23 @@ import { PASSING } from '../../run/passing.ts'
 import { connectClickHouse } from '../../stores/clickhouse/client.ts'
 import { withRedis } from '../../terminal/stores.ts'
 
-/** A store of the user's own, which may not answer. */
+/** A store that the user runs, and that may not answer. */
 export interface AwaitedStore {
   readonly name: string
-  /** The setting with its address. */
+  /** The setting that holds its address. */
   readonly setting: string
   readonly url: string
-  /** Asks it something. Rejects with the reason when it does not answer within `PROBE_MS`. */
+  /** Sends it a small query. Rejects with the reason when no answer comes within `PROBE_MS`. */
   readonly probe: () => Promise<unknown>
 }
 
 const PROBE_MS = 2_000
-/** Stores that start together with this process are given a moment. */
+/** Time before the first message, for stores that start together with this process. */
 const QUIET_MS = 1_000
 const PROBE_EVERY_MS = 500
 const SAY_EVERY_MS = 10_000
 
-/** The stores that somebody else runs. */
+/** The stores that ipid does not run itself. */
 export function awaitedStores({ redisUrl, clickhouseUrl }: Config): AwaitedStore[] {
   const stores: AwaitedStore[] = []
   if (redisUrl !== undefined) {
@@ -38,8 +38,8 @@ export function awaitedStores({ redisUrl, clickhouseUrl }: Config): AwaitedStore
 }
 
 /**
- * Says what a start waits for: while a store does not answer, its address and the cause, within 4 s and then every 10 s.
- * Resolves when all of them answer, or `signal` is aborted.
+ * Logs the address and the cause while a store does not answer: first within 4 s, then every 10 s. Resolves when all stores
+ * answer, or `signal` is aborted.
  */
 export async function sayWhatIsAwaited(
   stores: readonly AwaitedStore[],

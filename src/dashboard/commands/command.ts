@@ -26,7 +26,7 @@ export function dashboardCommand(context: CliContext): Command {
   addSettings(link, INSTANCE_SETTINGS).action(async (tenant: string) => {
     const flags = link.optsWithGlobals<LinkFlags>()
     const days = /^\d{1,3}$/.test(flags.days) ? Number(flags.days) : 0
-    if (days < 1 || days > DAYS_MAX) throw new InputError(`--days ${flags.days}: wants 1 to ${DAYS_MAX}`)
+    if (days < 1 || days > DAYS_MAX) throw new InputError(`--days ${flags.days}: must be 1 to ${DAYS_MAX}`)
     const { signInUrl } = await import('./sign-in.ts')
     print(context, flags, await signInUrl(configOf(context, link), { tenant, validMs: days * DAY_MS }))
   })

@@ -34,7 +34,7 @@ export async function addSources({ names, dir, json }: AddRequest, { stdout, env
     const { keyEnv, keyFrom, attribution, account } = source
     printLine(stdout, `  licence: ${source.licence}`)
     if (attribution !== undefined) printLine(stdout, `  say where you show results: ${attribution}`)
-    if (keyEnv !== undefined && !env[keyEnv]) printLine(stdout, `  wants a key in ${keyEnv}, free from ${keyFrom}`)
+    if (keyEnv !== undefined && !env[keyEnv]) printLine(stdout, `  needs a key in ${keyEnv}, free from ${keyFrom}`)
     if (account !== undefined && !env[account.env]) {
       printLine(
         stdout,

@@ -48,19 +48,19 @@ function subjectOf(kind: RuleKind, text: string): Subject | string {
   if (kind === 'keep') {
     const classification = KEPT_CLASSES.find((name) => name === text.toLowerCase())
     if (classification !== undefined) return { of: 'class', classification }
-    return `keep "${clip(text)}": wants a class that is filtered otherwise: ${KEPT_CLASSES.join(', ')}`
+    return `keep "${clip(text)}": must be a class that is filtered otherwise: ${KEPT_CLASSES.join(', ')}`
   }
   const subject = anySubject(text)
   if (typeof subject === 'string') return `${kind} ${subject}`
   if (kind !== 'own' || subject.of === 'network') return subject
-  return `own "${clip(text)}": wants a network such as 203.0.113.0/24`
+  return `own "${clip(text)}": must be a network like 203.0.113.0/24`
 }
 
 function anySubject(text: string): Subject | string {
   if (NETWORK.test(text)) {
     const range = parseCidr(text)
     if (typeof range !== 'string') return { of: 'network', range }
-    return `${range}: wants one such as 203.0.113.0/24 or 2001:db8::/32`
+    return `${range}: must be one like 203.0.113.0/24 or 2001:db8::/32`
   }
   const as = AS.exec(text)
   if (as !== null) {

@@ -5,22 +5,22 @@ import { parseJson } from '../route/parse-json.ts'
 import type { Query } from '../route/query.ts'
 import { schemaError } from '../route/schema.ts'
 
-/** Names of query parameters by the form of their value. */
+/** Names of query parameters, by the type of their value. */
 const TEXTS = ['ip'] as const
 const NUMBERS = ['deadline_ms', 'quality_min'] as const
 const LISTS = ['ips', 'fields', 'redact', 'providers.allow', 'providers.deny'] as const
 
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i
 
-/** What most lookups are: an address and nothing else, written as most languages write it. */
+/** The body of most lookups: one address, formatted as most languages do it. */
 const PLAIN = /^\{"ip": ?"([\da-fA-F.:]+)"\}$/
 
-/** Fields by name, dotted ones flat, as they came: not yet held to a schema. */
+/** Fields by name, nested ones with dots. Not validated yet. */
 type Fields = Record<string, unknown>
 
 /**
- * Puts a request together from its body and its query; the body wins, field by field. The body may be empty when the
- * query has a field. Returns what is to be held to a schema.
+ * Merges body and query; the body wins, field by field. The body may be empty when the query has a field. Returns a value
+ * that is not validated yet.
  * @throws HttpError 400 when the body is not JSON
  */
 export function mergeRequest(text: string, query: Query): unknown {
@@ -32,13 +32,13 @@ export function mergeRequest(text: string, query: Query): unknown {
   return nest({ ...fromQuery, ...flatten(body as Fields) })
 }
 
-/** The request when it is one for an address and nothing else; undefined: `mergeRequest` has to look. */
+/** The request, if it has one address and nothing else; otherwise undefined, and `mergeRequest` must read it. */
 export function plainRequest(text: string, query: string): LookupRequest | undefined {
   const ip = query === '' ? PLAIN.exec(text)?.[1] : undefined
   return ip === undefined ? undefined : { ip }
 }
 
-/** What the query has of the fields. A list without a name in it is none; a repeated scalar stays a list, which fails. */
+/** The fields that the query has. An empty list is left out; a repeated scalar stays a list, which fails validation. */
 function queryFields(query: Query): Fields {
   const fields: Fields = {}
   for (const name of TEXTS) {
@@ -65,7 +65,7 @@ function hasDottedNames(body: unknown): boolean {
   return typeof body === 'object' && body !== null && ('providers.allow' in body || 'providers.deny' in body)
 }
 
-/** Only `providers` has fields of its own. A value of another type is left for the schema to refuse. */
+/** Only `providers` has fields of its own. The schema refuses a value of another type. */
 function flatten({ providers, ...rest }: Fields): Fields {
   if (providers === undefined) return rest
   if (typeof providers !== 'object' || providers === null || Array.isArray(providers)) return { ...rest, providers }
@@ -82,7 +82,7 @@ function nest({ 'providers.allow': allow, 'providers.deny': deny, ...rest }: Fie
   return { ...rest, providers: { ...(allow !== undefined && { allow }), ...(deny !== undefined && { deny }) } }
 }
 
-/** @throws HttpError 422 when a provider is named that there is not; it lists those that there are */
+/** @throws HttpError 422 when a named provider does not exist; the error lists those that exist */
 export function assertProviders({ providers }: LookupChoices, service: LookupService): void {
   if (providers === undefined) return
   const names = service.providerNames()

@@ -1,6 +1,6 @@
 import type { ArrivedRequest } from '../engine/engine.ts'
 
-/** Why a request has no caller, in words. A key in another place than the header is named by its place, never repeated. */
+/** Why a request has no valid key, in words. Says where a key was sent by mistake, and never repeats the key. */
 export function whyNoCaller({ head, query }: ArrivedRequest): string {
   const { apiKey, authorization } = head
   if (apiKey === '') {

@@ -5,7 +5,7 @@ import { ERROR_MEANINGS } from '../route/errors.ts'
 import type { Content, Operation, OperationResponse } from '../route/operation.ts'
 import type { Route } from '../route/route.ts'
 
-/** The OpenAPI 3.1 document of the routes, out of the very schemas that requests are held to. */
+/** Builds the OpenAPI 3.1 document of the routes from the schemas that validate requests. */
 export function buildOpenApi(routes: readonly Route[]): Record<string, unknown> {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const route of routes) {
@@ -21,7 +21,7 @@ export function buildOpenApi(routes: readonly Route[]): Record<string, unknown> 
       version: '1',
       description:
         'Finds the organisation behind an IP address and turns visitor events into accounts. Bodies are UTF-8 JSON, ' +
-        'whatever their content-type says; content-encoding gzip is understood, and limits hold for the decoded size. ' +
+        'whatever the content-type is; content-encoding gzip is supported, and limits hold for the decoded size. ' +
         'Any other path is answered 404. A request that is not HTTP/1.1 is answered 400, 431 (header too large) or 505, ' +
         'or its connection is closed. ' +
         'Unless the operator turned them off, answers hold data of RouteViews (https://www.routeviews.org), NRO ' +
@@ -81,7 +81,7 @@ function operationObject(route: Route, operation: Operation): Record<string, unk
   }
 }
 
-/** What every route of a kind may be answered with: see the order of checks in schemas/README.md. */
+/** Errors that any route of a kind may answer: see the order of checks in schemas/README.md. */
 function commonErrors({ access, bodyMaxBytes }: Route): ErrorStatus[] {
   return [
     ...([400, 405, 429, 500] as const),
@@ -117,7 +117,7 @@ function errorResponse(status: string, meaning: string): Record<string, unknown>
   }
 }
 
-/** Formats of our own under the names that tools know, or not at all. */
+/** Our own formats under the names that tools know; undefined removes a format from the document. */
 const PUBLIC_FORMATS: Readonly<Record<string, string | undefined>> = { rfc3339: 'date-time', 'well-formed': undefined }
 
 function publicSchema(schema: TSchema): unknown {

@@ -4,8 +4,8 @@ import type { Caller } from '../../tenants/tenancy.ts'
 import { HttpError } from '../engine/http-error.ts'
 
 /**
- * Counts addresses on the caller's daily quota.
- * @throws HttpError 429 when they would pass the limit; nothing is counted then
+ * Counts addresses toward the daily quota of the caller.
+ * @throws HttpError 429 when they would exceed the limit; nothing is counted then
  */
 export async function takeQuota(quota: DailyQuota, caller: Caller, lookups: number): Promise<QuotaDecision> {
   const decision = await quota.take(caller, lookups)
@@ -13,7 +13,7 @@ export async function takeQuota(quota: DailyQuota, caller: Caller, lookups: numb
   return decision
 }
 
-/** @throws HttpError 429 when the addresses would have passed the limit */
+/** @throws HttpError 429 when the addresses would exceed the limit */
 export function assertAllowed(decision: QuotaDecision): void {
   if (decision.allowed) return
   const detail = `the daily quota allows ${decision.limit} lookups, and ${decision.used} are used`
@@ -21,7 +21,7 @@ export function assertAllowed(decision: QuotaDecision): void {
   throw new HttpError(429, detail, { headers, limit: 'quota' })
 }
 
-/** As the response to a lookup shows it. */
+/** The quota in the response to a lookup. */
 export function quotaObject({ limit, used, resetAt }: QuotaDecision): LookupQuota {
   return {
     daily_limit: limit,
@@ -36,7 +36,7 @@ export function quotaJson({ limit, used, resetAt }: QuotaDecision): string {
   return `{"daily_limit":${limit},"daily_used":${used},"daily_remaining":${Math.max(0, limit - used)},"reset_at":"${resetAt}"}`
 }
 
-/** As responses that are no single object show it. */
+/** The quota as headers, for responses that are not one JSON object. */
 export function quotaHeaders({ limit, used, resetAt }: QuotaDecision): Record<string, string> {
   return {
     'x-quota-limit': String(limit),
@@ -46,10 +46,10 @@ export function quotaHeaders({ limit, used, resetAt }: QuotaDecision): Record<st
   }
 }
 
-/** For the OpenAPI document. */
+/** Descriptions for the OpenAPI document. */
 export const QUOTA_HEADERS: Readonly<Record<string, string>> = {
   'X-Quota-Limit': 'Addresses that may be looked up in a UTC day',
-  'X-Quota-Used': 'Addresses looked up today, those of this request included',
+  'X-Quota-Used': 'Addresses looked up today, including those of this request',
   'X-Quota-Remaining': 'Addresses left today',
   'X-Quota-Reset': 'When the next day begins, like 2026-11-22T00:00:00+00:00',
 }

@@ -33,7 +33,7 @@ import { openSources } from './source-routes.ts'
 
 const NONE: ReadonlyMap<string, number> = new Map()
 
-/** The API. Its listener is the last of the services: it accepts requests when all else is ready. */
+/** The API. Its listener starts last, so that it accepts requests only when everything else is ready. */
 export interface IngressRole {
   readonly services: readonly Service[]
   readonly http: HttpServer
@@ -108,13 +108,13 @@ function stallWatch({ shared, pipeline, config, telemetry }: Parts): StallWatch 
     limits: stallLimits(config, pipeline),
     clock: telemetry.clock,
     onChange: (reason) => {
-      if (reason === undefined) telemetry.log.warn('what was accepted gets on again')
-      else telemetry.log.error({ reason }, 'what was accepted does not get on; GET /readyz answers 503')
+      if (reason === undefined) telemetry.log.warn('accepted events are processed again')
+      else telemetry.log.error({ reason }, 'accepted events are not processed; GET /readyz answers 503')
     },
   })
 }
 
-/** Counts the live events that are in Redis, those that are no envelopes included. */
+/** Counts live events in Redis, including entries that are not envelopes. */
 function counted({ recent, workMetrics }: Parts): (envelopes: number, counts: OutcomeCounts) => void {
   const passed = workMetrics.stage('ingest', 'accept')
   return (envelopes, counts) => {
@@ -126,7 +126,7 @@ function counted({ recent, workMetrics }: Parts): (envelopes: number, counts: Ou
   }
 }
 
-/** Sources that write to the same streams share a commit, however many they are. */
+/** All sources that write to the same streams share a group commit. */
 class GroupCommits {
   readonly #parts: Parts
   readonly #closedBecause: IntakeGate['closedBecause']
@@ -189,8 +189,8 @@ function groupCommit(
 const RECEIPT_QUERY_MS = 8_000
 
 /**
- * Whoever asks for an event holds up nobody who sends some: connections of its own. An ingress apart from its sink knows of no
- * ClickHouse unless it is told of one.
+ * Uses connections of its own, so that queries for events do not delay ingest. An ingress without a sink in its process has
+ * no ClickHouse unless CLICKHOUSE_URL names one.
  */
 function ingressReceipts(parts: Parts): Service & ReturnType<typeof receiptsOf> {
   const { config, pipeline, telemetry, archivePlace } = parts

@@ -13,9 +13,9 @@ import { openapiRoute } from './routes/openapi.ts'
 import { type Readiness, readyzRoute } from './routes/readyz.ts'
 import { assertRoutesApart } from './source-routes.ts'
 
-/** What the routes are made of. */
+/** The dependencies of the routes. */
 export interface RouteParts {
-  /** Those by which events come in: see `openSources`. */
+  /** The routes of sources, see `openSources`. */
   readonly sources: readonly Route[]
   readonly readiness: Readiness
   readonly lookups: LookupService
@@ -25,7 +25,7 @@ export interface RouteParts {
 }
 
 /**
- * Every operation of the API. A new one is a file in `routes/` and a line here, unless it is a source's.
+ * Every operation of the API. To add one, write a file in `routes/` and a line here; a source adds its own.
  * @throws StartupError when a source has the route of another operation
  */
 export function createRoutes(parts: RouteParts): Route[] {

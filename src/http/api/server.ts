@@ -16,16 +16,15 @@ export interface HttpServerOptions extends Omit<ServerOptions, 'targets' | 'expl
   readonly routes: readonly Route[]
 }
 
-/** Who decides whether a request is let through. */
+/** The objects that decide whether a request may continue. */
 interface Guards {
   readonly authenticator: Authenticator
   readonly limiter: RateLimiter
 }
 
 /**
- * A server for the routes. Checks of a request come in this order: route and method, framing, key, rate limit, size,
- * content encoding, syntax, schema, quota; the last three are the routes' own
- * (schemas/README.md, Order of checks).
+ * A server for the routes. It checks a request in this order: route and method, framing, key, rate limit, size, content
+ * encoding, syntax, schema, quota; the last three are the routes' own (schemas/README.md, Order of checks).
  */
 export function createHttpServer({ routes, authenticator, limiter, ...options }: HttpServerOptions): HttpServer {
   const guards = { authenticator, limiter }

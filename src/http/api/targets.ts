@@ -7,7 +7,7 @@ import type { OpenRoute, Route } from '../route/route.ts'
 
 type Respond = (route: Route, exchange: Exchange) => HttpResponse | Promise<HttpResponse>
 
-/** The routes, what answers their paths to other methods, and what answers all other paths. */
+/** The routes, a 405 answer for other methods on their paths, and a 404 answer for all other paths. */
 export function targetsOf(routes: readonly Route[], respond: Respond): Target[] {
   const endpointOf = (route: Route) => {
     const { path, bodyMaxBytes, streamsBody, beginsTogether, refuse } = route

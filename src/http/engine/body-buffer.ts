@@ -4,24 +4,24 @@ import { ChunkList } from './chunk-list.ts'
 export class BodyBuffer {
   readonly #maxBytes: number
   readonly #chunks = new ChunkList()
-  /** A body that came as one chunk, not copied: see `keep`. */
+  /** A body that came as one chunk and is not copied yet: see `keep`. */
   #lent: ArrayBuffer | Uint8Array | undefined
   #bytes = 0
   #state: 'receiving' | 'complete' | 'too large' | 'failed' = 'receiving'
   #failure: unknown
   #settle: (() => void) | undefined
 
-  /** @param maxBytes limit of what is kept; a body over it is dropped whole */
+  /** @param maxBytes limit of the body; a larger one is dropped as a whole */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
   }
 
-  /** Bytes taken into memory; never fewer than are held. */
+  /** Bytes counted as held in memory; never fewer than are held. */
   get heldBytes(): number {
     return this.#bytes
   }
 
-  /** Takes what arrived. Behind the last chunk `keep` is to be called, before the memory of that is gone. */
+  /** Takes a chunk. After the last chunk, call `keep` before its memory is reused. */
   push(chunk: ArrayBuffer | Uint8Array, last: boolean): void {
     if (this.#state !== 'receiving') return
     const bytes = chunk.byteLength
@@ -38,13 +38,13 @@ export class BodyBuffer {
     }
   }
 
-  /** Copies what was not taken so far. A body that came as one chunk, and was taken before, is never copied. */
+  /** Copies the last chunk. Does nothing when the body was taken before. */
   keep(): void {
     if (this.#lent !== undefined) this.#chunks.push(this.#lent)
     this.#lent = undefined
   }
 
-  /** Ends the collection: `complete` rejects with the error. */
+  /** Ends the collection: `complete` rejects with this error. */
   fail(error: unknown): void {
     if (this.#state !== 'receiving') return
     this.#failure = error
@@ -52,8 +52,8 @@ export class BodyBuffer {
   }
 
   /**
-   * The whole body when it has arrived, without a promise when it has; undefined as soon as it is over the limit. To be
-   * called once, and read before `keep` may be called.
+   * The whole body: at once when it has arrived, or else as a promise. Undefined as soon as it exceeds the limit. Call it
+   * once; read the result before `keep` may be called.
    */
   complete(): Buffer | undefined | Promise<Buffer | undefined> {
     if (this.#state !== 'receiving') return this.#taken()

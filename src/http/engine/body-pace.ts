@@ -1,7 +1,7 @@
 import { HttpError } from './http-error.ts'
 import type { HttpLimits } from './limits.ts'
 
-/** How fast the body of a request arrives. */
+/** Measures how fast the body of a request arrives. */
 export class BodyPace {
   #receivedBytes = 0
   #sinceMs: number
@@ -21,8 +21,8 @@ export class BodyPace {
   }
 
   /**
-   * Whether too little of it came for too long.
-   * @param waitsForUs the sender may not send: then it need not
+   * Whether too few bytes arrived for too long.
+   * @param waitsForUs whether we paused the sender, which then need not send
    */
   isStalled(nowMs: number, waitsForUs: boolean, { bodyStallBytes, bodyStallMs }: HttpLimits): boolean {
     if (!waitsForUs && this.#receivedBytes - this.#sinceBytes < bodyStallBytes) {
@@ -34,12 +34,12 @@ export class BodyPace {
   }
 }
 
-/** The response to a body that is stalled. */
+/** The response to a stalled body. */
 export function tooSlow(limits: HttpLimits): HttpError {
   return new HttpError(408, `the body arrived too slowly: ${tooLittle(limits)}`, { close: true })
 }
 
-/** What is too little of a body, in words. */
+/** The limit of a stalled body in words. */
 export function tooLittle({ bodyStallBytes, bodyStallMs }: HttpLimits): string {
   return `less than ${bodyStallBytes / 1_024} KiB in ${bodyStallMs / 1_000} s`
 }

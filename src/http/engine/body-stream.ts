@@ -1,12 +1,12 @@
 import { ChunkList } from './chunk-list.ts'
 
-/** What a stream needs of the connection: both tolerate being called in any state. */
+/** The parts of the connection that a stream needs. Both methods may be called in any state. */
 export interface Flow {
   pause(): void
   resume(): void
 }
 
-/** The flow of a connection that may be touched only for a while. */
+/** A flow that does nothing once the connection may not be used any more. */
 export function flowWhile(isOpen: () => boolean, flow: Flow): Flow {
   return {
     pause() {
@@ -18,10 +18,10 @@ export function flowWhile(isOpen: () => boolean, flow: Flow): Flow {
   }
 }
 
-/** Above this many bytes waiting to be taken, the connection is not read; it is read again below half of it. */
+/** The connection is paused above this many unread bytes, and resumed below half of it. */
 const HIGH_WATER_BYTES = 1_048_576
 
-/** The body of a request as it arrives, no faster than it is taken. To be iterated once. */
+/** The body of a request as it arrives, with backpressure. Iterate it once. */
 export class BodyStream implements AsyncIterable<Buffer> {
   readonly #flow: Flow
   readonly #chunks = new ChunkList()
@@ -34,7 +34,7 @@ export class BodyStream implements AsyncIterable<Buffer> {
     this.#flow = flow
   }
 
-  /** Whether the sender waits for us, and not we for the sender. */
+  /** Whether the sender waits for us to resume reading. */
   get paused(): boolean {
     return this.#paused
   }
@@ -43,7 +43,7 @@ export class BodyStream implements AsyncIterable<Buffer> {
     return this.#chunks.bytes
   }
 
-  /** Takes what arrived. The chunk is copied: its memory is gone when the caller returns. */
+  /** Takes a chunk and copies it, because its memory is reused when the caller returns. */
   push(chunk: ArrayBuffer | Uint8Array, last: boolean): void {
     if (this.#failure !== undefined) return
     this.#chunks.push(chunk)
@@ -55,7 +55,7 @@ export class BodyStream implements AsyncIterable<Buffer> {
     this.#wake()
   }
 
-  /** Ends the iteration with an error, also when all is taken already; what was not taken is dropped. */
+  /** Ends the iteration with an error, even when everything was read already. Unread bytes are dropped. */
   fail(error: unknown): void {
     this.#failure ??= error
     this.#chunks.clear()
@@ -63,7 +63,7 @@ export class BodyStream implements AsyncIterable<Buffer> {
     this.#wake()
   }
 
-  /** The rest is not wanted: the connection is read again, so that it can be dropped. */
+  /** Drops the rest: resumes reading, so that the bytes can be discarded. */
   letGo(): void {
     if (!this.#paused) return
     this.#paused = false

@@ -4,20 +4,20 @@ import { dirname, join } from 'node:path'
 import { StartupError } from '../../run/errors.ts'
 import type { CreateEngine } from './engine.ts'
 
-/** What may be asked for: an engine by the name of its package or module, or `auto`, the fastest that runs here. */
+/** The setting's values: an engine by the name of its package or module, or `auto` for the fastest that runs here. */
 export const ENGINE_CHOICES = ['auto', 'uWebSockets.js', 'node:http'] as const
 export type EngineChoice = (typeof ENGINE_CHOICES)[number]
 
 export interface ChosenEngine {
   readonly name: Exclude<EngineChoice, 'auto'>
   readonly create: CreateEngine
-  /** Why it is not the faster one, and what to do for that. */
+  /** Why this is not the faster engine, and what to do about it. */
   readonly note?: string
 }
 
 /**
- * The engine that serves.
- * @throws StartupError when it is asked for by name and cannot run here
+ * Chooses the engine.
+ * @throws StartupError when the engine is named and cannot run here
  */
 export async function chooseEngine(choice: EngineChoice): Promise<ChosenEngine> {
   const { createNodeEngine } = await import('./node/engine.ts')
@@ -29,13 +29,13 @@ export async function chooseEngine(choice: EngineChoice): Promise<ChosenEngine> 
   return { ...nodeHttp, note: `${native}; src/http/engine/README.md says how to get the faster engine` }
 }
 
-/** The engine of uWebSockets.js, or why it does not run here. */
+/** The engine of uWebSockets.js, or the reason why it does not run here. */
 async function findNative(): Promise<CreateEngine | string> {
   const { platform, arch, versions } = process
   const here = `Node.js ${versions.node} on ${platform}-${arch}`
   const none = `the installed uWebSockets.js has no build for ${here}`
   try {
-    // Without a build the package writes to the console, and serves by itself, in another way.
+    // Without a build the package writes to the console and falls back to a server of its own, so check first.
     if (!hasBuild(`uws_${platform}_${arch}_${versions.modules}.node`)) return none
     const { createUwsEngine, isNative } = await import('./uws/engine.ts')
     return isNative() ? createUwsEngine : none
@@ -44,7 +44,7 @@ async function findNative(): Promise<CreateEngine | string> {
   }
 }
 
-/** The package from npm and the official one keep their builds in different folders. */
+/** The package from npm and the official one have their builds in different folders. */
 function hasBuild(file: string): boolean {
   const folder = dirname(createRequire(import.meta.url).resolve('uWebSockets.js'))
   return ['.', '../binaries'].some((place) => existsSync(join(folder, place, file)))

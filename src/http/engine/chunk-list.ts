@@ -1,12 +1,12 @@
-/** Chunks from here on are kept as they come; smaller ones share a buffer. */
+/** Chunks of at least this size are kept separately; smaller ones share a buffer. */
 const LARGE_BYTES = 16_384
 const SHARED_BYTES = 65_536
-/** A body that is whole with its first chunk, and as small as most are, lies in memory that Node.js has at hand. */
+/** A small body that came in one chunk uses Node.js' buffer pool. */
 const POOLED_BYTES = 2_048
 
 /**
- * Bytes in the order of their arrival. Each chunk is copied, for its memory is gone afterwards; small ones go into shared
- * buffers, so that a body that comes byte by byte takes hardly more memory than its bytes.
+ * Bytes in order of arrival. Copies each chunk, because its memory is reused afterwards. Small chunks share buffers, so
+ * that a body that arrives byte by byte takes little more memory than its bytes.
  */
 export class ChunkList {
   #full: Buffer[] = []
@@ -15,7 +15,7 @@ export class ChunkList {
   #taken = 0
   #bytes = 0
 
-  /** Bytes that are held. */
+  /** Number of bytes held. */
   get bytes(): number {
     return this.#bytes
   }
@@ -40,7 +40,7 @@ export class ChunkList {
     this.#used += bytes.length
   }
 
-  /** Removes and returns what came first; undefined when nothing is left. */
+  /** Removes and returns the first bytes; undefined when nothing is left. */
   shift(): Buffer | undefined {
     if (this.#full.length === 0) this.#share()
     const chunk = this.#full.shift()
@@ -64,7 +64,7 @@ export class ChunkList {
     this.#bytes = 0
   }
 
-  /** What the shared buffer holds so far becomes a chunk; the rest of the buffer is used on. */
+  /** Turns the used part of the shared buffer into a chunk, and continues with the rest of the buffer. */
   #share(): void {
     if (this.#shared === undefined || this.#taken === this.#used) return
     this.#full.push(this.#shared.subarray(this.#taken, this.#used))

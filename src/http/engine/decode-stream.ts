@@ -14,10 +14,10 @@ export async function* limitBytes(source: AsyncIterable<Buffer>, maxBytes: numbe
 }
 
 /**
- * Decodes a body as it arrives, no faster than it is taken.
- * @param encoding one that `assertEncoding` lets through
+ * Decodes a body as it arrives, with backpressure.
+ * @param encoding one that `assertEncoding` accepts
  * @param maxBytes limit of the decoded size
- * @throws HttpError 400 when the encoding is broken, 413 when the decoded body is too large; what `source` throws
+ * @throws HttpError 400 when the encoding is broken, 413 when the decoded body is too large; errors of `source`
  */
 export function decodeStream(source: AsyncIterable<Buffer>, encoding: string, maxBytes: number): AsyncIterable<Buffer> {
   return encoding.endsWith('gzip') ? limitBytes(gunzip(source), maxBytes) : source
@@ -25,7 +25,7 @@ export function decodeStream(source: AsyncIterable<Buffer>, encoding: string, ma
 
 async function* gunzip(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, void> {
   const decoder = createGunzip({ chunkSize: 65_536 })
-  // Errors of either end come out of the iteration.
+  // The iteration throws the errors of both ends.
   pipeline(Readable.from(source, { objectMode: false }), decoder, () => {})
   try {
     yield* decoder as AsyncIterable<Buffer>

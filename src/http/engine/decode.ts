@@ -2,10 +2,10 @@ import { isUtf8 } from 'node:buffer'
 import { gunzipSync } from 'node:zlib'
 import { HttpError } from './http-error.ts'
 
-/** What `content-encoding` may say. */
+/** Supported values of `content-encoding`. */
 const ENCODINGS = new Set(['', 'identity', 'gzip', 'x-gzip'])
 
-/** @throws HttpError 415 when a body of this encoding cannot be read */
+/** @throws HttpError 415 when this encoding is not supported */
 export function assertEncoding(encoding: string): void {
   if (ENCODINGS.has(encoding)) return
   throw new HttpError(415, 'content-encoding must be gzip, or left out', {
@@ -15,7 +15,7 @@ export function assertEncoding(encoding: string): void {
 
 /**
  * The body as text. A byte order mark at its start is left out.
- * @param encoding one that `assertEncoding` lets through
+ * @param encoding one that `assertEncoding` accepts
  * @param maxBytes limit of the decoded size; decoding stops there
  * @throws HttpError 400 when it is broken, 413 when it is too large
  */

@@ -9,15 +9,18 @@ import { StreamedResponse } from './streamed-response.ts'
 import type { InFlight, Traffic } from './traffic.ts'
 import { mustLinger, type WholeHead, WholeResponse } from './whole-response.ts'
 
-/** What requests are for: what is done with their body, and who responds. */
+/** Handles the requests of a route: how their body is read, and who responds. */
 export interface Endpoint {
   /** Its name in logs and metrics. */
   readonly path: string
-  /** How large a body may be, bytes, as sent and decoded. Undefined: there is none; one that is sent is ignored. */
+  /** Limit of a body in bytes, as sent and decoded. Undefined: no body is expected, and one that is sent is ignored. */
   readonly bodyMaxBytes?: number
-  /** The body is taken piece by piece with `Exchange.stream`, and not as a whole with `Exchange.text`. */
+  /** Whether the body is read in pieces with `Exchange.stream`, and not as a whole with `Exchange.text`. */
   readonly streamsBody?: boolean
-  /** Those with small bodies begin at the end of the turn, in a row: what runs for all is in the processor's caches then. */
+  /**
+   * Whether requests with small bodies are handled together at the end of the turn, while the same code is in the
+   * processor's caches.
+   */
   readonly beginsTogether?: boolean
   /** What failures of its requests are answered with. Default: as the server's other endpoints. */
   readonly explain?: ExplainFailure
@@ -25,13 +28,13 @@ export interface Endpoint {
   respond(exchange: Exchange): HttpResponse | Promise<HttpResponse>
 }
 
-/** See `Endpoint.beginsTogether`. Bytes as sent; more are not worth a copy. */
+/** See `Endpoint.beginsTogether`. Bytes as sent; larger bodies are not worth a copy. */
 const TOGETHER_MAX_BYTES = 4_096
 
 /**
  * One request and its response. It is in one of these states:
  * - open: the body may be arriving, the response is being made;
- * - responding: the response is on its way, and perhaps being made still;
+ * - responding: the response is being sent, and may still be in the making;
  * - done: responded or aborted; the writer must not be touched any more.
  */
 export class Exchange implements RequestReceiver, InFlight {
@@ -46,10 +49,10 @@ export class Exchange implements RequestReceiver, InFlight {
   readonly #traffic: Traffic
   readonly #explain: ExplainFailure
   readonly #body: RequestBody | undefined
-  /** Of the response: name, value, name, value. */
+  /** Headers of the response: name, value, name, value. */
   readonly #headers: string[]
   #response: WholeResponse | StreamedResponse | undefined
-  /** Of a streamed response, until there is a first piece; told when nobody waits for that any more. */
+  /** The source of a streamed response until its first piece; ended when the request ends before that. */
   #source: AsyncIterator<string> | undefined
   /** `performance.now()` when the body was complete, or earlier in that turn; undefined while it arrives. */
   #completeMs: number | undefined
@@ -91,8 +94,8 @@ export class Exchange implements RequestReceiver, InFlight {
   }
 
   /**
-   * Begins the response, or refuses the request when there are too many. A body that is not streamed mostly comes in the
-   * same turn: it is waited for until the end of that, so that the response needs no promise.
+   * Begins the response, or refuses the request when too many are in progress. A small body mostly arrives in the same
+   * turn: wait for the end of the turn, so that the response needs no promise.
    */
   start(): void {
     const mayBeWhole = this.request.head.hasBody && !this.endpoint.streamsBody
@@ -104,13 +107,13 @@ export class Exchange implements RequestReceiver, InFlight {
   begin(): void {
     if (this.#begun || this.#state !== 'open') return
     this.#begun = true
-    // Answered outside of the parser, it does not take what follows for another request.
+    // An answer sent outside of the parser keeps it from reading later bytes as another request.
     const { head, isLast } = this.request
     if (isLast || head.badFraming !== undefined || this.#traffic.crowded) setImmediate(() => this.#respond())
     else this.#respond()
   }
 
-  /** A header of whatever response this request gets. @param name in lower case */
+  /** Adds a header to the response, whichever that will be. @param name in lower case */
   addHeader(name: string, value: string): void {
     this.#headers.push(name, value)
   }
@@ -122,7 +125,7 @@ export class Exchange implements RequestReceiver, InFlight {
   }
 
   /**
-   * The body as text, decoded, without a promise when it is there; to be called once, on endpoints that have a body.
+   * The body as text, decoded; without a promise when it has arrived. Call it once, on endpoints that have a body.
    * @throws HttpError 400, 408 or 413; AbortedError
    */
   text(): string | Promise<string> {
@@ -130,17 +133,17 @@ export class Exchange implements RequestReceiver, InFlight {
   }
 
   /**
-   * The body piece by piece, decoded, no faster than it is taken; to be iterated once, on endpoints with `streamsBody`.
-   * Throws what `text` throws, except that the bytes need not be text.
+   * The body in pieces, decoded, with backpressure. Iterate it once, on endpoints with `streamsBody`. Throws as `text`, but
+   * the bytes need not be text.
    */
   stream(): AsyncGenerator<Buffer, void, void> {
     return readPieces(this.#body, this.request.head, this.endpoint.bodyMaxBytes!)
   }
 
   /**
-   * To be called before what cannot be taken back: from then on the request is not answered that it took too long, so
-   * what follows needs a deadline of its own.
-   * @throws AbortedError when there is a response already, or nobody to take one
+   * Call this before work that cannot be undone. From then on the time limit of the request does not apply, so that work
+   * needs a deadline of its own.
+   * @throws AbortedError when the request has a response already, or its connection is gone
    */
   commit(): void {
     if (this.#state !== 'open') throw new AbortedError()
@@ -164,7 +167,7 @@ export class Exchange implements RequestReceiver, InFlight {
     if (this.#body instanceof BodyBuffer) this.#body.keep()
   }
 
-  /** Answers a failure. Does nothing when there is a response already, or nobody to take one. */
+  /** Answers with an error. Does nothing when the request has a response already, or its connection is gone. */
   fail(error: unknown): void {
     if (this.#state !== 'open' || error instanceof AbortedError) return
     const { response, unexpected, limit, status = response.status } = (this.endpoint.explain ?? this.#explain)(error)
@@ -177,7 +180,7 @@ export class Exchange implements RequestReceiver, InFlight {
 
   abort(): void {
     if (this.#state === 'done') return
-    // First: a body that fails lets go of its connection, as long as that may be touched.
+    // First, because a failing body releases its connection while it may still be used.
     this.#leave()
     this.#body?.fail(new AbortedError())
     this.#response?.abort()
@@ -239,7 +242,7 @@ export class Exchange implements RequestReceiver, InFlight {
     }
   }
 
-  /** @param body undefined: one that is streamed, of which only the head is asked for */
+  /** @param body undefined: the body is streamed, and the request asks for the head only */
   #sendWhole(response: HttpResponse, body: string | Uint8Array | undefined): void {
     const { status } = response
     const nowMs = performance.now()

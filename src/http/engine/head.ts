@@ -1,46 +1,46 @@
 import { makeRequestId } from './request-id.ts'
 
-/** What is read of a request's header section. A header that is repeated is joined by `, ` (RFC 9110 section 5.2). */
+/** The parts of a request's header section that are read. Repeated headers are joined by `, ` (RFC 9110 section 5.2). */
 export interface RequestHead {
-  /** `''` when there is none. */
+  /** `''` when absent. */
   readonly apiKey: string
-  /** The caller's, or else one that is made. */
+  /** The id that the caller sent, or else a new one. */
   readonly requestId: string
-  /** Lower case; `''` when there is none. */
+  /** Lower case; `''` when absent. */
   readonly contentEncoding: string
   readonly accept: string
-  /** Bytes; undefined when none is announced. */
+  /** Bytes; undefined when not announced. */
   readonly contentLength: number | undefined
   /** Whether a body follows. */
   readonly hasBody: boolean
-  /** Whether the body's length is not announced: it has a transfer coding. */
+  /** Whether the body has a transfer coding instead of an announced length. */
   readonly isChunked: boolean
-  /** `''` when there is none. */
+  /** `''` when absent. */
   readonly connection: string
   readonly host: string
   readonly origin: string
   readonly cookie: string
   readonly csrfToken: string
-  /** What proxies say of whom they answer, the nearest one last; `''` when none does. */
+  /** The client addresses that proxies report, the nearest proxy's last; `''` when absent. */
   readonly forwardedFor: string
   readonly authorization: string
   readonly ifNoneMatch: string
   readonly acceptEncoding: string
-  /** What a browser wants it for (Fetch Metadata); `''` when nobody says. */
+  /** What a browser requests this for (Fetch Metadata); `''` when absent. */
   readonly fetchDest: string
-  /** Whose page asks for it (Fetch Metadata); `''` when nobody says. */
+  /** Whose page requests this (Fetch Metadata); `''` when absent. */
   readonly fetchSite: string
-  /** `prefetch` among others: it is asked for before anybody wants it; `''` when nobody says. */
+  /** For example `prefetch`: the browser requests it before the user does; `''` when absent. */
   readonly purpose: string
   /** Why the body's length cannot be trusted; undefined when it can. */
   readonly badFraming: string | undefined
 }
 
 const PRINTABLE = /^[\x20-\x7e]{1,128}$/
-/** uWebSockets.js reads no more digits. */
+/** uWebSockets.js reads at most this many digits. */
 const CONTENT_LENGTH = /^\d{1,9}$/
 
-/** What is being read: lines come in one by one, and are not kept. */
+/** The head being read: lines arrive one by one and are not kept. */
 let head: { -readonly [Name in keyof RequestHead]: RequestHead[Name] }
 let contentLength: string | undefined
 let transferEncoding: string | undefined
@@ -117,7 +117,7 @@ function collect(name: string, value: string): void {
       head.origin = value
       break
     case 'cookie':
-      // RFC 9113 section 8.2.3 lets them come in several lines.
+      // RFC 9113 section 8.2.3 allows several lines.
       head.cookie = head.cookie === '' ? value : `${head.cookie}; ${value}`
       break
     case 'x-csrf-token':
@@ -148,7 +148,7 @@ function collect(name: string, value: string): void {
   }
 }
 
-/** RFC 9112 section 6.3: what two readers may read as bodies of different lengths is refused. */
+/** RFC 9112 section 6.3: refuse a body whose length two readers may understand differently. */
 function badFraming(length: string | undefined, encoding: string | undefined): string | undefined {
   if (encoding !== undefined) {
     if (length !== undefined) return 'content-length and transfer-encoding exclude each other'

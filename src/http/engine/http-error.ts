@@ -1,6 +1,6 @@
 import type { FieldError } from '../../pipeline/event/validator.ts'
 
-/** Which limit a 429 names, for metrics. */
+/** The limit behind a 429, for metrics. */
 export const LIMITS = ['rate', 'quota', 'intake', 'jobs', 'questions', 'requests', 'bytes'] as const
 export type Limit = (typeof LIMITS)[number]
 
@@ -14,7 +14,7 @@ export class HttpError extends Error {
   readonly errors: readonly FieldError[] | undefined
   /** The connection ends with the response. */
   readonly close: boolean
-  /** Of a 429. */
+  /** Only of a 429. */
   readonly limit: Limit | undefined
 
   constructor(
@@ -31,17 +31,17 @@ export class HttpError extends Error {
   }
 }
 
-/** The request ended before its response; nobody waits for one. */
+/** The request ended before its response, so no response is needed. */
 export class AbortedError extends Error {
   override name = 'AbortedError'
 }
 
-/** 429: the client may come back after so many seconds. */
+/** A 429 with the seconds after which to try again. */
 export function tooMany(detail: string, retryAfterSeconds: number, limit: Limit): HttpError {
   return new HttpError(429, detail, { headers: retryAfter(retryAfterSeconds), limit })
 }
 
-/** The header that tells after how many seconds to try again: whole ones, at least 1. */
+/** The `retry-after` header in whole seconds, at least 1. */
 export function retryAfter(seconds: number): Record<string, string> {
   return { 'retry-after': String(Math.max(1, Math.ceil(seconds))) }
 }

@@ -1,17 +1,17 @@
-/** What the ingress takes at once, and for how long it waits. */
+/** Limits of concurrent work and of waiting. */
 export interface HttpLimits {
-  /** Requests that are being received or worked on; more are answered 429. */
+  /** Requests in progress; more are answered 429. */
   readonly inFlightMax: number
-  /** Bodies in memory, bytes, of all requests together; more are answered 429. */
+  /** Bytes of all bodies in memory together; more are answered 429. */
   readonly bodiesMaxBytes: number
-  /** A body of which `bodyStallBytes` do not arrive in this time is answered 408, milliseconds. */
+  /** A body that sends less than `bodyStallBytes` in this time is answered 408, milliseconds. */
   readonly bodyStallMs: number
   readonly bodyStallBytes: number
-  /** A request that is not answered this long after its body arrived is answered 500, milliseconds. */
+  /** A request without an answer this long after its body arrived is answered 500, milliseconds. */
   readonly workMs: number
-  /** A reader of a response that makes no room for more of it in this time is cut off, milliseconds. */
+  /** A client that reads none of its response in this time is cut off, milliseconds. */
   readonly writeStallMs: number
-  /** Of a body that nobody wants, at most this much is read, bytes, so that the client sees the response. */
+  /** At most this many bytes of an unwanted body are read, so that the client sees the response. */
   readonly discardMaxBytes: number
   /** How long an unwanted body of unknown length is read, milliseconds. */
   readonly discardMs: number
@@ -20,8 +20,8 @@ export interface HttpLimits {
 }
 
 /**
- * uWebSockets.js itself closes a connection that sends less than 160 KiB in about 10 s, without a response: a stall must
- * be noticed before.
+ * uWebSockets.js closes a connection that sends less than 160 KiB in about 10 s, without a response. A stall must be
+ * noticed earlier.
  */
 export const DEFAULT_HTTP_LIMITS: HttpLimits = {
   inFlightMax: 10_000,

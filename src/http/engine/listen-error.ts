@@ -4,8 +4,8 @@ import type { ListenAddress } from './engine.ts'
 
 /**
  * Says why a server cannot listen, and what to do.
- * @param error what the system says; undefined: that it can now
- * @param whyNotShared why other processes may not listen on the same port; undefined: they may, or nobody asked for it
+ * @param error the error of the system; undefined: it can listen now
+ * @param whyNotShared why other processes may not listen on the same port; undefined: they may, or it was not requested
  */
 export function listenError(
   address: ListenAddress,

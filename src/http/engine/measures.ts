@@ -6,24 +6,24 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 
 const SECONDS_METRIC = { name: 'ipid_http_request_seconds', help: 'Time from the header section to the answer' }
 
-/** What requests are counted by. */
+/** The label by which requests are counted. */
 export interface MeasuredEndpoint {
   /** Its name in logs and metrics. */
   readonly path: string
 }
 
-/** What was counted of a route: of all endpoints with its path. */
+/** Counts of a route: of all endpoints with its path. */
 interface Counts {
   readonly path: string
   readonly byStatus: Map<number, number>
-  /** Requests by the first bound that they did not pass; the last is for those that passed all. */
+  /** Requests by the smallest bound that they stayed within; the last number counts those above all bounds. */
   readonly byBound: number[]
   seconds: number
 }
 
 /**
- * Metrics of requests, counted in plain numbers: a counter and a histogram of the library cost a microsecond a request,
- * and are asked for a few times a minute.
+ * Metrics of requests, kept as plain numbers. Counters of the library would cost a microsecond per request, and are read
+ * only a few times per minute.
  */
 export class Measures {
   readonly #refused: Counter<'limit'>
@@ -55,7 +55,7 @@ export class Measures {
     new SecondsHistogram(registry, routes)
     new Gauge({
       name: 'ipid_http_requests_in_flight',
-      help: 'Requests that are being received or worked on',
+      help: 'Requests in progress',
       registers,
       collect() {
         this.set(inFlight())
@@ -89,7 +89,7 @@ export class Measures {
 
 type Told = ReturnType<Histogram<'route'>['get']>
 
-/** Tells what was counted in the form of a histogram of the library. */
+/** Reports the counts as a histogram of the library. */
 class SecondsHistogram extends Histogram<'route'> {
   readonly #routes: () => Iterable<Counts>
 
@@ -100,11 +100,11 @@ class SecondsHistogram extends Histogram<'route'> {
 
   override async get(): Told {
     const values = [...this.#routes()].flatMap(valuesOf)
-    // The type that the library declares is not what it gives.
+    // The declared type of the library differs from its result.
     return { ...SECONDS_METRIC, type: 'histogram', values, aggregator: 'sum' } as unknown as Awaited<Told>
   }
 
-  /** By this name the library asks for what it writes as text. */
+  /** The library calls this to write text. */
   getForPromString(): Told {
     return this.get()
   }

@@ -5,13 +5,13 @@ import { assertEncoding, decodeText, tooLarge } from './decode.ts'
 import { decodeStream, limitBytes } from './decode-stream.ts'
 import type { RequestHead } from './head.ts'
 
-/** The body of a request on its way in. */
+/** The body of a request. */
 export type RequestBody = BodyBuffer | BodyStream
 
 /**
- * What takes a body; undefined when there is none, or nobody wants it.
- * @param maxBytes limit as sent and decoded; undefined: it is ignored
- * @param flow makes it a stream, which the connection is paused for
+ * Opens the receiver of a body; undefined when there is no body, or it is ignored.
+ * @param maxBytes limit as sent and decoded; undefined: the body is ignored
+ * @param flow makes it a stream with backpressure on the connection
  */
 export function openBody(
   { hasBody, contentLength }: RequestHead,
@@ -29,8 +29,8 @@ export function assertReadable({ contentLength, contentEncoding }: RequestHead, 
 }
 
 /**
- * The body as text, decoded, without a promise when it is there; `''` when there is none.
- * @throws HttpError 400 or 413; what the body failed with
+ * The body as text, decoded; without a promise when it has arrived; `''` without a body.
+ * @throws HttpError 400 or 413; the error of the body
  */
 export function readText(
   body: RequestBody | undefined,
@@ -46,7 +46,7 @@ function textOf(bytes: Buffer | undefined, contentEncoding: string, maxBytes: nu
   return decodeText(bytes, contentEncoding, maxBytes)
 }
 
-/** The body piece by piece, decoded, no faster than it is taken. Throws what `readText` throws, but for UTF-8. */
+/** The body in pieces, decoded, with backpressure. Throws as `readText`, except for UTF-8. */
 export async function* readPieces(
   body: RequestBody | undefined,
   { contentEncoding }: RequestHead,

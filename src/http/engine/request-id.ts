@@ -1,21 +1,21 @@
 import { randomBytes } from 'node:crypto'
 
-/** Crockford's base 32, lower case: in the order of its digits, and none is mistaken for another. */
+/** Crockford's base 32, lower case: its digits sort, and are not easily confused. */
 const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz'
 const TIME_DIGITS = 9
 const NUMBER_DIGITS = 4
 const NUMBERS = 32 ** NUMBER_DIGITS
-/** All pairs of digits, in their order. */
+/** All pairs of digits, in order. */
 const PAIRS = Array.from({ length: 1_024 }, (_, i) => DIGITS[i >> 5]! + DIGITS[i & 31])
 
 let maker: string | undefined
 let next = 0
-/** The last time that was written in digits. */
+/** The last time that was converted to digits. */
 let time = { ms: Number.NaN, digits: '' }
 
 /**
- * An id for a request that came without one: 18 characters that tell milliseconds, a number and the process, so that ids
- * are in the order of time, and take few bytes where they are stored.
+ * Makes an id for a request that has none: 18 characters from milliseconds, a counter and the process. Ids sort by time and
+ * take few bytes when stored.
  */
 export function makeRequestId(nowMs: number = Date.now()): string {
   maker ??= Array.from(randomBytes(5), (byte) => DIGITS[byte % 32]).join('')

@@ -1,39 +1,41 @@
 import type { Limit } from './http-error.ts'
 
-/** A response as it is made, before anything of it is sent. */
+/** A response before any of it is sent. */
 export interface HttpResponse {
   readonly status: number
   /**
-   * Text that is made piece by piece is sent no faster than it is read, chunked. A failure before the first piece is
-   * answered like any other; one after it cuts the connection off, so that nobody takes the response for whole.
+   * Text in pieces is sent chunked, no faster than the client reads. A failure before the first piece is answered like any
+   * other; a later one cuts the connection off, so that the client does not take the response for complete.
    */
   readonly body: string | Uint8Array | AsyncIterable<string>
   /** Default `application/json; charset=utf-8`. */
   readonly type?: string
   /** Names in lower case. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Each piece is sent as it comes, however little: somebody waits for it. */
+  /** Sends each piece at once, however small, because the client waits for it. */
   readonly flush?: boolean
   /** The connection ends with the response. */
   readonly close?: boolean
-  /** Sent when this is kept; a rejection is answered as a failure. Costs less than a promise of the response. */
+  /**
+   * Delays the response until this resolves; a rejection is answered as a failure. Cheaper than a promise of the response.
+   */
   readonly behind?: Promise<unknown>
 }
 
 /**
- * What any failure is answered with; an `HttpError` always with its status. `unexpected`: a fault of the program, of
- * which the client learns nothing but the request id.
+ * Maps any failure to a response; an `HttpError` keeps its status. `unexpected`: a fault of the program, of which the
+ * client gets only the request id.
  */
 export type ExplainFailure = (error: unknown) => {
   readonly response: HttpResponse
   readonly unexpected: boolean
-  /** Of a 429: the limit that was reached. */
+  /** Of a 429: the reached limit. */
   readonly limit?: Limit | undefined
   /** Of the failure, when the response has another one. */
   readonly status?: number
 }
 
-/** Status lines by status. */
+/** Status lines, by status. */
 export const STATUS_LINES: Readonly<Record<number, string>> = {
   200: '200 OK',
   202: '202 Accepted',
@@ -60,12 +62,12 @@ export const STATUS_LINES: Readonly<Record<number, string>> = {
 export const JSON_TYPE = 'application/json; charset=utf-8'
 export const NDJSON_TYPE = 'application/x-ndjson'
 
-/** Whether a body is there as a whole, and not streamed. */
+/** Whether the body is available as a whole and not streamed. */
 export function isWhole(body: HttpResponse['body']): body is string | Uint8Array {
   return typeof body === 'string' || body instanceof Uint8Array
 }
 
-/** Adds a response's own headers to those of its request. @param headers name, value, name, value; it is added to */
+/** Adds the headers of a response to those of its request. @param headers name, value, name, value; extended in place */
 export function completeHeaders(
   headers: string[],
   { type, headers: own }: HttpResponse,

@@ -12,14 +12,14 @@ export interface ServerOptions {
   readonly host: string
   /** 0: any free one. */
   readonly port: number
-  /** The settings that say so, for who has to correct them. Default: `HOST` and `PORT`. */
+  /** The settings behind host and port, for error messages. Default: `HOST` and `PORT`. */
   readonly hostSetting?: string
   readonly portSetting?: string
   /** Whether other processes may listen on the same port. Default true. */
   readonly sharePort?: boolean
   /** Default `auto`. */
   readonly engine?: EngineChoice
-  /** What answers which requests; some of it must match every request. */
+  /** The request handlers; at least one must match every request. */
   readonly targets: readonly Target[]
   readonly explain: ExplainFailure
   readonly log: Logger
@@ -29,19 +29,19 @@ export interface ServerOptions {
   readonly limits?: Partial<HttpLimits>
 }
 
-/** Requests with this method and path are for this endpoint. */
+/** Requests with this method and path go to this endpoint. */
 export interface Target extends Pick<EngineRoute, 'method' | 'path'> {
   readonly endpoint: Endpoint
 }
 
-/** The HTTP ingress. `url` and `port` are there once it is started. A stopped one starts again. */
+/** The HTTP server. `url` and `port` are available after its start. A stopped server can start again. */
 export interface HttpServer extends Service {
   readonly port: number
-  /** `http://host:port`, with an address that can be connected to. */
+  /** `http://host:port`, with an address that clients can connect to. */
   readonly url: string
 }
 
-/** A server of whatever engine runs here. A stop waits for requests in flight, for as long as the limits say. */
+/** Creates a server with the engine that runs here. A stop waits for requests in flight, up to `limits.stopMs`. */
 export function createServer(options: ServerOptions): HttpServer {
   const { host, log, explain } = options
   const limits = { ...DEFAULT_HTTP_LIMITS, ...options.limits }

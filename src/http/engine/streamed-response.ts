@@ -3,26 +3,23 @@ import type { HttpLimits } from './limits.ts'
 
 type StreamLimits = Pick<HttpLimits, 'writeStallMs' | 'workMs' | 'discardMs'>
 
-/** What a streamed response tells its owner. Nothing is called after `abort`. */
+/** Called by a streamed response. Nothing is called after `abort`. */
 export interface StreamOwner {
-  /** All is sent; the writer is given up. */
+  /** Everything is sent; the writer is given up. */
   done(): void
-  /** It cannot go on: the connection is to be cut off. `failure` is undefined when that is the reader's fault. */
+  /** The response cannot continue: cut the connection off. `failure` is undefined when the client caused it. */
   broken(failure: unknown): void
-  /** The client makes no room, and has time left: the connection is to be kept open. */
+  /** The client makes no room but has time left: keep the connection open. */
   keepOpen(): void
 }
 
-/**
- * The body of a response on its way out, no faster than it is read: while the client makes no room, the source is not
- * asked for more.
- */
+/** The body of a response while it is sent. While the client makes no room, the source is not asked for more. */
 export class StreamedResponse {
   readonly #source: AsyncIterator<string>
   readonly #limits: StreamLimits
   readonly #owner: StreamOwner
   #state: 'writing' | 'waiting for the source' | 'waiting for room' | 'lingering' | 'over' = 'writing'
-  /** `performance.now()` when the state was entered, or the reader last made room. */
+  /** `performance.now()` when the state began, or the client last read something. */
   #sinceMs = performance.now()
   #roomMade: () => void = () => {}
   #flush = false
@@ -36,7 +33,7 @@ export class StreamedResponse {
   /**
    * Writes head and body, and ends the response. Never rejects.
    * @param open sends the head; called once
-   * @param first what the source gave first
+   * @param first the first piece of the source
    * @param flush see `HttpResponse`
    */
   async send(
@@ -69,7 +66,7 @@ export class StreamedResponse {
     }
   }
 
-  /** The connection is gone: nothing more is written, and the source is told to stop. */
+  /** The connection is gone: stops writing and ends the source. */
   abort(): void {
     if (this.#isOver) return
     this.#state = 'over'
@@ -78,11 +75,11 @@ export class StreamedResponse {
   }
 
   /**
-   * Ends what takes too long: a reader that makes no room, a source that gives nothing. To be called at least every few
-   * seconds.
+   * Ends a response that takes too long: a client that makes no room, or a source that gives nothing. Call it at least
+   * every few seconds.
    * @param nowMs `performance.now()`
-   * @param stops the server does: what is told as it happens is worth no wait for a reader that makes no room, nor does
-   *   a response that is written
+   * @param stops whether the server stops: it then waits neither for a slow client of a live stream nor for a completed
+   * response
    */
   sweep(nowMs: number, stops = false): void {
     const waitedMs = nowMs - this.#sinceMs
@@ -109,7 +106,7 @@ export class StreamedResponse {
     return piece
   }
 
-  /** Writes until there is nothing to write. Other requests get their turn in between. */
+  /** Writes until there is nothing to write, and gives other requests their turn in between. */
   async #write(body: BodyWriter, rest: boolean): Promise<void> {
     while (!this.#isOver) {
       const written = body.write(rest)

@@ -4,25 +4,25 @@ import { type HttpError, type Limit, tooMany } from './http-error.ts'
 import type { HttpLimits } from './limits.ts'
 import { type MeasuredEndpoint, Measures } from './measures.ts'
 
-/** How often requests that take too long are looked for. */
+/** How often requests that take too long are checked for. */
 const SWEEP_EVERY_MS = 500
 const WARN_EVERY_MS = 1_000
-/** Requests of one turn above which a turn is crowded. */
+/** A turn with more requests than this is crowded. */
 const TURN_REQUESTS = 500
 
-/** A request in flight, as its server sees it. */
+/** A request in flight, as the server sees it. */
 export interface InFlight {
   readonly requestId: string
   readonly endpoint: MeasuredEndpoint
-  /** `performance.now()` when its header section had arrived. */
+  /** `performance.now()` when its header section arrived. */
   readonly startedMs: number
-  /** Bytes of its body that count as held in memory. */
+  /** Bytes of its body that are held in memory. */
   readonly heldBytes: number
-  /** Of `Traffic` alone: where it stands among those in flight; -1: it is none of them. */
+  /** Only for `Traffic`: its position among those in flight; -1: not among them. */
   position: number
-  /** Begins the response unless it has begun: its turn is at its end. */
+  /** Begins the response unless it has begun, because its turn ends. */
   begin(): void
-  /** Ends what takes too long; called now and then. @param nowMs `performance.now()` */
+  /** Ends the request if it takes too long. @param nowMs `performance.now()` */
   sweep(nowMs: number): void
 }
 
@@ -32,8 +32,8 @@ export class Traffic {
   readonly #log: Logger
   readonly #onResponse: (status: number) => void
   /**
-   * In any order. No `Set`: one that is added to and taken from grows table behind table, of which each points to the next, and
-   * tables that V8 has taken for old keep all requests from then on until a full collection.
+   * In any order. Not a `Set`: adding and removing makes V8 chain its tables, and old tables keep all later requests alive
+   * until a full garbage collection.
    */
   readonly #inFlight: InFlight[] = []
   readonly #measures: Measures
@@ -42,10 +42,10 @@ export class Traffic {
   #unwarned = 0
   #draining = false
   #turnRequests = 0
-  /** Requests of this turn whose body may come in it. */
+  /** Requests of this turn whose body may arrive in this turn. */
   #beginning: InFlight[] = []
   #isStarted = false
-  /** Set while there may be something to sweep. */
+  /** Set while requests are in flight. */
   #sweeper: NodeJS.Timeout | undefined
   #idle: (() => void) | undefined
 
@@ -57,14 +57,14 @@ export class Traffic {
     this.#measures = new Measures(metrics, () => this.#inFlight.length)
   }
 
-  /** Whether every response ends its connection. */
+  /** Whether every response ends its connection, because the server stops. */
   get draining(): boolean {
     return this.#draining
   }
 
   /**
-   * Whether so many requests came in this turn that the next of them is to be answered in another one. A connection does
-   * not process a request before the last is answered, so none keeps the others waiting for long.
+   * Whether this turn has so many requests that the next one is answered in a later turn. A connection sends its next
+   * request only after a response, so no request waits for long.
    */
   get crowded(): boolean {
     return this.#turnRequests > TURN_REQUESTS
@@ -81,7 +81,7 @@ export class Traffic {
     this.#endSweeps()
   }
 
-  /** Resolves when nothing is in flight, or after `withinMs`, with what is left. */
+  /** Resolves when nothing is in flight, or after `withinMs`, with the number of requests left. */
   async drain(withinMs: number): Promise<number> {
     this.#draining = true
     if (this.#inFlight.length > 0) {
@@ -97,8 +97,8 @@ export class Traffic {
   }
 
   /**
-   * Takes note of a request. Returns why it is refused when there are too many.
-   * @param mayBegin whether it is to begin at the end of this turn, if it has not done so before
+   * Registers a request. Returns the refusal when too many are in flight.
+   * @param mayBegin whether to begin the response at the end of this turn
    */
   entered(request: InFlight, mayBegin: boolean): HttpError | undefined {
     request.position = this.#inFlight.push(request) - 1
@@ -109,7 +109,7 @@ export class Traffic {
     return tooMany(`more than ${this.limits.inFlightMax} requests are in progress`, 1, 'requests')
   }
 
-  /** Counts bytes of bodies in memory. Returns why the request is refused when they are too many. */
+  /** Counts bytes of bodies in memory. Returns the refusal when they are too many. */
   hold(bytes: number): HttpError | undefined {
     this.#heldBytes += bytes
     if (this.#heldBytes <= this.limits.bodiesMaxBytes) return undefined
@@ -147,13 +147,13 @@ export class Traffic {
       this.#log.error(facts, 'request failed unexpectedly')
       return
     }
-    // When a store is away every request fails alike.
+    // Log one of many equal failures, for example while a store is down.
     const nowMs = performance.now()
     if (nowMs - this.#warnedMs < WARN_EVERY_MS) {
       this.#unwarned++
       return
     }
-    this.#log.warn({ ...facts, like_it_before: this.#unwarned }, 'request could not be served')
+    this.#log.warn({ ...facts, like_it_before: this.#unwarned }, 'cannot serve a request')
     this.#warnedMs = nowMs
     this.#unwarned = 0
   }
@@ -177,7 +177,7 @@ export class Traffic {
   #sweep(): void {
     if (this.#inFlight.length === 0) this.#endSweeps()
     const nowMs = performance.now()
-    // From the end: where one leaves, one that was swept takes its place.
+    // From the end, because a swept request is replaced by the last one.
     for (let i = this.#inFlight.length - 1; i >= 0; i--) this.#inFlight[i]?.sweep(nowMs)
   }
 }

@@ -6,15 +6,15 @@ export interface WholeHead {
   readonly status: number
   /** Name, value, name, value. */
   readonly headers: readonly string[]
-  /** Length of the body when only the head is sent; undefined: is not told. */
+  /** Length of the body when only the head is sent; undefined: the head has no length. */
   readonly bodyBytes: number | undefined
   /** The connection ends with the response. */
   readonly close: boolean
 }
 
 /**
- * Whether to end the response now would close the connection before everything that was sent is read. A body that
- * arrives too slowly (408) is not waited for.
+ * Whether ending the response now would close the connection before the client has read everything. A body that arrives too
+ * slowly (408) is not waited for.
  * @param isReceived whether the whole body of the request has arrived
  * @param body of the response; undefined: only its head is sent
  */
@@ -26,16 +26,16 @@ export function mustLinger(
   { discardMaxBytes }: HttpLimits,
 ): boolean {
   if (status === 408) return false
-  // The line break after the last chunk, and trailers, may still arrive. Only text can be sent that way.
+  // The line break after the last chunk, and trailers, may still arrive. Only text can be sent this way.
   if (isReceived) return isLast && typeof body === 'string' && body !== ''
   return close || closes || head.contentLength === undefined || head.contentLength > discardMaxBytes
 }
 
 /**
- * A whole response on its way out. After `send` or `linger` it is in one of these states:
- * - sending: what the client has no room for is held;
- * - lingering: all is written, and what is left of the request is read and dropped, because a connection that is closed
- *   with unread bytes is reset, and a reset may reach the client before the response;
+ * Sends a whole response. After `send` or `linger` it is in one of these states:
+ * - sending: holds the part that the client has no room for;
+ * - lingering: everything is written. The rest of the request is read and dropped, because closing a connection with unread
+ *   bytes resets it, and the reset may reach the client before the response;
  * - over: the writer must not be touched any more.
  */
 export class WholeResponse implements ResponseReader {
@@ -43,12 +43,12 @@ export class WholeResponse implements ResponseReader {
   readonly #limits: HttpLimits
   readonly #over: () => void
   #state: 'sending' | 'lingering' | 'over' = 'sending'
-  /** `performance.now()` when the client last made room, or it began to linger. */
+  /** `performance.now()` when the client last read something, or lingering began. */
   #sinceMs: number
   #quiet = false
 
   /**
-   * @param over is told once that the response is over; not after `abort`
+   * @param over called once when the response is over; not after `abort`
    * @param nowMs `performance.now()`
    */
   constructor(writer: ResponseWriter, limits: HttpLimits, over: () => void, nowMs: number) {
@@ -58,7 +58,7 @@ export class WholeResponse implements ResponseReader {
     this.#over = over
   }
 
-  /** @param body undefined: the response is its head only */
+  /** @param body undefined: only the head is sent */
   send({ status, headers, bodyBytes, close }: WholeHead, body: string | Uint8Array | undefined): void {
     const writer = this.#writer
     if (body === undefined || body.length === 0) {
@@ -73,13 +73,13 @@ export class WholeResponse implements ResponseReader {
     }
   }
 
-  /** Sends a response with which the connection ends, when what arrives is read up to the limits. */
+  /** Sends a response that ends the connection, and reads the rest of the request up to the limits. */
   linger({ status, headers }: WholeHead, body: string | Uint8Array | undefined): void {
     this.#state = 'lingering'
     this.#writer.sendLingering(status, headers, body ?? '')
   }
 
-  /** More of the request has arrived. @param receivedBytes of its body, all together */
+  /** More of the request has arrived. @param receivedBytes of its body, in total */
   received(receivedBytes: number, last: boolean): void {
     this.#quiet = false
     if (this.#state === 'lingering' && (last || receivedBytes > this.#limits.discardMaxBytes)) this.#cutOffSoon()
@@ -97,7 +97,7 @@ export class WholeResponse implements ResponseReader {
     this.#state = 'over'
   }
 
-  /** Ends what takes too long; to be called at least every few seconds. @param nowMs `performance.now()` */
+  /** Ends a response that takes too long. Call it at least every few seconds. @param nowMs `performance.now()` */
   sweep(nowMs: number): void {
     const waitedMs = nowMs - this.#sinceMs
     if (this.#state === 'sending') {
@@ -109,7 +109,7 @@ export class WholeResponse implements ResponseReader {
     }
   }
 
-  /** In a later turn, when what was written in this one is on its way. */
+  /** In a later turn, when the data of this turn is being sent. */
   #cutOffSoon(): void {
     setImmediate(() => {
       if (this.#state === 'lingering') this.#cutOff()

@@ -4,9 +4,9 @@ import { HttpError } from '../engine/http-error.ts'
 const NO_OBJECT: readonly FieldError[] = [{ path: '', message: 'must be an object' }]
 
 /**
- * Refuses JSON of another type than an object, and says which it is.
- * @param wants the smallest request, for the detail
- * @param hint how to make one of what came, by its type
+ * Refuses JSON other than an object, and says which type it is.
+ * @param wants the smallest valid request, for the detail
+ * @param hint how to turn the sent type into one, by type
  * @throws HttpError 422
  */
 export function assertObject(

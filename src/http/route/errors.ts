@@ -5,7 +5,7 @@ import { type ErrorStatus, HttpError, retryAfter, tooMany } from '../engine/http
 import { DEFAULT_HTTP_LIMITS } from '../engine/limits.ts'
 import type { ExplainFailure, HttpResponse } from '../engine/response.ts'
 
-/** What each error status means, for the OpenAPI document (schemas/README.md, Errors). */
+/** The meaning of each error status, for the OpenAPI document (schemas/README.md, Errors). */
 export const ERROR_MEANINGS: Readonly<Record<ErrorStatus, string>> = {
   400: 'Malformed request: not JSON, not UTF-8, no events, addresses or lines, a broken content encoding, or a body whose length is unclear',
   401: 'The x-api-key header is missing, or its key is unknown or revoked',
@@ -22,7 +22,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorStatus, string>> = {
   503: 'Not ready',
 }
 
-/** What any failure is answered with, unless a route has a form of its own. */
+/** The response to any failure, unless a route has a form of its own. */
 export const errorResponse: ExplainFailure = explainAs(({ status, message: detail, errors }) => {
   const body: ErrorBody = { detail, ...(errors && { errors: [...errors] }) }
   return { status, body: JSON.stringify(body) }

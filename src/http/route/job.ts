@@ -8,7 +8,7 @@ export function foundJob<Job>(job: Job | undefined): Job {
   return job
 }
 
-/** @throws HttpError 422 when `before` named no job of the tenant */
+/** @throws HttpError 422 when `before` names no job of the tenant */
 export function foundPage(list: BatchJobList | undefined): BatchJobList {
   if (list === undefined) throw schemaError([{ path: 'before', message: 'names no job of yours' }])
   return list

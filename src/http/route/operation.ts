@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import type { ErrorStatus } from '../engine/http-error.ts'
 
-/** What the OpenAPI document says of one operation. */
+/** The description of one operation in the OpenAPI document. */
 export interface Operation {
   readonly id: string
   readonly summary: string
@@ -10,7 +10,7 @@ export interface Operation {
   readonly body?: Content & { readonly optional?: boolean }
   /** By status. */
   readonly responses: Readonly<Record<number, OperationResponse>>
-  /** Its own; those that every route of its kind has are added. */
+  /** Its own errors; those of every route of its kind are added. */
   readonly errors: readonly ErrorStatus[]
 }
 
@@ -31,6 +31,6 @@ export interface Content {
 
 export interface OperationResponse extends Content {
   readonly description: string
-  /** Name → description, beyond those that every response has. */
+  /** Name → description, in addition to those of every response. */
   readonly headers?: Readonly<Record<string, string>>
 }

@@ -4,8 +4,8 @@ import { HttpError } from '../engine/http-error.ts'
 import { schemaError } from './schema.ts'
 
 /**
- * @param explain says more of a text that is not JSON; undefined: nothing
- * @throws HttpError 400 that says where the text is not JSON, 422 when it is nested too deep
+ * @param explain says more about a text that is not JSON; undefined: nothing
+ * @throws HttpError 400 with the position when the text is not JSON, 422 when it is nested too deep
  */
 export function parseJson(text: string, explain?: (text: string) => string | undefined): unknown {
   if (isTooDeep(text)) throw schemaError([{ path: '', message: TOO_DEEP }])

@@ -5,8 +5,8 @@ import { schemaError } from './schema.ts'
 export type Query = ReadonlyMap<string, readonly string[]>
 
 /**
- * Reads what follows `?`: `application/x-www-form-urlencoded`. Of a name without `=` the value is `''`.
- * @throws HttpError 400 when percent-encoding is broken, or does not stand for UTF-8
+ * Reads the query: `application/x-www-form-urlencoded`. A name without `=` has the value `''`.
+ * @throws HttpError 400 when its percent-encoding is broken or not UTF-8
  */
 export function parseQuery(query: string): Query {
   const values = new Map<string, string[]>()

@@ -7,23 +7,23 @@ import type { Operation } from './operation.ts'
 /** One operation of the API. */
 export type Route = OpenRoute | KeyedRoute
 
-/** For everybody. */
+/** Needs no API key. */
 export interface OpenRoute extends RouteFacts {
   readonly access: 'open'
-  /** Makes the response. Throws as a keyed one. */
+  /** Makes the response. Throws as a keyed route. */
   handle(exchange: Exchange): HttpResponse | Promise<HttpResponse>
 }
 
-/** Only with a key, and within its tenant's rate limit. */
+/** Needs an API key, and is subject to its tenant's rate limit. */
 export interface KeyedRoute extends RouteFacts {
   readonly access: 'key'
   /**
-   * Where a request has its key, when that is not the `x-api-key` header. Returns `''` when there is none. It may read the body for
+   * Reads the key of a request from another part than the `x-api-key` header. Returns `''` when there is none. It may read the body for
    * it, after `assertBody`, as the key does not come first then; the route keeps the text, since a body is read once.
    */
   keyOf?(exchange: Exchange): string | Promise<string>
   /**
-   * Makes the response. Runs when key, rate limit and announced size are in order; the body may still be arriving. Throws
+   * Makes the response. Runs when key, rate limit and announced size are valid; the body may still be arriving. Throws
    * `HttpError`, `UnavailableError`, `BackpressureError` or `InputError`; anything else is answered 500 and logged.
    */
   handle(exchange: Exchange, caller: Caller): HttpResponse | Promise<HttpResponse>
@@ -33,7 +33,7 @@ export interface RouteFacts extends Omit<Endpoint, 'respond' | 'explain'> {
   readonly method: 'GET' | 'POST'
   /** Parameters are whole segments, like `/v1/bulk/:job_id`; they are `ArrivedRequest.parameters`. */
   readonly path: string
-  /** What the OpenAPI document says of it. Undefined: nothing. */
+  /** Its description in the OpenAPI document. Undefined: not listed. */
   readonly operation?: Operation
   /**
    * Answers the failures of its requests in a form of its own, 401, 429 and 5xx too. Default: `{"detail"}`. The headers of the

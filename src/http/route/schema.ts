@@ -2,13 +2,13 @@ import type { Static, TSchema } from 'typebox'
 import { ERRORS_MAX, type FieldError, type Validator } from '../../pipeline/event/validator.ts'
 import { HttpError } from '../engine/http-error.ts'
 
-/** Holds a value to a schema. @throws HttpError 422 that lists what is wrong */
+/** Validates a value. @throws HttpError 422 that lists the errors */
 export function assertSchema<S extends TSchema>(validate: Validator<S>, value: unknown): asserts value is Static<S> {
   const errors = validate(value)
   if (errors.length > 0) throw schemaError(errors)
 }
 
-/** 422 of one or more errors; the detail names the first, and at most 20 are listed. */
+/** A 422 with one or more errors; the detail names the first, and at most 20 are listed. */
 export function schemaError(errors: readonly FieldError[]): HttpError {
   const first = errors[0]!
   const detail = `${first.path === '' ? 'the body' : first.path} ${first.message}`

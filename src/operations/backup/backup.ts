@@ -54,7 +54,7 @@ async function assertFreeFolder(dir: string): Promise<void> {
     if (error.code === 'ENOENT') return []
     throw new InputError(`cannot write a backup to ${dir}: ${error.message}`)
   })
-  if (names.length > 0) throw new InputError(`${dir} is not empty: a backup wants a folder of its own`)
+  if (names.length > 0) throw new InputError(`${dir} is not empty: a backup needs a folder of its own`)
 }
 
 async function writeParts(folder: string, options: BackupOptions): Promise<BackupManifest> {

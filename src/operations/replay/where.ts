@@ -16,7 +16,7 @@ export interface Condition {
 export function readCondition(text: string): Condition {
   const at = text.indexOf('=')
   const path = text.slice(0, Math.max(0, at)).trim()
-  if (path === '') throw new InputError(`--where ${JSON.stringify(text)}: wants NAME=VALUE, such as event_type=signup`)
+  if (path === '') throw new InputError(`--where ${JSON.stringify(text)}: must be NAME=VALUE, like event_type=signup`)
   return { path: path.split('.'), value: text.slice(at + 1).trim() }
 }
 

@@ -28,18 +28,18 @@ test('an archive is a bucket, of Amazon or another endpoint, or a folder', () =>
 
 test('what is no archive is refused in one line that says why, and repeats no secret', () => {
   const cases: readonly (readonly [string, RegExp])[] = [
-    ['minio', /^ARCHIVE_URL "minio": wants s3:\/\/bucket/],
-    ['http://127.0.0.1:9000/events', /wants s3:\/\/bucket/],
-    ['s3:///prefix', /"" is no name of a bucket/],
-    ['s3://Big_Bucket', /is no name of a bucket/],
-    ['s3://events/a b', /is no prefix/],
-    ['s3://events?endpont=http://127.0.0.1', /knows no "endpont"/],
-    ['s3://events?endpoint=127.0.0.1:9000', /"127.0.0.1:9000" is no endpoint/],
-    ['s3://events?endpoint=http://127.0.0.1/minio', /is no endpoint/],
-    ['s3://events?region=a%20b', /is no region/],
-    ['s3://key:secret@events', /"s3:\/\/key:\*\*\*@events": wants no credentials/],
-    ['file://host/folder', /wants s3/],
-    ['file:///', /wants s3/],
+    ['minio', /^ARCHIVE_URL "minio": must be s3:\/\/bucket/],
+    ['http://127.0.0.1:9000/events', /must be s3:\/\/bucket/],
+    ['s3:///prefix', /"" is not a bucket name/],
+    ['s3://Big_Bucket', /is not a bucket name/],
+    ['s3://events/a b', /is not a prefix/],
+    ['s3://events?endpont=http://127.0.0.1', /has the unknown parameter "endpont"/],
+    ['s3://events?endpoint=127.0.0.1:9000', /"127.0.0.1:9000" is not an endpoint/],
+    ['s3://events?endpoint=http://127.0.0.1/minio', /is not an endpoint/],
+    ['s3://events?region=a%20b', /is not a region/],
+    ['s3://key:secret@events', /"s3:\/\/key:\*\*\*@events": must have no credentials/],
+    ['file://host/folder', /must be s3/],
+    ['file:///', /must be s3/],
   ]
   for (const [url, message] of cases) {
     assert.throws(

@@ -39,28 +39,28 @@ test('a flag goes before its variable, and an empty variable counts as unset', (
 })
 
 const REFUSED: [flags: Flags, message: RegExp][] = [
-  [{ port: '70000' }, /^--port "70000": wants a whole number from 0 to 65535$/],
-  [{ port: '' }, /^--port "": wants/],
-  [{ port: '-1' }, /^--port "-1": wants/],
-  [{ port: '80.5' }, /^--port "80.5": wants/],
-  [{ port: '0x50' }, /^--port "0x50": wants/],
-  [{ host: 'a b' }, /^--host "a b": wants an address$/],
-  [{ redisUrl: 'http://x' }, /^--redis-url "http:\/\/x": wants redis:\/\//],
+  [{ port: '70000' }, /^--port "70000": must be a whole number from 0 to 65535$/],
+  [{ port: '' }, /^--port "": must be/],
+  [{ port: '-1' }, /^--port "-1": must be/],
+  [{ port: '80.5' }, /^--port "80.5": must be/],
+  [{ port: '0x50' }, /^--port "0x50": must be/],
+  [{ host: 'a b' }, /^--host "a b": must be an address$/],
+  [{ redisUrl: 'http://x' }, /^--redis-url "http:\/\/x": must be redis:\/\//],
   [{ redisUrl: 'unix://path' }, /^--redis-url/],
   [{ redisUrl: 'redis-cluster://a' }, /^--redis-url/],
-  [{ clickhouseUrl: 'localhost:8123' }, /^--clickhouse-url "localhost:8123": wants http:\/\/host:port or https/],
-  [{ clickhouseCluster: 'c1' }, /^CLICKHOUSE_CLUSTER wants CLICKHOUSE_URL: the embedded engine is no cluster$/],
+  [{ clickhouseUrl: 'localhost:8123' }, /^--clickhouse-url "localhost:8123": must be http:\/\/host:port or https/],
+  [{ clickhouseCluster: 'c1' }, /^CLICKHOUSE_CLUSTER needs CLICKHOUSE_URL: the embedded engine is not a cluster$/],
   ...["c1'", '1c', 'a.b', 'a-b', '{cluster}', 'a b', 'x'.repeat(65)].map((clickhouseCluster): [Flags, RegExp] => [
     { clickhouseCluster, clickhouseUrl: 'http://h:8123' },
-    /^--clickhouse-cluster ".*": wants the name of a cluster: up to 64 letters, digits and _, no digit first$/,
+    /^--clickhouse-cluster ".*": must be the name of a cluster: up to 64 letters, digits and _, no digit first$/,
   ]),
-  [{ enrichDir: '/no/such/folder' }, /^--enrich-dir "\/no\/such\/folder": wants a folder that exists$/],
-  [{ plansFile: '/no/such/file' }, /^--plans-file "\/no\/such\/file": wants a file that can be read \(ENOENT\)$/],
-  [{ logLevel: 'loud' }, /^--log-level "loud": wants one of trace, debug/],
-  [{ rdns: 'yes' }, /^--rdns "yes": wants one of on, off$/],
-  [{ partitions: '0' }, /^--partitions "0": wants a whole number from 1/],
-  [{ sinkShares: '5' }, /^--sink-shares "5": wants at most PARTITIONS, which is 4$/],
-  [{ redisMaxMemoryBytes: '1mb' }, /^--redis-max-memory "1mb": wants bytes, or a size/],
+  [{ enrichDir: '/no/such/folder' }, /^--enrich-dir "\/no\/such\/folder": must be a folder that exists$/],
+  [{ plansFile: '/no/such/file' }, /^--plans-file "\/no\/such\/file": must be a file that can be read \(ENOENT\)$/],
+  [{ logLevel: 'loud' }, /^--log-level "loud": must be one of trace, debug/],
+  [{ rdns: 'yes' }, /^--rdns "yes": must be one of on, off$/],
+  [{ partitions: '0' }, /^--partitions "0": must be a whole number from 1/],
+  [{ sinkShares: '5' }, /^--sink-shares "5": must be at most PARTITIONS, which is 4$/],
+  [{ redisMaxMemoryBytes: '1mb' }, /^--redis-max-memory "1mb": must be bytes, or a size/],
   [{ redisFsync: 'sometimes' }, /^--redis-fsync/],
 ]
 
@@ -75,14 +75,14 @@ test('all wrong settings are listed at once', () => {
   assert.throws(() => readConfig(env, { retentionDays: 'x' }), {
     name: 'InputError',
     message:
-      /^PORT "99999": wants .*; --retention-days "x": wants .*; LOG_LEVEL "loud": wants .*; CLICKHOUSE_CLUSTER wants .*; PLANS_FILE "\/no\/such\/file": wants [^;]*$/,
+      /^PORT "99999": must be .*; --retention-days "x": must be .*; LOG_LEVEL "loud": must be .*; CLICKHOUSE_CLUSTER needs .*; PLANS_FILE "\/no\/such\/file": must be [^;]*$/,
   })
 })
 
 test('a command that has nothing to do with shares of a sink does not demand that PARTITIONS goes with them', () => {
   const env = { SINK_SHARES: '8' }
   assert.equal(readConfig(env, {}, ['dataDir']).sinkShares, 8)
-  assert.throws(() => readConfig(env), { message: /^SINK_SHARES "8": wants at most PARTITIONS, which is 4$/ })
+  assert.throws(() => readConfig(env), { message: /^SINK_SHARES "8": must be at most PARTITIONS, which is 4$/ })
 })
 
 test('a command that writes to no cluster does not demand that CLICKHOUSE_URL goes with one', () => {
@@ -91,7 +91,7 @@ test('a command that writes to no cluster does not demand that CLICKHOUSE_URL go
 
 test('a bad variable is named as a variable, without the password in it', () => {
   assert.throws(() => readConfig({ REDIS_URL: 'radis://user:secret@host' }), {
-    message: /^REDIS_URL "radis:\/\/user:\*\*\*@host": wants/,
+    message: /^REDIS_URL "radis:\/\/user:\*\*\*@host": must be/,
   })
 })
 
@@ -115,11 +115,11 @@ test('PLANS_FILE adds plans, and overrides what it names of one that exists', ()
 })
 
 const BAD_PLANS: [content: unknown, message: RegExp][] = [
-  ['{', /wants JSON/],
-  [[], /wants an object of plans/],
-  [{ 'Big Plan': {} }, /plan "Big Plan" wants a name/],
-  [{ big: { rate: 1, burst: 1, daily_lookups: 1 } }, /plan big: monthly_accounts wants a whole number, at least 0/],
-  [{ starter: { rate: '5' } }, /plan starter: rate wants a number/],
+  ['{', /must be JSON/],
+  [[], /must be an object of plans/],
+  [{ 'Big Plan': {} }, /plan "Big Plan": the name must/],
+  [{ big: { rate: 1, burst: 1, daily_lookups: 1 } }, /plan big: monthly_accounts must be a whole number, at least 0/],
+  [{ starter: { rate: '5' } }, /plan starter: rate must be a number/],
   [{ starter: { brust: 5 } }, /plan starter has the unknown field "brust"/],
 ]
 
@@ -134,7 +134,7 @@ test('roles are read in a fixed order, and unknown ones refused', () => {
   for (const bad of ['', 'ingress,', 'Sink', 'web']) {
     assert.throws(() => readRoles(bad), {
       name: 'InputError',
-      message: /^--roles ".*": wants one or more of ingress, /,
+      message: /^--roles ".*": must be one or more of ingress, /,
     })
   }
 })

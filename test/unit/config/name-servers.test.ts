@@ -21,7 +21,7 @@ test('name servers are addresses with or without a port', () => {
   ]) {
     assert.throws(
       () => readNameServers(wrong),
-      { name: 'InputError', message: /is no name server: wants ADDRESS/ },
+      { name: 'InputError', message: /is not a name server: use ADDRESS/ },
       wrong,
     )
   }

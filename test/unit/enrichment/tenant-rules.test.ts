@@ -75,17 +75,17 @@ test('a rule is kept in one spelling, and what is none is told in words', () => 
     '10.0.0.0/8 10.1.0.0/16',
     '203.0.113.0/255.255.255.0',
   ]) {
-    assert.match(spelled('never-noise', text), /^never-noise ".*" (is not a network|has .*): .* such as 203/, text)
+    assert.match(spelled('never-noise', text), /^never-noise ".*" (is not a network|has .*): .* like 203/, text)
   }
   assert.match(spelled('own', '203.0.113.0/33'), /^own "203\.0\.113\.0\/33" has a prefix length out of range/)
-  assert.match(spelled('own', '300.1.1.1'), /^own "300\.1\.1\.1" is not a network: wants one such as/)
+  assert.match(spelled('own', '300.1.1.1'), /^own "300\.1\.1\.1" is not a network: must be one like/)
   assert.match(spelled('never-noise', '203.0.113.1-203.0.113.9'), /is not a network/)
-  assert.match(spelled('own', 'example.com'), /^own "example\.com": wants a network/)
+  assert.match(spelled('own', 'example.com'), /^own "example\.com": must be a network/)
   assert.match(spelled('never-noise', 'AS0'), /"AS0" is no AS number/)
   assert.match(spelled('never-noise', '!!'), /is no network, AS number or organisation/)
   assert.match(
     spelled('keep', 'business'),
-    /wants a class that is filtered otherwise: isp, hosting, cloud, cdn, reserved/,
+    /must be a class that is filtered otherwise: isp, hosting, cloud, cdn, reserved/,
   )
   assert.match(spelled('mine', '203.0.113.0/24'), /"mine" is no kind of rule: there are own, never-noise/)
 })

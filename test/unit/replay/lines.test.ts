@@ -48,5 +48,5 @@ test('a condition names a member by its path', () => {
   for (const text of ['event_type=sign', 'constructor=x', 'n.x=1', 'missing=undefined', 'properties.deep.x=']) {
     assert.ok(!meets(event, readCondition(text)), text)
   }
-  assert.throws(() => readCondition('=x'), /wants NAME=VALUE/)
+  assert.throws(() => readCondition('=x'), /must be NAME=VALUE/)
 })

@@ -143,7 +143,7 @@ function readSource(value: unknown, i: number): Source {
   if (parsed.username !== '' || parsed.password !== '') {
     throw new InputError(`${where}: url holds a password; key_env names a variable that does, key_user its account`)
   }
-  if (url.includes('{key}') && keyEnv === undefined) throw new InputError(`${where}: {key} in url wants key_env`)
+  if (url.includes('{key}') && keyEnv === undefined) throw new InputError(`${where}: {key} in url needs key_env`)
   const file = entry.file ?? basename(parsed.pathname)
   const name = basename(file) === file ? providerNameOf(file) : undefined
   if (name === undefined) throw new InputError(`${where}: file "${file}" is not the name of a data file`)

@@ -9,10 +9,10 @@ import type { Operation } from '../../route/operation.ts'
 import { pathParameter } from '../../route/path-parameter.ts'
 import type { Route } from '../../route/route.ts'
 
-/** Characters that are given to the connection at once. */
+/** Characters that are written to the connection at once. */
 const PIECE_CHARS = 16_384
 
-/** `GET /v1/bulk/{job_id}`: how far a job is, and its results. */
+/** `GET /v1/bulk/{job_id}`: progress and results of a job. */
 export function bulkJobRoute(bulkJobs: BulkJobs): Route {
   return {
     method: 'GET',
@@ -62,12 +62,18 @@ function acceptsLines(accept: string): boolean {
 
 const operation: Operation = {
   id: 'bulkJob',
-  summary: 'How far a bulk lookup job is, and its results',
+  summary: 'Progress and results of a bulk lookup job',
   description:
-    'Kept for 24 hours after the end of the job. With accept: application/x-ndjson, a completed job is answered as bare ' +
+    'Results are kept for 24 hours after the job ends. With accept: application/x-ndjson, a completed job is answered as plain ' +
     'lines, one result each.',
   parameters: [
-    { name: 'job_id', in: 'path', required: true, description: 'As the job was answered', schema: Type.String() },
+    {
+      name: 'job_id',
+      in: 'path',
+      required: true,
+      description: 'The id from the response that queued the job',
+      schema: Type.String(),
+    },
   ],
   responses: {
     200: {

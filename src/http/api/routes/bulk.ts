@@ -21,7 +21,7 @@ export interface BulkParts extends LookupParts {
   readonly bulkJobs: BulkJobs
 }
 
-/** `POST /v1/bulk`: many addresses, answered line by line, or as a job. */
+/** `POST /v1/bulk`: looks up many addresses, and streams the results or queues a job. */
 export function bulkRoute(parts: BulkParts): Route {
   const validate = compileValidator(BulkRequest)
   return {
@@ -60,7 +60,7 @@ async function* joined(groups: AsyncIterable<readonly string[]>): AsyncGenerator
   for await (const lines of groups) yield `${lines.join('\n')}\n`
 }
 
-/** A place comes before the quota, so that a job that is refused costs nothing. */
+/** Reserves before it takes quota, so that a refused job costs no quota. */
 async function queueJob(
   caller: Caller,
   ips: readonly string[],
@@ -80,7 +80,7 @@ async function queueJob(
   }
 }
 
-/** The number of addresses comes before their schema. */
+/** Checks the number of addresses before their schema. */
 function assertCount(request: unknown): void {
   const ips = typeof request === 'object' && request !== null && 'ips' in request ? request.ips : undefined
   if (!Array.isArray(ips)) return
@@ -103,8 +103,8 @@ const operation: Operation = {
   summary: 'Looks up to 512 IP addresses up',
   description:
     'mode=sync streams one line of JSON for each address, in their order, as fast as it is read. mode=async queues a job, ' +
-    'whose results are kept for 24 hours. The options hold for each address. Every valid address counts 1 on the daily ' +
-    'quota; a request that would pass it is refused whole, 429. A body has at most 1 MiB. A tenant may have only so many jobs queued or running.',
+    'whose results are kept for 24 hours. The options hold for each address. Every valid address counts 1 toward the daily ' +
+    'quota; a request that would exceed it is refused as a whole, 429. A body has at most 1 MiB. The number of queued and running jobs of a tenant is limited.',
   parameters: [
     { name: 'mode', in: 'query', required: false, description: 'sync when it is left out', schema: BulkMode },
     ...queryParameters(optionProperties),
@@ -112,7 +112,7 @@ const operation: Operation = {
   body: { schema: BulkRequest, example: { ips: ['203.0.113.7', '2001:db8::7', 'no address'] } },
   responses: {
     200: {
-      description: 'mode=sync: one result a line',
+      description: 'mode=sync: one result per line',
       type: NDJSON_TYPE,
       schema: BulkResult,
       headers: QUOTA_HEADERS,

@@ -14,7 +14,7 @@ import { parseQuery, single } from '../../route/query.ts'
 import type { Route } from '../../route/route.ts'
 import { assertSchema } from '../../route/schema.ts'
 
-/** `GET /v1/events/{event_id}`: what became of an event. */
+/** `GET /v1/events/{event_id}`: the status and history of an event. */
 export function eventRoute(receipts: EventReceipts): Route {
   const validate = compileValidator(EventQuery)
   return {
@@ -43,30 +43,30 @@ export function eventRoute(receipts: EventReceipts): Route {
 
 const operation: Operation = {
   id: 'event',
-  summary: 'What became of an event',
+  summary: 'The status of an event',
   description:
-    'An extension. Tells each time that the event was received, as far as it is known: when, by which request or batch job, and ' +
-    'whether it is stored, on its way, a dead letter, a duplicate, filtered or invalid. Repeats, and events that are not ' +
-    'stored, are known of tenants with an archive only.',
+    'An extension. Lists the known times that the event was received: when, by which request or batch job, and ' +
+    'whether it is stored, in progress, a dead letter, a duplicate, filtered or invalid. Repeats, and events that are not ' +
+    'stored, are known only for tenants with an archive.',
   parameters: [
     {
       name: 'event_id',
       in: 'path',
       required: true,
-      description: 'As it was sent, or answered; percent-encoded',
+      description: 'The id that was sent or answered, percent-encoded',
       schema: Type.String({ minLength: 1, maxLength: 256 }),
     },
     {
       name: 'received_at',
       in: 'query',
       required: false,
-      description: 'About when it was sent: the archive is searched around that time',
+      description: 'Approximate time when it was sent: the archive is searched around it',
       schema: Type.String({ format: 'rfc3339' }),
     },
   ],
   responses: {
     200: {
-      description: 'What is known of it',
+      description: 'The known receipts of the event',
       schema: EventFate,
       example: {
         event_id: '5d0a7c1e',

@@ -22,7 +22,7 @@ export interface LookupParts {
   readonly quota: DailyQuota
 }
 
-/** `POST /v1/lookup`: what is known of one address. Nothing is kept. */
+/** `POST /v1/lookup`: looks up one address. Stores nothing. */
 export function lookupRoute({ lookups, quota }: LookupParts): Route {
   const validate = compileValidator(LookupRequest)
   const fullRequest = (text: string, query: string): LookupRequest => {
@@ -66,7 +66,7 @@ export function queryParameters(properties: TProperties): Parameter[] {
     name,
     in: 'query',
     required: false,
-    description: 'Instead of the field in the body, which wins; lists are repeated or comma-separated',
+    description: 'Replaces the field of the body, unless the body has it; lists are repeated or comma-separated',
     schema,
   }))
 }
@@ -81,7 +81,7 @@ const operation: Operation = {
   summary: 'Finds what is known of an IP address',
   description:
     'Fields may be sent in the body or as query parameters; with query parameters the body may be empty. Attributes that ' +
-    'no provider knows are left out. Counts 1 on the daily quota when the request is valid; one that would pass it is 429. ' +
+    'no provider knows are left out. Counts 1 toward the daily quota when the request is valid; one that would exceed it is 429. ' +
     'A body has at most 1 MiB. Nothing is kept.',
   parameters: queryParameters(LookupRequest.properties),
   body: {
@@ -91,7 +91,7 @@ const operation: Operation = {
   },
   responses: {
     200: {
-      description: 'What is known',
+      description: 'The known attributes of the address',
       schema: LookupResponse,
       example: {
         ip: '203.0.113.7',

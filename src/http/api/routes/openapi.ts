@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { Route } from '../../route/route.ts'
 
-/** `GET /openapi.json`. @param build makes the document, once, at the first request */
+/** `GET /openapi.json`. @param build makes the document; called once, at the first request */
 export function openapiRoute(build: () => unknown): Route {
   let body: string | undefined
   return {

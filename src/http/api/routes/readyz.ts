@@ -3,19 +3,19 @@ import { Type } from 'typebox'
 import { HttpError } from '../../engine/http-error.ts'
 import type { Route } from '../../route/route.ts'
 
-/** Tells whether everything that requests need can serve. */
+/** Reports whether the dependencies of requests can serve. */
 export interface Readiness {
-  /** What cannot, each in a phrase; empty when all can. May be slow or reject: both mean that it cannot. */
+  /** The problems, one phrase each; empty when there are none. A slow or rejected check counts as a problem. */
   problems(): Promise<readonly string[]>
 }
 
-/** A check that takes longer has failed. */
+/** A check that takes longer has failed, milliseconds. */
 const CHECK_MAX_MS = 1_500
 
 const Ready = Type.Object({ status: Type.Literal('ready') })
 const BODY = JSON.stringify({ status: 'ready' })
 
-/** `GET /readyz`: the process can serve. */
+/** `GET /readyz`: the process can serve requests. */
 export function readyzRoute(readiness: Readiness): Route {
   return {
     method: 'GET',
@@ -23,7 +23,7 @@ export function readyzRoute(readiness: Readiness): Route {
     access: 'open',
     operation: {
       id: 'ready',
-      summary: 'Whether Redis and the enrichment data can serve requests, and what was accepted gets on',
+      summary: 'Whether Redis and the enrichment data can serve requests, and accepted events are processed',
       responses: { 200: { description: 'They can, and it does', schema: Ready, example: { status: 'ready' } } },
       errors: [503],
     },

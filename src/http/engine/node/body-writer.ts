@@ -2,10 +2,13 @@ import type { ServerResponse } from 'node:http'
 import type { BodyWriter, ResponseReader } from '../engine.ts'
 import { flush } from './flush.ts'
 
-/** The least that is written at once behind the beginning. */
+/** The least that is written at once after the beginning. */
 const WRITE_MIN_CHARS = 16_384
 
-/** The chunked body of a response: what the kernel does not take of a write is held, and nothing more is written. */
+/**
+ * The chunked body of a response. Holds the part of a write that the kernel did not take, and writes nothing more until it
+ * did.
+ */
 export class NodeBodyWriter implements BodyWriter {
   readonly #response: ServerResponse
   readonly #reader: ResponseReader

@@ -6,15 +6,18 @@ import { type Refusal, refusalText } from './refusal.ts'
 import { NodeResponseWriter } from './response-writer.ts'
 import type { FindRoute, Found } from './router.ts'
 
-/** Requests that may wait behind one that is not answered yet; with more of them the connection ends. */
+/** Requests that may wait for earlier ones on a connection; more of them end it. */
 const WAITING_MAX = 100
-/** From a refusal on so much is read and dropped, bytes, for so long, milliseconds, so that the client sees it. */
+/**
+ * After a refusal, read and drop at most this many bytes, for at most this many milliseconds, so that the client sees the
+ * refusal.
+ */
 const DISCARD_MAX_BYTES = 16 * 2 ** 20
 const DISCARD_MS = 2_000
 
 const NOTHING = Buffer.alloc(0)
 
-/** A request that waits for its turn, or has it. */
+/** A request that waits for its turn or has it. */
 interface Turn {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -22,18 +25,18 @@ interface Turn {
 }
 
 /**
- * One connection and its requests, one after the other, as they came. Node.js hands over what was pipelined as fast as it
- * parses it, so what cannot be begun waits here.
+ * One connection and its requests, handled one after the other in order. Node.js passes on pipelined requests as fast as it
+ * parses them, so those that cannot begin wait here.
  */
 export class Connection {
   readonly #socket: Socket
   readonly #waiting: Turn[] = []
   #current: Turn | undefined
   #receiver: RequestReceiver | undefined
-  /** What is to be said when all that came before is answered. What comes behind it is not begun. */
+  /** The refusal to send when all earlier requests are answered. Later requests are not begun. */
   #refusal: Refusal | undefined
   #dropped = 0
-  /** Of the socket, when what arrives began to be dropped. */
+  /** `bytesRead` of the socket when dropping began. */
   #droppedFromBytes: number | undefined
   #deadline: NodeJS.Timeout | undefined
 
@@ -42,9 +45,9 @@ export class Connection {
     socket.once('close', () => this.#closed())
   }
 
-  /** Begins a request, when those before it are answered. One without a route ends the connection. */
+  /** Begins a request when those before it are answered. A request without a route ends the connection. */
   take(request: IncomingMessage, response: ServerResponse, find: FindRoute): void {
-    // What is written to a connection that is gone is of no interest: `close` tells.
+    // Errors of a closed connection do not matter: `close` reports its end.
     request.on('error', ignore)
     response.on('error', ignore)
     if (this.#refusal !== undefined) {
@@ -62,23 +65,23 @@ export class Connection {
     else if (this.#waiting.push(turn) > WAITING_MAX) this.#socket.destroy()
   }
 
-  /** Answers a request that no route may see, as `refuse` does. */
+  /** Answers a request that must not reach a route, as `refuse` does. */
   refuseRequest(request: IncomingMessage, refusal: Refusal): void {
     this.refuse(refusal)
     this.#drop(request)
   }
 
-  /** Answers what is no request, when all that came before it is answered, and ends the connection. */
+  /** Answers invalid input when all requests before it are answered, and ends the connection. */
   refuse(refusal: Refusal): void {
     this.#noteDropped()
-    // Once the parser has given up it says so of all that follows.
+    // Once the parser has failed, it fails for all later input too.
     if (this.#refusal !== undefined || !this.#socket.writable) return
     this.#refusal = refusal
     const current = this.#current
     if (current === undefined) {
       this.#end(refusalText(refusal))
     } else if (!current.request.complete && !current.response.writableEnded) {
-      // It is the body of this one that cannot be read.
+      // The parser failed in the body of this request.
       this.#abort()
       this.#end(current.response.headersSent ? '' : refusalText(refusal))
     }
@@ -99,7 +102,7 @@ export class Connection {
     const receiver = found.route.arrived(arrived, new NodeResponseWriter(request, response))
     this.#receiver = receiver
     if (head.hasBody) {
-      // Of what was read before the connection ended, some may be passed on by the request afterwards.
+      // The request may pass on more bytes that were read before the connection ended.
       const receive = (chunk: Buffer, last: boolean) => {
         if (!this.#socket.destroyed) receiver.receive(chunk, last)
       }
@@ -109,7 +112,7 @@ export class Connection {
     receiver.start()
   }
 
-  /** In a turn of its own, so that one connection does not keep the others waiting. */
+  /** In a turn of its own, so that one connection does not delay the others. */
   #finished(response: ServerResponse): void {
     if (!response.shouldKeepAlive) {
       this.#waiting.length = 0
@@ -121,13 +124,13 @@ export class Connection {
       this.#receiver = undefined
       const refusal = this.#refusal
       const next = this.#waiting.shift()
-      // Behind the last that can be read there is one perhaps of which only the beginning can.
+      // The last readable request may be followed by one of which only the beginning is readable.
       if (next !== undefined && (refusal === undefined || next.request.complete)) this.#begin(next)
       else if (refusal !== undefined) this.#end(refusalText(refusal))
     })
   }
 
-  /** Ends the connection behind what was written and `text`. */
+  /** Ends the connection after everything written and `text`. */
   #end(text: string): void {
     const socket = this.#socket
     this.#waiting.length = 0
@@ -135,7 +138,7 @@ export class Connection {
     socket.end(text)
   }
 
-  /** Reads the body of a request that is not answered by a route. */
+  /** Reads and drops the body of a request that no route answers. */
   #drop(request: IncomingMessage): void {
     request.on('error', ignore)
     request.on('data', () => this.#noteDropped())

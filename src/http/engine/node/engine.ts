@@ -8,13 +8,13 @@ import { createRouter } from './router.ts'
 
 /** A header section larger than this is answered 431. */
 const HEAD_MAX_BYTES = 16_384
-/** As uWebSockets.js waits: for a header section to be whole, and for the next request of a connection. */
+/** The same time limits as uWebSockets.js has: for a complete header section, and for the next request of a connection. */
 const HEAD_MS = 10_000
 const IDLE_MS = 10_000
-/** How often header sections that take too long are looked for. */
+/** How often slow header sections are checked for. */
 const CHECK_EVERY_MS = 1_000
 
-/** Node.js' own HTTP server: slower than uWebSockets.js, and there wherever Node.js is. */
+/** Node.js' own HTTP server: slower than uWebSockets.js, but available wherever Node.js is. */
 export const createNodeEngine: CreateEngine = (routes) => {
   const find = createRouter(routes)
   const connections = new WeakMap<Socket, Connection>()
@@ -23,11 +23,11 @@ export const createNodeEngine: CreateEngine = (routes) => {
     headersTimeout: HEAD_MS,
     keepAliveTimeout: IDLE_MS,
     connectionsCheckingInterval: CHECK_EVERY_MS,
-    // Deadlines of bodies, and the answer to a request without a host, are ours.
+    // We handle deadlines of bodies and requests without a host ourselves.
     requestTimeout: 0,
     requireHostHeader: false,
   })
-  // Node.js leaves out headers beyond the first 1,000, or refuses them; how large a head may be is limited anyway.
+  // Node.js would ignore or refuse headers beyond the first 1,000. The size of a head is limited anyway.
   server.maxHeadersCount = 0
   const connectionOf = (socket: Socket) => {
     let connection = connections.get(socket)
@@ -44,7 +44,7 @@ export const createNodeEngine: CreateEngine = (routes) => {
     else connection.refuseRequest(request, refusal)
   }
   server.on('request', take)
-  // What else a request may expect than `100-continue` is not defined.
+  // Expectations other than `100-continue` are not defined.
   server.on('checkExpectation', take)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     const refusal = refusalOfError(error)
@@ -53,7 +53,7 @@ export const createNodeEngine: CreateEngine = (routes) => {
   })
   return {
     listen: (address, share) => listen(server, address, share),
-    // That of HTTP ends connections at once on which nothing is to be written, also those to which it is not written yet.
+    // `http.Server.close` would end idle connections at once, even those whose response is not written yet.
     stopListening: () => {
       NetServer.prototype.close.call(server)
     },
@@ -64,7 +64,7 @@ export const createNodeEngine: CreateEngine = (routes) => {
   }
 }
 
-/** Node.js shares ports since 22.12 and 23.1; its type declarations of older ones do not know the option. */
+/** Node.js shares ports since 22.12 and 23.1; older type declarations lack the option. */
 export function canSharePorts(node = process.versions.node, platform: string = process.platform): boolean {
   const [major = 0, minor = 0] = node.split('.').map(Number)
   return platform === 'linux' && (major > 23 || (major === 23 && minor >= 1) || (major === 22 && minor >= 12))
@@ -83,7 +83,7 @@ function listen(server: Server, address: ListenAddress, share: boolean): Promise
     server.once('error', failed)
     server.listen(options, () => {
       server.removeListener('error', failed)
-      // One connection could not be accepted, as for want of memory: others can.
+      // One connection could not be accepted, for example for lack of memory. Others can.
       server.on('error', () => {})
       resolve((server.address() as AddressInfo).port)
     })

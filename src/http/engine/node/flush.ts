@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 
 /**
- * Writes in one packet, if it fits, and at once: Node.js by itself writes at the end of the turn. Returns whether the
- * kernel took all of it.
+ * Writes at once, in one packet if it fits: Node.js itself writes at the end of the turn. Returns whether the kernel took
+ * everything.
  */
 export function flush(response: ServerResponse, write: () => void): boolean {
   const { socket } = response

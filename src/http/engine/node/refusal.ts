@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { makeRequestId } from '../request-id.ts'
 import { JSON_TYPE, STATUS_LINES } from '../response.ts'
 
-/** Why what arrived is no request that can be answered by a route. */
+/** The answer to input that no route can answer. */
 export interface Refusal {
   readonly status: 400 | 408 | 431 | 505
   readonly detail: string
@@ -21,7 +21,7 @@ const SLOW_HEAD: Refusal = { status: 408, detail: 'the header section arrived to
 const CUT_SHORT: Refusal = { status: 400, detail: 'the request ends too early' }
 const NOT_HTTP: Refusal = { status: 400, detail: 'this is no HTTP/1.1 request' }
 
-/** By the codes of llhttp, Node.js' parser. */
+/** By the error codes of llhttp, the parser of Node.js. */
 const REFUSALS: Readonly<Record<string, Refusal>> = {
   HPE_HEADER_OVERFLOW: LARGE_HEAD,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: BAD_CHUNK,
@@ -35,12 +35,12 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   ERR_HTTP_REQUEST_TIMEOUT: SLOW_HEAD,
 }
 
-/** What is answered when the parser gives up; undefined: nothing, for the client is gone. */
+/** The answer when the parser fails; undefined when the client is gone and gets none. */
 export function refusalOfError({ code = '' }: NodeJS.ErrnoException): Refusal | undefined {
   return REFUSALS[code] ?? (code.startsWith('HPE_') ? NOT_HTTP : undefined)
 }
 
-/** What the parser lets through, and a route must not see (RFC 9112 section 3.2). */
+/** Refuses requests that the parser accepts and a route must not get (RFC 9112 section 3.2). */
 export function refusalOfRequest({ httpVersion, rawHeaders }: IncomingMessage): Refusal | undefined {
   if (httpVersion !== '1.1') return OLD_VERSION
   let hosts = 0
@@ -51,7 +51,7 @@ export function refusalOfRequest({ httpVersion, rawHeaders }: IncomingMessage): 
   return hosts === 1 ? undefined : NO_HOST
 }
 
-/** The response, as it goes out on a connection that ends with it. */
+/** The response as text, for a connection that ends with it. */
 export function refusalText({ status, detail }: Refusal): string {
   const body = JSON.stringify({ detail })
   const head = [

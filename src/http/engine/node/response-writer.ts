@@ -4,10 +4,10 @@ import { STATUS_LINES } from '../response.ts'
 import { NodeBodyWriter } from './body-writer.ts'
 import { flush } from './flush.ts'
 
-/** A body is handed over in pieces of this many bytes, so that it is seen when the client takes some of it. */
+/** A body is written in pieces of this many bytes, so that progress of the client is noticed. */
 const PIECE_BYTES = 262_144
 
-/** The way back of a request that `node:http` received. */
+/** Writes the response of a request that `node:http` received. */
 export class NodeResponseWriter implements ResponseWriter {
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
@@ -41,7 +41,7 @@ export class NodeResponseWriter implements ResponseWriter {
     if (bytes > PIECE_BYTES) return this.#sendPieces(typeof body === 'string' ? Buffer.from(body) : body, 0, reader)
     const sent = flush(this.#response, () => this.#response.end(body))
     if (!sent) {
-      // A response is finished, too, when its connection is destroyed.
+      // Node.js also reports `finish` when the connection was destroyed.
       this.#response.once('finish', () => {
         if (!this.#request.socket.destroyed) reader.hasRoom()
       })
@@ -55,7 +55,7 @@ export class NodeResponseWriter implements ResponseWriter {
     return true
   }
 
-  /** A response is over when its bytes are sent; not ended, it leaves the connection as it is. */
+  /** A response that is not ended leaves the connection open, so only its bytes are written. */
   sendLingering(status: number, headers: readonly string[], body: string | Uint8Array): void {
     const bare = status === 204 || this.#request.method === 'HEAD'
     this.#writeHead(status, headers, bare ? undefined : Buffer.byteLength(body), true)
@@ -70,7 +70,7 @@ export class NodeResponseWriter implements ResponseWriter {
     return new NodeBodyWriter(this.#response, reader)
   }
 
-  /** Node.js waits for room for as long as it takes. */
+  /** Node.js waits for room without a limit. */
   keepOpen(): void {}
 
   cutOff(): void {
@@ -84,12 +84,12 @@ export class NodeResponseWriter implements ResponseWriter {
       lines.push('connection', 'close')
       this.#response.shouldKeepAlive = false
     }
-    // Its own words for some statuses are not those of RFC 9110.
+    // Node.js' reason phrases of some statuses differ from RFC 9110.
     const reason = STATUS_LINES[status]?.slice(4) ?? ''
     this.#response.writeHead(status, reason, lines)
   }
 
-  /** Returns whether the client had room for all of it. */
+  /** Returns whether the client had room for everything. */
   #sendPieces(body: Uint8Array, from: number, reader: ResponseReader): boolean {
     const response = this.#response
     for (let at = from; at < body.length; at += PIECE_BYTES) {

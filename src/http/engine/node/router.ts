@@ -1,6 +1,6 @@
 import type { EngineRoute } from '../engine.ts'
 
-/** What a request is for. */
+/** A route with its parameters. */
 export interface Found {
   readonly route: EngineRoute
   /** As in `ArrivedRequest`. */
@@ -16,7 +16,7 @@ interface Pattern {
   readonly segments: readonly string[]
 }
 
-/** Routes that name the method win over those for `any`, a path over a pattern, and a pattern over `/*`. */
+/** A route that names the method wins over one for `any`, a path over a pattern, a pattern over `/*`. */
 export function createRouter(routes: readonly EngineRoute[]): FindRoute {
   const paths = new Map<string, EngineRoute>()
   const patterns: Pattern[] = []
@@ -52,7 +52,7 @@ function ofPattern(patterns: readonly Pattern[], method: string, path: string, q
   return undefined
 }
 
-/** Servers must understand targets in absolute form, which clients of proxies send. */
+/** Servers must accept targets in absolute form, which clients of proxies send. */
 const ORIGIN = /^https?:\/\/[^/?]*/i
 
 function split(target: string): { path: string; query: string } {

@@ -3,24 +3,24 @@ import type { BodyWriter, ResponseReader } from '../engine.ts'
 import { OutputCollector } from './output-collector.ts'
 
 /**
- * Of a body that is not read uWebSockets.js holds one write of the collector. What the kernel does not take of a write,
- * it keeps, and asks for more when the kernel has room. It says whether the kernel took all only of writes that are larger
- * than its buffer of one turn, and of those made while it asks. So writes are large, and when it asks, one byte is written
- * to learn whether it still holds something.
+ * When a client does not read, uWebSockets.js holds one write of the collector. It keeps the part of a write that the
+ * kernel did not take, and calls back when the kernel has room. It reports whether the kernel took everything only for
+ * writes larger than its buffer of one turn, and for writes within that callback. So writes are large, and the callback
+ * writes one byte to learn whether data is still held.
  */
 export class UwsBodyWriter implements BodyWriter {
   readonly #response: HttpResponse
   readonly #reader: ResponseReader
   readonly #lastOfConnection: string | undefined
   readonly #output = new OutputCollector()
-  /** Whether the last write was not taken whole, and what is left of it is held still. */
+  /** Whether part of the last write is still held. */
   #full = false
   #begun = false
   #ended = false
 
   /**
-   * The head is to be written before the first write.
-   * @param lastOfConnection request id of a request that is the last of its connection; undefined for others
+   * Write the head before the first write.
+   * @param lastOfConnection request id when this request is the last of its connection; otherwise undefined
    */
   constructor(response: HttpResponse, reader: ResponseReader, lastOfConnection: string | undefined) {
     this.#response = response
@@ -45,8 +45,8 @@ export class UwsBodyWriter implements BodyWriter {
   }
 
   /**
-   * To end a response lets uWebSockets.js take the next request; told to close too, it writes a header into the body. So
-   * the end of the last one goes out as if it were a header: the last chunk, and the request id as a trailer.
+   * Ending a response lets uWebSockets.js take the next request. With close, it would write a header into the body. So the
+   * end of the last response is written like a header: the last chunk, with the request id as a trailer.
    */
   end(): boolean {
     this.#ended = true
@@ -60,7 +60,7 @@ export class UwsBodyWriter implements BodyWriter {
     return requestId === undefined
   }
 
-  /** The kernel has room. Returns true: whatever is held is written out by the next write. */
+  /** The kernel has room. Returns true: the next write flushes what is held. */
   #onRoom(): boolean {
     if (this.#ended) return true
     const byte = this.#full ? this.#output.takeByte() : undefined

@@ -4,16 +4,16 @@ import { readHead } from '../head.ts'
 import { listen } from './listen.ts'
 import { Outgoing, UwsResponseWriter } from './response-writer.ts'
 
-/** Its type declarations leave out `close`, which ends all connections; what stands in for a native build lacks it. */
+/** Its type declarations lack `close`, which ends all connections. The fallback without a native build has no `close`. */
 type ClosableApp = TemplatedApp & { close?: () => void }
 
 /**
- * uWebSockets.js. By itself it closes a connection that sends less than 160 KiB in about 10 s, one on which there is no
- * room for 10 s, and one that sends a request before the last was answered, all without a response.
+ * uWebSockets.js. By itself it closes, without a response, a connection that sends less than 160 KiB in about 10 s, one
+ * whose client makes no room for 10 s, and one that sends a request before the last was answered.
  *
- * Its parser skips two bytes after the last chunk and reads what follows as a request. A trailer would become one, and
- * a proxy would pass its response to another client. So a chunked request is the last of its connection: its response
- * never ends the request for uWebSockets.js, which closes the connection when anything else arrives.
+ * Its parser skips two bytes after the last chunk and reads what follows as a request. A trailer would become one, and a
+ * proxy would pass its response to another client. So a chunked request is the last of its connection: its response never
+ * ends the request for uWebSockets.js, which closes the connection when anything else arrives.
  */
 export const createUwsEngine: CreateEngine = (routes) => {
   const app = uWS.App() as ClosableApp
@@ -35,7 +35,7 @@ export const createUwsEngine: CreateEngine = (routes) => {
   }
 }
 
-/** Whether a native build was loaded, and not what stands in for it. */
+/** Whether a native build was loaded, and not the fallback. */
 export function isNative(): boolean {
   return (uWS.App() as ClosableApp).close !== undefined
 }
@@ -44,7 +44,7 @@ const METHODS = { GET: 'get', HEAD: 'head', POST: 'post', OPTIONS: 'options', an
 
 const NONE: readonly string[] = []
 
-/** Listeners must be set before the handler returns, and the request is gone then. */
+/** Listeners must be set before the handler returns, because the request is invalid afterwards. */
 function handlerOf(route: EngineRoute, outgoing: Outgoing): (response: HttpResponse, request: HttpRequest) => void {
   const count = route.path.split('/').filter((segment) => segment.startsWith(':')).length
   return (response, request) => {
@@ -53,7 +53,7 @@ function handlerOf(route: EngineRoute, outgoing: Outgoing): (response: HttpRespo
       head,
       parameters: count === 0 ? NONE : Array.from({ length: count }, (_, i) => request.getParameter(i)),
       query: request.getQuery() ?? '',
-      // Every value of five characters is taken for `close`.
+      // It takes every value of five characters for `close`.
       closes: head.connection.length === 5,
       isLast: head.isChunked,
     }

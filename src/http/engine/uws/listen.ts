@@ -7,7 +7,7 @@ import { listenError } from '../listen-error.ts'
 const SHARED = 0
 const EXCLUSIVE = 1
 
-/** Its type declarations leave out listening on a host with options. */
+/** Its type declarations lack listening on a host with options. */
 type Listen = (host: string, port: number, options: number, done: (socket: us_listen_socket | false) => void) => void
 
 /** As `Engine.listen`. Ports are shared on Linux only. */
@@ -21,7 +21,7 @@ export async function listen(app: TemplatedApp, address: ListenAddress, share: b
   throw listenError(address, await whyNot(host, port))
 }
 
-/** uWebSockets.js does not say why it failed, so the same is tried with a server that does. Undefined: it can now. */
+/** uWebSockets.js gives no reason, so try the same with a `node:net` server. Undefined: listening works now. */
 function whyNot(host: string, port: number): Promise<NodeJS.ErrnoException | undefined> {
   return new Promise((resolve) => {
     const attempt = createServer()

@@ -1,14 +1,13 @@
-/** uWebSockets.js's buffer of one turn: only of larger writes it tells whether the kernel took them. */
+/** uWebSockets.js's buffer of one turn. Only for larger writes it reports whether the kernel took them. */
 const CORK_BYTES = 16_384
-/** Bytes that are kept for `takeByte` until the end. */
+/** Bytes kept for `takeByte` until the end. */
 const RESERVE_BYTES = 32
-/** The least that is written at once behind the beginning. */
+/** The least that is written at once after the beginning. */
 const WRITE_MIN_BYTES = CORK_BYTES + RESERVE_BYTES + 1
 
 /**
- * Cuts the body of a response into writes. The beginning goes out as it comes: the kernel has room for it, since the
- * client has read whatever went before. Behind it every write is larger than that buffer, but for a few bytes at
- * the end.
+ * Cuts the body of a response into writes. The beginning is sent as it comes: the kernel has room, since the client has
+ * read the previous response. Every later write is larger than that buffer, except for a few bytes at the end.
  */
 export class OutputCollector {
   #collected: Buffer[] = []
@@ -28,7 +27,7 @@ export class OutputCollector {
     return this.#collectedBytes < 2 * WRITE_MIN_BYTES ? undefined : this.#give(WRITE_MIN_BYTES)
   }
 
-  /** The next write when no more will be added; undefined when nothing is left. */
+  /** The next write when no more text follows; undefined when nothing is left. */
   takeRest(): Buffer | undefined {
     if (this.#collectedBytes === 0) return undefined
     const reserve = this.#collectedBytes > RESERVE_BYTES ? RESERVE_BYTES : 0

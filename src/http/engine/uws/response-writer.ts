@@ -3,22 +3,19 @@ import type { BodyWriter, ResponseReader, ResponseWriter } from '../engine.ts'
 import { STATUS_LINES } from '../response.ts'
 import { UwsBodyWriter } from './body-writer.ts'
 
-/**
- * Nothing tells whether a client takes a head without a body. What it leaves is bounded all the same: of an engine's heads
- * each of this number ends its connection.
- */
+/** It is unknown whether a client reads a head without a body. To bound unread heads, every 256th ends its connection. */
 const BARE_HEADS = 256
 
 /**
- * What the responses of an engine share. Those that are made in a row, when a commit is answered, are written in a row behind
- * that, so that the code that makes them and the code that sends them come into the processor's caches once, and not for each.
+ * Shared by the responses of an engine. Responses made in a row, as after a commit, are sent in a row afterwards, so that
+ * the code that makes them and the code that sends them are each loaded into the processor's caches once.
  */
 export class Outgoing {
-  /** Heads without a body that were sent. */
+  /** Number of heads sent without a body. */
   bareHeads = 0
   #made: UwsResponseWriter[] = []
 
-  /** Writes it behind those that are made in a row with it: in a microtask. */
+  /** Sends it after those made in a row with it: in a microtask. */
   add(writer: UwsResponseWriter): void {
     if (this.#made.push(writer) === 1) queueMicrotask(() => this.#flush())
   }
@@ -30,7 +27,7 @@ export class Outgoing {
   }
 }
 
-/** A response that is made and not sent yet. */
+/** A response that is made but not sent yet. */
 interface Made {
   readonly status: number
   readonly headers: readonly string[]
@@ -40,16 +37,16 @@ interface Made {
   readonly reader: ResponseReader
 }
 
-/** The way back of a request that uWebSockets.js received. Everything is written corked: in one packet, if it fits. */
+/** Writes the response of a request that uWebSockets.js received. Everything is corked: sent in one packet, if it fits. */
 export class UwsResponseWriter implements ResponseWriter {
-  /** Whether uWebSockets.js has corked it, as it does while it hands over what arrived. */
+  /** Whether uWebSockets.js has corked it, as it does while it passes on input. */
   isCorked = false
   readonly #response: HttpResponse
   readonly #outgoing: Outgoing
   readonly #lastOfConnection: string | undefined
   #made: Made | undefined
 
-  /** @param lastOfConnection request id of a request that is the last of its connection; undefined for others */
+  /** @param lastOfConnection request id when this request is the last of its connection; otherwise undefined */
   constructor(response: HttpResponse, outgoing: Outgoing, lastOfConnection: string | undefined) {
     this.#response = response
     this.#outgoing = outgoing
@@ -74,8 +71,9 @@ export class UwsResponseWriter implements ResponseWriter {
   }
 
   /**
-   * Only `tryEnd` sees that a client does not read, and holds nothing of the body then. It cannot close the connection:
-   * a response that does is the last, and held whole. Outside of the handler it is put off, see `Outgoing`.
+   * Only `tryEnd` notices a client that does not read, and then holds none of the body. It cannot close the connection: a
+   * response that closes is the last one and is held as a whole. Outside of the handler the response is delayed, see
+   * `Outgoing`.
    */
   send(
     status: number,
@@ -91,7 +89,7 @@ export class UwsResponseWriter implements ResponseWriter {
     return false
   }
 
-  /** Sends what was put off. */
+  /** Sends the delayed response. */
   sendMade(): void {
     const made = this.#made
     if (made === undefined) return
@@ -108,7 +106,7 @@ export class UwsResponseWriter implements ResponseWriter {
     return sent
   }
 
-  /** Told the length, `end` would wait for a body; told to close, it would invent one. */
+  /** With a length, `end` would wait for a body; with close, it would add one. */
   sendBare(status: number, headers: readonly string[], bodyBytes: number | undefined, close: boolean): boolean {
     const response = this.#response
     const ends = close || ++this.#outgoing.bareHeads % BARE_HEADS === 0
@@ -122,9 +120,8 @@ export class UwsResponseWriter implements ResponseWriter {
   }
 
   /**
-   * uWebSockets.js has no call for that: what ends a response also gives it up, or closes the connection at once. So the
-   * rest goes out as if it were part of a header, and the line break that is added counts as the last two bytes of the
-   * body.
+   * uWebSockets.js has no call for this: ending a response gives it up or closes the connection at once. So the rest is
+   * written like part of a header, and the line break that is added counts as the last two bytes of the body.
    */
   sendLingering(status: number, headers: readonly string[], body: string | Uint8Array): void {
     const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8')
@@ -145,8 +142,8 @@ export class UwsResponseWriter implements ResponseWriter {
   }
 
   /**
-   * A connection on which there was no room for 10 s is closed. To resume its reading, after a pause, starts those anew,
-   * and leaves it watched for room while that is waited for.
+   * uWebSockets.js closes a connection without room for 10 s. Pausing and resuming its reading restarts that time, and
+   * keeps watching for room.
    */
   keepOpen(): void {
     this.#response.pause()
@@ -158,7 +155,7 @@ export class UwsResponseWriter implements ResponseWriter {
   }
 }
 
-/** All headers are one to uWebSockets.js: each call of it costs as much as some lines of text. */
+/** Writes all headers as one, because each call of uWebSockets.js costs as much as several lines of text. */
 function writeHead(response: HttpResponse, status: number, headers: readonly string[]): void {
   if (status !== 200) response.writeStatus(STATUS_LINES[status] ?? String(status))
   if (headers.length === 0) return
@@ -167,7 +164,7 @@ function writeHead(response: HttpResponse, status: number, headers: readonly str
   response.writeHeader(headers[0]!, lines)
 }
 
-/** Returns whether the client has room for all of it. */
+/** Returns whether the client has room for everything. */
 function sendWhole(response: HttpResponse, { status, headers, body, bodyBytes, close }: Made): boolean {
   writeHead(response, status, headers)
   if (!close) return response.tryEnd(body, bodyBytes)[1]

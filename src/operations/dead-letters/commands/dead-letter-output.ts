@@ -36,7 +36,7 @@ export async function printLetters(
   { stdout }: CliContext,
 ): Promise<void> {
   const after = page.after === undefined ? undefined : positionOf(page.after)
-  if (page.after !== undefined && after === undefined) throw new InputError(`--after "${page.after}": wants an id`)
+  if (page.after !== undefined && after === undefined) throw new InputError(`--after "${page.after}": must be an id`)
   const { letters: shown, next } = await letterPage(letters, filter, page.limit, after)
   if (page.json) {
     printJson(stdout, { letters: shown.map(summaryOf), next })

@@ -35,7 +35,7 @@ export function deadLetterCommand(context: CliContext, setExitCode: (code: numbe
     .action(async (options: ListOptions, sub: Command) => {
       const limit = Number(options.limit)
       if (!Number.isInteger(limit) || limit < 1)
-        throw new InputError(`--limit "${options.limit}": wants a number from 1`)
+        throw new InputError(`--limit "${options.limit}": must be a number from 1`)
       const { printLetters } = await output()
       const filter = filterOf(options)
       await withLetters(sub, filter, (letters) => printLetters(letters, filter, { ...options, limit }, context))

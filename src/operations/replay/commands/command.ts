@@ -43,7 +43,7 @@ function assertDays({ from, to }: ReplayFlags): void {
     ['--to', to],
   ] as const) {
     const isDay = /^\d{4}-\d\d-\d\d$/.test(day) && new Date(`${day}T00:00:00Z`).toJSON()?.slice(0, 10) === day
-    if (!isDay) throw new InputError(`${flag} ${JSON.stringify(day)}: wants a UTC day such as 2026-11-22`)
+    if (!isDay) throw new InputError(`${flag} ${JSON.stringify(day)}: must be a UTC day like 2026-11-22`)
   }
   if (from > to) throw new InputError(`--to ${to} is before --from ${from}`)
 }
@@ -52,7 +52,7 @@ function assertDays({ from, to }: ReplayFlags): void {
 function assertFlags({ reenrich, source, run, where }: ReplayFlags): void {
   if (!reenrich) return
   if (where !== undefined) throw new InputError('--where: --reenrich judges all events of the days, or of a batch job')
-  if (source !== undefined && run === undefined) throw new InputError('--source: --reenrich wants --run with it')
+  if (source !== undefined && run === undefined) throw new InputError('--source: --reenrich needs --run with it')
   if (run !== undefined && source !== 'batch') {
     throw new InputError(`--run ${run}: --reenrich takes a batch job, and --source batch with it`)
   }

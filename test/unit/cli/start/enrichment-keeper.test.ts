@@ -67,7 +67,7 @@ test('an update that was asked for ends with its reason when its process is kill
   const failures = async () => (await readAskedUpdate(enrichDir))?.outcome?.failures
   await until(async () => (await failures()) !== undefined)
   assert.deepEqual(await failures(), [{ file: 'sources.json', reason: 'ipid db update --json: signal SIGKILL' }])
-  assert.ok(said.some((line) => line.startsWith('sources.json cannot be renewed: ipid db update --json: ')))
+  assert.ok(said.some((line) => line.startsWith('cannot update sources.json: ipid db update --json: ')))
 
   writeFileSync(join(enrichDir, 'sources.json'), '[{"url"')
   writeFileSync(join(enrichDir, '.asked-update.json'), JSON.stringify({ askedAt: '2026-11-26T11:00:00.000Z' }))
