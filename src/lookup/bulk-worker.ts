@@ -10,25 +10,25 @@ import { resultForm } from './result.ts'
 export interface BulkWorkerOptions {
   readonly queue: BulkQueue
   readonly lookups: LookupService
-  /** How often the queue is told that a job is alive; well below the time after which it is given to another worker. */
+  /** How often a worker reports that a job is alive; well below `claimIdleMs`, after which another worker takes it. */
   readonly aliveEveryMs: number
-  /** A job that was given to workers more often than this is given up as failed: it ends them. */
+  /** A job with more deliveries than this is marked as failed, because it ends its workers. */
   readonly deliveriesMax: number
-  /** Jobs worked on at once. More than a tenant may have open, so that none fills a worker alone. Default 32. */
+  /** Jobs in progress at once. More than a tenant may have open, so that no tenant fills a worker alone. Default 32. */
   readonly jobsMax?: number
-  /** How long `stop` lets jobs finish, milliseconds. What is left is done by the next worker. Default 5,000. */
+  /** How long `stop` lets jobs finish, milliseconds. The next worker does the rest. Default 5,000. */
   readonly stopMs?: number
   readonly log: Logger
 }
 
 const RETRY_DELAY: DelayBounds = { minMs: 100, maxMs: 5_000 }
 const STORE_DELAY: DelayBounds = { minMs: 400, maxMs: 5_000 }
-/** Tries to store what a job came to, before it is left to the next worker. */
+/** Tries to store the results of a job before the next worker repeats it. */
 const STORE_TRIES_MAX = 5
 
 /**
- * Does bulk lookup jobs. A job is in Redis until its results are, so one whose worker dies is done again by another, from
- * the start: a lookup changes nothing.
+ * Does bulk lookup jobs. A job stays in Redis until its results are stored, so when a worker dies another one repeats the
+ * job from the start: a lookup changes nothing.
  */
 export class BulkWorker implements Service {
   readonly name = 'bulk worker'
@@ -39,7 +39,7 @@ export class BulkWorker implements Service {
     failed: (error, delayMs) =>
       this.#options.log.warn(
         { err: error, delay_ms: Math.round(delayMs), ...PASSING },
-        'bulk worker waits; its jobs stay queued',
+        'bulk worker waits; jobs stay queued',
       ),
     delay: RETRY_DELAY,
   })
@@ -66,7 +66,7 @@ export class BulkWorker implements Service {
     await queue.close()
   }
 
-  /** Takes as many jobs as there is room for. */
+  /** Takes as many jobs as fit. */
   async #round(signal: AbortSignal): Promise<undefined> {
     const { queue, jobsMax = 32 } = this.#options
     if (this.#jobs.size >= jobsMax) await Promise.race(this.#jobs)
@@ -78,7 +78,7 @@ export class BulkWorker implements Service {
     const facts = { job: job.jobId, tenant: job.work.tenantId }
     const end = new AbortController()
     const done: Promise<void> = this.#work(job, end)
-      .catch((error) => log.error({ err: error, ...facts }, 'bulk lookup job interrupted; it is done again'))
+      .catch((error) => log.error({ err: error, ...facts }, 'bulk lookup job interrupted; it will be repeated'))
       .finally(() => {
         queue.letGo(job)
         this.#ends.delete(end)
@@ -104,12 +104,12 @@ export class BulkWorker implements Service {
     if (isStored) log.debug({ ...facts, addresses: job.work.ips.length, seconds }, 'bulk lookup job completed')
   }
 
-  /** The lines of a job; undefined when it is another worker's meanwhile, or there is no time left. */
+  /** The lines of a job; undefined when another worker has taken it, or no time is left. */
   async #look(job: BulkDelivery, end: AbortController): Promise<string | undefined> {
     const { queue, lookups, aliveEveryMs } = this.#options
     const { tenantId, ips, choices } = job.work
     let current = 0
-    // One that fails is followed by another; without any for long, another worker is given the job, and that is right.
+    // A failed report is followed by another. Without any for long, another worker rightly takes the job.
     const tell = () =>
       queue.advance(job, current).then(
         (ours) => ours || end.abort(),
@@ -127,7 +127,7 @@ export class BulkWorker implements Service {
         if (group.done) return lines
         lines += `${group.value.join('\n')}\n`
         current += group.value.length
-        // Looking up may take no time off the process at all: other jobs and requests get theirs.
+        // Yields to other jobs and requests, since lookups may never wait for anything.
         await new Promise(setImmediate)
       }
     } finally {
@@ -136,13 +136,13 @@ export class BulkWorker implements Service {
     }
   }
 
-  /** Tries again when Redis does not answer: to store twice changes nothing. */
+  /** Tries again when Redis does not answer: storing twice changes nothing. */
   #store(store: () => Promise<boolean>, signal: AbortSignal): Promise<boolean> {
     return retry(store, { triesMax: STORE_TRIES_MAX, delay: STORE_DELAY, signal })
   }
 }
 
-/** Resolves with undefined when the signal is given. */
+/** Resolves with undefined when the signal aborts. */
 function aborted(signal: AbortSignal): Promise<undefined> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve(undefined)

@@ -1,7 +1,7 @@
 import type { Attribute } from '../../schemas/attributes.ts'
 import type { Lookup } from './lookup.ts'
 
-/** Why an answer is as it is: where each value comes from, what classified, and who was asked. */
+/** Explains an answer: the source of each value, the rule of the classification, and the providers that were asked. */
 export interface Explanation {
   readonly attributes: Readonly<
     Partial<Record<Attribute, { readonly provider: string; readonly network: string | null }>>
@@ -24,7 +24,7 @@ export function explain(lookup: Lookup, asked: readonly string[]): Explanation {
   return { attributes, rule, asked: askedOf(lookup, asked), answered, partial }
 }
 
-/** Of a reserved address nobody is asked. */
+/** No provider is asked about a reserved address. */
 export function askedOf({ classification }: Lookup, asked: readonly string[]): readonly string[] {
   return classification === 'reserved' ? [] : asked
 }

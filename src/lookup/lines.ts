@@ -4,20 +4,20 @@ import { invalidAddressJson, type ResultForm, resultJson } from './result.ts'
 
 /** Addresses of one request that are looked up at the same time when providers are slow. */
 const AHEAD_MAX = 16
-/** A group is given when it has so many characters, or when its next line has to be waited for. */
+/** A group is yielded at this size, or when its next line is not ready yet. */
 const GROUP_CHARS = 16_384
 
 /** A line that is being made. */
 interface Slot {
   line: string | undefined
-  /** Resolves when the line is there; undefined when it was at once. */
+  /** Resolves when the line is ready; undefined when it was ready at once. */
   readonly ready: Promise<void> | undefined
 }
 
 /**
- * Looks addresses up and gives a line of JSON for each, in their order, in groups of one or more: those that are there
- * together. Looks up no more than a few ahead of what is taken. Does not throw: `LookupService.lookup` never does.
- * @param ips 1 or more, as the caller wrote them; those that are no addresses give `invalid_ip`
+ * Looks up addresses and yields lines of JSON in their order, in groups of lines that are ready together. Looks up only a
+ * few addresses ahead of its reader. Does not throw: `LookupService.lookup` never does.
+ * @param ips 1 or more, as the caller wrote them; invalid ones give `invalid_ip`
  */
 export async function* lookupLines(
   ips: readonly string[],
@@ -56,13 +56,13 @@ function startLine(ip: string, form: ResultForm, service: LookupService): Slot {
   const ready = found.then((lookup: Lookup) => {
     slot.line = resultJson(ip, lookup, form)
   })
-  // Whoever awaits it sees a failure; nobody may when the request ends before.
+  // An awaited failure is handled there; a request that ends early awaits nothing.
   ready.catch(() => {})
   const slot: Slot = { line: undefined, ready }
   return slot
 }
 
-/** How many of these are addresses. */
+/** How many of these are valid addresses. */
 export function countAddresses(ips: readonly string[]): number {
   let count = 0
   for (const ip of ips) if (parseAddress(ip) !== undefined) count++

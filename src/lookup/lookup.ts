@@ -3,27 +3,27 @@ import type { Classification } from '../../schemas/classification.ts'
 import type { Address } from '../pipeline/event/address.ts'
 import type { EnrichmentData } from '../pipeline/event/enrichment.ts'
 
-/** Which providers a lookup may ask, by name, whether it is worth a slow one, and how long it may take. */
+/** The providers that a lookup may ask, and how long it may take. */
 export interface LookupOptions {
   /** Only these. Default: all. */
   readonly allow?: readonly string[]
-  /** Not these, even when they are allowed. */
+  /** Not these, even when `allow` names them. */
   readonly deny?: readonly string[]
-  /** The host name is wanted, so reverse DNS is asked when it may be. Default: as `RDNS` says. */
+  /** Whether the host name is wanted, which asks reverse DNS. Default: the setting `RDNS`. */
   readonly hostname?: boolean
-  /** Time for slow providers, milliseconds; what is known by then is the answer. */
+  /** Time for slow providers, milliseconds; the answer has what is known by then. */
   readonly deadlineMs?: number
 }
 
-/** Where a value comes from. */
+/** The source of a value. */
 export interface Provenance {
-  /** A provider's name; `rules` for what the classifier decided, `iana` for reserved addresses. */
+  /** A provider's name; `rules` for a decision of the classifier, `iana` for reserved addresses. */
   readonly provider: string
-  /** The network that the provider knows the value of; undefined for rows about an AS and for rules. */
+  /** The network whose value the provider knows; undefined for rows about an AS and for rules. */
   readonly network: string | undefined
 }
 
-/** All that is known of an address. Shared between equal lookups, so it is never changed. */
+/** Everything known about an address. Equal lookups share it, so never change it. */
 export interface Lookup {
   /** Canonical text. */
   readonly address: string
@@ -33,21 +33,21 @@ export interface Lookup {
   readonly provenance: Readonly<Partial<Record<Attribute, Provenance>>>
   readonly classification: Classification | undefined
   readonly noise: boolean
-  /** Names what decided on the classification. */
+  /** The rule that decided the classification. */
   readonly rule: string
   /** 0 to 100. */
   readonly quality: number
   readonly companyId: string
-  /** Providers that know anything of the address, in order of trust. */
+  /** Providers that know the address, in order of trust. */
   readonly answered: readonly string[]
-  /** Providers that were cut off by the deadline. */
+  /** Providers that the deadline cut off. */
   readonly partial: readonly string[]
 }
 
-/** Looks addresses up in all providers, slow ones too. */
+/** Looks up addresses in all providers, including slow ones. */
 export interface LookupService {
   /** Names that `allow` and `deny` may hold: the loaded data sets, and `rdns`. */
   providerNames(): readonly string[]
-  /** Answers without a promise when no slow provider has to be waited for. Never throws or rejects. */
+  /** Returns no promise when no slow provider has to be awaited. Never throws or rejects. */
   lookup(address: Address, options: LookupOptions): Lookup | Promise<Lookup>
 }

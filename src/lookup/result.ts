@@ -2,18 +2,18 @@ import type { LookupChoices } from '../../schemas/api/lookup.ts'
 import { ATTRIBUTES, type Attribute, LOCATION_ATTRIBUTES } from '../../schemas/attributes.ts'
 import type { Lookup, LookupOptions } from './lookup.ts'
 
-/** What the results of one request have in common. */
+/** Options shared by the results of one request. */
 export interface ResultForm {
   readonly tenantId: string
   /** For `LookupService.lookup`. */
   readonly options: LookupOptions
-  /** What `data` may hold, in its order; undefined: everything. */
+  /** Allowed attributes of `data`, in order; undefined: all. */
   readonly attributes: readonly Attribute[] | undefined
-  /** Results below are `insufficient_quality`. */
+  /** Results with a lower quality are `insufficient_quality`. */
   readonly qualityMin: number
 }
 
-/** Works out what a caller's choices mean. Redaction wins over `fields`. */
+/** Resolves the choices of a caller. Redaction wins over `fields`. */
 export function resultForm(tenantId: string, choices: LookupChoices): ResultForm {
   const { providers, deadline_ms: deadlineMs, quality_min: qualityMin = 0 } = choices
   const attributes = attributesOf(choices)
@@ -32,8 +32,8 @@ function attributesOf({ fields, redact = [] }: LookupChoices): readonly Attribut
 
 /**
  * The result of one address as JSON: an object of the schema `LookupResult`.
- * @param ip an address as the caller wrote it: it has nothing that JSON escapes
- * @param more members behind those of the result, each with a comma before it
+ * @param ip an address as the caller wrote it; it needs no JSON escapes
+ * @param more further members, each with a comma before it
  */
 export function resultJson(
   ip: string,
@@ -55,7 +55,7 @@ export function invalidAddressJson(ip: string): string {
   return `{"ip":${JSON.stringify(ip)},"status":"invalid_ip"}`
 }
 
-/** Equal lookups are one object as long as they are cached, so most data is written out only once. */
+/** Equal lookups share one object while they are cached, so their data is serialised only once. */
 const written = new WeakMap<Lookup, string>()
 
 function wholeData(lookup: Lookup): string {

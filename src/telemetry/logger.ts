@@ -6,11 +6,11 @@ import type { RecentProblems } from './problems.ts'
 export interface LoggerOptions {
   /** `trace` to `fatal`, or `silent`. */
   readonly level: string
-  /** Which process it is; stands in every line. */
+  /** The process; part of every line. */
   readonly name: string
   /** Lines for people instead of JSON. */
   readonly pretty: boolean
-  /** Is told of warnings and errors that are written. */
+  /** Receives every warning and error that is logged. */
   readonly problems?: RecentProblems
 }
 
@@ -18,8 +18,8 @@ const STDERR = 2
 const PROBLEM_LEVELS: Readonly<Record<number, 'warn' | 'error' | 'fatal'>> = { 40: 'warn', 50: 'error', 60: 'fatal' }
 
 /**
- * A logger on standard error: one JSON object a line. Writes at once, so that a killed process has said everything. Whoever
- * read it may be gone: that ends nobody.
+ * A logger on standard error: one JSON object per line. Writes synchronously, so that a killed process has written
+ * everything. A reader that is gone does not end the process.
  */
 export async function createLogger({ level, name, pretty, problems }: LoggerOptions): Promise<Logger> {
   const hooks = problems && { logMethod: noting(problems) }
@@ -39,7 +39,7 @@ async function destinationOf(pretty: boolean): Promise<DestinationStream> {
   return stderr
 }
 
-/** A line of JSON whose texts cannot steer a terminal: names and messages in it come from outside. */
+/** Removes control characters from the texts of a JSON line, because names and messages may come from outside. */
 export function withoutControls(line: string): string {
   const shown = (key: string, value: unknown) => {
     if (typeof value === 'string') return key === 'stack' ? visibleLines(value) : visible(value)

@@ -8,15 +8,15 @@ import { Lifecycle } from '../run/lifecycle.ts'
 import { isLoopbackHost } from '../run/loopback.ts'
 import type { Service } from '../run/service.ts'
 
-/** What a registry's `getMetricsAsJSON` gives. */
+/** The result of a registry's `getMetricsAsJSON`. */
 export type MetricSet = MetricObjectWithValues<MetricValue<string>>[]
 
 export interface MetricsServerOptions {
-  /** On a loopback address only requests to a name of this machine are answered. */
+  /** On a loopback address it answers only requests that name this machine. */
   readonly host: string
   /** 0: any free one. */
   readonly port: number
-  /** Take any free port, with a warning, when `port` is taken. */
+  /** Whether to use any free port, with a warning, when `port` is taken. */
   readonly mayMove: boolean
   /** The metrics of every process, one set each. */
   readonly gather: () => Promise<MetricSet[]>
@@ -34,13 +34,13 @@ export class MetricsServer implements Service {
     this.#options = options
   }
 
-  /** Where it listens; undefined while it does not. */
+  /** Its address; undefined while it does not listen. */
   get url(): string | undefined {
     const address = this.#server?.address() as AddressInfo | null | undefined
     return address ? `http://${urlHost(address.address)}:${address.port}/metrics` : undefined
   }
 
-  /** @throws InputError when the host is no address of this machine, StartupError when the port is taken */
+  /** @throws InputError when this machine does not have the address, StartupError when the port is taken */
   start(): Promise<void> {
     return this.#life.start(() => this.#open())
   }
@@ -91,8 +91,8 @@ export class MetricsServer implements Service {
       const registry = AggregatorRegistry.aggregate(await this.#options.gather())
       answer(response, 200, await registry.metrics(), registry.contentType)
     } catch (error) {
-      this.#options.log.error({ err: error }, 'metrics cannot be gathered')
-      answer(response, 500, 'metrics cannot be gathered\n')
+      this.#options.log.error({ err: error }, 'cannot gather metrics')
+      answer(response, 500, 'cannot gather metrics\n')
     }
   }
 }
@@ -101,7 +101,7 @@ function answer(response: ServerResponse, status: number, body: string, type = '
   response.writeHead(status, { 'content-type': type }).end(body)
 }
 
-/** As it stands in a URL; one that can be connected to. */
+/** The host as it is written in a URL; one that clients can connect to. */
 function urlHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   if (host === '::') return '[::1]'

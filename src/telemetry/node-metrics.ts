@@ -1,9 +1,9 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
 import { collectDefaultMetrics, type Gauge, type Registry } from 'prom-client'
 
-/** How often the delay of the event loop is looked at while somebody asks: each look wakes the process up. */
+/** How often the event loop delay is sampled while metrics are scraped; each sample wakes up the process. */
 const LOOK_EVERY_MS = 100
-/** Nobody asks any more. */
+/** Sampling stops after this time without a scrape. */
 const LOOK_ON_MS = 300_000
 const NEVER_MS = 2 ** 31 - 1
 
@@ -19,8 +19,8 @@ const DELAYS: Readonly<Record<string, (delays: IntervalHistogram) => number>> = 
 }
 
 /**
- * The metrics of Node.js that prom-client has. It would look at the delay of the event loop all the time; here that is done from the
- * first scrape on, which says 0, until there was none for some minutes.
+ * The Node.js metrics of prom-client. It would sample the event loop delay all the time; here sampling starts with the
+ * first scrape, which reports 0, and ends some minutes after the last.
  */
 export function collectNodeMetrics(
   registry: Registry,
@@ -39,7 +39,7 @@ export function collectNodeMetrics(
     const gauge = registry.getSingleMetric(`nodejs_eventloop_lag_${name}_seconds`) as Gauge & { collect: () => void }
     gauge.collect = () => {
       gauge.set(delays.count === 0 ? 0 : read(delays) / 1e9)
-      // They are asked in their order.
+      // The library reads them in this order.
       if (name === last) lookOn()
     }
   }

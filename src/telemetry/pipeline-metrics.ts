@@ -1,29 +1,29 @@
 import { Counter, Histogram, type Registry } from 'prom-client'
 import { createStageMetrics, type PassedEvents } from './stage-metrics.ts'
 
-/** What a process has done for the pipeline. */
+/** Counts the work of this process for the pipeline. */
 export interface WorkMetrics {
-  /** Events that a step settled, by what became of them. */
+  /** Events that a step settled, by outcome. */
   settled(group: string, outcomes: ReadonlyMap<string, number>): void
-  /** What is told of the events that pass a stage. */
+  /** Returns the counter of events that pass a stage. */
   stage(group: string, stage: string): (events: PassedEvents) => void
-  /** A sink that will insert: its counters exist from now on, so that `increase()` sees the first failure. */
+  /** Announces a sink before its first insert, so that its counters exist and `increase()` sees the first failure. */
   sink(group: string): void
   /** Rows that a sink stored with one insert. */
   inserted(group: string, rows: number, durationMs: number): void
-  /** An insert, or what belongs to it, failed; it is tried again. */
+  /** An insert, or a part of it, failed and is tried again. */
   insertFailed(group: string): void
-  /** Rows are refused, for a reason in a few words; 0: they are tried again. */
+  /** Rows that ClickHouse refuses, with a short reason; 0 rows: they are tried again. */
   refused(group: string, rows: number, kind: string): void
 }
 
-/** Is told as well. */
+/** Notified as well. */
 export type WorkListener = Pick<WorkMetrics, 'inserted' | 'insertFailed' | 'refused'>
 
 export function createWorkMetrics(registry: Registry, recent?: WorkListener): WorkMetrics {
   const events = new Counter({
     name: 'ipid_pipeline_events_total',
-    help: 'Events that a step settled, by what became of them',
+    help: 'Events that a step settled, by outcome',
     labelNames: ['group', 'outcome'],
     registers: [registry],
   })
@@ -55,7 +55,7 @@ export function createWorkMetrics(registry: Registry, recent?: WorkListener): Wo
   })
   const refused = new Counter({
     name: 'ipid_refused_rows_total',
-    help: 'Rows that a sink was refused, and that became dead letters',
+    help: 'Rows that ClickHouse refused, and that became dead letters',
     labelNames: ['group'],
     registers: [registry],
   })

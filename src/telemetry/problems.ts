@@ -1,8 +1,8 @@
-/** A line of the log that somebody should see. */
+/** A warning or an error from the log. */
 export interface Problem {
   readonly level: 'warn' | 'error' | 'fatal'
   readonly message: string
-  /** Milliseconds, of the last time. */
+  /** Unix milliseconds of the last occurrence. */
   readonly atMs: number
   readonly times: number
 }
@@ -12,15 +12,15 @@ const MESSAGE_MAX = 300
 const KEPT_MS = 86_400_000
 
 /**
- * The last warnings and errors of a process, each once, for a day. What it waited for before it was ready is left out: a slow
- * start is no error, and a wait that goes on complains again.
+ * The last warnings and errors of a process, each message once, for a day. Waits before the process was ready are left out:
+ * a slow start is no error, and a wait that continues is logged again.
  */
 export class RecentProblems {
   /** The newest last. */
   readonly #problems = new Map<string, Problem>()
   #isReady = false
 
-  /** @param isWait it complains of something that may come by itself */
+  /** @param isWait whether it reports a wait that may end by itself */
   note(level: Problem['level'], message: string, nowMs: number, isWait = false): void {
     if (isWait && !this.#isReady) return
     const text = message.length > MESSAGE_MAX ? `${message.slice(0, MESSAGE_MAX)}…` : message
@@ -31,7 +31,7 @@ export class RecentProblems {
     if (this.#problems.size > PROBLEMS_MAX) this.#problems.delete(this.#problems.keys().next().value!)
   }
 
-  /** The process does its work: from now on a wait is a problem. */
+  /** The process is ready: from now on a wait is a problem. */
   ready(): void {
     this.#isReady = true
   }

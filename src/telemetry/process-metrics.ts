@@ -1,10 +1,10 @@
 import { Counter, type Registry } from 'prom-client'
 
-/** What the process that starts all others counts. */
+/** Counters of the supervisor. */
 export interface SupervisorMetrics {
-  /** A child that may be restarted: its counter exists from now on, so that `increase()` sees the first restart. */
+  /** Announces a child that may be restarted, so that its counter exists and `increase()` sees the first restart. */
   watched(process: string): void
-  /** A child ended by itself and is started again. */
+  /** A child ended by itself and is restarted. */
   restarted(process: string): void
 }
 

@@ -1,6 +1,6 @@
 import { Counter, type Registry } from 'prom-client'
 
-/** Events that went into a stage and out of it, or were dropped there, by reason; the rest are dead. */
+/** Events into a stage, out of it, and dropped there by reason; the rest are dead. */
 export interface PassedEvents {
   readonly in: number
   readonly out: number
@@ -15,8 +15,8 @@ interface Sums {
 }
 
 /**
- * What passes each stage. Every request comes here, so sums are plain numbers, and become metrics when somebody asks.
- * @returns what adds to them
+ * Counts events per stage. Every request uses it, so it keeps plain numbers and makes metrics only when they are read.
+ * @returns the function that adds to the counts
  */
 export function createStageMetrics(
   registry: Registry,
@@ -25,7 +25,7 @@ export function createStageMetrics(
   const registers = [registry]
   const labelNames = ['group', 'stage'] as const
   new Counter({
-    ...{ name: 'ipid_stage_in_events_total', help: 'Events that a stage was given', labelNames, registers },
+    ...{ name: 'ipid_stage_in_events_total', help: 'Events that entered a stage', labelNames, registers },
     collect() {
       this.reset()
       for (const sums of stages.values()) this.inc(sums.labels, sums.in)

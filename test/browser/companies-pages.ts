@@ -23,7 +23,7 @@ export async function checkCompaniesPages(watched: WatchedPage, site: CompaniesS
   const { page, assertAccessible } = watched
   const at = (path: string) => `${site.origin}/t/${site.tenant}/${path}`
   await page.goto(at('overview'))
-  await page.getByText('No event came in these days').waitFor()
+  await page.getByText('No event was received on these days').waitFor()
   assert.equal(await page.title(), `Overview · ${site.tenant} · ipid`)
   const line = page.getByLabel('Command that sends an event')
   assert.ok((await line.inputValue()).startsWith(`curl -s ${site.apiUrl}/v1/ingest `))
@@ -149,7 +149,7 @@ async function checkView(page: Page, { origin, tenant }: CompaniesSite): Promise
   )
 
   await page.getByLabel('Search').fill('%')
-  await page.getByText('No company is like this').waitFor()
+  await page.getByText('No company matches').waitFor()
   await page.getByRole('button', { name: 'Clear filters' }).click()
   await shows(`1–50 of ${MANY + 1}`)
 }

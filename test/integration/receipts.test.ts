@@ -162,10 +162,10 @@ test('what became of an event', async (t) => {
     assert.deepEqual(JSON.parse(await ipid('event', 'demo', 'a/é', '--json')), await fateOf(demo, 'a/é'))
     assert.match(
       await ipid('event', 'demo', 'a/é'),
-      /^event {4}a\/é\nstatus {3}stored\n\nreceived .*\nstatus +stored\nbrought by +request request 1\n/,
+      /^event {4}a\/é\nstatus {3}stored\n\nreceived .*\nstatus +stored\nreceived from +request request 1\n/,
     )
     const noise = await ipid('event', 'kept', 'noise', '--received-at', new Date().toISOString())
-    assert.match(noise, /\nbrought by +request first\n.*\narchived +tenant=kept\/.*\n$/)
+    assert.match(noise, /\nreceived from +request first\n.*\narchived +tenant=kept\/.*\n$/)
     const unknown = await site.ipid('event', 'demo', 'never')
     assert.deepEqual([unknown.code, unknown.stdout], [1, ''])
     assert.match(unknown.stderr, /^ipid: there is no such event;/)

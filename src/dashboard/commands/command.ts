@@ -19,9 +19,9 @@ export function dashboardCommand(context: CliContext): Command {
     'print a link that signs an operator in, once, within 10 minutes',
   )
   const link = new Command('link')
-    .description('print a link that signs somebody in, once, who sees one tenant only')
+    .description('print a link that signs a member in, once, who sees this tenant only')
     .argument('<tenant>')
-    .option('--days <n>', `days until the link does not work any more, 1 to ${DAYS_MAX}`, '7')
+    .option('--days <n>', `days until the link expires, 1 to ${DAYS_MAX}`, '7')
     .option('--json', 'print JSON')
   addSettings(link, INSTANCE_SETTINGS).action(async (tenant: string) => {
     const flags = link.optsWithGlobals<LinkFlags>()
@@ -39,11 +39,7 @@ export function dashboardCommand(context: CliContext): Command {
     const { signOut } = await import('./sign-out.ts')
     const { sessions, links } = await signOut(configOf(context, out), tenant)
     if (json) printJson(context.stdout, { sessions, links })
-    else
-      printLine(
-        context.stdout,
-        `ended: ${numbered(sessions, 'session')}, ${numbered(links, 'link')} that nobody had opened`,
-      )
+    else printLine(context.stdout, `ended: ${numbered(sessions, 'session')}, ${numbered(links, 'link')} not opened yet`)
   })
   command.option('--json', 'print JSON').addCommand(link).addCommand(out)
   return addSettings(command, INSTANCE_SETTINGS).action(async (flags: { json?: boolean }) => {

@@ -17,7 +17,7 @@ export interface RedisBulkJobsOptions {
   readonly openMax: number
 }
 
-/** A place that is neither used nor given back is free again after this. */
+/** An unused reservation expires after this. */
 const RESERVATION_MS = 10_000
 const RETRY_AFTER_SECONDS = 5
 const JOB_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -27,8 +27,8 @@ const queueBulkJobScript = loadScript(import.meta.url, './queueBulkJob-3.lua')
 const unzip = promisify(gunzip)
 
 /**
- * Bulk lookup jobs in Redis, as callers see them. A job is a hash with `tenant`, `status`, `current`, `total`, and `work`
- * (JSON) until it ends or `results` (gzip of the lines) behind that, and an entry in a stream until it ends.
+ * Bulk lookup jobs in Redis, as callers see them. A job is a hash with `tenant`, `status`, `current`, `total`, and until it
+ * ends `work` (JSON), afterwards `results` (gzip of the lines). Until it ends it also has an entry in a stream.
  */
 export class RedisBulkJobs implements BulkJobs {
   readonly #options: RedisBulkJobsOptions
@@ -57,7 +57,7 @@ export class RedisBulkJobs implements BulkJobs {
         await this.#queue(jobId, work)
       },
       release: async () => {
-        // What may be queued keeps its place: the worker that ends it gives it back.
+        // A job that may be queued keeps its slot: the worker that ends it frees the slot.
         if (!mayBeQueued) await answered(client.zrem(open, jobId))
       },
     }
@@ -73,7 +73,7 @@ export class RedisBulkJobs implements BulkJobs {
       await persisted(client)
     }
     const run = () => answered(queued())
-    // Repeating it changes nothing, so a lost answer is asked for once more.
+    // Repeating it changes nothing, so try once more after a lost answer.
     await run().catch(run)
   }
 
@@ -83,7 +83,7 @@ export class RedisBulkJobs implements BulkJobs {
     const fields = ['tenant', 'status', 'current', 'total', 'results']
     const [tenant, status, current, total, results] = await answered(client.hmgetBuffer(keys.bulkJob(jobId), ...fields))
     if (tenant?.toString() !== tenantId) return undefined
-    // Behind a power failure it does not go back.
+    // A power failure must not undo it.
     await answered(persisted(client))
     return {
       status: String(status) as BatchStatus,

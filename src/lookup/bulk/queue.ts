@@ -15,7 +15,7 @@ export interface RedisBulkQueueOptions {
   readonly blocking: RedisClient
   /** For everything else; may be shared. */
   readonly client: RedisClient
-  /** A job that its worker did not speak of for this long is given to another. */
+  /** A job whose worker did not report for this long is given to another. */
   readonly claimIdleMs: number
 }
 
@@ -25,9 +25,9 @@ interface Delivery extends BulkDelivery {
 }
 
 const GROUP = 'bulk'
-/** Record and results of a job that has ended are kept for a day. */
+/** The record and results of an ended job are kept for a day. */
 const KEEP_MS = 86_400_000
-/** A consumer without jobs that was not heard of for this long is forgotten. */
+/** A consumer without jobs that did not report for this long is removed. */
 const CONSUMER_IDLE_MS = 3_600_000
 const COMPRESSION_LEVEL = 1
 
@@ -58,7 +58,7 @@ export class RedisBulkQueue implements BulkQueue {
     }
   }
 
-  /** Entries that nobody spoke of come first: of dead workers, and our own whose delivery was lost on its way. */
+  /** Takes abandoned entries first: of dead workers, and our own whose delivery was lost. */
   async #takeEntries(max: number, signal: AbortSignal | undefined): Promise<Delivery[]> {
     const { blocking, client, claimIdleMs } = this.#options
     if (performance.now() >= this.#nextClaimAtMs) {
@@ -74,8 +74,8 @@ export class RedisBulkQueue implements BulkQueue {
   }
 
   /**
-   * While a job is in hand it may be among those that nobody spoke of, when this process was held up or Redis was away: it is
-   * left as it is. To claim it would count as a delivery, and a job that was delivered too often is given up.
+   * Skips jobs in progress here, which may look abandoned when this process was slow or Redis was down. Claiming one would
+   * count as a delivery, and too many deliveries fail a job.
    */
   async #claim(max: number): Promise<RawEntry[]> {
     const { client, claimIdleMs } = this.#options
@@ -98,7 +98,7 @@ export class RedisBulkQueue implements BulkQueue {
     return found
   }
 
-  /** A job whose record is gone has no addresses left to look up; to complete it cleans up behind it. */
+  /** A job without a record has no addresses left; completing it removes its entry. */
   async #delivery({ entryId, jobId, tenantId }: ReturnType<typeof readJob>): Promise<Delivery> {
     const { client } = this.#options
     const [stored, pending] = await Promise.all([
@@ -143,7 +143,7 @@ export class RedisBulkQueue implements BulkQueue {
     try {
       await client.callBuffer('XGROUP', 'CREATE', keys.bulkJobs(), GROUP, '0', 'MKSTREAM')
     } catch (error) {
-      // Above maxmemory a group that is there already is refused as well; if it is not, the next read says so.
+      // Above maxmemory Redis refuses even an existing group. If the group is missing, the next read fails.
       if (replyCode(error) !== 'BUSYGROUP' && replyCode(error) !== 'OOM') throw error
     }
     await deleteIdleConsumersScript.run(client, [keys.bulkJobs()], [GROUP, CONSUMER_IDLE_MS])

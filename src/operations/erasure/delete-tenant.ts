@@ -8,9 +8,9 @@ export interface DeletionOptions extends ErasureOptions {
 }
 
 /**
- * Removes a tenant and all that it has, while everything runs. Its keys open nothing from the first step on, and its name is
- * taken until the last: killed in between, it is called again and ends the same.
- * @throws InputError when there is no such tenant
+ * Removes a tenant and all its data, while everything runs. The first step revokes its keys; its name stays taken until the
+ * last step. After a crash, call it again to complete it.
+ * @throws InputError when the tenant does not exist
  */
 export async function deleteTenant(tenantId: string, options: DeletionOptions): Promise<DeletionReceipt> {
   const { tenants, tables, records, archive, clock, onStep, waitMs } = options
@@ -19,12 +19,12 @@ export async function deleteTenant(tenantId: string, options: DeletionOptions): 
   try {
     await tenants.mark(tenantId)
     const scope: ErasureScope = { tenantId, selector: undefined, beforeMs: clock.now() }
-    onStep('keys are revoked; waiting until all that was received is stored')
+    onStep('keys are revoked; waiting until all received events are stored')
     await records.untilCancelled(tenantId, deadline())
     await tables.begin(scope)
     const removed = await removeStored(scope, options)
-    // A request that was being received at the first step may have come behind what was waited for.
-    onStep('looking for what came last')
+    // A request in progress at the first step may have been stored after the wait.
+    onStep('checking for late events')
     await records.untilCancelled(tenantId, deadline())
     const late = await removeStored(scope, options)
     onStep("keys, and Redis' files")
@@ -57,7 +57,7 @@ export async function deleteTenant(tenantId: string, options: DeletionOptions): 
   }
 }
 
-/** Removes what is stored of the tenant by now. */
+/** Removes the data stored for the tenant so far. */
 async function removeStored(scope: ErasureScope, options: DeletionOptions) {
   const { tables, records, archive, clock, onStep, waitMs } = options
   const deadline = () => performance.now() + waitMs

@@ -9,23 +9,23 @@ import { type IndexInChange, isHalfDone, removeLines } from './remove-lines.ts'
 import { type ArchivedLine, matchLine } from './selector.ts'
 
 const ASKED_IDS_MAX = 10_000
-/** A repeat of an event comes within the dedup window, and a little may be lost to clocks. */
+/** A repeat arrives within the dedup window; one day more allows for clock differences. */
 const AROUND_MS = 8 * 86_400_000
 /**
- * Also what an archiver left that was killed while the erasure waited for it. One that is held up in the middle of a write,
- * and that another one took over from, cannot finish it any more.
+ * Includes leftovers of an archiver that was killed while the erasure waited for it. An interrupted writer that another one
+ * replaced cannot finish its write any more.
  */
 const ALL = Number.POSITIVE_INFINITY
 const unzip = promisify(gunzip)
 
-/** What an erasure found in a part. */
+/** Lines of a part that match. */
 interface Found {
   readonly lines: number
-  /** Positions of the lines that go, ascending. */
+  /** Positions of the lines to remove, ascending. */
   readonly going: readonly number[]
 }
 
-/** The archive, for an erasure. A part is read line by line, and written anew only when a line of it goes. */
+/** The archive, for an erasure. Reads parts line by line, and rewrites a part only when one of its lines is removed. */
 export class StoreErasableArchive implements ErasableArchive {
   readonly place: string
   readonly #store: ObjectStore
@@ -39,7 +39,7 @@ export class StoreErasableArchive implements ErasableArchive {
     const lastDay = new Date(scope.beforeMs).toISOString().slice(0, 10)
     let [lines, rewritten, deleted] = [0, 0, 0]
     await this.#store.removeLeftovers(ALL)
-    // A call that was killed may have left the index of a part that it removed; parts of their own are found by it, too.
+    // A killed call may have removed a part and left its index. The index also finds parts stored on their own.
     for await (const { key } of this.#store.list(`index/tenant=${scope.tenantId}/`)) {
       const place = placeOf(key)
       if (place === undefined || place.day > lastDay) continue
@@ -47,7 +47,7 @@ export class StoreErasableArchive implements ErasableArchive {
       if (index === undefined) continue
       const found = await this.#search(place, scope, idsAmong)
       if (found === undefined) {
-        // Without a mark it is that of a part that is being written for the first time.
+        // Without a mark it belongs to a part that is being written for the first time.
         if (isHalfDone(index)) await this.#store.delete(key)
         continue
       }
@@ -63,7 +63,7 @@ export class StoreErasableArchive implements ErasableArchive {
   async removeTenant({ tenantId }: ErasureScope): Promise<number> {
     let objects = 0
     await this.#store.removeLeftovers(ALL)
-    // The events go first: their index is seen as long as they are.
+    // Removes events before their index, which lists them.
     for (const prefix of ['', 'index/']) {
       for await (const { key } of this.#store.list(`${prefix}tenant=${tenantId}/`)) {
         await this.#store.delete(key)
@@ -78,7 +78,7 @@ export class StoreErasableArchive implements ErasableArchive {
     return stream && (JSON.parse(String(await unzip(await buffer(stream)))) as IndexInChange)
   }
 
-  /** Undefined when there is no such part. */
+  /** Undefined when the part does not exist. */
   async #search(
     place: PartPlace,
     scope: ErasureScope,

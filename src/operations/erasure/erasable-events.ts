@@ -11,16 +11,16 @@ const QUERY_BYTES_MAX = 67_108_864
 const STATEMENT_MS = 600_000
 
 /**
- * The tables, for an erasure. What is looked for is in a table in the server's memory, by which statements find it:
- * so it is in no log of statements, and not in the file of the mutation, which ClickHouse keeps.
+ * The tables, for an erasure. The search values are in a table in the server's memory, which statements refer to, so that
+ * they are in no statement log, and not in the file of the mutation, which ClickHouse keeps.
  */
 export class ClickHouseErasableEvents implements ErasableTables {
   readonly #client: ClickHouseClient
-  /** What an erasure that was killed has begun goes on by itself, and must not find what this one looks for. */
+  /** Mutations of a killed erasure continue, and must not find the values of this one. */
   readonly #id = randomUUID()
   #scope: ErasureScope | undefined
 
-  /** @param url as `connectClickHouse` takes it */
+  /** @param url as for `connectClickHouse` */
   constructor(url: string) {
     this.#client = connectClickHouse(url, { application: 'erase', database: DATABASE, requestTimeoutMs: STATEMENT_MS })
   }
@@ -34,7 +34,7 @@ export class ClickHouseErasableEvents implements ErasableTables {
     await this.#client.insert({ table: ERASING, values, format: 'JSONEachRow' })
   }
 
-  /** What stands in place of the address, on all days of which there is something like that. */
+  /** The masked forms of the address, on all days that have any. */
   async #masked({ tenantId, selector, beforeMs }: ErasureScope): Promise<string[]> {
     const maskedOn = selector?.maskedOn
     if (maskedOn === undefined) return []

@@ -9,18 +9,18 @@ export interface ErasureOptions {
   readonly records: ErasableRecords
   readonly archive: ErasableArchive
   readonly clock: Clock
-  /** Told what goes on. */
+  /** Called at each step. */
   readonly onStep: (what: string) => void
-  /** How long each wait may take: for the pipeline, for merges, for Redis' files; milliseconds. */
+  /** Time limit of each wait: for the pipeline, for merges, for Redis' files; milliseconds. */
   readonly waitMs: number
 }
 
 /**
- * Removes events of a tenant from all stores while everything runs: those that were answered before the call. Killed at any
- * moment, it is called again and ends the same; its receipt then counts what the last call removed.
+ * Removes events of a tenant that were answered before the call from all stores, while everything runs. After a crash, call
+ * it again to complete it; the receipt then counts what the last call removed.
  *
- * The order is what makes that so. Rows go last: they tell which ids dedup is to forget, and which lines of the archive
- * belong to an account. Redis' files are written anew behind everything that changes Redis.
+ * The order makes this safe. Rows go last, because they tell which ids dedup must forget, and which archive lines belong to
+ * an account. Redis' files are rewritten after all changes to Redis.
  */
 export async function eraseEvents(
   tenantId: string,
@@ -32,7 +32,7 @@ export async function eraseEvents(
   const scope: ErasureScope = { tenantId, selector, beforeMs: clock.now() }
   await records.begin(deadline())
   try {
-    onStep('waiting until all that was received is stored')
+    onStep('waiting until all received events are stored')
     await records.untilSettled(tenantId, deadline())
     await tables.begin(scope)
     onStep('dead letters and jobs')
@@ -63,7 +63,7 @@ export async function eraseEvents(
   }
 }
 
-/** An event that was erased and is sent again is a new one. */
+/** When an erased event is sent again, it is new. */
 export async function forget(
   { tenantId, beforeMs }: ErasureScope,
   { tables, records }: Pick<ErasureOptions, 'tables' | 'records'>,

@@ -1,9 +1,9 @@
 import type { Selector } from './selector.ts'
 
-/** What is erased: events of a tenant that were received before a moment. Later ones are new, and stay. */
+/** The scope of an erasure: events of a tenant received before a moment. Later events are new and stay. */
 export interface ErasureScope {
   readonly tenantId: string
-  /** Undefined: all that the tenant has. */
+  /** Undefined: all data of the tenant. */
   readonly selector: Selector | undefined
   readonly beforeMs: number
 }
@@ -12,22 +12,22 @@ export interface ErasureScope {
 export interface RemovedRows {
   /** Of events. */
   readonly rows: number
-  /** Rows of outcomes, which only go with the whole tenant. */
+  /** Rows of outcomes, which are removed only with the whole tenant. */
   readonly outcomes: number
-  /** Parts of the table that the server has set aside. Nobody reads them, and they are not looked into. */
+  /** Parts that the server has detached. No query reads them, and the erasure does not search them. */
   readonly detachedParts: number
 }
 
-/** The tables, as an erasure sees it. Between `begin` and `end` it knows what is looked for. */
+/** The tables, as an erasure sees them. `begin` stores the search values, `end` removes them. */
 export interface ErasableTables {
   begin(scope: ErasureScope): Promise<void>
-  /** Ids of the events that were received since then, in portions. */
+  /** Ids of matching events received since then, in portions. */
   eventIds(sinceMs: number): AsyncIterable<readonly string[]>
-  /** Which of these ids, at most 10,000, are of rows that are received around that time and are to go. */
+  /** Which of these ids, at most 10,000, belong to matching rows received in that time. */
   idsAmong(ids: readonly string[], fromMs: number, toMs: number): Promise<ReadonlySet<string>>
-  /** Removes the rows, and resolves when the files that held them are gone, too. */
+  /** Removes the rows, and resolves when the files that held them are gone. */
   remove(deadlineMs: number): Promise<RemovedRows>
-  /** Forgets what is looked for. Tolerates that `begin` failed. */
+  /** Removes the search values. Tolerates that `begin` failed. */
   end(): Promise<void>
 }
 
@@ -42,56 +42,56 @@ export interface RemovedLines {
 export interface ErasableArchive {
   /** For people, without secrets. */
   readonly place: string
-  /** @param idsAmong tells the events whose lines do not say their account */
+  /** @param idsAmong finds the events whose lines do not have their account */
   remove(scope: ErasureScope, idsAmong: ErasableTables['idsAmong']): Promise<RemovedLines>
   /** Removes every object of a tenant. Returns how many there were. */
   removeTenant(scope: ErasureScope): Promise<number>
 }
 
-/** What became of the files of Redis: see `ErasableRecords.rewriteFiles`. */
+/** The result of rewriting Redis' files: see `ErasableRecords.rewriteFiles`. */
 export type RewrittenFiles = 'rewritten' | 'none' | 'refused'
 
 /** Redis, as an erasure sees it. */
 export interface ErasableRecords {
   /**
-   * Waits until no other erasure runs, and keeps others away until `end`.
-   * @throws UnavailableError when that takes too long
+   * Waits until no other erasure runs, and blocks others until `end`.
+   * @throws UnavailableError on timeout
    */
   begin(deadlineMs: number): Promise<void>
   /**
-   * Resolves when what was answered before the call is where it belongs: stored, archived, a dead letter, an ended job. It
-   * is in no stream any more then.
-   * @throws UnavailableError when that takes too long
+   * Resolves when everything answered before the call is stored, archived, a dead letter or an ended job, and in no stream
+   * any more.
+   * @throws UnavailableError on timeout
    */
   untilSettled(tenantId: string, deadlineMs: number): Promise<void>
-  /** The same, but batch jobs are not waited for: they are cancelled. */
+  /** The same, but cancels batch jobs instead of waiting for them. */
   untilCancelled(tenantId: string, deadlineMs: number): Promise<void>
-  /** Gives up dead letters; Redis holds nothing of them any more then. */
+  /** Removes dead letters, and resolves when Redis holds nothing of them. */
   removeLetters(scope: ErasureScope, deadlineMs: number): Promise<number>
-  /** What ended batch jobs quote of lines that are no JSON. Returns the number of jobs. */
+  /** Removes the quotes of invalid lines from ended batch jobs. Returns the number of jobs. */
   removeQuotes(tenantId: string): Promise<number>
-  /** Every batch job of a tenant. */
+  /** Removes every batch job of a tenant. */
   removeBatchJobs(tenantId: string): Promise<number>
-  /** Bulk lookup jobs that have the address among theirs, or all of the tenant. */
+  /** Removes bulk lookup jobs that contain the address, or all of the tenant. */
   removeBulkJobs(scope: ErasureScope): Promise<number>
-  /** How far back the dedup window reaches, milliseconds. */
+  /** Length of the dedup window, milliseconds. */
   readonly windowMs: number
-  /** Events of these ids that were first seen before a moment are no repeats any more. Returns how many were known. */
+  /** Removes these ids from the dedup window if they were first seen before a moment. Returns how many were known. */
   forget(tenantId: string, ids: readonly string[], beforeMs: number): Promise<number>
-  /** Resolves when the files of Redis hold only what it holds now. `none`: it has no files. */
+  /** Resolves when the files of Redis hold only its current data. `none`: it has no files. */
   rewriteFiles(deadlineMs: number): Promise<RewrittenFiles>
   end(): Promise<void>
 }
 
-/** What is written down of a tenant. */
+/** The records of a tenant. */
 export interface TenantRemoval {
   /**
-   * From now on its keys open nothing, and there can be none of its name.
-   * @throws InputError when there is none
+   * Revokes its keys and blocks its name.
+   * @throws InputError when the tenant does not exist
    */
   mark(tenantId: string): Promise<void>
-  /** Removes its keys, what was counted of it, and whoever is signed in for it. Returns the number of keys. */
+  /** Removes its keys, counters and sessions. Returns the number of keys. */
   removeKeys(tenantId: string): Promise<number>
-  /** The name is free. */
+  /** Frees the name. */
   removeRecord(tenantId: string): Promise<void>
 }

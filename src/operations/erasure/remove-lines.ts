@@ -6,25 +6,24 @@ import type { PartIndex } from '../../pipeline/sinks/archive/part.ts'
 import { compressed, linesOf } from '../../pipeline/sinks/archive/part-lines.ts'
 import type { ObjectStore } from '../../stores/objects/object-store.ts'
 
-/** The index of a part that lines are being taken out of. */
+/** The index of a part while lines are removed from it. */
 export interface IndexInChange extends PartIndex {
-  /** Positions of the lines that go, while it is not known whether the part still has them. */
+  /** Positions of the lines to remove, until it is certain that the part lost them. */
   readonly erasing?: readonly number[]
 }
 
 const zip = promisify(gzip)
 
-/** Whether a change of the part was begun, and not finished. */
+/** Whether a change of the part was begun and not completed. */
 export function isHalfDone({ erasing }: IndexInChange): boolean {
   return erasing !== undefined
 }
 
 /**
- * Takes lines out of a part, and counts them out of its index; a part without a line is removed. In three steps, so that the
- * two agree again when it is called once more behind a crash: the index notes which lines go, the part goes without them,
- * the index is that of the part.
- * @param found the lines that the part has, and those that are to go, ascending
- * @returns how many lines went, those of a call that was killed behind the second step not counted
+ * Removes lines from a part and from its index; a part without lines is deleted. Three steps make a repeat after a crash
+ * safe: the index notes the lines, the part is rewritten, the index is updated.
+ * @param found the lines of the part, and those to remove, ascending
+ * @returns the number of removed lines, without those of a call that was killed after the second step
  */
 export async function removeLines(
   store: ObjectStore,
@@ -43,7 +42,7 @@ export async function removeLines(
   const going = new Set(isWithoutEarlier ? found.going : [...earlier, ...found.going])
   if (going.size === 0) return 0
   await putIndex(store, place, { ...current, erasing: [...going].sort((a, b) => a - b) })
-  // A part without a line may still tell how many lines of its job were no event.
+  // A part without lines may still count the rejected lines of its job.
   if (going.size === found.lines && current.rejected === undefined) {
     await store.delete(partKey(place))
     await store.delete(indexKey(place))
@@ -83,7 +82,7 @@ function shrunk(index: IndexInChange, going: ReadonlySet<number>, bytes: number)
   }
 }
 
-/** Runs of lines with what is left of each; those of which nothing is left are left out. */
+/** Runs of lines with their remaining counts; empty runs are left out. */
 function remaining<Run>(
   runs: readonly Run[],
   linesOfRun: (run: Run) => number,

@@ -3,19 +3,16 @@ import { parseAddress } from '../../pipeline/event/address.ts'
 import { maskedAddress } from '../../pipeline/event/pseudonym.ts'
 import { InputError } from '../../run/errors.ts'
 
-/** Which events of a tenant are erased. */
+/** Selects the events of a tenant to erase. */
 export interface Selector {
   readonly kind: 'ip' | 'account' | 'event'
-  /** What is looked for; an address in its canonical text. */
+  /** The search value; an address in canonical text. */
   readonly value: string
-  /**
-   * What may stand in place of the address in rows of events of a UTC day; undefined: the tenant's addresses have always been
-   * kept.
-   */
+  /** Masked forms of the address in rows of a UTC day; undefined: the tenant has always kept full addresses. */
   readonly maskedOn?: ((day: string) => readonly string[]) | undefined
 }
 
-/** Finds events whose addresses were not kept, too. @param key the tenant's, see `AddressMask` */
+/** Also finds events whose addresses were masked. @param key the tenant's key, see `AddressMask` */
 export function withMasked(selector: Selector, key: KeyObject | undefined): Selector {
   const address = selector.kind === 'ip' && key !== undefined ? parseAddress(selector.value) : undefined
   if (address === undefined || key === undefined) return selector
@@ -29,7 +26,7 @@ export interface SelectorFlags {
   readonly event?: string
 }
 
-/** @throws InputError unless exactly one is given, and an address is one */
+/** @throws InputError unless exactly one is given, or when an address is invalid */
 export function selectorOf({ ip, account, event }: SelectorFlags): Selector {
   const given = [
     { kind: 'ip', value: ip } as const,
@@ -45,7 +42,7 @@ export function selectorOf({ ip, account, event }: SelectorFlags): Selector {
   return { kind: 'ip', value: address.text }
 }
 
-/** What a line of the archive says of its event, as far as selectors ask. */
+/** The fields of an archived line that selectors need. */
 export interface ArchivedLine {
   readonly _received_at: string
   readonly _event_id: string
@@ -53,7 +50,7 @@ export interface ArchivedLine {
   readonly account_id?: unknown
 }
 
-/** `unsaid`: the account of the event is not the sender's, and the line does not tell it. */
+/** `unsaid`: the event's account was derived, and the line does not have it. */
 export function matchLine({ kind, value }: Selector, line: ArchivedLine): 'yes' | 'no' | 'unsaid' {
   switch (kind) {
     case 'ip':
@@ -70,8 +67,7 @@ const V4_LIKE = /(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?!\.?\d)/g
 const V6_LIKE = /(?:(?<![0-9a-f])[0-9a-f]+)?:[0-9a-f:]*(?:\.\d{1,3}|[0-9a-f])*/gi
 
 /**
- * Whether a text has an address in it, in any of its spellings: what is no address by itself may hold one, with a port or a
- * space beside it.
+ * Whether a text contains an address in any spelling, even next to a port or a space.
  * @param canonical text of an address
  */
 export function namesAddress(text: string, canonical: string): boolean {

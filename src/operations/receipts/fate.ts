@@ -1,6 +1,6 @@
 import { type EventFate, type EventReceipt, RECEIPTS_MAX, type ReceiptStatus } from '../../../schemas/api/receipt.ts'
 
-/** What the sources know. */
+/** The receipts that each source knows. */
 export interface Findings {
   readonly waiting: readonly EventReceipt[]
   readonly stored: readonly EventReceipt[]
@@ -9,7 +9,7 @@ export interface Findings {
   readonly archived: readonly EventReceipt[]
 }
 
-/** What became of an event is the first of these that a receipt of it has. */
+/** The status of an event is the first of these among its receipts. */
 const ORDER: readonly ReceiptStatus[] = [
   'stored',
   'in_progress',
@@ -20,10 +20,10 @@ const ORDER: readonly ReceiptStatus[] = [
   'invalid_ip',
 ]
 
-/** Puts together what several sources know: a receipt is told once, by what became of it. Undefined when none knows one. */
+/** Merges the receipts of several sources, each receipt once. Undefined when no source knows one. */
 export function fateOf(eventId: string, findings: Findings): EventFate | undefined {
   const { stored, dead, waiting, unarchived, archived } = findings
-  // What has arrived may still be where it came from.
+  // An event may still be in its old location after it reached the next.
   const kept = merged(merged([...stored], dead), waiting)
   const lines = merged([...archived], unarchived)
   const isKept = kept.some(({ received_at }) => received_at !== undefined)
@@ -40,7 +40,7 @@ export function fateOf(eventId: string, findings: Findings): EventFate | undefin
   return { event_id: eventId, status, receipts: receipts.slice(0, RECEIPTS_MAX) }
 }
 
-/** Adds receipts that are not among those that are known; each of these stands for one. */
+/** Adds receipts that are not known yet; each known receipt matches one. */
 function merged(known: readonly EventReceipt[], found: readonly EventReceipt[]): EventReceipt[] {
   const left = [...known]
   const added: EventReceipt[] = []
@@ -53,8 +53,8 @@ function merged(known: readonly EventReceipt[], found: readonly EventReceipt[]):
 }
 
 /**
- * Two sources speak of one receipt: it is of the same millisecond and came in the same way. An event that one request holds
- * twice is two receipts of the archive, and one anywhere else.
+ * Whether two receipts are the same: the same millisecond and the same way in. An event that is twice in one request has
+ * two receipts in the archive, and one elsewhere.
  */
 function isSame(a: EventReceipt, b: EventReceipt): boolean {
   if (a.received_at === undefined || a.received_at !== b.received_at) return false
@@ -62,12 +62,12 @@ function isSame(a: EventReceipt, b: EventReceipt): boolean {
   return same(a.request_id, b.request_id) && same(a.job_id, b.job_id)
 }
 
-/** It went no further when it was received. */
+/** Whether it was dropped when it was received. */
 function isAside(status: ReceiptStatus): boolean {
   return status === 'filtered' || status === 'invalid_ip'
 }
 
-/** What is left out is not known. */
+/** A missing value is not known, so it equals any. */
 function same(a: string | undefined, b: string | undefined): boolean {
   return a === undefined || b === undefined || a === b
 }

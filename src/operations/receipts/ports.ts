@@ -6,10 +6,10 @@ export interface EventKey {
   readonly eventId: string
 }
 
-/** What a source knows of an event. */
+/** The receipts of an event that a source knows. */
 export interface Found {
   readonly receipts: readonly EventReceipt[]
-  /** All of the source was searched. */
+  /** Whether the whole source was searched. */
   readonly complete: boolean
 }
 
@@ -19,27 +19,27 @@ export interface StoredEvents {
   find(key: EventKey): Promise<readonly EventReceipt[]>
 }
 
-/** What is on its way, or has left it. Work is bounded. Rejects with `UnavailableError`. */
+/** Events in progress and dead letters. Bounded work. Rejects with `UnavailableError`. */
 export interface MovingEvents {
   /**
-   * Receipts that are not stored yet. Streams are searched in the order in which an event passes them, so that none is
-   * missed that moves on meanwhile.
+   * Receipts of events that are not stored yet. Streams are searched in the order in which events move, so that a moving
+   * event is not missed.
    */
   waiting(key: EventKey): Promise<Found>
-  /** Receipts that are not archived yet, as `ArchivedEvents.find` tells those that are. */
+  /** Receipts that are not archived yet, in the form of `ArchivedEvents.find`. */
   unarchived(key: EventKey): Promise<Found>
   /** Its dead letters. */
   dead(key: EventKey): Promise<Found>
-  /** When an event that is kept was first seen, Unix milliseconds; undefined when none is known. */
+  /** When a kept event was first seen, Unix milliseconds; undefined when unknown. */
   claimedAtMs(key: EventKey): Promise<number | undefined>
 }
 
-/** Events as they came. Work is bounded. Rejects with `UnavailableError`. */
+/** Events as they were received. Bounded work. Rejects with `UnavailableError`. */
 export interface ArchivedEvents {
   /**
-   * Their status is what was answered; `accepted` stands for `ok`.
+   * The status of a receipt is the answer of then; `accepted` for `ok`.
    * @param known receipts that the archive may hold
-   * @param aroundMs when the event was received besides, Unix milliseconds
+   * @param aroundMs further times to search around, Unix milliseconds
    */
   find(key: EventKey, known: readonly EventReceipt[], aroundMs: readonly number[]): Promise<Found>
 }

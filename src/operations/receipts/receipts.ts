@@ -14,22 +14,22 @@ export interface ReceiptsOptions {
 export interface ReceiptQuery extends EventKey {
   /** Whether the tenant has an archive. */
   readonly archived: boolean
-  /** When the caller thinks that it was sent, Unix milliseconds. */
+  /** When the caller thinks the event was sent, Unix milliseconds. */
   readonly aroundMs?: number | undefined
 }
 
-/** Nobody has received the event, as far as was searched. */
+/** No receipt was found in the searched sources. */
 export interface Unknown {
   readonly incomplete: readonly EventSource[]
 }
 
-/** Questions that a process answers at once; each keeps a store busy, which has better things to do. */
+/** Concurrent queries of a process. Each loads the stores. */
 const QUESTIONS_MAX = 4
 const NOTHING: Found = { receipts: [], complete: true }
 
-/** Says what became of an event. */
+/** Finds the receipts of an event. */
 export interface EventReceipts {
-  /** Rejects with `BackpressureError` when too many ask at once, and with `UnavailableError` when a store is away. */
+  /** Rejects with `BackpressureError` when too many queries run, and with `UnavailableError` when a store is down. */
   find(query: ReceiptQuery): Promise<EventFate | Unknown>
 }
 
@@ -51,7 +51,7 @@ export class Receipts implements EventReceipts {
     }
   }
 
-  /** In the order in which an event moves: what moves on meanwhile is found where it comes to. */
+  /** Searches in the order in which an event moves, so that a moving event is found at its next location. */
   async #find({ tenantId, eventId, archived: isArchived, aroundMs }: ReceiptQuery): Promise<EventFate | Unknown> {
     const { moving, stored: tables, archive, clock } = this.#options
     const key = { tenantId, eventId }
@@ -66,7 +66,7 @@ export class Receipts implements EventReceipts {
     if (!waiting.complete) incomplete.push('pipeline')
     if (!dead.complete) incomplete.push('dead_letters')
     if (!archived.complete || !unarchived.complete) incomplete.push('archive')
-    // A claim promises that its event is kept: it is where was not searched.
+    // A claim means that its event is kept, so it must be in a part that was not searched.
     const isHidden = claimedAtMs !== undefined && kept.length === 0 && !waiting.complete
     const hidden: EventReceipt[] = isHidden ? [{ status: 'in_progress' }] : []
     const fate = fateOf(eventId, {

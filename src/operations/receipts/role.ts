@@ -12,10 +12,10 @@ import { ArchiveEvents } from '../replay/archived-events.ts'
 import type { StoredEvents } from './ports.ts'
 import { Receipts } from './receipts.ts'
 
-/** The stores that know of events. */
+/** The stores that have receipts. */
 export interface ReceiptStores {
   readonly redis: RedisClient
-  /** Of the database `ipid`; undefined: nobody has said where it is. */
+  /** Of the database `ipid`; undefined: its address is not known. */
   readonly clickhouse: ClickHouseClient | undefined
   readonly archivePlace: ArchivePlace
   readonly pipeline: Pipeline
@@ -29,7 +29,7 @@ const noTables: StoredEvents = {
   },
 }
 
-/** @returns what says what became of events, and how to end it; the clients of Redis and ClickHouse stay open */
+/** @returns the receipts, and a function that ends them; the clients of Redis and ClickHouse stay open */
 export function receiptsOf(stores: ReceiptStores): { readonly receipts: Receipts; close(): Promise<void> } {
   const { redis: client, clickhouse, archivePlace, pipeline, partitions, clock } = stores
   let store: ObjectStore | undefined

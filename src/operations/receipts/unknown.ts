@@ -2,12 +2,12 @@ import type { EventSource } from '../../../schemas/api/receipt.ts'
 import type { Unknown } from './receipts.ts'
 
 const PLACES: Readonly<Record<EventSource, string>> = {
-  pipeline: 'the events that are on their way',
+  pipeline: 'the events in progress',
   dead_letters: 'the dead letters',
   archive: 'the archive; received_at says when to look',
 }
 
-/** Why nothing is said of an event, in a sentence for its tenant. */
+/** Explains to the tenant why no event was found. */
 export function whyUnknown({ incomplete }: Unknown, archived: boolean): string {
   const unsearched = incomplete.map((source) => PLACES[source])
   const limits = archived ? '' : '; without an archive nothing is kept of filtered and invalid events'

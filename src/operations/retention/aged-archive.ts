@@ -9,7 +9,7 @@ export class AgedArchive implements AgedStore {
   readonly #store: ObjectStore
   readonly #tenants: () => Promise<readonly string[]>
 
-  /** @param tenants whose events may be there */
+  /** @param tenants tenants that may have events in the archive */
   constructor(store: ObjectStore, tenants: () => Promise<readonly string[]>) {
     this.#store = store
     this.#tenants = tenants
@@ -20,7 +20,7 @@ export class AgedArchive implements AgedStore {
     for (const tenant of await this.#tenants()) {
       const floor = retentionFloor(policy, tenant, nowMs)
       if (floor === undefined) continue
-      // The events go first: their index is seen as long as they are.
+      // Removes events before their index, which lists them.
       for (const prefix of ['', 'index/']) objects += await this.#removeBefore(`${prefix}tenant=${tenant}/`, floor)
     }
     return objects
@@ -30,7 +30,7 @@ export class AgedArchive implements AgedStore {
     return this.#store.close()
   }
 
-  /** Days come in their order, so that one page says that there is nothing to do. */
+  /** Days are in order, so the first page tells whether there is anything to remove. */
   async #removeBefore(prefix: string, floor: string): Promise<number> {
     let objects = 0
     for await (const { key } of this.#store.list(prefix)) {

@@ -6,7 +6,7 @@ import { quote } from '../../stores/clickhouse/quote.ts'
 import { commonFloor, type RetentionPolicy, retentionFloor } from './policy.ts'
 import type { AgedStore } from './ports.ts'
 
-/** Tables whose rows have a day of receipt, and are in a partition by its month. */
+/** Tables with a day of receipt per row, partitioned by its month. */
 const TABLES = [
   { name: 'events', day: 'toDate32(received_at)' },
   { name: 'outcomes', day: 'day' },
@@ -18,8 +18,8 @@ const TENANTS_A_STATEMENT = 1_000
 const STATEMENT_MS = 600_000
 
 /**
- * The tables, for retention. Whole months that nobody keeps are dropped; of others ClickHouse removes the rows in the
- * background, and the sums of projections with them.
+ * The tables, for retention. Drops whole months that no tenant keeps. ClickHouse removes other rows in the background,
+ * including their sums in projections.
  */
 export class ClickHouseAgedTables implements AgedStore {
   readonly name = 'tables'
@@ -27,8 +27,8 @@ export class ClickHouseAgedTables implements AgedStore {
   readonly #places: TableNames
 
   /**
-   * @param url as `connectClickHouse` takes it
-   * @param cluster that the tables are spread over; undefined: they are those of one server
+   * @param url as for `connectClickHouse`
+   * @param cluster of the tables; undefined: one server
    */
   constructor(url: string, cluster: string | undefined) {
     this.#url = url
@@ -56,15 +56,15 @@ export class ClickHouseAgedTables implements AgedStore {
   async close(): Promise<void> {}
 }
 
-/** Where a table's rows, parts and mutations are. */
+/** Names of the objects that hold a table's rows, parts and mutations. */
 interface TableNames {
-  /** What holds the rows of a table. */
+  /** The table that holds the rows. */
   holder(table: string): string
   /** The table of an ALTER. */
   altered(table: string): string
   readonly parts: string
   readonly mutations: string
-  /** Conditions that go into one statement. */
+  /** Conditions per statement. */
   readonly conditionsMax: number
   readonly settings: ClickHouseSettings
 }
@@ -85,7 +85,7 @@ function tableNamesOf(cluster: string | undefined): TableNames {
     altered: (table) => `${DATABASE}.${localOf(table)} ${onCluster(cluster)}`,
     parts: everyShard(cluster, 'system.parts'),
     mutations: everyReplica(cluster, 'system.mutations'),
-    // A statement for all hosts goes through Keeper, which takes a megabyte at a time.
+    // A statement for all hosts goes through Keeper, which accepts a megabyte at a time.
     conditionsMax: 1,
     settings: ALL_HAVE_TO_ANSWER,
   }
@@ -98,7 +98,7 @@ async function removeFrom(
   policy: RetentionPolicy,
   nowMs: number,
 ): Promise<number> {
-  // What was begun before is not begun again.
+  // Does not repeat mutations that are still running.
   if ((await select(client, openMutations(places, table))).length > 0) return 0
   const dueOf = async () => {
     const oldest = await select<[string, string]>(
@@ -119,7 +119,7 @@ function openMutations({ mutations, holder }: TableNames, { name }: Table): stri
     WHERE database = '${DATABASE}' AND table = '${holder(name)}' AND NOT is_done AND command LIKE '%DELETE WHERE%'`
 }
 
-/** Months of which nobody keeps a day, whoever has rows in them by then. */
+/** Drops months that no tenant keeps, even of tenants with rows added meanwhile. */
 async function dropMonths(
   client: ClickHouseClient,
   { parts, holder, altered }: TableNames,
@@ -146,7 +146,7 @@ function monthOf(day: string): string {
   return day.slice(0, 7).replace('-', '')
 }
 
-/** Tenants that have something to lose, by the first day that they keep. */
+/** Tenants with rows to remove, by the first day they keep. */
 function byFloor(tenants: readonly string[], policy: RetentionPolicy, nowMs: number): Map<string, string[]> {
   const floors = new Map<string, string[]>()
   for (const tenant of tenants) {

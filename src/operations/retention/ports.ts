@@ -1,23 +1,23 @@
 import type { RetentionPolicy } from './policy.ts'
 
-/** A store that events leave by age. */
+/** A store from which retention removes events by age. */
 export interface AgedStore {
-  /** Of the store, for people, and for the note of when it was looked at. */
+  /** The name of the store, in messages and in Redis. */
   readonly name: 'tables' | 'archive'
   /**
-   * Removes what is older than the policy keeps; may be done again at any time. Returns how many rows or objects go: they
-   * may be there for a while yet.
+   * Removes events older than the policy keeps; safe to repeat. Returns the number of rows or objects, which may still
+   * exist for a while.
    */
   removeAged(policy: RetentionPolicy, nowMs: number): Promise<number>
   close(): Promise<void>
 }
 
-/** Who has to keep how much, and when a store was looked at. */
+/** Retention settings of tenants, and the time of the last check of each store. */
 export interface RetentionRecords {
   policy(): Promise<RetentionPolicy>
-  /** Whether it is this process's turn: once in so many milliseconds, for one of all. */
+  /** Whether this process has the turn. One process has it once every `everyMs`. */
   take(store: AgedStore['name'], everyMs: number): Promise<boolean>
-  /** The turn came to nothing: the next look has it again. */
+  /** Returns the turn after a failure, so that the next check takes it. */
   giveBack(store: AgedStore['name']): Promise<void>
   note(store: AgedStore['name'], atMs: number, removed: number): Promise<void>
 }

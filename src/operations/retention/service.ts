@@ -11,16 +11,19 @@ export interface RetentionOptions {
   readonly records: RetentionRecords
   readonly clock: Clock
   readonly log: Logger
-  /** How often a store is looked at, by all processes together, milliseconds. Default: an hour. */
+  /** How often a store is checked, by all processes together, milliseconds. Default: an hour. */
   readonly everyMs?: number
 }
 
 const EVERY_MS = 3_600_000
-/** How often a process asks whether it is its turn. */
+/** How often a process asks for the turn. */
 const ASK_EVERY_MS = 60_000
 const RETRY_DELAY: DelayBounds = { minMs: 5_000, maxMs: 300_000 }
 
-/** Removes from a store what is older than it is to be kept. Any number may run: the first to ask has the turn. */
+/**
+ * Removes events from a store when they are older than the policy keeps. Any number of processes may run it: one has the
+ * turn.
+ */
 export class Retention implements Service {
   readonly name: string
   readonly #options: RetentionOptions
@@ -74,7 +77,7 @@ export class Retention implements Service {
     if (removed > 0)
       log.info(
         { store: store.name, removed, seconds: Math.round(performance.now() - startedMs) / 1_000 },
-        'removed what is older than it is kept',
+        'removed expired events',
       )
   }
 }

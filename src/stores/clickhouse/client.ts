@@ -1,7 +1,7 @@
 import { type ClickHouseClient, ClickHouseLogLevel, type ClickHouseSettings, createClient } from '@clickhouse/client'
 import { InputError } from '../../run/errors.ts'
 
-/** Where all tables are. */
+/** The database of all tables. */
 export const DATABASE = 'ipid'
 
 export interface ClickHouseClientOptions {
@@ -11,32 +11,35 @@ export interface ClickHouseClientOptions {
   readonly database?: string | undefined
   readonly requestTimeoutMs?: number
   readonly connectionsMax?: number
-  /** Of every statement that says nothing else. */
+  /** Defaults for every statement. */
   readonly settings?: ClickHouseSettings
 }
 
 const REQUEST_TIMEOUT_MS = 60_000
 
-/** A result that reaches a limit of the user's profile is an error: with `break` a part of it would pass for the whole. */
+/**
+ * Makes it an error when a result reaches a limit of the user's profile. With `break`, a partial result would look
+ * complete.
+ */
 const WHOLE_RESULTS = {
   result_overflow_mode: 'throw',
   read_overflow_mode: 'throw',
   timeout_overflow_mode: 'throw',
 } as const
 
-/** Below the shortest keep-alive of a server in its default configuration, 3 s, so that it is the client who closes. */
+/** Below the shortest default keep-alive of a server, 3 s, so that the client closes first. */
 const IDLE_SOCKET_TTL_MS = 2_000
 
 /**
- * A client as all parts use it: inserts are answered when they are stored, errors come as they are (the caller logs
- * them), and nothing is compressed on the way within one machine.
- * @param url `http://` or `https://`, with `user:password@` in it or without
+ * A client with the options that all parts share: inserts are answered when they are stored, errors are thrown and not
+ * logged, and nothing is compressed.
+ * @param url `http://` or `https://`, with or without `user:password@`
  * @throws InputError when it is neither
  */
 export function connectClickHouse(url: string, options: ClickHouseClientOptions): ClickHouseClient {
   const { protocol, hostname, username, password, origin, pathname } = parse(url)
   if (protocol !== 'http:' && protocol !== 'https:') {
-    throw new InputError('CLICKHOUSE_URL: wants http:// or https://, optionally with user:password@')
+    throw new InputError('CLICKHOUSE_URL: must be http:// or https://, optionally with user:password@')
   }
   const compress = !/^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
   return createClient({
@@ -56,7 +59,7 @@ export function connectClickHouse(url: string, options: ClickHouseClientOptions)
 
 const GRACE_SECONDS = 3
 
-/** Ends a question a little later than ClickHouse should have: one that says nothing any more holds its connection no longer. */
+/** Aborts a query a little later than ClickHouse should have, so that a silent server does not hold the connection. */
 export function givenUp(secondsMax: number): AbortSignal {
   return AbortSignal.timeout((secondsMax + GRACE_SECONDS) * 1_000)
 }

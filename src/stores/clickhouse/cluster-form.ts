@@ -3,38 +3,38 @@ import { quote, quoteName } from './quote.ts'
 import { EVENTS, OUTCOMES } from './tables.ts'
 
 /*
- * The schema on a cluster. schemas/clickhouse says what a table is; here stands what that becomes: a replicated table on every
- * host, which has its rows, and over it a Distributed one under the name that everybody uses. Other statements go to all
- * hosts as they are. Names carry their database, since hosts run them in a session of their own.
+ * Translates the schema for a cluster. A table of schemas/clickhouse becomes a replicated table on every host, and a
+ * Distributed table over it with the public name. Other statements run unchanged on all hosts. Names include their
+ * database, since hosts run them in sessions of their own.
  */
 
-/** Tables of rows: those with a replicated one behind them. */
+/** Tables with rows: each has a replicated table behind its Distributed one. */
 const OF_ROWS: ReadonlySet<string> = new Set([EVENTS.name, OUTCOMES.name])
 
-/** Tokens are kept by number alone, as they are on one server: an insert may be repeated days later. */
+/** Limits insert tokens by number alone, as on one server: an insert may be repeated days later. */
 const KEEPS_TOKENS = 'replicated_deduplication_window = $1, replicated_deduplication_window_seconds = 315360000'
 
-/** The table that has the rows of `table` which are on a host. */
+/** The table with the rows of `table` on one host. */
 export function localOf(table: string): string {
   return `${table}_local`
 }
 
-/** Of a name of the database. */
+/** A name with its database. */
 function full(name: string): string {
   return `${DATABASE}.${name}`
 }
 
-/** Behind the name of what a statement makes or changes on all hosts. */
+/** The clause after the name of an object, which makes a statement run on all hosts. */
 export function onCluster(cluster: string): string {
   return `ON CLUSTER ${quoteName(cluster)}`
 }
 
-/** All rows of a table of ours, or of a system table, of every replica of every shard. */
+/** All rows of a table, of every replica of every shard. */
 export function everyReplica(cluster: string, table: string): string {
   return `clusterAllReplicas(${quote(cluster)}, ${table})`
 }
 
-/** The same of one replica of each shard. */
+/** All rows of a table, of one replica per shard. */
 export function everyShard(cluster: string, table: string): string {
   return `cluster(${quote(cluster)}, ${table})`
 }
@@ -45,8 +45,8 @@ export function createDatabaseOn(cluster: string): string {
 }
 
 /**
- * What a statement of a migration becomes on a cluster, in order; each can be run again when the statement can.
- * @throws Error when it is of a form that has none there
+ * The statements of a migration on a cluster, in order. Each can be repeated if the original can.
+ * @throws Error for a form of statement that has no equivalent
  */
 export function clusterStatements(statement: string, cluster: string): string[] {
   const text = statement.replace(/^[ \t]*--.*\n/gm, '').trim()
@@ -72,7 +72,7 @@ function createTables(text: string, table: string, cluster: string): string[] {
     .replace(`CREATE TABLE IF NOT EXISTS ${table}`, `CREATE TABLE IF NOT EXISTS ${local} ${onCluster(cluster)}`)
     .replace(/\nENGINE = MergeTree\n/, `\nENGINE = ReplicatedMergeTree(${quote(path)}, '{replica}')\n`)
     .replace(/\bnon_replicated_deduplication_window = (\d+)/, KEEPS_TOKENS)
-  // Without a sharding key: an insert that does not name its shard is refused.
+  // Without a sharding key, an insert that names no shard is refused.
   const engine = `Distributed(${[cluster, DATABASE, localOf(table)].map(quote).join(', ')})`
   const [comment = ''] = /\nCOMMENT '(?:[^'\\]|''|\\.)*'$/.exec(text) ?? []
   return [
@@ -81,7 +81,7 @@ function createTables(text: string, table: string, cluster: string): string[] {
   ]
 }
 
-/** A table of a few rows, which every host has all of. */
+/** A table of a few rows, with a full copy on every host. */
 function createAlike(text: string, table: string, cluster: string): string {
   const path = `/clickhouse/tables/${DATABASE}/${table}`
   return text
@@ -96,9 +96,9 @@ function createView(text: string, cluster: string): string {
     .replace(new RegExp(`\\bFROM (${tables})\\b`, 'g'), `FROM ${full('$1')}`)
 }
 
-/** Those that change what a table of rows looks like to who reads it. */
+/** Commands that change the columns a reader sees. */
 const SEEN = /^(?:(?:ADD|MODIFY|DROP|RENAME|COMMENT) COLUMN|MODIFY COMMENT)\b/
-/** A comment of a table is each host's own, and stands in no statement with what replicas tell one another. */
+/** A comment belongs to each host alone, so replicas must not send it to one another. */
 const COMMENT = /^MODIFY COMMENT\b/
 const SETTING = /^(?:MODIFY|RESET) SETTING\b/
 
@@ -120,7 +120,7 @@ function alter(table: string, commands: readonly string[], cluster: string): str
   ]
 }
 
-/** The commands of an ALTER: what stands between commas outside of brackets and strings. */
+/** The commands of an ALTER, split at commas outside of brackets and strings. */
 function commandsOf(text: string): string[] {
   const commands = ['']
   let depth = 0

@@ -4,16 +4,16 @@ import { connectClickHouse, DATABASE } from './client.ts'
 import { quote } from './quote.ts'
 import { EVENTS } from './tables.ts'
 
-/** Of a question to all replicas: those that do not answer are left out, or it fails. */
+/** For queries to all replicas: skips those that do not answer. */
 export const SOME_MAY_BE_AWAY = { skip_unavailable_shards: 1 } as const
 export const ALL_HAVE_TO_ANSWER = { skip_unavailable_shards: 0 } as const
 
-/** How many replicas each shard of a cluster has, by its number, from 1. */
+/** The number of replicas of each shard; shards are numbered from 1. */
 export type Shards = ReadonlyMap<number, number>
 
 /**
- * The shards of a cluster as the host that answers knows them.
- * @throws StartupError when it knows no such cluster
+ * The shards of a cluster, as the answering host knows them.
+ * @throws StartupError when it does not know the cluster
  */
 export async function shardsOf(client: ClickHouseClient, cluster: string): Promise<Shards> {
   const rows = await read<[string, number, number]>(
@@ -28,7 +28,7 @@ export async function shardsOf(client: ClickHouseClient, cluster: string): Promi
 
 /**
  * @param cluster undefined: one server
- * @throws StartupError when the tables that are there are of the other form, or of another cluster
+ * @throws StartupError when the existing tables have the other form, or belong to another cluster
  */
 export async function assertFormOfTables(client: ClickHouseClient, cluster: string | undefined): Promise<void> {
   const there = await formOfTables(client)
@@ -40,14 +40,14 @@ export async function assertFormOfTables(client: ClickHouseClient, cluster: stri
   )
 }
 
-/** What works with the tables of one server only. */
+/** Work that supports the tables of one server only. */
 export type OneServerWork = 'a backup' | 'a restore' | 'a replay' | 'an erasure'
 
 /**
- * To be asked before anything is changed.
- * @param url as `connectClickHouse` takes it; undefined: not known yet
- * @param cluster as the settings say
- * @throws StartupError when the tables are, or are to be, those of a cluster, whatever the settings say
+ * Call it before anything is changed.
+ * @param url as for `connectClickHouse`; undefined: not known yet
+ * @param cluster from the settings
+ * @throws StartupError when the tables are, or will be, on a cluster, whatever the settings say
  */
 export async function assertOneServer(
   what: OneServerWork,
@@ -70,7 +70,7 @@ async function clusterAt(url: string): Promise<string | undefined> {
   }
 }
 
-/** Undefined: there are none. What the engine is called elsewhere, such as in a managed service, does not matter. */
+/** Undefined when there are no tables. Recognises engines of other names too, as in a managed service. */
 async function formOfTables(client: ClickHouseClient): Promise<{ readonly cluster: string | undefined } | undefined> {
   const [row] = await read<[string, string]>(
     client,
@@ -81,7 +81,7 @@ async function formOfTables(client: ClickHouseClient): Promise<{ readonly cluste
   return { cluster: engine === 'Distributed' ? (/^Distributed\('([^']*)'/.exec(definition)?.[1] ?? '') : undefined }
 }
 
-/** Rows of a question, 64-bit numbers as numbers. */
+/** Rows of a query, with 64-bit numbers as numbers. */
 export async function read<T>(client: ClickHouseClient, query: string): Promise<T[]> {
   const settings = { output_format_json_quote_64bit_integers: 0 } as const
   const result = await client.query({ query, format: 'JSONCompactEachRow', clickhouse_settings: settings })

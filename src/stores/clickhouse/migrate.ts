@@ -13,20 +13,19 @@ export interface Migration {
 
 const FOLDER = new URL('../../../schemas/clickhouse/', import.meta.url)
 
-/** Which migrations are applied, and in which form. */
+/** Which migrations to apply, and for which form of tables. */
 export interface MigrateOptions {
-  /** None but these; undefined: all. */
+  /** Only these; undefined: all. */
   readonly only?: readonly string[] | undefined
-  /** Tables are replicated on its hosts, and spread over its shards; undefined: they are those of one server. */
+  /** The cluster of replicated tables; undefined: the tables of one server. */
   readonly cluster?: string | undefined
 }
 
 /**
- * Brings the schema up to date: applies in order what was not applied yet, and makes applied tables and views again that are
- * missing. Every statement can be run again, and so two processes may do it at once, and one that was killed half-way is made
- * good by the next.
- * @param url as `connectClickHouse` takes it
- * @throws StartupError when there are tables of the other form, or ClickHouse knows no such cluster
+ * Brings the schema up to date: applies missing migrations in order, and recreates missing tables and views. Every
+ * statement can be repeated, so two processes may run it at once, and the next run completes one that was killed.
+ * @param url as for `connectClickHouse`
+ * @throws StartupError when tables have the other form, or ClickHouse does not know the cluster
  */
 export async function migrate(url: string, log: Logger, { only, cluster }: MigrateOptions = {}): Promise<void> {
   await createDatabase(url, cluster)
@@ -55,16 +54,16 @@ export async function migrate(url: string, log: Logger, { only, cluster }: Migra
   }
 }
 
-/** Hosts of a cluster have two minutes to do a statement. */
+/** Hosts of a cluster have two minutes for a statement. */
 const ALL_HOSTS_MS = 150_000
 const ALL_HOSTS = { distributed_ddl_task_timeout: '120' } as const
 
-/** What has to go over rows that are there, ClickHouse does in the background: a start does not wait for it. */
+/** ClickHouse rewrites existing rows in the background: a start does not wait for it. */
 const IN_BACKGROUND = { alter_sync: '0', mutations_sync: '0' } as const
-/** A replica takes no change before it has taken the last one. */
+/** A replica accepts a change only after it applied the last one. */
 const IN_ORDER = { alter_sync: '2', mutations_sync: '0', ...ALL_HOSTS } as const
 
-/** Without them every insert, and every page, would fail until somebody knew the statements. */
+/** Otherwise every insert and page would fail until an operator runs the statements. */
 async function makeAgain(
   client: ClickHouseClient,
   applied: readonly Migration[],
@@ -76,12 +75,12 @@ async function makeAgain(
   for (const statement of applied.flatMap(({ statements }) => statements)) {
     if (missing.includes(subjectOf(statement) ?? '')) await apply(client, statement, cluster)
   }
-  const message = `ClickHouse lacked ${missing.join(', ')}: made again; what was in a table is gone until it is replayed or restored`
+  const message = `ClickHouse lacked ${missing.join(', ')}: created again; the rows of a missing table are lost until they are replayed or restored`
   log.error({ missing }, message)
 }
 
 /**
- * Tables and views of migrations that are not there.
+ * Tables and views of migrations that do not exist.
  * @param client of any database
  */
 export async function missingObjects(client: ClickHouseClient, migrations: readonly Migration[]): Promise<string[]> {
@@ -97,12 +96,12 @@ export async function missingObjects(client: ClickHouseClient, migrations: reado
 
 const SUBJECT = /^(?:CREATE TABLE IF NOT EXISTS|CREATE OR REPLACE VIEW|CREATE VIEW IF NOT EXISTS|ALTER TABLE) (\w+)/
 
-/** The table or view that a statement makes or changes. */
+/** The table or view that a statement creates or changes. */
 function subjectOf(statement: string): string | undefined {
   return SUBJECT.exec(statement.replace(/^[ \t]*--.*\n/gm, '').trim())?.[1]
 }
 
-/** The table that notes them. */
+/** The table that records applied migrations. */
 export const MIGRATIONS = 'migrations'
 
 const MIGRATIONS_TABLE = `
@@ -125,7 +124,10 @@ async function createDatabase(url: string, cluster: string | undefined): Promise
   }
 }
 
-/** With the table of migrations. What is done on all hosts waits for all of them: a start while one is away need not. */
+/**
+ * Creates the database and the table of migrations. Work on all hosts waits for all of them, so skip it when it is done: a
+ * start must not need every host.
+ */
 async function createOnCluster(client: ClickHouseClient, cluster: string): Promise<void> {
   await shardsOf(client, cluster)
   const noted = `SELECT name FROM system.tables WHERE database = '${DATABASE}' AND name = '${MIGRATIONS}'`
@@ -144,7 +146,7 @@ async function apply(client: ClickHouseClient, statement: string, cluster: strin
 
 /**
  * @param client of the database `ipid`
- * @param cluster what any of its replicas has noted; undefined: the one server
+ * @param cluster reads the records of all its replicas; undefined: of the one server
  */
 export async function appliedMigrations(client: ClickHouseClient, cluster?: string): Promise<Set<string>> {
   const table = cluster === undefined ? MIGRATIONS : everyReplica(cluster, `${DATABASE}.${MIGRATIONS}`)
@@ -157,7 +159,7 @@ export async function appliedMigrations(client: ClickHouseClient, cluster?: stri
   return new Set((await result.json<[string]>()).map(([name]) => name))
 }
 
-/** In the order in which they are applied. */
+/** In order of application. */
 export async function readMigrations(folder: URL = FOLDER): Promise<Migration[]> {
   const names = (await readdir(folder)).filter((name) => /^\d{4}_\w+\.sql$/.test(name)).sort()
   return Promise.all(

@@ -1,4 +1,4 @@
-/** A string as a literal of SQL. */
+/** A string as an SQL literal. */
 export function quote(text: string): string {
   return `'${text.replace(/[\\']/g, '\\$&')}'`
 }

@@ -2,10 +2,10 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { UnavailableError } from '../../run/errors.ts'
 import { poll } from '../../run/loop.ts'
 
-/** What is looked for while rows are removed, in the server's memory. */
+/** The table in memory that holds the search values while rows are removed. */
 export const ERASING = 'erasing'
 
-/** Forgets what was looked for, unless ClickHouse is still at it: it would fail for ever without the table. */
+/** Drops the search values, unless a mutation of ClickHouse still needs them: it would fail for ever. */
 export async function dropErasing(client: ClickHouseClient): Promise<void> {
   const query = `
     SELECT mutation_id FROM system.mutations
@@ -14,7 +14,7 @@ export async function dropErasing(client: ClickHouseClient): Promise<void> {
   await client.command({ query: `DROP TABLE IF EXISTS ${ERASING} SYNC` })
 }
 
-/** Rows that went, and parts that the server has set aside. */
+/** Number of removed rows, and of parts that the server has detached. */
 export interface Removal {
   readonly rows: number
   readonly detachedParts: number
@@ -23,25 +23,25 @@ export interface Removal {
 const LOOK_EVERY_MS = 200
 
 /**
- * ClickHouse keeps the parts that others took the place of for 8 minutes, because it does not wait for the disk. While rows
- * are removed it waits for the disk, and keeps them for a second.
+ * ClickHouse keeps replaced parts for 8 minutes, because it does not sync to disk. While rows are removed it syncs, and
+ * keeps them for a second.
  */
 const REMOVING = { old_parts_lifetime: 1, min_rows_to_fsync_after_merge: 1, fsync_part_directory: 1 } as const
 
 /**
- * Stays set. ClickHouse would remove a part that lost all its rows, and with it forget the tokens under which they were
- * inserted: a sink that was held up in the middle of an insert could bring them back.
+ * Stays set. ClickHouse would remove a part that lost all its rows, and its insert tokens with it: a sink that was
+ * interrupted during an insert could bring the rows back.
  */
 const KEEPING_TOKENS = { remove_empty_parts: 0 } as const
 
-/** A partition that no table has: to drop it makes ClickHouse look at once for parts that are to be removed. */
+/** A partition that no table has: dropping it makes ClickHouse check for removable parts at once. */
 const NO_PARTITION = '190001'
 
 /**
- * Removes rows of a table, and resolves when no file holds them. Parts that have none of them are not written anew.
+ * Removes rows of a table, and resolves when no file contains them. Parts without matching rows are not rewritten.
  * @param client of the database `ipid`
  * @param condition may read `ERASING`
- * @throws UnavailableError when it takes longer; called again, it goes on
+ * @throws UnavailableError on timeout; call it again to continue
  */
 export async function removeRows(
   client: ClickHouseClient,
@@ -52,7 +52,7 @@ export async function removeRows(
   const settings = Object.entries({ ...REMOVING, ...KEEPING_TOKENS }).map(([name, value]) => `${name} = ${value}`)
   await client.command({ query: `ALTER TABLE ${table} MODIFY SETTING ${settings.join(', ')}` })
   try {
-    // What an earlier call began would be repeated otherwise.
+    // Wait for mutations of an earlier call, which would be repeated otherwise.
     await untilMutated(client, table, deadlineMs)
     const rows = await count(client, `SELECT count() FROM ${table} WHERE ${condition}`)
     if (rows > 0) {
@@ -83,8 +83,8 @@ async function untilMutated(client: ClickHouseClient, table: string, deadlineMs:
 }
 
 /**
- * The parts that others have taken the place of by now. One whose files are being removed is in the list only for those who
- * name its state.
+ * Waits until replaced parts are gone. Parts whose files are being removed are listed only to queries that name their
+ * state.
  */
 async function untilOldPartsGone(client: ClickHouseClient, table: string, deadlineMs: number): Promise<void> {
   const there = `SELECT name FROM system.parts WHERE database = currentDatabase() AND table = '${table}'`

@@ -6,11 +6,11 @@ export interface TargetTable {
   readonly name: string
   /** In the order of its rows. */
   readonly columns: readonly [string, ...string[]]
-  /** By these a row is told from all others: their types by name. They stand side by side in a row. */
+  /** The columns that identify a row, as name and type. They are adjacent in a row. */
   readonly identity: Readonly<Record<string, string>>
-  /** The column of the identity that finds a row in few others. */
+  /** The column of the identity with an index. */
   readonly finder: string
-  /** The column of the identity that a partition follows. */
+  /** The column of the identity that partitions depend on. */
   readonly time: string
 }
 

@@ -6,12 +6,12 @@ import type { Readable } from 'node:stream'
 import { UnavailableError } from '../../run/errors.ts'
 import { assertKey, type ObjectEntry, type ObjectStore } from './object-store.ts'
 
-/** Objects on their way; a folder that no key can name. */
+/** Folder of unfinished objects; no key can name it. */
 const PARTIAL = '.partial'
-/** What lies there for longer was left by a process that was killed. */
+/** Older unfinished objects were left by a killed process. */
 const PARTIAL_AGE_MS = 3_600_000
 
-/** Objects as files of a folder: written under another name, synced, then renamed, then the folder is synced. */
+/** Objects as files in a folder. A file is written under a temporary name, synced, renamed, and then the folder is synced. */
 export class FolderStore implements ObjectStore {
   readonly location: string
   readonly #folder: string
@@ -87,7 +87,7 @@ export class FolderStore implements ObjectStore {
     return join(this.#folder, key)
   }
 
-  /** @param folder key of the folder with a slash behind it; `''`: the store's own */
+  /** @param folder key of the folder, ended by a slash; `''`: the root of the store */
   async *#walk(folder: string, prefix: string): AsyncGenerator<ObjectEntry> {
     const entries = await done(() =>
       readdir(join(this.#folder, folder), { withFileTypes: true }).catch((error) => absent(error) ?? []),
@@ -105,7 +105,7 @@ export class FolderStore implements ObjectStore {
   }
 }
 
-/** Whatever a file system refuses may pass: room, rights, a folder that is not mounted. */
+/** Any error of a file system may pass: no space, no rights, a folder that is not mounted. */
 async function done<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -132,7 +132,7 @@ async function writeSynced(path: string, bytes: Buffer): Promise<void> {
   }
 }
 
-/** Makes a folder and those above it, readable for this user only, so that they are there after a power failure. */
+/** Makes a folder and its parents, readable by this user only, and syncs them, so that they survive a power failure. */
 async function makeFolder(folder: string): Promise<void> {
   const first = await mkdir(folder, { recursive: true, mode: 0o700 })
   if (first === undefined) return

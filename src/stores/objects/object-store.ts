@@ -1,42 +1,42 @@
 import type { Readable } from 'node:stream'
 
-/** An object as a list shows it. */
+/** An object in a list. */
 export interface ObjectEntry {
   readonly key: string
-  /** Size as it is stored. */
+  /** Stored size. */
   readonly bytes: number
 }
 
 /**
  * Named objects that are written whole. Keys are paths without a leading slash, see `assertKey`. Every method rejects with
- * `UnavailableError` when the store did not do it, which may pass; doing it again does no harm.
+ * `UnavailableError` on failure; calling it again is safe.
  */
 export interface ObjectStore {
-  /** Where it is, for people; without secrets. */
+  /** Its location, for messages; without secrets. */
   readonly location: string
-  /** Called before the first use, and again behind a failure. */
+  /** Call it before the first use, and again after a failure. */
   prepare(): Promise<void>
-  /** Removes what writers that were killed before that time have left. A write of then that is under way fails. */
+  /** Removes leftovers of killed writers from before that time. A write that is still running from then fails. */
   removeLeftovers(beforeMs: number): Promise<void>
-  /** Resolves when the object is stored for good. It takes the place of one of the same key; nobody sees a part of it. */
+  /** Resolves when the object is durable. Replaces an object of the same key atomically. */
   put(key: string, bytes: Buffer): Promise<void>
-  /** Undefined when there is none. Whoever takes the stream reads it to its end, without long pauses, or destroys it. */
+  /** Undefined when it does not exist. Read the stream to its end without long pauses, or destroy it. */
   get(key: string): Promise<Readable | undefined>
-  /** Size as it is stored; undefined when there is none. */
+  /** Stored size; undefined when it does not exist. */
   head(key: string): Promise<number | undefined>
-  /** Those whose keys begin with `prefix`, in the order of their keys, a page at a time. */
+  /** Objects whose keys begin with `prefix`, in key order, read page by page. */
   list(prefix: string): AsyncIterable<ObjectEntry>
-  /** Succeeds when there is none. */
+  /** Succeeds when it does not exist. */
   delete(key: string): Promise<void>
-  /** What is under way fails. */
+  /** Fails all operations in progress. */
   abort(): void
   close(): Promise<void>
 }
 
-/** What the parts of a key between its slashes are made of. */
+/** Allowed parts of a key between its slashes. */
 const NAME_PART = /^[A-Za-z0-9_][A-Za-z0-9_=.-]{0,199}$/
 
-/** @throws when a key could lead out of its place, or mean another one elsewhere */
+/** @throws when a key could lead out of the store, or mean another object in another store */
 export function assertKey(key: string): void {
   const isSafe = key.length <= 900 && key.split('/').every((part) => NAME_PART.test(part) && !part.includes('..'))
   if (!isSafe) throw new Error(`${JSON.stringify(key)} is no key of an object`)

@@ -1,27 +1,27 @@
 import { UnavailableError } from '../../run/errors.ts'
 
-/** What a page of a list says, in the words of the SDK. */
+/** A page of a list, in the terms of the SDK. */
 export interface ListPage {
   readonly Contents?: readonly { readonly Key?: string | undefined; readonly Size?: number | undefined }[] | undefined
   readonly IsTruncated?: boolean | undefined
   readonly NextContinuationToken?: string | undefined
 }
 
-/** Where a page begins: at the start, at a token, or after a key. A key is how version 1 of the protocol goes on. */
+/** Where a page begins: at the start, at a token, or after a key, as in version 1 of the protocol. */
 export interface ListStart {
   readonly ContinuationToken?: string
   readonly Marker?: string
 }
 
-/** Amazon sends pages without a key where many objects were deleted a short time ago. */
+/** Amazon returns empty pages where many objects were deleted recently. */
 const EMPTY_PAGES_MAX = 100
 
 /**
- * Every object of a bucket under a prefix, in the order of the keys (by UTF-8). Follows the pages to their end.
+ * Lists all objects of a bucket under a prefix, in key order (by UTF-8). Follows all pages.
  * @param location for errors
  * @param prefix of full names
  * @param ask reads one page
- * @throws UnavailableError when the pages do not lead to an end: a short list must not pass for a whole one
+ * @throws UnavailableError when the pages do not reach an end: an incomplete list must not look complete
  */
 export async function* listAll(
   location: string,
@@ -37,7 +37,7 @@ export async function* listAll(
     if (contents.length > 0) emptyPages = -1
     for (const { Key: name = '', Size: bytes = 0 } of contents) {
       if (!name.startsWith(prefix)) throw broken(`it lists ${name}, which is not under ${prefix}`)
-      // Keys ascend, so no page can come again, and a list ends.
+      // Keys must ascend, so that no page repeats and the list ends.
       if (last !== undefined && !isBefore(last, name)) throw broken(`it lists ${name} after ${last}`)
       last = name
       yield { name, bytes }

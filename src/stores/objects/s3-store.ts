@@ -9,30 +9,30 @@ type Sdk = typeof import('@aws-sdk/client-s3')
 
 export interface S3StoreOptions {
   readonly bucket: string
-  /** Of all names, without slashes at its ends; `''`: none. */
+  /** Common prefix of all names, without slashes at its ends; `''`: none. */
   readonly prefix: string
   /** `http(s)://host:port`; undefined: Amazon's. */
   readonly endpoint: string | undefined
-  /** Undefined: as the environment says. */
+  /** Undefined: from the environment. */
   readonly region: string | undefined
-  /** Time for one object, tries included, milliseconds. */
+  /** Time limit for one object, including retries, milliseconds. */
   readonly deadlineMs?: number
-  /** Time in which a connection must stand, and without a byte on it, milliseconds. */
+  /** Time limit for connecting, and for silence on a connection, milliseconds. */
   readonly idleMs?: number
 }
 
 const DEADLINE_MS = 60_000
 const IDLE_MS = 15_000
 const CONNECT_MS = 5_000
-/** The SDK tries again behind what may pass, with a growing delay; whoever archives tries again behind that. */
+/** The SDK retries with a growing delay. The archive sink retries after that. */
 const TRIES_MAX = 3
-/** Stores of one's own often have no regions, but a signature needs one. */
+/** Self-hosted stores often have no regions, but a signature needs one. */
 const OWN_REGION = 'us-east-1'
 
 /**
- * Objects of a bucket of Amazon S3, or of what speaks as it does. A put carries the length and the MD5 of its object, which
- * every S3-compatible store checks, so that one that was cut off is none. Credentials are those that the environment, a
- * profile or the machine gives, in the SDK's own order.
+ * Objects in a bucket of Amazon S3 or a compatible store. Each put has the length and MD5 of its object, which every
+ * compatible store checks, so that a cut-off object is never stored. Credentials come from the environment, a profile or
+ * the machine, in the order of the SDK.
  */
 export class S3Store implements ObjectStore {
   readonly location: string
@@ -46,12 +46,12 @@ export class S3Store implements ObjectStore {
     this.location = `s3://${bucket}/${prefix}${endpoint === undefined ? '' : ` at ${endpoint}`}`
   }
 
-  /** Asks nothing of the store: whether it is there matters when there is something to write. */
+  /** Does not contact the store: its availability matters only when there is something to write. */
   async prepare(): Promise<void> {
     await this.#load()
   }
 
-  /** An object is sent as one request: what was cut off is nothing. */
+  /** Nothing to do: an object is sent as one request, and a cut-off request stores nothing. */
   async removeLeftovers(): Promise<void> {}
 
   async put(key: string, bytes: Buffer): Promise<void> {
@@ -146,7 +146,7 @@ export class S3Store implements ObjectStore {
     return this.#loaded
   }
 
-  /** Only who archives into a bucket pays for the SDK: half a second, and 23 MB. */
+  /** Loads the SDK only when it is used: it takes half a second and 23 MB. */
   async #connect() {
     const sdk = await import('@aws-sdk/client-s3')
     const { endpoint, region = endpoint === undefined ? undefined : OWN_REGION, idleMs = IDLE_MS } = this.#options
@@ -154,7 +154,7 @@ export class S3Store implements ObjectStore {
       ...(region === undefined ? {} : { region }),
       ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
       maxAttempts: TRIES_MAX,
-      // Others than Amazon's do not know its newer checksums.
+      // Other stores than Amazon's do not support its newer checksums.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
       requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: idleMs },

@@ -82,7 +82,7 @@ test('what was not searched to its end is told', async () => {
   assert.match(whyUnknown({ incomplete: [] }, false), /without an archive nothing is kept of filtered/)
   assert.match(
     whyUnknown({ incomplete: ['pipeline', 'archive'] }, true),
-    /not searched to the end: .*on their way, the archive/,
+    /not searched to the end: .*in progress, the archive/,
   )
 })
 

@@ -17,8 +17,8 @@ export function Problem({ error, onRetry }: { readonly error: ApiError | Error; 
       <p>{sentence(error.message)}</p>
       {'status' in error && error.status >= 500 && (
         <p>
-          Accepted events that are not stored yet wait, and are stored later. On the machine where ipid runs,{' '}
-          <code>./ipid status</code> says what is wrong.
+          Accepted events are safe and will be stored later. On the machine where ipid runs, <code>./ipid status</code>{' '}
+          shows the cause.
         </p>
       )}
       {onRetry && (

@@ -60,7 +60,7 @@ export function startTransfer(tenant: string, file: File, choice: UploadChoice):
   request.onload = () => end(outcomeOf(request))
   request.onabort = () => end({ state: 'cancelled' })
   request.onerror = () =>
-    end({ state: 'failed', problem: 'The transfer broke off, and nothing of the file is kept. Is ipid running?' })
+    end({ state: 'failed', problem: 'The transfer was interrupted, and nothing of the file is kept. Is ipid running?' })
   request.send(body)
 }
 

@@ -99,7 +99,7 @@ const CLEARED = { q: '', industry: '', category: '', country: '', class: '', fro
 function Nothing({ tenant, isFiltered }: { readonly tenant: string; readonly isFiltered: boolean }) {
   if (isFiltered) {
     return (
-      <Empty title="No company is like this">
+      <Empty title="No company matches">
         <p>Clear some of the filters, or search for a shorter part of the name.</p>
       </Empty>
     )

@@ -47,7 +47,7 @@ export function Company({ parameters }: PageProps) {
         <h1>{id}</h1>
         {error.status === 404 ? (
           <Empty title="No event of this company is stored">
-            <p>Its events were erased, became too old, or are judged to be of another company now.</p>
+            <p>Its events were erased, expired, or now belong to another company.</p>
           </Empty>
         ) : (
           <Problem error={error} onRetry={reload} />
@@ -168,7 +168,7 @@ function NoReason({ addresses }: Pick<CompanyAnswer, 'addresses'>) {
   if (addresses === 'masked') {
     return (
       <p>
-        This tenant keeps no addresses, so they cannot be looked up again. What was found out when the events came is
+        This tenant keeps no addresses, so they cannot be looked up again. The data found when the events arrived are
         shown above.
       </p>
     )

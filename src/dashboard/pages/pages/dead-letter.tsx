@@ -80,7 +80,7 @@ function Letter({ path, answer }: { readonly path: string; readonly answer: Dead
       {problem && <Problem error={problem} />}
       <p class="soft">
         {whyNot === null
-          ? 'Retry puts it back where it was: it goes the normal way from there, and counts once.'
+          ? 'Retry puts it back where it was. It is then processed as usual, and counts once.'
           : `It cannot be retried: ${whyNot}.`}
       </p>
       <div class="row">
@@ -93,7 +93,7 @@ function Letter({ path, answer }: { readonly path: string; readonly answer: Dead
       </div>
       {isAsking && (
         <Dialog title="Discard this event?" onClose={() => setAsking(false)}>
-          <p>It is given up for good, and nothing keeps it. An event of the same id that comes later is a new one.</p>
+          <p>It is deleted for good. A later event with the same id is a new one.</p>
           <div class="row">
             <button type="button" onClick={() => setAsking(false)}>
               Keep it

@@ -68,14 +68,14 @@ function Following({ tenant }: { readonly tenant: string }) {
           />
         </label>
         <button type="button" onClick={pause}>
-          {isPaused ? 'Go on' : 'Pause'}
+          {isPaused ? 'Resume' : 'Pause'}
         </button>
       </div>
       <p class="soft live-rate">{rateText(tail, nowMs, state, isPaused)}</p>
       {tail.events.length === 0 ? <Nothing /> : <Events events={shown.slice(0, ROWS_MAX)} />}
       <p class="soft">
         These are events of the API. One whose event_id came before is shown as ok too, and counts once. Lines of
-        uploads do not appear here: <Link href={`/t/${tenant}/uploads`}>Uploads</Link> says what becomes of them.
+        uploads do not appear here: <Link href={`/t/${tenant}/uploads`}>Uploads</Link> shows their progress.
       </p>
     </>
   )
@@ -84,7 +84,7 @@ function Following({ tenant }: { readonly tenant: string }) {
 function rateText(tail: Tail, nowMs: number, state: StreamState, isPaused: boolean): string {
   if (isPaused) return `Paused; ${number(tail.missed)} came meanwhile.`
   if (state === 'lost')
-    return 'The server cannot be reached, or refuses. Trying again; reload the page if that goes on.'
+    return 'The server cannot be reached, or refuses. Trying again; reload the page if this continues.'
   if (state !== 'open') return 'Connecting…'
   const { all, shown } = rateOf(tail, nowMs)
   if (all === 0) return 'Nothing arrives just now.'
@@ -107,9 +107,7 @@ function Nothing() {
   const { api_url } = useSession()
   return (
     <Empty title="Waiting for events">
-      <p>
-        Each event that is sent to the API is seen here a second later. Send one, with your key in place of YOUR_KEY:
-      </p>
+      <p>Each event sent to the API appears here within a second. Send one, with your key instead of YOUR_KEY:</p>
       <CodeLine text={ingestLine(api_url, 'YOUR_KEY')} label="Command that sends an event" />
     </Empty>
   )

@@ -41,7 +41,7 @@ function TenantLookup({ tenant }: { readonly tenant: string }) {
         }}
       >
         <label class="field">
-          <span>IPv4 or IPv6 addresses, one a line or with anything between them</span>
+          <span>IPv4 or IPv6 addresses, one per line or separated by any text</span>
           <textarea
             rows={5}
             required

@@ -63,7 +63,7 @@ function Whole({ tenant, answer, clock }: WholeProps) {
         </div>
       )}
       {outcomes.length + eventDays.length === 0 ? (
-        <FirstEvent tenant={tenant} title="No event came in these days" />
+        <FirstEvent tenant={tenant} title="No event was received on these days" />
       ) : (
         <Figures tenant={tenant} answer={answer} clock={clock} />
       )}
@@ -243,7 +243,7 @@ const WHY: Readonly<Record<string, string>> = {
 const RULES: Readonly<Record<string, string>> = {
   own: 'Filtered by your rule: your own traffic',
   always_noise: 'Filtered by your rule: always noise',
-  unclassified: 'Filtered by your rule: nothing speaks for a class',
+  unclassified: 'Filtered by your rule: no class is known',
 }
 
 function Reasons({ rows, received }: { readonly rows: readonly OutcomeCount[]; readonly received: number }) {

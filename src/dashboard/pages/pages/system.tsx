@@ -24,7 +24,7 @@ export function System() {
         <Loading
           label={
             state === 'lost'
-              ? 'The server cannot be reached, or refuses. Trying again; reload the page if that goes on.'
+              ? 'The server cannot be reached, or refuses. Trying again; reload the page if this continues.'
               : 'Looking…'
           }
         />
@@ -64,7 +64,7 @@ function Picture({ status, isFresh }: { readonly status: SystemAnswer; readonly 
       <Processes processes={status.processes} failure={ofProcesses} />
       <p class="soft">
         {isFresh ? 'As of ' : 'Not connected; as of '}
-        <Time at={status.at} />, looked at every 2 seconds while this page is seen.
+        <Time at={status.at} />, updated every 2 seconds while this page is visible.
       </p>
     </>
   )
@@ -91,7 +91,7 @@ function Figures({ status }: { readonly status: SystemAnswer }) {
         title="Oldest unfinished"
         value={oldest !== null ? duration(oldest.age_ms) : hasStreams ? 'none' : UNKNOWN}
       >
-        {oldest !== null ? oldest.where : hasStreams ? 'nothing waits' : UNREAD}
+        {oldest !== null ? oldest.where : hasStreams ? 'the queues are empty' : UNREAD}
       </Figure>
       <Figure title="Dead letters" value={hasStreams ? number(dead) : UNKNOWN}>
         <Link href="/system/dead-letters">

@@ -146,7 +146,7 @@ function CreateTenant({ plans, onCreated }: { readonly plans: Plans; readonly on
       <p role="status">
         {made !== undefined && (
           <>
-            {made} is there. Next: <Link href={`/t/${made}/settings`}>generate its first key</Link>
+            {made} was created. Next: <Link href={`/t/${made}/settings`}>generate its first key</Link>
           </>
         )}
       </p>

@@ -14,10 +14,10 @@ interface DeleteFlags {
   readonly json?: boolean
 }
 
-/** `ipid tenant delete NAME`: the tenant and all that it has, while everything runs. */
+/** `ipid tenant delete NAME`: removes the tenant and all its data, while everything runs. */
 export function deleteTenantCommand(context: CliContext): Command {
   const command = new Command('delete')
-    .description('remove a tenant, its keys and all that it has; cannot be undone')
+    .description('remove a tenant, its keys and all its data; cannot be undone')
     .argument('<name>', 'the tenant')
     .option('--yes', 'do not ask')
     .addOption(waitOption('how long each wait may take: for the pipeline, for merges, for Redis'))
@@ -43,9 +43,9 @@ export function deleteTenantCommand(context: CliContext): Command {
   )
 }
 
-/** @throws InputError unless the name is typed once more */
+/** @throws InputError unless the user types the name again */
 async function confirmName({ stdin, stderr }: CliContext, name: string): Promise<void> {
-  printPart(stderr, `This removes tenant ${name}, its keys, and all that is stored of it. Its name, to go on: `)
+  printPart(stderr, `This removes tenant ${name}, its keys, and all its data. Type its name to continue: `)
   const lines = createInterface({ input: stdin })
   try {
     for await (const line of lines) {
@@ -55,7 +55,7 @@ async function confirmName({ stdin, stderr }: CliContext, name: string): Promise
   } finally {
     lines.close()
   }
-  throw new InputError('nothing was deleted: that is not the name; --yes goes on without it')
+  throw new InputError('nothing was deleted: the name does not match; --yes skips the question')
 }
 
 function print({ stdout }: CliContext, receipt: DeletionReceipt): void {
@@ -70,7 +70,7 @@ function print({ stdout }: CliContext, receipt: DeletionReceipt): void {
     ['rows of outcomes', clickhouse.outcomes],
     ...(clickhouse.detached_parts === 0
       ? []
-      : ([['detached parts', `${clickhouse.detached_parts}, not looked into`]] as const)),
+      : ([['detached parts', `${clickhouse.detached_parts}, not searched`]] as const)),
     ['objects of the archive', `${archive.objects} in ${archive.place}`],
     ['dead letters', redis.dead_letters],
     ['events in the dedup window', redis.dedup],

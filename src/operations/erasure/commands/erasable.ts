@@ -26,7 +26,7 @@ export interface Erasable {
   readonly records: ErasableRecords
   readonly archive: ErasableArchive
   readonly tenants: TenantRemoval
-  /** Runs `use` while nobody else replaces, removes or copies stored events, and no copy of them is left. */
+  /** Runs `use` while no other process replaces, removes or copies stored events, and no copy of them is left. */
   alone<T>(use: () => Promise<T>): Promise<T>
 }
 

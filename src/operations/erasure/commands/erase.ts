@@ -12,12 +12,12 @@ interface EraseFlags extends SelectorFlags {
   readonly json?: boolean
 }
 
-/** `ipid erase TENANT --ip|--account|--event`: events leave all stores, while everything runs. */
+/** `ipid erase TENANT --ip|--account|--event`: removes events from all stores, while everything runs. */
 export function eraseCommand(context: CliContext): Command {
   const command = new Command('erase')
     .description("remove a tenant's events of an address, an account or an id from all stores; prints a receipt")
     .argument('<tenant>', 'whose events')
-    .option('--ip <address>', 'events of this address, however it is spelled')
+    .option('--ip <address>', 'events of this address, in any spelling')
     .option('--account <id>', 'events of this account')
     .option('--event <id>', 'the event of this id')
     .addOption(waitOption('how long each wait may take: for the pipeline, for merges, for Redis'))
@@ -54,7 +54,7 @@ function print({ stdout }: CliContext, receipt: ErasureReceipt): void {
     ['rows of events', clickhouse.rows],
     ...(clickhouse.detached_parts === 0
       ? []
-      : ([['detached parts', `${clickhouse.detached_parts}, not looked into`]] as const)),
+      : ([['detached parts', `${clickhouse.detached_parts}, not searched`]] as const)),
     ['lines of the archive', archive.lines],
     ['parts of the archive', `${archive.rewritten} rewritten, ${archive.deleted} deleted in ${archive.place}`],
     ['dead letters', redis.dead_letters],

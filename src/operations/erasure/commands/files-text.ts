@@ -1,12 +1,12 @@
 import type { RewrittenFiles } from '../ports.ts'
 
 const TEXTS: Readonly<Record<RewrittenFiles, string>> = {
-  rewritten: 'written anew',
-  none: 'it keeps none',
-  refused: 'it refused to write them anew',
+  rewritten: 'rewritten',
+  none: 'Redis has no files',
+  refused: 'Redis refused to rewrite them',
 }
 
-/** What became of Redis' files, for people. */
+/** The result of rewriting Redis' files, for people. */
 export function filesText(files: RewrittenFiles): string {
   return TEXTS[files]
 }

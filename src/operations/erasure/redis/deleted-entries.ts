@@ -5,21 +5,19 @@ import type { RedisClient } from '../../../stores/redis/connect.ts'
 import { keys } from '../../../stores/redis/keys.ts'
 import { loadScript } from '../../../stores/redis/scripts.ts'
 
-/*
- * Redis keeps a deleted entry of a stream, in memory and in its files, until every entry of its node is deleted.
- */
+/* Redis keeps a deleted stream entry in memory and in its files until all entries of its node are deleted. */
 
 const LOOK_EVERY_MS = 100
-/** `stream-node-max-entries`, unless somebody has set it. */
+/** Default of `stream-node-max-entries`. */
 const NODE_ENTRIES = 100
 const PAGE_ENTRIES = 100
 
 const swapStreamScript = loadScript(import.meta.url, './swapStream-2.lua')
 
 /**
- * Resolves when the nodes that streams have at the time of the call are gone, as trimming goes on.
- * @param trim removes what every group has finished
- * @throws UnavailableError when that takes too long
+ * Resolves when trimming has removed the nodes that streams had at the time of the call.
+ * @param trim removes entries that every group has finished
+ * @throws UnavailableError on timeout
  */
 export async function untilNodesGone(
   client: RedisClient,
@@ -33,13 +31,13 @@ export async function untilNodesGone(
     await trim()
     for (const [key, addedThen] of open) {
       const { added, length } = await sizeOf(client, key)
-      // So many later entries are gone as well that the node of the earlier ones has been full.
+      // Enough later entries are gone to have filled the node of the earlier ones.
       if (length === 0 || added - length >= addedThen + NODE_ENTRIES) open.delete(key)
     }
     return open.size === 0 || undefined
   }
   if (await poll(areGone, { everyMs: LOOK_EVERY_MS, deadlineMs })) return
-  throw new UnavailableError('entries that are finished were not removed in time from Redis: see ipid status')
+  throw new UnavailableError('Redis did not remove finished entries in time: see ipid status')
 }
 
 async function sizeOf(client: RedisClient, key: string): Promise<{ added: number; length: number }> {
@@ -50,8 +48,8 @@ async function sizeOf(client: RedisClient, key: string): Promise<{ added: number
 }
 
 /**
- * Writes the dead letters of a partition anew, so that nothing is left of those that were removed. One at a time.
- * @param assertAlone throws when another one may do it
+ * Rewrites the dead letters of a partition, so that nothing is left of removed ones. One process at a time.
+ * @param assertAlone throws when another process may do it
  */
 export async function renewLetters(
   client: RedisClient,
@@ -73,5 +71,5 @@ export async function renewLetters(
     return (await swapStreamScript.run(client, [stream, copy], [PAGE_ENTRIES])) === 1 || undefined
   }
   if (await poll(renewed, { everyMs: LOOK_EVERY_MS, deadlineMs })) return
-  throw new UnavailableError('dead letters come too fast to be written anew: see ipid dead-letter list')
+  throw new UnavailableError('dead letters arrive too fast to be rewritten: see ipid dead-letter list')
 }

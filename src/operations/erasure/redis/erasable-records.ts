@@ -20,18 +20,18 @@ import { rewriteFiles } from './rewrite-files.ts'
 export interface RedisErasableRecordsOptions {
   readonly client: RedisClient
   readonly pipeline: Pipeline
-  /** As it is fixed on this Redis. */
+  /** The number fixed on this Redis. */
   readonly partitions: number
-  /** Folder of Redis' files, when it is our own. */
+  /** Folder of Redis' files, for an embedded Redis. */
   readonly folder: string | undefined
   readonly log: Logger
 }
 
 const LOOK_EVERY_MS = 100
-/** A clock of Redis' may be this much ahead of ours. */
+/** The clock of Redis may be ahead of ours by this much. */
 const CLOCK_SLACK_MS = 60_000
 
-/** What Redis holds of events, for an erasure. */
+/** Event data in Redis, for an erasure. */
 export class RedisErasableRecords implements ErasableRecords {
   readonly windowMs: number
   readonly #options: RedisErasableRecordsOptions
@@ -61,7 +61,7 @@ export class RedisErasableRecords implements ErasableRecords {
 
   async untilCancelled(tenantId: string, deadlineMs: number): Promise<void> {
     const { client } = this.#options
-    // The feeder sees it behind the chunk that it has in hand, and gives the job's place free then.
+    // The feeder notices it after its current chunk, and then frees the job's slot.
     await this.#untilJobsEnded(tenantId, deadlineMs, (ids) => cancelJobs(client, tenantId, ids))
     await this.#untilPassed(deadlineMs)
   }
@@ -76,7 +76,7 @@ export class RedisErasableRecords implements ErasableRecords {
     await untilNodesGone(client, names, () => janitor.trim(), deadlineMs)
   }
 
-  /** @param onOpen is told of batch jobs that are still open, at every look */
+  /** @param onOpen called with the open batch jobs at every check */
   async #untilJobsEnded(
     tenantId: string,
     deadlineMs: number,
@@ -92,7 +92,7 @@ export class RedisErasableRecords implements ErasableRecords {
     const waiting = new Set(await open())
     const ended = async () => !(await open()).some((id) => waiting.has(id)) || undefined
     if (await poll(ended, { everyMs: LOOK_EVERY_MS, deadlineMs })) return
-    throw new UnavailableError('jobs of the tenant did not end in time: see ipid status')
+    throw new UnavailableError('jobs of this tenant did not end in time: see ipid status')
   }
 
   async removeLetters({ tenantId, selector, beforeMs }: ErasureScope, deadlineMs: number): Promise<number> {

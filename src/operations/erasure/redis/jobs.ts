@@ -12,12 +12,12 @@ const cancelJobScript = loadScript(import.meta.url, '../../../pipeline/sources/b
 const replaceSummaryScript = loadScript(import.meta.url, './replaceSummary-1.lua')
 const unzip = promisify(gunzip)
 
-/** Cancels those that can be; the feeder frees their places. */
+/** Cancels the jobs that can be cancelled; the feeder frees their slots. */
 export async function cancelJobs(client: RedisClient, tenantId: string, ids: readonly string[]): Promise<void> {
   for (const id of ids) await cancelJobScript.run(client, [keys.job(id)], [tenantId, RECORD_TTL_MS, CANCELLED])
 }
 
-/** Removes the records of a tenant's batch jobs, all of which have ended. Returns how many there were. */
+/** Removes the records of a tenant's batch jobs, all of which have ended. Returns their number. */
 export async function removeBatchJobs(client: RedisClient, tenantId: string, partitions: number): Promise<number> {
   let jobs = 0
   for (const id of await client.zrange(keys.batchesOf(tenantId), '0', '-1')) {
@@ -31,8 +31,8 @@ export async function removeBatchJobs(client: RedisClient, tenantId: string, par
 }
 
 /**
- * Takes out of the summaries of a tenant's ended batch jobs what they quote of lines that are no JSON: nobody can tell by a
- * piece of a line whose it is. Returns the number of jobs.
+ * Removes quotes of invalid lines from the summaries of a tenant's ended batch jobs, because a piece of a line does not
+ * tell whose it is. Returns the number of jobs.
  */
 export async function removeQuotes(client: RedisClient, tenantId: string): Promise<number> {
   let jobs = 0
@@ -54,7 +54,7 @@ function withoutQuote(detail: string): string {
 
 /**
  * Removes bulk lookup jobs of a tenant.
- * @param isMeant is given what a job asks and what it answers
+ * @param isMeant gets the input and the results of a job
  */
 export async function removeBulkJobs(
   client: RedisClient,

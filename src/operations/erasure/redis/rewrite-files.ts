@@ -9,14 +9,14 @@ import { replyCode } from '../../../stores/redis/reply-error.ts'
 import type { RewrittenFiles } from '../ports.ts'
 
 const LOOK_EVERY_MS = 50
-/** Where Redis keeps its append-only file, below its folder. */
+/** Folder of Redis' append-only file, below its data folder. */
 const AOF_FOLDER = 'appendonlydir'
 const AOF_MANIFEST = 'appendonly.aof.manifest'
 
 /**
- * Has every server write its append-only file anew, from what it holds in memory: what was removed is in no file behind
- * that. A server that is not ours may refuse it.
- * @param folder of our own server: nothing else may be left in it
+ * Makes every server rewrite its append-only file from memory, so that no file holds removed data. An external server may
+ * refuse.
+ * @param folder of an embedded server, whose old files must be gone
  */
 export async function rewriteFiles(
   client: RedisClient,
@@ -33,7 +33,7 @@ async function rewriteNode(node: Redis, deadlineMs: number): Promise<RewrittenFi
   try {
     const before = await persistence(node)
     if (before.get('aof_enabled') !== '1') return 'none'
-    // One that is under way may have begun before the removal, and another kind of child holds up a new one.
+    // A rewrite in progress may have begun before the removal, and another child process blocks a new one.
     await untilQuiet(node, deadlineMs)
     await node.bgrewriteaof()
     const after = await untilQuiet(node, deadlineMs)
@@ -42,7 +42,7 @@ async function rewriteNode(node: Redis, deadlineMs: number): Promise<RewrittenFi
     if (!['ERR', 'NOPERM', 'NOAUTH'].includes(replyCode(error) ?? '')) throw error
     return 'refused'
   }
-  throw new UnavailableError('Redis could not write its append-only file anew: see its log')
+  throw new UnavailableError('Redis could not rewrite its append-only file: see its log')
 }
 
 async function untilQuiet(node: Redis, deadlineMs: number): Promise<ReadonlyMap<string, string>> {
@@ -52,7 +52,7 @@ async function untilQuiet(node: Redis, deadlineMs: number): Promise<ReadonlyMap<
     return fields.every((field) => info.get(field) !== '1') ? info : undefined
   }
   const info = await poll(isQuiet, { everyMs: LOOK_EVERY_MS, deadlineMs })
-  if (info === undefined) throw new UnavailableError('Redis did not write its append-only file anew in time')
+  if (info === undefined) throw new UnavailableError('Redis did not rewrite its append-only file in time')
   return info
 }
 

@@ -9,7 +9,7 @@ import type { TenantRemoval } from '../ports.ts'
 const changeTenantScript = loadScript(import.meta.url, '../../../tenants/redis/changeTenant-1.lua')
 const removeKeysScript = loadScript(import.meta.url, './removeKeys-5.lua')
 
-/** What Redis holds of a tenant itself. Its record goes last: it says that the rest is to go. */
+/** A tenant's own records in Redis. Its main record goes last, because it says that the rest must go. */
 export class RedisTenantRemoval implements TenantRemoval {
   readonly #client: RedisClient
 

@@ -14,13 +14,13 @@ interface EventOptions {
 
 const QUERY_MS = 30_000
 
-/** `ipid event TENANT EVENT_ID`: what became of an event. */
+/** `ipid event TENANT EVENT_ID`: the status and receipts of an event. */
 export function eventCommand(context: CliContext): Command {
   const command = new Command('event')
-    .description('tell what became of an event: each time that it was received, as far as it is known')
+    .description('show the status of an event, and the known times that it was received')
     .argument('<tenant>')
     .argument('<event_id>')
-    .option('--received-at <time>', 'about when it was sent: the archive is searched around that time')
+    .option('--received-at <time>', 'approximate time when it was sent: the archive is searched around it')
     .option('--json', 'print JSON')
   return addSettings(command, [...INSTANCE_SETTINGS, 'archiveUrl']).action(
     async (name: string, eventId: string, options: EventOptions) => {
@@ -80,7 +80,7 @@ function printFate({ event_id, status, receipts, incomplete }: EventFate, { stdo
     printPairs(stdout, [
       ['received', receipt.received_at],
       ['status', receipt.status],
-      ['brought by', broughtBy(receipt)],
+      ['received from', broughtBy(receipt)],
       ['classification', receipt.classification],
       ...(receipt.status === 'dead'
         ? [['reason', receipt.reason] as const, ['dead letter', receipt.dead_letter] as const]

@@ -4,7 +4,7 @@ import { keys } from '../../../stores/redis/keys.ts'
 import type { RetentionPolicy } from '../policy.ts'
 import type { AgedStore, RetentionRecords } from '../ports.ts'
 
-/** When a store was looked at last. */
+/** The last check of a store. */
 export interface RetentionNote {
   readonly store: string
   /** ISO 8601, UTC. */
@@ -12,7 +12,7 @@ export interface RetentionNote {
   readonly removed: number
 }
 
-/** What Redis knows of retention: the tenants' numbers, and whose turn it is. */
+/** Retention records in Redis: the numbers of tenants, and the turns. */
 export class RedisRetentionRecords implements RetentionRecords {
   readonly #client: RedisClient
   readonly #defaultDays: number | undefined
@@ -45,7 +45,7 @@ export class RedisRetentionRecords implements RetentionRecords {
   }
 }
 
-/** By store; empty when none was ever looked at. */
+/** By store; empty when no store was checked yet. */
 export async function readRetention(client: RedisClient): Promise<RetentionNote[]> {
   const notes = Object.values(await client.hgetall(keys.retention())).map((json) => JSON.parse(json) as RetentionNote)
   return notes.sort((a, b) => (a.store < b.store ? -1 : 1))

@@ -66,8 +66,8 @@ export function ChangeMany({ reason, newest, onChange }: ChangeManyProps) {
           <p>
             Those on this page and all older ones, of every tenant.{' '}
             {asking.verb === 'retry'
-              ? 'Each goes back where it was and counts once; what cannot be put back stays.'
-              : 'They are given up for good, and nothing keeps them.'}
+              ? 'Each goes back where it was and counts once; those that cannot be put back stay.'
+              : 'They are deleted for good.'}
           </p>
           <p class="soft">{isBusy ? (done ?? 'Under way…') : 'What is given up meanwhile stays.'}</p>
           <FieldError id="change-many-error" error={error} />
@@ -94,7 +94,7 @@ function doneText(verb: Verb, { done, gone, refused }: Omit<LettersChanged, 'nex
   const parts = [
     `${number(done)} ${verb === 'retry' ? 'retried' : 'discarded'}`,
     ...(gone > 0 ? [`${number(gone)} gone meanwhile`] : []),
-    ...(refused > 0 ? [`${number(refused)} left where they are`] : []),
+    ...(refused > 0 ? [`${number(refused)} left unchanged`] : []),
   ]
   return `${parts.join(', ')}.`
 }

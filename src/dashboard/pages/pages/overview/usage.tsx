@@ -15,7 +15,7 @@ export function Usage({ usage }: { readonly usage: PlanUsage }) {
         <Meter title="Tracked accounts this month (UTC)" used={accounts.used} limit={accounts.limit}>
           Companies with an event received this month.{' '}
           {accounts.passed_at === null ? (
-            'Nothing is refused when the limit is passed'
+            'No event is refused above the limit'
           ) : (
             <>
               Passed <Time at={accounts.passed_at} />; nothing is refused

@@ -54,7 +54,7 @@ function Outcome({ trial, body }: { readonly trial: RulesTrialAnswer; readonly b
             <strong>{number(events)}</strong> of the filtered would have been kept: <code>{rule}</code>
           </li>
         ))}
-        {left.length + kept.length === 0 && <li>Of what can be told, nothing would have changed.</li>}
+        {left.length + kept.length === 0 && <li>As far as is known, nothing would have changed.</li>}
         {body.unclassified === 'event' && (
           <li class="soft">Events that would only have lost their account are not counted.</li>
         )}

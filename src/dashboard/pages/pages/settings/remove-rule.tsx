@@ -27,7 +27,7 @@ export function RemoveRule({
       <p>
         <code>{rule}</code>
       </p>
-      <p>Events that are received from then on are judged without it. What is stored stays.</p>
+      <p>Later events are classified without it. Stored events stay.</p>
       <DryRun path={path} body={{ remove: rule }} isEnabled />
       <FieldError id="remove-error" error={error} />
       <div class="dialog-actions">

@@ -31,8 +31,8 @@ export function RevokeKey({
         <p>It was never used, so nothing should stop.</p>
       ) : (
         <p>
-          It was last used <Time at={revoking.last_used} isAgo />. Whatever sends with it is refused (401) within a
-          minute, and its events are not counted until it has another key.
+          It was last used <Time at={revoking.last_used} isAgo />. Requests with it are refused (401) within a minute,
+          and its events are not counted until it has another key.
         </p>
       )}
       <p>A revoked key never works again.</p>

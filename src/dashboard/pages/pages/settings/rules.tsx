@@ -20,7 +20,7 @@ export function Rules({ tenant }: { readonly tenant: string }) {
     <section aria-labelledby="rules-heading">
       <h2 id="rules-heading">Rules for noise</h2>
       <p class="soft">
-        What is yours, and what is noise to you. A change is in force within seconds and holds for events that come from
+        Define which traffic is yours and which is noise. A change takes effect within seconds, for events received from
         then on; what is stored stays.
       </p>
       {list.value === undefined ? (

@@ -19,7 +19,7 @@ export function DataSets({
       <TableSection
         title="Data sets"
         columns={['Name', 'State', 'Recognised as', 'Records#', 'Age#', 'Attribution and licence']}
-        none="No process has enrichment data: addresses are told apart by reserved networks only."
+        none="No process has enrichment data: only reserved networks are recognised."
         failure={failure}
       >
         {sets.map((set) => (

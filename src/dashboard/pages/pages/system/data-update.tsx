@@ -63,7 +63,7 @@ function Offer({ update: { adds, keyed } }: { readonly update: DataUpdate }) {
       )}
       {keyed.map(({ name, holds, key_env: keyEnv }) => (
         <p key={name}>
-          <strong>{name}</strong> ({holds}) has newer data, and wants a key in <code>{keyEnv}</code>:{' '}
+          <strong>{name}</strong> ({holds}) has newer data, and needs a key in <code>{keyEnv}</code>:{' '}
           <code>./ipid db add {name}</code> says where to get one.
         </p>
       ))}
@@ -81,7 +81,7 @@ function Outcome({ update: { state, at, changed, failures } }: { readonly update
     )
   }
   const what =
-    changed.length === 0 ? 'nothing is newer' : `${changed.join(', ')} ${changed.length === 1 ? 'is' : 'are'} new`
+    changed.length === 0 ? 'nothing newer' : `${changed.join(', ')} ${changed.length === 1 ? 'is' : 'are'} new`
   return (
     <>
       {failures.length === 0 ? 'Fetched' : 'Tried'} <Time at={at} isAgo />

@@ -9,7 +9,7 @@ export function Problems({ errors, failure }: { readonly errors: SystemAnswer['e
     <TableSection
       title="Last warnings and errors"
       columns={['When', 'Level', 'Process', 'What', 'Times#']}
-      none="No process has complained lately."
+      none="No recent warnings or errors."
       failure={failure}
     >
       {errors.map(({ at, level, process, message, times }) => (
@@ -35,7 +35,7 @@ export function Processes({ processes, failure }: { readonly processes: SystemAn
     <TableSection
       title="Processes"
       columns={['Roles', 'Machine', 'Process id#', 'Version', 'Runs since']}
-      none="No process has told of itself in the last 20 seconds."
+      none="No process has reported in the last 20 seconds."
       failure={failure}
     >
       {processes.map(({ roles, host, pid, version, started_at: startedAt }) => (

@@ -8,7 +8,7 @@ import { type MayFail, TableSection } from './section.tsx'
 export function Waiting({ groups, failure }: { readonly groups: SystemAnswer['waiting'] } & MayFail) {
   return (
     <TableSection
-      title="What waits where"
+      title="Queues"
       columns={['For', 'Stream', 'Lane', 'Not delivered#', 'Pending#', 'Events#', 'Oldest#']}
       none="No process has made the streams yet."
       failure={failure}
@@ -117,7 +117,7 @@ export function Quotas({ quotas, failure }: { readonly quotas: NonNullable<Syste
     <TableSection
       title="Nearest to their quotas"
       columns={['Tenant', 'Quota', 'Used#', 'Limit#', 'Share#', 'Passed']}
-      none="No tenant has used anything of a quota."
+      none="No tenant has used any quota."
       failure={failure}
     >
       {quotas.map(({ tenant_id: tenant, quota, used, limit, passed_at: passedAt }) => (

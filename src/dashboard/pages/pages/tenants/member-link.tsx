@@ -35,9 +35,9 @@ export function MemberLink({ tenant, onClose }: { readonly tenant: string; reado
             make()
           }}
         >
-          <p>Whoever opens it is signed in once, sees this tenant only, and manages its keys and rules.</p>
+          <p>It signs one person in, once. They see this tenant only, and manage its keys and rules.</p>
           <label class="field">
-            <span>Days until it does not work any more, 1 to {LINK_DAYS_MAX}</span>
+            <span>Days until it expires, 1 to {LINK_DAYS_MAX}</span>
             <input
               type="number"
               required
@@ -50,8 +50,7 @@ export function MemberLink({ tenant, onClose }: { readonly tenant: string; reado
           </label>
           <FieldError id="link-error" error={making.error} />
           <p role="status" class="soft">
-            {ended &&
-              `Ended: ${counted(ended.sessions, 'session')}, ${counted(ended.links, 'link')} that nobody had opened.`}
+            {ended && `Ended: ${counted(ended.sessions, 'session')}, ${counted(ended.links, 'link')} not opened yet.`}
           </p>
           <div class="dialog-actions">
             <button type="button" class="danger" disabled={making.isBusy} onClick={signOut}>

@@ -30,9 +30,7 @@ export function PreviewRows({ rows }: { readonly rows: readonly PreviewRow[] }) 
           </tbody>
         </table>
       </Scroll>
-      <p class="soft">
-        By today's data and rules; what was sent before is not compared. Nothing is stored or counted yet.
-      </p>
+      <p class="soft">By today's data and rules; earlier events are not compared. Nothing is stored or counted yet.</p>
     </>
   )
 }

@@ -24,8 +24,8 @@ export function TransferCard({ transfer }: { readonly transfer: Transfer }) {
       <div class="note warning" role="alert">
         <h2>{file.name} was uploaded before</h2>
         <p>
-          Job <code>{jobId}</code> has the same file, so nothing was taken of it now. Its events that have no event_id
-          of their own would count twice.
+          Job <code>{jobId}</code> has the same file, so it was not uploaded again. Its events that have no event_id of
+          their own would count twice.
         </p>
         <div class="row">
           {dismiss}
@@ -45,7 +45,7 @@ function Sending({ transfer }: { readonly transfer: Transfer }) {
   const facts = [
     `${bytes(sent)} of ${bytes(total)}, ${percent(total === 0 ? 0 : sent / total)}`,
     ...(perSecond === undefined ? [] : [`${bytes(perSecond)} a second`]),
-    ...(sent < total ? [timeLeft(total - sent, perSecond) ?? ''] : ['the server reads the last of it']),
+    ...(sent < total ? [timeLeft(total - sent, perSecond) ?? ''] : ['the server finishes reading']),
   ]
   return (
     <article class="card job">
