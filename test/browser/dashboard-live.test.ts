@@ -119,8 +119,7 @@ test('events are seen as they arrive, the system as it works, dead letters are d
     await send(ready.api_key!, 'more', '81.2.0.7', '81.2.0.8')
     return Number(await figure('Events stored, last minute').textContent()) > stored
   })
-  for (const words of ['Queues', 'Data sets', 'Processes'])
-    await page.getByRole('heading', { name: words }).waitFor()
+  for (const words of ['Queues', 'Data sets', 'Processes']) await page.getByRole('heading', { name: words }).waitFor()
   await page.getByRole('row', { name: /^asn \w+ MaxMind/ }).waitFor()
   await operator.assertAccessible()
 

@@ -22,9 +22,9 @@ test('a setting of a sink or a source is read, defaulted and refused as all othe
   assert.deepEqual(ownValues(own, read({ COPY_DIR: '/a', COPY_FILES_MAX: '3' })), { folder: '/a', files: 3 })
   assert.deepEqual(read({ COPY_DIR: '/a' }, { COPY_DIR: '/b' }).COPY_DIR, '/b')
   assert.throws(() => read({ COPY_FILES_MAX: '10' }), {
-    message: 'COPY_FILES_MAX "10": wants a whole number from 1 to 9',
+    message: 'COPY_FILES_MAX "10": must be a whole number from 1 to 9',
   })
-  assert.throws(() => read({}, { COPY_FILES_MAX: 'x' }), { message: /^--copy-files-max "x": wants a whole number/ })
+  assert.throws(() => read({}, { COPY_FILES_MAX: 'x' }), { message: /^--copy-files-max "x": must be a whole number/ })
 })
 
 test('a setting that ipid has already, or that was not read, is named', () => {
