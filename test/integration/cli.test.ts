@@ -18,7 +18,6 @@ describe('without an instance', () => {
       ['tenant', 'create', 'x', '--archive', 'maybe'],
       /^ipid: option '--archive <on\|off>' argument 'maybe' is invalid.*\n$/,
     ],
-    [['partitions', '0'], /^ipid: partitions "0": must be a whole number from 1 to 1024\n$/],
     [['frobnicate'], /^ipid: unknown command 'frobnicate'.*\n$/],
     [[], /^ipid: which command\? See ipid --help.*\n$/],
   ]
