@@ -9,6 +9,7 @@ import type { BatchJob } from '../../schemas/api/batch.ts'
 import type { DeletionReceipt } from '../../schemas/erasure.ts'
 import { RedisTenantRemoval } from '../../src/operations/erasure/redis/tenant-removal.ts'
 import { readStatus } from '../../src/pipeline/streams/status.ts'
+import { keys } from '../../src/stores/redis/keys.ts'
 import { readArchive } from '../support/archive.ts'
 import { runCommand } from '../support/command.ts'
 import { ErasableInstance } from '../support/erasable.ts'
@@ -57,6 +58,10 @@ test('erased events are in no file and no object, and all others are as they wer
     `x${ERASED}`,
   ]
   const batch = await run.job('/v1/ingest/batch', demo, lines.join('\n'))
+  // Earlier versions quoted the line in the error.
+  const summary = JSON.parse((await run.redis.hget(keys.job(batch.job_id), 'summary'))!)
+  summary.errors[0].detail = `is not JSON: Unexpected token 'x', "x${ERASED}" is not valid JSON`
+  await run.redis.hset(keys.job(batch.job_id), 'summary', JSON.stringify(summary))
   const bulk = await run.job('/v1/bulk?mode=async', demo, JSON.stringify({ ips: [OTHER, ERASED] }))
   const otherBulk = await run.job('/v1/bulk?mode=async', demo, JSON.stringify({ ips: [OTHER] }))
   await run.untilIdle()
@@ -78,7 +83,6 @@ test('erased events are in no file and no object, and all others are as they wer
       }
     }
     assert.deepEqual((await run.keysWith(ERASED)).length >= 3, true)
-    assert.match(JSON.stringify(batch), /x17\.123\.45\.67/)
   })
 
   await step('an erasure by address', async () => {
