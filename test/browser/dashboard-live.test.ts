@@ -69,7 +69,7 @@ test('events are seen as they arrive, the system as it works, dead letters are d
   await page.getByRole('button', { name: 'Pause' }).click()
   await send(ready.api_key!, 'while_paused', ...Array<string>(100).fill('81.2.0.7'))
   await page.getByText(/^Paused; 1\d\d came meanwhile/).waitFor()
-  await page.getByRole('button', { name: 'Go on' }).click()
+  await page.getByRole('button', { name: 'Resume' }).click()
   await until(async () => {
     await send(ready.api_key!, 'behind_it', '81.2.0.7')
     return (await rows.filter({ hasText: 'behind_it' }).count()) > 0

@@ -70,7 +70,7 @@ test('a table or view that was dropped is made again as it was, with an error, a
     await migrate(clickhouse.url, pino({ level: 'error' }, { write: (line: string) => lines.push(line) }))
     assert.equal(await shapes(), expected)
     assert.equal(lines.length, 1)
-    assert.ok(lines[0]!.includes(`ClickHouse lacked ${dropped}: made again`), lines[0])
+    assert.ok(lines[0]!.includes(`ClickHouse lacked ${dropped}: created again`), lines[0])
     await migrate(clickhouse.url, pino({ level: 'error' }, { write: (line: string) => assert.fail(line) }))
   }
   assert.deepEqual(await clickhouse.rows('SELECT sum(events) AS n FROM outcomes'), [{ n: 7 }])
