@@ -46,7 +46,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
       await page.getByRole('button', { name: 'Create tenant' }).click()
       if (name !== 'acme') await page.getByText('1 to 64 of a-z, 0-9').waitFor()
     }
-    await page.getByText('acme is there').waitFor()
+    await page.getByText('acme was created').waitFor()
     await page.getByLabel('Name').fill('acme')
     await page.getByRole('button', { name: 'Create tenant' }).click()
     await page.getByText('tenant acme exists already').waitFor()
