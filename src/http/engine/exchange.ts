@@ -217,12 +217,12 @@ export class Exchange implements RequestReceiver, InFlight {
   }
 
   #answer(response: HttpResponse): void {
-    const { behind } = response
-    if (behind === undefined) this.#send(response)
-    else behind.then(this.#sendBehind.bind(this, response), this.fail.bind(this))
+    const { after } = response
+    if (after === undefined) this.#send(response)
+    else after.then(this.#sendAfter.bind(this, response), this.fail.bind(this))
   }
 
-  #sendBehind(response: HttpResponse): void {
+  #sendAfter(response: HttpResponse): void {
     try {
       this.#send(response)
     } catch (error) {

@@ -19,7 +19,7 @@ export interface HttpResponse {
   /**
    * Delays the response until this resolves; a rejection is answered as a failure. Cheaper than a promise of the response.
    */
-  readonly behind?: Promise<unknown>
+  readonly after?: Promise<unknown>
 }
 
 /**

@@ -56,7 +56,7 @@ export interface SourceTools<Own extends OwnSettings = OwnSettings> {
  * as one, and makes the response, which is sent when all of it is on disk. The same for every source: tenants' rules, archive,
  * addresses, live view and limits hold.
  * @param text in which the events stand, see `ReadEvent.start`: what the archive is given of each is this part of it
- * @param respond makes the response; its `behind` has to be `kept`. A failure to keep the events is answered as any other failure
+ * @param respond makes the response, whose `after` must be `kept`. A failure to keep the events is answered as any other failure
  * @param others what else the request had, as it is counted
  */
 export type KeepEvents = (

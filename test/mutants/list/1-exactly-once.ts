@@ -38,7 +38,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     name: 'early-answer',
     promise: 'a live request is answered after its append',
     file: 'src/pipeline/sources/live/requests.ts',
-    from: 'bodyOf(response), behind }',
+    from: 'bodyOf(response), after: kept }',
     to: 'bodyOf(response) }',
     noticedBy: [['test/integration/http-ingest.test.ts', 'a store that is away is 500 with a time to wait']],
   },

@@ -9,7 +9,7 @@ import { goOn } from '../../../run/go-on.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
 import type { Accepted, Source, SourceRoute } from '../../declaration/source.ts'
 import { compileValidator } from '../../event/validator.ts'
-import { assertIngestShape, severalValues } from './body-shape.ts'
+import { assertIngestShape, severalValues } from './ingest-shape.ts'
 import { scanEvents } from './scan-events.ts'
 import { sliceEvents } from './slice-event.ts'
 
@@ -62,8 +62,8 @@ const ingestRoute: SourceRoute = {
 /** Live requests in the product's own form. */
 export const requests: Source = { name: 'requests', lane: 'live', routes: [ingestRoute] }
 
-function respond({ response }: Accepted, behind: Promise<void>): HttpResponse {
-  return { status: 200, body: bodyOf(response), behind }
+function respond({ response }: Accepted, kept: Promise<void>): HttpResponse {
+  return { status: 200, body: bodyOf(response), after: kept }
 }
 
 /** What `scanEvents` leaves: anything unusual, and anything wrong. */
@@ -75,7 +75,7 @@ function readEvents(text: string) {
   return sliceEvents(text, body.events)
 }
 
-/** From so many characters on a text that waits is bytes, as in `BlockPacker`. */
+/** A text of this many characters or more waits as bytes, as in `BlockPacker`. */
 const LONG_ANSWER_CHARS = 4_096
 
 function bodyOf(text: string): string | Buffer {

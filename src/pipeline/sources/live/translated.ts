@@ -66,7 +66,7 @@ export function translatedRoute<Own extends OwnSettings>(route: TranslatedRoute<
           const { text, read, rejected } = readObjects(events)
           const respond: Parameters<typeof keep>[4] = ({ filtered, invalidIp }, kept) => {
             const ok = read.length - filtered - invalidIp
-            return { ...answer({ received: events.length, ok, filtered, invalidIp, rejected }), behind: kept }
+            return { ...answer({ received: events.length, ok, filtered, invalidIp, rejected }), after: kept }
           }
           return keep(text, read, exchange, caller, respond, countsOf(rejected))
         })

@@ -289,7 +289,7 @@ test('a response that waits for nothing is sent as soon as its body is there; of
 })
 
 test('a response behind a promise is sent when that is kept, and its failure is answered', async () => {
-  const held = (behind: Promise<unknown>) => arrive({ endpoint: { respond: () => ({ ...OK, behind }) } })
+  const held = (after: Promise<unknown>) => arrive({ endpoint: { respond: () => ({ ...OK, after }) } })
   let keep!: () => void
   const kept = held(new Promise<void>((resolve) => (keep = resolve)))
   const failure = new Error('not stored')
@@ -304,7 +304,7 @@ test('a response behind a promise is sent when that is kept, and its failure is 
 
 test('a response that cannot be made when its promise is kept is a failure', async () => {
   const broken = { get: () => assert.fail('no headers') }
-  const response = Object.defineProperty({ ...OK, behind: Promise.resolve() }, 'headers', broken)
+  const response = Object.defineProperty({ ...OK, after: Promise.resolve() }, 'headers', broken)
   const { writer, failures } = arrive({ endpoint: { respond: () => response } })
   await turn()
   assert.deepEqual(
