@@ -128,7 +128,10 @@ test('ready means that the default data are in use, and "ipid enrich" makes them
   const base = await temporaryFolder(t)
   const dataDir = join(base, 'data')
   const config = readConfig({ DATA_DIR: dataDir, DEFAULT_DATA: 'on' }, {})
-  if (!(await defaultsWait(join(dataDir, 'enrich-default'), 'head'))) return t.skip('the packages are not installed')
+  assert.ok(
+    await defaultsWait(join(dataDir, 'enrich-default'), 'head'),
+    'npm has installed the packages of default data',
+  )
   const script = fileURLToPath(new URL('../../src/ipid.mjs', import.meta.url))
   const keeper = new EnrichmentKeeper({ config, script, env: process.env, log: pino({ level: 'silent' }) })
   try {
