@@ -15,11 +15,11 @@ const Jobs = Type.Object({
 })
 export type SystemJobs = Static<typeof Jobs>
 
-/** Newer enrichment data: what would come, and how the last update that somebody asked for ended. */
+/** Newer enrichment data: what an update would fetch, and how the last requested update ended. */
 export const DataUpdate = Type.Object({
-  /** `idle`: nobody asked in the last 24 hours. `failed`: at least one source could not be fetched. */
+  /** `idle`: no request in the last 24 hours. `failed`: at least one source could not be fetched. */
   state: Type.Enum(['idle', 'fetching', 'done', 'failed']),
-  /** When somebody asked last; null: never. */
+  /** Time of the last request; null: never. */
   asked_at: nullable(S),
   /** Since when it is fetching, or when it ended; null while idle. */
   at: nullable(S),

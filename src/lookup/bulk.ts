@@ -59,7 +59,7 @@ export interface BulkQueue {
   complete(job: BulkDelivery, lines: string): Promise<boolean>
   /** Ends the job without results. False as with `complete`. */
   fail(job: BulkDelivery): Promise<boolean>
-  /** Ends work on the job here, whoever takes it next. */
+  /** Ends work on the job in this process. Another one may take it. */
   letGo(job: BulkDelivery): void
   /** Call it when no `take` is in progress. */
   close(): Promise<void>

@@ -24,7 +24,7 @@ export const NO_CHANGE: ReservationChange = { ended: '', returned: 0, kept: 0, n
 
 /** The largest reservation, and so what a killed process loses of a counter. */
 const TOKENS_MAX = 1_000
-/** Reserve only when so many requests of a tenant wait together. */
+/** Reserve only when at least this many requests of a tenant wait together. */
 const REQUESTS_MIN = 4
 /** A reservation should last for about this time, milliseconds, */
 const DURATION_MS = 40

@@ -55,8 +55,8 @@ test('a new stage works for live events and batch jobs, with a drop reason of it
 test('a new source and a new sink keep every event once after kill -9 and repeats, and hold up no job', async (t) => {
   const module = new URL('./source-and-sink-pipeline.ts', import.meta.url).href
   const roles = await startRoles(t, module, (dir) => ({ COPY_DIR: dir, VISITOR_PLATFORM: 'lobby' }))
-  const away = join(roles.dir, 'away')
-  writeFileSync(away, '')
+  const closed = join(roles.dir, 'closed')
+  writeFileSync(closed, '')
   const count = 10_000
   const lines = Array.from({ length: count }, (_, i) => `{"ip":"17.0.${i % 99}.1","event_id":"e${i}"}`)
   const id = await roles.upload(lines)
@@ -94,7 +94,7 @@ test('a new source and a new sink keep every event once after kill -9 and repeat
   assert.deepEqual(await roles.clickhouse.rows('SELECT count() AS n, uniqExact(event_id) AS ids FROM events'), [
     { n: stored, ids: stored },
   ])
-  rmSync(away)
+  rmSync(closed)
   await until(() => copied(roles.dir).length > count / 10)
   roles.killWorker()
   const copies = await until(

@@ -22,7 +22,7 @@ export const ndjsonFolder: Destination<typeof settings> = {
   open: ({ settings: { folder } }) => ({
     async prepare() {
       await mkdir(folder, { recursive: true })
-      if (existsSync(join(folder, 'away'))) throw new UnavailableError('the folder is away')
+      if (existsSync(join(folder, 'closed'))) throw new UnavailableError('the folder is closed')
     },
     async insert(rows, token) {
       const name = join(folder, `${token}.ndjson`)

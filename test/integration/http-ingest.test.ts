@@ -119,7 +119,7 @@ test('the detail says where: position in JSON, path in the schema', async (t) =>
   ])
 })
 
-test('a body of another shape is told what to make of it, with the status of the specification', async (t) => {
+test('a body of another shape gets a remedy in its detail, and the status of the specification', async (t) => {
   const intake = new MemoryIntake()
   const { url } = await startHttp(t, { intake })
   const one = JSON.stringify(event)

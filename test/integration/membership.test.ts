@@ -323,7 +323,7 @@ test('a process has the shares of the one that it replaces at once, which writes
   await until(() => isLost(before))
 })
 
-test('one number of shares is in force at a time: another one waits, says so once, and goes on when all are gone', async (t) => {
+test('one number of shares is in force at a time; a member with another waits, and logs that once', async (t) => {
   const { client, open, signal } = await start(t)
   const told: unknown[] = []
   const log = pino({ level: 'warn' }, { write: (line) => void told.push(JSON.parse(line).before) })

@@ -213,7 +213,7 @@ test('a settlement that drops what another delivery of its entry claimed is cont
   const settling = (delivery: 'first' | 'repeated', ...identities: Buffer[]) => {
     const writer = new SettlementWriter(STREAM, keys.counters(0))
     for (const identity of identities) {
-      writer.demandUnclaimed(claimOf(identity.toString('latin1'), ours, DEDUP_WINDOW_MS))
+      writer.requireUnclaimed(claimOf(identity.toString('latin1'), ours, DEDUP_WINDOW_MS))
     }
     writer.count('settled', 1)
     return writer.run(client, 'g', [id], delivery)

@@ -45,7 +45,7 @@ test('all shares of a sink know which servers lost their memory, also after thei
   assert.deepEqual(told, Array(4).fill(told[0]))
 })
 
-test('a share goes on from the servers that its note of an earlier version names', async (t) => {
+test('a share reads the servers that the note of an earlier version names', async (t) => {
   const { client } = await startSharedStreams(t)
   const place = { client, blocking: client, partitions: PARTITIONS, group: GROUP, from: 'enriched', log: silent }
   const use = { cluster: false, completesJobs: false, outcomesTo: undefined, ensureGroups: async () => {} }

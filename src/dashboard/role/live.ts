@@ -14,7 +14,7 @@ import type { SystemParts } from '../server/routes/system.ts'
 import { systemFeed } from '../server/system-feed.ts'
 import { FolderUpdates } from './data-updates.ts'
 
-/** What goes on: events as they arrive, the system as an operator sees it, dead letters. */
+/** Live views: arriving events, the state of the system, dead letters. */
 export function liveParts(parts: Parts, streams: EventStreams): LiveParts & SystemParts & DeadLetterParts {
   const { config, pipeline, shared, telemetry } = parts
   const source = new RedisLiveSource(parts.connect({ name: 'live', kind: 'loop' }), shared)

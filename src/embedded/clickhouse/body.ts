@@ -19,7 +19,7 @@ export interface Body {
 
 /** A body, and the part of the statement that comes before it. */
 export interface StatementBody extends Body {
-  /** As it was given; of an INSERT whose large data came behind its text, that text too. */
+  /** As given. When a body began with the text of an INSERT and large data followed, this includes that text. */
   readonly query: string
 }
 

@@ -45,7 +45,7 @@ const WORKING_DIRECTORY = '/proc/self/cwd'
 /**
  * A path for INFILE, which the engine takes for a pattern of several files when it has characters of one.
  * @param path in the working directory, as the data folder is
- * @throws Exception when there is no such name for it
+ * @throws Exception when every name of it is a pattern
  */
 export function infilePath(path: string): string {
   if (!PATTERN.test(path)) return path

@@ -50,7 +50,7 @@ async function otherParts(statement: EngineStatement, canonical: Canonical): Pro
   const before = query === '' ? 0 : Buffer.byteLength(query) + 1
   const isCut = body.bytes.length > SPLIT_HEAD_BYTES
   for (const end of possibleEnds(text)) {
-    // The name of a format may go on: "FORMAT Val" is a part of "FORMAT Values".
+    // The cut may have shortened the format's name: "FORMAT Val" of "FORMAT Values".
     if (isCut && end === text.length) break
     const head = Buffer.from(text.slice(0, end), 'latin1').toString('utf8')
     const form = await canonical(head).catch(() => undefined)
@@ -95,12 +95,12 @@ async function takesData(text: string, canonical: Canonical): Promise<boolean> {
 }
 
 function notApart(why: string): Exception {
-  const message = `The data of this INSERT cannot be told from its text, which ${why}: send one INSERT as query= in the URL, and its data as the body. (SYNTAX_ERROR)`
+  const message = `The data of this INSERT cannot be separated from its text, which ${why}: send one INSERT as query= in the URL, and its data as the body. (SYNTAX_ERROR)`
   return new Exception(Code.SyntaxError, message)
 }
 
 /**
- * The engine runs such a statement without its data.
+ * Refuses the table function `input`: the engine would run the statement without its data.
  * @throws Exception when the INSERT in canonical form has a table function `input`
  */
 export function refuseInput(form: string): void {

@@ -2,7 +2,7 @@ import { Code, Exception } from './exception.ts'
 import { Scanner } from './scanner.ts'
 import { quote } from './statement.ts'
 
-/** INSERTs of the plain form: data follow their text, which can be told apart from them without the engine. */
+/** INSERTs of the plain form: data follow the text, and both can be separated without asking the engine. */
 
 /** In single quotes, closed, with nothing in it that has to be decoded. */
 function isSimpleString(token: string): boolean {

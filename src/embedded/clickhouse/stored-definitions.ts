@@ -7,7 +7,7 @@ import { quoteName } from './statement.ts'
 /**
  * Definitions in the data folder that the judgement would refuse today. An older version or `CLICKHOUSE_EXTERNAL=on` let them in,
  * and they work until they are dropped. They are reported and not removed: the judgement also refuses harmless ones, a view that is
- * detached silently misses rows, and a function that is dropped is lost. Behind the wall, they reach nothing anyway.
+ * detached silently misses rows, and a dropped function is lost. The kernel's wall, where there is one, keeps them from reaching anything.
  */
 
 export interface RefusedDefinition {

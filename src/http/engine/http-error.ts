@@ -1,6 +1,6 @@
 import type { FieldError } from '../../pipeline/event/validator.ts'
 
-/** The limit behind a 429, for metrics. */
+/** The limit that caused a 429, for metrics. */
 export const LIMITS = ['rate', 'quota', 'intake', 'jobs', 'questions', 'requests', 'bytes'] as const
 export type Limit = (typeof LIMITS)[number]
 

@@ -12,7 +12,7 @@ export interface ServerOptions {
   readonly host: string
   /** 0: any free one. */
   readonly port: number
-  /** The settings behind host and port, for error messages. Default: `HOST` and `PORT`. */
+  /** The settings that give host and port, for error messages. Default: `HOST` and `PORT`. */
   readonly hostSetting?: string
   readonly portSetting?: string
   /** Whether other processes may listen on the same port. Default true. */

@@ -63,7 +63,7 @@ export class Traffic {
   }
 
   /**
-   * Whether this turn has so many requests that the next one is answered in a later turn. A connection sends its next
+   * Whether this turn has reached its limit of requests: the next one is answered in a later turn. A connection sends its next
    * request only after a response, so no request waits for long.
    */
   get crowded(): boolean {

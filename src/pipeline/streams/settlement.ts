@@ -23,7 +23,7 @@ import { GROUP_FIELD, isForOther, outcomeSource, type RawEntry } from './entries
 import { type Claim, claimOf } from './seen-store.ts'
 
 /*
- * A settlement is what became of an entry: what goes on, dead letters, counters, progress of batch jobs. `SettlementWriter`
+ * A settlement says what became of an entry: output, dead letters, counters, progress of batch jobs. `SettlementWriter`
  * writes it together with the acknowledgement. Steps settle by `Settlements`, sinks by `settleRun`, and both put aside what is
  * no block by `bury` and leave entries of other groups by `passOver`.
  */
@@ -52,7 +52,7 @@ export class SettlementWriter {
   }
 
   /** The settlement is contested when there is this claim. */
-  demandUnclaimed({ key, identity, owner }: Claim): void {
+  requireUnclaimed({ key, identity, owner }: Claim): void {
     this.#claims.push(this.#index(key), identity, owner)
   }
 
@@ -219,7 +219,7 @@ export class Settlements {
       const origin = { group, stream: from, lane: entry.lane, owner }
       writer.add(keys.dead(partition), deadLetterFields(origin, letter))
     }
-    for (const identity of settlement.unclaimed) writer.demandUnclaimed(claimOf(identity, entry, dedupWindowMs))
+    for (const identity of settlement.unclaimed) writer.requireUnclaimed(claimOf(identity, entry, dedupWindowMs))
   }
 
   #add(writer: SettlementWriter, stream: string, lane: Lane, block: Block, more: EntryFields = []): void {

@@ -8,7 +8,7 @@ import { EVENTS, OUTCOMES } from './tables.ts'
  * database, since hosts run them in sessions of their own.
  */
 
-/** Tables with rows: each has a replicated table behind its Distributed one. */
+/** Tables with rows: each is a Distributed table over a replicated one. */
 const OF_ROWS: ReadonlySet<string> = new Set([EVENTS.name, OUTCOMES.name])
 
 /** Limits insert tokens by number alone, as on one server: an insert may be repeated days later. */

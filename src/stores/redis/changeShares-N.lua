@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Puts another number of shares in force, when nobody works with the one before and nothing of it is unfinished.
+-- Puts another number of shares in force, unless a member works with the old number or an intent of it is open.
 -- Runs above maxmemory: the members drain Redis, and intake stops well below.
 -- KEYS[1 to 3] as in renewMembership-3.lua; then keys of which none may exist
 -- ARGV[1] what KEYS[1] holds, '' when it is missing; ARGV[2] number of shares to come; ARGV[3] duration of a lease, ms

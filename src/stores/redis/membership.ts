@@ -42,7 +42,7 @@ export interface MembershipOptions {
   readonly place?: string | undefined
   /**
    * The key under which the holder of a share notes what it is about to do. While one exists, its number of shares stays in
-   * force. Undefined: there are no such notes.
+   * force. Undefined: holders write no notes.
    */
   readonly intentKey?: (share: number, shares: number) => string
   /** The setting that says how many shares there are, for the log. */
@@ -331,8 +331,8 @@ export class Membership {
   }
 
   /**
-   * Puts our number of shares in force as soon as nobody works with another one. An intent that is open then is finished
-   * under its own lease first, which fences off a paused owner as always. Has to be called until the number is in force.
+   * Puts our number of shares in force once no member works with another one. First finishes every open intent under its
+   * own lease, which fences off a paused owner. Call it until the number is in force.
    */
   async #changeNow(finish: Finish): Promise<void> {
     const { client, name, intentKey, log, setting = 'number of shares' } = this.#options

@@ -126,7 +126,7 @@ test('every form of row is read on bytes as the parser reads it', async () => {
   }
 })
 
-test('names are told apart, however many there are', async () => {
+test('names stay distinct, however many there are', async () => {
   const rows = Array.from({ length: 70_000 }, (_, i) => `${(i >>> 8) >>> 8}.${(i >>> 8) & 255}.${i & 255}.0`)
   const text = rows.map((ip, i) => `${ip},${ip},${i % 9 === 0 ? 1 : i},Name ${i % 40_000}\n`).join('')
   const names: string[] = []

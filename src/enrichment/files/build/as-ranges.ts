@@ -8,7 +8,7 @@ import { eachAsRange } from './as-range-rows.ts'
 import { AsRecords } from './as-records.ts'
 import { RangeFileWriter } from './range-file-writer.ts'
 
-/** Takes ranges. @throws InputError when it takes no such range */
+/** Takes ranges. @throws InputError when it cannot take this range */
 type TakeRange = (range: WordRange, record: number) => void
 
 /** Members of a record. */

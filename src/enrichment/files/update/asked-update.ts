@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { replaceFile } from '../replace-file.ts'
 import { addSource, type SourceEntry } from './sources.ts'
 
-/** An update of the data in a folder that somebody asked for. */
+/** An update of the data in a folder, requested by an operator. */
 export interface AskedUpdate {
   /** ISO 8601, UTC. */
   readonly askedAt: string

@@ -199,7 +199,7 @@ interface Networks {
   readonly v6: WordRange
 }
 
-/** Makes the last address the one with all bits behind the prefix set. */
+/** Sets all bits after the prefix: the last address of the network. */
 function setHostBits({ first, last }: WordRange, prefixLength: number): void {
   for (let i = 0; i < last.length; i++) {
     const bits = prefixLength - 32 * i

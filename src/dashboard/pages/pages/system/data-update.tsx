@@ -7,12 +7,12 @@ import { Time } from '../../components/time.tsx'
 import { post } from '../../lib/api.ts'
 import { useAction } from '../../lib/use-action.ts'
 
-/** Lets newer data come, and says how the last update went. */
-export function DataUpdates({ update: told }: { readonly update: DataUpdate }) {
+/** Fetches newer data at the press of a button, and shows how the last update ended. */
+export function DataUpdates({ update: reported }: { readonly update: DataUpdate }) {
   const { isBusy, error, run } = useAction()
   const [answered, setAnswered] = useState<DataUpdate>()
-  // The stream may still tell what was before the button was pressed.
-  const update = (answered?.asked_at ?? '') > (told.asked_at ?? '') ? answered! : told
+  // The stream may still report the state from before the button was pressed.
+  const update = (answered?.asked_at ?? '') > (reported.asked_at ?? '') ? answered! : reported
   const isFetching = isBusy || update.state === 'fetching'
   const fetchNow = () => run(async () => setAnswered(await post<DataUpdate>('/api/system/data-update')))
   return (
