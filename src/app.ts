@@ -9,7 +9,7 @@ import { processRole } from './pipeline/runner/role.ts'
 import { archiveRole } from './pipeline/sinks/archive/role.ts'
 import { sinkRole } from './pipeline/sinks/role.ts'
 import { batchRole } from './pipeline/sources/batch/role.ts'
-import { type AppConfig, Parts, type Telemetry } from './process/context.ts'
+import { type AppConfig, ProcessContext, type Telemetry } from './process/context.ts'
 import { topology } from './process/topology.ts'
 import { StartupError } from './run/errors.ts'
 import { type Service, ServiceGroup } from './run/service.ts'
@@ -38,22 +38,22 @@ export async function createRoles(
 ): Promise<App> {
   const problems = validatePipeline(pipeline)
   if (problems.length > 0) throw new StartupError(`the pipeline does not hold together: ${problems.join('; ')}`)
-  const parts = new Parts(config, telemetry, pipeline)
+  const context = new ProcessContext(config, telemetry, pipeline)
   const has = (role: Role) => roles.includes(role)
   const work: Service[] = []
   // Rows wait for nothing that steps and listeners wait for, such as data.
-  const sinks = new ServiceGroup('sinks', has('sink') ? sinkRole(parts) : [])
-  if (has('archive')) work.push(...archiveRole(parts))
-  if (has('process')) work.push(...processRole(parts))
-  if (has('batch')) work.push(...batchRole(parts))
-  const ingress = has('ingress') ? ingressRole(parts) : undefined
-  const dashboard = has('dashboard') ? dashboardRole(parts) : undefined
+  const sinks = new ServiceGroup('sinks', has('sink') ? sinkRole(context) : [])
+  if (has('archive')) work.push(...archiveRole(context))
+  if (has('process')) work.push(...processRole(context))
+  if (has('batch')) work.push(...batchRole(context))
+  const ingress = has('ingress') ? ingressRole(context) : undefined
+  const dashboard = has('dashboard') ? dashboardRole(context) : undefined
   const listeners = [...(ingress?.services ?? []), ...(dashboard?.services ?? [])]
-  const others = new ServiceGroup('others', [...parts.services, ...work, ...listeners])
+  const others = new ServiceGroup('others', [...context.services, ...work, ...listeners])
   const services = new ServiceGroup('services', [sinks, others], { atOnce: true })
   const waits: Service = { name: 'waits', start: async () => telemetry.problems?.ready(), stop: async () => {} }
   // What a process tells of itself is true from the first time on.
-  const group = new ServiceGroup('roles', [topology(parts), services, waits, reporter(parts, roles)])
+  const group = new ServiceGroup('roles', [topology(context), services, waits, reporter(context, roles)])
   return {
     async start() {
       await group.start()
@@ -61,7 +61,7 @@ export async function createRoles(
       return url === undefined ? {} : { url }
     },
     async stop() {
-      await group.stop().finally(() => parts.disconnect())
+      await group.stop().finally(() => context.disconnect())
     },
   }
 }

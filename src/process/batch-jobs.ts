@@ -1,10 +1,10 @@
 import { RedisBatchJobs } from '../pipeline/sources/batch/redis/jobs.ts'
 import { IntakeGate } from '../pipeline/streams/intake-gate.ts'
 import type { RedisClient } from '../stores/redis/connect.ts'
-import type { Parts } from './context.ts'
+import type { ProcessContext } from './context.ts'
 
 /** Closes intake when the pipeline is full; a service. */
-export function intakeGate({ config, limits, pipeline, shared, telemetry }: Parts): IntakeGate {
+export function intakeGate({ config, limits, pipeline, shared, telemetry }: ProcessContext): IntakeGate {
   const { waitingEventsMax } = limits
   return new IntakeGate({
     client: shared,
@@ -16,12 +16,12 @@ export function intakeGate({ config, limits, pipeline, shared, telemetry }: Part
 }
 
 /** Uploads are long, so they have a connection apart from that of live events. */
-export function uploadConnection(parts: Parts): RedisClient {
-  return parts.connect({ name: 'uploads', kind: 'request', timeoutMs: parts.config.redisLoopMs })
+export function uploadConnection(context: ProcessContext): RedisClient {
+  return context.connect({ name: 'uploads', kind: 'request', timeoutMs: context.config.redisLoopMs })
 }
 
-export function batchJobs(parts: Parts, client: RedisClient, gate: IntakeGate): RedisBatchJobs {
-  const { partitions, batchQueueLimit: openMax, writeDeadlineMs: deadlineMs } = parts.config
+export function batchJobs(context: ProcessContext, client: RedisClient, gate: IntakeGate): RedisBatchJobs {
+  const { partitions, batchQueueLimit: openMax, writeDeadlineMs: deadlineMs } = context.config
   const closedBecause = (archived: boolean) => gate.closedBecause(archived)
-  return new RedisBatchJobs({ client, partitions, openMax, deadlineMs, clock: parts.telemetry.clock, closedBecause })
+  return new RedisBatchJobs({ client, partitions, openMax, deadlineMs, clock: context.telemetry.clock, closedBecause })
 }

@@ -39,7 +39,7 @@ export interface Telemetry {
 }
 
 /** What is known of addresses, in this process. */
-export interface EnrichmentParts {
+export interface EnrichmentServices {
   readonly engine: EnrichmentEngine
   readonly lookups: LookupService
   readonly reverseDns: ReverseDns
@@ -51,7 +51,7 @@ export interface EnrichmentParts {
  * What the roles of one process share. Each part is made when the first role asks for it, so that a process holds only
  * what its roles need; `services` are those that live as long as the roles.
  */
-export class Parts {
+export class ProcessContext {
   readonly config: AppConfig
   readonly telemetry: Telemetry
   readonly pipeline: Pipeline
@@ -61,7 +61,7 @@ export class Parts {
   readonly #clients: RedisClient[] = []
   #shared: RedisClient | undefined
   #leases: Caller | undefined
-  #enrichment: EnrichmentParts | undefined
+  #enrichment: EnrichmentServices | undefined
   #workMetrics: WorkMetrics | undefined
   #origins: TenantOrigins | undefined
 
@@ -104,7 +104,7 @@ export class Parts {
     return this.#leases
   }
 
-  get enrichment(): EnrichmentParts {
+  get enrichment(): EnrichmentServices {
     this.#enrichment ??= this.#createEnrichment()
     return this.#enrichment
   }
@@ -160,7 +160,7 @@ export class Parts {
     for (const client of this.#clients) client.disconnect()
   }
 
-  #createEnrichment(): EnrichmentParts {
+  #createEnrichment(): EnrichmentServices {
     const { enrichDir, rdns, rdnsServers, rdnsDeadlineMs, rdnsConcurrency } = this.config
     const { log, metrics, clock } = this.telemetry
     const limits = { deadlineMs: rdnsDeadlineMs, concurrencyMax: rdnsConcurrency }

@@ -6,7 +6,7 @@ import { Lifecycle } from '../run/lifecycle.ts'
 import { retry } from '../run/loop.ts'
 import type { Service } from '../run/service.ts'
 import { demandWhole } from '../stores/redis/restore-mark.ts'
-import type { Parts } from './context.ts'
+import type { ProcessContext } from './context.ts'
 
 const PING_DELAY = { minMs: 100, maxMs: 500 }
 
@@ -15,10 +15,10 @@ const PING_DELAY = { minMs: 100, maxMs: 500 }
  * consumer groups. Checks again after each loss of the connection, because a restore may have begun in the meantime.
  * @param end ends the process when the stores no longer fit it
  */
-export function topology(parts: Parts, end: (reason: Error) => void = throwLater): Service {
+export function topology(context: ProcessContext, end: (reason: Error) => void = throwLater): Service {
   const life = new Lifecycle()
   const stopping = new AbortController()
-  const { shared, config } = parts
+  const { shared, config } = context
   const demandPlace = async () => {
     await demandWhole(shared)
     await agreeOnPartitions(shared, config.partitions)
@@ -32,9 +32,9 @@ export function topology(parts: Parts, end: (reason: Error) => void = throwLater
     name: 'topology',
     start: () =>
       life.start(async () => {
-        await untilRedisAnswers(parts, stopping.signal)
+        await untilRedisAnswers(context, stopping.signal)
         await demandPlace()
-        await parts.createGroups()
+        await context.createGroups()
         shared.on('ready', lookAgain)
       }),
     stop: () =>
@@ -53,7 +53,7 @@ function throwLater(reason: Error): void {
 }
 
 /** A Redis of somebody else's may still be starting, as everything may after a power cut. */
-async function untilRedisAnswers({ shared, config }: Parts, signal: AbortSignal): Promise<void> {
+async function untilRedisAnswers({ shared, config }: ProcessContext, signal: AbortSignal): Promise<void> {
   const { redisUrl, redisStartMs } = config
   const deadlineMs = performance.now() + redisStartMs
   // A command says only that there is no connection.

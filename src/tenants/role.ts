@@ -1,5 +1,5 @@
 import type { Plans } from '../../schemas/plans.ts'
-import type { Parts } from '../process/context.ts'
+import type { ProcessContext } from '../process/context.ts'
 import type { Clock } from '../run/clock.ts'
 import { connectClickHouse, DATABASE } from '../stores/clickhouse/client.ts'
 import type { RedisClient } from '../stores/redis/connect.ts'
@@ -13,7 +13,7 @@ const TENANTS_MAX = 10_000
 const QUERY_MS = 70_000
 
 /** Looks who is near his quotas. */
-export function quotaWatch({ shared: redis, config, telemetry }: Parts): QuotaWatch {
+export function quotaWatch({ shared: redis, config, telemetry }: ProcessContext): QuotaWatch {
   const { clickhouseUrl, plans } = config
   const { clock, metrics, log } = telemetry
   return new QuotaWatch({ ...quotasOf({ redis, clickhouseUrl, plans, clock }), metrics, log })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Parts } from '../../src/process/context.ts'
+import type { ProcessContext } from '../../src/process/context.ts'
 import { topology } from '../../src/process/topology.ts'
 import { StartupError } from '../../src/run/errors.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
@@ -25,9 +25,9 @@ test('a process that was cut off while a restore began ends when it comes back',
   const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
   t.after(() => client.disconnect())
   const config = { redisStartMs: 1_000, partitions: 2 }
-  const parts = { shared: client, config, createGroups: async () => {} } as unknown as Parts
+  const context = { shared: client, config, createGroups: async () => {} } as unknown as ProcessContext
   const reasons: string[] = []
-  const service = topology(parts, ({ message }) => reasons.push(message))
+  const service = topology(context, ({ message }) => reasons.push(message))
   await service.start()
   await writeMark(client, { backup_id: 'b' })
   client.disconnect(true)

@@ -9,7 +9,7 @@ import { createRoles } from '../../src/app.ts'
 import { readConfig, readRoles } from '../../src/config/config.ts'
 import { processRole } from '../../src/pipeline/runner/role.ts'
 import { sinkRole } from '../../src/pipeline/sinks/role.ts'
-import { Parts } from '../../src/process/context.ts'
+import { ProcessContext } from '../../src/process/context.ts'
 import { systemClock } from '../../src/run/clock.ts'
 import { silent } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
@@ -19,17 +19,17 @@ const telemetry = () => ({ log: silent, metrics: new Registry(), clock: systemCl
 test('a sink alone holds no enrichment data; who enriches holds it once', async (t) => {
   const redis = await startTestRedis(t)
   const config = { ...readConfig({ LOG_LEVEL: 'silent' }), redisUrl: redis.url, clickhouseUrl: 'http://127.0.0.1:1' }
-  const parts = new Parts(config, telemetry(), ingest)
-  t.after(() => parts.disconnect())
-  const sinks = sinkRole(parts)
-  assert.deepEqual(parts.services, [])
-  const workers = processRole(parts)
-  assert.equal(parts.services.length, 1)
-  assert.equal(parts.enrichment, parts.enrichment)
-  assert.equal(parts.services.length, 1)
-  assert.equal(parts.enrichment.hostnames, undefined)
+  const context = new ProcessContext(config, telemetry(), ingest)
+  t.after(() => context.disconnect())
+  const sinks = sinkRole(context)
+  assert.deepEqual(context.services, [])
+  const workers = processRole(context)
+  assert.equal(context.services.length, 1)
+  assert.equal(context.enrichment, context.enrichment)
+  assert.equal(context.services.length, 1)
+  assert.equal(context.enrichment.hostnames, undefined)
   for (const service of [...sinks, ...workers]) await service.stop()
-  const withNames = new Parts({ ...config, rdns: 'on' }, telemetry(), ingest)
+  const withNames = new ProcessContext({ ...config, rdns: 'on' }, telemetry(), ingest)
   assert.equal(withNames.enrichment.hostnames, withNames.enrichment.reverseDns)
 })
 
@@ -41,8 +41,8 @@ test('a sink in shares tells how many a process has, and one that is not divided
   ] as const) {
     const config = { ...readConfig({ SINK_SHARES }), redisUrl: redis.url, clickhouseUrl: 'http://127.0.0.1:1' }
     const tools = telemetry()
-    const parts = new Parts(config, tools, ingest)
-    const sinks = sinkRole(parts)
+    const context = new ProcessContext(config, tools, ingest)
+    const sinks = sinkRole(context)
     const metric = tools.metrics.getSingleMetric('ipid_sink_shares')
     const values = (await metric?.get())?.values ?? []
     assert.deepEqual(
@@ -50,7 +50,7 @@ test('a sink in shares tells how many a process has, and one that is not divided
       told.map((group) => [group, 0]),
     )
     for (const service of sinks) await service.stop()
-    parts.disconnect()
+    context.disconnect()
   }
 })
 

@@ -3,7 +3,7 @@ import { attributionOf } from '../../enrichment/files/attribution.ts'
 import { DeadLetters } from '../../operations/dead-letters/dead-letters.ts'
 import { collectStatus } from '../../operations/status/collect.ts'
 import { stallLimits, statusSources } from '../../operations/status/role.ts'
-import type { Parts } from '../../process/context.ts'
+import type { ProcessContext } from '../../process/context.ts'
 import { redisLetterDesk } from '../redis/letter-desk.ts'
 import { RedisLiveSource } from '../redis/live.ts'
 import type { EventStreams } from '../server/event-streams.ts'
@@ -15,9 +15,9 @@ import { systemFeed } from '../server/system-feed.ts'
 import { FolderUpdates } from './data-updates.ts'
 
 /** Live views: arriving events, the state of the system, dead letters. */
-export function liveParts(parts: Parts, streams: EventStreams): LiveParts & SystemParts & DeadLetterParts {
-  const { config, pipeline, shared, telemetry } = parts
-  const source = new RedisLiveSource(parts.connect({ name: 'live', kind: 'loop' }), shared)
+export function liveParts(context: ProcessContext, streams: EventStreams): LiveParts & SystemParts & DeadLetterParts {
+  const { config, pipeline, shared, telemetry } = context
+  const source = new RedisLiveSource(context.connect({ name: 'live', kind: 'loop' }), shared)
   const { clock } = telemetry
   const sources = statusSources({
     redis: shared,
@@ -29,7 +29,7 @@ export function liveParts(parts: Parts, streams: EventStreams): LiveParts & Syst
   const limits = stallLimits(config, pipeline)
   const updates = new FolderUpdates({
     dir: sourcesDirOf(config),
-    engine: parts.enrichment.engine,
+    engine: context.enrichment.engine,
     hosts: async () => (await sources.reports()).map(({ process }) => process.host),
     clock,
   })

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/config.ts'
 import { version } from '../../config/version.ts'
 import type { HttpServer } from '../../http/engine/server.ts'
-import type { Parts } from '../../process/context.ts'
+import type { ProcessContext } from '../../process/context.ts'
 import type { Service } from '../../run/service.ts'
 import { persisted } from '../../stores/redis/durability/persisted.ts'
 import { orUnavailable } from '../../stores/redis/or-unavailable.ts'
@@ -25,24 +25,24 @@ export interface DashboardRole {
   url(): string | undefined
 }
 
-export function dashboardRole(parts: Parts): DashboardRole {
-  const { config, telemetry } = parts
+export function dashboardRole(context: ProcessContext): DashboardRole {
+  const { config, telemetry } = context
   const { log, metrics, clock } = telemetry
   const { dashboardHost: host, dashboardPort: port, dashboardUrl: publicUrl, httpEngine: engine } = config
-  const redis = parts.connect({ name: 'dashboard', kind: 'request', timeoutMs: config.redisRequestMs })
+  const redis = context.connect({ name: 'dashboard', kind: 'request', timeoutMs: config.redisRequestMs })
   const tenants = new RedisTenantStore(redis)
   const sessions = new Sessions(new RedisSessionStore(redis), clock)
-  const { services, uploads } = uploadsOf(parts)
+  const { services, uploads } = uploadsOf(context)
   const findTenant = (id: string) => tenants.getTenant(id)
   const access = new Access(sessions, findTenant)
   const streams = new EventStreams({}, (session, tenant) => access.goesOn(session, tenant))
-  const live = liveParts(parts, streams)
-  const tables = dashboardTables(parts)
+  const live = liveParts(context, streams)
+  const tables = dashboardTables(context)
   const { companies, overview } = tables
-  const settings = settingsOf(parts, redis, sessions, tables)
+  const settings = settingsOf(context, redis, sessions, tables)
   const routes = dashboardRoutes({
     ...{ tenants, version: version(), apiUrl: apiUrlOf(config), plans: config.plans, clock },
-    lookups: parts.enrichment.lookups,
+    lookups: context.enrichment.lookups,
     companies,
     overview,
     usage: new RedisUsage(redis, clock),

@@ -1,7 +1,7 @@
 import { attributionOf } from '../../enrichment/files/attribution.ts'
 import { judgedLookup, ruleSetOf } from '../../enrichment/tenant-rules/judge.ts'
 import { parseRule } from '../../enrichment/tenant-rules/rule.ts'
-import type { Parts } from '../../process/context.ts'
+import type { ProcessContext } from '../../process/context.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { TenantAdmin } from '../../tenants/admin.ts'
 import { SharedDailyQuota } from '../../tenants/quota.ts'
@@ -13,12 +13,12 @@ import type { DashboardTables } from './tables.ts'
 
 /** What Settings, Tenants and Lookup are made of. */
 export function settingsOf(
-  parts: Parts,
+  context: ProcessContext,
   redis: RedisClient,
   sessions: Sessions,
   { overview, trials }: Pick<DashboardTables, 'overview' | 'trials'>,
 ): SettingsParts {
-  const { config, telemetry, enrichment } = parts
+  const { config, telemetry, enrichment } = context
   const { clock } = telemetry
   const { plans, dashboardUrl: publicUrl } = config
   const quota = new SharedDailyQuota(new RedisTokenCounters(redis), clock)

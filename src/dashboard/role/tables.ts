@@ -1,4 +1,4 @@
-import type { Parts } from '../../process/context.ts'
+import type { ProcessContext } from '../../process/context.ts'
 import { ClickHouseCompanies } from '../queries/companies.ts'
 import { ClickHouseOverview } from '../queries/overview.ts'
 import { connectReading, DashboardReader } from '../queries/reader.ts'
@@ -15,7 +15,7 @@ export interface DashboardTables {
   close(): Promise<void>
 }
 
-export function dashboardTables({ config: { clickhouseUrl }, telemetry: { clock } }: Parts): DashboardTables {
+export function dashboardTables({ config: { clickhouseUrl }, telemetry: { clock } }: ProcessContext): DashboardTables {
   const client = clickhouseUrl === '' ? undefined : connectReading(clickhouseUrl)
   const reader = new DashboardReader(client)
   return {

@@ -3,20 +3,23 @@ import type { Enricher } from '../../pipeline/event/enrichment.ts'
 import type { Hostnames } from '../../pipeline/event/hostnames.ts'
 import { RedisUploadedFiles } from '../../pipeline/sources/batch/redis/uploaded-files.ts'
 import { batchJobs, intakeGate, uploadConnection } from '../../process/batch-jobs.ts'
-import type { Parts } from '../../process/context.ts'
+import type { ProcessContext } from '../../process/context.ts'
 import type { Service } from '../../run/service.ts'
 import type { UploadParts } from '../server/routes/uploads.ts'
 import type { Judge } from '../server/upload-preview.ts'
 
 /** Uploads of the dashboard, and what has to run for them. */
-export function uploadsOf(parts: Parts): { readonly services: readonly Service[]; readonly uploads: UploadParts } {
-  const gate = intakeGate(parts)
-  const client = uploadConnection(parts)
-  const jobs = batchJobs(parts, client, gate)
+export function uploadsOf(context: ProcessContext): {
+  readonly services: readonly Service[]
+  readonly uploads: UploadParts
+} {
+  const gate = intakeGate(context)
+  const client = uploadConnection(context)
+  const jobs = batchJobs(context, client, gate)
   const uploadedFiles = new RedisUploadedFiles(client)
-  const { engine: enricher, hostnames } = parts.enrichment
+  const { engine: enricher, hostnames } = context.enrichment
   const judge = pipelineJudge({ enricher, hostnames })
-  return { services: [gate], uploads: { jobs, uploadedFiles, openJobsMax: parts.config.batchQueueLimit, judge } }
+  return { services: [gate], uploads: { jobs, uploadedFiles, openJobsMax: context.config.batchQueueLimit, judge } }
 }
 
 /** Judges as the feeder and the step do. */

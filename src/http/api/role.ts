@@ -17,7 +17,7 @@ import { GroupCommit } from '../../pipeline/streams/group-commit.ts'
 import type { IntakeGate } from '../../pipeline/streams/intake-gate.ts'
 import { readStatus } from '../../pipeline/streams/status.ts'
 import { batchJobs, intakeGate, uploadConnection } from '../../process/batch-jobs.ts'
-import type { Parts } from '../../process/context.ts'
+import type { ProcessContext } from '../../process/context.ts'
 import type { Service } from '../../run/service.ts'
 import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
 import { Reconnection } from '../../stores/redis/reconnection.ts'
@@ -39,20 +39,20 @@ export interface IngressRole {
   readonly http: HttpServer
 }
 
-export function ingressRole(parts: Parts): IngressRole {
-  const { config, telemetry, enrichment, origins } = parts
+export function ingressRole(context: ProcessContext): IngressRole {
+  const { config, telemetry, enrichment, origins } = context
   const { log, metrics, clock } = telemetry
-  const requests = parts.connect({ name: 'requests', kind: 'request', timeoutMs: config.redisRequestMs })
-  const changes = new RedisTenantChanges(parts.connect({ name: 'changes', kind: 'loop' }))
+  const requests = context.connect({ name: 'requests', kind: 'request', timeoutMs: config.redisRequestMs })
+  const changes = new RedisTenantChanges(context.connect({ name: 'changes', kind: 'loop' }))
   const reconnection = new Reconnection(requests, config.writeDeadlineMs)
   const store = new RedisTenantStore(requests, reconnection)
   const authenticator = new CachedAuthenticator({ store, changes, plans: config.plans, clock, log })
-  const gate = intakeGate(parts)
+  const gate = intakeGate(context)
   const closedBecause = (archived: boolean) => gate.closedBecause(archived)
-  const commits = new GroupCommits(parts, closedBecause)
-  const receipts = ingressReceipts(parts)
-  const stall = stallWatch(parts)
-  const wire = new RedisTailWire(parts.connect({ name: 'tail', kind: 'loop' }), parts.shared)
+  const commits = new GroupCommits(context, closedBecause)
+  const receipts = ingressReceipts(context)
+  const stall = stallWatch(context)
+  const wire = new RedisTailWire(context.connect({ name: 'tail', kind: 'loop' }), context.shared)
   const tail = new EventTail({ wire, clock })
   createIntakeMetrics(
     metrics,
@@ -68,10 +68,10 @@ export function ingressRole(parts: Parts): IngressRole {
     clock,
     tail,
     // A commit to a Redis Cluster needs the events that a repeat would not find together.
-    gatherAmong: parts.isCluster ? config.partitions : undefined,
+    gatherAmong: context.isCluster ? config.partitions : undefined,
   }
-  const jobs = batchJobs(parts, uploadConnection(parts), gate)
-  const sources = openSources(parts.pipeline.sources, (source) => ({
+  const jobs = batchJobs(context, uploadConnection(context), gate)
+  const sources = openSources(context.pipeline.sources, (source) => ({
     // Asked for by the sources that keep events themselves: the others need no connection for it.
     get keep() {
       return keepEvents({ ...keeping, intake: commits.of(source) })
@@ -90,8 +90,8 @@ export function ingressRole(parts: Parts): IngressRole {
   const limiter = new SharedRateLimiter(new RedisTokenCounters(requests, reconnection))
   const { host, port, httpEngine: engine } = config
   const onResponse = (status: number) => {
-    parts.recent.did('requests', 1)
-    if (status === 429) parts.recent.did('refused', 1)
+    context.recent.did('requests', 1)
+    if (status === 429) context.recent.did('refused', 1)
   }
   const http = createHttpServer({ host, port, engine, routes, authenticator, limiter, log, metrics, onResponse })
   return { services: [authenticator, limiter, quota, gate, stall, ...commits.all, receipts, tail, http], http }
@@ -101,7 +101,7 @@ function problemsOf(pong: string, { reason }: StallWatch): string[] {
   return [...(pong === 'PONG' ? [] : ['Redis does not answer']), ...(reason === undefined ? [] : [reason])]
 }
 
-function stallWatch({ shared, pipeline, config, telemetry }: Parts): StallWatch {
+function stallWatch({ shared, pipeline, config, telemetry }: ProcessContext): StallWatch {
   return new StallWatch({
     pipeline: () => readStatus(shared, pipeline, { onlyWaiting: true }),
     batchJobs: () => readBatchJobs(shared),
@@ -115,7 +115,7 @@ function stallWatch({ shared, pipeline, config, telemetry }: Parts): StallWatch 
 }
 
 /** Counts live events in Redis, including entries that are not envelopes. */
-function counted({ recent, workMetrics }: Parts): (envelopes: number, counts: OutcomeCounts) => void {
+function counted({ recent, workMetrics }: ProcessContext): (envelopes: number, counts: OutcomeCounts) => void {
   const passed = workMetrics.stage('ingest', 'accept')
   return (envelopes, counts) => {
     const dropped = counts.size === 0 ? NONE : eventsByStatus(counts)
@@ -128,12 +128,12 @@ function counted({ recent, workMetrics }: Parts): (envelopes: number, counts: Ou
 
 /** All sources that write to the same streams share a group commit. */
 class GroupCommits {
-  readonly #parts: Parts
+  readonly #context: ProcessContext
   readonly #closedBecause: IntakeGate['closedBecause']
   readonly #byPlace = new Map<string, GroupCommit>()
 
-  constructor(parts: Parts, closedBecause: IntakeGate['closedBecause']) {
-    this.#parts = parts
+  constructor(context: ProcessContext, closedBecause: IntakeGate['closedBecause']) {
+    this.#context = context
     this.#closedBecause = closedBecause
   }
 
@@ -145,7 +145,7 @@ class GroupCommits {
     const place = [lane, to, raw ?? ''].join(' ')
     let commit = this.#byPlace.get(place)
     if (commit === undefined) {
-      commit = groupCommit(this.#parts, { lane, to, raw }, this.#closedBecause)
+      commit = groupCommit(this.#context, { lane, to, raw }, this.#closedBecause)
       this.#byPlace.set(place, commit)
     }
     return commit
@@ -159,21 +159,21 @@ interface CommitPlace {
 }
 
 function groupCommit(
-  parts: Parts,
+  context: ProcessContext,
   { lane, to, raw }: CommitPlace,
   closedBecause: IntakeGate['closedBecause'],
 ): GroupCommit {
-  const { config, pipeline, telemetry } = parts
+  const { config, pipeline, telemetry } = context
   const { commitLingerMs: lingerMs, writeDeadlineMs: deadlineMs, partitions } = config
-  const { blockEventsMax, blockBytesMax, uncommittedEventsMax } = parts.limits
+  const { blockEventsMax, blockBytesMax, uncommittedEventsMax } = context.limits
   return new GroupCommit({
-    client: parts.connect({ name: 'intake', kind: 'request', timeoutMs: deadlineMs }),
+    client: context.connect({ name: 'intake', kind: 'request', timeoutMs: deadlineMs }),
     partitions,
     stream: to,
     outcomesTo: pipeline.outcomes,
     rawTo: raw,
     lane,
-    cluster: parts.isCluster,
+    cluster: context.isCluster,
     lingerMs,
     deadlineMs,
     blockEventsMax,
@@ -181,8 +181,8 @@ function groupCommit(
     waitingMax: uncommittedEventsMax,
     closedBecause,
     log: telemetry.log,
-    onAppended: counted(parts),
-    onOutcomes: (counts) => parts.workMetrics.settled('ingest', eventsByStatus(counts)),
+    onAppended: counted(context),
+    onOutcomes: (counts) => context.workMetrics.settled('ingest', eventsByStatus(counts)),
   })
 }
 
@@ -192,13 +192,13 @@ const RECEIPT_QUERY_MS = 8_000
  * Uses connections of its own, so that queries for events do not delay ingest. An ingress without a sink in its process has
  * no ClickHouse unless CLICKHOUSE_URL names one.
  */
-function ingressReceipts(parts: Parts): Service & ReturnType<typeof receiptsOf> {
-  const { config, pipeline, telemetry, archivePlace } = parts
+function ingressReceipts(context: ProcessContext): Service & ReturnType<typeof receiptsOf> {
+  const { config, pipeline, telemetry, archivePlace } = context
   const { clickhouseUrl } = config
   const options = { application: 'receipts', database: DATABASE, requestTimeoutMs: RECEIPT_QUERY_MS }
   const clickhouse = clickhouseUrl === '' ? undefined : connectClickHouse(clickhouseUrl, options)
   const found = receiptsOf({
-    redis: parts.connect({ name: 'receipts', kind: 'request', timeoutMs: config.redisRequestMs }),
+    redis: context.connect({ name: 'receipts', kind: 'request', timeoutMs: config.redisRequestMs }),
     clickhouse,
     archivePlace,
     pipeline,

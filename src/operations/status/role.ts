@@ -6,7 +6,7 @@ import { version } from '../../config/version.ts'
 import { dataSetsOf } from '../../enrichment/files/report.ts'
 import type { Pipeline } from '../../pipeline/declaration/pipeline.ts'
 import { readStatus } from '../../pipeline/streams/status.ts'
-import type { Parts } from '../../process/context.ts'
+import type { ProcessContext } from '../../process/context.ts'
 import { type Clock, systemClock } from '../../run/clock.ts'
 import { connectClickHouse } from '../../stores/clickhouse/client.ts'
 import { type Migration, missingObjects, readMigrations } from '../../stores/clickhouse/migrate.ts'
@@ -85,14 +85,14 @@ function recentQuotas(places: QuotaPlaces): () => Promise<QuotaStatus> {
 }
 
 /** Looks what ClickHouse has lost. */
-export function damageWatch({ shared, config, telemetry }: Parts): DamageWatch {
+export function damageWatch({ shared, config, telemetry }: ProcessContext): DamageWatch {
   const { clock, metrics, log } = telemetry
   const store = new ClickHouseDamage(config.clickhouseUrl)
   return new DamageWatch({ store, records: new RedisDamageRecords(shared), clock, metrics, log })
 }
 
 /** What `createStoreMetrics` asks. */
-export function storeReads({ shared, pipeline, telemetry }: Parts): StoreReads {
+export function storeReads({ shared, pipeline, telemetry }: ProcessContext): StoreReads {
   return {
     pipeline,
     waiting: () => readStatus(shared, pipeline, { onlyWaiting: true }),
@@ -128,14 +128,14 @@ export function stallLimits(config: Pick<Config, 'stallMs' | 'archivePartAgeMs'>
 }
 
 /** Tells of this process. @param roles that it runs */
-export function reporter(parts: Parts, roles: readonly string[]): Reporter {
-  const { clock, problems, metrics } = parts.telemetry
+export function reporter(context: ProcessContext, roles: readonly string[]): Reporter {
+  const { clock, problems, metrics } = context.telemetry
   createBuildMetrics(metrics, version())
   return new Reporter({
-    store: new RedisReports(parts.shared, clock),
+    store: new RedisReports(context.shared, clock),
     process: { roles, host: hostname(), pid: process.pid, version: version() },
-    recent: parts.recent,
-    data: parts.hasEnrichment ? () => dataSetsOf(parts.enrichment.engine.providers(), clock.now()) : undefined,
+    recent: context.recent,
+    data: context.hasEnrichment ? () => dataSetsOf(context.enrichment.engine.providers(), clock.now()) : undefined,
     problems: () => (problems === undefined ? [] : loggedProblems(problems, clock)),
     clock,
   })

@@ -5,7 +5,7 @@ import type { AgedStore } from '../../operations/retention/ports.ts'
 import { Retention } from '../../operations/retention/service.ts'
 import { createClickHouseMetrics, createShareMetrics } from '../../operations/status/metrics.ts'
 import { clickhouseStatus, damageWatch } from '../../operations/status/role.ts'
-import type { Parts } from '../../process/context.ts'
+import type { ProcessContext } from '../../process/context.ts'
 import type { Service } from '../../run/service.ts'
 import type { Membership } from '../../stores/redis/membership.ts'
 import { quotaWatch } from '../../tenants/role.ts'
@@ -25,18 +25,18 @@ const SHARE_BYTES_MAX = 32 * 2 ** 20
 type Reading = Pick<SinkStreamsOptions, 'readEntriesMax' | 'clusterPollMs' | 'share'>
 
 /** Moves what the steps kept to the destinations. Ready when the one is that completes jobs: analysts can ask at once. */
-export function sinkRole(parts: Parts): Service[] {
-  const { sinkLingerMs, clickhouseUrl, clickhouseCluster: cluster } = parts.config
-  createClickHouseMetrics(parts.telemetry.metrics, () => clickhouseStatus(clickhouseUrl))
+export function sinkRole(context: ProcessContext): Service[] {
+  const { sinkLingerMs, clickhouseUrl, clickhouseCluster: cluster } = context.config
+  createClickHouseMetrics(context.telemetry.metrics, () => clickhouseStatus(clickhouseUrl))
   const shared = new Map<string, Membership>()
-  const gathering = gatheringOf(parts.config)
-  const workers = parts.pipeline.sinks
+  const gathering = gatheringOf(context.config)
+  const workers = context.pipeline.sinks
     .filter(({ takes = 'rows' }) => takes === 'rows')
-    .map((sink) => sharedSink(parts, sink, { ...gathering, lingerMs: sink.lingerMs ?? sinkLingerMs }, shared))
-  if (shared.size > 0) createShareMetrics(parts.telemetry.metrics, shared)
+    .map((sink) => sharedSink(context, sink, { ...gathering, lingerMs: sink.lingerMs ?? sinkLingerMs }, shared))
+  if (shared.size > 0) createShareMetrics(context.telemetry.metrics, shared)
   // Behind the sinks, which bring the schema up to date. Replicas replace each other's damaged parts.
-  const watches = [quotaWatch(parts), ...(cluster === undefined ? [damageWatch(parts)] : [])]
-  return [...workers, retention(parts, new ClickHouseAgedTables(clickhouseUrl, cluster)), ...watches]
+  const watches = [quotaWatch(context), ...(cluster === undefined ? [damageWatch(context)] : [])]
+  return [...workers, retention(context, new ClickHouseAgedTables(clickhouseUrl, cluster)), ...watches]
 }
 
 /** What a share of a sink inserts at once, however large rows are. */
@@ -49,25 +49,25 @@ export function gatheringOf({ sinkRowsMax, sinkShares }: Pick<Config, 'sinkRowsM
 }
 
 /** Sees to it that events leave a store by their age. */
-export function retention(parts: Parts, store: AgedStore): Service {
-  const { clock, log } = parts.telemetry
-  return new Retention({ store, records: parts.retentionRecords, clock, log })
+export function retention(context: ProcessContext, store: AgedStore): Service {
+  const { clock, log } = context.telemetry
+  return new Retention({ store, records: context.retentionRecords, clock, log })
 }
 
 /** A worker for each share of a sink, of which those insert whose shares this process holds. */
 function sharedSink(
-  parts: Parts,
+  context: ProcessContext,
   sink: Sink,
   gathering: InsertBatcherOptions,
   shared: Map<string, Membership>,
 ): Service {
-  const { sinkShares: shares, place } = parts.config
-  if (shares === 1) return sinkWorker(parts, sink, gathering)
+  const { sinkShares: shares, place } = context.config
+  if (shares === 1) return sinkWorker(context, sink, gathering)
   const { group } = sink
-  const membership = sinkMembership({ client: parts.leases, group, shares, place, log: parts.telemetry.log })
+  const membership = sinkMembership({ client: context.leases, group, shares, place, log: context.telemetry.log })
   shared.set(group, membership)
   const workers = Array.from({ length: shares }, (_, number) =>
-    sinkWorker(parts, sink, gathering, { share: membership.share(number) }),
+    sinkWorker(context, sink, gathering, { share: membership.share(number) }),
   )
   return {
     name: `sink ${group}`,
@@ -78,44 +78,44 @@ function sharedSink(
 
 /** The worker of a sink, with connections of its own. */
 export function sinkWorker(
-  parts: Parts,
+  context: ProcessContext,
   sink: Sink,
   gathering: InsertBatcherOptions,
   reading: Reading = {},
 ): SinkWorker {
   const { group, from, into, completesJobs = false } = sink
-  const { clickhouseUrl, clickhouseCluster, partitions, own } = parts.config
+  const { clickhouseUrl, clickhouseCluster, partitions, own } = context.config
   const settings = ownValues(into.settings, own)
-  const { log } = parts.telemetry
-  parts.workMetrics.sink(group)
+  const { log } = context.telemetry
+  context.workMetrics.sink(group)
   const source = new SinkStreams({
-    blocking: parts.connectBlocking(group),
-    client: parts.connectLoop(group),
-    leases: parts.leases,
-    cluster: parts.isCluster,
+    blocking: context.connectBlocking(group),
+    client: context.connectLoop(group),
+    leases: context.leases,
+    cluster: context.isCluster,
     partitions,
     group,
     from,
     completesJobs,
     // What another sink refuses is stored all the same.
-    outcomesTo: completesJobs ? parts.pipeline.outcomes : undefined,
-    ensureGroups: () => parts.createGroups(),
-    place: parts.config.place,
+    outcomesTo: completesJobs ? context.pipeline.outcomes : undefined,
+    ensureGroups: () => context.createGroups(),
+    place: context.config.place,
     log,
     ...reading,
   })
   return new SinkWorker({
     group,
     source,
-    inserter: into.open({ settings, clickhouseUrl, clickhouseCluster, archive: parts.archivePlace, log }),
+    inserter: into.open({ settings, clickhouseUrl, clickhouseCluster, archive: context.archivePlace, log }),
     startsReady: completesJobs,
     ...gathering,
     log,
     onInserted: (rows, durationMs) => {
-      parts.workMetrics.inserted(group, rows, durationMs)
-      if (completesJobs) parts.recent.did('stored', rows)
+      context.workMetrics.inserted(group, rows, durationMs)
+      if (completesJobs) context.recent.did('stored', rows)
     },
-    onInsertFailed: () => parts.workMetrics.insertFailed(group),
-    onRefused: (rows, kind) => parts.workMetrics.refused(group, rows, kind),
+    onInsertFailed: () => context.workMetrics.insertFailed(group),
+    onRefused: (rows, kind) => context.workMetrics.refused(group, rows, kind),
   })
 }

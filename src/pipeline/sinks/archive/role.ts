@@ -1,5 +1,5 @@
 import { AgedArchive } from '../../../operations/retention/aged-archive.ts'
-import type { Parts } from '../../../process/context.ts'
+import type { ProcessContext } from '../../../process/context.ts'
 import type { Service } from '../../../run/service.ts'
 import { keys } from '../../../stores/redis/keys.ts'
 import { retention, sinkWorker } from '../role.ts'
@@ -13,14 +13,14 @@ const POLL_MS = 500
 const BACKLOG_EVENTS = 8
 
 /** Moves events as they came to object storage. One owner at a time; while nobody has an archive it only waits. */
-export function archiveRole(parts: Parts): Service[] {
-  const { archivePartBytes: bytesMax, archivePartAgeMs: gatherMs } = parts.config
-  const rowsMax = parts.limits.partEventsMax
+export function archiveRole(context: ProcessContext): Service[] {
+  const { archivePartBytes: bytesMax, archivePartAgeMs: gatherMs } = context.config
+  const rowsMax = context.limits.partEventsMax
   const gathering = { rowsMax, bytesMax, lingerMs: 0, gatherMs, pollMs: POLL_MS, backlogRows: BACKLOG_EVENTS }
   const reading = { readEntriesMax: READ_ENTRIES_MAX, clusterPollMs: POLL_MS }
-  const workers = parts.pipeline.sinks
+  const workers = context.pipeline.sinks
     .filter(({ takes }) => takes === 'payloads')
-    .map((sink) => sinkWorker(parts, sink, gathering, reading))
-  const tenants = async () => Object.keys(await parts.shared.hgetall(keys.tenants()))
-  return [...workers, retention(parts, new AgedArchive(openObjectStore(parts.archivePlace), tenants))]
+    .map((sink) => sinkWorker(context, sink, gathering, reading))
+  const tenants = async () => Object.keys(await context.shared.hgetall(keys.tenants()))
+  return [...workers, retention(context, new AgedArchive(openObjectStore(context.archivePlace), tenants))]
 }

@@ -2,7 +2,7 @@ import { EventEnvelope } from '../../../../schemas/api/event.ts'
 import { tenantEnricher } from '../../../enrichment/tenant-rules/judge.ts'
 import { RedisBulkQueue } from '../../../lookup/bulk/queue.ts'
 import { BulkWorker } from '../../../lookup/bulk-worker.ts'
-import type { Parts } from '../../../process/context.ts'
+import type { ProcessContext } from '../../../process/context.ts'
 import type { Service } from '../../../run/service.ts'
 import { Announcements } from '../../../stores/redis/announcements.ts'
 import { keys } from '../../../stores/redis/keys.ts'
@@ -12,25 +12,25 @@ import { Feeder } from './feeder.ts'
 import { RedisFeederStore } from './redis/feeder-store.ts'
 
 /** Feeds batch jobs into their lane, and does bulk lookup jobs. */
-export function batchRole(parts: Parts): Service[] {
-  return [feeder(parts), bulkWorker(parts)]
+export function batchRole(context: ProcessContext): Service[] {
+  return [feeder(context), bulkWorker(context)]
 }
 
-function feeder(parts: Parts): Feeder {
-  const { config, telemetry, pipeline, limits, shared, enrichment, origins, recent, workMetrics } = parts
+function feeder(context: ProcessContext): Feeder {
+  const { config, telemetry, pipeline, limits, shared, enrichment, origins, recent, workMetrics } = context
   const { partitions } = config
   const read = workMetrics.stage('ingest', 'read')
   return new Feeder({
     store: new RedisFeederStore({
       client: shared,
-      leases: parts.leases,
+      leases: context.leases,
       pipeline,
       partitions,
       shares: config.feederShares,
       place: config.place,
       log: telemetry.log,
     }),
-    opened: new Announcements(parts.connect({ name: 'jobs', kind: 'loop' }), keys.jobsOpened()),
+    opened: new Announcements(context.connect({ name: 'jobs', kind: 'loop' }), keys.jobsOpened()),
     readerOf: (source) => readerOfJobs(pipeline, source),
     check: compileValidator(EventEnvelope),
     enricher: enrichment.engine,
@@ -51,15 +51,15 @@ function feeder(parts: Parts): Feeder {
   })
 }
 
-function bulkWorker(parts: Parts): BulkWorker {
-  const { claimIdleMs } = parts.config
-  const { deliveriesMax } = parts.limits
-  const blocking = parts.connectBlocking('bulk')
+function bulkWorker(context: ProcessContext): BulkWorker {
+  const { claimIdleMs } = context.config
+  const { deliveriesMax } = context.limits
+  const blocking = context.connectBlocking('bulk')
   return new BulkWorker({
-    queue: new RedisBulkQueue({ blocking, client: parts.shared, claimIdleMs }),
-    lookups: parts.enrichment.lookups,
+    queue: new RedisBulkQueue({ blocking, client: context.shared, claimIdleMs }),
+    lookups: context.enrichment.lookups,
     aliveEveryMs: claimIdleMs / 5,
     deliveriesMax,
-    log: parts.telemetry.log,
+    log: context.telemetry.log,
   })
 }
