@@ -119,7 +119,7 @@ export const LetterCopy = Type.Object({
     description: 'Names and values in turn, as base64',
   }),
   claim: Type.Union([Type.String({ pattern: '^[A-Za-z0-9+/]{11}=$' }), Type.Null()], {
-    description: 'The owner, as base64, in whose name the event is known to dedup; null: this letter has no claim',
+    description: 'The claim id under which dedup knows the event, as base64; null: this letter has no claim',
   }),
 })
 export type LetterCopy = Static<typeof LetterCopy>

@@ -36,7 +36,7 @@ test('the dashboard changes all letters of a reason that somebody saw, in parts,
   const desk = redisLetterDesk(letters)
   const write = (atMs: number, reason: string, group = 'process') => {
     const block = packBlock([envelope('t', `e${atMs}`)])
-    const origin = { group, stream: 'intake', lane: 'live' as const, owner: undefined }
+    const origin = { group, stream: 'intake', lane: 'live' as const, claimId: undefined }
     const fields = deadLetterFields(origin, { reason, block, outcome: undefined })
     return client.call('XADD', keys.dead(0), `${atMs}-0`, ...fields)
   }
@@ -64,7 +64,7 @@ test('one call of the dashboard looks at so many letters, and the next goes on b
   const { client, letters } = await startDeadLetters(t)
   const desk = redisLetterDesk(letters, 100)
   for (let i = 1; i <= 250; i++) {
-    const origin = { group: 'process', stream: 'intake', lane: 'live' as const, owner: undefined }
+    const origin = { group: 'process', stream: 'intake', lane: 'live' as const, claimId: undefined }
     const block = packBlock([envelope('t', `e${i}`)])
     const fields = deadLetterFields(origin, { reason: i <= 2 ? 'rare' : 'often', block, outcome: undefined })
     await client.call('XADD', keys.dead(0), `${i}-0`, ...fields)

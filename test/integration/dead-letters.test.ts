@@ -7,8 +7,8 @@ import type { Pipeline } from '../../src/pipeline/declaration/pipeline.ts'
 import { decodeBlock, encodeBlock, packBlock } from '../../src/pipeline/event/block.ts'
 import { identityOf } from '../../src/pipeline/event/envelope.ts'
 import { columnOf } from '../../src/pipeline/event/row.ts'
+import { claimIdOf } from '../../src/pipeline/streams/claim-id.ts'
 import { brokenEntryFields, deadLetterFields } from '../../src/pipeline/streams/dead-letter.ts'
-import { ownerOf } from '../../src/pipeline/streams/owner.ts'
 import { readStatus, waitingEvents } from '../../src/pipeline/streams/status.ts'
 import type { RedisClient } from '../../src/stores/redis/connect.ts'
 import { counterFields, keys } from '../../src/stores/redis/keys.ts'
@@ -56,7 +56,7 @@ test('what is retried goes the normal way and counts once, however many retry it
 test('what was sent again meanwhile is a duplicate at its retry, also late in the window', async (t) => {
   const { redis, client, intake, letters, all } = await startDeadLetters(t)
   // It died before it was claimed; claims of now are two generations behind those of its time.
-  await writeLetter(client, envelope('t', 'old'), ownerOf(`${Date.now() - 7.5 * DAY_MS}-0`.replace(/\.\d+/, ''), 0))
+  await writeLetter(client, envelope('t', 'old'), claimIdOf(`${Date.now() - 7.5 * DAY_MS}-0`.replace(/\.\d+/, ''), 0))
   const worker = await startWorker(redis.url, ingest, 'process', 1, NO_ENRICHER)
   t.after(worker.stop)
   await intake.append([envelope('t', 'old')])
@@ -68,22 +68,22 @@ test('what was sent again meanwhile is a duplicate at its retry, also late in th
 
 test('what was claimed before it died is kept at its retry, and its twin is a duplicate', async (t) => {
   const { redis, client, letters, all } = await startDeadLetters(t)
-  const owner = ownerOf(`${Date.now()}-0`, 0)
+  const claimId = claimIdOf(`${Date.now()}-0`, 0)
   await writeLetter(client, envelope('t', 'e'), undefined)
-  await writeLetter(client, envelope('t', 'e'), owner)
+  await writeLetter(client, envelope('t', 'e'), claimId)
   const worker = await startWorker(redis.url, ingest, 'process', 1, NO_ENRICHER)
   t.after(worker.stop)
-  await claim(client, 'e', owner)
+  await claim(client, 'e', claimId)
   for (const letter of await all()) await letters.retry(letter)
   await nothingWaits(client, ingest)
   assert.deepEqual([await keptIds(client), await counter(client, 'process:duplicates')], [['e'], 1])
 })
 
-/** Claims an event for an owner, as the step does. */
-async function claim(client: RedisClient, eventId: string, owner: Buffer): Promise<void> {
+/** Claims an event for a claim id, as the step does. */
+async function claim(client: RedisClient, eventId: string, claimId: Buffer): Promise<void> {
   const { claimOf } = await import('../../src/pipeline/streams/seen-store.ts')
-  const place = claimOf(identityOf('t', eventId), { partition: 0, owner }, ingest.limits.dedupWindowMs)
-  await client.call('HSET', place.key, place.identity, owner)
+  const place = claimOf(identityOf('t', eventId), { partition: 0, claimId }, ingest.limits.dedupWindowMs)
+  await client.call('HSET', place.key, place.identity, claimId)
   await client.call('SET', `${place.key.replace(/\d+$/, '')}m`, '')
 }
 
@@ -92,8 +92,8 @@ test('an event that was discarded is new when it comes again, unless another one
   const worker = await startWorker(redis.url, ingest, 'process', 1, NO_ENRICHER)
   t.after(worker.stop)
   const now = Date.now()
-  const own = ownerOf(`${now}-0`, 0)
-  const earlier = ownerOf(`${now - 60_000}-0`, 0)
+  const own = claimIdOf(`${now}-0`, 0)
+  const earlier = claimIdOf(`${now - 60_000}-0`, 0)
   const sink = { group: 'clickhouse', stream: 'enriched' }
   await claim(client, 'claimed', own)
   await writeLetter(client, envelope('t', 'claimed'), own)
@@ -121,7 +121,7 @@ test('a letter of one sink is put back for that sink alone', async (t) => {
   const { redis, client, letters, all } = await startDeadLetters(t, pipeline)
   const sinks = await Promise.all(['clickhouse', 'copy'].map((group) => collectingSink(redis.url, group, 1)))
   for (const sink of sinks) t.after(sink.stop)
-  await writeLetter(client, envelope('t', 'e'), ownerOf(`${Date.now()}-0`, 0), { group: 'copy', stream: 'enriched' })
+  await writeLetter(client, envelope('t', 'e'), claimIdOf(`${Date.now()}-0`, 0), { group: 'copy', stream: 'enriched' })
   for (const letter of await all()) assert.equal(await letters.retry(letter), 'done')
   // What comes behind it goes to both.
   const later = encodeBlock(packBlock([envelope('t', 'later')]))
@@ -142,7 +142,7 @@ test('a letter of one sink is put back for that sink alone', async (t) => {
 test('a retried event moves its batch job no more, which counted it as rejected', async (t) => {
   const { redis, client, letters, all } = await startDeadLetters(t)
   const block = packBlock([envelope('t', 'e')], 'job-1')
-  const origin = { group: 'process', stream: 'intake', lane: 'batch' as const, owner: undefined }
+  const origin = { group: 'process', stream: 'intake', lane: 'batch' as const, claimId: undefined }
   await client.call(
     'XADD',
     keys.dead(0),
@@ -171,7 +171,7 @@ test('the command lists by page and filter, shows, retries and discards', async 
   assert.equal((await ipid('list')).stdout, 'no dead letters: every event was processed\n')
   assert.deepEqual(await json('list'), { letters: [], next: null })
   for (let i = 0; i < 250; i++) {
-    const origin = { group: 'process', stream: 'intake', lane: 'live' as const, owner: undefined }
+    const origin = { group: 'process', stream: 'intake', lane: 'live' as const, claimId: undefined }
     const block = packBlock([envelope(i % 10 === 0 ? 'acme' : 'other', `e${i}`)])
     const letter = { reason: i < 100 ? 'first\treason' : 'second reason', block, outcome: undefined }
     await client.call('XADD', keys.dead(i % 2), `${1_800_000_000_000 + i}-0`, ...deadLetterFields(origin, letter))

@@ -6,7 +6,7 @@ import { createDemoTenant } from '../../src/cli/start/demo-tenant.ts'
 import { renewLetters, untilNodesGone } from '../../src/operations/erasure/redis/deleted-entries.ts'
 import { RedisTenantRemoval } from '../../src/operations/erasure/redis/tenant-removal.ts'
 import { identityOf } from '../../src/pipeline/event/envelope.ts'
-import { ownerOf } from '../../src/pipeline/streams/owner.ts'
+import { claimIdOf } from '../../src/pipeline/streams/claim-id.ts'
 import { findClaim, forgetClaims, seedClaims } from '../../src/pipeline/streams/seen-claims.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
@@ -88,7 +88,7 @@ test('what Redis holds of events is removed, and nothing else', async (t) => {
   await t.test('a claim is given up unless it is of an event that came later', async () => {
     const beforeMs = Date.now()
     const claim = (id: string, ms: number) => {
-      return { partition: 0, identity: Buffer.from(identityOf('t', id), 'latin1'), owner: ownerOf(`${ms}-0`, 0) }
+      return { partition: 0, identity: Buffer.from(identityOf('t', id), 'latin1'), claimId: claimIdOf(`${ms}-0`, 0) }
     }
     const claims = [claim('old', beforeMs - windowMs + 1_000), claim('new', beforeMs), claim('other', beforeMs - 5)]
     await seedClaims(client, claims, windowMs)
@@ -98,7 +98,7 @@ test('what Redis holds of events is removed, and nothing else', async (t) => {
       claims.map(({ identity }) => findClaim(client, { partition: 0, identity, ms: beforeMs }, windowMs)),
     )
     assert.deepEqual(
-      known.map((owner) => owner !== undefined),
+      known.map((claimId) => claimId !== undefined),
       [false, true, true],
     )
   })

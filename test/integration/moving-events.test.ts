@@ -100,7 +100,7 @@ test('a line of a batch job, a letter, and rows of earlier versions are told as 
     { ...seen, lane: 'live' },
   ])
 
-  const origin = { group: 'clickhouse', stream: 'enriched', lane: 'live', owner: undefined } as const
+  const origin = { group: 'clickhouse', stream: 'enriched', lane: 'live', claimId: undefined } as const
   const letter = deadLetterFields(origin, { reason: 'dedup: é', outcome: undefined, block: packBlock([sent('e')]) })
   await add(keys.dead(0), ['junk', 'no block'])
   const id = String(await add(keys.dead(0), letter))

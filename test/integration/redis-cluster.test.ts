@@ -16,9 +16,9 @@ import type { SystemStatus } from '../../src/operations/status/system-status.ts'
 import { packBlock } from '../../src/pipeline/event/block.ts'
 import { partitionOf } from '../../src/pipeline/event/envelope.ts'
 import { acceptEvents } from '../../src/pipeline/sources/live/accept.ts'
+import { claimIdOf } from '../../src/pipeline/streams/claim-id.ts'
 import { deadLetterFields } from '../../src/pipeline/streams/dead-letter.ts'
 import { type RawEntry, readEntry } from '../../src/pipeline/streams/entries.ts'
-import { ownerOf } from '../../src/pipeline/streams/owner.ts'
 import { findClaim, seedClaims } from '../../src/pipeline/streams/seen-claims.ts'
 import { agreeOnPartitions, createGroups } from '../../src/pipeline/streams/topology.ts'
 import { systemClock } from '../../src/run/clock.ts'
@@ -212,16 +212,16 @@ test('on a cluster a restore moves dead letters to other partitions, where they 
   t.after(() => client.disconnect())
   await agreeOnPartitions(client, PARTITIONS)
   await createGroups(client, ingest, PARTITIONS)
-  const claims: { identity: Buffer; owner: Buffer }[] = []
+  const claims: { identity: Buffer; claimId: Buffer }[] = []
   for (let i = 0; i < 20; i++) {
-    const owner = ownerOf(`${Date.now()}-${i}`, 0)
-    const origin = { group: 'process', stream: 'intake', lane: 'live' as const, owner }
+    const claimId = claimIdOf(`${Date.now()}-${i}`, 0)
+    const origin = { group: 'process', stream: 'intake', lane: 'live' as const, claimId }
     const event = envelope(i < 8 ? 'acme' : 'other', `e${i}`)
     const partition = partitionOf(event.identity, PARTITIONS)
     const block = packBlock([event])
     const identity = block.identities
-    await seedClaims(client, [{ partition, identity, owner }], WINDOW_MS)
-    claims.push({ identity, owner })
+    await seedClaims(client, [{ partition, identity, claimId }], WINDOW_MS)
+    claims.push({ identity, claimId })
     const letter = { reason: 'test', block, outcome: undefined }
     await client.call('XADD', keys.dead(partition), '*', ...deadLetterFields(origin, letter))
   }
@@ -243,9 +243,9 @@ test('on a cluster a restore moves dead letters to other partitions, where they 
   await target.end()
   await target.close()
   await createGroups(client, ingest, 6)
-  for (const { identity, owner } of claims) {
+  for (const { identity, claimId } of claims) {
     const place = { partition: partitionOf(identity.toString('latin1'), 6), identity, ms: Date.now() }
-    assert.deepEqual(await findClaim(client, place, WINDOW_MS), owner)
+    assert.deepEqual(await findClaim(client, place, WINDOW_MS), claimId)
   }
   const ipid = (...args: string[]) => run('dead-letter', ...args)
   assert.equal((await ipid('list')).letters.length, 20)

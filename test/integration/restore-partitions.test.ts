@@ -10,9 +10,9 @@ import { RedisReplayLane } from '../../src/operations/replay/redis/lane.ts'
 import { packBlock } from '../../src/pipeline/event/block.ts'
 import { type Envelope, NO_IDENTITY, partitionOf } from '../../src/pipeline/event/envelope.ts'
 import { NO_OUTCOMES, outcomeKey } from '../../src/pipeline/event/outcomes.ts'
+import { claimIdOfNoEntry } from '../../src/pipeline/streams/claim-id.ts'
 import { deadLetterFields } from '../../src/pipeline/streams/dead-letter.ts'
 import { type RawEntry, readEntry } from '../../src/pipeline/streams/entries.ts'
-import { ownerOfNobody } from '../../src/pipeline/streams/owner.ts'
 import { findClaim, seedClaims } from '../../src/pipeline/streams/seen-claims.ts'
 import { waitingEvents } from '../../src/pipeline/streams/status.ts'
 import { agreeOnPartitions, createGroups, partitionsSince } from '../../src/pipeline/streams/topology.ts'
@@ -31,14 +31,14 @@ const OUTCOME = outcomeKey({ tenantId: 't', day: '2026-11-22', status: 'dead' })
 interface LetterPlace {
   readonly partition: number
   readonly id: string
-  readonly owner?: Buffer
+  readonly claimId?: Buffer
   readonly group?: string
   readonly stream?: string
 }
 
 async function writeLetter(client: RedisClient, event: Envelope, place: LetterPlace): Promise<void> {
-  const { partition, id, owner, group = 'clickhouse', stream = 'enriched' } = place
-  const origin = { group, stream, lane: 'live' as const, owner }
+  const { partition, id, claimId, group = 'clickhouse', stream = 'enriched' } = place
+  const origin = { group, stream, lane: 'live' as const, claimId }
   const letter = { reason: 'test', block: packBlock([event], undefined, 'p:1'), outcome: OUTCOME }
   await client.call('XADD', keys.dead(partition), id, ...deadLetterFields(origin, letter))
 }
@@ -50,8 +50,8 @@ async function lettersOf(client: RedisClient, partitions: number): Promise<Store
 }
 
 /** What a letter keeps wherever it is. */
-const factsOf = ({ firstId, atMs, group, stream, owner, block }: StoredLetter) =>
-  [firstId, atMs, group, stream, owner?.toString('hex'), block?.rows.toString()].join(' ')
+const factsOf = ({ firstId, atMs, group, stream, claimId, block }: StoredLetter) =>
+  [firstId, atMs, group, stream, claimId?.toString('hex'), block?.rows.toString()].join(' ')
 
 const identityOf = ({ block }: StoredLetter) => block?.identities.toString('latin1') ?? NO_IDENTITY
 
@@ -61,14 +61,14 @@ test('a restore moves dead letters and their claims to the partitions that anoth
   t.after(() => client.disconnect())
   await agreeOnPartitions(client, BEFORE)
   const nowMs = Date.now()
-  const owner = ownerOfNobody(nowMs - 1)
+  const claimId = claimIdOfNoEntry(nowMs - 1)
   const events = Array.from({ length: 30 }, (_, i) => envelope('t', `e${i}`))
   const numbers = Array.from({ length: BEFORE }, () => 0)
   for (const event of events) {
     const partition = partitionOf(event.identity, BEFORE)
     // All partitions give letters up in the same millisecond.
-    await writeLetter(client, event, { partition, id: `${nowMs}-${numbers[partition]!++}`, owner })
-    await seedClaims(client, [{ partition, identity: Buffer.from(event.identity, 'latin1'), owner }], WINDOW_MS)
+    await writeLetter(client, event, { partition, id: `${nowMs}-${numbers[partition]!++}`, claimId })
+    await seedClaims(client, [{ partition, identity: Buffer.from(event.identity, 'latin1'), claimId }], WINDOW_MS)
   }
   await writeLetter(client, { ...envelope('t', 'none'), identity: NO_IDENTITY }, { partition: 3, id: `${nowMs + 1}-0` })
   const payload = { partition: 3, id: `${nowMs + 2}-0`, group: 'archive', stream: 'archive' }
@@ -123,7 +123,7 @@ test('a restore moves dead letters and their claims to the partitions that anoth
     }
     for (const { identity } of events) {
       const place = { partition: partitionOf(identity, partitions), identity: Buffer.from(identity, 'latin1') }
-      assert.deepEqual(await findClaim(client, { ...place, ms: nowMs }, WINDOW_MS), owner)
+      assert.deepEqual(await findClaim(client, { ...place, ms: nowMs }, WINDOW_MS), claimId)
     }
     assert.deepEqual(await client.keys('*:dead:copy'), [])
     assert.equal((await client.keys('{p*}:dead')).length <= partitions, true)

@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { ingest } from '../../pipelines/ingest.ts'
 import { readDedup } from '../../src/operations/status/redis/dedup.ts'
 import { SettledElsewhereError } from '../../src/pipeline/declaration/seen.ts'
+import { claimIdMs, claimIdOf, claimIdOfNoEntry } from '../../src/pipeline/streams/claim-id.ts'
 import { Janitor } from '../../src/pipeline/streams/janitor.ts'
-import { ownerMs, ownerOf, ownerOfNobody } from '../../src/pipeline/streams/owner.ts'
 import { findClaim, seedClaims } from '../../src/pipeline/streams/seen-claims.ts'
 import { claimOf, expiryOf, generationOf, RedisSeenStore, sweepSeen } from '../../src/pipeline/streams/seen-store.ts'
 import { SettlementWriter } from '../../src/pipeline/streams/settlement.ts'
@@ -32,17 +32,17 @@ async function startStore(t: import('node:test').TestContext) {
   /** A delivery as one of a block that was written at a moment; the entry itself is pending until it is acknowledged. */
   const deliveryAt = (ms: number, entry = `${ms}-${sequence++}`) => {
     clock.ms = Math.max(clock.ms, ms)
-    return { partition: 0, lane: 'live' as const, id, owner: ownerOf(entry, 0), repeated: false }
+    return { partition: 0, lane: 'live' as const, id, claimId: claimIdOf(entry, 0), repeated: false }
   }
   const claimAt = (ms: number, identities: Buffer, entry?: string) => store.claim(identities, deliveryAt(ms, entry))
   return { claimAt, deliveryAt, store, client, id, now: clock.ms }
 }
 
-test('owners keep their time and order', () => {
+test('claim ids keep their time and order', () => {
   const ms = Date.UTC(2026, 10, 21, 1, 2, 3, 456)
-  assert.equal(ownerMs(ownerOf(`${ms}-7`, 1)), ms)
-  const owners = [`${ms}-7`, `${ms}-8`, `${ms + 1}-0`].flatMap((id) => [ownerOf(id, 0), ownerOf(id, 1)])
-  assert.equal(new Set(owners.map((owner) => owner.toString('hex'))).size, owners.length)
+  assert.equal(claimIdMs(claimIdOf(`${ms}-7`, 1)), ms)
+  const claimIds = [`${ms}-7`, `${ms}-8`, `${ms + 1}-0`].flatMap((id) => [claimIdOf(id, 0), claimIdOf(id, 1)])
+  assert.equal(new Set(claimIds.map((claimId) => claimId.toString('hex'))).size, claimIds.length)
 })
 
 test('the first block owns an identity; its own repeat finds itself, another block finds a repeat', async (t) => {
@@ -152,7 +152,7 @@ test('how much the window remembers is counted, and its memory estimated', async
   assert.equal((await claimAt(now + 1, part(0, 500))).length, 500, 'repeats')
   const older = generationOf(now, DEDUP_WINDOW_MS) * (DEDUP_WINDOW_MS / 2) - 1
   const claims = Array.from({ length: 1_000 }, (_, i) => {
-    return { partition: 0, identity: part(2_000 + i, 2_001 + i), owner: ownerOfNobody(older) }
+    return { partition: 0, identity: part(2_000 + i, 2_001 + i), claimId: claimIdOfNoEntry(older) }
   })
   await seedClaims(client, claims, DEDUP_WINDOW_MS)
   const { entries, bytes } = await readDedup(client, ingest, now)
@@ -187,8 +187,9 @@ test('claims of one turn find what they find one after the other, but those of e
   const claimsOf = (identities: Buffer[]) =>
     blocks.map(({ from, many }, i) => {
       const delivery = { partition: 0, lane: 'live' as const, id: ids[(i * 5) % 12]!, repeated: false }
-      const owner = ownerOf(`${now - (i % 4 === 0 ? DEDUP_WINDOW_MS / 2 : 0)}-${i}`, 0)
-      return () => store.claim(pick(from, many, identities), { ...delivery, owner }).catch((error: Error) => error.name)
+      const claimId = claimIdOf(`${now - (i % 4 === 0 ? DEDUP_WINDOW_MS / 2 : 0)}-${i}`, 0)
+      return () =>
+        store.claim(pick(from, many, identities), { ...delivery, claimId }).catch((error: Error) => error.name)
     })
   const together = await Promise.all(claimsOf(pool).map((claim) => claim()))
   const others = pool.map(() => randomBytes(16))
@@ -222,7 +223,7 @@ test('a settlement that drops what another delivery of its entry claimed is cont
   await client.call('XCLAIM', STREAM, 'g', 'other', 0, id)
   assert.equal(await settling('first', second), 'contested', 'it was delivered again')
   assert.equal(await client.hget(keys.counters(0), 'settled'), null)
-  assert.equal(await settling('repeated', second), 'written', "another owner's claim")
+  assert.equal(await settling('repeated', second), 'written', "another claim id's claim")
   assert.equal(await settling('repeated', first), 'settled before')
   assert.equal(await client.hget(keys.counters(0), 'settled'), '1')
 })
@@ -232,12 +233,12 @@ test('claims that are entered are repeats until the window has passed since thei
   const identities = randomBytes(16 * 5_000)
   const identity = (i: number) => identities.subarray(i * 16, i * 16 + 16)
   const claims = Array.from({ length: 5_000 }, (_, i) => {
-    return { partition: 0, identity: identity(i), owner: ownerOfNobody(now - (i % 7) * DAY_MS) }
+    return { partition: 0, identity: identity(i), claimId: claimIdOfNoEntry(now - (i % 7) * DAY_MS) }
   })
   await seedClaims(client, claims, DEDUP_WINDOW_MS)
   await seedClaims(client, claims, DEDUP_WINDOW_MS)
   const found = await findClaim(client, { partition: 0, identity: identity(6), ms: now }, DEDUP_WINDOW_MS)
-  assert.deepEqual(found, claims[6]!.owner)
+  assert.deepEqual(found, claims[6]!.claimId)
   assert.equal((await claimAt(now + 1, identities)).length, 5_000)
   const [newest, oldest] = [identity(0), identity(6)]
   assert.deepEqual(await claimAt(now + DAY_MS, Buffer.concat([newest, oldest])), [0, 1], 'the last moment')
@@ -245,6 +246,6 @@ test('claims that are entered are repeats until the window has passed since thei
   assert.ok((await client.ttl(`${(await client.keys('{p0}:seen:*'))[0]}`)) > 0, 'they expire')
   const kept = randomBytes(16)
   assert.deepEqual(await claimAt(now + 2, kept, `${now}-9`), [])
-  await seedClaims(client, [{ partition: 0, identity: kept, owner: ownerOfNobody(now) }], DEDUP_WINDOW_MS)
+  await seedClaims(client, [{ partition: 0, identity: kept, claimId: claimIdOfNoEntry(now) }], DEDUP_WINDOW_MS)
   assert.deepEqual(await claimAt(now + 3, kept, `${now}-9`), [], 'a claim that is there stays')
 })

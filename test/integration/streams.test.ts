@@ -165,18 +165,18 @@ test('a wait for entries ends with its signal, whenever that is given, and takes
   assert.deepEqual(await Promise.all(answers), [])
 })
 
-test('what is put back in parts is for its group alone, and carries its owner', async (t) => {
+test('what is put back in parts is for its group alone, and carries its claim id', async (t) => {
   const { client, intake } = await startStreams(t)
   for (const lane of ['live', 'batch'] as const) {
     await client.xgroup('CREATE', keys.stream(0, 'intake', lane), 'other', '0', 'MKSTREAM')
   }
   await intake.append([envelope('t', 'a'), envelope('t', 'b')])
   const reader = readerOf(client)
-  const { owner, ...entry } = (await reader.next()).entries[0]!
-  assert.equal(await reader.settle({ ...entry, owner }, isolate(partsOf(entry.block))), 'written')
+  const { claimId, ...entry } = (await reader.next()).entries[0]!
+  assert.equal(await reader.settle({ ...entry, claimId }, isolate(partsOf(entry.block))), 'written')
   const parts = (await reader.next()).entries
   assert.deepEqual(
-    parts.map((part) => [part.block.count, part.repeated, part.owner.equals(owner)]),
+    parts.map((part) => [part.block.count, part.repeated, part.claimId.equals(claimId)]),
     [
       [1, true, true],
       [1, true, true],

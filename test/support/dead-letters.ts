@@ -80,14 +80,14 @@ export const counter = async (client: RedisClient, name: string) =>
 export const nothingWaits = (client: RedisClient, pipeline: Pipeline) =>
   until(async () => (await waitingEvents(client, pipeline, 1, { groups: ['process'] })) === 0)
 
-/** Writes a letter as a group would. @param owner undefined: it has a twin that is kept */
+/** Writes a letter as a group would. @param claimId undefined: it has a twin that is kept */
 export async function writeLetter(
   client: RedisClient,
   event: Envelope,
-  owner: Buffer | undefined,
+  claimId: Buffer | undefined,
   at = { group: 'process', stream: 'intake' },
 ) {
-  const origin = { ...at, lane: 'live' as const, owner }
+  const origin = { ...at, lane: 'live' as const, claimId }
   await client.call(
     'XADD',
     keys.dead(0),

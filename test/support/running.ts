@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { ingest } from '../../pipelines/ingest.ts'
 import { packBlock } from '../../src/pipeline/event/block.ts'
 import { type Envelope, partitionOf } from '../../src/pipeline/event/envelope.ts'
+import { claimIdOf } from '../../src/pipeline/streams/claim-id.ts'
 import { deadLetterFields } from '../../src/pipeline/streams/dead-letter.ts'
-import { ownerOf } from '../../src/pipeline/streams/owner.ts'
 import { readStatus } from '../../src/pipeline/streams/status.ts'
 import type { RedisClient } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
@@ -26,8 +26,8 @@ export async function untilIdle(redis: RedisClient): Promise<void> {
 
 /** A dead letter of the process step, as a worker writes it. */
 export async function bury(redis: RedisClient, dead: Envelope): Promise<void> {
-  const owner = ownerOf(`${Date.now()}-0`, 0)
-  const origin = { group: 'process', stream: 'intake', lane: 'live', owner } as const
+  const claimId = claimIdOf(`${Date.now()}-0`, 0)
+  const origin = { group: 'process', stream: 'intake', lane: 'live', claimId } as const
   const block = packBlock([dead])
   const fields = deadLetterFields(origin, { reason: 'for the test', block, outcome: undefined })
   await redis.callBuffer('XADD', keys.dead(partitionOf(dead.identity, 4)), '*', ...fields)

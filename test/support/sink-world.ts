@@ -13,7 +13,7 @@ import { until } from './until.ts'
 
 export function entryOf(id: string, ...rows: string[]): SinkEntry {
   const envelopes = rows.map((row) => ({ identity: identityOf('t', row), state: EnvelopeState.Enriched, row }))
-  return { partition: 0, lane: 'live', id, block: packBlock(envelopes), owner: Buffer.alloc(8) }
+  return { partition: 0, lane: 'live', id, block: packBlock(envelopes), claimId: Buffer.alloc(8) }
 }
 
 /** What outlives a process: the streams, the intent, the destination. */

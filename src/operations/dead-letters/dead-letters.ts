@@ -3,17 +3,17 @@ import { LANES, type Lane } from '../../pipeline/declaration/lane.ts'
 import { groupsOf, type Pipeline } from '../../pipeline/declaration/pipeline.ts'
 import {
   type Block,
+  CLAIM_ID_FIELD,
   decodeBlock,
   type EntryFields,
   encodeBlock,
   fieldOf,
-  OWNER_FIELD,
 } from '../../pipeline/event/block.ts'
 import { packOutcomes } from '../../pipeline/event/outcomes.ts'
 import { columnOf, fromTsvTime } from '../../pipeline/event/row.ts'
+import { claimIdMs } from '../../pipeline/streams/claim-id.ts'
 import { FIRST_ID_FIELD, OUTCOME_FIELD } from '../../pipeline/streams/dead-letter.ts'
 import type { RawEntry } from '../../pipeline/streams/entries.ts'
-import { ownerMs } from '../../pipeline/streams/owner.ts'
 import { CLAIM_GENERATIONS, claimKeys } from '../../pipeline/streams/seen-store.ts'
 import { inOrder } from '../../run/in-order.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
@@ -41,7 +41,7 @@ export interface StoredLetter extends LetterPosition {
   readonly reason: string
   /** The event; undefined for an entry that was no block. */
   readonly block: Block | undefined
-  readonly owner: Buffer | undefined
+  readonly claimId: Buffer | undefined
   /** The key under which the event was counted as dead; undefined when nothing counted it. */
   readonly outcome: string | undefined
 }
@@ -145,7 +145,7 @@ export class DeadLetters {
     const outcomes = this.#pipeline.outcomes ?? stream
     const streams = [stream, outcomes].map((name) => keys.stream(partition, name, lane))
     const names = [keys.dead(partition), streams[0]!, keys.counters(partition), streams[1]!]
-    if (letter.owner !== undefined) names.push(...this.#claimKeys(letter, 1))
+    if (letter.claimId !== undefined) names.push(...this.#claimKeys(letter, 1))
     const result = await retryScript.run(this.#client, names, [
       ...[entryOf(letter), group, counterFields.addedPrefix(stream, lane), counterFields.outcome(group, 'retried')],
       ...[block.identities, block.count, counterFields.addedPrefix(outcomes, lane), ...this.#takenBack(letter)],
@@ -162,21 +162,21 @@ export class DeadLetters {
 
   /** Gives an event up for good. One of the same id that comes later is a new event. */
   async discard(letter: StoredLetter): Promise<LetterResult> {
-    const { partition, group, owner, block } = letter
+    const { partition, group, claimId, block } = letter
     const names = [keys.dead(partition), keys.counters(partition)]
-    // A letter without an owner has a twin that is kept, or another letter that stands for it.
-    if (owner !== undefined && block !== undefined) names.push(...this.#claimKeys(letter, CLAIM_GENERATIONS))
+    // A letter without a claim id has a twin that is kept, or another letter that stands for it.
+    if (claimId !== undefined && block !== undefined) names.push(...this.#claimKeys(letter, CLAIM_GENERATIONS))
     const result = await discardScript.run(this.#client, names, [
       ...[entryOf(letter), counterFields.outcome(group, 'discarded'), block?.count ?? 0],
-      ...[block?.identities ?? '', owner ?? '', this.#isBehindClaims(group) ? 'before' : 'own'],
+      ...[block?.identities ?? '', claimId ?? '', this.#isBehindClaims(group) ? 'before' : 'own'],
     ])
     return result === 1 ? 'done' : 'gone'
   }
 
-  #claimKeys({ partition, owner, block }: StoredLetter, generations: number): string[] {
+  #claimKeys({ partition, claimId, block }: StoredLetter, generations: number): string[] {
     return claimKeys(
       block!.identities,
-      { partition, ms: ownerMs(owner!) },
+      { partition, ms: claimIdMs(claimId!) },
       this.#pipeline.limits.dedupWindowMs,
       generations,
     )
@@ -226,7 +226,7 @@ export function readLetter([entry, raw]: RawEntry, partition: number): StoredLet
     lane: LANES.find((lane) => lane === text('lane')) ?? 'live',
     reason: text('reason'),
     block: blockOf(fields),
-    owner: fieldOf(fields, OWNER_FIELD),
+    claimId: fieldOf(fields, CLAIM_ID_FIELD),
     outcome: fieldOf(fields, OUTCOME_FIELD)?.toString('utf8'),
   }
 }

@@ -2,8 +2,8 @@ import type { EventReceipt } from '../../../schemas/api/receipt.ts'
 import { LANES, type Lane } from '../../pipeline/declaration/lane.ts'
 import { type Pipeline, rawStreamsOf, readersOf, streamsOf } from '../../pipeline/declaration/pipeline.ts'
 import { identityOf, partitionOf } from '../../pipeline/event/envelope.ts'
+import { claimIdMs } from '../../pipeline/streams/claim-id.ts'
 import { deadReceipt, type HeldEvent, payloadReceipt, rowReceipt } from '../../pipeline/streams/moving-receipt.ts'
-import { ownerMs } from '../../pipeline/streams/owner.ts'
 import { findClaim } from '../../pipeline/streams/seen-claims.ts'
 import type { Clock } from '../../run/clock.ts'
 import { UnavailableError } from '../../run/errors.ts'
@@ -66,9 +66,9 @@ export class RedisMovingEvents implements MovingEvents {
       ms: clock.now() + CLOCK_SLACK_MS,
     }
     const { dedupWindowMs } = pipeline.limits
-    const owner = await asked(() => findClaim(client, place, dedupWindowMs))
-    if (owner === undefined) return undefined
-    const ms = ownerMs(owner)
+    const claimId = await asked(() => findClaim(client, place, dedupWindowMs))
+    if (claimId === undefined) return undefined
+    const ms = claimIdMs(claimId)
     return ms > clock.now() - dedupWindowMs ? ms : undefined
   }
 

@@ -1,8 +1,8 @@
--- Puts a dead letter back into the stream where it was, for its group alone, as one. It keeps its owner only while that has
+-- Puts a dead letter back into the stream where it was, for its group alone, as one. It keeps its claim id only while that has
 -- the claim; otherwise it is judged like an event that comes now. Its batch job, which counted it already, counts it no more,
 -- and the outcome that it was counted under is taken back.
 -- KEYS[1] dead letters, KEYS[2] stream, KEYS[3] counters, KEYS[4] stream of outcomes
--- KEYS[5] hash that may hold the owner's claim; none without an owner
+-- KEYS[5] hash that may hold the claim id's claim; none without a claim id
 -- ARGV[1] letter, ARGV[2] group, ARGV[3] field prefix of what was added to the stream, ARGV[4] counter of retries
 -- ARGV[5] identity, ARGV[6] number of events, ARGV[7] field prefix of what was added to the outcomes
 -- ARGV[8..] fields of the entry that takes the outcome back; none when nothing counted it

@@ -192,8 +192,8 @@ export function countingJob({ job, jobCounted }: Block): string | undefined {
 /** Fields of a stream entry, as names and values in turn. */
 export type EntryFields = (string | Buffer)[]
 
-/** Field of an entry that carries on the owner of an earlier one, see `Delivery`. */
-export const OWNER_FIELD = 'o'
+/** Field of an entry that carries on the claim id of an earlier one, see `Delivery`. */
+export const CLAIM_ID_FIELD = 'o'
 
 export function encodeBlock(block: Block): EntryFields {
   const fields: EntryFields = [

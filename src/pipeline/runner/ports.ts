@@ -32,10 +32,10 @@ export interface DeadLetter {
   /** The key under which it is counted as dead, see `outcomeKey`: whoever puts it back takes that back. */
   readonly outcome: string | undefined
   /**
-   * Whether a retry comes for the entry's owner, and so finds a claim to be its own. One letter of an identity does, when no
+   * Whether a retry comes for the entry's claim id, and so finds a claim to be its own. One letter of an identity does, when no
    * event of that identity is kept: a twin must find itself to be a duplicate.
    */
-  readonly keepsOwner: boolean
+  readonly keepsClaim: boolean
 }
 
 /** What a stage made of the events that it was given. Those that are in, and neither out nor dropped, are dead. */

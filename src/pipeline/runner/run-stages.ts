@@ -12,7 +12,7 @@ import type { DeadLetter, Settlement, StageCount } from './ports.ts'
 /** The parts of a settlement that grow while a block goes from stage to stage. */
 interface Tally {
   readonly dropped: Map<string, number>
-  readonly dead: Omit<DeadLetter, 'keepsOwner'>[]
+  readonly dead: Omit<DeadLetter, 'keepsClaim'>[]
   readonly outcomes: BlockOutcomes
   readonly counts: Map<string, number>
   /** Identities of events that were dropped before they could be claimed. */
@@ -75,9 +75,9 @@ function letters(dead: Tally['dead'], kept: ReadonlySet<string>): DeadLetter[] {
   const owned = new Set(kept)
   return dead.map((letter) => {
     const identity = identityAt(letter.block, 0)
-    const keepsOwner = !owned.has(identity)
+    const keepsClaim = !owned.has(identity)
     owned.add(identity)
-    return { ...letter, keepsOwner }
+    return { ...letter, keepsClaim }
   })
 }
 

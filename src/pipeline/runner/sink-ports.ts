@@ -9,7 +9,7 @@ export interface SinkStream {
 
 export interface SinkEntry extends EntryOfRows {
   /** See `Delivery`: it goes with a dead letter. */
-  readonly owner: Buffer
+  readonly claimId: Buffer
 }
 
 /** Consecutive entries of one stream. */

@@ -11,11 +11,11 @@
 -- ARGV[3] consumer group
 -- ARGV[4] number of blocks, then five for each:
 --   its entry
---   owner: 8 bytes, of which the first 41 bits are the block's milliseconds since 2024-01-01 UTC
---   the earliest milliseconds (since 2024-01-01) at which another owner still counts
+--   claim id: 8 bytes, of which the first 41 bits are the block's milliseconds since 2024-01-01 UTC
+--   the earliest milliseconds (since 2024-01-01) at which another claim id still counts
 --   identities of 16 bytes, one behind the other
 --   the numbers of their buckets, one behind the other, with zeros before them: printing one here costs more than a lookup
--- then prefixes of the other generations that may hold owners that count
+-- then prefixes of the other generations that may hold claim ids that count
 -- Returns for each block the positions (from 0) of the identities that another block owns; nil when its entry is not pending.
 local byte, sub, call = string.byte, string.sub, redis.call
 local current = KEYS[1]
@@ -56,7 +56,7 @@ local function ownedElsewhere(bucket, field, earliest)
 end
 
 local taken = 0
-local function claim(owner, earliest, identities, buckets)
+local function claim(claimId, earliest, identities, buckets)
   local repeats = {}
   for i = 0, #identities / 16 - 1 do
     local at = i * 16
@@ -67,7 +67,7 @@ local function claim(owner, earliest, identities, buckets)
     local bucket = sub(buckets, from, to)
     local field = sub(identities, at + 1, at + 16)
     local key = current .. bucket
-    if call('HSETNX', key, field, owner) == 1 then
+    if call('HSETNX', key, field, claimId) == 1 then
       taken = taken + 1
       if #others > 0 and ownedElsewhere(bucket, field, earliest) then
         call('HDEL', key, field)
@@ -76,10 +76,10 @@ local function claim(owner, earliest, identities, buckets)
       end
     else
       local other = call('HGET', key, field)
-      if other ~= owner and counts(other, earliest) then
+      if other ~= claimId and counts(other, earliest) then
         repeats[#repeats + 1] = i
-      elseif other ~= owner then
-        call('HSET', key, field, owner)
+      elseif other ~= claimId then
+        call('HSET', key, field, claimId)
       end
     end
   end

@@ -1,5 +1,5 @@
 import type { Lane } from '../declaration/lane.ts'
-import { type EntryFields, encodeBlock, OWNER_FIELD } from '../event/block.ts'
+import { CLAIM_ID_FIELD, type EntryFields, encodeBlock } from '../event/block.ts'
 import type { DeadLetter } from '../runner/ports.ts'
 import type { RawEntry } from './entries.ts'
 
@@ -9,7 +9,7 @@ export interface DeadLetterOrigin {
   readonly stream: string
   readonly lane: Lane
   /** Of the entry, so that a retry finds its own claim in the dedup store; see `DeadLetter`. */
-  readonly owner: Buffer | undefined
+  readonly claimId: Buffer | undefined
 }
 
 /** Field of a dead letter: the key under which it is counted as dead. */
@@ -19,16 +19,16 @@ export const OUTCOME_FIELD = 'outcome'
 export const FIRST_ID_FIELD = 'first'
 
 /** Fields of an entry of the dead-letter stream: where it was, why, how it is counted, and the event as a block. */
-export function deadLetterFields(origin: DeadLetterOrigin, letter: Omit<DeadLetter, 'keepsOwner'>): EntryFields {
-  const { group, stream, lane, owner } = origin
+export function deadLetterFields(origin: DeadLetterOrigin, letter: Omit<DeadLetter, 'keepsClaim'>): EntryFields {
+  const { group, stream, lane, claimId } = origin
   const place: EntryFields = ['group', group, 'stream', stream, 'lane', lane, 'reason', letter.reason]
   if (letter.outcome !== undefined) place.push(OUTCOME_FIELD, letter.outcome)
-  return [...place, ...encodeBlock(letter.block), ...(owner === undefined ? [] : [OWNER_FIELD, owner])]
+  return [...place, ...encodeBlock(letter.block), ...(claimId === undefined ? [] : [CLAIM_ID_FIELD, claimId])]
 }
 
 /** Fields for an entry that is no block: its own fields follow, as far as they are still there. */
 export function brokenEntryFields(
-  origin: Omit<DeadLetterOrigin, 'owner'>,
+  origin: Omit<DeadLetterOrigin, 'claimId'>,
   reason: string,
   raw: RawEntry | undefined,
 ): EntryFields {

@@ -1,7 +1,7 @@
 import { LANES, type Lane } from '../declaration/lane.ts'
-import { type Block, decodeBlock, fieldOf, OWNER_FIELD } from '../event/block.ts'
+import { type Block, CLAIM_ID_FIELD, decodeBlock, fieldOf } from '../event/block.ts'
 import type { BrokenEntry, Entry } from '../runner/ports.ts'
-import { ownerOf } from './owner.ts'
+import { claimIdOf } from './claim-id.ts'
 
 /** An entry as Redis answers it. `fields` is null for one that was deleted while it was pending. */
 export type RawEntry = readonly [id: Buffer, fields: readonly Buffer[] | null]
@@ -25,9 +25,9 @@ export function readEntry(raw: RawEntry, lane: Lane, partition: number, deliveri
   if (fields === null) return { id, lane, reason: 'its fields were deleted while it was pending' }
   try {
     const block = decodeBlock(fields)
-    const carried = fieldOf(fields, OWNER_FIELD)
-    const owner = carried ?? ownerOf(id, LANES.indexOf(lane))
-    return { id, lane, partition, owner, block, deliveries, repeated: deliveries > 1 || carried !== undefined }
+    const carried = fieldOf(fields, CLAIM_ID_FIELD)
+    const claimId = carried ?? claimIdOf(id, LANES.indexOf(lane))
+    return { id, lane, partition, claimId, block, deliveries, repeated: deliveries > 1 || carried !== undefined }
   } catch (error) {
     return { id, lane, reason: error instanceof Error ? error.message : String(error) }
   }

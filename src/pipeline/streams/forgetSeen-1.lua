@@ -1,7 +1,7 @@
 -- Takes identities out of a generation of the dedup window: events of them are new ones from now on.
 -- KEYS[1] prefix of the bucket keys of the generation; the keys are built from it, in the same slot
 -- ARGV[1] mask of the bucket number (buckets - 1)
--- ARGV[2] milliseconds since 2024-01-01 from which on an owner keeps its claim: its event came later
+-- ARGV[2] milliseconds since 2024-01-01 from which on a claim id keeps its claim: its event came later
 -- ARGV[3] identities of 16 bytes, one behind the other
 -- Returns the number of identities taken out.
 local byte, sub, call = string.byte, string.sub, redis.call
@@ -9,9 +9,9 @@ local mask = tonumber(ARGV[1])
 local before = tonumber(ARGV[2])
 local identities = ARGV[3]
 
--- The first 41 bits of an owner are its milliseconds.
-local function msOf(owner)
-  local a, b, c, d, e, f = byte(owner, 1, 6)
+-- The first 41 bits of a claim id are its milliseconds.
+local function msOf(claimId)
+  local a, b, c, d, e, f = byte(claimId, 1, 6)
   return math.floor((((((a * 256 + b) * 256 + c) * 256 + d) * 256 + e) * 256 + f) / 128)
 end
 
@@ -23,8 +23,8 @@ for at = 1, #identities, 16 do
   local identity = sub(identities, at, at + 15)
   local a, b, c = byte(identity, 14, 16)
   local key = KEYS[1] .. bit.band(a * 65536 + b * 256 + c, mask)
-  local owner = call('HGET', key, identity)
-  if owner and msOf(owner) < before then
+  local claimId = call('HGET', key, identity)
+  if claimId and msOf(claimId) < before then
     forgotten = forgotten + call('HDEL', key, identity)
   end
 end

@@ -1,8 +1,8 @@
 #!lua flags=no-writes
--- Tells which identities an owner has claimed.
--- KEYS[1] prefix of the bucket keys of the owner's generation; the keys are built from it, in the same slot
--- ARGV[1] owner, ARGV[2] mask of the bucket number (buckets - 1), ARGV[3] identities of 16 bytes, one behind the other
--- Returns the positions (from 0) of the identities that are the owner's.
+-- Tells which identities a claim id has claimed.
+-- KEYS[1] prefix of the bucket keys of the claim id's generation; the keys are built from it, in the same slot
+-- ARGV[1] claim id, ARGV[2] mask of the bucket number (buckets - 1), ARGV[3] identities of 16 bytes, one behind the other
+-- Returns the positions (from 0) of the identities that are the claim id's.
 local byte, sub = string.byte, string.sub
 local mask = tonumber(ARGV[2])
 local held = {}

@@ -1,8 +1,8 @@
--- Enters identities into a generation of the dedup window, each with its owner. One that is there already stays as it is.
+-- Enters identities into a generation of the dedup window, each with its claim id. One that is there already stays as it is.
 -- KEYS[1] prefix of the bucket keys of the generation; the keys are built from it, in the same slot
 -- ARGV[1] mask of the bucket number (buckets - 1)
 -- ARGV[2] Unix milliseconds at which keys of the generation expire
--- ARGV[3] identities of 16 bytes, each followed by its owner of 8 bytes
+-- ARGV[3] identities of 16 bytes, each followed by its claim id of 8 bytes
 -- Returns the number of identities entered.
 local byte, sub, call = string.byte, string.sub, redis.call
 local mask = tonumber(ARGV[1])

@@ -1,7 +1,7 @@
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
-import { OWNER_EPOCH_MS, ownerMs } from './owner.ts'
+import { CLAIM_EPOCH_MS, claimIdMs } from './claim-id.ts'
 import { BUCKETS, CLAIM_GENERATIONS, claimKeys, expiryOf, generationOf } from './seen-store.ts'
 
 /** A claim in the dedup window. */
@@ -10,7 +10,7 @@ export interface SeenClaim {
   /** 16 bytes. */
   readonly identity: Buffer
   /** Whose claim it is; its time is when the event was first seen. */
-  readonly owner: Buffer
+  readonly claimId: Buffer
 }
 
 /** Identities of one call, so that a script stays short. */
@@ -22,15 +22,15 @@ const forgetSeenScript = loadScript(import.meta.url, './forgetSeen-1.lua')
 /** Enters claims; one that is there stays as it is. Rejects when Redis has no room for them. */
 export async function seedClaims(client: RedisClient, claims: readonly SeenClaim[], windowMs: number): Promise<void> {
   const places = new Map<string, { expiresAtMs: number; packed: Buffer[] }>()
-  for (const { partition, identity, owner } of claims) {
-    const generation = generationOf(ownerMs(owner), windowMs)
+  for (const { partition, identity, claimId } of claims) {
+    const generation = generationOf(claimIdMs(claimId), windowMs)
     const prefix = keys.seen(partition, generation)
     let place = places.get(prefix)
     if (place === undefined) {
       place = { expiresAtMs: expiryOf(generation, windowMs), packed: [] }
       places.set(prefix, place)
     }
-    place.packed.push(Buffer.concat([identity, owner]))
+    place.packed.push(Buffer.concat([identity, claimId]))
   }
   for (const [prefix, { expiresAtMs, packed }] of places) {
     for (let at = 0; at < packed.length; at += CLAIMS_PER_CALL) {
@@ -50,8 +50,8 @@ export async function findClaim(
   windowMs: number,
 ): Promise<Buffer | undefined> {
   for (const key of claimKeys(place.identity, place, windowMs, CLAIM_GENERATIONS)) {
-    const owner = await client.hgetBuffer(key, place.identity)
-    if (owner !== null) return owner
+    const claimId = await client.hgetBuffer(key, place.identity)
+    if (claimId !== null) return claimId
   }
   return undefined
 }
@@ -91,7 +91,7 @@ export async function forgetClaims(
     const some = Buffer.concat(identities.slice(at, at + CLAIMS_PER_CALL))
     for (let back = 0; back < CLAIM_GENERATIONS; back++) {
       const prefix = keys.seen(partition, newest - back)
-      const args = [BUCKETS - 1, beforeMs - OWNER_EPOCH_MS, some]
+      const args = [BUCKETS - 1, beforeMs - CLAIM_EPOCH_MS, some]
       forgotten += Number(await forgetSeenScript.run(client, [prefix], args))
     }
   }

@@ -7,7 +7,7 @@ import { TurnBatcher } from '../../stores/redis/turn-batcher.ts'
 import type { Delivery } from '../declaration/delivery.ts'
 import { type SeenStore, SettledElsewhereError } from '../declaration/seen.ts'
 import { IDENTITY_BYTES } from '../event/envelope.ts'
-import { OWNER_EPOCH_MS, ownerMs } from './owner.ts'
+import { CLAIM_EPOCH_MS, claimIdMs } from './claim-id.ts'
 
 const EXPIRY_SLACK_MS = 3_600_000
 /** A clock of ours may be this much behind or ahead of Redis'. */
@@ -27,12 +27,12 @@ const claimScript = loadScript(import.meta.url, './claimSeen-3.lua')
 const heldScript = loadScript(import.meta.url, './heldSeen-1.lua')
 const sweepScript = loadScript(import.meta.url, './sweepSeen-1.lua')
 
-/** An identity that an owner may have in the dedup store. */
+/** An identity that a claim id may have in the dedup store. */
 export interface Claim {
   /** Of the hash that would hold it. */
   readonly key: string
   readonly identity: Buffer
-  readonly owner: Buffer
+  readonly claimId: Buffer
 }
 
 export interface RedisSeenStoreOptions {
@@ -46,7 +46,7 @@ export interface RedisSeenStoreOptions {
 }
 
 /**
- * The dedup window in Redis: packed hashes from identity to owner. A generation of them lasts half a window, and is removed
+ * The dedup window in Redis: packed hashes from identity to claim id. A generation of them lasts half a window, and is removed
  * as a whole once its youngest entry is out of the window; see `sweepSeen`.
  */
 export class RedisSeenStore implements SeenStore {
@@ -61,8 +61,8 @@ export class RedisSeenStore implements SeenStore {
     return this.#claims.add({ identities, delivery, generation: this.#generationOf(delivery) })
   }
 
-  #generationOf({ owner }: Delivery): number {
-    return generationOf(ownerMs(owner), this.#options.windowMs)
+  #generationOf({ claimId }: Delivery): number {
+    return generationOf(claimIdMs(claimId), this.#options.windowMs)
   }
 
   #claimAll(calls: readonly ClaimCall[]): Promise<readonly number[]>[] {
@@ -89,8 +89,8 @@ export class RedisSeenStore implements SeenStore {
     if (generationOf(clock.now() + CLOCK_SLACK_MS, windowMs) > generation) others.push(generation + 1)
     const args: ScriptArgument[] = [BUCKET_DIGITS, expiryOf(generation, windowMs), group, calls.length]
     for (const { identities, delivery } of calls) {
-      const earliest = ownerMs(delivery.owner) - windowMs - OWNER_EPOCH_MS
-      args.push(delivery.id, delivery.owner, earliest, identities, bucketNumbers(identities))
+      const earliest = claimIdMs(delivery.claimId) - windowMs - CLAIM_EPOCH_MS
+      args.push(delivery.id, delivery.claimId, earliest, identities, bucketNumbers(identities))
     }
     for (const other of others) args.push(keys.seen(partition, other))
     try {
@@ -105,11 +105,11 @@ export class RedisSeenStore implements SeenStore {
     }
   }
 
-  async held(identities: Buffer, { partition, owner }: Delivery): Promise<readonly number[]> {
+  async held(identities: Buffer, { partition, claimId }: Delivery): Promise<readonly number[]> {
     const { client, windowMs } = this.#options
-    const prefix = keys.seen(partition, generationOf(ownerMs(owner), windowMs))
+    const prefix = keys.seen(partition, generationOf(claimIdMs(claimId), windowMs))
     try {
-      return (await heldScript.run(client, [prefix], [owner, BUCKETS - 1, identities])) as number[]
+      return (await heldScript.run(client, [prefix], [claimId, BUCKETS - 1, identities])) as number[]
     } catch (error) {
       throw new UnavailableError('the dedup store did not answer', { cause: error })
     }
@@ -155,10 +155,10 @@ function settledElsewhere({ id }: Delivery): never {
 }
 
 /** The claim that a delivery would have on an identity. @param identity 16 latin1 characters */
-export function claimOf(identity: string, delivery: Pick<Delivery, 'partition' | 'owner'>, windowMs: number): Claim {
+export function claimOf(identity: string, delivery: Pick<Delivery, 'partition' | 'claimId'>, windowMs: number): Claim {
   const bytes = Buffer.from(identity, 'latin1')
-  const { partition, owner } = delivery
-  return { key: claimKeys(bytes, { partition, ms: ownerMs(owner) }, windowMs, 1)[0]!, identity: bytes, owner }
+  const { partition, claimId } = delivery
+  return { key: claimKeys(bytes, { partition, ms: claimIdMs(claimId) }, windowMs, 1)[0]!, identity: bytes, claimId }
 }
 
 /**
@@ -202,12 +202,12 @@ function bucketNumbers(identities: Buffer): Buffer {
 /** A claim may be older than an entry that finds it by what its event waited, at most about a window. */
 export const CLAIM_GENERATIONS = 3
 
-/** The generation of owners of that time. */
+/** The generation of claim ids of that time. */
 export function generationOf(ms: number, windowMs: number): number {
   return Math.floor(ms / (windowMs / 2))
 }
 
-/** Unix milliseconds from which on no owner of a generation counts. */
+/** Unix milliseconds from which on no claim id of a generation counts. */
 export function expiryOf(generation: number, windowMs: number): number {
   return Math.ceil(((generation + 1) * windowMs) / 2 + windowMs + EXPIRY_SLACK_MS)
 }

@@ -7,7 +7,7 @@
 -- ARGV[1] consumer group, ARGV[2] number of entry ids, then the ids
 -- then '' for entries of which nothing is claimed; 'first' when their deliverer thinks that it is the only one of each; and
 -- of one entry 'repeated' when it is not, and 'gone' when it was deleted, and Redis has taken it off the group by itself
--- then the number of claims that the entries must not have, and for each: index of the hash in KEYS, identity, owner
+-- then the number of claims that the entries must not have, and for each: index of the hash in KEYS, identity, claim id
 -- then the number of outputs, and for each: index of its stream in KEYS, number of arguments, those arguments; none: it was added
 -- right before, in the same transaction, and is taken back unless this returns 1
 -- then counters in threes: index of the hash in KEYS, field, increment

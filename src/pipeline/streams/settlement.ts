@@ -6,13 +6,13 @@ import { TurnBatcher } from '../../stores/redis/turn-batcher.ts'
 import type { Lane } from '../declaration/lane.ts'
 import {
   type Block,
+  CLAIM_ID_FIELD,
   commitAt,
   countingJob,
   type EntryFields,
   encodeBlock,
   fieldOf,
   joinBlocks,
-  OWNER_FIELD,
   selectEvents,
 } from '../event/block.ts'
 import { BlockOutcomes, packOutcomes } from '../event/outcomes.ts'
@@ -52,8 +52,8 @@ export class SettlementWriter {
   }
 
   /** The settlement is contested when there is this claim. */
-  requireUnclaimed({ key, identity, owner }: Claim): void {
-    this.#claims.push(this.#index(key), identity, owner)
+  requireUnclaimed({ key, identity, claimId }: Claim): void {
+    this.#claims.push(this.#index(key), identity, claimId)
   }
 
   /** Adds an entry to a stream of the same partition. */
@@ -212,11 +212,11 @@ export class Settlements {
     const { from, group, partition, countsJobs, dedupWindowMs } = this.#options
     if (countsJobs) addProgress(writer, partition, countingJob(entry.block), settlement)
     // Other groups that read the stream have, or get, the whole.
-    const backTo: EntryFields = [OWNER_FIELD, entry.owner, GROUP_FIELD, group]
+    const backTo: EntryFields = [CLAIM_ID_FIELD, entry.claimId, GROUP_FIELD, group]
     for (const block of settlement.again) this.#add(writer, from, entry.lane, block, backTo)
     for (const letter of settlement.dead) {
-      const owner = letter.keepsOwner ? entry.owner : undefined
-      const origin = { group, stream: from, lane: entry.lane, owner }
+      const claimId = letter.keepsClaim ? entry.claimId : undefined
+      const origin = { group, stream: from, lane: entry.lane, claimId }
       writer.add(keys.dead(partition), deadLetterFields(origin, letter))
     }
     for (const identity of settlement.unclaimed) writer.requireUnclaimed(claimOf(identity, entry, dedupWindowMs))
@@ -323,7 +323,7 @@ async function settlePart(
     const block = selectEvents(entry.block, [index])
     progress(entry.block, progressFields.stored, -1)
     progress(entry.block, progressFields.dead, 1)
-    const origin = { group, stream: from, lane, owner: entry.owner }
+    const origin = { group, stream: from, lane, claimId: entry.claimId }
     writer.add(keys.dead(partition), deadLetterFields(origin, { reason, block, outcome: outcomes.get(event) }))
   }
   await writer.run(

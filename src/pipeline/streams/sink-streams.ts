@@ -249,7 +249,7 @@ export class SinkStreams implements SinkSource {
     for (const entry of await passOver(client, group, from, stream, raw)) {
       const read = readEntry(entry, stream.lane, stream.partition, 1)
       if ('block' in read) {
-        entries.push({ ...stream, id: read.id, block: read.block, owner: read.owner })
+        entries.push({ ...stream, id: read.id, block: read.block, claimId: read.claimId })
       } else {
         const fields = brokenEntryFields({ group, stream: from, lane: stream.lane }, read.reason, entry)
         await bury(client, group, from, stream, read.id, fields)

@@ -12,7 +12,7 @@ import { enrich } from '../../../src/pipeline/stages/enrich.ts'
 import { filterNoise } from '../../../src/pipeline/stages/filter-noise.ts'
 import { UnavailableError } from '../../../src/run/errors.ts'
 
-const delivery = { partition: 0, lane: 'live' as const, id: '1-0', owner: Buffer.alloc(8), repeated: false }
+const delivery = { partition: 0, lane: 'live' as const, id: '1-0', claimId: Buffer.alloc(8), repeated: false }
 const again = { ...delivery, repeated: true }
 
 /** @param held ids that an earlier delivery claimed */
@@ -152,7 +152,7 @@ test('a stage that drops for a reason that it does not declare loses nothing', a
   )
 })
 
-test('of dead letters of one identity one keeps the owner, and none when an event of it is kept', async () => {
+test('of dead letters of one identity one keeps the claim id, and none when an event of it is kept', async () => {
   const picky: Stage = {
     name: 'picky',
     decide(block) {
@@ -163,7 +163,7 @@ test('of dead letters of one identity one keeps the owner, and none when an even
   const block = blockOf('a:bad', 'a:good', 'b:1 bad', 'b:2 bad')
   const { dead } = await runStages([picky, dedup], block, delivery, toolsOf())
   assert.deepEqual(
-    dead.map(({ block: letter, keepsOwner }) => [...rowsOf(letter), keepsOwner]),
+    dead.map(({ block: letter, keepsClaim }) => [...rowsOf(letter), keepsClaim]),
     [
       ['a:bad', false],
       ['b:1 bad', true],

@@ -15,7 +15,7 @@ const ROW_BYTES = 100
 function runOf(id: number): SinkRun {
   const block = packBlock([{ identity: NO_IDENTITY, state: EnvelopeState.Raw, row: 'x'.repeat(ROW_BYTES - 1) }])
   const stream = { partition: 0, lane: 'live' } as const
-  return { ...stream, entries: [{ ...stream, id: `${id}-0`, block, owner: Buffer.alloc(8) }] }
+  return { ...stream, entries: [{ ...stream, id: `${id}-0`, block, claimId: Buffer.alloc(8) }] }
 }
 
 /**

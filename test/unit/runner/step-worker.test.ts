@@ -24,7 +24,7 @@ function readerOf(deliveries: number) {
         id: '1-0',
         lane: 'live',
         partition: 0,
-        owner: Buffer.alloc(8),
+        claimId: Buffer.alloc(8),
         block,
         deliveries: delivered++,
         repeated: deliveries > 1,
@@ -67,7 +67,7 @@ test('a store that is away for long costs no event, however often the entry come
 test('what the entries of a round came to is told once, without those that another consumer settled', async () => {
   const block = packBlock(['a', 'b'].map((row) => ({ identity: identityOf('t', row), state: 1 as const, row })))
   const entries = ['1-0', '2-0', '3-0'].map((id): Entry => {
-    return { id, lane: 'live', partition: 0, owner: Buffer.alloc(8), block, deliveries: 1, repeated: false }
+    return { id, lane: 'live', partition: 0, claimId: Buffer.alloc(8), block, deliveries: 1, repeated: false }
   })
   const { reader } = readerOf(1)
   const told: unknown[] = []
@@ -148,7 +148,7 @@ function heldReader(lane: 'live' | 'batch', reads: number) {
       const id = `${++read}-0`
       log.push(`${waits ? 'wait for' : 'look for'} ${id}`)
       return {
-        entries: [{ id, lane, partition: 0, owner: Buffer.alloc(8), block, deliveries: 1, repeated: false }],
+        entries: [{ id, lane, partition: 0, claimId: Buffer.alloc(8), block, deliveries: 1, repeated: false }],
         broken: [],
       }
     },

@@ -5,7 +5,7 @@ import { type Block, identityAt } from '../../../src/pipeline/event/block.ts'
 import { IDENTITY_BYTES, NO_IDENTITY } from '../../../src/pipeline/event/envelope.ts'
 import { dedup } from '../../../src/pipeline/stages/dedup.ts'
 
-const DELIVERY = { partition: 0, lane: 'live', id: '1-0', owner: Buffer.alloc(8), repeated: false } as const
+const DELIVERY = { partition: 0, lane: 'live', id: '1-0', claimId: Buffer.alloc(8), repeated: false } as const
 
 /** @param values what the identities are made of: 0 is none */
 function blockOf(values: readonly number[]): Block {

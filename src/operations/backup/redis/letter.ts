@@ -1,6 +1,6 @@
 import type { LetterCopy } from '../../../../schemas/backup.ts'
 import type { Pipeline } from '../../../pipeline/declaration/pipeline.ts'
-import { type Block, decodeBlock, OWNER_FIELD } from '../../../pipeline/event/block.ts'
+import { type Block, CLAIM_ID_FIELD, decodeBlock } from '../../../pipeline/event/block.ts'
 
 /** What a dead letter says of itself. */
 export interface Letter {
@@ -8,7 +8,7 @@ export interface Letter {
   readonly stream: string
   /** The event; undefined for an entry that was no block. */
   readonly block: Block | undefined
-  readonly owner: Buffer | undefined
+  readonly claimId: Buffer | undefined
 }
 
 export function readLetter({ fields }: Pick<LetterCopy, 'fields'>): Letter {
@@ -18,7 +18,7 @@ export function readLetter({ fields }: Pick<LetterCopy, 'fields'>): Letter {
     return at < 0 ? undefined : bytes[at + 1]
   }
   const text = (name: string) => value(name)?.toString('utf8') ?? ''
-  return { group: text('group'), stream: text('stream'), block: blockOf(bytes), owner: value(OWNER_FIELD) }
+  return { group: text('group'), stream: text('stream'), block: blockOf(bytes), claimId: value(CLAIM_ID_FIELD) }
 }
 
 function blockOf(fields: readonly Buffer[]): Block | undefined {

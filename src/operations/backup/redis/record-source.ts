@@ -3,8 +3,8 @@ import type { Pipeline } from '../../../pipeline/declaration/pipeline.ts'
 import { NO_IDENTITY } from '../../../pipeline/event/envelope.ts'
 import { RedisFeederStore } from '../../../pipeline/sources/batch/redis/feeder-store.ts'
 import { untilPassed } from '../../../pipeline/streams/barrier.ts'
+import { claimIdMs } from '../../../pipeline/streams/claim-id.ts'
 import type { RawEntry } from '../../../pipeline/streams/entries.ts'
-import { ownerMs } from '../../../pipeline/streams/owner.ts'
 import { findClaim } from '../../../pipeline/streams/seen-claims.ts'
 import { partitionsOf, partitionsSince } from '../../../pipeline/streams/topology.ts'
 import type { Clock } from '../../../run/clock.ts'
@@ -86,13 +86,13 @@ export class RedisRecordSource implements RecordSource {
 
   /** The claim that stands for the letter's event: its own, or, behind the step that claims, that of an earlier entry. */
   async #claimOf(copy: Omit<LetterCopy, 'claim'>): Promise<string | null> {
-    const { group, stream, block, owner } = readLetter(copy)
+    const { group, stream, block, claimId } = readLetter(copy)
     const position = positionOfGroup(this.#pipeline, group)
-    if (block === undefined || owner === undefined || !carriesEvents(this.#pipeline, stream)) return null
+    if (block === undefined || claimId === undefined || !carriesEvents(this.#pipeline, stream)) return null
     if (position === 'before' || block.identities.toString('latin1') === NO_IDENTITY) return null
-    const at = { partition: copy.partition, identity: block.identities, ms: ownerMs(owner) }
+    const at = { partition: copy.partition, identity: block.identities, ms: claimIdMs(claimId) }
     const claim = await findClaim(this.#client, at, this.#pipeline.limits.dedupWindowMs)
-    const isOwn = claim !== undefined && (position === 'after' || claim.equals(owner))
+    const isOwn = claim !== undefined && (position === 'after' || claim.equals(claimId))
     return isOwn ? claim.toString('base64') : null
   }
 }

@@ -3,9 +3,9 @@ import { LANES } from '../../../pipeline/declaration/lane.ts'
 import { type Pipeline, streamsOf } from '../../../pipeline/declaration/pipeline.ts'
 import { identityOf, NO_IDENTITY, partitionOf } from '../../../pipeline/event/envelope.ts'
 import { columnOf } from '../../../pipeline/event/row.ts'
+import { claimIdOfNoEntry } from '../../../pipeline/streams/claim-id.ts'
 import { FIRST_ID_FIELD } from '../../../pipeline/streams/dead-letter.ts'
 import type { RawEntry } from '../../../pipeline/streams/entries.ts'
-import { ownerOfNobody } from '../../../pipeline/streams/owner.ts'
 import { type SeenClaim, seedClaims } from '../../../pipeline/streams/seen-claims.ts'
 import { agreeOnPartitions } from '../../../pipeline/streams/topology.ts'
 import type { Clock } from '../../../run/clock.ts'
@@ -21,7 +21,7 @@ import { DeadLetters, type StoredLetter } from '../../dead-letters/dead-letters.
 import { BackupRefusedError, type RecordTarget, type StoredEvent } from '../ports.ts'
 import { carriesEvents, readLetter } from './letter.ts'
 
-/** Longer than a lease whose owner was killed. */
+/** Longer than a lease whose holder was killed. */
 const LEASE_WAIT_MS = 5_000
 /** Connections of the command line write nothing by themselves. */
 const CLI_NAME = 'ipid:cli'
@@ -158,7 +158,7 @@ export class RedisRecordTarget implements RecordTarget {
     const { block, stream } = readLetter(letter)
     if (letter.claim === null || block === undefined) return []
     const partition = this.#homeOf({ block, stream, partition: letter.partition })
-    return [{ partition, identity: block.identities, owner: Buffer.from(letter.claim, 'base64') }]
+    return [{ partition, identity: block.identities, claimId: Buffer.from(letter.claim, 'base64') }]
   }
 
   eventOf(letter: LetterCopy): Pick<StoredEvent, 'tenantId' | 'eventId'> | undefined {
@@ -177,7 +177,7 @@ export class RedisRecordTarget implements RecordTarget {
       return {
         partition: partitionOf(identity, this.#partitions),
         identity: Buffer.from(identity, 'latin1'),
-        owner: ownerOfNobody(Math.min(receivedAtMs, nowMs)),
+        claimId: claimIdOfNoEntry(Math.min(receivedAtMs, nowMs)),
       }
     })
     await seedClaims(this.#client, claims, this.windowMs)

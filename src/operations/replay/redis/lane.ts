@@ -4,7 +4,7 @@ import { packBlock } from '../../../pipeline/event/block.ts'
 import { packOutcomes } from '../../../pipeline/event/outcomes.ts'
 import { appendBlocks, type BlockAppend, blockAppend } from '../../../pipeline/streams/append.ts'
 import { untilPassed } from '../../../pipeline/streams/barrier.ts'
-import { ownerOfNobody } from '../../../pipeline/streams/owner.ts'
+import { claimIdOfNoEntry } from '../../../pipeline/streams/claim-id.ts'
 import { byPartition, forgetClaims, seedClaims } from '../../../pipeline/streams/seen-claims.ts'
 import { partitionsOf, partitionsSince } from '../../../pipeline/streams/topology.ts'
 import { LeaseLostError, StartupError, UnavailableError } from '../../../run/errors.ts'
@@ -107,11 +107,11 @@ export class RedisReplayLane implements ReplayLane {
 
   claim(claims: readonly ReplayClaim[]): Promise<void> {
     return this.#held(async () => {
-      const owner = ownerOfNobody(await this.now())
+      const claimId = claimIdOfNoEntry(await this.now())
       const seeds = claims.map(({ partition, identity }) => ({
         partition: this.#carrierOf(partition),
         identity: Buffer.from(identity, 'latin1'),
-        owner,
+        claimId,
       }))
       await seedClaims(this.#client, seeds, this.#pipeline.limits.dedupWindowMs)
     })
