@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import type { ArchivePlace } from '../pipeline/declaration/destination.ts'
+import type { ArchiveLocation } from '../pipeline/declaration/destination.ts'
 import { InputError } from '../run/errors.ts'
 
 const WANTED = 'must be s3://bucket/prefix?endpoint=http://host:port&region=name, or file:///folder'
@@ -10,7 +10,7 @@ const REGION = /^[\w-]{1,64}$/
 const PARAMETERS = ['endpoint', 'region']
 
 /** Reads the location of the archive. @throws InputError that says what is wrong */
-export function readArchiveUrl(text: string): ArchivePlace {
+export function readArchiveUrl(text: string): ArchiveLocation {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url?.protocol === 'file:' && url.host === '' && url.search === '' && url.pathname !== '/') {
     return { folder: fileURLToPath(url) }

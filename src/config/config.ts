@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Plans } from '../../schemas/plans.ts'
-import type { ArchivePlace } from '../pipeline/declaration/destination.ts'
+import type { ArchiveLocation } from '../pipeline/declaration/destination.ts'
 import { InputError } from '../run/errors.ts'
 import { readPlans } from './plans-file.ts'
 import type { Setting } from './setting.ts'
@@ -22,7 +22,7 @@ export interface Config extends Settings {
 }
 
 /** The location of the raw archive. */
-export function archivePlaceOf({ archiveUrl, dataDir }: Config): ArchivePlace {
+export function archiveLocationOf({ archiveUrl, dataDir }: Config): ArchiveLocation {
   return archiveUrl ?? { folder: join(dataDir, 'archive') }
 }
 

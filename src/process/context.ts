@@ -1,13 +1,13 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { archivePlaceOf, type Config, defaultDataDirOf, enrichCacheOf, fetchedDirOf } from '../config/config.ts'
+import { archiveLocationOf, type Config, defaultDataDirOf, enrichCacheOf, fetchedDirOf } from '../config/config.ts'
 import { EnrichmentEngine } from '../enrichment/engine.ts'
 import { DataLookups } from '../enrichment/lookup-service.ts'
 import { ReverseDns } from '../enrichment/providers/rdns/reverse-dns.ts'
 import type { LookupService } from '../lookup/lookup.ts'
 import { RedisRetentionRecords } from '../operations/retention/redis/records.ts'
 import { RecentWork } from '../operations/status/recent.ts'
-import type { ArchivePlace } from '../pipeline/declaration/destination.ts'
+import type { ArchiveLocation } from '../pipeline/declaration/destination.ts'
 import type { Pipeline, PipelineLimits } from '../pipeline/declaration/pipeline.ts'
 import type { Hostnames } from '../pipeline/event/hostnames.ts'
 import { BLOCK_MS_MAX } from '../pipeline/streams/blocking-read.ts'
@@ -26,7 +26,7 @@ export interface AppConfig extends Config {
   readonly redisUrl: string
   readonly clickhouseUrl: string
   /** The same for a process and for the one that it was started again for, which has ended; undefined: unknown. */
-  readonly place?: string
+  readonly processName?: string
 }
 
 /** What every part is given to tell of itself. */
@@ -88,8 +88,8 @@ export class ProcessContext {
     return this.config.redisUrl.startsWith('redis-cluster://')
   }
 
-  get archivePlace(): ArchivePlace {
-    return archivePlaceOf(this.config)
+  get archiveLocation(): ArchiveLocation {
+    return archiveLocationOf(this.config)
   }
 
   /** The connection of all background loops, for commands that do not block. */

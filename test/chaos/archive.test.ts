@@ -101,8 +101,8 @@ test('archiver, Redis and object store killed on the way: every payload is archi
     (drained) => drained,
   )
   const parts = await readArchive(store)
-  const sent = parts.flatMap(({ place, events }) =>
-    place.source === 'ingest' ? events.map((event) => event.sent) : [],
+  const sent = parts.flatMap(({ location, events }) =>
+    location.source === 'ingest' ? events.map((event) => event.sent) : [],
   )
   const requests = new Map<number, Record<string, unknown>[]>()
   for (const event of sent)
@@ -116,14 +116,16 @@ test('archiver, Redis and object store killed on the way: every payload is archi
       expected,
     )
   }
-  const ofJob = parts.filter(({ place }) => place.source === 'batch')
-  assert.deepEqual([...new Set(ofJob.map(({ place }) => place.run))], [jobId])
+  const ofJob = parts.filter(({ location }) => location.source === 'batch')
+  assert.deepEqual([...new Set(ofJob.map(({ location }) => location.run))], [jobId])
   const archived = ofJob.flatMap(({ events }) => events.map((event) => event.sent))
   assert.deepEqual(
     archived.sort((a, b) => (a.line as number) - (b.line as number)),
     lines,
   )
-  const entries = parts.flatMap(({ place, index }) => index.entries.map(([n, id]) => `${place.source} ${n} ${id}`))
+  const entries = parts.flatMap(({ location, index }) =>
+    index.entries.map(([n, id]) => `${location.source} ${n} ${id}`),
+  )
   assert.equal(new Set(entries).size, entries.length, 'no entry is in two parts')
   assert.equal(await instance.stop(), 0)
 })

@@ -80,19 +80,19 @@ test('a tenant with an archive finds there what it sent, as it came; others cost
   const statuses = all.map(({ eventId, status }) => `${eventId} ${status}`)
   const told = results.map(({ event_id, status }: { event_id: string; status: string }) => `${event_id} ${status}`)
   for (const one of told) assert.ok(statuses.includes(one), one)
-  const ofJob = parts.filter(({ place }) => place.source === 'batch')
-  assert.deepEqual([...new Set(ofJob.map(({ place }) => place.run))], [job_id])
+  const ofJob = parts.filter(({ location }) => location.source === 'batch')
+  assert.deepEqual([...new Set(ofJob.map(({ location }) => location.run))], [job_id])
   assert.deepEqual(ofJob.flatMap((part) => part.events.map(({ status }) => status)).sort(), [
     'filtered',
     'invalid_ip',
     'ok',
   ])
-  for (const { place, events: held, index } of parts) {
-    assert.equal(place.tenantId, 'demo')
-    for (const { receivedAt } of held) assert.equal(place.day, receivedAt.slice(0, 10))
-    if (place.source === 'ingest') assert.equal(place.run, held[0]!.receivedAt.slice(0, 13))
+  for (const { location, events: held, index } of parts) {
+    assert.equal(location.tenantId, 'demo')
+    for (const { receivedAt } of held) assert.equal(location.day, receivedAt.slice(0, 10))
+    if (location.source === 'ingest') assert.equal(location.run, held[0]!.receivedAt.slice(0, 13))
     for (const [, , commit] of index.entries) {
-      assert.match(commit, place.source === 'batch' ? new RegExp(`^${job_id}:1$`) : /^[0-9a-f]{16}:\d+$/)
+      assert.match(commit, location.source === 'batch' ? new RegExp(`^${job_id}:1$`) : /^[0-9a-f]{16}:\d+$/)
     }
   }
   await until(async () => waiting(await readStatus(redis, ingest)) === 0)

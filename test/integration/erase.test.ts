@@ -156,7 +156,7 @@ test('erased events are in no file and no object, and all others are as they wer
     assert.equal(receipt.clickhouse.rows, 4, 'o1, c2, o2, and the one without an id')
     assert.deepEqual(run.filesWith('of-no-account'), [])
     assert.equal(await run.query(`SELECT groupArraySorted(9)(event_id) FROM events WHERE tenant_id = 'demo'`), "['c1']")
-    const left = (await readArchive(run.store)).filter(({ place }) => place.tenantId === 'demo')
+    const left = (await readArchive(run.store)).filter(({ location }) => location.tenantId === 'demo')
     assert.deepEqual(
       left.flatMap(({ events }) => events.map(({ eventId }) => eventId)),
       ['c1'],
@@ -210,7 +210,7 @@ test('erased events are in no file and no object, and all others are as they wer
         assert.equal(await run.query(`SELECT count() FROM ${table} WHERE tenant_id = 'acme'`), '0', table)
       }
       assert.deepEqual(
-        (await readArchive(run.store)).filter(({ place }) => place.tenantId === 'acme'),
+        (await readArchive(run.store)).filter(({ location }) => location.tenantId === 'acme'),
         [],
       )
       assert.deepEqual(run.filesWith('of-acme-alone'), [])
@@ -264,7 +264,7 @@ test('erased events are in no file and no object, and all others are as they wer
       run.site.ipid('replay', '--tenant', 'demo', ...receivedDays(), '--dry-run', ...flags)
     const followed = await replay([...whole.flags, '--json'])
     assert.equal(followed.code, 0, followed.stderr)
-    const parts = (await readArchive(run.store)).filter(({ place }) => place.tenantId === 'demo').length
+    const parts = (await readArchive(run.store)).filter(({ location }) => location.tenantId === 'demo').length
     assert.deepEqual([JSON.parse(followed.stdout).parts, parts > 3], [parts, true])
     for (const command of [
       () => replay(stuck.flags),

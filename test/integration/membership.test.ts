@@ -248,7 +248,7 @@ test('workers of single shares take no more than the part of their process, and 
   const { client, open } = await start(t)
   const acquire = (member: Membership, numbers: readonly number[], signal = NEVER) =>
     numbers.map((number) => member.share(number).acquire(signal))
-  const [first, second, third] = ['a', 'b', 'c'].map((place) => open(3, { place })) as [
+  const [first, second, third] = ['a', 'b', 'c'].map((processName) => open(3, { processName })) as [
     Membership,
     Membership,
     Membership,
@@ -300,14 +300,14 @@ test('with one share, or fewer shares than members, the others wait, and one of 
 
 test('a process has the shares of the one that it replaces at once, which writes nothing more', async (t) => {
   const { open, signal } = await start(t)
-  const replaced = open(SHARES, { place: 'main/worker' })
-  const other = open(SHARES, { place: 'main/worker 2' })
+  const replaced = open(SHARES, { processName: 'main/worker' })
+  const other = open(SHARES, { processName: 'main/worker 2' })
   await replaced.acquireAny(signal)
   const theirs = other.acquireAny(signal)
   await balanced([replaced, other], [3, 2])
   await theirs
   const [share] = heldBy(replaced)
-  const next = open(SHARES, { place: 'main/worker' })
+  const next = open(SHARES, { processName: 'main/worker' })
   // The replaced process renews all the time here, so its leases would never end.
   await next.acquireAny(signal)
   await assert.rejects(replaced.share(share!).write(NOTE, 'late'), LeaseLostError)
@@ -317,9 +317,9 @@ test('a process has the shares of the one that it replaces at once, which writes
   await Promise.all([next.release(), other.release()])
 
   // With another number of shares, too.
-  const before = open(SHARES, { place: 'main/worker' })
+  const before = open(SHARES, { processName: 'main/worker' })
   await before.acquireAny(signal)
-  await open(3, { place: 'main/worker' }).acquireAny(signal)
+  await open(3, { processName: 'main/worker' }).acquireAny(signal)
   await until(() => isLost(before))
 })
 

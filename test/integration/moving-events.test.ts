@@ -141,7 +141,7 @@ test('a store that is away is no event that is unknown', async (t) => {
   await moving.waiting(KEY)
   // An ingress apart from its sink may know of no ClickHouse.
   const { receipts, close } = receiptsOf({
-    ...{ redis: client, clickhouse: undefined, archivePlace: { folder: '/nowhere' } },
+    ...{ redis: client, clickhouse: undefined, archiveLocation: { folder: '/nowhere' } },
     ...{ pipeline: ingest, partitions: PARTITIONS, clock: systemClock },
   })
   const asked = receipts.find({ ...KEY, archived: false })

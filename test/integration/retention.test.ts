@@ -88,8 +88,8 @@ test('events leave the tables and the archive by age, and the views are right fo
     for (const day of DAYS) {
       await insert(id, day)
       for (const source of ['ingest', 'batch'] as const) {
-        const place = { tenantId: id, day, source, run: `${day}T01`, name: 'part-1-000000-p0' }
-        for (const key of [indexKey(place), partKey(place)]) await archive.put(key, Buffer.from('x'))
+        const location = { tenantId: id, day, source, run: `${day}T01`, name: 'part-1-000000-p0' }
+        for (const key of [indexKey(location), partKey(location)]) await archive.put(key, Buffer.from('x'))
       }
     }
   }

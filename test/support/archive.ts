@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
-import { indexKey, type PartPlace, partKey, placeOf } from '../../src/pipeline/sinks/archive/layout.ts'
+import { indexKey, type PartLocation, parsePartKey, partKey } from '../../src/pipeline/sinks/archive/layout.ts'
 import type { PartIndex } from '../../src/pipeline/sinks/archive/part.ts'
 import type { ObjectStore } from '../../src/stores/objects/object-store.ts'
 
@@ -14,7 +14,7 @@ export interface ArchivedEvent {
 }
 
 export interface ArchivedPart {
-  readonly place: PartPlace
+  readonly location: PartLocation
   readonly events: readonly ArchivedEvent[]
   readonly index: PartIndex
 }
@@ -23,9 +23,9 @@ export interface ArchivedPart {
 export async function readArchive(store: ObjectStore): Promise<ArchivedPart[]> {
   const parts: ArchivedPart[] = []
   for await (const { key } of store.list('tenant=')) {
-    const place = placeOf(key)
-    if (place === undefined || key !== partKey(place)) throw new Error(`${key} is no part`)
-    const index = JSON.parse(String(await readObject(store, indexKey(place)))) as PartIndex
+    const location = parsePartKey(key)
+    if (location === undefined || key !== partKey(location)) throw new Error(`${key} is no part`)
+    const index = JSON.parse(String(await readObject(store, indexKey(location)))) as PartIndex
     const text = String(await readObject(store, key))
     const lines = text.split('\n').slice(0, -1)
     const indexed = index.entries.reduce((sum, [, , , count]) => sum + count, 0)
@@ -34,7 +34,7 @@ export async function readArchive(store: ObjectStore): Promise<ArchivedPart[]> {
     if (lines.length !== index.lines || indexed !== index.lines || Buffer.byteLength(text) !== index.bytes) {
       throw new Error(`${key} is not what its index says`)
     }
-    parts.push({ place, events: lines.map(parseLine), index })
+    parts.push({ location, events: lines.map(parseLine), index })
   }
   return parts
 }

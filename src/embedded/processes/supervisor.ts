@@ -164,7 +164,7 @@ export class Supervisor {
       name,
       launch: async (signal) => {
         const port = this.#url === undefined ? undefined : Number(new URL(this.#url).port)
-        const config = { ...configFor(port), place: `${this.#id}/${name}` }
+        const config = { ...configFor(port), processName: `${this.#id}/${name}` }
         const launch = { ...roleScript, roles, config, stores: this.#stores, signal }
         const waiting = setInterval(
           () => log.warn({ process: name, ...PASSING }, `process ${name} is still starting`),

@@ -193,14 +193,14 @@ const RECEIPT_QUERY_MS = 8_000
  * no ClickHouse unless CLICKHOUSE_URL names one.
  */
 function ingressReceipts(context: ProcessContext): Service & ReturnType<typeof receiptsOf> {
-  const { config, pipeline, telemetry, archivePlace } = context
+  const { config, pipeline, telemetry, archiveLocation } = context
   const { clickhouseUrl } = config
   const options = { application: 'receipts', database: DATABASE, requestTimeoutMs: RECEIPT_QUERY_MS }
   const clickhouse = clickhouseUrl === '' ? undefined : connectClickHouse(clickhouseUrl, options)
   const found = receiptsOf({
     redis: context.connect({ name: 'receipts', kind: 'request', timeoutMs: config.redisRequestMs }),
     clickhouse,
-    archivePlace,
+    archiveLocation,
     pipeline,
     partitions: config.partitions,
     clock: telemetry.clock,

@@ -41,7 +41,7 @@ export async function deleteTenant(tenantId: string, options: DeletionOptions): 
         outcomes: removed.outcomes + late.outcomes,
         detached_parts: late.detachedParts,
       },
-      archive: { place: archive.place, objects: removed.objects + late.objects },
+      archive: { place: archive.location, objects: removed.objects + late.objects },
       redis: {
         keys,
         dead_letters: removed.deadLetters + late.deadLetters,

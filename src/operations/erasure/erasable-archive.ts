@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { indexKey, type PartPlace, partKey, placeOf } from '../../pipeline/sinks/archive/layout.ts'
+import { indexKey, type PartLocation, parsePartKey, partKey } from '../../pipeline/sinks/archive/layout.ts'
 import { linesOf } from '../../pipeline/sinks/archive/part-lines.ts'
 import type { ObjectStore } from '../../stores/objects/object-store.ts'
 import type { ErasableArchive, ErasableTables, ErasureScope, RemovedLines } from './ports.ts'
@@ -27,12 +27,12 @@ interface Found {
 
 /** The archive, for an erasure. Reads parts line by line, and rewrites a part only when one of its lines is removed. */
 export class StoreErasableArchive implements ErasableArchive {
-  readonly place: string
+  readonly location: string
   readonly #store: ObjectStore
 
   constructor(store: ObjectStore) {
     this.#store = store
-    this.place = store.location
+    this.location = store.location
   }
 
   async remove(scope: ErasureScope, idsAmong: ErasableTables['idsAmong']): Promise<RemovedLines> {
@@ -41,17 +41,17 @@ export class StoreErasableArchive implements ErasableArchive {
     await this.#store.removeLeftovers(ALL)
     // A killed call may have removed a part and left its index. The index also finds parts stored on their own.
     for await (const { key } of this.#store.list(`index/tenant=${scope.tenantId}/`)) {
-      const place = placeOf(key)
-      if (place === undefined || place.day > lastDay) continue
-      const index = await this.#readIndex(place)
+      const location = parsePartKey(key)
+      if (location === undefined || location.day > lastDay) continue
+      const index = await this.#readIndex(location)
       if (index === undefined) continue
-      const found = await this.#search(place, scope, idsAmong)
+      const found = await this.#search(location, scope, idsAmong)
       if (found === undefined) {
         // Without a mark it belongs to a part that is being written for the first time.
         if (isHalfDone(index)) await this.#store.delete(key)
         continue
       }
-      const removed = await removeLines(this.#store, place, index, found)
+      const removed = await removeLines(this.#store, location, index, found)
       lines += removed
       if (removed === 0) continue
       if (removed === found.lines) deleted++
@@ -73,22 +73,22 @@ export class StoreErasableArchive implements ErasableArchive {
     return objects
   }
 
-  async #readIndex(place: PartPlace): Promise<IndexInChange | undefined> {
-    const stream = await this.#store.get(indexKey(place))
+  async #readIndex(location: PartLocation): Promise<IndexInChange | undefined> {
+    const stream = await this.#store.get(indexKey(location))
     return stream && (JSON.parse(String(await unzip(await buffer(stream)))) as IndexInChange)
   }
 
   /** Undefined when the part does not exist. */
   async #search(
-    place: PartPlace,
+    location: PartLocation,
     scope: ErasureScope,
     idsAmong: ErasableTables['idsAmong'],
   ): Promise<Found | undefined> {
-    const lines = await linesOf(this.#store, partKey(place))
+    const lines = await linesOf(this.#store, partKey(location))
     if (lines === undefined) return undefined
     const going: number[] = []
     let unsaid: { at: number; id: string }[] = []
-    const dayMs = Date.parse(place.day)
+    const dayMs = Date.parse(location.day)
     const ask = async () => {
       const ids = unsaid.map(({ id }) => id)
       const found = ids.length === 0 ? new Set() : await idsAmong(ids, dayMs - AROUND_MS, dayMs + AROUND_MS)

@@ -54,7 +54,7 @@ export async function eraseEvents(
       received_before: new Date(scope.beforeMs).toISOString(),
       finished_at: new Date(clock.now()).toISOString(),
       clickhouse: { rows, detached_parts: detachedParts },
-      archive: { place: archive.place, lines: lines.lines, rewritten: lines.rewritten, deleted: lines.deleted },
+      archive: { place: archive.location, lines: lines.lines, rewritten: lines.rewritten, deleted: lines.deleted },
       redis: { dead_letters: deadLetters, dedup: forgotten, batch_jobs: batchJobs, bulk_jobs: bulkJobs, files },
     }
   } finally {

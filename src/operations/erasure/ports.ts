@@ -41,7 +41,7 @@ export interface RemovedLines {
 /** The archive, as an erasure sees it. */
 export interface ErasableArchive {
   /** For people, without secrets. */
-  readonly place: string
+  readonly location: string
   /** @param idsAmong finds the events whose lines do not have their account */
   remove(scope: ErasureScope, idsAmong: ErasableTables['idsAmong']): Promise<RemovedLines>
   /** Removes every object of a tenant. Returns how many there were. */

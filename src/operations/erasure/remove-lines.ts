@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { GZIP_LEVEL } from '../../pipeline/sinks/archive/destination.ts'
-import { indexKey, type PartPlace, partKey } from '../../pipeline/sinks/archive/layout.ts'
+import { indexKey, type PartLocation, partKey } from '../../pipeline/sinks/archive/layout.ts'
 import type { PartIndex } from '../../pipeline/sinks/archive/part.ts'
 import { compressed, linesOf } from '../../pipeline/sinks/archive/part-lines.ts'
 import type { ObjectStore } from '../../stores/objects/object-store.ts'
@@ -27,7 +27,7 @@ export function isHalfDone({ erasing }: IndexInChange): boolean {
  */
 export async function removeLines(
   store: ObjectStore,
-  place: PartPlace,
+  location: PartLocation,
   index: IndexInChange,
   found: { readonly lines: number; readonly going: readonly number[] },
 ): Promise<number> {
@@ -36,37 +36,41 @@ export async function removeLines(
   const isWithoutEarlier = earlier.length > 0 && found.lines === index.lines - earlier.length
   let current: IndexInChange = bare
   if (isWithoutEarlier) {
-    current = shrunk(bare, new Set(earlier), await bytesOf(store, place, new Set()))
-    await putIndex(store, place, current)
+    current = shrunk(bare, new Set(earlier), await bytesOf(store, location, new Set()))
+    await putIndex(store, location, current)
   }
   const going = new Set(isWithoutEarlier ? found.going : [...earlier, ...found.going])
   if (going.size === 0) return 0
-  await putIndex(store, place, { ...current, erasing: [...going].sort((a, b) => a - b) })
+  await putIndex(store, location, { ...current, erasing: [...going].sort((a, b) => a - b) })
   // A part without lines may still count the rejected lines of its job.
   if (going.size === found.lines && current.rejected === undefined) {
-    await store.delete(partKey(place))
-    await store.delete(indexKey(place))
+    await store.delete(partKey(location))
+    await store.delete(indexKey(location))
     return going.size
   }
-  const bytes = await bytesOf(store, place, going)
-  await store.put(partKey(place), await compressed(linesWithout(store, place, going)))
-  await putIndex(store, place, shrunk(current, going, bytes))
+  const bytes = await bytesOf(store, location, going)
+  await store.put(partKey(location), await compressed(linesWithout(store, location, going)))
+  await putIndex(store, location, shrunk(current, going, bytes))
   return going.size
 }
 
-async function* linesWithout(store: ObjectStore, place: PartPlace, going: ReadonlySet<number>): AsyncGenerator<Buffer> {
+async function* linesWithout(
+  store: ObjectStore,
+  location: PartLocation,
+  going: ReadonlySet<number>,
+): AsyncGenerator<Buffer> {
   let at = 0
-  for await (const line of (await linesOf(store, partKey(place))) ?? []) if (!going.has(at++)) yield line
+  for await (const line of (await linesOf(store, partKey(location))) ?? []) if (!going.has(at++)) yield line
 }
 
-async function bytesOf(store: ObjectStore, place: PartPlace, going: ReadonlySet<number>): Promise<number> {
+async function bytesOf(store: ObjectStore, location: PartLocation, going: ReadonlySet<number>): Promise<number> {
   let bytes = 0
-  for await (const line of linesWithout(store, place, going)) bytes += line.length
+  for await (const line of linesWithout(store, location, going)) bytes += line.length
   return bytes
 }
 
-function putIndex(store: ObjectStore, place: PartPlace, index: IndexInChange): Promise<void> {
-  return zip(JSON.stringify(index), { level: GZIP_LEVEL }).then((bytes) => store.put(indexKey(place), bytes))
+function putIndex(store: ObjectStore, location: PartLocation, index: IndexInChange): Promise<void> {
+  return zip(JSON.stringify(index), { level: GZIP_LEVEL }).then((bytes) => store.put(indexKey(location), bytes))
 }
 
 function shrunk(index: IndexInChange, going: ReadonlySet<number>, bytes: number): IndexInChange {

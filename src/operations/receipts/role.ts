@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import type { ArchivePlace } from '../../pipeline/declaration/destination.ts'
+import type { ArchiveLocation } from '../../pipeline/declaration/destination.ts'
 import type { Pipeline } from '../../pipeline/declaration/pipeline.ts'
 import { openObjectStore } from '../../pipeline/sinks/archive/destination.ts'
 import type { Clock } from '../../run/clock.ts'
@@ -17,7 +17,7 @@ export interface ReceiptStores {
   readonly redis: RedisClient
   /** Of the database `ipid`; undefined: its address is not known. */
   readonly clickhouse: ClickHouseClient | undefined
-  readonly archivePlace: ArchivePlace
+  readonly archiveLocation: ArchiveLocation
   readonly pipeline: Pipeline
   readonly partitions: number
   readonly clock: Clock
@@ -31,10 +31,10 @@ const noTables: StoredEvents = {
 
 /** @returns the receipts, and a function that ends them; the clients of Redis and ClickHouse stay open */
 export function receiptsOf(stores: ReceiptStores): { readonly receipts: Receipts; close(): Promise<void> } {
-  const { redis: client, clickhouse, archivePlace, pipeline, partitions, clock } = stores
+  const { redis: client, clickhouse, archiveLocation, pipeline, partitions, clock } = stores
   let store: ObjectStore | undefined
   const open = () => {
-    store ??= openObjectStore(archivePlace)
+    store ??= openObjectStore(archiveLocation)
     return store
   }
   const receipts = new Receipts({

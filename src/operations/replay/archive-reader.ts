@@ -3,10 +3,10 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import {
   indexKey,
-  type PartPlace,
+  type PartLocation,
+  parsePartKey,
   partKey,
   partStart,
-  placeOf,
   tenantDay,
   tenantDays,
 } from '../../pipeline/sinks/archive/layout.ts'
@@ -23,7 +23,7 @@ const DAYS_LISTED_MAX = 100
 const decompress = promisify(gunzip)
 
 interface PlacedPart extends ArchivedPart {
-  readonly place: PartPlace
+  readonly location: PartLocation
 }
 
 /** The parts of object storage, for a replay. */
@@ -38,25 +38,25 @@ export class PartReader implements ArchiveReader {
     const parts: PlacedPart[] = []
     for (const prefix of prefixesOf(tenantId, from, to)) {
       for await (const { key } of this.#store.list(prefix)) {
-        const place = placeOf(key)
-        if (place === undefined || (source !== undefined && place.source !== source)) continue
-        if (place.day < from || place.day > to || (only !== undefined && place.run !== only)) continue
-        const run = `${place.day} ${place.source} ${place.run}`
-        parts.push({ key, job: jobOf(place), run, firstMs: partStart(place.name), place })
+        const location = parsePartKey(key)
+        if (location === undefined || (source !== undefined && location.source !== source)) continue
+        if (location.day < from || location.day > to || (only !== undefined && location.run !== only)) continue
+        const run = `${location.day} ${location.source} ${location.run}`
+        parts.push({ key, job: jobOf(location), run, firstMs: partStart(location.name), location })
       }
     }
     return parts.sort((a, b) => a.firstMs - b.firstMs || (a.key < b.key ? -1 : 1))
   }
 
   async read(part: ArchivedPart): Promise<ArchivedLines[]> {
-    const { place } = part as PlacedPart
-    const index = JSON.parse((await this.#get(indexKey(place))).toString('utf8')) as IndexInChange
+    const { location } = part as PlacedPart
+    const index = JSON.parse((await this.#get(indexKey(location))).toString('utf8')) as IndexInChange
     if (isHalfDone(index)) {
       throw new InputError(
         `lines of ${part.key} are being erased: run "ipid erase" again, as it was when it was cut off`,
       )
     }
-    const texts = (await this.#get(partKey(place))).toString('utf8').split('\n')
+    const texts = (await this.#get(partKey(location))).toString('utf8').split('\n')
     texts.pop()
     const lines = withRequests(texts, index)
     const entries = index.entries.reduce((sum, [, , , count]) => sum + count, 0)
@@ -69,10 +69,10 @@ export class PartReader implements ArchiveReader {
     const units = index.entries.map(([partition, entry, commit, count]) => {
       const from = at
       at += count
-      return { ...unitOf(place, partition, entry, commit), lines: lines.slice(from, at), rejected: [] }
+      return { ...unitOf(location, partition, entry, commit), lines: lines.slice(from, at), rejected: [] }
     })
     const rejected = (index.rejected ?? []).map(([partition, entry, commit, reason, count]) => {
-      return { ...unitOf(place, partition, entry, commit), lines: [], rejected: [{ reason, lines: count }] }
+      return { ...unitOf(location, partition, entry, commit), lines: [], rejected: [{ reason, lines: count }] }
     })
     return [...units, ...rejected]
   }
@@ -98,12 +98,12 @@ export class PartReader implements ArchiveReader {
   }
 }
 
-function unitOf(place: PartPlace, partition: number, entry: string, commit: string) {
+function unitOf(location: PartLocation, partition: number, entry: string, commit: string) {
   const brought = commit === '' ? `archive:${partition}-${entry}` : commit
-  return { partition, entry, commit: brought, day: place.day, job: jobOf(place) }
+  return { partition, entry, commit: brought, day: location.day, job: jobOf(location) }
 }
 
-function jobOf({ source, run }: PartPlace): string | undefined {
+function jobOf({ source, run }: PartLocation): string | undefined {
   return source === 'batch' ? run : undefined
 }
 

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { createGunzip } from 'node:zlib'
 import { type EventReceipt, RECEIPTS_MAX } from '../../../schemas/api/receipt.ts'
-import { indexKey, type PartPlace, partKey, placeOf } from '../../pipeline/sinks/archive/layout.ts'
+import { indexKey, type PartLocation, parsePartKey, partKey } from '../../pipeline/sinks/archive/layout.ts'
 import { type FoundLine, LineFinder } from '../../pipeline/sinks/archive/line-finder.ts'
 import type { PartIndex } from '../../pipeline/sinks/archive/part.ts'
 import { UnavailableError } from '../../run/errors.ts'
@@ -18,7 +18,7 @@ const HOUR_MS = 3_600_000
 const COMMIT_SLACK_MS = 10_000
 
 interface Candidate {
-  readonly place: PartPlace
+  readonly location: PartLocation
   readonly bytes: number
   /** How unlikely it is that it holds a receipt that is looked for. */
   readonly distanceMs: number
@@ -41,13 +41,13 @@ export class ArchiveEvents implements ArchivedEvents {
     const receipts: EventReceipt[] = []
     let parts = 0
     let bytes = 0
-    for (const { place, bytes: size } of candidates) {
+    for (const { location, bytes: size } of candidates) {
       if (parts >= PARTS_MAX || bytes >= BYTES_MAX || receipts.length >= RECEIPTS_MAX) {
         return { receipts, complete: false }
       }
       parts++
       bytes += size
-      receipts.push(...(await this.#readPart(place, key.eventId)))
+      receipts.push(...(await this.#readPart(location, key.eventId)))
     }
     return { receipts, complete }
   }
@@ -73,25 +73,25 @@ export class ArchiveEvents implements ArchivedEvents {
     for (const folder of folders) {
       for await (const { key, bytes } of this.#store().list(folder)) {
         if (++listed > LISTED_MAX) return { candidates: byDistance(candidates), complete: false }
-        const place = placeOf(key)
-        if (place !== undefined) candidates.push({ place, bytes, distanceMs: distanceOf(place, times) })
+        const location = parsePartKey(key)
+        if (location !== undefined) candidates.push({ location, bytes, distanceMs: distanceOf(location, times) })
       }
     }
     return { candidates: byDistance(candidates), complete: true }
   }
 
-  async #readPart(place: PartPlace, eventId: string): Promise<EventReceipt[]> {
-    const stream = await this.#store().get(partKey(place))
+  async #readPart(location: PartLocation, eventId: string): Promise<EventReceipt[]> {
+    const stream = await this.#store().get(partKey(location))
     if (stream === undefined) return []
     const finder = new LineFinder(eventId)
     for await (const chunk of unzipped(stream)) finder.push(chunk)
     if (finder.lines.length === 0) return []
-    const requests = place.source === 'ingest' ? await this.#requestsOf(place) : []
-    return finder.lines.map((line) => receiptOf(line, place, requests))
+    const requests = location.source === 'ingest' ? await this.#requestsOf(location) : []
+    return finder.lines.map((line) => receiptOf(line, location, requests))
   }
 
-  async #requestsOf(place: PartPlace): Promise<NonNullable<PartIndex['requests']>> {
-    const stream = await this.#store().get(indexKey(place))
+  async #requestsOf(location: PartLocation): Promise<NonNullable<PartIndex['requests']>> {
+    const stream = await this.#store().get(indexKey(location))
     if (stream === undefined) return []
     const text = await buffer(unzipped(stream))
     return (JSON.parse(text.toString('utf8')) as PartIndex).requests ?? []
@@ -103,7 +103,7 @@ function byDistance(candidates: Candidate[]): Candidate[] {
 }
 
 /** A part begins with its name's time: what was received before that is in another one, unless its job waited. */
-function distanceOf({ name, source }: PartPlace, times: readonly number[]): number {
+function distanceOf({ name, source }: PartLocation, times: readonly number[]): number {
   if (source === 'batch') return 0
   const beganMs = Number(name.split('-')[1])
   return Math.min(
@@ -128,17 +128,17 @@ async function* unzipped(stream: Readable): AsyncGenerator<Buffer> {
 
 function receiptOf(
   { line, receivedAt, status }: FoundLine,
-  place: PartPlace,
+  location: PartLocation,
   requests: readonly (readonly [string, number])[],
 ): EventReceipt {
   const requestId = requestOf(requests, line)
   return {
     status: status === 'ok' ? 'accepted' : status,
     received_at: receivedAt,
-    lane: place.source === 'ingest' ? 'live' : 'batch',
+    lane: location.source === 'ingest' ? 'live' : 'batch',
     ...(requestId !== '' && { request_id: requestId }),
-    ...(place.source === 'batch' && { job_id: place.run }),
-    archived: partKey(place),
+    ...(location.source === 'batch' && { job_id: location.run }),
+    archived: partKey(location),
   }
 }
 

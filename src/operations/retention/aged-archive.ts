@@ -1,4 +1,4 @@
-import { placeOf } from '../../pipeline/sinks/archive/layout.ts'
+import { parsePartKey } from '../../pipeline/sinks/archive/layout.ts'
 import type { ObjectStore } from '../../stores/objects/object-store.ts'
 import { type RetentionPolicy, retentionFloor } from './policy.ts'
 import type { AgedStore } from './ports.ts'
@@ -34,9 +34,9 @@ export class AgedArchive implements AgedStore {
   async #removeBefore(prefix: string, floor: string): Promise<number> {
     let objects = 0
     for await (const { key } of this.#store.list(prefix)) {
-      const place = placeOf(key)
-      if (place === undefined) continue
-      if (place.day >= floor) break
+      const location = parsePartKey(key)
+      if (location === undefined) continue
+      if (location.day >= floor) break
       await this.#store.delete(key)
       objects++
     }

@@ -76,7 +76,7 @@ export interface Inserter {
 }
 
 /** Where the archive is. */
-export type ArchivePlace =
+export type ArchiveLocation =
   | { readonly folder: string }
   | {
       readonly bucket: string
@@ -94,7 +94,7 @@ export interface DestinationTools<Own extends OwnSettings = OwnSettings> {
   readonly clickhouseUrl: string
   /** Name of the cluster that ClickHouse's tables are spread over; undefined: they are those of one server. */
   readonly clickhouseCluster: string | undefined
-  readonly archive: ArchivePlace
+  readonly archive: ArchiveLocation
   readonly log: Logger
 }
 

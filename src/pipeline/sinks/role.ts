@@ -61,10 +61,10 @@ function sharedSink(
   gathering: InsertBatcherOptions,
   shared: Map<string, Membership>,
 ): Service {
-  const { sinkShares: shares, place } = context.config
+  const { sinkShares: shares, processName } = context.config
   if (shares === 1) return sinkWorker(context, sink, gathering)
   const { group } = sink
-  const membership = sinkMembership({ client: context.leases, group, shares, place, log: context.telemetry.log })
+  const membership = sinkMembership({ client: context.leases, group, shares, processName, log: context.telemetry.log })
   shared.set(group, membership)
   const workers = Array.from({ length: shares }, (_, number) =>
     sinkWorker(context, sink, gathering, { share: membership.share(number) }),
@@ -100,14 +100,14 @@ export function sinkWorker(
     // What another sink refuses is stored all the same.
     outcomesTo: completesJobs ? context.pipeline.outcomes : undefined,
     ensureGroups: () => context.createGroups(),
-    place: context.config.place,
+    processName: context.config.processName,
     log,
     ...reading,
   })
   return new SinkWorker({
     group,
     source,
-    inserter: into.open({ settings, clickhouseUrl, clickhouseCluster, archive: context.archivePlace, log }),
+    inserter: into.open({ settings, clickhouseUrl, clickhouseCluster, archive: context.archiveLocation, log }),
     startsReady: completesJobs,
     ...gathering,
     log,

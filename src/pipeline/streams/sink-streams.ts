@@ -41,7 +41,7 @@ export interface SinkStreamsOptions {
   readonly outcomesTo: string | undefined
   readonly ensureGroups: () => Promise<void>
   /** See `MembershipOptions`. */
-  readonly place?: string | undefined
+  readonly processName?: string | undefined
   /** New entries of one read over all streams; default: as many as about hold the events that are asked for. */
   readonly readEntriesMax?: number
   /** How often a Redis Cluster is asked for new entries, milliseconds. Default: 25. */
@@ -75,9 +75,9 @@ export class SinkStreams implements SinkSource {
   #eventsPerEntry = 1_000
 
   constructor(options: SinkStreamsOptions) {
-    const { client, leases = client, group, share, place, log } = options
+    const { client, leases = client, group, share, processName, log } = options
     this.#options = options
-    this.#lease = share ?? sinkMembership({ client: leases, group, place, log }).share(0)
+    this.#lease = share ?? sinkMembership({ client: leases, group, processName, log }).share(0)
     this.#intentKey = intentKey(group, this.#lease.number, this.#lease.of)
     this.#redisRunIds = new RedisRunIds(client, this.#lease, group)
   }
@@ -274,7 +274,7 @@ export class SinkStreams implements SinkSource {
 
 /** The processes that divide the shares of a sink. @param shares how many there are; default: one */
 export function sinkMembership(
-  options: Pick<MembershipOptions, 'client' | 'shares' | 'place' | 'log'> & { readonly group: string },
+  options: Pick<MembershipOptions, 'client' | 'shares' | 'processName' | 'log'> & { readonly group: string },
 ): Membership {
   const { group, ...rest } = options
   const intentKeyOf = (number: number, of: number) => intentKey(group, number, of)

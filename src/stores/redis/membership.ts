@@ -39,7 +39,7 @@ export interface MembershipOptions {
    * Names a process together with the processes that it was started to replace. Those have ended, so their shares are free
    * at once. Undefined: the shares of a process that died are free when its lease ends.
    */
-  readonly place?: string | undefined
+  readonly processName?: string | undefined
   /**
    * The key under which the holder of a share notes what it is about to do. While one exists, its number of shares stays in
    * force. Undefined: holders write no notes.
@@ -128,11 +128,11 @@ export class Membership {
   #renewal: Loop | undefined
 
   constructor(options: MembershipOptions) {
-    const { name, shares = 1, place } = options
+    const { name, shares = 1, processName } = options
     this.#options = options
     this.#count = shares
     this.#keys = [keys.lease(name), keys.leaseMembers(name), keys.leaseShares(name)]
-    this.#prefix = place === undefined ? '' : `${place}|`
+    this.#prefix = processName === undefined ? '' : `${processName}|`
     this.#member = this.#newName()
     this.#shares = Array.from({ length: shares }, () => ({ use: 'none', isLeaving: false, untilMs: 0 }))
   }

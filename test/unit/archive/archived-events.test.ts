@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import type { EventReceipt } from '../../../schemas/api/receipt.ts'
 import { ArchiveEvents } from '../../../src/operations/replay/archived-events.ts'
-import { indexKey, type PartPlace, partKey, partName } from '../../../src/pipeline/sinks/archive/layout.ts'
+import { indexKey, type PartLocation, partKey, partName } from '../../../src/pipeline/sinks/archive/layout.ts'
 import { UnavailableError } from '../../../src/run/errors.ts'
 import type { ObjectStore } from '../../../src/stores/objects/object-store.ts'
 
@@ -39,7 +39,7 @@ function setUp() {
     requests?: readonly (readonly [string, number])[],
   ) => {
     const at = new Date(beganMs).toISOString()
-    const place: PartPlace = {
+    const location: PartLocation = {
       tenantId: 'acme',
       day: at.slice(0, 10),
       source: job === undefined ? 'ingest' : 'batch',
@@ -47,9 +47,9 @@ function setUp() {
       name: partName(`${beganMs}-0`, 0),
     }
     const lines = ids.map((id) => `{"_received_at":"${at}","_event_id":"${id}","_status":"ok","ip":"8.8.8.8"}\n`)
-    store.objects.set(partKey(place), gzipSync(lines.join('')))
-    store.objects.set(indexKey(place), gzipSync(JSON.stringify({ lane: 'live', lines: ids.length, requests })))
-    return partKey(place)
+    store.objects.set(partKey(location), gzipSync(lines.join('')))
+    store.objects.set(indexKey(location), gzipSync(JSON.stringify({ lane: 'live', lines: ids.length, requests })))
+    return partKey(location)
   }
   return { store, archive, add }
 }

@@ -5,7 +5,7 @@ import { packBlock } from '../../../src/pipeline/event/block.ts'
 import { EnvelopeState, NO_IDENTITY } from '../../../src/pipeline/event/envelope.ts'
 import { payloadRow, rejectedRow } from '../../../src/pipeline/event/payload.ts'
 import { ArchiveInserter } from '../../../src/pipeline/sinks/archive/destination.ts'
-import { indexKey, partKey, placeOf } from '../../../src/pipeline/sinks/archive/layout.ts'
+import { indexKey, parsePartKey, partKey } from '../../../src/pipeline/sinks/archive/layout.ts'
 import { partsOf } from '../../../src/pipeline/sinks/archive/part.ts'
 import { assertKey, type ObjectStore } from '../../../src/stores/objects/object-store.ts'
 
@@ -37,7 +37,7 @@ const ENTRIES = [
 
 test('events are parted by tenant, day, source and run, and the index says which entries they are of', async () => {
   const parts = await partsOf(ENTRIES)
-  const shown = parts.map(({ place, lines, index }) => [partKey(place), Buffer.concat(lines).toString(), index])
+  const shown = parts.map(({ location, lines, index }) => [partKey(location), Buffer.concat(lines).toString(), index])
   assert.deepEqual(shown, [
     [
       'tenant=acme/day=2026-11-21/source=ingest/run=2026-11-21T23/part-1700000000001-000012-p0.ndjson.gz',
@@ -69,7 +69,7 @@ test('events are parted by tenant, day, source and run, and the index says which
     ],
   ])
   assert.deepEqual(await partsOf(ENTRIES), parts)
-  const keysOf = (all: typeof parts) => all.map(({ place }) => partKey(place)).sort()
+  const keysOf = (all: typeof parts) => all.map(({ location }) => partKey(location)).sort()
   assert.deepEqual(keysOf(await partsOf(ENTRIES.toReversed())), keysOf(parts), 'a name follows from the first entry')
 })
 
@@ -110,18 +110,18 @@ test('lines of a job that are no event are in the index only, also when there is
   assert.deepEqual(part!.lines.map(String), ['{"a":4}\n'])
   assert.deepEqual(part!.index.entries, [[0, '2-0', 'job-1:7', 1]])
   assert.deepEqual(part!.index.rejected, [[0, '2-0', 'job-1:7', 'not JSON', 3]])
-  assert.deepEqual([only!.place.name, only!.lines.length, only!.index.entries], ['part-3-000000-p1', 0, []])
+  assert.deepEqual([only!.location.name, only!.lines.length, only!.index.entries], ['part-3-000000-p1', 0, []])
   assert.deepEqual(only!.index.rejected, [[1, '3-0', 'job-2:1', 'not JSON', 3]])
 })
 
-test('a key tells its place, and can lead nowhere else', async () => {
-  for (const { place } of await partsOf(ENTRIES)) {
-    for (const key of [partKey(place), indexKey(place)]) {
+test('a key tells its location, and can lead nowhere else', async () => {
+  for (const { location } of await partsOf(ENTRIES)) {
+    for (const key of [partKey(location), indexKey(location)]) {
       assertKey(key)
-      assert.deepEqual(placeOf(key), place)
+      assert.deepEqual(parsePartKey(key), location)
     }
   }
-  assert.equal(placeOf('tenant=acme/day=2026-11-21/notes.txt'), undefined)
+  assert.equal(parsePartKey('tenant=acme/day=2026-11-21/notes.txt'), undefined)
   for (const key of [
     '',
     '/a',
@@ -144,9 +144,9 @@ test('the index of a part is written before its events, so that whoever sees the
   const store = { put: async (key: string) => void puts.push(key) } as unknown as ObjectStore
   const inserter = new ArchiveInserter(store)
   await inserter.insert([], 'token', [ENTRIES[0]!])
-  const places = (await partsOf([ENTRIES[0]!])).map(({ place }) => place)
-  for (const place of places) {
-    const [index, part] = [puts.indexOf(indexKey(place)), puts.indexOf(partKey(place))]
+  const locations = (await partsOf([ENTRIES[0]!])).map(({ location }) => location)
+  for (const location of locations) {
+    const [index, part] = [puts.indexOf(indexKey(location)), puts.indexOf(partKey(location))]
     assert.ok(index >= 0 && index < part, puts.join())
   }
   await assert.rejects(inserter.insert([], 'token'), /without their entries/)

@@ -4,14 +4,14 @@ import { test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { StoreErasableArchive } from '../../../src/operations/erasure/erasable-archive.ts'
 import { selectorOf } from '../../../src/operations/erasure/selector.ts'
-import { indexKey, type PartPlace, partKey } from '../../../src/pipeline/sinks/archive/layout.ts'
+import { indexKey, type PartLocation, partKey } from '../../../src/pipeline/sinks/archive/layout.ts'
 import type { ObjectStore } from '../../../src/stores/objects/object-store.ts'
 import { readArchive } from '../../support/archive.ts'
 
 const BEFORE = Date.parse('2026-11-22T02:00:00.000Z')
 const RUN = { tenantId: 'demo', day: '2026-11-22', source: 'ingest', run: '2026-11-22T01' } as const
-const MIXED: PartPlace = { ...RUN, name: 'part-1-000000-p0' }
-const WHOLE: PartPlace = { ...RUN, name: 'part-2-000000-p0' }
+const MIXED: PartLocation = { ...RUN, name: 'part-1-000000-p0' }
+const WHOLE: PartLocation = { ...RUN, name: 'part-2-000000-p0' }
 const SELECTORS = { a: selectorOf({ ip: '17.0.0.1' }), b: selectorOf({ ip: '17.0.0.2' }) }
 
 /** Objects in memory; it fails from a chosen change on, as if the process had ended there. */
@@ -53,13 +53,13 @@ function line(id: string, ip: string, at = '01:00:00'): string {
   return `${JSON.stringify({ _received_at: `2026-11-22T${at}.000Z`, _event_id: id, _status: 'ok', ip })}\n`
 }
 
-function addPart(store: FailingStore, place: PartPlace, lines: string[], runs: number[]): void {
+function addPart(store: FailingStore, location: PartLocation, lines: string[], runs: number[]): void {
   const text = lines.join('')
   const entries = runs.map((count, i) => [0, `${i}-0`, `x:${i}`, count])
   const requests = lines.map((_, i) => [`r${i}`, 1])
   const index = { lane: 'live', lines: lines.length, bytes: Buffer.byteLength(text), entries, requests }
-  store.objects.set(indexKey(place), gzipSync(JSON.stringify(index)))
-  store.objects.set(partKey(place), gzipSync(text))
+  store.objects.set(indexKey(location), gzipSync(JSON.stringify(index)))
+  store.objects.set(partKey(location), gzipSync(text))
 }
 
 function filledStore(): FailingStore {

@@ -36,7 +36,7 @@ function told(log: string[]): ErasureOptions {
       end: note('records.end', undefined),
     },
     archive: {
-      place: 'memory',
+      location: 'memory',
       remove: note('archive.remove', { lines: 0, rewritten: 0, deleted: 0 }),
       removeTenant: note('archive.removeTenant', 0),
     },

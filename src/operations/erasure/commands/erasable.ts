@@ -1,5 +1,5 @@
 import { ingest } from '../../../../pipelines/ingest.ts'
-import { archivePlaceOf, type Config } from '../../../config/config.ts'
+import { archiveLocationOf, type Config } from '../../../config/config.ts'
 import { trustedDataDir } from '../../../embedded/processes/data-dir.ts'
 import { openObjectStore } from '../../../pipeline/sinks/archive/destination.ts'
 import { partitionsOf } from '../../../pipeline/streams/topology.ts'
@@ -39,7 +39,7 @@ export async function withErasable<T>(
   const log = await createLogger({ level: 'warn', name: 'erase', pretty: context.stderr.isTTY === true })
   const clickhouseUrl = await clickhouseUrlOf(config)
   await assertOneServer('an erasure', clickhouseUrl, config.clickhouseCluster)
-  const store = openObjectStore(archivePlaceOf(config))
+  const store = openObjectStore(archiveLocationOf(config))
   try {
     const redisUrl = await redisUrlOf(config)
     return await withRedis(redisUrl, async (client) => {

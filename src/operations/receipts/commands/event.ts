@@ -36,7 +36,7 @@ export function eventCommand(context: CliContext): Command {
 
   async function ask(name: string, query: Pick<ReceiptQuery, 'eventId' | 'aroundMs'>) {
     const config = configOf(context, command)
-    const [stores, instance, clickhouse, { archivePlaceOf }, { receiptsOf }, change, { ingest }, { systemClock }] =
+    const [stores, instance, clickhouse, { archiveLocationOf }, { receiptsOf }, change, { ingest }, { systemClock }] =
       await Promise.all([
         import('../../../terminal/stores.ts'),
         import('../../../terminal/instance.ts'),
@@ -55,7 +55,7 @@ export function eventCommand(context: CliContext): Command {
       const options = { application: 'cli', database: clickhouse.DATABASE, requestTimeoutMs: QUERY_MS }
       const client = clickhouse.connectClickHouse(url, options)
       const { receipts, close } = receiptsOf({
-        ...{ redis, clickhouse: client, archivePlace: archivePlaceOf(await instance.asInstance(config)) },
+        ...{ redis, clickhouse: client, archiveLocation: archiveLocationOf(await instance.asInstance(config)) },
         ...{ pipeline: ingest, partitions, clock: systemClock },
       })
       try {

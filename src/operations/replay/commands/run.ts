@@ -2,7 +2,7 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { ingest } from '../../../../pipelines/ingest.ts'
 import type { TenantRules } from '../../../../schemas/tenant-rules.ts'
-import { archivePlaceOf, type Config } from '../../../config/config.ts'
+import { archiveLocationOf, type Config } from '../../../config/config.ts'
 import { madeData } from '../../../enrichment/commands/default-data.ts'
 import { EnrichmentEngine } from '../../../enrichment/engine.ts'
 import { leftOut } from '../../../enrichment/files/report.ts'
@@ -101,7 +101,7 @@ async function runWith(
   const url = await clickhouseUrlOf(config)
   const events = new ClickHouseReenrichment(url)
   const stored = new ReplayTables(url)
-  const objects = openObjectStore(archivePlaceOf(config))
+  const objects = openObjectStore(archiveLocationOf(config))
   try {
     const held = { events, assertHeld, say }
     if (dryRun) await assertReadable(events)

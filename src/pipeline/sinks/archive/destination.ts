@@ -3,18 +3,18 @@ import { gzip } from 'node:zlib'
 import { FolderStore } from '../../../stores/objects/folder-store.ts'
 import type { ObjectStore } from '../../../stores/objects/object-store.ts'
 import { S3Store } from '../../../stores/objects/s3-store.ts'
-import type { ArchivePlace, Destination, EntryOfRows, Inserter } from '../../declaration/destination.ts'
+import type { ArchiveLocation, Destination, EntryOfRows, Inserter } from '../../declaration/destination.ts'
 import { indexKey, partKey } from './layout.ts'
 import { type Part, partsOf } from './part.ts'
 
 /** Object storage: payloads become parts, see schemas/README.md, Archive. */
 export const archive: Destination = {
   name: 'archive',
-  open: ({ archive: place }) => new ArchiveInserter(openObjectStore(place)),
+  open: ({ archive: location }) => new ArchiveInserter(openObjectStore(location)),
 }
 
-export function openObjectStore(place: ArchivePlace): ObjectStore {
-  return 'folder' in place ? new FolderStore(place.folder) : new S3Store(place)
+export function openObjectStore(location: ArchiveLocation): ObjectStore {
+  return 'folder' in location ? new FolderStore(location.folder) : new S3Store(location)
 }
 
 /** Objects that are written at once. */
@@ -51,10 +51,10 @@ export class ArchiveInserter implements Inserter {
   }
 
   /** The index goes first: whoever sees the events finds it. */
-  async #write({ place, lines, index }: Part): Promise<void> {
+  async #write({ location, lines, index }: Part): Promise<void> {
     const options = { level: GZIP_LEVEL }
-    await this.#store.put(indexKey(place), await compress(JSON.stringify(index), options))
-    await this.#store.put(partKey(place), await compress(Buffer.concat(lines), options))
+    await this.#store.put(indexKey(location), await compress(JSON.stringify(index), options))
+    await this.#store.put(partKey(location), await compress(Buffer.concat(lines), options))
   }
 
   /** A put that succeeded has stored all of it. */

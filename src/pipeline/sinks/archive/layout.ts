@@ -2,7 +2,7 @@
 export type PartSource = 'ingest' | 'batch'
 
 /** Where a part of the archive belongs, and which one it is. */
-export interface PartPlace {
+export interface PartLocation {
   readonly tenantId: string
   /** UTC day of receipt, `2026-11-22`. */
   readonly day: string
@@ -41,16 +41,16 @@ export function tenantDay(tenantId: string, day: string): string {
 }
 
 /** The events of a part: NDJSON, gzip. */
-export function partKey(place: PartPlace): string {
-  return `${folderOf(place)}/${place.name}.ndjson.gz`
+export function partKey(location: PartLocation): string {
+  return `${folderOf(location)}/${location.name}.ndjson.gz`
 }
 
 /** What is known of a part beside its events, see `PartIndex`. */
-export function indexKey(place: PartPlace): string {
-  return `index/${folderOf(place)}/${place.name}.json.gz`
+export function indexKey(location: PartLocation): string {
+  return `index/${folderOf(location)}/${location.name}.json.gz`
 }
 
-function folderOf({ tenantId, day, source, run }: PartPlace): string {
+function folderOf({ tenantId, day, source, run }: PartLocation): string {
   return `${tenantDay(tenantId, day)}source=${source}/run=${run}`
 }
 
@@ -58,7 +58,7 @@ const KEY =
   /^(?:index\/)?tenant=([a-z0-9-]+)\/day=(\d{4}-\d\d-\d\d)\/source=(ingest|batch)\/run=([\w-]+)\/(part-[\w-]+)\.(?:nd)?json\.gz$/
 
 /** The place that a key of either sort names; undefined for any other object. */
-export function placeOf(key: string): PartPlace | undefined {
+export function parsePartKey(key: string): PartLocation | undefined {
   const [, tenantId, day, source, run, name] = KEY.exec(key) ?? []
   if (name === undefined) return undefined
   return { tenantId: tenantId!, day: day!, source: source as PartSource, run: run!, name }

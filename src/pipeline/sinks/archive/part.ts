@@ -7,7 +7,7 @@ import {
   payloadOrigin,
   readRejected,
 } from '../../event/payload.ts'
-import { type PartPlace, partName } from './layout.ts'
+import { type PartLocation, partName } from './layout.ts'
 
 /**
  * An entry of the stream of payloads that a part has events of, the commit that brought them into Redis, and number of
@@ -39,14 +39,14 @@ export type IndexRequest = readonly [id: string, lines: number]
 
 /** Events that become an object of their own. */
 export interface Part {
-  readonly place: PartPlace
+  readonly location: PartLocation
   /** Each is ended by a line feed. */
   readonly lines: readonly Buffer[]
   readonly index: PartIndex
 }
 
 /** A part in the making. */
-interface Draft extends Omit<PartPlace, 'name'> {
+interface Draft extends Omit<PartLocation, 'name'> {
   readonly lines: Buffer[]
   readonly entries: [number, string, string, number][]
   readonly requests: [string, number][]
@@ -128,8 +128,8 @@ function draftFor(drafts: Map<string, Draft>, entry: EntryOfRows, { tenantId, ho
   const known = drafts.get(key)
   if (known !== undefined) return known
   const source = job === undefined ? 'ingest' : 'batch'
-  const place = { tenantId, day: hour.slice(0, 10), source, run: job ?? hour } as const
-  const draft: Draft = { ...place, lines: [], entries: [], requests: [], rejected: [], first: entry }
+  const location = { tenantId, day: hour.slice(0, 10), source, run: job ?? hour } as const
+  const draft: Draft = { ...location, lines: [], entries: [], requests: [], rejected: [], first: entry }
   drafts.set(key, draft)
   return draft
 }
@@ -140,7 +140,7 @@ function isBefore(a: EntryOfRows, b: EntryOfRows): boolean {
   return (aMs - bMs || aSequence - bSequence || a.partition - b.partition) < 0
 }
 
-function finished({ lines, entries, requests, rejected, first, ...place }: Draft): Part {
+function finished({ lines, entries, requests, rejected, first, ...location }: Draft): Part {
   const bytes = lines.reduce((sum, line) => sum + line.length, 0)
   const index = {
     lane: first.lane,
@@ -150,5 +150,5 @@ function finished({ lines, entries, requests, rejected, first, ...place }: Draft
     ...(requests.some(([id]) => id !== '') && { requests }),
     ...(rejected.length > 0 && { rejected }),
   }
-  return { place: { ...place, name: partName(first.id, first.partition) }, lines, index }
+  return { location: { ...location, name: partName(first.id, first.partition) }, lines, index }
 }

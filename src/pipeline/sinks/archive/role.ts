@@ -22,5 +22,5 @@ export function archiveRole(context: ProcessContext): Service[] {
     .filter(({ takes }) => takes === 'payloads')
     .map((sink) => sinkWorker(context, sink, gathering, reading))
   const tenants = async () => Object.keys(await context.shared.hgetall(keys.tenants()))
-  return [...workers, retention(context, new AgedArchive(openObjectStore(context.archivePlace), tenants))]
+  return [...workers, retention(context, new AgedArchive(openObjectStore(context.archiveLocation), tenants))]
 }

@@ -27,7 +27,7 @@ function feeder(context: ProcessContext): Feeder {
       pipeline,
       partitions,
       shares: config.feederShares,
-      place: config.place,
+      processName: config.processName,
       log: telemetry.log,
     }),
     opened: new Announcements(context.connect({ name: 'jobs', kind: 'loop' }), keys.jobsOpened()),

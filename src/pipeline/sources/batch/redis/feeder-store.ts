@@ -33,7 +33,7 @@ export interface RedisFeederStoreOptions {
   /** Shares of the tenants, each fed by one feeder at a time. Default 1. */
   readonly shares?: number
   /** See `MembershipOptions`. */
-  readonly place?: string | undefined
+  readonly processName?: string | undefined
   readonly log?: Logger
 }
 
@@ -53,9 +53,9 @@ export class RedisFeederStore implements FeederStore {
   #othersUntilMs = 0
 
   constructor(options: RedisFeederStoreOptions) {
-    const { leases: client = options.client, place, shares = 1, log } = options
+    const { leases: client = options.client, processName, shares = 1, log } = options
     this.#options = options
-    this.#membership = new Membership({ client, name: 'feeder', shares, place, setting: 'FEEDER_SHARES', log })
+    this.#membership = new Membership({ client, name: 'feeder', shares, processName, setting: 'FEEDER_SHARES', log })
   }
 
   acquire(signal: AbortSignal): Promise<boolean> {
