@@ -29,6 +29,8 @@ test('the printed link signs in, and signing out ends it', { skip }, async (t) =
   assert.ok(!page.url().includes('token'))
   await page.getByRole('button', { name: 'Sign out' }).waitFor()
   await assertAccessible()
+  await page.goto(`${origin}/t/${ready.tenant_id}`)
+  await page.waitForURL(`${origin}/t/${ready.tenant_id}/overview`)
   await checkCompaniesPages(watched, {
     ...{ origin, apiUrl: ready.url, clickhouseUrl: ready.clickhouse_url },
     ...{ tenant: ready.tenant_id!, apiKey: ready.api_key! },

@@ -8,7 +8,7 @@ import { Live } from './pages/live.tsx'
 import { Lookup } from './pages/lookup.tsx'
 import { Overview } from './pages/overview.tsx'
 import { Settings } from './pages/settings.tsx'
-import { Start } from './pages/start.tsx'
+import { Start, TenantStart } from './pages/start.tsx'
 import { System } from './pages/system.tsx'
 import { Tenants } from './pages/tenants.tsx'
 import { Uploads } from './pages/uploads.tsx'
@@ -28,6 +28,7 @@ export interface PageEntry {
 /** Every page, in the order of the navigation. Those of a tenant are under `/t/:tenant/`. A new one is a line here. */
 export const PAGES: readonly PageEntry[] = [
   { path: '/', page: Start },
+  { path: '/t/:tenant', page: TenantStart },
   { path: '/t/:tenant/overview', page: Overview, label: 'Overview' },
   { path: '/t/:tenant/companies', page: Companies, label: 'Companies' },
   { path: '/t/:tenant/companies/of', page: Company, title: 'Company' },

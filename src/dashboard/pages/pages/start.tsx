@@ -1,12 +1,13 @@
 import { Link, Redirect } from 'wouter-preact'
 import { CodeLine } from '../components/code-line.tsx'
 import { Empty } from '../components/notes.tsx'
+import type { PageProps } from '../lib/page-props.ts'
 import { useSession } from '../lib/session.ts'
 
-/** The first page that there is something to see on. */
+/** Redirects to the first tenant's overview. Without a tenant, says how to create one. */
 export function Start() {
   const { tenants } = useSession()
-  if (tenants[0] !== undefined) return <Redirect to={`/t/${tenants[0]}/overview`} replace />
+  if (tenants[0] !== undefined) return <TenantStart parameters={{ tenant: tenants[0] }} />
   return (
     <Empty title="There is no tenant yet">
       <p>
@@ -15,4 +16,9 @@ export function Start() {
       <CodeLine text="./ipid tenant create NAME" label="Command for a tenant" />
     </Empty>
   )
+}
+
+/** Redirects from `/t/:tenant` to the tenant's overview. */
+export function TenantStart({ parameters: { tenant } }: PageProps) {
+  return <Redirect to={`/t/${tenant}/overview`} replace />
 }
