@@ -33,15 +33,14 @@ export interface BackupOptions {
 export async function writeBackup(dir: string, options: BackupOptions): Promise<BackupManifest> {
   await assertFreeFolder(dir)
   const part = `${dir}.${process.pid}.part`
-  await rm(part, { recursive: true, force: true })
-  await mkdir(part, { mode: 0o700 })
+  const parents = await createPart(part)
   try {
     const manifest = await writeParts(part, options)
     await writeManifest(part, manifest)
     await syncFolder(part)
-    // An empty folder gives way.
+    // `rename` replaces an empty folder.
     await rename(part, dir)
-    await syncFolder(dirname(dir))
+    for (const parent of parents) await syncFolder(parent)
     return manifest
   } catch (error) {
     await rm(part, { recursive: true, force: true })
@@ -55,6 +54,20 @@ async function assertFreeFolder(dir: string): Promise<void> {
     throw new InputError(`cannot write a backup to ${dir}: ${error.message}`)
   })
   if (names.length > 0) throw new InputError(`${dir} is not empty: a backup needs a folder of its own`)
+}
+
+/** Creates the folder and its missing parents. Returns the folders that got a new entry: they must be synced. */
+async function createPart(part: string): Promise<string[]> {
+  try {
+    await rm(part, { recursive: true, force: true })
+    const created = await mkdir(dirname(part), { recursive: true })
+    await mkdir(part, { mode: 0o700 })
+    const parents = [dirname(part)]
+    while (created !== undefined && parents.at(-1) !== dirname(created)) parents.push(dirname(parents.at(-1)!))
+    return parents
+  } catch (error) {
+    throw new InputError(`cannot create the backup folder: ${(error as Error).message}`)
+  }
 }
 
 async function writeParts(folder: string, options: BackupOptions): Promise<BackupManifest> {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { writeBackup } from '../../../src/operations/backup/backup.ts'
+import { type BackupOptions, writeBackup } from '../../../src/operations/backup/backup.ts'
 import type {
   ArchiveList,
   RecordSource,
@@ -13,6 +13,7 @@ import type {
 } from '../../../src/operations/backup/ports.ts'
 import { Progress } from '../../../src/operations/backup/progress.ts'
 import { openBackup, restoreBackup } from '../../../src/operations/backup/restore.ts'
+import { InputError } from '../../../src/run/errors.ts'
 
 const TABLES = ['events', 'outcomes'].map((table) => ({ table, columns: ['a'], create: 'CREATE' }))
 const progress = new Progress(() => {})
@@ -21,7 +22,7 @@ const clock = { now: () => 0 }
 test('a backup and a restore have an order in which every event is in one place', async (t) => {
   const home = mkdtempSync(join(tmpdir(), 'ipid-backup-'))
   t.after(() => rmSync(home, { recursive: true }))
-  const dir = join(home, 'backup')
+  const dir = join(home, 'missing', 'parents', 'backup')
   const log: string[] = []
   const note = <T>(what: string, value?: T) => {
     log.push(what)
@@ -52,6 +53,10 @@ test('a backup and a restore have an order in which every event is in one place'
     ...['until stored', 'migrations', 'letters', 'tables', 'rows of events', 'rows of outcomes', 'letters'],
     ...['tenants', 'objects'],
   ])
+  const behindFile = join(dir, 'manifest.json', 'backup')
+  await assert.rejects(writeBackup(behindFile, {} as BackupOptions), (error: Error) => {
+    return error instanceof InputError && error.message.startsWith(`cannot write a backup to ${behindFile}: `)
+  })
 
   const tables = {
     assertKnown: () => note('known'),
