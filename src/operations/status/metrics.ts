@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Gauge, type Registry } from 'prom-client'
 import { LANES } from '../../pipeline/declaration/lane.ts'
 import { groupsOf, type Pipeline } from '../../pipeline/declaration/pipeline.ts'
 import type { PipelineStatus } from '../../pipeline/declaration/status.ts'
 import { waitingOf } from './collect.ts'
+import { sharedRead } from './shared-read.ts'
 import type { ClickHouseStatus, DedupStatus, GroupWaiting, JobsStatus, RedisStatus } from './system-status.ts'
 
 /** What is asked when somebody reads the metrics. Each call may reject: its metrics are left out then. */
@@ -19,13 +19,10 @@ export interface StoreReads {
 
 type Set = (labels: Readonly<Record<string, string>>, value: number) => void
 
-/** One answer serves all metrics of a scrape, and others that come soon. */
-const FRESH_MS = 1_000
-/** What changes slowly, and costs a statement, is not asked at every scrape. */
-const CLICKHOUSE_FRESH_MS = 14_000
-const DEDUP_FRESH_MS = 14_000
-/** Well below the time that a process has to tell its metrics. */
-const LATE_MS = 500
+/** A read that takes longer than `lateMs` must not cost a scrape the other metrics of the process. */
+const QUICK = { freshMs: 1_000, lateMs: 500 }
+/** For values that change slowly and are expensive to read: read them less often than Prometheus scrapes. */
+const SLOW = { ...QUICK, freshMs: 14_000 }
 
 /**
  * What waits in Redis, and what it costs there. Every process that shows it shows the same, so the largest counts when
@@ -33,7 +30,7 @@ const LATE_MS = 500
  */
 export function createStoreMetrics(registry: Registry, reads: StoreReads): void {
   const gauge = gaugesOf(registry)
-  const pipeline = once(reads.waiting)
+  const pipeline = sharedRead(reads.waiting, QUICK)
   const everyGroup = (value: (group: GroupWaiting) => number) => async (set: Set) => {
     const { streams } = await pipeline()
     const waiting = waitingOf(streams)
@@ -65,7 +62,7 @@ export function createStoreMetrics(registry: Registry, reads: StoreReads): void 
     set({}, (await pipeline()).dead_letters)
   })
   createJobMetrics(gauge, reads)
-  const redis = once(reads.redis)
+  const redis = sharedRead(reads.redis, QUICK)
   gauge('ipid_redis_memory_bytes', 'Memory that Redis uses', [], async (set) => set({}, (await redis()).used_bytes))
   gauge('ipid_redis_memory_max_bytes', 'Memory that Redis may use; 0: no limit', [], async (set) => {
     set({}, (await redis()).max_bytes)
@@ -73,7 +70,7 @@ export function createStoreMetrics(registry: Registry, reads: StoreReads): void 
   gauge('ipid_redis_memory_share', 'Share of its memory that the fullest Redis uses, 0 to 1', [], async (set) => {
     set({}, (await redis()).used_share)
   })
-  const dedup = once(reads.dedup, DEDUP_FRESH_MS)
+  const dedup = sharedRead(reads.dedup, SLOW)
   gauge('ipid_dedup_entries', 'Identities that the dedup window remembers', [], async (set) => {
     set({}, (await dedup()).entries)
   })
@@ -81,7 +78,10 @@ export function createStoreMetrics(registry: Registry, reads: StoreReads): void 
 }
 
 function createJobMetrics(gauge: ReturnType<typeof gaugesOf>, reads: StoreReads): void {
-  const kinds = [['batch', once(reads.batchJobs)] as const, ['bulk', once(reads.bulkJobs)] as const]
+  const kinds = [
+    ['batch', sharedRead(reads.batchJobs, QUICK)] as const,
+    ['bulk', sharedRead(reads.bulkJobs, QUICK)] as const,
+  ]
   const both = (set: (kind: string, jobs: JobsStatus) => void) => async () => {
     for (const [kind, read] of kinds) set(kind, await read())
   }
@@ -101,7 +101,7 @@ function createJobMetrics(gauge: ReturnType<typeof gaugesOf>, reads: StoreReads)
 /** Memory of ClickHouse, as it counts it. */
 export function createClickHouseMetrics(registry: Registry, read: () => Promise<ClickHouseStatus>): void {
   const gauge = gaugesOf(registry)
-  const memory = once(read, CLICKHOUSE_FRESH_MS)
+  const memory = sharedRead(read, SLOW)
   gauge('ipid_clickhouse_memory_bytes', 'Memory that ClickHouse uses', [], async (set) => {
     set({}, (await memory()).memory_bytes)
   })
@@ -149,36 +149,4 @@ function gaugesOf(registry: Registry) {
       },
     })
   }
-}
-
-/**
- * Asks once for all who ask at about the same time. An answer that is late is that of the next scrape, and the last one is
- * given: a store that is slow must not cost a scrape all other metrics.
- */
-function once<T>(read: () => Promise<T>, freshMs = FRESH_MS): () => Promise<T> {
-  let last: Promise<T> | undefined
-  let asking: Promise<T> | undefined
-  let askedAtMs = Number.NEGATIVE_INFINITY
-  return () => {
-    if (asking === undefined && performance.now() - askedAtMs > freshMs) {
-      askedAtMs = performance.now()
-      const answer = read()
-      asking = answer
-      const done = () => {
-        last = answer
-        asking = undefined
-      }
-      answer.then(done, done)
-    }
-    return asking === undefined ? last! : inTime(asking, last)
-  }
-}
-
-async function inTime<T>(answer: Promise<T>, last: Promise<T> | undefined): Promise<T> {
-  const answered = new AbortController()
-  const late = sleep(LATE_MS, undefined, { signal: answered.signal }).then(
-    () => last ?? Promise.reject(new Error('no answer in time')),
-    () => answer,
-  )
-  return await Promise.race([answer, late]).finally(() => answered.abort())
 }

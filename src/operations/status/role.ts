@@ -1,5 +1,4 @@
 import { hostname } from 'node:os'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Plans } from '../../../schemas/plans.ts'
 import type { Config } from '../../config/config.ts'
 import { version } from '../../config/version.ts'
@@ -26,6 +25,7 @@ import { readBatchJobs, readBulkJobs } from './redis/jobs.ts'
 import { RedisReports } from './redis/reports.ts'
 import { readServers } from './redis/servers.ts'
 import { Reporter } from './reporter.ts'
+import { sharedRead } from './shared-read.ts'
 import type { StallLimits } from './stall.ts'
 import type { ClickHouseStatus, QuotaStatus } from './system-status.ts'
 
@@ -41,10 +41,8 @@ export interface StatusStores {
   readonly clock?: Clock
 }
 
-/** Whoever asks again and again has quotas looked at no more often than that. */
-const QUOTAS_FRESH_MS = 60_000
-/** A status is not held up by a ClickHouse that hangs. */
-const QUOTAS_MS = 5_000
+/** Quotas are expensive to read, and a ClickHouse that hangs must not delay a status. */
+const QUOTAS = { freshMs: 60_000, lateMs: 5_000 }
 
 /** What `collectStatus` asks. To be kept by whoever collects more than once. */
 export function statusSources({
@@ -64,24 +62,13 @@ export function statusSources({
     retention: () => readRetention(redis),
     damage: () => readDamage(redis),
     ...(clickhouseUrl && { clickhouse: () => clickhouseStatus(clickhouseUrl) }),
-    ...(clickhouseUrl && plans && { quotas: recentQuotas({ redis, clickhouseUrl, plans, clock }) }),
+    ...(clickhouseUrl && plans && { quotas: readQuotas({ redis, clickhouseUrl, plans, clock }) }),
   }
 }
 
-function recentQuotas(places: QuotaPlaces): () => Promise<QuotaStatus> {
+function readQuotas(places: QuotaPlaces): () => Promise<QuotaStatus> {
   const quotas = new Quotas(quotasOf(places))
-  let found: { readonly status: QuotaStatus; readonly atMs: number } | undefined
-  return async () => {
-    if (found !== undefined && performance.now() - found.atMs < QUOTAS_FRESH_MS) return found.status
-    const reading = quotas.read()
-    reading.catch(() => {})
-    const late = new AbortController()
-    const patience = sleep(QUOTAS_MS, undefined, { signal: late.signal }).catch(() => undefined)
-    const status = await Promise.race([reading, patience]).finally(() => late.abort())
-    if (status === undefined) throw new Error('no answer in time')
-    found = { status, atMs: performance.now() }
-    return status
-  }
+  return sharedRead(() => quotas.read(), QUOTAS)
 }
 
 /** Looks what ClickHouse has lost. */

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { Registry } from 'prom-client'
+import { sharedRead } from '../../../src/operations/status/shared-read.ts'
 import { QuotaWatch } from '../../../src/tenants/quota-report.ts'
 import { silent } from '../../support/pipeline.ts'
 
@@ -37,4 +39,32 @@ test('quotas are shown of those who are nearest to them, with the time of passin
   assert.match(text, /ipid_tenant_quota_limit\{tenant="t3",quota="monthly_accounts"\} 5\n/)
   assert.match(text, /ipid_tenant_quota_passed_timestamp_seconds\{tenant="t3",quota="monthly_accounts"\} 1795255200\n/)
   assert.equal(text.match(/^ipid_tenant_quota_used\{/gm)!.length, 40, 'it does not grow with the tenants')
+})
+
+test('a late answer serves the next call, a fresh one is not read again, and a failure is not kept', async () => {
+  const answers: ((value: string) => void)[] = []
+  let isDropped = false
+  let reads = 0
+  const read = sharedRead(
+    () => {
+      reads++
+      return isDropped ? Promise.reject(new Error('no table')) : new Promise<string>((resolve) => answers.push(resolve))
+    },
+    { freshMs: 0, lateMs: 1 },
+  )
+  await assert.rejects(Promise.race([read(), read()]), /no answer in time/)
+  assert.equal(reads, 1, 'a read under way is shared')
+  answers[0]!('first')
+  await setImmediate()
+  assert.equal(await read(), 'first', 'the second read is late, so the previous answer is given')
+  answers[1]!('second')
+  await setImmediate()
+  isDropped = true
+  await assert.rejects(read(), /no table/)
+  isDropped = false
+  const again = read()
+  answers[2]!('third')
+  assert.equal(await again, 'third')
+  const slow = sharedRead(async () => ++reads, { freshMs: 60_000, lateMs: 1_000 })
+  assert.equal(await slow(), await slow())
 })
