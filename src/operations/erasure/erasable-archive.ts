@@ -3,6 +3,8 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { indexKey, type PartLocation, parsePartKey, partKey } from '../../pipeline/sinks/archive/layout.ts'
 import { linesOf } from '../../pipeline/sinks/archive/part-lines.ts'
+import { numbered } from '../../run/counted.ts'
+import { InputError } from '../../run/errors.ts'
 import type { ObjectStore } from '../../stores/objects/object-store.ts'
 import type { ErasableArchive, ErasableTables, ErasureScope, RemovedLines } from './ports.ts'
 import { type IndexInChange, isHalfDone, removeLines } from './remove-lines.ts'
@@ -44,13 +46,17 @@ export class StoreErasableArchive implements ErasableArchive {
       const location = parsePartKey(key)
       if (location === undefined || location.day > lastDay) continue
       const index = await this.#readIndex(location)
-      if (index === undefined) continue
+      if (index === undefined) {
+        if ((await this.#store.head(partKey(location))) === undefined) continue
+        throw new InputError(`${key} is gone from ${this.location}, and its part is not: which lines it has is unknown`)
+      }
       const found = await this.#search(location, scope, idsAmong)
       if (found === undefined) {
         // Without a mark it belongs to a part that is being written for the first time.
         if (isHalfDone(index)) await this.#store.delete(key)
         continue
       }
+      assertWhole(key, index, found)
       const removed = await removeLines(this.#store, location, index, found)
       lines += removed
       if (removed === 0) continue
@@ -109,4 +115,11 @@ export class StoreErasableArchive implements ErasableArchive {
     await ask()
     return { lines: at, going: going.sort((a, b) => a - b) }
   }
+}
+
+/** An empty answer of a store must not pass for a part without matches. @throws InputError */
+function assertWhole(key: string, { lines, erasing = [] }: IndexInChange, found: Found): void {
+  if (found.lines === lines || found.lines === lines - erasing.length) return
+  const problem = `has ${numbered(lines, 'line')}, and its part ${found.lines}: one of them is not whole`
+  throw new InputError(`${key} ${problem}; erase again, and look at the store if that helps nothing`)
 }

@@ -5,6 +5,8 @@ export interface ListPage {
   readonly Contents?: readonly { readonly Key?: string | undefined; readonly Size?: number | undefined }[] | undefined
   readonly IsTruncated?: boolean | undefined
   readonly NextContinuationToken?: string | undefined
+  /** Only version 2 of the protocol counts. */
+  readonly KeyCount?: number | undefined
 }
 
 /** Where a page begins: at the start, at a token, or after a key, as in version 1 of the protocol. */
@@ -21,7 +23,7 @@ const EMPTY_PAGES_MAX = 100
  * @param location for errors
  * @param prefix of full names
  * @param ask reads one page
- * @throws UnavailableError when the pages do not reach an end: an incomplete list must not look complete
+ * @throws UnavailableError for anything but a whole list: an incomplete one must not look complete
  */
 export async function* listAll(
   location: string,
@@ -33,17 +35,24 @@ export async function* listAll(
   let start: ListStart = {}
   for (let emptyPages = 0; ; emptyPages++) {
     const page = await ask(start)
-    const contents = page.Contents ?? []
+    const { Contents: contents = [], KeyCount: count = 0 } = page
+    // Every store says whether more follows. A page of a console, or an empty body, would look like an empty list.
+    if (typeof page.IsTruncated !== 'boolean')
+      throw broken('its answer is no list of objects: is this the right endpoint?')
+    if (contents.length < count) throw broken(`it lists ${contents.length} of ${count} keys`)
     if (contents.length > 0) emptyPages = -1
-    for (const { Key: name = '', Size: bytes = 0 } of contents) {
+    for (const { Key: name = '', Size: bytes } of contents) {
       if (!name.startsWith(prefix)) throw broken(`it lists ${name}, which is not under ${prefix}`)
       // Keys must ascend, so that no page repeats and the list ends.
       if (last !== undefined && !isBefore(last, name)) throw broken(`it lists ${name} after ${last}`)
+      if (bytes === undefined || !Number.isSafeInteger(bytes) || bytes < 0) {
+        throw broken(`it gives ${bytes} as the size of ${name}`)
+      }
       last = name
       yield { name, bytes }
     }
     const token = page.NextContinuationToken || undefined
-    if (token === undefined && page.IsTruncated !== true) return
+    if (token === undefined && !page.IsTruncated) return
     if (emptyPages >= EMPTY_PAGES_MAX) throw broken(`it lists ${EMPTY_PAGES_MAX} pages without an object`)
     if (token !== undefined && token === start.ContinuationToken) {
       throw broken('its list repeats a continuation token')

@@ -57,9 +57,12 @@ export class S3Store implements ObjectStore {
   async put(key: string, bytes: Buffer): Promise<void> {
     const name = this.#name(key)
     const ContentMD5 = createHash('md5').update(bytes).digest('base64')
-    await this.#ask(({ sdk, client }, Bucket, abortSignal) => {
+    await this.#ask(async ({ sdk, client }, Bucket, abortSignal) => {
       const object = { Bucket, Key: name, Body: bytes, ContentLength: bytes.length, ContentMD5 }
-      return client.send(new sdk.PutObjectCommand({ ...object, ContentType: 'application/gzip' }), { abortSignal })
+      const command = new sdk.PutObjectCommand({ ...object, ContentType: 'application/gzip' })
+      const { ETag } = await client.send(command, { abortSignal })
+      // Other servers may answer 200 to anything.
+      if (!ETag) throw new Error('its answer names no stored object: is this the right endpoint?')
     })
   }
 

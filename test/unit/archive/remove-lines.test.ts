@@ -128,3 +128,18 @@ test('the index of a part that is not there yet stays', async () => {
   await erase(store, 'a')
   assert.ok(store.objects.has(indexKey(WHOLE)))
 })
+
+test('a part of which the store gives nothing, or too little, fails the erasure', async () => {
+  for (const text of ['', line('1', '17.0.0.1')]) {
+    const store = filledStore()
+    store.objects.set(partKey(MIXED), gzipSync(text))
+    await assert.rejects(erase(store, 'a'), /has 5 lines, and its part [01]: one of them is not whole/)
+  }
+})
+
+test('a part whose index is listed and cannot be read fails the erasure', async () => {
+  const store = filledStore()
+  const get = store.get.bind(store)
+  store.get = async (key) => (key === indexKey(MIXED) ? undefined : get(key))
+  await assert.rejects(erase(store, 'a'), /index\/tenant=demo.* is gone/)
+})
