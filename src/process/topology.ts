@@ -5,7 +5,7 @@ import { StartupError } from '../run/errors.ts'
 import { Lifecycle } from '../run/lifecycle.ts'
 import { retry } from '../run/loop.ts'
 import type { Service } from '../run/service.ts'
-import { demandWhole } from '../stores/redis/restore-mark.ts'
+import { assertNoRestore } from '../stores/redis/restore-mark.ts'
 import type { ProcessContext } from './context.ts'
 
 const PING_DELAY = { minMs: 100, maxMs: 500 }
@@ -19,12 +19,12 @@ export function topology(context: ProcessContext, end: (reason: Error) => void =
   const life = new Lifecycle()
   const stopping = new AbortController()
   const { shared, config } = context
-  const demandPlace = async () => {
-    await demandWhole(shared)
+  const assertUsable = async () => {
+    await assertNoRestore(shared)
     await agreeOnPartitions(shared, config.partitions)
   }
   const lookAgain = () => {
-    demandPlace().catch((error) => {
+    assertUsable().catch((error) => {
       if (error instanceof StartupError) end(error)
     })
   }
@@ -33,7 +33,7 @@ export function topology(context: ProcessContext, end: (reason: Error) => void =
     start: () =>
       life.start(async () => {
         await untilRedisAnswers(context, stopping.signal)
-        await demandPlace()
+        await assertUsable()
         await context.createGroups()
         shared.on('ready', lookAgain)
       }),

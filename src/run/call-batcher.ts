@@ -5,35 +5,35 @@ const PATIENCE_MS = 20
  * Merges many requests into few calls. Requests of one turn of the event loop share a call, as do those that arrive while a
  * call is in flight. A slow call delays the next one by `PATIENCE_MS` only.
  */
-export class CallBatcher<Demand> {
-  readonly #call: (demands: readonly Demand[]) => Promise<unknown>
-  #waiting: Demand[] = []
+export class CallBatcher<Request> {
+  readonly #call: (requests: readonly Request[]) => Promise<unknown>
+  #waiting: Request[] = []
   /** Whether a call is scheduled: at the end of this turn, or after the one in flight. */
   #isBusy = false
   #calls = 0
 
   /** @param call settles when it has answered all requests it was given; whether it resolves or rejects does not matter */
-  constructor(call: (demands: readonly Demand[]) => Promise<unknown>) {
+  constructor(call: (requests: readonly Request[]) => Promise<unknown>) {
     this.#call = call
   }
 
-  add(demand: Demand): void {
-    this.#waiting.push(demand)
+  add(request: Request): void {
+    this.#waiting.push(request)
     if (this.#isBusy) return
     this.#isBusy = true
     setImmediate(() => this.#send())
   }
 
   #send(): void {
-    const demands = this.#waiting
+    const requests = this.#waiting
     this.#waiting = []
     const number = ++this.#calls
-    const goOn = () => {
+    const finish = () => {
       clearTimeout(patience)
       if (number === this.#calls) this.#next()
     }
-    const patience = setTimeout(goOn, PATIENCE_MS)
-    this.#call(demands).then(goOn, goOn)
+    const patience = setTimeout(finish, PATIENCE_MS)
+    this.#call(requests).then(finish, finish)
   }
 
   #next(): void {

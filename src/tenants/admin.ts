@@ -48,7 +48,7 @@ export class TenantAdmin {
       throw new InputError(`a tenant's name is 1 to 64 of a-z, 0-9 and "-", got ${JSON.stringify(name)}`)
     }
     const plan = options.plan ?? 'starter'
-    this.#demandPlan(plan)
+    this.#assertPlan(plan)
     const { archive = false, addresses = 'full', retention_days: days, unclassified } = options
     if (archive && addresses !== 'full') conflict()
     const retention = typeof days === 'number' ? { retentionDays: days } : {}
@@ -62,7 +62,7 @@ export class TenantAdmin {
       ...(unclassified && { unclassified }),
     }
     if (await this.#store.createTenant(tenant)) return tenant
-    await this.#demandKept(name)
+    await this.#assertNotDeleting(name)
     throw new InputError(`tenant ${name} exists already`)
   }
 
@@ -76,8 +76,8 @@ export class TenantAdmin {
 
   /** Changes what is given and returns the tenant after it. In force at once, in all processes. */
   async setTenant(name: string, change: TenantChange): Promise<Tenant> {
-    if (change.plan !== undefined) this.#demandPlan(change.plan)
-    await this.#demandKept(name)
+    if (change.plan !== undefined) this.#assertPlan(change.plan)
+    await this.#assertNotDeleting(name)
     const changed = (await this.#store.changeTenant(name, change)) ?? unknownTenant(name)
     return changed === 'conflict' ? conflict() : changed
   }
@@ -90,7 +90,7 @@ export class TenantAdmin {
     name: string,
     { add = [], remove = [] }: { readonly add?: readonly string[]; readonly remove?: readonly string[] },
   ): Promise<Tenant> {
-    await this.#demandKept(name)
+    await this.#assertNotDeleting(name)
     const { rules = [] } = await this.getTenant(name)
     const missing = remove.find((rule) => !rules.includes(rule))
     if (missing !== undefined) throw new InputError(`tenant ${name} has no rule "${missing}"`)
@@ -101,7 +101,7 @@ export class TenantAdmin {
 
   /** Makes a key. Its raw form is in the answer and nowhere else. */
   async createKey(tenantId: string): Promise<CreatedKey> {
-    await this.#demandKept(tenantId)
+    await this.#assertNotDeleting(tenantId)
     for (let attempt = 0; attempt < PREFIX_ATTEMPTS_MAX; attempt++) {
       const key = generateRawKey()
       const prefix = barePrefix(key)
@@ -131,7 +131,7 @@ export class TenantAdmin {
 
   /** One key of a tenant; that of another one is unknown. @param prefix with or without bullets */
   async getKey(tenantId: string, prefix: string): Promise<ApiKey> {
-    const bare = demandPrefix(prefix)
+    const bare = parseGivenPrefix(prefix)
     const key = await this.#store.getKey(bare)
     return key?.tenantId === tenantId ? apiKey(key) : unknownPrefix(bare)
   }
@@ -142,17 +142,17 @@ export class TenantAdmin {
    * @param ofTenant whose key it must be: that of another one is unknown; undefined: anybody's
    */
   async revokeKey(prefix: string, ofTenant?: string): Promise<ApiKey> {
-    const bare = demandPrefix(prefix)
+    const bare = parseGivenPrefix(prefix)
     return apiKey((await this.#store.revokeKey(bare, this.#nowIso(), ofTenant)) ?? unknownPrefix(bare))
   }
 
-  async #demandKept(name: string): Promise<void> {
+  async #assertNotDeleting(name: string): Promise<void> {
     const tenant = await this.#store.getTenant(name)
     if (!tenant?.deleting) return
     throw new InputError(`tenant ${name} is being deleted: run "ipid tenant delete ${name}" again to finish it`)
   }
 
-  #demandPlan(plan: string): void {
+  #assertPlan(plan: string): void {
     if (this.#plans.has(plan)) return
     throw new InputError(`unknown plan ${JSON.stringify(plan)}: there are ${[...this.#plans.keys()].join(', ')}`)
   }
@@ -167,7 +167,7 @@ function unknownTenant(name: string): never {
 }
 
 /** What was given may be a raw key, so it is not repeated. */
-function demandPrefix(text: string): string {
+function parseGivenPrefix(text: string): string {
   const bare = parsePrefix(text)
   if (bare === undefined) {
     throw new InputError("a key's prefix is ipid_ and 7 hexadecimal characters, as `key list` shows it")

@@ -55,10 +55,10 @@ export class KeyUses implements Service {
   /** Notes a use. Costs a place in a map; a key beyond the limit waits for its next use. */
   note(keyHash: string, nowMs: number): void {
     if (this.#pending.size < KEYS_MAX || this.#pending.has(keyHash)) this.#pending.set(keyHash, nowMs)
-    if (this.#isAtRest) this.#goOn()
+    if (this.#isAtRest) this.#wake()
   }
 
-  #goOn(): void {
+  #wake(): void {
     this.#isAtRest = false
     this.#loop.wake()
   }

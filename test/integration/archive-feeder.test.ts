@@ -6,7 +6,7 @@ import { NOTHING_KNOWN } from '../../src/enrichment/answers/answer.ts'
 import type { Lane } from '../../src/pipeline/declaration/lane.ts'
 import type { Address } from '../../src/pipeline/event/address.ts'
 import { compileValidator } from '../../src/pipeline/event/validator.ts'
-import { partsOf } from '../../src/pipeline/sinks/archive/part.ts'
+import { makeParts } from '../../src/pipeline/sinks/archive/part.ts'
 import { Feeder } from '../../src/pipeline/sources/batch/feeder.ts'
 import { readChunk } from '../../src/pipeline/sources/batch/read-chunk.ts'
 import { RedisFeederStore } from '../../src/pipeline/sources/batch/redis/feeder-store.ts'
@@ -120,7 +120,7 @@ test('payloads name the commit of their events, live and of a job, and are added
       assert.equal(taken.get(`${partition} ${block.commit}`) ?? 0, block.count - invalid)
     }
     assert.equal(archived.length, lane === 'live' ? PARTITIONS + 1 : PARTITIONS)
-    const parts = await partsOf(archived)
+    const parts = await makeParts(archived)
     const lines = parts.reduce((sum, { index }) => sum + index.lines, 0)
     assert.equal(lines, lane === 'live' ? 21 : 20)
   }

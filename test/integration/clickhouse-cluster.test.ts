@@ -112,7 +112,7 @@ test('the tables of a cluster', async (t) => {
       { account_id: 'example.com', events: 2, visits: 2, unique_ips: 2 },
     ])
     for (const view of ['companies', 'daily_visits', 'daily_outcomes']) assert.notEqual(await count(view), 0, view)
-    await sink!.demandOpen!()
+    await sink!.assertOpen!()
   })
 
   await step('sums of outcomes are stored once, too', async () => {
@@ -219,7 +219,7 @@ test('the tables of a cluster', async (t) => {
     assert.match(month!, /^ALTER TABLE ipid\.events_local ON CLUSTER `one` DROP PARTITION ID '202509'/)
     assert.match(day!, /^ALTER TABLE ipid\.events_local ON CLUSTER `one` DELETE WHERE \(toDate32/)
     assert.match(sums!, /^ALTER TABLE ipid\.outcomes_local ON CLUSTER `one` DELETE WHERE \(day < /)
-    await sink!.demandOpen!()
+    await sink!.assertOpen!()
     // Who cannot ask all replicas removes nothing.
     await assert.rejects(
       new ClickHouseAgedTables(url, 'away').removeAged(policy, Date.UTC(2026, 1, 1)),

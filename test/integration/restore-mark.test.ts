@@ -4,7 +4,7 @@ import type { ProcessContext } from '../../src/process/context.ts'
 import { topology } from '../../src/process/topology.ts'
 import { StartupError } from '../../src/run/errors.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
-import { demandWhole, removeMark, writeMark } from '../../src/stores/redis/restore-mark.ts'
+import { assertNoRestore, removeMark, writeMark } from '../../src/stores/redis/restore-mark.ts'
 import { quiet } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
@@ -13,11 +13,11 @@ test('behind the mark of a restore nothing starts until it has come to its end',
   const redis = await startTestRedis(t)
   const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
   t.after(() => client.disconnect())
-  await demandWhole(client)
+  await assertNoRestore(client)
   await writeMark(client, { backup_id: 'b' })
-  await assert.rejects(demandWhole(client), StartupError)
+  await assert.rejects(assertNoRestore(client), StartupError)
   await removeMark(client)
-  await demandWhole(client)
+  await assertNoRestore(client)
 })
 
 test('a process that was cut off while a restore began ends when it comes back', async (t) => {

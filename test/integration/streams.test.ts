@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis'
 import { ingest } from '../../pipelines/ingest.ts'
 import type { Lane } from '../../src/pipeline/declaration/lane.ts'
 import { encodeBlock, packBlock } from '../../src/pipeline/event/block.ts'
-import { isolate, partsOf } from '../../src/pipeline/runner/run-stages.ts'
+import { isolate, splitByIdentity } from '../../src/pipeline/runner/run-stages.ts'
 import { appendBlocks, blockAppend } from '../../src/pipeline/streams/append.ts'
 import { untilPassed } from '../../src/pipeline/streams/barrier.ts'
 import { BLOCK_MS_MAX, readBlocking } from '../../src/pipeline/streams/blocking-read.ts'
@@ -173,7 +173,7 @@ test('what is put back in parts is for its group alone, and carries its claim id
   await intake.append([envelope('t', 'a'), envelope('t', 'b')])
   const reader = readerOf(client)
   const { claimId, ...entry } = (await reader.next()).entries[0]!
-  assert.equal(await reader.settle({ ...entry, claimId }, isolate(partsOf(entry.block))), 'written')
+  assert.equal(await reader.settle({ ...entry, claimId }, isolate(splitByIdentity(entry.block))), 'written')
   const parts = (await reader.next()).entries
   assert.deepEqual(
     parts.map((part) => [part.block.count, part.repeated, part.claimId.equals(claimId)]),

@@ -167,7 +167,7 @@ export async function runProcess(world: World, crash?: Crash, isOver = () => fal
       }),
     // Each row of these tests was received at its second letter.
     receivedAt: (rows) => Number(rows.toString('latin1', 1, 2)) || 9,
-    async demandOpen() {
+    async assertOpen() {
       if (!world.isOpen) throw new Error('closed')
     },
     async absent(rows) {

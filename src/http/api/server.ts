@@ -1,4 +1,4 @@
-import { goOn } from '../../run/go-on.ts'
+import { andThen } from '../../run/and-then.ts'
 import type { Authenticator, Caller, RateDecision, RateLimiter } from '../../tenants/tenancy.ts'
 import type { Exchange } from '../engine/exchange.ts'
 import { HttpError, tooMany } from '../engine/http-error.ts'
@@ -41,8 +41,8 @@ function respond(route: Route, exchange: Exchange, guards: Guards): HttpResponse
   const found =
     route.keyOf === undefined
       ? authenticator.authenticate(exchange.request.head.apiKey)
-      : goOn(route.keyOf(exchange), (key) => authenticator.authenticate(key))
-  return goOn(found, (caller) => admit(route, exchange, caller, guards))
+      : andThen(route.keyOf(exchange), (key) => authenticator.authenticate(key))
+  return andThen(found, (caller) => admit(route, exchange, caller, guards))
 }
 
 function admit(
@@ -57,7 +57,7 @@ function admit(
       route.keyOf === undefined ? whyNoCaller(exchange.request) : 'the key is missing or not valid',
     )
   }
-  return goOn(limiter.take(caller), (rate) => handle(route, exchange, caller, rate))
+  return andThen(limiter.take(caller), (rate) => handle(route, exchange, caller, rate))
 }
 
 function handle(

@@ -1,4 +1,4 @@
-import { goOn } from '../../run/go-on.ts'
+import { andThen } from '../../run/and-then.ts'
 import { BodyBuffer } from './body-buffer.ts'
 import { BodyStream, type Flow } from './body-stream.ts'
 import { assertEncoding, decodeText, tooLarge } from './decode.ts'
@@ -38,7 +38,7 @@ export function readText(
   maxBytes: number,
 ): string | Promise<string> {
   if (!(body instanceof BodyBuffer)) return ''
-  return goOn(body.complete(), (bytes) => textOf(bytes, contentEncoding, maxBytes))
+  return andThen(body.complete(), (bytes) => textOf(bytes, contentEncoding, maxBytes))
 }
 
 function textOf(bytes: Buffer | undefined, contentEncoding: string, maxBytes: number): string {

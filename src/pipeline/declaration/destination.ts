@@ -69,7 +69,7 @@ export interface Inserter {
    * Asked behind an unclear refusal: rejects when nothing would be stored at the moment, whatever the rows are, as far as
    * that can be told without storing one. Undefined: such refusals do not come.
    */
-  demandOpen?(): Promise<void>
+  assertOpen?(): Promise<void>
   /** An insert that is under way need not wait any longer: it fails. Called when a stop takes too long. */
   abort?(): void
   close(): Promise<void>

@@ -8,16 +8,16 @@ export type Insert = (
   inserter: Inserter,
   entries: readonly SinkEntry[],
   token: string,
-  doubt: UnclearRefusals,
+  refusals: UnclearRefusals,
 ) => Promise<RefusedEvent[]>
 
 /**
  * Inserts entries whose insert may have been cut off before. A token alone need not say that its rows are stored. So they
  * are looked for, and what is absent is inserted under a token of its own, until nothing is.
  */
-export const repeatInsert: Insert = async (inserter, entries, token, doubt) => {
-  const refused = await insertBisecting(inserter, entries, token, doubt)
-  return await insertAbsent(inserter, entries, token, doubt, refused)
+export const repeatInsert: Insert = async (inserter, entries, token, refusals) => {
+  const refused = await insertBisecting(inserter, entries, token, refusals)
+  return await insertAbsent(inserter, entries, token, refusals, refused)
 }
 
 /**
@@ -28,7 +28,7 @@ export async function insertAbsent(
   inserter: Inserter,
   entries: readonly SinkEntry[],
   token: string,
-  doubt: UnclearRefusals,
+  refusals: UnclearRefusals,
   refused: readonly RefusedEvent[] = [],
 ): Promise<RefusedEvent[]> {
   const found = [...refused]
@@ -39,7 +39,7 @@ export async function insertAbsent(
     const lines = new Set((await inserter.absent(rows.map(({ line }) => line))).map(asKey))
     if (lines.size === 0) return found
     const absent = rows.filter(({ line }) => lines.has(asKey(line)))
-    const more = await insertRows(inserter, absent, `${token}${ABSENT}${round}`, doubt)
+    const more = await insertRows(inserter, absent, `${token}${ABSENT}${round}`, refusals)
     found.push(...more)
     rows = rows.filter(({ entry, index }) => !more.some((event) => event.entry === entry && event.index === index))
   }
@@ -49,23 +49,23 @@ export async function insertAbsent(
  * Inserts entries under a token. When they are refused for their data, halves them, each half under a token of its
  * own, down to the rows at fault, which are returned. The same entries are halved the same way at every repeat.
  */
-export const insertBisecting: Insert = async (inserter, entries, token, doubt) => {
+export const insertBisecting: Insert = async (inserter, entries, token, refusals) => {
   const send = () => {
     const rows = entries.map((entry) => entry.block.rows)
     return inserter.insert(rows, token, entries)
   }
-  const refused = await insertPart(send, () => allRows(entries), inserter, token, doubt)
-  doubt.demandProof()
+  const refused = await insertPart(send, () => allRows(entries), inserter, token, refusals)
+  refusals.assertProven()
   return refused
 }
 
-async function insertRows(inserter: Inserter, rows: readonly Row[], token: string, doubt: UnclearRefusals) {
+async function insertRows(inserter: Inserter, rows: readonly Row[], token: string, refusals: UnclearRefusals) {
   const send = () => {
     const lines = rows.map(({ line }) => line)
     return inserter.insert(lines, token)
   }
-  const refused = await insertPart(send, () => rows, inserter, token, doubt)
-  doubt.demandProof()
+  const refused = await insertPart(send, () => rows, inserter, token, refusals)
+  refusals.assertProven()
   return refused
 }
 
@@ -84,21 +84,21 @@ async function insertPart(
   rowsOf: () => readonly Row[],
   inserter: Inserter,
   token: string,
-  doubt: UnclearRefusals,
+  refusals: UnclearRefusals,
   absent?: ReadonlySet<Row>,
 ): Promise<RefusedEvent[]> {
-  if (!doubt.isDivided(token)) {
+  if (!refusals.isDivided(token)) {
     try {
       await send()
-      doubt.took()
+      refusals.took()
       return []
     } catch (error) {
-      if (error instanceof UnclearRefusalError) await doubt.divide(token, error)
-      else if (error instanceof RefusedRowsError) await doubt.noteDivided(token)
+      if (error instanceof UnclearRefusalError) await refusals.divide(token, error)
+      else if (error instanceof RefusedRowsError) await refusals.noteDivided(token)
       else throw error
     }
   }
-  return await bisect(inserter, rowsOf(), token, doubt, absent)
+  return await bisect(inserter, rowsOf(), token, refusals, absent)
 }
 
 /** @param absent those of the rows that were not stored when the first of them were taken apart */
@@ -106,12 +106,12 @@ async function bisect(
   inserter: Inserter,
   rows: readonly Row[],
   token: string,
-  doubt: UnclearRefusals,
+  refusals: UnclearRefusals,
   absent?: ReadonlySet<Row>,
 ): Promise<RefusedEvent[]> {
-  const lacking = absent ?? (await absentAmong(inserter, rows, doubt))
+  const lacking = absent ?? (await absentAmong(inserter, rows, refusals))
   const refused: RefusedEvent[] = []
-  const isAlone = rows.length <= ALONE_MAX && doubt.isDivided(token)
+  const isAlone = rows.length <= ALONE_MAX && refusals.isDivided(token)
   const parts = isAlone ? rows.map((row) => [row]) : halvesOf(rows)
   for (const [number, part] of parts.entries()) {
     const count = part.filter((row) => lacking.has(row)).length
@@ -121,9 +121,9 @@ async function bisect(
       const lines = part.map(({ line }) => line)
       return inserter.insert(lines, partToken)
     }
-    if (count < part.length) refused.push(...(await bisect(inserter, part, partToken, doubt, lacking)))
-    else if (part.length === 1) refused.push(...(await insertAlone(send, part[0]!, doubt)))
-    else refused.push(...(await insertPart(send, () => part, inserter, partToken, doubt, lacking)))
+    if (count < part.length) refused.push(...(await bisect(inserter, part, partToken, refusals, lacking)))
+    else if (part.length === 1) refused.push(...(await insertAlone(send, part[0]!, refusals)))
+    else refused.push(...(await insertPart(send, () => part, inserter, partToken, refusals, lacking)))
   }
   return refused
 }
@@ -131,24 +131,24 @@ async function bisect(
 async function absentAmong(
   inserter: Inserter,
   rows: readonly Row[],
-  doubt: UnclearRefusals,
+  refusals: UnclearRefusals,
 ): Promise<ReadonlySet<Row>> {
-  if (!doubt.mayBeStored) return new Set(rows)
+  if (!refusals.mayBeStored) return new Set(rows)
   const lines = new Set((await inserter.absent(rows.map(({ line }) => line))).map(asKey))
   const absent = new Set(rows.filter(({ line }) => lines.has(asKey(line))))
-  if (absent.size < rows.length) doubt.took()
+  if (absent.size < rows.length) refusals.took()
   return absent
 }
 
-async function insertAlone(send: () => Promise<void>, row: Row, doubt: UnclearRefusals): Promise<RefusedEvent[]> {
+async function insertAlone(send: () => Promise<void>, row: Row, refusals: UnclearRefusals): Promise<RefusedEvent[]> {
   const { entry, index } = row
   try {
     await send()
-    doubt.took()
+    refusals.took()
     return []
   } catch (error) {
     if (error instanceof UnclearRefusalError) {
-      await doubt.giveUp(`${entry.partition} ${entry.lane} ${entry.id} ${index}`, error)
+      await refusals.giveUp(`${entry.partition} ${entry.lane} ${entry.id} ${index}`, error)
     } else if (!(error instanceof RefusedRowsError)) throw error
     return [{ entry, index, reason: error.message, kind: error.kind }]
   }

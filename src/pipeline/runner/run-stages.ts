@@ -90,7 +90,7 @@ function identitiesOf(block: Block | undefined): ReadonlySet<string> {
  * What can be tried apart of a block that was delivered too often without an end: each event alone, but those of one
  * identity together, since what one of them claims is claimed for the others.
  */
-export function partsOf(block: Block): Block[] {
+export function splitByIdentity(block: Block): Block[] {
   const groups: number[][] = []
   const byIdentity = new Map<string, number[]>()
   for (let i = 0; i < block.count; i++) {

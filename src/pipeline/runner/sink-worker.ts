@@ -49,8 +49,8 @@ export class SinkWorker implements Service {
   readonly name: string
   readonly #options: SinkWorkerOptions
   readonly #loop: Loop
-  readonly #doubt: UnclearRefusals
-  readonly #gathering: InsertBatcher
+  readonly #refusals: UnclearRefusals
+  readonly #batcher: InsertBatcher
   /** The source of the options, but while an intent of another is finished. */
   #source: SinkSource
   #closed: Promise<void> | undefined
@@ -68,13 +68,13 @@ export class SinkWorker implements Service {
     this.#options = options
     this.#source = options.source
     const { maxMs } = options.retryDelay ?? RETRY_DELAY
-    this.#doubt = new UnclearRefusals(options.inserter, (intent) => this.#source.writeIntent(intent), maxMs)
+    this.#refusals = new UnclearRefusals(options.inserter, (intent) => this.#source.writeIntent(intent), maxMs)
     this.#loop = new Loop({
       name: this.name,
       enter: (signal) => this.#enter(signal),
       round: () => this.#round(),
       leave: async () => {
-        await this.#gathering.drop()
+        await this.#batcher.drop()
         await options.source.release()
       },
       failed: (err, delayMs) => {
@@ -87,7 +87,7 @@ export class SinkWorker implements Service {
       },
       delay: options.retryDelay ?? RETRY_DELAY,
     })
-    this.#gathering = new InsertBatcher(options.source, options, this.#loop.signal)
+    this.#batcher = new InsertBatcher(options.source, options, this.#loop.signal)
   }
 
   /** With `startsReady` it resolves when the destination is ready for the first time, or the sink is stopped. */
@@ -114,7 +114,7 @@ export class SinkWorker implements Service {
   async #enter(signal: AbortSignal): Promise<undefined> {
     const { source, inserter } = this.#options
     // It is pending, and comes again with all else that is.
-    await this.#gathering.drop()
+    await this.#batcher.drop()
     const isFinal = (error: unknown) => error instanceof StartupError
     const deadlineMs = performance.now() + (this.#options.prepareMs ?? PREPARE_MS)
     try {
@@ -145,7 +145,7 @@ export class SinkWorker implements Service {
   async #recover(): Promise<void> {
     await this.#finishIntent()
     for (;;) {
-      const runs = await this.#source.readPending(this.#gathering.room)
+      const runs = await this.#source.readPending(this.#batcher.room)
       if (runs.length === 0) return
       await this.#deliver(runs)
     }
@@ -164,7 +164,7 @@ export class SinkWorker implements Service {
 
   async #round(): Promise<undefined> {
     const { source } = this.#options
-    if (!this.#gathering.isAhead) {
+    if (!this.#batcher.isAhead) {
       this.#inserts = 0
       if (source.givesBack()) {
         await source.release()
@@ -175,7 +175,7 @@ export class SinkWorker implements Service {
         if (await source.hasStrayPending()) await this.#recover()
       }
     }
-    const runs = await this.#gathering.next(this.#lastInsertAtMs)
+    const runs = await this.#batcher.next(this.#lastInsertAtMs)
     if (runs.length > 0) await this.#deliver(runs, this.#inserts++ < AHEAD_MAX)
   }
 
@@ -194,7 +194,7 @@ export class SinkWorker implements Service {
       ...(mayBeStored && { mayBeStored }),
     }
     await this.#source.writeIntent(intent)
-    if (readsAhead) this.#gathering.readAhead(runs)
+    if (readsAhead) this.#batcher.readAhead(runs)
     await this.#insert(runs, intent)
   }
 
@@ -211,12 +211,12 @@ export class SinkWorker implements Service {
     const startedAtMs = performance.now()
     this.#lastInsertAtMs = startedAtMs
     const entries = runs.flatMap((run) => run.entries)
-    const doubt = this.#doubt
-    doubt.begin(intent)
-    const send = intent.mayBeStored && !doubt.isInParts ? insertAbsent : insert
-    const refused = await send(inserter, entries, intent.token, doubt).catch((error) => {
+    const refusals = this.#refusals
+    refusals.begin(intent)
+    const send = intent.mayBeStored && !refusals.isInParts ? insertAbsent : insert
+    const refused = await send(inserter, entries, intent.token, refusals).catch((error) => {
       onInsertFailed?.()
-      doubt.failed(error)
+      refusals.failed(error)
       if (error instanceof UnclearRefusalError) this.#options.onRefused?.(0, error.kind)
       throw error
     })
@@ -225,7 +225,7 @@ export class SinkWorker implements Service {
       const { kind, reason } = refused[0]!
       log.error({ group, rows: refused.length, reason }, 'the destination refuses rows')
       onRefused?.(refused.length, kind)
-      await this.#source.writeIntent({ ...doubt.intent, refused: positionsOf(refused, runs) })
+      await this.#source.writeIntent({ ...refusals.intent, refused: positionsOf(refused, runs) })
     }
     await this.#acknowledge(runs, refused)
     onInserted?.(countRows(runs) - refused.length, performance.now() - startedAtMs)

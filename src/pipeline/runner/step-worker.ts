@@ -6,7 +6,7 @@ import type { Service } from '../../run/service.ts'
 import { SettledElsewhereError } from '../declaration/seen.ts'
 import type { Stage, StageTools } from '../declaration/stage.ts'
 import { type Entry, type GroupReader, outcomesOf, type Settlement, type StageCount } from './ports.ts'
-import { giveUp, isolate, partsOf, runStages } from './run-stages.ts'
+import { giveUp, isolate, runStages, splitByIdentity } from './run-stages.ts'
 
 export interface StepWorkerOptions {
   readonly group: string
@@ -149,7 +149,7 @@ export class StepWorker implements Service {
     const { stages, tools, deliveriesMax } = this.#options
     const { block, deliveries } = entry
     if (waited || deliveries <= deliveriesMax) return runStages(stages, block, entry, tools)
-    const parts = partsOf(block)
+    const parts = splitByIdentity(block)
     if (parts.length > 1) return isolate(parts)
     if (deliveries <= 2 * deliveriesMax) return runStages(stages, block, entry, tools)
     return giveUp(block, deliveries)

@@ -87,7 +87,7 @@ export class UnclearRefusals {
 
   /** Takes a part apart that was refused. @throws the refusal, while it is too early for that */
   async divide(token: string, refusal: UnclearRefusalError): Promise<void> {
-    await this.#demandFault(refusal)
+    await this.#assertMayDivide(refusal)
     await this.#writeDivided(token)
   }
 
@@ -106,33 +106,33 @@ export class UnclearRefusals {
   }
 
   /**
-   * A row that was sent alone is refused. It may be given up when `demandProof` throws nothing.
+   * A row that was sent alone is refused. It may be given up when `assertProven` throws nothing.
    * @param row names it
    * @throws the refusal, when no row may be given up
    */
   async giveUp(row: string, refusal: UnclearRefusalError): Promise<void> {
-    await this.#demandFault(refusal)
+    await this.#assertMayDivide(refusal)
     this.#last = refusal
     const known = this.#refusedAlone.get(row)
     const first = known?.kind === refusal.kind ? known : { kind: refusal.kind, atMs: performance.now() }
     this.#refusedAlone.set(row, first)
     if (first !== known || performance.now() - first.atMs < this.#confirmAfterMs) this.#unconfirmed = refusal
-    if (++this.#alone >= ALONE_WITHOUT_PROOF_MAX) this.#demandTaken(refusal)
+    if (++this.#alone >= ALONE_WITHOUT_PROOF_MAX) this.#assertOthersTaken(refusal)
   }
 
   /** @throws a refusal of a row, when that was its first one, or there is no proof that other rows are taken */
-  demandProof(): void {
+  assertProven(): void {
     if (this.#unconfirmed !== undefined) throw this.#unconfirmed
-    if (this.#last !== undefined) this.#demandTaken(this.#last)
+    if (this.#last !== undefined) this.#assertOthersTaken(this.#last)
   }
 
-  #demandTaken(refusal: UnclearRefusalError): void {
+  #assertOthersTaken(refusal: UnclearRefusalError): void {
     if (!this.#isProven && this.#tries < TRIES_WITHOUT_PROOF_MAX) throw refusal
   }
 
-  async #demandFault(refusal: UnclearRefusalError): Promise<void> {
+  async #assertMayDivide(refusal: UnclearRefusalError): Promise<void> {
     if (this.#tries < TRIES_MAX && this.#intent.divided === undefined) throw refusal
-    await this.#inserter.demandOpen?.()
+    await this.#inserter.assertOpen?.()
   }
 
   #partOf(token: string): string {

@@ -29,10 +29,10 @@ export function sinkRole(context: ProcessContext): Service[] {
   const { sinkLingerMs, clickhouseUrl, clickhouseCluster: cluster } = context.config
   createClickHouseMetrics(context.telemetry.metrics, () => clickhouseStatus(clickhouseUrl))
   const shared = new Map<string, Membership>()
-  const gathering = gatheringOf(context.config)
+  const batching = batchingOf(context.config)
   const workers = context.pipeline.sinks
     .filter(({ takes = 'rows' }) => takes === 'rows')
-    .map((sink) => sharedSink(context, sink, { ...gathering, lingerMs: sink.lingerMs ?? sinkLingerMs }, shared))
+    .map((sink) => sharedSink(context, sink, { ...batching, lingerMs: sink.lingerMs ?? sinkLingerMs }, shared))
   if (shared.size > 0) createShareMetrics(context.telemetry.metrics, shared)
   // Behind the sinks, which bring the schema up to date. Replicas replace each other's damaged parts.
   const watches = [quotaWatch(context), ...(cluster === undefined ? [damageWatch(context)] : [])]
@@ -40,7 +40,7 @@ export function sinkRole(context: ProcessContext): Service[] {
 }
 
 /** What a share of a sink inserts at once, however large rows are. */
-export function gatheringOf({ sinkRowsMax, sinkShares }: Pick<Config, 'sinkRowsMax' | 'sinkShares'>) {
+export function batchingOf({ sinkRowsMax, sinkShares }: Pick<Config, 'sinkRowsMax' | 'sinkShares'>) {
   return {
     rowsMax: sinkRowsMax,
     bytesMax: sinkShares === 1 ? INSERT_BYTES_MAX : SHARE_BYTES_MAX,
@@ -58,16 +58,16 @@ export function retention(context: ProcessContext, store: AgedStore): Service {
 function sharedSink(
   context: ProcessContext,
   sink: Sink,
-  gathering: InsertBatcherOptions,
+  batching: InsertBatcherOptions,
   shared: Map<string, Membership>,
 ): Service {
   const { sinkShares: shares, processName } = context.config
-  if (shares === 1) return sinkWorker(context, sink, gathering)
+  if (shares === 1) return sinkWorker(context, sink, batching)
   const { group } = sink
   const membership = sinkMembership({ client: context.leases, group, shares, processName, log: context.telemetry.log })
   shared.set(group, membership)
   const workers = Array.from({ length: shares }, (_, number) =>
-    sinkWorker(context, sink, gathering, { share: membership.share(number) }),
+    sinkWorker(context, sink, batching, { share: membership.share(number) }),
   )
   return {
     name: `sink ${group}`,
@@ -80,7 +80,7 @@ function sharedSink(
 export function sinkWorker(
   context: ProcessContext,
   sink: Sink,
-  gathering: InsertBatcherOptions,
+  batching: InsertBatcherOptions,
   reading: Reading = {},
 ): SinkWorker {
   const { group, from, into, completesJobs = false } = sink
@@ -109,7 +109,7 @@ export function sinkWorker(
     source,
     inserter: into.open({ settings, clickhouseUrl, clickhouseCluster, archive: context.archiveLocation, log }),
     startsReady: completesJobs,
-    ...gathering,
+    ...batching,
     log,
     onInserted: (rows, durationMs) => {
       context.workMetrics.inserted(group, rows, durationMs)

@@ -58,7 +58,7 @@ export class IntakeGate implements Service {
    */
   closedBecause(archived: boolean): string | undefined {
     this.#isAsked = true
-    if (this.#isAtRest) this.#goOn()
+    if (this.#isAtRest) this.#wake()
     const { all, archived: forArchived } = this.#verdict
     return all ?? (archived ? forArchived : undefined)
   }
@@ -85,7 +85,7 @@ export class IntakeGate implements Service {
     return this.#isAtRest ? CHECK_IDLE_MS : CHECK_EVERY_MS
   }
 
-  #goOn(): void {
+  #wake(): void {
     this.#isAtRest = false
     this.#loop.wake()
   }

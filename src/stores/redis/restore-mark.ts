@@ -21,7 +21,7 @@ export async function removeMark(client: RedisClient): Promise<void> {
 }
 
 /** @throws StartupError when a restore was not finished: what is there is a part */
-export async function demandWhole(client: RedisClient): Promise<void> {
+export async function assertNoRestore(client: RedisClient): Promise<void> {
   if ((await readMark(client)) === undefined) return
   throw new StartupError(
     'a restore of a backup was not finished, and what is here is a part of it: run "ipid restore" again with the same backup, or begin with empty stores',

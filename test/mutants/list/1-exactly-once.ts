@@ -387,7 +387,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     name: 'ahead-dropped',
     promise: 'a sink that begins anew forgets its read-ahead, which comes again with the pending entries',
     file: 'src/pipeline/runner/sink-worker.ts',
-    from: 'await this.#gathering.drop()\n    const isFinal',
+    from: 'await this.#batcher.drop()\n    const isFinal',
     to: 'const isFinal',
     noticedBy: [
       ['test/unit/runner/sink-worker.test.ts', 'killed at any action, or refused for a while, with rows in hand'],
@@ -397,7 +397,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     name: 'divided-absent',
     promise: 'an insert that was stored without an answer is not stored again in parts',
     file: 'src/pipeline/runner/insert.ts',
-    from: 'if (!doubt.mayBeStored) return new Set(rows)',
+    from: 'if (!refusals.mayBeStored) return new Set(rows)',
     to: 'if (rows.length > 0) return new Set(rows)',
     noticedBy: [['test/unit/runner/sink-refusals.test.ts', 'what was stored as a whole, without an answer']],
   },

@@ -54,7 +54,7 @@ export const BAD_EVENTS: readonly Mutant[] = [
     name: 'bisected',
     promise: 'rows that are refused are found, and the others are stored',
     file: 'src/pipeline/runner/insert.ts',
-    from: 'return await bisect(inserter, rowsOf(), token, doubt, absent)',
+    from: 'return await bisect(inserter, rowsOf(), token, refusals, absent)',
     to: "throw new Error('refused')",
     noticedBy: [['test/unit/runner/sink-worker.test.ts', 'a sink writes its intent, inserts, acknowledges']],
   },

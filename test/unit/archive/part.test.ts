@@ -6,7 +6,7 @@ import { EnvelopeState, NO_IDENTITY } from '../../../src/pipeline/event/envelope
 import { payloadRow, rejectedRow } from '../../../src/pipeline/event/payload.ts'
 import { ArchiveInserter } from '../../../src/pipeline/sinks/archive/destination.ts'
 import { indexKey, parsePartKey, partKey } from '../../../src/pipeline/sinks/archive/layout.ts'
-import { partsOf } from '../../../src/pipeline/sinks/archive/part.ts'
+import { makeParts } from '../../../src/pipeline/sinks/archive/part.ts'
 import { assertKey, type ObjectStore } from '../../../src/stores/objects/object-store.ts'
 
 function entry(partition: number, id: string, rows: readonly string[], job?: string, commit = ''): EntryOfRows {
@@ -36,7 +36,7 @@ const ENTRIES = [
 ]
 
 test('events are parted by tenant, day, source and run, and the index says which entries they are of', async () => {
-  const parts = await partsOf(ENTRIES)
+  const parts = await makeParts(ENTRIES)
   const shown = parts.map(({ location, lines, index }) => [partKey(location), Buffer.concat(lines).toString(), index])
   assert.deepEqual(shown, [
     [
@@ -68,15 +68,15 @@ test('events are parted by tenant, day, source and run, and the index says which
       { lane: 'batch', lines: 2, bytes: 11, entries: [[0, '1700000000009-0', 'job-1:7', 2]] },
     ],
   ])
-  assert.deepEqual(await partsOf(ENTRIES), parts)
+  assert.deepEqual(await makeParts(ENTRIES), parts)
   const keysOf = (all: typeof parts) => all.map(({ location }) => partKey(location)).sort()
-  assert.deepEqual(keysOf(await partsOf(ENTRIES.toReversed())), keysOf(parts), 'a name follows from the first entry')
+  assert.deepEqual(keysOf(await makeParts(ENTRIES.toReversed())), keysOf(parts), 'a name follows from the first entry')
 })
 
 test('a part of live events tells their requests, in the order of its lines', async () => {
   const hour = '2026-11-21T23'
   const lineless = (id: string) => row('acme', hour, '{}', id)
-  const [part, ...others] = await partsOf([
+  const [part, ...others] = await makeParts([
     entry(1, '1700000000002-0', [lineless('r1'), lineless('r1'), lineless('{"= \\')]),
     entry(0, '1700000000003-0', [
       lineless('{"= \\'),
@@ -103,7 +103,7 @@ test('a part of live events tells their requests, in the order of its lines', as
 test('lines of a job that are no event are in the index only, also when there is nothing else', async () => {
   const rejected = rejectedRow('acme', '2026-11-21T23:30:00.000Z', 'not JSON', 3)
   const hour = '2026-11-21T23'
-  const [part, only] = await partsOf([
+  const [part, only] = await makeParts([
     entry(0, '2-0', [row('acme', hour, '{"a":4}'), rejected], 'job-1', 'job-1:7'),
     entry(1, '3-0', [rejected], 'job-2', 'job-2:1'),
   ])
@@ -115,7 +115,7 @@ test('lines of a job that are no event are in the index only, also when there is
 })
 
 test('a key tells its location, and can lead nowhere else', async () => {
-  for (const { location } of await partsOf(ENTRIES)) {
+  for (const { location } of await makeParts(ENTRIES)) {
     for (const key of [partKey(location), indexKey(location)]) {
       assertKey(key)
       assert.deepEqual(parsePartKey(key), location)
@@ -144,7 +144,7 @@ test('the index of a part is written before its events, so that whoever sees the
   const store = { put: async (key: string) => void puts.push(key) } as unknown as ObjectStore
   const inserter = new ArchiveInserter(store)
   await inserter.insert([], 'token', [ENTRIES[0]!])
-  const locations = (await partsOf([ENTRIES[0]!])).map(({ location }) => location)
+  const locations = (await makeParts([ENTRIES[0]!])).map(({ location }) => location)
   for (const location of locations) {
     const [index, part] = [puts.indexOf(indexKey(location)), puts.indexOf(partKey(location))]
     assert.ok(index >= 0 && index < part, puts.join())

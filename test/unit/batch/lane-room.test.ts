@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { FeederStore, OpenJob } from '../../../src/pipeline/sources/batch/feeder-store.ts'
-import { LaneRoom, partsOf } from '../../../src/pipeline/sources/batch/lane-room.ts'
+import { LaneRoom, laneFractions } from '../../../src/pipeline/sources/batch/lane-room.ts'
 
 const MAX = 15_000
 const CHUNK = 300
@@ -53,9 +53,9 @@ const jobs = (count: number, archived = 0) =>
   Array.from({ length: count }, (_, i) => ({ archived: i < archived }) as OpenJob)
 
 test('tenants have the same part of the lane, and of the archive when they have one', () => {
-  assert.deepEqual(partsOf(jobs(1), jobs(9)), { events: 0.1, payloads: 1 })
-  assert.deepEqual(partsOf(jobs(9, 1), jobs(1, 1)), { events: 0.9, payloads: 0.5 })
-  assert.deepEqual(partsOf(jobs(3, 2), []), { events: 1, payloads: 1 })
+  assert.deepEqual(laneFractions(jobs(1), jobs(9)), { events: 0.1, payloads: 1 })
+  assert.deepEqual(laneFractions(jobs(9, 1), jobs(1, 1)), { events: 0.9, payloads: 0.5 })
+  assert.deepEqual(laneFractions(jobs(3, 2), []), { events: 1, payloads: 1 })
 })
 
 for (const drained of [500, 9_000]) {

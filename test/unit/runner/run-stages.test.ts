@@ -6,7 +6,7 @@ import type { Stage, StageTools } from '../../../src/pipeline/declaration/stage.
 import { identityAt, packBlock, rowAt, rowEnds } from '../../../src/pipeline/event/block.ts'
 import { EnvelopeState, identityOf, NO_IDENTITY } from '../../../src/pipeline/event/envelope.ts'
 import { outcomesOf, type Settlement } from '../../../src/pipeline/runner/ports.ts'
-import { giveUp, isolate, partsOf, runStages } from '../../../src/pipeline/runner/run-stages.ts'
+import { giveUp, isolate, runStages, splitByIdentity } from '../../../src/pipeline/runner/run-stages.ts'
 import { dedup } from '../../../src/pipeline/stages/dedup.ts'
 import { enrich } from '../../../src/pipeline/stages/enrich.ts'
 import { filterNoise } from '../../../src/pipeline/stages/filter-noise.ts'
@@ -206,7 +206,7 @@ test('what may pass is not a dead letter, and neither is what a claiming stage c
 })
 
 test('a block that does not end is taken apart, events of one identity staying together', () => {
-  const parts = partsOf(blockOf('a:1', 'b', 'a:2'))
+  const parts = splitByIdentity(blockOf('a:1', 'b', 'a:2'))
   assert.deepEqual(parts.map(rowsOf), [['a:1', 'a:2'], ['b']])
   assert.equal(identityAt(parts[1]!, 0), identityOf('t', 'b'))
   const settlement = isolate(parts)

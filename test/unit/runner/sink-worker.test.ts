@@ -226,8 +226,8 @@ test('rows that are absent behind a repeat are inserted under a token that was n
     absent: async (rows) => (tokens.length < 4 ? rows.slice(1) : []),
     close: async () => {},
   }
-  const doubt = new UnclearRefusals(inserter, async () => {}, 0)
-  assert.deepEqual(await repeatInsert(inserter, [entryOf('1-0', 'a', 'b')], 'first', doubt), [])
+  const refusals = new UnclearRefusals(inserter, async () => {}, 0)
+  assert.deepEqual(await repeatInsert(inserter, [entryOf('1-0', 'a', 'b')], 'first', refusals), [])
   assert.equal(tokens[0], 'first')
   assert.equal(new Set(tokens).size, 4, String(tokens))
 })

@@ -16,8 +16,8 @@ import type { BatchJobs, JobFiles } from '../../../pipeline/declaration/batch-jo
 import { compileValidator } from '../../../pipeline/event/validator.ts'
 import { openEventFile } from '../../../pipeline/sources/batch/files/event-file.ts'
 import { shownFileName } from '../../../pipeline/sources/batch/files/file-name.ts'
-import { inSlices } from '../../../pipeline/sources/batch/files/in-slices.ts'
 import { previewFile } from '../../../pipeline/sources/batch/files/preview.ts'
+import { smallPieces } from '../../../pipeline/sources/batch/files/small-pieces.ts'
 import { receiveUpload } from '../../../pipeline/sources/batch/receive-upload.ts'
 import { rejectedLine } from '../../../pipeline/sources/batch/rejected-line.ts'
 import type { UploadedFiles } from '../../../pipeline/sources/batch/uploaded-files.ts'
@@ -166,7 +166,7 @@ async function* eventsOf(
 ): AsyncGenerator<Buffer> {
   let bytes = 0
   async function* noted(source: AsyncIterable<Buffer>) {
-    for await (const part of inSlices(source)) {
+    for await (const part of smallPieces(source)) {
       bytes += part.length
       if (bytes > bytesMax) throw new HttpError(413, `the file has more than ${bytesMax} bytes, counted without gzip`)
       onBytes(part)
@@ -176,7 +176,7 @@ async function* eventsOf(
   const opened = await openEventFile(choice.name, file, fileChoice(choice), noted)
   let eventBytes = 0
   // A few bytes may become many.
-  for await (const events of inSlices(opened.events(({ reason }) => rejectedLine(reason)))) {
+  for await (const events of smallPieces(opened.events(({ reason }) => rejectedLine(reason)))) {
     eventBytes += events.length
     if (eventBytes > eventBytesMax) {
       const far = `the first ${bytes} bytes of the file (without gzip) take more than ${eventBytesMax} bytes as NDJSON`

@@ -4,7 +4,7 @@ import type { LookupService } from '../../../lookup/lookup.ts'
 import { resultForm, resultJson } from '../../../lookup/result.ts'
 import { type Address, parseAddress } from '../../../pipeline/event/address.ts'
 import { compileValidator } from '../../../pipeline/event/validator.ts'
-import { goOn } from '../../../run/go-on.ts'
+import { andThen } from '../../../run/and-then.ts'
 import type { DailyQuota, QuotaDecision } from '../../../tenants/quota.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'
@@ -37,12 +37,12 @@ export function lookupRoute({ lookups, quota }: LookupParts): Route {
     const address = parseAddress(request.ip)
     if (address === undefined) throw schemaError([{ path: 'ip', message: 'must be an IPv4 or IPv6 address' }])
     assertProviders(request, lookups)
-    return goOn(quota.take(caller, 1), (decision) => lookUp(request, address, caller, decision))
+    return andThen(quota.take(caller, 1), (decision) => lookUp(request, address, caller, decision))
   }
   const lookUp = (request: LookupRequest, address: Address, { tenant }: Caller, decision: QuotaDecision) => {
     assertAllowed(decision)
     const form = resultForm(tenant.id, request)
-    return goOn(lookups.lookup(address, form.options), (lookup): HttpResponse => {
+    return andThen(lookups.lookup(address, form.options), (lookup): HttpResponse => {
       return { status: 200, body: resultJson(request.ip, lookup, form, `,"quota":${quotaJson(decision)}`) }
     })
   }
@@ -53,7 +53,7 @@ export function lookupRoute({ lookups, quota }: LookupParts): Route {
     bodyMaxBytes: LOOKUP_LIMITS.bodyMaxBytes,
     operation,
     handle(exchange: Exchange, caller: Caller): HttpResponse | Promise<HttpResponse> {
-      return goOn(exchange.text(), (text) => answer(text, exchange, caller))
+      return andThen(exchange.text(), (text) => answer(text, exchange, caller))
     },
   }
 }

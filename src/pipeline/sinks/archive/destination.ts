@@ -5,7 +5,7 @@ import type { ObjectStore } from '../../../stores/objects/object-store.ts'
 import { S3Store } from '../../../stores/objects/s3-store.ts'
 import type { ArchiveLocation, Destination, EntryOfRows, Inserter } from '../../declaration/destination.ts'
 import { indexKey, partKey } from './layout.ts'
-import { type Part, partsOf } from './part.ts'
+import { makeParts, type Part } from './part.ts'
 
 /** Object storage: payloads become parts, see schemas/README.md, Archive. */
 export const archive: Destination = {
@@ -38,7 +38,7 @@ export class ArchiveInserter implements Inserter {
 
   async insert(_rows: readonly Buffer[], _token: string, entries?: readonly EntryOfRows[]): Promise<void> {
     if (entries === undefined) throw new Error('payloads are not archived without their entries')
-    const parts = (await partsOf(entries)).values()
+    const parts = (await makeParts(entries)).values()
     const failures: unknown[] = []
     const writeInTurn = async () => {
       for (const part of parts) {

@@ -63,7 +63,7 @@ const LINES_A_TURN = 2_000
  * Puts the events of entries together by tenant, day, source and run. The same entries, in the same order, make the same
  * parts.
  */
-export async function partsOf(entries: readonly EntryOfRows[]): Promise<Part[]> {
+export async function makeParts(entries: readonly EntryOfRows[]): Promise<Part[]> {
   const drafts = new Map<string, Draft>()
   let lines = 0
   for (const entry of entries) {

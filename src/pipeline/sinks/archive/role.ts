@@ -16,11 +16,11 @@ const BACKLOG_EVENTS = 8
 export function archiveRole(context: ProcessContext): Service[] {
   const { archivePartBytes: bytesMax, archivePartAgeMs: gatherMs } = context.config
   const rowsMax = context.limits.partEventsMax
-  const gathering = { rowsMax, bytesMax, lingerMs: 0, gatherMs, pollMs: POLL_MS, backlogRows: BACKLOG_EVENTS }
+  const batching = { rowsMax, bytesMax, lingerMs: 0, gatherMs, pollMs: POLL_MS, backlogRows: BACKLOG_EVENTS }
   const reading = { readEntriesMax: READ_ENTRIES_MAX, clusterPollMs: POLL_MS }
   const workers = context.pipeline.sinks
     .filter(({ takes }) => takes === 'payloads')
-    .map((sink) => sinkWorker(context, sink, gathering, reading))
+    .map((sink) => sinkWorker(context, sink, batching, reading))
   const tenants = async () => Object.keys(await context.shared.hgetall(keys.tenants()))
   return [...workers, retention(context, new AgedArchive(openObjectStore(context.archiveLocation), tenants))]
 }

@@ -65,7 +65,7 @@ export class TableInserter implements Inserter {
   }
 
   /** It answers, and takes an insert of no rows into this very table: what it asks of rows it does not ask then. */
-  async demandOpen(): Promise<void> {
+  async assertOpen(): Promise<void> {
     const { name, columns } = this.#table
     const list = columns.join()
     await this.#client.command({

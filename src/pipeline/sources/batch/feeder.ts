@@ -1,10 +1,18 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { TenantRules } from '../../../../schemas/tenant-rules.ts'
 import type { Clock } from '../../../run/clock.ts'
 import { Loop, pause } from '../../../run/loop.ts'
 import { PASSING } from '../../../run/passing.ts'
 import type { Service } from '../../../run/service.ts'
-import type { ChunkCounts, ChunkReading, EventCheck, LineChunk, ReadLines } from '../../declaration/source.ts'
+import type {
+  ChunkCounts,
+  ChunkReading,
+  EventCheck,
+  LineChunk,
+  ReadLines,
+  SlicedReading,
+} from '../../declaration/source.ts'
 import type { Address } from '../../event/address.ts'
 import type { Enricher } from '../../event/enrichment.ts'
 import type { Hostnames } from '../../event/hostnames.ts'
@@ -12,8 +20,7 @@ import { type OriginCounts, originWarning } from '../../event/origins.ts'
 import type { AddressMask } from '../../event/pseudonym.ts'
 import { ChunksInHand, type ReadChunk } from './chunks-in-hand.ts'
 import type { FeederStore, OpenedJobs, OpenJob } from './feeder-store.ts'
-import { inSlices } from './in-slices.ts'
-import { type LaneParts, LaneRoom, partsOf } from './lane-room.ts'
+import { type LaneFractions, LaneRoom, laneFractions } from './lane-room.ts'
 
 export interface FeederOptions {
   readonly store: FeederStore
@@ -141,8 +148,8 @@ export class Feeder implements Service {
     }
     if (queues.size === 0) await this.#inHand.advanced
     if (queues.size === 0) return jobs.length === 0 ? this.#noJobsMs : IDLE_MS
-    const parts = partsOf(firstOf(queues), firstOf(others))
-    return (await this.#feedInTurn(queues, parts, signal)) ? undefined : IDLE_MS
+    const fractions = laneFractions(firstOf(queues), firstOf(others))
+    return (await this.#feedInTurn(queues, fractions, signal)) ? undefined : IDLE_MS
   }
 
   /** A job whose source is not in the pipeline waits until it is there again: what was accepted is not given up. */
@@ -187,7 +194,7 @@ export class Feeder implements Service {
   }
 
   /** False when every job has to wait for the archive. */
-  async #feedInTurn(queues: Queues, parts: LaneParts, signal: AbortSignal): Promise<boolean> {
+  async #feedInTurn(queues: Queues, fractions: LaneFractions, signal: AbortSignal): Promise<boolean> {
     const { store } = this.#options
     const isListed = this.#listSoon(signal)
     const room = this.#room
@@ -198,9 +205,9 @@ export class Feeder implements Service {
       if (room.events <= 0) {
         await this.#inHand.fed
         const archived = firstOf(queues).some((job) => job.archived)
-        await room.look(parts, archived)
+        await room.look(fractions, archived)
         if (room.events <= 0) {
-          await pause(Math.min(LIST_EVERY_MS, FULL_MS / parts.events), signal)
+          await pause(Math.min(LIST_EVERY_MS, FULL_MS / fractions.events), signal)
           continue
         }
       }
@@ -285,13 +292,13 @@ export class Feeder implements Service {
         asked.set(address.text, address)
         return enricher.enrich(address)
       }
-      await inSlices(read(chunk, { ...context, enricher: { enrich } }))
+      await readWithPauses(read(chunk, { ...context, enricher: { enrich } }))
       await hostnames.prefetch([...asked.values()])
       // Names may expire while the chunk is read.
       const answers = new Map([...asked].map(([text, address]) => [text, enricher.enrich(address)]))
       answering = { enrich: (address) => answers.get(address.text) ?? enricher.enrich(address) }
     }
-    return await inSlices(read(chunk, { ...context, enricher: answering }))
+    return await readWithPauses(read(chunk, { ...context, enricher: answering }))
   }
 }
 
@@ -301,4 +308,13 @@ function firstOf(queues: Queues): OpenJob[] {
 
 function factsOf({ id, tenantId }: OpenJob): { readonly job: string; readonly tenant: string } {
   return { job: id, tenant: tenantId }
+}
+
+/** Reads a chunk in slices. Pauses between them, so that the other roles of the process go on. */
+async function readWithPauses(reading: SlicedReading): Promise<ChunkReading> {
+  for (;;) {
+    const { done, value } = reading.next()
+    if (done) return value
+    await nextTurn()
+  }
 }

@@ -10,7 +10,7 @@ export interface LaneRoomOptions {
 }
 
 /** How much of what may wait is one feeder's, from 0 to 1. */
-export interface LaneParts {
+export interface LaneFractions {
   readonly events: number
   readonly payloads: number
 }
@@ -20,7 +20,7 @@ export interface LaneParts {
  * @param ours the first job of each tenant that has something to feed and is ours
  * @param others those of other feeders
  */
-export function partsOf(ours: readonly OpenJob[], others: readonly OpenJob[]): LaneParts {
+export function laneFractions(ours: readonly OpenJob[], others: readonly OpenJob[]): LaneFractions {
   const part = (mine: number, theirs: number) => (theirs === 0 ? 1 : mine / (mine + theirs))
   const archived = (jobs: readonly OpenJob[]) => jobs.filter((job) => job.archived).length
   return { events: part(ours.length, others.length), payloads: part(archived(ours), archived(others)) }
@@ -45,14 +45,14 @@ export class LaneRoom {
   }
 
   /** Looks at the lane. All that was taken has to be in it. @param archived whether payloads matter */
-  async look(parts: LaneParts, archived: boolean): Promise<void> {
+  async look(fractions: LaneFractions, archived: boolean): Promise<void> {
     const { store, waitingEventsMax, waitingPayloadsMax } = this.#options
     const [events, payloads] = await Promise.all([store.eventsInLane(), archived ? store.payloadsInLane() : undefined])
-    this.events = this.#inLane.events.room(events, waitingEventsMax, parts.events)
+    this.events = this.#inLane.events.room(events, waitingEventsMax, fractions.events)
     this.payloads =
       payloads === undefined
-        ? parts.payloads * waitingPayloadsMax
-        : this.#inLane.payloads.room(payloads, waitingPayloadsMax, parts.payloads)
+        ? fractions.payloads * waitingPayloadsMax
+        : this.#inLane.payloads.room(payloads, waitingPayloadsMax, fractions.payloads)
   }
 
   /** Notes a chunk that goes into the lane. */

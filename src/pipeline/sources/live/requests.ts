@@ -5,7 +5,7 @@ import type { HttpResponse } from '../../../http/engine/response.ts'
 import type { Operation } from '../../../http/route/operation.ts'
 import { parseJson } from '../../../http/route/parse-json.ts'
 import { assertSchema } from '../../../http/route/schema.ts'
-import { goOn } from '../../../run/go-on.ts'
+import { andThen } from '../../../run/and-then.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
 import type { Accepted, Source, SourceRoute } from '../../declaration/source.ts'
 import { compileValidator } from '../../event/validator.ts'
@@ -55,7 +55,7 @@ const ingestRoute: SourceRoute = {
   operation,
   open({ keep }) {
     return (exchange: Exchange, caller: Caller) =>
-      goOn(exchange.text(), (text) => keep(text, scanEvents(text) ?? readEvents(text), exchange, caller, respond))
+      andThen(exchange.text(), (text) => keep(text, scanEvents(text) ?? readEvents(text), exchange, caller, respond))
   },
 }
 

@@ -4,7 +4,7 @@ import type { OwnSettings, OwnValues } from '../../../config/setting.ts'
 import type { Exchange } from '../../../http/engine/exchange.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
 import type { HttpResponse } from '../../../http/engine/response.ts'
-import { goOn } from '../../../run/go-on.ts'
+import { andThen } from '../../../run/and-then.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
 import type { OtherEvents, SourceRoute } from '../../declaration/source.ts'
 import { isTooDeep, TOO_DEEP } from '../../event/json-depth.ts'
@@ -58,7 +58,7 @@ export function translatedRoute<Own extends OwnSettings>(route: TranslatedRoute<
     ...facts,
     open({ keep, settings }) {
       return (exchange: Exchange, caller: Caller) =>
-        goOn(facts.bodyMaxBytes === undefined ? '' : exchange.text(), (body) => {
+        andThen(facts.bodyMaxBytes === undefined ? '' : exchange.text(), (body) => {
           const events = translate(body, exchange, settings)
           if (events.length > eventsMax) {
             throw new HttpError(413, `the body has ${events.length} events, more than ${eventsMax}`)

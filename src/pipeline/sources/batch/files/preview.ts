@@ -20,9 +20,9 @@ import {
   SAMPLE_BYTES,
   wholeLines,
 } from './event-file.ts'
-import { inSlices } from './in-slices.ts'
 import { LineSplitter } from './lines.ts'
 import { assertAddress, NdjsonConverter } from './ndjson-events.ts'
+import { smallPieces } from './small-pieces.ts'
 
 export interface PreviewedRow {
   /** As an editor counts. */
@@ -167,7 +167,7 @@ async function read(
     yield text
   }
   let bytes = 0
-  for await (const slice of inSlices(whole(), SLICE_BYTES)) {
+  for await (const slice of smallPieces(whole(), SLICE_BYTES)) {
     bytes += slice.length
     for (const line of splitter.push(slice)) converter.push(line, emit)
     if (rows.eventBytes > EVENT_BYTES_MAX) return bytes

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inSlices } from '../../../../src/pipeline/sources/batch/files/in-slices.ts'
+import { smallPieces } from '../../../../src/pipeline/sources/batch/files/small-pieces.ts'
 
 test('bytes that are there at once come in pieces, and others have their turn between them', async () => {
   async function* source() {
@@ -13,7 +13,7 @@ test('bytes that are there at once come in pieces, and others have their turn be
   const parts: Buffer[] = []
   const counting = () => setImmediate(() => turns++)
   counting()
-  for await (const piece of inSlices(source())) {
+  for await (const piece of smallPieces(source())) {
     seen.push([piece.length, turns])
     parts.push(piece)
     counting()
