@@ -97,7 +97,7 @@ test('files are previewed, mapped, followed to their end and cancelled', { skip,
   // Wrong lines are shown while a job runs, too.
   await mapped.getByText('completed').waitFor()
   await mapped.getByText('1 line was wrong').click()
-  await mapped.getByText('Line 3: timestamp is not a date and time that is understood').waitFor()
+  await mapped.getByText('Line 3: timestamp is not a known form of date and time').waitFor()
   assert.equal(await count("event_type = 'open' AND timestamp = '2026-11-22 08:00:00'"), 1)
   await assertAccessible()
 

@@ -65,7 +65,7 @@ test('Ctrl-C leaves the job to go on, says how to see it again, and gives the cu
   })
   assert.equal(result.code, 130, result.stderr)
   assert.match(result.stderr, /job j1: 2 events are queued/)
-  assert.match(result.stderr, /the job goes on; see it again with: \.\/ipid batch show j1\n$/)
+  assert.match(result.stderr, /the job continues; follow it with: \.\/ipid batch show j1\n$/)
   assert.ok(result.stderr.includes(HIDE))
   assert.ok(result.stderr.lastIndexOf(SHOW) > result.stderr.lastIndexOf(HIDE))
 })
@@ -84,7 +84,7 @@ test('Ctrl-C while the file is read breaks the upload off', async (t) => {
     stop: stop.signal,
   })
   assert.equal(result.code, 130)
-  assert.match(result.stderr, /broken off: nothing of - is kept\n$/)
+  assert.match(result.stderr, /upload cancelled: nothing of - was stored\n$/)
   assert.deepEqual(api.bodies, [])
 })
 
@@ -112,7 +112,7 @@ test('rows that cannot be read are counted beside what was sent', async (t) => {
   assert.equal(result.code, 0, result.stderr)
   assert.match(
     result.stdout,
-    /^job +j1$[\s\S]*^unreadable +1\nline 3: .*\n\nsee how far it is with: \.\/ipid batch show j1\n$/m,
+    /^job +j1$[\s\S]*^unreadable +1\nline 3: .*\n\nfollow it with: \.\/ipid batch show j1\n$/m,
   )
   assert.deepEqual(api.bodies, ['\n{"ip":"17.0.0.1","timestamp":"2026-11-22T08:00:00.000Z"}\n\n'])
   for (const flags of [
@@ -123,6 +123,6 @@ test('rows that cannot be read are counted beside what was sent', async (t) => {
   ]) {
     const refused = await runCommand([...args, ...flags], { env, stdin })
     assert.deepEqual([refused.code, refused.stdout], [2, ''])
-    assert.ok(refused.stderr.startsWith(`ipid: ${flags[0]} "${flags[1]}": wants `), refused.stderr)
+    assert.ok(refused.stderr.startsWith(`ipid: ${flags[0]} "${flags[1]}": must be `), refused.stderr)
   }
 })

@@ -23,11 +23,11 @@ test('a preview says what each row would become, and guesses address and time by
       ...{ becomes: OF_APPLE, repeat_of: null },
     },
     {
-      ...{ line: 4, event: null, problem: 'timestamp "soon" is not a date and time that is understood' },
+      ...{ line: 4, event: null, problem: 'timestamp "soon" is not a known form of date and time' },
       ...{ becomes: null, repeat_of: null },
     },
     {
-      ...{ line: 5, event: '{"ip":"none"}', problem: 'ip "none" is no address: the row is counted, and not stored' },
+      ...{ line: 5, event: '{"ip":"none"}', problem: 'ip "none" is not an address: the row is counted but not stored' },
       ...{ becomes: null, repeat_of: null },
     },
   ])
@@ -105,7 +105,7 @@ test('a preview reads the beginning of a file, plain or gzip, wherever it is cut
     ['', /is empty/],
     ['PK\x03\x04', /Excel workbook/],
     ['[{"ip":"x"}]', /one JSON array/],
-    [gzipSync(file).subarray(0, 20_001), /gzip is broken or cut off/],
+    [gzipSync(file).subarray(0, 20_001), /gzip data is damaged or truncated/],
     [Buffer.concat([gzipSync('ip\n').subarray(0, 12), Buffer.alloc(30, 7)]), /gzip is broken/],
   ]
   for (const [bytes, detail] of refused) {

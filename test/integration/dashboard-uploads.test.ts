@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { BATCH_LIMITS, type BatchJob } from '../../schemas/api/batch.ts'
 import type { UploadAnswer, UploadList } from '../../schemas/dashboard/uploads.ts'
 import { UploadTooLargeError } from '../../src/pipeline/declaration/batch-jobs.ts'
-import { RedisUploadedFiles } from '../../src/pipeline/sources/batch/redis/uploaded-files.ts'
+import { UploadedFiles } from '../../src/pipeline/sources/batch/redis/uploaded-files.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
 import { startFeeder } from '../support/batch.ts'
 import type { DashboardClient } from '../support/dashboard.ts'
@@ -29,16 +29,16 @@ test('a file becomes a job; rows that are no events are counted, and named witho
   const errors = await client.lrange(keys.jobErrors(answer.job_id), 0, -1)
   assert.deepEqual(
     errors.map((text) => JSON.parse(text)),
-    [{ line: 4, detail: 'timestamp is not a date and time that is understood' }],
+    [{ line: 4, detail: 'timestamp is not a known form of date and time' }],
   )
 })
 
 test('what is refused, and what breaks off, leaves nothing', async (t) => {
   const { send, upload, kept, dashboard, member } = await startUploads(t)
   const refused: [file: string | Buffer, choice: object, status: number, detail: RegExp][] = [
-    [gzipSync(`ip\n${'17.0.0.1\n'.repeat(99_999)}`).subarray(0, 300), {}, 422, /gzip is broken or cut off/],
+    [gzipSync(`ip\n${'17.0.0.1\n'.repeat(99_999)}`).subarray(0, 300), {}, 422, /gzip data is damaged or truncated/],
     [CSV, {}, 422, /no column "ip"/],
-    ['ip,a\n"17.0.0.1', {}, 422, /none of the rows can be read \(1\); line 2 has a quote that is not closed/],
+    ['ip,a\n"17.0.0.1', {}, 422, /no row is readable \(1 bad\); line 2 has a quote that is not closed/],
     ['ip,"a\n17.0.0.1\n', {}, 422, /the CSV header, line 1, has a quote that is not closed/],
     ['ip,a\n', {}, 422, /no events/],
     [' \n\n', {}, 422, /is empty/],
@@ -147,7 +147,7 @@ test('the same file does not count twice unnoticed, and does when that is wanted
   // Of an upload that died nothing is left but its claim.
   const dead = keys.uploadedFile('acme', 'd')
   await client.set(dead, 'nobody')
-  assert.equal(await new RedisUploadedFiles(client).claim('acme', 'd', 'new'), undefined)
+  assert.equal(await new UploadedFiles(client).claim('acme', 'd', 'new'), undefined)
   assert.equal(await client.get(dead), 'new')
 })
 

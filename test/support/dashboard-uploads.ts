@@ -6,7 +6,7 @@ import { type UploadParts, uploadRoutes } from '../../src/dashboard/server/route
 import { enrichmentOf, NOTHING_KNOWN } from '../../src/enrichment/answers/answer.ts'
 import type { Address } from '../../src/pipeline/event/address.ts'
 import type { Enricher } from '../../src/pipeline/event/enrichment.ts'
-import { RedisUploadedFiles } from '../../src/pipeline/sources/batch/redis/uploaded-files.ts'
+import { UploadedFiles } from '../../src/pipeline/sources/batch/redis/uploaded-files.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
 import { RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
 import { startBatch } from './batch.ts'
@@ -42,7 +42,7 @@ export async function startUploads(t: TestContext, limits?: UploadParts['limits'
   const asked: string[] = []
   const prefetch = async (addresses: readonly Address[]) => void asked.push(...addresses.map(({ text }) => text))
   const judge = pipelineJudge({ enricher: known, hostnames: { prefetch } })
-  const uploads = { jobs, uploadedFiles: new RedisUploadedFiles(client), openJobsMax: 3, judge, limits }
+  const uploads = { jobs, uploadedFiles: new UploadedFiles(client), openJobsMax: 3, judge, limits }
   const routes = [sessionRoute({ tenants, version: '1.2.3', apiUrl: null }), ...uploadRoutes(uploads)]
   const dashboard = await startDashboard(t, client, routes)
   const member = await dashboard.signIn({ role: 'member', tenant: { id: 'acme', createdAt: CREATED } })

@@ -1,7 +1,7 @@
 import { tenantEnricher } from '../../enrichment/tenant-rules/judge.ts'
 import type { Enricher } from '../../pipeline/event/enrichment.ts'
 import type { Hostnames } from '../../pipeline/event/hostnames.ts'
-import { RedisUploadedFiles } from '../../pipeline/sources/batch/redis/uploaded-files.ts'
+import { UploadedFiles } from '../../pipeline/sources/batch/redis/uploaded-files.ts'
 import { batchJobs, intakeGate, uploadConnection } from '../../process/batch-jobs.ts'
 import type { ProcessContext } from '../../process/context.ts'
 import type { Service } from '../../run/service.ts'
@@ -16,7 +16,7 @@ export function uploadsOf(context: ProcessContext): {
   const gate = intakeGate(context)
   const client = uploadConnection(context)
   const jobs = batchJobs(context, client, gate)
-  const uploadedFiles = new RedisUploadedFiles(client)
+  const uploadedFiles = new UploadedFiles(client)
   const { engine: enricher, hostnames } = context.enrichment
   const judge = pipelineJudge({ enricher, hostnames })
   return { services: [gate], uploads: { jobs, uploadedFiles, openJobsMax: context.config.batchQueueLimit, judge } }

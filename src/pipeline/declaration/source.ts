@@ -87,7 +87,7 @@ export interface SourceEntry {
 }
 
 /** Whose events they are, and when they came. */
-export interface Receipt {
+export interface EventContext {
   readonly tenantId: string
   readonly receivedAtMs: number
   /** `x-request-id` of a live request, 1 to 128 printable ASCII characters; undefined for lines of a batch job. */
@@ -139,7 +139,7 @@ export interface LineChunk {
 /** Says what is wrong with a value; nothing when it is an `EventEnvelope`. */
 export type EventCheck = (value: unknown) => readonly FieldError[]
 
-export interface ChunkContext extends Receipt {
+export interface ChunkContext extends EventContext {
   readonly jobId: string
   readonly partitions: number
   readonly check: EventCheck

@@ -47,7 +47,7 @@ const NOTHING = emptyPart()
  * On a Redis Cluster one partition may take its part and another one not. What is left of a request that was refused must
  * not count twice when the caller repeats it. Events with an id of the caller's do not: the repeat meets them. Those whose
  * id was made have another one then, so they are written last, when all others are there, and those of a request in one
- * call, together with its counts: `Receipt.gatherAmong` puts them into one partition.
+ * call, together with its counts: `EventContext.gatherAmong` puts them into one partition.
  */
 export class GroupCommit implements Intake, Service {
   readonly name = 'group commit'

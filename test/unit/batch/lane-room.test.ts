@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { FeederStore, OpenJob } from '../../../src/pipeline/sources/batch/feeder-store.ts'
+import type { FeederStore, OpenJob } from '../../../src/pipeline/sources/batch/feeder-ports.ts'
 import { LaneRoom, laneFractions } from '../../../src/pipeline/sources/batch/lane-room.ts'
 
 const MAX = 15_000
@@ -40,11 +40,11 @@ class Lane {
 
 /** Looks, and fills what there is room for. Returns how much that was. */
 async function fill(lane: Lane, by: string, room: LaneRoom, part: number): Promise<number> {
-  await room.look({ events: part, payloads: part }, false)
+  await room.refresh({ events: part, payloads: part }, false)
   const before = lane.added
   while (room.events > 0) {
     lane.add(by, CHUNK)
-    room.took({ fed: CHUNK, rejected: 0, invalidIp: 0, errors: [], reasons: [] }, false)
+    room.take({ fed: CHUNK, rejected: 0, invalidIp: 0, errors: [], reasons: [] }, false)
   }
   return lane.added - before
 }
@@ -102,9 +102,9 @@ test('a feeder that is alone has all of the lane, whatever it did before, and on
 
 test('payloads count for jobs with an archive only, and by themselves', async () => {
   const room = new Lane().room()
-  await room.look({ events: 0.5, payloads: 0.2 }, true)
+  await room.refresh({ events: 0.5, payloads: 0.2 }, true)
   assert.deepEqual([room.events, room.payloads], [MAX / 2, MAX / 5])
-  room.took({ fed: 10, rejected: 2, invalidIp: 3, errors: [], reasons: [] }, false)
-  room.took({ fed: 10, rejected: 2, invalidIp: 3, errors: [], reasons: [] }, true)
+  room.take({ fed: 10, rejected: 2, invalidIp: 3, errors: [], reasons: [] }, false)
+  room.take({ fed: 10, rejected: 2, invalidIp: 3, errors: [], reasons: [] }, true)
   assert.deepEqual([room.events, room.payloads], [MAX / 2 - 20, MAX / 5 - 15])
 })

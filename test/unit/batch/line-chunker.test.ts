@@ -4,7 +4,7 @@ import { BATCH_LIMITS } from '../../../schemas/api/batch.ts'
 import { UploadTooLargeError } from '../../../src/pipeline/declaration/batch-jobs.ts'
 import type { LineChunk } from '../../../src/pipeline/declaration/source.ts'
 import { CHUNK_BYTES, LineChunker, TOO_LONG } from '../../../src/pipeline/sources/batch/line-chunker.ts'
-import { formatLineNumbers, parseLineNumbers } from '../../../src/pipeline/sources/batch/redis/line-numbers.ts'
+import { formatLineNumbers, parseLineNumbers } from '../../../src/pipeline/sources/batch/redis/upload-spool.ts'
 import { bufferBytes } from '../../support/memory.ts'
 
 /** The lines of a chunk with their positions in the upload. */

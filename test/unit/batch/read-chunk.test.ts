@@ -6,8 +6,7 @@ import type { BlankGap, ChunkContext, ChunkReading } from '../../../src/pipeline
 import { type Block, identityAt, rowAt, rowEnds } from '../../../src/pipeline/event/block.ts'
 import { compileValidator } from '../../../src/pipeline/event/validator.ts'
 import { TOO_LONG } from '../../../src/pipeline/sources/batch/line-chunker.ts'
-import { readChunk } from '../../../src/pipeline/sources/batch/read-chunk.ts'
-import { rejectedLine } from '../../../src/pipeline/sources/batch/rejected-line.ts'
+import { readChunk, rejectedLine } from '../../../src/pipeline/sources/batch/read-chunk.ts'
 import { company, readWhole } from '../../support/batch.ts'
 
 const LINE_END = Buffer.from('\n')

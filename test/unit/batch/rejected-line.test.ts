@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { NOTHING_KNOWN } from '../../../src/enrichment/answers/answer.ts'
 import { LineChunker } from '../../../src/pipeline/sources/batch/line-chunker.ts'
-import { rejectedLine } from '../../../src/pipeline/sources/batch/rejected-line.ts'
+import { rejectedLine } from '../../../src/pipeline/sources/batch/read-chunk.ts'
 import { readWhole } from '../../support/batch.ts'
 
 test('a row that is known to be no event is counted and named like any other bad line', () => {

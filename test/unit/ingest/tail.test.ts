@@ -3,7 +3,7 @@ import { createSecretKey } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import type { EventEnvelope } from '../../../schemas/api/event.ts'
 import type { LiveReport } from '../../../schemas/live-event.ts'
-import type { Receipt } from '../../../src/pipeline/declaration/source.ts'
+import type { EventContext } from '../../../src/pipeline/declaration/source.ts'
 import type { Enricher, Enrichment } from '../../../src/pipeline/event/enrichment.ts'
 import { acceptEvents } from '../../../src/pipeline/sources/live/accept.ts'
 import { EventTail } from '../../../src/pipeline/sources/live/tail.ts'
@@ -15,7 +15,7 @@ const company: Enrichment = {
 }
 const own: Enrichment = { ...company, noise: true, filteredAs: 'own', rule: 'own 203.0.113.0/24' }
 const enricher: Enricher = { enrich: ({ text }) => (text.startsWith('203.') ? own : company) }
-const receipt: Receipt = { tenantId: 'acme', receivedAtMs: Date.UTC(2026, 10, 22), requestId: 'r' }
+const receipt: EventContext = { tenantId: 'acme', receivedAtMs: Date.UTC(2026, 10, 22), requestId: 'r' }
 
 /** A tail on a wire of the test's. */
 async function startTail(t: TestContext) {
@@ -34,7 +34,7 @@ async function startTail(t: TestContext) {
   })
   await tail.start()
   t.after(() => tail.stop())
-  const request = (events: readonly EventEnvelope[], of: Receipt = receipt) => {
+  const request = (events: readonly EventEnvelope[], of: EventContext = receipt) => {
     const looking = tail.of(of.tenantId, enricher)
     const text = JSON.stringify({ events })
     const read = readEvents(text)

@@ -1,7 +1,7 @@
 import type { ChunkCounts, ChunkReading } from '../../declaration/source.ts'
-import type { FeederStore, OpenJob } from './feeder-store.ts'
+import type { FeederStore, OpenJob } from './feeder-ports.ts'
 
-/** A chunk that was read, and whose it is: the one that is the job's next. */
+/** The chunk `job.next` of a job, already read. */
 export interface ReadChunk {
   readonly job: OpenJob
   readonly reading: ChunkReading
@@ -10,8 +10,8 @@ export interface ReadChunk {
 const DONE: Promise<unknown> = Promise.resolve()
 
 /**
- * Chunks on their way into the lane. They are fed one behind the other, in the order in which they come; while one is fed, the
- * job of the one before moves on. So there are never more than two, and the one who feeds can read the next one meanwhile.
+ * Chunks on their way into the lane, at most two. They are fed one after another in the order of arrival. While Redis takes one,
+ * the job of the chunk before it advances, and the caller can read the next one.
  */
 export class ChunksInHand {
   readonly #store: FeederStore
@@ -19,11 +19,11 @@ export class ChunksInHand {
   #fed = DONE
   #advanced = DONE
   #advancedBefore = DONE
-  /** The next chunk of jobs of which one is on its way. */
-  readonly #onTheWay = new Map<string, number>()
-  /** As `#onTheWay` was at the last `listing`, and has become since. */
+  /** For each job with a chunk in flight: the number of the chunk after it. */
+  readonly #inFlight = new Map<string, number>()
+  /** The same for chunks that the list from the last `listing` may not include. */
   #unlisted = new Map<string, number>()
-  /** Jobs that had ended when they were to move on, since the last `listing`, and since the one before. */
+  /** Jobs that turned out to have ended, since the last `listing` and since the one before. */
   #ended = new Set<string>()
   #endedBefore = new Set<string>()
 
@@ -37,14 +37,14 @@ export class ChunksInHand {
     return this.#fed
   }
 
-  /** Resolves when the jobs of all chunks have moved on. */
+  /** Resolves when the jobs of all chunks have advanced. */
   get advanced(): Promise<unknown> {
     return this.#advanced
   }
 
   /**
-   * Takes a chunk as soon as the one before is in the lane. A failure of one is told by what is called next.
-   * @returns false when its job has ended: it is not fed
+   * Starts to feed a chunk once the chunk before is in the lane. A failure rejects the next call.
+   * @returns false when the job has ended and the chunk is not fed
    */
   async add({ job, reading }: ReadChunk): Promise<boolean> {
     await this.#fed
@@ -55,7 +55,7 @@ export class ChunksInHand {
     this.#fed = this.#store.feed(job, reading)
     this.#advanced = Promise.all([this.#fed, this.#advanced]).then(() => this.#advance(job, reading.counts))
     for (const promise of [this.#fed, this.#advanced]) promise.catch(() => {})
-    this.#onTheWay.set(job.id, job.next + 1)
+    this.#inFlight.set(job.id, job.next + 1)
     this.#unlisted.set(job.id, job.next + 1)
     return true
   }
@@ -63,28 +63,28 @@ export class ChunksInHand {
   async #advance(job: OpenJob, counts: ChunkCounts): Promise<void> {
     this.#onFed(counts)
     if (!(await this.#store.advance(job, counts))) this.#ended.add(job.id)
-    if (this.#onTheWay.get(job.id) === job.next + 1) this.#onTheWay.delete(job.id)
+    if (this.#inFlight.get(job.id) === job.next + 1) this.#inFlight.delete(job.id)
   }
 
-  /** The jobs are asked for now: of chunks that have arrived by then their records tell. */
+  /** Call this when the jobs are listed. Their records include every chunk that has advanced by then. */
   listing(): void {
-    this.#unlisted = new Map(this.#onTheWay)
+    this.#unlisted = new Map(this.#inFlight)
     this.#endedBefore = this.#ended
     this.#ended = new Set()
   }
 
-  /** The chunk behind all that were taken, for a job as it was listed last. */
+  /** The chunk to feed next, for a job of the last list. */
   nextOf({ id, next }: OpenJob): number {
     return Math.max(next, this.#unlisted.get(id) ?? 0)
   }
 
-  /** Waits until none is on its way, and forgets those that failed: records say which chunk is next. */
+  /** Waits for all chunks in flight, and forgets failures: the records say which chunk is next. */
   async settle(): Promise<void> {
     await Promise.allSettled([this.#fed, this.#advanced])
     this.#fed = DONE
     this.#advanced = DONE
     this.#advancedBefore = DONE
-    this.#onTheWay.clear()
+    this.#inFlight.clear()
     this.listing()
   }
 }

@@ -19,28 +19,27 @@ import type { Hostnames } from '../../event/hostnames.ts'
 import { type OriginCounts, originWarning } from '../../event/origins.ts'
 import type { AddressMask } from '../../event/pseudonym.ts'
 import { ChunksInHand, type ReadChunk } from './chunks-in-hand.ts'
-import type { FeederStore, OpenedJobs, OpenJob } from './feeder-store.ts'
+import type { FeederStore, OpenedJobs, OpenJob } from './feeder-ports.ts'
 import { type LaneFractions, LaneRoom, laneFractions } from './lane-room.ts'
 
 export interface FeederOptions {
   readonly store: FeederStore
-  /** Undefined: jobs are looked for more often while there are none. */
+  /** Undefined: the feeder polls more often while there are no jobs. */
   readonly opened?: OpenedJobs
-  /** Reads the lines of the jobs of a source, see `OpenJob.source`; undefined: the pipeline has none of this name. */
+  /** The reader of a source's jobs, see `OpenJob.source`. Returns undefined when the pipeline has no source of this name. */
   readonly readerOf: (source: string | undefined) => ReadLines | undefined
   readonly check: EventCheck
-  /** These tell the status of lines that are archived, and complete rows that no stage could complete. */
+  /** Gives archived lines their status, and completes rows that no stage could complete. */
   readonly enricher: Enricher
-  /** An enricher that answers as the tenant's rules have it; the same one when it has none. */
+  /** Applies a tenant's rules to an enricher. Returns the same enricher when there are no rules. */
   readonly tenantEnricher?: (enricher: Enricher, tenant: TenantRules) => Enricher
-  /** Called for each job that is completed: where its events came from. */
+  /** Called for each completed job, with the networks that its events came from. */
   readonly onOrigins?: (tenantId: string, origins: OriginCounts) => void
   /** Undefined: events are enriched without reverse DNS. */
   readonly hostnames: Hostnames | undefined
   readonly partitions: number
-  /** Events of the batch lane that may be in the pipeline at once. */
+  /** See `LaneRoomOptions`. */
   readonly waitingEventsMax: number
-  /** Events of batch jobs that may wait for the archive; above it the jobs of tenants with an archive wait. */
   readonly waitingPayloadsMax: number
   readonly clock: Clock
   /** Called for each chunk that is fed. */
@@ -49,36 +48,36 @@ export interface FeederOptions {
 }
 
 const IDLE_MS = 100
-/** While there are no jobs, and when it is told of those that are opened. */
+/** How often to poll while there are no jobs. */
 const NO_JOBS_MS = 250
-const TOLD_MS = 2_000
-/** Together, several feeders look as often as one. */
+/** The same, when `opened` announces new jobs. */
+const NO_JOBS_ANNOUNCED_MS = 2_000
+/** How often all feeders together check a full lane. */
 const FULL_MS = 10
 const LIST_EVERY_MS = 100
 const RETRY_DELAY = { minMs: 100, maxMs: 5_000 }
 
-/** Jobs of each tenant that have chunks to feed, the oldest first. */
+/** By tenant, the jobs that have chunks to feed, oldest first. */
 type Queues = Map<string, OpenJob[]>
 
 /**
- * Feeds batch jobs into the batch lane, chunk by chunk, no faster than it drains. A tenant is one feeder's at a time. Tenants
- * take turns, chunk by chunk; the jobs of one tenant go one behind the other, the oldest first.
+ * Feeds batch jobs into the batch lane, chunk by chunk, no faster than the lane drains. One feeder at a time serves a tenant.
+ * Tenants take turns after each chunk. A tenant's jobs run one after another, oldest first.
  *
- * A chunk is fed, then the job moves on. Both know the chunk's number, so after a crash in between the chunk is fed again
- * and nothing of it is added twice. While a chunk is fed the next one is read, and the jobs are listed beside it: Redis is never
- * waited for with nothing to do. Chunks are fed one behind the other, never side by side.
+ * The feeder first feeds a chunk, then advances the job. Both calls carry the chunk's number, so a repeat after a crash adds
+ * nothing twice. While Redis takes one chunk, the feeder reads the next one and lists the jobs. Chunks are fed strictly in order.
  */
 export class Feeder implements Service {
   readonly name = 'feeder'
   readonly #options: FeederOptions
   readonly #loop: Loop
   #lastTenant = ''
-  /** The jobs as they are listed next. */
+  /** The list for the next round, when it was requested early. */
   #listing: Promise<OpenJob[]> | undefined
   readonly #inHand: ChunksInHand
   readonly #room: LaneRoom
   #isWatching = false
-  /** Names of sources that jobs wait for, as the log says: few. */
+  /** Sources that jobs wait for. Each is logged once. */
   readonly #missing = new Set<string>()
 
   constructor(options: FeederOptions) {
@@ -98,7 +97,7 @@ export class Feeder implements Service {
         await store.release()
       },
       failed: (err, delayMs) =>
-        log.warn({ err, delay_ms: Math.round(delayMs), ...PASSING }, 'feeder waits; its jobs stay as they are'),
+        log.warn({ err, delay_ms: Math.round(delayMs), ...PASSING }, 'feeder failed and will retry; no job is lost'),
       delay: RETRY_DELAY,
     })
   }
@@ -115,7 +114,7 @@ export class Feeder implements Service {
   }
 
   get #noJobsMs(): number {
-    return this.#options.opened === undefined ? NO_JOBS_MS : TOLD_MS
+    return this.#options.opened === undefined ? NO_JOBS_MS : NO_JOBS_ANNOUNCED_MS
   }
 
   async #settle(): Promise<void> {
@@ -128,7 +127,7 @@ export class Feeder implements Service {
     return this.#options.store.openJobs()
   }
 
-  /** Looks through the open jobs, then feeds a chunk of each tenant in turn until they are listed anew. */
+  /** Sorts the open jobs into queues, then feeds a chunk of each tenant in turn until the next list arrives. */
   async #round(signal: AbortSignal): Promise<number | undefined> {
     const { store } = this.#options
     store.assertHeld()
@@ -152,30 +151,30 @@ export class Feeder implements Service {
     return (await this.#feedInTurn(queues, fractions, signal)) ? undefined : IDLE_MS
   }
 
-  /** A job whose source is not in the pipeline waits until it is there again: what was accepted is not given up. */
+  /** A job whose source was removed from the pipeline waits until the source returns: accepted events are never dropped. */
   #hasReader({ id, tenantId, source }: OpenJob): boolean {
     if (this.#options.readerOf(source) !== undefined) return true
     if (!this.#missing.has(source!)) {
       const facts = { job: id, tenant: tenantId, source }
-      this.#options.log.warn(facts, 'batch jobs wait: the pipeline has no source of this name that makes jobs')
+      this.#options.log.warn(facts, 'batch jobs wait: the pipeline has no source of this name that reads jobs')
     }
     this.#missing.add(source!)
     return false
   }
 
-  /** Another one feeds these tenants from now on: nothing of theirs is on its way, or listed as ours, when it begins. */
+  /** Hands tenants to another feeder. First finishes their chunks and drops the list that still has their jobs as ours. */
   async #giveBack(): Promise<void> {
     await this.#inHand.advanced
     await this.#settle()
     await this.#options.store.giveBack()
   }
 
-  /** Ends what has nothing to feed. Returns false for a job that has. */
+  /** Completes or cleans up a job without chunks to feed. Returns false when the job has some. */
   async #endIfDone(job: OpenJob): Promise<boolean> {
     const { store, log } = this.#options
     if (job.state === 'uploading') return true
     if (job.state === 'gone' || job.state === 'ended') {
-      // What is on its way would come behind the cleaning.
+      // A chunk still in flight would write keys again after the cleanup.
       await this.#inHand.advanced
       await store.cleanUp(job)
       return true
@@ -193,19 +192,19 @@ export class Feeder implements Service {
     return true
   }
 
-  /** False when every job has to wait for the archive. */
+  /** Returns false when every job has to wait for the archive. */
   async #feedInTurn(queues: Queues, fractions: LaneFractions, signal: AbortSignal): Promise<boolean> {
     const { store } = this.#options
     const isListed = this.#listSoon(signal)
     const room = this.#room
-    room.forget()
+    room.reset()
     let fed = 0
     while (queues.size > 0 && !signal.aborted && !isListed()) {
       store.assertHeld()
       if (room.events <= 0) {
         await this.#inHand.fed
         const archived = firstOf(queues).some((job) => job.archived)
-        await room.look(fractions, archived)
+        await room.refresh(fractions, archived)
         if (room.events <= 0) {
           await pause(Math.min(LIST_EVERY_MS, FULL_MS / fractions.events), signal)
           continue
@@ -221,7 +220,7 @@ export class Feeder implements Service {
       fed++
       const chunk = await this.#readChunk(job)
       const isFed = chunk !== undefined && (await this.#inHand.add(chunk))
-      if (isFed) room.took(chunk.reading.counts, job.archived)
+      if (isFed) room.take(chunk.reading.counts, job.archived)
       if (isFed && job.next < job.chunks) queue[0] = { ...job, next: job.next + 1 }
       else queue.shift()
       if (queue.length === 0) queues.delete(tenant)
@@ -229,7 +228,7 @@ export class Feeder implements Service {
     return fed > 0 || queues.size > 0
   }
 
-  /** Lists the jobs in a while. Returns whether they are listed. */
+  /** Requests the next list after `LIST_EVERY_MS`. The returned function says whether it has arrived. */
   #listSoon(signal: AbortSignal): () => boolean {
     let isListed = false
     const listing = pause(LIST_EVERY_MS, signal).then(() => this.#list())
@@ -246,7 +245,7 @@ export class Feeder implements Service {
     return this.#lastTenant
   }
 
-  /** Undefined when its job has ended. */
+  /** Returns undefined when the job had to be failed. */
   async #readChunk(job: OpenJob): Promise<ReadChunk | undefined> {
     const { store } = this.#options
     const isFull = job.addresses === 'full'
@@ -267,7 +266,7 @@ export class Feeder implements Service {
     }
   }
 
-  /** Since its receipt. */
+  /** Seconds since the upload was received. */
   #secondsOf({ receivedAtMs }: OpenJob): number {
     return Math.round((this.#options.clock.now() - receivedAtMs) / 100) / 10
   }
@@ -284,9 +283,9 @@ export class Feeder implements Service {
     const isJudged = enricher !== this.#options.enricher
     const { tenantId, receivedAtMs, archived, id: jobId } = job
     const context = { tenantId, receivedAtMs, archived, mask, isJudged, jobId, partitions, check }
-    let answering = enricher
+    let finalEnricher = enricher
     if ((archived || isJudged || mask !== undefined) && hostnames !== undefined) {
-      // A host name may make noise of an address: the first reading finds out which to ask for, as the step will.
+      // A host name can turn an address into noise. The first pass collects the addresses to look up.
       const asked = new Map<string, Address>()
       const enrich = (address: Address) => {
         asked.set(address.text, address)
@@ -294,11 +293,20 @@ export class Feeder implements Service {
       }
       await readWithPauses(read(chunk, { ...context, enricher: { enrich } }))
       await hostnames.prefetch([...asked.values()])
-      // Names may expire while the chunk is read.
+      // The answers are kept here, because cached names may expire during the second pass.
       const answers = new Map([...asked].map(([text, address]) => [text, enricher.enrich(address)]))
-      answering = { enrich: (address) => answers.get(address.text) ?? enricher.enrich(address) }
+      finalEnricher = { enrich: (address) => answers.get(address.text) ?? enricher.enrich(address) }
     }
-    return await readWithPauses(read(chunk, { ...context, enricher: answering }))
+    return await readWithPauses(read(chunk, { ...context, enricher: finalEnricher }))
+  }
+}
+
+/** Lets the event loop run after each slice, so that reading a chunk does not delay the other work of the process. */
+async function readWithPauses(reading: SlicedReading): Promise<ChunkReading> {
+  for (;;) {
+    const { done, value } = reading.next()
+    if (done) return value
+    await nextTurn()
   }
 }
 
@@ -308,13 +316,4 @@ function firstOf(queues: Queues): OpenJob[] {
 
 function factsOf({ id, tenantId }: OpenJob): { readonly job: string; readonly tenant: string } {
   return { job: id, tenant: tenantId }
-}
-
-/** Reads a chunk in slices. Pauses between them, so that the other roles of the process go on. */
-async function readWithPauses(reading: SlicedReading): Promise<ChunkReading> {
-  for (;;) {
-    const { done, value } = reading.next()
-    if (done) return value
-    await nextTurn()
-  }
 }

@@ -32,17 +32,23 @@ const CANCELLED = {
 
 const listOperation: Operation = {
   id: 'batchJobs',
-  summary: 'The batch jobs of the tenant, the newest first',
-  description: 'An extension. Jobs are listed as long as there is a record of them: for 7 days after their end.',
+  summary: 'Lists the batch jobs of the tenant, newest first',
+  description: 'An extension. A job is listed until 7 days after its end.',
   parameters: [
     {
       name: 'limit',
       in: 'query',
       required: false,
-      description: 'Jobs of the page',
+      description: 'Jobs per page',
       schema: Type.Integer({ minimum: 1, maximum: BATCH_LIST_LIMITS.jobsMax, default: BATCH_LIST_LIMITS.jobs }),
     },
-    { name: 'before', in: 'query', required: false, description: 'next of the page before', schema: Type.String() },
+    {
+      name: 'before',
+      in: 'query',
+      required: false,
+      description: 'The value of next on the page before',
+      schema: Type.String(),
+    },
   ],
   responses: {
     200: {
@@ -56,12 +62,13 @@ const listOperation: Operation = {
 
 const cancelOperation: Operation = {
   id: 'cancelBatchJob',
-  summary: 'Ends a batch job that has not ended',
+  summary: 'Cancels a batch job that has not ended',
   description:
-    'An extension. The job is failed, with the message cancelled, and frees its place. What is stored stays, and what is in ' +
-    'the pipeline already may still be stored; nothing further is fed. Cancelled once more, a job is answered as it is.',
+    'An extension. The job fails with the message cancelled, and no longer counts against the limit of open jobs. Stored ' +
+    'events stay, and events already in the pipeline may still be stored. No further line enters the pipeline. ' +
+    'A job that was cancelled before is answered unchanged.',
   parameters: [
-    { name: 'job_id', in: 'path', required: true, description: 'As the upload was answered', schema: Type.String() },
+    { name: 'job_id', in: 'path', required: true, description: 'From the answer to the upload', schema: Type.String() },
   ],
   responses: { 200: { description: 'The job', schema: BatchJob, example: CANCELLED } },
   errors: [404, 409],
@@ -69,10 +76,10 @@ const cancelOperation: Operation = {
 
 const jobOperation: Operation = {
   id: 'batchJob',
-  summary: 'How far a batch job is',
-  description: 'A record stays for 7 days after the end of its job.',
+  summary: 'Shows the progress of a batch job',
+  description: 'A job is kept for 7 days after its end.',
   parameters: [
-    { name: 'job_id', in: 'path', required: true, description: 'As the upload was answered', schema: Type.String() },
+    { name: 'job_id', in: 'path', required: true, description: 'From the answer to the upload', schema: Type.String() },
   ],
   responses: {
     200: {

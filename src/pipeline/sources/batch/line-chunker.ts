@@ -1,26 +1,19 @@
 import { BATCH_LIMITS } from '../../../../schemas/api/batch.ts'
 import { UploadTooLargeError } from '../../declaration/batch-jobs.ts'
 import type { BlankGap, LineChunk } from '../../declaration/source.ts'
-import { BlankText, NOT_BLANK, nextBlank } from './blank.ts'
 
-/**
- * Bytes at which a chunk is closed. Redis' allocator has a class of 256 KiB; a little less leaves room for the fields
- * around it.
- */
+/** Largest size of a chunk. Redis' allocator has a class of 256 KiB; a little less leaves room for the fields around it. */
 export const CHUNK_BYTES = 253_952
 
-/** Stands for a line that is too long to be kept: no JSON starts with NUL. */
+/** Replaces a line that is too long to store. No JSON starts with NUL. */
 export const TOO_LONG = Buffer.from('\0too long\n')
 
 export const LINE_FEED = 10
 const PARTS_MAX = 4_096
-/** What a gap may take beside the lines; gaps are kept as text. */
+/** Size of a gap in the chunk's entry. Gaps are stored as text. */
 const GAP_BYTES = 16
 
-/**
- * Cuts an upload into chunks of whole lines, leaves out those that are blank, and counts the others. Holds at most one line
- * and a chunk.
- */
+/** Cuts an upload into chunks of whole lines, skips blank lines, and counts the others. Holds at most one line and a chunk. */
 export class LineChunker {
   readonly #emit: (chunk: LineChunk) => void
   readonly #bytesMax: number
@@ -34,25 +27,25 @@ export class LineChunker {
   #lineNumber = 1
   #firstLine = 1
   #gaps: BlankGap[] = []
-  /** Lines of the chunk behind its last gap. */
-  #linesBehindGap = 0
-  /** Blank lines since the last line that is none. */
+  /** Lines of the chunk after its last gap. */
+  #linesAfterGap = 0
+  /** Blank lines since the last line that is not blank. */
   #blankLines = 0
   #received = 0
 
-  /** @param emit called with each chunk as soon as it is full */
+  /** @param emit takes each chunk as soon as it is full */
   constructor(emit: (chunk: LineChunk) => void, bytesMax: number = BATCH_LIMITS.bodyMaxBytes) {
     this.#emit = emit
     this.#bytesMax = bytesMax
   }
 
-  /** Lines that are not blank so far. */
+  /** Lines so far that are not blank. */
   get received(): number {
     return this.#received
   }
 
   /**
-   * @param bytes may be kept, and be a part of what is emitted, so it must not change afterwards
+   * @param bytes must not change afterwards: chunks may refer to them
    * @throws UploadTooLargeError
    */
   push(bytes: Buffer): void {
@@ -73,7 +66,7 @@ export class LineChunker {
     if (at < bytes.length) this.#hold(bytes.subarray(at))
   }
 
-  /** The common case: runs of lines go into chunks as they are. Returns where they end. */
+  /** Adds runs of lines to chunks without copying. Returns the end of the last whole line. */
   #addWholeLines(bytes: Buffer, from: number): number {
     let runStart = from
     let runLines = 0
@@ -114,7 +107,7 @@ export class LineChunker {
     return lineStart
   }
 
-  /** Bytes that lines may have to come into the chunk. */
+  /** Bytes of lines that still fit into the chunk. */
   #room(): number {
     const gapBytes = this.#blankLines > 0 ? GAP_BYTES : 0
     return CHUNK_BYTES - this.#size - gapBytes
@@ -125,7 +118,7 @@ export class LineChunker {
     this.#lineNumber += count
   }
 
-  /** Adds lines that follow each other, none of them blank. */
+  /** Adds consecutive lines, none of them blank. */
   #take(run: Buffer, lines: number): void {
     if (lines === 0) return
     this.#received += lines
@@ -135,12 +128,12 @@ export class LineChunker {
     if (this.#size === 0) {
       this.#firstLine = this.#lineNumber
     } else if (this.#blankLines > 0) {
-      this.#gaps.push({ after: this.#linesBehindGap, blank: this.#blankLines })
+      this.#gaps.push({ after: this.#linesAfterGap, blank: this.#blankLines })
       this.#size += GAP_BYTES
-      this.#linesBehindGap = 0
+      this.#linesAfterGap = 0
     }
     this.#blankLines = 0
-    this.#linesBehindGap += lines
+    this.#linesAfterGap += lines
     this.#lineNumber += lines
     this.#parts.push(run)
     this.#size += run.length
@@ -163,11 +156,11 @@ export class LineChunker {
       return
     }
     this.#partial.push(bytes)
-    // A line that comes byte by byte must not take many times its size.
+    // A line that arrives byte by byte must not take many times its size.
     if (this.#partial.length > PARTS_MAX) this.#partial = [Buffer.concat(this.#partial)]
   }
 
-  /** @param rest the line's last bytes, with its line feed */
+  /** @param rest the line's last bytes, including the line feed */
   #endLine(rest: Buffer): void {
     this.#blank.push(rest)
     const blank = this.#blank.isBlank
@@ -193,12 +186,12 @@ export class LineChunker {
     this.#emit({ firstLine: this.#firstLine, gaps: this.#gaps, bytes })
     this.#parts = []
     this.#gaps = []
-    this.#linesBehindGap = 0
+    this.#linesAfterGap = 0
     this.#size = 0
   }
 }
 
-/** The lines from a place on that are blank, up to the first one that is not, or not there as a whole. */
+/** Counts the complete blank lines that start at `from`. */
 function blankLines(bytes: Buffer, from: number): { readonly count: number; readonly end: number } {
   let end = from
   let count = 0
@@ -213,4 +206,56 @@ function blankLines(bytes: Buffer, from: number): { readonly count: number; read
     }
   }
   return { count, end }
+}
+
+/** White space of Unicode beyond ASCII, and the byte order mark, which is invisible too. */
+const WIDE =
+  '\u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff'
+
+/** UTF-8 bytes of those characters as numbers, and the prefixes of those bytes. */
+const WHOLE = new Set<number>()
+const BEGUN = new Set<number>()
+for (const character of WIDE) {
+  const bytes = Buffer.from(character)
+  for (let length = 1; length < bytes.length; length++) BEGUN.add(bytes.readUIntBE(0, length))
+  WHOLE.add(bytes.readUIntBE(0, bytes.length))
+}
+
+const SPACE = 32
+const TAB = 9
+const CARRIAGE_RETURN = 13
+
+/** Result of `nextBlank` for a byte that is not part of white space. */
+const NOT_BLANK = -1
+
+/**
+ * Reads UTF-8 byte by byte.
+ * @param begun bytes of an unfinished character; 0 for none
+ * @returns the next `begun`, or NOT_BLANK
+ */
+function nextBlank(begun: number, byte: number): number {
+  // Line feed, vertical tab and form feed lie between tab and carriage return.
+  if (begun === 0 && byte < 128) return byte === SPACE || (byte >= TAB && byte <= CARRIAGE_RETURN) ? 0 : NOT_BLANK
+  const now = begun * 256 + byte
+  if (WHOLE.has(now)) return 0
+  return BEGUN.has(now) ? now : NOT_BLANK
+}
+
+/** Tells whether a text that arrives in pieces is white space so far. */
+class BlankText {
+  #begun = 0
+
+  /** False also while the last character is incomplete. */
+  get isBlank(): boolean {
+    return this.#begun === 0
+  }
+
+  push(bytes: Buffer): void {
+    for (let at = 0; at < bytes.length && this.#begun !== NOT_BLANK; at++)
+      this.#begun = nextBlank(this.#begun, bytes[at]!)
+  }
+
+  clear(): void {
+    this.#begun = 0
+  }
 }

@@ -3,14 +3,14 @@ import { HttpError } from '../../../http/engine/http-error.ts'
 import { LINE_FEED } from './line-chunker.ts'
 import { otherShapeOf } from './other-shapes.ts'
 
-/** Bytes in which the shape of nearly every body shows. */
+/** This many bytes are enough to tell the shape of nearly every body. */
 const HEAD_BYTES = 4_096
-/** A line that comes byte by byte must not take many times its size. */
+/** A line that arrives byte by byte must not take many times its size. */
 const PIECES_MAX = 4_096
 
 /**
- * Passes a body on. Holds back its head until that looks like NDJSON, and all of its first line when that looks like a request
- * for `/v1/ingest`.
+ * Passes a body on once its head looks like NDJSON. When the head looks like a request for `/v1/ingest`, it waits for the whole
+ * first line.
  * @throws HttpError 400 when the body is JSON of another shape
  */
 export async function* ndjsonBody(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -42,7 +42,7 @@ export async function* ndjsonBody(body: AsyncIterable<Buffer>): AsyncGenerator<B
   if (start.length > 0) yield start
 }
 
-/** Whether it may be; false: more of it has to be seen. @param isEnough whether nothing more is waited for */
+/** Returns false when it needs more of the body. @param isEnough true: decide now */
 function isNdjson(start: Buffer, isEnough: boolean): boolean {
   const shape = otherShapeOf(start.toString('utf8'), isEnough)
   if (shape === undefined || shape === 'undecided') return shape === undefined

@@ -1,14 +1,14 @@
 import { isTooDeep } from '../../event/json-depth.ts'
 
-/** Characters in which the shape of a text shows. */
+/** This many characters are enough to tell the shape of a text. */
 const START_CHARS = 1_024
 const ARRAY = /^\s*\[\s*\{/
 const REQUEST = /^\s*\{\s*"events"\s*:\s*\[/
 
 /**
- * What a text is that looks like JSON for another endpoint, and what to do; undefined for NDJSON, which may have bad lines.
+ * Recognises JSON that is meant for another endpoint, and says how to convert it. Undefined: NDJSON, perhaps with bad lines.
  * @param start of the text
- * @param isEnough whether to decide by that; otherwise `undecided` may be returned until its first line is whole
+ * @param isEnough true: decide now. False: may return `undecided` until the first line is complete.
  */
 export function otherShapeOf(start: string, isEnough: boolean): string | 'undecided' | undefined {
   const text = start.startsWith('\ufeff') ? start.slice(1) : start
@@ -16,7 +16,7 @@ export function otherShapeOf(start: string, isEnough: boolean): string | 'undeci
   if (!isEnough && text.length < START_CHARS) return 'undecided'
   if (ARRAY.test(head)) return `one JSON array: it must have one event per line, as jq -c '.[]' prints them`
   if (!REQUEST.test(head)) return undefined
-  // An event may have a key of this name, beside its address.
+  // An event may have a key "events" too; it then also has an address.
   const first = text.trimStart()
   const end = first.indexOf('\n')
   if (end < 0 && !isEnough) return 'undecided'

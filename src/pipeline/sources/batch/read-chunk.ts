@@ -21,19 +21,17 @@ import { scanEventLine } from '../live/scan-events.ts'
 import { sliceEvent } from '../live/slice-event.ts'
 import { LINE_FEED, TOO_LONG } from './line-chunker.ts'
 import { RejectedGroups } from './rejected-groups.ts'
-import { reasonOfRejected } from './rejected-line.ts'
 
-/** White space of JSON: there are blank lines in chunks of earlier versions. */
+/** White space of JSON. Chunks of earlier versions contain blank lines. */
 const BLANK = /^[ \t\r]*$/
 const TOO_LONG_TEXT = TOO_LONG.toString('utf8').trimEnd()
 
-/** Bytes of a slice, up to the end of a line: half a millisecond of work, whose text and codes stay in the caches. */
+/** Size of a slice, which ends with a line: half a millisecond of work. Its text and codes fit into the CPU's caches. */
 const SLICE_BYTES = 16_384
 
 /**
- * Reads the lines of a chunk into raw envelopes. A bad line is counted and named; it stops nothing. Not with the `ndjson`
- * package, though it is hardly slower (bench/ndjson.ts): it gives values without their text, and properties are kept to
- * the letter.
+ * Reads the lines of a chunk into raw envelopes. A bad line is counted and named, and stops no other line. The `ndjson` package
+ * does not fit: it returns values without their text, and properties must be stored exactly as sent.
  */
 export function* readChunk(chunk: LineChunk, context: ChunkContext): SlicedReading {
   const reader = new ChunkReader(chunk, context)
@@ -48,7 +46,7 @@ export function* readChunk(chunk: LineChunk, context: ChunkContext): SlicedReadi
   return reader.reading()
 }
 
-/** @param bytes of lines, without the line feed behind the last one */
+/** @param bytes lines, without the last line feed */
 function readSlice(bytes: Buffer, reader: ChunkReader): void {
   if (!isUtf8(bytes)) {
     for (const line of linesOf(bytes)) reader.add(line)
@@ -64,11 +62,11 @@ function readSlice(bytes: Buffer, reader: ChunkReader): void {
   }
 }
 
-/** Takes the lines of a chunk, in their order. */
+/** Takes the lines of a chunk in order. */
 class ChunkReader {
   readonly #chunk: LineChunk
   readonly #context: ChunkContext
-  /** Rows are raw, so that the step enriches them. */
+  /** Whether rows stay raw for the enrich stage. */
   readonly #isRaw: boolean
   readonly #events = new Map<number, BlockPacker>()
   readonly #payloads = new Map<number, BlockPacker>()
@@ -78,7 +76,7 @@ class ChunkReader {
   #fed = 0
   #rejected = 0
   #invalidIp = 0
-  /** Of the next line, in the upload. */
+  /** Number of the next line in the upload. */
   #line: number
   #gapsPassed = 0
   #linesUntilGap: number
@@ -92,8 +90,8 @@ class ChunkReader {
   }
 
   /**
-   * @param text in which the line stands from `start` to `end`; undefined: it is not UTF-8
-   * @param codes those of the text
+   * @param text contains the line from `start` to `end`; undefined: the line is not UTF-8
+   * @param codes of the text
    */
   add(text: string | undefined, codes?: CodeUnits, start = 0, end = text?.length): void {
     const line = this.#nextLine()
@@ -122,7 +120,7 @@ class ChunkReader {
     }
     this.#rejected++
     countOutcome(this.#faults, event.fault)
-    // What follows in the detail quotes the line.
+    // The full detail quotes the line, so the reason must not include it.
     this.#reasons.add(event.fault === 'not JSON' ? NOT_JSON : event.detail, line)
     if (this.#errors.length < BATCH_LIMITS.errorsMax) this.#errors.push({ line, detail: event.detail })
   }
@@ -180,8 +178,8 @@ interface RawEvent {
 }
 
 /**
- * A row without its address cannot be enriched any more, and the enrich stage knows no tenants' rules: those rows are completed
- * here, noise too, which the stage for it drops and counts.
+ * Enriches a row here, because the enrich stage cannot: the row's address is masked, or its tenant has rules. Noise is completed
+ * too; its stage drops and counts it.
  */
 function addComplete(events: BlockPacker, identity: string, { row, event, address, context }: RawEvent): void {
   const enrichment = context.enricher.enrich(address)
@@ -214,7 +212,7 @@ function rejectedRows(faults: ReadonlyMap<string, number>, { tenantId, receivedA
   return [...faults].map(([reason, lines]) => rejectedRow(tenantId, receivedAt, reason, lines))
 }
 
-/** @param faults rejected lines by what is wrong with them */
+/** @param faults number of rejected lines by fault */
 function outcomesOf(context: ChunkContext, faults: ReadonlyMap<string, number>, invalidIp: number): OutcomeCounts {
   const { tenantId, receivedAtMs, jobId: job } = context
   const of = { tenantId, day: utcDay(receivedAtMs), job }
@@ -226,7 +224,7 @@ function outcomesOf(context: ChunkContext, faults: ReadonlyMap<string, number>, 
   return counts
 }
 
-/** The lines as text, without line ends; undefined for one that is not UTF-8. */
+/** The lines as text, without line ends. A line that is not UTF-8 is undefined. */
 export function linesOf(bytes: Buffer): (string | undefined)[] {
   if (isUtf8(bytes)) return bytes.toString('utf8').split('\n')
   const lines: (string | undefined)[] = []
@@ -240,28 +238,28 @@ export function linesOf(bytes: Buffer): (string | undefined)[] {
   return lines
 }
 
-/** Without the carriage return of other systems, and without the byte order mark that some put before the first line. */
+/** Removes a carriage return at the end, and a byte order mark before the first line. */
 function bareLine(raw: string, line: number): string {
   const text = raw.endsWith('\r') ? raw.slice(0, -1) : raw
   return line === 1 && text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
 }
 
-/** Begins the detail of a line that is no JSON; the place in the line follows. */
+/** Start of the detail of a line that is not JSON. The position of the error follows. */
 export const NOT_JSON = 'is not JSON'
 
-/** What is wrong with a line: for the tables in a word or two, for people in a sentence. */
-export interface LineFault {
+/** What is wrong with a line: `fault` for the tables, `detail` for people. */
+interface LineFault {
   readonly fault: 'not UTF-8' | 'too long' | 'too deep' | 'unreadable' | 'not JSON' | 'schema'
   readonly detail: string
 }
 
-/** @param text undefined: it is not UTF-8 */
+/** @param text undefined: the line is not UTF-8 */
 function readEvent(text: string | undefined, context: ChunkContext): ReadEvent | LineFault {
   const event = readLine(text, context)
   return 'fault' in event ? event : sliceEvent(text!, 0, event)
 }
 
-/** @param text undefined: it is not UTF-8 */
+/** @param text undefined: the line is not UTF-8 */
 export function readLine(text: string | undefined, { check }: Pick<ChunkContext, 'check'>): EventEnvelope | LineFault {
   if (text === undefined) return { fault: 'not UTF-8', detail: 'is not UTF-8' }
   if (text === TOO_LONG_TEXT) {
@@ -274,7 +272,7 @@ export function readLine(text: string | undefined, { check }: Pick<ChunkContext,
   try {
     value = JSON.parse(text)
   } catch {
-    // It quotes one character, and so no address that is not to be kept.
+    // The detail quotes one character at most, so it never stores an address that must be masked.
     return { fault: 'not JSON', detail: `is ${describeJsonError(text)}` }
   }
   const [error] = check(value)
@@ -282,7 +280,25 @@ export function readLine(text: string | undefined, { check }: Pick<ChunkContext,
   return { fault: 'schema', detail: error.path === '' ? error.message : `${error.path} ${error.message}` }
 }
 
-/** A UUID (RFC 9562, version 8) that depends only on the job and the line. */
+/** Prefix of a line from `rejectedLine`. No JSON starts with NUL. */
+const ROW_MARK = '\0row '
+const ROW_REASON_MAX_CHARS = 200
+
+/**
+ * Makes a line that replaces an unreadable row of a file. The job counts and names it like any other bad line.
+ * @param reason must not quote the row
+ */
+export function rejectedLine(reason: string): string {
+  return ROW_MARK + reason.replace(/\s+/g, ' ')
+}
+
+/** The reason of a line from `rejectedLine`; undefined for any other line. */
+export function reasonOfRejected(line: string): string | undefined {
+  if (!line.startsWith(ROW_MARK)) return undefined
+  return line.slice(ROW_MARK.length, ROW_MARK.length + ROW_REASON_MAX_CHARS)
+}
+
+/** A UUID (RFC 9562, version 8) that depends only on job and line, so that a repeated chunk gets the same ids. */
 function generatedId(jobId: string, line: number): string {
   const hex = hash('sha256', `${jobId}:${line}`, 'hex')
   const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16)

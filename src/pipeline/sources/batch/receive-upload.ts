@@ -2,8 +2,8 @@ import { HttpError } from '../../../http/engine/http-error.ts'
 import type { Tenant } from '../../../tenants/tenancy.ts'
 import { type BatchJobs, EmptyUploadError, type FileFacts, UploadTooLargeError } from '../../declaration/batch-jobs.ts'
 
-export interface UploadSteps {
-  /** Called when all lines are kept, before there is a job. None is made when it rejects. */
+interface UploadSteps {
+  /** Called when all lines are stored and the job does not exist yet. If it rejects, no job is created. */
   readonly whole?: (jobId: string) => Promise<void>
   /** See `Upload.complete`. */
   readonly commit: () => void
@@ -11,9 +11,9 @@ export interface UploadSteps {
 }
 
 /**
- * Keeps an upload line by line while it arrives; it becomes a job when it is whole. Nothing of it stays otherwise.
- * @param pieces NDJSON, no faster than it is taken; rejects when the upload breaks off
- * @throws HttpError 400 or 413; what `BatchJobs`, `pieces` and the steps reject with
+ * Stores an upload line by line as it arrives, and turns it into a job at the end. After a failure nothing of it is kept.
+ * @param pieces NDJSON, read only as fast as Redis takes it; rejects when the upload breaks off
+ * @throws HttpError 400 or 413, and any error of `BatchJobs`, `pieces` and the steps
  */
 export async function receiveUpload(
   jobs: BatchJobs,
@@ -27,7 +27,7 @@ export async function receiveUpload(
     await whole?.(upload.jobId)
     return await upload.complete(commit)
   } catch (error) {
-    // What cannot be removed now expires; the client is told why the upload failed.
+    // Keys that cannot be deleted now will expire. The client gets the first error.
     await upload.abort().catch(() => {})
     if (error instanceof UploadTooLargeError) throw new HttpError(413, error.message)
     if (error instanceof EmptyUploadError) throw new HttpError(400, error.message)

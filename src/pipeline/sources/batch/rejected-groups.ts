@@ -1,10 +1,10 @@
 import { BATCH_LIMITS } from '../../../../schemas/api/batch.ts'
 import type { RejectedGroup } from '../../declaration/source.ts'
 
-/** More than a job lists, so that only a chunk made for it has other reasons. */
+/** More than a job lists, so that only a hostile chunk reaches the limit. */
 const REASONS_MAX = 5 * BATCH_LIMITS.reasonsMax
 
-/** Counts rejected lines by their reason. Bounded, whatever the reasons are. */
+/** Counts rejected lines by reason, in bounded memory. */
 export class RejectedGroups {
   readonly #groups = new Map<string, { count: number; lines: number[] }>()
 

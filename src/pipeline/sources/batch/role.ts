@@ -11,7 +11,7 @@ import { compileValidator } from '../../event/validator.ts'
 import { Feeder } from './feeder.ts'
 import { RedisFeederStore } from './redis/feeder-store.ts'
 
-/** Feeds batch jobs into their lane, and does bulk lookup jobs. */
+/** Feeds batch jobs, and works on bulk lookup jobs. */
 export function batchRole(context: ProcessContext): Service[] {
   return [feeder(context), bulkWorker(context)]
 }

@@ -11,11 +11,11 @@ const uploadOperation: Operation = {
   id: 'uploadBatch',
   summary: 'Uploads events, one a line, to be processed in the background',
   description:
-    'Up to 1,000,000 lines, 100 MiB decoded and 1 MiB a line. Blank lines do not count; none but those is 400. Answers ' +
-    'when the whole upload is stored; an upload that breaks off leaves nothing behind. A bad line stops nothing: it is ' +
-    'counted by its reason, and the first 100 are named when the job is completed. A JSON array, or the body of ' +
-    '/v1/ingest, is refused with 400. A tenant may have 10 jobs queued or running, unless the operator set another ' +
-    'number; the next is 429.',
+    'Takes up to 1,000,000 lines, 100 MiB decoded, and 1 MiB per line. Blank lines do not count; a body of only blank ' +
+    'lines is answered 400. Answers when the whole upload is stored; an upload that breaks off leaves nothing. A bad ' +
+    'line stops no other line: it is counted by its reason, and the completed job names the first 100. A JSON array, ' +
+    'or a body of /v1/ingest, is answered 400. A tenant may have 10 jobs queued or running, unless the operator set ' +
+    'another limit; one more is answered 429.',
   body: { type: 'application/x-ndjson', schema: EventEnvelope, example: { ip: '203.0.113.7', event_id: '5d0a7c1e' } },
   responses: {
     202: {
@@ -27,7 +27,7 @@ const uploadOperation: Operation = {
   errors: [],
 }
 
-/** `POST /v1/ingest/batch`: an upload is kept line by line while it arrives, and becomes a job when it is whole. */
+/** `POST /v1/ingest/batch` */
 const uploadRoute: SourceRoute = {
   method: 'POST',
   path: '/v1/ingest/batch',
@@ -43,7 +43,7 @@ const uploadRoute: SourceRoute = {
   },
 }
 
-/** Uploads of NDJSON, through the API and the dashboard, and the jobs that they become. */
+/** Uploads of NDJSON, and the batch jobs that they become. The dashboard's uploads use it too. */
 export const uploads: Source = {
   name: 'uploads',
   lane: 'batch',

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { OUTCOME_STATUS } from '../../../../schemas/outcome.ts'
-import type { Accepted, Receipt } from '../../declaration/source.ts'
+import type { Accepted, EventContext } from '../../declaration/source.ts'
 import { parseAddress } from '../../event/address.ts'
 import type { Enricher, Enrichment } from '../../event/enrichment.ts'
 import { type Envelope, identityOf, NO_IDENTITY, partitionOf } from '../../event/envelope.ts'
@@ -20,7 +20,7 @@ import { completeRow, rawRow } from './raw-row.ts'
 export function acceptEvents(
   text: string,
   events: readonly ReadEvent[],
-  receipt: Receipt,
+  context: EventContext,
   enricher: Enricher,
 ): Accepted {
   const envelopes: Envelope[] = []
@@ -31,23 +31,23 @@ export function acceptEvents(
   let filtered = 0
   let invalid = 0
   let gatheredIn: number | undefined
-  const tail = rowTail(undefined, receipt.requestId)
+  const tail = rowTail(undefined, context.requestId)
   for (let i = 0; i < events.length; i++) {
     const event = events[i]!
     const idMade = event.eventId === undefined
-    const eventId = event.eventId ?? makeId(receipt, gatheredIn)
+    const eventId = event.eventId ?? makeId(context, gatheredIn)
     const address = parseAddress(event.ip)
     const enrichment = address && enricher.enrich(address)
     const status = enrichment === undefined ? 'invalid_ip' : enrichment.noise ? 'filtered' : 'ok'
     results += resultOf(event, eventId, status, enrichment?.answerJson ?? NOTHING_KNOWN, i === 0)
     // Nobody asks for the identity of what goes nowhere.
-    const identity = status === 'ok' || receipt.archived ? identityOf(receipt.tenantId, eventId) : NO_IDENTITY
-    if (idMade && receipt.gatherAmong !== undefined && identity !== NO_IDENTITY) {
-      gatheredIn = partitionOf(identity, receipt.gatherAmong)
+    const identity = status === 'ok' || context.archived ? identityOf(context.tenantId, eventId) : NO_IDENTITY
+    if (idMade && context.gatherAmong !== undefined && identity !== NO_IDENTITY) {
+      gatheredIn = partitionOf(identity, context.gatherAmong)
     }
-    if (receipt.archived) {
+    if (context.archived) {
       const object = text.slice(event.start, event.end)
-      payloads.push(payloadOf({ text: object, identity, eventId, status, idMade }, receipt))
+      payloads.push(payloadOf({ text: object, identity, eventId, status, idMade }, context))
     }
     if (address === undefined || enrichment === undefined) {
       invalid++
@@ -59,15 +59,15 @@ export function acceptEvents(
       noise.set(enrichment, (noise.get(enrichment) ?? 0) + 1)
       continue
     }
-    const raw = rawRow(event, eventId, address, receipt)
-    const row = completeRow(raw, event, enrichment, receipt) + tail
+    const raw = rawRow(event, eventId, address, context)
+    const row = completeRow(raw, event, enrichment, context) + tail
     envelopes.push({ identity, state: stateOf(enrichment), row, idMade })
   }
   const rejected = filtered + invalid
   const response =
     `{"stats":{"received":${events.length},"accepted":${events.length - rejected},"rejected":${rejected},` +
     `"filtered":${filtered},"invalid_ip":${invalid},"unique_ips":${uniqueIps.size}},"results":[${results}${results === '' ? '' : '}'}]}`
-  return { envelopes, payloads, outcomes: outcomesOf(receipt, noise, invalid), response, filtered, invalidIp: invalid }
+  return { envelopes, payloads, outcomes: outcomesOf(context, noise, invalid), response, filtered, invalidIp: invalid }
 }
 
 const NOTHING_KNOWN = '"enrichment":{},"quality":0'
@@ -93,7 +93,7 @@ function inQuotes(text: string): string {
 
 /** @param noise events by what is known of their addresses */
 function outcomesOf(
-  { tenantId, receivedAtMs }: Receipt,
+  { tenantId, receivedAtMs }: EventContext,
   noise: ReadonlyMap<Enrichment, number>,
   invalid: number,
 ): OutcomeCounts {
@@ -108,7 +108,7 @@ function outcomesOf(
 }
 
 /** @param partition where the event has to be; undefined: anywhere */
-function makeId({ tenantId, gatherAmong = 1 }: Receipt, partition: number | undefined): string {
+function makeId({ tenantId, gatherAmong = 1 }: EventContext, partition: number | undefined): string {
   for (;;) {
     const eventId = randomUUID()
     if (partition === undefined || partitionOf(identityOf(tenantId, eventId), gatherAmong) === partition) return eventId

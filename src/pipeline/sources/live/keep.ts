@@ -23,7 +23,7 @@ export interface KeepParts {
   readonly clock: Clock
   /** Undefined: there is no live view. */
   readonly tail?: Pick<EventTail, 'of'> | undefined
-  /** See `Receipt`. */
+  /** See `EventContext`. */
   readonly gatherAmong?: number | undefined
 }
 
@@ -39,7 +39,7 @@ export function keepEvents(parts: KeepParts): KeepEvents {
     others: readonly OtherEvents[] | undefined,
   ) => {
     const { id: tenantId, archive: archived } = tenant
-    const receipt = {
+    const context = {
       tenantId,
       archived,
       mask: addressMaskOf(tenant),
@@ -49,11 +49,11 @@ export function keepEvents(parts: KeepParts): KeepEvents {
     }
     const judging = tenantEnricher?.(enricher, tenant) ?? enricher
     const looking = tail?.of(tenantKey(tenant), judging)
-    const accepted = acceptEvents(text, events, receipt, looking?.enricher ?? judging)
+    const accepted = acceptEvents(text, events, context, looking?.enricher ?? judging)
     const { envelopes, payloads } = accepted
-    const outcomes = others === undefined ? accepted.outcomes : withOthers(accepted.outcomes, others, receipt)
+    const outcomes = others === undefined ? accepted.outcomes : withOthers(accepted.outcomes, others, context)
     const written = intake.append(envelopes, payloads, outcomes)
-    return respond(accepted, looking === undefined ? written : written.then(() => looking.accepted(events, receipt)))
+    return respond(accepted, looking === undefined ? written : written.then(() => looking.accepted(events, context)))
   }
   // One promise for all requests of a commit, none for a single one here: each, and each await, costs as much as to read an event.
   if (hostnames === undefined) return keep

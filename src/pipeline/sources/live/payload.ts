@@ -1,4 +1,4 @@
-import type { Receipt } from '../../declaration/source.ts'
+import type { EventContext } from '../../declaration/source.ts'
 import { type Envelope, EnvelopeState } from '../../event/envelope.ts'
 import { PAYLOAD_KEYS, type PayloadStatus, payloadRow } from '../../event/payload.ts'
 import { eachMember } from './json-slices.ts'
@@ -13,14 +13,14 @@ export interface ReceivedEvent {
 }
 
 /** What the archive is given of an event: its members as they came, to the letter, behind ours. */
-export function payloadOf({ text, identity, eventId, status, idMade }: ReceivedEvent, receipt: Receipt): Envelope {
-  const receivedAt = new Date(receipt.receivedAtMs).toISOString()
+export function payloadOf({ text, identity, eventId, status, idMade }: ReceivedEvent, context: EventContext): Envelope {
+  const receivedAt = new Date(context.receivedAtMs).toISOString()
   const own = `{"_received_at":"${receivedAt}","_event_id":${JSON.stringify(eventId)},"_status":"${status}"`
   const line = `${own},${membersOf(text)}}`
   return {
     identity,
     state: EnvelopeState.Raw,
-    row: payloadRow(receipt.tenantId, receivedAt, line, receipt.requestId),
+    row: payloadRow(context.tenantId, receivedAt, line, context.requestId),
     idMade,
   }
 }

@@ -1,4 +1,4 @@
-import type { Receipt } from '../../declaration/source.ts'
+import type { EventContext } from '../../declaration/source.ts'
 import type { Address } from '../../event/address.ts'
 import type { Enrichment } from '../../event/enrichment.ts'
 import { flatText } from '../../event/flat-text.ts'
@@ -12,18 +12,18 @@ import { columnsWithoutHostname, rowSuffix, tsv, tsvTime } from '../../event/row
  * round the tree to make bytes of it. Short pieces are put together first, and what rows share is one text.
  */
 
-/** What the rows of a receipt share: the last one that was seen. */
-let shared: { receipt: Receipt | undefined; tenant: string; time: string; received: string } = {
-  receipt: undefined,
+/** What the rows of a context share: the last one that was seen. */
+let shared: { context: EventContext | undefined; tenant: string; time: string; received: string } = {
+  context: undefined,
   tenant: '',
   time: '',
   received: '',
 }
 
 /** The row of an event before enrichment: it ends with the caller's account. */
-export function rawRow(event: ReadEvent, eventId: string, address: Address, receipt: Receipt): string {
-  if (shared.receipt !== receipt) shared = sharedBy(receipt)
-  const { mask, receivedAtMs } = receipt
+export function rawRow(event: ReadEvent, eventId: string, address: Address, context: EventContext): string {
+  if (shared.context !== context) shared = sharedBy(context)
+  const { mask, receivedAtMs } = context
   const { timestampMs = receivedAtMs, isPlain } = event
   const plain = isPlain ? same : tsv
   const timestamp = timestampMs === receivedAtMs ? shared.time : tsvTime(timestampMs)
@@ -32,9 +32,9 @@ export function rawRow(event: ReadEvent, eventId: string, address: Address, rece
   return head + columnsOf(event, plain) + plain(event.accountId)
 }
 
-function sharedBy(receipt: Receipt): typeof shared {
-  const time = tsvTime(receipt.receivedAtMs)
-  return { receipt, tenant: flatText('\t', receipt.tenantId, '\t'), time, received: flatText('\t', time, '\t') }
+function sharedBy(context: EventContext): typeof shared {
+  const time = tsvTime(context.receivedAtMs)
+  return { context, tenant: flatText('\t', context.tenantId, '\t'), time, received: flatText('\t', time, '\t') }
 }
 
 /** The columns between time and account. */
@@ -55,7 +55,12 @@ function same(text: string): string {
  * The row of an event, complete.
  * @param raw see `rawRow`
  */
-export function completeRow(raw: string, { accountId }: ReadEvent, enrichment: Enrichment, { mask }: Receipt): string {
+export function completeRow(
+  raw: string,
+  { accountId }: ReadEvent,
+  enrichment: Enrichment,
+  { mask }: EventContext,
+): string {
   if (mask === undefined) return raw + rowSuffix(enrichment, accountId !== '')
   return raw + rowSuffix(enrichment, accountId !== '', columnsWithoutHostname(enrichment))
 }

@@ -2,7 +2,7 @@ import type { LiveEvent, LiveReport } from '../../../../schemas/live-event.ts'
 import type { Clock } from '../../../run/clock.ts'
 import { Lifecycle } from '../../../run/lifecycle.ts'
 import type { Service } from '../../../run/service.ts'
-import type { Receipt } from '../../declaration/source.ts'
+import type { EventContext } from '../../declaration/source.ts'
 import { type Address, parseAddress } from '../../event/address.ts'
 import type { Enricher, Enrichment } from '../../event/enrichment.ts'
 import { judgementOf, shortText, statusOf } from '../../event/judgement.ts'
@@ -35,7 +35,7 @@ export interface Looking {
   /** Remembers what it answers, so that it is asked once. */
   readonly enricher: Enricher
   /** To be called when the events are accepted. */
-  accepted(events: readonly ReadEvent[], receipt: Receipt): void
+  accepted(events: readonly ReadEvent[], context: EventContext): void
 }
 
 /** Tells whoever looks of events as they arrive. While nobody does, it does nothing and keeps nothing. */
@@ -77,8 +77,8 @@ export class EventTail implements Service {
           return enrichment
         },
       },
-      accepted(events, receipt) {
-        for (const event of events) note(wanted.sample, event, known, receipt)
+      accepted(events, context) {
+        for (const event of events) note(wanted.sample, event, known, context)
       },
     }
   }
@@ -106,17 +106,17 @@ export class EventTail implements Service {
   }
 }
 
-function note(sample: LiveSample, event: ReadEvent, known: ReadonlyMap<string, Enrichment>, receipt: Receipt) {
+function note(sample: LiveSample, event: ReadEvent, known: ReadonlyMap<string, Enrichment>, context: EventContext) {
   const address = parseAddress(event.ip)
   const enrichment = address && known.get(address.text)
-  sample.add(statusOf(enrichment), () => liveEvent(event, address, enrichment, receipt))
+  sample.add(statusOf(enrichment), () => liveEvent(event, address, enrichment, context))
 }
 
 function liveEvent(
   event: ReadEvent,
   address: Address | undefined,
   enrichment: Enrichment | undefined,
-  { receivedAtMs, mask }: Receipt,
+  { receivedAtMs, mask }: EventContext,
 ): LiveEvent {
   return {
     ...judgementOf(enrichment),

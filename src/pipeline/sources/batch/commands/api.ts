@@ -9,17 +9,17 @@ import type { CliContext } from '../../../../terminal/context.ts'
 import { apiUrlOf } from '../../../../terminal/instance.ts'
 import { askSecret } from '../../../../terminal/secret.ts'
 
-/** The batch operations of the API, as a client of it. */
+/** A client of the API's batch operations. */
 export interface BatchApi {
-  /** @param gzip whether the body is gzip already */
+  /** @param gzip whether the body is already gzip */
   upload(body: Readable, gzip: boolean): Promise<BatchAccepted>
   job(jobId: string): Promise<BatchJob>
-  /** The newest first. @param before goes on behind this job */
+  /** Newest first. @param before lists only jobs after this one */
   list(limit: number, before: string | undefined): Promise<BatchJobList>
   cancel(jobId: string): Promise<BatchJob>
 }
 
-/** @throws InputError without a key; StartupError when there is no API to speak to */
+/** @throws InputError without a key; StartupError when no instance is running */
 export async function apiAccess(
   config: Config,
   context: CliContext,
@@ -29,7 +29,7 @@ export async function apiAccess(
   if (key === undefined || key === '') throw new InputError('an API key is needed: set IPID_API_KEY')
   const base = options.url ?? (await apiUrlOf(config))
   if (!/^https?:\/\//.test(base) || !URL.canParse(base))
-    throw new InputError(`--url "${base}": wants http:// or https://`)
+    throw new InputError(`--url "${base}": must start with http:// or https://`)
   const send = (method: string, path: string, body?: Readable, gzip = false) =>
     call(base, key, method, path, body, gzip)
   return {
@@ -74,13 +74,13 @@ async function call(
     unreadable = error
   })
   const sent = body === undefined ? Promise.resolve(void request.end()) : pipeline(body, request)
-  // An answer may come before the body has been sent; then it counts, and not the broken upload.
+  // The API may answer before it has read the whole body. That answer is the result, not the broken connection.
   const failed = sent.then(
     () => answered,
     (error: unknown) => Promise.race([answered, later(error)]),
   )
   const { status, text } = await Promise.race([answered, failed]).catch((error: Error) => {
-    // Behind a body that cannot be read, the connection breaks too.
+    // An unreadable body breaks the connection too; report the cause.
     if (unreadable !== undefined) throw unreadable
     throw new StartupError(`cannot reach ${base}: ${error.message || (error as NodeJS.ErrnoException).code}`)
   })

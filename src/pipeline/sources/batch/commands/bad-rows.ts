@@ -1,7 +1,7 @@
 import { BATCH_LIMITS, type RejectedReason } from '../../../../../schemas/api/batch.ts'
 import { RejectedGroups } from '../rejected-groups.ts'
 
-/** Rows of a file that cannot become events. They are not sent; the first ones are named, and all are counted by reason. */
+/** Rows of a file that cannot become events and are not sent. Names the first ones, and counts all by reason. */
 export class BadRows {
   readonly errors: { readonly line: number; readonly detail: string }[] = []
   count = 0
@@ -13,7 +13,7 @@ export class BadRows {
       .sort((a, b) => b.count - a.count)
   }
 
-  /** @param line as an editor counts */
+  /** @param line counted from 1 */
   add(line: number, reason: string, detail: string): void {
     this.count++
     this.#groups.add(reason, line)

@@ -26,7 +26,7 @@ interface UploadOptions extends AccessOptions {
 
 /** `ipid batch upload|list|show|cancel` */
 export function batchCommand(context: CliContext, setExitCode: (code: number) => void): Command {
-  const command = new Command('batch').description('upload events from files, and see how far they are')
+  const command = new Command('batch').description('upload events from files, and follow their jobs')
   command.addCommand(uploadCommand(context, setExitCode))
   command.addCommand(listCommand(context))
   command.addCommand(showCommand(context, setExitCode))
@@ -38,25 +38,21 @@ function withAccess(command: Command): Command {
   command
     .option(
       '--api-key <key>',
-      'key of the tenant; better in IPID_API_KEY, since others see arguments (asked for when there is neither)',
+      'key of the tenant; prefer IPID_API_KEY, since other users can see arguments (default: asks for it)',
     )
-    .option('--url <url>', 'base URL of the API (that of the running instance)')
+    .option('--url <url>', 'base URL of the API (default: the running instance)')
     .option('--json', 'print JSON')
   return addSettings(command, ['dataDir'])
 }
 
 function uploadCommand(context: CliContext, setExitCode: (code: number) => void): Command {
   const command = new Command('upload')
-    .description('upload NDJSON or CSV (its header gives the keys), plain or gzip, by what is in the file')
+    .description('upload NDJSON, or CSV with a header; plain or gzip, detected from the content')
     .argument('<file>', '- reads standard input')
-    .option(
-      '--map <column=key>',
-      'the key of an event that a column or key stands for, as in visitor_ip=ip; repeatable',
-      all,
-    )
-    .option('--date-order <order>', 'dmy or mdy: how to read a date like 01/02/2026 (such rows are left out)')
-    .option('--encoding <name>', 'such as windows-1252 (UTF-8)')
-    .option('--format <format>', 'ndjson or csv (by what is in the file)')
+    .option('--map <column=key>', 'rename a column or key to a key of an event, as in visitor_ip=ip; repeatable', all)
+    .option('--date-order <order>', 'dmy or mdy: how to read a date like 01/02/2026 (default: leave out these rows)')
+    .option('--encoding <name>', 'for example windows-1252 (default: UTF-8 or UTF-16)')
+    .option('--format <format>', 'ndjson or csv (default: detected from the content)')
     .option('--wait', 'wait until the job has ended, and show its result')
   return withAccess(command).action(async (file: string, options: UploadOptions) => {
     const config = configOf(context, command)
@@ -68,14 +64,14 @@ function uploadCommand(context: CliContext, setExitCode: (code: number) => void)
 
 function listCommand(context: CliContext): Command {
   const command = new Command('list')
-    .description('list the jobs of the key, the newest first; they stay for 7 days after their end')
-    .option('--limit <n>', 'at most so many, up to 100', '20')
-    .option('--before <job>', 'go on behind this one')
+    .description('list the jobs of the tenant, newest first; a job is kept for 7 days after its end')
+    .option('--limit <n>', 'most jobs to list, up to 100', '20')
+    .option('--before <job>', 'continue after this job')
   return withAccess(command).action(async (options: ListOptions) => {
     const config = configOf(context, command)
     const limit = Number(options.limit)
     if (!Number.isInteger(limit) || limit < 1 || limit > BATCH_LIST_LIMITS.jobsMax) {
-      throw new InputError(`--limit "${options.limit}": wants a whole number from 1 to ${BATCH_LIST_LIMITS.jobsMax}`)
+      throw new InputError(`--limit "${options.limit}": must be a whole number from 1 to ${BATCH_LIST_LIMITS.jobsMax}`)
     }
     const [{ printJobs }, { apiAccess }] = await Promise.all([import('./job-output.ts'), import('./api.ts')])
     const page = await (await apiAccess(config, context, options)).list(limit, options.before)
@@ -86,7 +82,7 @@ function listCommand(context: CliContext): Command {
 
 function cancelCommand(context: CliContext): Command {
   const command = new Command('cancel')
-    .description('end a job that has not ended: what is stored stays, and nothing more of it is fed')
+    .description('cancel a job that has not ended: stored events stay, and no further event enters the pipeline')
     .argument('<job>')
   return withAccess(command).action(async (jobId: string, options: AccessOptions) => {
     const config = configOf(context, command)

@@ -5,7 +5,7 @@ import type { BadRows } from './bad-rows.ts'
 
 export const EXIT_FAILED = 1
 
-/** 1 when a job failed, or not one of its lines was an event with an address. */
+/** 1 when a job failed, or none of its lines was an event with a valid address. */
 export function exitCodeOf({ status, result_summary: summary }: BatchJob): number {
   if (status === 'failed') return EXIT_FAILED
   const isUseless = summary !== null && summary.rejected + summary.invalid_ip === summary.processed
@@ -22,10 +22,10 @@ export function printAccepted(out: NodeJS.WritableStream, accepted: BatchAccepte
   ])
   printReasons(out, bad.reasons, bad.errors)
   printLine(out, '')
-  printLine(out, `see how far it is with: ./ipid batch show ${accepted.job_id}`)
+  printLine(out, `follow it with: ./ipid batch show ${accepted.job_id}`)
 }
 
-/** @param bad rows that were not sent; undefined when that is not known */
+/** @param bad rows that were not sent; undefined when unknown */
 export function printJob(out: NodeJS.WritableStream, job: BatchJob, bad?: BadRows): void {
   const { errors = [], rejected_reasons: _, ...counts } = job.result_summary ?? {}
   const atRun = job.result_summary === null && job.rejected > 0 ? { rejected: job.rejected } : {}
@@ -40,10 +40,9 @@ export function printJob(out: NodeJS.WritableStream, job: BatchJob, bad?: BadRow
   printReasons(out, [...(job.rejected_reasons ?? []), ...(bad?.reasons ?? [])], [...errors, ...(bad?.errors ?? [])])
 }
 
-/** A page of jobs. */
 export function printJobs(out: NodeJS.WritableStream, { jobs, next }: BatchJobList): void {
   if (jobs.length === 0) {
-    printLine(out, 'no batch jobs of the last 7 days: upload a file with "./ipid batch upload FILE"')
+    printLine(out, 'no batch jobs in the last 7 days: upload a file with "./ipid batch upload FILE"')
     return
   }
   const rows = jobs.map((job) => [
@@ -62,16 +61,16 @@ export function printJobs(out: NodeJS.WritableStream, { jobs, next }: BatchJobLi
   }
 }
 
-/** For a file of which nothing was sent. */
+/** For a file without a single readable row. */
 export function printBadRows(out: NodeJS.WritableStream, bad: BadRows): void {
   printPairs(out, [
-    ['status', 'nothing was sent: no row can be read'],
+    ['status', 'nothing was sent: no row is readable'],
     ['unreadable', bad.count],
   ])
   printReasons(out, bad.reasons, bad.errors)
 }
 
-/** A line for each bad line where all are known, else one for the reason: the same error is not printed a hundred times. */
+/** Prints each bad line of a reason when all its lines are known, else one line for the reason. */
 function printReasons(
   out: NodeJS.WritableStream,
   reasons: readonly RejectedReason[],

@@ -3,22 +3,21 @@ import type { CliContext } from '../../../../terminal/context.ts'
 
 const BAR_MAX = 30
 const BAR_MIN = 8
-/** Where the width of the terminal is not known. */
+/** Assumed width of a terminal that does not report it. */
 const COLUMNS = 80
 
-/** What a bar shows. */
 export interface Progress {
   readonly what: string
   readonly unit: string
   readonly value: number
-  /** 0 when it is not known. */
+  /** 0 when unknown. */
   readonly total: number
   readonly perSecond: number
-  /** Seconds left; NaN or infinite when they cannot be told. */
+  /** NaN or infinite when unknown. */
   readonly secondsLeft: number
 }
 
-/** One line that fits: the bar shrinks first, then time, rate and numbers are left out. @param columns of the terminal */
+/** Fits one line: first the bar shrinks, then time, rate and numbers are left out. @param columns of the terminal */
 export function progressLine(progress: Progress, columns: number): string {
   const { what, unit, value, total, perSecond, secondsLeft } = progress
   const number = (n: number) => Math.round(n).toLocaleString('en-US')
@@ -30,7 +29,7 @@ export function progressLine(progress: Progress, columns: number): string {
   const texts = [[of, rate, left], [of, rate], [of], []]
   for (const parts of texts) {
     const text = [percent, ...parts].filter((part) => part !== '').join('  ')
-    // The last column stays free: some terminals wrap there.
+    // Some terminals wrap when the last column is used.
     const room = columns - 1 - what.length - 2 - text.length
     if (total === 0 && room >= -1) return `${what} ${text}`
     if (room < BAR_MIN) continue
@@ -41,7 +40,7 @@ export function progressLine(progress: Progress, columns: number): string {
   return percent.slice(0, Math.max(0, columns - 1))
 }
 
-/** On a terminal a bar with rate and time left; elsewhere nothing. */
+/** Draws nothing when standard error is not a terminal. */
 export function progressBar({ stderr }: Pick<CliContext, 'stderr'>, what: string, unit: string): SingleBar {
   const startedAt = performance.now()
   return new SingleBar(

@@ -10,11 +10,11 @@ import type { BadRows } from './bad-rows.ts'
 
 export type SourceChoice = Omit<FileChoice, 'advice'>
 
-/** A file as it is uploaded. */
+/** A file, ready to upload. */
 export interface Source {
-  /** Bytes that will be read; undefined when that is not known. */
+  /** Bytes to read; undefined when unknown. */
   readonly bytes: number | undefined
-  /** Whether `body` is gzip: what came so goes so. */
+  /** Whether `body` is gzip. It is when the file is. */
   readonly gzip: boolean
   /** NDJSON. Fails with `InputError` when the file cannot be read to its end, or has no event. */
   readonly body: Readable
@@ -25,15 +25,15 @@ const READ_BYTES = 262_144
 const FLAGS: Advice = {
   map: '--map',
   address: (column) => `as in --map '${column}=ip'`,
-  dateOrder: 'say which with --date-order dmy or mdy',
+  dateOrder: 'set --date-order to dmy or mdy',
   encoding: 'if the file has another encoding, name it with --encoding',
 }
 
 /**
- * Opens a file of events: NDJSON or CSV, plain or gzip, by what is in it and not by its name.
- * @param onRead called with the bytes read so far, as they are in the file
- * @param bad gets the rows that are not sent
- * @throws InputError when it cannot be read, is something else, or has no address
+ * Opens a file of events: NDJSON or CSV, plain or gzip, detected from the content.
+ * @param onRead called with the number of bytes of the file read so far
+ * @param bad collects the rows that are not sent
+ * @throws InputError when the file is unreadable, has another format, or has no address
  */
 export async function openSource(
   file: string,
@@ -59,7 +59,7 @@ export async function openSource(
 
 function sizeOf(file: string): number {
   const stats = statSync(file, { throwIfNoEntry: false })
-  if (!stats?.isFile()) throw new InputError(`${file} is not a file that can be read`)
+  if (!stats?.isFile()) throw new InputError(`${file} is not a readable file`)
   return stats.size
 }
 

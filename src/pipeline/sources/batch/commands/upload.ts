@@ -16,7 +16,7 @@ import { progressBar } from './progress-bar.ts'
 import { openSource, type Source, type SourceChoice } from './source-file.ts'
 
 const POLL_MS = 250
-/** What shells expect of a program that ends by Ctrl-C. */
+/** The conventional exit code after Ctrl-C. */
 const EXIT_INTERRUPTED = 130
 
 export interface UploadChoice {
@@ -30,8 +30,8 @@ export interface UploadChoice {
 
 /**
  * Uploads a file as a batch job.
- * @returns the exit code: 1 when the job failed, or none of its rows could be used; 130 when Ctrl-C ended it
- * @throws InputError when the file cannot be read, or has no address
+ * @returns the exit code: 1 when the job failed or no row was usable; 130 after Ctrl-C
+ * @throws InputError when the file is unreadable or has no address
  */
 export async function uploadFile(
   api: BatchApi,
@@ -42,7 +42,7 @@ export async function uploadFile(
   const bad = new BadRows()
   const bar = choice.json ? undefined : progressBar(context, 'uploading', 'bytes')
   const source = await openSource(file, sourceChoice(choice), context, (bytes) => bar?.update(bytes), bad)
-  // From here on: until now there was nothing to leave tidy.
+  // Handle Ctrl-C from here on: before, there is nothing to clean up.
   const { stop } = context.stopSignals()
   const accepted = await send(api, source, bar, stop).catch((error: unknown) => {
     if (error instanceof NoGoodRowsError) return error
@@ -54,7 +54,7 @@ export async function uploadFile(
     return EXIT_FAILED
   }
   if (accepted === undefined) {
-    printLine(context.stderr, `the upload was broken off: nothing of ${file} is kept`)
+    printLine(context.stderr, `upload cancelled: nothing of ${file} was stored`)
     return EXIT_INTERRUPTED
   }
   if (!choice.wait) {
@@ -64,12 +64,12 @@ export async function uploadFile(
   }
   if (!choice.json) {
     const events = `${numbered(accepted.received, 'event')} ${nounFor(accepted.received, 'is', 'are')} queued`
-    printLine(context.stderr, `job ${accepted.job_id}: ${events}; Ctrl-C leaves it to go on`)
+    printLine(context.stderr, `job ${accepted.job_id}: ${events}; Ctrl-C does not stop the job`)
   }
   const job = await waitForEnd(api, accepted, choice, context, stop)
   if (job === undefined) {
     if (choice.json) printJson(context.stdout, { ...accepted, unreadable: bad })
-    printLine(context.stderr, `the job goes on; see it again with: ./ipid batch show ${accepted.job_id}`)
+    printLine(context.stderr, `the job continues; follow it with: ./ipid batch show ${accepted.job_id}`)
     return EXIT_INTERRUPTED
   }
   if (choice.json) printJson(context.stdout, { ...job, unreadable: bad })
@@ -77,32 +77,32 @@ export async function uploadFile(
   return exitCodeOf(job)
 }
 
-/** Undefined when `stop` ended it: nothing of the file is kept then. */
+/** Returns undefined when `stop` cancelled the upload. Nothing of the file is stored then. */
 async function send(
   api: BatchApi,
   { body, gzip, bytes }: Source,
   bar: SingleBar | undefined,
   stop: AbortSignal,
 ): Promise<BatchAccepted | undefined> {
-  const brokenOff = new Promise<undefined>((resolve) => {
-    const breakOff = () => {
-      // A body that is whole gets its answer: there is a job then.
+  const cancelled = new Promise<undefined>((resolve) => {
+    const cancel = () => {
+      // Once the body is sent, there is a job. Wait for the answer.
       if (body.readableEnded) return
       body.destroy()
       resolve(undefined)
     }
-    if (stop.aborted) breakOff()
-    else stop.addEventListener('abort', breakOff)
+    if (stop.aborted) cancel()
+    else stop.addEventListener('abort', cancel)
   })
   bar?.start(bytes ?? 0, 0)
   try {
-    return await Promise.race([api.upload(body, gzip), brokenOff])
+    return await Promise.race([api.upload(body, gzip), cancelled])
   } finally {
     bar?.stop()
   }
 }
 
-/** Undefined when `stop` ended the wait. */
+/** Returns undefined when `stop` ended the wait. */
 async function waitForEnd(
   api: BatchApi,
   { job_id: jobId, received }: BatchAccepted,
@@ -124,10 +124,10 @@ async function waitForEnd(
   }
 }
 
-/** @throws InputError when an option is none */
+/** @throws InputError for an invalid option */
 function sourceChoice({ format, map, dateOrder, encoding }: UploadChoice): SourceChoice {
   if (encoding !== undefined && !isEncoding(encoding)) {
-    throw new InputError(`--encoding "${encoding}": wants a name such as windows-1252 or utf-16le`)
+    throw new InputError(`--encoding "${encoding}": must be a name such as windows-1252 or utf-16le`)
   }
   return {
     format: oneOf<Format>('--format', FORMATS, format),
@@ -140,7 +140,7 @@ function sourceChoice({ format, map, dateOrder, encoding }: UploadChoice): Sourc
 function oneOf<T extends string>(flag: string, known: readonly T[], given: string | undefined): T | undefined {
   const found = known.find((name) => name === given)
   if (given !== undefined && found === undefined) {
-    throw new InputError(`${flag} "${given}": wants ${known.join(' or ')}`)
+    throw new InputError(`${flag} "${given}": must be ${known.join(' or ')}`)
   }
   return found
 }
@@ -149,7 +149,7 @@ function keyMap(pairs: readonly string[]): KeyMap {
   return new Map(
     pairs.map((pair): [string, string] => {
       const at = pair.lastIndexOf('=')
-      if (at < 1 || at === pair.length - 1) throw new InputError(`--map "${pair}": wants COLUMN=KEY`)
+      if (at < 1 || at === pair.length - 1) throw new InputError(`--map "${pair}": must be COLUMN=KEY`)
       return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()]
     }),
   )

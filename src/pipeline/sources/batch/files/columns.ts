@@ -9,9 +9,9 @@ import { readTime } from './timestamps.ts'
 /** A column of CSV, or a key of NDJSON. */
 export interface NamedColumn {
   readonly name: string
-  /** What it is in an event; `''`: it is left out. */
+  /** The key in an event; `''` leaves the column out. */
   readonly key: string
-  /** Of the first rows. */
+  /** Values of the first rows. */
   readonly values: readonly string[]
 }
 
@@ -21,8 +21,8 @@ const VALUE_MAX_CHARS = 200
 const TIME_NAME = /time|date|when|^ts$|_at$|\bat$/i
 
 /**
- * The columns that the header names.
- * @param lines whole ones, from the beginning of the file
+ * The columns of the header.
+ * @param lines whole lines, from the start of the file
  * @throws InputError when the header is too large
  */
 export function columnsOfCsv(lines: readonly string[], dialect: CsvDialect, map: KeyMap): NamedColumn[] {
@@ -36,7 +36,7 @@ export function columnsOfCsv(lines: readonly string[], dialect: CsvDialect, map:
   })
 }
 
-/** The first ones, without those that are broken. */
+/** The first records, without broken ones. */
 function records(lines: readonly string[], dialect: CsvDialect): string[][] {
   const found: string[][] = []
   const reader = new RecordReader(dialect)
@@ -54,7 +54,7 @@ function records(lines: readonly string[], dialect: CsvDialect): string[][] {
   return found
 }
 
-/** The keys of the first lines, as many as a header may have columns. */
+/** The keys of the first lines, up to the limit of columns. */
 export function columnsOfNdjson(lines: readonly string[], map: KeyMap): NamedColumn[] {
   const values = new Map<string, string[]>()
   for (const [i, line] of lines.entries()) {
@@ -67,7 +67,7 @@ export function columnsOfNdjson(lines: readonly string[], map: KeyMap): NamedCol
   return [...values].map(([name, texts]) => ({ name, key: map.get(name) ?? name, values: valuesOf(texts.map(plain)) }))
 }
 
-/** A text without its quotes; all other JSON as it is. */
+/** The content of a JSON string; other JSON unchanged. */
 function plain(json: string): string {
   return json.startsWith('"') ? (JSON.parse(json) as string) : json
 }
@@ -76,7 +76,7 @@ function valuesOf(texts: readonly string[]): string[] {
   return texts.map((text) => text.trim().slice(0, VALUE_MAX_CHARS)).filter((text) => text !== '')
 }
 
-/** Which columns are the address and the time, where none is by its name: by what is in them. For people to look at. */
+/** Guesses from the values which columns are the address and the time, if no name says so. A person checks the result. */
 export function guessedMap(columns: readonly NamedColumn[]): KeyMap {
   const map = new Map<string, string>()
   const isMissing = (key: string) => columns.every((column) => column.key !== key)
@@ -94,6 +94,6 @@ function isTime(text: string): boolean {
   return 'time' in read || read.problem !== 'unknown'
 }
 
-function share(values: readonly string[], holds: (text: string) => boolean): number {
-  return values.filter(holds).length / values.length
+function share(values: readonly string[], matches: (text: string) => boolean): number {
+  return values.filter(matches).length / values.length
 }

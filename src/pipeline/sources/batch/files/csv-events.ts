@@ -8,30 +8,28 @@ import { type CsvDialect, namedDelimiter, RecordReader } from './csv-record.ts'
 import type { BadLine } from './lines.ts'
 import { readTime } from './timestamps.ts'
 
-/** Columns that are not text in an event. */
+/** Columns that may contain JSON. */
 const JSON_COLUMNS = new Set(['properties', 'user_properties'])
-/** Space around these means nothing. */
 const TRIMMED_COLUMNS = new Set(['ip', 'timestamp', 'session_id'])
 
-/** After this many lines, or characters, an open quote counts as one that is never closed. */
+/** After this many lines or characters, a quote counts as never closed. */
 const RECORD_LINES_MAX = 1_000
 const RECORD_CHARS_MAX = 1_048_576
 /**
- * Characters that may be read again after a quote that is never closed: at once, and for each character of the file. A file
- * with some of those quotes needs one; without a limit, one made for it would cost the square of its lines.
+ * Budget for reading characters again after a quote that is never closed: in total, and per character of the file. Without a
+ * limit, a hostile file would take time quadratic in its lines.
  */
 const REREAD_CHARS_MAX = 1_048_576
 const REREADS_MAX = 4
 
-/** The event around a field is a level too. */
+/** One less than for an event, since the event itself is a level. */
 const FIELD_LEVELS_MAX = JSON_DEPTH_MAX - 1
 
 const UNCLOSED = 'has a quote that is not closed'
 
 /**
- * Turns the lines of a CSV file into NDJSON events: the header gives the keys, empty fields are left out, `session_id` is a
- * number, `properties` and `user_properties` are JSON where they can be read as JSON and text where they cannot. A bad row
- * costs no other one.
+ * Turns the lines of a CSV file into NDJSON events. The header gives the keys, and empty fields are left out. `session_id` becomes
+ * a number; `properties` and `user_properties` become JSON if they parse, else text. A bad row does not affect other rows.
  */
 export class CsvConverter implements LineConverter {
   readonly #options: ReadOptions
@@ -39,10 +37,10 @@ export class CsvConverter implements LineConverter {
   readonly #delimiter: string
   #header: Header | undefined
   #line = 0
-  /** Lines of the record whose quote is open. */
+  /** Lines of the record with the open quote. */
   #open: string[] = []
   #openChars = 0
-  /** Lines to read, the next one last. */
+  /** Lines to read, in reverse order. */
   readonly #todo: (string | BadLine)[] = []
   #rereadCharsLeft = REREAD_CHARS_MAX
 
@@ -102,7 +100,7 @@ export class CsvConverter implements LineConverter {
     this.#openChars = 0
   }
 
-  /** The first of the open lines is bad. The other ones are read again, as long as that is allowed. */
+  /** Rejects the first open line, and reads the others again while the budget lasts. */
   #giveUpOpen(emit: Emit): void {
     const [, ...rest] = this.#open
     this.#rereadCharsLeft -= this.#openChars
@@ -120,11 +118,11 @@ export class CsvConverter implements LineConverter {
     emit({ line: this.#line, reason: problem, detail: problem })
   }
 
-  /** `''` when there is none. */
+  /** `''` for a line without an event. */
   #event(fields: readonly string[], line: number): string | BadRow {
     if (fields.every((field) => field.trim() === '')) return ''
     if (this.#header === undefined) {
-      // One-time lines that some programs put before the header.
+      // Excel may write `sep=;` before the header.
       if (line === 1 && namedDelimiter(fields.join(this.#delimiter)) !== undefined) return ''
       this.#header = headerOf(fields, this.#options).map((name) => ({ name, key: `${JSON.stringify(name)}:` }))
       return ''
@@ -133,10 +131,10 @@ export class CsvConverter implements LineConverter {
   }
 }
 
-/** The columns, with what their values follow in JSON. */
+/** The columns, each with its JSON key and colon. */
 type Header = readonly { readonly name: string; readonly key: string }[]
 
-/** The event as JSON, or what is wrong with the row. Put together from text: an object would lose digits, and some names. */
+/** Builds the JSON of an event from text, because an object would lose digits and some names. */
 function eventOf(
   header: Header,
   fields: readonly string[],
@@ -165,7 +163,7 @@ function eventOf(
     } else if (JSON_COLUMNS.has(name) && /^\s*[[{]/.test(text) && isTooDeep(text, FIELD_LEVELS_MAX)) {
       return { line, reason: TOO_DEEP, detail: TOO_DEEP }
     } else if (JSON_COLUMNS.has(name) && isJson(text)) {
-      // Between its tokens a line break is white space, and within them there is none.
+      // JSON has line breaks between tokens only.
       value = text.trim().replace(/[\r\n]/g, ' ')
     }
     const member = key + (value ?? JSON.stringify(text))

@@ -5,29 +5,28 @@ import { EVENT_KEYS, type KeyMap, missingAddress, type ReadOptions, shownNames, 
 const { columnsMax, columnNameMaxChars, headerMaxChars } = BATCH_LIMITS
 
 /**
- * Each row of CSV becomes JSON with the names of its columns, so a long header makes a small file large. The limits hold before
- * the first row is read.
- * @throws InputError when the header passes one
+ * Limits the header, because its names are repeated in the JSON of each row: a long header turns a small file into a large one.
+ * @throws InputError
  */
 export function assertHeaderSize(names: readonly string[]): void {
   if (names.length > columnsMax) {
-    throw new InputError(`the CSV header has ${names.length} columns, and may have ${columnsMax}: leave out some`)
+    throw new InputError(`the CSV header has ${names.length} columns, more than ${columnsMax}: leave out some`)
   }
   const long = names.findIndex((name) => name.length > columnNameMaxChars)
   if (long >= 0) {
     const name = names[long]!
     throw new InputError(
-      `column ${long + 1} of the CSV header, "${shownText(name)}", has a name of ${name.length} characters, and may have ` +
+      `column ${long + 1} of the CSV header, "${shownText(name)}", has a name of ${name.length} characters, more than ` +
         `${columnNameMaxChars}: shorten it`,
     )
   }
   const chars = names.reduce((sum, name) => sum + name.length + 1, 0)
   if (chars > headerMaxChars) {
-    throw new InputError(`the CSV header has ${chars} characters, and may have ${headerMaxChars}: shorten the names`)
+    throw new InputError(`the CSV header has ${chars} characters, more than ${headerMaxChars}: shorten the names`)
   }
 }
 
-/** The keys that columns stand for; `''` for those that are left out. */
+/** The keys of the columns; `''` for a column that is left out. */
 export function keysOfColumns(names: readonly string[], map: KeyMap): string[] {
   const keys = new Map<string, string>()
   for (const [from, to] of [...map, ...EVENT_KEYS.map((key) => [key, key] as const)]) {
@@ -37,7 +36,7 @@ export function keysOfColumns(names: readonly string[], map: KeyMap): string[] {
   return names.map((name) => keys.get(plainName(name.trim())) ?? name.trim())
 }
 
-/** @throws InputError when they are not those of events */
+/** @throws InputError when the columns do not fit events */
 export function headerOf(names: readonly string[], { map, advice }: ReadOptions): readonly string[] {
   assertHeaderSize(names)
   const header = keysOfColumns(names, map)
@@ -60,7 +59,7 @@ export function headerOf(names: readonly string[], { map, advice }: ReadOptions)
   return header
 }
 
-/** Keys of events are found whatever the case of the header, and whatever stands for `_` in it. */
+/** Header names match keys in any case, and with spaces or hyphens in place of `_`. */
 function plainName(name: string): string {
   return name.toLowerCase().replace(/[\s-]+/g, '_')
 }

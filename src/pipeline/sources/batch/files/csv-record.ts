@@ -1,32 +1,31 @@
-/** How a CSV file separates and quotes. */
+/** Delimiter and quote of a CSV file. */
 export interface CsvDialect {
   readonly delimiter: string
   readonly quote: string
 }
 
 /**
- * Reads records of a CSV file line by line, and each line once. A quote that is not at the start of a field, or closes before
- * its end, is text, as in `5" screen`. Not with the `csv-parse` package: after a quote that is never closed it gives up the
- * rest of the file.
+ * Reads records of a CSV file line by line, each line once. A quote in the middle of a field is text, as in `5" screen`. The
+ * `csv-parse` package does not fit: after a quote that is never closed, it gives up the rest of the file.
  */
 export class RecordReader {
   readonly #dialect: CsvDialect
   #fields: string[] = []
-  /** The lines of the quoted field that has no end yet; undefined: no record is open. */
+  /** Lines of the open quoted field; undefined when no record is open. */
   #quoted: string[] | undefined
 
   constructor(dialect: CsvDialect) {
     this.#dialect = dialect
   }
 
-  /** Fields of the open record so far, without the one that has no end yet. */
+  /** Number of finished fields of the open record. */
   get openFields(): number {
     return this.#fields.length
   }
 
   /**
-   * @returns the fields of the record that ends here; `open` when a quoted field continues in the next line; `broken` when the
-   * lines do not belong together: then the reader starts over with the next line
+   * @returns the fields of a finished record; `open` when a quoted field continues in the next line; `broken` when the lines do
+   * not form a record, and the reader starts over with the next line
    */
   push(line: string): string[] | 'open' | 'broken' {
     const { delimiter, quote } = this.#dialect
@@ -93,13 +92,13 @@ function closingQuote(text: string, from: number, quote: string): number {
   let at = text.indexOf(quote, from)
   while (at >= 0 && text.charCodeAt(at + 1) === code) {
     at += 2
-    // Most of a run of quotes is passed without a search.
+    // Skip a run of quotes without a search for each.
     if (text.charCodeAt(at) !== code) at = text.indexOf(quote, at)
   }
   return at
 }
 
-/** Spaces that separate are not skipped. */
+/** Skips nothing when the space is the delimiter. */
 function skipSpaces(text: string, from: number, delimiter: string): number {
   let at = from
   while (delimiter !== ' ' && text[at] === ' ') at++
@@ -108,7 +107,7 @@ function skipSpaces(text: string, from: number, delimiter: string): number {
 
 const DELIMITERS = [',', ';', '\t', '|']
 
-/** The dialect of a file, by its first lines. Excel may name the delimiter in a line `sep=;` of its own. */
+/** Detects the dialect from the first lines. Excel may name the delimiter in a first line `sep=;`. */
 export function sniffDialect(lines: readonly string[]): CsvDialect {
   const named = namedDelimiter(lines[0] ?? '')
   const [header = '', ...rows] = named === undefined ? lines : lines.slice(1)
@@ -122,7 +121,7 @@ export function sniffDialect(lines: readonly string[]): CsvDialect {
   return { delimiter, quote: isSingle ? "'" : '"' }
 }
 
-/** Undefined when the line is no such line. */
+/** The delimiter of a line `sep=;`; undefined for any other line. */
 export function namedDelimiter(line: string): string | undefined {
   return /^sep=(.)$/.exec(line)?.[1]
 }

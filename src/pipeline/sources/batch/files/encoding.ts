@@ -1,7 +1,7 @@
 import { InputError } from '../../../../run/errors.ts'
 import { peek } from './peek.ts'
 
-/** Whether a label of the WHATWG Encoding Standard is known. */
+/** Whether a label is in the WHATWG Encoding Standard. */
 export function isEncoding(label: string): boolean {
   try {
     return new TextDecoder(label).encoding !== ''
@@ -11,9 +11,9 @@ export function isEncoding(label: string): boolean {
 }
 
 /**
- * Without a byte order mark.
- * @param encoding undefined: UTF-8 or UTF-16, by the first bytes
- * @throws InputError when those are UTF-32
+ * Converts a text to UTF-8 without a byte order mark.
+ * @param encoding undefined: UTF-8 or UTF-16, detected from the first bytes
+ * @throws InputError for UTF-32
  */
 export async function* inUtf8(source: AsyncIterable<Buffer>, encoding: string | undefined): AsyncGenerator<Buffer> {
   const [head, all] = await peek(source, 4)
@@ -31,11 +31,11 @@ export async function* inUtf8(source: AsyncIterable<Buffer>, encoding: string | 
   yield Buffer.from(decoder.decode())
 }
 
-/** By a byte order mark, or by the zeros of its first two characters: no header or event begins with another alphabet. */
+/** Detects UTF-16 by its byte order mark, or by zeros in its first two characters: a header or event starts with ASCII. */
 function utf16Of(head: Buffer): 'utf-16le' | 'utf-16be' | undefined {
   const [a, b, c, d] = head
   const isUtf32 = a === 0xff ? b === 0xfe && c === 0 && d === 0 : a === 0 && b === 0
-  if (isUtf32 && head.length >= 4) throw new InputError('the file is UTF-32, or no text: save it as UTF-8')
+  if (isUtf32 && head.length >= 4) throw new InputError('the file is UTF-32 or not text: save it as UTF-8')
   if (a === 0xff && b === 0xfe) return 'utf-16le'
   if (a === 0xfe && b === 0xff) return 'utf-16be'
   if (head.length < 4) return undefined
@@ -46,14 +46,14 @@ function utf16Of(head: Buffer): 'utf-16le' | 'utf-16be' | undefined {
 const LINE_FEED = 10
 const CARRIAGE_RETURN = 13
 
-/** Whether the lines of a text end with carriage returns only, as old Macs and some spreadsheets write them. @param start of the text */
+/** Whether lines end with carriage returns only, as some spreadsheets write them. @param start of the text */
 export function endsLinesWithReturns(start: Buffer): boolean {
   const at = start.indexOf(CARRIAGE_RETURN)
   // The last byte may be half of a line end.
   return at >= 0 && at < start.length - 1 && !start.includes(LINE_FEED)
 }
 
-/** The same text, each of whose carriage returns is a line feed. */
+/** Returns a copy with line feeds in place of carriage returns. */
 export function withLineFeeds(text: Buffer): Buffer {
   const copy = Buffer.from(text)
   for (let at = copy.indexOf(CARRIAGE_RETURN); at >= 0; at = copy.indexOf(CARRIAGE_RETURN, at + 1)) copy[at] = LINE_FEED

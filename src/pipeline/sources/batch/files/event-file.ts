@@ -14,42 +14,41 @@ export const FORMATS = ['ndjson', 'csv'] as const
 export type Format = (typeof FORMATS)[number]
 
 export interface FileChoice extends ReadOptions {
-  /** Undefined: by the content. */
+  /** Undefined: detected from the content. */
   readonly format: Format | undefined
-  /** A label of the WHATWG Encoding Standard; undefined: UTF-8 or UTF-16, by the first bytes. */
+  /** A label of the WHATWG Encoding Standard. Undefined: UTF-8 or UTF-16, detected from the first bytes. */
   readonly encoding: string | undefined
-  /** Lines that are read at most, blank ones too. Default: as many as there are. */
+  /** Most lines to read, including blank ones. Default: no limit. */
   readonly linesMax?: number
 }
 
-/** Every row of the file is among the bad ones: there is nothing to send. */
+/** Every row of the file is bad. */
 export class NoGoodRowsError extends InputError {
   override name = 'NoGoodRowsError'
 }
 
-/** A file of events: NDJSON or CSV, plain or gzip, by what is in it and not by its name. */
+/** An opened file of events. */
 export interface EventFile {
   readonly gzip: boolean
   /**
-   * NDJSON, a line for each line of the file; to be iterated once. Comes in pieces of at most `PIECE_CHARS` and what one line
-   * of the file becomes, however much more than the file that is. Fails with `InputError` when the file cannot be read to
-   * its end, or has no event, and with what its source fails with.
-   * @param standIn what is put in place of a row that cannot become an event; without a line end
+   * The file as NDJSON, line by line; may be iterated once. A piece has at most `PIECE_CHARS` characters plus one line. Fails with
+   * `InputError` when the file cannot be read to its end or has no event, and with any error of the source.
+   * @param standIn makes the line that replaces a bad row; without a line end
    */
   events(standIn: (row: BadRow) => string): AsyncGenerator<Buffer>
 }
 
-/** What is looked at to tell what a file is. */
+/** Enough bytes to detect format, dialect and columns. */
 export const SAMPLE_BYTES = 65_536
 const READ_BYTES = 262_144
-/** Events are passed on when they have this many characters: what a few bytes become may be large. */
+/** Events are passed on in pieces of this size, because a few bytes of a file can become a lot of NDJSON. */
 const PIECE_CHARS = 65_536
 
 /**
- * Looks into a file.
- * @param name for people
- * @param decoded is given the bytes without gzip, as they are read; may fail the reading
- * @throws InputError when it is something else, or has no address
+ * Opens a file of events: NDJSON or CSV, plain or gzip, detected from the content.
+ * @param name for messages
+ * @param decoded wraps the bytes after gunzip; may throw to stop the reading
+ * @throws InputError when the file has another format, or has no address
  */
 export async function openEventFile(
   name: string,
@@ -85,7 +84,7 @@ const OTHER_FILES: readonly (readonly [start: string, what: string])[] = [
   ['PAR1', 'a Parquet file: export it as CSV or NDJSON'],
 ]
 
-/** @throws InputError when the first bytes are of no text, or there are none */
+/** @throws InputError when the file is empty, or its first bytes are those of a known binary format */
 export function refuseOtherFiles(file: string, head: Buffer): void {
   if (head.length === 0) throw new InputError(`${file} is empty`)
   const what = OTHER_FILES.find(([start]) => head.toString('latin1').startsWith(start))?.[1]
@@ -107,7 +106,7 @@ export function isZlibError(error: unknown): error is Error {
 }
 
 export function brokenGzip(file: string, { message }: Error): InputError {
-  return new InputError(`${file}: its gzip is broken or cut off: ${message}`)
+  return new InputError(`${file}: the gzip data is damaged or truncated: ${message}`)
 }
 
 function converterFor(file: string, sample: Buffer, choice: FileChoice): LineConverter {
@@ -119,13 +118,13 @@ function converterFor(file: string, sample: Buffer, choice: FileChoice): LineCon
   return new NdjsonConverter(choice)
 }
 
-/** @param isCut whether the text may end within a line; that one is left out, unless it is all there is */
+/** @param isCut whether the last line may be incomplete; it is left out, unless it is the only one */
 export function wholeLines(text: string, isCut: boolean): string[] {
   const lines = text.split(/\r?\n/)
   return isCut && lines.length > 1 ? lines.slice(0, -1) : lines
 }
 
-/** @throws InputError when the text is neither */
+/** @throws InputError when the text is neither NDJSON nor CSV */
 export function formatOf(file: string, text: string): Format {
   const start = text.trimStart()
   if (start === '') throw new InputError(`${file} is empty`)
@@ -176,7 +175,7 @@ async function* converted(
   for (const line of splitter.end()) if (line !== '') converter.push(line, emit)
   converter.end(emit)
   if (!hasEvents && firstBad !== undefined) {
-    throw new NoGoodRowsError(`none of the rows can be read (${badRows}); line ${firstBad.line} ${firstBad.detail}`)
+    throw new NoGoodRowsError(`no row is readable (${badRows} bad); line ${firstBad.line} ${firstBad.detail}`)
   }
   if (!hasEvents) throw new InputError('the file has no events')
   if (lines.length > 0) yield take()

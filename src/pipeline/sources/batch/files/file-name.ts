@@ -1,8 +1,8 @@
 const NAME_CHARS = 200
-/** Controls, marks that turn text around or are not seen, and halves of characters. */
+/** Control characters, invisible marks, line separators and lone surrogates. */
 const MISLEADING = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
-/** The name of a file as it may be kept and shown; undefined: nothing is left of it. */
+/** A file name that is safe to store and show. Undefined when nothing is left of it. */
 export function shownFileName(name: string): string | undefined {
   const chars = [...name.replace(MISLEADING, '').trim()]
   if (chars.length === 0) return undefined

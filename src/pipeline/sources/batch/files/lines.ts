@@ -1,7 +1,7 @@
 import { BATCH_LIMITS } from '../../../../../schemas/api/batch.ts'
 import { linesOf } from '../read-chunk.ts'
 
-/** A line that is no text, and why. */
+/** A line that cannot be read, and why. */
 export interface BadLine {
   readonly problem: string
 }
@@ -9,7 +9,7 @@ export interface BadLine {
 const TOO_LONG: BadLine = { problem: `is longer than ${BATCH_LIMITS.lineMaxBytes} bytes` }
 const LINE_FEED = 10
 
-/** Cuts bytes into lines, without their ends. Holds at most one line, and nothing of one that is too long. */
+/** Cuts bytes into lines without line ends. Holds at most one line, and nothing of a line that is too long. */
 export class LineSplitter {
   readonly #notUtf8: BadLine
   #partial: Buffer[] = []
@@ -34,7 +34,7 @@ export class LineSplitter {
     return lines
   }
 
-  /** What is behind the last line end; one line. */
+  /** The text after the last line end, as one line. */
   end(): (string | BadLine)[] {
     const lines =
       this.#partialBytes > BATCH_LIMITS.lineMaxBytes ? [TOO_LONG] : this.#textsOf(Buffer.concat(this.#partial))

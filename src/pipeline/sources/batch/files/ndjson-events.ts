@@ -17,11 +17,11 @@ import type { BadLine } from './lines.ts'
 import { readTime } from './timestamps.ts'
 
 const TIMESTAMP_KEY = '"timestamp"'
-const FINE_TIMESTAMP = /"timestamp"\s*:\s*"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)"/
+const VALID_TIMESTAMP = /"timestamp"\s*:\s*"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)"/
 
 /**
- * Gives the keys of NDJSON events their names, and their timestamps the form that the API takes. All else stays as it is, to
- * the letter; a line that is no JSON object is left for the API to name.
+ * Renames the keys of NDJSON events, and gives timestamps the form that the API takes. Leaves everything else exactly as it is.
+ * A line that is not a JSON object also stays, so that the API reports it.
  */
 export class NdjsonConverter implements LineConverter {
   readonly #options: ReadOptions
@@ -41,7 +41,7 @@ export class NdjsonConverter implements LineConverter {
 
   #convert(line: string): string | BadRow {
     const { map, dateOrder, advice } = this.#options
-    if (map.size === 0 && hasFineTimestamp(line)) return line
+    if (map.size === 0 && hasValidTimestamp(line)) return line
     if (!isObject(line)) return line
     const parts: string[] = []
     const keys = new Set<string>()
@@ -51,7 +51,7 @@ export class NdjsonConverter implements LineConverter {
       const key = map.get(name) ?? name
       if ((key === '' && name !== '') || bad !== undefined) return
       if (keys.has(key) && map.size > 0) {
-        const reason = `has ${JSON.stringify(shownText(key))} twice, with what ${advice.map} names`
+        const reason = `has ${JSON.stringify(shownText(key))} twice after renaming by ${advice.map}`
         bad = { line: this.#line, reason, detail: reason }
       }
       keys.add(key)
@@ -71,14 +71,14 @@ export class NdjsonConverter implements LineConverter {
   }
 }
 
-/** Without a look at the whole line; there may be a key of this name further inside. */
-function hasFineTimestamp(line: string): boolean {
+/** A cheap check without parsing. May be false for a valid line, for example when a nested object has the key too. */
+function hasValidTimestamp(line: string): boolean {
   const at = line.indexOf(TIMESTAMP_KEY)
   if (at < 0) return !line.includes('\\u')
-  return FINE_TIMESTAMP.test(line) && line.indexOf(TIMESTAMP_KEY, at + 1) < 0
+  return VALID_TIMESTAMP.test(line) && line.indexOf(TIMESTAMP_KEY, at + 1) < 0
 }
 
-/** A line that is nested too deep counts as none: the API rejects it with that reason. */
+/** False for an object that is nested too deep: the API rejects it with a reason. */
 function isObject(line: string): boolean {
   if (isTooDeep(line)) return false
   try {
@@ -89,16 +89,16 @@ function isObject(line: string): boolean {
   }
 }
 
-/** Visits the members of a line with their values as text; none when it is no JSON object. */
+/** Visits the members of a line with their values as text. Does nothing when the line is not a JSON object. */
 export function eachMemberOf(line: string, visit: (name: string, value: string) => void): void {
   if (!isObject(line)) return
   eachMember(line, 0, (name, _start, valueStart, valueEnd) => visit(name, line.slice(valueStart, valueEnd)))
 }
 
 /**
- * Looks whether the first lines have an address at all.
+ * Checks that the first lines have an address.
  * @param lines whole lines
- * @throws InputError with the keys that they have, when none has `ip`, or none what the map names
+ * @throws InputError with the existing keys, when no line has `ip` or a key of the map
  */
 export function assertAddress(lines: readonly string[], { map, advice }: ReadOptions): void {
   const known = new Set<string>()

@@ -1,4 +1,4 @@
-/** The first bytes, at least as many as asked for unless there are fewer, and all of them. */
+/** Reads at least the given number of bytes, unless the source is shorter. Returns them, and the whole source. */
 export async function peek(
   source: AsyncIterable<Buffer>,
   bytes: number,

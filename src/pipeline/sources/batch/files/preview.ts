@@ -25,26 +25,26 @@ import { assertAddress, NdjsonConverter } from './ndjson-events.ts'
 import { smallPieces } from './small-pieces.ts'
 
 export interface PreviewedRow {
-  /** As an editor counts. */
+  /** Counted from 1. */
   readonly line: number
   /** JSON. */
   readonly event: string | undefined
   readonly problem: string | undefined
-  /** Of an event without a problem. */
+  /** Set for an event without a problem. */
   readonly address?: Address
   readonly eventId?: string | undefined
 }
 
-/** What the beginning of a file would become. */
+/** The start of a file as an upload would read it. */
 export interface FilePreview {
   readonly format: Format
   readonly gzip: boolean
   readonly delimiter: string | undefined
   readonly columns: readonly NamedColumn[]
   readonly rows: readonly PreviewedRow[]
-  /** Why the file would be refused like this. */
+  /** Why the upload would be refused. */
   readonly problem: string | undefined
-  /** Bytes of the file, those without gzip, lines, and bytes as NDJSON. */
+  /** How much was read: bytes of the file, the same without gzip, lines, and bytes as NDJSON. */
   readonly looked: {
     readonly bytes: number
     readonly plainBytes: number
@@ -54,22 +54,22 @@ export interface FilePreview {
 }
 
 export interface PreviewChoice extends FileChoice {
-  /** The bytes are all of the file; otherwise they may end anywhere. */
+  /** Whether the bytes are the whole file. Otherwise they may end anywhere. */
   readonly isWhole: boolean
-  /** Which columns are address and time is guessed when none is; ignored where there is a map. */
+  /** Whether to guess the columns of address and time. Only without a map. */
   readonly guesses: boolean
 }
 
 const ROWS_MAX = 20
 const SLICE_BYTES = 8_192
-/** Of a file without gzip: as many as are sent of one that has none. */
+/** Most bytes to read after gunzip. The browser sends as many of a plain file. */
 const PLAIN_BYTES_MAX = PREVIEW_BYTES
-/** Characters of events after which nothing more is read: they show how large the whole becomes. */
+/** Reading stops after this many bytes of events: enough to estimate the size of the whole upload. */
 const EVENT_BYTES_MAX = 4_194_304
 
 /**
- * Reads the beginning of a file as an upload would.
- * @throws InputError when it is no file of events at all
+ * Reads the start of a file as an upload would.
+ * @throws InputError when it is not a file of events
  */
 export async function previewFile(
   name: string,
@@ -114,7 +114,7 @@ export async function previewFile(
 interface Beginning {
   readonly bytes: Buffer
   readonly isCut: boolean
-  /** Of the file. */
+  /** Bytes of the file, before gunzip. */
   readonly readBytes: number
 }
 
@@ -124,7 +124,7 @@ function plain(head: Buffer, isWhole: boolean): Beginning {
 }
 
 async function unpacked(name: string, head: Buffer, isWhole: boolean): Promise<Beginning> {
-  // What is cut off ends where it is cut, and is not broken.
+  // Z_SYNC_FLUSH accepts truncated gzip data.
   const gunzip = createGunzip(isWhole ? {} : { finishFlush: constants.Z_SYNC_FLUSH })
   const parts: Buffer[] = []
   let size = 0
@@ -153,7 +153,7 @@ async function decoded(bytes: Buffer, encoding: string | undefined): Promise<Buf
   return endsLinesWithReturns(text.subarray(0, SAMPLE_BYTES)) ? withLineFeeds(text) : text
 }
 
-/** Reads in slices, so that the process does all else in between. Returns how many bytes it read. */
+/** Converts the text, with pauses for the event loop. Returns how many bytes it read. */
 async function read(
   text: Buffer,
   converter: LineConverter,
@@ -172,14 +172,14 @@ async function read(
     for (const line of splitter.push(slice)) converter.push(line, emit)
     if (rows.eventBytes > EVENT_BYTES_MAX) return bytes
   }
-  // A line that may go on says nothing.
+  // The last line may be incomplete.
   if (isCut) return bytes
   for (const line of splitter.end()) if (line !== '') converter.push(line, emit)
   converter.end(emit)
   return bytes
 }
 
-/** What lines become, of which the first rows are kept. */
+/** Counts converted lines, and keeps the first rows. */
 class Rows {
   readonly rows: PreviewedRow[] = []
   lines = 0
@@ -212,7 +212,7 @@ class Rows {
       }
     const address = parseAddress(event.ip)
     if (address !== undefined) return { line, event: text, problem: undefined, address, eventId: event.event_id }
-    const problem = `ip ${JSON.stringify(shownText(event.ip))} is no address: the row is counted, and not stored`
+    const problem = `ip ${JSON.stringify(shownText(event.ip))} is not an address: the row is counted but not stored`
     return { line, event: text, problem }
   }
 }

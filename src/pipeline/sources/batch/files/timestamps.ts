@@ -1,14 +1,14 @@
 import { parseTimestamp } from '../../../event/timestamp.ts'
 
-/** Whether 01/02/2026 is the first of February or the second of January. */
+/** How to read 01/02/2026: `dmy` as February 1st, `mdy` as January 2nd. */
 export const DATE_ORDERS = ['dmy', 'mdy'] as const
 export type DateOrder = (typeof DATE_ORDERS)[number]
 
-/** `ambiguous`: day and month may be either way round. `rounded`: digits are missing, as in `1.79533E+12`. */
+/** `ambiguous`: the day or the month may come first. `rounded`: digits are missing, as in `1.79533E+12`. */
 export type TimeProblem = 'ambiguous' | 'rounded' | 'unknown'
 
-/** A time as the API takes it, or why there is none. */
-export type ReadTime = { readonly time: string } | { readonly problem: TimeProblem }
+/** A time in the form that the API takes, or a problem. */
+type ReadTime = { readonly time: string } | { readonly problem: TimeProblem }
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
 const MONTH = `(${MONTHS.join('|')})[a-z]*\\.?`
@@ -23,17 +23,15 @@ const DAY_MONTH_NAME = new RegExp(`^(?:[a-z]{3,9},?\\s+)?(\\d{1,2})[-/\\s]${MONT
 const MONTH_NAME_DAY = new RegExp(`^${MONTH}\\s+(\\d{1,2}),?\\s+(\\d{4})${CLOCK}$`, 'i')
 /** `22.11.2026`, `11/22/2026` */
 const YEAR_LAST = new RegExp(`^(\\d{1,2})([-/.])(\\d{1,2})\\2(\\d{4})${CLOCK}$`, 'i')
-/** A number as programs write it. */
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d{1,3}))?$/i
-/** Spreadsheets show large numbers with at most this many digits, and save what they show. */
+/** Spreadsheets show and save large numbers with at most this many digits. */
 const ROUNDED_DIGITS_MAX = 6
-/** No form of a time is longer, apart from RFC 3339 with a long fraction. */
+/** Longest text to examine. Only RFC 3339 with a long fraction may be longer. */
 const TIME_MAX_CHARS = 64
 
 /**
- * Reads a timestamp as programs and spreadsheets write it. One without a zone is UTC. What RFC 3339 allows is returned
- * as it is.
- * @param order how to read a date like 01/02/2026; undefined: it is refused when both readings are dates
+ * Reads a timestamp in the usual forms of programs and spreadsheets. A time without a zone is UTC. RFC 3339 is returned unchanged.
+ * @param order how to read a date like 01/02/2026; undefined: such a date is `ambiguous` if both readings exist
  */
 export function readTime(text: string, order: DateOrder | undefined): ReadTime {
   if (!Number.isNaN(parseTimestamp(text))) return { time: text }
@@ -41,15 +39,15 @@ export function readTime(text: string, order: DateOrder | undefined): ReadTime {
   const number = NUMBER.exec(text)
   const ms = number === null ? calendarMs(text, order) : epochMs(number)
   if (typeof ms === 'string') return { problem: ms }
-  // What the API refuses, such as a year after 2299, is refused here.
+  // Refuse what the API refuses, for example a year after 2299.
   const time = Number.isNaN(new Date(ms).getTime()) ? '' : new Date(ms).toISOString()
   if (Number.isNaN(parseTimestamp(time))) return { problem: 'unknown' }
   return { time }
 }
 
 /**
- * Seconds, milliseconds, microseconds or nanoseconds since 1970: the number of whole digits says which. Works on digits, since a
- * double cannot hold them all.
+ * Reads seconds, milliseconds, microseconds or nanoseconds since 1970; the number of whole digits tells which. Works on the
+ * digits, because a double cannot hold them all.
  * @param number a match of `NUMBER`
  */
 function epochMs(number: RegExpExecArray): number | TimeProblem {
@@ -65,7 +63,7 @@ function epochMs(number: RegExpExecArray): number | TimeProblem {
   return /[1-9]/.test(digits.slice(msDigits)) ? -ms - 1 : -ms
 }
 
-/** How many digits are milliseconds and above; undefined when it is no time of our age. */
+/** The number of digits down to milliseconds; undefined when the number is not a plausible time. */
 function msDigitsOf(wholeDigits: number): number | undefined {
   if (wholeDigits === 9 || wholeDigits === 10) return wholeDigits + 3
   for (const [digits, beyondMs] of [
@@ -78,7 +76,7 @@ function msDigitsOf(wholeDigits: number): number | undefined {
   return undefined
 }
 
-/** Milliseconds, or what is wrong. */
+/** Milliseconds, or a problem. */
 function calendarMs(text: string, order: DateOrder | undefined): number | TimeProblem {
   let match = YEAR_FIRST.exec(text)
   if (match !== null) return timeOf([match[1]!, match[3]!, match[4]!], match.slice(5))
@@ -89,7 +87,7 @@ function calendarMs(text: string, order: DateOrder | undefined): number | TimePr
   match = YEAR_LAST.exec(text)
   if (match === null) return 'unknown'
   const [, first, separator, second, year] = match as unknown as [string, string, string, string, string]
-  // With dots the day goes first wherever they are used.
+  // Countries that write dates with dots put the day first.
   const known = separator === '.' ? 'dmy' : (order ?? orderOf(Number(first), Number(second)))
   if (known === undefined) return 'ambiguous'
   const [day, month] = known === 'dmy' ? [first, second] : [second, first]
@@ -100,13 +98,13 @@ function monthNumber(name: string): string {
   return String(MONTHS.indexOf(name.toLowerCase()) + 1)
 }
 
-/** Undefined when both are possible, and mean something else. */
+/** Undefined when both orders are possible and differ. */
 function orderOf(first: number, second: number): DateOrder | undefined {
   if (first > 12 || first === second) return 'dmy'
   return second > 12 ? 'mdy' : undefined
 }
 
-/** @param clock hour, minute, second, fraction, AM or PM, and zone, as far as they are given */
+/** @param clock hour, minute, second, fraction, AM or PM, and zone; each may be missing */
 function timeOf(
   date: readonly [year: string, month: string, day: string],
   clock: readonly string[],

@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
--- Records that a chunk was fed, and frees it. Repeating it changes nothing, nor does it after the end of the job.
--- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
+-- Records that a chunk was fed, and frees it. Changes nothing when repeated, or after the end of the job.
+-- Runs above maxmemory too: it drains Redis, and intake has stopped well below.
 -- KEYS[1] job, KEYS[2] chunks, KEYS[3] errors, KEYS[4] the lines of the chunk
--- ARGV[1] number of the chunk; ARGV[2] how many errors are kept, ARGV[3] how many reasons, ARGV[4] how many lines of each
--- ARGV[5] number of counters, then fields and increments in turn; then the number of reasons, and for each the reason ('' for
--- all others), its lines and the first of them, separated by commas; then errors, as JSON
+-- ARGV[1] number of the chunk; ARGV[2] most errors to keep, ARGV[3] most reasons, ARGV[4] most line numbers of each
+-- ARGV[5] number of counters, then a field and an increment for each; then the number of reasons, and for each the reason ('' for
+-- all others), its count of lines, and its first lines separated by commas; then errors as JSON
 -- Returns 1; 0 when the chunk was recorded before; -1 when the job has ended.
 local status = redis.call('HGET', KEYS[1], 'status')
 if status ~= 'queued' and status ~= 'running' then
@@ -20,7 +20,7 @@ for _ = 1, tonumber(ARGV[5]) do
   at = at + 2
 end
 
--- The reasons that occur first have a field each. A reason that has none then never gets one, so that each count is exact.
+-- The first reasons get a field each. A later reason counts under 'rejected:' forever, so that each count is exact.
 local function fieldOf(reason)
   local field = 'rejected:' .. reason
   if reason == '' or redis.call('HEXISTS', KEYS[1], field) == 1 then

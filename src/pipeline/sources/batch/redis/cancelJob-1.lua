@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- Ends a batch job because its tenant wants it. Of this and of its end by itself, the first one counts.
--- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
+-- Cancels a batch job, unless it has already ended.
+-- Runs above maxmemory too: it drains Redis, and intake has stopped well below.
 -- KEYS[1] job
--- ARGV[1] tenant, ARGV[2] milliseconds that the record is kept, ARGV[3] why it failed
--- Returns 1, also when it was cancelled before; 0 when it has ended otherwise; -1 when the tenant has no such job.
+-- ARGV[1] tenant, ARGV[2] milliseconds to keep the record, ARGV[3] text of the failure
+-- Returns 1, also when it was cancelled before; 0 when it has ended in another way; -1 when the tenant has no job of this id.
 local job = redis.call('HMGET', KEYS[1], 'tenant_id', 'status', 'failure')
 if job[1] ~= ARGV[1] then
   return -1

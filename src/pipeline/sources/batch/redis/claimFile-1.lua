@@ -1,7 +1,7 @@
--- Notes that a job is to have a file. Repeating it changes nothing.
+-- Claims a file for a job. May be repeated.
 -- KEYS[1] file
--- ARGV[1] job, ARGV[2] the job whose place it may take, '' for none, ARGV[3] milliseconds that this is known
--- Returns the job that has the file and keeps it, or '' when it is the given one.
+-- ARGV[1] job, ARGV[2] a job that it may replace, or '', ARGV[3] milliseconds to keep the claim
+-- Returns '' when the job holds the file now, else the job that holds it.
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] and holder ~= ARGV[2] then
   return holder

@@ -1,7 +1,7 @@
--- Turns an upload into a queued job. Repeating it changes nothing.
+-- Turns an upload into a queued job. May be repeated.
 -- KEYS[1] upload, KEYS[2] chunks, KEYS[3] job
--- ARGV[1] chunks that it has, ARGV[2] prefix of the keys of their lines, in the same slot, then fields and values of the job's record
--- Returns 1; 0 when the upload is not there any more; 3 when Redis has lost a chunk of it.
+-- ARGV[1] number of chunks, ARGV[2] prefix of the keys of their lines, in the same slot, then fields and values of the job's record
+-- Returns 1; 0 when the upload has expired; 3 when Redis has lost one of its chunks.
 if redis.call('EXISTS', KEYS[3]) == 1 then
   return 1
 end

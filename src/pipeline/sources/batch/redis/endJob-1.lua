@@ -1,10 +1,9 @@
 #!lua flags=allow-oom
--- Writes how a batch job ended. One that has ended stays as it is.
--- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
+-- Writes how a batch job ended, unless it has already ended.
+-- Runs above maxmemory too: it drains Redis, and intake has stopped well below.
 -- KEYS[1] job
--- ARGV[1] milliseconds that the record is kept; ARGV[2] the chunk that it ends at unless it has moved on, or '' wherever it
--- stands; then fields and values
--- Returns 1, or 0 when it had ended before, or has moved on.
+-- ARGV[1] milliseconds to keep the record; ARGV[2] the chunk that must still be the next one, or '' for any; then fields and values
+-- Returns 1, or 0 when the job had ended before or has another next chunk.
 local status = redis.call('HGET', KEYS[1], 'status')
 if status ~= 'queued' and status ~= 'running' then
   return 0

@@ -19,10 +19,10 @@ import type { AddressMask } from '../../../event/pseudonym.ts'
 import { appendBlocks, type BlockAppend, blockAppend } from '../../../streams/append.ts'
 import type { RawEntry } from '../../../streams/entries.ts'
 import { levelOf } from '../../../streams/status.ts'
-import type { FeederStore, LaneLevel, OpenJob } from '../feeder-store.ts'
+import type { FeederStore, LaneLevel, OpenJob } from '../feeder-ports.ts'
 import { freeJob, RECORD_TTL_MS, readProgress } from './job-record.ts'
-import { parseLineNumbers } from './line-numbers.ts'
 import { rejectedReasons } from './rejected-reasons.ts'
+import { parseLineNumbers } from './upload-spool.ts'
 
 export interface RedisFeederStoreOptions {
   readonly client: RedisClient
@@ -30,7 +30,7 @@ export interface RedisFeederStoreOptions {
   readonly leases?: Caller
   readonly pipeline: Pipeline
   readonly partitions: number
-  /** Shares of the tenants, each fed by one feeder at a time. Default 1. */
+  /** Number of shares that tenants are divided into. One feeder at a time holds a share. Default 1. */
   readonly shares?: number
   /** See `MembershipOptions`. */
   readonly processName?: string | undefined
@@ -40,15 +40,13 @@ export interface RedisFeederStoreOptions {
 const OTHERS_EVERY_MS = 1_000
 const LANE: Lane = 'batch'
 
-/** What is fed leaves the spool, which may be what fills Redis. */
 const advanceJobScript = loadScript(import.meta.url, './advanceJob-4.lua')
 const endJobScript = loadScript(import.meta.url, './endJob-1.lua')
 
-/** Batch jobs as the feeder moves them on, in Redis. */
 export class RedisFeederStore implements FeederStore {
   readonly #options: RedisFeederStoreOptions
   readonly #membership: Membership
-  /** Jobs of other feeders, of which it matters only how many tenants have some: they are looked at now and then. */
+  /** A cache of other feeders' jobs. It may be stale: it only serves to count their tenants. */
   readonly #others = new Map<string, OpenJob>()
   #othersUntilMs = 0
 
@@ -87,19 +85,19 @@ export class RedisFeederStore implements FeederStore {
       this.#othersUntilMs = nowMs + OTHERS_EVERY_MS
     }
     const read = ([id, tenantId]: [string, string]) => {
-      // Asked first: who had it before has settled what its record tells.
+      // Check this before reading the record: the former holder has finished its writes by the time the share is ours.
       const isOurs = this.#membership.has(shareOf(tenantId, shares))
       return (!isOurs && this.#others.get(id)) || this.#openJob(id, tenantId, isOurs)
     }
     const jobs = await Promise.all(Object.entries(open).map(read))
-    // One that is being uploaded may have lines at any moment.
+    // An upload is not cached: it can become a job at any moment.
     for (const job of jobs) if (!job.isOurs && job.state !== 'uploading') this.#others.set(job.id, job)
     return jobs
   }
 
   async #openJob(id: string, tenantId: string, isOurs: boolean): Promise<OpenJob> {
     const { client } = this.#options
-    // The upload's key goes when the record comes, in one step: asked in this order, one of them is seen.
+    // One script deletes the upload's key and writes the record. In this order, at least one of the two is found.
     const uploading = await client.exists(keys.upload(id))
     const record = await client.hgetall(keys.job(id))
     return {
@@ -120,7 +118,7 @@ export class RedisFeederStore implements FeederStore {
   eventsInLane(): Promise<LaneLevel> {
     const { client, pipeline, partitions } = this.#options
     const { to } = entryOfJobs(pipeline)
-    // A further sink that is behind holds up no job; what it leaves waiting is bounded by high water.
+    // Other sinks do not count: a slow one must not hold up jobs, and high water bounds its queue.
     const scope = { lanes: [LANE], groups: groupsOfJobs(pipeline), stream: to }
     return levelOf(client, pipeline, partitions, scope)
   }
@@ -165,16 +163,16 @@ export class RedisFeederStore implements FeederStore {
     const counted =
       pipeline.outcomes !== undefined && outcomes.size > 0 ? packOutcomes([[commit, outcomes]]) : undefined
     const home = job.next % partitions
-    // The chunk's number is the sequence number of a producer of its own, so each stream takes it once.
+    // Each job is a producer, and the chunk's number its sequence number. So each stream takes a chunk once.
     const append = async (partition: number) => {
       const appended: BlockAppend[] = []
       const add = (stream: string | undefined, producer: string, block: Block | undefined) => {
         if (stream !== undefined && block !== undefined)
           appended.push(blockAppend({ partition, stream, lane: LANE, producer }, block))
       }
-      const part = (block: Block | undefined) => block && { ...block, commit }
-      add(to, keys.producer(partition, job.id), part(blocks.get(partition)))
-      add(raw, keys.producer(partition, job.id, raw), part(payloads.get(partition)))
+      const withCommit = (block: Block | undefined) => block && { ...block, commit }
+      add(to, keys.producer(partition, job.id), withCommit(blocks.get(partition)))
+      add(raw, keys.producer(partition, job.id, raw), withCommit(payloads.get(partition)))
       add(
         pipeline.outcomes,
         keys.producer(partition, job.id, pipeline.outcomes),
@@ -221,8 +219,8 @@ export class RedisFeederStore implements FeederStore {
       invalid_ip: Number(record.invalid_ip ?? 0),
     }
     const none = Object.fromEntries(reasonsOfJobs(pipeline).map((reason) => [reason, 0]))
-    // A reason that nobody declared takes the place of nothing.
     const lists = { errors: errors.map((error) => JSON.parse(error)), rejected_reasons: rejectedReasons(record, dead) }
+    // `own` comes twice: first for the order of the keys, then so that no undeclared drop reason can replace one of them.
     const summary = { ...own, ...none, ...dropped, ...own, ...lists }
     return summary as unknown as BatchSummary
   }

@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
--- Frees the chunks of a job or an upload, fed or not. Repeating it changes nothing.
+-- Frees the chunks of a job or an upload, fed or not. May be repeated.
 -- Runs above maxmemory too: it frees memory.
 -- KEYS[1] job, KEYS[2] chunks
--- ARGV[1] prefix of the keys of their lines, in the same slot, ARGV[2] 'with record' when that of the job goes as well
--- Returns 1 when a record went, else 0.
--- An upload has no record yet, and that of an old job may be gone; the stream knows its last number also when it is empty.
+-- ARGV[1] prefix of the keys of their lines, in the same slot, ARGV[2] 'with record' to delete the job's record too
+-- Returns 1 when it deleted a record, else 0.
+-- Without a record (an upload, or an old job), the stream tells the number of chunks: it keeps its last id even when empty.
 local chunks = tonumber(redis.call('HGET', KEYS[1], 'chunks') or 0)
 if redis.call('EXISTS', KEYS[2]) == 1 then
   local facts = redis.call('XINFO', 'STREAM', KEYS[2])

@@ -5,22 +5,22 @@ import { keys, progressFields } from '../../../../stores/redis/keys.ts'
 import { loadScript } from '../../../../stores/redis/scripts.ts'
 import { problemOf, type Rejections, rejectedText, rejectionsOf } from './rejected-reasons.ts'
 
-/** A job's record stays this long after its end (schemas/README.md, Batch jobs). */
+/** A job's record is kept this long after its end (schemas/README.md, Batch jobs). */
 export const RECORD_TTL_MS = 7 * 86_400_000
-/** Why a job failed that its tenant cancelled. */
+/** Failure text of a job that its tenant cancelled. */
 export const CANCELLED = 'cancelled'
 
 const releaseJobScript = loadScript(import.meta.url, './releaseJob-4.lua')
 const freeChunksScript = loadScript(import.meta.url, './freeChunks-2.lua')
 const keepProgressScript = loadScript(import.meta.url, './keepProgress-1.lua')
 
-/** Frees the lines of a job or an upload. @param record 'with record': it goes as well @returns how many records went */
+/** Deletes the lines of a job or an upload, and on request its record. @returns the number of deleted records */
 export async function freeChunks(client: RedisClient, jobId: string, record: 'with record' | '' = ''): Promise<number> {
   const names = [keys.job(jobId), keys.chunks(jobId)]
   return Number(await freeChunksScript.run(client, names, [keys.chunk(jobId, ''), record]))
 }
 
-/** Gives up a job's place among the open ones. @param what 'no job': its upload never became one, and is listed no more */
+/** Removes a job from the open jobs. @param what 'no job': the upload never became a job, so it also leaves the job list */
 export async function releaseJob(
   client: RedisClient,
   tenantId: string,
@@ -33,8 +33,8 @@ export async function releaseJob(
 }
 
 /**
- * Frees what an ended job, or a dead upload, holds. What was fed is remembered until it expires: a feeder that was held up
- * may still come with a chunk. May be repeated, and by several at once.
+ * Frees the keys of an ended job or a dead upload. The producers' sequence numbers stay until they expire, because a delayed
+ * feeder may still send a chunk. Safe to repeat and to run concurrently.
  */
 export async function freeJob(
   client: RedisClient,
@@ -47,20 +47,19 @@ export async function freeJob(
   await client.del(keys.jobErrors(job.id))
   for (let partition = 0; partition < partitions; partition++) {
     const progress = keys.jobProgress(partition, job.id)
-    // What was fed of a failed job goes on, and is counted: the count is left to expire.
+    // Events of a failed job stay in the pipeline and still count here, so its progress expires later.
     if (failed) await keepProgressScript.run(client, [progress], [RECORD_TTL_MS, progressFields.stored])
     else await client.del(progress)
   }
   await releaseJob(client, job.tenantId, job.id, what)
 }
 
-/** What the pipeline has done for a job, summed over the partitions. */
-export interface JobProgress {
-  /** Events that are finished. */
+/** Progress of a job, summed over the partitions. */
+interface JobProgress {
   readonly finished: number
-  /** Those by reason: `stored`, `dead`, and the reasons of drops. */
+  /** Finished events by reason: `stored`, `dead`, and the reasons of drops. */
   readonly byReason: ReadonlyMap<string, number>
-  /** What stages counted, by name. */
+  /** Counts of the stages, by name. */
   readonly counts: ReadonlyMap<string, number>
 }
 
@@ -81,7 +80,7 @@ export async function readProgress(client: RedisClient, partitions: number, jobI
   return { finished, byReason, counts }
 }
 
-/** The job as its tenant sees it. @param progress from `readProgress`, read before the record */
+/** The job as its tenant sees it. The progress must be read before the record. */
 export function describeJob(
   jobId: string,
   record: Readonly<Record<string, string>>,

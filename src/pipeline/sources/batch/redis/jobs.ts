@@ -12,14 +12,14 @@ import { CANCELLED, describeJob, freeJob, RECORD_TTL_MS, readProgress, releaseJo
 import { UPLOAD_TTL_MS, UploadSpool } from './upload-spool.ts'
 
 export interface RedisBatchJobsOptions {
-  /** A connection of kind `request`, apart from that of live events: uploads are long. */
+  /** A connection of kind `request`. Not the one of live events: uploads would delay them. */
   readonly client: RedisClient
   readonly partitions: number
-  /** Jobs that a tenant may have queued or running. */
+  /** Most jobs that a tenant may have queued or running. */
   readonly openMax: number
   readonly deadlineMs: number
   readonly clock: Clock
-  /** Why intake is closed for a tenant, with an archive or without one; undefined while it is open. */
+  /** Why intake is closed for a tenant with or without an archive. Undefined while it is open. */
   readonly closedBecause: (archived: boolean) => string | undefined
 }
 
@@ -27,7 +27,6 @@ const RETRY_AFTER_SECONDS = 10
 const reserveJobScript = loadScript(import.meta.url, './reserveJob-3.lua')
 const cancelJobScript = loadScript(import.meta.url, './cancelJob-1.lua')
 
-/** Batch jobs in Redis: room for them, their uploads, and what their tenants may see of them. */
 export class RedisBatchJobs implements BatchJobs, JobFiles {
   readonly #options: RedisBatchJobsOptions
 
@@ -47,7 +46,7 @@ export class RedisBatchJobs implements BatchJobs, JobFiles {
     const jobId = randomUUID()
     const receivedAtMs = clock.now()
     try {
-      // The key goes first: a feeder takes a place without an upload for that of a dead one.
+      // The key comes first: a feeder treats an open job without one as a dead upload.
       await client.set(keys.upload(jobId), 0, 'PX', UPLOAD_TTL_MS)
       const reserved = await reserveJobScript.run(
         client,
@@ -63,14 +62,14 @@ export class RedisBatchJobs implements BatchJobs, JobFiles {
       throw new UnavailableError('the event store did not answer', { cause: error })
     }
     const release = () => releaseJob(client, tenantId, jobId, 'no job')
-    const receipt = { tenantId, archived, receivedAtMs }
-    return new UploadSpool({ client, jobId, receipt, addresses, file, deadlineMs, release, closedBecause })
+    const context = { tenantId, archived, receivedAtMs }
+    return new UploadSpool({ client, jobId, context, addresses, file, deadlineMs, release, closedBecause })
   }
 
   async find(tenantId: string, jobId: string): Promise<BatchJob | undefined> {
     return answered(async () => {
       const found = await this.#read(tenantId, jobId)
-      // Behind a power failure it does not go back.
+      // Progress that was shown must survive a power failure.
       if (found !== undefined) await persisted(this.#options.client)
       return found?.job
     })
@@ -83,7 +82,7 @@ export class RedisBatchJobs implements BatchJobs, JobFiles {
       const rank = before === undefined ? -1 : await client.zrevrank(name, before)
       if (rank === null) return undefined
       const jobs: ListedBatchJob[] = []
-      // An upload that is not whole yet has a place, and no record.
+      // An unfinished upload is in the list, but has no record yet.
       for (let at = rank + 1; jobs.length <= limit; at += limit) {
         const ids = await client.zrevrange(name, at, at + limit - 1)
         if (ids.length === 0) break
@@ -117,7 +116,7 @@ export class RedisBatchJobs implements BatchJobs, JobFiles {
       const result = await cancelJobScript.run(client, [keys.job(jobId)], args)
       if (result === -1) return undefined
       if (result === 0) return 'ended'
-      // The feeder does the same when this process ends here.
+      // After a crash here, the feeder does this.
       await freeJob(client, partitions, { id: jobId, tenantId }, 'a job')
       await persisted(client)
       return (await this.#read(tenantId, jobId))?.job
@@ -126,7 +125,7 @@ export class RedisBatchJobs implements BatchJobs, JobFiles {
 
   async #read(tenantId: string, jobId: string): Promise<{ job: BatchJob; receivedAtMs: number } | undefined> {
     const { client, partitions } = this.#options
-    // Progress first: it is deleted only after the record says `completed`, so what is shown never goes back.
+    // Progress comes first: it is deleted only once the record says `completed`, so the shown progress never decreases.
     const progress = await readProgress(client, partitions, jobId)
     const record = await client.hgetall(keys.job(jobId))
     if (record.tenant_id !== tenantId) return undefined

@@ -1,6 +1,6 @@
 import type { BatchSummary, RejectedReason } from '../../../../../schemas/api/batch.ts'
 
-/** Fields of a job's record begin with it; what follows is the reason. See `advanceJob-4.lua`. */
+/** Prefix of the fields of a job's record that count by reason. See `advanceJob-4.lua`. */
 const FIELD = 'rejected:'
 const OTHERS = 'other reasons'
 const DEAD = 'could not be processed: see the dead letters'
@@ -22,19 +22,19 @@ export function rejectedReasons(record: JobRecord, dead: number): RejectedReason
   return reasons.sort((a, b) => b.count - a.count || (a.lines[0] ?? 0) - (b.lines[0] ?? 0))
 }
 
-/** What is known of the rejected lines of a job, at any time. */
+/** The rejected lines of a job so far. */
 export interface Rejections {
   readonly rejected: number
   readonly reasons: readonly RejectedReason[]
 }
 
-/** @param dead events that became dead letters, until the job has ended */
+/** @param dead events that became dead letters; ignored when there is a summary */
 export function rejectionsOf(record: JobRecord, summary: BatchSummary | null, dead: number): Rejections {
   if (summary !== null) return { rejected: summary.rejected, reasons: summary.rejected_reasons ?? [] }
   return { rejected: Number(record.rejected ?? 0) + dead, reasons: rejectedReasons(record, dead) }
 }
 
-/** `12 rejected (ip is required)`; `''` when none is. */
+/** `12 rejected (ip is required)`, or `''`. */
 export function rejectedText({ rejected, reasons }: Rejections): string {
   if (rejected === 0) return ''
   const [first] = reasons
@@ -42,7 +42,7 @@ export function rejectedText({ rejected, reasons }: Rejections): string {
   return `${rejected} rejected (${first.count < rejected ? `${first.count} of them: ` : ''}${first.reason})`
 }
 
-/** Why a job that has not failed is a problem; null when it is none. */
+/** A sentence when most lines of a job were not kept, else null. */
 export function problemOf(total: number, rejections: Rejections, invalidIp: number): string | null {
   if (2 * (rejections.rejected + invalidIp) <= total) return null
   const parts = [rejectedText(rejections), invalidIp > 0 ? `${invalidIp} with an invalid address` : '']

@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- Gives up a job's place among the open ones. An upload that never became a job leaves the list of its tenant; a job leaves
--- it when its record is gone. Repeating it changes nothing.
--- Runs above maxmemory too: it is what drains Redis, and intake has stopped well below.
+-- Removes a job from the open jobs. An upload that never became a job also leaves its tenant's list; a job leaves it when its
+-- record expires. May be repeated.
+-- Runs above maxmemory too: it drains Redis, and intake has stopped well below.
 -- KEYS[1] open jobs, KEYS[2] open jobs of the tenant, KEYS[3] jobs of the tenant, KEYS[4] ended jobs
--- ARGV[1] job, ARGV[2] tenant, ARGV[3] milliseconds until the record is gone, '' when there is none
+-- ARGV[1] job, ARGV[2] tenant, ARGV[3] milliseconds until the record expires, '' without a record
 -- ARGV[4] prefix of the keys of jobs of a tenant, in the same slot
 -- Returns 1.
 redis.call('HDEL', KEYS[1], ARGV[1])

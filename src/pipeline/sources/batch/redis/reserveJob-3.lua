@@ -1,8 +1,8 @@
--- Makes room for a job of a tenant.
+-- Opens a job of a tenant.
 -- KEYS[1] open jobs, KEYS[2] open jobs of the tenant, KEYS[3] jobs of the tenant
--- ARGV[1] job, ARGV[2] tenant, ARGV[3] how many jobs the tenant may have open
--- ARGV[4] milliseconds of receipt, ARGV[5] channel on which feeders hear of it
--- Returns 1, or 0 when the tenant has as many already.
+-- ARGV[1] job, ARGV[2] tenant, ARGV[3] most open jobs of the tenant
+-- ARGV[4] time of receipt in milliseconds, ARGV[5] channel that announces it to feeders
+-- Returns 1, or 0 when the tenant has too many open jobs.
 if redis.call('SCARD', KEYS[2]) >= tonumber(ARGV[3]) then
   return 0
 end

@@ -1,9 +1,8 @@
--- Notes a chunk of an upload, whose lines were set right before, in the same transaction, to expire like an upload that died. Repeating
--- it changes nothing, also when it comes behind the end of the upload.
+-- Adds a chunk to an upload. The same transaction has just set its lines, with an expiry. May be repeated, even after the end of
+-- the upload.
 -- KEYS[1] upload: the number of its last chunk, KEYS[2] chunks, KEYS[3] the lines of the chunk
--- ARGV[1] milliseconds after which the upload counts as dead, ARGV[2] number of the chunk, ARGV[3] where its
--- lines stand in the upload
--- Returns 1; 0 when the upload is not there any more; 2 when the chunk before it is not there yet; 3 when its lines are not there.
+-- ARGV[1] milliseconds after which the upload counts as dead, ARGV[2] number of the chunk, ARGV[3] its line numbers
+-- Returns 1; 0 when the upload has expired; 2 when the chunk before it is missing; 3 when its lines are missing.
 local last = tonumber(redis.call('GET', KEYS[1]))
 local number = tonumber(ARGV[2])
 if not last then

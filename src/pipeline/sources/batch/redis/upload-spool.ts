@@ -6,64 +6,82 @@ import { persisted } from '../../../../stores/redis/durability/persisted.ts'
 import { keys } from '../../../../stores/redis/keys.ts'
 import { loadScript, type Write } from '../../../../stores/redis/scripts.ts'
 import { EmptyUploadError, type FileFacts, type Upload } from '../../../declaration/batch-jobs.ts'
-import type { LineChunk, Receipt } from '../../../declaration/source.ts'
+import type { EventContext, LineChunk } from '../../../declaration/source.ts'
 import { LineChunker } from '../line-chunker.ts'
-import { formatLineNumbers } from './line-numbers.ts'
 
 export interface UploadSpoolOptions {
   readonly client: RedisClient
   readonly jobId: string
-  /** Of all events of the upload. */
-  readonly receipt: Receipt
-  /** What is stored of their addresses: the feeder asks for the key that this takes. */
+  readonly context: EventContext
+  /** How addresses are stored. The feeder reads the tenant's key for masked ones. */
   readonly addresses: Addresses
   readonly file: FileFacts
-  /** How long Redis may refuse a chunk before the upload is refused. */
+  /** How long a write to Redis may be retried before the upload fails. */
   readonly deadlineMs: number
-  /** Gives the tenant's place back; called once when the upload ends without a job. */
+  /** Removes the upload from the tenant's open jobs. Called once when it ends without a job. */
   readonly release: () => Promise<void>
-  /** Why intake is closed for a tenant, with an archive or without one; undefined while it is open. */
+  /** Why intake is closed for a tenant with or without an archive. Undefined while it is open. */
   readonly closedBecause: (archived: boolean) => string | undefined
 }
 
-/** An upload that was not heard of for this long is dead, and its keys expire. */
+/** The keys of an upload expire after this time without a heartbeat: it counts as dead. */
 export const UPLOAD_TTL_MS = 15_000
 const HEARTBEAT_MS = 5_000
 const RETRY_DELAY: DelayBounds = { minMs: 50, maxMs: 250 }
 const HEARTBEAT_DELAY: DelayBounds = { minMs: 500, maxMs: 1_000 }
-/** Chunks that may be on their way to Redis; more hold up the sender. */
+/** Chunks that may be in flight to Redis. Above it, `write` waits. */
 const IN_FLIGHT_MAX = 16
 
-/** Bytes behind which the disk is asked for what came so far: at the end of the upload less is left to wait for. */
+/** Request an fsync every 16 MiB, so that less is left to sync at the end of the upload. */
 const EARLY_SYNC_BYTES = 16_777_216
 
-/** Answer for a chunk that is there before the one that it follows. */
+/** Result of `spoolChunk` when the chunk before it is still missing. */
 const TOO_EARLY = 2
 
 const spoolChunkScript = loadScript(import.meta.url, './spoolChunk-3.lua')
 const completeUploadScript = loadScript(import.meta.url, './completeUpload-3.lua')
 
-/** Sends a chunk, numbered from 1. May be repeated, also when the upload has ended. Returns what the script does. */
+/** Position of a chunk's lines in their upload. */
+type LineNumbers = Pick<LineChunk, 'firstLine' | 'gaps'>
+
+/** Formats the first line, then for each gap the lines before it and the blank lines in it: `1,3:10,1:1`. */
+export function formatLineNumbers({ firstLine, gaps }: LineNumbers): string {
+  return [firstLine, ...gaps.map(({ after, blank }) => `${after}:${blank}`)].join()
+}
+
+/** @param text from `formatLineNumbers` */
+export function parseLineNumbers(text: string): LineNumbers {
+  const [firstLine, ...gaps] = text.split(',')
+  return {
+    firstLine: Number(firstLine),
+    gaps: gaps.map((gap) => {
+      const [after, blank] = gap.split(':')
+      return { after: Number(after), blank: Number(blank) }
+    }),
+  }
+}
+
+/** Sends a chunk; the first has number 1. May be repeated, even after the end of the upload. Returns the script's result. */
 export async function spoolChunk(
   client: RedisClient,
   { jobId, number }: { readonly jobId: string; readonly number: number },
   chunk: LineChunk,
 ): Promise<number> {
   const lines = keys.chunk(jobId, number)
-  // One that comes late must not give the lines of a job an end.
+  // NX: a late repeat must not set an expiry on the lines of a job.
   const write: Write = ['SET', lines, chunk.bytes, 'PX', UPLOAD_TTL_MS, 'NX']
   const names = [keys.upload(jobId), keys.chunks(jobId), lines]
   const args = [UPLOAD_TTL_MS, number, formatLineNumbers(chunk)]
   return Number(await spoolChunkScript.runBehind(client, [write], names, args))
 }
 
-/** Keeps an upload in Redis while it comes in: as chunks that expire unless the upload lives or completes. */
+/** Stores an upload in Redis as it arrives. Its chunks expire unless heartbeats continue or the upload completes. */
 export class UploadSpool implements Upload {
   readonly #options: UploadSpoolOptions
   readonly #chunker: LineChunker
   readonly #heartbeat: Loop
   readonly #inFlight = new Set<Promise<void>>()
-  /** Resolves when the chunk that was sent last is kept, or has failed. */
+  /** Settles with the last chunk that was sent. Never rejects. */
   #last: Promise<void> = Promise.resolve()
   #failure: unknown
   #chunks = 0
@@ -80,11 +98,11 @@ export class UploadSpool implements Upload {
       name: `upload ${jobId}`,
       round: async () => {
         const names = [keys.upload(jobId), ...chunkKeys(jobId, this.#chunks)]
-        // One that comes late must not give the lines of a job an end.
+        // XX: a late heartbeat must not set an expiry on the lines of a job.
         await Promise.all(names.map((name) => client.pexpire(name, UPLOAD_TTL_MS, 'XX')))
         return HEARTBEAT_MS
       },
-      // An upload that is not heard of for too long is refused by the next script that looks for it.
+      // The next script call fails if the upload's key has expired.
       failed: () => {},
       delay: HEARTBEAT_DELAY,
     })
@@ -97,8 +115,8 @@ export class UploadSpool implements Upload {
 
   async write(bytes: Buffer): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure
-    const { closedBecause, receipt } = this.#options
-    const reason = closedBecause(receipt.archived === true)
+    const { closedBecause, context } = this.#options
+    const reason = closedBecause(context.archived === true)
     if (reason !== undefined) throw new BackpressureError(reason)
     this.#chunker.push(bytes)
     while (this.#inFlight.size >= IN_FLIGHT_MAX) await Promise.race(this.#inFlight)
@@ -106,13 +124,13 @@ export class UploadSpool implements Upload {
   }
 
   async complete(commit: () => void = () => {}): Promise<{ jobId: string; received: number }> {
-    const { client, jobId, receipt, addresses, file } = this.#options
+    const { client, jobId, context, addresses, file } = this.#options
     this.#chunker.end()
     await Promise.all(this.#inFlight)
     if (this.#failure !== undefined) throw this.#failure
     const { received } = this.#chunker
     if (received === 0) throw new EmptyUploadError('the body has no lines')
-    const { tenantId, receivedAtMs, archived } = receipt
+    const { tenantId, receivedAtMs, archived } = context
     const record = { tenant_id: tenantId, status: 'queued', received, received_at: receivedAtMs, chunks: this.#chunks }
     const choices = { ...(archived ? { archived: 1 } : {}), ...(addresses === 'full' ? {} : { addresses }) }
     const named = {
@@ -121,7 +139,7 @@ export class UploadSpool implements Upload {
     }
     const fields = Object.entries({ ...record, next: 1, ...choices, ...named }).flat()
     const names = [keys.upload(jobId), keys.chunks(jobId), keys.job(jobId)]
-    // One more beat behind the script would let the chunks of the job expire.
+    // A heartbeat after the script would set an expiry on the chunks of the job.
     await this.#heartbeat.stop()
     commit()
     this.#completing = true
@@ -139,7 +157,7 @@ export class UploadSpool implements Upload {
     this.#ended = true
     const { client, jobId, release } = this.#options
     await Promise.all([this.#heartbeat.stop(), ...this.#inFlight])
-    // Whether it became a job is not known: if so it is done whole, and if not its keys expire.
+    // The job may or may not exist. If it does, it is complete; if not, the keys expire.
     if (this.#completing) return
     await client.unlink(keys.upload(jobId), ...chunkKeys(jobId, this.#chunks))
     await release()
@@ -163,17 +181,16 @@ export class UploadSpool implements Upload {
     this.#unsyncedBytes += bytes
     if (this.#unsyncedBytes < EARLY_SYNC_BYTES) return
     this.#unsyncedBytes = 0
-    // Whether the disk took it is asked at the end.
+    // `complete` checks the result of the last fsync.
     persisted(this.#options.client, true).catch(() => {})
   }
 
   /**
-   * Repeats what is safe to repeat until Redis has taken it, or the deadline has passed.
-   * @param before what has to be there first: chunks are sent one behind the other, but one may have to be sent again
+   * Retries an idempotent call until Redis has taken it or the deadline has passed.
+   * @param before the chunk before; it may still be in flight, as a repeat
    */
   async #persist(run: () => Promise<unknown>, before: Promise<void> = Promise.resolve()): Promise<void> {
-    const { deadlineMs: patienceMs } = this.#options
-    const deadlineMs = performance.now() + patienceMs
+    const deadlineMs = performance.now() + this.#options.deadlineMs
     const isFinal = (error: unknown) => error instanceof UnavailableError
     const persist = async () => {
       let result = await run()
@@ -194,7 +211,7 @@ export class UploadSpool implements Upload {
   }
 }
 
-/** What holds the lines of an upload. @param count of its chunks */
+/** The keys that hold the lines of an upload with `count` chunks. */
 function chunkKeys(jobId: string, count: number): string[] {
   return [keys.chunks(jobId), ...Array.from({ length: count }, (_, i) => keys.chunk(jobId, i + 1))]
 }
