@@ -48,6 +48,20 @@ test('a refused length is answered, with the reason, and the connection ends', a
   assert.match(received, /content-length must be one number/)
 })
 
+test('a body whose length comes after a header without a name is no second request', async (t) => {
+  const intake = new MemoryIntake()
+  const { port } = await startHttp(t, { intake })
+  for (const framing of [`content-length: ${WHOLE.length}`, 'transfer-encoding: chunked']) {
+    const connection = await RawConnection.open(t, port)
+    await connection.write(ingestHead(': x', framing))
+    await connection.until(/400/).catch(() => {})
+    await connection.write(WHOLE).catch(() => {})
+    const received = await connection.untilClosed()
+    assert.ok((received.match(/HTTP\/1\.1 \d/g) ?? []).length <= 1, received)
+  }
+  assert.equal(intake.envelopes.length, 0)
+})
+
 test('headers of several kilobytes in one piece are read', async (t) => {
   const { port } = await startHttp(t)
   const connection = await RawConnection.open(t, port)

@@ -14,6 +14,10 @@ type ClosableApp = TemplatedApp & { close?: () => void }
  * Its parser skips two bytes after the last chunk and reads what follows as a request. A trailer would become one, and a
  * proxy would pass its response to another client. So a chunked request is the last of its connection: its response never
  * ends the request for uWebSockets.js, which closes the connection when anything else arrives.
+ *
+ * It takes a header without a name for the end of the header section: a length after it stays unseen, and the body would be
+ * read as a request. So a request that announces no length where one is usual is the last of its connection too. Of a GET
+ * nobody can tell; proxies refuse such a header.
  */
 export const createUwsEngine: CreateEngine = (routes) => {
   const app = uWS.App() as ClosableApp
@@ -46,18 +50,20 @@ const NONE: readonly string[] = []
 
 /** Listeners must be set before the handler returns, because the request is invalid afterwards. */
 function handlerOf(route: EngineRoute, outgoing: Outgoing): (response: HttpResponse, request: HttpRequest) => void {
+  const hasBodies = route.method === 'POST' || route.method === 'any'
   const count = route.path.split('/').filter((segment) => segment.startsWith(':')).length
   return (response, request) => {
     const head = readHead(request)
+    const isLast = head.isChunked || (hasBodies && head.contentLength === undefined)
     const arrived = {
       head,
       parameters: count === 0 ? NONE : Array.from({ length: count }, (_, i) => request.getParameter(i)),
       query: request.getQuery() ?? '',
       // It takes every value of five characters for `close`.
       closes: head.connection.length === 5,
-      isLast: head.isChunked,
+      isLast,
     }
-    const writer = new UwsResponseWriter(response, outgoing, head.isChunked ? head.requestId : undefined)
+    const writer = new UwsResponseWriter(response, outgoing, isLast ? head.requestId : undefined)
     const receiver = route.arrived(arrived, writer)
     response.onAborted(() => {
       writer.abort()
