@@ -159,7 +159,7 @@ test('every limit and every status that occurs stands in the document', async (t
   assert.deepEqual([quality_min.minimum, quality_min.maximum], [0, 100])
   for (const status of ['408', '413', '415', '422']) assert.ok(status in lookup.responses, status)
   const batch = document.paths['/v1/ingest/batch'].post
-  assert.match(batch.description, /1,000,000 lines, 100 MiB.*1 MiB a line.*10 jobs/)
+  assert.match(batch.description, /1,000,000 lines, 100 MiB.*1 MiB per line.*10 jobs/)
   const event = batch.requestBody.content['application/x-ndjson'].schema.properties
   assert.deepEqual([event.account_id.maxLength, event.platform.maxLength, event.event_type.maxLength], [256, 256, 256])
   assert.match(event.timestamp.description, /1900 to 2299/)
